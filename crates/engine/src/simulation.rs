@@ -53,16 +53,28 @@ impl Member {
 
     /// Arms the timer if the node needs a call earlier than the armed timer.
     #[inline(always)]
-    fn arm(&mut self, id: NodeId, now: Instant, wheel: &mut Wheel, counters: &mut Counters) {
+    fn arm(&mut self, id: NodeId, now: Instant, timers: &mut Timers) {
         self.wanted = self.node.next_timeout().unwrap_or(Instant::FAR_FUTURE);
         // A time in the past becomes now.
         let at = self.wanted.max(now);
         if at < self.armed {
             self.armed = at;
-            counters.timers_armed += 1;
-            wheel.arm(id, at);
+            timers.counters.timers_armed += 1;
+            timers.wheel.arm(id, at);
         }
     }
+}
+
+/// The timers of all nodes, and the counters of the run.
+struct Timers {
+    wheel: Wheel,
+    counters: Counters,
+}
+
+/// The wires between nodes, and the packets on them.
+struct Wiring {
+    wires: Vec<Option<End>>,
+    deliveries: Deliveries,
 }
 
 /// Counters of a run.
@@ -81,13 +93,11 @@ pub struct Counters {
 /// A network with its clock: a run.
 pub struct Simulation {
     members: Vec<Member>,
-    wires: Vec<Option<End>>,
-    wheel: Wheel,
+    wiring: Wiring,
+    timers: Timers,
     now: Instant,
     pool: PacketPool,
     outbox: Outbox,
-    deliveries: Deliveries,
-    counters: Counters,
     calls_at_now: u64,
     /// Nodes that may need another timer although they were not called: new ones, and those that
     /// [`Simulation::node_mut`] has lent out.
@@ -112,15 +122,13 @@ impl Simulation {
             wires.extend(ports);
         }
         Self {
-            wheel: Wheel::new(members.len()),
+            timers: Timers { wheel: Wheel::new(members.len()), counters: Counters::default() },
             changed: (0..members.len() as u32).map(NodeId).collect(),
             members,
-            wires,
+            wiring: Wiring { wires, deliveries: Deliveries::with_capacity(256) },
             now: Instant::ZERO,
             pool: PacketPool::with_capacity(pool_capacity),
             outbox: Outbox::with_capacity(256),
-            deliveries: Deliveries::with_capacity(256),
-            counters: Counters::default(),
             calls_at_now: 0,
         }
     }
@@ -144,7 +152,7 @@ impl Simulation {
         assert!(to >= self.now, "the run is at {}, after {to}", self.now);
         let topics = probe.topics();
         self.arm_changed();
-        while let Some((at, node)) = self.wheel.pop_until(to) {
+        while let Some((at, node)) = self.timers.wheel.pop_until(to) {
             self.set_time(at, node);
             self.fire(node, topics, probe);
             if cancel.load(Ordering::Relaxed) {
@@ -171,7 +179,7 @@ impl Simulation {
     #[must_use]
     pub fn next_event(&mut self) -> Option<Instant> {
         self.arm_changed();
-        self.wheel.next()
+        self.timers.wheel.next()
     }
 
     /// Passes a packet from outside to a port of a node at time `at`. Everything that is due at `at`
@@ -183,7 +191,7 @@ impl Simulation {
     pub fn inject(&mut self, to: (NodeId, Port), packet: Packet, at: Instant, probe: &mut dyn Probe) {
         assert!(to.0.index() < self.members.len(), "{:?} is not in this network", to.0);
         self.advance(at, probe);
-        self.counters.packets += 1;
+        self.timers.counters.packets += 1;
         self.call(to.0, probe, |node, cx| {
             let packet = cx.pool.insert(packet);
             node.handle_packet(cx, to.1, packet);
@@ -229,12 +237,12 @@ impl Simulation {
         probe: &mut dyn Probe,
         act: impl FnOnce(&mut dyn Node, &mut Cx<'_>) -> R,
     ) -> R {
-        let Self { members, wires, wheel, now, pool, outbox, deliveries, counters, .. } = self;
+        let Self { members, wiring, timers, now, pool, outbox, .. } = self;
         let cx = &mut Cx { now: *now, pool, outbox, topics: probe.topics(), probe };
         let member = &mut members[id.index()];
         let result = act(member.node.as_mut(), cx);
-        member.arm(id, *now, wheel, counters);
-        deliver(cx, (members, id), deliveries, wires, (wheel, counters));
+        member.arm(id, *now, timers);
+        deliver(cx, members, id, wiring, timers);
         result
     }
 
@@ -247,9 +255,9 @@ impl Simulation {
     }
 
     fn arm_changed(&mut self) {
-        let Self { members, wheel, now, counters, changed, .. } = self;
+        let Self { members, timers, now, changed, .. } = self;
         for id in changed.drain(..) {
-            members[id.index()].arm(id, *now, wheel, counters);
+            members[id.index()].arm(id, *now, timers);
         }
     }
 
@@ -264,19 +272,19 @@ impl Simulation {
     /// Handles a timer that came out of the wheel.
     #[inline]
     fn fire(&mut self, id: NodeId, topics: TopicSet, probe: &mut dyn Probe) {
-        let Self { members, wires, wheel, now, pool, outbox, deliveries, counters, .. } = self;
+        let Self { members, wiring, timers, now, pool, outbox, .. } = self;
         let now = *now;
         let member = &mut members[id.index()];
         member.armed = Instant::FAR_FUTURE;
         if member.wanted > now {
-            counters.timers_stale += 1;
-            return member.arm(id, now, wheel, counters);
+            timers.counters.timers_stale += 1;
+            return member.arm(id, now, timers);
         }
-        counters.events += 1;
+        timers.counters.events += 1;
         let cx = &mut Cx { now, pool, outbox, topics, probe };
         member.node.handle_timeout(cx);
-        member.arm(id, now, wheel, counters);
-        deliver(cx, (members, id), deliveries, wires, (wheel, counters));
+        member.arm(id, now, timers);
+        deliver(cx, members, id, wiring, timers);
     }
 
     /// The current time of the run.
@@ -288,7 +296,7 @@ impl Simulation {
     /// Counters of the run so far.
     #[must_use]
     pub fn counters(&self) -> Counters {
-        self.counters
+        self.timers.counters
     }
 
     /// The packet pool, with its counters.
@@ -332,68 +340,59 @@ impl Simulation {
     }
 }
 
-/// Passes on what a node has sent, and what its receivers send in turn, until nothing is left.
+/// Passes on the packets that a node has sent, and those that its receivers send in turn, until nothing is
+/// left.
 #[inline(always)]
 fn deliver(
     cx: &mut Cx<'_>,
-    (members, sender): (&mut [Member], NodeId),
-    deliveries: &mut Deliveries,
-    wires: &[Option<End>],
-    (wheel, counters): (&mut Wheel, &mut Counters),
+    members: &mut [Member],
+    sender: NodeId,
+    wiring: &mut Wiring,
+    timers: &mut Timers,
 ) {
     let mut sender = &mut members[sender.index()];
-    while let Some(Delivery { to, packet }) = next_delivery(cx, deliveries, sender, wires, counters) {
+    while let Some(Delivery { to, packet }) = wiring.next(cx, sender, &mut timers.counters) {
         sender = &mut members[to.node.index()];
         sender.node.handle_packet(cx, to.port, packet);
-        sender.arm(to.node, cx.now, wheel, counters);
+        sender.arm(to.node, cx.now, timers);
     }
 }
 
-/// Queues the packets that this node has sent behind those of other nodes, and takes the first.
-#[inline(always)]
-fn next_delivery(
-    cx: &mut Cx<'_>,
-    deliveries: &mut Deliveries,
-    sender: &Member,
-    wires: &[Option<End>],
-    counters: &mut Counters,
-) -> Option<Delivery> {
-    if let [(port, _)] = cx.outbox[..] {
-        // Usually a single packet moves from node to node, and needs no queue.
-        if let Some(to) = sender.leads_to(port, wires) {
-            let (_, packet) = cx.outbox.pop()?;
-            counters.packets += 1;
-            if deliveries.is_empty() {
-                return Some(Delivery { to, packet });
+impl Wiring {
+    /// Queues the packets that this node has sent behind those of other nodes, and takes the first.
+    #[inline(always)]
+    fn next(&mut self, cx: &mut Cx<'_>, sender: &Member, counters: &mut Counters) -> Option<Delivery> {
+        if let [(port, _)] = cx.outbox[..] {
+            // Usually a single packet moves from node to node, and needs no queue.
+            if let Some(to) = sender.leads_to(port, &self.wires) {
+                let (_, packet) = cx.outbox.pop()?;
+                counters.packets += 1;
+                if self.deliveries.is_empty() {
+                    return Some(Delivery { to, packet });
+                }
+                self.deliveries.push(Delivery { to, packet });
+                return self.deliveries.pop();
             }
-            deliveries.push(Delivery { to, packet });
-            return deliveries.pop();
         }
+        if !cx.outbox.is_empty() {
+            self.forward(cx, sender, counters);
+        }
+        self.deliveries.pop()
     }
-    if !cx.outbox.is_empty() {
-        forward(cx, deliveries, sender, wires, counters);
-    }
-    deliveries.pop()
-}
 
-/// Queues the packets that the node sent for the nodes at the other ends.
-fn forward(
-    cx: &mut Cx<'_>,
-    deliveries: &mut Deliveries,
-    sender: &Member,
-    wires: &[Option<End>],
-    counters: &mut Counters,
-) {
-    let mut sent = core::mem::take(cx.outbox);
-    for (port, packet) in sent.drain(..) {
-        if let Some(to) = sender.leads_to(port, wires) {
-            counters.packets += 1;
-            deliveries.push(Delivery { to, packet });
-        } else {
-            cx.discard(packet, DropCause::NoRoute);
+    /// Queues the packets that the node sent for the nodes at the other ends.
+    fn forward(&mut self, cx: &mut Cx<'_>, sender: &Member, counters: &mut Counters) {
+        let mut sent = core::mem::take(cx.outbox);
+        for (port, packet) in sent.drain(..) {
+            if let Some(to) = sender.leads_to(port, &self.wires) {
+                counters.packets += 1;
+                self.deliveries.push(Delivery { to, packet });
+            } else {
+                cx.discard(packet, DropCause::NoRoute);
+            }
         }
+        *cx.outbox = sent; // keeps its memory
     }
-    *cx.outbox = sent; // keeps its memory
 }
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ impl Built {
     ///
     /// # Panics
     /// If `at` is before [`Self::now`], or if the flow does not exist.
-    pub fn inject(&mut self, (flow, end): (FlowId, FlowEnd), mut packet: Packet, at: Instant) {
+    pub fn inject(&mut self, flow: FlowId, end: FlowEnd, mut packet: Packet, at: Instant) {
         (packet.flow, packet.sent_at) = (flow, at);
         packet.direction = match end {
             FlowEnd::Server => Direction::Downlink,
@@ -109,7 +109,7 @@ impl Built {
     ///
     /// # Panics
     /// If the flow does not exist.
-    pub fn take(&mut self, (flow, end): (FlowId, FlowEnd)) -> Option<(Instant, Packet)> {
+    pub fn take(&mut self, flow: FlowId, end: FlowEnd) -> Option<(Instant, Packet)> {
         let node = self.node(flow, end);
         self.simulation.take(node).map(|departure| (departure.at, departure.packet))
     }
@@ -216,7 +216,7 @@ impl Built {
     pub fn remove_flow(&mut self, flow: FlowId) -> Result<(), InUse> {
         assert!(self.growth.present[flow.index()].is_some(), "this flow was removed");
         for end in [FlowEnd::Server, FlowEnd::Host] {
-            while self.take((flow, end)).is_some() {}
+            while self.take(flow, end).is_some() {}
             let _ = self.simulation.remove(self.node(flow, end))?;
         }
         self.growth.present[flow.index()] = None;

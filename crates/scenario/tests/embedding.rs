@@ -70,13 +70,13 @@ fn packets_from_outside_cross_the_cell_in_both_directions() {
     let flow = run.open("shell", Some(UeId(0))).unwrap();
     for step in 0..100 {
         let now = ms(1_000 + 10 * step);
-        run.inject((flow, FlowEnd::Server), datagram(step, 1_000, now), now);
-        run.inject((flow, FlowEnd::Host), datagram(step, 100, now), now);
+        run.inject(flow, FlowEnd::Server, datagram(step, 1_000, now), now);
+        run.inject(flow, FlowEnd::Host, datagram(step, 100, now), now);
     }
     run.advance(ms(4_000));
     let mut delays = vec![];
     for end in [FlowEnd::Host, FlowEnd::Server] {
-        let arrived: Vec<_> = std::iter::from_fn(|| run.take((flow, end))).collect();
+        let arrived: Vec<_> = std::iter::from_fn(|| run.take(flow, end)).collect();
         assert_eq!(
             arrived.iter().map(|(_, packet)| serial(packet)).collect::<Vec<_>>(),
             Vec::from_iter(0..100)
@@ -116,7 +116,7 @@ fn the_same_inputs_at_the_same_times_give_the_same_outputs() {
         let mut out: [Vec<(Instant, u64)>; 2] = Default::default();
         let mut collect = |run: &mut Built| {
             for (end, out) in [FlowEnd::Server, FlowEnd::Host].into_iter().zip(&mut out) {
-                out.extend(std::iter::from_fn(|| run.take((flow, end))).map(|(at, p)| (at, serial(&p))));
+                out.extend(std::iter::from_fn(|| run.take(flow, end)).map(|(at, p)| (at, serial(&p))));
             }
         };
         for (at, end, serial, payload) in &inputs {
@@ -126,7 +126,7 @@ fn the_same_inputs_at_the_same_times_give_the_same_outputs() {
                 run.advance(next.min(*at));
                 collect(&mut run);
             }
-            run.inject((flow, *end), datagram(*serial, *payload, *at), *at);
+            run.inject(flow, *end, datagram(*serial, *payload, *at), *at);
         }
         run.advance(ms(8_000));
         collect(&mut run);
@@ -220,9 +220,9 @@ fn a_wired_network_has_flows_from_outside_too() {
         );
         let mut run = start(&text);
         let flow = run.open("shell", None).unwrap();
-        run.inject((flow, FlowEnd::Host), datagram(1, 100, ms(100)), ms(100));
+        run.inject(flow, FlowEnd::Host, datagram(1, 100, ms(100)), ms(100));
         run.advance(ms(200));
-        let (at, _) = run.take((flow, FlowEnd::Server)).unwrap();
+        let (at, _) = run.take(flow, FlowEnd::Server).unwrap();
         assert!(at >= ms(110) && at < ms(112), "{at}");
         run.remove_flow(flow).unwrap();
         run.advance(ms(2_000));
@@ -283,8 +283,8 @@ fn ues_and_flows_come_and_go_and_no_packet_is_lost_from_sight() {
                 let end = if stream.chance(0.5) { FlowEnd::Server } else { FlowEnd::Host };
                 let mut packet = datagram(step, 1_200, run.now());
                 packet.sockets = SocketPair { server: 0, server_port: 7, ue_port: stream.below(4) as u16 };
-                run.inject((*flow, end), packet, run.now());
-                let _ = run.take((*flow, FlowEnd::Host));
+                run.inject(*flow, end, packet, run.now());
+                let _ = run.take(*flow, FlowEnd::Host);
             }
             run.check_conservation().unwrap_or_else(|counts| panic!("seed {seed}, step {step}: {counts}"));
         }

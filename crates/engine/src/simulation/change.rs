@@ -4,7 +4,7 @@ use core::fmt;
 
 use airlane_core::{Cx, DropCause, Instant, Node, NodeId, PacketRef, Port};
 
-use super::{Member, Simulation};
+use super::{Member, Simulation, Wiring};
 use crate::network::End;
 
 /// The node still holds packets, and cannot be removed without losing them.
@@ -44,10 +44,10 @@ impl Simulation {
     /// Adds a node. It comes after all earlier nodes when several are due at one instant.
     pub fn add(&mut self, node: Box<dyn Node>) -> NodeId {
         let id = NodeId(u32::try_from(self.members.len()).expect("fewer than 2^32 nodes"));
-        let first_wire = u32::try_from(self.wires.len()).expect("fewer than 2^32 wires");
+        let first_wire = u32::try_from(self.wiring.wires.len()).expect("fewer than 2^32 wires");
         let (armed, wanted) = (Instant::FAR_FUTURE, Instant::FAR_FUTURE);
         self.members.push(Member { node, armed, wanted, first_wire, ports: 0 });
-        self.wheel.make_room(self.members.len());
+        self.timers.wheel.make_room(self.members.len());
         self.changed.push(id);
         id
     }
@@ -59,7 +59,7 @@ impl Simulation {
     /// If a node does not exist, or if the port of `from` already has a wire.
     pub fn connect(&mut self, from: (NodeId, Port), to: (NodeId, Port)) {
         assert!(to.0.index() < self.members.len(), "{:?} is not in this network", to.0);
-        let wire = self.wire(from);
+        let wire = self.wire(from.0, from.1);
         assert!(wire.is_none(), "port {} of {:?} is connected already", from.1, from.0);
         *wire = Some(End { node: to.0, port: to.1 });
     }
@@ -70,12 +70,12 @@ impl Simulation {
     /// # Panics
     /// If the node does not exist.
     pub fn disconnect(&mut self, from: (NodeId, Port)) {
-        *self.wire(from) = None;
+        *self.wire(from.0, from.1) = None;
     }
 
     /// The wire of a port. A node that has fewer ports gets new places for all of its wires.
-    fn wire(&mut self, (node, port): (NodeId, Port)) -> &mut Option<End> {
-        let Self { members, wires, .. } = self;
+    fn wire(&mut self, node: NodeId, port: Port) -> &mut Option<End> {
+        let Self { members, wiring: Wiring { wires, .. }, .. } = self;
         let member = members.get_mut(node.index());
         let member = member.unwrap_or_else(|| panic!("{node:?} is not in this network"));
         if u32::from(port) >= member.ports {
