@@ -30,15 +30,15 @@ pub struct FlowLimits {
 }
 
 impl FlowLimits {
-    /// Bounds for this many flows: 65 minutes and 4 minutes of idle time (RFC 5382 §5, REQ-5, for established and
-    /// transitory connections of TCP; other protocols have no state to tell), and 30 s for fragments (Linux
-    /// `ipfrag_time`; unverified).
+    /// Bounds for this many flows: 124 minutes and 4 minutes of idle time (RFC 5382 §5, REQ-5, for established and
+    /// transitory connections of TCP, unverified; other protocols have no state to tell), and 30 s for fragments
+    /// (Linux `ipfrag_time`; unverified).
     #[must_use]
     pub const fn for_flows(first: u32, flows: u32) -> Self {
         Self {
             first,
             flows,
-            idle: Duration::from_secs(65 * 60),
+            idle: Duration::from_secs(124 * 60),
             idle_unanswered: Duration::from_secs(240),
             fragments: 1024,
             fragment_lifetime: Duration::from_secs(30),
