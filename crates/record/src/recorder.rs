@@ -240,11 +240,11 @@ impl Recorder {
             let ue = described.ue.as_ref().and_then(|(_, ue)| self.ues.get(ue.index()));
             let queue = ue.and_then(|ue| ue.queue[described.direction as usize]);
             let uplink = ue.and_then(|ue| ue.queue[Direction::Uplink as usize]);
-            series.flows.push((from, until), index as u32, flow, [queue, uplink]);
+            series.flows.push(from..until, index as u32, flow, [queue, uplink]);
             self.pep.push(from, index);
         }
         for (index, cell) in self.cells.iter_mut().enumerate() {
-            series.cells.push((from, until), index as u32, cell);
+            series.cells.push(from..until, index as u32, cell);
         }
         self.bin_end += series.bin;
     }

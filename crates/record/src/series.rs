@@ -1,5 +1,7 @@
 //! The two time series, written bin by bin during the run.
 
+use core::ops::Range;
+
 use airlane_core::{Bytes, Direction, Duration, Instant};
 
 use crate::cell::{CellRecord, Radio};
@@ -50,11 +52,12 @@ impl FlowSeries {
     /// one in the flow's direction and the uplink's.
     pub(crate) fn push(
         &mut self,
-        (from, until): (Instant, Instant),
+        time: Range<Instant>,
         index: u32,
         flow: &mut FlowRecord,
         [queue, uplink_queue]: [Option<Bytes>; 2],
     ) {
+        let Range { start: from, end: until } = time;
         let bin = core::mem::take(&mut flow.bin);
         let delivered = bin.delivered;
         let told = |value| if bin.untold { f64::NAN } else { value };
@@ -125,7 +128,8 @@ impl CellSeries {
     }
 
     /// Writes the cell's row of the bin `[from, until)` and begins the next one.
-    pub(crate) fn push(&mut self, (from, until): (Instant, Instant), index: u32, cell: &mut CellRecord) {
+    pub(crate) fn push(&mut self, time: Range<Instant>, index: u32, cell: &mut CellRecord) {
+        let Range { start: from, end: until } = time;
         let bin: Radio = core::mem::take(&mut cell.bin);
         self.t_s.push(from.as_secs_f64());
         self.cell.push(index);

@@ -15,7 +15,8 @@ use crate::wiring::End;
 /// leads to the links of each cell, or directly to the cells.
 pub(crate) fn wire(
     network: &mut Network,
-    (gateway, backhaul): (NodeId, &Backhaul),
+    gateway: NodeId,
+    backhaul: &Backhaul,
     cells: u16,
     seeds: Seeds,
 ) -> Vec<[End; 2]> {

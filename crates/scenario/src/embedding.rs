@@ -18,7 +18,7 @@ use airlane_traffic::PORT;
 use airlane_traffic::dialogue::Dialogue;
 use airlane_traffic::http::Message;
 
-use crate::endpoints::{self, Around};
+use crate::endpoints::{self, Setup};
 use crate::error::ScenarioError;
 use crate::expand::{self, OneFlow, OneUe};
 use crate::files::Files;
@@ -268,9 +268,9 @@ impl Built {
         for (flow, ends) in flows[known..].iter().zip(ends) {
             added.flows.push(self.add_flow(flow.ue, ends));
         }
-        let around = self.growth.around();
-        self.capture = sinks::capture_parameters(around.scenario, &ues, &flows);
-        sinks::extend(&mut self.sinks, around, &ues, &flows);
+        let setup = self.growth.setup();
+        self.capture = sinks::capture_parameters(setup.scenario, &ues, &flows);
+        sinks::extend(&mut self.sinks, setup, &ues, &flows);
         Ok(added)
     }
 
@@ -329,8 +329,8 @@ impl Built {
 }
 
 impl Growth {
-    pub(crate) fn around(&self) -> Around<'_> {
-        Around {
+    pub(crate) fn setup(&self) -> Setup<'_> {
+        Setup {
             scenario: &self.scenario,
             seeds: self.seeds,
             qlog: self.qlog.as_ref(),
@@ -343,19 +343,19 @@ impl Growth {
 
     /// Builds the nodes and settings of what the network does not have.
     fn prepare(&self, ues: &[OneUe], flows: &[OneFlow]) -> Result<Prepared, ScenarioError> {
-        let around = self.around();
+        let setup = self.setup();
         let channel = self.scenario.channel.as_ref();
-        let config = channel.map(|channel| radio::configuration(around, channel, ues, flows)).transpose()?;
+        let config = channel.map(|channel| radio::configuration(setup, channel, ues, flows)).transpose()?;
         let ends = flows.iter().enumerate().skip(self.present.len()).map(|(index, flow)| {
             let id = FlowId(index as u32);
             let name = format!("internet/{index}");
             let links = match self.scenario.internet.shared {
                 true => None,
                 false => {
-                    Some([links::internet_downlink(around, &name)?, links::internet_uplink(around, &name)?])
+                    Some([links::internet_downlink(setup, &name)?, links::internet_uplink(setup, &name)?])
                 }
             };
-            let (server, host) = (endpoints::server(around, id, flow), endpoints::host(around, id, flow));
+            let (server, host) = (endpoints::server(setup, id, flow), endpoints::host(setup, id, flow));
             Ok(Ends { server, host, links })
         });
         Ok(Prepared { config, ends: ends.collect::<Result<_, _>>()? })

@@ -36,7 +36,7 @@ use crate::wiring::data_direction;
 
 /// The data that the ends of all flows share.
 #[derive(Clone, Copy)]
-pub(crate) struct Around<'a> {
+pub(crate) struct Setup<'a> {
     pub(crate) scenario: &'a Resolved,
     pub(crate) seeds: Seeds,
     /// The qlog files for the ends of QUIC, if qlog is enabled.
@@ -61,18 +61,18 @@ fn written(told: &crate::format::Writes) -> Writes {
 }
 
 /// The server's end of a flow.
-pub(crate) fn server(around: Around<'_>, id: FlowId, one: &OneFlow) -> Box<dyn Node> {
-    endpoint(around, one, Path::new(id, Direction::Downlink))
+pub(crate) fn server(setup: Setup<'_>, id: FlowId, one: &OneFlow) -> Box<dyn Node> {
+    endpoint(setup, one, Path::new(id, Direction::Downlink))
 }
 
 /// The end in the UE, or the host.
-pub(crate) fn host(around: Around<'_>, id: FlowId, one: &OneFlow) -> Box<dyn Node> {
-    endpoint(around, one, Path::new(id, Direction::Uplink))
+pub(crate) fn host(setup: Setup<'_>, id: FlowId, one: &OneFlow) -> Box<dyn Node> {
+    endpoint(setup, one, Path::new(id, Direction::Uplink))
 }
 
 /// The end that sends along `path`: the source, if this is the direction of the data.
-fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
-    let scenario = around.scenario;
+fn endpoint(setup: Setup<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
+    let scenario = setup.scenario;
     let flow = &scenario.flow[one.section];
     let is_source = data_direction(flow.direction) == path.direction;
     let start = one.start(scenario);
@@ -92,23 +92,23 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
     };
     match (&flow.transport, &flow.app) {
         (Transport::Tcp(tcp), App::Web(app)) => {
-            web::end(around, one, path, (app, Carrier::Tcp(tcp_config(tcp, around))))
+            web::end(setup, one, path, (app, Carrier::Tcp(tcp_config(tcp, setup))))
         }
         (Transport::Quic(quic), App::Web(app)) => {
-            let config = quic_config(quic, around, &one.name);
-            web::end(around, one, path, (app, Carrier::Quic(config)))
+            let config = quic_config(quic, setup, &one.name);
+            web::end(setup, one, path, (app, Carrier::Quic(config)))
         }
         (Transport::Tcp(tcp), App::Video(_) | App::Dash(_)) => {
-            viewing::end(around, one, path, Carrier::Tcp(tcp_config(tcp, around)))
+            viewing::end(setup, one, path, Carrier::Tcp(tcp_config(tcp, setup)))
         }
         (Transport::Quic(quic), App::Dash(_)) => {
-            viewing::end(around, one, path, Carrier::Quic(quic_config(quic, around, &one.name)))
+            viewing::end(setup, one, path, Carrier::Quic(quic_config(quic, setup, &one.name)))
         }
         (Transport::Tcp(tcp), app) if is_source => {
-            let config = tcp_config(tcp, around);
+            let config = tcp_config(tcp, setup);
             let source = match app {
                 App::OnOff(_) => TcpSource::new(config, path, Transfer::Bulk, start, stop)
-                    .with_process(datagrams(around, one, app, (start, stop))),
+                    .with_process(datagrams(setup, one, app, start, stop)),
                 app => TcpSource::new(config, path, transfer(app), start, stop),
             };
             let source = match &flow.writes {
@@ -124,9 +124,9 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
                 _ => Box::new(source),
             }
         }
-        (Transport::Tcp(tcp), _) => Box::new(TcpSink::new(tcp_config(tcp, around), path, start)),
+        (Transport::Tcp(tcp), _) => Box::new(TcpSink::new(tcp_config(tcp, setup), path, start)),
         (Transport::Udp, app) if is_source => {
-            Box::new(UdpSource::new(datagrams(around, one, app, (start, stop)), path))
+            Box::new(UdpSource::new(datagrams(setup, one, app, start, stop), path))
         }
         (Transport::Udp, _) => Box::new(UdpSink::new()),
         (Transport::Icmp, App::Ping(ping)) if is_source => {
@@ -141,7 +141,7 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
             let objects = if let App::Fixed(fixed) = app { fixed.objects } else { 1 };
             let to_host = flow.direction == FlowDirection::Downlink;
             let transfer = QuicTransfer { transfer: transfer(app), objects, start, stop, to_host };
-            let config = quic_config(quic, around, &one.name);
+            let config = quic_config(quic, setup, &one.name);
             match path.direction {
                 Direction::Downlink => {
                     let server = QuicServer::new(config, path, transfer);
@@ -161,8 +161,8 @@ fn endpoint(around: Around<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
 }
 
 /// The user's controller with this name; `run::build_from` has checked that it is there.
-fn own_controller(name: Option<&str>, around: Around<'_>) -> Option<OwnControllers> {
-    around.own.controllers.get(name?).cloned()
+fn own_controller(name: Option<&str>, setup: Setup<'_>) -> Option<OwnControllers> {
+    setup.own.controllers.get(name?).cloned()
 }
 
 fn mdcc_config(mdcc: Option<&Mdcc>) -> MdccConfig {
@@ -188,12 +188,12 @@ fn slow_start_rules(rtt_exit: bool, loss: Share) -> SlowStartRules {
 }
 
 /// QUIC's configuration for the flow of this name: from the format to `airlane_quic`.
-fn quic_config(quic: &Quic, around: Around<'_>, name: &str) -> QuicConfig {
-    let Around { scenario, seeds, .. } = around;
+fn quic_config(quic: &Quic, setup: Setup<'_>, name: &str) -> QuicConfig {
+    let Setup { scenario, seeds, .. } = setup;
     let mtu = |size: Size| u16::try_from(size.0.get()).expect("checked when the scenario was resolved");
     QuicConfig {
         congestion: quic.congestion.kind(),
-        own: own_controller(quic.controller.as_deref(), around),
+        own: own_controller(quic.controller.as_deref(), setup),
         loss_discriminator: loss_discrimination(&quic.loss_discriminator, scenario),
         hystart: quic.hystart,
         cubic: cubic_config(quic.cubic, quic.cubic_beta),
@@ -227,18 +227,18 @@ fn quic_config(quic: &Quic, around: Around<'_>, name: &str) -> QuicConfig {
         application: "airlane",
         sends_data: true, // set by the application
         seeds,
-        qlog: around.qlog.map(|files| (name.to_owned(), Arc::clone(files))),
+        qlog: setup.qlog.map(|files| (name.to_owned(), Arc::clone(files))),
     }
 }
 
 /// TCP's configuration: from the format to `airlane_transport`.
-pub(crate) fn tcp_config(tcp: &Tcp, around: Around<'_>) -> TcpConfig {
+pub(crate) fn tcp_config(tcp: &Tcp, setup: Setup<'_>) -> TcpConfig {
     let options = if tcp.timestamps { 12 } else { 0 }; // RFC 7323 appendix A
     let mss_mtu = tcp.mss.map_or(u64::MAX, |mss| mss.0.get() + 40 + options);
     TcpConfig {
         congestion: tcp.congestion.kind(),
-        own: own_controller(tcp.controller.as_deref(), around),
-        loss_discriminator: loss_discrimination(&tcp.loss_discriminator, around.scenario),
+        own: own_controller(tcp.controller.as_deref(), setup),
+        loss_discriminator: loss_discrimination(&tcp.loss_discriminator, setup.scenario),
         cubic: cubic_config(tcp.cubic, tcp.cubic_beta),
         slow_start: slow_start_rules(tcp.slow_start_rtt_exit, tcp.slow_start_loss),
         mdcc: mdcc_config(tcp.mdcc.as_ref()),
@@ -296,7 +296,7 @@ pub(crate) fn tcp_config(tcp: &Tcp, around: Around<'_>) -> TcpConfig {
         },
         ecn: tcp.ecn,
         pacing: tcp.pacing,
-        seeds: around.seeds,
+        seeds: setup.seeds,
         send_buffer: tcp.send_buffer.map(|size| size.0),
         write_size: tcp.write_size.map(|size| size.0),
         nagle: tcp.nagle,

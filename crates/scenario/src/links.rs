@@ -9,14 +9,14 @@ use airlane_net::{
     TraceLink,
 };
 
-use crate::endpoints::Around;
+use crate::endpoints::Setup;
 use crate::error::ScenarioError;
 use crate::format::{self, Aqm, Hop, Resolved};
 use crate::quantity::Size;
 
 /// From the server towards host or core; `name` is the prefix of its random streams.
-pub(crate) fn internet_downlink(around: Around<'_>, name: &str) -> Result<Box<dyn Node>, ScenarioError> {
-    let Around { scenario: Resolved { internet, .. }, seeds, files, .. } = around;
+pub(crate) fn internet_downlink(setup: Setup<'_>, name: &str) -> Result<Box<dyn Node>, ScenarioError> {
+    let Setup { scenario: Resolved { internet, .. }, seeds, files, .. } = setup;
     let name = format!("{name}/downlink");
     let stream = || seeds.stream(&format!("{name}/loss"));
     let from = |time: Duration| Instant::ZERO + time;
@@ -31,7 +31,7 @@ pub(crate) fn internet_downlink(around: Around<'_>, name: &str) -> Result<Box<dy
     let changes = changes.map(|step| LossStep { at: from(step.at.0), probability: step.loss.0 }).collect();
     let loss = loss.map(|loss| loss.with_steps(changes));
     if let Some(file) = &internet.trace {
-        let queue = discipline(&internet.aqm, internet.queue, (seeds, &name));
+        let queue = discipline(&internet.aqm, internet.queue, seeds, &name);
         return Ok(Box::new(TraceLink::new(
             Arc::new(files.delivery_trace(file)?),
             internet.delay.0,
@@ -54,7 +54,7 @@ pub(crate) fn internet_downlink(around: Around<'_>, name: &str) -> Result<Box<dy
         policer: internet.policer.as_ref().map(|one| Policer { rate: one.rate.0, burst: one.burst.0 }),
         detours: internet.detours.iter().flatten().map(detour).collect(),
     };
-    Ok(link(parameters, &internet.aqm, internet.queue, (seeds, &name)))
+    Ok(link(parameters, &internet.aqm, internet.queue, seeds, &name))
 }
 
 fn detour(told: &format::Detour) -> Detour {
@@ -63,11 +63,11 @@ fn detour(told: &format::Detour) -> Detour {
 }
 
 /// From host or core towards the server; `name` is the prefix of its random streams.
-pub(crate) fn internet_uplink(around: Around<'_>, name: &str) -> Result<Box<dyn Node>, ScenarioError> {
-    let Around { scenario: Resolved { internet, .. }, seeds, files, .. } = around;
+pub(crate) fn internet_uplink(setup: Setup<'_>, name: &str) -> Result<Box<dyn Node>, ScenarioError> {
+    let Setup { scenario: Resolved { internet, .. }, seeds, files, .. } = setup;
     let name = format!("{name}/uplink");
     if let Some(file) = &internet.uplink_trace {
-        let queue = discipline(&internet.aqm, internet.uplink_queue, (seeds, &name));
+        let queue = discipline(&internet.aqm, internet.uplink_queue, seeds, &name);
         return Ok(Box::new(TraceLink::new(
             Arc::new(files.delivery_trace(file)?),
             internet.delay.0,
@@ -80,14 +80,14 @@ pub(crate) fn internet_uplink(around: Around<'_>, name: &str) -> Result<Box<dyn 
         delay: internet.delay.0,
         ..LinkParameters::default()
     };
-    Ok(link(parameters, &internet.aqm, internet.uplink_queue, (seeds, &name)))
+    Ok(link(parameters, &internet.aqm, internet.uplink_queue, seeds, &name))
 }
 
 /// Either direction of a link between core and cell; `name` is the prefix of its random streams.
 pub(crate) fn hop(hop: &Hop, seeds: Seeds, name: &str) -> Box<dyn Node> {
     let parameters =
         LinkParameters { rate: Some(hop.rate.0), delay: hop.delay.0, ..LinkParameters::default() };
-    link(parameters, &hop.aqm, hop.queue, (seeds, name))
+    link(parameters, &hop.aqm, hop.queue, seeds, name)
 }
 
 /// The interface of a middlebox: its rate, with an unlimited queue.
@@ -96,13 +96,13 @@ pub(crate) fn interface(rate: BitRate) -> Box<dyn Node> {
 }
 
 /// A link with its queue; with drop-tail the kind that needs a single timer per packet.
-fn link(parameters: LinkParameters, rule: &Aqm, queue: Size, seeds: (Seeds, &str)) -> Box<dyn Node> {
+fn link(parameters: LinkParameters, rule: &Aqm, queue: Size, seeds: Seeds, name: &str) -> Box<dyn Node> {
     match rule {
         Aqm::DropTail => Box::new(Link::new(LinkParameters { queue: Some(queue.0), ..parameters })),
-        managed => Box::new(ManagedLink::new(parameters, discipline(managed, queue, seeds))),
+        managed => Box::new(ManagedLink::new(parameters, discipline(managed, queue, seeds, name))),
     }
 }
 
-fn discipline(rule: &Aqm, queue: Size, (seeds, name): (Seeds, &str)) -> Discipline {
+fn discipline(rule: &Aqm, queue: Size, seeds: Seeds, name: &str) -> Discipline {
     Discipline::new(&rule.discipline(), Limit::bytes(queue.0), || seeds.stream(&format!("{name}/queue")))
 }

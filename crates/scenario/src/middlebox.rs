@@ -9,7 +9,7 @@ use airlane_middlebox::{
 };
 use airlane_net::pep;
 
-use crate::endpoints::{self, Around};
+use crate::endpoints::{self, Setup};
 use crate::format::{self, Claim, MiddleboxPlace, PepFault, Resolved};
 
 /// The PEP of a scenario, if it has one.
@@ -21,7 +21,7 @@ fn settings(scenario: &Resolved) -> Option<&format::Pep> {
 }
 
 /// A node for the path.
-pub(crate) struct Standing {
+pub(crate) struct InPath {
     pub(crate) node: Box<dyn Node>,
     /// True for a split proxy.
     pub(crate) splits: bool,
@@ -30,26 +30,26 @@ pub(crate) struct Standing {
 }
 
 /// The middlebox before the gateway, if there is one.
-pub(crate) fn at_gateway(around: Around<'_>) -> Option<Standing> {
-    standing(around, MiddleboxPlace::Gateway, None)
+pub(crate) fn at_gateway(setup: Setup<'_>) -> Option<InPath> {
+    in_path(setup, MiddleboxPlace::Gateway, None)
 }
 
 /// The middlebox in the eNB of a cell, if there is one.
-pub(crate) fn at_enb(around: Around<'_>, cell: usize) -> Option<Standing> {
-    standing(around, MiddleboxPlace::Enb, Some(CellId(cell as u32)))
+pub(crate) fn at_enb(setup: Setup<'_>, cell: usize) -> Option<InPath> {
+    in_path(setup, MiddleboxPlace::Enb, Some(CellId(cell as u32)))
 }
 
-fn standing(around: Around<'_>, place: MiddleboxPlace, cell: Option<CellId>) -> Option<Standing> {
-    let Around { scenario, seeds, .. } = around;
+fn in_path(setup: Setup<'_>, place: MiddleboxPlace, cell: Option<CellId>) -> Option<InPath> {
+    let Setup { scenario, seeds, .. } = setup;
     scenario.middlebox.iter().find_map(|one| match one {
         format::Middlebox::Pep(pep) if pep.at == place => {
             let node = Box::new(Middlebox::new(Pep::new(config(pep, cell, seeds))));
-            Some(Standing { node, splits: false, rate: None })
+            Some(InPath { node, splits: false, rate: None })
         }
         format::Middlebox::SplitProxy(proxy) if proxy.at == place && place == MiddleboxPlace::Gateway => {
-            let node = Box::new(Middlebox::new(SplitProxy::new(split_config(proxy, around, cell))));
+            let node = Box::new(Middlebox::new(SplitProxy::new(split_config(proxy, setup, cell))));
             let rate = proxy.interface_rate.map(|rate| rate.0);
-            Some(Standing { node, splits: true, rate })
+            Some(InPath { node, splits: true, rate })
         }
         format::Middlebox::Pep(_) | format::Middlebox::SplitProxy(_) => None,
     })
@@ -69,10 +69,10 @@ pub(crate) fn enb_interface_rate(scenario: &Resolved) -> Option<BitRate> {
 }
 
 /// The split proxies in the eNBs, if there are any, without UEs and flows.
-pub(crate) fn enb_proxies(around: Around<'_>) -> Option<EnbProxies> {
-    let scenario = around.scenario;
+pub(crate) fn enb_proxies(setup: Setup<'_>) -> Option<EnbProxies> {
+    let scenario = setup.scenario;
     let proxy = in_enbs(scenario)?;
-    let cells = (0..scenario.cell.len() as u32).map(|cell| split_config(proxy, around, Some(CellId(cell))));
+    let cells = (0..scenario.cell.len() as u32).map(|cell| split_config(proxy, setup, Some(CellId(cell))));
     let x2_delay = scenario.x2.as_ref().map_or(Duration::ZERO, |x2| x2.delay.0);
     Some(EnbProxies::new(cells.collect(), x2_delay))
 }
@@ -88,14 +88,14 @@ pub(crate) fn proxy_names(scenario: &Resolved) -> Vec<String> {
     iter::once(None).chain(cells).map(|cell| proxy_name(scenario, cell)).collect()
 }
 
-fn split_config(proxy: &format::SplitProxy, around: Around<'_>, cell: Option<CellId>) -> SplitConfig {
-    let seeds = around.seeds;
+fn split_config(proxy: &format::SplitProxy, setup: Setup<'_>, cell: Option<CellId>) -> SplitConfig {
+    let seeds = setup.seeds;
     let id = cell.map_or(0, |cell| 1 + cell.0);
     // The ends of a flow draw from streams with the flow's name, so those of the proxy have separate
     // seeds.
     let own = |leg| {
         let seeds = Seeds::new(seeds.stream(&format!("middlebox/{id}/{leg}")).bits());
-        Around { seeds, ..around }
+        Setup { seeds, ..setup }
     };
     SplitConfig {
         id,

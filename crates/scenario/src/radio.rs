@@ -26,7 +26,7 @@ use airlane_ran::rrc::quality::{QualityRule, Reported, Rssi};
 use airlane_ran::rrc::radio_link::RadioLinkConfig;
 use airlane_ran::x2::{self, X2Config};
 
-use crate::endpoints::Around;
+use crate::endpoints::Setup;
 use crate::error::ScenarioError;
 use crate::expand::{OneFlow, OneUe};
 use crate::files::{self, Files};
@@ -36,12 +36,12 @@ use crate::run::Own;
 
 /// The radio access network of a cellular scenario.
 pub(crate) fn configuration(
-    around: Around<'_>,
+    setup: Setup<'_>,
     channel: &Channel,
     ues: &[OneUe],
     flows: &[OneFlow],
 ) -> Result<RanConfig, ScenarioError> {
-    let Around { scenario, files, .. } = around;
+    let Setup { scenario, files, .. } = setup;
     let ue_of = |flow: &OneFlow| UeId(flow.ue.expect("a flow of a cellular scenario has a UE") as u32);
     let movements = movements(scenario, files)?;
     let ue = |one: &OneUe| {
@@ -55,7 +55,7 @@ pub(crate) fn configuration(
         Ok(ue(section, path, scenario))
     };
     Ok(RanConfig {
-        cells: scenario.cell.iter().map(|one| cell(one, &scenario.cell, around.own)).collect(),
+        cells: scenario.cell.iter().map(|one| cell(one, &scenario.cell, setup.own)).collect(),
         ues: ues.iter().map(ue).collect::<Result<_, _>>()?,
         flows: flows.iter().map(ue_of).collect(),
         channel: ChannelConfig {

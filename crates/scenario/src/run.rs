@@ -131,7 +131,7 @@ pub fn build_from(scenario: &Resolved, seed: u64, own: &Own, files: &Files) -> R
         present: flows.iter().map(|flow| flow.ue).map(Some).collect(),
         ues: ues.len(),
     };
-    let Wired { simulation, proxies, places } = wiring::wire(growth.around())?;
+    let Wired { simulation, proxies, places } = wiring::wire(growth.setup())?;
     Ok(Built {
         simulation,
         places,

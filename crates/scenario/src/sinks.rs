@@ -8,7 +8,7 @@ use airlane_record::{
 };
 use airlane_transport::congestion::LossDiscrimination;
 
-use crate::endpoints::Around;
+use crate::endpoints::Setup;
 use crate::expand::{OneFlow, OneUe};
 use crate::format::{self, App, Cell, Congestion, Quic, ReceiveWindow, Resolved, Satisfied, Tcp, Transport};
 use crate::middlebox;
@@ -41,9 +41,9 @@ pub(crate) fn sinks(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow], pages
 }
 
 /// Adds flows and UEs to the sinks of a running scenario.
-pub(crate) fn extend(sinks: &mut Sinks, around: Around<'_>, ues: &[OneUe], flows: &[OneFlow]) {
-    let scenario = around.scenario;
-    let pages = web::page_names(around.webs);
+pub(crate) fn extend(sinks: &mut Sinks, setup: Setup<'_>, ues: &[OneUe], flows: &[OneFlow]) {
+    let scenario = setup.scenario;
+    let pages = web::page_names(setup.webs);
     let names = || flows.iter().map(|flow| flow.name.clone()).collect::<Vec<_>>();
     sinks.recorder.extend(RecorderParameters { pages, ..recorder_parameters(scenario, ues, flows) });
     if let Some((capture, parameters)) = sinks.capture.as_mut().zip(capture_parameters(scenario, ues, flows))

@@ -9,7 +9,7 @@ use airlane_traffic::{
 };
 use airlane_transport::Path;
 
-use crate::endpoints::Around;
+use crate::endpoints::Setup;
 use crate::expand::OneFlow;
 use crate::format::{App, Dash, DashRule, Satisfied, Watching};
 use crate::web::{Carrier, HTTP_PORT, HTTPS_PORT, listening, listening_over_quic};
@@ -60,35 +60,34 @@ fn segmented(settings: &Dash) -> SegmentedVideo {
 }
 
 /// The end that sends along `path`: the viewer in the UE, or the server.
-pub(crate) fn end(around: Around<'_>, one: &OneFlow, path: Path, carrier: Carrier) -> Box<dyn Node> {
-    let app = &around.scenario.flow[one.section].app;
+pub(crate) fn end(setup: Setup<'_>, one: &OneFlow, path: Path, carrier: Carrier) -> Box<dyn Node> {
+    let app = &setup.scenario.flow[one.section].app;
     let (media, watching, _) = watching(app).expect("the flow is one by which videos are watched");
     let Path { flow, direction, .. } = path;
-    let dialogue: Dialogue<Message> = around.dialogues[flow.index()].clone();
-    let own = (flow, direction);
+    let dialogue: Dialogue<Message> = setup.dialogues[flow.index()].clone();
     if direction == Direction::Downlink {
-        let resolver = Resolver::new(own, Duration::ZERO);
-        let keys = carrier.keys(around.scenario, flow);
+        let resolver = Resolver::new(path, Duration::ZERO);
+        let keys = carrier.keys(setup.scenario, flow);
         return match carrier {
-            Carrier::Tcp(tcp) => Box::new(listening(HttpServer::new(tcp, own, dialogue, resolver), keys)),
+            Carrier::Tcp(tcp) => Box::new(listening(HttpServer::new(tcp, path, dialogue, resolver), keys)),
             Carrier::Quic(quic) => {
-                Box::new(listening_over_quic(QuicHttpServer::new(quic, own, resolver), keys))
+                Box::new(listening_over_quic(QuicHttpServer::new(quic, path, resolver), keys))
             }
         };
     }
-    let start: Instant = one.start(around.scenario);
+    let start: Instant = one.start(setup.scenario);
     let (request, head): (Bytes, Bytes) = (watching.request.0, watching.response_head.0);
     let viewing = Viewing { media, views: watching.views, pause: watching.pause.0, start, request, head };
-    let draws = around.seeds.stream(&format!("flow/{}/views", one.name));
+    let draws = setup.seeds.stream(&format!("flow/{}/views", one.name));
     let keep_alive = watching.keep_alive.0;
     let settings = |port| HttpSettings { per_server: 1, in_all: 1, pipeline: 1, keep_alive, port };
     match carrier {
         Carrier::Tcp(tcp) => {
-            let http = HttpOverTcp::new(settings(HTTP_PORT), tcp, own, dialogue);
+            let http = HttpOverTcp::new(settings(HTTP_PORT), tcp, path, dialogue);
             Box::new(Viewer::new(http, flow, viewing, draws))
         }
         Carrier::Quic(quic) => {
-            let http = HttpOverQuic::new(settings(HTTPS_PORT), quic, own);
+            let http = HttpOverQuic::new(settings(HTTPS_PORT), quic, path);
             Box::new(Viewer::new(http, flow, viewing, draws))
         }
     }

@@ -13,7 +13,7 @@ use airlane_traffic::http::{
 use airlane_traffic::{Browser, Browsing, Visits};
 use airlane_transport::{CongestionKind, Path, TcpConfig};
 
-use crate::endpoints::Around;
+use crate::endpoints::Setup;
 use crate::error::ScenarioError;
 use crate::expand::OneFlow;
 use crate::files::Files;
@@ -102,44 +102,43 @@ pub(crate) fn listening_over_quic(server: QuicHttpServer, keys: Option<pep::Keys
 
 /// The end that sends along `path`: the browser in the UE, or its servers.
 pub(crate) fn end(
-    around: Around<'_>,
+    setup: Setup<'_>,
     one: &OneFlow,
     path: Path,
     (app, carrier): (&format::Web, Carrier),
 ) -> Box<dyn Node> {
     let Path { flow, direction, .. } = path;
-    let web = around.webs[flow.index()].as_ref().expect("made for each flow with a browser");
-    let own = (flow, direction);
+    let web = setup.webs[flow.index()].as_ref().expect("made for each flow with a browser");
     if direction == Direction::Downlink {
-        let resolver = Resolver::new(own, app.dns_lookup.0);
-        let keys = carrier.keys(around.scenario, flow);
+        let resolver = Resolver::new(path, app.dns_lookup.0);
+        let keys = carrier.keys(setup.scenario, flow);
         return match carrier {
             Carrier::Quic(quic) => {
-                Box::new(listening_over_quic(QuicHttpServer::new(quic, own, resolver), keys))
+                Box::new(listening_over_quic(QuicHttpServer::new(quic, path, resolver), keys))
             }
             Carrier::Tcp(tcp) => {
-                let server = HttpServer::new(tcp, own, web.dialogue.clone(), resolver);
+                let server = HttpServer::new(tcp, path, web.dialogue.clone(), resolver);
                 Box::new(listening(server.speaking(version(app), app.tls), keys))
             }
         };
     }
-    let names = app.dns.then(|| Names::new(own, app.dns_ttl.0, web.set.hosts));
-    let draws = around.seeds.stream(&format!("flow/{}/browsing", one.name));
-    let browsing = browsing(around, one, app, web);
+    let names = app.dns.then(|| Names::new(path, app.dns_ttl.0, web.set.hosts));
+    let draws = setup.seeds.stream(&format!("flow/{}/browsing", one.name));
+    let browsing = browsing(setup, one, app, web);
     let settings = settings(app);
     match carrier {
         Carrier::Quic(quic) => {
-            Box::new(Browser::new(HttpOverQuic::new(settings, quic, own), names, flow, browsing, draws))
+            Box::new(Browser::new(HttpOverQuic::new(settings, quic, path), names, flow, browsing, draws))
         }
         Carrier::Tcp(tcp) => {
-            let http = HttpOverTcp::new(settings, tcp, own, web.dialogue.clone());
+            let http = HttpOverTcp::new(settings, tcp, path, web.dialogue.clone());
             Box::new(Browser::new(http.speaking(version(app), app.tls), names, flow, browsing, draws))
         }
     }
 }
 
-fn browsing(around: Around<'_>, one: &OneFlow, app: &format::Web, web: &Web) -> Browsing {
-    let section = &around.scenario.flow[one.section];
+fn browsing(setup: Setup<'_>, one: &OneFlow, app: &format::Web, web: &Web) -> Browsing {
+    let section = &setup.scenario.flow[one.section];
     Browsing {
         pages: web.set.pages.clone(),
         visits: match app.visits {
@@ -148,7 +147,7 @@ fn browsing(around: Around<'_>, one: &OneFlow, app: &format::Web, web: &Web) -> 
         },
         count: app.count,
         think_time: app.think_time.0,
-        start: one.start(around.scenario),
+        start: one.start(setup.scenario),
         stop: section.stop.map(|stop| Instant::ZERO + stop.0),
     }
 }

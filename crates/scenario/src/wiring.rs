@@ -8,11 +8,11 @@ use airlane_ran::RadioNetwork;
 use airlane_ran::config::RanConfig;
 use airlane_traffic::PORT;
 
-use crate::endpoints::Around;
+use crate::endpoints::Setup;
 use crate::error::ScenarioError;
 use crate::expand;
 use crate::format::{Backhaul, FlowDirection};
-use crate::middlebox::Standing;
+use crate::middlebox::InPath;
 use crate::{backhaul, endpoints, links, middlebox, radio, rnis};
 
 /// Initial capacity of the packet pool.
@@ -63,23 +63,23 @@ pub(crate) struct Proxies {
 
 /// Builds all nodes on the path of a packet from server to UE and back, in that order. Without
 /// cells, the internet link leads directly to the hosts and back.
-pub(crate) fn wire(around: Around<'_>) -> Result<Wired, ScenarioError> {
-    let Around { scenario, seeds, .. } = around;
+pub(crate) fn wire(setup: Setup<'_>) -> Result<Wired, ScenarioError> {
+    let Setup { scenario, seeds, .. } = setup;
     let (ues, flows) = (expand::ues(scenario), expand::flows(scenario));
     let flow_ids = || (0..).map(FlowId).zip(&flows);
     let mut network = Network::new();
 
     // 1. The server: an endpoint for each flow. They share ...
     let servers: Vec<NodeId> =
-        flow_ids().map(|(id, flow)| network.add(endpoints::server(around, id, flow))).collect();
+        flow_ids().map(|(id, flow)| network.add(endpoints::server(setup, id, flow))).collect();
 
     // 2. ... the internet link, or each has its own.
-    let internet_down = internet_downlinks(&mut network, &servers, around)?;
+    let internet_down = internet_downlinks(&mut network, &servers, setup)?;
 
     let mobile = match (&scenario.channel, &scenario.backhaul) {
         (Some(channel), Some(backhaul)) => {
-            let config = radio::configuration(around, channel, &ues, &flows)?;
-            let mobile = Mobile::wire(&mut network, around, (&config, backhaul));
+            let config = radio::configuration(setup, channel, &ues, &flows)?;
+            let mobile = Mobile::wire(&mut network, setup, &config, backhaul);
             internet_down.iter().for_each(|link| network.connect(*link, mobile.internet_side));
             Some(mobile)
         }
@@ -95,11 +95,11 @@ pub(crate) fn wire(around: Around<'_>) -> Result<Wired, ScenarioError> {
 
     // 7. ... the other endpoint of each flow. Its packets go back up,
     let hosts: Vec<NodeId> =
-        flow_ids().map(|(id, flow)| network.add(endpoints::host(around, id, flow))).collect();
+        flow_ids().map(|(id, flow)| network.add(endpoints::host(setup, id, flow))).collect();
 
     // 8. through radio, S1-U and gateway, over the internet link and a router to the server's endpoints;
     //    if each endpoint has its own link, the router is before the links.
-    let (internet_up, server_router) = internet_uplinks(&mut network, &servers, around)?;
+    let (internet_up, server_router) = internet_uplinks(&mut network, &servers, setup)?;
     for (port, (&host, flow)) in (0..).zip(hosts.iter().zip(&flows)) {
         network.connect((host_router, port), (host, PORT));
         let up = match (&mobile, flow.ue) {
@@ -139,15 +139,15 @@ pub(crate) fn wire(around: Around<'_>) -> Result<Wired, ScenarioError> {
 fn internet_downlinks(
     network: &mut Network,
     servers: &[NodeId],
-    around: Around<'_>,
+    setup: Setup<'_>,
 ) -> Result<Vec<End>, ScenarioError> {
-    if around.scenario.internet.shared {
-        let down = network.add(links::internet_downlink(around, "internet")?);
+    if setup.scenario.internet.shared {
+        let down = network.add(links::internet_downlink(setup, "internet")?);
         servers.iter().for_each(|server| network.connect((*server, PORT), (down, Link::INPUT)));
         return Ok(vec![(down, Link::OUTPUT)]);
     }
     let down = |(flow, server): (usize, &NodeId)| {
-        let link = links::internet_downlink(around, &format!("internet/{flow}"))?;
+        let link = links::internet_downlink(setup, &format!("internet/{flow}"))?;
         let link = network.add(link);
         network.connect((*server, PORT), (link, Link::INPUT));
         Ok((link, Link::OUTPUT))
@@ -159,18 +159,18 @@ fn internet_downlinks(
 fn internet_uplinks(
     network: &mut Network,
     servers: &[NodeId],
-    around: Around<'_>,
+    setup: Setup<'_>,
 ) -> Result<(End, NodeId), ScenarioError> {
     let mut shared = None;
-    if around.scenario.internet.shared {
-        shared = Some(network.add(links::internet_uplink(around, "internet")?));
+    if setup.scenario.internet.shared {
+        shared = Some(network.add(links::internet_uplink(setup, "internet")?));
     }
     let router = network.add(Box::new(FlowRouter));
     for (port, &server) in (0..).zip(servers) {
         let to = if shared.is_some() {
             (server, PORT)
         } else {
-            let link = network.add(links::internet_uplink(around, &format!("internet/{port}"))?);
+            let link = network.add(links::internet_uplink(setup, &format!("internet/{port}"))?);
             network.connect((link, Link::OUTPUT), (server, PORT));
             (link, Link::INPUT)
         };
@@ -195,8 +195,8 @@ struct Mobile {
 pub(crate) type End = (NodeId, Port);
 
 impl Mobile {
-    fn wire(network: &mut Network, around: Around<'_>, (config, backhaul): (&RanConfig, &Backhaul)) -> Self {
-        let Around { scenario, seeds, .. } = around;
+    fn wire(network: &mut Network, setup: Setup<'_>, config: &RanConfig, backhaul: &Backhaul) -> Self {
+        let Setup { scenario, seeds, .. } = setup;
         let cells = 0..config.cells.len();
         let mut radio_network = RadioNetwork::new(config, seeds);
         if scenario.run.ue_series {
@@ -210,23 +210,23 @@ impl Mobile {
         // 3. The gateway of the mobile core, where tunnels begin, and a middlebox before it.
         let gateway = network.add(Box::new(gateway(config, &radio_network)));
         let mut proxies = Proxies::default();
-        let middlebox = middlebox::at_gateway(around);
+        let middlebox = middlebox::at_gateway(setup);
         let splits = middlebox.as_ref().is_some_and(|middlebox| middlebox.splits);
         let internet_side = behind(network, middlebox, (gateway, Gateway::INTERNET));
         proxies.gateway = splits.then_some(internet_side.0);
 
         // 4. S1-U, from the core to each cell and back, over links of all cells, a router and links of each.
-        let s1u = backhaul::wire(network, (gateway, backhaul), cells.len() as u16, seeds);
+        let s1u = backhaul::wire(network, gateway, backhaul, cells.len() as u16, seeds);
 
         // 5. The cells, the radio, the UEs, and a middlebox in each cell.
         let s1u_ports: Vec<_> = cells.map(|cell| radio_network.s1u_port(cell)).collect();
         let ue_ports: Vec<_> = (0..config.ues.len()).map(|ue| radio_network.ue_port(ue)).collect();
         let information_port = radio_network.information_port();
-        let enb_proxies = enb_proxies(around, config, &radio_network);
+        let enb_proxies = enb_proxies(setup, config, &radio_network);
         let radio_network = network.add(Box::new(radio_network));
         proxies.enbs = enb_proxies.map(|proxies| network.add(Box::new(proxies)));
         for (enb, ([down, up], port)) in s1u.into_iter().zip(s1u_ports).enumerate() {
-            let middlebox = middlebox::at_enb(around, enb);
+            let middlebox = middlebox::at_enb(setup, enb);
             let mut core_side = behind(network, middlebox, (radio_network, port));
             if let Some(node) = proxies.enbs {
                 let [core, ran] = [Side::Core, Side::Ran].map(|side| EnbProxies::port(enb as u16, side));
@@ -245,8 +245,8 @@ impl Mobile {
 }
 
 /// The end that leads to `end` through the middlebox, if there is one.
-fn behind(network: &mut Network, middlebox: Option<Standing>, end: End) -> End {
-    let Some(Standing { node, rate, .. }) = middlebox else { return end };
+fn behind(network: &mut Network, middlebox: Option<InPath>, end: End) -> End {
+    let Some(InPath { node, rate, .. }) = middlebox else { return end };
     let node = network.add(node);
     let towards = interface(network, rate, end);
     network.connect((node, Side::Ran.port()), towards);
@@ -264,8 +264,8 @@ fn interface(network: &mut Network, rate: Option<BitRate>, end: End) -> End {
 }
 
 /// Split proxies in the eNBs, with the cell of each UE and the UE of each flow, if the scenario has them.
-fn enb_proxies(around: Around<'_>, config: &RanConfig, radio_network: &RadioNetwork) -> Option<EnbProxies> {
-    let mut proxies = middlebox::enb_proxies(around)?;
+fn enb_proxies(setup: Setup<'_>, config: &RanConfig, radio_network: &RadioNetwork) -> Option<EnbProxies> {
+    let mut proxies = middlebox::enb_proxies(setup)?;
     for ue in (0..config.ues.len() as u32).map(UeId) {
         proxies.attach(ue, radio_network.serving_cell(ue).index());
     }

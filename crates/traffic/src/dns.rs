@@ -9,6 +9,7 @@ use airlane_core::{
     Bytes, Cx, Direction, DropCause, Duration, Event, FlowId, Header, Instant, Packet, PacketRef, Payload,
     SocketPair, Topic, UdpHeader,
 };
+use airlane_transport::Path;
 
 /// The resolver's server number and port. Its address in captures is 10.0.53.53.
 const RESOLVER: u16 = 53 * 256 + 53 - 1;
@@ -45,7 +46,7 @@ pub struct Names {
 impl Names {
     /// This many servers, whose names are all unknown.
     #[must_use]
-    pub fn new((flow, direction): (FlowId, Direction), ttl: Duration, servers: usize) -> Self {
+    pub fn new(Path { flow, direction, .. }: Path, ttl: Duration, servers: usize) -> Self {
         Self {
             flow,
             direction,
@@ -71,7 +72,7 @@ impl Names {
         let ue_port = QUERY_PORT + server % 8192;
         let sockets = SocketPair { server: RESOLVER, server_port: PORT, ue_port };
         self.queries += 1;
-        send(cx, (self.flow, self.direction), sockets, (u64::from(server), QUERY));
+        send(cx, Path::new(self.flow, self.direction), sockets, u64::from(server), QUERY);
         let again = cx.now + AGAIN;
         self.names[usize::from(server)] = Name::Asked { again };
         self.due = self.due.min(again);
@@ -136,7 +137,7 @@ pub struct Resolver {
 impl Resolver {
     /// A resolver with this lookup time.
     #[must_use]
-    pub const fn new((flow, direction): (FlowId, Direction), lookup: Duration) -> Self {
+    pub const fn new(Path { flow, direction, .. }: Path, lookup: Duration) -> Self {
         Self { flow, direction, lookup, pending: VecDeque::new() }
     }
 
@@ -158,7 +159,7 @@ impl Resolver {
             && at <= cx.now
         {
             self.pending.pop_front();
-            send(cx, (self.flow, self.direction), sockets, (serial, ANSWER));
+            send(cx, Path::new(self.flow, self.direction), sockets, serial, ANSWER);
         }
     }
 
@@ -169,14 +170,9 @@ impl Resolver {
     }
 }
 
-fn send(
-    cx: &mut Cx<'_>,
-    (flow, direction): (FlowId, Direction),
-    sockets: SocketPair,
-    (serial, bytes): (u64, u32),
-) {
+fn send(cx: &mut Cx<'_>, path: Path, sockets: SocketPair, serial: u64, bytes: u32) {
     let header = Header::Udp(UdpHeader { serial });
-    let mut packet = Packet::new(flow, direction, header, Payload::Length(bytes), cx.now);
+    let mut packet = Packet::new(path.flow, path.direction, header, Payload::Length(bytes), cx.now);
     packet.sockets = sockets;
     if cx.wants(Topic::Sent) {
         cx.emit(&Event::Sent { packet: &packet, retransmission: false });

@@ -4,8 +4,8 @@
 //! ping(8) without options. Not included: all other ICMP messages.
 
 use airlane_core::{
-    Bytes, Cx, Direction, DropCause, Duration, Event, FlowId, Header, IcmpEcho, Instant, Node, Packet,
-    PacketRef, Payload, Port, Topic,
+    Bytes, Cx, DropCause, Duration, Event, Header, IcmpEcho, Instant, Node, Packet, PacketRef, Payload, Port,
+    Topic,
 };
 use airlane_transport::Path;
 
@@ -70,12 +70,7 @@ impl Node for PingSource {
         while let Some(due) = self.next_at().filter(|due| *due <= cx.now) {
             let (flow, serial) = (self.path.flow, self.sent);
             self.sent += 1;
-            send(
-                cx,
-                (flow, self.path.direction),
-                IcmpEcho { reply: false, serial },
-                (self.pings.payload, due),
-            );
+            send(cx, self.path, IcmpEcho { reply: false, serial }, self.pings.payload, due);
             if cx.wants(Topic::Echo) {
                 cx.emit(&Event::EchoSent { flow, serial, sent_at: due });
             }
@@ -113,7 +108,7 @@ impl Node for PingResponder {
         };
         let payload = receive(cx, packet);
         let now = cx.now;
-        send(cx, (self.path.flow, self.path.direction), IcmpEcho { reply: true, serial }, (payload, now));
+        send(cx, self.path, IcmpEcho { reply: true, serial }, payload, now);
     }
 
     fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
@@ -140,14 +135,9 @@ fn receive(cx: &mut Cx<'_>, packet: PacketRef) -> Bytes {
     payload
 }
 
-fn send(
-    cx: &mut Cx<'_>,
-    (flow, direction): (FlowId, Direction),
-    echo: IcmpEcho,
-    (payload, at): (Bytes, Instant),
-) {
+fn send(cx: &mut Cx<'_>, path: Path, echo: IcmpEcho, payload: Bytes, at: Instant) {
     let payload = Payload::Length(u32::try_from(payload.get()).expect("it fits into an IP packet"));
-    let packet = Packet::new(flow, direction, Header::Icmp(echo), payload, at);
+    let packet = Packet::new(path.flow, path.direction, Header::Icmp(echo), payload, at);
     if cx.wants(Topic::Sent) {
         cx.emit(&Event::Sent { packet: &packet, retransmission: false });
     }
@@ -157,7 +147,7 @@ fn send(
 
 #[cfg(test)]
 mod tests {
-    use airlane_core::{Outbox, PacketPool, Probe, TopicSet};
+    use airlane_core::{Direction, FlowId, Outbox, PacketPool, Probe, TopicSet};
 
     use super::*;
 

@@ -18,12 +18,12 @@ use airlane_traffic::http::{
     Request,
 };
 use airlane_traffic::{Browser, Browsing, Page, PageObject, Visits};
-use airlane_transport::TcpConfig;
+use airlane_transport::{Path, TcpConfig};
 use pages::{object, page};
 
 const FLOW: FlowId = FlowId(0);
-const UP: (FlowId, Direction) = (FLOW, Direction::Uplink);
-const DOWN: (FlowId, Direction) = (FLOW, Direction::Downlink);
+const UP: Path = Path::new(FLOW, Direction::Uplink);
+const DOWN: Path = Path::new(FLOW, Direction::Downlink);
 const SETTINGS: HttpSettings =
     HttpSettings { per_server: 1, in_all: 32, pipeline: 100, keep_alive: Duration::from_secs(5), port: 443 };
 

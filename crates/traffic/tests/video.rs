@@ -11,7 +11,7 @@ use airlane_traffic::http::{HttpOverTcp, HttpServer, HttpSettings, Message};
 use airlane_traffic::{
     BolaParameters, Media, PlayoutRules, ReadLimit, Rule, SegmentedVideo, Video, Viewer, Viewing,
 };
-use airlane_transport::{ReceiveWindowKind, TcpConfig};
+use airlane_transport::{Path, ReceiveWindowKind, TcpConfig};
 
 const FLOW: FlowId = FlowId(0);
 
@@ -43,7 +43,7 @@ impl Probe for Seen {
 
 fn watch(media: Media, views: u32, tcp: &TcpConfig, lost: impl Fn(u64) -> bool) -> (Seen, u64) {
     let dialogue: Dialogue<Message> = Dialogue::default();
-    let (up, down) = ((FLOW, Direction::Uplink), (FLOW, Direction::Downlink));
+    let (up, down) = (Path::new(FLOW, Direction::Uplink), Path::new(FLOW, Direction::Downlink));
     let keep_alive = Duration::from_secs(75);
     let settings = HttpSettings { per_server: 1, in_all: 1, pipeline: 1, keep_alive, port: 80 };
     let http = HttpOverTcp::new(settings, tcp.clone(), up, dialogue.clone());

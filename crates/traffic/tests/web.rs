@@ -13,7 +13,7 @@ use airlane_traffic::dialogue::Dialogue;
 use airlane_traffic::dns::{Names, Resolver};
 use airlane_traffic::http::{HttpOverTcp, HttpServer, HttpSettings, HttpVersion, Message};
 use airlane_traffic::{Browser, Browsing, Page, PageObject, Visits};
-use airlane_transport::TcpConfig;
+use airlane_transport::{Path, TcpConfig};
 use pages::{object, page};
 
 const FLOW: FlowId = FlowId(0);
@@ -99,7 +99,7 @@ impl Web {
 
     fn run(self, lost: impl Fn(u64) -> bool) -> (Seen, u64) {
         let dialogue: Dialogue<Message> = Dialogue::default();
-        let (up, down) = ((FLOW, Direction::Uplink), (FLOW, Direction::Downlink));
+        let (up, down) = (Path::new(FLOW, Direction::Uplink), Path::new(FLOW, Direction::Downlink));
         let (version, tls) = self.speaks;
         let http = HttpOverTcp::new(self.settings, self.tcp.clone(), up, dialogue.clone());
         let names = self.dns.map(|_| Names::new(up, Duration::from_secs(300), 8));
@@ -350,7 +350,7 @@ fn what_a_reset_takes_is_asked_for_again() {
         objects.extend((1..6).map(|i| object(0, 20_000, (0, 7_000 * i))));
         let dialogue: Dialogue<Message> = Dialogue::default();
         let settings = HttpSettings { per_server: 2, pipeline: 3, ..SETTINGS };
-        let (up, down) = ((FLOW, Direction::Uplink), (FLOW, Direction::Downlink));
+        let (up, down) = (Path::new(FLOW, Direction::Uplink), Path::new(FLOW, Direction::Downlink));
         let http =
             HttpOverTcp::new(settings, TcpConfig::linux(), up, dialogue.clone()).speaking(version, false);
         let browsing = Browsing {

@@ -31,11 +31,11 @@ pub(super) fn discriminator(flow: &Flow, scenario: &Resolved, at: &Place<'_>) ->
     match discriminator {
         LossDiscriminator::MeldDe(meld) => {
             listener(flow, scenario, at)?;
-            inequality((meld.pdu, meld.harq_processes), at)
+            inequality(meld.pdu, meld.harq_processes, at)
         }
         LossDiscriminator::MeldMe(meld) => {
             listener(flow, scenario, at)?;
-            inequality((meld.pdu, meld.harq_processes), at)?;
+            inequality(meld.pdu, meld.harq_processes, at)?;
             let mut tables = scenario.cell.iter().map(|cell| cell.mac.cqi_to_mcs);
             let first = tables.next();
             let one = tables.all(|table| Some(table) == first);
@@ -71,7 +71,7 @@ fn listener(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
 }
 
 /// The two sides of MELD's Inequality 1.
-fn inequality((pdu, harq_processes): (Size, u8), at: &Place<'_>) -> Checked {
+fn inequality(pdu: Size, harq_processes: u8, at: &Place<'_>) -> Checked {
     let key = |name: &str| format!("transport.loss_discriminator.{name}");
     let packet = (1..=65_535).contains(&pdu.0.get()); // the total length of an IP packet, RFC 791 §3.1
     at.require(packet, &key("pdu"), "out of range", "it must be from 1 B to 65535 B")?;

@@ -20,8 +20,8 @@
 use core::cmp::Reverse;
 use std::collections::VecDeque;
 
-use airlane_core::{Cx, Direction, Duration, FlowId, Instant, PacketRef, SocketPair};
-use airlane_transport::TcpConfig;
+use airlane_core::{Cx, Direction, Duration, Instant, PacketRef, SocketPair};
+use airlane_transport::{Path, TcpConfig};
 
 use super::{HANDSHAKE, HttpClient, HttpEvent, HttpVersion, Message, RECORD, Request};
 use crate::dialogue::Dialogue;
@@ -105,7 +105,7 @@ impl HttpOverTcp {
     pub fn new(
         settings: HttpSettings,
         config: TcpConfig,
-        (flow, direction): (FlowId, Direction),
+        Path { flow, direction, .. }: Path,
         dialogue: Dialogue<Message>,
     ) -> Self {
         Self {

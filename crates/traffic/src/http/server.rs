@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use airlane_core::{Cx, Direction, FlowId, Header, Instant, Node, PacketRef, Payload, Port, SocketPair};
+use airlane_core::{Cx, Direction, Header, Instant, Node, PacketRef, Payload, Port, SocketPair};
 use airlane_net::pep;
-use airlane_transport::TcpConfig;
+use airlane_transport::{Path, TcpConfig};
 
 use super::{HANDSHAKE, HttpVersion, Message, RECORD};
 use crate::dialogue::Dialogue;
@@ -82,7 +82,7 @@ impl HttpServer {
     #[must_use]
     pub fn new(
         config: TcpConfig,
-        (flow, direction): (FlowId, Direction),
+        Path { flow, direction, .. }: Path,
         dialogue: Dialogue<Message>,
         resolver: Resolver,
     ) -> Self {

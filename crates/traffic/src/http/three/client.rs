@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
-use airlane_core::{Cx, Direction, FlowId, Instant, PacketRef, SocketPair};
+use airlane_core::{Cx, Instant, PacketRef, SocketPair};
 use airlane_quic::{QuicConfig, QuicEvent, StreamId};
+use airlane_transport::Path;
 
 use super::frames::{self, FrameReader};
 use super::{APPLICATION, fields, is_request, listen, open};
@@ -54,7 +55,7 @@ impl HttpOverQuic {
     /// A client with connections of this configuration, sending in this direction. There is one connection
     /// per server (RFC 9114 §3.3); `settings.pipeline` is the maximum number of unanswered requests on it.
     #[must_use]
-    pub fn new(settings: HttpSettings, config: QuicConfig, (flow, direction): (FlowId, Direction)) -> Self {
+    pub fn new(settings: HttpSettings, config: QuicConfig, Path { flow, direction, .. }: Path) -> Self {
         let config = QuicConfig { application: APPLICATION, ..config };
         Self {
             settings,

@@ -1,8 +1,9 @@
 //! The server of HTTP/3: it answers the requests on all its connections, and DNS queries.
 
-use airlane_core::{Cx, Direction, FlowId, Instant, Node, PacketRef, Payload, Port, SocketPair};
+use airlane_core::{Cx, Instant, Node, PacketRef, Payload, Port, SocketPair};
 use airlane_net::pep;
 use airlane_quic::{QuicConfig, QuicEndpoint, QuicEvent, StreamId};
+use airlane_transport::Path;
 
 use super::fields::{self, Asked};
 use super::frames::{self, FrameReader};
@@ -53,7 +54,7 @@ pub struct QuicHttpServer {
 impl QuicHttpServer {
     /// A server that sends in this direction.
     #[must_use]
-    pub fn new(config: QuicConfig, (flow, direction): (FlowId, Direction), resolver: Resolver) -> Self {
+    pub fn new(config: QuicConfig, Path { flow, direction, .. }: Path, resolver: Resolver) -> Self {
         let config = QuicConfig { application: APPLICATION, ..config };
         let quic = QuicHost::server(config, flow, direction);
         Self { quic, accepted: Vec::with_capacity(64), resolver }
