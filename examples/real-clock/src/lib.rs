@@ -1,5 +1,5 @@
-//! A cell that follows a clock of the host: a program sends datagrams through it in real time, beside a simulated
-//! download.
+//! A cell that follows a clock of the host: a program sends datagrams through it in real time, while a simulated
+//! download uses the same cell.
 
 use airlane_core::{Direction, Duration, FlowId, Header, Instant, Packet, Payload, UdpHeader, UeId};
 use airlane_engine::{Late, Pace};
@@ -32,7 +32,7 @@ pub trait HostClock {
     fn wait_until(&mut self, ns: u64);
 }
 
-/// What a host does when it was stalled beyond its bound.
+/// The choice of a host that was stalled beyond its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterStall {
     /// The missed events happen at their own virtual times; their packets leave late.
