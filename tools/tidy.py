@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-FUNCTION_LINES = 90
+FUNCTION_LINES = 70
 FILE_LINES = 800
 
 ALGORITHM_CRATES = ("core", "net", "transport", "radio", "ran", "middlebox", "traffic", "wire")

@@ -154,6 +154,12 @@ def _fail(message: str) -> NoReturn:
     raise typer.Exit(2)
 
 
+def _check_file(path: Path) -> None:
+    from airlane.files import check_file
+
+    check_file(path)
+
+
 def _mistake(error: BaseException) -> str | None:
     """The message of a user error; `None` if it is not a user error."""
     from airlane.arena.contenders import ArenaError
@@ -272,13 +278,7 @@ def run(
 
     file = _file(scenario, example)
     described = _scenario(file, settings)
-    wanted: dict[str, object] = {}
-    if pcap and not described.settings["output"]["pcap"]:
-        wanted["output.pcap"] = ["server", "ue"]
-    if ran_log:
-        wanted["output.ran_log"] = True
-    described = described.set(wanted)
-    _ = described.resolved  # errors are reported before anything is created
+    described = _with_outputs(described, pcap, ran_log)
     own = _controllers(controllers)
     for name in sorted(own.keys() - control.wanted(described.settings)):
         _fail(
@@ -313,6 +313,18 @@ def run(
     terminal.output.print(terminal.run_view(results, described.name))
     made = ["series.png, the first run"] * plot + ["report.html, all runs"] * report
     terminal.output.print(f"written to {folder}/" + (f" ({', '.join(made)})" if made else ""), style="dim")
+
+
+def _with_outputs(described: Scenario, pcap: bool, ran_log: bool) -> Scenario:
+    """The scenario with captures and the log of blocks, if they are asked for."""
+    wanted: dict[str, object] = {}
+    if pcap and not described.settings["output"]["pcap"]:
+        wanted["output.pcap"] = ["server", "ue"]
+    if ran_log:
+        wanted["output.ran_log"] = True
+    described = described.set(wanted)
+    _ = described.resolved  # errors are reported before anything is created
+    return described
 
 
 def _controllers(settings: list[str] | None) -> dict[str, type[Controller]]:
@@ -402,7 +414,7 @@ def sweep(
     All points use the same seeds.
     """
     from airlane import sweep as sweeping
-    from airlane import terminal
+    from airlane import sweep_command, terminal
 
     described = _scenario(_file(scenario, example), None)
     try:
@@ -417,32 +429,15 @@ def sweep(
     if path.suffix in _NO_FOLDER:
         _fail(f"error: -o {path}: expected a folder, or a file that ends in .parquet")
     plan = sweeping.planned(described, axes, runs, seed)
-    dataset = None if path.suffix == ".parquet" else plan.dataset(path, described.name)
-    if dataset is not None:
-        dataset.check(resume, force)
-    elif resume:
-        _fail(f"error: --resume needs a folder, and -o {path} is one file, written at the end")
-    else:
-        _check_file(path)
-    with terminal.progress(described.name) as update:
-        if dataset is not None:
-            rows = sweeping.keep(
-                plan, dataset, update, threads=threads, cluster=cluster, resume=resume and not force
-            )
-        else:
-            rows = sweeping.conduct(plan, update, threads=threads, cluster=cluster)
-    if dataset is None:
-        sweeping.write(rows, path)
+    how = sweep_command.Options(resume=resume, force=force, cluster=cluster, threads=threads)
+    rows, written = sweep_command.conduct(path, plan, described.name, how, _fail)
     points = plan.points(rows)
-    picture = (path.with_suffix(".png") if dataset is None else path / "sweep.png") if plot else None
-    if picture is not None:
-        sweeping.draw(points, shown, picture)
+    drawn = sweep_command.draw(points, shown, written) if plot else ""
     if as_json:
         print(json.dumps(sweeping.as_rows(points, shown), indent=2))
         return
     terminal.output.print(terminal.sweep_view(points, described.name, shown))
-    drawn = "" if picture is None else f" ({picture.name}: the figures)"
-    print(f"written to {path}" + ("" if dataset is None else "/") + drawn)
+    print(f"written to {written}{drawn}")
 
 
 @app.command()
@@ -765,12 +760,6 @@ def trace_export_command(
     if check:
         for line in export.check(described, ue, direction, seed=seed):
             print(line)
-
-
-def _check_file(path: Path) -> None:
-    from airlane.files import check_file
-
-    check_file(path)
 
 
 def _version(asked: bool) -> None:

@@ -130,20 +130,8 @@ fn download_told(
             ends[end].handle_timeout(&cx);
             while let Some(event) = ends[end].poll() {
                 match event {
-                    QuicEvent::Connected if end == CLIENT => {
-                        let id = ends[end].open().unwrap();
-                        assert_eq!(ends[end].write(id, 1), 1);
-                        ends[end].finish(id);
-                    }
-                    QuicEvent::Readable(id) if end == CLIENT => {
-                        let read = ends[end].read(id);
-                        outcome.received += read.bytes;
-                        outcome.at_end |= read.at_end;
-                        if read.at_end {
-                            ends[end].close(&cx);
-                        }
-                    }
                     QuicEvent::Opened => stream = ends[end].accept(),
+                    event if end == CLIENT => on_client(&mut ends[end], &cx, event, &mut outcome),
                     _ => {}
                 }
             }
@@ -159,15 +147,8 @@ fn download_told(
                 let Payload::Bytes(datagram) = cx.pool.get(&packet).payload.clone() else { panic!("bytes") };
                 outcome.sent.push(Sent { at: now, from: end, datagram });
                 serial[end] += 1;
-                let fate = fate(end, serial[end]);
-                if fate == Fate::Marked {
-                    cx.pool.get_mut(&packet).ecn = Ecn::CongestionExperienced;
-                }
-                if fate == Fate::Lost {
-                    cx.pool.discard(packet, airlane_core::DropCause::RandomLoss);
-                } else {
-                    let more = if fate == Fate::Late { Duration::from_millis(150) } else { Duration::ZERO };
-                    wire.insert((now + DELAY + more, outcome.sent.len()), (1 - end, packet));
+                if let Some((delay, packet)) = carried(&mut cx, packet, fate(end, serial[end])) {
+                    wire.insert((now + delay, outcome.sent.len()), (1 - end, packet));
                 }
             }
         }
@@ -178,6 +159,39 @@ fn download_told(
             (outcome.heard, outcome.under_way) = (heard, pool.live());
             return outcome;
         }
+    }
+}
+
+/// The delay of a packet and the packet, unless it is lost.
+fn carried(cx: &mut Cx<'_>, packet: PacketRef, fate: Fate) -> Option<(Duration, PacketRef)> {
+    if fate == Fate::Marked {
+        cx.pool.get_mut(&packet).ecn = Ecn::CongestionExperienced;
+    }
+    if fate == Fate::Lost {
+        cx.pool.discard(packet, airlane_core::DropCause::RandomLoss);
+        return None;
+    }
+    let more = if fate == Fate::Late { Duration::from_millis(150) } else { Duration::ZERO };
+    Some((DELAY + more, packet))
+}
+
+/// The client asks for the data when it is connected, reads them, and closes at their end.
+fn on_client(client: &mut QuicEndpoint, cx: &Cx<'_>, event: QuicEvent, outcome: &mut Outcome) {
+    match event {
+        QuicEvent::Connected => {
+            let id = client.open().unwrap();
+            assert_eq!(client.write(id, 1), 1);
+            client.finish(id);
+        }
+        QuicEvent::Readable(id) => {
+            let read = client.read(id);
+            outcome.received += read.bytes;
+            outcome.at_end |= read.at_end;
+            if read.at_end {
+                client.close(cx);
+            }
+        }
+        _ => {}
     }
 }
 

@@ -284,11 +284,40 @@ impl Recorder {
         }
     }
 
-    fn on_timeout(&mut self, timeout: Timeout) {
-        let Some(recent) = self.recent.get_mut(timeout.flow.index()) else { return };
-        let lost_last_second = recent.lost.before(timeout.at);
-        let drops_last_second = recent.dropped.before(timeout.at);
-        self.timeouts.push(Timeout { lost_last_second, drops_last_second, ..timeout });
+    fn on_timeout(&mut self, now: Instant, event: &Event<'_>) {
+        let Event::Timeout { flow, rto, congestion_window, in_flight, backoff, in_recovery } = *event else {
+            return;
+        };
+        let Some(recent) = self.recent.get_mut(flow.index()) else { return };
+        self.timeouts.push(Timeout {
+            at: now,
+            flow,
+            rto,
+            congestion_window,
+            in_flight,
+            backoff,
+            in_recovery,
+            lost_last_second: recent.lost.before(now),
+            drops_last_second: recent.dropped.before(now),
+            undone: false,
+            congestion_window_after: None,
+        });
+    }
+
+    #[inline]
+    fn on_flow_state(&mut self, now: Instant, event: &Event<'_>) {
+        let Event::FlowState { flow, congestion_window, ssthresh, in_flight, offered_window, cubic } = *event
+        else {
+            return;
+        };
+        timeouts::leave(&mut self.timeouts, flow, now, congestion_window);
+        if let Some(flow) = self.flow_mut(flow) {
+            flow.state.congestion_window = Some(congestion_window);
+            flow.state.ssthresh = ssthresh;
+            flow.state.in_flight = Some(in_flight);
+            flow.state.offered_window = offered_window;
+            flow.state.cubic = cubic;
+        }
     }
 
     #[inline]
@@ -425,33 +454,10 @@ impl Probe for Recorder {
                     (flow.state.srtt, flow.state.rto) = (Some(srtt), Some(rto));
                 }
             }
-            Event::Timeout { flow, rto, congestion_window, in_flight, backoff, in_recovery } => {
-                self.on_timeout(Timeout {
-                    at: now,
-                    flow,
-                    rto,
-                    congestion_window,
-                    in_flight,
-                    backoff,
-                    in_recovery,
-                    lost_last_second: 0,
-                    drops_last_second: 0,
-                    undone: false,
-                    congestion_window_after: None,
-                });
-            }
+            Event::Timeout { .. } => self.on_timeout(now, event),
             Event::TimeoutUndone { flow, .. } => timeouts::undo(&mut self.timeouts, flow),
             Event::SegmentLost { flow, .. } => self.on_segment_lost(now, flow),
-            Event::FlowState { flow, congestion_window, ssthresh, in_flight, offered_window, cubic } => {
-                timeouts::leave(&mut self.timeouts, flow, now, congestion_window);
-                if let Some(flow) = self.flow_mut(flow) {
-                    flow.state.congestion_window = Some(congestion_window);
-                    flow.state.ssthresh = ssthresh;
-                    flow.state.in_flight = Some(in_flight);
-                    flow.state.offered_window = offered_window;
-                    flow.state.cubic = cubic;
-                }
-            }
+            Event::FlowState { .. } => self.on_flow_state(now, event),
             Event::FlowSent { flow, started_at } => {
                 self.with(flow, |flow| flow.on_last_byte_sent(now, started_at))
             }

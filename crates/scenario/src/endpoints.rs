@@ -77,19 +77,6 @@ fn endpoint(setup: Setup<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
     let is_source = data_direction(flow.direction) == path.direction;
     let start = one.start(scenario);
     let stop = flow.stop.map(|stop| Instant::ZERO + stop.0);
-    let transfer = |app: &App| match app {
-        App::Bulk => Transfer::Bulk,
-        App::Fixed(fixed) => Transfer::Fixed(fixed.size.0),
-        App::Cbr(_)
-        | App::Ppbp(_)
-        | App::OnOff(_)
-        | App::Web(_)
-        | App::Video(_)
-        | App::Dash(_)
-        | App::Ping(_) => {
-            unreachable!("checked when the scenario was resolved")
-        }
-    };
     match (&flow.transport, &flow.app) {
         (Transport::Tcp(tcp), App::Web(app)) => {
             web::end(setup, one, path, (app, Carrier::Tcp(tcp_config(tcp, setup))))
@@ -104,26 +91,7 @@ fn endpoint(setup: Setup<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
         (Transport::Quic(quic), App::Dash(_)) => {
             viewing::end(setup, one, path, Carrier::Quic(quic_config(quic, setup, &one.name)))
         }
-        (Transport::Tcp(tcp), app) if is_source => {
-            let config = tcp_config(tcp, setup);
-            let source = match app {
-                App::OnOff(_) => TcpSource::new(config, path, Transfer::Bulk, start, stop)
-                    .with_process(datagrams(setup, one, app, start, stop)),
-                app => TcpSource::new(config, path, transfer(app), start, stop),
-            };
-            let source = match &flow.writes {
-                Some(writes) => source.with_writes(writes.iter().map(written).collect()),
-                None => source,
-            };
-            let source = match rnis::consumer(scenario, path.flow, one) {
-                Some(consumer) => source.with_information(consumer),
-                None => source,
-            };
-            match middlebox::receiver(scenario, path.flow) {
-                Some(receiver) if tcp.congestion == Congestion::Mdcc => Box::new(source.with_pep(receiver)),
-                _ => Box::new(source),
-            }
-        }
+        (Transport::Tcp(tcp), _) if is_source => tcp_source(tcp, setup, one, path),
         (Transport::Tcp(tcp), _) => Box::new(TcpSink::new(tcp_config(tcp, setup), path, start)),
         (Transport::Udp, app) if is_source => {
             Box::new(UdpSource::new(datagrams(setup, one, app, start, stop), path))
@@ -137,26 +105,76 @@ fn endpoint(setup: Setup<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
         }
         (Transport::Icmp, _) => Box::new(PingResponder::new(path)),
         (Transport::External, _) => Box::new(Exit::new()),
-        (Transport::Quic(quic), app) => {
-            let objects = if let App::Fixed(fixed) = app { fixed.objects } else { 1 };
-            let to_host = flow.direction == FlowDirection::Downlink;
-            let transfer = QuicTransfer { transfer: transfer(app), objects, start, stop, to_host };
-            let config = quic_config(quic, setup, &one.name);
-            match path.direction {
-                Direction::Downlink => {
-                    let server = QuicServer::new(config, path, transfer);
-                    let server = match middlebox::receiver(scenario, path.flow) {
-                        Some(receiver) if quic.congestion == Congestion::Mdcc => server.with_pep(receiver),
-                        _ => server,
-                    };
-                    match rnis::consumer(scenario, path.flow, one) {
-                        Some(consumer) => Box::new(server.with_information(consumer)),
-                        None => Box::new(server),
-                    }
-                }
-                Direction::Uplink => Box::new(QuicClient::new(config, path, transfer)),
+        (Transport::Quic(quic), _) => quic_end(quic, setup, one, path),
+    }
+}
+
+/// The amount of data of an application that only sends.
+fn transfer(app: &App) -> Transfer {
+    match app {
+        App::Bulk => Transfer::Bulk,
+        App::Fixed(fixed) => Transfer::Fixed(fixed.size.0),
+        App::Cbr(_)
+        | App::Ppbp(_)
+        | App::OnOff(_)
+        | App::Web(_)
+        | App::Video(_)
+        | App::Dash(_)
+        | App::Ping(_) => {
+            unreachable!("checked when the scenario was resolved")
+        }
+    }
+}
+
+/// The sender of a TCP flow.
+fn tcp_source(tcp: &Tcp, setup: Setup<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
+    let scenario = setup.scenario;
+    let flow = &scenario.flow[one.section];
+    let start = one.start(scenario);
+    let stop = flow.stop.map(|stop| Instant::ZERO + stop.0);
+    let config = tcp_config(tcp, setup);
+    let source = match &flow.app {
+        app @ App::OnOff(_) => TcpSource::new(config, path, Transfer::Bulk, start, stop)
+            .with_process(datagrams(setup, one, app, start, stop)),
+        app => TcpSource::new(config, path, transfer(app), start, stop),
+    };
+    let source = match &flow.writes {
+        Some(writes) => source.with_writes(writes.iter().map(written).collect()),
+        None => source,
+    };
+    let source = match rnis::consumer(scenario, path.flow, one) {
+        Some(consumer) => source.with_information(consumer),
+        None => source,
+    };
+    match middlebox::receiver(scenario, path.flow) {
+        Some(receiver) if tcp.congestion == Congestion::Mdcc => Box::new(source.with_pep(receiver)),
+        _ => Box::new(source),
+    }
+}
+
+/// An end of a QUIC flow: the client is in the UE.
+fn quic_end(quic: &Quic, setup: Setup<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
+    let scenario = setup.scenario;
+    let flow = &scenario.flow[one.section];
+    let start = one.start(scenario);
+    let stop = flow.stop.map(|stop| Instant::ZERO + stop.0);
+    let objects = if let App::Fixed(fixed) = &flow.app { fixed.objects } else { 1 };
+    let to_host = flow.direction == FlowDirection::Downlink;
+    let transfer = QuicTransfer { transfer: transfer(&flow.app), objects, start, stop, to_host };
+    let config = quic_config(quic, setup, &one.name);
+    match path.direction {
+        Direction::Downlink => {
+            let server = QuicServer::new(config, path, transfer);
+            let server = match middlebox::receiver(scenario, path.flow) {
+                Some(receiver) if quic.congestion == Congestion::Mdcc => server.with_pep(receiver),
+                _ => server,
+            };
+            match rnis::consumer(scenario, path.flow, one) {
+                Some(consumer) => Box::new(server.with_information(consumer)),
+                None => Box::new(server),
             }
         }
+        Direction::Uplink => Box::new(QuicClient::new(config, path, transfer)),
     }
 }
 
@@ -277,19 +295,7 @@ pub(crate) fn tcp_config(tcp: &Tcp, setup: Setup<'_>) -> TcpConfig {
             RttSampling::OncePerWindow => transport::RttSampling::OncePerWindow,
             RttSampling::FrozenAfter(time) => transport::RttSampling::FrozenAfter(Instant::ZERO + time.0),
         },
-        receive_window: match &tcp.receive_window {
-            ReceiveWindow::Fixed(window) => transport::ReceiveWindowKind::Fixed(window.size.0),
-            ReceiveWindow::Autotuned(window) => {
-                transport::ReceiveWindowKind::Autotuned { initial: window.initial.0, max: window.max.0 }
-            }
-            ReceiveWindow::Drwa(window) => transport::ReceiveWindowKind::Drwa(DrwaReceiver {
-                buffer: receive_buffer(&window.buffer),
-                floor_segments: window.floor,
-                lambda_millionths: millionths(window.lambda),
-                alpha_millionths: u32::try_from(millionths(window.alpha)).expect("checked to be below one"),
-            }),
-            ReceiveWindow::Arwa(window) => transport::ReceiveWindowKind::Arwa(arwa_receiver(window)),
-        },
+        receive_window: receive_window(&tcp.receive_window),
         obeys_codes: match &tcp.receive_window {
             ReceiveWindow::Arwa(window) => Some(arwa_sender(window)),
             ReceiveWindow::Fixed(_) | ReceiveWindow::Autotuned(_) | ReceiveWindow::Drwa(_) => None,
@@ -302,6 +308,22 @@ pub(crate) fn tcp_config(tcp: &Tcp, setup: Setup<'_>) -> TcpConfig {
         nagle: tcp.nagle,
         mtu: u16::try_from(tcp.mtu.0.get().min(mss_mtu)).expect("checked when the scenario was resolved"),
         initial_sequence: 0,
+    }
+}
+
+fn receive_window(window: &ReceiveWindow) -> transport::ReceiveWindowKind {
+    match window {
+        ReceiveWindow::Fixed(window) => transport::ReceiveWindowKind::Fixed(window.size.0),
+        ReceiveWindow::Autotuned(window) => {
+            transport::ReceiveWindowKind::Autotuned { initial: window.initial.0, max: window.max.0 }
+        }
+        ReceiveWindow::Drwa(window) => transport::ReceiveWindowKind::Drwa(DrwaReceiver {
+            buffer: receive_buffer(&window.buffer),
+            floor_segments: window.floor,
+            lambda_millionths: millionths(window.lambda),
+            alpha_millionths: u32::try_from(millionths(window.alpha)).expect("checked to be below one"),
+        }),
+        ReceiveWindow::Arwa(window) => transport::ReceiveWindowKind::Arwa(arwa_receiver(window)),
     }
 }
 

@@ -64,7 +64,7 @@ pub(crate) struct Proxies {
 /// Builds all nodes on the path of a packet from server to UE and back, in that order. Without
 /// cells, the internet link leads directly to the hosts and back.
 pub(crate) fn wire(setup: Setup<'_>) -> Result<Wired, ScenarioError> {
-    let Setup { scenario, seeds, .. } = setup;
+    let scenario = setup.scenario;
     let (ues, flows) = (expand::ues(scenario), expand::flows(scenario));
     let flow_ids = || (0..).map(FlowId).zip(&flows);
     let mut network = Network::new();
@@ -113,18 +113,14 @@ pub(crate) fn wire(setup: Setup<'_>) -> Result<Wired, ScenarioError> {
     }
 
     // 9. Outside the path, the service that informs servers about the radio of their UEs.
-    if let (Some(mobile), Some(service)) = (&mobile, &scenario.rnis) {
-        let listens = |(id, flow): &(FlowId, &_)| rnis::consumer(scenario, *id, flow).is_some();
-        let listeners = flow_ids().zip(servers.iter().copied()).filter(|(flow, _)| listens(flow));
-        let listeners: Vec<_> = listeners.map(|((id, _), server)| (id, server)).collect();
-        rnis::wire(&mut network, service, mobile.information, &listeners, seeds);
+    if let Some(mobile) = &mobile {
+        information_service(&mut network, setup, mobile.information, &servers);
     }
 
-    let shared = scenario.internet.shared;
     let places = Places {
         servers,
         hosts,
-        internet_down: shared.then(|| (internet_down[0].0, Link::INPUT)),
+        internet_down: scenario.internet.shared.then(|| (internet_down[0].0, Link::INPUT)),
         core: mobile.as_ref().map_or((host_router, 0), |mobile| mobile.internet_side),
         internet_up,
         server_router,
@@ -133,6 +129,17 @@ pub(crate) fn wire(setup: Setup<'_>) -> Result<Wired, ScenarioError> {
     };
     let proxies = mobile.map_or_else(Proxies::default, |mobile| mobile.proxies);
     Ok(Wired { simulation: Simulation::new(network, POOL_CAPACITY), proxies, places })
+}
+
+/// The service that informs servers about the radio of their UEs, if the scenario has one.
+fn information_service(network: &mut Network, setup: Setup<'_>, enbs: End, servers: &[NodeId]) {
+    let Setup { scenario, seeds, .. } = setup;
+    let Some(service) = &scenario.rnis else { return };
+    let flows = expand::flows(scenario);
+    let flows = (0..).map(FlowId).zip(&flows).zip(servers.iter().copied());
+    let listeners = flows.filter(|((id, flow), _)| rnis::consumer(scenario, *id, flow).is_some());
+    let listeners: Vec<_> = listeners.map(|((id, _), server)| (id, server)).collect();
+    rnis::wire(network, service, enbs, &listeners, seeds);
 }
 
 /// The link or links from the servers: their far ends.

@@ -195,6 +195,36 @@ fn bound_to_half(segment_size: u32, max_offered: u64) -> u32 {
     if cutoff == 0 { segment_size } else { u64::from(segment_size).min(cutoff.max(LEAST)) as u32 }
 }
 
+impl SenderOptions {
+    /// The settings of a connection. `models_path` is true if its law has a model of the path.
+    fn new(config: &TcpConfig, negotiated: &crate::header::Negotiated, models_path: bool) -> Self {
+        Self {
+            growth_max: match config.growth {
+                Growth::PerSegment => u32::MAX,
+                Growth::PerAck => 1,
+            },
+            loss_detection: if negotiated.sack { config.loss_detection } else { LossDetection::Rfc6675 },
+            careful: config.careful_fast_retransmit,
+            sack: negotiated.sack,
+            ecn: negotiated.ecn,
+            frto: config.frto && negotiated.sack,
+            rate_reduction: config.rate_reduction,
+            // A model of the path does not expire with idle time (Linux: cong_control).
+            slow_start_after_idle: config.slow_start_after_idle && !models_path,
+            rtt_sampling: config.rtt_sampling,
+            rtt_from_sack: config.rtt_from_sack,
+            send_buffer: config.send_buffer.map_or(u64::MAX, Bytes::get),
+            write_size: config.write_size,
+            nagle: config.nagle,
+            rto_min: config.rto_min,
+            rto_max: config.rto_max,
+            retries: config.retries,
+            segment_size: negotiated.segment_size,
+            initial_window_segments: config.initial_window_segments,
+        }
+    }
+}
+
 impl Sender {
     /// The send half of a connection whose handshake has just been completed. `window` is the
     /// peer's offer in the handshake.
@@ -213,30 +243,7 @@ impl Sender {
         let paces = config.pacing || models_path;
         let rtt = RttEstimator::new(config.rto_min, config.rto_max, config.rto_initial);
         Self {
-            options: SenderOptions {
-                growth_max: match config.growth {
-                    Growth::PerSegment => u32::MAX,
-                    Growth::PerAck => 1,
-                },
-                loss_detection: if negotiated.sack { config.loss_detection } else { LossDetection::Rfc6675 },
-                careful: config.careful_fast_retransmit,
-                sack: negotiated.sack,
-                ecn: negotiated.ecn,
-                frto: config.frto && negotiated.sack,
-                rate_reduction: config.rate_reduction,
-                // A model of the path does not expire with idle time (Linux: cong_control).
-                slow_start_after_idle: config.slow_start_after_idle && !models_path,
-                rtt_sampling: config.rtt_sampling,
-                rtt_from_sack: config.rtt_from_sack,
-                send_buffer: config.send_buffer.map_or(u64::MAX, Bytes::get),
-                write_size: config.write_size,
-                nagle: config.nagle,
-                rto_min: config.rto_min,
-                rto_max: config.rto_max,
-                retries: config.retries,
-                segment_size,
-                initial_window_segments: initial,
-            },
+            options: SenderOptions::new(config, negotiated, models_path),
             board: Scoreboard::new(),
             una: 1,
             nxt: 1,

@@ -103,35 +103,24 @@ def experiments() -> list[Experiment]:
 
 
 def _built_in() -> list[Experiment]:
-    from airlane.papers import (
-        arwa_limits,
-        arwa_load,
-        arwa_mixed,
-        arwa_schemes,
-        arwa_single,
-        frto,
-        ltetcp,
-        ltetcp_handover,
-        mdcc,
-        mdcc_beyond,
-        mdcc_delay,
-        mdcc_long,
-        mdcc_short,
-        meld,
-        meld_beyond,
-        meld_sweep,
-        meld_uplink,
-        splitproxy_beyond,
-        splitproxy_ftp,
-        splitproxy_start,
-        splitproxy_web,
-    )
+    return [*_ltetcp(), *_arwa(), *_frto(), *_mdcc(), *_meld(), *_splitproxy()]
+
+
+def _ltetcp() -> list[Experiment]:
+    from airlane.papers import ltetcp, ltetcp_handover
 
     return [
         ltetcp.load_increase(),
         ltetcp_handover.seamless(),
         ltetcp_handover.lossless(),
         ltetcp_handover.queue_sweep(),
+    ]
+
+
+def _arwa() -> list[Experiment]:
+    from airlane.papers import arwa_limits, arwa_load, arwa_mixed, arwa_schemes, arwa_single
+
+    return [
         arwa_schemes.table6(),
         arwa_schemes.combinations(),
         arwa_single.figure3(),
@@ -144,7 +133,19 @@ def _built_in() -> list[Experiment]:
         arwa_mixed.figure7(),
         arwa_mixed.figure8(),
         arwa_mixed.figure9(),
-        frto.delay_spike(),
+    ]
+
+
+def _frto() -> list[Experiment]:
+    from airlane.papers import frto
+
+    return [frto.delay_spike()]
+
+
+def _mdcc() -> list[Experiment]:
+    from airlane.papers import mdcc, mdcc_beyond, mdcc_delay, mdcc_long, mdcc_short
+
+    return [
         mdcc_delay.one_delay(),
         mdcc_delay.short_delay(),
         mdcc.table2(),
@@ -158,6 +159,13 @@ def _built_in() -> list[Experiment]:
         mdcc_beyond.faults(),
         mdcc_beyond.terms_jump(),
         mdcc_beyond.terms_short(),
+    ]
+
+
+def _meld() -> list[Experiment]:
+    from airlane.papers import meld, meld_beyond, meld_sweep, meld_uplink
+
+    return [
         meld.table2(),
         meld.figure3(),
         meld.figure4(),
@@ -169,6 +177,13 @@ def _built_in() -> list[Experiment]:
         meld_beyond.faults(),
         meld_beyond.short_flows(),
         meld_beyond.confusion(),
+    ]
+
+
+def _splitproxy() -> list[Experiment]:
+    from airlane.papers import splitproxy_beyond, splitproxy_ftp, splitproxy_start, splitproxy_web
+
+    return [
         splitproxy_start.figure2(),
         splitproxy_ftp.figure4(),
         splitproxy_ftp.figure5(),

@@ -93,22 +93,13 @@ def _mcs_of_block(cqi: int) -> Bound:
     return Bound(float(mcs), "exactly", text)
 
 
-def table2() -> Experiment:
-    """Declare the experiment `meld/table2`: the capacity of the cell."""
-    points = {
-        f"cqi-{cqi}": {
-            **_UDP,
-            "cell.0.mac.mcs_rule": "worst-subband",
-            "cell.0.tx_power": f"{17.0 + _middle_snr_db(cqi) - _SNR_AT_17_DBM:.2f} dBm",
-        }
-        for cqi in _CQIS
-    }
+def _carried(draw: Draw) -> float:
+    """IP bytes over the time: 28 of headers on each payload of 1440."""
+    goodput = float(draw["unimpaired"].tables["flows"]["goodput_mbps"][0].as_py())
+    return goodput * 1468.0 / 1440.0
 
-    def carried(draw: Draw) -> float:
-        """IP bytes over the time: 28 of headers on each payload of 1440."""
-        goodput = float(draw["unimpaired"].tables["flows"]["goodput_mbps"][0].as_py())
-        return goodput * 1468.0 / 1440.0
 
+def _table2_numbers() -> tuple[Number, ...]:
     blocks = "meld.table2_cqi_to_tbs_bytes_25prb"
     numbers = [
         Number(
@@ -140,17 +131,30 @@ def table2() -> Experiment:
         Number(
             "meld.table1.link_capacity_mbps",
             "UDP without interference, Mbit/s of IP",
-            carried,
+            _carried,
             fitted=FITTED_CELL,
         ),
         Number(
             "meld.meta.link_mbps",
             "the same, section 5",
-            carried,
+            _carried,
             fitted=FITTED_CELL,
             restates="meld.table1.link_capacity_mbps",
         ),
     ]
+    return tuple(numbers)
+
+
+def table2() -> Experiment:
+    """Declare the experiment `meld/table2`: the capacity of the cell."""
+    points = {
+        f"cqi-{cqi}": {
+            **_UDP,
+            "cell.0.mac.mcs_rule": "worst-subband",
+            "cell.0.tx_power": f"{17.0 + _middle_snr_db(cqi) - _SNR_AT_17_DBM:.2f} dBm",
+        }
+        for cqi in _CQIS
+    }
     return Experiment(
         id="meld/table2",
         title="CQI, transport blocks and what the cell carries",
@@ -159,7 +163,7 @@ def table2() -> Experiment:
         grid={"unimpaired": _UDP, **points},
         runs=2,
         quick_runs=2,
-        numbers=tuple(numbers),
+        numbers=_table2_numbers(),
         setup={
             "meld.table1.lte_bw_mhz": "cell.resource_blocks: 5 MHz are 25 (TS 36.104 table 5.6-1)",
             "meld.table1.prbs": "cell.resource_blocks",
@@ -353,48 +357,48 @@ def _unimpaired_claim(controller: str, recovery: str) -> Claim:
     )
 
 
+def _goodputs(draws: Sequence[Draw]) -> Listing:
+    rows = []
+    for case in _FIG4:
+        told_by = [
+            run.goodput_mbps
+            for run in logs()
+            if (run.controller, run.variant) == (case.controller, case.scheme)
+            and run.impaired == (case.noise == "fitted")
+        ]
+        beside = f"{len(told_by) / sum(1 / g for g in told_by):.2f}" if told_by else ""
+        if case.rtt != "logs" or case.noise not in ("fitted", "light"):
+            beside = ""
+        rows.append(
+            (
+                f"{NAMES[case.controller]}, {NAMES[case.scheme]}",
+                RECOVERY_WORDS[case.recovery],
+                f"{case.rtt}, {NOISE_WORDS[case.noise]}",
+                terminal.interval(mean(draws, rate(case))),
+                beside,
+                "" if case.scheme == "legacy" else terminal.interval(mean(draws, gain(case))),
+                terminal.interval(mean(draws, rtt(case))),
+                terminal.interval(mean(draws, _loss_pct(case))),
+            )
+        )
+    return Listing(
+        "Goodput of 20 MB",
+        (
+            "controller, scheme",
+            "sender",
+            "round trip, interference",
+            "Mbit/s",
+            "authors' logs",
+            "gain, %",
+            "RTT, ms",
+            "lost by radio, %",
+        ),
+        rows,
+    )
+
+
 def figure4() -> Experiment:
     """Declare the experiment `meld/fig4`: goodput."""
-
-    def listing(draws: Sequence[Draw]) -> Listing:
-        rows = []
-        for case in _FIG4:
-            told_by = [
-                run.goodput_mbps
-                for run in logs()
-                if (run.controller, run.variant) == (case.controller, case.scheme)
-                and run.impaired == (case.noise == "fitted")
-            ]
-            beside = f"{len(told_by) / sum(1 / g for g in told_by):.2f}" if told_by else ""
-            if case.rtt != "logs" or case.noise not in ("fitted", "light"):
-                beside = ""
-            rows.append(
-                (
-                    f"{NAMES[case.controller]}, {NAMES[case.scheme]}",
-                    RECOVERY_WORDS[case.recovery],
-                    f"{case.rtt}, {NOISE_WORDS[case.noise]}",
-                    terminal.interval(mean(draws, rate(case))),
-                    beside,
-                    "" if case.scheme == "legacy" else terminal.interval(mean(draws, gain(case))),
-                    terminal.interval(mean(draws, rtt(case))),
-                    terminal.interval(mean(draws, _loss_pct(case))),
-                )
-            )
-        return Listing(
-            "Goodput of 20 MB",
-            (
-                "controller, scheme",
-                "sender",
-                "round trip, interference",
-                "Mbit/s",
-                "authors' logs",
-                "gain, %",
-                "RTT, ms",
-                "lost by radio, %",
-            ),
-            rows,
-        )
-
     newreno, cubic = (Case(c) for c in CONTROLLERS)
     fig4, abstract = "meld.fig4_goodput_gain_pct", "meld.abstract_gain_pct"
     numbers = (
@@ -427,7 +431,7 @@ def figure4() -> Experiment:
         quick_runs=3,
         numbers=numbers,
         claims=tuple(claims),
-        listings=(listing, _windows),
+        listings=(_goodputs, _windows),
         setup={
             "meld.meta.repeats": "runs of the experiment",
             "meld.meta.confidence": "intervals of every table",

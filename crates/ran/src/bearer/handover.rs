@@ -341,6 +341,10 @@ impl OneWay {
                 (_, None) => {}
             }
         }
+        self.end_reestablishment(mode, deliver);
+    }
+
+    fn end_reestablishment(&mut self, mode: HandoverMode, deliver: &mut Vec<PacketRef>) {
         match mode {
             HandoverMode::Lossless => self.source.sdus.reception.advance(deliver),
             // SDUs behind a gap are delivered: the gap will not be filled.

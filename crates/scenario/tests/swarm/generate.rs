@@ -439,43 +439,50 @@ fn radio(s: &mut Stream, later: &mut Stream, latest: &mut Stream, cells: &Cells)
             let (down, up) = (1760 + 40 * cell, 1660 + 40 * cell);
             text += &format!("frequency = \"{down} MHz\"\nuplink_frequency = \"{up} MHz\"\n");
         }
-        let scheduler = one_of(s, &["pf", "rr", "mt", "bet", "tta", "pss"]);
-        text += &match scheduler {
-            "mt" | "bet" if later.chance(0.5) => {
-                format!("scheduler = {{ kind = \"{scheduler}\", domain = \"time\" }}\n")
-            }
-            _ => format!("scheduler = \"{scheduler}\"\n"),
-        };
-        text += &format!("transmission_mode = \"{}\"\n", one_of(s, &["siso", "tm2", "tm3"]));
-        text += cells.throttling();
-        text += &format!("harq = {}\n", s.chance(0.8));
-        text += &format!("control_errors = {}\n", later.chance(0.3));
-        text += &format!("uplink = \"{}\"\n", one_of(s, &["scheduling-request", "ideal-buffer-status"]));
-        text += &format!(
-            "mac = {{ mcs_rule = \"{}\", amc = \"{}\", power_control = \"{}\", \
-             cqi_reference = \"{}\", uplink_amc = \"{}\", cqi_report = \"{}\", rank = \"{}\" }}\n",
-            one_of(s, &["worst-subband", "effective"]),
-            one_of(s, &["mutual-information", "piro"]),
-            one_of(later, &["none", "open-loop"]),
-            one_of(later, &["pdsch-interference", "control-region"]),
-            one_of(later, &["mutual-information", "piro"]),
-            one_of(later, &["subband", "wideband"]),
-            cells.rank(),
-        );
-        if s.chance(0.15) && !cells.is_layout() {
-            text += &format!("antenna = {{ kind = \"sector\", azimuth = \"{} deg\" }}\n", s.below(360));
-        }
-        text += &format!(
-            "rlc = {{ mode = \"{}\", buffer = \"{} B\", aqm = {} }}\n",
-            cells.rlc(one_of(s, &["am", "um"])),
-            1_500 + s.below(600_000),
-            queue_rule(s, latest)
-        );
-        if s.chance(0.3) {
-            text += &format!("pdcp = {{ discard_timer = \"{} ms\" }}\n", 50 + s.below(300));
-        }
+        text += &layers(s, later, latest, cells);
     }
     text + cells.sections()
+}
+
+/// The settings of a cell's MAC and above.
+fn layers(s: &mut Stream, later: &mut Stream, latest: &mut Stream, cells: &Cells) -> String {
+    let mut text = String::new();
+    let scheduler = one_of(s, &["pf", "rr", "mt", "bet", "tta", "pss"]);
+    text += &match scheduler {
+        "mt" | "bet" if later.chance(0.5) => {
+            format!("scheduler = {{ kind = \"{scheduler}\", domain = \"time\" }}\n")
+        }
+        _ => format!("scheduler = \"{scheduler}\"\n"),
+    };
+    text += &format!("transmission_mode = \"{}\"\n", one_of(s, &["siso", "tm2", "tm3"]));
+    text += cells.throttling();
+    text += &format!("harq = {}\n", s.chance(0.8));
+    text += &format!("control_errors = {}\n", later.chance(0.3));
+    text += &format!("uplink = \"{}\"\n", one_of(s, &["scheduling-request", "ideal-buffer-status"]));
+    text += &format!(
+        "mac = {{ mcs_rule = \"{}\", amc = \"{}\", power_control = \"{}\", \
+         cqi_reference = \"{}\", uplink_amc = \"{}\", cqi_report = \"{}\", rank = \"{}\" }}\n",
+        one_of(s, &["worst-subband", "effective"]),
+        one_of(s, &["mutual-information", "piro"]),
+        one_of(later, &["none", "open-loop"]),
+        one_of(later, &["pdsch-interference", "control-region"]),
+        one_of(later, &["mutual-information", "piro"]),
+        one_of(later, &["subband", "wideband"]),
+        cells.rank(),
+    );
+    if s.chance(0.15) && !cells.is_layout() {
+        text += &format!("antenna = {{ kind = \"sector\", azimuth = \"{} deg\" }}\n", s.below(360));
+    }
+    text += &format!(
+        "rlc = {{ mode = \"{}\", buffer = \"{} B\", aqm = {} }}\n",
+        cells.rlc(one_of(s, &["am", "um"])),
+        1_500 + s.below(600_000),
+        queue_rule(s, latest)
+    );
+    if s.chance(0.3) {
+        text += &format!("pdcp = {{ discard_timer = \"{} ms\" }}\n", 50 + s.below(300));
+    }
+    text
 }
 
 /// Sometimes loss discriminators of senders, and, in a cell, the base station's information for some
@@ -619,6 +626,29 @@ fn queue_rule(s: &mut Stream, latest: &mut Stream) -> String {
     format!("\"{rule}\"")
 }
 
+/// Sometimes delivery traces in place of constant rates.
+fn traced(seed: u64, later: &mut Stream, mut text: String) -> String {
+    if !text.contains("rate_steps") && !text.contains("hold") && later.chance(0.15) {
+        text += "trace = \"../../../../scenarios/traces/sawtooth.down\"\n";
+    }
+    if Seeds::new(seed).stream("swarm/uplink-trace").chance(0.1) {
+        text += "uplink_trace = \"../../../../scenarios/traces/sawtooth.down\"\n";
+    }
+    text
+}
+
+/// Sometimes a PEP, or split proxies.
+fn with_middlebox(seed: u64, mut text: String) -> String {
+    let middle = &mut Seeds::new(seed).stream("swarm/middlebox");
+    let splitting = &mut Seeds::new(seed).stream("swarm/proxies");
+    if middle.chance(0.4) {
+        text = listening(middle, &text) + &middlebox(middle);
+    } else if splitting.chance(0.5) {
+        text += &proxies::proxies(splitting);
+    }
+    text
+}
+
 fn text(seed: u64) -> String {
     let newest = &mut Seeds::new(seed).stream("swarm/newest");
     if newest.chance(0.1) {
@@ -643,12 +673,7 @@ fn text(seed: u64) -> String {
         text += "ue_series = true\n";
     }
     text += &internet(s, latest);
-    if !text.contains("rate_steps") && !text.contains("hold") && later.chance(0.15) {
-        text += "trace = \"../../../../scenarios/traces/sawtooth.down\"\n";
-    }
-    if Seeds::new(seed).stream("swarm/uplink-trace").chance(0.1) {
-        text += "uplink_trace = \"../../../../scenarios/traces/sawtooth.down\"\n";
-    }
+    text = traced(seed, later, text);
     if wired {
         for _ in 0..=s.below(3) {
             text += &flow(s, None);
@@ -682,13 +707,7 @@ fn text(seed: u64) -> String {
             }
         }
     }
-    let middle = &mut Seeds::new(seed).stream("swarm/middlebox");
-    let splitting = &mut Seeds::new(seed).stream("swarm/proxies");
-    if middle.chance(0.4) {
-        text = listening(middle, &text) + &middlebox(middle);
-    } else if splitting.chance(0.5) {
-        text += &proxies::proxies(splitting);
-    }
+    text = with_middlebox(seed, text);
     let first = ["ue-x", "ue-y", "ue-z"].into_iter().find(|name| ues.contains(name));
     text += &(background(bursts, first) + &over_quic(datagrams, versions, first));
     if judges.chance(0.4) {
