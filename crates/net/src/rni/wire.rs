@@ -95,7 +95,7 @@ struct Ecgi<'a> {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Link<'a> {
+struct LinkType<'a> {
     #[serde(borrow)]
     href: Cow<'a, str>,
 }
@@ -103,7 +103,7 @@ struct Link<'a> {
 #[derive(Serialize, Deserialize)]
 struct Links<'a> {
     #[serde(borrow)]
-    subscription: Link<'a>,
+    subscription: LinkType<'a>,
 }
 
 /// The extension (§2.2).
@@ -170,7 +170,7 @@ pub(super) fn encode_record(record: &UeRecord, subscription: u32) -> Vec<u8> {
     write(&Notification {
         notification_type: NOTIFICATION.into(),
         time_stamp: record.measured_at.into(),
-        links: Links { subscription: Link { href } },
+        links: Links { subscription: LinkType { href } },
         ecgi: Ecgi {
             plmn: Plmn { mcc: PLMN.0.into(), mnc: PLMN.1.into() },
             cell_id: format!("{:07x}", record.cell).into(),
