@@ -19,6 +19,7 @@ pub enum Datagrams {
 }
 
 impl Datagrams {
+    #[inline(always)]
     pub(crate) fn next_at(&self) -> Instant {
         match self {
             Self::Constant(sender) => sender.next_at(),
@@ -27,9 +28,19 @@ impl Datagrams {
         }
     }
 
+    #[inline(always)]
     pub(crate) fn take_due(&mut self, now: Instant) -> Option<u64> {
         match self {
             Self::Constant(sender) => sender.take_due(now),
+            Self::Bursts(_) | Self::OnOff(_) => self.take_from_process(now),
+        }
+    }
+
+    /// Out of the way of the constant rate, which is the most frequent.
+    #[inline(never)]
+    fn take_from_process(&mut self, now: Instant) -> Option<u64> {
+        match self {
+            Self::Constant(_) => None,
             Self::Bursts(sender) => sender.take_due(now),
             Self::OnOff(sender) => sender.take_due(now),
         }
@@ -95,10 +106,11 @@ impl Node for UdpSource {
             let payload = Payload::Length(self.sender.payload().get() as u32);
             let header = Header::Udp(UdpHeader { serial });
             let packet = Packet::new(self.path.flow, self.path.direction, header, payload, due);
-            if cx.wants(Topic::Sent) {
-                cx.emit(&Event::Sent { packet: &packet, retransmission: false });
-            }
             let packet = cx.pool.insert(packet);
+            if cx.wants(Topic::Sent) {
+                let sent = Event::Sent { packet: cx.pool.get(&packet), retransmission: false };
+                cx.probe.observe(cx.now, &sent);
+            }
             cx.send(crate::PORT, packet);
         }
     }
