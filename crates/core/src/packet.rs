@@ -273,8 +273,8 @@ pub struct Packet {
     pub sent_at: Instant,
     /// When it entered its current queue; each queue sets this time.
     pub queued_at: Instant,
-    /// The number of the cell at the end of its tunnel, from 1 on: four bytes less than an `Option<CellId>`, for which
-    /// a packet would be copied by calls instead of inline.
+    /// The number of the cell at the end of its tunnel, from 1 on. It takes four bytes less than an `Option<CellId>`,
+    /// so that `outside` does not make packets larger.
     tunnel: Option<NonZeroU32>,
     /// The headers as bytes, of a packet from outside.
     pub outside: Option<Box<HeaderBytes>>,
@@ -476,7 +476,7 @@ impl PacketPool {
     pub fn insert(&mut self, packet: Packet) -> PacketRef {
         self.inserted += 1;
         let index = self.free.pop().unwrap_or_else(|| self.grow());
-        // A free slot is empty: without a drop of its content, this is 20 instructions shorter.
+        // A free slot is empty: nothing is to be dropped, and code that would drop it costs time per packet.
         core::mem::forget(self.slots[index as usize].replace(packet));
         PacketRef(index)
     }

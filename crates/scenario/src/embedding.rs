@@ -48,6 +48,8 @@ pub(crate) struct Growth {
     pub(crate) present: Vec<Option<Option<usize>>>,
     /// Number of UEs, removed ones included.
     pub(crate) ues: usize,
+    /// UEs that were removed.
+    pub(crate) removed_ues: Vec<usize>,
 }
 
 /// One of the two ends of a flow.
@@ -124,7 +126,7 @@ impl Built {
     /// Adds an external flow: both of its ends are outside. In a mobile network it belongs to a UE.
     ///
     /// # Errors
-    /// If a mobile network has no such UE, or if a wired network is given one.
+    /// If a mobile network has no such UE, or no longer, or if a wired network is given one.
     pub fn open(&mut self, name: &str, ue: Option<UeId>) -> Result<FlowId, ScenarioError> {
         let ues = expand::ues(&self.growth.scenario);
         let to = match (ue, self.places.mobile.is_some()) {
@@ -166,8 +168,8 @@ impl Built {
     /// Flows begin at their `start`, and movements now.
     ///
     /// # Errors
-    /// If anything else differs, if a flow would have begun already, or if a file cannot be read. The run is
-    /// then unchanged.
+    /// If anything else differs, if a flow would have begun already or leads to a UE that was removed, or if a
+    /// file cannot be read. The run is then unchanged.
     pub fn extend(&mut self, scenario: &Resolved) -> Result<Added, ScenarioError> {
         let given = &self.growth.given;
         if let Some(key) = other_difference(given, scenario) {
@@ -244,6 +246,7 @@ impl Built {
         let removed =
             simulation.visit::<RadioNetwork, _>(mobile.radio, probe, |radio, cx| radio.remove_ue(cx, ue));
         removed.expect(BUILT);
+        self.growth.removed_ues.push(ue.index());
         Ok(())
     }
 
@@ -253,6 +256,11 @@ impl Built {
         let growth = &mut self.growth;
         let (ues, flows) = (expand::ues(&growth.scenario), expand::flows(&growth.scenario));
         let known = growth.present.len();
+        let removed = |flow: &&OneFlow| flow.ue.is_some_and(|ue| growth.removed_ues.contains(&ue));
+        if let Some(flow) = flows[known..].iter().find(removed) {
+            let key = format!("flow.{}.to", flow.section);
+            return Err(ScenarioError::new(key, "this UE was removed", "name a UE that is there"));
+        }
         growth.webs.extend(web::webs(&growth.scenario, &flows[known..], &growth.files)?);
         growth.dialogues.resize_with(flows.len(), Dialogue::default);
         let prepared = growth.prepare(&ues, &flows).inspect_err(|_| {

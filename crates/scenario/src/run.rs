@@ -130,6 +130,7 @@ pub fn build_from(scenario: &Resolved, seed: u64, own: &Own, files: &Files) -> R
         files: files.clone(),
         present: flows.iter().map(|flow| flow.ue).map(Some).collect(),
         ues: ues.len(),
+        removed_ues: vec![],
     };
     let Wired { simulation, proxies, places } = wiring::wire(growth.setup())?;
     Ok(Built {

@@ -202,6 +202,27 @@ fn what_cannot_be_added_is_refused_and_changes_nothing() {
 }
 
 #[test]
+fn a_ue_that_was_removed_gets_no_flow() {
+    let mut run = start(CELL);
+    let more = format!("{CELL}{MORE}");
+    run.extend(&resolve(&more)).unwrap();
+    run.advance(ms(8_000));
+    run.remove_ue(UeId(1)).unwrap();
+    let late = "[[flow]]\nto = \"tablet\"\napp = \"bulk\"\ntransport = \"tcp\"\nstart = \"9 s\"\n";
+    let refused = [
+        run.open("shell", Some(UeId(1))).unwrap_err(),
+        run.extend(&resolve(&format!("{more}{late}"))).unwrap_err(),
+    ];
+    for error in refused.map(|error| error.to_string()) {
+        assert!(error.contains("flow.4.to") && error.contains("this UE was removed"), "{error}");
+    }
+    // Nothing has changed: the next flow has the next number.
+    assert_eq!(run.open("shell", Some(UeId(0))).unwrap(), FlowId(4));
+    run.advance(ms(9_000));
+    run.check_conservation().unwrap();
+}
+
+#[test]
 fn a_run_can_be_driven_on_another_thread() {
     let mut run = start(CELL);
     let run = std::thread::spawn(move || {
