@@ -520,3 +520,6 @@ fn bearer(cell: &Cell) -> BearerConfig {
     };
     BearerConfig { rlc, buffer, aqm, pdcp, pdu_overhead: Bytes::ZERO }
 }
+
+#[cfg(test)]
+mod tests;

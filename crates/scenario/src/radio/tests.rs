@@ -1,106 +1,47 @@
 //! A radio network that is driven by hand, with due timeouts before each input, does what it does in an engine.
 
 use airlane_core::{
-    Bytes, CellId, Cx, Dbm, Decibel, Direction, Duration, FlowId, Header, Instant, Node, Packet, PacketPool,
-    Payload, Port, Seeds, Silence, Stream, TopicSet, UdpHeader, UeId,
+    Cx, Direction, Duration, FlowId, Header, Instant, Node, Packet, PacketPool, Payload, Port, Seeds,
+    Silence, Stream, TopicSet, UdpHeader,
 };
 use airlane_engine::{Exit, Network, Simulation};
 use airlane_net::gtp;
-use airlane_radio::link_tables::LTE;
-use airlane_radio::{AmcRule, Antenna, CqiToMcs, Position, Profile, TransmissionMode};
 use airlane_ran::RadioNetwork;
-use airlane_ran::bearer::{BearerConfig, RlcConfig};
-use airlane_ran::config::*;
-use airlane_ran::numerology::Numerology;
-use airlane_ran::pdcp::PdcpConfig;
-use airlane_ran::rlc::{Aqm, UmConfig};
+
+use crate::{Scenario, build, expand};
 
 const UES: u64 = 3;
+/// A narrow cell with a short queue: some packets are lost.
+const CELL: &str = r#"
+network = "lena"
+[[cell]]
+name = "a"
+position = ["0 m", "0 m"]
+resource_blocks = 25
+rlc = { mode = "um", buffer = "20000 B", aqm = "drop-tail" }
+[channel]
+path_loss = "friis"
+fading = { model = "eva", speed = "36 km/h" }
+[[ue]]
+name = "near"
+position = ["800 m", "0 m"]
+[[ue]]
+name = "middle"
+position = ["1100 m", "0 m"]
+[[ue]]
+name = "far"
+position = ["1400 m", "0 m"]
+"#;
+const FLOW: &str = "[[flow]]\napp = \"bulk\"\ntransport = \"tcp\"\nto = ";
 
-fn cell() -> CellConfig {
-    CellConfig {
-        numerology: Numerology::LTE,
-        tables: &LTE,
-        position: Position::on_ground(0.0, 0.0),
-        antenna: Antenna::ISOTROPIC,
-        resource_blocks: 25,
-        tx_power: Dbm(30.0),
-        noise_figure: Decibel(5.0),
-        downlink_hz: 2120e6,
-        uplink_hz: 1930e6,
-        scheduler: SchedulerKind::ProportionalFair { window: 99 },
-        early_throttling: None,
-        transmission_mode: TransmissionMode::SingleAntenna,
-        mac: MacConfig {
-            cqi_period: 2,
-            cqi_delay: 4,
-            cqi_report: CqiReport::Subband,
-            rank: RankRule::Full,
-            amc: AmcRule::MUTUAL_INFORMATION,
-            cqi_reference: CqiReference::PdschInterference,
-            mcs_rule: McsRule::Effective { target_bler: 0.1 },
-            harq: true,
-            harq_max_transmissions: 4,
-            harq_round_trip: 8,
-            downlink_latency: 3,
-            grant_to_pusch: 4,
-            control_errors: true,
-            subheaders: true,
-            cqi_to_mcs: CqiToMcs::Efficiency,
-            blank_subframes: 0,
-            idle_partial_rbg: false,
-            uplink: UplinkConfig {
-                access: UplinkAccess::SchedulingRequest {
-                    period: 10,
-                    processing: 3,
-                    initial_grant: Bytes(100),
-                },
-                amc: AmcRule::MUTUAL_INFORMATION,
-                pucch_resource_blocks: 2,
-                grants_per_slot: 8,
-                sounding_period: 10,
-                power_control: None,
-            },
-        },
-        bearer: BearerConfig {
-            rlc: RlcConfig::Um(UmConfig { sn_bits: 10, t_reordering: Duration::from_millis(50) }),
-            buffer: Bytes(20_000),
-            aqm: Aqm::DropTail,
-            pdcp: PdcpConfig { sn_bits: 12, discard: None, retransmission_queue: None, status_report: true },
-            pdu_overhead: Bytes::ZERO,
-        },
-        max_ues: None,
-        interferer: false,
-        neighbours: None,
-        service: Vec::new(),
-    }
-}
-
+/// A radio network with a flow to each UE.
 fn radio_network() -> RadioNetwork {
-    let ue = |k: u64| UeConfig {
-        cell: Some(CellId(0)),
-        start: Start::At(Position::on_ground(800.0 + 300.0 * k as f64, 0.0)),
-        movement: Movement::Static,
-        tx_power: Dbm(23.0),
-        noise_figure: Decibel(7.0),
-        penetration_loss: Decibel(0.0),
-        bearer_set_up: None,
-        fixed_mcs: None,
-    };
-    let config = RanConfig {
-        cells: vec![cell()],
-        ues: (0..UES).map(ue).collect(),
-        flows: (0..UES as u32).map(UeId).collect(),
-        channel: ChannelConfig {
-            path_loss: PathLossModel::Friis,
-            shadowing: None,
-            fading: Some(FadingConfig { profile: Profile::Eva, speed_mps: 10.0, prb_spacing_hz: None }),
-            bursts: None,
-            uplink_bursts: None,
-        },
-        measurements: None,
-        handover: None,
-    };
+    let flows = ["near", "middle", "far"].map(|ue| format!("{FLOW}\"{ue}\"\n")).concat();
+    let scenario = Scenario::parse(&(CELL.to_owned() + &flows), "cell.toml").and_then(|one| one.resolve());
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    let built = build(&scenario, 1).unwrap();
+    let (channel, ues, flows) = (scenario.channel.as_ref(), expand::ues(&scenario), expand::flows(&scenario));
+    let config = super::configuration(built.growth.setup(), channel.unwrap(), &ues, &flows).unwrap();
     RadioNetwork::new(&config, Seeds::new(1))
 }
 
