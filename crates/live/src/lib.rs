@@ -1,0 +1,3 @@
+//! Real applications through a simulated network, in real time.
+//!
+//! This is the only crate that reads a clock and opens devices.
