@@ -1,3 +1,8 @@
 //! Real applications through a simulated network, in real time.
 //!
 //! This is the only crate that reads a clock and opens devices.
+
+pub mod cell;
+pub mod ends;
+pub mod icmp;
+pub mod sockets;

@@ -83,6 +83,13 @@ impl Built {
         self.simulation.next_event()
     }
 
+    /// The number of times that a packet was passed from node to node, so far. While it stays the same, nothing
+    /// new can be taken at any end.
+    #[must_use]
+    pub fn transfers(&self) -> u64 {
+        self.simulation.counters().packets
+    }
+
     /// The number of packets in each state.
     ///
     /// # Errors

@@ -1,0 +1,388 @@
+//! The network between the real ends: a scenario with one external flow for each UE that takes part.
+//!
+//! [`Cell`] has no clock and no device. Its caller gives it packets with the virtual time at which they enter, advances
+//! it to a virtual time, and removes what left. The same packets at the same times give the same departures, whatever
+//! the steps of the caller are, so that a recorded run can be repeated without a clock.
+//!
+//! ```text
+//!   server ── router ── network of the scenario ── UEs
+//! ```
+//!
+//! The router decrements the hop limit of each packet that it forwards. A packet from a UE to another UE crosses the
+//! network twice, up in the flow of its sender and down in that of its receiver. The router reports an expired packet
+//! to a UE through the network. A packet that is too large or has no destination is reported where it enters, at once,
+//! and does not load the network.
+
+use core::net::IpAddr;
+use std::collections::VecDeque;
+
+use airlane_core::{Direction, FlowId, Instant, Packet, PacketPool, SocketPair, UeId};
+use airlane_scenario::{Built, FlowEnd, Resolved, RunOutput, ScenarioError, build};
+use airlane_wire::outside::{self, Arrival};
+use airlane_wire::segment::Segments;
+use airlane_wire::{Ip, Ipv4, emit};
+
+use crate::ends::{EndId, Ends, Route, Unroutable};
+use crate::icmp::{self, ErrorLimit, Report};
+use crate::sockets::Sockets;
+
+/// A UE that takes part, or the host of a wired network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RealEnd {
+    /// Its name in the scenario.
+    pub name: String,
+    /// Its number; none in a wired network.
+    pub ue: Option<UeId>,
+}
+
+/// A packet that left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// The end that receives it.
+    pub end: EndId,
+    /// When it left.
+    pub at: Instant,
+    /// When it entered the network. A packet between two UEs enters twice, and this is the second time.
+    pub sent_at: Instant,
+    /// The way that it took through the network; none for an error that the router sent without it.
+    pub leg: Option<Leg>,
+}
+
+/// A way through the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leg {
+    /// The UE whose bearer it is.
+    pub ue: u16,
+    /// The direction.
+    pub direction: Direction,
+}
+
+/// Counts of packets, with nothing lost in silence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets, after segmentation, that entered the network.
+    pub entered: u64,
+    /// Packets that left to an end.
+    pub left: u64,
+    /// Packets that were not forwarded, in the order of [`Unroutable::NAMES`].
+    pub unroutable: [u64; Unroutable::COUNT],
+    /// Packets larger than the MTU.
+    pub too_big: u64,
+    /// Bursts that a device should have cut into segments, but which cannot be cut.
+    pub not_segmentable: u64,
+    /// Packets whose hop limit became 0.
+    pub expired: u64,
+    /// Packets that came after the end of the run.
+    pub after_the_end: u64,
+    /// Messages between nodes of the network that reached an end.
+    pub signalling: u64,
+    /// ICMP errors that the router sent.
+    pub errors: u64,
+    /// ICMP errors that were not sent: their rate is bounded, or none is allowed about the packet.
+    pub errors_withheld: u64,
+}
+
+/// The network with its ends.
+pub struct Cell {
+    built: Built,
+    end: Instant,
+    ends: Ends,
+    /// The flow of each UE.
+    flows: Vec<FlowId>,
+    mtu: usize,
+    sockets: Sockets,
+    /// The bound on errors to each end.
+    limits: Vec<ErrorLimit>,
+    /// Buffers of packets.
+    pool: PacketPool,
+    /// What left and was not removed yet, in the order of its time.
+    out: VecDeque<Leaving>,
+    /// The count of transfers when the ends were emptied last.
+    drained: u64,
+    /// Memory of a segment, and of an ICMP error.
+    scratch: [Vec<u8>; 2],
+    counts: Counts,
+}
+
+struct Leaving {
+    at: Instant,
+    end: EndId,
+    leg: Option<Leg>,
+    packet: Packet,
+}
+
+impl Cell {
+    /// The network of a scenario, with a flow for each real UE. No packet is larger than `mtu`.
+    ///
+    /// # Errors
+    /// If the scenario cannot be built, or a UE does not exist.
+    pub fn new(scenario: &Resolved, seed: u64, real: &[RealEnd], mtu: u16) -> Result<Self, ScenarioError> {
+        let mut built = build(scenario, seed)?;
+        let flows = real.iter().map(|end| built.open(&end.name, end.ue)).collect::<Result<_, _>>()?;
+        let names: Vec<String> = real.iter().map(|end| end.name.clone()).collect();
+        let ends = Ends::new(&names);
+        Ok(Self {
+            end: Instant::ZERO + scenario.run.duration.0,
+            flows,
+            mtu: usize::from(mtu),
+            sockets: Sockets::default(),
+            limits: vec![ErrorLimit::default(); 1 + ends.ues()],
+            pool: PacketPool::default(),
+            out: VecDeque::new(),
+            drained: built.transfers(),
+            scratch: Default::default(),
+            counts: Counts::default(),
+            built,
+            ends,
+        })
+    }
+
+    /// The ends.
+    #[must_use]
+    pub const fn ends(&self) -> &Ends {
+        &self.ends
+    }
+
+    /// The virtual time.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.built.now()
+    }
+
+    /// The end of the run. Nothing happens then or later.
+    #[must_use]
+    pub const fn end(&self) -> Instant {
+        self.end
+    }
+
+    /// The counts so far.
+    #[must_use]
+    pub const fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// The run, for captures and views.
+    pub const fn built_mut(&mut self) -> &mut Built {
+        &mut self.built
+    }
+
+    /// The time before which nothing happens unless a packet enters; `None` if nothing is due at all.
+    #[must_use]
+    pub fn next_event(&mut self) -> Option<Instant> {
+        self.built.next_event().filter(|&next| next <= self.end)
+    }
+
+    /// Everything that is due at `to` or before happens, each at its own time.
+    ///
+    /// # Panics
+    /// If `to` is before [`Self::now`].
+    pub fn advance(&mut self, to: Instant) {
+        let to = to.min(self.end);
+        // Packets between UEs, and errors, enter again at the time at which they left: the steps are those of the run.
+        while let Some(next) = self.built.next_event()
+            && next <= to
+        {
+            self.built.advance(next);
+            self.drain();
+        }
+        self.built.advance(to);
+    }
+
+    /// An end sends a packet at time `at`, or, with the payload size of a segment in `gso`, a burst that is cut into
+    /// segments here. Checksums that were left to the device are complete, except those of a burst.
+    ///
+    /// # Panics
+    /// If `at` is before [`Self::now`], or if there is no such end.
+    pub fn enter(&mut self, end: EndId, bytes: &[u8], gso: Option<u16>, at: Instant) {
+        if at >= self.end {
+            self.counts.after_the_end += 1;
+            return;
+        }
+        self.advance(at);
+        let to = match self.ends.route(bytes, end) {
+            Route::To(to) => to,
+            Route::Unroutable(why) => {
+                self.counts.unroutable[why.index()] += 1;
+                if why == Unroutable::UnknownDestination {
+                    self.report_at_once(Report::NoRoute, bytes, end, at);
+                }
+                return;
+            }
+        };
+        let Some(size) = gso else { return self.enter_one(end, to, bytes, at) };
+        let Ok(mut segments) = Segments::new(bytes, size) else {
+            self.counts.not_segmentable += 1;
+            return;
+        };
+        let mut segment = core::mem::take(&mut self.scratch[0]);
+        segment.clear();
+        while segments.next_into(&mut segment) {
+            self.enter_one(end, to, &segment, at);
+            segment.clear();
+        }
+        self.scratch[0] = segment;
+    }
+
+    fn enter_one(&mut self, from: EndId, to: EndId, bytes: &[u8], at: Instant) {
+        if bytes.len() > self.mtu {
+            self.counts.too_big += 1;
+            let forbidden = !matches!(Ip::parse(bytes), Ok((Ip::V4(header), _)) if header.fragment & Ipv4::DONT_FRAGMENT == 0);
+            if forbidden {
+                self.report_at_once(Report::TooBig { mtu: self.mtu as u16 }, bytes, from, at);
+            }
+            return;
+        }
+        let (ue, direction, peer) = match (from, to) {
+            (EndId::Server, EndId::Ue(ue)) => (ue, Direction::Downlink, 0),
+            (EndId::Ue(ue), to) => (ue, Direction::Uplink, to.index()),
+            (EndId::Server, EndId::Server) => unreachable!("no end has a route to itself"),
+        };
+        let flow = self.flows[usize::from(ue)];
+        let arrival = Arrival { flow, direction, now: at };
+        let mut packet = outside::packet(&mut self.pool, bytes, arrival).expect("its header was read before");
+        packet.sockets = SocketPair { server: peer as u16, ..self.sockets.of(bytes, direction, at) };
+        if from == EndId::Server && !packet.decrement_hop_limit() {
+            self.counts.expired += 1;
+            self.pool.recycle(packet);
+            return self.report_at_once(Report::TimeExceeded, bytes, from, at);
+        }
+        self.counts.entered += 1;
+        self.inject(ue, direction, packet, at);
+    }
+
+    /// Sends a packet through the network, and takes what leaves at the same time.
+    fn inject(&mut self, ue: u16, direction: Direction, packet: Packet, at: Instant) {
+        let end = match direction {
+            Direction::Downlink => FlowEnd::Server,
+            Direction::Uplink => FlowEnd::Host,
+        };
+        self.built.inject(self.flows[usize::from(ue)], end, packet, at);
+        self.drain();
+    }
+
+    /// Takes what has left the network.
+    fn drain(&mut self) {
+        while self.drained != self.built.transfers() {
+            self.drained = self.built.transfers();
+            for ue in 0..self.flows.len() as u16 {
+                self.drain_ue(ue);
+            }
+        }
+    }
+
+    fn drain_ue(&mut self, ue: u16) {
+        let flow = self.flows[usize::from(ue)];
+        while let Some((at, packet)) = self.built.take(flow, FlowEnd::Host) {
+            let leg = Some(Leg { ue, direction: Direction::Downlink });
+            self.out.push_back(Leaving { at, end: EndId::Ue(ue), leg, packet });
+        }
+        while let Some((at, mut packet)) = self.built.take(flow, FlowEnd::Server) {
+            if !packet.decrement_hop_limit() {
+                self.expire(ue, packet, at);
+                continue;
+            }
+            match EndId::from_index(usize::from(packet.sockets.server)) {
+                EndId::Server => {
+                    let leg = Some(Leg { ue, direction: Direction::Uplink });
+                    self.out.push_back(Leaving { at, end: EndId::Server, leg, packet });
+                }
+                EndId::Ue(other) => {
+                    packet.sockets.server = EndId::Ue(ue).index() as u16;
+                    // Its ports are seen from the UE of the flow.
+                    let SocketPair { server_port, ue_port, .. } = packet.sockets;
+                    (packet.sockets.server_port, packet.sockets.ue_port) = (ue_port, server_port);
+                    packet.flow = self.flows[usize::from(other)];
+                    let end = FlowEnd::Server;
+                    self.built.inject(packet.flow, end, packet, at);
+                }
+            }
+        }
+    }
+
+    /// The hop limit of a UE's packet became 0 at the router: the error goes back through the network.
+    fn expire(&mut self, ue: u16, packet: Packet, at: Instant) {
+        self.counts.expired += 1;
+        let [bytes, mut error] = core::mem::take(&mut self.scratch);
+        let mut offending = bytes;
+        offending.clear();
+        let ends = self.typed_ends(ue, &packet);
+        let written = emit(&packet, &ends, usize::MAX, &mut offending).is_ok();
+        let allowed = written
+            && icmp::error(Report::TimeExceeded, &offending, &mut error)
+            && self.limits[EndId::Ue(ue).index()].allows(at);
+        self.pool.recycle(packet);
+        if allowed {
+            let flow = self.flows[usize::from(ue)];
+            let arrival = Arrival { flow, direction: Direction::Downlink, now: at };
+            let mut packet = outside::packet(&mut self.pool, &error, arrival).expect("a packet of our own");
+            packet.sockets = self.sockets.of(&error, Direction::Downlink, at);
+            self.counts.errors += 1;
+            self.counts.entered += 1;
+            self.built.inject(flow, FlowEnd::Server, packet, at);
+        } else {
+            self.counts.errors_withheld += 1;
+        }
+        self.scratch = [offending, error];
+    }
+
+    /// Sends an error to the end where its packet entered, without the network.
+    fn report_at_once(&mut self, report: Report, bytes: &[u8], to: EndId, at: Instant) {
+        let mut error = core::mem::take(&mut self.scratch[1]);
+        if icmp::error(report, bytes, &mut error) && self.limits[to.index()].allows(at) {
+            let arrival = Arrival { flow: FlowId(u32::MAX), direction: Direction::Downlink, now: at };
+            let packet = outside::packet(&mut self.pool, &error, arrival).expect("a packet of our own");
+            self.counts.errors += 1;
+            self.out.push_back(Leaving { at, end: to, leg: None, packet });
+        } else {
+            self.counts.errors_withheld += 1;
+        }
+        self.scratch[1] = error;
+    }
+
+    /// Removes the packet that left first, and replaces `buffer` by its bytes.
+    pub fn leave(&mut self, buffer: &mut Vec<u8>) -> Option<Left> {
+        loop {
+            let Leaving { at, end, leg, packet } = self.out.pop_front()?;
+            buffer.clear();
+            let ends = self.typed_ends(leg.map_or(0, |leg| leg.ue), &packet);
+            let written = emit(&packet, &ends, usize::MAX, buffer).is_ok();
+            let sent_at = packet.sent_at;
+            self.pool.recycle(packet);
+            if written {
+                self.counts.left += 1;
+                return Some(Left { end, at, sent_at, leg });
+            }
+            self.counts.signalling += 1;
+        }
+    }
+
+    /// The ends of a packet that a node of the network made, such as a proxy: it has no bytes of its own.
+    fn typed_ends(&self, ue: u16, packet: &Packet) -> airlane_wire::Ends {
+        let SocketPair { server, server_port, ue_port } = packet.sockets;
+        let down = airlane_wire::Ends {
+            source: IpAddr::V4(Ends::v4(EndId::from_index(usize::from(server)))),
+            source_port: server_port,
+            destination: IpAddr::V4(Ends::v4(EndId::Ue(ue))),
+            destination_port: ue_port,
+        };
+        match packet.direction {
+            Direction::Downlink => down,
+            Direction::Uplink => down.reversed(),
+        }
+    }
+
+    /// The tables of the run.
+    ///
+    /// # Panics
+    /// If packets are not conserved.
+    #[must_use]
+    pub fn finish(self) -> RunOutput {
+        if let Err(conservation) = self.built.check_conservation() {
+            panic!("packets are not conserved: {conservation}");
+        }
+        self.built.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;
