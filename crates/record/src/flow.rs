@@ -163,6 +163,11 @@ impl FlowRecord {
         }
     }
 
+    /// The run ends at `end`, if that is before the planned end.
+    pub(crate) fn end_at(&mut self, end: Instant) {
+        self.until = self.until.min(end);
+    }
+
     pub(crate) fn on_last_byte_sent(&mut self, now: Instant, started_at: Instant) {
         self.sent_time.get_or_insert(now - started_at);
     }

@@ -61,6 +61,11 @@ impl ProxySeries {
         self.flows = flows;
     }
 
+    /// Ends the run at `end`, if that is before its planned end.
+    pub fn end_at(&mut self, end: Instant) {
+        self.end = self.end.min(end);
+    }
+
     /// The table `proxy_series`: a row for each bin, proxy and flow, while the buffer is not empty.
     #[must_use]
     pub fn finish(mut self) -> Table {

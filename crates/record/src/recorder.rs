@@ -14,7 +14,7 @@ use crate::information::InformationLog;
 use crate::pages::{Loaded, PageLog};
 use crate::pep::PepLog;
 use crate::pings::PingLog;
-use crate::series::{CellSeries, FlowSeries, bins};
+use crate::series::{CellSeries, FlowSeries, reserved_bins};
 use crate::table::{Column, Table};
 use crate::timeouts::{self, LastSecond, Timeout};
 use crate::track::UeSeries;
@@ -74,7 +74,7 @@ impl Recorder {
     pub fn new(parameters: RecorderParameters) -> Self {
         let series = parameters.bin.map(|bin| {
             assert!(!bin.is_zero(), "a series needs a bin above zero");
-            let bins = bins(parameters.end, bin);
+            let bins = reserved_bins(parameters.end, bin);
             let flows = FlowSeries::with_capacity(bins * parameters.flows.len());
             let cells = CellSeries::with_capacity(bins * parameters.cells.len());
             Series { bin, flows, cells }
@@ -96,7 +96,7 @@ impl Recorder {
             information: InformationLog::new(if parameters.information { parameters.flows.len() } else { 0 }),
             pep: if parameters.pep {
                 let flows = parameters.flows.len();
-                PepLog::new(flows, flows * parameters.bin.map_or(0, |bin| bins(parameters.end, bin)))
+                PepLog::new(flows, flows * parameters.bin.map_or(0, |bin| reserved_bins(parameters.end, bin)))
             } else {
                 PepLog::default()
             },
@@ -124,6 +124,12 @@ impl Recorder {
         self.pep.resize(if parameters.pep { flows } else { 0 });
         self.pages.resize(parameters.pages.len());
         self.parameters = parameters;
+    }
+
+    /// Ends the run at `end`, if that is before its planned end.
+    pub fn end_at(&mut self, end: Instant) {
+        self.parameters.end = self.parameters.end.min(end);
+        self.flows.iter_mut().for_each(|flow| flow.end_at(end));
     }
 
     /// The tables, by name, once the run has reached its end.

@@ -165,7 +165,10 @@ fn bytes(bytes: Option<Bytes>) -> f64 {
     bytes.map_or(f64::NAN, |bytes| bytes.get() as f64)
 }
 
-/// Number of bins of this length that begin before `end`.
-pub(crate) fn bins(end: Instant, bin: Duration) -> usize {
-    usize::try_from(end.as_nanos().div_ceil(bin.as_nanos())).expect("fewer than 2^64 bins")
+/// The number of bins for which room is made at the start: of a run with more, the series grow as it runs.
+const RESERVED_MAX: u64 = 10_000;
+
+/// Number of bins of this length that begin before `end`, if it is at most [`RESERVED_MAX`].
+pub(crate) fn reserved_bins(end: Instant, bin: Duration) -> usize {
+    end.as_nanos().div_ceil(bin.as_nanos()).min(RESERVED_MAX) as usize
 }

@@ -42,6 +42,14 @@ impl Sinks {
         self.capture.take().map_or(Ok(()), Capture::finish)
     }
 
+    /// Ends the run at `end`, if that is before its planned end.
+    pub fn end_at(&mut self, end: Instant) {
+        self.recorder.end_at(end);
+        if let Some(proxies) = &mut self.proxies {
+            proxies.end_at(end);
+        }
+    }
+
     /// The tables, by name, once the run has reached its end.
     #[must_use]
     pub fn finish(self) -> Vec<(&'static str, Table)> {

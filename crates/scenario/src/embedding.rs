@@ -22,12 +22,12 @@ use crate::endpoints::{self, Setup};
 use crate::error::ScenarioError;
 use crate::expand::{self, OneFlow, OneUe};
 use crate::files::Files;
-use crate::format::{App, Flow, FlowDirection, Resolved, Transport};
+use crate::format::{Flow, Resolved};
 use crate::quantity::Time;
 use crate::run::{Built, Own};
 use crate::web::{self, Web};
 use crate::wiring::MobilePlaces;
-use crate::{links, radio, rnis, sinks};
+use crate::{links, radio, real, rnis, sinks};
 
 /// The nodes of a built network have the types that they were built with.
 const BUILT: &str = "a node of the network that was built";
@@ -150,17 +150,8 @@ impl Built {
                 return Err(ScenarioError::new("flow.to", what, "leave it out"));
             }
         };
-        let flow = Flow {
-            name: Some(name.to_owned()),
-            to,
-            direction: FlowDirection::Downlink,
-            app: App::Bulk,
-            transport: Transport::External,
-            start: Time(self.now().saturating_since(Instant::ZERO)),
-            stop: None,
-            writes: None,
-            repeat: None,
-        };
+        let start = Time(self.now().saturating_since(Instant::ZERO));
+        let flow = Flow { start, ..real::external(name, to) };
         self.growth.scenario.flow.push(flow);
         match self.grow() {
             Ok(added) => Ok(added.flows[0]),

@@ -87,12 +87,17 @@ pub(crate) fn ues(scenario: &Resolved) -> Vec<OneUe> {
     all
 }
 
+/// The name of a flow whose section has none.
+pub(crate) fn unnamed(section: usize) -> String {
+    format!("flow-{}", section + 1)
+}
+
 /// Every flow, in the order of the file.
 #[must_use]
 pub(crate) fn flows(scenario: &Resolved) -> Vec<OneFlow> {
     let mut all = Vec::new();
     for (section, flow) in scenario.flow.iter().enumerate() {
-        let base = flow.name.clone().unwrap_or_else(|| format!("flow-{}", section + 1));
+        let base = flow.name.clone().unwrap_or_else(|| unnamed(section));
         let mut repeated = |name: &str, ue: Option<usize>| match &flow.repeat {
             None => all.push(OneFlow { name: name.to_owned(), section, ue, turn: 0 }),
             Some(repeat) => all.extend((0..repeat.count).map(|turn| {

@@ -28,6 +28,7 @@ mod preset;
 mod proxies;
 pub mod quantity;
 mod radio;
+mod real;
 mod rnis;
 mod run;
 mod schema;
@@ -63,6 +64,7 @@ pub use embedding::{Added, FlowEnd};
 pub use error::ScenarioError;
 pub use files::Files;
 pub use format::Resolved;
+pub use real::RealEnd;
 pub use run::{
     Built, Controllers, Drops, Meta, Own, RunOutput, Schedulers, build, build_from, build_with, run,
 };

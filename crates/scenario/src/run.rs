@@ -289,9 +289,16 @@ impl Built {
         ended.map_err(|QlogError { path, error }| CaptureError { path, error })
     }
 
-    /// The tables of a run that reached its end.
+    /// The planned end of the run, where [`Self::advance`] stops.
     #[must_use]
-    pub fn finish(self) -> RunOutput {
+    pub const fn end(&self) -> Instant {
+        self.end
+    }
+
+    /// The tables of a run, which ends now.
+    #[must_use]
+    pub fn finish(mut self) -> RunOutput {
+        self.sinks.end_at(self.simulation.now());
         let (counters, pool) = (self.simulation.counters(), self.simulation.pool());
         let mut tables = self.sinks.finish();
         tables.extend(proxies::tables(&self.simulation, &self.proxies, &self.proxy_names));

@@ -12,6 +12,7 @@ use crate::endpoints::Setup;
 use crate::expand::{OneFlow, OneUe};
 use crate::format::{self, App, Cell, Congestion, Quic, ReceiveWindow, Resolved, Satisfied, Tcp, Transport};
 use crate::middlebox;
+use crate::real::{HOST, host_names};
 use crate::rnis;
 use crate::viewing;
 use crate::web;
@@ -94,11 +95,6 @@ pub(crate) fn capture_parameters(
     })
 }
 
-/// The names of the UEs, or of the host if there are none.
-fn host_names(ues: &[OneUe]) -> Vec<String> {
-    if ues.is_empty() { vec!["host".to_owned()] } else { ues.iter().map(|ue| ue.name.clone()).collect() }
-}
-
 /// For each flow the index of its UE, or of the host.
 fn hosts(flows: &[OneFlow]) -> Vec<u32> {
     flows.iter().map(|flow| flow.ue.unwrap_or(0) as u32).collect()
@@ -123,7 +119,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         };
         FlowDescription {
             name: one.name.clone(),
-            to: flow.to.clone().unwrap_or_else(|| "host".to_owned()),
+            to: flow.to.clone().unwrap_or_else(|| HOST.to_owned()),
             ue: one.ue.map(|ue| (ues[ue].name.clone(), UeId(ue as u32))),
             kind: kind.to_owned(),
             congestion: congestion.to_owned(),

@@ -87,6 +87,12 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
     }
 }
 
+/// The applications whose packets are limited by the duration of the run.
+pub(super) fn packets_of_all(scenario: &Resolved, at: &Place<'_>) -> Checked {
+    let mut flows = scenario.flow.iter().enumerate();
+    flows.try_for_each(|(i, flow)| app(flow, scenario, &at.entry(i)))
+}
+
 /// A PEP observes data to the UE.
 fn listens(congestion: Congestion, direction: FlowDirection, at: &Place<'_>) -> Checked {
     let ok = direction == FlowDirection::Downlink || congestion != Congestion::Mdcc;

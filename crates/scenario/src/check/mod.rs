@@ -3,6 +3,7 @@
 
 mod cell;
 mod channel;
+mod duration;
 mod files;
 mod flow;
 mod handover;
@@ -25,6 +26,7 @@ use crate::format::{Aqm, Backhaul, Internet, Network, Resolved, Run};
 use crate::quantity::{Metres, Size, Time};
 use crate::tree::{OVERRIDE, Tree, Value};
 
+pub(crate) use duration::duration_max;
 pub(crate) use files::locate;
 pub(crate) use layout::{degrees, layout};
 

@@ -11,7 +11,7 @@ const BLOCKS_MAX: u64 = 100_000_000;
 const SERVED_MAX: u64 = 25;
 
 pub(super) fn output(scenario: &Resolved, at: &Place<'_>) -> Checked {
-    let Output { pcap, snaplen, ran_log, .. } = &scenario.output;
+    let Output { pcap, snaplen, .. } = &scenario.output;
     for (i, point) in pcap.iter().enumerate() {
         let at = at.under("pcap");
         let twice = pcap[..i].contains(point);
@@ -24,7 +24,12 @@ pub(super) fn output(scenario: &Resolved, at: &Place<'_>) -> Checked {
     at.require(fits, "snaplen", "out of range", "it must be from 1 B to 65535 B; 128 B hold all headers")?;
     let quic = scenario.flow.iter().any(|flow| matches!(flow.transport, Transport::Quic(_)));
     at.require(quic || !scenario.output.qlog, "qlog", "no flow uses QUIC", "leave it out")?;
-    if !ran_log {
+    ran_log(scenario, at)
+}
+
+/// The log of transport blocks must fit into memory.
+pub(super) fn ran_log(scenario: &Resolved, at: &Place<'_>) -> Checked {
+    if !scenario.output.ran_log {
         return Ok(());
     }
     let cellular = scenario.network != Network::Wired;
