@@ -5,4 +5,5 @@
 pub mod cell;
 pub mod ends;
 pub mod icmp;
+pub mod lateness;
 pub mod sockets;

@@ -55,8 +55,14 @@ impl Histogram {
     /// percentile), to 0.4 %. `None` without values.
     #[must_use]
     pub fn percentile(&self, percent: u32) -> Option<u64> {
+        self.quantile(percent, 100)
+    }
+
+    /// The same for `parts` of `whole` of all values, such as 999 of 1000. `None` without values.
+    #[must_use]
+    pub fn quantile(&self, parts: u32, whole: u32) -> Option<u64> {
         let min = self.min?;
-        let rank = (self.count * u64::from(percent)).div_ceil(100).max(1);
+        let rank = (self.count * u64::from(parts)).div_ceil(u64::from(whole)).max(1);
         if rank == self.count {
             return Some(self.max); // known exactly
         }
@@ -68,6 +74,15 @@ impl Histogram {
             }
         }
         Some(self.max)
+    }
+
+    /// The buckets that have values, from the lowest on: lower edge, upper edge (the first value above), count.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> + use<'_> {
+        let counts = self.buckets.iter().enumerate().filter(|(_, count)| **count > 0);
+        counts.map(|(bucket, &count)| {
+            let (lower, width) = edge_of(bucket);
+            (lower, lower.saturating_add(width), u64::from(count))
+        })
     }
 }
 
@@ -83,13 +98,19 @@ fn bucket_of(value: u64) -> usize {
 }
 
 fn middle_of(bucket: usize) -> u64 {
+    let (lower, width) = edge_of(bucket);
+    lower + width / 2 // exact for a width of 1
+}
+
+/// The lower edge and the width of a bucket.
+fn edge_of(bucket: usize) -> (u64, u64) {
     let bucket = bucket as u64;
     if bucket < 2 * PRECISION {
-        return bucket; // exact
+        return (bucket, 1);
     }
     let exponent = bucket / PRECISION - 1;
     let mantissa = bucket % PRECISION + PRECISION;
-    (mantissa << exponent) + (1 << exponent) / 2
+    (mantissa << exponent, 1 << exponent)
 }
 
 #[cfg(test)]
@@ -121,6 +142,33 @@ mod tests {
             assert_eq!(histogram.percentile(percent), Some(u64::from(percent)));
         }
         assert_eq!((histogram.count(), histogram.max()), (100, Some(100)));
+    }
+
+    #[test]
+    fn buckets_have_their_edges_and_all_values() {
+        let mut histogram = Histogram::default();
+        let values = [0, 5, 5, 127, 128, 300, 301, 70_000];
+        values.iter().for_each(|&value| histogram.record(value));
+        let buckets: Vec<_> = histogram.buckets().collect();
+        // 300 and 301 share a bucket of width 2; that of 70,000 has the width 512: 2^16 / 128.
+        assert_eq!(buckets[..2], [(0, 1, 1), (5, 6, 2)]);
+        assert_eq!(buckets[4..], [(300, 302, 2), (69_632, 70_144, 1)]);
+        assert_eq!(buckets.iter().map(|(.., count)| count).sum::<u64>(), values.len() as u64);
+        for (lower, upper, _) in buckets {
+            assert!(values.iter().any(|value| (lower..upper).contains(value)));
+            assert!(lower + 1 == upper || bucket_of(lower) == bucket_of(upper - 1));
+        }
+    }
+
+    #[test]
+    fn a_quantile_may_be_finer_than_a_percentile() {
+        let mut histogram = Histogram::default();
+        (1..=10_000).for_each(|value| histogram.record(u64::from(value > 9_980) * 100));
+        assert_eq!(
+            [(99, 100), (998, 1_000), (999, 1_000)].map(|(p, of)| histogram.quantile(p, of)),
+            [Some(0), Some(0), Some(100)]
+        );
+        assert_eq!(histogram.percentile(99), histogram.quantile(990, 1_000));
     }
 
     #[test]
