@@ -190,6 +190,13 @@ impl Link {
         self.waiting
     }
 
+    /// The same without recording the transmissions that have begun.
+    #[must_use]
+    pub fn queued_at(&self, now: Instant) -> Bytes {
+        let begun = self.ring.iter().skip(self.begun).take_while(|next| next.start <= now);
+        begun.fold(self.waiting, |waiting, next| waiting - Bytes(u64::from(next.size)))
+    }
+
     /// Records the transmissions that have begun.
     fn begin_until(&mut self, now: Instant) {
         while let Some(next) = self.ring.get(self.begun)

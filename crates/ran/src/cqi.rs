@@ -251,6 +251,11 @@ impl CqiReports {
         self.valid
     }
 
+    /// Whether the report in force has been computed.
+    pub(crate) fn is_known(&self) -> bool {
+        self.valid && self.current.is_made()
+    }
+
     /// Makes the measurements up to `slot` and puts the newest usable report into force, without storing
     /// them: the slot of the measurement in force follows from this slot.
     fn measure_steady(&mut self, slot: u64, mac: &MacConfig) {

@@ -34,4 +34,4 @@ pub mod scheduler {
     };
 }
 
-pub use network::RadioNetwork;
+pub use network::{RadioNetwork, UeLook};

@@ -11,12 +11,14 @@ use airlane_core::{
 
 mod handover;
 mod information;
+mod look;
 mod membership;
 mod radio_link;
 mod service;
 
 use handover::HandoverState;
 use information::Publisher;
+pub use look::UeLook;
 use service::Plan;
 
 use crate::build::{self, Environment};

@@ -22,6 +22,7 @@ mod files;
 pub mod format;
 mod layout;
 mod links;
+mod look;
 mod middlebox;
 mod pages;
 mod preset;
@@ -57,6 +58,7 @@ pub mod scheduler {
     };
 }
 
+pub use airlane_ran::UeLook;
 pub use airlane_record::CaptureError;
 pub use counts::HandoverCounts;
 pub use document::Scenario;

@@ -36,6 +36,8 @@ pub(crate) struct Places {
     pub(crate) core: End,
     /// Where the uplink begins, of all hosts or of the core.
     pub(crate) internet_up: End,
+    /// The uplink, if all servers share it.
+    pub(crate) internet_link_up: Option<NodeId>,
     /// The router to the servers.
     pub(crate) server_router: NodeId,
     /// The router inside UEs or host.
@@ -123,6 +125,7 @@ pub(crate) fn wire(setup: Setup<'_>) -> Result<Wired, ScenarioError> {
         internet_down: scenario.internet.shared.then(|| (internet_down[0].0, Link::INPUT)),
         core: mobile.as_ref().map_or((host_router, 0), |mobile| mobile.internet_side),
         internet_up,
+        internet_link_up: scenario.internet.shared.then_some(internet_up.0),
         server_router,
         host_router,
         mobile: mobile.as_ref().map(|mobile| mobile.places),

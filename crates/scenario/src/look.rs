@@ -1,0 +1,36 @@
+//! The current state of a run, for a program that shows it. Looking changes no result.
+
+use airlane_core::{Bytes, NodeId, UeId};
+use airlane_net::queue::QueueDiscipline;
+use airlane_net::{Link, ManagedLink, TraceLink};
+use airlane_ran::{RadioNetwork, UeLook};
+
+use crate::run::Built;
+
+impl Built {
+    /// The current state of a UE; `None` if there is no such UE, or if it was removed.
+    #[must_use]
+    pub fn look(&self, ue: UeId) -> Option<UeLook> {
+        let radio = self.simulation.node::<RadioNetwork>(self.places.mobile?.radio)?;
+        radio.look(ue, self.now())
+    }
+
+    /// Bytes that wait for the internet link, on the downlink and on the uplink; `None` if each server has links of
+    /// its own. A packet of which a part was sent does not count.
+    #[must_use]
+    pub fn internet_queues(&self) -> Option<[Bytes; 2]> {
+        let (down, _) = self.places.internet_down?;
+        Some([self.queue_of(down)?, self.queue_of(self.places.internet_link_up?)?])
+    }
+
+    fn queue_of(&self, link: NodeId) -> Option<Bytes> {
+        let simulation = &self.simulation;
+        if let Some(link) = simulation.node::<Link>(link) {
+            return Some(link.queued_at(self.now()));
+        }
+        if let Some(link) = simulation.node::<ManagedLink>(link) {
+            return Some(link.queue().backlog().bytes);
+        }
+        Some(simulation.node::<TraceLink>(link)?.queue().backlog().bytes)
+    }
+}
