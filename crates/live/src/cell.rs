@@ -16,24 +16,16 @@
 use core::net::IpAddr;
 use std::collections::VecDeque;
 
-use airlane_core::{Direction, FlowId, Instant, Packet, PacketPool, SocketPair, UeId};
-use airlane_scenario::{Built, FlowEnd, Resolved, RunOutput, ScenarioError, build};
+use airlane_core::{Direction, FlowId, Instant, Packet, PacketPool, SocketPair};
+use airlane_scenario::{Built, FlowEnd, RealEnd, Resolved, RunOutput, ScenarioError, build};
 use airlane_wire::outside::{self, Arrival};
 use airlane_wire::segment::Segments;
 use airlane_wire::{Ip, Ipv4, emit};
 
 use crate::ends::{EndId, Ends, Route, Unroutable};
+use crate::flight::Recorder;
 use crate::icmp::{self, ErrorLimit, Report};
 use crate::sockets::Sockets;
-
-/// A UE that takes part, or the host of a wired network.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RealEnd {
-    /// Its name in the scenario.
-    pub name: String,
-    /// Its number; none in a wired network.
-    pub ue: Option<UeId>,
-}
 
 /// A packet that left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +94,7 @@ pub struct Cell {
     /// Memory of a segment, and of an ICMP error.
     scratch: [Vec<u8>; 2],
     counts: Counts,
+    recorder: Option<Recorder>,
 }
 
 struct Leaving {
@@ -119,10 +112,11 @@ impl Cell {
     pub fn new(scenario: &Resolved, seed: u64, real: &[RealEnd], mtu: u16) -> Result<Self, ScenarioError> {
         let mut built = build(scenario, seed)?;
         let flows = real.iter().map(|end| built.open(&end.name, end.ue)).collect::<Result<_, _>>()?;
-        let names: Vec<String> = real.iter().map(|end| end.name.clone()).collect();
-        let ends = Ends::new(&names);
+        let ues = scenario.ue_names();
+        let name = |end: &RealEnd| ues[end.ue.map_or(0, |ue| ue.index())].clone();
+        let ends = Ends::new(&real.iter().map(name).collect::<Vec<_>>());
         Ok(Self {
-            end: Instant::ZERO + scenario.run.duration.0,
+            end: built.end(),
             flows,
             mtu: usize::from(mtu),
             sockets: Sockets::default(),
@@ -132,6 +126,7 @@ impl Cell {
             drained: built.transfers(),
             scratch: Default::default(),
             counts: Counts::default(),
+            recorder: None,
             built,
             ends,
         })
@@ -159,6 +154,23 @@ impl Cell {
     #[must_use]
     pub const fn counts(&self) -> Counts {
         self.counts
+    }
+
+    /// Records what enters and leaves from now on, in a file of at most `limit` bytes. For a repetition of the run,
+    /// recording begins before the first packet.
+    pub fn record(&mut self, limit: u64) {
+        self.recorder = Some(Recorder::new(self.ends.ues(), self.mtu as u16, limit));
+    }
+
+    /// The recorder, for its chunks.
+    pub const fn recorder_mut(&mut self) -> Option<&mut Recorder> {
+        self.recorder.as_mut()
+    }
+
+    /// Ends the record, and returns its last chunk.
+    pub fn end_record(&mut self) -> Option<Vec<u8>> {
+        let now = self.now();
+        self.recorder.take().map(|recorder| recorder.finish(now))
     }
 
     /// The run, for captures and views.
@@ -194,6 +206,9 @@ impl Cell {
     /// # Panics
     /// If `at` is before [`Self::now`], or if there is no such end.
     pub fn enter(&mut self, end: EndId, bytes: &[u8], gso: Option<u16>, at: Instant) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.entered(at, end, gso, bytes);
+        }
         if at >= self.end {
             self.counts.after_the_end += 1;
             return;
@@ -339,7 +354,7 @@ impl Cell {
         self.scratch[1] = error;
     }
 
-    /// Removes the packet that left first, and replaces `buffer` by its bytes.
+    /// Removes the packet that left first of those that were not removed, and replaces `buffer` by its bytes.
     pub fn leave(&mut self, buffer: &mut Vec<u8>) -> Option<Left> {
         loop {
             let Leaving { at, end, leg, packet } = self.out.pop_front()?;
@@ -350,6 +365,9 @@ impl Cell {
             self.pool.recycle(packet);
             if written {
                 self.counts.left += 1;
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.left(at, end, buffer);
+                }
                 return Some(Left { end, at, sent_at, leg });
             }
             self.counts.signalling += 1;

@@ -4,6 +4,7 @@
 
 pub mod cell;
 pub mod ends;
+pub mod flight;
 pub mod icmp;
 pub mod lateness;
 pub mod sockets;

@@ -1,4 +1,4 @@
-use airlane_core::{Seeds, ip_bytes};
+use airlane_core::{Seeds, UeId, ip_bytes};
 use airlane_scenario::Scenario;
 use airlane_wire::checksum::{Verdict, fill, verify_header, verify_transport};
 use airlane_wire::{Echo, Icmp, IpPacket, Tcp, Transport, Udp, protocol};
