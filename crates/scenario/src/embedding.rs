@@ -5,18 +5,23 @@
 //! flows, and takes those that arrive there. An external flow has a number and a name as every other flow;
 //! its packets share links, cells and queues with the simulated flows, and are counted in the tables.
 
+use core::net::Ipv4Addr;
 use std::sync::Arc;
 
-use airlane_core::{Cx, Direction, FlowId, Instant, Node, NodeId, Packet, Port, Seeds, UeId};
+use airlane_core::{
+    Cx, Direction, FlowId, Header, Instant, Node, NodeId, Packet, Payload, Port, Seeds, UeId,
+};
 use airlane_engine::{Conservation, InUse};
 use airlane_middlebox::EnbProxies;
-use airlane_net::{Gateway, Link};
+use airlane_net::{Gateway, Link, pep};
 use airlane_quic::QlogFiles;
 use airlane_ran::RadioNetwork;
 use airlane_ran::config::{RanConfig, UeConfig};
 use airlane_traffic::PORT;
 use airlane_traffic::dialogue::Dialogue;
 use airlane_traffic::http::Message;
+use airlane_wire::checksum::{self, Verdict};
+use airlane_wire::{emit, protocol};
 
 use crate::endpoints::{self, Setup};
 use crate::error::ScenarioError;
@@ -99,7 +104,8 @@ impl Built {
     }
 
     /// Sends a packet from an end of an external flow at time `at`. Its flow, its direction and the time when it
-    /// was sent are set here. Everything that is due at `at` or before happens first.
+    /// was sent are set here. Everything that is due at `at` or before happens first. A split proxy terminates the
+    /// connections of TCP segments with correct checksums; others pass.
     ///
     /// # Panics
     /// If `at` is before [`Self::now`], or if the flow does not exist.
@@ -109,18 +115,46 @@ impl Built {
             FlowEnd::Server => Direction::Downlink,
             FlowEnd::Host => Direction::Uplink,
         };
+        if self.has_split && matches!(packet.header, Header::Tcp(_)) && self.is_damaged(&packet) {
+            packet.header = Header::Other { protocol: protocol::TCP };
+        }
         let node = self.node(flow, end);
         let (simulation, probe) = self.observed();
         simulation.send_from((node, PORT), packet, at, probe);
     }
 
     /// Removes the oldest packet that has arrived at an end of an external flow, with the time of its arrival.
+    /// Messages of a PEP to its server are left out: no server outside expects them.
     ///
     /// # Panics
     /// If the flow does not exist.
     pub fn take(&mut self, flow: FlowId, end: FlowEnd) -> Option<(Instant, Packet)> {
         let node = self.node(flow, end);
-        self.simulation.take(node).map(|departure| (departure.at, departure.packet))
+        loop {
+            let departure = self.simulation.take(node)?;
+            if !self.is_pep_message(&departure.packet) {
+                return Some((departure.at, departure.packet));
+            }
+        }
+    }
+
+    /// True if its bytes have a wrong checksum. A proxy would send what it carries with a correct one.
+    fn is_damaged(&mut self, packet: &Packet) -> bool {
+        if packet.outside.is_none() {
+            return false;
+        }
+        let nowhere = Ipv4Addr::UNSPECIFIED.into();
+        let ends =
+            airlane_wire::Ends { source: nowhere, source_port: 0, destination: nowhere, destination_port: 0 };
+        self.scratch.clear();
+        emit(packet, &ends, usize::MAX, &mut self.scratch).expect("it has its own bytes");
+        checksum::verify_transport(&self.scratch) == Verdict::Wrong
+    }
+
+    fn is_pep_message(&self, packet: &Packet) -> bool {
+        self.has_pep
+            && packet.outside.is_none()
+            && matches!((&packet.header, &packet.payload), (Header::Udp(_), Payload::Bytes(datagram)) if pep::is_message(datagram))
     }
 
     fn node(&self, flow: FlowId, end: FlowEnd) -> NodeId {

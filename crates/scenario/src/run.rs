@@ -34,6 +34,12 @@ pub struct Built {
     pub(crate) sinks: Sinks,
     pub(crate) capture: Option<CaptureParameters>,
     end: Instant,
+    /// Whether a PEP sends messages to servers.
+    pub(crate) has_pep: bool,
+    /// Whether a split proxy reads the segments of connections.
+    pub(crate) has_split: bool,
+    /// The bytes of one packet.
+    pub(crate) scratch: Vec<u8>,
 }
 
 /// The output of a run.
@@ -142,6 +148,9 @@ pub fn build_from(scenario: &Resolved, seed: u64, own: &Own, files: &Files) -> R
         capture: sinks::capture_parameters(scenario, &ues, &flows),
         growth,
         end: Instant::ZERO + scenario.run.duration.0,
+        has_pep: scenario.middlebox.iter().any(|one| matches!(one, Middlebox::Pep(_))),
+        scratch: Vec::new(),
+        has_split: scenario.middlebox.iter().any(|one| matches!(one, Middlebox::SplitProxy(_))),
     })
 }
 

@@ -1,4 +1,4 @@
-//! What a program shows of a run: it changes no result, and it is the state that the tables have.
+//! Views of a run that is under way: they change no result, and show the state that the tables have.
 
 use std::path::Path;
 
