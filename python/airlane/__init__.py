@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from airlane.control import Controller
     from airlane.examples import path as example
     from airlane.native import ScenarioError, schema
+    from airlane.realtime.cell import live
+    from airlane.realtime.process import LiveError
     from airlane.results import Results
     from airlane.scenario import Scenario, load, loads
 
@@ -28,11 +30,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Controller",
+    "LiveError",
     "Results",
     "Scenario",
     "ScenarioError",
     "__version__",
     "example",
+    "live",
     "load",
     "loads",
     "schema",
@@ -41,10 +45,12 @@ __all__ = [
 
 _HOME = {
     "Controller": ("control", "Controller"),
+    "LiveError": ("realtime.process", "LiveError"),
     "Results": ("results", "Results"),
     "Scenario": ("scenario", "Scenario"),
     "ScenarioError": ("native", "ScenarioError"),
     "example": ("examples", "path"),
+    "live": ("realtime.cell", "live"),
     "load": ("scenario", "load"),
     "loads": ("scenario", "loads"),
     "schema": ("native", "schema"),

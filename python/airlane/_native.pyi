@@ -64,6 +64,15 @@ def parse(text: str, file_name: str, overrides_json: str = "{}") -> str:
 def files(resolved: str) -> list[str]:
     """Files that a run of the resolved scenario reads."""
 
+def ue_names(resolved: str) -> list[str]:
+    """The names of the UEs, as in results; `host` in a wired network."""
+
+class LiveError(Exception):
+    """A live run cannot begin or go on. Only on Linux."""
+
+def live(config: str) -> tuple[dict[str, list[tuple[str, str, _Data]]], str, str]:
+    """Make a live run in this process, which must have one thread: tables, summary, facts. Only on Linux."""
+
 def tbs_bits(mcs: int, n_prb: int) -> int:
     """Bits of a downlink transport block (TS 36.213 tables 7.1.7.1-1 and 7.1.7.2.1-1)."""
 

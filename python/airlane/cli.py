@@ -9,20 +9,37 @@ need them, so that `--version`, `--help` and shell completion answer at once.
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import shlex
 import sys
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import airlane
-from airlane import ending, examples
+from airlane import ending, examples, trace_command
+from airlane.cli_common import (
+    AsJson,
+    CacheFolder,
+    Example,
+    File,
+    FirstSeed,
+    Own,
+    Settings,
+    Threads,
+    below_limit,
+    check_file,
+    complete_experiment,
+    fail,
+    mistake,
+    scenario_file,
+    scenario_of,
+    user_errors,
+)
+from airlane.realtime import command as live_command
 
 if TYPE_CHECKING:
     from airlane.control import Controller
@@ -31,13 +48,8 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "main"]
 
-_SEEDS = 10**18
-"""Upper bound of seeds: a seed plus any number of runs is below 2**63, the limit of tables."""
-
 _NO_FOLDER = (".arrow", ".csv", ".feather", ".json", ".toml", ".xlsx")
 """Endings of names that are unlikely to be folders."""
-
-P = ParamSpec("P")
 
 app = typer.Typer(
     name="airlane",
@@ -48,74 +60,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-trace_app = typer.Typer(
-    help="Delivery traces (Mahimahi's format).", no_args_is_help=True, rich_markup_mode=None
-)
-app.add_typer(trace_app, name="trace")
-
-
-def _complete_example(incomplete: str) -> list[tuple[str, str]]:
-    return [
-        (name, examples.title(examples.path(name)))
-        for name in examples.names()
-        if name.startswith(incomplete)
-    ]
-
-
-def _complete_experiment(incomplete: str) -> list[str]:
-    from airlane import papers
-
-    return [e.id for e in papers.experiments() if e.id.startswith(incomplete)]
-
-
-File = Annotated[
-    Path | None,
-    typer.Argument(metavar="SCENARIO.toml", help="Scenario file.", show_default=False),
-]
-Example = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="A bundled scenario instead of a file; `airlane list` shows them.",
-        autocompletion=_complete_example,
-    ),
-]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Replace a value, such as ue.0.count=11."),
-]
-Threads = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", min=1, help="Worker threads [default: one per core]. Results do not depend on it."
-    ),
-]
-Own = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--controller", metavar="NAME=FILE.py:CLASS", help="Your own congestion controller, in Python."
-    ),
-]
-CacheFolder = Annotated[Path, typer.Option(help="Folder of cached outputs.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only, for other programs.")]
-
-
-def _below_limit(seed: int | None) -> int | None:
-    if seed is not None and seed >= _SEEDS:
-        raise typer.BadParameter(f"{seed} is too large; it must be below {_SEEDS}")
-    return seed
-
-
-FirstSeed = Annotated[
-    int | None,
-    typer.Option(
-        "--seed",
-        metavar="N",
-        min=0,
-        callback=_below_limit,
-        help="First seed [default: the scenario's].",
-    ),
-]
+app.add_typer(trace_command.app, name="trace")
 
 
 class _Shell(StrEnum):
@@ -149,102 +94,8 @@ class _Set(StrEnum):
     BBR_DRAFT = "bbr-draft"
 
 
-def _fail(message: str) -> NoReturn:
-    typer.echo(message, err=True)
-    raise typer.Exit(2)
-
-
-def _check_file(path: Path) -> None:
-    from airlane.files import check_file
-
-    check_file(path)
-
-
-def _mistake(error: BaseException) -> str | None:
-    """The message of a user error; `None` if it is not a user error."""
-    from airlane.arena.contenders import ArenaError
-    from airlane.compare import CompareError
-    from airlane.control import ControllerError
-    from airlane.dataset import DatasetError
-    from airlane.extras import how_to_install
-    from airlane.files import FileInTheWayError, NotTextError
-    from airlane.native import ScenarioError
-    from airlane.papers.own import PaperError
-    from airlane.playground import NoPlaygroundError
-    from airlane.results import FolderInTheWayError
-    from airlane.sweep import SweepError
-    from airlane.tasks import ClusterError
-    from airlane.trace import ExportError, LogError
-
-    match error:
-        case ScenarioError() | LogError() | ExportError() | examples.UnknownExampleError():
-            return str(error)
-        case FolderInTheWayError() | FileInTheWayError() | NotTextError():
-            return str(error)
-        case DatasetError() | ClusterError() | ControllerError() | SweepError() | ArenaError():
-            return str(error)
-        case PaperError() | CompareError() | NoPlaygroundError():
-            return str(error)
-        case OSError():
-            where = f"{error.filename}: " if error.filename else ""
-            return f"{where}{error.strerror or error}"
-        case ModuleNotFoundError(name="matplotlib" | "cycler" | "jinja2" | "yaml"):
-            return f"this needs {error.name}: {how_to_install('report')}"
-        case _:
-            return None
-
-
-def _user_errors(command: Callable[P, None]) -> Callable[P, None]:
-    """Turn user errors into one message and exit code 2."""
-
-    @functools.wraps(command)
-    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            command(*args, **kwargs)
-        except Exception as error:
-            message = _mistake(error)
-            if message is None:
-                raise
-            _fail(f"error: {message}")
-
-    return wrapped
-
-
-def _file(scenario: Path | None, example: str | None) -> Path:
-    """The scenario file: the given one, or the example's."""
-    match scenario, example:
-        case Path() as file, None:
-            return file
-        case None, str(name):
-            return examples.path(name)
-        case None, None:
-            _fail(
-                "error: expected a scenario file, or --example NAME; "
-                "`airlane list scenarios` shows the bundled ones"
-            )
-        case _:
-            _fail("error: expected either a scenario file or --example NAME, not both")
-
-
-def _scenario(path: Path, settings: list[str] | None) -> Scenario:
-    from airlane.scenario import load, parse_setting
-
-    overrides: dict[str, object] = {}
-    for setting in settings or []:
-        try:
-            key, value = parse_setting(setting)
-        except ValueError as error:
-            _fail(f"error: --set {error}")
-        overrides[key] = value
-    scenario = load(path)
-    if overrides:
-        scenario = scenario.set(overrides)
-        _ = scenario.resolved
-    return scenario
-
-
 @app.command()
-@_user_errors
+@user_errors
 def run(
     scenario: File = None,
     example: Example = None,
@@ -276,12 +127,12 @@ def run(
     from airlane.results import reserved
     from airlane.summary import summary_rows
 
-    file = _file(scenario, example)
-    described = _scenario(file, settings)
+    file = scenario_file(scenario, example)
+    described = scenario_of(file, settings)
     described = _with_outputs(described, pcap, ran_log)
     own = _controllers(controllers)
     for name in sorted(own.keys() - control.wanted(described.settings)):
-        _fail(
+        fail(
             f"error: no flow uses the controller {name!r}; add "
             f"--set flow.0.transport.congestion=own --set flow.0.transport.controller={name}"
         )
@@ -334,9 +185,7 @@ def _controllers(settings: list[str] | None) -> dict[str, type[Controller]]:
     for setting in settings or []:
         name, made = control.load(setting)
         if name in found:
-            _fail(
-                f"error: --controller {setting}: the name {name!r} is used twice; write OTHER=FILE.py:CLASS"
-            )
+            fail(f"error: --controller {setting}: the name {name!r} is used twice; write OTHER=FILE.py:CLASS")
         found[name] = made
     return found
 
@@ -349,8 +198,12 @@ def _plot(results: Results, path: Path, title: str) -> None:
         draw_run(results, 0, title).savefig(path, metadata={"Software": None})
 
 
+app.command()(live_command.live)
+app.command()(live_command.shell)
+
+
 @app.command()
-@_user_errors
+@user_errors
 def init(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="File to write.")] = Path("scenario.toml"),
     kind: Annotated[
@@ -367,7 +220,7 @@ def init(
 
 
 @app.command()
-@_user_errors
+@user_errors
 def sweep(
     scenario: File = None,
     example: Example = None,
@@ -416,21 +269,21 @@ def sweep(
     from airlane import sweep as sweeping
     from airlane import sweep_command, terminal
 
-    described = _scenario(_file(scenario, example), None)
+    described = scenario_of(scenario_file(scenario, example), None)
     try:
         axes = sweeping.axes(settings or [])
     except ValueError as error:
-        _fail(f"error: --grid {error}")
+        fail(f"error: --grid {error}")
     if not axes:
-        _fail("error: no --grid; add values, such as --grid flow.transport.congestion=cubic,bbr")
+        fail("error: no --grid; add values, such as --grid flow.transport.congestion=cubic,bbr")
     named = [name.strip() for name in columns.split(",")] if columns else []
     shown = sweeping.chosen(named, described, axes)
     path = out if out is not None else Path("out/sweeps") / described.name
     if path.suffix in _NO_FOLDER:
-        _fail(f"error: -o {path}: expected a folder, or a file that ends in .parquet")
+        fail(f"error: -o {path}: expected a folder, or a file that ends in .parquet")
     plan = sweeping.planned(described, axes, runs, seed)
     how = sweep_command.Options(resume=resume, force=force, cluster=cluster, threads=threads)
-    rows, written = sweep_command.conduct(path, plan, described.name, how, _fail)
+    rows, written = sweep_command.conduct(path, plan, described.name, how, fail)
     points = plan.points(rows)
     drawn = sweep_command.draw(points, shown, written) if plot else ""
     if as_json:
@@ -441,14 +294,14 @@ def sweep(
 
 
 @app.command()
-@_user_errors
+@user_errors
 def reproduce(
     ids: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="ID",
             help="Experiments, such as ltetcp/load, or your own file or folder [default: all].",
-            autocompletion=_complete_experiment,
+            autocompletion=complete_experiment,
         ),
     ] = None,
     quick: Annotated[
@@ -478,7 +331,7 @@ def reproduce(
         chosen = papers.select(ids or [])
     except KeyError as error:
         known = ", ".join(e.id for e in papers.experiments())
-        _fail(f"error: unknown experiment {error.args[0]!r}; known: {known}")
+        fail(f"error: unknown experiment {error.args[0]!r}; known: {known}")
     call = reproduce_command.Call(
         chosen=chosen,
         in_full=bool(ids) and not as_json,
@@ -489,12 +342,12 @@ def reproduce(
         as_json=as_json,
         markdown=markdown,
     )
-    if not call.conduct(cache, _mistake):
+    if not call.conduct(cache, mistake):
         raise typer.Exit(1)
 
 
 @app.command()
-@_user_errors
+@user_errors
 def arena(
     contenders: Annotated[
         list[str] | None,
@@ -512,7 +365,7 @@ def arena(
     ] = _Set.SITUATIONS,
     quick: Annotated[bool, typer.Option("--quick", help="Three runs each, with wide intervals.")] = False,
     as_json: AsJson = False,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, callback=_below_limit, help="First seed.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, callback=below_limit, help="First seed.")] = 1,
     threads: Threads = None,
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder of the page.")] = Path("out/arena"),
     markdown: Annotated[
@@ -530,11 +383,11 @@ def arena(
     from airlane.arena import command
 
     bbr_draft = chosen_set is _Set.BBR_DRAFT
-    _check_file(out / ("bbr-draft.csv" if bbr_draft else "index.html"))
+    check_file(out / ("bbr-draft.csv" if bbr_draft else "index.html"))
     if markdown is not None:
         if bbr_draft:
-            _fail("error: --markdown needs --set situations; the results of bbr-draft are in bbr-draft.csv")
-        _check_file(markdown)
+            fail("error: --markdown needs --set situations; the results of bbr-draft are in bbr-draft.csv")
+        check_file(markdown)
     call = command.Call(
         contenders=contenders or [],
         situations=situations or [],
@@ -553,7 +406,7 @@ def arena(
 
 
 @app.command(name="list")
-@_user_errors
+@user_errors
 def list_command(
     what: Annotated[_What, typer.Argument(help="What to list.")] = _What.ALL,
     folder: Annotated[
@@ -569,7 +422,7 @@ def list_command(
         experiments = [{"id": e.id, "title": e.title} for e in papers.experiments()]
     scenarios: list[dict[str, str]] = []
     if folder is not None and not folder.is_dir():
-        _fail(f"error: {folder} is not a folder")
+        fail(f"error: {folder} is not a folder")
     if what is not _What.EXPERIMENTS:
         scenarios = [
             {"name": f.stem, "file": os.fspath(f), "title": examples.title(f)}
@@ -597,7 +450,7 @@ def schema() -> None:
 
 
 @app.command()
-@_user_errors
+@user_errors
 def validate(
     as_json: AsJson = False,
     write: Annotated[bool, typer.Option("--write", help="Write docs/validation.md.")] = False,
@@ -621,7 +474,7 @@ _Columns = Annotated[
 
 
 @app.command()
-@_user_errors
+@user_errors
 def compare(
     folders: _Folders,
     page: Annotated[
@@ -637,12 +490,12 @@ def compare(
     from airlane.compare_command import compare_folders
 
     if page is not None:
-        _check_file(page)
+        check_file(page)
     compare_folders(folders, page, columns, as_json=as_json)
 
 
 @app.command()
-@_user_errors
+@user_errors
 def report(
     folders: _Folders,
     out: Annotated[
@@ -654,12 +507,12 @@ def report(
     from airlane.compare_command import report_folders
 
     if out is not None:
-        _check_file(out)
+        check_file(out)
     print(f"written to {report_folders(folders, out)}")
 
 
 @app.command()
-@_user_errors
+@user_errors
 def playground(
     scenario: File = None,
     example: Example = None,
@@ -669,11 +522,11 @@ def playground(
     from airlane.playground import address, show
 
     if scenario is not None and example is not None:
-        _file(scenario, example)
+        scenario_file(scenario, example)
     url = address(scenario, example)
     print(url)
     if not no_open and not show(url):
-        _fail("error: no browser was found; open the address above in one")
+        fail("error: no browser was found; open the address above in one")
 
 
 @app.command()
@@ -686,80 +539,6 @@ def completion(shell: Annotated[_Shell, typer.Argument(help="Name of the shell."
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
     print(get_completion_script(prog_name="airlane", complete_var="_AIRLANE_COMPLETE", shell=shell.value))
-
-
-@trace_app.command(name="from-log")
-@_user_errors
-def trace_from_log_command(
-    log: Annotated[Path, typer.Argument(metavar="RUN.csv", help="Log with t_us, highest_ack and rtt_us.")],
-    out: Annotated[Path, typer.Option("-o", "--out", help="Trace to write.")],
-    packet_bytes: Annotated[int, typer.Option(metavar="N", min=1, help="Bytes of each packet.")] = 1440,
-    begin: Annotated[
-        float, typer.Option(metavar="S", min=0, help="Leave out deliveries before this time, in s.")
-    ] = 0.0,
-    end: Annotated[
-        float, typer.Option(metavar="S", min=0, help="Leave out deliveries after this time, in s.")
-    ] = float("inf"),
-) -> None:
-    """Make a trace from a sender's log of a measurement.
-
-    Assumptions: every packet up to the highest acknowledged one arrived, half of the minimum round-trip
-    time before its acknowledgement, and the sender saturated the link.
-    """
-    from airlane.trace import read_log, trace_from_log, write_trace
-
-    trace = trace_from_log(read_log(log), packet_bytes, begin, end)
-    write_trace(trace, out)
-    print(
-        f"{out}: {len(trace.stamps_ms):,} opportunities of 1500 bytes "
-        f"over {trace.stamps_ms[-1] / 1000:.3f} s, mean {trace.mean_mbps:.2f} Mbit/s; "
-        f"{trace.bytes_in:,} bytes acknowledged, {trace.remainder} left over"
-    )
-
-
-@trace_app.command(name="export")
-@_user_errors
-def trace_export_command(
-    scenario: File = None,
-    example: Example = None,
-    settings: Settings = None,
-    ue: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The UE, such as phone or phone-2; needed if there are several."),
-    ] = None,
-    out: Annotated[Path, typer.Option("-o", "--out", help="Trace to write.")] = Path("trace.down"),
-    uplink: Annotated[bool, typer.Option("--uplink", help="Uplink instead of downlink.")] = False,
-    delivered: Annotated[
-        bool,
-        typer.Option("--delivered", help="Export what the UE's flows received, not the capacity."),
-    ] = False,
-    begin: Annotated[
-        float | None,
-        typer.Option(metavar="S", min=0, help="Leave out the time before, in s [default: the warm-up]."),
-    ] = None,
-    seed: FirstSeed = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Compare UDP and TCP over the trace and over the cell.")
-    ] = False,
-) -> None:
-    """Make a trace of the link capacity of a UE in a scenario.
-
-    Without --delivered, one flow that always has data replaces the flows of the UE. The other flows stay.
-    The trace contains each 1500 bytes that the scheduler grants.
-    """
-    from airlane import export
-    from airlane.trace import write_trace
-
-    described = _scenario(_file(scenario, example), settings)
-    _check_file(out)
-    direction: export.Direction = "uplink" if uplink else "downlink"
-    exported = export.export(described, ue, direction, delivered=delivered, begin_s=begin, seed=seed)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_trace(exported.trace, out)
-    print(f"{out}: {exported.describe()}")
-    if check:
-        for line in export.check(described, ue, direction, seed=seed):
-            print(line)
 
 
 def _version(asked: bool) -> None:

@@ -34,6 +34,7 @@ __all__ = [
     "fingerprint",
     "gap_to_fit",
     "inputs",
+    "live_output",
     "mcs_of_cqi",
     "parse",
     "run",
@@ -41,6 +42,7 @@ __all__ = [
     "snr_at_error_rate",
     "stuck",
     "tbs_bits",
+    "ue_names",
 ]
 
 ScenarioError = _native.ScenarioError
@@ -95,6 +97,16 @@ def parse(text: str, file_name: str, overrides: Mapping[str, object]) -> str:
         With file, line, key, value and the correct form.
     """
     return _native.parse(text, file_name, json.dumps(dict(overrides)))
+
+
+def ue_names(resolved: str) -> list[str]:
+    """The names of the UEs of a resolved scenario, as in results; `host` in a wired network."""
+    return _native.ue_names(resolved)
+
+
+def live_output(tables: Mapping[str, Any], meta: dict[str, Any]) -> Output:
+    """The output of a live run, whose process sent its columns."""
+    return Output({name: _table(columns) for name, columns in tables.items()}, meta)
 
 
 def schema() -> str:

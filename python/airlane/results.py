@@ -262,12 +262,13 @@ class Results:
         file_name: str = "",
         place: Place | None = None,
         written: Mapping[str, Any] | None = None,
+        extra: Mapping[str, Path | str] | None = None,
     ) -> None:
         """Write the result folder: manifest, summary as CSV and Parquet, series as Parquet.
 
         With the `place` that `reserved` returns, its captures move into it: packets to `pcap`, qlog to
         `qlog`. `written` is stored in the manifest: the scenario's TOML (`toml`), settings (`set`),
-        `command`.
+        `command`. `extra` has more files by name: their texts, or where they are.
 
         The folder is written under another name and renamed, so it is complete or absent. An older result
         folder is replaced. A symbolic link stays; the folder that it points to is replaced.
@@ -283,6 +284,11 @@ class Results:
             fresh = place.scratch / "new"
             fresh.mkdir()
             self._write_into(fresh, folder, scenario_json, file_name, place.captures, written or {})
+            for name, content in (extra or {}).items():
+                with naming(fresh / name, folder / name) as file:
+                    file.write_text(content, encoding="utf-8") if isinstance(
+                        content, str
+                    ) else content.rename(file)
             place.replace(fresh)
 
     def _write_into(

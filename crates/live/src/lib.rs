@@ -4,7 +4,17 @@
 
 pub mod cell;
 pub mod ends;
+mod error;
 pub mod flight;
 pub mod icmp;
 pub mod lateness;
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "processes, devices and file descriptors: each use says why it is sound")]
+mod linux;
 pub mod sockets;
+
+pub use error::LiveError;
+#[cfg(target_os = "linux")]
+pub use linux::cell_process::{Count, LiveFacts, LiveOutput};
+#[cfg(target_os = "linux")]
+pub use linux::process::{LiveConfig, run};

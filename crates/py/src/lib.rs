@@ -9,6 +9,8 @@
 mod batch;
 mod columns;
 mod controllers;
+#[cfg(target_os = "linux")]
+mod live;
 mod radio;
 
 use pyo3::exceptions::PyValueError;
@@ -74,6 +76,12 @@ fn files(py: Python<'_>, resolved: &str) -> PyResult<Vec<String>> {
     Ok(resolved.files().into_iter().map(str::to_owned).collect())
 }
 
+/// The names of the UEs of the resolved scenario, as in results; `host` in a wired network.
+#[pyfunction]
+fn ue_names(py: Python<'_>, resolved: &str) -> PyResult<Vec<String>> {
+    Ok(Resolved::from_json(resolved).map_err(|e| scenario_error(py, &e))?.ue_names())
+}
+
 /// Bits of a downlink transport block (TS 36.213 tables 7.1.7.1-1 and 7.1.7.2.1-1).
 #[pyfunction]
 fn tbs_bits(mcs: u8, n_prb: usize) -> PyResult<u32> {
@@ -92,7 +100,13 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(parse, module)?)?;
     module.add_function(wrap_pyfunction!(files, module)?)?;
+    module.add_function(wrap_pyfunction!(ue_names, module)?)?;
     module.add_function(wrap_pyfunction!(tbs_bits, module)?)?;
+    #[cfg(target_os = "linux")]
+    {
+        module.add_function(wrap_pyfunction!(live::live, module)?)?;
+        module.add("LiveError", module.py().get_type::<live::LiveError>())?;
+    }
     module.add_function(wrap_pyfunction!(radio::cqi, module)?)?;
     module.add_function(wrap_pyfunction!(radio::mcs_of_cqi, module)?)?;
     module.add_function(wrap_pyfunction!(radio::snr_at_error_rate, module)?)?;

@@ -1,0 +1,276 @@
+//! The process that is the network: one loop that follows the host's clock.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use airlane_core::{Duration, Instant};
+use airlane_engine::Pace;
+use airlane_record::Table;
+use airlane_scenario::{Meta, RealEnd, Resolved, RunOutput};
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::{TimeSpec, TimeValLike};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::LiveError;
+use crate::cell::Cell;
+use crate::ends::EndId;
+use crate::lateness::{Lateness, RealTime};
+use crate::linux::address::Interfaces;
+use crate::linux::clock::{self, Priority, now_ns};
+use crate::linux::process::LiveConfig;
+use crate::linux::socket::{Messages, Received};
+use crate::linux::tun::{Buffer, Tun};
+
+/// Packets, or bursts, that are read from a device before departures are written.
+const BATCH: u32 = 32;
+/// The process wakes up this often, whether or not an event is due, and measures how late it is.
+const TICK: Duration = Duration::from_millis(1);
+/// How often the parent process receives the state.
+const STATUS: Duration = Duration::from_millis(200);
+
+/// Parameters of the cell process.
+pub(crate) struct CellSetup<'a> {
+    pub(crate) config: &'a LiveConfig,
+    pub(crate) resolved: &'a Resolved,
+    pub(crate) real: &'a [RealEnd],
+    /// By number of the end: the server's side, then the UEs.
+    pub(crate) tuns: Vec<Tun>,
+    pub(crate) interfaces: Vec<Interfaces>,
+    pub(crate) priority: Priority,
+}
+
+/// The results of a live run.
+pub struct LiveOutput {
+    /// The tables of a simulation, and those of the real connections.
+    pub tables: Vec<(&'static str, Table)>,
+    /// Summary of the run.
+    pub meta: Meta,
+    /// Facts that only a live run has.
+    pub live: LiveFacts,
+}
+
+/// Facts about a live run.
+#[derive(Debug, Serialize)]
+pub struct LiveFacts {
+    /// Whether it was in real time.
+    pub real_time: RealTime,
+    /// Seconds between its begin and its end.
+    pub wall_s: f64,
+    /// Processor time of the cell process between them, in seconds.
+    pub cpu_s: f64,
+    /// Packets and bytes that entered from the devices, and left to them.
+    pub entered: Count,
+    /// See `entered`.
+    pub left: Count,
+    /// Packets that a device did not take.
+    pub refused: u64,
+    /// Packets from applications that were not carried, by reason.
+    pub not_carried: serde_json::Value,
+    /// The size of the flight recorder's file in bytes; absent if nothing was recorded.
+    pub flight: Option<u64>,
+}
+
+/// A number of packets.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Count {
+    /// Packets after segmentation.
+    pub packets: u64,
+    /// Their bytes, with IP headers.
+    pub bytes: u64,
+}
+
+impl Count {
+    const fn add(&mut self, bytes: usize) {
+        self.packets += 1;
+        self.bytes += bytes as u64;
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Request {
+    /// Virtual time begins.
+    Begin,
+    /// It ends.
+    Stop,
+}
+
+struct Loop<'a> {
+    setup: CellSetup<'a>,
+    parent: Messages,
+    cell: Cell,
+    pace: Pace,
+    buffer: Buffer,
+    /// The packet that leaves.
+    packet: Vec<u8>,
+    lateness: Lateness,
+    /// The next time at which something is due.
+    due: Instant,
+    status_at: Instant,
+    entered: Count,
+    left: Count,
+    refused: u64,
+    /// Packets that the devices had dropped before the run.
+    dropped_before: u64,
+    cpu_before: f64,
+}
+
+/// Runs the network until the parent asks for the end.
+///
+/// # Errors
+/// If the network cannot be built, or a device was lost.
+pub(crate) fn run(setup: CellSetup<'_>, mut parent: Messages) -> Result<LiveOutput, LiveError> {
+    let cell = Cell::new(setup.resolved, setup.config.seed, setup.real, setup.config.mtu as u16)
+        .map_err(|e| LiveError::new(e.to_string(), ""))?;
+    clock::be_punctual(setup.priority)?;
+    let lost = |e: io::Error| LiveError::new(format!("the parent process was lost: {e}"), "");
+    parent.send(&json!({"ready": {}})).map_err(lost)?;
+    loop {
+        wait(&[PollFd::new(parent.fd(), PollFlags::POLLIN)], None)?;
+        match parent.receive().map_err(lost)? {
+            Received::Message(Request::Begin, _) => break,
+            Received::Message(Request::Stop, _) | Received::End => {
+                return Err(LiveError::new("the run was stopped before it began", ""));
+            }
+            Received::Nothing => {}
+        }
+    }
+    let bound = Duration::from_micros(setup.config.bound_us);
+    let origin = now_ns();
+    parent.send(&json!({"began": {"monotonic_ns": origin}})).map_err(lost)?;
+    let mut run = Loop {
+        parent,
+        cell,
+        pace: Pace::new(origin, Instant::ZERO, bound),
+        buffer: Buffer::default(),
+        packet: vec![],
+        lateness: Lateness::new(bound),
+        due: Instant::ZERO + TICK,
+        status_at: Instant::ZERO,
+        entered: Count::default(),
+        left: Count::default(),
+        refused: 0,
+        dropped_before: 0,
+        cpu_before: clock::processor_s(),
+        setup,
+    };
+    run.dropped_before = run.dropped()?;
+    run.follow_the_clock()?;
+    run.finish(origin)
+}
+
+impl Loop<'_> {
+    fn now(&self) -> Instant {
+        self.pace.now(now_ns())
+    }
+
+    fn follow_the_clock(&mut self) -> Result<(), LiveError> {
+        loop {
+            let now = self.now();
+            if now >= self.due {
+                self.lateness.slot(now.saturating_since(self.due));
+            }
+            for end in 0..self.setup.tuns.len() {
+                self.read(end)?;
+            }
+            let now = self.now();
+            self.cell.advance(now);
+            self.write();
+            if now >= self.status_at {
+                self.status_at = now + STATUS;
+                if self.told_to_stop()? {
+                    return Ok(());
+                }
+            }
+            let tick = now + TICK;
+            self.due = self.cell.next_event().map_or(tick, |event| event.min(tick));
+            if !self.setup.config.busy_poll {
+                self.sleep()?;
+            }
+        }
+    }
+
+    /// Takes the packets that applications sent at an end.
+    fn read(&mut self, end: usize) -> Result<(), LiveError> {
+        for _ in 0..BATCH {
+            let read = self.setup.tuns[end].read(&mut self.buffer);
+            let gone =
+                |e: io::Error| LiveError::new(format!("the TUN device of end {end} was lost: {e}"), "");
+            let Some(packet) = read.map_err(gone)? else { return Ok(()) };
+            let now = self.pace.now(now_ns());
+            let Self { cell, entered, .. } = self;
+            cell.enter(EndId::from_index(end), packet.bytes, packet.segment_size, now);
+            entered.add(packet.bytes.len());
+        }
+        Ok(())
+    }
+
+    /// Writes the packets that have left the network.
+    fn write(&mut self) {
+        while let Some(left) = self.cell.leave(&mut self.packet) {
+            match self.setup.tuns[left.end.index()].write(&self.packet) {
+                Ok(()) => self.left.add(self.packet.len()),
+                Err(_) => self.refused += 1,
+            }
+            let late = self.now().saturating_since(left.at);
+            self.lateness.departure(late);
+        }
+    }
+
+    /// Tells the parent of the state, and asks whether the run is to end.
+    fn told_to_stop(&mut self) -> Result<bool, LiveError> {
+        let status = json!({"status": {
+            "t_s": self.cell.now().as_secs_f64(),
+            "real_time": self.lateness.report(),
+        }});
+        let lost = |e: io::Error| LiveError::new(format!("the parent process was lost: {e}"), "");
+        self.parent.send(&status).map_err(lost)?;
+        match self.parent.receive().map_err(lost)? {
+            Received::Message(Request::Stop, _) | Received::End => Ok(true),
+            Received::Message(Request::Begin, _) | Received::Nothing => Ok(false),
+        }
+    }
+
+    /// Sleeps until something is due, or a packet or a message comes.
+    fn sleep(&self) -> Result<(), LiveError> {
+        let left = self.pace.host_ns(self.due).saturating_sub(now_ns());
+        let fds = self.setup.tuns.iter().map(|tun| PollFd::new(tun.as_fd(), PollFlags::POLLIN));
+        let fds: Vec<_> = fds.chain([PollFd::new(self.parent.fd(), PollFlags::POLLIN)]).collect();
+        wait(&fds, Some(left))
+    }
+
+    fn dropped(&mut self) -> Result<u64, LiveError> {
+        self.setup.interfaces.iter_mut().map(Interfaces::dropped).sum()
+    }
+
+    fn finish(mut self, origin: u64) -> Result<LiveOutput, LiveError> {
+        let wall_s = now_ns().saturating_sub(origin) as f64 / 1e9;
+        let cpu_s = clock::processor_s() - self.cpu_before;
+        let tun_drops = self.dropped()? - self.dropped_before;
+        self.lateness.set_tun_drops(tun_drops);
+        let not_carried = json!({});
+        let RunOutput { mut tables, meta } = self.cell.finish();
+        tables.push(("lateness", self.lateness.table()));
+        let live = LiveFacts {
+            real_time: self.lateness.report(),
+            wall_s,
+            cpu_s,
+            entered: self.entered,
+            left: self.left,
+            refused: self.refused,
+            not_carried,
+            flight: None,
+        };
+        Ok(LiveOutput { tables, meta, live })
+    }
+}
+
+/// Waits until one of these is ready, at most this many nanoseconds.
+fn wait(fds: &[PollFd<'_>], nanoseconds: Option<u64>) -> Result<(), LiveError> {
+    let timeout = nanoseconds.map(|ns| TimeSpec::nanoseconds(ns as i64));
+    match ppoll(&mut fds.to_vec(), timeout, None) {
+        Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
+        Err(e) => Err(LiveError::new(format!("cannot wait for packets: {e}"), "")),
+    }
+}

@@ -1,0 +1,10 @@
+//! The part for Linux: namespaces, TUN devices, and the processes of a run.
+
+pub(crate) mod address;
+pub(crate) mod cell_process;
+pub(crate) mod clock;
+pub(crate) mod launcher;
+pub(crate) mod namespace;
+pub(crate) mod process;
+pub(crate) mod socket;
+pub(crate) mod tun;

@@ -1,0 +1,186 @@
+//! The processes of a live run, see the crate's page for a picture.
+
+use std::collections::BTreeMap;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+
+use airlane_scenario::{RealEnd, Resolved};
+use nix::sys::prctl;
+use nix::sys::signal::{SigHandler, Signal, signal};
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::{ForkResult, Pid, fork, getppid};
+use serde::Deserialize;
+
+use crate::LiveError;
+use crate::ends::{EndId, Ends};
+use crate::linux::address::{DeviceSettings, Interfaces};
+use crate::linux::cell_process::{self, CellSetup, LiveOutput};
+use crate::linux::clock::Priority;
+use crate::linux::launcher;
+use crate::linux::namespace::{self, NetworkNamespace};
+use crate::linux::socket::Messages;
+use crate::linux::tun::Tun;
+
+/// Smallest MTU: every host must take a packet of 68 bytes (RFC 791 §3.2).
+const MTU_MIN: u32 = 68;
+/// Smallest MTU with IPv6 (RFC 8200 §5).
+const MTU_MIN_V6: u32 = 1280;
+/// Largest MTU that a TUN device takes.
+const MTU_MAX: u32 = 65535;
+
+/// Signals that the processes of a run ignore. Ctrl-C reaches all processes of the terminal: applications decide
+/// for themselves, and the parent ends the others.
+pub(crate) const IGNORED: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGPIPE];
+
+/// Parameters of a live run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LiveConfig {
+    /// The resolved scenario, as JSON.
+    pub scenario: String,
+    /// The seed of its random streams.
+    pub seed: u64,
+    /// Names of the UEs that are real.
+    pub real: Vec<String>,
+    /// Simulated flows of real UEs that run nevertheless.
+    pub keep: Vec<String>,
+    /// Largest IP packet of the applications, in bytes.
+    pub mtu: u32,
+    /// Packets, or bursts, that the kernel keeps for a device until they are read.
+    pub queue: u32,
+    /// Parameters of the network namespaces, as sysctl(8).
+    pub sysctl: BTreeMap<String, String>,
+    /// Whether the cell process waits for packets without sleeping.
+    pub busy_poll: bool,
+    /// Whether it uses SCHED_FIFO.
+    pub fifo: bool,
+    /// The core on which it runs.
+    pub core: Option<usize>,
+    /// The lateness, in microseconds, beyond which the run was not in real time.
+    pub bound_us: u64,
+    /// The file of the flight recorder, and its largest size in bytes.
+    pub flight: Option<(String, u64)>,
+    /// The prefix of capture files.
+    pub captures: Option<String>,
+    /// Socket to the launcher.
+    pub launcher: RawFd,
+    /// Socket to the cell process.
+    pub cell: RawFd,
+    /// The process that asked for the run, with which it ends.
+    pub parent: i32,
+}
+
+/// Makes a live run. The calling process, which must have one thread, becomes three: this function returns in
+/// the one that was the cell, after its end. In the others it returns only an error of theirs.
+///
+/// # Errors
+/// If the scenario or a setting is wrong, or the system forbids a step.
+pub fn run(config: &LiveConfig) -> Result<LiveOutput, LiveError> {
+    // The descriptors come from the parent process, which names each once.
+    // SAFETY: these two descriptors have no other owner in this process.
+    let [launcher, cell] =
+        [config.launcher, config.cell].map(|fd| Messages::new(unsafe { OwnedFd::from_raw_fd(fd) }));
+    let resolved = Resolved::from_json(&config.scenario).map_err(|e| LiveError::new(e.to_string(), ""))?;
+    let prepared = resolved.for_real(&config.real, &config.keep);
+    let (resolved, real) = prepared.map_err(|e| LiveError::new(e.to_string(), ""))?;
+    check_mtu(config.mtu)?;
+    end_with(config.parent)?;
+    namespace::isolate()?;
+    // SAFETY: this process has one thread, so that the child finds no lock taken.
+    match unsafe { fork() }.map_err(|e| LiveError::new(format!("cannot create a process: {e}"), ""))? {
+        ForkResult::Parent { child } => {
+            drop((launcher, cell));
+            wait_for(child)
+        }
+        ForkResult::Child => first_process(config, &resolved, &real, [launcher, cell]),
+    }
+}
+
+/// The process is killed when its parent ends, even if that is killed.
+fn end_with(parent: i32) -> Result<(), LiveError> {
+    let set = prctl::set_pdeathsig(Signal::SIGKILL);
+    set.map_err(|e| LiveError::new(format!("cannot end together with the parent process: {e}"), ""))?;
+    if getppid().as_raw() != parent && parent != 0 {
+        return Err(LiveError::new("the parent process has ended", ""));
+    }
+    for ignored in IGNORED {
+        // SAFETY: ignoring a signal installs no handler.
+        let _ = unsafe { signal(ignored, SigHandler::SigIgn) };
+    }
+    Ok(())
+}
+
+/// Waits for the first process of the PID namespace, and ends as it did.
+fn wait_for(child: Pid) -> ! {
+    let code = loop {
+        match waitpid(child, None) {
+            Ok(WaitStatus::Exited(_, code)) => break code,
+            Ok(WaitStatus::Signaled(_, signal, _)) => break 128 + signal as i32,
+            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
+            Err(_) => break 1,
+        }
+    };
+    // SAFETY: ends the process without the interpreter's clean-up, which belongs to the process before the fork.
+    unsafe { nix::libc::_exit(code) }
+}
+
+fn first_process(
+    config: &LiveConfig,
+    resolved: &Resolved,
+    real: &[RealEnd],
+    [launcher, cell]: [Messages; 2],
+) -> Result<LiveOutput, LiveError> {
+    let ends = Ends::new(&config.real);
+    namespace::mount_proc();
+    namespace::mount_hosts(&ends.hosts_file())?;
+    let devices = (0..=real.len()).map(|end| Device::create(config, EndId::from_index(end)));
+    let (mut networks, mut tuns, mut interfaces) = (vec![], vec![], vec![]);
+    for device in devices {
+        let Device { network, tun, interface } = device?;
+        networks.push(network);
+        tuns.push(tun);
+        interfaces.push(interface);
+    }
+    // SAFETY: as before, this process has one thread.
+    match unsafe { fork() }.map_err(|e| LiveError::new(format!("cannot create a process: {e}"), ""))? {
+        ForkResult::Parent { child } => {
+            drop((cell, tuns, interfaces));
+            let code = launcher::serve(launcher, &networks, child);
+            // SAFETY: as above.
+            unsafe { nix::libc::_exit(code) }
+        }
+        ForkResult::Child => {
+            drop((launcher, networks));
+            let priority = Priority { fifo: config.fifo, core: config.core };
+            cell_process::run(CellSetup { config, resolved, real, tuns, interfaces, priority }, cell)
+        }
+    }
+}
+
+/// The TUN device of one end, in a network namespace of its own.
+struct Device {
+    network: NetworkNamespace,
+    tun: Tun,
+    interface: Interfaces,
+}
+
+impl Device {
+    fn create(config: &LiveConfig, end: EndId) -> Result<Self, LiveError> {
+        let network = NetworkNamespace::create()?;
+        let tun = Tun::create()?;
+        let mut interface = Interfaces::open()?;
+        let (v4, v6) = (Ends::v4(end), (config.mtu >= MTU_MIN_V6).then(|| Ends::v6(end)));
+        for (key, value) in &config.sysctl {
+            namespace::set_parameter(key, value)?;
+        }
+        interface.configure(DeviceSettings { v4, v6, mtu: config.mtu, queue: config.queue })?;
+        Ok(Self { network, tun, interface })
+    }
+}
+
+fn check_mtu(mtu: u32) -> Result<(), LiveError> {
+    if (MTU_MIN..=MTU_MAX).contains(&mtu) {
+        return Ok(());
+    }
+    let help = format!("choose {MTU_MIN} to {MTU_MAX} bytes; IPv6 needs {MTU_MIN_V6}");
+    Err(LiveError::new(format!("--mtu {mtu}: no network has it"), help))
+}

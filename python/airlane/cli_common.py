@@ -1,0 +1,204 @@
+"""Arguments and errors that the commands share."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
+
+import typer
+
+from airlane import examples
+
+if TYPE_CHECKING:
+    from airlane.scenario import Scenario
+
+__all__ = [
+    "SEEDS",
+    "AsJson",
+    "CacheFolder",
+    "Example",
+    "File",
+    "FirstSeed",
+    "Own",
+    "Settings",
+    "Threads",
+    "below_limit",
+    "check_file",
+    "complete_experiment",
+    "fail",
+    "mistake",
+    "scenario_file",
+    "scenario_of",
+    "user_errors",
+]
+
+SEEDS = 10**18
+"""Upper bound of seeds: a seed plus any number of runs is below 2**63, the limit of tables."""
+
+P = ParamSpec("P")
+
+
+def _complete_example(incomplete: str) -> list[tuple[str, str]]:
+    return [
+        (name, examples.title(examples.path(name)))
+        for name in examples.names()
+        if name.startswith(incomplete)
+    ]
+
+
+def complete_experiment(incomplete: str) -> list[str]:
+    """The identifiers of experiments that begin like this."""
+    from airlane import papers
+
+    return [e.id for e in papers.experiments() if e.id.startswith(incomplete)]
+
+
+File = Annotated[
+    Path | None,
+    typer.Argument(metavar="SCENARIO.toml", help="Scenario file.", show_default=False),
+]
+Example = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="A bundled scenario instead of a file; `airlane list` shows them.",
+        autocompletion=_complete_example,
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Replace a value, such as ue.0.count=11."),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", min=1, help="Worker threads [default: one per core]. Results do not depend on it."
+    ),
+]
+Own = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--controller", metavar="NAME=FILE.py:CLASS", help="Your own congestion controller, in Python."
+    ),
+]
+CacheFolder = Annotated[Path, typer.Option(help="Folder of cached outputs.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only, for other programs.")]
+
+
+def below_limit(seed: int | None) -> int | None:
+    """The seed, if it is not too large."""
+    if seed is not None and seed >= SEEDS:
+        raise typer.BadParameter(f"{seed} is too large; it must be below {SEEDS}")
+    return seed
+
+
+FirstSeed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        metavar="N",
+        min=0,
+        callback=below_limit,
+        help="First seed [default: the scenario's].",
+    ),
+]
+
+
+def fail(message: str) -> NoReturn:
+    """Print a message about a user error and end the command."""
+    typer.echo(message, err=True)
+    raise typer.Exit(2)
+
+
+def check_file(path: Path) -> None:
+    """Check that a file can be written here; `airlane.files.check_file`."""
+    from airlane import files
+
+    files.check_file(path)
+
+
+def mistake(error: BaseException) -> str | None:
+    """The message of a user error; `None` if it is not a user error."""
+    from airlane.arena.contenders import ArenaError
+    from airlane.compare import CompareError
+    from airlane.control import ControllerError
+    from airlane.dataset import DatasetError
+    from airlane.extras import how_to_install
+    from airlane.files import FileInTheWayError, NotTextError
+    from airlane.native import ScenarioError
+    from airlane.papers.own import PaperError
+    from airlane.playground import NoPlaygroundError
+    from airlane.realtime.process import LiveError
+    from airlane.results import FolderInTheWayError
+    from airlane.sweep import SweepError
+    from airlane.tasks import ClusterError
+    from airlane.trace import ExportError, LogError
+
+    match error:
+        case ScenarioError() | LogError() | ExportError() | examples.UnknownExampleError():
+            return str(error)
+        case FolderInTheWayError() | FileInTheWayError() | NotTextError():
+            return str(error)
+        case DatasetError() | ClusterError() | ControllerError() | SweepError() | ArenaError():
+            return str(error)
+        case PaperError() | CompareError() | NoPlaygroundError() | LiveError():
+            return str(error)
+        case OSError():
+            where = f"{error.filename}: " if error.filename else ""
+            return f"{where}{error.strerror or error}"
+        case ModuleNotFoundError(name="matplotlib" | "cycler" | "jinja2" | "yaml"):
+            return f"this needs {error.name}: {how_to_install('report')}"
+        case _:
+            return None
+
+
+def user_errors(command: Callable[P, None]) -> Callable[P, None]:
+    """Turn user errors into one message and exit code 2."""
+
+    @functools.wraps(command)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except Exception as error:
+            message = mistake(error)
+            if message is None:
+                raise
+            fail(f"error: {message}")
+
+    return wrapped
+
+
+def scenario_file(scenario: Path | None, example: str | None) -> Path:
+    """The scenario file: the given one, or the example's."""
+    match scenario, example:
+        case Path() as file, None:
+            return file
+        case None, str(name):
+            return examples.path(name)
+        case None, None:
+            fail(
+                "error: expected a scenario file, or --example NAME; "
+                "`airlane list scenarios` shows the bundled ones"
+            )
+        case _:
+            fail("error: expected either a scenario file or --example NAME, not both")
+
+
+def scenario_of(path: Path, settings: list[str] | None) -> Scenario:
+    """The scenario of a file with the settings of `--set`."""
+    from airlane.scenario import load, parse_setting
+
+    overrides: dict[str, object] = {}
+    for setting in settings or []:
+        try:
+            key, value = parse_setting(setting)
+        except ValueError as error:
+            fail(f"error: --set {error}")
+        overrides[key] = value
+    scenario = load(path)
+    if overrides:
+        scenario = scenario.set(overrides)
+        _ = scenario.resolved
+    return scenario

@@ -1,0 +1,1 @@
+"""Live runs: real applications through a scenario, in real time."""

@@ -1,0 +1,519 @@
+"""A network that real applications use: `airlane.live`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from airlane.realtime.process import LiveError, Processes
+from airlane.results import Results
+from airlane.scenario import Scenario, load
+
+__all__ = ["Application", "Cell", "End", "Settings", "live"]
+
+_LISTEN_S = 5.0
+"""How long a server may take until it listens."""
+
+_GRACE_S = 0.3
+"""How long an application may take to end by itself at the end of a run, as a server with one client."""
+
+_TERM_S = 2.0
+"""How long an application may take to end after SIGTERM."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How a live run is made; the defaults suit most.
+
+    Attributes
+    ----------
+    mtu
+        Largest IP packet of the applications, in bytes. Below 1280 there is no IPv6.
+    queue
+        Packets, or bursts before segmentation, that the kernel keeps until they are read.
+    sysctl
+        Parameters of the network namespaces, such as `{"net.ipv4.tcp_congestion_control": "bbr"}`.
+    busy_poll
+        Wait for packets without sleeping.
+    fifo
+        Run with SCHED_FIFO; needs the right to.
+    core
+        The core on which the network runs.
+    bound_ms
+        The lateness beyond which the run was not in real time: of 99 % of the departures and slots;
+        of 99.9 %, ten times that.
+    keep
+        Names of simulated flows of real UEs that run nevertheless.
+    flight_max
+        Largest size of the flight recorder's file in bytes; 0 to record nothing.
+    """
+
+    mtu: int = 1500
+    queue: int = 10_000
+    sysctl: Mapping[str, str] | None = None
+    busy_poll: bool = False
+    fifo: bool = False
+    core: int | None = None
+    bound_ms: float = 1.0
+    keep: Sequence[str] = ()
+    flight_max: int = 1 << 28
+
+
+class Application:
+    """A program at one end of the network, as `subprocess.Popen` has it.
+
+    Attributes
+    ----------
+    args
+        Its command.
+    end
+        The name of its end.
+    stdout, stderr
+        Files to read, where `subprocess.PIPE` asked for them.
+    returncode
+        The exit code, or the negative number of the signal that killed it; None until then.
+    """
+
+    def __init__(self, cell: Cell, number: int, args: Sequence[str], end: str) -> None:
+        self.args = list(args)
+        self.end = end
+        self.pid: int | None = None
+        self.returncode: int | None = None
+        self.stdout: IO[bytes] | None = None
+        self.stderr: IO[bytes] | None = None
+        self._cell = cell
+        self._number = number
+        self._error: str | None = None
+        self._begun = threading.Event()
+        self._done = threading.Event()
+
+    def __repr__(self) -> str:
+        return f"<Application {shlex.join(self.args)!r} at {self.end}, returncode {self.returncode}>"
+
+    def poll(self) -> int | None:
+        """The exit code, or None if it runs."""
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end and return the exit code.
+
+        Raises
+        ------
+        subprocess.TimeoutExpired
+            If it still runs after `timeout` seconds.
+        LiveError
+            If the network ended before it.
+        """
+        if not self._done.wait(timeout):
+            raise subprocess.TimeoutExpired(self.args, timeout or 0.0)
+        if self.returncode is None:
+            raise LiveError(self._cell.failure() or f"the network ended before {shlex.join(self.args)}")
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal to it and its children."""
+        if self.returncode is None:
+            self._cell._send({"signal": {"id": self._number, "signal": int(number)}})
+
+    def terminate(self) -> None:
+        """Send SIGTERM."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Send SIGKILL."""
+        self.send_signal(signal.SIGKILL)
+
+    def _event(self, name: str, content: dict[str, Any]) -> None:
+        if name == "started":
+            self.pid = int(content["pid"])
+        elif name == "failed":
+            self._error = str(content["error"])
+            self._done.set()
+        else:
+            code = content["code"]
+            self.returncode = int(code) if code is not None else -int(content["signal"])
+            self._done.set()
+        self._begun.set()
+
+
+class End:
+    """One end of the network: the server's side, or a UE."""
+
+    def __init__(self, cell: Cell, number: int, name: str) -> None:
+        self.name = name
+        self._cell = cell
+        self._number = number
+
+    def start(
+        self,
+        args: Sequence[str] | str,
+        *,
+        stdin: int | IO[Any] | None = subprocess.DEVNULL,
+        stdout: int | IO[Any] | None = None,
+        stderr: int | IO[Any] | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        group: bool = True,
+    ) -> Application:
+        """Start a program here; a string is a command line of the shell.
+
+        Parameters as of `subprocess.Popen`. With `group`, it has a process group of its own.
+
+        Raises
+        ------
+        LiveError
+            If it cannot be started.
+        """
+        argv = ["/bin/sh", "-c", args] if isinstance(args, str) else [os.fspath(arg) for arg in args]
+        return self._cell._start(self, argv, (stdin, stdout, stderr), env, cwd, group)
+
+    def run(
+        self,
+        args: Sequence[str] | str,
+        *,
+        timeout: float | None = None,
+        check: bool = False,
+        text: bool = True,
+        env: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+    ) -> subprocess.CompletedProcess[Any]:
+        """Run a program here and wait for its end; its output is captured.
+
+        Raises
+        ------
+        subprocess.CalledProcessError
+            With `check`, if it fails.
+        subprocess.TimeoutExpired
+            If it takes longer than `timeout` seconds; it is killed.
+        LiveError
+            If it cannot be started, or the network ends.
+        """
+        app = self.start(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, cwd=cwd)
+        assert app.stdout is not None
+        assert app.stderr is not None
+        read: dict[str, bytes] = {}
+        threads = [
+            threading.Thread(
+                target=lambda name=name, file=file: read.__setitem__(name, file.read()), daemon=True
+            )
+            for name, file in (("out", app.stdout), ("err", app.stderr))
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            code = app.wait(timeout)
+        except subprocess.TimeoutExpired:
+            app.kill()
+            raise
+        for thread in threads:
+            thread.join(1)
+        app.stdout.close()
+        app.stderr.close()
+        out, err = (read.get(name, b"") for name in ("out", "err"))
+        result: subprocess.CompletedProcess[Any] = subprocess.CompletedProcess(
+            args,
+            code,
+            out.decode(errors="replace") if text else out,
+            err.decode(errors="replace") if text else err,
+        )
+        if check:
+            result.check_returncode()
+        return result
+
+    def await_listener(self, timeout: float = _LISTEN_S) -> bool:
+        """Wait until a program listens here (TCP), or has bound a socket (UDP). False if none does."""
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            if self._cell._listens(self._number):
+                return True
+            time.sleep(0.02)
+        return False
+
+
+class Cell:
+    """A running network; use it in a `with` statement.
+
+    Attributes
+    ----------
+    server
+        The server's side. Its name is `server` at every end.
+    results
+        The tables, as of a simulation, after the end.
+    facts
+        What belongs to a live run only, after the end: `real_time`, `cpu_s`, and more.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        ues: Sequence[str],
+        seed: int | None = None,
+        settings: Settings | None = None,
+        captures: Path | None = None,
+        flight: Path | None = None,
+    ) -> None:
+        self.scenario = scenario
+        self.settings = settings or Settings()
+        self.seed = int(scenario.settings["run"]["seed"]) if seed is None else seed
+        self.server = End(self, 0, "server")
+        self._ues = {name: End(self, 1 + index, name) for index, name in enumerate(ues)}
+        self.results: Results
+        self.facts: dict[str, Any] = {}
+        self.status: dict[str, Any] = {}
+        self._captures, self._flight = captures, flight
+        self._applications: dict[int, Application] = {}
+        self._ready, self._began = threading.Event(), threading.Event()
+        self._listening: dict[int, bool] = {}
+        self._answer = threading.Condition()
+        self._processes: Processes | None = None
+        self._finished = False
+
+    def ue(self, name: str | None = None) -> End:
+        """A real UE by its name; without a name, the only one."""
+        if name is None:
+            if len(self._ues) != 1:
+                raise LiveError(f"name one of the UEs: {', '.join(self._ues)}")
+            return next(iter(self._ues.values()))
+        if name not in self._ues:
+            raise LiveError(f"{name!r} is none of the real UEs: {', '.join(self._ues)}")
+        return self._ues[name]
+
+    def open(self) -> Cell:
+        """Create the network; time does not begin yet."""
+        settings = self.settings
+        config = {
+            "scenario": self.scenario.resolved,
+            "seed": self.seed,
+            "real": list(self._ues),
+            "keep": list(settings.keep),
+            "mtu": settings.mtu,
+            "queue": settings.queue,
+            "sysctl": dict(settings.sysctl or {}),
+            "busy_poll": settings.busy_poll,
+            "fifo": settings.fifo,
+            "core": settings.core,
+            "bound_us": round(settings.bound_ms * 1000),
+            "flight": [os.fspath(self._flight), settings.flight_max] if self._flight else None,
+            "captures": os.fspath(self._captures) + "/" if self._captures else None,
+        }
+        self._processes = Processes(config, self._event)
+        self._wait(self._ready)
+        return self
+
+    def begin(self) -> None:
+        """Begin time; applications that start before it find a network that carries nothing."""
+        if not self._began.is_set():
+            self._to("cell", "begin")
+            self._wait(self._began)
+
+    def finish(self) -> Results:
+        """End applications and the run, and return its tables.
+
+        Raises
+        ------
+        LiveError
+            If the run has no results.
+        """
+        if self._finished:
+            return self.results
+        self._finished = True
+        assert self._processes is not None
+        try:
+            running = self._running(_GRACE_S)
+            for app in running:
+                app.terminate()
+            self._running(_TERM_S)
+            self._to("cell", "stop")
+            outcome = self._processes.results()
+        finally:
+            self._processes.kill()
+        from airlane import native
+
+        self.facts = outcome["live"]
+        output = native.live_output(outcome["tables"], outcome["meta"] | {"wall_s": self.facts["wall_s"]})
+        self.results = Results.collect([output], [self.seed], native.inputs(self.scenario.resolved))
+        return self.results
+
+    def _running(self, patience: float) -> list[Application]:
+        """The applications that have not ended after this time, in s."""
+        deadline = time.monotonic() + patience
+        for app in self._applications.values():
+            with suppress(subprocess.TimeoutExpired, LiveError):
+                app.wait(max(0.0, deadline - time.monotonic()))
+        return [app for app in self._applications.values() if app.returncode is None]
+
+    def close(self) -> None:
+        """End everything at once, without results if `finish` was not called."""
+        if self._processes is not None:
+            self._finished = True
+            self._processes.kill()
+
+    def failure(self) -> str | None:
+        """Why the run ended early, if it did."""
+        return self._processes.failure() if self._processes else None
+
+    def __enter__(self) -> Cell:
+        try:
+            self.open()
+            self.begin()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.finish()
+        else:
+            self.close()
+
+    def _to(self, process: str, message: object, files: Sequence[int] = ()) -> None:
+        if self._processes is None:
+            raise LiveError("the network is not open; use it in a `with` statement")
+        self._processes.send(process, message, files)
+
+    def _send(self, message: object) -> None:
+        self._to("launcher", message)
+
+    def _wait(self, event: threading.Event) -> None:
+        event.wait()
+        failure = self.failure()
+        if failure is not None:
+            raise LiveError(failure)
+
+    def _listens(self, end: int) -> bool:
+        with self._answer:
+            self._listening.pop(end, None)
+            self._send({"listens": {"end": end}})
+            self._answer.wait_for(lambda: end in self._listening or self.failure() is not None, 5)
+            return self._listening.get(end, False)
+
+    def _start(
+        self,
+        end: End,
+        argv: list[str],
+        files: tuple[int | IO[Any] | None, int | IO[Any] | None, int | IO[Any] | None],
+        env: Mapping[str, str] | None,
+        cwd: str | os.PathLike[str] | None,
+        group: bool,
+    ) -> Application:
+        number = len(self._applications)
+        app = Application(self, number, argv, end.name)
+        self._applications[number] = app
+        message = {
+            "start": {
+                "id": number,
+                "end": end._number,
+                "argv": argv,
+                "env": dict(os.environ if env is None else env),
+                "cwd": os.fspath(cwd or "."),
+                "group": group,
+            }
+        }
+        ours: list[int] = []
+        descriptors: list[int] = []
+        try:
+            for standard, file in enumerate(files):
+                descriptors.append(_descriptor(app, standard, file, descriptors, ours))
+            self._to("launcher", message, descriptors)
+        finally:
+            for descriptor in ours:
+                os.close(descriptor)
+        app._begun.wait()
+        if app._error is not None:
+            raise LiveError(f"cannot start {argv[0]!r} at {end.name}: {app._error}")
+        failure = self.failure()
+        if failure is not None:
+            raise LiveError(failure)
+        return app
+
+    def _event(self, name: str, content: dict[str, Any]) -> None:
+        if name == "ready":
+            self._ready.set()
+        elif name == "began":
+            self._began.set()
+        elif name == "status":
+            self.status = content
+        elif name == "listens":
+            with self._answer:
+                self._listening[int(content["end"])] = bool(content["yes"])
+                self._answer.notify_all()
+        elif name in ("started", "failed", "exited"):
+            self._applications[int(content["id"])]._event(name, content)
+        elif name == "ended":  # these events will not come
+            for event in (self._ready, self._began):
+                event.set()
+            for app in self._applications.values():
+                app._begun.set()
+                app._done.set()
+
+
+def _descriptor(
+    app: Application, standard: int, file: int | IO[Any] | None, before: list[int], ours: list[int]
+) -> int:
+    """The file descriptor of a standard stream; those that must be closed here go to `ours`."""
+    if file is None:
+        return standard
+    if file == subprocess.DEVNULL:
+        ours.append(os.open(os.devnull, os.O_RDWR))
+        return ours[-1]
+    if file == subprocess.STDOUT:
+        return before[1]
+    if file == subprocess.PIPE:
+        reading, writing = os.pipe()
+        ours.append(writing)
+        opened = os.fdopen(reading, "rb")
+        if standard == 1:
+            app.stdout = opened
+        else:
+            app.stderr = opened
+        return writing
+    return file if isinstance(file, int) else file.fileno()
+
+
+def live(
+    scenario: Scenario | str | os.PathLike[str],
+    *,
+    ues: Sequence[str] | str | None = None,
+    seed: int | None = None,
+    settings: Settings | None = None,
+) -> Cell:
+    """Return a network for real applications, as a context manager.
+
+    Parameters
+    ----------
+    scenario
+        A scenario, or the path of its file.
+    ues
+        The names of the UEs that are real; by default, the first one. The host of a wired network is `host`.
+    seed
+        The seed of the random streams; by default, that of the scenario.
+    settings
+        How the run is made.
+
+    Raises
+    ------
+    LiveError
+        On entering, if the system forbids what is needed; the message says what would help.
+    """
+    if not isinstance(scenario, Scenario):
+        scenario = load(Path(scenario))
+    from airlane import native
+
+    if ues is None:
+        ues = native.ue_names(scenario.resolved)[:1]
+    elif isinstance(ues, str):
+        ues = [ues]
+    return Cell(scenario, ues, seed, settings)

@@ -1,0 +1,342 @@
+"""The commands `airlane live` and `airlane shell`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from airlane.cli_common import (
+    AsJson,
+    Example,
+    File,
+    FirstSeed,
+    Settings,
+    fail,
+    scenario_file,
+    scenario_of,
+    user_errors,
+)
+
+if TYPE_CHECKING:
+    from airlane.realtime.cell import Cell
+    from airlane.realtime.cell import Settings as LiveSettings
+    from airlane.results import Place
+    from airlane.scenario import Scenario
+
+__all__ = ["live", "shell"]
+
+NOT_REAL_TIME = 3
+"""Exit code of a run that was later than its bound."""
+
+Server = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COMMAND",
+        help="Command at the server's side; may be repeated [default: an HTTP server, http://server/20M].",
+        show_default=False,
+    ),
+]
+Fifo = Annotated[bool, typer.Option("--fifo", help="Run the network with SCHED_FIFO; needs the right to.")]
+BusyPoll = Annotated[
+    bool, typer.Option("--busy-poll", help="Wait for packets without sleeping; uses a core.")
+]
+Core = Annotated[int | None, typer.Option(metavar="N", min=0, help="Core on which the network runs.")]
+Bound = Annotated[
+    float,
+    typer.Option(
+        metavar="MS",
+        min=0.001,
+        help="Lateness in ms of 99 % of departures and slots beyond which the run is not real time.",
+    ),
+]
+Mtu = Annotated[int, typer.Option(metavar="BYTES", help="Largest IP packet of the applications.")]
+Queue = Annotated[
+    int, typer.Option(metavar="N", min=1, help="Packets that the kernel keeps until they are read.")
+]
+Sysctl = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KEY=VALUE", help="Parameter of the applications' kernel, such as net.ipv4.tcp_ecn=1."
+    ),
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(metavar="FLOW", help="Simulated flow of a real UE that runs nevertheless."),
+]
+
+
+def _settings(
+    fifo: bool,
+    busy_poll: bool,
+    core: int | None,
+    bound_ms: float,
+    mtu: int,
+    queue: int,
+    sysctl: list[str] | None,
+    keep: list[str] | None,
+    flight_max: int = 0,
+) -> LiveSettings:
+    from airlane.realtime.cell import Settings
+
+    parameters = {}
+    for text in sysctl or []:
+        key, equals, value = text.partition("=")
+        if not equals:
+            fail(f"error: --sysctl {text!r}: expected KEY=VALUE, such as net.ipv4.tcp_ecn=1")
+        parameters[key.strip()] = value.strip()
+    return Settings(
+        mtu=mtu,
+        queue=queue,
+        sysctl=parameters,
+        busy_poll=busy_poll,
+        fifo=fifo,
+        core=core,
+        bound_ms=bound_ms,
+        keep=keep or (),
+        flight_max=flight_max,
+    )
+
+
+@user_errors
+def live(
+    scenario: File = None,
+    example: Example = None,
+    ue: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]COMMAND",
+            help="Command at a UE, by default the first; may be repeated. The run ends with the last.",
+            show_default=False,
+        ),
+    ] = None,
+    server: Server = None,
+    settings: Settings = None,
+    seed: FirstSeed = None,
+    duration: Annotated[
+        float | None, typer.Option(metavar="S", min=0.1, help="End the run after this time, in s.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Result folder [default: out/live/<scenario>].")
+    ] = None,
+    as_json: AsJson = False,
+    report: Annotated[
+        bool, typer.Option("--report", help="Write an HTML page (report.html in the folder).")
+    ] = False,
+    pcap: Annotated[
+        bool, typer.Option("--pcap", help="Capture packets at the server and the UEs (pcap/*.pcapng).")
+    ] = False,
+    ran_log: Annotated[
+        bool, typer.Option("--ran-log", help="Log every transport block (series/ran_log.parquet).")
+    ] = False,
+    dashboard: Annotated[
+        bool, typer.Option("--dashboard", help="Show goodput, delay and queues while the run goes on.")
+    ] = False,
+    fifo: Fifo = False,
+    busy_poll: BusyPoll = False,
+    core: Core = None,
+    bound: Bound = 1.0,
+    mtu: Mtu = 1500,
+    queue: Queue = 10_000,
+    sysctl: Sysctl = None,
+    keep: Keep = None,
+    flight_mb: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=0, help="Largest size of the flight recorder's file in MB; 0 for none."
+        ),
+    ] = 256,
+) -> None:
+    """Run real applications through the network of a scenario, in real time.
+
+    The applications are in network namespaces of their own, where the server is `server` and each UE has its
+    name. Nothing of the host's network is used or changed, and no root is needed.
+    """
+    if not ue:
+        fail("error: expected --ue COMMAND, a command at the UE; `airlane shell` needs none")
+    file = scenario_file(scenario, example)
+    described = _with_outputs(scenario_of(file, settings), pcap, ran_log)
+    chosen = _settings(fifo, busy_poll, core, bound, mtu, queue, sysctl, keep, flight_mb * 10**6)
+    folder = out if out is not None else Path("out/live") / described.name
+    asked = _Asked(described, file, settings or [], folder, seed, chosen, as_json, dashboard)
+    cell, failures = _conducted(asked, server or (), ue, duration)
+    if report:
+        from airlane.compare_command import report_folders
+
+        report_folders([folder])
+    _show(asked, cell, failures)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Arguments of `airlane live`."""
+
+    scenario: Scenario
+    file: Path
+    set: Sequence[str]
+    folder: Path
+    seed: int | None
+    settings: LiveSettings
+    as_json: bool
+    dashboard: bool
+
+
+def _conducted(
+    asked: _Asked, servers: Sequence[str], ues: Sequence[str], limit_s: float | None
+) -> tuple[Cell, list[str]]:
+    """The network after the run, whose results are written, and the applications that failed."""
+    from airlane import native
+    from airlane.realtime.cell import Cell
+    from airlane.realtime.conduct import Call, commands, conduct
+    from airlane.results import reserved
+
+    wanted = commands(ues, native.ue_names(asked.scenario.resolved))
+    names = list(dict.fromkeys(command.ue for command in wanted))
+    with reserved(asked.folder) as place:
+        flight = place.scratch / "flight" if asked.settings.flight_max else None
+        cell = Cell(asked.scenario, names, asked.seed, asked.settings, place.captures, flight)
+        with _running(cell), _watched(asked) as (watch, write):
+            call = Call(servers, wanted, write, limit_s, watch)
+            conduct(cell, call)
+        _write(cell, place, asked)
+    return cell, call.failures
+
+
+def _show(asked: _Asked, cell: Cell, failures: Sequence[str]) -> None:
+    """Print the results, and end with the exit code of the run."""
+    from airlane import terminal
+    from airlane.realtime.view import real_time_line, view
+
+    real_time = cell.facts["real_time"]
+    if asked.as_json:
+        print(json.dumps(_as_json(cell, failures), indent=2))
+    else:
+        terminal.output.print(view(cell.results, cell.facts, asked.scenario.name))
+        terminal.output.print(f"written to {asked.folder}/", style="dim")
+    for failure in failures:
+        typer.echo(f"error: {failure}", err=True)
+    if not real_time["valid"]:
+        if asked.as_json:
+            terminal.errors.print(real_time_line(real_time))
+        raise typer.Exit(NOT_REAL_TIME)
+    if failures:
+        raise typer.Exit(1)
+
+
+@user_errors
+def shell(
+    scenario: File = None,
+    example: Example = None,
+    ue: Annotated[str | None, typer.Option(metavar="NAME", help="The UE [default: the first].")] = None,
+    server: Server = None,
+    settings: Settings = None,
+    seed: FirstSeed = None,
+    command: Annotated[
+        str | None, typer.Option("-c", metavar="COMMAND", help="Run this instead of a shell that reads.")
+    ] = None,
+    fifo: Fifo = False,
+    busy_poll: BusyPoll = False,
+    core: Core = None,
+    bound: Bound = 1.0,
+    mtu: Mtu = 1500,
+    queue: Queue = 10_000,
+    sysctl: Sysctl = None,
+    keep: Keep = None,
+) -> None:
+    """Start a shell whose only network is the bearer of a UE.
+
+    The server's side is `server`. There, an HTTP server runs if no other command is given:
+    `curl -o /dev/null http://server/20M`.
+    """
+    from airlane import native, terminal
+    from airlane.realtime.cell import Cell
+    from airlane.realtime.conduct import start_servers
+    from airlane.realtime.view import real_time_line
+
+    described = scenario_of(scenario_file(scenario, example), settings)
+    names = native.ue_names(described.resolved)
+    name = ue if ue is not None else names[0]
+    chosen = _settings(fifo, busy_poll, core, bound, mtu, queue, sysctl, keep)
+    cell = Cell(described, [name], seed, chosen)
+    program = os.environ.get("SHELL", "/bin/sh")
+    argv = [program, "-c", command] if command is not None else [program]
+    env = dict(os.environ) | {"AIRLANE_UE": name, "AIRLANE_SCENARIO": described.name}
+    with _running(cell):
+        start_servers(cell, server or ())
+        cell.begin()
+        if command is None:
+            terminal.errors.print(
+                f"{described.name}: you are {name}; the other side is `server`. Leave with exit.", style="dim"
+            )
+        app = cell.ue().start(argv, stdin=sys.stdin.fileno(), env=env, group=False)
+        code = app.wait()
+        cell.finish()
+    terminal.errors.print(real_time_line(cell.facts["real_time"]))
+    if not cell.facts["real_time"]["valid"] and code == 0:
+        raise typer.Exit(NOT_REAL_TIME)
+    raise typer.Exit(code if code >= 0 else 128 - code)
+
+
+@contextlib.contextmanager
+def _running(cell: Cell) -> Iterator[None]:
+    """An open network; whatever happens, nothing is left of it."""
+    try:
+        cell.open()
+        yield
+    finally:
+        cell.close()
+
+
+@contextlib.contextmanager
+def _watched(asked: _Asked) -> Iterator[tuple[Any, Any]]:
+    """Functions for the state of the network and for the output of applications."""
+    file = sys.stderr if asked.as_json else sys.stdout
+
+    def write(end: str, line: str) -> None:
+        print(f"{end} │ {line}", file=file, flush=True)
+
+    yield None, write
+
+
+def _with_outputs(described: Scenario, pcap: bool, ran_log: bool) -> Scenario:
+    wanted: dict[str, object] = {}
+    if pcap and not described.settings["output"]["pcap"]:
+        wanted["output.pcap"] = ["server", "ue"]
+    if ran_log:
+        wanted["output.ran_log"] = True
+    described = described.set(wanted)
+    _ = described.resolved
+    return described
+
+
+def _write(cell: Cell, place: Place, asked: _Asked) -> None:
+    written = {
+        "toml": asked.scenario.text,
+        "set": list(asked.set),
+        "command": shlex.join(["airlane", *sys.argv[1:]]),
+    }
+    facts = json.dumps(cell.facts, indent=2) + "\n"
+    extra: dict[str, Path | str] = {"live.json": facts}
+    if cell.facts["flight"] is not None:
+        extra["flight"] = place.scratch / "flight"
+    cell.results.write(place.folder, asked.scenario.resolved, os.fspath(asked.file), place, written, extra)
+
+
+def _as_json(cell: Cell, failures: Sequence[str]) -> dict[str, Any]:
+    from airlane.summary import summary_rows
+
+    tables = cell.results.tables
+    connections = tables["connections"].to_pylist() if "connections" in tables else []
+    return {
+        "flows": summary_rows(cell.results),
+        "connections": connections,
+        "failures": failures,
+    } | cell.facts

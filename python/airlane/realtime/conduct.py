@@ -1,0 +1,160 @@
+"""A live run as the commands make it: applications at both ends, their output, and the end of the run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from airlane.realtime.cell import Application, Cell
+from airlane.realtime.process import LiveError
+
+__all__ = ["Call", "Command", "commands", "conduct"]
+
+_POLL_S = 0.05
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line for the shell, and the UE at which it runs."""
+
+    ue: str
+    line: str
+
+
+def commands(given: Sequence[str], ues: Sequence[str]) -> list[Command]:
+    """The commands of `--ue [NAME=]COMMAND`; without a name, the first UE."""
+    found = []
+    for text in given:
+        named = re.match(r"([\w.-]+)=", text)
+        if named and named[1] in ues:
+            found.append(Command(named[1], text[named.end() :]))
+        else:
+            found.append(Command(ues[0], text))
+    return found
+
+
+@dataclass(frozen=True)
+class Call:
+    """The applications of a run, and the functions that show it.
+
+    Attributes
+    ----------
+    servers, ues
+        Commands at the server's side, and at UEs. Without one for the server, its own HTTP server runs.
+    limit_s
+        Longest duration of the run in seconds, or None.
+    write
+        Receives each line of output with the name of its end.
+    watch
+        Called often with the state of the network, or None.
+    """
+
+    servers: Sequence[str]
+    ues: Sequence[Command]
+    write: Callable[[str, str], None]
+    limit_s: float | None = None
+    watch: Callable[[dict[str, Any]], None] | None = None
+    failures: list[str] = field(default_factory=list)
+
+
+def own_server() -> list[str]:
+    """The command of the HTTP server that runs where the user names no server."""
+    return [sys.executable, "-I", os.fspath(Path(__file__).with_name("server.py"))]
+
+
+def start_servers(cell: Cell, lines: Sequence[str], output: int | None = None) -> list[Application]:
+    """Start the commands at the server's side, and wait until one listens."""
+    wanted: Sequence[str | list[str]] = lines or [own_server()]
+    servers = [cell.server.start(command, stdout=output, stderr=output) for command in wanted]
+    cell.server.await_listener()
+    for server in servers:
+        if server.returncode not in (None, 0):
+            raise LiveError(f"the server ended with code {server.returncode}: {shlex.join(server.args[-1:])}")
+    return servers
+
+
+def conduct(cell: Cell, call: Call) -> bool:
+    """Run the applications until those of the UEs have ended. False if the time was up before.
+
+    Applications that fail are named in `call.failures`.
+    """
+    with _Outputs(call.write) as outputs:
+        listening = start_servers(cell, call.servers, outputs.file("server"))
+        cell.begin()
+        running = []
+        for command in call.ues:
+            output = outputs.file(command.ue)
+            running.append((command, cell.ue(command.ue).start(command.line, stdout=output, stderr=output)))
+        deadline = time.monotonic() + call.limit_s if call.limit_s is not None else None
+        in_time = True
+        while any(app.returncode is None for _, app in running):
+            failure = cell.failure()
+            if failure is not None:
+                raise LiveError(failure)
+            if deadline is not None and time.monotonic() > deadline:
+                in_time = False
+                break
+            if call.watch is not None:
+                call.watch(cell.status)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                next(app for _, app in running if app.returncode is None).wait(_POLL_S)
+        for command, app in running:
+            if app.returncode not in (None, 0):
+                call.failures.append(f"{command.ue}: {command.line!r} {_ending(app.returncode)}")
+        for server in listening:
+            if server.returncode not in (None, 0):
+                call.failures.append(f"server: {server.args[-1]!r} {_ending(server.returncode)}")
+        cell.finish()
+    return in_time
+
+
+def _ending(code: int | None) -> str:
+    assert code is not None
+    return f"ended with code {code}" if code >= 0 else f"was killed by signal {-code}"
+
+
+class _Outputs:
+    """Pipes from applications, read line by line."""
+
+    def __init__(self, write: Callable[[str, str], None]) -> None:
+        self._write = write
+        self._threads: list[threading.Thread] = []
+        self._writing: list[int] = []
+
+    def __enter__(self) -> _Outputs:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for descriptor in self._writing:
+            os.close(descriptor)
+        for thread in self._threads:
+            thread.join(1)
+
+    def file(self, end: str) -> int:
+        """The descriptor to which an application at this end writes."""
+        reading, writing = os.pipe()
+        self._writing.append(writing)
+        thread = threading.Thread(target=self._read, args=(end, reading), daemon=True)
+        thread.start()
+        self._threads.append(thread)
+        return writing
+
+    def _read(self, end: str, descriptor: int) -> None:
+        with os.fdopen(descriptor, encoding="utf-8", errors="replace", newline=None) as file:
+            for line in _lines(file):
+                self._write(end, line)
+
+
+def _lines(file: IO[str]) -> Iterator[str]:
+    for line in file:
+        yield line.rstrip("\n")
