@@ -70,6 +70,9 @@ def ue_names(resolved: str) -> list[str]:
 class LiveError(Exception):
     """A live run cannot begin or go on. Only on Linux."""
 
+def replay(scenario: str, seed: int, real: list[str], keep: list[str], path: str) -> str:
+    """Repeat the flight record of a live run: a report as JSON. Only on Linux."""
+
 def live(config: str) -> tuple[dict[str, list[tuple[str, str, _Data]]], str, str]:
     """Make a live run in this process, which must have one thread: tables, summary, facts. Only on Linux."""
 

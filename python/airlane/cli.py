@@ -200,6 +200,7 @@ def _plot(results: Results, path: Path, title: str) -> None:
 
 app.command()(live_command.live)
 app.command()(live_command.shell)
+app.command()(live_command.replay)
 
 
 @app.command()

@@ -105,6 +105,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     #[cfg(target_os = "linux")]
     {
         module.add_function(wrap_pyfunction!(live::live, module)?)?;
+        module.add_function(wrap_pyfunction!(live::replay, module)?)?;
         module.add("LiveError", module.py().get_type::<live::LiveError>())?;
     }
     module.add_function(wrap_pyfunction!(radio::cqi, module)?)?;

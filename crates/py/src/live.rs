@@ -1,8 +1,14 @@
 //! Live runs.
 
+use std::fs::File;
+use std::io::BufReader;
+
+use airlane_live::flight::{self, Print, Reader, Recorded};
 use airlane_live::{LiveConfig, LiveError as Error};
+use airlane_scenario::{Resolved, ScenarioError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde_json::json;
 
 use crate::columns;
 
@@ -12,6 +18,55 @@ pyo3::create_exception!(
     pyo3::exceptions::PyException,
     "A live run cannot begin or go on; the text says why, and what would help."
 );
+
+/// Repeats the flight record of a live run in virtual time: a report as JSON.
+#[pyfunction]
+pub(crate) fn replay(
+    py: Python<'_>,
+    scenario: &str,
+    seed: u64,
+    real: Vec<String>,
+    keep: Vec<String>,
+    path: &str,
+) -> PyResult<String> {
+    let repeated = || {
+        let error = |e: ScenarioError| Error::new(e.to_string(), "");
+        let (resolved, real) =
+            Resolved::from_json(scenario).and_then(|one| one.for_real(&real, &keep)).map_err(error)?;
+        let file = File::open(path).map_err(|e| Error::new(format!("cannot open {path}: {e}"), ""))?;
+        let reader = Reader::new(BufReader::new(file));
+        let reader = reader.map_err(|e| Error::new(format!("{path} is no flight record: {e}"), ""))?;
+        if reader.ues() != real.len() {
+            let what = format!("{path} has {} UEs, and the manifest {}", reader.ues(), real.len());
+            return Err(Error::new(what, "it belongs to another run"));
+        }
+        flight::replay(&resolved, seed, &real, reader).map_err(error)
+    };
+    let report = py.detach(repeated).map_err(|e| LiveError::new_err(e.to_string()))?;
+    let print = |print: Option<Print>| print.map(|one| format!("{one:?}"));
+    let difference = report.first_difference.map(|one| {
+        json!({
+            "end": one.end.index(),
+            "index": one.index,
+            "expected": print(one.expected),
+            "got": print(one.got),
+        })
+    });
+    let recorded = match &report.recorded {
+        Recorded::Whole => "whole".to_owned(),
+        Recorded::Limited => "limited".to_owned(),
+        Recorded::Cut(error) => format!("cut: {error}"),
+    };
+    Ok(json!({
+        "entered": report.entered,
+        "left": report.left,
+        "equal": report.equal,
+        "first_difference": difference,
+        "recorded": recorded,
+        "sim_s": report.end.as_secs_f64(),
+    })
+    .to_string())
+}
 
 /// Makes a live run, in a process of its own with one thread: tables, summary (JSON), and facts (JSON).
 #[pyfunction]

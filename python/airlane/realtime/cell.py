@@ -339,7 +339,7 @@ class Cell:
             self._processes.kill()
         from airlane import native
 
-        self.facts = outcome["live"]
+        self.facts = outcome["live"] | {"real": list(self._ues), "keep": list(self.settings.keep)}
         output = native.live_output(outcome["tables"], outcome["meta"] | {"wall_s": self.facts["wall_s"]})
         self.results = Results.collect([output], [self.seed], native.inputs(self.scenario.resolved))
         return self.results

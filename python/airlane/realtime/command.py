@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from airlane.results import Place
     from airlane.scenario import Scenario
 
-__all__ = ["live", "shell"]
+__all__ = ["live", "replay", "shell"]
 
 NOT_REAL_TIME = 3
 """Exit code of a run that was later than its bound."""
@@ -283,6 +283,23 @@ def shell(
     if not cell.facts["real_time"]["valid"] and code == 0:
         raise typer.Exit(NOT_REAL_TIME)
     raise typer.Exit(code if code >= 0 else 128 - code)
+
+
+@user_errors
+def replay(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Result folder of `airlane live`.")],
+    as_json: AsJson = False,
+) -> None:
+    """Repeat a recorded live run in virtual time and compare every departure."""
+    from airlane.realtime.replay import replay as repeat
+
+    repeated = repeat(folder)
+    if as_json:
+        print(json.dumps(repeated.report | {"wall_s": repeated.wall_s}, indent=2))
+    else:
+        print(repeated.describe())
+    if not repeated.report["equal"]:
+        raise typer.Exit(1)
 
 
 @contextlib.contextmanager

@@ -6,20 +6,21 @@ use std::os::fd::AsFd;
 use airlane_core::{Duration, Instant};
 use airlane_engine::Pace;
 use airlane_record::Table;
-use airlane_scenario::{Meta, RealEnd, Resolved, RunOutput};
+use airlane_scenario::{CaptureError, Meta, RealEnd, Resolved, RunOutput};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::{TimeSpec, TimeValLike};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::LiveError;
-use crate::cell::Cell;
-use crate::ends::EndId;
+use crate::cell::{Cell, Counts};
+use crate::ends::{EndId, Unroutable};
 use crate::lateness::{Lateness, RealTime};
 use crate::linux::address::Interfaces;
 use crate::linux::clock::{self, Priority, now_ns};
 use crate::linux::process::LiveConfig;
 use crate::linux::socket::{Messages, Received};
+use crate::linux::storage::Storage;
 use crate::linux::tun::{Buffer, Tun};
 
 /// Packets, or bursts, that are read from a device before departures are written.
@@ -100,6 +101,7 @@ struct Loop<'a> {
     setup: CellSetup<'a>,
     parent: Messages,
     cell: Cell,
+    flight: Option<Storage>,
     pace: Pace,
     buffer: Buffer,
     /// The packet that leaves.
@@ -121,8 +123,16 @@ struct Loop<'a> {
 /// # Errors
 /// If the network cannot be built, or a device was lost.
 pub(crate) fn run(setup: CellSetup<'_>, mut parent: Messages) -> Result<LiveOutput, LiveError> {
-    let cell = Cell::new(setup.resolved, setup.config.seed, setup.real, setup.config.mtu as u16)
+    let mut cell = Cell::new(setup.resolved, setup.config.seed, setup.real, setup.config.mtu as u16)
         .map_err(|e| LiveError::new(e.to_string(), ""))?;
+    if let Some(prefix) = &setup.config.captures {
+        cell.built_mut().capture_to(prefix).map_err(capture_error)?;
+    }
+    let mut flight = None;
+    if let Some((path, limit)) = &setup.config.flight {
+        cell.record(*limit);
+        flight = Some(Storage::create(path)?); // before this thread gets its priority, which threads inherit
+    }
     clock::be_punctual(setup.priority)?;
     let lost = |e: io::Error| LiveError::new(format!("the parent process was lost: {e}"), "");
     parent.send(&json!({"ready": {}})).map_err(lost)?;
@@ -142,6 +152,7 @@ pub(crate) fn run(setup: CellSetup<'_>, mut parent: Messages) -> Result<LiveOutp
     let mut run = Loop {
         parent,
         cell,
+        flight,
         pace: Pace::new(origin, Instant::ZERO, bound),
         buffer: Buffer::default(),
         packet: vec![],
@@ -220,15 +231,27 @@ impl Loop<'_> {
 
     /// Tells the parent of the state, and asks whether the run is to end.
     fn told_to_stop(&mut self) -> Result<bool, LiveError> {
+        self.store();
         let status = json!({"status": {
             "t_s": self.cell.now().as_secs_f64(),
             "real_time": self.lateness.report(),
+            "internet_queues": self.cell.built_mut().internet_queues().map(|queues| queues.map(|bytes| bytes.get())),
+            "ues": self.setup.real.iter().map(|end| state(&mut self.cell, end)).collect::<Vec<_>>(),
         }});
         let lost = |e: io::Error| LiveError::new(format!("the parent process was lost: {e}"), "");
         self.parent.send(&status).map_err(lost)?;
         match self.parent.receive().map_err(lost)? {
             Received::Message(Request::Stop, _) | Received::End => Ok(true),
             Received::Message(Request::Begin, _) | Received::Nothing => Ok(false),
+        }
+    }
+
+    /// Passes the chunks of the flight record that are ready on to their file.
+    fn store(&mut self) {
+        if let Some((recorder, flight)) = self.cell.recorder_mut().zip(self.flight.as_ref()) {
+            while let Some(chunk) = recorder.take_chunk() {
+                flight.store(chunk);
+            }
         }
     }
 
@@ -249,7 +272,14 @@ impl Loop<'_> {
         let cpu_s = clock::processor_s() - self.cpu_before;
         let tun_drops = self.dropped()? - self.dropped_before;
         self.lateness.set_tun_drops(tun_drops);
-        let not_carried = json!({});
+        self.store();
+        let last = self.cell.end_record();
+        let flight = self.flight.zip(last).map(|(flight, last)| {
+            flight.store(last);
+            flight.finish()
+        });
+        let not_carried = not_carried(&self.cell.counts());
+        self.cell.built_mut().end_capture().map_err(capture_error)?;
         let RunOutput { mut tables, meta } = self.cell.finish();
         tables.push(("lateness", self.lateness.table()));
         let live = LiveFacts {
@@ -260,10 +290,47 @@ impl Loop<'_> {
             left: self.left,
             refused: self.refused,
             not_carried,
-            flight: None,
+            flight: flight.transpose()?,
         };
         Ok(LiveOutput { tables, meta, live })
     }
+}
+
+/// The state of a UE for those who watch the run.
+fn state(cell: &mut Cell, end: &RealEnd) -> serde_json::Value {
+    let look = end.ue.and_then(|ue| cell.built_mut().look(ue));
+    let radio = look.map(|look| {
+        json!({
+            "cell": look.cell.0,
+            "cqi": look.cqi,
+            "mcs": look.mcs_downlink,
+            "queue_downlink": look.queue_downlink.get(),
+            "queue_uplink": look.queue_uplink.get(),
+            "position_m": look.position_m,
+        })
+    });
+    json!({"name": end.name, "radio": radio})
+}
+
+/// The numbers of packets that did not leave although the network did not lose them, by reason.
+fn not_carried(counts: &Counts) -> serde_json::Value {
+    let mut reasons = serde_json::Map::new();
+    for (name, count) in Unroutable::NAMES.iter().zip(counts.unroutable) {
+        reasons.insert((*name).to_owned(), count.into());
+    }
+    for (name, count) in [
+        ("too_big", counts.too_big),
+        ("not_segmentable", counts.not_segmentable),
+        ("hop_limit_expired", counts.expired),
+        ("after_the_end", counts.after_the_end),
+    ] {
+        reasons.insert(name.to_owned(), count.into());
+    }
+    reasons.into()
+}
+
+fn capture_error(error: CaptureError) -> LiveError {
+    LiveError::new(format!("cannot write {}: {}", error.path.display(), error.error), "")
 }
 
 /// Waits until one of these is ready, at most this many nanoseconds.

@@ -7,4 +7,5 @@ pub(crate) mod launcher;
 pub(crate) mod namespace;
 pub(crate) mod process;
 pub(crate) mod socket;
+pub(crate) mod storage;
 pub(crate) mod tun;

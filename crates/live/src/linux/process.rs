@@ -18,7 +18,7 @@ use crate::linux::clock::Priority;
 use crate::linux::launcher;
 use crate::linux::namespace::{self, NetworkNamespace};
 use crate::linux::socket::Messages;
-use crate::linux::tun::Tun;
+use crate::linux::tun::{self, Tun};
 
 /// Smallest MTU: every host must take a packet of 68 bytes (RFC 791 §3.2).
 const MTU_MIN: u32 = 68;
@@ -131,7 +131,9 @@ fn first_process(
 ) -> Result<LiveOutput, LiveError> {
     let ends = Ends::new(&config.real);
     namespace::mount_proc();
-    namespace::mount_hosts(&ends.hosts_file())?;
+    let own = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
+    let own = own.map_or_else(String::new, |name| format!("127.0.1.1 {name}\n"));
+    namespace::mount_hosts(&(ends.hosts_file() + &own))?;
     let devices = (0..=real.len()).map(|end| Device::create(config, EndId::from_index(end)));
     let (mut networks, mut tuns, mut interfaces) = (vec![], vec![], vec![]);
     for device in devices {
@@ -169,6 +171,12 @@ impl Device {
         let tun = Tun::create()?;
         let mut interface = Interfaces::open()?;
         let (v4, v6) = (Ends::v4(end), (config.mtu >= MTU_MIN_V6).then(|| Ends::v6(end)));
+        // The device has one address of each version, and no neighbours to ask.
+        for key in ["addr_gen_mode", "accept_ra"] {
+            let quiet = if key == "accept_ra" { "0" } else { "1" };
+            // A kernel without IPv6 has no such parameters.
+            let _ = namespace::set_parameter(&format!("net.ipv6.conf.{}.{key}", tun::NAME), quiet);
+        }
         for (key, value) in &config.sysctl {
             namespace::set_parameter(key, value)?;
         }
