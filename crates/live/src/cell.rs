@@ -22,6 +22,7 @@ use airlane_wire::outside::{self, Arrival};
 use airlane_wire::segment::Segments;
 use airlane_wire::{Ip, Ipv4, emit};
 
+use crate::connections::Connections;
 use crate::ends::{EndId, Ends, Route, Unroutable};
 use crate::flight::Recorder;
 use crate::icmp::{self, ErrorLimit, Report};
@@ -95,6 +96,7 @@ pub struct Cell {
     scratch: [Vec<u8>; 2],
     counts: Counts,
     recorder: Option<Recorder>,
+    connections: Option<Connections>,
 }
 
 struct Leaving {
@@ -127,6 +129,7 @@ impl Cell {
             scratch: Default::default(),
             counts: Counts::default(),
             recorder: None,
+            connections: None,
             built,
             ends,
         })
@@ -160,6 +163,17 @@ impl Cell {
     /// recording begins before the first packet.
     pub fn record(&mut self, limit: u64) {
         self.recorder = Some(Recorder::new(self.ends.ues(), self.mtu as u16, limit));
+    }
+
+    /// Observes connections from now on.
+    pub fn observe(&mut self) {
+        self.connections = Some(Connections::new(self.ends.ues()));
+    }
+
+    /// The connections, if they are observed.
+    #[must_use]
+    pub const fn connections(&self) -> Option<&Connections> {
+        self.connections.as_ref()
     }
 
     /// The recorder, for its chunks.
@@ -271,6 +285,9 @@ impl Cell {
             Direction::Downlink => FlowEnd::Server,
             Direction::Uplink => FlowEnd::Host,
         };
+        if let Some(connections) = &mut self.connections {
+            connections.entered(at, ue, direction, &packet);
+        }
         self.built.inject(self.flows[usize::from(ue)], end, packet, at);
         self.drain();
     }
@@ -288,10 +305,16 @@ impl Cell {
     fn drain_ue(&mut self, ue: u16) {
         let flow = self.flows[usize::from(ue)];
         while let Some((at, packet)) = self.built.take(flow, FlowEnd::Host) {
+            if let Some(connections) = &mut self.connections {
+                connections.left(at, ue, Direction::Downlink, &packet);
+            }
             let leg = Some(Leg { ue, direction: Direction::Downlink });
             self.out.push_back(Leaving { at, end: EndId::Ue(ue), leg, packet });
         }
         while let Some((at, mut packet)) = self.built.take(flow, FlowEnd::Server) {
+            if let Some(connections) = &mut self.connections {
+                connections.left(at, ue, Direction::Uplink, &packet);
+            }
             if !packet.decrement_hop_limit() {
                 self.expire(ue, packet, at);
                 continue;
@@ -306,12 +329,18 @@ impl Cell {
                     // Its ports are seen from the UE of the flow.
                     let SocketPair { server_port, ue_port, .. } = packet.sockets;
                     (packet.sockets.server_port, packet.sockets.ue_port) = (ue_port, server_port);
-                    packet.flow = self.flows[usize::from(other)];
-                    let end = FlowEnd::Server;
-                    self.built.inject(packet.flow, end, packet, at);
+                    self.send_down(other, packet, at);
                 }
             }
         }
+    }
+
+    /// The router sends a packet to a UE.
+    fn send_down(&mut self, ue: u16, packet: Packet, at: Instant) {
+        if let Some(connections) = &mut self.connections {
+            connections.entered(at, ue, Direction::Downlink, &packet);
+        }
+        self.built.inject(self.flows[usize::from(ue)], FlowEnd::Server, packet, at);
     }
 
     /// The hop limit of a UE's packet became 0 at the router: the error goes back through the network.
@@ -333,7 +362,7 @@ impl Cell {
             packet.sockets = self.sockets.of(&error, Direction::Downlink, at);
             self.counts.errors += 1;
             self.counts.entered += 1;
-            self.built.inject(flow, FlowEnd::Server, packet, at);
+            self.send_down(ue, packet, at);
         } else {
             self.counts.errors_withheld += 1;
         }

@@ -3,6 +3,7 @@
 //! This is the only crate that reads a clock and opens devices.
 
 pub mod cell;
+pub mod connections;
 pub mod ends;
 mod error;
 pub mod flight;
