@@ -15,6 +15,7 @@ fn recorder(flows: u32) -> Recorder {
         kind: "tcp".into(),
         congestion: "cubic".into(),
         direction: Direction::Downlink,
+        both_directions: false,
         start: Instant::ZERO,
         stop: None,
     };

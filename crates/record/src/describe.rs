@@ -13,12 +13,15 @@ pub struct FlowDescription {
     pub to: String,
     /// The UE at one of its ends, if there is one: column `ue` and the radio columns.
     pub ue: Option<(String, UeId)>,
-    /// `tcp`, `udp`, `quic` or `icmp`: column `kind`.
+    /// `tcp`, `udp`, `quic`, `icmp` or `ip`: column `kind`.
     pub kind: String,
     /// Its congestion controller, or empty: column `congestion`.
     pub congestion: String,
     /// The direction of its data. Only packets with payload in this direction count.
     pub direction: Direction,
+    /// Whether it carries data in the other direction too, which then has rows of its own: those of the flow
+    /// `name (uplink)`, or `name (downlink)`.
+    pub both_directions: bool,
     /// When it starts.
     pub start: Instant,
     /// When it is stopped, if before the end of the run.

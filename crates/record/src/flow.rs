@@ -83,10 +83,19 @@ pub(crate) struct FlowState {
 
 impl FlowRecord {
     pub(crate) fn new(flow: &FlowDescription, parameters: &RecorderParameters) -> Self {
+        Self::in_direction(flow.direction, flow, parameters)
+    }
+
+    /// The sums for the data that a flow carries in this direction.
+    pub(crate) fn in_direction(
+        direction: Direction,
+        flow: &FlowDescription,
+        parameters: &RecorderParameters,
+    ) -> Self {
         Self {
             from: flow.start.max(parameters.warmup),
             until: flow.stop.map_or(parameters.end, |stop| stop.min(parameters.end)),
-            direction: flow.direction,
+            direction,
             bin: FlowBin::default(),
             state: FlowState::default(),
             codes: Codes::default(),
@@ -196,8 +205,8 @@ impl FlowRecord {
 }
 
 /// The columns of `flows` that come from the packets of a flow.
-pub(crate) fn push_columns(table: &mut Table, flows: &[FlowRecord]) {
-    let all = || flows.iter();
+pub(crate) fn push_columns(table: &mut Table, flows: &[&FlowRecord]) {
+    let all = || flows.iter().copied();
     table.push_f64("goodput_mbps", all().map(FlowRecord::goodput_mbps));
     table.push_f64("owd_ms", all().map(|f| ratio(milliseconds(f.delay_ns_sum), f.delivered)));
     table.push_f64("owd_p50_ms", all().map(|f| f.percentile_ms(50)));

@@ -37,6 +37,7 @@ mod pings;
 mod proxy;
 mod ran_log;
 mod recorder;
+mod returns;
 mod series;
 mod sinks;
 mod table;

@@ -14,6 +14,7 @@ use crate::information::InformationLog;
 use crate::pages::{Loaded, PageLog};
 use crate::pep::PepLog;
 use crate::pings::PingLog;
+use crate::returns::{Return, Returns};
 use crate::series::{CellSeries, FlowSeries, reserved_bins};
 use crate::table::{Column, Table};
 use crate::timeouts::{self, LastSecond, Timeout};
@@ -27,6 +28,7 @@ use crate::{FlowDescription, RecorderParameters};
 pub struct Recorder {
     parameters: RecorderParameters,
     flows: Vec<FlowRecord>,
+    returns: Returns,
     cells: Vec<CellRecord>,
     ues: Vec<UeRecord>,
     timeouts: Vec<Timeout>,
@@ -79,7 +81,10 @@ impl Recorder {
             let cells = CellSeries::with_capacity(bins * parameters.cells.len());
             Series { bin, flows, cells }
         });
+        let mut returns = Returns::default();
+        returns.extend(&parameters);
         Self {
+            returns,
             flows: parameters.flows.iter().map(|flow| FlowRecord::new(flow, &parameters)).collect(),
             cells: parameters.cells.iter().cloned().map(CellRecord::new).collect(),
             ues: (0..parameters.ues).map(|_| UeRecord::default()).collect(),
@@ -115,6 +120,7 @@ impl Recorder {
         assert!(parameters.ues >= self.ues.len(), "UEs are added behind all others");
         let fresh = &parameters.flows[self.flows.len()..];
         self.flows.extend(fresh.iter().map(|flow| FlowRecord::new(flow, &parameters)));
+        self.returns.extend(&parameters);
         self.recent.resize_with(flows, Recent::default);
         self.ues.resize_with(parameters.ues, UeRecord::default);
         self.coverage.resize(parameters.coverage.len());
@@ -130,6 +136,7 @@ impl Recorder {
     pub fn end_at(&mut self, end: Instant) {
         self.parameters.end = self.parameters.end.min(end);
         self.flows.iter_mut().for_each(|flow| flow.end_at(end));
+        self.returns.all.iter_mut().for_each(|one| one.record.end_at(end));
     }
 
     /// The tables, by name, once the run has reached its end.
@@ -151,7 +158,12 @@ impl Recorder {
         ];
         let has_series = self.series.is_some();
         if let Some(series) = self.series {
-            tables.push(("flow_series", series.flows.into_table(&flow_names)));
+            tables.push((
+                "flow_series",
+                series
+                    .flows
+                    .into_table(|row| self.returns.name(row).unwrap_or_else(|| flow_names[row as usize])),
+            ));
             tables.push(("cell_series", series.cells.into_table(&cell_names)));
         }
         if !self.parameters.tracked.is_empty() {
@@ -193,30 +205,43 @@ impl Recorder {
         tables
     }
 
+    /// Index, name, description and sums of each row of `flows`.
+    fn rows(&self) -> Vec<(usize, &str, &FlowDescription, &FlowRecord)> {
+        let flows = self.parameters.flows.iter().zip(&self.flows).enumerate();
+        let flows = flows.map(|(index, (flow, record))| (index, flow.name.as_str(), flow, record));
+        let returns = self.returns.all.iter().map(|Return { flow, name, record }| {
+            (flow.index(), name.as_str(), &self.parameters.flows[flow.index()], record)
+        });
+        flows.chain(returns).collect()
+    }
+
     fn flows_table(&self) -> Table {
         let mut table = Table::default();
-        let described = || self.parameters.flows.iter();
+        let rows = self.rows();
+        let described = || rows.iter().map(|(_, _, flow, _)| *flow);
         let ue_name = |flow: &'_ FlowDescription| flow.ue.as_ref().map_or("", |(name, _)| name).to_owned();
-        table.push_text("flow", described().map(|flow| flow.name.as_str()));
+        table.push_text("flow", rows.iter().map(|(_, name, ..)| *name));
         table.push_text("to", described().map(|flow| flow.to.as_str()));
         table.push("ue", Column::Text(described().map(ue_name).collect()));
         table.push_text("kind", described().map(|flow| flow.kind.as_str()));
         table.push_text("congestion", described().map(|flow| flow.congestion.as_str()));
         table.push_f64("start_s", described().map(|flow| flow.start.as_secs_f64()));
-        flow::push_columns(&mut table, &self.flows);
+        let records: Vec<&FlowRecord> = rows.iter().map(|(.., record)| *record).collect();
+        flow::push_columns(&mut table, &records);
         let count = |flow: usize, counts: fn(&Timeout) -> bool| {
             let own = self.timeouts.iter().filter(|timeout| timeout.flow.index() == flow && counts(timeout));
             own.filter(|timeout| self.flows[flow].measures_timeout(timeout.at)).count() as u64
         };
-        table.push_count("timeouts", (0..self.flows.len()).map(|flow| count(flow, |_| true)));
-        table.push_count("timeouts_undone", (0..self.flows.len()).map(|flow| count(flow, |t| t.undone)));
+        let indices = || rows.iter().map(|(index, ..)| *index);
+        table.push_count("timeouts", indices().map(|flow| count(flow, |_| true)));
+        table.push_count("timeouts_undone", indices().map(|flow| count(flow, |t| t.undone)));
         // The radio of the flow's UE in the data direction, shared by all flows of that UE.
-        let blocks = |flow: &FlowDescription| {
+        let blocks = |(_, _, flow, record): &(usize, &str, &FlowDescription, &FlowRecord)| {
             let (_, ue) = flow.ue.as_ref()?;
-            Some(self.ues.get(ue.index())?.measured.in_direction(flow.direction))
+            Some(self.ues.get(ue.index())?.measured.in_direction(record.direction))
         };
-        table.push_f64("mcs_mean", described().map(|flow| blocks(flow).map_or(f64::NAN, |b| b.mcs_mean())));
-        table.push_count("harq_retx", described().map(|flow| blocks(flow).map_or(0, |b| b.retransmissions)));
+        table.push_f64("mcs_mean", rows.iter().map(|row| blocks(row).map_or(f64::NAN, |b| b.mcs_mean())));
+        table.push_count("harq_retx", rows.iter().map(|row| blocks(row).map_or(0, |b| b.retransmissions)));
         table
     }
 
@@ -249,6 +274,16 @@ impl Recorder {
             series.flows.push(from..until, index as u32, flow, [queue, uplink]);
             self.pep.push(from, index);
         }
+        for (index, one) in self.returns.all.iter_mut().enumerate() {
+            let described = &self.parameters.flows[one.flow.index()];
+            if described.start >= until {
+                continue;
+            }
+            let ue = described.ue.as_ref().and_then(|(_, ue)| self.ues.get(ue.index()));
+            let queue = |direction| ue.and_then(|ue| ue.queue[direction as usize]);
+            let queues = [queue(one.record.direction), queue(Direction::Uplink)];
+            series.flows.push(from..until, Returns::row(index), &mut one.record, queues);
+        }
         for (index, cell) in self.cells.iter_mut().enumerate() {
             series.cells.push(from..until, index as u32, cell);
         }
@@ -259,7 +294,10 @@ impl Recorder {
     #[inline]
     fn data_flow(&mut self, packet: &Packet) -> Option<&mut FlowRecord> {
         let flow = self.flows.get_mut(packet.flow.index())?;
-        (flow.direction == packet.direction && !packet.payload.is_empty()).then_some(flow)
+        if packet.payload.is_empty() {
+            return None;
+        }
+        if flow.direction == packet.direction { Some(flow) } else { self.returns.of(packet.flow) }
     }
 
     fn on_dropped(&mut self, now: Instant, packet: &Packet, cause: DropCause) {

@@ -88,10 +88,11 @@ impl FlowSeries {
         self.lost_segments.push(bin.lost_segments);
     }
 
-    pub(crate) fn into_table(self, flow_names: &[&str]) -> Table {
+    /// The table `flow_series`. `name` returns the name of the row with an index.
+    pub(crate) fn into_table<'a>(self, name: impl Fn(u32) -> &'a str) -> Table {
         let mut table = Table::default();
         table.push("t_s", Column::F64(self.t_s));
-        table.push_text("flow", self.flow.iter().map(|&flow| flow_names[flow as usize]));
+        table.push_text("flow", self.flow.iter().map(|&flow| name(flow)));
         for (name, values) in Self::REALS.into_iter().zip(self.reals) {
             table.push(name, Column::F64(values));
         }

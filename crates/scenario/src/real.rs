@@ -70,9 +70,10 @@ impl Resolved {
         };
         let ends: Vec<RealEnd> = chosen.iter().map(end).collect();
         let mut whole = scenario.clone();
-        whole
-            .flow
-            .extend(ends.iter().map(|end| external(&end.name, end.ue.map(|ue| names[ue.index()].clone()))));
+        for end in &ends {
+            let flow = external(&end.name, end.ue.map(|ue| names[ue.index()].clone()));
+            whole.flow.extend([flow.clone(), flow]); // its series has rows of both directions
+        }
         scenario.run.duration = Time(check::duration_max(&whole)?);
         Ok((scenario, ends))
     }

@@ -124,6 +124,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
             kind: kind.to_owned(),
             congestion: congestion.to_owned(),
             direction: data_direction(flow.direction),
+            both_directions: matches!(flow.transport, Transport::External),
             start: one.start(scenario),
             stop: flow.stop.map(|stop| Instant::ZERO + stop.0),
         }

@@ -126,6 +126,7 @@ fn recorder() -> Recorder {
         kind: "tcp".into(),
         congestion: "cubic".into(),
         direction: Direction::Downlink,
+        both_directions: n.is_multiple_of(2),
         start: Instant::ZERO,
         stop: None,
     };

@@ -100,9 +100,11 @@ fn other_flows_keep_names_ues_and_starts() {
         let expected =
             all.iter().filter(|(flow, ue, ..)| !real.contains(&ue.as_str()) || keep.contains(&flow.as_str()));
         let mut expected: Vec<_> = expected.cloned().collect();
-        expected.extend(
-            ends.iter().zip(real).map(|(end, ue)| (end.name.clone(), (*ue).to_owned(), "ip".to_owned(), 0.0)),
-        );
+        for direction in ["", " (uplink)"] {
+            expected.extend(ends.iter().zip(real).map(|(end, ue)| {
+                (format!("{}{direction}", end.name), (*ue).to_owned(), "ip".to_owned(), 0.0)
+            }));
+        }
         assert_eq!(flows(&run.finish()), expected, "{real:?} {keep:?}");
     }
 }
@@ -127,7 +129,11 @@ fn a_wired_network_has_its_host() {
     run.open(&ends[0].name, ends[0].ue).unwrap();
     run.advance(Instant::from_millis(2_000));
     let found: Vec<_> = flows(&run.finish()).into_iter().map(|(flow, _, kind, _)| (flow, kind)).collect();
-    assert_eq!(found, [("flow-2", "quic"), ("host", "ip")].map(|(a, b)| (a.to_owned(), b.to_owned())));
+    assert_eq!(
+        found,
+        [("flow-2", "quic"), ("host", "ip"), ("host (uplink)", "ip")]
+            .map(|(a, b)| (a.to_owned(), b.to_owned()))
+    );
 }
 
 #[test]
@@ -171,10 +177,12 @@ fn the_run_is_as_long_as_its_results_fit_into_memory() {
         assert_eq!(build(&prepared, 1).unwrap().end(), Instant::ZERO + prepared.run.duration.0);
         prepared.run.duration.0.as_secs_f64()
     };
-    // Ten million rows of a flow at ten bins per second; those of eleven flows: 8 or 11 remain.
-    assert_eq!(duration(WIRED, "host"), 1e6);
-    assert_eq!(duration(GROUP, "tablet"), f64::floor(1e6 / 11.0));
-    assert_eq!(duration(GROUP, "phones-1"), f64::floor(1e6 / 9.0));
+    // Ten million rows at ten bins per second, two of the real flow and one of each of the others, of which 10 or 8
+    // remain.
+    assert_eq!(duration(WIRED, "host"), 5e5);
+    assert_eq!(duration(&WIRED.replace("\"5 s\"", "\"5 s\"\nseries_bin = \"1 s\""), "host"), 1e6);
+    assert_eq!(duration(GROUP, "tablet"), f64::floor(1e6 / 12.0));
+    assert_eq!(duration(GROUP, "phones-1"), f64::floor(1e6 / 10.0));
     // A log of 10^8 blocks: four UEs in both directions have at most eight blocks per millisecond.
     assert_eq!(duration(&format!("{GROUP}[output]\nran_log = true\n"), "tablet"), 12_500.0);
     // Ten million echo messages.

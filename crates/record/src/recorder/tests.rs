@@ -15,6 +15,7 @@ fn flow(name: &str, start: Instant) -> FlowDescription {
         kind: "tcp".into(),
         congestion: "cubic".into(),
         direction: Direction::Downlink,
+        both_directions: false,
         start,
         stop: None,
     }
