@@ -320,7 +320,13 @@ def _watched(asked: _Asked) -> Iterator[tuple[Any, Any]]:
     def write(end: str, line: str) -> None:
         print(f"{end} │ {line}", file=file, flush=True)
 
-    yield None, write
+    if not asked.dashboard:
+        yield None, write
+        return
+    from airlane.realtime.dashboard import Dashboard
+
+    with Dashboard(asked.scenario.name) as shown:
+        yield shown.update, shown.write
 
 
 def _with_outputs(described: Scenario, pcap: bool, ran_log: bool) -> Scenario:

@@ -6,12 +6,36 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Group
+from rich.table import Table
 from rich.text import Text
 
 from airlane import terminal
 from airlane.results import Results
 
 __all__ = ["real_time_line", "view"]
+
+_ROWS = 20
+"""Connections that are shown."""
+
+_WIDE = 105
+"""Columns of a terminal on which all of a table fits."""
+
+_LESS = ("downlink_owd_p95_ms", "uplink_owd_ms", "downlink_packets_lost", "uplink_goodput_mbps")
+"""Columns that a narrower one leaves out."""
+
+_COLUMNS: tuple[tuple[str, str, str | None], ...] = (
+    ("ue", "UE", None),
+    ("protocol", "protocol", None),
+    ("peer", "other end", None),
+    ("downlink_goodput_mbps", "down\nMbit/s", ".2f"),
+    ("uplink_goodput_mbps", "up\nMbit/s", ".2f"),
+    ("downlink_owd_ms", "OWD down\nms", ".1f"),
+    ("downlink_owd_p95_ms", "p95\nms", ".1f"),
+    ("uplink_owd_ms", "OWD up\nms", ".1f"),
+    ("rtt_ms", "RTT\nms", ".1f"),
+    ("downlink_packets_lost", "lost\ndown", ",.0f"),
+    ("downlink_retransmissions", "retrans-\nmitted", ",.0f"),
+)
 
 
 def real_time_line(real_time: Mapping[str, Any]) -> Text:
@@ -32,7 +56,38 @@ def real_time_line(real_time: Mapping[str, Any]) -> Text:
 
 def view(results: Results, facts: Mapping[str, Any], title: str) -> Group:
     """The tables of a run."""
-    return Group(terminal.run_view(results, title), *_lost(facts), real_time_line(facts["real_time"]))
+    parts = [terminal.run_view(results, title), *_connections(results), *_lost(facts)]
+    return Group(*parts, real_time_line(facts["real_time"]))
+
+
+def _connections(results: Results) -> Iterator[Table | Text]:
+    """The connections of the applications, the largest first."""
+    rows = results.tables["connections"].to_pylist()
+    if not rows:
+        yield Text("no packet came from an application", style="yellow")
+        return
+    rows.sort(key=lambda row: -(row["downlink_bytes_delivered"] + row["uplink_bytes_delivered"]))
+    left = len(rows) - _ROWS
+    shown = terminal.titled("connections", f"{left} more in series/connections.parquet" if left > 0 else "")
+    for column, heading, _ in _COLUMNS:
+        shown.add_column(
+            heading, justify="left" if column in ("ue", "protocol", "peer") else "right", no_wrap=True
+        )
+    for row in rows[:_ROWS]:
+        cells = []
+        for column, _, form in columns:
+            value = _peer(row) if column == "peer" else row[column]
+            cells.append(str(value) if form is None else terminal.number(value, form))
+        shown.add_row(*cells)
+    yield shown
+
+
+def _peer(row: Mapping[str, Any]) -> str:
+    """Address and port of the other end (RFC 3986 §3.2.2)."""
+    address = str(row["peer_address"])
+    if row["protocol"] == "icmp":
+        return address
+    return f"[{address}]:{row['peer_port']}" if ":" in address else f"{address}:{row['peer_port']}"
 
 
 def _lost(facts: Mapping[str, Any]) -> Iterator[Text]:

@@ -68,6 +68,8 @@ pub struct LiveFacts {
     pub refused: u64,
     /// Packets from applications that were not carried, by reason.
     pub not_carried: serde_json::Value,
+    /// Packets of connections that have no row in the table of connections, because there were too many.
+    pub connections_not_shown: u64,
     /// The size of the flight recorder's file in bytes; absent if nothing was recorded.
     pub flight: Option<u64>,
 }
@@ -125,6 +127,7 @@ struct Loop<'a> {
 pub(crate) fn run(setup: CellSetup<'_>, mut parent: Messages) -> Result<LiveOutput, LiveError> {
     let mut cell = Cell::new(setup.resolved, setup.config.seed, setup.real, setup.config.mtu as u16)
         .map_err(|e| LiveError::new(e.to_string(), ""))?;
+    cell.observe();
     if let Some(prefix) = &setup.config.captures {
         cell.built_mut().capture_to(prefix).map_err(capture_error)?;
     }
@@ -236,7 +239,7 @@ impl Loop<'_> {
             "t_s": self.cell.now().as_secs_f64(),
             "real_time": self.lateness.report(),
             "internet_queues": self.cell.built_mut().internet_queues().map(|queues| queues.map(|bytes| bytes.get())),
-            "ues": self.setup.real.iter().map(|end| state(&mut self.cell, end)).collect::<Vec<_>>(),
+            "ues": self.states(),
         }});
         let lost = |e: io::Error| LiveError::new(format!("the parent process was lost: {e}"), "");
         self.parent.send(&status).map_err(lost)?;
@@ -244,6 +247,29 @@ impl Loop<'_> {
             Received::Message(Request::Stop, _) | Received::End => Ok(true),
             Received::Message(Request::Begin, _) | Received::Nothing => Ok(false),
         }
+    }
+
+    /// The state of each UE that takes part.
+    fn states(&mut self) -> Vec<serde_json::Value> {
+        let now = self.cell.now();
+        let latest: Vec<_> = self.cell.connections().into_iter().flat_map(|all| all.latest(now)).collect();
+        let cell = self.cell.built_mut();
+        let state = |(number, end): (usize, &RealEnd)| {
+            let look = end.ue.and_then(|ue| cell.look(ue));
+            let radio = look.map(|look| {
+                json!({
+                    "cell": look.cell.0,
+                    "cqi": look.cqi,
+                    "mcs": look.mcs_downlink,
+                    "queues": [look.queue_downlink.get(), look.queue_uplink.get()],
+                })
+            });
+            let traffic = latest.iter().find(|one| usize::from(one.ue) == number).map(|one| {
+                json!({"goodput_mbps": one.goodput_mbps, "owd_ms": one.owd_ms, "owd_max_ms": one.owd_max_ms})
+            });
+            json!({"name": end.name, "radio": radio, "traffic": traffic})
+        };
+        self.setup.real.iter().enumerate().map(state).collect()
     }
 
     /// Passes the chunks of the flight record that are ready on to their file.
@@ -280,8 +306,14 @@ impl Loop<'_> {
         });
         let not_carried = not_carried(&self.cell.counts());
         self.cell.built_mut().end_capture().map_err(capture_error)?;
+        let connections_not_shown = self.cell.connections().map_or(0, |all| all.not_shown().packets);
+        let mut observed = vec![("lateness", self.lateness.table())];
+        if let Some(connections) = self.cell.connections() {
+            observed.push(("connections", connections.table(self.cell.ends())));
+            observed.push(("real_series", connections.series_table(self.cell.ends())));
+        }
         let RunOutput { mut tables, meta } = self.cell.finish();
-        tables.push(("lateness", self.lateness.table()));
+        tables.append(&mut observed);
         let live = LiveFacts {
             real_time: self.lateness.report(),
             wall_s,
@@ -290,26 +322,11 @@ impl Loop<'_> {
             left: self.left,
             refused: self.refused,
             not_carried,
+            connections_not_shown,
             flight: flight.transpose()?,
         };
         Ok(LiveOutput { tables, meta, live })
     }
-}
-
-/// The state of a UE for those who watch the run.
-fn state(cell: &mut Cell, end: &RealEnd) -> serde_json::Value {
-    let look = end.ue.and_then(|ue| cell.built_mut().look(ue));
-    let radio = look.map(|look| {
-        json!({
-            "cell": look.cell.0,
-            "cqi": look.cqi,
-            "mcs": look.mcs_downlink,
-            "queue_downlink": look.queue_downlink.get(),
-            "queue_uplink": look.queue_uplink.get(),
-            "position_m": look.position_m,
-        })
-    });
-    json!({"name": end.name, "radio": radio})
 }
 
 /// The numbers of packets that did not leave although the network did not lose them, by reason.
