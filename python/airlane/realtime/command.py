@@ -138,7 +138,7 @@ def live(
         bool, typer.Option("--ran-log", help="Log every transport block (series/ran_log.parquet).")
     ] = False,
     dashboard: Annotated[
-        bool, typer.Option("--dashboard", help="Show goodput, delay and queues while the run goes on.")
+        bool, typer.Option("--dashboard", help="Show goodput, delay and queues while the run continues.")
     ] = False,
     fifo: Fifo = False,
     busy_poll: BusyPoll = False,

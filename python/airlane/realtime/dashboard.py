@@ -1,4 +1,4 @@
-"""The dashboard of a live run: goodput, delay, MCS and queue of each UE while the run goes on."""
+"""The dashboard of a live run: goodput, delay, MCS and queue of each UE while the run continues."""
 
 from __future__ import annotations
 

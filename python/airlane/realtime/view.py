@@ -69,14 +69,14 @@ def _connections(results: Results) -> Iterator[Table | Text]:
     rows.sort(key=lambda row: -(row["downlink_bytes_delivered"] + row["uplink_bytes_delivered"]))
     left = len(rows) - _ROWS
     shown = terminal.titled("connections", f"{left} more in series/connections.parquet" if left > 0 else "")
-    for column, heading, _ in _COLUMNS:
-        shown.add_column(
-            heading, justify="left" if column in ("ue", "protocol", "peer") else "right", no_wrap=True
-        )
+    columns = [column for column in _COLUMNS if terminal.output.width >= _WIDE or column[0] not in _LESS]
+    for column, heading, _ in columns:
+        words = column in ("ue", "protocol", "peer")
+        shown.add_column(heading, justify="left" if words else "right", no_wrap=True)
     for row in rows[:_ROWS]:
         cells = []
         for column, _, form in columns:
-            value = _peer(row) if column == "peer" else row[column]
+            value: Any = _peer(row) if column == "peer" else row[column]
             cells.append(str(value) if form is None else terminal.number(value, form))
         shown.add_row(*cells)
     yield shown
