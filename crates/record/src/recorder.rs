@@ -15,7 +15,7 @@ use crate::pages::{Loaded, PageLog};
 use crate::pep::PepLog;
 use crate::pings::PingLog;
 use crate::returns::{Return, Returns};
-use crate::series::{CellSeries, FlowSeries, reserved_bins};
+use crate::series::{CellSeries, FlowSeries, reserved_rows};
 use crate::table::{Column, Table};
 use crate::timeouts::{self, LastSecond, Timeout};
 use crate::track::UeSeries;
@@ -76,9 +76,9 @@ impl Recorder {
     pub fn new(parameters: RecorderParameters) -> Self {
         let series = parameters.bin.map(|bin| {
             assert!(!bin.is_zero(), "a series needs a bin above zero");
-            let bins = reserved_bins(parameters.end, bin);
-            let flows = FlowSeries::with_capacity(bins * parameters.flows.len());
-            let cells = CellSeries::with_capacity(bins * parameters.cells.len());
+            let rows = |count| reserved_rows(count, parameters.end, bin);
+            let flows = FlowSeries::with_capacity(rows(parameters.flows.len()));
+            let cells = CellSeries::with_capacity(rows(parameters.cells.len()));
             Series { bin, flows, cells }
         });
         let mut returns = Returns::default();
@@ -101,7 +101,7 @@ impl Recorder {
             information: InformationLog::new(if parameters.information { parameters.flows.len() } else { 0 }),
             pep: if parameters.pep {
                 let flows = parameters.flows.len();
-                PepLog::new(flows, flows * parameters.bin.map_or(0, |bin| reserved_bins(parameters.end, bin)))
+                PepLog::new(flows, parameters.bin.map_or(0, |bin| reserved_rows(flows, parameters.end, bin)))
             } else {
                 PepLog::default()
             },

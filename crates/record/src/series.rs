@@ -166,10 +166,11 @@ fn bytes(bytes: Option<Bytes>) -> f64 {
     bytes.map_or(f64::NAN, |bytes| bytes.get() as f64)
 }
 
-/// The number of bins for which room is made at the start: of a run with more, the series grow as it runs.
-const RESERVED_MAX: u64 = 10_000;
+/// The number of rows for which room is made at the start, about 30 MB: in longer runs, the series grow.
+const RESERVED_MAX: usize = 200_000;
 
-/// Number of bins of this length that begin before `end`, if it is at most [`RESERVED_MAX`].
-pub(crate) fn reserved_bins(end: Instant, bin: Duration) -> usize {
-    end.as_nanos().div_ceil(bin.as_nanos()).min(RESERVED_MAX) as usize
+/// The rows of `count` things in bins of this length that begin before `end`, but at most [`RESERVED_MAX`].
+pub(crate) fn reserved_rows(count: usize, end: Instant, bin: Duration) -> usize {
+    let bins = usize::try_from(end.as_nanos().div_ceil(bin.as_nanos())).unwrap_or(usize::MAX);
+    bins.saturating_mul(count).min(RESERVED_MAX)
 }
