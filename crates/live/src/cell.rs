@@ -162,7 +162,8 @@ impl Cell {
     /// Records what enters and leaves from now on, in a file of at most `limit` bytes. For a repetition of the run,
     /// recording begins before the first packet.
     pub fn record(&mut self, limit: u64) {
-        self.recorder = Some(Recorder::new(self.ends.ues(), self.mtu as u16, limit));
+        self.recorder =
+            Some(Recorder::new(self.ends.ues(), self.mtu as u16, self.built.has_split_proxy(), limit));
     }
 
     /// Observes connections from now on.

@@ -9,10 +9,13 @@
 //! | header | 16 bytes of [`MAGIC`], number of ends, MTU |
 //! | 1, a packet entered | time, end, payload of a segment or 0, length, bytes |
 //! | 2, a packet of TCP entered | time, end, payload of a segment or 0, length of headers, length of payload, headers |
+//! | 5, the same with a wrong checksum | as 2 |
 //! | 3, a packet left | time, end, length, 8 bytes of its [`fingerprint`] |
 //! | 4, trailer | 1 if the limit of the file ended the record or 0, virtual end, packets entered, packets left, 8 bytes of checksum |
 //!
-//! A packet of TCP is recorded without its payload, which is repeated as zeros. Its header bytes stay as they came.
+//! A packet of TCP is recorded without its payload, which is repeated as zeros. Its header bytes stay as they came,
+//! except for the checksum, which is right for the zeros. A split proxy, which terminates connections, does not forward
+//! a segment with a wrong checksum as its own. Only where there is one, wrong checksums are recorded, and stay wrong.
 //! The checksum covers all bytes before it: the header is one piece of it, and so is each record.
 
 use core::fmt;
@@ -43,6 +46,7 @@ mod tag {
     pub(super) const TCP: u8 = 2;
     pub(super) const LEFT: u8 = 3;
     pub(super) const TRAILER: u8 = 4;
+    pub(super) const DAMAGED: u8 = 5;
 }
 
 /// One record.

@@ -95,6 +95,12 @@ impl Built {
         self.simulation.counters().packets
     }
 
+    /// Whether a split proxy is in the path. [`Self::inject`] then looks at the checksums of TCP segments.
+    #[must_use]
+    pub const fn has_split_proxy(&self) -> bool {
+        self.has_split
+    }
+
     /// The number of packets in each state.
     ///
     /// # Errors

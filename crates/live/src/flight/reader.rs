@@ -4,6 +4,7 @@
 use std::io::{ErrorKind, Read};
 
 use airlane_core::{Duration, Instant};
+use airlane_wire::checksum::{Verdict, complete, leave_undone};
 
 use super::{Checksum, FlightError, MAGIC, PACKET_MAX, Print, Problem, Record, Trailer, tag};
 use crate::ends::{EndId, UES_MAX};
@@ -84,25 +85,30 @@ impl<R: Read> Reader<R> {
         self.raw.clear();
         let begin = self.offset;
         match self.bytes(1)?[0] {
-            tag::WHOLE => self.packet(false),
-            tag::TCP => self.packet(true),
+            tag::WHOLE => self.packet(None),
+            tag::TCP => self.packet(Some(Verdict::Correct)),
+            tag::DAMAGED => self.packet(Some(Verdict::Wrong)),
             tag::LEFT => self.departure(),
             tag::TRAILER => self.trailer(),
             kind => Err(FlightError { offset: begin, problem: Problem::Kind(kind) }),
         }
     }
 
-    fn packet(&mut self, tcp: bool) -> Result<Record<'_>, FlightError> {
+    /// A packet; of TCP with its checksum.
+    fn packet(&mut self, tcp: Option<Verdict>) -> Result<Record<'_>, FlightError> {
         self.entered_at = self.time(self.entered_at)?;
         let end = self.end()?;
         let gso = self.number(u64::from(u16::MAX))? as u16;
         let stored = self.number(PACKET_MAX as u64)? as usize;
-        let payload = if tcp { self.number((PACKET_MAX - stored) as u64)? as usize } else { 0 };
+        let payload = if tcp.is_some() { self.number((PACKET_MAX - stored) as u64)? as usize } else { 0 };
         let from = self.raw.len();
         self.bytes(stored)?;
         self.packet.clear();
         self.packet.extend_from_slice(&self.raw[from..]);
         self.packet.resize(stored + payload, 0);
+        if let Some(verdict) = tcp {
+            set_checksum(&mut self.packet, verdict);
+        }
         self.checksum = self.checksum.with(&self.raw);
         self.entered += 1;
         let gso = (gso > 0).then_some(gso);
@@ -196,5 +202,13 @@ impl<R: Read> Reader<R> {
         })?;
         self.offset += count as u64;
         Ok(&self.raw[from..])
+    }
+}
+
+/// Makes the checksum of a packet of TCP right or wrong for its payload of zeros. Other bytes stay as they are.
+fn set_checksum(packet: &mut [u8], verdict: Verdict) {
+    let Some((start, offset)) = leave_undone(packet) else { return };
+    if complete(packet, start, offset).is_ok() && verdict == Verdict::Wrong {
+        packet[start + offset] ^= 1;
     }
 }

@@ -1,6 +1,6 @@
 use airlane_core::{Duration, Seeds};
 use airlane_scenario::{RealEnd, Resolved, Scenario};
-use airlane_wire::checksum::fill;
+use airlane_wire::checksum::{Verdict, fill, verify_transport};
 use airlane_wire::{Ipv4, Udp};
 
 use super::*;
@@ -106,6 +106,90 @@ fn a_recorded_run_is_repeated_to_the_nanosecond() {
     assert!(file.len() < 2_000 * 400, "{}", file.len());
 }
 
+/// A segment between a port of the UE and one of the server.
+fn segment(from: EndId, sequence: u32, acknowledgment: u32, flags: u16, payload: usize) -> Vec<u8> {
+    let ports = if from == UE { (40_000, 80) } else { (80, 40_000) };
+    let header = Tcp {
+        source_port: ports.0,
+        destination_port: ports.1,
+        sequence,
+        acknowledgment,
+        flags,
+        window: 60_000,
+        checksum: 0,
+        urgent: 0,
+        options: &[],
+    };
+    let mut bytes = vec![];
+    header.emit(&mut bytes).unwrap();
+    bytes.extend((0..payload).map(|i| i as u8 ^ 0x55));
+    v4(from, if from == UE { EndId::Server } else { UE }, protocol::TCP, &bytes)
+}
+
+/// Two hosts that open a connection and download across a split proxy, which answers for the other side. The record
+/// has no payload, and a damaged segment.
+#[test]
+fn a_run_across_a_split_proxy_is_repeated() {
+    let lte = format!("{LTE}\n[[middlebox]]\nkind = \"split-proxy\"\n");
+    let scenario = Scenario::parse(&lte, "split.toml").and_then(|scenario| scenario.resolve());
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    let (scenario, real) = scenario.for_real(&["phone".to_owned()], &[]).unwrap();
+    let mut cell = Cell::new(&scenario, 7, &real, 1_500).unwrap();
+    cell.record(u64::MAX);
+    // A peer that acknowledges everything and sends 100 segments when the connection is open.
+    let (mut at, mut buffer, mut seen) = (ms(10), vec![], [0_u32; 2]);
+    cell.enter(UE, &segment(UE, 0, 0, 0x02, 0), None, at);
+    let (mut sent, mut made_by_proxy) = (0, 0);
+    while at < ms(4_000) {
+        at += Duration::from_millis(1);
+        cell.advance(at);
+        while let Some(left) = cell.leave(&mut buffer) {
+            let (_, behind) = Ip::parse(&buffer).unwrap();
+            let (tcp, payload) = Tcp::parse(behind).unwrap();
+            let length = payload.len() as u32 + u32::from(tcp.flags & 3 != 0);
+            let next = tcp.sequence.wrapping_add(length);
+            made_by_proxy += u64::from(left.sent_at > ms(10) && tcp.flags & 2 != 0);
+            if length > 0 {
+                seen[left.end.index()] = next;
+                let syn = u16::from(left.end == EndId::Server && tcp.flags & 2 != 0) * 2;
+                let sequence = if left.end == UE {
+                    1
+                } else if syn > 0 {
+                    0
+                } else {
+                    1 + sent * 1_000
+                };
+                cell.enter(left.end, &segment(left.end, sequence, next, 0x10 | syn, 0), None, at);
+            }
+        }
+        if seen[0] > 0 && at > ms(200) && sent < 100 {
+            let mut bytes = segment(EndId::Server, 1 + sent * 1_000, seen[0], 0x10, 1_000);
+            if sent == 50 {
+                bytes[36] ^= 1; // it is sent again below
+                cell.enter(EndId::Server, &bytes, None, at);
+                bytes[36] ^= 1;
+            }
+            cell.enter(EndId::Server, &bytes, None, at);
+            sent += 1;
+        }
+    }
+    let file = cell.end_record().unwrap();
+    assert!(made_by_proxy > 0 && sent == 100 && cell.counts().left > 100, "{:?}", cell.counts());
+    assert!(file.len() < 40_000, "{} bytes, without payload", file.len());
+    let report = replay(&scenario, 7, &real, Reader::new(&file[..]).unwrap()).unwrap();
+    assert_eq!((report.equal, report.first_difference, report.left), (true, None, cell.counts().left));
+    let mut reader = Reader::new(&file[..]).unwrap();
+    let mut damaged = 0;
+    loop {
+        match reader.next_record().unwrap() {
+            Record::Entered { bytes, .. } => damaged += u32::from(verify_transport(bytes) == Verdict::Wrong),
+            Record::Left { .. } => {}
+            Record::Trailer(_) => break,
+        }
+    }
+    assert_eq!(damaged, 1);
+}
+
 #[test]
 fn another_seed_gives_a_difference() {
     let (file, _) = record(u64::MAX, 300);
@@ -137,7 +221,7 @@ fn a_record_that_was_cut_is_repeated_as_far_as_it_goes() {
 #[test]
 fn a_packet_that_did_not_leave_again_is_a_difference() {
     let (scenario, real) = scenario();
-    let mut recorder = Recorder::new(2, 1_500, u64::MAX);
+    let mut recorder = Recorder::new(2, 1_500, false, u64::MAX);
     recorder.left(ms(10), UE, &packet(EndId::Server, UE, false, 0, 10));
     let file = recorder.finish(ms(20));
     let report = replay(&scenario, 7, &real, Reader::new(&file[..]).unwrap()).unwrap();
@@ -145,7 +229,7 @@ fn a_packet_that_did_not_leave_again_is_a_difference() {
     assert_eq!((difference.end, difference.index, difference.got), (UE, 0, None));
     assert_eq!(difference.expected.unwrap().length, 38);
     // And the opposite.
-    let mut recorder = Recorder::new(2, 1_500, u64::MAX);
+    let mut recorder = Recorder::new(2, 1_500, false, u64::MAX);
     recorder.entered(ms(10), EndId::Server, None, &packet(EndId::Server, UE, false, 0, 10));
     let file = recorder.finish(ms(500));
     let report = replay(&scenario, 7, &real, Reader::new(&file[..]).unwrap()).unwrap();

@@ -1,6 +1,7 @@
 //! Writes a record into memory, in chunks that another thread stores.
 
 use airlane_core::Instant;
+use airlane_wire::checksum::{Verdict, verify_transport};
 
 use super::{Checksum, FINGERPRINT_BYTES, MAGIC, Print, tag, tcp_headers};
 use crate::ends::EndId;
@@ -17,6 +18,7 @@ pub struct Recorder {
     /// Bytes that may still be written, the trailer not included.
     room: u64,
     limited: bool,
+    checked: bool,
     checksum: Checksum,
     entered_at: Instant,
     left_at: Instant,
@@ -26,12 +28,14 @@ pub struct Recorder {
 
 impl Recorder {
     /// A record of a network with this many UEs and this MTU. It stops when the file would have more than `limit` bytes.
+    /// Checksums of TCP segments are `checked` where the network depends on them.
     #[must_use]
-    pub fn new(ues: usize, mtu: u16, limit: u64) -> Self {
+    pub fn new(ues: usize, mtu: u16, checked: bool, limit: u64) -> Self {
         let mut recorder = Self {
             chunk: Vec::with_capacity(CHUNK + super::PACKET_MAX + FIELDS_MAX),
             room: limit.saturating_sub(FIELDS_MAX as u64),
             limited: false,
+            checked,
             checksum: Checksum::default(),
             entered_at: Instant::ZERO,
             left_at: Instant::ZERO,
@@ -54,7 +58,14 @@ impl Recorder {
             return;
         }
         let begin = self.chunk.len();
-        self.chunk.push(if headers.is_some() { tag::TCP } else { tag::WHOLE });
+        self.chunk.push(match headers {
+            None => tag::WHOLE,
+            // A burst has none yet.
+            Some(_) if self.checked && gso.is_none() && verify_transport(bytes) == Verdict::Wrong => {
+                tag::DAMAGED
+            }
+            Some(_) => tag::TCP,
+        });
         push(&mut self.chunk, (at - self.entered_at).as_nanos());
         push(&mut self.chunk, end.index() as u64);
         push(&mut self.chunk, u64::from(gso.unwrap_or(0)));
