@@ -27,6 +27,9 @@ use crate::linux::tun::{Buffer, Tun};
 const BATCH: u32 = 32;
 /// The process wakes up this often, whether or not an event is due, and measures how late it is.
 const TICK: Duration = Duration::from_millis(1);
+/// Shortest time between two wake-ups for events, in nanoseconds: packets that leave a fast link one after the other
+/// share one. Each costs as much as some packets.
+const GAP_NS: u64 = 20_000;
 /// How often the parent process receives the state.
 const STATUS: Duration = Duration::from_millis(200);
 
@@ -106,6 +109,10 @@ struct Loop<'a> {
     flight: Option<Storage>,
     pace: Pace,
     buffer: Buffer,
+    /// When the process woke up last, on the host's clock.
+    woke_ns: u64,
+    /// Which devices have packets, by number of the end.
+    ready: Vec<bool>,
     /// The packet that leaves.
     packet: Vec<u8>,
     lateness: Lateness,
@@ -140,7 +147,7 @@ pub(crate) fn run(setup: CellSetup<'_>, mut parent: Messages) -> Result<LiveOutp
     let lost = |e: io::Error| LiveError::new(format!("the parent process was lost: {e}"), "");
     parent.send(&json!({"ready": {}})).map_err(lost)?;
     loop {
-        wait(&[PollFd::new(parent.fd(), PollFlags::POLLIN)], None)?;
+        wait(&mut [PollFd::new(parent.fd(), PollFlags::POLLIN)], None)?;
         match parent.receive().map_err(lost)? {
             Received::Message(Request::Begin, _) => break,
             Received::Message(Request::Stop, _) | Received::End => {
@@ -158,6 +165,8 @@ pub(crate) fn run(setup: CellSetup<'_>, mut parent: Messages) -> Result<LiveOutp
         flight,
         pace: Pace::new(origin, Instant::ZERO, bound),
         buffer: Buffer::default(),
+        woke_ns: origin,
+        ready: vec![true; setup.tuns.len() + 1],
         packet: vec![],
         lateness: Lateness::new(bound),
         due: Instant::ZERO + TICK,
@@ -186,7 +195,9 @@ impl Loop<'_> {
                 self.lateness.slot(now.saturating_since(self.due));
             }
             for end in 0..self.setup.tuns.len() {
-                self.read(end)?;
+                if self.ready[end] {
+                    self.read(end)?;
+                }
             }
             let now = self.now();
             self.cell.advance(now);
@@ -199,9 +210,7 @@ impl Loop<'_> {
             }
             let tick = now + TICK;
             self.due = self.cell.next_event().map_or(tick, |event| event.min(tick));
-            if !self.setup.config.busy_poll {
-                self.sleep()?;
-            }
+            self.sleep()?;
         }
     }
 
@@ -281,12 +290,19 @@ impl Loop<'_> {
         }
     }
 
-    /// Sleeps until something is due, or a packet or a message comes.
-    fn sleep(&self) -> Result<(), LiveError> {
-        let left = self.pace.host_ns(self.due).saturating_sub(now_ns());
+    /// Sleeps until something is due, or a packet or a message comes, and notes which devices have packets.
+    fn sleep(&mut self) -> Result<(), LiveError> {
+        let left = match self.setup.config.busy_poll {
+            true => 0,
+            false => self.pace.host_ns(self.due).max(self.woke_ns + GAP_NS).saturating_sub(now_ns()),
+        };
         let fds = self.setup.tuns.iter().map(|tun| PollFd::new(tun.as_fd(), PollFlags::POLLIN));
-        let fds: Vec<_> = fds.chain([PollFd::new(self.parent.fd(), PollFlags::POLLIN)]).collect();
-        wait(&fds, Some(left))
+        let mut fds: Vec<_> = fds.chain([PollFd::new(self.parent.fd(), PollFlags::POLLIN)]).collect();
+        wait(&mut fds, Some(left))?;
+        self.woke_ns = now_ns();
+        self.ready.clear();
+        self.ready.extend(fds.iter().map(|fd| fd.any().unwrap_or(true)));
+        Ok(())
     }
 
     fn dropped(&mut self) -> Result<u64, LiveError> {
@@ -351,9 +367,9 @@ fn capture_error(error: CaptureError) -> LiveError {
 }
 
 /// Waits until one of these is ready, at most this many nanoseconds.
-fn wait(fds: &[PollFd<'_>], nanoseconds: Option<u64>) -> Result<(), LiveError> {
+fn wait(fds: &mut [PollFd<'_>], nanoseconds: Option<u64>) -> Result<(), LiveError> {
     let timeout = nanoseconds.map(|ns| TimeSpec::nanoseconds(ns as i64));
-    match ppoll(&mut fds.to_vec(), timeout, None) {
+    match ppoll(fds, timeout, None) {
         Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
         Err(e) => Err(LiveError::new(format!("cannot wait for packets: {e}"), "")),
     }
