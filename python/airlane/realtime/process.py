@@ -19,6 +19,10 @@ from typing import Any
 __all__ = ["LiveError", "Processes"]
 
 _MESSAGE_MAX = 1 << 20
+
+_KILLED = 128
+"""The exit code of a process whose child was killed by a signal, less the number of the signal."""
+
 _CHILD = Path(__file__).with_name("child.py")
 
 
@@ -121,7 +125,9 @@ class Processes:
             return str(self._outcome["error"])
         code = self._child.poll()
         if self._outcome is None and code is not None:
-            return f"the network of the live run ended with code {code}"
+            killer = -code if code < 0 else code - _KILLED
+            how = f"was killed by signal {killer}" if killer > 0 else f"ended with code {code}"
+            return f"the network of the live run {how}"
         return None
 
     def _wait_for_results(self) -> None:

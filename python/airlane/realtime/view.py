@@ -42,13 +42,14 @@ def real_time_line(real_time: Mapping[str, Any]) -> Text:
     """Whether the run was in real time, in one line."""
     valid = bool(real_time["valid"])
     word = Text("real time" if valid else "NOT real time", style="bold green" if valid else "bold red")
-    text = Text.assemble(
-        word,
-        ": departures late by p50 {late_us_p50:.0f}, p99 {late_us_p99:.0f}, p99.9 {late_us_p999:.0f}, "
-        "max {late_us_max:.0f} µs; {late_slots} late slots; {tun_drops} packets dropped at TUN".format(
-            **real_time
-        ),
-    )
+    late = "no packet arrived"
+    if real_time["departures"]:
+        late = (
+            "departures late by p50 {late_us_p50:.0f}, p99 {late_us_p99:.0f}, p99.9 {late_us_p999:.0f}, "
+            "max {late_us_max:.0f} µs"
+        ).format(**real_time)
+    counts = "; {late_slots} late slots; {tun_drops} packets dropped at TUN".format(**real_time)
+    text = Text.assemble(word, f": {late}{counts}")
     for reason in real_time.get("reasons", ()):
         text.append(f"\n  {reason}")
     return text

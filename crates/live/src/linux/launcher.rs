@@ -92,7 +92,7 @@ pub(crate) fn serve(mut parent: Messages, networks: &[NetworkNamespace], cell: P
         while let Some((pid, code, signal)) = ended() {
             if pid == cell {
                 let _ = parent.send(&Answer::CellEnded { code, signal });
-                return code.unwrap_or(1);
+                return code.or(signal.map(|signal| 128 + signal)).unwrap_or(1);
             }
             if let Some((id, _)) = applications.remove(&pid.as_raw()) {
                 let _ = parent.send(&Answer::Exited { id, code, signal });

@@ -129,6 +129,8 @@ fn first_process(
     real: &[RealEnd],
     [launcher, cell]: [Messages; 2],
 ) -> Result<LiveOutput, LiveError> {
+    // The parent is in another PID namespace, where its number is 0.
+    end_with(0)?;
     let ends = Ends::new(&config.real);
     namespace::mount_proc();
     let own = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
