@@ -1,7 +1,7 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
 # Rust (a virtual environment in .venv, the release extension by maturin) and does it again only when a source
 # has changed.
-.PHONY: help build reproduce reproduce-full paper-tables arena-tables test bench bench-cluster bench-live validate readme-check lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
+.PHONY: help build reproduce reproduce-full paper-tables arena-tables test bench bench-cluster bench-live live-agreement validate readme-check lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -30,6 +30,7 @@ help:
 	@echo "make bench           speed, beside ns-3 where it is installed; out/bench.json"
 	@echo "make bench-cluster   a sweep on a Dask cluster that loses a worker and the client on the way"
 	@echo "make bench-live      airlane live beside Mahimahi and Rattan, where bench/peers has built them; out/bench-live.json"
+	@echo "make live-agreement  the kernel's TCP through airlane live beside ours in virtual time, an hour"
 	@echo "make validate        airlane held against reference figures"
 	@echo "make lint            formats, clippy, rustdoc, ruff, mypy, crate edges, tidiness, words of the texts"
 	@echo "make targets         cargo check for macOS and Windows, where rustup has their targets"
@@ -69,6 +70,10 @@ bench-cluster: build $(STAMPS)/dev
 
 bench-live: build
 	$(BIN)/python bench/live.py $(ARGS)
+
+live-agreement: build
+	$(BIN)/python bench/agreement.py $(ARGS)
+	$(BIN)/python bench/agreement_packets.py
 
 test: $(STAMPS)/native $(STAMPS)/dev maybe-playground
 	tools/test.sh

@@ -69,12 +69,16 @@ app = "bulk"
 CELL_MBPS = 150
 
 
-def live(scenario: str, server: str, ue: str, options: list[str]) -> tuple[dict, int, str]:
-    """The JSON of a live run, its exit code, and what it wrote to the terminal."""
+def live(scenario: str, ue: list[str], server: list[str] | None, options: list[str]) -> tuple[dict, int]:
+    """The JSON of a live run, and its exit code. Without a command, the server is airlane's own."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "bench.toml"
         path.write_text(scenario, encoding="utf-8")
-        command = [sys.executable, "-m", "airlane", "live", str(path), "--server", server, "--ue", ue]
+        command = [sys.executable, "-m", "airlane", "live", str(path), "--ue", shlex.join(ue)]
+        if server is not None:
+            command += ["--server", shlex.join(server)]
+        for setting in live_world.SETTINGS:
+            command += ["--sysctl", setting]
         command += ["--json", "-o", str(Path(folder) / "run"), *options]
         done = subprocess.run(
             command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120, check=False
@@ -82,13 +86,12 @@ def live(scenario: str, server: str, ue: str, options: list[str]) -> tuple[dict,
         # 3: not real time. That is a result of a bench, and is in the JSON.
         if done.returncode not in (0, 3):
             raise RuntimeError(done.stderr.strip() or f"exit code {done.returncode}")
-        return json.loads(done.stdout), done.returncode, done.stderr
+        return json.loads(done.stdout), done.returncode
 
 
-def with_settings(command: list[str], output: Path) -> str:
-    """The command with the same buffers as in the other emulators; its output goes to a file."""
-    settings = shlex.join(["sysctl", "-qw", *live_world.SETTINGS])
-    return shlex.join(["sh", "-c", f"{settings}; exec {shlex.join(command)} >{shlex.quote(str(output))}"])
+def into(output: Path, command: list[str]) -> list[str]:
+    """The command, with its output in a file."""
+    return ["sh", "-c", f"exec {shlex.join(command)} >{shlex.quote(str(output))}"]
 
 
 def measure(setting: Setting, options: list[str]) -> Measured:
@@ -102,18 +105,24 @@ def measured_over(scenario: str, setting: Setting, options: list[str], name: str
     measured = Measured(name, setting.rate_mbps, setting.rtt_ms)
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "text"
-        server = with_settings(["sleep", "60"], Path(folder) / "idle")
-        ping = ["ping", "-i", str(live_world.PING_INTERVAL_S), "-c", str(live_world.PINGS + 1), "server"]
-        live(scenario, server, with_settings(ping, text), options)
+        ping = [
+            "ping",
+            "-4",
+            "-i",
+            str(live_world.PING_INTERVAL_S),
+            "-c",
+            str(live_world.PINGS + 1),
+            "server",
+        ]
+        live(scenario, into(text, ping), None, options)
         least, mean = live_world.ping_figures(text.read_text())
         measured.rtt_bias_min_ms = least - setting.rtt_ms
         measured.rtt_bias_mean_ms = mean - setting.rtt_ms
 
-        text.unlink()
-        serve = with_settings(["iperf3", "--server", "--one-off"], Path(folder) / "server")
-        reported, code, _ = live(scenario, serve, with_settings(live_world.iperf("server"), text), options)
+        serve = into(Path(folder) / "server", ["iperf3", "--server", "--one-off"])
+        reported, code = live(scenario, into(text, live_world.iperf("server")), serve, options)
         real_time = reported["real_time"]
-        live_world.take(measured, json.loads(text.read_text()), real_time.get("cpu_s"))
+        live_world.take(measured, json.loads(text.read_text()), reported["cpu_s"])
     for key in ("late_us_p50", "late_us_p99", "late_us_p999", "late_us_max", "valid"):
         setattr(measured, key, real_time.get(key))
     if code == 3:

@@ -112,7 +112,9 @@ class World:
 
     def ping_ms(self) -> tuple[float, float]:
         """Least and mean round trip of an idle path. The first reply is left out: it waits for ARP."""
-        command = inside(self.client, "ping", "-i", str(PING_INTERVAL_S), "-c", str(PINGS + 1), self.address)
+        command = inside(
+            self.client, "ping", "-4", "-i", str(PING_INTERVAL_S), "-c", str(PINGS + 1), self.address
+        )
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         return ping_figures(done.stdout)
 
@@ -142,7 +144,7 @@ class World:
 
 def iperf(address: str) -> list[str]:
     times = ["--time", str(MEASURED_S), "--omit", str(OMITTED_S)]
-    return ["iperf3", "--client", address, "--reverse", "--congestion", "cubic", *times, "--json"]
+    return ["iperf3", "-4", "--client", address, "--reverse", "--congestion", "cubic", *times, "--json"]
 
 
 def ping_figures(text: str) -> tuple[float, float]:

@@ -1,0 +1,267 @@
+"""The kernel's TCP in real time and this project's TCP in virtual time, compared. `make live-agreement`.
+
+Each file of `bench/agreement` runs twice with the same seed: in real time, where the flow `real` is
+replaced by a connection of the kernel, and in virtual time with the flow. The flow starts when the
+connection did. Both are measured from `run.warmup` to the end. Goodput may differ by 3 %, mean and 95th
+percentile of the one-way delay by 5 % or 1 ms, whichever is more.
+
+A scenario runs with several seeds where fading or losses are drawn, and several times otherwise, because the
+kernel's timing differs from run to run. A row shows the mean of the differences of the pairs. `agrees`: it is
+within the bound. `undecided`: it is not, but its 95 % interval reaches the bound. `differs`: the whole
+interval is outside. A live run that was not in real time does not count, and is repeated once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+import airlane
+from airlane import stats
+from airlane.scenario import seconds
+
+HERE = Path(__file__).resolve().parent
+APPS = str(HERE / "live_apps.py")
+NAMES = {"cubic": "cubic", "newreno": "reno", "bbr": "bbr"}
+"""Ours, and the kernel's name."""
+BOUNDS = {"goodput_mbps": (0.03, 0.0), "owd_ms": (0.05, 1.0), "owd_p95_ms": (0.05, 1.0)}
+"""Relative and absolute; the larger of both holds."""
+
+
+class InvalidError(Exception):
+    """A live run was not in real time."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The same figures of a live run and of the run in virtual time."""
+
+    seed: int
+    start_s: float
+    live: dict[str, float]
+    virtual: dict[str, float]
+
+
+@dataclass
+class Row:
+    """One scenario with one congestion controller."""
+
+    scenario: str
+    congestion: str
+    pairs: list[Pair] = field(default_factory=list)
+    invalid: int = 0
+    failed: str = ""
+
+    def means(self, key: str) -> tuple[float, float]:
+        """Of live and of virtual runs."""
+        count = len(self.pairs)
+        return (sum(p.live[key] for p in self.pairs) / count, sum(p.virtual[key] for p in self.pairs) / count)
+
+    def difference(self, key: str) -> stats.Estimate:
+        """Live less virtual: mean over the pairs, with its interval."""
+        return stats.paired_difference(
+            [p.live[key] for p in self.pairs], [p.virtual[key] for p in self.pairs]
+        )
+
+    def bound(self, key: str) -> float:
+        relative, absolute = BOUNDS[key]
+        return max(relative * self.means(key)[1], absolute)
+
+    def verdict(self, key: str) -> str:
+        difference, bound = self.difference(key), self.bound(key)
+        if abs(difference.mean) <= bound:
+            return "agrees"
+        half = difference.half_width
+        if half is None or math.isnan(half):
+            return "differs"
+        return "undecided" if abs(difference.mean) - half <= bound else "differs"
+
+    @property
+    def overall(self) -> str:
+        """The worst of the verdicts."""
+        if not self.pairs:
+            return self.failed or "not in real time"
+        verdicts = [self.verdict(key) for key in BOUNDS]
+        return next(word for word in ("differs", "undecided", "agrees") if word in verdicts)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A file, and what the programs must know of it."""
+
+    path: Path
+
+    @property
+    def scenario(self) -> airlane.Scenario:
+        return airlane.load(self.path)
+
+    @property
+    def resolved(self) -> dict:
+        return json.loads(self.scenario.resolved)
+
+    @property
+    def seconds(self) -> float:
+        return seconds(self.resolved["run"]["duration"])
+
+    @property
+    def flow(self) -> dict:
+        return next(flow for flow in self.resolved["flow"] if flow["name"] == "real")
+
+    @property
+    def drawn(self) -> bool:
+        """Whether chance decides: fading, or losses of the link."""
+        text = self.path.read_text(encoding="utf-8")
+        return 'model = "e' in text or "\nloss =" in text
+
+    def commands(self, congestion: str) -> tuple[str, str]:
+        """Of the server and of the UE."""
+        uplink = self.flow["direction"] == "uplink"
+        program, kernel = [sys.executable, APPS], NAMES[congestion]
+        server = [*program, "serve", "receive" if uplink else "send", kernel]
+        role = "send" if uplink else "receive"
+        ue = [*program, "connect", "server", role, f"{self.seconds + 5:g}", kernel]
+        return " ".join(server), " ".join(ue)
+
+
+def parameters(case: Case) -> list[str]:
+    """Of the kernel, as in the reference measurements of Linux (airlane/data/linux)."""
+    values = [
+        "net.ipv4.tcp_rmem=4096 131072 16777216",
+        "net.ipv4.tcp_wmem=4096 16384 16777216",
+        "net.ipv4.tcp_no_metrics_save=1",
+        f"net.ipv4.tcp_ecn={1 if case.flow['transport'].get('ecn') else 2}",
+    ]
+    return [word for value in values for word in ("--sysctl", value)]
+
+
+def live(case: Case, congestion: str, seed: int, options: list[str]) -> tuple[dict[str, float], float]:
+    """Figures of the kernel's connection, and when it began."""
+    server, ue = case.commands(congestion)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "run"
+        command = [sys.executable, "-m", "airlane", "live", str(case.path), "--server", server, "--ue", ue]
+        command += [
+            "--seed",
+            str(seed),
+            "--json",
+            "-o",
+            str(place),
+            "--duration",
+            f"{case.seconds:g}",
+            *parameters(case),
+            *options,
+        ]
+        done = subprocess.run(
+            command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False, timeout=300
+        )
+        if done.returncode == 3:
+            raise InvalidError
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "failed")
+        tables = airlane.Results.read(place).tables
+    uplink = case.flow["direction"] == "uplink"
+    wanted = (case.flow["to"] or "host") + (" (uplink)" if uplink else "")
+    real = next(row for row in tables["flows"].to_pylist() if row["flow"] == wanted)
+    first = min(row["first_s"] for row in tables["connections"].to_pylist() if row["protocol"] == "tcp")
+    return {key: real[key] for key in BOUNDS}, first
+
+
+def virtual(case: Case, congestion: str, seed: int, start_s: float) -> dict[str, float]:
+    keys = {
+        "flow.0.transport.congestion": congestion,
+        "flow.0.start": f"{round(start_s * 1e9)} ns",
+        "run.seed": seed,
+    }
+    flows = case.scenario.set(keys).run().tables["flows"].to_pylist()
+    real = next(row for row in flows if row["flow"] == "real")
+    return {key: real[key] for key in BOUNDS}
+
+
+def compare(case: Case, congestion: str, repeats: int, options: list[str]) -> Row:
+    row = Row(case.path.stem, congestion)
+    for number in range(repeats):
+        seed = 1 + (number if case.drawn else 0)
+        for _ in range(2):
+            try:
+                figures, start_s = live(case, congestion, seed, options)
+            except InvalidError:
+                row.invalid += 1
+                continue
+            except RuntimeError as failed:
+                row.failed = str(failed)
+                return row
+            row.pairs.append(Pair(seed, start_s, figures, virtual(case, congestion, seed, start_s)))
+            break
+    return row
+
+
+def show(rows: list[Row]) -> None:
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    table = Table(
+        title="kernel through airlane live, and airlane run: goodput in Mbit/s, one-way delay in ms"
+    )
+    headings = "scenario|TCP|n|goodput live|virtual|diff|OWD live|virtual|diff|p95 live|virtual|diff|"
+    for heading in headings.split("|"):
+        table.add_column(heading, justify="left" if heading in ("scenario", "TCP", "") else "right")
+    for row in rows:
+        cells = []
+        for key in BOUNDS:
+            cells += list(columns(row, key)) if row.pairs else ["–", "–", "–"]
+        table.add_row(row.scenario, row.congestion, str(len(row.pairs)), *cells, row.overall)
+    console.print(table)
+    counted = {word: sum(row.overall == word for row in rows) for word in ("agrees", "undecided", "differs")}
+    console.print(", ".join(f"{count} {word}" for word, count in counted.items()))
+    if invalid := sum(row.invalid for row in rows):
+        console.print(f"{invalid} live runs were not in real time and do not count.")
+
+
+def columns(row: Row, key: str) -> Iterator[str]:
+    ours, theirs = row.means(key)
+    difference = row.difference(key)
+    relative = difference.mean / theirs if key == "goodput_mbps" else None
+    yield f"{ours:.2f}"
+    yield f"{theirs:.2f}"
+    text = f"{relative:+.1%}" if relative is not None else f"{difference.mean:+.2f}"
+    half = difference.half_width
+    if half is not None and not math.isnan(half):
+        text += f" ±{half / theirs:.1%}" if relative is not None else f" ±{half:.2f}"
+    yield text
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--only", nargs="*", help="scenarios whose name contains one of these")
+    arguments.add_argument("--congestion", nargs="*", default=list(NAMES), choices=list(NAMES))
+    arguments.add_argument("--repeats", type=int, default=3, help="pairs of each row")
+    arguments.add_argument("--fifo", action="store_true", help="live with SCHED_FIFO")
+    arguments.add_argument("-o", "--output", type=Path, default=Path("out/agreement.json"))
+    chosen = arguments.parse_args()
+    files = sorted((HERE / "agreement").glob("*.toml"))
+    cases = [
+        Case(path) for path in files if not chosen.only or any(text in path.stem for text in chosen.only)
+    ]
+    rows = []
+    for case in cases:
+        for congestion in chosen.congestion:
+            print(f"{case.path.stem}, {congestion}", file=sys.stderr, flush=True)
+            rows.append(compare(case, congestion, chosen.repeats, ["--fifo"] if chosen.fifo else []))
+    show(rows)
+    chosen.output.parent.mkdir(parents=True, exist_ok=True)
+    report = [asdict(row) | {"verdict": row.overall} for row in rows]
+    chosen.output.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    print(f"written to {chosen.output}", file=sys.stderr)
+    return int(any(row.overall not in ("agrees", "undecided") for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
