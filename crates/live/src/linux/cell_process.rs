@@ -267,7 +267,7 @@ impl Loop<'_> {
             let look = end.ue.and_then(|ue| cell.look(ue));
             let radio = look.map(|look| {
                 json!({
-                    "cell": look.cell.0,
+                    "cell": self.setup.resolved.cell[look.cell.index()].name,
                     "cqi": look.cqi,
                     "mcs": look.mcs_downlink,
                     "queues": [look.queue_downlink.get(), look.queue_uplink.get()],
