@@ -525,6 +525,7 @@ impl PacketPool {
             self.spare_headers.push(headers);
         }
         if let Payload::Bytes(bytes) = packet.payload
+            && !bytes.is_empty()
             && self.spare.len() < Self::SPARE_MAX
         {
             let mut buffer = bytes.into_vec();

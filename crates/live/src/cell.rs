@@ -92,6 +92,9 @@ pub struct Cell {
     out: VecDeque<Leaving>,
     /// The count of transfers when the ends were emptied last.
     drained: u64,
+    /// Whether a packet may enter again when it leaves: one between UEs, or one that expires on the uplink. From the
+    /// first such packet on.
+    reenters: bool,
     /// Memory of a segment, and of an ICMP error.
     scratch: [Vec<u8>; 2],
     counts: Counts,
@@ -126,6 +129,7 @@ impl Cell {
             pool: PacketPool::default(),
             out: VecDeque::new(),
             drained: built.transfers(),
+            reenters: false,
             scratch: Default::default(),
             counts: Counts::default(),
             recorder: None,
@@ -205,6 +209,14 @@ impl Cell {
     /// If `to` is before [`Self::now`].
     pub fn advance(&mut self, to: Instant) {
         let to = to.min(self.end);
+        if !self.reenters {
+            let from = self.out.len();
+            self.built.advance(to);
+            self.drain();
+            // The ends were emptied one after the other.
+            self.out.make_contiguous()[from..].sort_by_key(|leaving| leaving.at);
+            return;
+        }
         // Packets between UEs, and errors, enter again at the time at which they left: the steps are those of the run.
         while let Some(next) = self.built.next_event()
             && next <= to
@@ -270,7 +282,9 @@ impl Cell {
         let flow = self.flows[usize::from(ue)];
         let arrival = Arrival { flow, direction, now: at };
         let mut packet = outside::packet(&mut self.pool, bytes, arrival).expect("its header was read before");
-        packet.sockets = SocketPair { server: peer as u16, ..self.sockets.of(bytes, direction, at) };
+        packet.sockets =
+            SocketPair { server: peer as u16, ..self.sockets.of_packet(&packet, bytes, direction, at) };
+        self.reenters |= direction == Direction::Uplink && (peer > 0 || hop_limit(bytes) <= 1);
         if from == EndId::Server && !packet.decrement_hop_limit() {
             self.counts.expired += 1;
             self.pool.recycle(packet);
@@ -430,6 +444,11 @@ impl Cell {
         }
         self.built.finish()
     }
+}
+
+/// The time to live or hop limit of a packet that was read.
+fn hop_limit(bytes: &[u8]) -> u8 {
+    if bytes[0] >> 4 == 4 { bytes[8] } else { bytes[7] }
 }
 
 #[cfg(test)]

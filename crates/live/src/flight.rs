@@ -179,22 +179,21 @@ impl fmt::Display for FlightError {
 
 impl core::error::Error for FlightError {}
 
-/// The length of the headers of a whole segment of TCP.
-fn tcp_headers(bytes: &[u8]) -> Option<usize> {
+/// The lengths of the IP header, and of all headers, of a whole segment of TCP.
+fn tcp_headers(bytes: &[u8]) -> Option<(usize, usize)> {
     let (ip, behind) = Ip::parse(bytes).ok()?;
     if ip.is_fragment() || ip.protocol() != protocol::TCP || ip.header_len() + behind.len() != bytes.len() {
         return None;
     }
-    Tcp::parse(behind).ok().map(|(tcp, _)| ip.header_len() + tcp.header_len())
+    Tcp::parse(behind).ok().map(|(tcp, _)| (ip.header_len(), ip.header_len() + tcp.header_len()))
 }
 
 /// A number that depends on the beginning of a packet: of TCP on its headers without the checksum, because a segment of
 /// a burst has a checksum over payload that is not recorded; of others on at most 128 bytes.
 #[must_use]
 pub fn fingerprint(bytes: &[u8]) -> u64 {
-    if let Some(headers) = tcp_headers(bytes) {
-        let (ip, _) = Ip::parse(bytes).expect("it was read before");
-        let checksum = ip.header_len() + 16;
+    if let Some((ip, headers)) = tcp_headers(bytes) {
+        let checksum = ip + 16;
         return Checksum::default().with(&bytes[..checksum]).with(&bytes[checksum + 2..headers]).0;
     }
     Checksum::default().with(&bytes[..bytes.len().min(FINGERPRINT_BYTES)]).0

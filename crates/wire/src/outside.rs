@@ -29,16 +29,18 @@ pub struct Arrival {
 /// # Errors
 /// If the bytes do not begin with a whole IP packet.
 pub fn packet(pool: &mut PacketPool, bytes: &[u8], arrival: Arrival) -> Result<Packet, Error> {
-    let (ip, behind) = Ip::parse(bytes)?;
-    let whole = ip.header_len() + behind.len();
-    let (header, mut front) = match IpPacket::parse(bytes) {
+    let (ip, whole, header, mut front) = match IpPacket::parse(bytes) {
         Ok(packet) => {
             let header = typed(&packet);
             let of_transport =
                 if matches!(header, Header::Other { .. }) { 0 } else { packet.transport.header_len() };
-            (header, ip.header_len() + of_transport)
+            (packet.ip, packet.len(), header, packet.ip.header_len() + of_transport)
         }
-        Err(_) => (Header::Other { protocol: ip.protocol() }, ip.header_len()),
+        Err(_) => {
+            let (ip, behind) = Ip::parse(bytes)?;
+            let header = Header::Other { protocol: ip.protocol() };
+            (ip, ip.header_len() + behind.len(), header, ip.header_len())
+        }
     };
     let (header, headers) = {
         let mut headers = pool.header_buffer();
@@ -52,8 +54,10 @@ pub fn packet(pool: &mut PacketPool, bytes: &[u8], arrival: Arrival) -> Result<P
             (Header::Other { protocol: v6.next_header }, headers)
         }
     };
-    let mut buffer = pool.buffer();
-    buffer.extend_from_slice(&bytes[front..whole]);
+    let content = &bytes[front..whole];
+    // A buffer that becomes an empty payload would lose its memory.
+    let mut buffer = if content.is_empty() { Vec::new() } else { pool.buffer() };
+    buffer.extend_from_slice(content);
     let payload = Payload::Bytes(buffer.into());
     let mut packet = Packet::new(arrival.flow, arrival.direction, header, payload, arrival.now);
     packet.size = Bytes(whole as u64);

@@ -51,7 +51,7 @@ impl Recorder {
 
     /// A packet, or a burst with this payload of a segment, enters. Times must not decrease.
     pub fn entered(&mut self, at: Instant, end: EndId, gso: Option<u16>, bytes: &[u8]) {
-        let headers = tcp_headers(bytes);
+        let headers = tcp_headers(bytes).map(|(_, headers)| headers);
         let stored = headers.unwrap_or(bytes.len());
         if bytes.len() > super::PACKET_MAX || !self.has_room(stored) {
             self.limited = true;
