@@ -21,7 +21,7 @@
 use core::fmt;
 
 use airlane_core::Instant;
-use airlane_wire::{Ip, Tcp, protocol};
+use airlane_wire::{Icmp, Ip, Tcp, protocol};
 
 use crate::ends::EndId;
 
@@ -37,7 +37,7 @@ pub use writer::Recorder;
 pub const MAGIC: [u8; 16] = *b"airlane flight\n\x01";
 /// The longest packet of a record, with room for IPv6 (40 + 65,535 bytes).
 const PACKET_MAX: usize = 65_575;
-/// The bytes that a fingerprint covers, of a packet that is not of TCP.
+/// The most bytes that a fingerprint covers, of a packet that is neither TCP nor an ICMP error.
 const FINGERPRINT_BYTES: usize = 128;
 
 /// The kinds of records.
@@ -189,14 +189,31 @@ fn tcp_headers(bytes: &[u8]) -> Option<(usize, usize)> {
 }
 
 /// A number that depends on the beginning of a packet: of TCP on its headers without the checksum, because a segment of
-/// a burst has a checksum over payload that is not recorded; of others on at most 128 bytes.
+/// a burst has a checksum over payload that is not recorded; of an ICMP error on its headers without the checksum, and
+/// on the IP header and eight bytes of its quotation, for the same reason; of others on at most 128 bytes.
 #[must_use]
 pub fn fingerprint(bytes: &[u8]) -> u64 {
     if let Some((ip, headers)) = tcp_headers(bytes) {
         let checksum = ip + 16;
         return Checksum::default().with(&bytes[..checksum]).with(&bytes[checksum + 2..headers]).0;
     }
+    if let Some((icmp, quoted)) = icmp_error(bytes) {
+        return Checksum::default().with(&bytes[..icmp + 2]).with(&bytes[icmp + 4..quoted]).0;
+    }
     Checksum::default().with(&bytes[..bytes.len().min(FINGERPRINT_BYTES)]).0
+}
+
+/// Where the message of an ICMP error begins, and where its quotation has eight bytes behind the IP header.
+fn icmp_error(bytes: &[u8]) -> Option<(usize, usize)> {
+    let (ip, behind) = Ip::parse(bytes).ok()?;
+    let v6 = matches!(ip, Ip::V6(_));
+    if ip.is_fragment() || ip.protocol() != if v6 { protocol::ICMPV6 } else { protocol::ICMP } {
+        return None;
+    }
+    let (_, quotation) = Icmp::parse(behind).ok().filter(|(icmp, _)| icmp.is_error(v6))?;
+    let (quoted, rest) = Ip::parse_quoted(quotation).ok()?;
+    let start = ip.header_len();
+    Some((start, start + Icmp::LEN + quoted.header_len() + rest.len().min(8)))
 }
 
 /// FNV-1a (RFC 9923) with words of eight bytes in place of bytes, for speed, and with the number of bytes behind each

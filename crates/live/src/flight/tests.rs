@@ -1,4 +1,4 @@
-use airlane_core::{Duration, Seeds};
+use airlane_core::{Duration, Seeds, Stream};
 use airlane_scenario::{RealEnd, Resolved, Scenario};
 use airlane_wire::checksum::{Verdict, fill, verify_transport};
 use airlane_wire::{Ipv4, Udp};
@@ -190,6 +190,72 @@ fn a_run_across_a_split_proxy_is_repeated() {
     assert_eq!(damaged, 1);
 }
 
+/// Packets with random damage, cut short, with random bytes behind them, or of random bytes.
+fn damaged(random: &mut Stream, index: u64) -> (EndId, Vec<u8>) {
+    let ends = [0, 1, 2].map(EndId::from_index);
+    let (from, to) = (ends[random.below(3) as usize], ends[random.below(3) as usize]);
+    let mut bytes = packet(from, to, random.chance(0.6), index as u32 * 1_000, random.below(1_400) as usize);
+    if random.chance(0.2) {
+        let v6 = [&[0x60, 0, 0, 0, 0, 40, random.below(61) as u8, 3][..], &Ends::v6(from).octets()];
+        bytes = [&v6.concat()[..], &Ends::v6(to).octets(), &bytes[20..60.min(bytes.len())]].concat();
+    }
+    for _ in 0..random.below(6) {
+        let at = random.below(bytes.len().min(64) as u64) as usize;
+        // The addresses mostly stay, so that packets go on.
+        if !(12..=19).contains(&at) || random.chance(0.1) {
+            bytes[at] = random.below(256) as u8;
+        }
+    }
+    if random.chance(0.1) {
+        bytes[8] = 1; // the time to live of IPv4
+    }
+    match random.below(8) {
+        0 => bytes.truncate(random.below(bytes.len() as u64 + 1) as usize),
+        1 => bytes.resize(bytes.len() + random.below(900) as usize, 0x46),
+        2 => bytes = (0..random.below(200)).map(|_| random.below(256) as u8).collect(),
+        _ => {}
+    }
+    if random.chance(0.5) {
+        let _ = fill(&mut bytes);
+    }
+    (from, bytes)
+}
+
+/// Whatever applications send: nothing panics, no packet is lost from sight, and the run is repeated.
+#[test]
+fn garbage_is_counted_and_repeated() {
+    for middlebox in ["", "\n[[middlebox]]\nkind = \"split-proxy\"\n"] {
+        let text = format!("{LTE}\n[[ue]]\nname = \"tablet\"\nposition = [\"120 m\", \"0 m\"]\n{middlebox}");
+        let scenario = Scenario::parse(&text, "cell.toml").and_then(|scenario| scenario.resolve()).unwrap();
+        let (scenario, real) = scenario.for_real(&["phone".to_owned(), "tablet".to_owned()], &[]).unwrap();
+        let mut cell = Cell::new(&scenario, 7, &real, 1_500).unwrap();
+        cell.record(u64::MAX);
+        cell.observe();
+        let mut random = Seeds::new(5).stream("garbage");
+        let (mut at, mut buffer, mut file) = (ms(1), vec![], vec![]);
+        for index in 0..10_000 {
+            at += Duration::from_nanos(random.below(400_000));
+            let (end, bytes) = damaged(&mut random, index);
+            let gso = random.chance(0.2).then(|| random.below(1_500) as u16);
+            cell.enter(end, &bytes, gso, at);
+            while cell.leave(&mut buffer).is_some() {}
+            file.extend(cell.recorder_mut().unwrap().take_chunk().unwrap_or_default());
+        }
+        cell.advance(at + Duration::from_millis(3_000));
+        while cell.leave(&mut buffer).is_some() {}
+        file.extend(cell.end_record().unwrap());
+        let counts = cell.counts();
+        assert!(counts.entered > 800 && counts.left > 400, "{counts:?}");
+        let [garbage, .., martian, unknown] = counts.unroutable;
+        assert!(garbage > 0 && martian > 0 && unknown > 0, "{counts:?}");
+        assert!(counts.not_segmentable > 0 && counts.expired > 0 && counts.too_big > 0, "{counts:?}");
+        assert!(cell.connections().unwrap().table(cell.ends()).rows() > 100);
+        assert!(cell.finish().meta.conserved);
+        let report = replay(&scenario, 7, &real, Reader::new(&file[..]).unwrap()).unwrap();
+        assert_eq!((report.first_difference, report.left), (None, counts.left));
+    }
+}
+
 #[test]
 fn another_seed_gives_a_difference() {
     let (file, _) = record(u64::MAX, 300);
@@ -301,6 +367,19 @@ fn a_fingerprint_sees_headers_but_no_payload_of_tcp() {
     };
     assert!(with(&|bytes| bytes[60] ^= 1) && with(&|bytes| bytes[36] ^= 1)); // payload, checksum
     assert!(!with(&|bytes| bytes[1] ^= 3) && !with(&|bytes| bytes[8] -= 1) && !with(&|bytes| bytes[24] ^= 1));
+    // An error that quotes it, too.
+    let error = |of: &[u8]| {
+        let mut error = vec![];
+        assert!(crate::icmp::error(crate::icmp::Report::TimeExceeded, of, &mut error));
+        fingerprint(&error)
+    };
+    let about = |change: &dyn Fn(&mut [u8])| {
+        let mut changed = plain.clone();
+        change(&mut changed);
+        error(&changed) == error(&plain)
+    };
+    assert!(about(&|bytes| bytes[60] ^= 1) && about(&|bytes| bytes[36] ^= 1));
+    assert!(!about(&|bytes| bytes[24] ^= 1) && !about(&|bytes| bytes[21] ^= 1));
     let datagram = packet(UE, EndId::Server, false, 5, 100);
     let mut changed = datagram.clone();
     changed[100] ^= 1;
