@@ -216,7 +216,7 @@ fn icmp_error(bytes: &[u8]) -> Option<(usize, usize)> {
     Some((start, start + Icmp::LEN + quoted.header_len() + rest.len().min(8)))
 }
 
-/// FNV-1a (RFC 9923) with words of eight bytes in place of bytes, for speed, and with the number of bytes behind each
+/// FNV-1a (draft-eastlake-fnv-21) with words of eight bytes in place of bytes, a rotation, and the number of bytes behind each
 /// piece. A change of one word always changes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Checksum(u64);
