@@ -24,8 +24,8 @@ pub use series::{BIN, Latest};
 
 /// Maximum number of rows.
 pub const ROWS_MAX: usize = 10_000;
-/// Places of the cache before the search for a row; a power of two.
-const CACHE: usize = 1024;
+/// The number of places of the cache before the search for a row, as a logarithm to base 2: more places than rows.
+const CACHE_BITS: u32 = 14;
 
 /// The identity of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,7 +55,7 @@ impl Key {
         let ports = self.sockets.server_port as u64 | (self.sockets.ue_port as u64) << 16;
         let rest = (self.ue as u64) << 32 | (self.protocol as u64) << 48 | (self.v6 as u64) << 56;
         // Fibonacci hashing: the upper bits of a product with 2^64 divided by the golden ratio.
-        ((ports ^ rest).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize & (CACHE - 1)
+        ((ports ^ rest).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - CACHE_BITS)) as usize
     }
 }
 
@@ -86,7 +86,7 @@ impl Connections {
         Self {
             rows: Vec::new(),
             places: BTreeMap::new(),
-            cache: vec![None; CACHE],
+            cache: vec![None; 1 << CACHE_BITS],
             not_shown: NotShown::default(),
             series: Series::new(ues),
         }
