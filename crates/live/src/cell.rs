@@ -26,7 +26,7 @@ use crate::connections::Connections;
 use crate::ends::{EndId, Ends, Route, Unroutable};
 use crate::flight::Recorder;
 use crate::icmp::{self, ErrorLimit, Report};
-use crate::sockets::Sockets;
+use crate::sockets::{self, Sockets};
 
 /// A packet that left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -275,16 +275,16 @@ impl Cell {
             return;
         }
         let (ue, direction, peer) = match (from, to) {
-            (EndId::Server, EndId::Ue(ue)) => (ue, Direction::Downlink, 0),
-            (EndId::Ue(ue), to) => (ue, Direction::Uplink, to.index()),
+            (EndId::Server, EndId::Ue(ue)) => (ue, Direction::Downlink, EndId::Server),
+            (EndId::Ue(ue), to) => (ue, Direction::Uplink, to),
             (EndId::Server, EndId::Server) => unreachable!("no end has a route to itself"),
         };
         let flow = self.flows[usize::from(ue)];
         let arrival = Arrival { flow, direction, now: at };
         let mut packet = outside::packet(&mut self.pool, bytes, arrival).expect("its header was read before");
-        packet.sockets =
-            SocketPair { server: peer as u16, ..self.sockets.of_packet(&packet, bytes, direction, at) };
-        self.reenters |= direction == Direction::Uplink && (peer > 0 || hop_limit(bytes) <= 1);
+        let server = sockets::peer_number(peer, bytes[0] >> 4 == 6);
+        packet.sockets = SocketPair { server, ..self.sockets.of_packet(&packet, bytes, direction, at) };
+        self.reenters |= direction == Direction::Uplink && (peer != EndId::Server || hop_limit(bytes) <= 1);
         if from == EndId::Server && !packet.decrement_hop_limit() {
             self.counts.expired += 1;
             self.pool.recycle(packet);
@@ -334,13 +334,14 @@ impl Cell {
                 self.expire(ue, packet, at);
                 continue;
             }
-            match EndId::from_index(usize::from(packet.sockets.server)) {
+            let (peer, v6) = sockets::peer(packet.sockets);
+            match peer {
                 EndId::Server => {
                     let leg = Some(Leg { ue, direction: Direction::Uplink });
                     self.out.push_back(Leaving { at, end: EndId::Server, leg, packet });
                 }
                 EndId::Ue(other) => {
-                    packet.sockets.server = EndId::Ue(ue).index() as u16;
+                    packet.sockets.server = sockets::peer_number(EndId::Ue(ue), v6);
                     // Its ports are seen from the UE of the flow.
                     let SocketPair { server_port, ue_port, .. } = packet.sockets;
                     (packet.sockets.server_port, packet.sockets.ue_port) = (ue_port, server_port);
@@ -374,7 +375,8 @@ impl Cell {
             let flow = self.flows[usize::from(ue)];
             let arrival = Arrival { flow, direction: Direction::Downlink, now: at };
             let mut packet = outside::packet(&mut self.pool, &error, arrival).expect("a packet of our own");
-            packet.sockets = self.sockets.of(&error, Direction::Downlink, at);
+            let server = sockets::peer_number(EndId::Server, error[0] >> 4 == 6);
+            packet.sockets = SocketPair { server, ..self.sockets.of(&error, Direction::Downlink, at) };
             self.counts.errors += 1;
             self.counts.entered += 1;
             self.send_down(ue, packet, at);
@@ -420,11 +422,13 @@ impl Cell {
 
     /// The ends of a packet that a node of the network made, such as a proxy: it has no bytes of its own.
     fn typed_ends(&self, ue: u16, packet: &Packet) -> airlane_wire::Ends {
-        let SocketPair { server, server_port, ue_port } = packet.sockets;
+        let SocketPair { server_port, ue_port, .. } = packet.sockets;
+        let (peer, v6) = sockets::peer(packet.sockets);
+        let address = |end| if v6 { IpAddr::V6(Ends::v6(end)) } else { IpAddr::V4(Ends::v4(end)) };
         let down = airlane_wire::Ends {
-            source: IpAddr::V4(Ends::v4(EndId::from_index(usize::from(server)))),
+            source: address(peer),
             source_port: server_port,
-            destination: IpAddr::V4(Ends::v4(EndId::Ue(ue))),
+            destination: address(EndId::Ue(ue)),
             destination_port: ue_port,
         };
         match packet.direction {

@@ -12,6 +12,7 @@ use airlane_record::Table;
 use airlane_wire::protocol;
 
 use crate::ends::Ends;
+use crate::sockets;
 
 mod delays;
 mod row;
@@ -39,7 +40,10 @@ struct Key {
 
 impl Key {
     fn of(ue: u16, packet: &Packet) -> Self {
-        let v6 = packet.outside.as_ref().is_some_and(|headers| headers.as_slice()[0] >> 4 == 6);
+        let v6 = packet.outside.as_ref().map_or_else(
+            || sockets::peer(packet.sockets).1, // of a packet that a proxy made
+            |headers| headers.as_slice()[0] >> 4 == 6,
+        );
         let protocol = match packet.header {
             Header::Tcp(_) => protocol::TCP,
             Header::Udp(_) => protocol::UDP,

@@ -8,10 +8,28 @@ use std::collections::{BTreeMap, VecDeque};
 use airlane_core::{Direction, Duration, Header, Instant, Packet, SocketPair};
 use airlane_wire::{Class, FiveTuple, FragmentId, Ipv6, classify, protocol};
 
+use crate::ends::EndId;
+
 /// Maximum number of fragmented packets whose later fragments are expected.
 const FRAGMENTS_MAX: usize = 1024;
 /// How long they are expected: as long as Linux keeps them (`net.ipv4.ipfrag_time`, unverified).
 const FRAGMENT_LIFETIME: Duration = Duration::from_secs(30);
+
+/// The bit of [`SocketPair::server`] that is set in IPv6. A packet that a middlebox made for a connection then has its
+/// version, too, and connections with equal ports differ.
+const V6: u16 = 0x8000;
+
+/// The value of [`SocketPair::server`] for a connection with this other end.
+#[must_use]
+pub const fn peer_number(peer: EndId, v6: bool) -> u16 {
+    peer.index() as u16 | if v6 { V6 } else { 0 }
+}
+
+/// The other end of a connection, the server or another UE, and whether it uses IPv6.
+#[must_use]
+pub const fn peer(sockets: SocketPair) -> (EndId, bool) {
+    (EndId::from_index((sockets.server & !V6) as usize), sockets.server & V6 != 0)
+}
 
 /// Finds the connections of packets. Times must not decrease.
 #[derive(Debug, Default)]

@@ -258,3 +258,70 @@ fn the_steps_of_the_caller_do_not_change_what_leaves() {
         }
     }
 }
+
+/// The proxy makes the packets of the connection, without the version of IP.
+#[test]
+fn a_split_proxy_answers_and_connects_in_the_version_of_the_host() {
+    let text = format!("{LTE}\n[[middlebox]]\nkind = \"split-proxy\"\n");
+    let mut cell = cell(&text, &[("real", Some(0))]);
+    let syn = |from: EndId, to: EndId, v6: bool| {
+        let tcp = Tcp {
+            source_port: 40_000,
+            destination_port: 80,
+            sequence: 9,
+            acknowledgment: 0,
+            flags: 0x02,
+            window: 64_000,
+            checksum: 0,
+            urgent: 0,
+            options: &[],
+        };
+        let mut segment = vec![];
+        tcp.emit(&mut segment).unwrap();
+        if !v6 {
+            return v4(from, to, protocol::TCP, &segment);
+        }
+        let header = airlane_wire::Ipv6 {
+            payload_length: segment.len() as u16,
+            next_header: protocol::TCP,
+            traffic_class: 0,
+            flow_label: 0,
+            hop_limit: 64,
+            source: Ends::v6(from),
+            destination: Ends::v6(to),
+            extensions: &[],
+            protocol: protocol::TCP,
+            fragment: None,
+        };
+        let mut bytes = vec![];
+        Ip::V6(header).emit(&mut bytes).unwrap();
+        bytes.extend_from_slice(&segment);
+        fill(&mut bytes).unwrap();
+        bytes
+    };
+    // Two connections that differ in nothing else.
+    cell.enter(UE, &syn(UE, EndId::Server, false), None, ms(10));
+    cell.enter(UE, &syn(UE, EndId::Server, true), None, ms(10));
+    cell.advance(ms(500));
+    let (mut buffer, mut answered, mut connected) = (vec![], [0, 0], [0, 0]);
+    while let Some(left) = cell.leave(&mut buffer) {
+        let packet = IpPacket::parse(&buffer).unwrap();
+        let (source, destination) = packet.ip.addresses();
+        let v6 = usize::from(source.is_ipv6());
+        assert_eq!(verify_transport(&buffer), Verdict::Correct);
+        let Transport::Tcp(tcp) = packet.transport else { panic!("{packet:?}") };
+        let hosts = if v6 == 1 {
+            [Ends::v6(UE).into(), Ends::v6(EndId::Server).into()]
+        } else {
+            [IpAddr::from(Ends::v4(UE)), Ends::v4(EndId::Server).into()]
+        };
+        if left.end == UE {
+            assert_eq!(([destination, source], tcp.destination_port), (hosts, 40_000));
+            answered[v6] += 1;
+        } else {
+            assert_eq!(([source, destination], tcp.destination_port), (hosts, 80));
+            connected[v6] += 1;
+        }
+    }
+    assert!(answered.iter().chain(&connected).all(|&count| count > 0), "{answered:?} {connected:?}");
+}

@@ -5,6 +5,7 @@ use airlane_wire::protocol;
 
 use super::row::{Method, Row, Way};
 use crate::ends::{EndId, Ends};
+use crate::sockets;
 
 pub(super) fn connections(rows: &[Row], ends: &Ends) -> Table {
     let mut table = Table::default();
@@ -52,7 +53,7 @@ pub(super) fn connections(rows: &[Row], ends: &Ends) -> Table {
 
 /// The other end: the server, or another UE.
 const fn peer(row: &Row) -> EndId {
-    EndId::from_index(row.key.sockets.server as usize)
+    sockets::peer(row.key.sockets).0
 }
 
 fn address(row: &Row, end: EndId) -> String {
