@@ -1,9 +1,9 @@
 """The kernel's TCP in real time and this project's TCP in virtual time, compared. `make live-agreement`.
 
 Each file of `bench/agreement` runs twice with the same seed: in real time, where the flow `real` is
-replaced by a connection of the kernel, and in virtual time with the flow. The flow starts when the
-connection did. Both are measured from `run.warmup` to the end. Goodput may differ by 3 %, mean and 95th
-percentile of the one-way delay by 5 % or 1 ms, whichever is more.
+replaced by a connection of the kernel, and in virtual time with the flow. The flow starts and stops when the
+connection did. Both are measured from begin to end, slow start included: a live run has no warm-up. Goodput
+may differ by 3 %, mean and 95th percentile of the one-way delay by 5 % or 1 ms, whichever is more.
 
 A scenario runs with several seeds where fading or losses are drawn, and several times otherwise, because the
 kernel's timing differs from run to run. A row shows the mean of the differences of the pairs. `agrees`: it is
@@ -43,11 +43,20 @@ class InvalidError(Exception):
 
 
 @dataclass(frozen=True)
+class Times:
+    """When the kernel's connection began and ended, and the end of the run."""
+
+    start_s: float
+    stop_s: float
+    end_s: float
+
+
+@dataclass(frozen=True)
 class Pair:
     """The same figures of a live run and of the run in virtual time."""
 
     seed: int
-    start_s: float
+    times: Times
     live: dict[str, float]
     virtual: dict[str, float]
 
@@ -144,8 +153,8 @@ def parameters(case: Case) -> list[str]:
     return [word for value in values for word in ("--sysctl", value)]
 
 
-def live(case: Case, congestion: str, seed: int, options: list[str]) -> tuple[dict[str, float], float]:
-    """Figures of the kernel's connection, and when it began."""
+def live(case: Case, congestion: str, seed: int, options: list[str]) -> tuple[dict[str, float], Times]:
+    """Figures of the kernel's connection, and its times."""
     server, ue = case.commands(congestion)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "run"
@@ -172,15 +181,19 @@ def live(case: Case, congestion: str, seed: int, options: list[str]) -> tuple[di
     uplink = case.flow["direction"] == "uplink"
     wanted = (case.flow["to"] or "host") + (" (uplink)" if uplink else "")
     real = next(row for row in tables["flows"].to_pylist() if row["flow"] == wanted)
-    first = min(row["first_s"] for row in tables["connections"].to_pylist() if row["protocol"] == "tcp")
-    return {key: real[key] for key in BOUNDS}, first
+    (connection,) = (row for row in tables["connections"].to_pylist() if row["protocol"] == "tcp")
+    times = Times(connection["first_s"], connection["last_s"], json.loads(done.stdout)["wall_s"])
+    return {key: real[key] for key in BOUNDS}, times
 
 
-def virtual(case: Case, congestion: str, seed: int, start_s: float) -> dict[str, float]:
+def virtual(case: Case, congestion: str, seed: int, times: Times) -> dict[str, float]:
     keys = {
         "flow.0.transport.congestion": congestion,
-        "flow.0.start": f"{round(start_s * 1e9)} ns",
+        "flow.0.start": f"{round(times.start_s * 1e9)} ns",
+        "flow.0.stop": f"{round(times.stop_s * 1e9)} ns",
+        "run.duration": f"{round(times.end_s * 1e9)} ns",
         "run.seed": seed,
+        "run.warmup": "0 s",  # a live run has none
     }
     flows = case.scenario.set(keys).run().tables["flows"].to_pylist()
     real = next(row for row in flows if row["flow"] == "real")
@@ -193,14 +206,14 @@ def compare(case: Case, congestion: str, repeats: int, options: list[str]) -> Ro
         seed = 1 + (number if case.drawn else 0)
         for _ in range(2):
             try:
-                figures, start_s = live(case, congestion, seed, options)
+                figures, times = live(case, congestion, seed, options)
             except InvalidError:
                 row.invalid += 1
                 continue
             except RuntimeError as failed:
                 row.failed = str(failed)
                 return row
-            row.pairs.append(Pair(seed, start_s, figures, virtual(case, congestion, seed, start_s)))
+            row.pairs.append(Pair(seed, times, figures, virtual(case, congestion, seed, times)))
             break
     return row
 

@@ -2,8 +2,8 @@
 
     live_apps.py serve (send | receive) CONGESTION       at the server, until the peer closes
     live_apps.py connect HOST (send | receive) SECONDS CONGESTION
-    live_apps.py datagrams-out HOST COUNT INTERVAL_MS BYTES
-    live_apps.py datagrams-in FILE COUNT
+    live_apps.py datagrams-out COUNT INTERVAL_MS BYTES    at the server, to the first that asks
+    live_apps.py datagrams-in HOST FILE COUNT
 
 A receiver of TCP prints, each 100 ms, the time and the bytes so far, as JSON at its end. A datagram carries
 its number and the time at which it was sent; the receiver writes both, and when it arrived (CLOCK_MONOTONIC,
@@ -94,12 +94,13 @@ def connect(host: str, role: str, seconds: float, congestion: str) -> None:
         ROLES[role](stream, seconds)
 
 
-def datagrams_out(host: str, count: int, interval_ms: float, size: int) -> None:
+def datagrams_out(count: int, interval_ms: float, size: int) -> None:
     """Datagrams on a schedule that does not drift: sleep to just before each, then watch the clock."""
-    address = (socket.getaddrinfo(host, PORT, socket.AF_INET)[0][4][0], PORT)
     interval_ns, padding = round(interval_ms * 1e6), bytes(size - STAMP.size)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
-        begin = time.monotonic_ns() + 1_500_000_000
+        out.bind(("", PORT))
+        _, address = out.recvfrom(64)
+        begin = time.monotonic_ns() + 500_000_000
         for number in range(count):
             due = begin + number * interval_ns
             ahead = (due - time.monotonic_ns()) / 1e9 - 0.0005
@@ -108,21 +109,30 @@ def datagrams_out(host: str, count: int, interval_ms: float, size: int) -> None:
             while (now := time.monotonic_ns()) < due:
                 pass
             out.sendto(STAMP.pack(number, now) + padding, address)
-        time.sleep(1.0)
 
 
-def datagrams_in(file: str, count: int) -> None:
+def datagrams_in(host: str, file: str, count: int) -> None:
+    """Ask for datagrams; write when that was, and for each its number, departure and arrival."""
     arrived = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as into:
-        into.bind(("", PORT))
+        address = socket.getaddrinfo(host, PORT, socket.AF_INET)[0][4]
         into.settimeout(5.0)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as before:
+            # The first packets of a process are late; the request dates the clocks and must not be.
+            for _ in range(5):
+                before.sendto(b"", (address[0], 9))
+                time.sleep(0.02)
+        into.connect(address)
+        port = into.getsockname()[1]
+        asked = time.monotonic_ns()
+        into.send(b"?")
         with contextlib.suppress(TimeoutError):
             while len(arrived) < count:
                 data = into.recv(65535)
                 now = time.monotonic_ns()
                 arrived.append((*STAMP.unpack(data[: STAMP.size]), now))
     with open(file, "w", encoding="utf-8") as out:
-        json.dump(arrived, out)
+        json.dump({"asked": asked, "port": port, "arrived": arrived}, out)
 
 
 def main(arguments: list[str]) -> None:
@@ -133,9 +143,9 @@ def main(arguments: list[str]) -> None:
     elif command == "connect":
         connect(rest[0], rest[1], float(rest[2]), rest[3])
     elif command == "datagrams-out":
-        datagrams_out(rest[0], int(rest[1]), float(rest[2]), int(rest[3]))
+        datagrams_out(int(rest[0]), float(rest[1]), int(rest[2]))
     else:
-        datagrams_in(rest[0], int(rest[1]))
+        datagrams_in(rest[0], rest[1], int(rest[2]))
 
 
 if __name__ == "__main__":
