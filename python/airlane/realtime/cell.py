@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from airlane.realtime.process import LiveError, Processes
+from airlane.realtime.tcp_info import TcpInfo
 from airlane.results import Results
 from airlane.scenario import Scenario, load
 
@@ -275,6 +276,7 @@ class Cell:
         self._ready, self._began = threading.Event(), threading.Event()
         self._listening: dict[int, bool] = {}
         self._answer = threading.Condition()
+        self._tcp_info = TcpInfo(["server", *ues])
         self._processes: Processes | None = None
         self._finished = False
 
@@ -333,6 +335,7 @@ class Cell:
             for app in running:
                 app.terminate()
             self._running(_TERM_S)
+            self._tcp_info.end()
             self._to("cell", "stop")
             outcome = self._processes.results()
         finally:
@@ -340,7 +343,9 @@ class Cell:
         from airlane import native
 
         self.facts = outcome["live"] | {"real": list(self._ues), "keep": list(self.settings.keep)}
+        self.facts["tcp_info"] = self._tcp_info.facts()
         output = native.live_output(outcome["tables"], outcome["meta"] | {"wall_s": self.facts["wall_s"]})
+        output.tables["tcp_info"] = self._tcp_info.table()
         self.results = Results.collect([output], [self.seed], native.inputs(self.scenario.resolved))
         return self.results
 
@@ -443,9 +448,12 @@ class Cell:
         if name == "ready":
             self._ready.set()
         elif name == "began":
+            self._tcp_info.begin(int(content["monotonic_ns"]))
             self._began.set()
         elif name == "status":
             self.status = content
+        elif name in ("sockets", "sockets_lost", "unobserved"):
+            self._tcp_info.event(name, content)
         elif name == "listens":
             with self._answer:
                 self._listening[int(content["end"])] = bool(content["yes"])

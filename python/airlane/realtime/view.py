@@ -98,3 +98,8 @@ def _lost(facts: Mapping[str, Any]) -> Iterator[Text]:
     if dropped:
         said = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in dropped.items())
         yield Text(f"packets that the network did not carry: {said}", style="yellow")
+    observed = facts["tcp_info"]
+    if observed["error"]:
+        yield Text(f"no table tcp_info: {observed['error']}", style="yellow")
+    if observed["not_kept"]:
+        yield Text(f"table tcp_info: {observed['not_kept']} rows were not kept", style="yellow")

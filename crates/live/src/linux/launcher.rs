@@ -15,12 +15,18 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
+use crate::linux::clock::now_ns;
 use crate::linux::namespace::NetworkNamespace;
 use crate::linux::process;
 use crate::linux::socket::{Messages, Received};
+use crate::linux::tcp_info::{Dump, Row};
 
 /// How often children are waited for.
 const PERIOD_MS: u16 = 10;
+/// How often the state of TCP sockets is read, in nanoseconds.
+const OBSERVED_NS: u64 = 100_000_000;
+/// The largest number of sockets in a message, which keeps it far below the buffer of the parent's socket.
+const ROWS_MAX: usize = 100;
 
 /// A request of the parent process.
 #[derive(Debug, Deserialize)]
@@ -65,6 +71,21 @@ enum Answer<'a> {
         end: usize,
         yes: bool,
     },
+    /// The TCP connections of an end.
+    Sockets {
+        end: usize,
+        /// On the host's monotonic clock.
+        monotonic_ns: u64,
+        rows: &'a [Row],
+    },
+    /// Connections whose rows the parent did not take in time.
+    SocketsLost {
+        rows: u64,
+    },
+    /// The kernel does not tell the state of TCP connections.
+    Unobserved {
+        error: &'a str,
+    },
     /// The cell process ended, by itself or not.
     CellEnded {
         code: Option<i32>,
@@ -75,12 +96,16 @@ enum Answer<'a> {
 /// Serves the parent until it or the cell process has ended. Returns the exit code.
 pub(crate) fn serve(mut parent: Messages, networks: &[NetworkNamespace], cell: Pid) -> i32 {
     let mut applications: BTreeMap<i32, (u32, bool)> = BTreeMap::new();
+    let mut observer = Observer::default();
     loop {
         let mut fds = [PollFd::new(parent.fd(), PollFlags::POLLIN)];
         let _ = poll(&mut fds, PollTimeout::from(PERIOD_MS));
         loop {
             match parent.receive() {
                 Ok(Received::Message(request, fds)) => {
+                    if let Request::Start { end, .. } = &request {
+                        observer.begin(*end, networks, &parent);
+                    }
                     if obey(request, fds, networks, &parent, &mut applications).is_err() {
                         return 1;
                     }
@@ -98,7 +123,63 @@ pub(crate) fn serve(mut parent: Messages, networks: &[NetworkNamespace], cell: P
                 let _ = parent.send(&Answer::Exited { id, code, signal });
             }
         }
+        observer.observe(&parent);
     }
+}
+
+/// Reads the state of TCP connections at all ends at which an application was started.
+#[derive(Default)]
+struct Observer {
+    dumps: BTreeMap<usize, Dump>,
+    /// When it reads next.
+    due_ns: u64,
+    /// Rows that the parent did not take.
+    lost: u64,
+}
+
+impl Observer {
+    fn begin(&mut self, end: usize, networks: &[NetworkNamespace], parent: &Messages) {
+        let Some(network) = networks.get(end) else { return };
+        if self.dumps.contains_key(&end) {
+            return;
+        }
+        match network.enter().and_then(|()| Dump::open()) {
+            Ok(dump) => drop(self.dumps.insert(end, dump)),
+            Err(error) => tell(parent, &error),
+        }
+    }
+
+    fn observe(&mut self, parent: &Messages) {
+        let now = now_ns();
+        if now < self.due_ns {
+            return;
+        }
+        self.due_ns = now + OBSERVED_NS;
+        let lost = &mut self.lost;
+        self.dumps.retain(|&end, dump| {
+            let monotonic_ns = now_ns();
+            let rows = match dump.connections() {
+                Ok(rows) => rows,
+                Err(error) => {
+                    tell(parent, &error);
+                    return false;
+                }
+            };
+            for rows in rows.chunks(ROWS_MAX) {
+                if !matches!(parent.send(&Answer::Sockets { end, monotonic_ns, rows }), Ok(true)) {
+                    *lost += rows.len() as u64;
+                }
+            }
+            true
+        });
+        if self.lost > 0 && matches!(parent.send(&Answer::SocketsLost { rows: self.lost }), Ok(true)) {
+            self.lost = 0;
+        }
+    }
+}
+
+fn tell(parent: &Messages, error: &io::Error) {
+    let _ = parent.send(&Answer::Unobserved { error: &error.to_string() });
 }
 
 /// A child that has ended: its exit code, or the signal that killed it.

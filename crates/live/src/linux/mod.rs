@@ -8,4 +8,5 @@ pub(crate) mod namespace;
 pub(crate) mod process;
 pub(crate) mod socket;
 pub(crate) mod storage;
+pub(crate) mod tcp_info;
 pub(crate) mod tun;
