@@ -70,26 +70,30 @@ ROLES = {"send": send, "receive": receive}
 
 def serve(role: str, congestion: str) -> None:
     with socket.create_server(("", PORT), backlog=1) as listener:
+        # Before the connection: the kernel's default may be BBR, and pacing stays when it is replaced.
+        with_congestion(listener, congestion)
         stream, _ = listener.accept()
         with stream:
-            with_congestion(stream, congestion)
             ROLES[role](stream, 3600)
 
 
-def reached(host: str) -> socket.socket:
+def reached(host: str, congestion: str) -> socket.socket:
     """A connection to the server, once it listens."""
     for _ in range(200):
         with contextlib.suppress(ConnectionError, OSError):
             # IPv4: its headers are those of the simulated packets.
             address = socket.getaddrinfo(host, PORT, socket.AF_INET)[0][4]
-            return socket.create_connection(address[:2], timeout=10)
+            stream = socket.socket()
+            with_congestion(stream, congestion)
+            stream.settimeout(10)
+            stream.connect(address[:2])
+            return stream
         time.sleep(0.05)
     raise SystemExit(f"no answer from {host}")
 
 
 def connect(host: str, role: str, seconds: float, congestion: str) -> None:
-    with reached(host) as stream:
-        with_congestion(stream, congestion)
+    with reached(host, congestion) as stream:
         stream.settimeout(None)
         ROLES[role](stream, seconds)
 
