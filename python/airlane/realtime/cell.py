@@ -42,8 +42,10 @@ class Settings:
         Largest IP packet of the applications, in bytes. Below 1280 there is no IPv6.
     queue
         Packets, or bursts before segmentation, that the kernel keeps until they are read.
+    congestion
+        The congestion control of connections, such as `bbr`; by default, the kernel's choice.
     sysctl
-        Parameters of the network namespaces, such as `{"net.ipv4.tcp_congestion_control": "bbr"}`.
+        Parameters of the network namespaces, such as `{"net.ipv4.tcp_ecn": "1"}`.
     busy_poll
         Wait for packets without sleeping.
     fifo
@@ -61,6 +63,7 @@ class Settings:
 
     mtu: int = 1500
     queue: int = 10_000
+    congestion: str | None = None
     sysctl: Mapping[str, str] | None = None
     busy_poll: bool = False
     fifo: bool = False
@@ -300,6 +303,7 @@ class Cell:
             "keep": list(settings.keep),
             "mtu": settings.mtu,
             "queue": settings.queue,
+            "congestion": settings.congestion,
             "sysctl": dict(settings.sysctl or {}),
             "busy_poll": settings.busy_poll,
             "fifo": settings.fifo,

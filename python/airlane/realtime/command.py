@@ -62,6 +62,10 @@ Mtu = Annotated[int, typer.Option(metavar="BYTES", help="Largest IP packet of th
 Queue = Annotated[
     int, typer.Option(metavar="N", min=1, help="Packets that the kernel keeps until they are read.")
 ]
+Congestion = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Congestion control of TCP, such as bbr [default: the kernel's]."),
+]
 Sysctl = Annotated[
     list[str] | None,
     typer.Option(
@@ -81,6 +85,7 @@ def _settings(
     bound_ms: float,
     mtu: int,
     queue: int,
+    congestion: str | None,
     sysctl: list[str] | None,
     keep: list[str] | None,
     flight_max: int = 0,
@@ -96,6 +101,7 @@ def _settings(
     return Settings(
         mtu=mtu,
         queue=queue,
+        congestion=congestion,
         sysctl=parameters,
         busy_poll=busy_poll,
         fifo=fifo,
@@ -146,6 +152,7 @@ def live(
     bound: Bound = 1.0,
     mtu: Mtu = 1500,
     queue: Queue = 10_000,
+    congestion: Congestion = None,
     sysctl: Sysctl = None,
     keep: Keep = None,
     flight_mb: Annotated[
@@ -164,7 +171,7 @@ def live(
         fail("error: expected --ue COMMAND, a command at the UE; `airlane shell` needs none")
     file = scenario_file(scenario, example)
     described = _with_outputs(scenario_of(file, settings), pcap, ran_log)
-    chosen = _settings(fifo, busy_poll, core, bound, mtu, queue, sysctl, keep, flight_mb * 10**6)
+    chosen = _settings(fifo, busy_poll, core, bound, mtu, queue, congestion, sysctl, keep, flight_mb * 10**6)
     folder = out if out is not None else Path("out/live") / described.name
     asked = _Asked(described, file, settings or [], folder, seed, chosen, as_json, dashboard)
     cell, failures = _conducted(asked, server or (), ue, duration)
@@ -248,6 +255,7 @@ def shell(
     bound: Bound = 1.0,
     mtu: Mtu = 1500,
     queue: Queue = 10_000,
+    congestion: Congestion = None,
     sysctl: Sysctl = None,
     keep: Keep = None,
 ) -> None:
@@ -264,7 +272,7 @@ def shell(
     described = scenario_of(scenario_file(scenario, example), settings)
     names = native.ue_names(described.resolved)
     name = ue if ue is not None else names[0]
-    chosen = _settings(fifo, busy_poll, core, bound, mtu, queue, sysctl, keep)
+    chosen = _settings(fifo, busy_poll, core, bound, mtu, queue, congestion, sysctl, keep)
     cell = Cell(described, [name], seed, chosen)
     program = os.environ.get("SHELL", "/bin/sh")
     argv = [program, "-c", command] if command is not None else [program]

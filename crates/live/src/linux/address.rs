@@ -9,7 +9,7 @@ use netlink_packet_core::{
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_packet_route::route::{
-    RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+    RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
@@ -25,7 +25,7 @@ pub(crate) struct Interfaces {
 
 /// Settings of the device.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct DeviceSettings {
+pub(crate) struct DeviceSettings<'a> {
     pub(crate) v4: Ipv4Addr,
     /// Absent where IPv6 is not possible.
     pub(crate) v6: Option<Ipv6Addr>,
@@ -33,6 +33,8 @@ pub(crate) struct DeviceSettings {
     pub(crate) mtu: u32,
     /// Packets, or bursts, that the kernel keeps until they are read.
     pub(crate) queue: u32,
+    /// The congestion control of connections; absent for the kernel's default.
+    pub(crate) congestion: Option<&'a str>,
 }
 
 impl Interfaces {
@@ -55,16 +57,16 @@ impl Interfaces {
     ///
     /// # Errors
     /// If the kernel refuses one of the settings.
-    pub(crate) fn configure(&mut self, settings: DeviceSettings) -> Result<(), LiveError> {
-        let DeviceSettings { v4, v6, mtu, queue } = settings;
+    pub(crate) fn configure(&mut self, settings: DeviceSettings<'_>) -> Result<(), LiveError> {
+        let DeviceSettings { v4, v6, mtu, queue, congestion } = settings;
         self.set_up("lo", vec![])?;
         self.set_up(tun::NAME, vec![LinkAttribute::Mtu(mtu), LinkAttribute::TxQueueLen(queue)])?;
         let index = self.look(tun::NAME)?.header.index;
         self.add_address(index, v4.into())?;
-        self.add_default_route(index, v4.into())?;
+        self.add_default_route(index, v4.into(), congestion)?;
         if let Some(v6) = v6 {
             self.add_address(index, v6.into())?;
-            self.add_default_route(index, v6.into())?;
+            self.add_default_route(index, v6.into(), congestion)?;
         }
         Ok(())
     }
@@ -113,7 +115,14 @@ impl Interfaces {
         self.request(RouteNetlinkMessage::NewAddress(message), flags, &what).map(drop)
     }
 
-    fn add_default_route(&mut self, index: u32, source: IpAddr) -> Result<(), LiveError> {
+    /// The default of a network namespace cannot be an algorithm that the host alone may choose; that of a route can
+    /// (`RTAX_CC_ALGO`).
+    fn add_default_route(
+        &mut self,
+        index: u32,
+        source: IpAddr,
+        congestion: Option<&str>,
+    ) -> Result<(), LiveError> {
         let mut message = RouteMessage::default();
         message.header = RouteHeader {
             address_family: family(source).0,
@@ -124,7 +133,13 @@ impl Interfaces {
             ..RouteHeader::default()
         };
         message.attributes = vec![RouteAttribute::Oif(index)];
-        let what = || format!("cannot add a default route for {source}");
+        if let Some(name) = congestion {
+            message.attributes.push(RouteAttribute::Metrics(vec![RouteMetric::CcAlgo(name.to_owned())]));
+        }
+        let what = || match congestion {
+            None => format!("cannot add a default route for {source}"),
+            Some(name) => format!("--congestion {name}: the kernel refuses a route for {source} with it"),
+        };
         self.request(RouteNetlinkMessage::NewRoute(message), NLM_F_ACK | NLM_F_CREATE, &what).map(drop)
     }
 

@@ -1,6 +1,7 @@
 //! The processes of a live run, see the crate's page for a picture.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
 use airlane_scenario::{RealEnd, Resolved};
@@ -47,6 +48,8 @@ pub struct LiveConfig {
     pub mtu: u32,
     /// Packets, or bursts, that the kernel keeps for a device until they are read.
     pub queue: u32,
+    /// The congestion control of connections, of those that the kernel has; absent for its default.
+    pub congestion: Option<String>,
     /// Parameters of the network namespaces, as sysctl(8).
     pub sysctl: BTreeMap<String, String>,
     /// Whether the cell process waits for packets without sleeping.
@@ -83,6 +86,7 @@ pub fn run(config: &LiveConfig) -> Result<LiveOutput, LiveError> {
     let prepared = resolved.for_real(&config.real, &config.keep);
     let (resolved, real) = prepared.map_err(|e| LiveError::new(e.to_string(), ""))?;
     check_mtu(config.mtu)?;
+    check_congestion(config.congestion.as_deref())?;
     end_with(config.parent)?;
     namespace::isolate()?;
     // SAFETY: this process has one thread, so that the child finds no lock taken.
@@ -182,8 +186,23 @@ impl Device {
         for (key, value) in &config.sysctl {
             namespace::set_parameter(key, value)?;
         }
-        interface.configure(DeviceSettings { v4, v6, mtu: config.mtu, queue: config.queue })?;
+        let congestion = config.congestion.as_deref();
+        interface.configure(DeviceSettings { v4, v6, mtu: config.mtu, queue: config.queue, congestion })?;
         Ok(Self { network, tun, interface })
+    }
+}
+
+/// The kernel ignores a name that it does not know.
+fn check_congestion(name: Option<&str>) -> Result<(), LiveError> {
+    const KNOWN: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    let known = fs::read_to_string(KNOWN).unwrap_or_default();
+    match name {
+        Some(name) if !known.split_whitespace().any(|one| one == name) => {
+            let help =
+                format!("it has: {}; others must be loaded by root (modprobe tcp_{name})", known.trim());
+            Err(LiveError::new(format!("--congestion {name}: the kernel does not have it"), help))
+        }
+        _ => Ok(()),
     }
 }
 
