@@ -322,6 +322,11 @@ class Cell:
             self._to("cell", "begin")
             self._wait(self._began)
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether time has begun, so that there are results."""
+        return self._began.is_set() and self.failure() is None
+
     def finish(self) -> Results:
         """End applications and the run, and return its tables.
 

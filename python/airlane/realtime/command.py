@@ -212,8 +212,18 @@ def _conducted(
         cell = Cell(asked.scenario, names, asked.seed, asked.settings, place.captures, flight)
         with _running(cell), _watched(asked) as (watch, write):
             call = Call(servers, wanted, write, limit_s, watch)
-            conduct(cell, call)
+            interrupted = False
+            try:
+                conduct(cell, call)
+            except KeyboardInterrupt:
+                if not cell.has_begun:
+                    raise
+                interrupted = True
+                cell.finish()
         _write(cell, place, asked)
+    if interrupted:
+        typer.echo(f"interrupted; the results so far are in {asked.folder}/", err=True)
+        raise KeyboardInterrupt
     return cell, call.failures
 
 
