@@ -70,7 +70,7 @@ def ue_names(resolved: str) -> list[str]:
 class LiveError(Exception):
     """A live run cannot begin or go on. Only on Linux."""
 
-def replay(scenario: str, seed: int, real: list[str], keep: list[str], path: str) -> str:
+def replay(scenario: str, seed: int, ends: tuple[list[str], list[str], list[int]], path: str) -> str:
     """Repeat the flight record of a live run: a report as JSON. Only on Linux."""
 
 def live(config: str) -> tuple[dict[str, list[tuple[str, str, _Data]]], str, str]:

@@ -139,6 +139,19 @@ impl Cell {
         })
     }
 
+    /// All hosts behind an end belong to it, whatever their addresses are.
+    ///
+    /// # Errors
+    /// If the network cannot have such an end.
+    pub fn open_to(&mut self, end: EndId) -> Result<(), String> {
+        if self.built.has_split_proxy() {
+            return Err(
+                "a split proxy keeps no addresses of other hosts; remove the [[middlebox]]".to_owned()
+            );
+        }
+        self.ends.open_to(end)
+    }
+
     /// The ends.
     #[must_use]
     pub const fn ends(&self) -> &Ends {

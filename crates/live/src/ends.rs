@@ -108,6 +108,8 @@ impl Unroutable {
 pub struct Ends {
     /// The host name of each UE.
     hosts: Vec<String>,
+    /// Ends to which hosts with other addresses belong.
+    open: BTreeSet<EndId>,
 }
 
 impl Ends {
@@ -118,7 +120,34 @@ impl Ends {
     #[must_use]
     pub fn new(names: &[String]) -> Self {
         assert!(names.len() <= UES_MAX, "{} UEs, at most {UES_MAX} have addresses", names.len());
-        Self { hosts: host_names(names) }
+        Self { hosts: host_names(names), open: BTreeSet::new() }
+    }
+
+    /// All hosts behind an end belong to it, whatever their addresses are. Packets to unknown addresses go to the
+    /// other side.
+    ///
+    /// # Errors
+    /// If there is no such end, or another UE is open already: the other side of the server would be ambiguous.
+    pub fn open_to(&mut self, end: EndId) -> Result<(), String> {
+        if end.index() > self.ues() {
+            return Err(format!("there is no end {}", end.index()));
+        }
+        if end != EndId::Server && self.beyond(EndId::Server).is_some_and(|other| other != end) {
+            return Err("one UE only can be behind an interface of the host".to_owned());
+        }
+        self.open.insert(end);
+        Ok(())
+    }
+
+    /// Whether hosts with other addresses belong to an end.
+    #[must_use]
+    pub fn is_open(&self, end: EndId) -> bool {
+        self.open.contains(&end)
+    }
+
+    /// The end behind which an unknown address is, seen from another one.
+    fn beyond(&self, from: EndId) -> Option<EndId> {
+        self.open.iter().copied().find(|&end| (end == EndId::Server) != (from == EndId::Server))
     }
 
     /// Number of UEs.
@@ -205,14 +234,15 @@ impl Ends {
             IpAddr::V4(source) => source == Self::v4(from),
             IpAddr::V6(source) => source == Self::v6(from),
         };
-        if !own {
+        let foreign = self.is_open(from) && never_forwarded(source).is_none();
+        if !(own || foreign && self.end_of(source).is_none()) {
             let why = match never_forwarded(source) {
                 Some(Unroutable::LinkLocal) => Unroutable::LinkLocal,
                 _ => Unroutable::Martian,
             };
             return Route::Unroutable(why);
         }
-        match self.end_of(destination) {
+        match self.end_of(destination).or_else(|| self.beyond(from)) {
             Some(to) if to != from => Route::To(to),
             // An end that sends to itself does not need the network.
             _ => Route::Unroutable(Unroutable::UnknownDestination),

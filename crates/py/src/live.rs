@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::BufReader;
 
+use airlane_live::ends::EndId;
 use airlane_live::flight::{self, Print, Reader, Recorded};
 use airlane_live::{LiveConfig, LiveError as Error};
 use airlane_scenario::{Resolved, ScenarioError};
@@ -19,16 +20,17 @@ pyo3::create_exception!(
     "A live run cannot begin or go on; the text says why, and what would help."
 );
 
-/// Repeats the flight record of a live run in virtual time: a report as JSON.
+/// Repeats the flight record of a live run in virtual time: a report as JSON. `ends` are the real UEs, the flows of
+/// theirs that were kept, and the numbers of ends that were outside.
 #[pyfunction]
 pub(crate) fn replay(
     py: Python<'_>,
     scenario: &str,
     seed: u64,
-    real: Vec<String>,
-    keep: Vec<String>,
+    ends: (Vec<String>, Vec<String>, Vec<usize>),
     path: &str,
 ) -> PyResult<String> {
+    let (real, keep, open) = ends;
     let repeated = || {
         let error = |e: ScenarioError| Error::new(e.to_string(), "");
         let (resolved, real) =
@@ -40,7 +42,8 @@ pub(crate) fn replay(
             let what = format!("{path} has {} UEs, and the manifest {}", reader.ues(), real.len());
             return Err(Error::new(what, "it belongs to another run"));
         }
-        flight::replay(&resolved, seed, &real, reader).map_err(error)
+        let open: Vec<EndId> = open.into_iter().map(EndId::from_index).collect();
+        flight::replay(&resolved, seed, &real, &open, reader).map_err(error)
     };
     let report = py.detach(repeated).map_err(|e| LiveError::new_err(e.to_string()))?;
     let print = |print: Option<Print>| print.map(|one| format!("{one:?}"));

@@ -57,6 +57,9 @@ class Settings:
         of 99.9 %, ten times that.
     keep
         Names of simulated flows of real UEs that run nevertheless.
+    hosts
+        Interfaces of the host's network by the name of the end, `server` or a UE, that is behind each. It
+        needs root, and connects the network with real hosts.
     flight_max
         Largest size of the flight recorder's file in bytes; 0 to record nothing.
     """
@@ -70,6 +73,7 @@ class Settings:
     core: int | None = None
     bound_ms: float = 1.0
     keep: Sequence[str] = ()
+    hosts: Mapping[str, str] | None = None
     flight_max: int = 1 << 28
 
 
@@ -293,6 +297,9 @@ class Cell:
             raise LiveError(f"{name!r} is none of the real UEs: {', '.join(self._ues)}")
         return self._ues[name]
 
+    def _number(self, end: str) -> int:
+        return 0 if end == "server" else self.ue(end)._number
+
     def open(self) -> Cell:
         """Create the network; time does not begin yet."""
         settings = self.settings
@@ -309,6 +316,7 @@ class Cell:
             "fifo": settings.fifo,
             "core": settings.core,
             "bound_us": round(settings.bound_ms * 1000),
+            "hosts": {self._number(end): interface for end, interface in (settings.hosts or {}).items()},
             "flight": [os.fspath(self._flight), settings.flight_max] if self._flight else None,
             "captures": os.fspath(self._captures) + "/" if self._captures else None,
         }
@@ -352,6 +360,7 @@ class Cell:
         from airlane import native
 
         self.facts = outcome["live"] | {"real": list(self._ues), "keep": list(self.settings.keep)}
+        self.facts["hosts"] = dict(self.settings.hosts or {})
         self.facts["tcp_info"] = self._tcp_info.facts()
         output = native.live_output(outcome["tables"], outcome["meta"] | {"wall_s": self.facts["wall_s"]})
         output.tables["tcp_info"] = self._tcp_info.table()
@@ -423,6 +432,8 @@ class Cell:
         cwd: str | os.PathLike[str] | None,
         group: bool,
     ) -> Application:
+        if end.name in (self.settings.hosts or {}):
+            raise LiveError(f"no program can be started at {end.name}: it is behind an interface of the host")
         number = len(self._applications)
         app = Application(self, number, argv, end.name)
         self._applications[number] = app

@@ -76,6 +76,15 @@ Keep = Annotated[
     list[str] | None,
     typer.Option(metavar="FLOW", help="Simulated flow of a real UE that runs nevertheless."),
 ]
+Hosts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--host",
+        metavar="END=INTERFACE",
+        help="End, `server` or a UE, that is all hosts behind this interface of the machine. Needs root, and "
+        "those hosts and the programs of the run can reach each other; see the manual.",
+    ),
+]
 
 
 def _settings(
@@ -88,6 +97,7 @@ def _settings(
     congestion: str | None,
     sysctl: list[str] | None,
     keep: list[str] | None,
+    hosts: list[str] | None,
     flight_max: int = 0,
 ) -> LiveSettings:
     from airlane.realtime.cell import Settings
@@ -98,6 +108,12 @@ def _settings(
         if not equals:
             fail(f"error: --sysctl {text!r}: expected KEY=VALUE, such as net.ipv4.tcp_ecn=1")
         parameters[key.strip()] = value.strip()
+    interfaces = {}
+    for text in hosts or []:
+        end, equals, interface = text.partition("=")
+        if not equals or not interface:
+            fail(f"error: --host {text!r}: expected END=INTERFACE, such as server=eth1")
+        interfaces[end] = interface
     return Settings(
         mtu=mtu,
         queue=queue,
@@ -108,6 +124,7 @@ def _settings(
         core=core,
         bound_ms=bound_ms,
         keep=keep or (),
+        hosts=interfaces,
         flight_max=flight_max,
     )
 
@@ -155,6 +172,7 @@ def live(
     congestion: Congestion = None,
     sysctl: Sysctl = None,
     keep: Keep = None,
+    host: Hosts = None,
     flight_mb: Annotated[
         int,
         typer.Option(
@@ -165,16 +183,18 @@ def live(
     """Run real applications through the network of a scenario, in real time.
 
     The applications are in network namespaces of their own, where the server is `server` and each UE has its
-    name. Nothing of the host's network is used or changed, and no root is needed.
+    name. Without --host, nothing of the host's network is used or changed, and no root is needed.
     """
-    if not ue:
+    if not ue and not host:
         fail("error: expected --ue COMMAND, a command at the UE; `airlane shell` needs none")
     file = scenario_file(scenario, example)
     described = _with_outputs(scenario_of(file, settings), pcap, ran_log)
-    chosen = _settings(fifo, busy_poll, core, bound, mtu, queue, congestion, sysctl, keep, flight_mb * 10**6)
+    chosen = _settings(
+        fifo, busy_poll, core, bound, mtu, queue, congestion, sysctl, keep, host, flight_mb * 10**6
+    )
     folder = out if out is not None else Path("out/live") / described.name
     asked = _Asked(described, file, settings or [], folder, seed, chosen, as_json, dashboard)
-    cell, failures = _conducted(asked, server or (), ue, duration)
+    cell, failures = _conducted(asked, server or (), ue or (), duration)
     if report:
         from airlane.compare_command import report_folders
 
@@ -206,7 +226,9 @@ def _conducted(
     from airlane.results import reserved
 
     wanted = commands(ues, native.ue_names(asked.scenario.resolved))
-    names = list(dict.fromkeys(command.ue for command in wanted))
+    behind = [end for end in asked.settings.hosts or () if end != "server"]
+    names = list(dict.fromkeys([*(command.ue for command in wanted), *behind]))
+    names = names or native.ue_names(asked.scenario.resolved)[:1]
     with reserved(asked.folder) as place:
         flight = place.scratch / "flight" if asked.settings.flight_max else None
         cell = Cell(asked.scenario, names, asked.seed, asked.settings, place.captures, flight)
@@ -268,6 +290,7 @@ def shell(
     congestion: Congestion = None,
     sysctl: Sysctl = None,
     keep: Keep = None,
+    host: Hosts = None,
 ) -> None:
     """Start a shell whose only network is the bearer of a UE.
 
@@ -282,8 +305,9 @@ def shell(
     described = scenario_of(scenario_file(scenario, example), settings)
     names = native.ue_names(described.resolved)
     name = ue if ue is not None else names[0]
-    chosen = _settings(fifo, busy_poll, core, bound, mtu, queue, congestion, sysctl, keep)
-    cell = Cell(described, [name], seed, chosen)
+    chosen = _settings(fifo, busy_poll, core, bound, mtu, queue, congestion, sysctl, keep, host)
+    behind = [end for end in chosen.hosts or () if end not in ("server", name)]
+    cell = Cell(described, [name, *behind], seed, chosen)
     program = os.environ.get("SHELL", "/bin/sh")
     argv = [program, "-c", command] if command is not None else [program]
     env = dict(os.environ) | {"AIRLANE_UE": name, "AIRLANE_SCENARIO": described.name}
@@ -294,7 +318,7 @@ def shell(
             terminal.errors.print(
                 f"{described.name}: you are {name}; the other side is `server`. Leave with exit.", style="dim"
             )
-        app = cell.ue().start(argv, stdin=sys.stdin.fileno(), env=env, group=False)
+        app = cell.ue(name).start(argv, stdin=sys.stdin.fileno(), env=env, group=False)
         code = app.wait()
         cell.finish()
     terminal.errors.print(real_time_line(cell.facts["real_time"]))

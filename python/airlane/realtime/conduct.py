@@ -74,6 +74,8 @@ def own_server() -> list[str]:
 
 def start_servers(cell: Cell, lines: Sequence[str], output: int | None = None) -> list[Application]:
     """Start the commands at the server's side, and wait until one listens."""
+    if not lines and "server" in (cell.settings.hosts or {}):
+        return []
     wanted: Sequence[str | list[str]] = lines or [own_server()]
     servers = [cell.server.start(command, stdout=output, stderr=output) for command in wanted]
     cell.server.await_listener()
@@ -86,6 +88,8 @@ def start_servers(cell: Cell, lines: Sequence[str], output: int | None = None) -
 def conduct(cell: Cell, call: Call) -> bool:
     """Run the applications until those of the UEs have ended. False if the time was up before.
 
+    Without applications at UEs, where hosts outside use the network, Ctrl-C ends the run.
+
     Applications that fail are named in `call.failures`.
     """
     with _Outputs(call.write) as outputs:
@@ -97,7 +101,7 @@ def conduct(cell: Cell, call: Call) -> bool:
             running.append((command, cell.ue(command.ue).start(command.line, stdout=output, stderr=output)))
         deadline = time.monotonic() + call.limit_s if call.limit_s is not None else None
         in_time = True
-        while any(app.returncode is None for _, app in running):
+        while not running or any(app.returncode is None for _, app in running):
             failure = cell.failure()
             if failure is not None:
                 raise LiveError(failure)
@@ -106,8 +110,13 @@ def conduct(cell: Cell, call: Call) -> bool:
                 break
             if call.watch is not None:
                 call.watch(cell.status)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                next(app for _, app in running if app.returncode is None).wait(_POLL_S)
+            try:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    _wait([app for _, app in running if app.returncode is None])
+            except KeyboardInterrupt:
+                if running:
+                    raise
+                break
         for command, app in running:
             if app.returncode not in (None, 0):
                 call.failures.append(f"{command.ue}: {command.line!r} {_ending(app.returncode)}")
@@ -116,6 +125,13 @@ def conduct(cell: Cell, call: Call) -> bool:
                 call.failures.append(f"server: {server.args[-1]!r} {_ending(server.returncode)}")
         cell.finish()
     return in_time
+
+
+def _wait(running: Sequence[Application]) -> None:
+    if running:
+        running[0].wait(_POLL_S)
+    else:
+        time.sleep(_POLL_S)
 
 
 def _ending(code: int | None) -> str:

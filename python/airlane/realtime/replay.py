@@ -69,9 +69,12 @@ def replay(folder: Path) -> Replay:
         raise LiveError(f"{folder} has no flight record; airlane live writes one unless --flight-mb is 0")
     live = json.loads(facts.read_text(encoding="utf-8"))
     scenario = json.dumps(manifest["scenario"])
+    ends = ["server", *live["real"]]
+    opened = [ends.index(end) for end in live.get("hosts", {})]
     begin = time.monotonic()
     try:
-        report = _native.replay(scenario, manifest["seeds"][0], live["real"], live["keep"], str(record))
+        known = (live["real"], live["keep"], opened)
+        report = _native.replay(scenario, manifest["seeds"][0], known, str(record))
     except _native.LiveError as error:
         raise LiveError(str(error)) from error
     return Replay(json.loads(report), time.monotonic() - begin)

@@ -14,9 +14,9 @@ pub(super) fn connections(rows: &[Row], ends: &Ends) -> Table {
     let count = |value: &dyn Fn(&Row) -> u64| Column::I64(rows.iter().map(|row| value(row) as i64).collect());
     table.push("ue", text(&|row| ends.host_name(EndId::Ue(row.key.ue)).to_owned()));
     table.push("protocol", text(&protocol_name));
-    table.push("ue_address", text(&|row| address(row, EndId::Ue(row.key.ue))));
+    table.push("ue_address", text(&|row| address(row, EndId::Ue(row.key.ue), ends)));
     table.push("ue_port", count(&|row| u64::from(row.key.sockets.ue_port)));
-    table.push("peer_address", text(&|row| address(row, peer(row))));
+    table.push("peer_address", text(&|row| address(row, peer(row), ends)));
     table.push("peer_port", count(&|row| u64::from(row.key.sockets.server_port)));
     table.push("first_s", number(&|row| row.first.as_secs_f64()));
     table.push("last_s", number(&|row| row.last.as_secs_f64()));
@@ -56,7 +56,11 @@ const fn peer(row: &Row) -> EndId {
     sockets::peer(row.key.sockets).0
 }
 
-fn address(row: &Row, end: EndId) -> String {
+/// Empty where it is unknown: several hosts can be behind an open end.
+fn address(row: &Row, end: EndId, ends: &Ends) -> String {
+    if ends.is_open(end) {
+        return String::new();
+    }
     if row.key.v6 { Ends::v6(end).to_string() } else { Ends::v4(end).to_string() }
 }
 

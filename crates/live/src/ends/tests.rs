@@ -112,3 +112,22 @@ fn other_packets_are_dropped_for_a_reason() {
         assert!(matches!(route, Route::Unroutable(Unroutable::Garbage(_))), "{length}: {route:?}");
     }
 }
+
+#[test]
+fn unknown_addresses_are_behind_the_open_end_of_the_other_side() {
+    let (ours, theirs, elsewhere) = ([198, 19, 0, 1], [10, 0, 0, 7], [192, 0, 2, 9]);
+    let (ue, unknown) = (EndId::Ue(0), Route::Unroutable(Unroutable::UnknownDestination));
+    let (mut ends, to) = (ends(&["a", "b"]), Route::To);
+    ends.open_to(EndId::Server).unwrap();
+    assert_eq!(ends.route(&v4(ours, theirs), ue), to(EndId::Server));
+    assert_eq!(ends.route(&v4(theirs, ours), EndId::Server), to(ue));
+    assert_eq!(ends.route(&v4(theirs, elsewhere), EndId::Server), unknown);
+    // A closed end sends from its own address only, and an open one not from that of another end.
+    let martian = Route::Unroutable(Unroutable::Martian);
+    assert_eq!(ends.route(&v4(theirs, elsewhere), ue), martian);
+    assert_eq!(ends.route(&v4([198, 19, 0, 2], ours), EndId::Server), martian);
+    ends.open_to(ue).unwrap();
+    assert_eq!(ends.route(&v4(theirs, elsewhere), EndId::Server), to(ue));
+    assert_eq!(ends.route(&v4(theirs, elsewhere), ue), to(EndId::Server));
+    assert!(ends.open_to(EndId::Ue(1)).is_err() && ends.open_to(EndId::Ue(2)).is_err());
+}

@@ -52,21 +52,25 @@ pub struct ReplayReport {
     pub end: Instant,
 }
 
-/// Repeats a recorded run.
+/// Repeats a recorded run. Hosts with other addresses belonged to the ends that are `open`.
 ///
 /// # Errors
 /// If the scenario cannot be built.
 ///
 /// # Panics
-/// If the record has another number of UEs.
+/// If the record has another number of UEs, or an end cannot be open.
 pub fn replay<R: Read>(
     scenario: &Resolved,
     seed: u64,
     real: &[RealEnd],
+    open: &[EndId],
     mut reader: Reader<R>,
 ) -> Result<ReplayReport, ScenarioError> {
     assert_eq!(reader.ues(), real.len(), "the record and the scenario have the same UEs");
     let mut cell = Cell::new(scenario, seed, real, reader.mtu())?;
+    for &end in open {
+        cell.open_to(end).expect("the run had this end");
+    }
     let mut compared = Compared::new(1 + real.len());
     let mut buffer = Vec::new();
     let (mut entered, mut left, mut last) = (0, 0, Instant::ZERO);

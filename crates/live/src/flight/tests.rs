@@ -90,7 +90,7 @@ fn record(limit: u64, packets: u64) -> (Vec<u8>, Cell) {
 
 fn repeat(file: &[u8], seed: u64) -> ReplayReport {
     let (scenario, real) = scenario();
-    replay(&scenario, seed, &real, Reader::new(file).unwrap()).unwrap()
+    replay(&scenario, seed, &real, &[], Reader::new(file).unwrap()).unwrap()
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn a_run_across_a_split_proxy_is_repeated() {
     let file = cell.end_record().unwrap();
     assert!(made_by_proxy > 0 && sent == 100 && cell.counts().left > 100, "{:?}", cell.counts());
     assert!(file.len() < 40_000, "{} bytes, without payload", file.len());
-    let report = replay(&scenario, 7, &real, Reader::new(&file[..]).unwrap()).unwrap();
+    let report = replay(&scenario, 7, &real, &[], Reader::new(&file[..]).unwrap()).unwrap();
     assert_eq!((report.equal, report.first_difference, report.left), (true, None, cell.counts().left));
     let mut reader = Reader::new(&file[..]).unwrap();
     let mut damaged = 0;
@@ -251,7 +251,7 @@ fn garbage_is_counted_and_repeated() {
         assert!(counts.not_segmentable > 0 && counts.expired > 0 && counts.too_big > 0, "{counts:?}");
         assert!(cell.connections().unwrap().table(cell.ends()).rows() > 100);
         assert!(cell.finish().meta.conserved);
-        let report = replay(&scenario, 7, &real, Reader::new(&file[..]).unwrap()).unwrap();
+        let report = replay(&scenario, 7, &real, &[], Reader::new(&file[..]).unwrap()).unwrap();
         assert_eq!((report.first_difference, report.left), (None, counts.left));
     }
 }
@@ -290,7 +290,7 @@ fn a_packet_that_did_not_leave_again_is_a_difference() {
     let mut recorder = Recorder::new(2, 1_500, false, u64::MAX);
     recorder.left(ms(10), UE, &packet(EndId::Server, UE, false, 0, 10));
     let file = recorder.finish(ms(20));
-    let report = replay(&scenario, 7, &real, Reader::new(&file[..]).unwrap()).unwrap();
+    let report = replay(&scenario, 7, &real, &[], Reader::new(&file[..]).unwrap()).unwrap();
     let difference = report.first_difference.unwrap();
     assert_eq!((difference.end, difference.index, difference.got), (UE, 0, None));
     assert_eq!(difference.expected.unwrap().length, 38);
@@ -298,7 +298,7 @@ fn a_packet_that_did_not_leave_again_is_a_difference() {
     let mut recorder = Recorder::new(2, 1_500, false, u64::MAX);
     recorder.entered(ms(10), EndId::Server, None, &packet(EndId::Server, UE, false, 0, 10));
     let file = recorder.finish(ms(500));
-    let report = replay(&scenario, 7, &real, Reader::new(&file[..]).unwrap()).unwrap();
+    let report = replay(&scenario, 7, &real, &[], Reader::new(&file[..]).unwrap()).unwrap();
     assert_eq!(report.first_difference.unwrap().expected, None);
 }
 

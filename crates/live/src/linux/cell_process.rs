@@ -18,10 +18,11 @@ use crate::ends::{EndId, Unroutable};
 use crate::lateness::{Lateness, RealTime};
 use crate::linux::address::Interfaces;
 use crate::linux::clock::{self, Priority, now_ns};
+use crate::linux::host::Device;
 use crate::linux::process::LiveConfig;
 use crate::linux::socket::{Messages, Received};
 use crate::linux::storage::Storage;
-use crate::linux::tun::{Buffer, Tun};
+use crate::linux::tun::Buffer;
 
 /// Packets, or bursts, that are read from a device before departures are written.
 const BATCH: u32 = 32;
@@ -39,7 +40,8 @@ pub(crate) struct CellSetup<'a> {
     pub(crate) resolved: &'a Resolved,
     pub(crate) real: &'a [RealEnd],
     /// By number of the end: the server's side, then the UEs.
-    pub(crate) tuns: Vec<Tun>,
+    pub(crate) devices: Vec<Device>,
+    /// Of the TUN devices.
     pub(crate) interfaces: Vec<Interfaces>,
     pub(crate) priority: Priority,
 }
@@ -124,6 +126,8 @@ struct Loop<'a> {
     refused: u64,
     /// Packets that the devices had dropped before the run.
     dropped_before: u64,
+    /// Packets that interfaces of the host have dropped.
+    dropped_at_hosts: u64,
     cpu_before: f64,
 }
 
@@ -134,6 +138,9 @@ struct Loop<'a> {
 pub(crate) fn run(setup: CellSetup<'_>, mut parent: Messages) -> Result<LiveOutput, LiveError> {
     let mut cell = Cell::new(setup.resolved, setup.config.seed, setup.real, setup.config.mtu as u16)
         .map_err(|e| LiveError::new(e.to_string(), ""))?;
+    for &end in setup.config.hosts.keys() {
+        cell.open_to(EndId::from_index(end)).map_err(|e| LiveError::new(format!("--host: {e}"), ""))?;
+    }
     cell.observe();
     if let Some(prefix) = &setup.config.captures {
         cell.built_mut().capture_to(prefix).map_err(capture_error)?;
@@ -166,7 +173,7 @@ pub(crate) fn run(setup: CellSetup<'_>, mut parent: Messages) -> Result<LiveOutp
         pace: Pace::new(origin, Instant::ZERO, bound),
         buffer: Buffer::default(),
         woke_ns: origin,
-        ready: vec![true; setup.tuns.len() + 1],
+        ready: vec![true; setup.devices.len() + 1],
         packet: vec![],
         lateness: Lateness::new(bound),
         due: Instant::ZERO + TICK,
@@ -175,6 +182,7 @@ pub(crate) fn run(setup: CellSetup<'_>, mut parent: Messages) -> Result<LiveOutp
         left: Count::default(),
         refused: 0,
         dropped_before: 0,
+        dropped_at_hosts: 0,
         cpu_before: clock::processor_s(),
         setup,
     };
@@ -194,7 +202,7 @@ impl Loop<'_> {
             if now >= self.due {
                 self.lateness.slot(now.saturating_since(self.due));
             }
-            for end in 0..self.setup.tuns.len() {
+            for end in 0..self.setup.devices.len() {
                 if self.ready[end] {
                     self.read(end)?;
                 }
@@ -217,9 +225,8 @@ impl Loop<'_> {
     /// Takes the packets that applications sent at an end.
     fn read(&mut self, end: usize) -> Result<(), LiveError> {
         for _ in 0..BATCH {
-            let read = self.setup.tuns[end].read(&mut self.buffer);
-            let gone =
-                |e: io::Error| LiveError::new(format!("the TUN device of end {end} was lost: {e}"), "");
+            let read = self.setup.devices[end].read(&mut self.buffer);
+            let gone = |e: io::Error| LiveError::new(format!("the device of end {end} was lost: {e}"), "");
             let Some(packet) = read.map_err(gone)? else { return Ok(()) };
             let now = self.pace.now(now_ns());
             let Self { cell, entered, .. } = self;
@@ -232,7 +239,7 @@ impl Loop<'_> {
     /// Writes the packets that have left the network.
     fn write(&mut self) {
         while let Some(left) = self.cell.leave(&mut self.packet) {
-            match self.setup.tuns[left.end.index()].write(&self.packet) {
+            match self.setup.devices[left.end.index()].write(&self.packet) {
                 Ok(()) => self.left.add(self.packet.len()),
                 Err(_) => self.refused += 1,
             }
@@ -296,7 +303,7 @@ impl Loop<'_> {
             true => 0,
             false => self.pace.host_ns(self.due).max(self.woke_ns + GAP_NS).saturating_sub(now_ns()),
         };
-        let fds = self.setup.tuns.iter().map(|tun| PollFd::new(tun.as_fd(), PollFlags::POLLIN));
+        let fds = self.setup.devices.iter().map(|tun| PollFd::new(tun.as_fd(), PollFlags::POLLIN));
         let mut fds: Vec<_> = fds.chain([PollFd::new(self.parent.fd(), PollFlags::POLLIN)]).collect();
         wait(&mut fds, Some(left))?;
         self.woke_ns = now_ns();
@@ -306,7 +313,9 @@ impl Loop<'_> {
     }
 
     fn dropped(&mut self) -> Result<u64, LiveError> {
-        self.setup.interfaces.iter_mut().map(Interfaces::dropped).sum()
+        self.dropped_at_hosts += self.setup.devices.iter().map(Device::dropped).sum::<u64>();
+        let tuns: u64 = self.setup.interfaces.iter_mut().map(Interfaces::dropped).sum::<Result<_, _>>()?;
+        Ok(tuns + self.dropped_at_hosts)
     }
 
     fn finish(mut self, origin: u64) -> Result<LiveOutput, LiveError> {

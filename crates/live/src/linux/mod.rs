@@ -3,6 +3,7 @@
 pub(crate) mod address;
 pub(crate) mod cell_process;
 pub(crate) mod clock;
+pub(crate) mod host;
 pub(crate) mod launcher;
 pub(crate) mod namespace;
 pub(crate) mod process;

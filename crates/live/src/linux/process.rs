@@ -16,6 +16,7 @@ use crate::ends::{EndId, Ends};
 use crate::linux::address::{DeviceSettings, Interfaces};
 use crate::linux::cell_process::{self, CellSetup, LiveOutput};
 use crate::linux::clock::Priority;
+use crate::linux::host::{self, HostDevice};
 use crate::linux::launcher;
 use crate::linux::namespace::{self, NetworkNamespace};
 use crate::linux::socket::Messages;
@@ -62,6 +63,8 @@ pub struct LiveConfig {
     pub bound_us: u64,
     /// The file of the flight recorder, and its largest size in bytes.
     pub flight: Option<(String, u64)>,
+    /// Interfaces of the host's network, by the number of the end that is behind each.
+    pub hosts: BTreeMap<usize, String>,
     /// The prefix of capture files.
     pub captures: Option<String>,
     /// Socket to the launcher.
@@ -71,6 +74,9 @@ pub struct LiveConfig {
     /// The process that asked for the run, with which it ends.
     pub parent: i32,
 }
+
+/// Devices of the host's network by the number of their end.
+type Hosts = BTreeMap<usize, HostDevice>;
 
 /// Makes a live run. The calling process, which must have one thread, becomes three: this function returns in
 /// the one that was the cell, after its end. In the others it returns only an error of theirs.
@@ -88,14 +94,16 @@ pub fn run(config: &LiveConfig) -> Result<LiveOutput, LiveError> {
     check_mtu(config.mtu)?;
     check_congestion(config.congestion.as_deref())?;
     end_with(config.parent)?;
+    let open = |(&end, name): (&usize, &String)| Ok((end, HostDevice::open(name)?));
+    let hosts: Hosts = config.hosts.iter().map(open).collect::<Result<_, LiveError>>()?;
     namespace::isolate()?;
     // SAFETY: this process has one thread, so that the child finds no lock taken.
     match unsafe { fork() }.map_err(|e| LiveError::new(format!("cannot create a process: {e}"), ""))? {
         ForkResult::Parent { child } => {
-            drop((launcher, cell));
+            drop((launcher, cell, hosts));
             wait_for(child)
         }
-        ForkResult::Child => first_process(config, &resolved, &real, [launcher, cell]),
+        ForkResult::Child => first_process(config, &resolved, &real, hosts, [launcher, cell]),
     }
 }
 
@@ -131,6 +139,7 @@ fn first_process(
     config: &LiveConfig,
     resolved: &Resolved,
     real: &[RealEnd],
+    mut hosts: Hosts,
     [launcher, cell]: [Messages; 2],
 ) -> Result<LiveOutput, LiveError> {
     // The parent is in another PID namespace, where its number is 0.
@@ -141,17 +150,21 @@ fn first_process(
     let own = own.map_or_else(String::new, |name| format!("127.0.1.1 {name}\n"));
     namespace::mount_hosts(&(ends.hosts_file() + &own))?;
     let devices = (0..=real.len()).map(|end| Device::create(config, EndId::from_index(end)));
-    let (mut networks, mut tuns, mut interfaces) = (vec![], vec![], vec![]);
-    for device in devices {
+    let (mut networks, mut at_ends, mut interfaces) = (vec![], vec![], vec![]);
+    for (end, device) in devices.enumerate() {
         let Device { network, tun, interface } = device?;
         networks.push(network);
-        tuns.push(tun);
-        interfaces.push(interface);
+        if let Some(host) = hosts.remove(&end) {
+            at_ends.push(host::Device::Host(host));
+        } else {
+            at_ends.push(host::Device::Tun(tun));
+            interfaces.push(interface);
+        }
     }
     // SAFETY: as before, this process has one thread.
     match unsafe { fork() }.map_err(|e| LiveError::new(format!("cannot create a process: {e}"), ""))? {
         ForkResult::Parent { child } => {
-            drop((cell, tuns, interfaces));
+            drop((cell, at_ends, interfaces));
             let code = launcher::serve(launcher, &networks, child);
             // SAFETY: as above.
             unsafe { nix::libc::_exit(code) }
@@ -159,7 +172,10 @@ fn first_process(
         ForkResult::Child => {
             drop((launcher, networks));
             let priority = Priority { fifo: config.fifo, core: config.core };
-            cell_process::run(CellSetup { config, resolved, real, tuns, interfaces, priority }, cell)
+            cell_process::run(
+                CellSetup { config, resolved, real, devices: at_ends, interfaces, priority },
+                cell,
+            )
         }
     }
 }

@@ -10,6 +10,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use nix::libc;
 
 use crate::LiveError;
+use crate::linux::host::ETHERNET;
 
 /// Name of the device in each namespace.
 pub(crate) const NAME: &str = "air0";
@@ -54,7 +55,36 @@ pub(crate) struct Buffer(Box<[u8]>);
 
 impl Default for Buffer {
     fn default() -> Self {
-        Self(vec![0; HEADER + PACKET_MAX].into())
+        Self(vec![0; HEADER + ETHERNET + PACKET_MAX].into())
+    }
+}
+
+impl Buffer {
+    /// Memory for one read.
+    pub(crate) fn whole(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+
+    /// The bytes of a packet after a read of this length, behind a header of the link.
+    pub(crate) fn packet(&self, link: usize, read: usize) -> &[u8] {
+        &self.0[(HEADER + link).min(read)..read]
+    }
+
+    /// The packet after a read of this length, behind a header of the link. Its checksums are complete, unless it is a
+    /// burst.
+    pub(crate) fn taken(&mut self, link: usize, read: usize) -> FromKernel<'_> {
+        const NEEDS_CHECKSUM: u8 = 1;
+        let (header, rest) = self.0.split_at_mut(HEADER);
+        let bytes = &mut rest[link..read.saturating_sub(HEADER).max(link)];
+        let word = |at: usize| u16::from_ne_bytes([header[at], header[at + 1]]);
+        let burst = header[1] != 0;
+        if !burst && header[0] & NEEDS_CHECKSUM != 0 {
+            // A field outside of the packet leaves the checksum as it is: the receiver will drop the packet.
+            if let Some(start) = usize::from(word(6)).checked_sub(link) {
+                let _ = airlane_wire::checksum::complete(bytes, start, word(8).into());
+            }
+        }
+        FromKernel { bytes, segment_size: burst.then(|| word(4)) }
     }
 }
 
@@ -92,13 +122,11 @@ impl Tun {
         Ok(Self { file })
     }
 
-    /// The next packet from the kernel; `None` if there is none now. Its checksums are complete, unless it is a
-    /// burst.
+    /// The next packet from the kernel; `None` if there is none now.
     ///
     /// # Errors
     /// If the device was lost.
     pub(crate) fn read<'a>(&self, buffer: &'a mut Buffer) -> io::Result<Option<FromKernel<'a>>> {
-        const NEEDS_CHECKSUM: u8 = 1;
         loop {
             let read = match (&self.file).read(&mut buffer.0) {
                 Ok(read) => read,
@@ -106,15 +134,7 @@ impl Tun {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
                 Err(e) => return Err(e),
             };
-            let (header, rest) = buffer.0.split_at_mut(HEADER);
-            let bytes = &mut rest[..read.saturating_sub(HEADER)];
-            let word = |at: usize| u16::from_ne_bytes([header[at], header[at + 1]]);
-            let burst = header[1] != 0;
-            if !burst && header[0] & NEEDS_CHECKSUM != 0 {
-                // A field outside of the packet leaves the checksum as it is: the receiver will drop the packet.
-                let _ = airlane_wire::checksum::complete(bytes, word(6).into(), word(8).into());
-            }
-            return Ok(Some(FromKernel { bytes, segment_size: burst.then(|| word(4)) }));
+            return Ok(Some(buffer.taken(0, read)));
         }
     }
 
