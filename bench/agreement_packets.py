@@ -1,12 +1,15 @@
 """Single packets through `airlane live` and in virtual time. `make live-agreement` runs this, too.
 
-Ping over idle networks: minimum, mean and percentiles of the round trip, and the bias of the mean.
+Ping over idle networks: percentiles of the round trip, and of that of simulated pings. In a cell a round
+trip depends on its place between two chances to ask for a grant, which a real ping does not repeat. The bias
+is therefore that of the same packets: the mean round trip less the mean of their two delays in virtual
+time, which a replay repeats to the nanosecond.
 
-UDP at a constant rate: each datagram's delay, from the sender's call to the receiver's, less the delay of
-the datagram of the same number in virtual time, in a flow that starts when the first one entered the network.
-The difference contains all that the machine adds: both system calls, the TUN devices, and the lateness of the
-run. In a cell, the delay of a packet depends on its place within a slot of 1 ms; a train of datagrams that
-passes close to the edge of a slot is sent again.
+UDP at a constant rate: each datagram's delay, from the sender's call to its arrival in the receiver's kernel
+(SO_TIMESTAMPNS), less the delay of the datagram of the same number in virtual time, in a flow that starts
+when the first one entered the network. The difference contains all that the machine adds: a system call, the
+TUN devices, and the lateness of the run. In a cell, the delay of a packet depends on its place within a slot
+of 1 ms; a train of datagrams that passes close to the edge of a slot is sent again.
 """
 
 from __future__ import annotations
@@ -44,10 +47,12 @@ class PingRow:
     scenario: str
     live: list[float]
     virtual: list[float]
+    delays_ms: float
+    """Mean of both delays of the live packets, in virtual time."""
 
     @property
     def bias_ms(self) -> float:
-        return float(np.mean(self.live) - np.mean(self.virtual))
+        return float(np.mean(self.live)) - self.delays_ms
 
 
 @dataclass
@@ -83,13 +88,14 @@ def ping(case: Case, options: list[str]) -> PingRow:
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "text"
         program = f"exec ping -4 -n -i {PING_MS / 1000:g} -c {PINGS} server >{text}"
-        run_live(case, ["sh", "-c", f"'{program}'"], None, options)
+        said, _ = run_live(case, ["sh", "-c", f"'{program}'"], None, options)
         live = [float(found) for found in re.findall(r"time=([\d.]+) ms", text.read_text())]
     app = {"kind": "ping", "interval": f"{PING_MS} ms"}
     keys = {"flow.0.app": app, "flow.0.transport": "icmp", "flow.0.direction": "uplink"}
     run = case.scenario.set(keys).run()
     virtual = [row["rtt_ms"] for row in run.tables["pings"].to_pylist() if row["rtt_ms"] == row["rtt_ms"]]
-    return PingRow(case.path.stem, live[1:], virtual)
+    (one,) = (row for row in said["connections"] if row["protocol"] == "icmp")
+    return PingRow(case.path.stem, live, virtual, one["uplink_owd_ms"] + one["downlink_owd_ms"])
 
 
 def datagrams(case: Case, options: list[str]) -> DatagramRow:

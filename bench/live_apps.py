@@ -6,8 +6,8 @@
     live_apps.py datagrams-in HOST FILE COUNT
 
 A receiver of TCP prints, each 100 ms, the time and the bytes so far, as JSON at its end. A datagram carries
-its number and the time at which it was sent; the receiver writes both, and when it arrived (CLOCK_MONOTONIC,
-which is one clock on one machine).
+its number and the time at which it was sent; the receiver writes both, and when it arrived in its kernel
+(CLOCK_MONOTONIC, which is one clock on one machine).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import time
 PORT = 5300
 WRITE = bytes(65536)
 STAMP = struct.Struct("!IQ")
+SO_TIMESTAMPNS = 35
 
 
 def one_segment_per_packet() -> None:
@@ -121,6 +122,8 @@ def datagrams_in(host: str, file: str, count: int) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as into:
         address = socket.getaddrinfo(host, PORT, socket.AF_INET)[0][4]
         into.settimeout(5.0)
+        into.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        offset = time.monotonic_ns() - time.time_ns()
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as before:
             # The first packets of a process are late; the request dates the clocks and must not be.
             for _ in range(5):
@@ -132,8 +135,9 @@ def datagrams_in(host: str, file: str, count: int) -> None:
         into.send(b"?")
         with contextlib.suppress(TimeoutError):
             while len(arrived) < count:
-                data = into.recv(65535)
-                now = time.monotonic_ns()
+                data, [(_, _, stamp), *_], _, _ = into.recvmsg(65535, 64)
+                seconds, nanoseconds = struct.unpack("qq", stamp)
+                now = seconds * 10**9 + nanoseconds + offset
                 arrived.append((*STAMP.unpack(data[: STAMP.size]), now))
     with open(file, "w", encoding="utf-8") as out:
         json.dump({"asked": asked, "port": port, "arrived": arrived}, out)

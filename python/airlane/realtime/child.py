@@ -41,4 +41,5 @@ def main() -> None:
     os._exit(2 if "error" in outcome else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
