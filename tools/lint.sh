@@ -6,7 +6,11 @@ say() { printf '\n== %s\n' "$*"; }
 
 say rustfmt
 cargo fmt --all --check
-for example in examples/*/Cargo.toml; do cargo fmt --manifest-path "$example" --check; done
+for example in examples/*/Cargo.toml; do
+    cargo fmt --manifest-path "$example" --check
+    # A crate that gains a dependency makes the lock files of the examples stale.
+    cargo metadata --locked --format-version 1 --manifest-path "$example" >/dev/null
+done
 say clippy
 cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 say rustdoc
