@@ -66,6 +66,63 @@ app = { kind = "cbr", rate = "500 kbit/s" }
 transport = "udp"
 """
 
+QUIC_SERVER = """
+import asyncio, sys
+from aioquic.asyncio import serve
+from aioquic.quic.configuration import QuicConfiguration
+
+def handle(reader, writer):
+    async def answer():
+        size = int((await reader.readline()).decode())
+        writer.write(bytes(size))
+        writer.write_eof()
+    asyncio.ensure_future(answer())
+
+async def main():
+    configuration = QuicConfiguration(is_client=False, alpn_protocols=["bytes"])
+    configuration.load_cert_chain(sys.argv[1], sys.argv[2])
+    await serve("::", 4433, configuration=configuration, stream_handler=handle)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+QUIC_CLIENT = """
+import asyncio, sys
+from aioquic.asyncio import connect
+from aioquic.quic.configuration import QuicConfiguration
+
+async def main():
+    configuration = QuicConfiguration(is_client=True, server_name="server", alpn_protocols=["bytes"])
+    configuration.load_verify_locations(sys.argv[1])
+    async with connect("server", 4433, configuration=configuration) as client:
+        reader, writer = await client.create_stream()
+        writer.write(b"1000000\\n")
+        writer.write_eof()
+        print(len(await reader.read()))
+
+asyncio.run(main())
+"""
+
+
+def certificate(folder: Path, name: str = "server") -> None:
+    """A certificate for the name of the server's side."""
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        f"/CN={name}",
+    ]
+    command += ["-addext", f"subjectAltName=DNS:{name}"]
+    command += ["-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")]
+    subprocess.run(command, check=True, capture_output=True)
+
 
 @functools.cache
 def unavailable() -> str | None:

@@ -14,7 +14,7 @@ import pytest
 
 import airlane
 from airlane.realtime.cell import Settings
-from live_support import CELL, WIRED, unavailable
+from live_support import CELL, QUIC_CLIENT, QUIC_SERVER, WIRED, certificate, unavailable
 
 if reason := unavailable():
     pytest.skip(f"live tests: {reason}", allow_module_level=True)
@@ -53,25 +53,6 @@ def need(*programs: str) -> None:
     missing = [program for program in programs if shutil.which(program) is None]
     if missing:
         pytest.skip(f"live tests: without {', '.join(missing)}")
-
-
-def certificate(folder: Path, name: str = "server") -> None:
-    """A certificate for the name of the server's side."""
-    command = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-days",
-        "2",
-        "-subj",
-        f"/CN={name}",
-    ]
-    command += ["-addext", f"subjectAltName=DNS:{name}"]
-    command += ["-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")]
-    subprocess.run(command, check=True, capture_output=True)
 
 
 @pytest.fixture
@@ -164,45 +145,6 @@ def test_dig_and_dnsmasq(tmp_path: Path) -> None:
         over_tcp = cell.ue("phone").run([*asked, "+tcp", "big.example", "TXT"], timeout=30)
     assert a.stdout.strip() == "203.0.113.7"
     assert over_tcp.stdout.strip().strip('"') == "x" * 200
-
-
-QUIC_SERVER = """
-import asyncio, sys
-from aioquic.asyncio import serve
-from aioquic.quic.configuration import QuicConfiguration
-
-def handle(reader, writer):
-    async def answer():
-        size = int((await reader.readline()).decode())
-        writer.write(bytes(size))
-        writer.write_eof()
-    asyncio.ensure_future(answer())
-
-async def main():
-    configuration = QuicConfiguration(is_client=False, alpn_protocols=["bytes"])
-    configuration.load_cert_chain(sys.argv[1], sys.argv[2])
-    await serve("::", 4433, configuration=configuration, stream_handler=handle)
-    await asyncio.Event().wait()
-
-asyncio.run(main())
-"""
-
-QUIC_CLIENT = """
-import asyncio, sys
-from aioquic.asyncio import connect
-from aioquic.quic.configuration import QuicConfiguration
-
-async def main():
-    configuration = QuicConfiguration(is_client=True, alpn_protocols=["bytes"])
-    configuration.load_verify_locations(sys.argv[1])
-    async with connect("server", 4433, configuration=configuration) as client:
-        reader, writer = await client.create_stream()
-        writer.write(b"1000000\\n")
-        writer.write_eof()
-        print(len(await reader.read()))
-
-asyncio.run(main())
-"""
 
 
 def test_quic_of_another_project(tmp_path: Path) -> None:

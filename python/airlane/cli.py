@@ -1,7 +1,7 @@
 """The command `airlane`.
 
-Exit codes: 0 success; 1 a check failed; 2 a user error, reported on one screen without a traceback; 130 and
-143 if a signal (Ctrl-C, SIGTERM) ended the command.
+Exit codes: 0 success; 1 a check failed; 2 a user error, reported on one screen without a traceback; 3 a live
+run that was not in real time; 130 and 143 if a signal (Ctrl-C, SIGTERM) ended the command.
 
 Modules that take long to load (pyarrow, NumPy, rich, SciPy, Matplotlib) are imported by the commands that
 need them, so that `--version`, `--help` and shell completion answer at once.
@@ -54,7 +54,8 @@ _NO_FOLDER = (".arrow", ".csv", ".feather", ".json", ".toml", ".xlsx")
 app = typer.Typer(
     name="airlane",
     help="A laboratory for transport protocols over cellular networks.",
-    epilog="Exit codes: 0 success; 1 a check failed; 2 wrong usage or input, with an error message.",
+    epilog="Exit codes: 0 success; 1 a check failed; 2 wrong usage or input, with an error message; "
+    "3 a live run that was not in real time.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -60,6 +60,8 @@ class Settings:
     hosts
         Interfaces of the host's network by the name of the end, `server` or a UE, that is behind each. It
         needs root, and connects the network with real hosts.
+    forwarding_dropped
+        Whether the machine's firewall drops packets between `hosts` that its kernel would forward.
     flight_max
         Largest size of the flight recorder's file in bytes; 0 to record nothing.
     """
@@ -74,6 +76,7 @@ class Settings:
     bound_ms: float = 1.0
     keep: Sequence[str] = ()
     hosts: Mapping[str, str] | None = None
+    forwarding_dropped: bool = False
     flight_max: int = 1 << 28
 
 
@@ -317,6 +320,7 @@ class Cell:
             "core": settings.core,
             "bound_us": round(settings.bound_ms * 1000),
             "hosts": {self._number(end): interface for end, interface in (settings.hosts or {}).items()},
+            "forwarding_dropped": settings.forwarding_dropped,
             "flight": [os.fspath(self._flight), settings.flight_max] if self._flight else None,
             "captures": os.fspath(self._captures) + "/" if self._captures else None,
         }

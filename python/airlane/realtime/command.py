@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,7 +28,6 @@ from airlane.cli_common import (
 if TYPE_CHECKING:
     from airlane.realtime.cell import Cell
     from airlane.realtime.cell import Settings as LiveSettings
-    from airlane.results import Place
     from airlane.scenario import Scenario
 
 __all__ = ["live", "replay", "shell"]
@@ -85,6 +83,13 @@ Hosts = Annotated[
         "those hosts and the programs of the run can reach each other; see the manual.",
     ),
 ]
+Firewalled = Annotated[
+    bool,
+    typer.Option(
+        "--no-forwarding-check",
+        help="Take interfaces whose packets the machine forwards: its firewall drops them.",
+    ),
+]
 
 
 def _settings(
@@ -98,7 +103,8 @@ def _settings(
     sysctl: list[str] | None,
     keep: list[str] | None,
     hosts: list[str] | None,
-    flight_max: int = 0,
+    forwarding_dropped: bool,
+    flight_mb: int = 0,
 ) -> LiveSettings:
     from airlane.realtime.cell import Settings
 
@@ -125,7 +131,8 @@ def _settings(
         bound_ms=bound_ms,
         keep=keep or (),
         hosts=interfaces,
-        flight_max=flight_max,
+        forwarding_dropped=forwarding_dropped,
+        flight_max=flight_mb * 10**6,
     )
 
 
@@ -173,6 +180,7 @@ def live(
     sysctl: Sysctl = None,
     keep: Keep = None,
     host: Hosts = None,
+    firewalled: Firewalled = False,
     flight_mb: Annotated[
         int,
         typer.Option(
@@ -190,15 +198,13 @@ def live(
     file = scenario_file(scenario, example)
     described = _with_outputs(scenario_of(file, settings), pcap, ran_log)
     chosen = _settings(
-        fifo, busy_poll, core, bound, mtu, queue, congestion, sysctl, keep, host, flight_mb * 10**6
+        fifo, busy_poll, core, bound, mtu, queue, congestion, sysctl, keep, host, firewalled, flight_mb
     )
     folder = out if out is not None else Path("out/live") / described.name
     asked = _Asked(described, file, settings or [], folder, seed, chosen, as_json, dashboard)
     cell, failures = _conducted(asked, server or (), ue or (), duration)
     if report:
-        from airlane.compare_command import report_folders
-
-        report_folders([folder])
+        _write_page(folder)
     _show(asked, cell, failures)
 
 
@@ -222,7 +228,7 @@ def _conducted(
     """The network after the run, whose results are written, and the applications that failed."""
     from airlane import native
     from airlane.realtime.cell import Cell
-    from airlane.realtime.conduct import Call, commands, conduct
+    from airlane.realtime.conduct import Call, commands, conduct, opened, write_folder
     from airlane.results import reserved
 
     wanted = commands(ues, native.ue_names(asked.scenario.resolved))
@@ -232,7 +238,7 @@ def _conducted(
     with reserved(asked.folder) as place:
         flight = place.scratch / "flight" if asked.settings.flight_max else None
         cell = Cell(asked.scenario, names, asked.seed, asked.settings, place.captures, flight)
-        with _running(cell), _watched(asked) as (watch, write):
+        with opened(cell), _watched(asked) as (watch, write):
             call = Call(servers, wanted, write, limit_s, watch)
             interrupted = False
             try:
@@ -242,11 +248,17 @@ def _conducted(
                     raise
                 interrupted = True
                 cell.finish()
-        _write(cell, place, asked)
+        write_folder(cell, place, asked.scenario, asked.file, asked.set)
     if interrupted:
         typer.echo(f"interrupted; the results so far are in {asked.folder}/", err=True)
         raise KeyboardInterrupt
     return cell, call.failures
+
+
+def _write_page(folder: Path) -> None:
+    from airlane.compare_command import report_folders
+
+    report_folders([folder])
 
 
 def _show(asked: _Asked, cell: Cell, failures: Sequence[str]) -> None:
@@ -291,6 +303,7 @@ def shell(
     sysctl: Sysctl = None,
     keep: Keep = None,
     host: Hosts = None,
+    firewalled: Firewalled = False,
 ) -> None:
     """Start a shell whose only network is the bearer of a UE.
 
@@ -299,19 +312,19 @@ def shell(
     """
     from airlane import native, terminal
     from airlane.realtime.cell import Cell
-    from airlane.realtime.conduct import start_servers
+    from airlane.realtime.conduct import opened, start_servers
     from airlane.realtime.view import real_time_line
 
     described = scenario_of(scenario_file(scenario, example), settings)
     names = native.ue_names(described.resolved)
     name = ue if ue is not None else names[0]
-    chosen = _settings(fifo, busy_poll, core, bound, mtu, queue, congestion, sysctl, keep, host)
+    chosen = _settings(fifo, busy_poll, core, bound, mtu, queue, congestion, sysctl, keep, host, firewalled)
     behind = [end for end in chosen.hosts or () if end not in ("server", name)]
     cell = Cell(described, [name, *behind], seed, chosen)
     program = os.environ.get("SHELL", "/bin/sh")
     argv = [program, "-c", command] if command is not None else [program]
     env = dict(os.environ) | {"AIRLANE_UE": name, "AIRLANE_SCENARIO": described.name}
-    with _running(cell):
+    with opened(cell):
         start_servers(cell, server or ())
         cell.begin()
         if command is None:
@@ -345,16 +358,6 @@ def replay(
 
 
 @contextlib.contextmanager
-def _running(cell: Cell) -> Iterator[None]:
-    """An open network; whatever happens, nothing is left of it."""
-    try:
-        cell.open()
-        yield
-    finally:
-        cell.close()
-
-
-@contextlib.contextmanager
 def _watched(asked: _Asked) -> Iterator[tuple[Any, Any]]:
     """Functions for the state of the network and for the output of applications."""
     file = sys.stderr if asked.as_json else sys.stdout
@@ -380,19 +383,6 @@ def _with_outputs(described: Scenario, pcap: bool, ran_log: bool) -> Scenario:
     described = described.set(wanted)
     _ = described.resolved
     return described
-
-
-def _write(cell: Cell, place: Place, asked: _Asked) -> None:
-    written = {
-        "toml": asked.scenario.text,
-        "set": list(asked.set),
-        "command": shlex.join(["airlane", *sys.argv[1:]]),
-    }
-    facts = json.dumps(cell.facts, indent=2) + "\n"
-    extra: dict[str, Path | str] = {"live.json": facts}
-    if cell.facts["flight"] is not None:
-        extra["flight"] = place.scratch / "flight"
-    cell.results.write(place.folder, asked.scenario.resolved, os.fspath(asked.file), place, written, extra)
 
 
 def _as_json(cell: Cell, failures: Sequence[str]) -> dict[str, Any]:

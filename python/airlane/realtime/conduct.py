@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shlex
@@ -13,12 +14,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from airlane.realtime.cell import Application, Cell
 from airlane.realtime.process import LiveError
 
-__all__ = ["Call", "Command", "commands", "conduct"]
+if TYPE_CHECKING:
+    from airlane.results import Place
+    from airlane.scenario import Scenario
+
+__all__ = ["Call", "Command", "commands", "conduct", "opened", "write_folder"]
 
 _POLL_S = 0.05
 
@@ -65,6 +70,31 @@ class Call:
     limit_s: float | None = None
     watch: Callable[[dict[str, Any]], None] | None = None
     failures: list[str] = field(default_factory=list)
+
+
+@contextlib.contextmanager
+def opened(cell: Cell) -> Iterator[None]:
+    """An open network; whatever happens, nothing is left of it."""
+    try:
+        cell.open()
+        yield
+    finally:
+        cell.close()
+
+
+def write_folder(
+    cell: Cell, place: Place, scenario: Scenario, file: str | os.PathLike[str], changes: Sequence[str] = ()
+) -> None:
+    """Write the result folder of a run that has ended. `changes` are settings that differ from `file`."""
+    written = {
+        "toml": scenario.text,
+        "set": list(changes),
+        "command": shlex.join(["airlane", *sys.argv[1:]]),
+    }
+    extra: dict[str, Path | str] = {"live.json": json.dumps(cell.facts, indent=2) + "\n"}
+    if cell.facts["flight"] is not None:
+        extra["flight"] = place.scratch / "flight"
+    cell.results.write(place.folder, scenario.resolved, os.fspath(file), place, written, extra)
 
 
 def own_server() -> list[str]:

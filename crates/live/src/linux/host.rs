@@ -90,11 +90,12 @@ impl HostDevice {
     /// Opens the interface, in the network namespace of this process.
     ///
     /// # Errors
-    /// If there is no such Ethernet interface, the user may not use it, or the host forwards its packets itself.
-    pub(crate) fn open(name: &str) -> Result<Self, LiveError> {
+    /// If there is no such Ethernet interface, the user may not use it, or the host forwards its packets itself and
+    /// does not drop them (`forwarding_dropped`).
+    pub(crate) fn open(name: &str, forwarding_dropped: bool) -> Result<Self, LiveError> {
         let index = nix::net::if_::if_nametoindex(name)
             .map_err(|e| LiveError::new(format!("--host: no interface {name:?}: {e}"), "see ip link"))?;
-        check(name)?;
+        check(name, forwarding_dropped)?;
         let failed = |e: io::Error| {
             let help = match e.kind() {
                 io::ErrorKind::PermissionDenied => "it needs root",
@@ -210,13 +211,13 @@ fn in6(address: Ipv6Addr) -> SockaddrIn6 {
 }
 
 /// The interface is Ethernet, and the host does not forward its packets: they would pass the network by.
-fn check(name: &str) -> Result<(), LiveError> {
+fn check(name: &str, forwarding_dropped: bool) -> Result<(), LiveError> {
     let read = |file: &str| fs::read_to_string(file).map(|text| text.trim().to_owned()).unwrap_or_default();
     if read(&format!("/sys/class/net/{name}/type")) != TYPE_ETHERNET {
         return Err(LiveError::new(format!("--host: {name} is no Ethernet interface"), ""));
     }
     for version in ["ipv4", "ipv6"] {
-        if read(&format!("/proc/sys/net/{version}/conf/{name}/forwarding")) == "1" {
+        if !forwarding_dropped && read(&format!("/proc/sys/net/{version}/conf/{name}/forwarding")) == "1" {
             let what = format!("--host: the host forwards packets of {name} itself, past the network");
             return Err(LiveError::new(what, format!("sysctl net.{version}.conf.{name}.forwarding=0")));
         }

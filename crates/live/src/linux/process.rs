@@ -65,6 +65,8 @@ pub struct LiveConfig {
     pub flight: Option<(String, u64)>,
     /// Interfaces of the host's network, by the number of the end that is behind each.
     pub hosts: BTreeMap<usize, String>,
+    /// The machine forwards packets of these interfaces, and drops them by itself.
+    pub forwarding_dropped: bool,
     /// The prefix of capture files.
     pub captures: Option<String>,
     /// Socket to the launcher.
@@ -94,8 +96,13 @@ pub fn run(config: &LiveConfig) -> Result<LiveOutput, LiveError> {
     check_mtu(config.mtu)?;
     check_congestion(config.congestion.as_deref())?;
     end_with(config.parent)?;
-    let open = |(&end, name): (&usize, &String)| Ok((end, HostDevice::open(name)?));
+    let open =
+        |(&end, name): (&usize, &String)| Ok((end, HostDevice::open(name, config.forwarding_dropped)?));
     let hosts: Hosts = config.hosts.iter().map(open).collect::<Result<_, LiveError>>()?;
+    if hosts.len() > real.len() {
+        drop(launcher);
+        return between_hosts(config, &resolved, &real, hosts, cell);
+    }
     namespace::isolate()?;
     // SAFETY: this process has one thread, so that the child finds no lock taken.
     match unsafe { fork() }.map_err(|e| LiveError::new(format!("cannot create a process: {e}"), ""))? {
@@ -105,6 +112,20 @@ pub fn run(config: &LiveConfig) -> Result<LiveOutput, LiveError> {
         }
         ForkResult::Child => first_process(config, &resolved, &real, hosts, [launcher, cell]),
     }
+}
+
+/// The network in this process, which runs no application: all ends are outside. It needs no namespaces, which
+/// a container may forbid.
+fn between_hosts(
+    config: &LiveConfig,
+    resolved: &Resolved,
+    real: &[RealEnd],
+    hosts: Hosts,
+    cell: Messages,
+) -> Result<LiveOutput, LiveError> {
+    let devices = hosts.into_values().map(host::Device::Host).collect();
+    let priority = Priority { fifo: config.fifo, core: config.core };
+    cell_process::run(CellSetup { config, resolved, real, devices, interfaces: vec![], priority }, cell)
 }
 
 /// The process is killed when its parent ends, even if that is killed.
