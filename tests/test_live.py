@@ -67,6 +67,15 @@ def test_results_are_those_of_a_simulation(live: Live) -> None:
     assert facts["cpu_s"] > 0
 
 
+@pytest.mark.parametrize(("bound", "words"), [("100", "in real time"), ("0.001", "NOT in real time")])
+def test_the_page_says_whether_it_was_real_time(live: Live, bound: str, words: str) -> None:
+    live.run(CELL, "--bound", bound, "--report", "--ue", DOWNLOAD)
+    page = (live.folder / "run" / "report.html").read_text(encoding="utf-8")
+    assert f"<strong>This run was {words}:</strong>" in page
+    for heading in ("Real connections over time", "congestion window of the kernel", "Lateness"):
+        assert heading in page
+
+
 def test_an_application_that_fails_is_named(live: Live) -> None:
     done = live.run(WIRED, "--bound", "100", "--ue", "sh -c 'exit 7'")
     assert done.returncode == 1

@@ -66,5 +66,6 @@ def report_folders(folders: Sequence[Path], page: Path | None = None) -> Path:
         raise CompareError(f"{folders[0]} is not a result folder of `airlane run` or `airlane sweep`")
     (side,) = compare.load(folders)
     assert side.results is not None
-    write_run_html(side.results, manifest, Path(manifest["file"]).stem or folders[0].name, place)
+    title = Path(manifest["file"]).stem or folders[0].name
+    write_run_html(side.results, manifest, title, place, folders[0])
     return place

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,14 +51,19 @@ _TILES = (
     "timeouts",
     "jain",
 )
+_LIVE_TILES = tuple(name for name in _TILES if name not in ("retransmissions", "timeouts", "jain"))
+"""The senders of real connections are outside, and both directions of a UE are rows of the table of flows."""
+
 _TILES_MAX = 8
 
 FOLDED_ROWS = 40
 """Tables with more rows are folded."""
 
 
-def write_run_html(results: Results, manifest: dict[str, Any], title: str, path: Path) -> None:
-    """Write a self-contained page about one result folder."""
+def write_run_html(
+    results: Results, manifest: dict[str, Any], title: str, path: Path, folder: Path | None = None
+) -> None:
+    """Write a self-contained page about one result folder; without `folder`, the one of the page."""
     columns = [c for c in results.flows.column_names if c != "run" or results.runs > 1]
     ways = plot.draw_map(results, sites(manifest["scenario"]), 0)
     shares = overlay.draw_distributions([(title, results)])
@@ -65,6 +71,7 @@ def write_run_html(results: Results, manifest: dict[str, Any], title: str, path:
     caption = _RUN_CAPTION + (_BAND_CAPTION if flows > plot.LINES_MAX else "")
     if results.flow_series.num_rows and _bins(results) > plot.BINS_MAX:
         caption += _BINS_CAPTION
+    live = _live(results, folder if folder is not None else path.parent)
     html = (
         page.environment()
         .get_template("run.html.j2")
@@ -75,9 +82,10 @@ def write_run_html(results: Results, manifest: dict[str, Any], title: str, path:
             shares=None
             if shares is None
             else page_figure(shares, "shares", "Distributions", _SHARES_CAPTION, Embedded()),
-            told=_told(results),
+            live=live,
+            told=_told(results, live is not None),
             runs_many=results.runs > 1,
-            tiles=_tiles(results),
+            tiles=_tiles(results, _TILES if live is None else _LIVE_TILES),
             columns=columns,
             rows=[[_cell(row[c]) for c in columns] for row in results.flows.to_pylist()],
             cell_columns=results.cells.column_names,
@@ -92,23 +100,47 @@ def write_run_html(results: Results, manifest: dict[str, Any], title: str, path:
     write_text(path, html)
 
 
+def _live(results: Results, folder: Path) -> dict[str, Any] | None:
+    """The figures and words of a live run, if it is one."""
+    from airlane.realtime.page import CONNECTIONS_CAPTION, LATENESS_CAPTION, live_part
+
+    part = live_part(results, folder)
+    if part is None:
+        return None
+    figures = (
+        ("real", "Real connections over time", CONNECTIONS_CAPTION, part.over_time),
+        ("lateness", "Lateness", LATENESS_CAPTION, part.lateness),
+    )
+    return {
+        "valid": part.valid,
+        "words": part.words,
+        "columns": part.columns,
+        "rows": [[_cell(value) for value in row] for row in part.rows],
+    } | {
+        name: None if figure is None else page_figure(figure, name, heading, caption, Embedded())
+        for name, heading, caption, figure in figures
+    }
+
+
 def _bins(results: Results) -> int:
     return len(np.unique(results.flow_series["t_s"].to_numpy()))
 
 
-def _told(results: Results) -> str:
-    """Number of runs, simulated time and seeds, as a sentence."""
+def _told(results: Results, live: bool) -> str:
+    """Number of runs, time and seeds, as a sentence."""
     lengths = sorted({f"{float(meta['sim_s']):g}" for meta in results.meta})
     seeds = results.seeds
     which = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {min(seeds)} to {max(seeds)}"
+    if live:
+        return f"live run of {float(results.meta[0]['sim_s']):.1f} s, {which}"
     return f"{counted(results.runs, 'run')} of {' or '.join(lengths)} simulated s, {which}"
 
 
-def _tiles(results: Results) -> list[dict[str, str]]:
+def _tiles(results: Results, names: Sequence[str]) -> list[dict[str, str]]:
     """Headline figures of the run, or their means over the runs."""
     tiles = []
     several = len(set(results.flows["flow"].to_pylist())) > 1
-    for name in _TILES:
+    for name in names:
         figure = BY_NAME[name]
         if not set(figure.columns) <= set(results.flows.column_names) or (name == "jain" and not several):
             continue

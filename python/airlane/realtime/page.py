@@ -1,0 +1,177 @@
+"""The part of a page that only a live run has: whether it was in real time, connections, lateness."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from airlane import overlay, plot
+from airlane.realtime.view import real_time_line
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from matplotlib.figure import Figure
+
+    from airlane.results import Results
+
+__all__ = ["CONNECTIONS_CAPTION", "LATENESS_CAPTION", "LivePart", "live_part"]
+
+CONNECTIONS_CAPTION = (
+    "Goodput and one-way delay of all real connections of a UE, measured where packets enter and leave the "
+    "network. Window and round-trip time are the kernel's, of the senders with the most bytes."
+)
+LATENESS_CAPTION = (
+    "Share of the departures of packets, and of the slots, that were at most so late against the schedule. "
+    "The vertical line is the bound for 99 % of them."
+)
+
+COLUMNS = (
+    "ue",
+    "protocol",
+    "ue_port",
+    "peer_address",
+    "peer_port",
+    "first_s",
+    "last_s",
+    "downlink_goodput_mbps",
+    "uplink_goodput_mbps",
+    "downlink_owd_ms",
+    "downlink_owd_p95_ms",
+    "uplink_owd_ms",
+    "rtt_ms",
+    "downlink_packets_lost",
+    "downlink_retransmissions",
+)
+"""Of the table of connections on the page."""
+
+_SENDERS = 6
+"""Lines of the panels from `tcp_info`."""
+
+_SERIES = (
+    ("goodput, downlink", "Mbit/s", "downlink_goodput_mbps"),
+    ("goodput, uplink", "Mbit/s", "uplink_goodput_mbps"),
+    ("one-way delay, downlink (mean of bin)", "ms", "downlink_owd_ms"),
+    ("one-way delay, uplink (mean of bin)", "ms", "uplink_owd_ms"),
+)
+_KERNEL = (
+    ("congestion window of the kernel", "kB", "cwnd_bytes", 1e-3),
+    ("round-trip time of the kernel (smoothed)", "ms", "srtt_ms", 1.0),
+)
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LivePart:
+    """The live part of a page.
+
+    Attributes
+    ----------
+    valid
+        Whether the run was in real time.
+    words
+        The program's line about it.
+    over_time, lateness
+        Figures; None without data.
+    columns, rows
+        The table of connections, the largest first.
+    """
+
+    valid: bool
+    words: list[str]
+    over_time: Figure | None
+    lateness: Figure | None
+    columns: list[str]
+    rows: list[list[Any]]
+
+
+def live_part(results: Results, folder: Path) -> LivePart | None:
+    """The live part of the page of a result folder; None if the folder is that of a simulation."""
+    file = folder / "live.json"
+    if not file.exists() or "connections" not in results.tables:
+        return None
+    real_time = json.loads(file.read_text(encoding="utf-8"))["real_time"]
+    words = real_time_line(real_time).plain.partition(": ")[2].splitlines()
+    rows = results.tables["connections"].to_pylist()
+    rows.sort(key=lambda row: -(row["downlink_bytes_delivered"] + row["uplink_bytes_delivered"]))
+    return LivePart(
+        valid=bool(real_time["valid"]),
+        words=words,
+        over_time=_over_time(results.tables["real_series"], results.tables.get("tcp_info")),
+        lateness=_lateness(results.tables["lateness"], real_time),
+        columns=list(COLUMNS),
+        rows=[[row[column] for column in COLUMNS] for row in rows],
+    )
+
+
+def _column(table: pa.Table, name: str) -> Array:
+    return np.asarray(table[name].to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _over_time(series: pa.Table, kernel: pa.Table | None) -> Figure | None:
+    ues = [str(ue) for ue in dict.fromkeys(series["ue"].to_pylist())]
+    panels = [one for one in _SERIES if np.isfinite(_column(series, one[2])).any()]
+    if not panels:
+        return None
+    senders = _senders(kernel) if kernel is not None else {}
+    below = _KERNEL if senders else ()
+    with plot.style():
+        count = len(panels) + len(below)
+        fig, axes = plot.figure(count, 1, (8.0, 0.6 + 2.0 * count), sharex=True)
+        for axis, (title, unit, column) in zip(axes, panels, strict=False):
+            for i, ue in enumerate(ues):
+                of = series.filter(np.asarray(series["ue"].to_numpy(zero_copy_only=False)) == ue)
+                label = ue if len(ues) > 1 else f"_{ue}"
+                overlay.draw_line(axis, _column(of, "t_s"), _column(of, column), label, overlay.look_of(i))
+            axis.set_title(title)
+            axis.set_ylabel(unit)
+            axis.set_ylim(bottom=0)
+        for axis, (title, unit, column, factor) in zip(axes[len(panels) :], below, strict=True):
+            for i, (name, table) in enumerate(senders.items()):
+                y = _column(table, column) * factor
+                overlay.draw_line(axis, _column(table, "t_s"), y, name, overlay.look_of(len(ues) + i))
+            axis.set_title(title)
+            axis.set_ylabel(unit)
+            axis.set_ylim(bottom=0)
+            axis.legend(loc="upper right")
+        axes[-1].set_xlabel("time in s")
+    return fig
+
+
+def _senders(kernel: pa.Table) -> dict[str, pa.Table]:
+    """The TCP senders with the most acknowledged bytes."""
+    keys = ("end", "local_port", "remote_address", "remote_port")
+    of: dict[tuple[Any, ...], list[int]] = {}
+    for number, row in enumerate(zip(*(kernel[key].to_pylist() for key in keys), strict=True)):
+        of.setdefault(row, []).append(number)
+    acked = _column(kernel, "bytes_acked")
+    sent = {key: float(acked[rows].max()) for key, rows in of.items()}
+    largest = sorted((key for key in of if sent[key] > 0), key=lambda key: -sent[key])[:_SENDERS]
+    # An acknowledging receiver sends a request at most.
+    largest = [key for key in largest if sent[key] >= 0.01 * sent[largest[0]]]
+    return {f"{key[0]}:{key[1]} → {key[3]}": kernel.take(of[key]) for key in largest}
+
+
+def _lateness(table: pa.Table, real_time: Mapping[str, Any]) -> Figure | None:
+    if not table.num_rows:
+        return None
+    with plot.style():
+        fig, (axis,) = plot.figure(1, 1, (6.4, 3.0))
+        for i, of in enumerate(("departures", "slots")):
+            rows = table.filter(np.asarray(table["of"].to_numpy(zero_copy_only=False)) == of)
+            below, count = _column(rows, "late_us_below"), _column(rows, "count")
+            if count.sum():
+                axis.step(below, np.cumsum(count) / count.sum(), where="post", label=of, **overlay.look_of(i))
+        axis.axvline(real_time["bound_us"], color="0.5", linewidth=0.8)
+        axis.set_xscale("log")
+        axis.set_ylim(0, 1.02)
+        axis.set_xlabel("lateness in µs")
+        axis.set_ylabel("share")
+        axis.legend(loc="lower right")
+    return fig
