@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -74,6 +75,15 @@ def test_the_page_says_whether_it_was_real_time(live: Live, bound: str, words: s
     assert f"<strong>This run was {words}:</strong>" in page
     for heading in ("Real connections over time", "congestion window of the kernel", "Lateness"):
         assert heading in page
+
+
+@pytest.mark.skipif(os.environ.get("AIRLANE_SLOW") != "1", reason="writes ten million rows: AIRLANE_SLOW=1")
+def test_a_run_ends_when_its_tables_are_full(live: Live) -> None:
+    fine = WIRED.replace('duration = "60 s"', 'duration = "1 s"\nseries_bin = "1 us"')
+    done = live.run(fine, "--bound", "1000", "--ue", FOREVER)
+    assert done.returncode == 1, done.stderr
+    assert re.search(r"error: the network ended after \d+ s, because its tables have no place", done.stderr)
+    assert (live.folder / "run" / "live.json").exists()
 
 
 def test_an_application_that_fails_is_named(live: Live) -> None:

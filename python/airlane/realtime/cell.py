@@ -289,6 +289,7 @@ class Cell:
         self._tcp_info = TcpInfo(["server", *ues])
         self._processes: Processes | None = None
         self._finished = False
+        self._over_s: float | None = None
 
     def ue(self, name: str | None = None) -> End:
         """A real UE by its name; without a name, the only one."""
@@ -357,7 +358,8 @@ class Cell:
                 app.terminate()
             self._running(_TERM_S)
             self._tcp_info.end()
-            self._to("cell", "stop")
+            if self._over_s is None:
+                self._to("cell", "stop")
             outcome = self._processes.results()
         finally:
             self._processes.kill()
@@ -388,6 +390,15 @@ class Cell:
     def failure(self) -> str | None:
         """Why the run ended early, if it did."""
         return self._processes.failure() if self._processes else None
+
+    def over(self) -> str | None:
+        """Why the network has ended by itself, with results, if it has."""
+        if self._over_s is None:
+            return None
+        return (
+            f"the network ended after {self._over_s:g} s, because its tables have no place for more rows; "
+            "leave out output.ran_log, or enlarge run.series_bin"
+        )
 
     def __enter__(self) -> Cell:
         try:
@@ -476,6 +487,8 @@ class Cell:
             self._began.set()
         elif name == "status":
             self.status = content
+        elif name == "over":
+            self._over_s = float(content["s"])
         elif name in ("sockets", "sockets_lost", "unobserved"):
             self._tcp_info.event(name, content)
         elif name == "listens":

@@ -135,6 +135,10 @@ def conduct(cell: Cell, call: Call) -> bool:
             failure = cell.failure()
             if failure is not None:
                 raise LiveError(failure)
+            over = cell.over()
+            if over is not None:
+                call.failures.append(over)
+                break
             if deadline is not None and time.monotonic() > deadline:
                 in_time = False
                 break

@@ -226,7 +226,7 @@ def run(asked: Wanted, logs: Path) -> str:
         with opened(cell):
             cell.begin()
             with _answering(), contextlib.suppress(KeyboardInterrupt):
-                while (failure := cell.failure()) is None:
+                while (failure := cell.failure() or cell.over()) is None:
                     time.sleep(0.05)
                 raise LiveError(failure)
             cell.finish()

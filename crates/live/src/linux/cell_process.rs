@@ -255,7 +255,8 @@ impl Loop<'_> {
         }
     }
 
-    /// Tells the parent of the state, and asks whether the run is to end.
+    /// Tells the parent of the state, and asks whether the run is to end: the parent wants it, or there is no place for
+    /// more results.
     fn told_to_stop(&mut self) -> Result<bool, LiveError> {
         self.store();
         let status = json!({"status": {
@@ -266,6 +267,11 @@ impl Loop<'_> {
         }});
         let lost = |e: io::Error| LiveError::new(format!("the parent process was lost: {e}"), "");
         self.parent.send(&status).map_err(lost)?;
+        if self.cell.now() >= self.cell.end() {
+            let s = self.cell.end().as_secs_f64();
+            self.parent.send(&json!({"over": {"s": s}})).map_err(lost)?;
+            return Ok(true);
+        }
         match self.parent.receive().map_err(lost)? {
             Received::Message(Request::Stop, _) | Received::End => Ok(true),
             Received::Message(Request::Begin, _) | Received::Nothing => Ok(false),
