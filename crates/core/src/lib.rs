@@ -23,8 +23,8 @@ pub use event::{
 };
 pub use id::{CellId, FlowId, Lcid, NodeId, Rnti, UeId};
 pub use packet::{
-    Direction, DropCause, Ecn, Header, HeaderBytes, IcmpEcho, Packet, PacketPool, PacketRef, Payload,
-    SackBlock, SackList, SocketPair, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps, UdpHeader,
+    AccEcnOption, Direction, DropCause, Ecn, Header, HeaderBytes, IcmpEcho, Packet, PacketPool, PacketRef,
+    Payload, SackBlock, SackList, SocketPair, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps, UdpHeader,
 };
 pub use seed::{Seeds, Stream};
 pub use time::{Duration, Instant};

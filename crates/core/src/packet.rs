@@ -49,28 +49,44 @@ pub enum Ecn {
 
 /// TCP control bits (RFC 9293 §3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TcpFlags(pub u8);
+pub struct TcpFlags(pub u16);
 
 impl TcpFlags {
     /// No more data from the sender.
-    pub const FIN: u8 = 0x01;
+    pub const FIN: u16 = 0x01;
     /// Synchronise sequence numbers.
-    pub const SYN: u8 = 0x02;
+    pub const SYN: u16 = 0x02;
     /// Reset the connection.
-    pub const RST: u8 = 0x04;
+    pub const RST: u16 = 0x04;
     /// Push.
-    pub const PSH: u8 = 0x08;
+    pub const PSH: u16 = 0x08;
     /// The acknowledgment field is significant.
-    pub const ACK: u8 = 0x10;
+    pub const ACK: u16 = 0x10;
     /// ECN echo (RFC 3168 §6.1).
-    pub const ECE: u8 = 0x40;
+    pub const ECE: u16 = 0x40;
     /// Congestion window reduced (RFC 3168 §6.1).
-    pub const CWR: u8 = 0x80;
+    pub const CWR: u16 = 0x80;
+    /// Accurate ECN (RFC 9768 §3.1).
+    pub const AE: u16 = 0x100;
+    /// The three flags that a connection with accurate ECN reads as one field (RFC 9768 §3.2.2).
+    pub const ACE: u16 = Self::AE | Self::CWR | Self::ECE;
 
     /// True if every bit of `bits` is set.
     #[must_use]
-    pub const fn has(self, bits: u8) -> bool {
+    pub const fn has(self, bits: u16) -> bool {
         self.0 & bits == bits
+    }
+
+    /// The ACE field: AE, CWR and ECE as a number of three bits.
+    #[must_use]
+    pub const fn ace(self) -> u8 {
+        (self.0 >> 6 & 7) as u8
+    }
+
+    /// The flags of a value of the ACE field, of which the three lowest bits count.
+    #[must_use]
+    pub const fn of_ace(ace: u32) -> u16 {
+        ((ace & 7) << 6) as u16
     }
 }
 
@@ -134,6 +150,97 @@ pub struct TcpSynOptions {
     pub codes_permitted: bool,
 }
 
+/// The order of the fields of an AccECN option, and how many it has (RFC 9768 §3.2.3, table 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum AccEcnForm {
+    #[default]
+    Order0Empty,
+    Order0One,
+    Order0Two,
+    Order0Three,
+    Order1Empty,
+    Order1One,
+    Order1Two,
+    Order1Three,
+}
+
+/// An AccECN option (RFC 9768 §3.2.3): the 24 lowest bits of up to three counters of received bytes, by the ECN
+/// field of their packets. Order 0 is ECT(0), CE, ECT(1); order 1 is ECT(1), CE, ECT(0).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccEcnOption {
+    fields: [[u8; 3]; 3],
+    form: AccEcnForm,
+}
+
+impl AccEcnOption {
+    /// Its kinds (RFC 9768 §7): order 0 and order 1.
+    pub const KINDS: [u8; 2] = [172, 174];
+
+    /// An option of this order with the first fields of that order; of more than three fields the first three.
+    #[must_use]
+    pub fn new(order: u8, counters: &[u32]) -> Self {
+        use AccEcnForm as F;
+        let mut fields = [[0; 3]; 3];
+        for (field, counter) in fields.iter_mut().zip(counters) {
+            field.copy_from_slice(&counter.to_be_bytes()[1..]);
+        }
+        let form = match (order, counters.len()) {
+            (0, 0) => F::Order0Empty,
+            (0, 1) => F::Order0One,
+            (0, 2) => F::Order0Two,
+            (0, _) => F::Order0Three,
+            (_, 0) => F::Order1Empty,
+            (_, 1) => F::Order1One,
+            (_, 2) => F::Order1Two,
+            (_, _) => F::Order1Three,
+        };
+        Self { fields, form }
+    }
+
+    /// Its order: 0 or 1.
+    #[must_use]
+    pub const fn order(&self) -> u8 {
+        self.form as u8 / 4
+    }
+
+    /// The number of its fields.
+    #[must_use]
+    pub const fn count(&self) -> usize {
+        self.form as usize % 4
+    }
+
+    /// The fields as on the wire.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.fields.as_flattened()[..3 * self.count()]
+    }
+
+    /// The counter of packets with this ECN field, if the option has it.
+    #[must_use]
+    pub fn counter(&self, ecn: Ecn) -> Option<u32> {
+        let place = match (ecn, self.order()) {
+            (Ecn::NotCapable, _) => return None,
+            (Ecn::CongestionExperienced, _) => 1,
+            (Ecn::Capable0, 0) | (Ecn::Capable1, 1) => 0,
+            (Ecn::Capable0 | Ecn::Capable1, _) => 2,
+        };
+        let [a, b, c] = *self.fields[..self.count()].get(place)?;
+        Some(u32::from_be_bytes([0, a, b, c]))
+    }
+
+    /// Bytes on the wire, padded to 32-bit words.
+    #[must_use]
+    pub const fn padded_len(&self) -> u32 {
+        Self::padded_len_of(self.count())
+    }
+
+    /// Bytes on the wire of an option with this many fields, padded to 32-bit words.
+    #[must_use]
+    pub const fn padded_len_of(count: usize) -> u32 {
+        (2 + 3 * count as u32).next_multiple_of(4)
+    }
+}
+
 /// A TCP header (RFC 9293 §3.1) with the options that airlane supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpHeader {
@@ -151,6 +258,8 @@ pub struct TcpHeader {
     pub sack: SackList,
     /// The code of an ARWA receiver about the path, 1 to 120, in an experimental option (RFC 6994).
     pub receiver_code: Option<u8>,
+    /// AccECN option.
+    pub accurate_ecn: Option<AccEcnOption>,
     /// Options of a SYN.
     pub syn: TcpSynOptions,
 }
@@ -169,6 +278,9 @@ impl TcpHeader {
         }
         if self.receiver_code.is_some() {
             options += 8; // kind, length, four bytes of ExID and the code (RFC 6994 §3), with a NOP
+        }
+        if let Some(option) = &self.accurate_ecn {
+            options += option.padded_len();
         }
         if self.flags.has(TcpFlags::SYN) {
             options += if self.syn.codes_permitted { 8 } else { 0 }; // the same without a code, two NOPs
@@ -612,10 +724,31 @@ mod tests {
         assert_eq!(pool.live(), 0);
     }
 
-    /// Packets are moved into the pool by value; their size is part of the cost of each.
+    /// Packets are moved into the pool by value; their size is part of the cost of each. The AccECN option takes
+    /// eight of the bytes.
     #[test]
-    fn a_packet_has_136_bytes() {
-        assert_eq!((size_of::<Packet>(), size_of::<Option<Packet>>(), size_of::<Payload>()), (136, 136, 16));
+    fn a_packet_has_144_bytes() {
+        assert_eq!((size_of::<Packet>(), size_of::<Option<Packet>>(), size_of::<Payload>()), (144, 144, 16));
+    }
+
+    /// RFC 9768 figure 4 and table 5: ECT(0), CE, ECT(1) in order 0, and the reverse in order 1.
+    #[test]
+    fn an_accecn_option_has_the_fields_of_its_order() {
+        let (e0b, ceb, e1b) = (0x01_02_03, 0x0a_0b_0c, 0xff_00_01);
+        let zero = AccEcnOption::new(0, &[e0b, ceb, e1b]);
+        let one = AccEcnOption::new(1, &[e1b, ceb, e0b]);
+        for (option, bytes) in
+            [(zero, [1, 2, 3, 10, 11, 12, 255, 0, 1]), (one, [255, 0, 1, 10, 11, 12, 1, 2, 3])]
+        {
+            assert_eq!((option.bytes(), option.padded_len()), (&bytes[..], 12));
+            let read = [Ecn::NotCapable, Ecn::Capable0, Ecn::CongestionExperienced, Ecn::Capable1];
+            assert_eq!(read.map(|ecn| option.counter(ecn)), [None, Some(e0b), Some(ceb), Some(e1b)]);
+        }
+        let short = AccEcnOption::new(1, &[e1b, ceb]);
+        assert_eq!((short.order(), short.counter(Ecn::Capable0), short.padded_len()), (1, None, 8));
+        let sizes = [0, 1, 2, 3].map(AccEcnOption::padded_len_of);
+        assert_eq!((sizes, AccEcnOption::default().order()), ([4, 8, 8, 12], 0));
+        assert_eq!((TcpFlags(TcpFlags::of_ace(13)).ace(), TcpFlags::of_ace(4)), (5, TcpFlags::AE));
     }
 
     #[test]

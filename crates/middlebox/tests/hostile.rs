@@ -4,8 +4,8 @@
 mod world;
 
 use airlane_core::{
-    Cx, Direction, Duration, Ecn, FlowId, Header, Instant, Node, Packet, PacketPool, Payload, SackBlock,
-    Seeds, Stream, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps,
+    AccEcnOption, Cx, Direction, Duration, Ecn, FlowId, Header, Instant, Node, Packet, PacketPool, Payload,
+    SackBlock, Seeds, Stream, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps,
 };
 use airlane_middlebox::{Middlebox, Side, SplitProxy};
 use world::{is_bounded, is_done, pick, proxy, with};
@@ -35,7 +35,7 @@ fn segment(s: &mut Stream, last: &TcpHeader) -> TcpHeader {
         TcpFlags::SYN,
         TcpFlags::SYN | TcpFlags::ACK,
         TcpFlags::RST,
-        s.bits() as u8,
+        s.bits() as u16 & 0x01ff,
     ];
     let flags = if s.chance(0.6) { TcpFlags::ACK } else { pick(s, &flags) };
     let mut header = TcpHeader {
@@ -48,6 +48,10 @@ fn segment(s: &mut Stream, last: &TcpHeader) -> TcpHeader {
     if s.chance(0.3) {
         let echo_reply = last.timestamps.map_or(s.bits() as u32, |stamp| near(s, stamp.value));
         header.timestamps = Some(TcpTimestamps { value: s.bits() as u32, echo_reply });
+    }
+    if s.chance(0.2) {
+        let counters = [s.bits() as u32, s.bits() as u32, s.bits() as u32];
+        header.accurate_ecn = Some(AccEcnOption::new(s.below(2) as u8, &counters[..s.below(4) as usize]));
     }
     for _ in 0..s.below(5) {
         let block = SackBlock { left: near(s, last.sequence), right: near(s, last.sequence) };

@@ -165,7 +165,7 @@ fn what_an_end_throws_away_does_not_reach_its_buffer() {
     let mut client = TcpEndpoint::new(tcp, Path::new(FlowId(0), Direction::Uplink));
     let (mut pool, mut came, mut proxy_number) = (PacketPool::default(), vec![], 0);
     // The server is simulated by hand: its SYN has the number 99, its data begin at 100.
-    let mut say = |sequence: u32, acknowledges: Option<u32>, flags: u8, bytes: &[u8]| {
+    let mut say = |sequence: u32, acknowledges: Option<u32>, flags: u16, bytes: &[u8]| {
         let acknowledgment = acknowledges.unwrap_or(0);
         let flags = TcpFlags(flags | if acknowledges.is_some() { TcpFlags::ACK } else { 0 });
         let header = TcpHeader { sequence, acknowledgment, window: 60_000, flags, ..TcpHeader::default() };

@@ -14,14 +14,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use airlane_core::{Bytes, Duration, Instant, Stream};
 use airlane_transport::CongestionKind;
 use airlane_transport::congestion::{
-    AckSample, Arrival, Controller, Domain, InflightScope, LossCause, LossEpisode, MultiDomain, Phase,
-    PhaseChange, Restart, SegmentWindow, Snapshot, TimeoutEpisode,
+    AckSample, Arrival, Controller, Domain, InflightScope, LossCause, LossEpisode, MarkSample, MultiDomain,
+    Phase, PhaseChange, Restart, SegmentWindow, Snapshot, TimeoutEpisode,
 };
 use airlane_transport::model::{Domains, SendNote};
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller as QuinnController, ControllerFactory, ControllerMetrics};
 
 use crate::flight::Flight;
+use crate::marks::{Reader, Reports};
 use crate::model::{Limit, Model, Totals};
 use crate::pacer::{LeakyBucket, QuicPacing, RatePacer};
 use crate::setup::QuicConfig;
@@ -62,6 +63,7 @@ impl ControllerFactory for Factory {
 #[derive(Clone, Copy, Debug, Default)]
 struct Batch {
     bytes: u64,
+    packets: u32,
     /// Bytes of these sent after the last reduction: they let the window grow (RFC 9002 §7.3.2).
     growing: u64,
     newest_sent: Option<Instant>,
@@ -133,6 +135,8 @@ pub(crate) struct Sender {
     model: Option<Model>,
     /// Pacing at the controller's rate, for controllers that may give one.
     rate_pacer: Option<RatePacer>,
+    /// The reports of the peer about congestion marks, read for a controller that needs them.
+    reports: Arc<Reports>,
     /// Pacing that is stricter than quinn's.
     bucket: Option<LeakyBucket>,
     /// The phase of loss recovery.
@@ -148,6 +152,7 @@ impl Sender {
         let domains = controller.domains().map(|_| Domains::default());
         let model = controller.needs().path_model.then(Model::new);
         let own = config.controller().kind == CongestionKind::Own;
+        let gives_rate = own || model.is_some() || controller.needs().pacing;
         Self {
             controller,
             initial_window: config.initial_window,
@@ -173,7 +178,8 @@ impl Sender {
             news: News::default(),
             judged: Vec::new(),
             domains,
-            rate_pacer: (own || model.is_some()).then(RatePacer::default),
+            rate_pacer: gives_rate.then(RatePacer::default),
+            reports: Arc::default(),
             model,
             bucket: (config.pacing == QuicPacing::Picoquic2020).then(LeakyBucket::default),
             phase: Phase::Open,
@@ -537,6 +543,7 @@ impl Sender {
             self.follow_rate();
         }
         self.batch.bytes += bytes;
+        self.batch.packets += 1;
         if self.recovery_from.is_none_or(|from| sent > from) {
             self.batch.growing += bytes;
             self.end_recovery();
@@ -574,6 +581,7 @@ impl Sender {
             self.drive_domains(now, rtt, !app_limited, in_flight + batch.bytes);
             return;
         }
+        self.pass_on_marks(now, &batch);
         self.carry += batch.growing;
         let delivered_segments = (self.carry / self.segment()) as u32;
         self.carry %= self.segment();
@@ -591,7 +599,40 @@ impl Sender {
         });
     }
 
+    /// What reads the peer's reports about marks, if the controller needs their number.
+    pub(crate) fn reader(&self) -> Option<Reader> {
+        let needs = self.controller.needs();
+        needs.marks.then(|| Reader { reports: Arc::clone(&self.reports), exchanges: needs.scalable })
+    }
+
+    /// True if datagrams are sent with ECT(1).
+    pub(crate) const fn is_scalable(&self) -> bool {
+        self.controller.needs().scalable
+    }
+
+    /// Passes the marks of an acknowledgment to a controller that needs their number.
+    fn pass_on_marks(&mut self, now: Instant, batch: &Batch) {
+        if !self.controller.needs().marks {
+            return;
+        }
+        let marked = u32::try_from(self.reports.take()).unwrap_or(u32::MAX);
+        self.controller.on_marks(&MarkSample {
+            now,
+            delivered_segments: batch.packets,
+            marked_segments: marked,
+            delivered_bytes: Bytes(batch.bytes),
+            marked_bytes: Bytes((u64::from(marked) * self.segment()).min(batch.bytes)),
+            srtt: self.srtt,
+            acked_to: self.settled,
+            sent_to: self.sent,
+            recovering: self.in_recovery,
+        });
+    }
+
     fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, bytes: u64) {
+        if bytes == 0 && self.controller.needs().marks {
+            return; // marks, of which it has heard more
+        }
         self.in_flight = self.in_flight.saturating_sub(bytes);
         let (mut lost, mut newest) = (0, 0);
         self.flight.take_lost(sent, bytes, |packet| {

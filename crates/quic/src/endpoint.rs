@@ -426,6 +426,9 @@ impl QuicEndpoint {
         let mut packet = Packet::new(self.path.flow, self.path.direction, header, payload, cx.now);
         packet.sockets = self.path.sockets;
         packet.ecn = match ecn {
+            Some(EcnCodepoint::Ect0) if self.setup.config.ecn && self.setup.sender.lock().is_scalable() => {
+                Ecn::Capable1
+            }
             Some(EcnCodepoint::Ect0) if self.setup.config.ecn => Ecn::Capable0,
             Some(EcnCodepoint::Ect1) if self.setup.config.ecn => Ecn::Capable1,
             _ => Ecn::NotCapable,

@@ -23,6 +23,7 @@ mod crypto;
 mod endpoint;
 mod flight;
 mod identity;
+mod marks;
 mod model;
 mod pacer;
 #[cfg_attr(target_family = "wasm", path = "qlog_absent.rs")]

@@ -65,6 +65,8 @@ pub struct QuicConfig {
     pub hystart: bool,
     /// Parameters of CUBIC.
     pub cubic: CubicConfig,
+    /// NewReno and CUBIC reduce the window less at a mark than at a loss (RFC 8511).
+    pub abe: bool,
     /// Parameters of multi-domain congestion control.
     pub mdcc: MdccConfig,
     /// How slow start ends.
@@ -128,6 +130,7 @@ impl QuicConfig {
             slow_start: self.slow_start,
             hystart: self.hystart,
             cubic: self.cubic,
+            abe: self.abe,
             mdcc: self.mdcc,
             codes: None, // an option of TCP
             paced: true,
@@ -143,6 +146,7 @@ impl QuicConfig {
             loss_discriminator: LossDiscrimination::None,
             hystart: true,
             cubic: CubicConfig::RFC9438,
+            abe: false,
             mdcc: MdccConfig::PAPER,
             slow_start: SlowStartRules { rtt_exit: false, loss_max_ppm: 0 },
             timeouts: QuicTimeouts::Probe,
@@ -239,6 +243,10 @@ impl Setup {
             QuicCrypto::Null => Arc::new(NullCrypto),
             QuicCrypto::Tls => tls::server(application, self.stream("tls"), Arc::clone(&self.secrets)),
         };
+        let crypto = match self.sender.lock().reader() {
+            Some(reader) => reader.server(crypto),
+            None => crypto,
+        };
         let mut config = ServerConfig::new(crypto, token);
         let mut validation = ValidationTokenConfig::default();
         validation.sent(0); // no client returns with a token
@@ -260,6 +268,10 @@ impl Setup {
         let crypto: Arc<dyn quinn_proto::crypto::ClientConfig> = match self.config.crypto {
             QuicCrypto::Null => Arc::new(NullCrypto),
             QuicCrypto::Tls => tls::client(self.config.application, self.stream("tls")),
+        };
+        let crypto = match self.sender.lock().reader() {
+            Some(reader) => reader.client(crypto),
+            None => crypto,
         };
         let mut config = ClientConfig::new(crypto);
         config

@@ -434,3 +434,23 @@ fn quinn_is_told_one_byte_more_than_the_window() {
     controller.on_mtu_update(1452);
     assert_eq!(controller.metrics().congestion_window, 8 * 1452); // as many bytes, in whole datagrams
 }
+
+/// Every tenth datagram of the server is marked: the controllers receive their number, and reduce by the share and not by
+/// half each round trip. ECT(1) arrives where it should.
+#[test]
+fn scalable_controllers_receive_the_number_of_marks() {
+    let mark = |from, number: u64| {
+        if from == SERVER && number > 20 && number.is_multiple_of(10) { Fate::Marked } else { Fate::Arrives }
+    };
+    for crypto in [QuicCrypto::Null, QuicCrypto::Tls] {
+        let done = |congestion| {
+            let config = move || QuicConfig { crypto, ..config(congestion)() };
+            let done = download(config, 3_000_000, mark);
+            assert_eq!((done.received, done.heard.lost, done.under_way), (3_000_000, 0, 0));
+            done.sent.last().unwrap().at
+        };
+        let [newreno, dctcp, prague] =
+            [CongestionKind::NewReno, CongestionKind::Dctcp, CongestionKind::Prague].map(done);
+        assert!(dctcp < newreno && prague < newreno, "{newreno} {dctcp} {prague}");
+    }
+}

@@ -215,6 +215,7 @@ fn quic_config(quic: &Quic, setup: Setup<'_>, name: &str) -> QuicConfig {
         loss_discriminator: loss_discrimination(&quic.loss_discriminator, scenario),
         hystart: quic.hystart,
         cubic: cubic_config(quic.cubic, quic.cubic_beta),
+        abe: quic.abe.unwrap_or(false),
         mdcc: mdcc_config(quic.mdcc.as_ref()),
         slow_start: slow_start_rules(quic.slow_start_rtt_exit, quic.slow_start_loss),
         timeouts: match quic.timeouts {
@@ -258,6 +259,7 @@ pub(crate) fn tcp_config(tcp: &Tcp, setup: Setup<'_>) -> TcpConfig {
         own: own_controller(tcp.controller.as_deref(), setup),
         loss_discriminator: loss_discrimination(&tcp.loss_discriminator, setup.scenario),
         cubic: cubic_config(tcp.cubic, tcp.cubic_beta),
+        abe: tcp.abe.unwrap_or(false),
         slow_start: slow_start_rules(tcp.slow_start_rtt_exit, tcp.slow_start_loss),
         mdcc: mdcc_config(tcp.mdcc.as_ref()),
         growth: match tcp.growth {
@@ -300,7 +302,7 @@ pub(crate) fn tcp_config(tcp: &Tcp, setup: Setup<'_>) -> TcpConfig {
             ReceiveWindow::Arwa(window) => Some(arwa_sender(window)),
             ReceiveWindow::Fixed(_) | ReceiveWindow::Autotuned(_) | ReceiveWindow::Drwa(_) => None,
         },
-        ecn: tcp.ecn,
+        ecn: tcp.ecn.config(),
         pacing: tcp.pacing,
         seeds: setup.seeds,
         send_buffer: tcp.send_buffer.map(|size| size.0),

@@ -8,7 +8,7 @@ use airlane_core::{
     Bytes, Cx, Direction, Duration, Ecn, FlowId, Instant, PacketPool, Seeds, Silence, Stream, TopicSet,
 };
 use airlane_transport::{
-    ConnectionState, InitialSequence, LossDetection, Path, ReceiveWindowKind, TcpConfig, TcpStream,
+    ConnectionState, EcnConfig, InitialSequence, LossDetection, Path, ReceiveWindowKind, TcpConfig, TcpStream,
 };
 use airlane_wire::{Ends, IpPacket, Transport, checksum, emit, ip_bytes, outside, segment};
 
@@ -39,7 +39,7 @@ impl Host {
             timestamps: s.chance(0.7),
             window_scaling: s.chance(0.8),
             nagle: s.chance(0.5),
-            ecn: s.chance(0.5),
+            ecn: pick(s, &[EcnConfig::PASSIVE, EcnConfig::CLASSIC, EcnConfig::ACCURATE]),
             loss_detection: pick(s, &[LossDetection::RackTlp, LossDetection::Rfc6675]),
             receive_window: ReceiveWindowKind::Fixed(Bytes(pick(s, &[5_000, 30_000, 200_000]))),
             // Losses are frequent: a connection is not given up.

@@ -114,6 +114,9 @@ fn mistakes_of_form() -> Vec<(&'static str, String)> {
         ("number for a choice", changed("\"cubic\"", "3")),
         ("unknown bare name", changed("fading = {", "path_loss = \"fris\"\nfading = {")),
         ("bare bandwidth", changed("name = \"a\"", "name = \"a\"\nresource_blocks = 20")),
+        ("another kind of ECN", changed("congestion = \"cubic\"", "ecn = \"on\"")),
+        ("a number for ECN", changed("congestion = \"cubic\"", "ecn = 1")),
+        ("Prague without ECN", changed("congestion = \"cubic\"", "congestion = \"prague\", ecn = false")),
         ("text for a truth value", changed("name = \"a\"", "name = \"a\"\nharq = \"yes\"")),
         ("fraction of a count", changed("name = \"phone\"", "name = \"phone\"\ncount = 2.5")),
         (

@@ -2,11 +2,11 @@
 
 use airlane_core::{Bytes, Duration, Instant, Seeds};
 
-use crate::CongestionKind;
 use crate::congestion::{
     ArwaSender, ControllerSetup, CubicConfig, LossDiscrimination, MdccConfig, OwnControllers, SlowStartRules,
 };
 use crate::window::{ArwaReceiver, DrwaReceiver};
+use crate::{CongestionKind, EcnConfig};
 
 /// How a sender detects that a segment is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +94,8 @@ pub struct TcpConfig {
     pub cubic: CubicConfig,
     /// How slow start ends.
     pub slow_start: SlowStartRules,
+    /// NewReno and CUBIC reduce the window less at a mark than at a loss (RFC 8511).
+    pub abe: bool,
     /// Parameters of multi-domain congestion control.
     pub mdcc: MdccConfig,
     /// By how much an acknowledgment increases the window.
@@ -162,9 +164,8 @@ pub struct TcpConfig {
     /// Nagle's algorithm (RFC 9293 §3.7.4) in Linux's variant by Minshall: a segment that is not full waits
     /// while another such segment is unacknowledged.
     pub nagle: bool,
-    /// Explicit congestion notification (RFC 3168): this end requests it. An end that is asked
-    /// always agrees, as with Linux's tcp_ecn = 2.
-    pub ecn: bool,
+    /// Explicit congestion notification.
+    pub ecn: EcnConfig,
     /// Pacing of a window-based controller at Linux's rates; a model-based controller always paces.
     pub pacing: bool,
     /// The source of a controller's random stream, `flow/<number>/congestion`.
@@ -185,6 +186,7 @@ impl TcpConfig {
             loss_discriminator: LossDiscrimination::None,
             cubic: CubicConfig::RFC9438,
             slow_start: SlowStartRules { rtt_exit: false, loss_max_ppm: 0 },
+            abe: false,
             mdcc: MdccConfig::PAPER,
             growth: Growth::PerSegment,
             timestamps: true,
@@ -213,8 +215,8 @@ impl TcpConfig {
             obeys_codes: None,
             send_buffer: None,
             write_size: None,
-            nagle: false,  // an application that writes complete messages sets TCP_NODELAY
-            ecn: false,    // tcp_ecn 2
+            nagle: false, // an application that writes complete messages sets TCP_NODELAY
+            ecn: EcnConfig::PASSIVE,
             pacing: false, // no fq qdisc
             seeds: Seeds::new(0),
             mtu: 1500,
@@ -231,6 +233,7 @@ impl TcpConfig {
             slow_start: self.slow_start,
             hystart: self.hystart,
             cubic: self.cubic,
+            abe: self.abe,
             mdcc: self.mdcc,
             codes: self.obeys_codes.filter(|_| codes),
             paced: false, // Linux's HyStart asks only whether the controller itself paces

@@ -26,8 +26,10 @@ mod reset;
 
 use airlane_core::{Bytes, Cx, Duration, Ecn, Instant, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps};
 
+use crate::accurate::{MarkCounter, OPTION_BYTES};
 use crate::config::TcpConfig;
 use crate::congestion::RadioInformation;
+use crate::ecn::{EcnFeedback, handshake_ace};
 use crate::header::{Io, Negotiated, send_packet, timestamp};
 use crate::path::Path;
 use crate::pep::PepReport;
@@ -99,6 +101,8 @@ struct Handshake {
     sent_at: Instant,
     rto: Duration,
     retransmissions: u32,
+    /// The ECN field of the last SYN.
+    ecn_of_syn: Ecn,
     /// Expiries of the timer; fewer than retransmissions if the peer's SYN is repeated.
     expiries: u32,
     at: Instant,
@@ -109,6 +113,7 @@ impl Handshake {
         sent_at: Instant::ZERO,
         rto: Duration::ZERO,
         retransmissions: 0,
+        ecn_of_syn: Ecn::NotCapable,
         expiries: 0,
         at: Instant::FAR_FUTURE,
     };
@@ -288,7 +293,7 @@ impl TcpEndpoint {
             ConnectionState::Listen => {
                 let others = TcpFlags::ACK | TcpFlags::RST;
                 if header.flags.has(TcpFlags::SYN) && header.flags.0 & others == 0 {
-                    self.on_syn(cx, header);
+                    self.on_syn(cx, header, ecn);
                 } else if header.flags.0 & others == TcpFlags::ACK {
                     self.refuse(cx, header, payload); // of a closed connection: RFC 9293 §3.10.7.2
                 }
@@ -301,7 +306,7 @@ impl TcpEndpoint {
                 } else if header.flags.has(TcpFlags::RST) {
                     self.on_reset_in_syn_sent(header);
                 } else if header.flags.has(TcpFlags::SYN | TcpFlags::ACK) {
-                    self.on_syn_ack(cx, header);
+                    self.on_syn_ack(cx, header, ecn);
                 }
                 0
             }
@@ -392,8 +397,7 @@ impl TcpEndpoint {
             None => (c.timestamps, c.sack, c.window_scaling, c.obeys_codes.is_some()),
             Some((n, _)) => (n.timestamps, n.sack, n.local_scale > 0 || n.remote_scale > 0, n.codes),
         };
-        // RFC 3168 §6.1.1: an ECN-setup SYN carries both flags, its answer one.
-        let asks = if c.ecn { TcpFlags::ECE | TcpFlags::CWR } else { 0 };
+        let asks = c.ecn.syn_flags(self.handshake.retransmissions);
         let mut header = TcpHeader {
             sequence: c.initial_sequence,
             flags: TcpFlags(TcpFlags::SYN | asks),
@@ -409,7 +413,10 @@ impl TcpEndpoint {
         let mut window = self.window(u32::from(c.mss())).advertise(Bytes::ZERO).get().min(self.offer_end);
         if let Some((n, receiver)) = answer {
             let ack = receiver.acknowledge_unscaled();
-            let agrees = if n.ecn { TcpFlags::ECE } else { 0 };
+            let agrees = self.agrees(n.ecn);
+            // RFC 9768 §3.2.3.2.2: an option that may be the reason for a loss is not sent again.
+            let first = n.ecn == EcnFeedback::Accurate && self.handshake.retransmissions == 0;
+            header.accurate_ecn = (first && c.ecn.options).then(MarkCounter::first_option);
             header.flags = TcpFlags(TcpFlags::SYN | TcpFlags::ACK | agrees);
             header.acknowledgment = sequence::wire(ack.next, n.remote_initial);
             echo_reply = ack.ts_recent;
@@ -420,10 +427,25 @@ impl TcpEndpoint {
         header
     }
 
+    /// The flags of a SYN-ACK. With accurate ECN they report the ECN field of the last SYN; after two of them were
+    /// lost the flags may be the reason, and a server that has sent none sends no ECN-capable packet (RFC 9768
+    /// §3.1.4.2, §3.1.5).
+    fn agrees(&self, feedback: EcnFeedback) -> u16 {
+        match feedback {
+            EcnFeedback::None => 0,
+            EcnFeedback::Classic => TcpFlags::ECE, // RFC 3168 §6.1.1
+            EcnFeedback::Accurate if self.handshake.expiries > 1 => 0,
+            EcnFeedback::Accurate => TcpFlags::of_ace(handshake_ace(self.handshake.ecn_of_syn)),
+        }
+    }
+
     fn send_syn(&mut self, cx: &mut Cx<'_>) {
         let mut halves = self.halves.take();
         let header = self.syn_header(cx, halves.as_mut().map(|h| (&h.negotiated, &mut h.receiver)));
         self.halves = halves;
+        if header.flags.has(TcpFlags::ACK) && header.flags.ace() == 0 {
+            self.send_not_capable();
+        }
         let again = self.handshake.retransmissions > 0;
         self.stats.segments_sent += 1;
         self.stats.handshake_retransmissions += u64::from(again);
@@ -462,18 +484,18 @@ impl TcpEndpoint {
 
     /// Determines the options from the peer's SYN (RFC 9293 §3.7.1, RFC 7323 §2.2 and §3.2, RFC
     /// 2018 §2) and creates the two halves.
-    fn establish(&mut self, header: &TcpHeader, now: Instant) {
+    fn establish(&mut self, header: &TcpHeader, ecn_field: Ecn, now: Instant) {
         let c = &self.config;
         let timestamps = c.timestamps && header.timestamps.is_some();
         let sack = c.sack && header.syn.sack_permitted;
         let scaling = c.window_scaling && header.syn.window_scale.is_some();
-        // RFC 3168 §6.1.1: requested with both flags, or answered with one.
-        let ecn = if header.flags.has(TcpFlags::ACK) {
-            c.ecn && header.flags.has(TcpFlags::ECE) && !header.flags.has(TcpFlags::CWR)
-        } else {
-            header.flags.has(TcpFlags::ECE | TcpFlags::CWR)
-        };
-        let option_bytes = if timestamps { 12 } else { 0 };
+        let is_client = header.flags.has(TcpFlags::ACK);
+        let ecn = if is_client { c.ecn.agreed(header.flags) } else { c.ecn.answers(header.flags) };
+        let accurate = ecn == EcnFeedback::Accurate;
+        let mut option_bytes = if timestamps { 12 } else { 0 };
+        if accurate && c.ecn.options {
+            option_bytes += OPTION_BYTES; // each segment carries the option, as in Linux
+        }
         let peer_mss = u32::from(header.syn.mss.unwrap_or(536).max(MSS_MIN)); // RFC 9293 §3.7.1
         let negotiated = Negotiated {
             local_initial: c.initial_sequence,
@@ -503,6 +525,16 @@ impl TcpEndpoint {
         }
         let stream = c.seeds.stream(&format!("flow/{}/congestion", self.path.flow.0));
         let mut sender = Sender::new(c, &negotiated, u64::from(header.window), now, stream);
+        if accurate {
+            receiver.count_marks(MarkCounter::new(ecn_field, is_client));
+        }
+        if let Some(reader) = sender.marks().filter(|_| is_client) {
+            reader.on_syn_ack(header.flags.ace());
+            let sees = header.accurate_ecn.is_some_and(|option| reader.sees(&option));
+            if let Some(counter) = receiver.marks() {
+                counter.send_options(sees && c.ecn.options);
+            }
+        }
         if self.requests.endless {
             sender.supply_endless();
         }
@@ -514,14 +546,15 @@ impl TcpEndpoint {
         self.halves = Some(Halves { negotiated, sender, receiver });
     }
 
-    fn on_syn(&mut self, cx: &mut Cx<'_>, header: &TcpHeader) {
-        self.establish(header, cx.now);
+    fn on_syn(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, ecn: Ecn) {
+        self.handshake.ecn_of_syn = ecn;
+        self.establish(header, ecn, cx.now);
         self.state = ConnectionState::SynReceived;
         self.send_syn(cx);
     }
 
-    fn on_syn_ack(&mut self, cx: &mut Cx<'_>, header: &TcpHeader) {
-        self.establish(header, cx.now);
+    fn on_syn_ack(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, ecn: Ecn) {
+        self.establish(header, ecn, cx.now);
         self.complete_handshake(cx.now, header);
         let Some(halves) = &mut self.halves else { return };
         let (sender, mut io) = halves.io(cx, &self.path, &mut self.stats);
@@ -561,6 +594,10 @@ impl TcpEndpoint {
             && header.sequence == initial
         {
             self.handshake.retransmissions += 1; // our answer was lost
+            self.handshake.ecn_of_syn = ecn;
+            if header.flags.ace() == 0 {
+                self.send_not_capable();
+            }
             self.send_syn(cx);
             return 0;
         }
@@ -575,10 +612,57 @@ impl TcpEndpoint {
             return 0;
         }
         self.complete_handshake(cx.now, header);
+        if let Some(reader) = self.halves.as_mut().and_then(|h| h.sender.marks())
+            && payload == 0
+            && header.sack.is_empty()
+            && !header.flags.has(TcpFlags::FIN)
+        {
+            // From here on it is an ordinary ACK, with the counter that this encoding means.
+            let counter = reader.on_ack_of_syn_ack(header.flags.ace());
+            let flags = TcpFlags(header.flags.0 & !TcpFlags::ACE | TcpFlags::of_ace(counter));
+            return self.on_segment(cx, &TcpHeader { flags, ..*header }, ecn, payload);
+        }
         self.on_segment(cx, header, ecn, payload)
     }
 
+    /// A server that received or sent a handshake packet without ECN, after one with accurate ECN, does not know
+    /// whether the client has it: no packet is ECN-capable (RFC 9768 §3.1.5).
+    fn send_not_capable(&mut self) {
+        if let Some(reader) = self.halves.as_mut().and_then(|h| h.sender.marks()) {
+            reader.send_not_capable();
+        }
+    }
+
+    /// The first option of the peer: from now on this end sends options too, as in Linux.
+    fn see_option(&mut self, header: &TcpHeader) {
+        let Some(option) = &header.accurate_ecn else { return };
+        if let Some(h) = &mut self.halves
+            && h.sender.marks().is_some_and(|reader| reader.sees(option))
+            && let Some(counter) = h.receiver.marks()
+        {
+            counter.send_options(self.config.ecn.options);
+        }
+    }
+
     // Established.
+
+    /// [`Self::admits`]; the answer to a SYN-ACK that arrives again reports its ECN field (RFC 9768 §3.2.2.1).
+    #[cold]
+    fn admits_with_ecn(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, ecn: Ecn, payload: u32) -> bool {
+        if !header.flags.has(TcpFlags::SYN | TcpFlags::ACK) {
+            return self.admits(cx, header, payload);
+        }
+        self.answers_syn_ack(Some(ecn));
+        let admitted = self.admits(cx, header, payload);
+        self.answers_syn_ack(None); // it may have had no answer
+        admitted
+    }
+
+    fn answers_syn_ack(&mut self, ecn: Option<Ecn>) {
+        if let Some(counter) = self.halves.as_mut().and_then(|h| h.receiver.marks()) {
+            counter.answers_syn_ack(ecn);
+        }
+    }
 
     #[inline]
     fn on_segment(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, ecn: Ecn, payload: u32) -> u64 {
@@ -588,14 +672,19 @@ impl TcpEndpoint {
         let una = h.sender.una();
         let acknowledged = sequence::position(header.acknowledgment, n.local_initial, una);
         let stamp = if n.timestamps { header.timestamps } else { None };
+        let newer = stamp.is_some_and(|stamp| h.receiver.is_newer(stamp.value));
+        let accurate = n.ecn == EcnFeedback::Accurate;
         let others = TcpFlags::SYN | TcpFlags::RST | TcpFlags::ACK;
         // An in-order new segment with ordinary flags is always acceptable; `admits` checks all others.
         let ordinary = header.flags.0 & others == TcpFlags::ACK
             && h.receiver.expects(start)
             && acknowledged.wrapping_sub(una) <= h.sender.nxt() - una
             && !stamp.is_some_and(|stamp| h.receiver.is_stale(stamp.value));
-        if !ordinary && !self.admits(cx, header, payload) {
+        if !ordinary && !self.admits_with_ecn(cx, header, ecn, payload) {
             return 0;
+        }
+        if accurate {
+            self.see_option(header);
         }
         let Some(Halves { negotiated: n, sender, receiver }) = &mut self.halves else { return 0 };
         let (mut value, mut echo) = (None, None);
@@ -614,9 +703,14 @@ impl TcpEndpoint {
             with_data,
             sack: if n.sack { header.sack.as_slice() } else { &[] },
             echo,
-            congestion_echoed: n.ecn && header.flags.has(TcpFlags::ECE),
+            congestion_echoed: n.ecn == EcnFeedback::Classic && header.flags.has(TcpFlags::ECE),
+            accurate: accurate.then(|| (header.flags.ace(), header.accurate_ecn)),
+            newer,
             code: if n.codes { header.receiver_code } else { None },
         };
+        if accurate {
+            io.receiver.on_accurate_ecn(ecn, payload);
+        }
         sender.on_ack(&mut io, &ack);
         let now = io.now();
         if with_data {
@@ -625,7 +719,7 @@ impl TcpEndpoint {
                 self.end(ConnectionState::Reset);
                 return 0;
             }
-            if n.ecn {
+            if n.ecn == EcnFeedback::Classic {
                 io.receiver.on_ecn(ecn, header.flags.has(TcpFlags::CWR));
             }
             if io.receiver.crowds_out(start, start + u64::from(payload)) {

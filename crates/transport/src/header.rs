@@ -4,6 +4,7 @@ use airlane_core::{
     Cx, Ecn, Event, Header, Instant, Packet, Payload, TcpFlags, TcpHeader, TcpTimestamps, Topic,
 };
 
+use crate::ecn::EcnFeedback;
 use crate::path::Path;
 use crate::receiver::Receiver;
 use crate::sequence;
@@ -18,7 +19,7 @@ pub(crate) struct Negotiated {
     pub(crate) remote_initial: u32,
     pub(crate) timestamps: bool,
     pub(crate) sack: bool,
-    pub(crate) ecn: bool,
+    pub(crate) ecn: EcnFeedback,
     /// Both ends support codes.
     pub(crate) codes: bool,
     /// Window scale of the windows we announce, and of those the peer announces.
@@ -31,6 +32,21 @@ pub(crate) struct Negotiated {
 /// The timestamp clock: milliseconds (RFC 7323 §5.4 allows 1 ms to 1 s).
 pub(crate) const fn timestamp(now: Instant) -> u32 {
     (now.as_nanos() / 1_000_000) as u32
+}
+
+/// Bytes of options that a TCP header has room for.
+const OPTIONS_MAX: u32 = 40;
+
+/// A segment to be sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outgoing {
+    /// Its first position.
+    pub(crate) start: u64,
+    pub(crate) payload: u32,
+    pub(crate) flags: u16,
+    pub(crate) retransmission: bool,
+    /// Its ECN field, if a segment of its kind may be ECN-capable.
+    pub(crate) capable: Ecn,
 }
 
 /// The environment that a half of an endpoint needs to send.
@@ -48,8 +64,10 @@ impl Io<'_, '_> {
         self.cx.now
     }
 
-    /// Sends one segment of an established connection.
-    pub(crate) fn send(&mut self, start: u64, payload: u32, mut flags: u8, retransmission: bool) {
+    /// Sends one segment of an established connection. `capable` is the ECN field of a packet that may be
+    /// ECN-capable.
+    pub(crate) fn send(&mut self, outgoing: &Outgoing) {
+        let &Outgoing { start, payload, mut flags, retransmission, capable } = outgoing;
         let n = self.negotiated;
         // A code would make a full segment larger than the MTU: it waits for an ACK without data.
         let bare = payload == 0 && flags & TcpFlags::FIN == 0;
@@ -57,15 +75,25 @@ impl Io<'_, '_> {
         if let Some(code) = code {
             self.report_code(code);
         }
-        let ack = self.receiver.acknowledge(code.is_some());
+        let mut ack = self.receiver.acknowledge(code.is_some());
         let mut ecn = Ecn::NotCapable;
-        if n.ecn {
-            if self.receiver.echoes_congestion() {
-                flags |= TcpFlags::ECE;
+        let mut accurate_ecn = None;
+        match n.ecn {
+            EcnFeedback::None => {}
+            EcnFeedback::Classic => {
+                if self.receiver.echoes_congestion() {
+                    flags |= TcpFlags::ECE;
+                }
+                // RFC 3168 §6.1.4, §6.1.5: ACKs and retransmissions are not ECN-capable.
+                if payload > 0 && !retransmission {
+                    ecn = capable;
+                }
             }
-            // RFC 3168 §6.1.4, §6.1.5: ACKs and retransmissions are not ECN-capable.
-            if payload > 0 && !retransmission {
-                ecn = Ecn::Capable0;
+            EcnFeedback::Accurate => {
+                let room =
+                    OPTIONS_MAX - if n.timestamps { 12 } else { 0 } - if code.is_some() { 8 } else { 0 };
+                let (ace, option) = self.receiver.report_marks(bare, room, &mut ack);
+                (flags, accurate_ecn, ecn) = (flags | ace, option, capable);
             }
         }
         let header = TcpHeader {
@@ -78,6 +106,7 @@ impl Io<'_, '_> {
                 .then_some(TcpTimestamps { value: timestamp(self.cx.now), echo_reply: ack.ts_recent }),
             sack: ack.sack,
             receiver_code: code.map(|code| code.value),
+            accurate_ecn,
             ..TcpHeader::default()
         };
         self.stats.segments_sent += 1;

@@ -17,7 +17,8 @@
 //! Internally, sequence numbers are 64-bit stream positions (the SYN is 0, the first byte 1); they
 //! wrap to 32 bits only in the header.
 //!
-//! ECN (RFC 3168) and pacing are optional.
+//! ECN, classic (RFC 3168) or accurate (RFC 9768), and pacing are optional. With accurate ECN, pure ACKs and
+//! retransmissions are ECN-capable too, as in Linux (RFC 8311 §4.3 allows it).
 //!
 //! So is Nagle's algorithm: a simulated application writes complete messages (an endless one has writes only
 //! if their size is given), but a relay of other applications' writes should use it.
@@ -25,14 +26,16 @@
 //! Payloads of a [`TcpEndpoint`] are lengths. A [`TcpStream`] adds the bytes that an application writes and reads,
 //! and [`InitialSequence`] initial sequence numbers that a peer cannot guess (RFC 6528).
 //!
-//! Not included: accurate ECN, TSO, urgent data, simultaneous open, path MTU discovery, TIME-WAIT except
+//! Not included: TSO, urgent data, simultaneous open, path MTU discovery, TIME-WAIT except
 //! for [`ClosedEnd`], and the rounding of Linux's timer wheel (timers are exact to the nanosecond, their
 //! spans rounded up to a millisecond).
 
+mod accurate;
 mod config;
 pub mod congestion;
 pub mod content;
 mod delivery;
+mod ecn;
 mod endpoint;
 mod header;
 mod initial;
@@ -53,10 +56,12 @@ mod timer;
 mod udp;
 pub mod window;
 
+pub use accurate::EcnBytes;
 pub use config::{
     Growth, LossDetection, RateReductionKind, ReceiveBuffer, ReceiveWindowKind, RttSampling, TcpConfig,
 };
 pub use congestion::{CongestionController, CongestionKind};
+pub use ecn::{EcnConfig, EcnFeedback};
 pub use endpoint::{ClosedEnd, ConnectionState, TcpEndpoint, refusal};
 pub use initial::InitialSequence;
 pub use path::Path;

@@ -8,8 +8,9 @@
 
 use std::collections::VecDeque;
 
-use airlane_core::{Bytes, Duration, Ecn, Instant, SackBlock, SackList};
+use airlane_core::{AccEcnOption, Bytes, Duration, Ecn, Instant, SackBlock, SackList};
 
+use crate::accurate::MarkCounter;
 use crate::sack::Block;
 use crate::sequence;
 use crate::window::{Arrival, Code, Read, ReceiveWindow, Window};
@@ -53,6 +54,8 @@ pub(crate) struct Acknowledgment {
     pub(crate) next: u64,
     pub(crate) window: u64,
     pub(crate) sack: SackList,
+    /// True if the first block is a D-SACK.
+    pub(crate) dsack: bool,
     pub(crate) ts_recent: u32,
 }
 
@@ -106,6 +109,8 @@ pub(crate) struct Receiver {
     /// Whether ACKs echo congestion until the peer confirms it, and whether any packet was ECN-capable.
     echo_congestion: bool,
     capable_seen: bool,
+    /// The counters of accurate ECN, if it was negotiated.
+    marks: Option<MarkCounter>,
     delayed_until: Instant,
     duplicates: u32,
     gathered: u32,
@@ -156,6 +161,7 @@ impl Receiver {
             at_once: false,
             echo_congestion: false,
             capable_seen: false,
+            marks: None,
             delayed_until: Instant::FAR_FUTURE,
             duplicates: 0,
             gathered: 0,
@@ -197,6 +203,11 @@ impl Receiver {
         (value.wrapping_sub(self.ts_recent) as i32) < 0 && self.ts_recent != 0
     }
 
+    /// True for a timestamp that is newer than the peer's newest.
+    pub(crate) const fn is_newer(&self, value: u32) -> bool {
+        (value.wrapping_sub(self.ts_recent) as i32) > 0
+    }
+
     /// True once the peer's FIN and all data before it were received.
     pub(crate) fn has_fin(&self) -> bool {
         self.fin_at.is_some_and(|fin| fin < self.next)
@@ -231,7 +242,8 @@ impl Receiver {
     /// The acknowledgment of a SYN, whose window field is not scaled (RFC 7323 §2.2).
     pub(crate) fn acknowledge_unscaled(&mut self) -> Acknowledgment {
         let window = self.edge - self.next;
-        Acknowledgment { next: self.next, window, sack: SackList::default(), ts_recent: self.ts_recent }
+        let sack = SackList::default();
+        Acknowledgment { next: self.next, window, sack, dsack: false, ts_recent: self.ts_recent }
     }
 
     pub(crate) fn total_read(&self) -> u64 {
@@ -446,6 +458,48 @@ impl Receiver {
             Ecn::Capable0 | Ecn::Capable1 => self.capable_seen = true,
             Ecn::NotCapable => {}
         }
+    }
+
+    /// From now on marks are counted.
+    pub(crate) fn count_marks(&mut self, counter: MarkCounter) {
+        self.marks = Some(counter);
+    }
+
+    /// The counters of accurate ECN, if it was negotiated.
+    pub(crate) const fn marks(&mut self) -> Option<&mut MarkCounter> {
+        self.marks.as_mut()
+    }
+
+    /// A packet arrived on a connection with accurate ECN, with or without data.
+    pub(crate) fn on_accurate_ecn(&mut self, ecn: Ecn, payload: u32) {
+        let unacknowledged = self.pending;
+        let Some(marks) = &mut self.marks else { return };
+        if marks.on_packet(ecn, payload, unacknowledged) {
+            self.demand_ack();
+        }
+    }
+
+    /// The ACE field and the option of a segment with this acknowledgment, which loses SACK blocks that have no
+    /// room with the option.
+    pub(crate) fn report_marks(
+        &mut self,
+        bare: bool,
+        room: u32,
+        ack: &mut Acknowledgment,
+    ) -> (u16, Option<AccEcnOption>) {
+        let Some(marks) = &mut self.marks else { return (0, None) };
+        let blocks = ack.sack.as_slice();
+        let dsack = ack.dsack.then(|| blocks.first().map(|b| (b.left, b.right))).flatten();
+        let flags = marks.ace(bare && blocks.is_empty());
+        let (option, left) = marks.option(room, blocks.len(), dsack);
+        if left < blocks.len() {
+            let mut fewer = SackList::default();
+            for block in &blocks[..left] {
+                fewer.push(*block);
+            }
+            ack.sack = fewer;
+        }
+        (flags, option)
     }
 
     fn grant_quick_acks(&mut self) {
@@ -714,12 +768,13 @@ impl Receiver {
             window = (offered >> scale) << scale;
         }
         self.edge = self.edge.max(self.next + window);
+        let dsack = self.dsack.is_some() && self.options.sack;
         let sack = if self.recent_len > 0 || self.dsack.is_some() {
             self.sack_list(with_code)
         } else {
             SackList::default()
         };
-        Acknowledgment { next: self.next, window, sack, ts_recent: self.ts_recent }
+        Acknowledgment { next: self.next, window, sack, dsack, ts_recent: self.ts_recent }
     }
 
     fn sack_list(&mut self, with_code: bool) -> SackList {

@@ -95,6 +95,8 @@ impl SackCache {
 pub(crate) struct SackOutcome {
     /// Segments newly SACKed.
     pub(crate) sacked: u32,
+    /// Their payload.
+    pub(crate) bytes: u32,
     /// True if it contained a D-SACK.
     pub(crate) dsack: bool,
     /// Send times of the first and last of those that had been sent once.

@@ -12,12 +12,14 @@ mod timeout;
 mod transmit;
 mod writer;
 
-use airlane_core::{Bytes, Duration, Event, Instant, SackBlock, Stream, Topic};
+use airlane_core::{AccEcnOption, Bytes, Duration, Ecn, Event, Instant, SackBlock, Stream, Topic};
 
+use crate::accurate::MarkReader;
 use crate::config::{Growth, LossDetection, RateReductionKind, RttSampling, TcpConfig};
-use crate::congestion::{Controller, CubicWindow, MultiDomain, RadioInformation, SegmentWindow};
+use crate::congestion::{Controller, CubicWindow, MultiDomain, Needs, RadioInformation, SegmentWindow};
 use crate::delivery::Delivery;
-use crate::header::Io;
+use crate::ecn::EcnFeedback;
+use crate::header::{Io, Outgoing};
 use crate::rack::Rack;
 use crate::recovery::{Phase, RateReduction, UndoState};
 use crate::rtt::{MinRtt, RttEstimator};
@@ -49,8 +51,12 @@ pub(crate) struct Ack<'a> {
     pub(crate) sack: &'a [SackBlock],
     /// Our timestamp in the peer's echo, in ms.
     pub(crate) echo: Option<u32>,
-    /// True if the peer echoes an ECN mark (RFC 3168 §6.1.3).
+    /// True if the peer echoes an ECN mark (RFC 3168 §6.1.3), or has reported marks with this ACK.
     pub(crate) congestion_echoed: bool,
+    /// The ACE field and the option, with accurate ECN.
+    pub(crate) accurate: Option<(u8, Option<AccEcnOption>)>,
+    /// True if its timestamp is newer than that of each segment before.
+    pub(crate) newer: bool,
     /// The code of an ARWA receiver, if codes were negotiated.
     pub(crate) code: Option<u8>,
 }
@@ -84,6 +90,7 @@ struct SenderOptions {
     loss_detection: LossDetection,
     careful: bool,
     sack: bool,
+    /// Classic ECN.
     ecn: bool,
     frto: bool,
     rate_reduction: RateReductionKind,
@@ -128,7 +135,9 @@ pub(crate) struct Sender {
     /// True if an ordinary ACK may use the fast path: no ECN, no delivery rate.
     short_way: bool,
     /// Additional flags of the next new segment: CWR after a reduction.
-    next_flags: u8,
+    next_flags: u16,
+    /// The reader of accurate ECN, if it was negotiated.
+    marks: Option<MarkReader>,
     /// Rate and pacing, for a controller that uses them.
     delivery: Option<Box<Delivery>>,
     /// The reports of a PEP, for a controller with a window for each domain.
@@ -196,8 +205,8 @@ fn bound_to_half(segment_size: u32, max_offered: u64) -> u32 {
 }
 
 impl SenderOptions {
-    /// The settings of a connection. `models_path` is true if its law has a model of the path.
-    fn new(config: &TcpConfig, negotiated: &crate::header::Negotiated, models_path: bool) -> Self {
+    /// The settings of a connection whose law has these needs.
+    fn new(config: &TcpConfig, negotiated: &crate::header::Negotiated, needs: Needs) -> Self {
         Self {
             growth_max: match config.growth {
                 Growth::PerSegment => u32::MAX,
@@ -206,11 +215,11 @@ impl SenderOptions {
             loss_detection: if negotiated.sack { config.loss_detection } else { LossDetection::Rfc6675 },
             careful: config.careful_fast_retransmit,
             sack: negotiated.sack,
-            ecn: negotiated.ecn,
+            ecn: negotiated.ecn == EcnFeedback::Classic,
             frto: config.frto && negotiated.sack,
             rate_reduction: config.rate_reduction,
-            // A model of the path does not expire with idle time (Linux: cong_control).
-            slow_start_after_idle: config.slow_start_after_idle && !models_path,
+            // As in Linux, not of a law that decides about the window and the rate (cong_control).
+            slow_start_after_idle: config.slow_start_after_idle && !needs.path_model && !needs.pacing,
             rtt_sampling: config.rtt_sampling,
             rtt_from_sack: config.rtt_from_sack,
             send_buffer: config.send_buffer.map_or(u64::MAX, Bytes::get),
@@ -239,11 +248,11 @@ impl Sender {
         let segments = SegmentWindow::new(segment_size, initial);
         let controller = Controller::new(&config.controller(negotiated.codes), segments, stream);
         let domains = controller.domains().map(|_| Box::default());
-        let models_path = controller.needs().path_model;
-        let paces = config.pacing || models_path;
+        let needs = controller.needs();
+        let paces = config.pacing || needs.path_model || needs.pacing;
         let rtt = RttEstimator::new(config.rto_min, config.rto_max, config.rto_initial);
         Self {
-            options: SenderOptions::new(config, negotiated, models_path),
+            options: SenderOptions::new(config, negotiated, needs),
             board: Scoreboard::new(),
             una: 1,
             nxt: 1,
@@ -260,8 +269,9 @@ impl Sender {
             timed: None,
             backoff: 0,
             timer: Timer::idle(),
-            short_way: !paces && !negotiated.ecn && domains.is_none(),
+            short_way: !paces && negotiated.ecn == EcnFeedback::None && domains.is_none(),
             next_flags: 0,
+            marks: (negotiated.ecn == EcnFeedback::Accurate).then(MarkReader::new),
             lost_numbers: Vec::with_capacity(64),
             delivery: paces.then(|| Box::new(Delivery::new(now))),
             domains,
@@ -445,7 +455,23 @@ impl Sender {
 
     /// Sends an acknowledgment without data.
     pub(crate) fn send_ack(&self, io: &mut Io<'_, '_>) {
-        io.send(self.nxt, 0, 0, false);
+        self.send(io, self.nxt, 0, 0, false);
+    }
+
+    fn send(&self, io: &mut Io<'_, '_>, start: u64, payload: u32, flags: u16, retransmission: bool) {
+        io.send(&Outgoing { start, payload, flags, retransmission, capable: self.capable() });
+    }
+
+    /// The ECN field of a packet that may be ECN-capable. Only a law whose response to marks is scalable may use
+    /// ECT(1) (RFC 9331 §4.3), and only with accurate feedback (§4.2).
+    fn capable(&self) -> Ecn {
+        match (&self.marks, self.options.ecn) {
+            (Some(marks), _) if !marks.is_capable() => Ecn::NotCapable,
+            (Some(_), _) if self.controller.needs().scalable => Ecn::Capable1,
+            (Some(_), _) => Ecn::Capable0,
+            (None, true) => Ecn::Capable0,
+            (None, false) => Ecn::NotCapable,
+        }
     }
 
     /// The current congestion window in segments: that of recovery during recovery.
@@ -482,7 +508,15 @@ impl Sender {
         self.board.sacked() + self.duplicates
     }
 
+    /// The reader of accurate ECN, if it was negotiated.
+    pub(crate) const fn marks(&mut self) -> Option<&mut MarkReader> {
+        self.marks.as_mut()
+    }
+
     pub(crate) fn fill_stats(&self, stats: &mut TcpStats) {
+        if let Some(marks) = &self.marks {
+            stats.ecn_bytes_reported = marks.delivered_bytes();
+        }
         stats.srtt = self.rtt.srtt();
         stats.rto = self.rto;
         stats.congestion_window = self.window_bytes();

@@ -2,6 +2,8 @@
 
 use airlane_core::{Bytes, Duration, Instant};
 
+use crate::accurate::EcnBytes;
+
 /// Counters of an endpoint so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpStats {
@@ -31,6 +33,10 @@ pub struct TcpStats {
     pub recoveries_undone: u64,
     /// Reductions of the window because of congestion marks (ECN).
     pub ecn_reductions: u64,
+    /// Packets that the peer reported as marked, with accurate ECN.
+    pub marks_reported: u64,
+    /// Bytes that the peer reported as received, by their ECN field, with accurate ECN and its options.
+    pub ecn_bytes_reported: EcnBytes,
     /// Tail loss probes sent.
     pub loss_probes: u64,
     /// Window probes sent.

@@ -9,7 +9,7 @@ use airlane_core::{
     Bytes, Cx, Direction, Duration, Ecn, FlowId, Header, Instant, Packet, PacketPool, Silence, TcpFlags,
     TopicSet,
 };
-use airlane_transport::{CongestionKind, Path, TcpConfig, TcpEndpoint};
+use airlane_transport::{CongestionKind, EcnConfig, EcnFeedback, Path, TcpConfig, TcpEndpoint};
 use harness::{FlowConfig, Harness, LinkConfig};
 
 /// A packet when it left one end.
@@ -23,7 +23,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn has(&self, flags: u8) -> bool {
+    fn has(&self, flags: u16) -> bool {
         self.flags.has(flags)
     }
 }
@@ -116,11 +116,11 @@ impl Pair {
 }
 
 fn asks() -> TcpConfig {
-    TcpConfig { ecn: true, congestion: CongestionKind::NewReno, ..TcpConfig::linux() }
+    TcpConfig { ecn: EcnConfig::CLASSIC, congestion: CongestionKind::NewReno, ..TcpConfig::linux() }
 }
 
 fn does_not_ask() -> TcpConfig {
-    TcpConfig { ecn: false, ..asks() }
+    TcpConfig { ecn: EcnConfig::PASSIVE, ..asks() }
 }
 
 /// RFC 3168 §6.1.1, §6.1.4: requested with ECE and CWR, agreed with ECE; then data is ECT(0), while
@@ -214,8 +214,9 @@ fn a_loss_while_the_window_is_reduced_is_repaired_without_another_reduction() {
 /// controller keeps the link busy without losses.
 #[test]
 fn a_marking_queue_loses_nothing() {
-    for congestion in CongestionKind::ALL {
-        let config = TcpConfig { ecn: true, congestion, ..TcpConfig::linux() };
+    // Prague paces: see below.
+    for congestion in CongestionKind::ALL.into_iter().filter(|kind| *kind != CongestionKind::Prague) {
+        let config = TcpConfig { ecn: EcnConfig::CLASSIC, congestion, ..TcpConfig::linux() };
         let flow = FlowConfig { sender: config.clone(), receiver: config, start: Instant::ZERO, bytes: None };
         let mut link = LinkConfig::new(10, 40, 1_000_000);
         link.mark_above = Some(Bytes(30_000));
@@ -229,5 +230,50 @@ fn a_marking_queue_loses_nothing() {
         // Vegas and BBR may keep their queue below the mark; after slow start the others cannot.
         let marked = matches!(congestion, CongestionKind::Vegas | CongestionKind::Bbr | CongestionKind::Bbr3);
         assert!(marked || stats.ecn_reductions > 3, "{name}: {}", stats.ecn_reductions);
+    }
+}
+
+/// A queue that marks above 2 ms of data, at 40 Mbit/s and 20 ms (100 kB in flight fill the link): a response to the
+/// share of marks keeps the link full, one that halves the window does not. Nothing is lost.
+#[test]
+fn scalable_controllers_fill_a_link_with_a_short_queue() {
+    let goodput = |congestion| {
+        let config = TcpConfig { ecn: EcnConfig::ACCURATE, congestion, hystart: false, ..TcpConfig::linux() };
+        let flow = FlowConfig { sender: config.clone(), receiver: config, start: Instant::ZERO, bytes: None };
+        let mut link = LinkConfig::new(40, 20, 1_000_000);
+        link.mark_above = Some(Bytes(10_000));
+        let result = Harness::new(link, vec![flow]).run(Instant::from_millis(20_000));
+        let stats = result.flows[0].sender;
+        let name = congestion.name();
+        assert_eq!((stats.retransmissions, stats.timeouts, result.queue_drops), (0, 0, 0), "{name}");
+        assert!(stats.marks_reported > 0, "{name}");
+        stats.bytes_acked.get() as f64 * 8.0 / 20.0 / 1e6
+    };
+    use CongestionKind::{Cubic, Dctcp, NewReno, Prague};
+    let [newreno, cubic, dctcp, prague] = [NewReno, Cubic, Dctcp, Prague].map(goodput);
+    // 40 Mbit/s * 1436/1500 = 38.3.
+    assert!(dctcp > 37.0 && prague > 36.0, "{newreno} {cubic} {dctcp} {prague}");
+    assert!(newreno < 36.0, "{newreno} {cubic} {dctcp} {prague}");
+}
+
+/// The same queue as above and classic feedback, which Prague asks for last: it is NewReno with pacing then.
+#[test]
+fn without_accurate_feedback_prague_is_a_paced_newreno() {
+    let acked = |congestion, accepts| {
+        let accurate = EcnConfig::ACCURATE;
+        let sender = TcpConfig { ecn: accurate, congestion, pacing: true, ..TcpConfig::linux() };
+        let receiver = TcpConfig { ecn: EcnConfig { accepts, ..accurate }, ..sender.clone() };
+        let mut link = LinkConfig::new(10, 40, 1_000_000);
+        link.mark_above = Some(Bytes(30_000));
+        let flow = FlowConfig { sender, receiver, start: Instant::ZERO, bytes: None };
+        let stats = Harness::new(link, vec![flow]).run(Instant::from_millis(20_000)).flows[0].sender;
+        let classic = accepts == EcnFeedback::Classic;
+        assert_eq!((stats.marks_reported, stats.retransmissions == 0), (0, classic));
+        assert_eq!(stats.ecn_reductions > 10, classic);
+        stats.bytes_acked.get() as f64
+    };
+    let ratio = |accepts| acked(CongestionKind::Prague, accepts) / acked(CongestionKind::NewReno, accepts);
+    for accepts in [EcnFeedback::Classic, EcnFeedback::None] {
+        assert!((0.97..=1.03).contains(&ratio(accepts)), "{accepts:?} {}", ratio(accepts));
     }
 }

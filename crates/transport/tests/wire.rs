@@ -7,7 +7,7 @@ use airlane_core::{Bytes, Duration, SackBlock, TcpFlags, TcpHeader, TcpTimestamp
 use airlane_transport::{ConnectionState, ReceiveWindowKind, TcpConfig};
 use table::{ACK, FIN, RST, SYN, Sent, Table, data, stamped};
 
-fn flags(sent: &Sent) -> u8 {
+fn flags(sent: &Sent) -> u16 {
     sent.0.flags.0 & !TcpFlags::PSH
 }
 

@@ -6,7 +6,9 @@
 
 use core::net::IpAddr;
 
-use airlane_core::{Header, IcmpEcho, Packet, Payload, TcpFlags, TcpHeader, TcpSynOptions, ip_bytes};
+use airlane_core::{
+    AccEcnOption, Header, IcmpEcho, Packet, Payload, TcpFlags, TcpHeader, TcpSynOptions, ip_bytes,
+};
 
 use crate::checksum::{Sum, fill_header};
 use crate::{Echo, Error, Icmp, Ip, Ipv4, Ipv6, Layer, Tcp, TcpOption, Udp, protocol};
@@ -187,7 +189,7 @@ fn tcp_header(header: &TcpHeader, ends: &Ends, out: &mut Vec<u8>) {
         destination_port: ends.destination_port,
         sequence: header.sequence,
         acknowledgment: header.acknowledgment,
-        flags: u16::from(header.flags.0),
+        flags: header.flags.0,
         window: header.window,
         checksum: 0,
         urgent: 0,
@@ -195,7 +197,8 @@ fn tcp_header(header: &TcpHeader, ends: &Ends, out: &mut Vec<u8>) {
     };
     fixed.emit(out).expect("no options");
     options(header, out);
-    out[begin + 12] = (((out.len() - begin) / 4) as u8) << 4;
+    let length = (((out.len() - begin) / 4) as u8) << 4;
+    out[begin + 12] = length | (out[begin + 12] & 0x0f); // the lowest bit is AE
 }
 
 /// The options in the order of Linux, padded as in [`TcpHeader::wire_len`]. The code of an ARWA receiver, and the
@@ -207,17 +210,22 @@ fn options(header: &TcpHeader, out: &mut Vec<u8>) {
     if let Some(mss) = syn.mss {
         TcpOption::Mss(mss).emit(out);
     }
-    match (syn.sack_permitted, header.timestamps) {
-        (true, Some(_)) => TcpOption::SackPermitted.emit(out),
-        (true, None) => {
-            nops(2, out);
-            TcpOption::SackPermitted.emit(out);
-        }
-        (false, Some(_)) => nops(2, out),
-        (false, None) => {}
-    }
     if let Some(t) = header.timestamps {
+        if syn.sack_permitted {
+            TcpOption::SackPermitted.emit(out);
+        } else {
+            nops(2, out);
+        }
         TcpOption::Timestamps(t.value, t.echo_reply).emit(out);
+    }
+    if let Some(option) = &header.accurate_ecn {
+        let kind = AccEcnOption::KINDS[usize::from(option.order())];
+        TcpOption::Other(kind, option.bytes()).emit(out);
+        nops(option.padded_len() as usize - (2 + option.bytes().len()), out);
+    }
+    if syn.sack_permitted && header.timestamps.is_none() {
+        nops(2, out);
+        TcpOption::SackPermitted.emit(out);
     }
     if let Some(shift) = syn.window_scale {
         nops(1, out);

@@ -4,12 +4,15 @@
 //! [`crate::emit()`] gives the same bytes again, with the changes that were made on the way: ECN, code point, hop limit.
 
 use airlane_core::{
-    Bytes, Direction, FlowId, Header, IcmpEcho, Instant, Packet, PacketPool, Payload, SackList, TcpFlags,
-    TcpHeader, TcpSynOptions, TcpTimestamps, UdpHeader, ip_bytes,
+    AccEcnOption, Bytes, Direction, FlowId, Header, IcmpEcho, Instant, Packet, PacketPool, Payload, SackList,
+    TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps, UdpHeader, ip_bytes,
 };
 
 use crate::emit::{CODE_EXID, EXPERIMENT};
 use crate::{Error, HeaderBytes, Icmp, Ip, IpPacket, Ipv6, Tcp, TcpOption, Transport, Udp};
+
+/// The control bits of RFC 9293 §3.1, and AE (RFC 9768 §3.1), the bit before them.
+const CONTROL_BITS: u16 = 0x01ff;
 
 /// Properties of a packet from outside that its bytes do not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +101,7 @@ pub fn typed_tcp(tcp: &Tcp<'_>) -> TcpHeader {
         sequence: tcp.sequence,
         acknowledgment: tcp.acknowledgment,
         window: tcp.window,
-        flags: TcpFlags(tcp.flags as u8),
+        flags: TcpFlags(tcp.flags & CONTROL_BITS),
         ..TcpHeader::default()
     };
     let mut syn = TcpSynOptions::default();
@@ -123,6 +126,9 @@ pub fn typed_tcp(tcp: &Tcp<'_>) -> TcpHeader {
                     _ => {}
                 }
             }
+            TcpOption::Other(kind, fields) if AccEcnOption::KINDS.contains(&kind) => {
+                header.accurate_ecn = Some(typed_accurate_ecn(kind, fields));
+            }
             TcpOption::End(_) | TcpOption::Nop | TcpOption::Experiment(..) | TcpOption::Other(..) => {}
         }
     }
@@ -130,4 +136,15 @@ pub fn typed_tcp(tcp: &Tcp<'_>) -> TcpHeader {
         header.syn = syn;
     }
     header
+}
+
+/// The whole fields of an AccECN option; the rest of an option with another length is padding (RFC 9768 §3.2.3).
+fn typed_accurate_ecn(kind: u8, fields: &[u8]) -> AccEcnOption {
+    let mut counters = [0; 3];
+    let mut count = 0;
+    for (counter, field) in counters.iter_mut().zip(fields.chunks_exact(3)) {
+        *counter = u32::from_be_bytes([0, field[0], field[1], field[2]]);
+        count += 1;
+    }
+    AccEcnOption::new(u8::from(kind != AccEcnOption::KINDS[0]), &counters[..count])
 }

@@ -5,8 +5,8 @@ mod generate;
 use core::net::IpAddr;
 
 use airlane_core::{
-    Direction, DropCause, Ecn, FlowId, Header, HeaderBytes, Instant, Packet, PacketPool, Payload, SackBlock,
-    TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps,
+    AccEcnOption, Direction, DropCause, Ecn, FlowId, Header, HeaderBytes, Instant, Packet, PacketPool,
+    Payload, SackBlock, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps,
 };
 use airlane_wire::{Ends, IpPacket, Transport, checksum, emit, ip_bytes, outside};
 use generate::Generator;
@@ -115,7 +115,14 @@ fn the_typed_view_of_a_written_segment_is_the_segment() {
         ack.sack.push(SackBlock { left, right: left + 10 });
     }
     let coded = TcpHeader { receiver_code: Some(70), timestamps: None, ..ack };
-    for header in [syn, ack, coded, TcpHeader::default()] {
+    let counters = AccEcnOption::new(1, &[0x0001_0203, 0x00ff_fefd, 0x0000_0001]);
+    let flags = TcpFlags(TcpFlags::ACK | TcpFlags::ACE);
+    let counted = TcpHeader { flags, accurate_ecn: Some(counters), timestamps, ..TcpHeader::default() };
+    let answer = TcpFlags(TcpFlags::SYN | TcpFlags::ACK | TcpFlags::AE);
+    let answer =
+        TcpHeader { flags: answer, syn: TcpSynOptions { codes_permitted: false, ..syn.syn }, ..counted };
+    let short = TcpHeader { accurate_ecn: Some(AccEcnOption::new(0, &[7])), timestamps: None, ..ack };
+    for header in [syn, ack, coded, counted, answer, short, TcpHeader::default()] {
         for v6 in [false, true] {
             let payload = Payload::Bytes(b"content".as_slice().into());
             let mut sent =

@@ -5,7 +5,7 @@ use super::*;
 
 const DOWN: Direction = Direction::Downlink;
 const UP: Direction = Direction::Uplink;
-const ACK: u8 = TcpFlags::ACK;
+const ACK: u16 = TcpFlags::ACK;
 
 fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
@@ -17,7 +17,7 @@ fn packet(header: Header, payload: Payload, ue_port: u16) -> Packet {
     packet
 }
 
-fn tcp(sequence: u32, flags: u8, timestamps: Option<(u32, u32)>, payload: u32) -> Packet {
+fn tcp(sequence: u32, flags: u16, timestamps: Option<(u32, u32)>, payload: u32) -> Packet {
     let header = TcpHeader {
         sequence,
         flags: TcpFlags(flags),

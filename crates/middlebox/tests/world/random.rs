@@ -2,7 +2,7 @@
 
 use airlane_core::{Bytes, Duration, Instant, Seeds, Stream};
 use airlane_middlebox::{ConnectOrder, SplitConfig, WhenFull};
-use airlane_transport::{CongestionKind, LossDetection, ReceiveWindowKind, TcpConfig};
+use airlane_transport::{CongestionKind, EcnConfig, LossDetection, ReceiveWindowKind, TcpConfig};
 
 use super::flights::Channel;
 use super::peer::Script;
@@ -19,7 +19,7 @@ fn tcp(s: &mut Stream) -> TcpConfig {
         window_scaling: s.chance(0.6),
         delayed_ack: s.chance(0.8),
         nagle: s.chance(0.5),
-        ecn: s.chance(0.3),
+        ecn: pick(s, &[EcnConfig::PASSIVE, EcnConfig::CLASSIC, EcnConfig::ACCURATE]),
         initial_window_segments: pick(s, &[1, 3, 10]),
         loss_detection: pick(s, &[LossDetection::RackTlp, LossDetection::Rfc6675]),
         receive_window: pick(

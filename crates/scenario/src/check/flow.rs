@@ -11,7 +11,7 @@ use crate::datagrams;
 use crate::de::nearest_help;
 use crate::expand;
 use crate::format::{
-    App, ArwaWindow, AutotunedWindow, Congestion, FixedWindow, Flow, FlowDirection, HttpVersion, Mdcc,
+    App, ArwaWindow, AutotunedWindow, Congestion, Ecn, FixedWindow, Flow, FlowDirection, HttpVersion, Mdcc,
     Network, Ping, Ppbp, Quic, ReceiveBuffer, ReceiveWindow, Resolved, Tcp, Transport, Web,
 };
 use crate::pages;
@@ -286,6 +286,7 @@ fn ppbp(ppbp: &Ppbp, flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checke
 
 fn quic(quic: &Quic, at: &Place<'_>) -> Checked {
     mdcc(quic.mdcc.as_ref(), quic.congestion, at)?;
+    marks(quic.congestion, quic.ecn, "write ecn = true", at)?;
     own(quic.congestion, quic.controller.is_some(), at)?;
     laws(quic.cubic_beta, quic.slow_start_loss, at)?;
     let threshold = (1..=1_000).contains(&quic.packet_threshold);
@@ -342,6 +343,7 @@ pub(super) fn tcp(tcp: &Tcp, at: &Place<'_>) -> Checked {
     }
     own(tcp.congestion, tcp.controller.is_some(), at)?;
     mdcc(tcp.mdcc.as_ref(), tcp.congestion, at)?;
+    marks(tcp.congestion, tcp.ecn != Ecn::Off, "write ecn = \"accurate\"", at)?;
     let window = (1..=1_000).contains(&tcp.initial_window);
     at.require(window, "initial_window", "out of range", "it must be from 1 to 1000 segments")?;
     at.positive(tcp.rto_min, "rto_min")?;
@@ -386,6 +388,12 @@ fn own(congestion: Congestion, named: bool, at: &Place<'_>) -> Checked {
     let own = congestion == Congestion::Own;
     at.require(!own || named, "congestion", "`controller` is missing", help)?;
     at.require(own || !named, "controller", "it needs congestion = \"own\"", help)
+}
+
+/// A controller whose rule is about marks.
+fn marks(congestion: Congestion, ecn: bool, help: &str, at: &Place<'_>) -> Checked {
+    let needs = matches!(congestion, Congestion::Dctcp | Congestion::Prague);
+    at.require(ecn || !needs, "ecn", "DCTCP and Prague need congestion marks", help)
 }
 
 fn mdcc(mdcc: Option<&Mdcc>, congestion: Congestion, at: &Place<'_>) -> Checked {

@@ -4,7 +4,7 @@ use airlane_transport::CongestionKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{App, tagged};
+use super::{App, Ecn, tagged};
 use crate::quantity::{Rate, Share, Size, Time};
 
 /// A flow, or a flow for each UE of a group.
@@ -105,6 +105,10 @@ pub struct Tcp {
     pub cubic: CubicVariant,
     /// Multiplicative decrease factor of CUBIC: the window after a loss, relative to the window before (RFC 9438 §4.6).
     pub cubic_beta: f64,
+    /// Whether CUBIC and NewReno reduce the window less at a congestion mark than at a loss, to 85 % and 80 % (ABE, RFC
+    /// 8511). By default they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub abe: Option<bool>,
     /// Whether an increase of the round-trip time by a quarter ends slow start, as in picoquic of 2020.
     pub slow_start_rtt_exit: bool,
     /// Loss rate up to which losses do not end slow start. With 0 %, each loss ends it.
@@ -164,8 +168,9 @@ pub struct Tcp {
     /// Nagle's algorithm (RFC 9293 §3.7.4) with Minshall's modification, as in Linux: a small segment waits while another
     /// small segment is unacknowledged.
     pub nagle: bool,
-    /// Explicit congestion notification (RFC 3168).
-    pub ecn: bool,
+    /// Explicit congestion notification: classic (`true`, RFC 3168), or `"accurate"` (RFC 9768), which reports each mark
+    /// and takes 12 bytes of each segment. An end without it (`false`) agrees to classic ECN if it is asked.
+    pub ecn: Ecn,
     /// Pacing for controllers that do not pace themselves, at the rates of Linux with an fq queue.
     pub pacing: bool,
     /// The receive window.
@@ -196,6 +201,10 @@ pub struct Quic {
     pub cubic: CubicVariant,
     /// Multiplicative decrease factor of CUBIC: the window after a loss, relative to the window before (RFC 9438 §4.6).
     pub cubic_beta: f64,
+    /// Whether CUBIC and NewReno reduce the window less at a congestion mark than at a loss, to 85 % and 80 % (ABE, RFC
+    /// 8511). By default they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub abe: Option<bool>,
     /// Whether an increase of the round-trip time by a quarter ends slow start, as in picoquic of 2020.
     pub slow_start_rtt_exit: bool,
     /// Loss rate up to which losses do not end slow start. With 0 %, each loss ends it.
@@ -343,6 +352,10 @@ pub enum Congestion {
     Bbr,
     /// BBR version 3 (draft-ietf-ccwg-bbr).
     Bbr3,
+    /// DCTCP (RFC 8257), which needs accurate ECN. It is for networks whose queues mark at a low threshold.
+    Dctcp,
+    /// Prague, the congestion control of L4S, which needs accurate ECN.
+    Prague,
     /// Multi-domain congestion control (Krämer et al. 2019), which needs a PEP.
     Mdcc,
     /// Your own controller, which `controller` names and the command line or Python passes to the run.
@@ -361,6 +374,8 @@ impl Congestion {
             Self::Veno => CongestionKind::Veno,
             Self::Bbr => CongestionKind::Bbr,
             Self::Bbr3 => CongestionKind::Bbr3,
+            Self::Dctcp => CongestionKind::Dctcp,
+            Self::Prague => CongestionKind::Prague,
             Self::Mdcc => CongestionKind::Mdcc,
             Self::Own => CongestionKind::Own,
         }

@@ -7,6 +7,7 @@
 mod application;
 mod aqm;
 mod cell;
+mod ecn;
 mod flow;
 mod handover;
 mod layout;
@@ -22,6 +23,7 @@ mod video;
 pub use application::*;
 pub use aqm::*;
 pub use cell::*;
+pub use ecn::*;
 pub use flow::*;
 pub use handover::*;
 pub use layout::*;

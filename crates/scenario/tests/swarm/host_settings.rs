@@ -6,6 +6,14 @@ use serde_json::{Value, json};
 
 use super::settings::{Draw, Settings, bytes, flag, kbps, ms, number, one_of, percent, real, whole};
 
+/// The controllers that need marks.
+const SCALABLE: &[&str] = &["dctcp", "prague"];
+
+/// None, classic or accurate.
+fn ecn() -> Draw {
+    Box::new(|s| [json!(false), json!(true), json!("accurate")][s.below(3) as usize].clone())
+}
+
 /// The name of the test's own controller.
 pub(super) const OWN: &str = "gentle";
 
@@ -103,6 +111,7 @@ fn laws() -> Vec<(&'static str, Draw)> {
     vec![
         ("cubic", one_of(&["rfc9438", "picoquic-2020"])),
         ("cubic_beta", real(0.1, 0.99)),
+        ("abe", flag()),
         ("slow_start_rtt_exit", flag()),
         ("slow_start_loss", percent(0, 50)),
         ("hystart", flag()),
@@ -126,6 +135,9 @@ fn quic(settings: &mut Settings<'_>, at: &str, base: &format::Quic) {
     if base.mdcc.is_none() && settings.s.chance(0.1) {
         settings.set(at, "congestion", json!("own"));
         settings.set(at, "controller", json!(OWN));
+    } else if base.mdcc.is_none() && settings.s.chance(0.2) {
+        settings.maybe(1.0, at, "congestion", one_of(SCALABLE));
+        settings.set(at, "ecn", json!(true));
     }
 }
 
@@ -141,7 +153,7 @@ fn tcp(settings: &mut Settings<'_>, at: &str, base: &format::Tcp, leg: bool) {
         ("delayed_ack", flag()),
         ("compressed_sack", flag()),
         ("frto", flag()),
-        ("ecn", flag()),
+        ("ecn", ecn()),
         ("pacing", flag()),
         ("nagle", flag()),
     ];
@@ -174,6 +186,11 @@ fn tcp(settings: &mut Settings<'_>, at: &str, base: &format::Tcp, leg: bool) {
             settings.set(at, "controller", json!(OWN));
         }
         7 if !listens => settings.maybe(1.0, at, "congestion", one_of(CONTROLLERS)),
+        8 if !listens => {
+            settings.maybe(1.0, at, "congestion", one_of(SCALABLE));
+            let accurate = settings.s.chance(0.8);
+            settings.set(at, "ecn", if accurate { json!("accurate") } else { json!(true) });
+        }
         _ => {}
     }
 }

@@ -152,7 +152,7 @@ impl CongestionController for Arwa {
     }
 
     fn threshold(&mut self, window: &SegmentWindow) -> u32 {
-        NewReno.threshold(window)
+        NewReno { abe: false }.threshold(window)
     }
 
     fn window_bytes(&self, window: &SegmentWindow) -> Bytes {

@@ -6,9 +6,10 @@ use super::discriminator::Discriminator;
 use super::slow_start::SlowStartEnd;
 use super::{
     AckSample, Arrival, Arwa, ArwaSender, Bbr, Bbr3, CongestionController, CongestionKind, Cubic,
-    CubicConfig, DeliverySample, LossCause, LossDiscrimination, LossDiscriminator, LossEpisode, LostSegment,
-    Mdcc, MdccConfig, Needs, NewReno, OwnController, OwnControllers, PhaseChange, RadioInformation, Restart,
-    Scalable, SegmentWindow, SlowStartRules, Snapshot, TimeoutEpisode, Vegas, Veno, Westwood,
+    CubicConfig, Dctcp, DeliverySample, LossCause, LossDiscrimination, LossDiscriminator, LossEpisode,
+    LostSegment, MarkSample, Mdcc, MdccConfig, Needs, NewReno, OwnController, OwnControllers, PhaseChange,
+    Prague, RadioInformation, Restart, Scalable, SegmentWindow, SlowStartRules, Snapshot, TimeoutEpisode,
+    Vegas, Veno, Westwood,
 };
 
 /// The choice of a controller, and the parameters of all laws.
@@ -26,6 +27,8 @@ pub struct ControllerSetup<'a> {
     pub hystart: bool,
     /// Parameters of CUBIC.
     pub cubic: CubicConfig,
+    /// NewReno and CUBIC reduce the window less at a mark than at a loss (RFC 8511).
+    pub abe: bool,
     /// Parameters of multi-domain congestion control.
     pub mdcc: MdccConfig,
     /// NewReno obeys the codes of an ARWA receiver.
@@ -46,6 +49,7 @@ impl ControllerSetup<'_> {
             slow_start: SlowStartRules { rtt_exit: false, loss_max_ppm: 0 },
             hystart: true,
             cubic: CubicConfig::RFC9438,
+            abe: false,
             mdcc: MdccConfig::PAPER,
             codes: None,
             paced: false,
@@ -55,10 +59,12 @@ impl ControllerSetup<'_> {
     /// The law of a connection that begins with this window. It draws random numbers from `stream`.
     fn law(&self, window: &SegmentWindow, stream: Stream) -> Law {
         match self.kind {
-            CongestionKind::NewReno => {
-                self.codes.map_or(Law::NewReno(NewReno), |codes| Law::Arwa(Arwa::new(codes)))
+            CongestionKind::NewReno => self
+                .codes
+                .map_or(Law::NewReno(NewReno { abe: self.abe }), |codes| Law::Arwa(Arwa::new(codes))),
+            CongestionKind::Cubic => {
+                Law::Cubic(Cubic::new(self.cubic, self.hystart, self.paced).with_abe(self.abe))
             }
-            CongestionKind::Cubic => Law::Cubic(Cubic::new(self.cubic, self.hystart, self.paced)),
             CongestionKind::Scalable => Law::Scalable(Scalable),
             CongestionKind::Vegas => Law::Vegas(Vegas::new()),
             CongestionKind::Westwood => Law::Westwood(Westwood::new()),
@@ -66,6 +72,8 @@ impl ControllerSetup<'_> {
             CongestionKind::Bbr => Law::Bbr(Box::new(Bbr::new(stream))),
             CongestionKind::Bbr3 => Law::Bbr3(Box::new(Bbr3::new(stream))),
             CongestionKind::Mdcc => Law::Mdcc(Box::new(Mdcc::new(self.mdcc, window, self.hystart))),
+            CongestionKind::Dctcp => Law::Dctcp(Dctcp::new()),
+            CongestionKind::Prague => Law::Prague(Box::new(Prague::new(window))),
             CongestionKind::Own => {
                 Law::Own(self.own.expect("a factory is set with this kind").0.make(window))
             }
@@ -85,6 +93,8 @@ pub(super) enum Law {
     Bbr(Box<Bbr>),
     Bbr3(Box<Bbr3>),
     Mdcc(Box<Mdcc>),
+    Dctcp(Dctcp),
+    Prague(Box<Prague>),
     Arwa(Arwa),
     Own(Box<dyn OwnController>),
 }
@@ -101,6 +111,8 @@ macro_rules! each {
             Law::Bbr($law) => $call,
             Law::Bbr3($law) => $call,
             Law::Mdcc($law) => $call,
+            Law::Dctcp($law) => $call,
+            Law::Prague($law) => $call,
             Law::Arwa($law) => $call,
             Law::Own($law) => $call,
         }
@@ -264,6 +276,12 @@ impl Controller {
         self.discriminator.on_radio_information(information);
         if self.law_needs.radio_information {
             each!(&mut self.law, law => law.on_radio_information(&mut self.window, information));
+        }
+    }
+    /// [`CongestionController::on_marks`].
+    pub fn on_marks(&mut self, sample: &MarkSample) {
+        if self.law_needs.marks {
+            each!(&mut self.law, law => law.on_marks(&mut self.window, sample));
         }
     }
     /// [`CongestionController::on_ecn`].

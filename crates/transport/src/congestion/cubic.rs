@@ -22,12 +22,15 @@ use airlane_core::{Bytes, CubicCurve, Duration, Instant};
 
 use super::controller::Law;
 use super::{
-    AckSample, CongestionController, Controller, Needs, Restart, SegmentWindow, Snapshot, TimeoutEpisode,
+    AckSample, CongestionController, Controller, LossCause, LossEpisode, Needs, Restart, SegmentWindow,
+    Snapshot, TimeoutEpisode,
 };
 
 const SCALE: u64 = 1024;
 /// RFC 9438 §5, C = 0.4, in 1/1024 segments per s³.
 const C: u64 = 410;
+/// RFC 8511 §3.1: beta_ecn = 0.85 for CUBIC.
+const ABE_BETA_1024: u64 = 870;
 /// Growth before the first loss: a twentieth of the window per delivered window.
 const MAX_DELIVERED_PER_STEP_UNKNOWN: u32 = 20;
 /// HyStart is not used below this window.
@@ -78,6 +81,8 @@ pub struct Cubic {
     hystart: Option<HyStart>,
     /// Minimum round trip.
     delay_min: Option<Duration>,
+    /// Marks reduce the window less than losses (RFC 8511).
+    abe: bool,
 }
 
 /// The cubic function of the current epoch.
@@ -136,7 +141,14 @@ impl Cubic {
             round_min: Duration::MAX,
             samples: 0,
         });
-        Self { config, curve: Curve::new(config), before: Curve::new(config), hystart, delay_min: None }
+        Self {
+            config,
+            curve: Curve::new(config),
+            before: Curve::new(config),
+            hystart,
+            delay_min: None,
+            abe: false,
+        }
     }
 
     /// Delays are measured on another path from now on: resets them.
@@ -147,6 +159,12 @@ impl Cubic {
             hystart.round_min = Duration::MAX;
             hystart.samples = 0;
         }
+    }
+
+    /// With the smaller reduction at marks of RFC 8511, or without.
+    #[must_use]
+    pub fn with_abe(self, abe: bool) -> Self {
+        Self { abe, ..self }
     }
 
     fn on_delay(&mut self, window: &mut SegmentWindow, rtt: Duration, ack: &AckSample) {
@@ -383,6 +401,16 @@ impl CongestionController for Cubic {
             self.before = self.curve.clone();
         }
         self.curve.on_loss(window.segments)
+    }
+
+    fn on_ecn(&mut self, window: &mut SegmentWindow, episode: &LossEpisode) {
+        if self.abe && !window.in_slow_start() {
+            // W_max and the end of the epoch are those of a loss.
+            self.threshold(window);
+            window.reduce_to((u64::from(window.segments) * ABE_BETA_1024 / SCALE) as u32);
+        } else {
+            self.on_loss(window, episode, LossCause::Congestion);
+        }
     }
 
     fn on_timeout(&mut self, window: &mut SegmentWindow, timeout: &TimeoutEpisode) {

@@ -40,6 +40,29 @@ pub struct AckSample {
     pub sent_to: u64,
 }
 
+/// The congestion marks that an acknowledgment reports, with accurate feedback (RFC 9768, RFC 9000 §13.4).
+#[derive(Clone, Copy, Debug)]
+pub struct MarkSample {
+    /// When it arrived.
+    pub now: Instant,
+    /// Segments newly delivered, cumulatively or selectively.
+    pub delivered_segments: u32,
+    /// Packets newly reported as marked. They can be more than the segments: ACKs can be marked too.
+    pub marked_segments: u32,
+    /// Payload of the delivered segments.
+    pub delivered_bytes: Bytes,
+    /// Bytes newly reported as marked.
+    pub marked_bytes: Bytes,
+    /// Smoothed round-trip time.
+    pub srtt: Duration,
+    /// Stream position acknowledged.
+    pub acked_to: u64,
+    /// Stream position sent.
+    pub sent_to: u64,
+    /// True during a reduction after a loss.
+    pub recovering: bool,
+}
+
 /// A sample of the delivery rate (draft-cheng-iccrg-delivery-rate-estimation-02).
 #[derive(Clone, Copy, Debug)]
 pub struct RateSample {

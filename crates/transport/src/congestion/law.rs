@@ -3,8 +3,8 @@
 use airlane_core::{BitRate, Bytes, Duration, Instant, PathModel};
 
 use super::{
-    AckSample, Arrival, DeliverySample, LossCause, LossEpisode, LostSegment, PhaseChange, RadioInformation,
-    Restart, SegmentWindow, Snapshot, TimeoutEpisode,
+    AckSample, Arrival, DeliverySample, LossCause, LossEpisode, LostSegment, MarkSample, PhaseChange,
+    RadioInformation, Restart, SegmentWindow, Snapshot, TimeoutEpisode,
 };
 
 /// The inputs of a law, or of a loss discriminator, in addition to acknowledgments, losses and timeouts. They
@@ -19,11 +19,25 @@ pub struct Needs {
     pub path_model: bool,
     /// The measurements of a base station: [`CongestionController::on_radio_information`].
     pub radio_information: bool,
+    /// The number of congestion marks: [`CongestionController::on_marks`] receives each report of accurate feedback,
+    /// and then [`CongestionController::on_ecn`] is not called.
+    pub marks: bool,
+    /// Its response to marks is scalable (RFC 9331 §4.3): with accurate feedback, packets are sent with ECT(1).
+    pub scalable: bool,
+    /// The sender paces.
+    pub pacing: bool,
 }
 
 impl Needs {
     /// Nothing else.
-    pub const NOTHING: Self = Self { arrivals: false, path_model: false, radio_information: false };
+    pub const NOTHING: Self = Self {
+        arrivals: false,
+        path_model: false,
+        radio_information: false,
+        marks: false,
+        scalable: false,
+        pacing: false,
+    };
     /// Arrivals.
     pub const ARRIVALS: Self = Self { arrivals: true, ..Self::NOTHING };
     /// Delivery-rate samples.
@@ -38,6 +52,9 @@ impl Needs {
             arrivals: self.arrivals || other.arrivals,
             path_model: self.path_model || other.path_model,
             radio_information: self.radio_information || other.radio_information,
+            marks: self.marks || other.marks,
+            scalable: self.scalable || other.scalable,
+            pacing: self.pacing || other.pacing,
         }
     }
 }
@@ -96,6 +113,8 @@ pub trait CongestionController {
             LossCause::Unreported => {}
         }
     }
+    /// Accurate feedback about congestion marks, before [`Self::on_ack`]; called if [`Needs::marks`].
+    fn on_marks(&mut self, _: &mut SegmentWindow, _: &MarkSample) {}
     /// Congestion was marked instead of lost (RFC 3168): treated as a loss, unless a controller
     /// overrides this.
     fn on_ecn(&mut self, window: &mut SegmentWindow, episode: &LossEpisode) {

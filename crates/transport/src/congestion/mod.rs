@@ -16,15 +16,18 @@ mod bbr;
 mod bbr3;
 mod controller;
 mod cubic;
+mod dctcp;
 mod discriminator;
 mod inputs;
 mod law;
+mod marks;
 mod max_filter;
 mod mdcc;
 mod meld;
 mod newreno;
 mod own;
 mod peers;
+mod prague;
 mod scalable;
 mod script;
 mod slow_start;
@@ -40,10 +43,11 @@ pub use bbr::Bbr;
 pub use bbr3::Bbr3;
 pub use controller::{Controller, ControllerSetup};
 pub use cubic::{Cubic, CubicConfig, CubicVariant, CubicWindow};
+pub use dctcp::Dctcp;
 pub use discriminator::{AlwaysCongestion, LossCause, LossDiscrimination, LossDiscriminator, QueueTest};
 pub use inputs::{
-    AckSample, Arrival, DeliverySample, LossEpisode, LostSegment, PhaseChange, RadioInformation, RateSample,
-    Restart, Snapshot, TimeoutEpisode,
+    AckSample, Arrival, DeliverySample, LossEpisode, LostSegment, MarkSample, PhaseChange, RadioInformation,
+    RateSample, Restart, Snapshot, TimeoutEpisode,
 };
 pub use law::{CongestionController, Needs};
 pub use mdcc::{Domain, InflightScope, Mdcc, MdccConfig, MultiDomain};
@@ -51,6 +55,7 @@ pub use meld::{BlockSizes, Meld, MeldConfig, MeldVariant, QueueThreshold};
 pub use newreno::NewReno;
 pub use own::{MakeController, OwnController, OwnControllers};
 pub use peers::{KneeTest, UsageTest};
+pub use prague::Prague;
 pub use scalable::Scalable;
 pub use script::{AckTold, Script, ScriptedController, Told, Wanted};
 pub use slow_start::SlowStartRules;
@@ -80,6 +85,10 @@ pub enum CongestionKind {
     Bbr,
     /// BBR, version 3 (draft-ietf-ccwg-bbr).
     Bbr3,
+    /// DCTCP (RFC 8257).
+    Dctcp,
+    /// Prague, the congestion control of L4S.
+    Prague,
     /// Multi-domain congestion control (Krämer et al. 2019).
     Mdcc,
     /// A controller from outside this crate, [`OwnControllers`].
@@ -88,7 +97,7 @@ pub enum CongestionKind {
 
 impl CongestionKind {
     /// All kinds of this crate, in the order of their implementation.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::NewReno,
         Self::Cubic,
         Self::Scalable,
@@ -98,6 +107,8 @@ impl CongestionKind {
         Self::Bbr,
         Self::Bbr3,
         Self::Mdcc,
+        Self::Dctcp,
+        Self::Prague,
     ];
 
     /// Its name in scenarios and results.
@@ -113,6 +124,8 @@ impl CongestionKind {
             Self::Bbr => "bbr",
             Self::Bbr3 => "bbr3",
             Self::Mdcc => "mdcc",
+            Self::Dctcp => "dctcp",
+            Self::Prague => "prague",
             Self::Own => "own",
         }
     }

@@ -3,8 +3,9 @@
 use airlane_core::{Bytes, Duration, Event, Instant, Topic};
 
 use super::{Ack, DUPLICATE_THRESHOLD, MAX_REORDERING, Sender};
+use crate::accurate::Feedback;
 use crate::config::{LossDetection, RttSampling};
-use crate::congestion::{AckSample, Arrival, ObeysCodes};
+use crate::congestion::{AckSample, Arrival, MarkSample, ObeysCodes};
 use crate::header::Io;
 use crate::recovery::Phase;
 use crate::sack::{Blocks, SackOutcome};
@@ -26,6 +27,8 @@ pub(super) struct Outcome {
     pub(super) original_delivered: bool,
     /// Segments delivered by it, cumulatively or selectively.
     pub(super) delivered: u32,
+    /// Their payload.
+    pub(super) delivered_bytes: u32,
     /// Segments detected as lost while it was processed.
     pub(super) lost: u32,
     /// A retransmission was detected as lost.
@@ -53,6 +56,7 @@ struct Acked {
     retransmission: bool,
     segments: u32,
     newly_delivered: u32,
+    bytes: u32,
     reordered_from: Option<u64>,
     original_delivered: bool,
 }
@@ -96,11 +100,49 @@ impl Sender {
     #[inline(always)]
     fn on_ack_of_nothing(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>) {
         self.update_window(ack);
+        if self.marks.is_some() {
+            self.with_marks(io, ack, &Outcome::default());
+        }
         self.window_probes_in_row = 0;
         if self.has_unsent() {
             self.transmit(io);
         }
         self.report_state(io);
+    }
+
+    /// The acknowledgment with what it reports by accurate ECN: a law that needs the number of marks receives it
+    /// here; to others a mark is a mark. Reports that may be older than the last one are not read (RFC 9768
+    /// §3.2.2.2).
+    fn with_marks<'a>(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'a>, outcome: &Outcome) -> Ack<'a> {
+        let mut ack = *ack;
+        let (Some(reader), Some((ace, option))) = (&mut self.marks, ack.accurate) else { return ack };
+        if !(outcome.advanced || outcome.sacked > 0 || ack.newer) {
+            return ack;
+        }
+        let marks = reader.on_feedback(&Feedback {
+            ace,
+            option,
+            delivered: outcome.delivered,
+            delivered_bytes: outcome.delivered_bytes,
+            segment_size: self.options.segment_size,
+        });
+        io.stats.marks_reported += u64::from(marks.packets);
+        if self.controller.needs().marks {
+            self.controller.on_marks(&MarkSample {
+                now: io.now(),
+                delivered_segments: outcome.delivered,
+                marked_segments: marks.packets,
+                delivered_bytes: Bytes(u64::from(outcome.delivered_bytes)),
+                marked_bytes: Bytes(u64::from(marks.bytes)),
+                srtt: self.rtt.srtt(),
+                acked_to: self.una,
+                sent_to: self.nxt,
+                recovering: self.phase.reduces(),
+            });
+        } else {
+            ack.congestion_echoed = marks.packets > 0;
+        }
+        ack
     }
 
     /// Every step of [`Self::on_ack`].
@@ -135,6 +177,7 @@ impl Sender {
             self.controller.on_arrival(&Arrival { now: io.now(), acked_to: self.una, rtt: outcome.rtt });
         }
         self.rack.adapt_window(self.una, self.nxt);
+        let ack = &self.with_marks(io, ack, &outcome);
         let mut resend = Resend::Nothing;
         if let Some(probe) = self.probe {
             self.on_probe_ack(io, ack, probe, &outcome);
@@ -265,6 +308,7 @@ impl Sender {
                 }
                 self.board.mark_sacked(number - 1);
                 out.sacked += 1;
+                out.bytes += s.payload();
             }
         }
         // After a timeout that was not spurious all first transmissions count as lost: they are no evidence.
@@ -330,6 +374,7 @@ impl Sender {
             }
             if !s.is(SACKED) {
                 acked.newly_delivered += 1;
+                acked.bytes += s.payload();
                 if self.options.loss_detection == LossDetection::RackTlp {
                     // If the echo is older than a retransmission, the retransmission was not the
                     // one that arrived.
@@ -370,6 +415,7 @@ impl Sender {
         outcome.duplicate =
             !outcome.data_acked && !ack.with_data && !window_moved && ack.ack == self.una && !outcome.dsack;
         outcome.delivered = acked.newly_delivered + sacked.sacked;
+        outcome.delivered_bytes = acked.bytes + sacked.bytes;
         let counts = !self.options.sack && self.una > self.recovered_to;
         if outcome.duplicate && counts && self.duplicates < self.board.outstanding() {
             self.duplicates += 1;

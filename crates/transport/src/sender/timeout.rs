@@ -196,7 +196,7 @@ impl Sender {
         self.window_probes_in_row += 1;
         io.stats.window_probes += 1;
         // An old sequence number without data: the peer must answer with its window.
-        io.send(self.una - 1, 0, 0, false);
+        self.send(io, self.una - 1, 0, 0, false);
         let wait = self.rto.max(self.options.rto_min) * (1_u64 << self.window_probes_in_row.min(10));
         self.timer.set(TimerKind::WindowProbe, io.now(), wait.min(self.options.rto_max));
     }

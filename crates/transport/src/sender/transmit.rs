@@ -168,7 +168,7 @@ impl Sender {
         if pushed {
             flags |= TcpFlags::PSH; // RFC 9293 §3.9.1.2: the end of what was written
         }
-        io.send(start, payload, flags, false);
+        self.send(io, start, payload, flags, false);
     }
 
     /// A probe with new data ignores the congestion window.
@@ -240,7 +240,7 @@ impl Sender {
         self.timed = None; // Karn's rule
         self.last_sent_at = io.now();
         let flags = if s.is(FIN) { TcpFlags::FIN | TcpFlags::PSH } else { 0 };
-        io.send(s.start, s.payload(), flags, true);
+        self.send(io, s.start, s.payload(), flags, true);
     }
 
     /// Whether the window was the limit (RFC 7661 §4.1, as in Linux).

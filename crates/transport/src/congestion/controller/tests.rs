@@ -72,6 +72,17 @@ fn a_law_asks_for_each_input_that_it_uses() {
         cqi: 9,
         queue: Bytes(100_000),
     };
+    let marks = MarkSample {
+        now: Instant::from_millis(100),
+        delivered_segments: 2,
+        marked_segments: 1,
+        delivered_bytes: Bytes(2896),
+        marked_bytes: Bytes(1448),
+        srtt: Duration::from_millis(45),
+        acked_to: 14_480,
+        sent_to: 28_960,
+        recovering: false,
+    };
     let state = |c: &Controller| format!("{:?} {:?}", c.window, c.law);
     for c in all() {
         let uses = |input: &dyn Fn(&mut Controller)| {
@@ -85,8 +96,14 @@ fn a_law_asks_for_each_input_that_it_uses() {
             each!(&mut c.law, law => law.on_segment_lost(&mut c.window, &lost));
         });
         let uses_radio = uses(&|c| each!(&mut c.law, law => law.on_radio_information(&mut c.window, &radio)));
-        let used =
-            Needs { arrivals: uses_arrivals, path_model: uses_deliveries, radio_information: uses_radio };
+        let uses_marks = uses(&|c| each!(&mut c.law, law => law.on_marks(&mut c.window, &marks)));
+        let used = Needs {
+            arrivals: uses_arrivals,
+            path_model: uses_deliveries,
+            radio_information: uses_radio,
+            marks: uses_marks,
+            ..c.needs()
+        };
         assert_eq!(used, c.needs(), "{:?}", c.law);
     }
 }

@@ -1,0 +1,61 @@
+//! DCTCP (RFC 8257) with accurate feedback: the window is reduced by half of the share of marked bytes, once per
+//! window of data. Growth and the response to losses are those of NewReno.
+//!
+//! RFC 8257 §3.2 has a feedback of its own, by the classic flag, which RFC 9768 supersedes. Without accurate
+//! feedback, a mark halves the window as a loss does (RFC 3168).
+
+use airlane_core::Duration;
+
+use super::marks::{MarkedShare, OncePerRound};
+use super::{AckSample, CongestionController, MarkSample, Needs, SegmentWindow};
+
+/// The controller.
+#[derive(Clone, Copy, Debug)]
+pub struct Dctcp {
+    share: MarkedShare,
+    reductions: OncePerRound,
+    /// True after an acknowledgment with marks, for which the window does not grow.
+    marked: bool,
+}
+
+impl Dctcp {
+    /// A controller in its initial state.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { share: MarkedShare::new(), reductions: OncePerRound::NONE, marked: false }
+    }
+}
+
+impl Default for Dctcp {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl CongestionController for Dctcp {
+    fn needs(&self) -> Needs {
+        Needs { marks: true, ..Needs::NOTHING }
+    }
+
+    fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample) {
+        if !core::mem::take(&mut self.marked) {
+            window.grow_as_reno(ack);
+        }
+    }
+
+    fn on_marks(&mut self, window: &mut SegmentWindow, sample: &MarkSample) {
+        let bytes = (sample.delivered_bytes.get(), sample.marked_bytes.get());
+        self.share.on_marks(sample, bytes, Duration::ZERO);
+        self.marked = sample.marked_segments > 0;
+        // RFC 8257 §3.3 step 9, once per window; §3.5: a loss has already reduced it.
+        if self.marked && !sample.recovering && self.reductions.begins(sample, Duration::ZERO) {
+            let kept = 1.0 - self.share.alpha() / 2.0;
+            window.reduce_to((f64::from(window.segments) * kept) as u32);
+            window.segments = window.ssthresh;
+        }
+    }
+
+    fn threshold(&mut self, window: &SegmentWindow) -> u32 {
+        window.segments / 2 // RFC 8257 §3.5, RFC 5681 §3.1
+    }
+}
