@@ -448,7 +448,18 @@ def test_all_controllers_on_one_scenario(visit: Visit) -> None:
     visit.page.get_by_role("button", name="Run them all").click()
     visit.page.locator("#arena-table tbody tr").nth(9).wait_for()
     names = {row.inner_text().split("\t")[0] for row in visit.page.locator("#arena-table tbody tr").all()}
-    assert names == {"cubic", "newreno", "scalable", "vegas", "westwood", "veno", "bbr", "bbr3", "dctcp", "prague"}
+    assert names == {
+        "cubic",
+        "newreno",
+        "scalable",
+        "vegas",
+        "westwood",
+        "veno",
+        "bbr",
+        "bbr3",
+        "dctcp",
+        "prague",
+    }
 
 
 def test_captures_are_those_of_the_native_build(visit: Visit, tmp_path: Path) -> None:

@@ -138,6 +138,9 @@ def _quic(congestion: str, title: str) -> Contender:
     return Contender(f"quic-{congestion}", f"{title} over QUIC", {"kind": "quic", "congestion": congestion})
 
 
+_QUIC_ABE = {"kind": "quic", "congestion": "cubic", "abe": True}
+
+
 CONTENDERS = (
     _sender("newreno", "NewReno (RFC 5681, RFC 6582)"),
     _sender("cubic", "CUBIC (RFC 9438)"),
@@ -149,6 +152,13 @@ CONTENDERS = (
     ),
     _sender("bbr", "BBRv1"),
     _sender("bbr3", "BBRv3 (draft-ietf-ccwg-bbr)"),
+    _sender("dctcp", "DCTCP (RFC 8257), with accurate ECN", ecn="accurate"),
+    _sender("prague", "Prague, the congestion control of L4S, with accurate ECN", ecn="accurate"),
+    Contender(
+        "cubic-abe",
+        "CUBIC, which reduces less at congestion marks (RFC 8511)",
+        {"congestion": "cubic", "ecn": True, "abe": True},
+    ),
     _sender("scalable", "Scalable TCP"),
     _sender("vegas", "Vegas"),
     _sender("westwood", "Westwood+"),
@@ -181,4 +191,7 @@ CONTENDERS = (
     _split("gateway", "enb"),
     _quic("newreno", "NewReno"),
     _quic("cubic", "CUBIC"),
+    _quic("dctcp", "DCTCP"),
+    _quic("prague", "Prague"),
+    Contender("quic-cubic-abe", "CUBIC, which reduces less at congestion marks, over QUIC", _QUIC_ABE),
 )
