@@ -8,7 +8,8 @@ use airlane_core::{
 };
 use airlane_net::queue::{Aqm, Limit, QueueDiscipline};
 use airlane_net::{
-    DeliveryTrace, Discipline, Link, LinkParameters, ManagedLink, TraceLink, codel, fq_codel, pie, red,
+    DeliveryTrace, Discipline, Link, LinkParameters, ManagedLink, TraceLink, codel, dualpi2, fq_codel, pie,
+    red,
 };
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
@@ -89,6 +90,7 @@ fn disciplines(c: &mut Criterion) {
         ("codel", Aqm::CoDel(codel::Parameters::default())),
         ("fq-codel", Aqm::FqCoDel(fq_codel::Parameters::default())),
         ("pie", Aqm::Pie(pie::Parameters::default())),
+        ("dualpi2", Aqm::DualPi2(dualpi2::Parameters::default())),
     ];
     let mut group = c.benchmark_group("queue");
     group.throughput(Throughput::Elements(1));

@@ -2,13 +2,14 @@
 //! loss, queue disciplines, delivery traces, routers, and the gateway of the mobile core.
 //!
 //! Nodes forward packets in the order of their arrival, except for two: a link with a [`Detour`] delays
-//! some of them for longer, and [`fq_codel`] serves flows in turn. Packets are dropped only with a counted
+//! some of them for longer, and [`fq_codel`] and [`dualpi2`] serve several queues in turn. Packets are dropped only with a counted
 //! cause. Not included: IP addresses and forwarding tables (packets carry their flow, and
 //! the wiring connects the ports).
 
 #[cfg(test)]
 mod bench_top;
 pub mod codel;
+pub mod dualpi2;
 pub mod fq_codel;
 mod gateway;
 pub mod gtp;

@@ -1,7 +1,7 @@
 //! Queue disciplines.
 //!
 //! One trait serves every queue of packets, in a link as well as in an RLC entity. The disciplines
-//! [`DropTail`] and [`CoDel`] are here; [`Red`], [`Pie`] and [`FqCoDel`] are in their own modules.
+//! [`DropTail`] and [`CoDel`] are here; [`Red`], [`Pie`], [`FqCoDel`] and [`DualPi2`] are in their own modules.
 //! Each has a limit besides its rule, and can mark ECN-capable packets instead of dropping them.
 
 use std::collections::VecDeque;
@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use airlane_core::{Bytes, Cx, DropCause, Instant, PacketRef, Stream};
 
 use crate::codel::{self, Verdict};
+use crate::dualpi2::{self, DualPi2};
 use crate::fq_codel::{self, FqCoDel};
 use crate::pie::{self, Pie};
 use crate::red::{self, Red};
@@ -165,6 +166,12 @@ impl DropTail {
         self.bytes
     }
 
+    /// The packet that arrived last.
+    #[inline]
+    pub(crate) fn newest(&self) -> Option<&Waiting> {
+        self.waiting.back()
+    }
+
     /// Packets that wait.
     #[inline]
     pub(crate) fn len(&self) -> usize {
@@ -298,6 +305,8 @@ pub enum Aqm {
     FqCoDel(fq_codel::Parameters),
     /// Proportional integral controller enhanced (RFC 8033).
     Pie(pie::Parameters),
+    /// Two coupled queues (RFC 9332).
+    DualPi2(dualpi2::Parameters),
 }
 
 /// The disciplines of airlane, and a variant for others.
@@ -313,6 +322,8 @@ pub enum Discipline {
     FqCoDel(Box<FqCoDel>),
     /// PIE.
     Pie(Pie),
+    /// DualPI2.
+    DualPi2(Box<DualPi2>),
     /// A discipline from outside this crate.
     Other(Box<dyn QueueDiscipline>),
 }
@@ -328,6 +339,7 @@ impl Discipline {
             Aqm::CoDel(parameters) => Self::CoDel(CoDel::new(limit, parameters)),
             Aqm::FqCoDel(parameters) => Self::FqCoDel(Box::new(FqCoDel::new(limit, parameters))),
             Aqm::Pie(parameters) => Self::Pie(Pie::new(limit, parameters, stream())),
+            Aqm::DualPi2(parameters) => Self::DualPi2(Box::new(DualPi2::new(limit, parameters, stream()))),
         }
     }
 }
@@ -341,6 +353,7 @@ macro_rules! each {
             Discipline::CoDel($queue) => $call,
             Discipline::FqCoDel($queue) => $call,
             Discipline::Pie($queue) => $call,
+            Discipline::DualPi2($queue) => $call,
             Discipline::Other($queue) => $call,
         }
     };

@@ -345,16 +345,22 @@ impl Built {
         let (server, host) = (simulation.add(ends.server), simulation.add(ends.host));
         places.servers.push(server);
         places.hosts.push(host);
-        let mut to_server = (server, PORT);
+        let (mut from_server, mut to_server) = ((server, PORT), (server, PORT));
+        if let Some(distance) = ends.distance {
+            let [down, up] = distance.map(|link| simulation.add(link));
+            simulation.connect(from_server, (down, Link::INPUT));
+            simulation.connect((up, Link::OUTPUT), to_server);
+            (from_server, to_server) = ((down, Link::OUTPUT), (up, Link::INPUT));
+        }
         match (places.internet_down, ends.links) {
             (None, Some(links)) => {
                 let [down, up] = links.map(|link| simulation.add(link));
-                simulation.connect((server, PORT), (down, Link::INPUT));
+                simulation.connect(from_server, (down, Link::INPUT));
                 simulation.connect((down, Link::OUTPUT), places.core);
                 simulation.connect((up, Link::OUTPUT), to_server);
                 to_server = (up, Link::INPUT);
             }
-            (down, _) => simulation.connect((server, PORT), down.expect("a shared link, or one of its own")),
+            (down, _) => simulation.connect(from_server, down.expect("a shared link, or one of its own")),
         }
         simulation.connect((places.server_router, port), to_server);
         simulation.connect((places.host_router, port), (host, PORT));
@@ -402,7 +408,8 @@ impl Growth {
                 }
             };
             let (server, host) = (endpoints::server(setup, id, flow), endpoints::host(setup, id, flow));
-            Ok(Ends { server, host, links })
+            let distance = links::to_server(&self.scenario.flow[flow.section]);
+            Ok(Ends { server, host, distance, links })
         });
         Ok(Prepared { config, ends: ends.collect::<Result<_, _>>()? })
     }
@@ -418,6 +425,8 @@ struct Prepared {
 struct Ends {
     server: Box<dyn Node>,
     host: Box<dyn Node>,
+    /// The propagation delay between the server and the internet link, down and up.
+    distance: Option<[Box<dyn Node>; 2]>,
     /// Downlink and uplink of its own, where servers do not share them.
     links: Option<[Box<dyn Node>; 2]>,
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use airlane_core::{Direction, FlowId, Instant, Node, Seeds};
+use airlane_core::{Direction, Ecn, FlowId, Instant, Node, Seeds};
 use airlane_engine::Exit;
 use airlane_quic::{self as quic, QlogFiles, QuicConfig};
 use airlane_traffic::dialogue::Dialogue;
@@ -24,7 +24,7 @@ use crate::files::Files;
 use crate::format::{
     App, ArwaCaseTwo, ArwaDelay, ArwaObeys, ArwaOldCode, ArwaSlowStart, ArwaStep, ArwaWindow, Congestion,
     CubicVariant, FlowDirection, Growth, InflightScope, LossDetection, Mdcc, Quic, QuicCrypto, QuicPacing,
-    QuicTimeouts, RateReduction, ReceiveBuffer, ReceiveWindow, Resolved, RttSampling, Tcp, Transport,
+    QuicTimeouts, RateReduction, ReceiveBuffer, ReceiveWindow, Resolved, RttSampling, Tcp, Transport, UdpEcn,
 };
 use crate::middlebox;
 use crate::quantity::{Share, Size, Time};
@@ -93,10 +93,15 @@ fn endpoint(setup: Setup<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
         }
         (Transport::Tcp(tcp), _) if is_source => tcp_source(tcp, setup, one, path),
         (Transport::Tcp(tcp), _) => Box::new(TcpSink::new(tcp_config(tcp, setup), path, start)),
-        (Transport::Udp, app) if is_source => {
-            Box::new(UdpSource::new(datagrams(setup, one, app, start, stop), path))
+        (Transport::Udp(udp), app) if is_source => {
+            let ecn = match udp.ecn {
+                UdpEcn::NotEct => Ecn::NotCapable,
+                UdpEcn::Ect0 => Ecn::Capable0,
+                UdpEcn::Ect1 => Ecn::Capable1,
+            };
+            Box::new(UdpSource::new(datagrams(setup, one, app, start, stop), path).with_ecn(ecn))
         }
-        (Transport::Udp, _) => Box::new(UdpSink::new()),
+        (Transport::Udp(_), _) => Box::new(UdpSink::new()),
         (Transport::Icmp, App::Ping(ping)) if is_source => {
             let stop = stop.unwrap_or(Instant::ZERO + scenario.run.duration.0);
             let (interval, payload) = (ping.interval.0, ping.payload.0);

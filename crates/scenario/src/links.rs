@@ -90,6 +90,14 @@ pub(crate) fn hop(hop: &Hop, seeds: Seeds, name: &str) -> Box<dyn Node> {
     link(parameters, &hop.aqm, hop.queue, seeds, name)
 }
 
+/// The way between the server of a flow and the internet link, down and up, if it takes time.
+pub(crate) fn to_server(flow: &format::Flow) -> Option<[Box<dyn Node>; 2]> {
+    let delay = flow.server_delay.filter(|delay| !delay.0.is_zero())?.0;
+    let link =
+        || -> Box<dyn Node> { Box::new(Link::new(LinkParameters { delay, ..LinkParameters::default() })) };
+    Some([link(), link()])
+}
+
 /// The interface of a middlebox: its rate, with an unlimited queue.
 pub(crate) fn interface(rate: BitRate) -> Box<dyn Node> {
     Box::new(Link::new(LinkParameters { rate: Some(rate), ..LinkParameters::default() }))

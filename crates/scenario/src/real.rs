@@ -109,6 +109,7 @@ pub(crate) fn external(name: &str, to: Option<String>) -> Flow {
         stop: None,
         writes: None,
         repeat: None,
+        server_delay: None,
     }
 }
 

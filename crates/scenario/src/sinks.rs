@@ -109,7 +109,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
     let flow = |one: &OneFlow| {
         let flow = &scenario.flow[one.section];
         let (kind, congestion) = match &flow.transport {
-            Transport::Udp => ("udp", ""),
+            Transport::Udp(_) => ("udp", ""),
             Transport::Icmp => ("icmp", ""),
             Transport::External => ("ip", ""),
             Transport::Tcp(Tcp { controller: Some(name), .. }) => ("tcp", name.as_str()),

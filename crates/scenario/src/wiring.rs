@@ -10,8 +10,8 @@ use airlane_traffic::PORT;
 
 use crate::endpoints::Setup;
 use crate::error::ScenarioError;
-use crate::expand;
-use crate::format::{Backhaul, FlowDirection};
+use crate::expand::{self, OneFlow};
+use crate::format::{Backhaul, FlowDirection, Resolved};
 use crate::middlebox::InPath;
 use crate::{backhaul, endpoints, links, middlebox, radio, rnis};
 
@@ -76,7 +76,8 @@ pub(crate) fn wire(setup: Setup<'_>) -> Result<Wired, ScenarioError> {
         flow_ids().map(|(id, flow)| network.add(endpoints::server(setup, id, flow))).collect();
 
     // 2. ... the internet link, or each has its own.
-    let internet_down = internet_downlinks(&mut network, &servers, setup)?;
+    let sides = server_sides(&mut network, &servers, scenario, &flows);
+    let internet_down = internet_downlinks(&mut network, &sides, setup)?;
 
     let mobile = match (&scenario.channel, &scenario.backhaul) {
         (Some(channel), Some(backhaul)) => {
@@ -101,7 +102,7 @@ pub(crate) fn wire(setup: Setup<'_>) -> Result<Wired, ScenarioError> {
 
     // 8. through radio, S1-U and gateway, over the internet link and a router to the server's endpoints;
     //    if each endpoint has its own link, the router is before the links.
-    let (internet_up, server_router) = internet_uplinks(&mut network, &servers, setup)?;
+    let (internet_up, server_router) = internet_uplinks(&mut network, &sides, setup)?;
     for (port, (&host, flow)) in (0..).zip(hosts.iter().zip(&flows)) {
         network.connect((host_router, port), (host, PORT));
         let up = match (&mobile, flow.ue) {
@@ -145,21 +146,48 @@ fn information_service(network: &mut Network, setup: Setup<'_>, enbs: End, serve
     rnis::wire(network, service, enbs, &listeners, seeds);
 }
 
+/// Where the packets of a server leave it, and where those to it enter.
+#[derive(Clone, Copy)]
+struct ServerSide {
+    out: End,
+    into: End,
+}
+
+/// The servers, some of them behind a propagation delay of their own.
+fn server_sides(
+    network: &mut Network,
+    servers: &[NodeId],
+    scenario: &Resolved,
+    flows: &[OneFlow],
+) -> Vec<ServerSide> {
+    let side = |(server, flow): (&NodeId, &OneFlow)| {
+        let end = (*server, PORT);
+        let Some([down, up]) = links::to_server(&scenario.flow[flow.section]) else {
+            return ServerSide { out: end, into: end };
+        };
+        let (down, up) = (network.add(down), network.add(up));
+        network.connect(end, (down, Link::INPUT));
+        network.connect((up, Link::OUTPUT), end);
+        ServerSide { out: (down, Link::OUTPUT), into: (up, Link::INPUT) }
+    };
+    servers.iter().zip(flows).map(side).collect()
+}
+
 /// The link or links from the servers: their far ends.
 fn internet_downlinks(
     network: &mut Network,
-    servers: &[NodeId],
+    servers: &[ServerSide],
     setup: Setup<'_>,
 ) -> Result<Vec<End>, ScenarioError> {
     if setup.scenario.internet.shared {
         let down = network.add(links::internet_downlink(setup, "internet")?);
-        servers.iter().for_each(|server| network.connect((*server, PORT), (down, Link::INPUT)));
+        servers.iter().for_each(|server| network.connect(server.out, (down, Link::INPUT)));
         return Ok(vec![(down, Link::OUTPUT)]);
     }
-    let down = |(flow, server): (usize, &NodeId)| {
+    let down = |(flow, server): (usize, &ServerSide)| {
         let link = links::internet_downlink(setup, &format!("internet/{flow}"))?;
         let link = network.add(link);
-        network.connect((*server, PORT), (link, Link::INPUT));
+        network.connect(server.out, (link, Link::INPUT));
         Ok((link, Link::OUTPUT))
     };
     servers.iter().enumerate().map(down).collect()
@@ -168,7 +196,7 @@ fn internet_downlinks(
 /// The link or links to the servers: the end that leads to all of them, and the router among them.
 fn internet_uplinks(
     network: &mut Network,
-    servers: &[NodeId],
+    servers: &[ServerSide],
     setup: Setup<'_>,
 ) -> Result<(End, NodeId), ScenarioError> {
     let mut shared = None;
@@ -178,10 +206,10 @@ fn internet_uplinks(
     let router = network.add(Box::new(FlowRouter));
     for (port, &server) in (0..).zip(servers) {
         let to = if shared.is_some() {
-            (server, PORT)
+            server.into
         } else {
             let link = network.add(links::internet_uplink(setup, &format!("internet/{port}"))?);
-            network.connect((link, Link::OUTPUT), (server, PORT));
+            network.connect((link, Link::OUTPUT), server.into);
             (link, Link::INPUT)
         };
         network.connect((router, port), to);

@@ -399,6 +399,18 @@ fn mistakes_of_queues_and_output() -> Vec<(&'static str, String)> {
         ),
         ("no queue", extended("[internet]\naqm = { kind = \"fq-codel\", queues = 0 }")),
         ("short period", extended("[internet]\naqm = { kind = \"pie\", update = \"1 us\" }")),
+        ("typical alone", extended("[internet]\naqm = { kind = \"dualpi2\", typical_rtt = \"20 ms\" }")),
+        (
+            "typical above maximum",
+            extended(
+                "[internet]\naqm = { kind = \"dualpi2\", typical_rtt = \"20 ms\", max_rtt = \"10 ms\" }",
+            ),
+        ),
+        (
+            "short window",
+            extended("[backhaul]\naqm = { kind = \"dualpi2\", delay = \"predicted\", window = \"1 ms\" }"),
+        ),
+        ("no coupling", extended("[backhaul]\naqm = { kind = \"dualpi2\", coupling = 0 }")),
         ("text for ECN", extended("[internet]\naqm = { kind = \"codel\", ecn = \"on\" }")),
         ("no bearer throttles", throttled(0)),
         // Outputs.

@@ -105,7 +105,7 @@ fn udp_over_a_fading_channel_allocates_nothing() {
 
 #[test]
 fn no_discipline_of_a_wired_queue_allocates() {
-    for aqm in ["drop-tail", "red", "codel", "fq-codel", "pie"] {
+    for aqm in ["drop-tail", "red", "codel", "fq-codel", "pie", "dualpi2"] {
         let mut text = format!(
             "network = \"wired\"\n[run]\nduration = \"30s\"\nwarmup = \"1s\"\n[internet]\n\
              rate = \"50 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"256 KiB\"\naqm = \"{aqm}\"\n"

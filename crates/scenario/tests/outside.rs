@@ -11,7 +11,8 @@ use airlane_core::{
 use airlane_middlebox::{ConnectOrder, Middlebox, Pep, PepConfig, Side, SplitConfig, SplitProxy, WhenFull};
 use airlane_net::queue::Limit;
 use airlane_net::{
-    Aqm, Discipline, FlowRouter, Gateway, Link, LinkParameters, ManagedLink, codel, fq_codel, pie, red,
+    Aqm, Discipline, FlowRouter, Gateway, Link, LinkParameters, ManagedLink, codel, dualpi2, fq_codel, pie,
+    red,
 };
 use airlane_record::{
     Capture, CaptureFlow, CaptureParameters, CapturePoint, FlowDescription, Losses, Recorder,
@@ -77,6 +78,7 @@ fn a_queue_that_marks_changes_the_bytes_and_the_checksum() {
         Aqm::CoDel(codel),
         Aqm::FqCoDel(fq_codel::Parameters { codel, ..fq_codel::Parameters::default() }),
         Aqm::Pie(pie::Parameters { ecn: true, ..pie::Parameters::default() }),
+        Aqm::DualPi2(dualpi2::Parameters { any_ect: true, ..dualpi2::Parameters::default() }),
         Aqm::Red(red::Parameters { ecn: true, weight: 0.02, ..red::Parameters::default() }),
     ];
     let mut generator = Generator::new(31);

@@ -329,13 +329,14 @@ fn marks_change_the_bytes_and_their_checksum() {
         ("cell.0.pdcp.discard_timer", "100 s".into()),
         ("ue.0.fixed_mcs", 4.into()),
     ];
-    for kind in ["codel", "fq-codel", "pie", "red"] {
+    for kind in ["codel", "fq-codel", "pie", "red", "dualpi2"] {
         let aqm = match kind {
             "red" => {
                 serde_json::json!({ "kind": kind, "ecn": true, "min_packets": 5, "max_packets": 50, "weight": 0.02 })
             }
             // By default, PIE drops when its probability is above 10 %.
             "pie" => serde_json::json!({ "kind": kind, "ecn": true, "ecn_threshold": "100 %" }),
+            "dualpi2" => serde_json::json!({ "kind": kind, "classifier": "any-ect" }),
             _ => serde_json::json!({ "kind": kind, "ecn": true }),
         };
         let mut at_rlc = narrow.to_vec();

@@ -1,7 +1,8 @@
 //! The two ends of a stream of datagrams.
 
 use airlane_core::{
-    Bytes, Cx, DropCause, Event, Header, Instant, Node, Packet, PacketRef, Payload, Port, Topic, UdpHeader,
+    Bytes, Cx, DropCause, Ecn, Event, Header, Instant, Node, Packet, PacketRef, Payload, Port, Topic,
+    UdpHeader,
 };
 use airlane_transport::{Path, UdpReceiver, UdpReceiverStats, UdpSender};
 
@@ -77,13 +78,20 @@ impl Datagrams {
 pub struct UdpSource {
     sender: Datagrams,
     path: Path,
+    ecn: Ecn,
 }
 
 impl UdpSource {
     /// A node that sends the datagrams of `sender` at their times.
     #[must_use]
     pub const fn new(sender: Datagrams, path: Path) -> Self {
-        Self { sender, path }
+        Self { sender, path, ecn: Ecn::NotCapable }
+    }
+
+    /// The same with this ECN field on its datagrams. It does not respond to marks.
+    #[must_use]
+    pub fn with_ecn(self, ecn: Ecn) -> Self {
+        Self { ecn, ..self }
     }
 
     /// Datagrams sent.
@@ -105,7 +113,8 @@ impl Node for UdpSource {
             let Some(serial) = self.sender.take_due(cx.now) else { return };
             let payload = Payload::Length(self.sender.payload().get() as u32);
             let header = Header::Udp(UdpHeader { serial });
-            let packet = Packet::new(self.path.flow, self.path.direction, header, payload, due);
+            let mut packet = Packet::new(self.path.flow, self.path.direction, header, payload, due);
+            packet.ecn = self.ecn;
             let packet = cx.pool.insert(packet);
             if cx.wants(Topic::Sent) {
                 let sent = Event::Sent { packet: cx.pool.get(&packet), retransmission: false };

@@ -17,6 +17,7 @@ from airlane import native, stats
 from airlane.validation.cell import LenaCell, positions, reference_rows
 from airlane.validation.claims import Family, Row, within
 from airlane.validation.downloads import Download, apart, flights, mean_of, points
+from airlane.validation.dualpi2 import CoupledCase, cubic_pairs, cubic_single, flood, law, rest
 from airlane.validation.fading import fading_rows
 from airlane.validation.measured import measured_rows
 from airlane.validation.radio import bler_rows, cqi_rows, piro_rows
@@ -79,7 +80,7 @@ class Plan:
     """The rows and cases of a family."""
 
     rows: list[Row] = field(default_factory=list)
-    cases: list[Case | TcpCase] = field(default_factory=list)
+    cases: list[Case | TcpCase | CoupledCase] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
 
@@ -277,6 +278,27 @@ def download_in_flight(family: Family) -> Plan:
     return Plan(cases=[*cases])
 
 
+def dualpi2_cubic(family: Family) -> Plan:
+    """Goodput of one CUBIC flow through DualPI2."""
+    setup, reference = cubic_single(family)
+    name = f"{family.id}/{setup.rate_mbps:g}mbps-{setup.rtts_ms[0]:g}ms"
+    return Plan(cases=[TcpCase(name, "Mbit/s", reference, (setup,), _total)])
+
+
+def dualpi2_cubic_pairs(family: Family) -> Plan:
+    """Share of the first of two CUBIC flows through DualPI2."""
+    return Plan(
+        cases=[
+            TcpCase(f"{family.id}/{name}", "% of both", reference, (pair,), _first_share)
+            for name, pair, reference in cubic_pairs(family)
+        ]
+    )
+
+
+def _first_share(output: native.Output) -> float:
+    return float(100.0 * _goodputs(output)[0] / _goodputs(output).sum())
+
+
 MEASURES: dict[str, Callable[[Family], Plan]] = {
     "tbs_table": tbs_table,
     "cqi_thresholds": cqi_thresholds,
@@ -291,6 +313,11 @@ MEASURES: dict[str, Callable[[Family], Plan]] = {
     "fading": lambda family: Plan(rows=fading_rows(family)),
     "bler": lambda family: Plan(rows=bler_rows(family)),
     "tcp_cell": lambda family: Plan(cases=[*tcp_cell(family)]),
+    "dualpi2_law": lambda family: Plan(cases=[*law(family)]),
+    "dualpi2_rest": lambda family: Plan(cases=[*rest(family)]),
+    "dualpi2_flood": lambda family: Plan(cases=[*flood(family)]),
+    "dualpi2_cubic": dualpi2_cubic,
+    "dualpi2_cubic_pairs": dualpi2_cubic_pairs,
     "linux": lambda family: Plan(cases=[*linux(family)]),
     "linux_pairs": lambda family: Plan(cases=[*linux_pairs(family)]),
 }

@@ -68,7 +68,7 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
                 quic(settings, &at.under("transport"))?;
                 listens(settings.congestion, flow.direction, &at)?;
             }
-            Transport::Udp | Transport::Icmp | Transport::External => {}
+            Transport::Udp(_) | Transport::Icmp | Transport::External => {}
         }
         rnis::discriminator(flow, scenario, &at)?;
     }
@@ -159,7 +159,7 @@ fn app(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
             at.require(web.tls, "app.tls", "QUIC always includes the TLS handshake", "leave it out")?;
             self::web(web, flow, at)
         }
-        (App::Web(_), Transport::Udp) => {
+        (App::Web(_), Transport::Udp(_)) => {
             let help = "use transport = \"tcp\", or \"quic\" with http = \"3\"";
             at.fail("transport", "web pages need TCP or QUIC", help)
         }
@@ -180,17 +180,17 @@ fn app(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
             let what = format!("this application needs UDP, and the flow uses {}", protocol(&flow.transport));
             at.fail("app", what, "use transport = \"udp\", or app = \"bulk\"")
         }
-        (App::Cbr(cbr), Transport::Udp) => {
+        (App::Cbr(cbr), Transport::Udp(_)) => {
             payload(cbr.payload, at)?;
             packets(cbr.rate.0.bits_per_second(), cbr.payload, flow, scenario, at)
         }
-        (App::Ppbp(bursts), Transport::Udp) => ppbp(bursts, flow, scenario, at),
-        (App::OnOff(settings), Transport::Udp | Transport::Tcp(_)) => on_off(settings, flow, scenario, at),
+        (App::Ppbp(bursts), Transport::Udp(_)) => ppbp(bursts, flow, scenario, at),
+        (App::OnOff(settings), Transport::Udp(_) | Transport::Tcp(_)) => on_off(settings, flow, scenario, at),
         (App::OnOff(_), Transport::Quic(_)) => {
             let help = "use transport = \"udp\" or \"tcp\"";
             at.fail("app", "this application needs UDP or TCP, and the flow uses QUIC", help)
         }
-        (App::Bulk | App::Fixed(_), Transport::Udp) => {
+        (App::Bulk | App::Fixed(_), Transport::Udp(_)) => {
             let help = "use app = { kind = \"cbr\", rate = \"10 Mbit/s\" }";
             at.fail("app", "UDP needs an application with a bit rate", help)
         }
@@ -201,7 +201,7 @@ fn app(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
 const fn protocol(transport: &Transport) -> &'static str {
     match transport {
         Transport::Tcp(_) => "TCP",
-        Transport::Udp => "UDP",
+        Transport::Udp(_) => "UDP",
         Transport::Quic(_) => "QUIC",
         Transport::Icmp => "ICMP",
         Transport::External => "IP",

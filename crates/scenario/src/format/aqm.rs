@@ -10,6 +10,9 @@ use super::tagged;
 use crate::check::{Checked, Place};
 use crate::quantity::{Share, Size, Time};
 
+mod dual;
+pub use dual::*;
+
 /// A full packet: a queue of at most this size is not a standing queue (RFC 8289 §4.2).
 const MAX_PACKET: Bytes = Bytes(1500);
 /// The minimum quantum: FQ-CoDel repeats its round until a queue has enough credit for a packet.
@@ -32,6 +35,8 @@ pub enum Aqm {
     FqCodel(FqCodel),
     /// Proportional integral controller enhanced (RFC 8033).
     Pie(Pie),
+    /// Two coupled queues, for L4S and for classic traffic (RFC 9332).
+    Dualpi2(Dualpi2),
 }
 tagged!(Aqm by "kind" {
     "drop-tail" => DropTail,
@@ -39,6 +44,7 @@ tagged!(Aqm by "kind" {
     "codel" => Codel(Codel),
     "fq-codel" => FqCodel(FqCodel),
     "pie" => Pie(Pie),
+    "dualpi2" => Dualpi2(Dualpi2),
 });
 
 /// Settings of RED.
@@ -152,6 +158,7 @@ impl Aqm {
                 ecn_threshold: pie.ecn_threshold.0,
                 ecn: pie.ecn,
             }),
+            Self::Dualpi2(rule) => airlane_net::Aqm::DualPi2(rule.parameters()),
         }
     }
 
@@ -163,6 +170,7 @@ impl Aqm {
             Self::Codel(Codel { target, interval, .. }) => check_codel(*target, *interval, at),
             Self::FqCodel(rule) => check_fq_codel(rule, at),
             Self::Pie(rule) => check_pie(rule, at),
+            Self::Dualpi2(rule) => rule.check(at),
         }
     }
 }
@@ -202,9 +210,14 @@ fn check_fq_codel(fq: &FqCodel, at: &Place<'_>) -> Checked {
 
 fn check_pie(pie: &Pie, at: &Place<'_>) -> Checked {
     at.positive(pie.target, "target")?;
+    check_controller(pie.update, [pie.alpha, pie.beta], at)
+}
+
+/// The update period and the gains, alpha and beta, of a proportional integral controller.
+fn check_controller(update: Time, gains: [f64; 2], at: &Place<'_>) -> Checked {
     let help = format!("it must be at least {UPDATE_MIN}");
-    at.require(pie.update >= UPDATE_MIN, "update", "the period is too short", &help)?;
-    for (gain, key) in [(pie.alpha, "alpha"), (pie.beta, "beta")] {
+    at.require(update >= UPDATE_MIN, "update", "the period is too short", &help)?;
+    for (gain, key) in gains.into_iter().zip(["alpha", "beta"]) {
         let ok = (0.0..=1000.0).contains(&gain);
         at.require(ok, key, "out of range", "it must be from 0 to 1000 per second")?;
     }

@@ -22,6 +22,10 @@ pub struct Flow {
     pub app: App,
     /// The transport protocol.
     pub transport: Transport,
+    /// Propagation delay of either direction between the server of this flow and the internet link. By default, there
+    /// is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_delay: Option<Time>,
     /// Start of the application.
     pub start: Time,
     /// End of the application. By default, this is the end of the run.
@@ -75,7 +79,7 @@ pub enum Transport {
     /// TCP (RFC 9293).
     Tcp(Tcp),
     /// UDP (RFC 768).
-    Udp,
+    Udp(Udp),
     /// QUIC (RFC 9000), implemented by quinn.
     Quic(Quic),
     /// ICMP (RFC 792), for app = "ping".
@@ -84,7 +88,27 @@ pub enum Transport {
     #[serde(skip)]
     External,
 }
-tagged!(Transport by "kind" { "tcp" => Tcp(Tcp), "udp" => Udp, "quic" => Quic(Quic), "icmp" => Icmp });
+tagged!(Transport by "kind" { "tcp" => Tcp(Tcp), "udp" => Udp(Udp), "quic" => Quic(Quic), "icmp" => Icmp });
+
+/// UDP.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Udp {
+    /// ECN field of the datagrams. Their sender does not respond to marks.
+    pub ecn: UdpEcn,
+}
+
+/// ECN field of datagrams (RFC 3168).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum UdpEcn {
+    /// Not ECN-capable.
+    NotEct,
+    /// ECT(0).
+    Ect0,
+    /// ECT(1): L4S (RFC 9331).
+    Ect1,
+}
 
 /// TCP, with the same settings at both ends. Both ends offer the options that are switched on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -23,9 +23,14 @@ const CONTROLLERS: &[&str] = &["cubic", "newreno", "scalable", "vegas", "westwoo
 pub(super) fn flows(settings: &mut Settings<'_>, base: &Resolved) {
     for (i, flow) in base.flow.iter().enumerate() {
         let at = &format!("flow.{i}");
+        settings.maybe(0.1, at, "server_delay", ms(0, 20));
         application(settings, &format!("{at}.app"), &flow.app);
         match &flow.transport {
-            format::Transport::Udp | format::Transport::Icmp | format::Transport::External => {}
+            format::Transport::Udp(_) => {
+                let at = &format!("{at}.transport");
+                settings.maybe(0.3, at, "ecn", one_of(&["not-ect", "ect0", "ect1"]));
+            }
+            format::Transport::Icmp | format::Transport::External => {}
             format::Transport::Quic(quic) => {
                 let at = &format!("{at}.transport");
                 self::quic(settings, at, quic);

@@ -238,7 +238,7 @@ fn access(cell: &format::Cell) -> Duration {
 fn syn_again(flow: &format::Flow) -> Duration {
     match &flow.transport {
         format::Transport::Tcp(tcp) => SYN_AGAIN.max(tcp.rto_initial.0),
-        format::Transport::Udp
+        format::Transport::Udp(_)
         | format::Transport::Icmp
         | format::Transport::Quic(_)
         | format::Transport::External => SYN_AGAIN,
@@ -259,7 +259,7 @@ fn largest_packet(flow: &format::Flow) -> Bytes {
     match &flow.transport {
         format::Transport::Tcp(tcp) => tcp.mtu.0,
         format::Transport::Quic(quic) => quic.mtu.0,
-        format::Transport::Udp | format::Transport::Icmp | format::Transport::External => ETHERNET,
+        format::Transport::Udp(_) | format::Transport::Icmp | format::Transport::External => ETHERNET,
     }
 }
 

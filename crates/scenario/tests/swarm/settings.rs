@@ -261,8 +261,32 @@ pub(super) fn aqm(settings: &mut Settings<'_>, at: &str, rule: &format::Aqm) {
             ("beta", real(0.0, 20.0)),
             ("ecn_threshold", percent(0, 100)),
         ],
+        format::Aqm::Dualpi2(_) => vec![
+            ("target", ms(1, 100)),
+            ("update", ms(1, 60)),
+            ("alpha", real(0.0, 10.0)),
+            ("beta", real(0.0, 20.0)),
+            ("coupling", real(0.1, 4.0)),
+            ("classifier", one_of(&["ect1", "any-ect"])),
+            ("threshold", us(1, 20_000)),
+            ("ramp", us(0, 20_000)),
+            ("min_packets", whole(0, 3)),
+            ("delay", one_of(&["sojourn", "predicted"])),
+            ("window", ms(8, 300)),
+            ("scheduler", one_of(&["weighted-round-robin", "time-shifted-fifo"])),
+            ("classic_share", percent(0, 100)),
+            ("shift", ms(0, 200)),
+            ("overload", one_of(&["drop", "overflow"])),
+            ("packets", whole(1, 2_000)),
+        ],
     };
     settings.some(at, keys);
+    if matches!(rule, format::Aqm::Dualpi2(_)) {
+        settings.maybe(0.3, at, "max_rtt", ms(60, 300));
+        if settings.has(at, "max_rtt") {
+            settings.maybe(0.5, at, "typical_rtt", ms(1, 60));
+        }
+    }
     if let format::Aqm::Red(red) = rule {
         let least = u64::from(red.min_packets).max(u64::from(red.max_packets) - 1) + 1;
         settings.maybe(0.1, at, "max_packets", whole(least, least + 200));
