@@ -34,6 +34,15 @@ pub struct EcnBytes {
 impl EcnBytes {
     const FIRST: Self = Self { capable0: FIRST_BYTES, marked: 0, capable1: FIRST_BYTES };
 
+    /// The bytes of these counters.
+    const fn since_first(self) -> Self {
+        Self {
+            capable0: self.capable0.wrapping_sub(FIRST_BYTES),
+            marked: self.marked,
+            capable1: self.capable1.wrapping_sub(FIRST_BYTES),
+        }
+    }
+
     fn of(&mut self, ecn: Ecn) -> Option<&mut u32> {
         match ecn {
             Ecn::NotCapable => None,
@@ -79,6 +88,11 @@ impl MarkCounter {
             options: false,
             last_dsack: None,
         }
+    }
+
+    /// Marked packets and bytes that arrived.
+    pub(crate) const fn received(&self) -> (u64, EcnBytes) {
+        (self.packets.wrapping_sub(FIRST_PACKETS) as u64, self.bytes.since_first())
     }
 
     /// The peer sends options.
@@ -205,6 +219,8 @@ pub(crate) struct MarkReader {
     obeys: bool,
     /// Average number of segments per ACK, in 1/64; 0 before the first.
     ack_size_x64: u32,
+    /// Segments and bytes delivered by packets whose counters were not read.
+    unread: (u32, u32),
 }
 
 impl MarkReader {
@@ -216,6 +232,7 @@ impl MarkReader {
             capable: true,
             obeys: true,
             ack_size_x64: 0,
+            unread: (0, 0),
         }
     }
 
@@ -265,13 +282,15 @@ impl MarkReader {
     }
 
     /// Bytes delivered with each ECN field, as far as the options say.
-    pub(crate) fn delivered_bytes(&self) -> EcnBytes {
-        let first = EcnBytes::FIRST;
-        EcnBytes {
-            capable0: self.bytes.capable0.wrapping_sub(first.capable0),
-            marked: self.bytes.marked,
-            capable1: self.bytes.capable1.wrapping_sub(first.capable1),
-        }
+    pub(crate) const fn delivered_bytes(&self) -> EcnBytes {
+        self.bytes.since_first()
+    }
+
+    /// A packet whose counters are not read, because they may be old: a duplicate ACK without SACK. What it delivers
+    /// may be marked in those that are read next.
+    pub(crate) const fn on_unread(&mut self, delivered: u32, bytes: u32) {
+        self.unread.0 += delivered;
+        self.unread.1 += bytes;
     }
 
     /// Reads the counters of a packet.
@@ -282,6 +301,12 @@ impl MarkReader {
             // An average with a weight of 1/64, as in Linux.
             *average = if *average == 0 { new } else { *average - *average / 64 + feedback.delivered };
         }
+        let (delivered, bytes) = core::mem::take(&mut self.unread);
+        let feedback = &Feedback {
+            delivered: feedback.delivered + delivered,
+            delivered_bytes: feedback.delivered_bytes + bytes,
+            ..*feedback
+        };
         let many_per_ack = *average > (ACE_VALUES - 1) * 64;
         let marked_bytes = match (self.options, &feedback.option) {
             (Options::Read, Some(option)) => Some(self.read(option)),

@@ -176,6 +176,9 @@ impl TcpEndpoint {
         let mut stats = self.stats;
         if let Some(h) = &self.halves {
             h.sender.fill_stats(&mut stats);
+            if let Some(counter) = h.receiver.counter() {
+                (stats.marks_received, stats.ecn_bytes_received) = counter.received();
+            }
         }
         stats
     }

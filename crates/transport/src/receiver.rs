@@ -470,6 +470,11 @@ impl Receiver {
         self.marks.as_mut()
     }
 
+    /// The same, to read.
+    pub(crate) const fn counter(&self) -> Option<&MarkCounter> {
+        self.marks.as_ref()
+    }
+
     /// A packet arrived on a connection with accurate ECN, with or without data.
     pub(crate) fn on_accurate_ecn(&mut self, ecn: Ecn, payload: u32) {
         let unacknowledged = self.pending;

@@ -33,6 +33,10 @@ pub struct TcpStats {
     pub recoveries_undone: u64,
     /// Reductions of the window because of congestion marks (ECN).
     pub ecn_reductions: u64,
+    /// Packets that arrived with a congestion mark, with accurate ECN.
+    pub marks_received: u64,
+    /// Payload that arrived, by the ECN field of the packets, with accurate ECN.
+    pub ecn_bytes_received: EcnBytes,
     /// Packets that the peer reported as marked, with accurate ECN.
     pub marks_reported: u64,
     /// Bytes that the peer reported as received, by their ECN field, with accurate ECN and its options.

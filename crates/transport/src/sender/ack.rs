@@ -117,6 +117,7 @@ impl Sender {
         let mut ack = *ack;
         let (Some(reader), Some((ace, option))) = (&mut self.marks, ack.accurate) else { return ack };
         if !(outcome.advanced || outcome.sacked > 0 || ack.newer) {
+            reader.on_unread(outcome.delivered, outcome.delivered_bytes);
             return ack;
         }
         let marks = reader.on_feedback(&Feedback {
