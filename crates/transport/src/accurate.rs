@@ -286,8 +286,8 @@ impl MarkReader {
         self.bytes.since_first()
     }
 
-    /// A packet whose counters are not read, because they may be old: a duplicate ACK without SACK. What it delivers
-    /// may be marked in those that are read next.
+    /// A packet whose counters are not read, because they may be old: a duplicate ACK without SACK. The next counters
+    /// may contain marks of the segments that it delivers.
     pub(crate) const fn on_unread(&mut self, delivered: u32, bytes: u32) {
         self.unread.0 += delivered;
         self.unread.1 += bytes;

@@ -6,9 +6,11 @@
 //! closes; and from the fourth consecutive ACK that only adds SACK blocks, compressed for at most a
 //! millisecond.
 
+mod ecn;
+
 use std::collections::VecDeque;
 
-use airlane_core::{AccEcnOption, Bytes, Duration, Ecn, Instant, SackBlock, SackList};
+use airlane_core::{Bytes, Duration, Instant, SackBlock, SackList};
 
 use crate::accurate::MarkCounter;
 use crate::sack::Block;
@@ -21,8 +23,6 @@ const DELAY_MIN: Duration = Duration::from_millis(40);
 const DELAY_MAX: Duration = Duration::from_millis(500);
 /// Quick ACKs granted at once (Linux TCP_MAX_QUICKACKS).
 const QUICK_MAX: u32 = 16;
-/// Quick ACKs after an ECN mark (Linux tcp_enter_quickack_mode with 2).
-const QUICK_AFTER_MARK: u32 = 2;
 /// SACK compression: for at most this time, or a twentieth of a round trip, or this many segments
 /// (Linux tcp_comp_sack_delay_ns and tcp_comp_sack_nr).
 const GATHER_MAX: Duration = Duration::from_millis(1);
@@ -428,83 +428,6 @@ impl Receiver {
 
     fn rtt(&self) -> Duration {
         Duration::from_nanos(self.rtt_x8 / 8)
-    }
-
-    /// True if ACKs must echo congestion (RFC 3168 §6.1.3).
-    #[inline]
-    pub(crate) const fn echoes_congestion(&self) -> bool {
-        self.echo_congestion
-    }
-
-    /// The ECN field of a data segment, and whether its CWR flag is set. The echo continues until
-    /// CWR arrives (RFC 3168 §6.1.3); its first ACKs are sent immediately, because the peer's
-    /// window may be very small.
-    pub(crate) fn on_ecn(&mut self, ecn: Ecn, window_reduced: bool) {
-        if window_reduced {
-            self.echo_congestion = false;
-            self.at_once = true;
-        }
-        match ecn {
-            Ecn::CongestionExperienced => {
-                if !self.echo_congestion {
-                    self.quick = self.quick.max(QUICK_AFTER_MARK);
-                    self.delay = DELAY_MIN;
-                }
-                self.echo_congestion = true;
-                self.capable_seen = true;
-            }
-            // A retransmission: its sender waits for the acknowledgment.
-            Ecn::NotCapable if self.capable_seen => self.quick = self.quick.max(QUICK_AFTER_MARK),
-            Ecn::Capable0 | Ecn::Capable1 => self.capable_seen = true,
-            Ecn::NotCapable => {}
-        }
-    }
-
-    /// From now on marks are counted.
-    pub(crate) fn count_marks(&mut self, counter: MarkCounter) {
-        self.marks = Some(counter);
-    }
-
-    /// The counters of accurate ECN, if it was negotiated.
-    pub(crate) const fn marks(&mut self) -> Option<&mut MarkCounter> {
-        self.marks.as_mut()
-    }
-
-    /// The same, to read.
-    pub(crate) const fn counter(&self) -> Option<&MarkCounter> {
-        self.marks.as_ref()
-    }
-
-    /// A packet arrived on a connection with accurate ECN, with or without data.
-    pub(crate) fn on_accurate_ecn(&mut self, ecn: Ecn, payload: u32) {
-        let unacknowledged = self.pending;
-        let Some(marks) = &mut self.marks else { return };
-        if marks.on_packet(ecn, payload, unacknowledged) {
-            self.demand_ack();
-        }
-    }
-
-    /// The ACE field and the option of a segment with this acknowledgment, which loses SACK blocks that have no
-    /// room with the option.
-    pub(crate) fn report_marks(
-        &mut self,
-        bare: bool,
-        room: u32,
-        ack: &mut Acknowledgment,
-    ) -> (u16, Option<AccEcnOption>) {
-        let Some(marks) = &mut self.marks else { return (0, None) };
-        let blocks = ack.sack.as_slice();
-        let dsack = ack.dsack.then(|| blocks.first().map(|b| (b.left, b.right))).flatten();
-        let flags = marks.ace(bare && blocks.is_empty());
-        let (option, left) = marks.option(room, blocks.len(), dsack);
-        if left < blocks.len() {
-            let mut fewer = SackList::default();
-            for block in &blocks[..left] {
-                fewer.push(*block);
-            }
-            ack.sack = fewer;
-        }
-        (flags, option)
     }
 
     fn grant_quick_acks(&mut self) {
