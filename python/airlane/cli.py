@@ -93,6 +93,7 @@ class _Set(StrEnum):
 
     SITUATIONS = "situations"
     BBR_DRAFT = "bbr-draft"
+    L4S = "l4s"
 
 
 @app.command()
@@ -363,7 +364,7 @@ def arena(
     ] = None,
     controllers: Own = None,
     chosen_set: Annotated[
-        _Set, typer.Option("--set", help="Situations, or the test cases of the BBR draft.")
+        _Set, typer.Option("--set", help="Situations, those of L4S, or the test cases of the BBR draft.")
     ] = _Set.SITUATIONS,
     quick: Annotated[bool, typer.Option("--quick", help="Three runs each, with wide intervals.")] = False,
     as_json: AsJson = False,
@@ -388,7 +389,7 @@ def arena(
     check_file(out / ("bbr-draft.csv" if bbr_draft else "index.html"))
     if markdown is not None:
         if bbr_draft:
-            fail("error: --markdown needs --set situations; the results of bbr-draft are in bbr-draft.csv")
+            fail("error: --markdown needs another --set; the results of bbr-draft are in bbr-draft.csv")
         check_file(markdown)
     call = command.Call(
         contenders=contenders or [],
@@ -400,6 +401,7 @@ def arena(
         out=out,
         as_json=as_json,
         markdown=markdown,
+        l4s=chosen_set is _Set.L4S,
     )
     if bbr_draft:
         call.judge()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from airlane import native, report, terminal
-from airlane.arena import draft, draft_view, view
+from airlane.arena import draft, draft_view, l4s, view
 from airlane.arena.conduct import conduct
 from airlane.arena.contenders import BASELINE, CONTENDERS, ArenaError, Contender, own
 from airlane.arena.draft_cases import CASES
@@ -45,6 +45,8 @@ class Call:
         Whether only JSON is printed.
     markdown
         Markdown file for the tables, or None.
+    l4s
+        Whether the contenders and situations are those of L4S.
     """
 
     contenders: Sequence[str]
@@ -56,6 +58,7 @@ class Call:
     out: Path
     as_json: bool
     markdown: Path | None = None
+    l4s: bool = False
 
     def meet(self, cache: Path) -> None:
         """Every contender in every situation.
@@ -66,7 +69,8 @@ class Call:
             When there is no such contender or situation.
         """
         brought = self._own()
-        who = _chosen("contender", self.contenders, {one.name: one for one in CONTENDERS}, BASELINE) + brought
+        known = {one.name: one for one in (l4s.CONTENDERS if self.l4s else CONTENDERS)}
+        who = _chosen("contender", self.contenders, known, BASELINE) + brought
         where = self._situations()
         kept = Cache(cache, native.fingerprint())
         with terminal.progress("arena") as update:
@@ -116,7 +120,7 @@ class Call:
     def _situations(self) -> list[Situation]:
         names = [name for name in self.situations if not name.endswith(".toml")]
         files = [Path(name) for name in dict.fromkeys(self.situations) if name.endswith(".toml")]
-        known = {one.name: one for one in SITUATIONS}
+        known = {one.name: one for one in (l4s.SITUATIONS if self.l4s else SITUATIONS)}
         found = _chosen("situation", names, known) if names or not files else []
         for file in files:
             if not file.is_file():
