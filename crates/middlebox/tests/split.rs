@@ -103,7 +103,9 @@ fn memory_stays_under_its_bound_with_ten_thousand_stalled_clients() {
     };
     let mut proxy = Middlebox::new(SplitProxy::new(config));
     let mut pool = PacketPool::default();
-    let small = TcpConfig { receive_window: ReceiveWindowKind::Fixed(Bytes(8_000)), ..TcpConfig::linux() };
+    // Its application never reads, so that its acknowledgments would wait for a timer.
+    let receive_window = ReceiveWindowKind::Fixed(Bytes(8_000));
+    let small = TcpConfig { receive_window, delayed_ack: false, ..TcpConfig::linux() };
     for flow in 0..CLIENTS {
         // Without delay on any link: until no end has anything to send.
         let path = |direction| Path::new(FlowId(flow), direction);

@@ -21,6 +21,7 @@
 //! ```
 
 mod admission;
+mod inspect;
 mod relay;
 mod reset;
 
@@ -70,6 +71,8 @@ struct ApplicationRequests {
     endless: bool,
     bytes: u64,
     close: bool,
+    /// It closed before the peer's FIN arrived.
+    closed_first: bool,
     /// It will not read any more either.
     gone: bool,
 }
@@ -130,6 +133,8 @@ pub struct TcpEndpoint {
     /// First byte of the stream that must not be offered to the peer.
     offer_end: u64,
     halves: Option<Halves>,
+    /// Size of the segments of which arriving ones were joined, if they were.
+    joined_from: Option<u32>,
     /// From this time on, unacceptable segments without data are answered again.
     answers_from: Instant,
     stats: TcpStats,
@@ -152,6 +157,7 @@ impl TcpEndpoint {
             requests: ApplicationRequests::default(),
             offer_end: u64::MAX,
             halves: None,
+            joined_from: None,
             answers_from: Instant::ZERO,
             stats: TcpStats::default(),
         }
@@ -217,6 +223,9 @@ impl TcpEndpoint {
 
     /// The application will write no more, but continues to read: a FIN follows.
     pub fn shutdown(&mut self) {
+        if !self.requests.close {
+            self.requests.closed_first = !self.halves.as_ref().is_some_and(|h| h.receiver.has_fin());
+        }
         self.requests.close = true;
         if let Some(h) = &mut self.halves {
             h.sender.close();
@@ -520,6 +529,7 @@ impl TcpEndpoint {
             initial: header.sequence,
             scale: negotiated.local_scale,
             segment_size: own_segment,
+            arriving_max: self.joined_from.map_or(own_segment, |size| size.min(own_segment)),
         };
         let mut receiver =
             Receiver::new(options, self.window(u32::from(c.mss())), self.offer_end.saturating_add(1));

@@ -38,6 +38,7 @@ mod delivery;
 mod ecn;
 mod endpoint;
 mod header;
+pub mod info;
 mod initial;
 pub mod model;
 mod path;
@@ -63,6 +64,7 @@ pub use config::{
 pub use congestion::{CongestionController, CongestionKind};
 pub use ecn::{EcnConfig, EcnFeedback};
 pub use endpoint::{ClosedEnd, ConnectionState, TcpEndpoint, refusal};
+pub use info::TcpInfo;
 pub use initial::InitialSequence;
 pub use path::Path;
 pub use pep::PepReport;

@@ -8,6 +8,8 @@
 
 mod ecn;
 
+mod offer;
+
 use std::collections::VecDeque;
 
 use airlane_core::{Bytes, Duration, Instant, SackBlock, SackList};
@@ -15,7 +17,7 @@ use airlane_core::{Bytes, Duration, Instant, SackBlock, SackList};
 use crate::accurate::MarkCounter;
 use crate::sack::Block;
 use crate::sequence;
-use crate::window::{Arrival, Code, Read, ReceiveWindow, Window};
+use crate::window::{Arrival, Code, ReceiveWindow, Window};
 
 /// Minimum delay of an ACK, and the initial value of its adaptation (Linux TCP_ATO_MIN).
 const DELAY_MIN: Duration = Duration::from_millis(40);
@@ -71,6 +73,8 @@ pub(crate) struct ReceiverOptions {
     pub(crate) scale: u8,
     /// Our announced maximum segment size.
     pub(crate) segment_size: u32,
+    /// The largest segment that counts as one, at most that size.
+    pub(crate) arriving_max: u32,
 }
 
 #[derive(Debug)]
@@ -106,6 +110,8 @@ pub(crate) struct Receiver {
     last_data_at: Option<Instant>,
     pending: bool,
     at_once: bool,
+    /// Data with PSH has arrived since the last ACK.
+    pushed: bool,
     /// Whether ACKs echo congestion until the peer confirms it, and whether any packet was ECN-capable.
     echo_congestion: bool,
     capable_seen: bool,
@@ -159,6 +165,7 @@ impl Receiver {
             last_data_at: None,
             pending: false,
             at_once: false,
+            pushed: false,
             echo_congestion: false,
             capable_seen: false,
             marks: None,
@@ -288,18 +295,20 @@ impl Receiver {
             return 0;
         }
         let bare_fin = segment.payload == 0 && start == self.next; // takes no room
-        if start >= self.edge && !bare_fin || self.contradicts(segment, end) {
+        let limit = self.acceptable_end();
+        let behind = start + u64::from(segment.payload) > limit && limit == self.edge;
+        if (start >= self.edge || behind) && !bare_fin || self.contradicts(segment, end) {
             self.grant_quick_acks(); // beyond the window or the end: dropped, but acknowledged
             self.at_once = true;
             return 0;
         }
-        // Data beyond the window is cut off (RFC 9293 §3.10.7.4).
-        let is_cut = start + u64::from(segment.payload) > self.edge;
-        let end = if is_cut { self.edge.max(start) } else { end };
+        let is_cut = start + u64::from(segment.payload) > limit;
+        let end = if is_cut { limit.max(start) } else { end };
         if segment.fin && !is_cut {
             self.fin_at = Some(end - 1);
         }
         if start > self.next {
+            self.measure(segment);
             self.hold(start, end);
             // Without SACK, a changed window would prevent that the ACK counts as a duplicate (RFC 5681 §2):
             // as in Linux, the window stays.
@@ -320,6 +329,7 @@ impl Receiver {
         }
         if self.fin_at.is_some_and(|fin| fin < self.next) {
             self.on_fin();
+            self.at_once |= bare_fin && before >= self.edge; // a FIN into a closed window: its sender insists
         }
         let in_order = self.next - before;
         in_order - u64::from(self.fin_at.is_some_and(|f| f >= before && f < self.next))
@@ -329,6 +339,8 @@ impl Receiver {
     /// FIN, so the ACK waits as for data (RFC 9293 §3.8.6.3; Linux `tcp_fin`: the connection becomes
     /// interactive).
     fn on_fin(&mut self) {
+        // As in Linux (`tcp_fin`), nothing is left to report.
+        (self.dsack, self.recent_len) = (None, 0);
         self.at_once |= self.half_closed;
         if !self.half_closed {
             self.quick = 0;
@@ -366,9 +378,14 @@ impl Receiver {
         self.window.take_code()
     }
 
+    /// The largest segment seen.
+    fn measure(&mut self, segment: &DataSegment) {
+        self.segment_seen = self.segment_seen.max(segment.payload.min(self.options.arriving_max));
+    }
+
     /// In-order data: round trip, ACK delay, window.
     fn adapt_to(&mut self, segment: &DataSegment) {
-        self.segment_seen = self.segment_seen.max(segment.payload.min(self.options.segment_size));
+        self.measure(segment);
         self.measure_rtt(segment);
         let now = segment.now;
         match self.last_data_at {
@@ -394,7 +411,7 @@ impl Receiver {
             self.quick |= 1; // at least one; an even grant is not used up while the window grows
         }
         if segment.push && segment.payload > 0 && !segment.fin {
-            self.at_once |= self.options.delayed_ack && self.readable() > 0;
+            self.pushed = self.options.delayed_ack;
         }
     }
 
@@ -532,71 +549,6 @@ impl Receiver {
         self.recent_len = n;
     }
 
-    /// The application reads up to `limit` bytes; returns the number of bytes read.
-    #[inline]
-    pub(crate) fn read(&mut self, now: Instant, limit: u64) -> u64 {
-        let bytes = self.readable().min(limit);
-        if bytes > 0 {
-            // A long read counts in the buffer tuning from its first segment on: when a gap closes,
-            // the rest belongs to the round trip that begins now.
-            let first = bytes.min(u64::from(self.options.segment_size));
-            let read = Read {
-                now,
-                total: self.total_read() + first,
-                rtt: self.rtt(),
-                segment_size: Bytes(u64::from(self.options.segment_size)),
-            };
-            self.read_to += bytes;
-            self.window.on_read(&read);
-            self.tell_wider_window();
-        }
-        bytes
-    }
-
-    /// A window that doubles is announced with a separate ACK (RFC 9293 §3.8.6.2.2). A window that is open
-    /// to more than half of its maximum cannot double.
-    #[inline]
-    fn tell_wider_window(&mut self) {
-        let current = self.edge - self.next.min(self.edge);
-        let doubled = 2 * current.max(u64::from(self.segment_seen));
-        if doubled <= self.ceiling && self.offer() >= doubled {
-            self.pending = true;
-            self.at_once = true;
-        }
-    }
-
-    /// From now on no position from `end` on is offered; earlier offers remain valid.
-    pub(crate) fn offer_up_to(&mut self, end: u64) {
-        let wider = end > self.offer_end;
-        self.offer_end = end;
-        if wider && self.fin_at.is_none() {
-            self.tell_wider_window();
-        }
-    }
-
-    /// First position that is not offered.
-    pub(crate) const fn edge(&self) -> u64 {
-        self.edge
-    }
-
-    /// First position that the peer may not fill: not offered, or behind its FIN.
-    pub(crate) fn offered_end(&self) -> u64 {
-        self.fin_at.unwrap_or(self.edge).max(1)
-    }
-
-    /// Bytes that could be offered now.
-    #[inline(always)]
-    fn offer(&self) -> u64 {
-        let held = self.beyond_bytes + self.readable();
-        let limit = 65_535_u64 << self.options.scale;
-        let unit = 1_u64 << self.options.scale; // what is offered is rounded up to it
-        let allowed = self.offer_end.saturating_sub(self.next + unit - 1);
-        let offer = self.window.advertise(Bytes(held)).get().min(limit).min(allowed);
-        debug_assert!(offer <= self.ceiling, "a policy offers more than it said that it would");
-        // Silly window avoidance (RFC 9293 §3.8.6.2.2): a very small window is not offered.
-        if offer < u64::from(self.segment_seen).min(self.ceiling / 2) { 0 } else { offer }
-    }
-
     /// Decides whether an ACK must be sent now; otherwise arms a timer.
     pub(crate) fn ack_is_due(&mut self, now: Instant) -> bool {
         if !self.pending {
@@ -680,6 +632,7 @@ impl Receiver {
         }
         self.pending = false;
         self.at_once = false;
+        self.pushed = false;
         self.gathered = 0;
         self.delayed_until = Instant::FAR_FUTURE;
         self.gather_until = Instant::FAR_FUTURE;

@@ -85,6 +85,12 @@ impl RttEstimator {
         Duration::from_nanos(self.srtt_x8 >> 3)
     }
 
+    /// Mean deviation.
+    #[must_use]
+    pub const fn deviation(&self) -> Duration {
+        Duration::from_nanos(self.deviation_x4 >> 2)
+    }
+
     /// Sets the timeout after a handshake that gave no sample (RFC 6298 §5.7).
     pub fn assume_initial(&mut self, rto: Duration) {
         if !self.has_sample() {

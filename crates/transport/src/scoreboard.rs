@@ -24,6 +24,9 @@ pub(crate) const RESERVED: usize = 2048;
 /// A PEP has reported that it passed.
 pub(crate) const SEEN: u8 = 32;
 
+/// It ends what was written, and carries PSH.
+pub(crate) const PUSHED: u8 = 64;
+
 /// A sent segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment {

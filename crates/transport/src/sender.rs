@@ -20,6 +20,7 @@ use crate::congestion::{Controller, CubicWindow, MultiDomain, Needs, RadioInform
 use crate::delivery::Delivery;
 use crate::ecn::EcnFeedback;
 use crate::header::{Io, Outgoing};
+use crate::info::{TcpInfo, micros, ms_since};
 use crate::rack::Rack;
 use crate::recovery::{Phase, RateReduction, UndoState};
 use crate::rtt::{MinRtt, RttEstimator};
@@ -77,6 +78,10 @@ struct Probe {
 struct Supply {
     /// True if it changed and nothing was sent since.
     fresh: bool,
+    /// True if the last write announced that more follows at once, until it has been sent.
+    more: bool,
+    /// End of the last write that did not announce more: the segment that ends here carries PSH.
+    pushed: u64,
     /// Stream position up to which the application has written; `u64::MAX` if it always has more.
     written: u64,
     /// True if it will write no more.
@@ -100,6 +105,7 @@ struct SenderOptions {
     send_buffer: u64,
     write_size: Option<Bytes>,
     nagle: bool,
+    corked: bool,
     rto_min: Duration,
     rto_max: Duration,
     retries: u32,
@@ -225,6 +231,7 @@ impl SenderOptions {
             send_buffer: config.send_buffer.map_or(u64::MAX, Bytes::get),
             write_size: config.write_size,
             nagle: config.nagle,
+            corked: false,
             rto_min: config.rto_min,
             rto_max: config.rto_max,
             retries: config.retries,
@@ -257,7 +264,7 @@ impl Sender {
             una: 1,
             nxt: 1,
             small_end: 1,
-            supply: Supply { fresh: false, written: 1, closed: false },
+            supply: Supply { fresh: false, more: false, pushed: 1, written: 1, closed: false },
             writer: None,
             window_end: 1 + window,
             window_from: (0, 1),
@@ -369,7 +376,21 @@ impl Sender {
     }
     /// The application writes `bytes` more.
     pub(crate) fn supply(&mut self, bytes: u64) {
+        self.supply_more(bytes);
+        self.supply.more = false;
+        self.supply.pushed = self.supply.written;
+    }
+    /// The same, and announces that the next write follows at once (MSG_MORE).
+    pub(crate) fn supply_more(&mut self, bytes: u64) {
         self.supply.written = self.supply.written.saturating_add(bytes);
+        self.supply.fresh = true;
+        self.supply.more = true;
+    }
+    /// Whether segments that are not full wait for an acknowledgment (Nagle), and whether they wait in any
+    /// case (TCP_CORK). Data that waited may go now.
+    pub(crate) fn set_waiting(&mut self, nagle: bool, corked: bool) {
+        self.options.nagle = nagle;
+        self.options.corked = corked;
         self.supply.fresh = true;
     }
     /// The application that always had more data has none now beyond what was sent.
@@ -387,6 +408,11 @@ impl Sender {
     /// Bytes that were written and have not been sent.
     pub(crate) const fn unsent(&self) -> u64 {
         self.supply.written.saturating_sub(self.nxt)
+    }
+
+    /// Bytes that were written and are not acknowledged.
+    pub(crate) const fn unacknowledged(&self) -> u64 {
+        self.supply.written.saturating_sub(self.una)
     }
 
     /// True when all written data is acknowledged.
@@ -408,6 +434,11 @@ impl Sender {
     #[inline]
     pub(crate) fn has_fresh_supply(&self) -> bool {
         self.supply.fresh
+    }
+
+    /// True if the application will write no more.
+    pub(crate) const fn is_closed(&self) -> bool {
+        self.supply.closed
     }
 
     /// True when all written data, and the FIN, were acknowledged.
@@ -511,6 +542,37 @@ impl Sender {
     /// The reader of accurate ECN, if it was negotiated.
     pub(crate) const fn marks(&mut self) -> Option<&mut MarkReader> {
         self.marks.as_mut()
+    }
+
+    /// The fields of `tcp_info` that the send half knows.
+    pub(crate) fn fill_info(&self, info: &mut TcpInfo, now: Instant) {
+        info.ca_state = match self.phase {
+            Phase::Open => 0,
+            Phase::Disorder => 1,
+            Phase::Reduction => 2,
+            Phase::Recovery => 3,
+            Phase::Loss => 4,
+        };
+        info.retransmits = self.timeouts_in_row;
+        info.probes = self.window_probes_in_row;
+        info.backoff = self.backoff;
+        info.rto_us = micros(self.rto);
+        info.snd_mss = self.options.segment_size;
+        info.unacked = self.board.outstanding();
+        info.sacked = self.out_of_order();
+        info.lost = self.board.lost();
+        info.retrans = self.board.retransmitted();
+        info.last_data_sent_ms = ms_since(now, self.last_sent_at);
+        info.rtt_us = micros(self.rtt.srtt());
+        info.rttvar_us = micros(self.rtt.deviation());
+        let min_rtt = self.min_rtt.get();
+        info.min_rtt_us = if min_rtt.is_zero() { u64::from(u32::MAX) } else { micros(min_rtt) };
+        info.snd_ssthresh = self.controller.ssthresh_segments().min(0x7fff_ffff);
+        info.snd_cwnd = self.window();
+        info.reordering = self.reordering;
+        info.notsent_bytes = self.unsent();
+        info.delivered = self.delivered + 1; // the SYN
+        info.snd_wnd = self.window_end.saturating_sub(self.una);
     }
 
     pub(crate) fn fill_stats(&self, stats: &mut TcpStats) {

@@ -204,7 +204,11 @@ impl TcpStream {
         let Header::Tcp(header) = &packet.header else { return };
         let at = self.endpoint.offset_received(header);
         let from = at.max(self.endpoint.received_to());
-        let to = (at + bytes.len() as u64).min(self.endpoint.offered_to());
+        let (end, limit) = (at + bytes.len() as u64, self.endpoint.accepted_to());
+        if end > limit && self.endpoint.readable() > 0 {
+            return; // it is dropped
+        }
+        let to = end.min(limit);
         if from < to && self.endpoint.believes(header) {
             let part = &bytes[(from - at) as usize..(to - at) as usize];
             self.received.write(&mut self.pages, from, part);

@@ -260,7 +260,7 @@ impl Connection {
         let end = &self.ends[side as usize];
         let at = end.offset_received(header);
         let from = at.max(end.received_to());
-        let to = (at + bytes.len() as u64).min(end.offered_to());
+        let to = (at + bytes.len() as u64).min(end.accepted_to());
         // Data behind a gap must not be overwritten by data that the end rejects.
         if from < to && end.believes(header) {
             let part = &bytes[(from - at) as usize..(to - at) as usize];

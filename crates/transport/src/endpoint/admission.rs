@@ -71,7 +71,13 @@ impl Halves {
         if !flags.has(TcpFlags::ACK) {
             return Verdict::Drop; // RFC 9293 §3.10.7.4, fifth
         }
-        if self.acknowledges_what_it_may(header) { Verdict::Take } else { Verdict::Challenge }
+        if self.acknowledges_what_it_may(header) {
+            Verdict::Take
+        } else if self.acknowledges_unsent(header) && !self.sender.is_closed() && !self.receiver.has_fin() {
+            Verdict::Drop // Linux answers only on a connection that is closing; RFC 9293 §3.10.7.4 always
+        } else {
+            Verdict::Challenge
+        }
     }
 
     /// RFC 7323 §5.3: older than the newest timestamp, except for a duplicate ACK that was overtaken by data
@@ -95,6 +101,13 @@ impl Halves {
         let of_fin = self.receiver.has_fin() && place.start + 1 == next;
         let of_last = self.receiver.highest_held() == Some(place.start);
         !place.foreign && (place.start == next || of_fin || of_last)
+    }
+
+    /// True if a segment acknowledges what was not sent.
+    fn acknowledges_unsent(&self, header: &TcpHeader) -> bool {
+        let (initial, una) = (self.negotiated.local_initial, self.sender.una());
+        let foreign = sequence::precedes(header.acknowledgment, initial, una);
+        !foreign && sequence::position(header.acknowledgment, initial, una) > self.sender.nxt()
     }
 
     /// RFC 5961 §5.2: from a window below what is acknowledged to what was sent.

@@ -27,6 +27,13 @@ impl TcpEndpoint {
         self.halves.as_ref().map_or(0, |h| h.receiver.offered_end() - 1)
     }
 
+    /// The offset behind the last byte that would be accepted if it arrived now, which may be more than was
+    /// offered.
+    #[must_use]
+    pub fn accepted_to(&self) -> u64 {
+        self.halves.as_ref().map_or(0, |h| h.receiver.accepted_end() - 1)
+    }
+
     /// The offset behind the last byte received in order.
     #[inline]
     #[must_use]

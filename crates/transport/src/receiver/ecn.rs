@@ -15,6 +15,11 @@ impl Receiver {
         self.echo_congestion
     }
 
+    /// True if any data segment was ECN-capable.
+    pub(crate) const fn has_seen_capable(&self) -> bool {
+        self.capable_seen
+    }
+
     /// The ECN field of a data segment, and whether its CWR flag is set. The echo continues until
     /// CWR arrives (RFC 3168 §6.1.3); its first ACKs are sent immediately, because the peer's
     /// window may be very small.

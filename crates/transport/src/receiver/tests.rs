@@ -12,6 +12,7 @@ fn receiver(window: u64) -> Receiver {
         initial: 0,
         scale: 0,
         segment_size: SEGMENT,
+        arriving_max: SEGMENT,
     };
     let kind = ReceiveWindowKind::Fixed(Bytes(window));
     let mut r = Receiver::new(options, Window::new(kind, Bytes(u64::from(SEGMENT))), u64::MAX);

@@ -8,7 +8,7 @@ use crate::config::RttSampling;
 use crate::congestion::Restart;
 use crate::header::{Io, timestamp};
 use crate::recovery::Phase;
-use crate::scoreboard::{FIN, Segment};
+use crate::scoreboard::{FIN, PUSHED, Segment};
 use crate::timer::TimerKind;
 
 impl Sender {
@@ -53,6 +53,9 @@ impl Sender {
     pub(super) fn sendable_end(&self) -> u64 {
         let end = self.supply_end();
         let segment = u64::from(self.segment_max);
+        if (self.options.corked || self.supply.more) && !self.supply.closed && end > self.nxt {
+            return end - (end - self.nxt) % segment;
+        }
         if self.options.nagle && !self.supply.closed && self.una < self.small_end && end > self.nxt {
             return end - (end - self.nxt) % segment;
         }
@@ -117,6 +120,7 @@ impl Sender {
         window: u32,
         before: u32,
     ) {
+        self.supply.more = false;
         if sent > 0 || (in_flight >= window && self.has_unsent()) {
             self.validate_window(now, in_flight >= window);
         }
@@ -145,7 +149,12 @@ impl Sender {
         let start = self.nxt;
         let payload = len - u32::from(fin);
         self.last_sent_at = now;
-        self.board.push(Segment { start, sent_at: now, len, state: if fin { FIN } else { 0 } });
+        let pushed = match &mut self.writer {
+            Some(writer) => writer.takes_push(start + u64::from(payload)),
+            None => payload > 0 && start + u64::from(payload) == self.supply.pushed,
+        };
+        let state = if fin { FIN } else { 0 } | if pushed { PUSHED } else { 0 };
+        self.board.push(Segment { start, sent_at: now, len, state });
         if self.delivery.is_some() {
             self.note_sent(self.board.tail() - 1, now, true);
         }
@@ -160,11 +169,6 @@ impl Sender {
         if fin {
             flags |= TcpFlags::FIN;
         }
-        let end = start + u64::from(payload);
-        let pushed = match &mut self.writer {
-            Some(writer) => writer.takes_push(end),
-            None => end == self.supply.written,
-        };
         if pushed {
             flags |= TcpFlags::PSH; // RFC 9293 §3.9.1.2: the end of what was written
         }
@@ -239,7 +243,7 @@ impl Sender {
         let s = *self.board.get(number);
         self.timed = None; // Karn's rule
         self.last_sent_at = io.now();
-        let flags = if s.is(FIN) { TcpFlags::FIN | TcpFlags::PSH } else { 0 };
+        let flags = if s.is(FIN) { TcpFlags::FIN } else { 0 } | if s.is(PUSHED) { TcpFlags::PSH } else { 0 };
         self.send(io, s.start, s.payload(), flags, true);
     }
 

@@ -1,0 +1,101 @@
+//! Reads of the application, the offer that follows from them, and the state for observers.
+
+use airlane_core::{Bytes, Instant};
+
+use super::Receiver;
+use crate::info::{TcpInfo, micros, ms_since};
+use crate::window::{Read, ReceiveWindow};
+
+impl Receiver {
+    /// The application reads up to `limit` bytes; returns the number of bytes read.
+    #[inline]
+    pub(crate) fn read(&mut self, now: Instant, limit: u64) -> u64 {
+        let bytes = self.readable().min(limit);
+        if bytes > 0 {
+            // A long read counts in the buffer tuning from its first segment on: when a gap closes,
+            // the rest belongs to the round trip that begins now.
+            let first = bytes.min(u64::from(self.options.segment_size));
+            let read = Read {
+                now,
+                total: self.total_read() + first,
+                rtt: self.rtt(),
+                segment_size: Bytes(u64::from(self.options.segment_size)),
+            };
+            self.read_to += bytes;
+            self.window.on_read(&read);
+            // The end of a write was read, and nothing is left (Linux `__tcp_cleanup_rbuf`).
+            self.at_once |= self.pushed && self.readable() == 0;
+            self.tell_wider_window();
+        }
+        bytes
+    }
+
+    /// A window that doubles is announced with a separate ACK (RFC 9293 §3.8.6.2.2). A window that is open
+    /// to more than half of its maximum cannot double.
+    #[inline]
+    fn tell_wider_window(&mut self) {
+        let current = self.edge - self.next.min(self.edge);
+        let doubled = 2 * current.max(u64::from(self.segment_seen));
+        if doubled <= self.ceiling && self.offer() >= doubled {
+            self.pending = true;
+            self.at_once = true;
+        }
+    }
+
+    /// From now on no position from `end` on is offered; earlier offers remain valid.
+    pub(crate) fn offer_up_to(&mut self, end: u64) {
+        let wider = end > self.offer_end;
+        self.offer_end = end;
+        if wider && self.fin_at.is_none() {
+            self.tell_wider_window();
+        }
+    }
+
+    /// First position that is not offered.
+    pub(crate) const fn edge(&self) -> u64 {
+        self.edge
+    }
+
+    /// First position of which nothing is accepted. As in Linux since 6.17, a segment that reaches beyond the
+    /// window is accepted whole if the application has read everything before it, and dropped otherwise (RFC
+    /// 9293 §3.10.7.4 would cut it off); a limit of the application's own is never passed.
+    pub(super) fn acceptable_end(&self) -> u64 {
+        if self.readable() == 0 { self.offer_end.max(self.edge) } else { self.edge }
+    }
+
+    /// The same, and nothing behind the peer's FIN.
+    pub(crate) fn accepted_end(&self) -> u64 {
+        self.fin_at.unwrap_or_else(|| self.acceptable_end()).max(1)
+    }
+
+    /// First position that the peer may not fill: not offered, or behind its FIN.
+    pub(crate) fn offered_end(&self) -> u64 {
+        self.fin_at.unwrap_or(self.edge).max(1)
+    }
+
+    /// Bytes that could be offered now.
+    #[inline(always)]
+    pub(super) fn offer(&self) -> u64 {
+        let held = self.beyond_bytes + self.readable();
+        let limit = 65_535_u64 << self.options.scale;
+        let unit = 1_u64 << self.options.scale; // what is offered is rounded up to it
+        let allowed = self.offer_end.saturating_sub(self.next + unit - 1);
+        let offer = self.window.advertise(Bytes(held)).get().min(limit).min(allowed);
+        debug_assert!(offer <= self.ceiling, "a policy offers more than it said that it would");
+        // Silly window avoidance (RFC 9293 §3.8.6.2.2): a very small window is not offered.
+        if offer < u64::from(self.segment_seen).min(self.ceiling / 2) { 0 } else { offer }
+    }
+
+    /// The fields of `tcp_info` that the receive half knows.
+    pub(crate) fn fill_info(&self, info: &mut TcpInfo, now: Instant) {
+        info.ato_us = micros(self.delay);
+        info.rcv_mss = self.segment_seen;
+        info.advmss = self.options.segment_size;
+        if let Some(at) = self.last_data_at {
+            info.last_data_recv_ms = ms_since(now, at);
+        }
+        info.rcv_rtt_us = micros(self.rtt());
+        info.bytes_received = self.next - 1 - u64::from(self.has_fin());
+        info.rcv_wnd = self.edge.saturating_sub(self.next);
+    }
+}
