@@ -49,6 +49,9 @@ class RunOutput:
 def version() -> str:
     """Version of the compiled core."""
 
+def play_script(text: str, folder: str, ipv6: bool, tolerance_us: int) -> str:
+    """Play a script of packetdrill; an object with result, line and reason, as JSON."""
+
 def schema() -> str:
     """JSON Schema of the scenario format."""
 

@@ -469,6 +469,33 @@ def validate(
     raise typer.Exit(run_command(as_json, write, threads))
 
 
+@app.command()
+@user_errors
+def packetdrill(
+    scripts: Annotated[list[Path], typer.Argument(metavar="SCRIPT.pkt...", help="Scripts of packetdrill.")],
+    as_json: AsJson = False,
+    ipv6: Annotated[bool, typer.Option("--ipv6", help="IPv6 instead of IPv4.")] = False,
+    tolerance: Annotated[
+        float,
+        typer.Option(metavar="MS", min=0, help="By how much an event may be earlier or later than stated."),
+    ] = 4.0,
+) -> None:
+    """Play scripts of packetdrill against the simulated TCP, in virtual time.
+
+    Exit code 1 if a script fails; 2 if a script cannot be read.
+    """
+    from airlane import packetdrill as player
+
+    played = []
+    for path in scripts:
+        try:
+            played.append(player.play(path, ipv6=ipv6, tolerance_ms=tolerance))
+        except OSError as error:
+            fail(f"error: {path}: cannot be read ({error.strerror}); expected a script of packetdrill")
+    print(json.dumps(player.summary(played), indent=2) if as_json else player.text_of(played))
+    raise typer.Exit(1 if any(each.result == "fail" for each in played) else 0)
+
+
 _Folders = Annotated[
     list[Path], typer.Argument(metavar="FOLDER...", help="Folders of `airlane run`, or of `airlane sweep`.")
 ]

@@ -11,6 +11,7 @@ mod columns;
 mod controllers;
 #[cfg(target_os = "linux")]
 mod live;
+mod packetdrill;
 mod radio;
 
 use pyo3::exceptions::PyValueError;
@@ -108,6 +109,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add_function(wrap_pyfunction!(live::replay, module)?)?;
         module.add("LiveError", module.py().get_type::<live::LiveError>())?;
     }
+    module.add_function(wrap_pyfunction!(packetdrill::play_script, module)?)?;
     module.add_function(wrap_pyfunction!(radio::cqi, module)?)?;
     module.add_function(wrap_pyfunction!(radio::mcs_of_cqi, module)?)?;
     module.add_function(wrap_pyfunction!(radio::snr_at_error_rate, module)?)?;

@@ -1,0 +1,410 @@
+//! The system calls of a script.
+
+mod epoll;
+mod options;
+
+use airlane_transport::{ConnectionState, info::state};
+
+use crate::machine::{Machine, Socket};
+use crate::script::{Call, Value};
+use crate::zero_copy::PAGES_MAX;
+
+pub(crate) use epoll::Interest;
+
+/// The result of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Returns(i64),
+    /// -1 with this error.
+    Fails(&'static str),
+    /// It waits.
+    Blocks,
+    /// It returns as stated, but with another content.
+    Differs(String),
+    /// Not modelled.
+    Foreign(String),
+}
+
+use Answer::{Blocks, Differs, Fails, Foreign, Returns};
+
+/// Flags of `fcntl` (`asm-generic/fcntl.h`).
+const O_RDWR: i64 = 2;
+const O_NONBLOCK: i64 = 0o4000;
+
+/// Flags of a read or write that are not modelled.
+const FOREIGN_FLAGS: [(&str, &str); 4] = [
+    ("MSG_FASTOPEN", "Fast Open"),
+    ("MSG_OOB", "urgent data"),
+    ("MSG_EOR", "ends of records (MSG_EOR)"),
+    ("MSG_WAITALL", "MSG_WAITALL"),
+];
+
+fn argument(call: &Call, index: usize) -> &Value {
+    call.arguments.get(index).unwrap_or(&Value::Any)
+}
+
+fn number(call: &Call, index: usize) -> i64 {
+    argument(call, index).inner_number().unwrap_or(-1)
+}
+
+impl Machine {
+    /// Makes a call.
+    pub(crate) fn call(&mut self, call: &Call) -> Answer {
+        let fd = number(call, 0);
+        match &*call.name {
+            "socket" => return self.socket(call),
+            "poll" => return self.poll(call),
+            "epoll_create" | "epoll_create1" | "epoll_ctl" | "epoll_wait" => return self.epoll(call),
+            "close" if self.interests.remove(&fd).is_some() => return Returns(0),
+            "close" => return if self.close(fd) { Returns(0) } else { Fails("EBADF") },
+            "bind" | "listen" | "accept" | "accept4" | "connect" | "read" | "recv" | "recvfrom"
+            | "recvmsg" | "readv" | "write" | "send" | "sendto" | "sendmsg" | "writev" | "shutdown"
+            | "setsockopt" | "getsockopt" | "fcntl" | "ioctl" => {}
+            name => return Foreign(format!("the call {name}()")),
+        }
+        if !self.sockets.contains_key(&fd) {
+            return Fails("EBADF");
+        }
+        if matches!(&*call.name, "read" | "recv" | "recvfrom" | "write" | "send" | "sendto")
+            && argument(call, 1).names("NULL")
+            && number(call, 2) > 0
+        {
+            return Fails("EFAULT");
+        }
+        match &*call.name {
+            "bind" => Returns(0),
+            "listen" => {
+                self.listen(fd);
+                Returns(0)
+            }
+            "accept" | "accept4" => self.accept(fd, call),
+            "connect" => self.connect_call(fd),
+            "shutdown" => self.shutdown(fd, argument(call, 1)),
+            "setsockopt" => self.setsockopt(fd, &call.arguments),
+            "getsockopt" => self.getsockopt(fd, &call.arguments),
+            "fcntl" => self.fcntl(fd, call),
+            "ioctl" => self.ioctl(fd, call),
+            "write" | "send" | "sendto" | "sendmsg" | "writev" => self.write(fd, call),
+            _ => self.read(fd, call),
+        }
+    }
+
+    fn socket(&mut self, call: &Call) -> Answer {
+        let (kind, protocol) = (argument(call, 1), argument(call, 2));
+        if !kind.names("SOCK_STREAM") || !(protocol.names("IPPROTO_TCP") || protocol.number() == Some(0)) {
+            return Foreign(format!("sockets of the kind {} {}", kind.name(), protocol.name()));
+        }
+        let fd = self.descriptor_for(call);
+        self.sockets.insert(fd, Socket { nonblocking: kind.names("SOCK_NONBLOCK"), ..Socket::default() });
+        Returns(fd)
+    }
+
+    /// The descriptor that the script states. As in packetdrill, it may use a number again.
+    fn descriptor_for(&self, call: &Call) -> i64 {
+        call.result.number().filter(|n| *n > 2).unwrap_or_else(|| self.new_descriptor())
+    }
+
+    fn blocks(&self, fd: i64) -> Answer {
+        if self.sockets.get(&fd).is_some_and(|s| s.nonblocking) { Fails("EAGAIN") } else { Blocks }
+    }
+
+    fn accept(&mut self, fd: i64, call: &Call) -> Answer {
+        let Some(socket) = self.sockets.get_mut(&fd) else { return Fails("EBADF") };
+        if !socket.listening {
+            return Fails("EINVAL");
+        }
+        let Some(connection) = socket.backlog.pop_front() else { return self.blocks(fd) };
+        let options = socket.options.clone();
+        let new = self.descriptor_for(call);
+        let nonblocking = call.arguments.get(3).is_some_and(|flags| flags.names("SOCK_NONBLOCK"));
+        let connection = Some(connection);
+        self.sockets.insert(new, Socket { options, connection, nonblocking, ..Socket::default() });
+        Returns(new)
+    }
+
+    fn connect_call(&mut self, fd: i64) -> Answer {
+        let Some(socket) = self.sockets.get(&fd) else { return Fails("EBADF") };
+        let Some(index) = socket.connection else {
+            return match self.connect(fd) {
+                Err(reason) => Foreign(reason),
+                Ok(()) if self.sockets[&fd].nonblocking => Fails("EINPROGRESS"),
+                Ok(()) => Blocks,
+            };
+        };
+        if let Some(error) = self.connections[index].error.take() {
+            let refused = error == "ECONNRESET";
+            return Fails(if refused { "ECONNREFUSED" } else { error });
+        }
+        match self.connections[index].endpoint.state() {
+            ConnectionState::SynSent if socket.nonblocking => Fails("EALREADY"),
+            ConnectionState::SynSent => Blocks,
+            _ => Fails("EISCONN"),
+        }
+    }
+
+    /// The answer of a `connect` that has waited.
+    pub(crate) fn connected(&mut self, fd: i64) -> Answer {
+        let Some(index) = self.connection(fd) else { return Fails("EBADF") };
+        if let Some(error) = self.connections[index].error.take() {
+            return Fails(if error == "ECONNRESET" { "ECONNREFUSED" } else { error });
+        }
+        match self.connections[index].endpoint.state() {
+            ConnectionState::SynSent => Blocks,
+            _ => Returns(0),
+        }
+    }
+
+    fn shutdown(&mut self, fd: i64, how: &Value) -> Answer {
+        let Some(index) = self.connection(fd) else { return Fails("ENOTCONN") };
+        if self.connections[index].gone {
+            return Fails("ENOTCONN");
+        }
+        if let Some(socket) = self.sockets.get_mut(&fd) {
+            socket.shut_read |= how.names("SHUT_RD") || how.names("SHUT_RDWR");
+        }
+        if how.names("SHUT_WR") || how.names("SHUT_RDWR") {
+            self.connections[index].endpoint.shutdown();
+            self.flush(index);
+        }
+        Returns(0)
+    }
+
+    /// The bytes that a read or write is for: its length, or the sum of those of a vector.
+    fn length(call: &Call) -> Option<i64> {
+        let sum = |list: &Value| match list {
+            Value::List(parts) => parts
+                .iter()
+                .map(|part| match part {
+                    Value::Struct(fields) => fields.iter().find_map(|(_, v)| v.number()),
+                    _ => None,
+                })
+                .sum::<Option<i64>>(),
+            _ => None,
+        };
+        match &*call.name {
+            "sendmsg" | "recvmsg" => sum(argument(call, 1).field("msg_iov")?),
+            "writev" | "readv" => sum(argument(call, 1)),
+            _ => argument(call, 2).number(),
+        }
+    }
+
+    fn message_flags(call: &Call) -> &Value {
+        argument(
+            call,
+            match &*call.name {
+                "sendmsg" | "recvmsg" => 2,
+                _ => 3,
+            },
+        )
+    }
+
+    fn write(&mut self, fd: i64, call: &Call) -> Answer {
+        let flags = Self::message_flags(call);
+        if let Some((_, what)) = FOREIGN_FLAGS.iter().find(|(flag, _)| flags.names(flag)) {
+            return Foreign((*what).to_owned());
+        }
+        let Some(index) = self.connection(fd) else { return Fails("EPIPE") };
+        if let Some(error) = self.connections[index].error.take() {
+            return Fails(error);
+        }
+        let now = self.now;
+        let connection = &mut self.connections[index];
+        if connection.gone || connection.endpoint.is_closing() {
+            return Fails("EPIPE");
+        }
+        if connection.endpoint.info(now).state == state::SYN_SENT {
+            return self.blocks(fd);
+        }
+        let Some(bytes) = Self::length(call).and_then(|n| u64::try_from(n).ok()) else {
+            return Foreign("a write of an unknown length".to_owned());
+        };
+        if self.lacks_room(fd, index) {
+            return self.blocks(fd);
+        }
+        let zero_copy = flags.names("MSG_ZEROCOPY") && self.sockets[&fd].options.zero_copy;
+        let parts = argument(call, 1).field("msg_iov");
+        if zero_copy && parts.is_some_and(|v| matches!(v, Value::List(parts) if parts.len() > PAGES_MAX)) {
+            return Foreign("a zero-copy send of more pages than fit into a segment".to_owned());
+        }
+        let connection = &mut self.connections[index];
+        connection.written += bytes;
+        if zero_copy && bytes > 0 {
+            connection.zero_copy.send(connection.written);
+        }
+        if flags.names("MSG_MORE") {
+            connection.endpoint.supply_more(bytes);
+        } else {
+            connection.endpoint.supply(bytes);
+        }
+        self.flush(index);
+        Returns(i64::try_from(bytes).unwrap_or(i64::MAX))
+    }
+
+    /// True if the send buffer, if it was set, is full of payload (Linux counts its memory).
+    fn lacks_room(&self, fd: i64, index: usize) -> bool {
+        let Some(buffer) = self.sockets.get(&fd).and_then(|s| s.options.send_buffer) else { return false };
+        let info = self.connections[index].endpoint.info(self.now);
+        info.notsent_bytes + u64::from(info.unacked) * u64::from(info.snd_mss) >= 2 * buffer
+    }
+
+    fn read(&mut self, fd: i64, call: &Call) -> Answer {
+        let flags = Self::message_flags(call);
+        if let Some((_, what)) = FOREIGN_FLAGS.iter().find(|(flag, _)| flags.names(flag)) {
+            return Foreign((*what).to_owned());
+        }
+        if flags.names("MSG_ERRQUEUE") {
+            return self.read_notice(fd, call);
+        }
+        let Some(index) = self.connection(fd) else { return Fails("ENOTCONN") };
+        let Some(limit) = Self::length(call).and_then(|n| u64::try_from(n).ok()) else {
+            return Foreign("a read of an unknown length".to_owned());
+        };
+        let now = self.now;
+        let shut = self.sockets[&fd].shut_read;
+        let connection = &mut self.connections[index];
+        let available = connection.endpoint.readable();
+        if available == 0 {
+            if let Some(error) = connection.error.take() {
+                return Fails(error);
+            }
+            let at_end = connection.gone || shut || connection.endpoint.at_end();
+            if connection.endpoint.info(now).state == state::SYN_SENT || !at_end {
+                return self.blocks(fd);
+            }
+            return self.rest(fd, index, call).unwrap_or(Returns(0));
+        }
+        let read =
+            if flags.names("MSG_PEEK") { available.min(limit) } else { connection.endpoint.read(now, limit) };
+        self.flush(index);
+        let returned = Returns(i64::try_from(read).unwrap_or(i64::MAX));
+        self.rest(fd, index, call).unwrap_or(returned)
+    }
+
+    /// Reads the error queue, which has the notifications of zero-copy sends.
+    fn read_notice(&mut self, fd: i64, call: &Call) -> Answer {
+        let stated = argument(call, 1).field("msg_control").cloned();
+        let notice =
+            self.connection(fd).and_then(|index| self.connections[index].zero_copy.read(stated.as_ref()));
+        match notice {
+            None => Fails("EAGAIN"),
+            Some(Ok(())) => Returns(0),
+            Some(Err(content)) => Differs(content),
+        }
+    }
+
+    /// Checks the control messages of `recvmsg`: how much is left (TCP_INQ), one "byte" for the end.
+    fn rest(&self, fd: i64, index: usize, call: &Call) -> Option<Answer> {
+        let Value::List(messages) = call.arguments.get(1)?.field("msg_control")? else { return None };
+        let endpoint = &self.connections[index].endpoint;
+        let left = match endpoint.readable() {
+            0 => i64::from(endpoint.at_end()),
+            n => i64::try_from(n).unwrap_or(i64::MAX),
+        };
+        for message in messages {
+            if !message.field("cmsg_type").is_some_and(|kind| kind.names("TCP_CM_INQ")) {
+                return Some(Foreign("control messages other than TCP_CM_INQ".to_owned()));
+            }
+            if !self.sockets.get(&fd).is_some_and(|s| s.options.reports_rest) {
+                return Some(Differs("no control message: TCP_INQ is not set".to_owned()));
+            }
+            let stated = message.field("cmsg_data").and_then(Value::number);
+            if stated != Some(left) {
+                return Some(Differs(format!("cmsg_data={left}")));
+            }
+        }
+        None
+    }
+
+    fn fcntl(&mut self, fd: i64, call: &Call) -> Answer {
+        let Some(socket) = self.sockets.get_mut(&fd) else { return Fails("EBADF") };
+        let command = argument(call, 1);
+        if command.names("F_GETFL") {
+            return Returns(O_RDWR | if socket.nonblocking { O_NONBLOCK } else { 0 });
+        }
+        if command.names("F_SETFL") {
+            let flags = argument(call, 2);
+            socket.nonblocking =
+                flags.names("O_NONBLOCK") || flags.number().is_some_and(|n| n & O_NONBLOCK != 0);
+            return Returns(0);
+        }
+        Foreign(format!("fcntl {}", command.name()))
+    }
+
+    fn ioctl(&self, fd: i64, call: &Call) -> Answer {
+        let Some(index) = self.connection(fd) else { return Fails("EINVAL") };
+        let request = argument(call, 1);
+        let endpoint = &self.connections[index].endpoint;
+        let info = endpoint.info(self.now);
+        let value = match request.name() {
+            "SIOCINQ" | "FIONREAD" => endpoint.readable(),
+            "SIOCOUTQ" | "TIOCOUTQ" => endpoint.unacknowledged(),
+            "SIOCOUTQNSD" => info.notsent_bytes,
+            name => return Foreign(format!("ioctl {name}")),
+        };
+        match argument(call, 2).inner_number() {
+            Some(stated) if u64::try_from(stated) != Ok(value) => Differs(format!("[{value}]")),
+            _ => Returns(0),
+        }
+    }
+
+    fn poll(&self, call: &Call) -> Answer {
+        let Value::List(files) = argument(call, 0) else { return Foreign("poll without a list".to_owned()) };
+        let (mut ready, mut differs) = (0, None);
+        for file in files {
+            let fd = file.field("fd").and_then(Value::number).unwrap_or(-1);
+            let wanted = file.field("events").cloned().unwrap_or(Value::Any);
+            let found: Vec<&str> = self
+                .readiness(fd)
+                .into_iter()
+                .filter(|event| matches!(*event, "POLLERR" | "POLLHUP" | "POLLNVAL") || wanted.names(event))
+                .collect();
+            ready += i64::from(!found.is_empty());
+            if let Some(stated) = file.field("revents") {
+                let same = stated.name().split('|').filter(|n| !n.is_empty()).all(|n| found.contains(&n))
+                    && found.iter().all(|n| stated.names(n));
+                if !same {
+                    differs = Some(format!("revents={}", found.join("|")));
+                }
+            }
+        }
+        let waits = number(call, 2) != 0;
+        match differs {
+            _ if ready == 0 && waits && call.result.number() != Some(0) => Blocks,
+            Some(text) => Differs(text),
+            None => Returns(ready),
+        }
+    }
+
+    /// The events that `poll` reports of a socket.
+    fn readiness(&self, fd: i64) -> Vec<&'static str> {
+        let Some(socket) = self.sockets.get(&fd) else { return vec!["POLLNVAL"] };
+        let mut found = Vec::new();
+        let Some(index) = socket.connection else {
+            if socket.listening {
+                return if socket.backlog.is_empty() { found } else { vec!["POLLIN"] };
+            }
+            return vec!["POLLOUT", "POLLHUP"];
+        };
+        let connection = &self.connections[index];
+        let state = connection.endpoint.info(self.now).state;
+        let ended = connection.gone
+            || socket.shut_read
+            || matches!(state, state::CLOSE_WAIT | state::LAST_ACK | state::CLOSING | state::TIME_WAIT);
+        if connection.endpoint.readable() > 0 || ended {
+            found.push("POLLIN");
+        }
+        if ended {
+            found.push("POLLRDHUP");
+        }
+        if !matches!(state, state::SYN_SENT | state::SYN_RECV) && !self.lacks_room(fd, index) {
+            found.push("POLLOUT");
+        }
+        if connection.error.is_some() || connection.zero_copy.has_notice() {
+            found.push("POLLERR");
+        }
+        if connection.gone || (ended && connection.endpoint.is_closing()) {
+            found.push("POLLHUP");
+        }
+        found
+    }
+}

@@ -1,0 +1,130 @@
+//! An interpreter of packetdrill's scripts that plays them against this project's TCP in virtual time.
+//!
+//! A script in the language of [packetdrill](https://github.com/google/packetdrill) states, with times, the
+//! system calls of an application, the segments that arrive, and the segments that the host must send. Here
+//! the host is a [`TcpEndpoint`](airlane_transport::TcpEndpoint) for each connection, and the clock is
+//! virtual: no kernel, no root, and milliseconds for a script.
+//!
+//! ```
+//! use airlane_packetdrill::{Options, Verdict, play};
+//!
+//! let script = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+//!     +0 bind(3, ..., ...) = 0
+//!     +0 listen(3, 1) = 0
+//!     +0 < S 0:0(0) win 32792 <mss 1000,sackOK>
+//!     +0 > S. 0:0(0) ack 1 <...>";
+//! let report = play(script, &|_| None, &Options::default());
+//! assert_eq!(report.verdict, Verdict::Pass);
+//! ```
+//!
+//! A script fails if the host does something else than the script states. It is not applicable if it needs
+//! something that is not modelled: the report then says what. Offloads are no part of TCP: a stated
+//! segment of several times the segment size means the segments that the network card makes of it, and
+//! its PSH flag is not compared, because Linux sets it on each segment that is larger than one.
+
+#![forbid(unsafe_code)]
+
+mod calls;
+mod compare;
+mod expression;
+mod host;
+mod lexer;
+mod machine;
+mod names;
+mod parser;
+mod runner;
+mod script;
+mod shell;
+mod zero_copy;
+
+use airlane_core::Duration;
+use serde::Serialize;
+
+/// The result of a script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Everything happened as stated.
+    Pass,
+    /// Something else happened, or the script cannot be read.
+    Fail,
+    /// The script needs something that is not modelled.
+    NotApplicable,
+}
+
+/// The result of a script, with the line and the reason if it did not pass.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// The result.
+    #[serde(rename = "result")]
+    pub verdict: Verdict,
+    /// The line of the script, from 1.
+    pub line: Option<usize>,
+    /// The expected event and the actual one, or the function that is not modelled.
+    pub reason: Option<String>,
+}
+
+/// How scripts are played.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// IPv6 instead of IPv4: headers are 20 bytes longer.
+    pub ipv6: bool,
+    /// By how much an event may be earlier or later than stated. As in packetdrill, an eighth of the time
+    /// since the previous event is allowed if that is more.
+    pub tolerance: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { ipv6: false, tolerance: Duration::from_millis(4) }
+    }
+}
+
+/// A mistake in a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mistake {
+    pub(crate) line: usize,
+    pub(crate) text: String,
+}
+
+impl Mistake {
+    pub(crate) const fn new(line: usize, text: String) -> Self {
+        Self { line, text }
+    }
+}
+
+/// Why a script ended early.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Something else happened than stated.
+    Differs(String),
+    /// The script needs this, which is not modelled.
+    Foreign(String),
+}
+
+/// Plays a script. `file` reads a file in the folder of the script, such as `./defaults.sh`.
+#[must_use]
+pub fn play(text: &str, file: &dyn Fn(&str) -> Option<String>, options: &Options) -> Report {
+    let script = match parser::parse(text) {
+        Ok(script) => script,
+        Err(mistake) => {
+            return Report {
+                verdict: Verdict::Fail,
+                line: Some(mistake.line),
+                reason: Some(format!("the script cannot be read: {}", mistake.text)),
+            };
+        }
+    };
+    match runner::run(&script, file, options) {
+        Ok(()) => Report { verdict: Verdict::Pass, line: None, reason: None },
+        Err((line, End::Differs(reason))) => {
+            Report { verdict: Verdict::Fail, line: Some(line), reason: Some(reason) }
+        }
+        Err((line, End::Foreign(reason))) => {
+            Report { verdict: Verdict::NotApplicable, line: Some(line), reason: Some(reason) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

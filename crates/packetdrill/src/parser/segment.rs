@@ -1,0 +1,244 @@
+//! The grammar of packets.
+
+use super::Parser;
+use crate::Mistake;
+use crate::lexer::Token;
+use crate::script::{Action, EcnField, Segment, SegmentOption};
+
+impl Parser {
+    fn unsigned(&mut self, what: &str) -> Result<u32, Mistake> {
+        if let Some(Token::Number(text)) = self.peek().cloned() {
+            let parsed = match text.strip_prefix("0x") {
+                Some(digits) => u32::from_str_radix(digits, 16).ok(),
+                None => text.parse().ok(),
+            };
+            if let Some(number) = parsed {
+                self.at += 1;
+                return Ok(number);
+            }
+        }
+        Err(self.wrong(what))
+    }
+
+    fn small<T: TryFrom<u32>>(&mut self, what: &str) -> Result<T, Mistake> {
+        let line = self.line();
+        let number = self.unsigned(what)?;
+        T::try_from(number).map_err(|_| Mistake::new(line, format!("{number} is too large for {what}")))
+    }
+
+    /// A packet, of which `<` or `>` was read.
+    pub(super) fn segment(&mut self, inbound: bool) -> Result<Action, Mistake> {
+        let mut segment = Segment { ecn: self.ip_fields()?, ..Segment::default() };
+        for (word, reason) in [
+            ("udp", "UDP packets"),
+            ("icmp", "ICMP packets"),
+            ("ipv4", "packets in tunnels"),
+            ("ipv6", "packets in tunnels"),
+            ("gre", "packets in tunnels"),
+            ("mpls", "packets in tunnels"),
+            ("psp", "PSP encryption"),
+        ] {
+            if self.is_word(word) {
+                self.skip_event();
+                return Ok(Action::Foreign(reason.to_owned()));
+            }
+        }
+        if let (Some(Token::Number(_)), Some(Token::Mark('>'))) = (self.peek(), self.peek_after(1)) {
+            self.skip_event();
+            return Ok(Action::Foreign("packets with port numbers".to_owned()));
+        }
+        self.flags(&mut segment)?;
+        segment.start = self.unsigned("the first sequence number")?;
+        self.expect(':')?;
+        let end = self.unsigned("the sequence number behind the last byte")?;
+        self.expect('(')?;
+        let line = self.line();
+        segment.payload = self.unsigned("the number of bytes")?;
+        self.expect(')')?;
+        if segment.start.wrapping_add(segment.payload) != end {
+            return Err(Mistake::new(
+                line,
+                format!("{}:{end} are not {} bytes", segment.start, segment.payload),
+            ));
+        }
+        if self.skip_word("ack") {
+            segment.ack = Some(self.unsigned("an acknowledgment number")?);
+        }
+        if self.skip_word("win") {
+            segment.window = Some(self.small("the window field")?);
+        }
+        if self.skip_word("urg") {
+            segment.urgent = Some(self.small("the urgent pointer")?);
+        }
+        segment.options = self.options()?;
+        Ok(if inbound { Action::Receive(segment) } else { Action::Expect(segment) })
+    }
+
+    /// Skips what belongs to a packet that is not played: everything up to the next event.
+    fn skip_event(&mut self) {
+        let line = self.line();
+        while self.peek().is_some() && self.line() == line {
+            self.at += 1;
+        }
+    }
+
+    /// `[ect0]`, `[noecn, ttl 64]` and so on.
+    fn ip_fields(&mut self) -> Result<Option<EcnField>, Mistake> {
+        let mut ecn = None;
+        let close = if self.skip('[') {
+            ']'
+        } else if self.is('(') {
+            self.at += 1;
+            ')'
+        } else {
+            return Ok(None);
+        };
+        while !self.skip(close) {
+            match self.peek().cloned() {
+                Some(Token::Word(word)) => {
+                    self.at += 1;
+                    ecn = match &*word {
+                        "noecn" => Some(EcnField::NotCapable),
+                        "ect0" => Some(EcnField::Capable0),
+                        "ect1" => Some(EcnField::Capable1),
+                        "ect01" => Some(EcnField::Capable),
+                        "ce" => Some(EcnField::Marked),
+                        "tos" => {
+                            let tos = self.unsigned("a type of service")?;
+                            Some(match tos & 3 {
+                                0 => EcnField::NotCapable,
+                                1 => EcnField::Capable1,
+                                2 => EcnField::Capable0,
+                                _ => EcnField::Marked,
+                            })
+                        }
+                        "ttl" | "flowlabel" => {
+                            self.unsigned("a number")?;
+                            ecn
+                        }
+                        _ => {
+                            self.at -= 1;
+                            return Err(self.wrong("noecn, ect0, ect1, ect01, ce, tos, ttl or flowlabel"));
+                        }
+                    };
+                }
+                Some(Token::Mark(',')) => self.at += 1,
+                _ => return Err(self.wrong(&format!("{close:?}"))),
+            }
+        }
+        Ok(ecn)
+    }
+
+    /// `S`, `P.`, `.`, `-`, or with the ACE field as a number, `S.5`.
+    fn flags(&mut self, segment: &mut Segment) -> Result<(), Mistake> {
+        if self.skip('-') {
+            return Ok(());
+        }
+        let begin = self.at;
+        if let Some(Token::Word(word)) = self.peek().cloned() {
+            let (letters, ace) = match word.find(|c: char| c.is_ascii_digit()) {
+                Some(digit) => word.split_at(digit),
+                None => (&*word, ""),
+            };
+            let wrong = letters.chars().find(|c| !"SFRPEWAU".contains(*c));
+            if wrong.is_some() || ace.len() > 1 {
+                return Err(self.wrong("flags of the letters S, F, R, P, E, W, A, U and '.'"));
+            }
+            letters.clone_into(&mut segment.flags);
+            segment.ace = ace.parse().ok();
+            self.at += 1;
+        }
+        if let Some(Token::Number(text)) = self.peek().cloned()
+            && let Some(digits) = text.strip_prefix('.')
+        {
+            self.at += 1;
+            segment.flags.push('.');
+            segment.ace = Some(digits.parse().ok().filter(|ace| *ace < 8).ok_or_else(|| {
+                Mistake::new(self.line(), format!("{digits:?} is no value of the ACE field, 0 to 7"))
+            })?);
+        } else if self.skip('.') {
+            segment.flags.push('.');
+        }
+        if self.at == begin { Err(self.wrong("the flags of a segment")) } else { Ok(()) }
+    }
+
+    /// The options in angle brackets, without padding; `None` for `<...>`.
+    fn options(&mut self) -> Result<Option<Vec<SegmentOption>>, Mistake> {
+        let mut options = Vec::new();
+        // A segment without options is followed by the time of the next event, never by `<`.
+        if !self.skip('<') {
+            return Ok(Some(options));
+        }
+        if self.peek() == Some(&Token::Ellipsis) {
+            self.at += 1;
+            self.expect('>')?;
+            return Ok(None);
+        }
+        while !self.skip('>') {
+            if self.skip(',') {
+                continue;
+            }
+            if let Some(option) = self.option()? {
+                options.push(option);
+            }
+        }
+        Ok(Some(options))
+    }
+
+    fn option(&mut self) -> Result<Option<SegmentOption>, Mistake> {
+        let Some(Token::Word(name)) = self.peek().cloned() else {
+            return Err(self.wrong("an option, such as mss 1460"));
+        };
+        self.at += 1;
+        Ok(Some(match &*name {
+            "nop" | "eol" => return Ok(None),
+            "mss" => SegmentOption::Mss(self.small("a segment size")?),
+            "wscale" => SegmentOption::WindowScale(self.small("a window scale")?),
+            "sackOK" => SegmentOption::SackPermitted,
+            "sack" => self.sack()?,
+            "TS" => {
+                if !self.skip_word("val") {
+                    return Err(self.wrong("val"));
+                }
+                let value = self.unsigned("a timestamp")?;
+                if !self.skip_word("ecr") {
+                    return Err(self.wrong("ecr"));
+                }
+                SegmentOption::Timestamps(value, self.unsigned("a timestamp")?)
+            }
+            "md5" => {
+                self.rest_of_option();
+                SegmentOption::Md5
+            }
+            "FO" | "FOEXP" => SegmentOption::FastOpen(self.rest_of_option()),
+            "ECN" => {
+                let mut counters = Vec::new();
+                while let Some(Token::Word(counter)) = self.peek().cloned() {
+                    self.at += 1;
+                    counters.push((counter, self.unsigned("a counter")?));
+                }
+                SegmentOption::AccurateEcn(counters)
+            }
+            _ => SegmentOption::Other(format!("{name} {}", self.rest_of_option())),
+        }))
+    }
+
+    fn sack(&mut self) -> Result<SegmentOption, Mistake> {
+        let mut blocks = Vec::new();
+        while let Some(Token::Number(_)) = self.peek() {
+            let left = self.unsigned("a sequence number")?;
+            self.expect(':')?;
+            blocks.push((left, self.unsigned("a sequence number")?));
+        }
+        Ok(SegmentOption::Sack(blocks))
+    }
+
+    fn rest_of_option(&mut self) -> String {
+        let mut text = String::new();
+        while let Some(Token::Word(part) | Token::Number(part)) = self.peek() {
+            text.push_str(part);
+            self.at += 1;
+        }
+        text
+    }
+}

@@ -1,0 +1,342 @@
+//! Plays the events of a script in order.
+
+use airlane_core::{Duration, Instant};
+
+use crate::calls::Answer;
+use crate::compare::{Comparison, joined, show, show_stated};
+use crate::expression::{Failure, Variables};
+use crate::machine::{Machine, seconds};
+use crate::names;
+use crate::script::{Action, Call, Event, Script, Segment, Value, When};
+use crate::{End, Options};
+
+/// Scripts begin at this time of the host, so that its clock for timestamps is not zero.
+const START: Instant = Instant::from_millis(1_000_000);
+/// For an event at any time, the longest time that is waited for.
+const PATIENCE: Duration = Duration::from_secs(10_000);
+
+/// A call that waits.
+struct Waiting<'a> {
+    line: usize,
+    call: &'a Call,
+    until: Instant,
+    tolerance: Duration,
+}
+
+struct Runner<'a> {
+    machine: Machine,
+    variables: Variables,
+    waiting: Option<Waiting<'a>>,
+    file: &'a dyn Fn(&str) -> Option<String>,
+    tolerance: Duration,
+    /// Ticks of `--tcp_ts_tick_usecs` in the tolerance.
+    ticks: Option<u32>,
+    strict: bool,
+    /// The stated time of the last event, and whether later events count from there or from what happened.
+    last: Duration,
+    anchored: bool,
+}
+
+/// The window of time of an event.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    from: Instant,
+    to: Instant,
+    tolerance: Duration,
+}
+
+/// Plays a script. An error has the line.
+pub(crate) fn run(
+    script: &Script,
+    file: &dyn Fn(&str) -> Option<String>,
+    options: &Options,
+) -> Result<(), (usize, End)> {
+    let mut runner = Runner::new(script, file, options)?;
+    for event in &script.events {
+        runner.event(event).map_err(|end| match end {
+            (Some(line), end) => (line, end),
+            (None, end) => (event.line, end),
+        })?;
+    }
+    let line = script.events.last().map_or(1, |e| e.line);
+    runner.finish_waiting().map_err(|(at, end)| (at.unwrap_or(line), end))
+}
+
+/// An error, with its line if that is not the line of the event.
+type Ended = (Option<usize>, End);
+
+fn differs<T>(text: String) -> Result<T, Ended> {
+    Err((None, End::Differs(text)))
+}
+
+fn foreign<T>(text: String) -> Result<T, Ended> {
+    Err((None, End::Foreign(text)))
+}
+
+impl<'a> Runner<'a> {
+    fn new(
+        script: &Script,
+        file: &'a dyn Fn(&str) -> Option<String>,
+        options: &Options,
+    ) -> Result<Self, (usize, End)> {
+        let (mut ipv6, mut mtu, mut arriving) = (options.ipv6, None, None);
+        let (mut tolerance, mut tick, mut strict) = (options.tolerance, 0, false);
+        for (line, name, value) in &script.settings {
+            let number = || {
+                let wrong = || (*line, End::Differs(format!("--{name}={value} is no number")));
+                value.parse::<u64>().map_err(|_| wrong())
+            };
+            match &**name {
+                "ip_version" => ipv6 = value == "ipv6",
+                "mtu" => mtu = Some(number()?),
+                "mss" => arriving = u32::try_from(number()?).ok(),
+                "tolerance_usecs" => tolerance = Duration::from_micros(number()?),
+                "tcp_ts_tick_usecs" => tick = number()?,
+                "strict_segments" => strict = true,
+                "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip" | "bind_port" | "connect_port"
+                | "speed" | "tcp_ts_ecr_scaled" | "verbose" | "debug" | "define" | "init_scripts"
+                | "send_omit_free" => {}
+                _ => return Err((*line, End::Foreign(format!("the setting --{name}")))),
+            }
+        }
+        let mtu = mtu.unwrap_or(if ipv6 { 1520 } else { 1500 });
+        let mss = mtu.saturating_sub(if ipv6 { 60 } else { 40 }).clamp(88, 65_495) as u16;
+        let mut machine = Machine::new(START, mss);
+        machine.arriving_mss = arriving;
+        let ticks = (tick > 0).then(|| (tolerance.as_micros() / tick.max(1)) as u32);
+        Ok(Self {
+            machine,
+            variables: Variables::default(),
+            waiting: None,
+            file,
+            tolerance,
+            ticks,
+            strict,
+            last: Duration::ZERO,
+            anchored: true,
+        })
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.machine.now.saturating_since(START)
+    }
+
+    /// The time of an event. The last time is replaced.
+    fn window(&mut self, when: When) -> Window {
+        let base = if self.anchored && matches!(when, When::After(_)) { self.last } else { self.elapsed() };
+        let (from, to) = match when {
+            When::Now => (self.elapsed(), self.elapsed()),
+            When::Any => (self.elapsed(), self.elapsed() + PATIENCE),
+            When::At(at) => (at, at),
+            When::After(span) => (base + span, base + span),
+            When::Within(from, to) => (from, to),
+            When::AfterWithin(from, to) => (base + from, base + to),
+        };
+        let share = Duration::from_nanos(from.saturating_sub(self.last).as_nanos() / 8);
+        self.anchored = matches!(when, When::At(_) | When::After(_));
+        self.last = from;
+        let tolerance = self.tolerance.max(share);
+        let at = |span| START.saturating_add(span);
+        Window { from: at(from), to: at(to), tolerance }
+    }
+
+    fn event(&mut self, event: &'a Event) -> Result<(), Ended> {
+        let anchored = self.anchored;
+        let mut window = self.window(event.time);
+        if let Action::Expect(segment) = &event.action {
+            return self.expect(segment, window, event.time == When::Any);
+        }
+        if event.time == When::Any {
+            window.to = window.from;
+        }
+        if event.time == When::Now {
+            self.anchored = anchored;
+        }
+        self.advance(window.from)?;
+        match &event.action {
+            Action::Expect(_) => {}
+            Action::Receive(segment) => self.machine.receive(segment).or_else(foreign)?,
+            Action::Call(call) => self.call(event, call, window)?,
+            Action::Command(command) => {
+                self.machine.settings.run(command, self.file).or_else(foreign)?;
+                let listens = self.machine.sockets.values().any(|s| s.listening);
+                if core::mem::take(&mut self.machine.settings.wants_listener) && !listens {
+                    return differs("expected a socket that listens, but there is none".to_owned());
+                }
+            }
+            Action::Code(code) => self.code(code)?,
+            Action::Foreign(reason) => return foreign(reason.clone()),
+        }
+        self.continue_waiting()
+    }
+
+    /// Lets time pass, with a call that waits.
+    fn advance(&mut self, to: Instant) -> Result<(), Ended> {
+        while self.waiting.is_some() && self.machine.next_timeout() < to {
+            self.machine.step();
+            self.continue_waiting()?;
+        }
+        self.machine.advance(to);
+        Ok(())
+    }
+
+    fn code(&mut self, code: &str) -> Result<(), Ended> {
+        let info = self.machine.info();
+        match self.variables.run(code, &|name| names::value(name, info.as_ref())) {
+            Ok(()) => Ok(()),
+            Err(Failure::Untrue(text)) => differs(format!("the assertion does not hold: {text}")),
+            Err(Failure::Unknown(text)) => foreign(text),
+        }
+    }
+
+    /// A segment must be sent.
+    fn expect(&mut self, stated: &Segment, window: Window, any: bool) -> Result<(), Ended> {
+        let latest = window.to.saturating_add(window.tolerance);
+        let mut parts: Vec<_> = Vec::new();
+        loop {
+            while self.machine.sent.is_empty() && self.machine.next_timeout() <= latest {
+                self.machine.step();
+                self.continue_waiting()?;
+            }
+            let Some(sent) = self.machine.sent.pop_front() else {
+                if parts.is_empty() {
+                    return differs(format!("expected {}, but nothing was sent", show_stated(stated)));
+                }
+                break;
+            };
+            parts.push(sent);
+            let length: u32 = parts.iter().map(|part| part.payload).sum();
+            let (one, first) = (&parts[parts.len() - 1], &parts[0]);
+            let apart = one.connection != first.connection
+                || one.header.sequence != first.header.sequence.wrapping_add(length - one.payload);
+            if apart && parts.len() > 1 {
+                self.machine.sent.push_front(parts.remove(parts.len() - 1));
+                break;
+            }
+            if length >= stated.payload || self.strict || one.payload == 0 {
+                break;
+            }
+        }
+        let sent = joined(&parts);
+        self.machine.now = self.machine.now.max(sent.at);
+        let full = self.machine.connections[sent.connection].endpoint.info(sent.at).snd_mss;
+        let comparison = Comparison { stated, sent: &sent, parts: parts.len(), full, ticks: self.ticks };
+        let connection = &mut self.machine.connections[sent.connection];
+        let difference = match comparison.difference(connection) {
+            Ok(difference) => difference,
+            Err(reason) => return foreign(reason),
+        };
+        let at = seconds(sent.at.saturating_since(START));
+        if let Some(difference) = difference {
+            let (wanted, found) = (show_stated(stated), show(&sent, connection));
+            return differs(format!("expected {wanted}, got {found} at {at} s: {difference}"));
+        }
+        let early = sent.at.saturating_add(window.tolerance) < window.from;
+        if !any && (early || sent.at > latest) {
+            let stated_at = |at: Instant| seconds(at.saturating_since(START));
+            let range = if window.from == window.to {
+                stated_at(window.from)
+            } else {
+                format!("{} to {}", stated_at(window.from), stated_at(window.to))
+            };
+            let tolerance = seconds(window.tolerance);
+            return differs(format!(
+                "expected {} at {range} s, but it was sent at {at} s (tolerance {tolerance} s)",
+                show_stated(stated)
+            ));
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, event: &Event, call: &'a Call, window: Window) -> Result<(), Ended> {
+        self.finish_waiting()?;
+        let answer = self.machine.call(call);
+        if answer != Answer::Blocks {
+            return check(call, &answer).map_err(|end| (None, end));
+        }
+        let Some(returns) = event.returns else {
+            return differs(format!("expected {} to return at once, but it waits", show_call(call)));
+        };
+        // The end counts from where the beginning counts.
+        let offset = match event.time {
+            When::At(at) | When::After(at) => returns.saturating_sub(at),
+            _ => returns,
+        };
+        let until = window.from.saturating_add(offset);
+        self.waiting = Some(Waiting { line: event.line, call, until, tolerance: window.tolerance });
+        Ok(())
+    }
+
+    /// A call that waits may be able to return.
+    fn continue_waiting(&mut self) -> Result<(), Ended> {
+        let Some(waiting) = &self.waiting else { return Ok(()) };
+        let (line, call) = (waiting.line, waiting.call);
+        let answer = match &*call.name {
+            "connect" => self.machine.connected(call.arguments[0].number().unwrap_or(-1)),
+            _ => self.machine.call(call),
+        };
+        if answer == Answer::Blocks {
+            return Ok(());
+        }
+        let (until, tolerance) = (waiting.until, waiting.tolerance.max(self.tolerance));
+        self.waiting = None;
+        check(call, &answer).map_err(|end| (Some(line), end))?;
+        let now = self.machine.now;
+        if now > until.saturating_add(tolerance) || now.saturating_add(tolerance) < until {
+            let text = format!(
+                "expected {} to return at {} s, but it returned at {} s",
+                show_call(call),
+                seconds(until.saturating_since(START)),
+                seconds(now.saturating_since(START)),
+            );
+            return Err((Some(line), End::Differs(text)));
+        }
+        Ok(())
+    }
+
+    /// Waits until the call that waits has returned.
+    fn finish_waiting(&mut self) -> Result<(), Ended> {
+        while let Some(waiting) = &self.waiting {
+            let latest = waiting.until.saturating_add(waiting.tolerance.max(self.tolerance));
+            if self.machine.next_timeout() > latest {
+                let text = format!("expected {} to return, but it waits", show_call(waiting.call));
+                return Err((Some(waiting.line), End::Differs(text)));
+            }
+            self.machine.step();
+            self.continue_waiting()?;
+        }
+        Ok(())
+    }
+}
+
+fn show_call(call: &Call) -> String {
+    let result = match &call.result {
+        Value::Number(n) => n.to_string(),
+        _ => "...".to_owned(),
+    };
+    let error = call.error.as_ref().map_or_else(String::new, |e| format!(" {e}"));
+    format!("{}() = {result}{error}", call.name)
+}
+
+/// Compares the result of a call.
+fn check(call: &Call, answer: &Answer) -> Result<(), End> {
+    let got = match answer {
+        Answer::Foreign(reason) => return Err(End::Foreign(reason.clone())),
+        Answer::Blocks => "that it waits".to_owned(),
+        Answer::Differs(text) => text.clone(),
+        Answer::Returns(value) => {
+            if call.result == Value::Any || (call.result == Value::Number(*value) && call.error.is_none()) {
+                return Ok(());
+            }
+            value.to_string()
+        }
+        Answer::Fails(error) => {
+            let same = call.result == Value::Number(-1) && call.error.as_deref() == Some(error);
+            if call.result == Value::Any || same {
+                return Ok(());
+            }
+            format!("-1 {error}")
+        }
+    };
+    Err(End::Differs(format!("expected {}, got {got}", show_call(call))))
+}

@@ -1,0 +1,91 @@
+"""Scripts of packetdrill, played against the simulated TCP: `airlane packetdrill`."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from airlane import _native
+
+__all__ = ["TOLERANCE_MS", "Played", "play", "summary", "text_of"]
+
+TOLERANCE_MS = 4.0
+"""By how much an event may be earlier or later than a script states; packetdrill's default."""
+
+_Result = Literal["pass", "fail", "not-applicable"]
+
+
+@dataclass(frozen=True)
+class Played:
+    """The result of a script.
+
+    Attributes
+    ----------
+    path
+        The script, as the caller named it.
+    result
+        `pass`, `fail` or `not-applicable`.
+    line
+        Line of the script from 1; None for a script that passed.
+    reason
+        The expected event and the actual one, or the function that is not modelled.
+    """
+
+    path: str
+    result: _Result
+    line: int | None
+    reason: str | None
+
+    def __str__(self) -> str:
+        """One line: `file:line: result: reason`."""
+        place = self.path if self.line is None else f"{self.path}:{self.line}"
+        words = self.result.replace("-", " ")
+        return f"{place}: {words}" if self.reason is None else f"{place}: {words}: {self.reason}"
+
+
+def play(path: Path, *, ipv6: bool = False, tolerance_ms: float = TOLERANCE_MS) -> Played:
+    """Play a script in virtual time.
+
+    Parameters
+    ----------
+    path
+        The script. Shell scripts that it calls, such as `./defaults.sh`, are interpreted from its folder.
+    ipv6
+        IPv6 instead of IPv4.
+    tolerance_ms
+        By how much an event may be earlier or later than stated.
+
+    Raises
+    ------
+    OSError
+        If the script cannot be read.
+    """
+    text = path.read_text(encoding="utf-8", errors="replace")
+    found = json.loads(_native.play_script(text, str(path.parent), ipv6, round(tolerance_ms * 1000)))
+    return Played(str(path), found["result"], found["line"], found["reason"])
+
+
+def summary(played: Sequence[Played]) -> dict[str, object]:
+    """The results of scripts, for `airlane packetdrill --json`."""
+    counts = Counter(each.result for each in played)
+    scripts = [
+        {"path": each.path, "result": each.result, "line": each.line, "reason": each.reason}
+        for each in played
+    ]
+    return {
+        "scripts": scripts,
+        "pass": counts["pass"],
+        "fail": counts["fail"],
+        "not_applicable": counts["not-applicable"],
+    }
+
+
+def text_of(played: Sequence[Played]) -> str:
+    """A line for each script, and one of counts."""
+    counts = Counter(each.result for each in played)
+    total = f"pass {counts['pass']} fail {counts['fail']} not applicable {counts['not-applicable']}"
+    return "\n".join([*map(str, played), total])
