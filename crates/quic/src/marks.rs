@@ -53,45 +53,104 @@ fn varint(bytes: &[u8]) -> Option<(usize, u64)> {
     Some((len, value & (u64::MAX >> (66 - 8 * len))))
 }
 
-/// The places of the three numbers of an ACK frame whose fields begin here, and its end.
-fn counts(payload: &[u8], mut at: usize) -> Option<[usize; 4]> {
-    let mut next = || {
-        let (len, value) = varint(payload.get(at..)?)?;
-        at += len;
-        Some((at - len, value))
-    };
-    let _largest_and_delay = (next()?, next()?);
-    let (_, ranges) = next()?;
-    for _ in 0..=2 * ranges {
-        next()?;
-    }
-    Some([next()?.0, next()?.0, next()?.0, at])
+/// A position in the frames of a packet.
+struct Cursor<'a> {
+    payload: &'a [u8],
+    at: usize,
 }
 
-impl Reader {
-    /// Reads a packet. quinn writes ACK frames before all that has a length (`populate_packet`).
-    fn read(&self, payload: &mut [u8], is_application: bool) {
-        const PADDING: u64 = 0x00;
-        const PING: u64 = 0x01;
-        const ACK_WITH_COUNTS: u64 = 0x03;
-        const HANDSHAKE_DONE: u64 = 0x1e;
-        const IMMEDIATE_ACK: u64 = 0x1f;
-        let mut at = 0;
-        while let Some((len, kind)) = payload.get(at..).and_then(varint) {
-            at += len;
-            match kind {
-                PADDING | PING | HANDSHAKE_DONE | IMMEDIATE_ACK => {}
+impl Cursor<'_> {
+    fn varint(&mut self) -> Option<u64> {
+        let (len, value) = varint(self.payload.get(self.at..)?)?;
+        self.at += len;
+        Some(value)
+    }
+
+    fn varints(&mut self, count: u64) -> Option<()> {
+        (0..count).try_for_each(|_| self.varint().map(drop))
+    }
+
+    fn bytes(&mut self, count: u64) -> Option<()> {
+        self.at = self.at.checked_add(usize::try_from(count).ok()?)?;
+        (self.at <= self.payload.len()).then_some(())
+    }
+
+    fn counted(&mut self) -> Option<()> {
+        let count = self.varint()?;
+        self.bytes(count)
+    }
+
+    fn ranges(&mut self) -> Option<()> {
+        self.varints(2)?; // largest acknowledged, delay
+        let ranges = self.varint()?;
+        self.varints(1 + 2 * ranges)
+    }
+
+    /// Goes to the next ACK frame with counts, and to their places: of ECT(0), of ECT(1) and of CE.
+    fn counts(&mut self) -> Option<[usize; 3]> {
+        loop {
+            match self.varint()? {
                 ACK_WITH_COUNTS => {
-                    let Some([capable0, capable1, marked, end]) = counts(payload, at) else { return };
-                    if let Some((_, number)) = varint(&payload[marked..]).filter(|_| is_application) {
-                        self.reports.on_report(number);
-                    }
-                    if self.exchanges {
-                        payload[capable0..marked].rotate_left(capable1 - capable0);
-                    }
-                    at = end;
+                    self.ranges()?;
+                    let first = self.at;
+                    self.varint()?;
+                    let second = self.at;
+                    self.varint()?;
+                    let third = self.at;
+                    self.varint()?;
+                    return Some([first, second, third]);
                 }
-                _ => return,
+                other => self.skip(other)?,
+            }
+        }
+    }
+
+    /// The fields of another frame (RFC 9000 §19, RFC 9221 §4, draft-ietf-quic-ack-frequency); `None` for an unknown
+    /// one, and for one that ends with the packet.
+    fn skip(&mut self, kind: u64) -> Option<()> {
+        match kind {
+            0x00 | 0x01 | 0x1e | 0x1f => Some(()), // PADDING, PING, HANDSHAKE_DONE, IMMEDIATE_ACK
+            0x02 => self.ranges(),
+            0x04 => self.varints(3),                                    // RESET_STREAM
+            0x05 | 0x11 | 0x15 => self.varints(2), // STOP_SENDING, MAX_STREAM_DATA, STREAM_DATA_BLOCKED
+            0x10 | 0x12..=0x14 | 0x16 | 0x17 | 0x19 => self.varints(1), // limits, RETIRE_CONNECTION_ID
+            0x06 => {
+                self.varints(1)?; // CRYPTO
+                self.counted()
+            }
+            0x07 | 0x31 => self.counted(), // NEW_TOKEN, DATAGRAM
+            0x08..=0x0f => {
+                self.varints(1 + (kind >> 2 & 1))?; // STREAM, with an offset or without
+                if kind & 2 == 0 { None } else { self.counted() }
+            }
+            0x18 => {
+                self.varints(2)?; // NEW_CONNECTION_ID
+                self.counted()?;
+                self.bytes(16)
+            }
+            0x1a | 0x1b => self.bytes(8), // PATH_CHALLENGE, PATH_RESPONSE
+            0xaf => self.varints(4),      // ACK_FREQUENCY
+            _ => None,
+        }
+    }
+}
+
+/// The type of an ACK frame with counts.
+const ACK_WITH_COUNTS: u64 = 0x03;
+
+impl Reader {
+    /// Reads a packet. ACK frames can be behind others.
+    fn read(&self, payload: &mut [u8], is_application: bool) {
+        let mut at = 0;
+        loop {
+            let mut cursor = Cursor { payload, at };
+            let Some([capable0, capable1, marked]) = cursor.counts() else { return };
+            at = cursor.at;
+            if let Some((_, number)) = varint(&payload[marked..]).filter(|_| is_application) {
+                self.reports.on_report(number);
+            }
+            if self.exchanges {
+                payload[capable0..marked].rotate_left(capable1 - capable0);
             }
         }
     }
@@ -249,21 +308,36 @@ mod tests {
         assert_eq!((varint(&[]), varint(&[0x7b])), (None, None));
     }
 
-    /// PING, an ACK frame of two ranges with the counts 0, 15,293 and 37, and a stream frame that has the same bytes.
+    /// An ACK frame of two ranges with the counts 0, 15,293 and 37, behind frames of each form, and before a stream frame
+    /// that has the same bytes and ends with the packet.
     #[test]
     fn the_counts_of_an_ack_frame_are_read_and_exchanged() {
         let frame = [0x03, 9, 0, 1, 2, 1, 3, 0x00, 0x7b, 0xbd, 0x25];
-        let packet = [&[0x01][..], &frame, &[0x08, 0], &frame].concat();
-        for exchanges in [false, true] {
-            let reader = Reader { reports: Arc::default(), exchanges };
-            let mut read = packet.clone();
-            reader.read(&mut read, false);
-            assert_eq!(reader.reports.take(), 0, "of a handshake");
-            let mut read = packet.clone();
-            reader.read(&mut read, true);
-            assert_eq!((reader.reports.take(), reader.reports.take()), (37, 0));
-            let counts = if exchanges { [0x7b, 0xbd, 0x00] } else { [0x00, 0x7b, 0xbd] };
-            assert_eq!((&read[8..11], &read[11..]), (&counts[..], &packet[11..]));
+        let others: [&[u8]; 9] = [
+            &[0x01, 0x00, 0x1e],                // PING, PADDING, HANDSHAKE_DONE
+            &[0x11, 0, 0x80, 0x17, 0xdd, 0xf1], // MAX_STREAM_DATA
+            &[0x02, 9, 0, 1, 2, 1, 3],          // ACK
+            &[0x0e, 4, 5, 2, 3, 3],             // STREAM
+            &[0x06, 0, 1, 3],                   // CRYPTO
+            &[0x04, 3, 3, 3],                   // RESET_STREAM
+            &[0x1a, 3, 3, 3, 3, 3, 3, 3, 3],    // PATH_CHALLENGE
+            &[0x18, 1, 0, 1, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3],
+            &[0x40, 0xaf, 1, 2, 3, 4], // ACK_FREQUENCY, in two bytes
+        ];
+        for before in others {
+            let packet = [before, &frame, &[0x08, 0], &frame].concat();
+            for exchanges in [false, true] {
+                let reader = Reader { reports: Arc::default(), exchanges };
+                let mut read = packet.clone();
+                reader.read(&mut read, false);
+                assert_eq!(reader.reports.take(), 0, "of a handshake");
+                let mut read = packet.clone();
+                reader.read(&mut read, true);
+                assert_eq!((reader.reports.take(), reader.reports.take()), (37, 0), "{before:x?}");
+                let counts = if exchanges { [0x7b, 0xbd, 0x00] } else { [0x00, 0x7b, 0xbd] };
+                let at = before.len() + 7;
+                assert_eq!((&read[at..at + 3], &read[at + 3..]), (&counts[..], &packet[at + 3..]));
+            }
         }
         // Cut anywhere, it is left as it is.
         for end in 0..frame.len() {

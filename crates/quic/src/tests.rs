@@ -70,6 +70,7 @@ impl Heard {
 struct Sent {
     at: Instant,
     from: usize,
+    ecn: Ecn,
     datagram: Box<[u8]>,
 }
 
@@ -145,7 +146,8 @@ fn download_told(
             ends[end].flush(&mut cx);
             for (_, packet) in core::mem::take(cx.outbox) {
                 let Payload::Bytes(datagram) = cx.pool.get(&packet).payload.clone() else { panic!("bytes") };
-                outcome.sent.push(Sent { at: now, from: end, datagram });
+                let ecn = cx.pool.get(&packet).ecn;
+                outcome.sent.push(Sent { at: now, from: end, ecn, datagram });
                 serial[end] += 1;
                 if let Some((delay, packet)) = carried(&mut cx, packet, fate(end, serial[end])) {
                     wire.insert((now + delay, outcome.sent.len()), (1 - end, packet));
@@ -164,7 +166,7 @@ fn download_told(
 
 /// The delay of a packet and the packet, unless it is lost.
 fn carried(cx: &mut Cx<'_>, packet: PacketRef, fate: Fate) -> Option<(Duration, PacketRef)> {
-    if fate == Fate::Marked {
+    if fate == Fate::Marked && cx.pool.get(&packet).ecn != Ecn::NotCapable {
         cx.pool.get_mut(&packet).ecn = Ecn::CongestionExperienced;
     }
     if fate == Fate::Lost {
@@ -447,6 +449,11 @@ fn scalable_controllers_receive_the_number_of_marks() {
             let config = move || QuicConfig { crypto, ..config(congestion)() };
             let done = download(config, 3_000_000, mark);
             assert_eq!((done.received, done.heard.lost, done.under_way), (3_000_000, 0, 0));
+            // ECN stays on: the last datagrams of the server are capable too.
+            let code = if congestion == CongestionKind::Prague { Ecn::Capable1 } else { Ecn::Capable0 };
+            let capable = done.sent.iter().filter(|sent| sent.from == SERVER && sent.ecn == code).count();
+            let all = done.sent.iter().filter(|sent| sent.from == SERVER).count();
+            assert_eq!(capable, all, "{congestion:?}");
             done.sent.last().unwrap().at
         };
         let [newreno, dctcp, prague] =
