@@ -168,13 +168,15 @@ impl Machine {
         };
         let readable = self.connections[index].endpoint.readable();
         let result = act(&mut self.connections[index].endpoint, &mut cx);
-        // In TIME-WAIT, Linux has no blocks to report.
+        // In TIME-WAIT, Linux has neither blocks nor marks to report.
         let over = self.connections[index].endpoint.info(self.now).state == state::TIME_WAIT;
         for (_, packet) in outbox {
             let packet = self.pool.consume(packet);
             if let Header::Tcp(mut header) = packet.header {
                 if over {
                     header.sack = SackList::default();
+                    header.accurate_ecn = None;
+                    header.flags.0 &= !TcpFlags::ACE;
                 }
                 let (payload, ecn) = (packet.payload.len(), packet.ecn);
                 self.sent.push_back(Sent { at: self.now, connection: index, header, payload, ecn });
@@ -216,6 +218,14 @@ impl Machine {
     pub(crate) fn flush(&mut self, index: usize) {
         if !self.connections[index].gone {
             self.on(index, TcpEndpoint::flush);
+        }
+    }
+
+    /// Settings that also have an effect on open connections.
+    pub(crate) fn apply_settings(&mut self) {
+        let options = self.settings.sysctl.get("tcp_ecn_option").is_none_or(|value| value != "0");
+        for connection in &mut self.connections {
+            connection.endpoint.send_ecn_options(options);
         }
     }
 
@@ -280,6 +290,10 @@ impl Machine {
             Some(EcnField::Capable1) => Ecn::Capable1,
             Some(EcnField::Marked) => Ecn::CongestionExperienced,
         };
+        let opens = segment.flags.contains('S') && !segment.flags.contains('.');
+        if opens && self.connections[index].endpoint.state() == ConnectionState::SynSent {
+            return Err("a simultaneous open".to_owned());
+        }
         if self.connections[index].gone {
             if let Some(header) = refusal(&header, segment.payload) {
                 let (at, connection) = (self.now, index);

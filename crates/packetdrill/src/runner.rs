@@ -29,12 +29,13 @@ struct Runner<'a> {
     waiting: Option<Waiting<'a>>,
     file: &'a dyn Fn(&str) -> Option<String>,
     tolerance: Duration,
-    /// Ticks of `--tcp_ts_tick_usecs` in the tolerance.
-    ticks: Option<u32>,
+    /// The tick of timestamps in µs (`--tcp_ts_tick_usecs`), if they are compared.
+    tick: Option<u64>,
     strict: bool,
-    /// The stated time of the last event, and whether later events count from there or from what happened.
+    /// The stated time of the last event, and whether a segment arrived then. As in packetdrill, the times of
+    /// segments that arrive one after the other count from what was stated, all others from what happened.
     last: Duration,
-    anchored: bool,
+    arrived: bool,
 }
 
 /// The window of time of an event.
@@ -103,17 +104,16 @@ impl<'a> Runner<'a> {
         let mss = mtu.saturating_sub(if ipv6 { 60 } else { 40 }).clamp(88, 65_495) as u16;
         let mut machine = Machine::new(START, mss);
         machine.arriving_mss = arriving;
-        let ticks = (tick > 0).then(|| (tolerance.as_micros() / tick.max(1)) as u32);
         Ok(Self {
             machine,
             variables: Variables::default(),
             waiting: None,
             file,
             tolerance,
-            ticks,
+            tick: (tick > 0).then_some(tick),
             strict,
             last: Duration::ZERO,
-            anchored: true,
+            arrived: false,
         })
     }
 
@@ -122,8 +122,8 @@ impl<'a> Runner<'a> {
     }
 
     /// The time of an event. The last time is replaced.
-    fn window(&mut self, when: When) -> Window {
-        let base = if self.anchored && matches!(when, When::After(_)) { self.last } else { self.elapsed() };
+    fn window(&mut self, when: When, arrives: bool) -> Window {
+        let base = if self.arrived && arrives { self.last } else { self.elapsed() };
         let (from, to) = match when {
             When::Now => (self.elapsed(), self.elapsed()),
             When::Any => (self.elapsed(), self.elapsed() + PATIENCE),
@@ -133,7 +133,7 @@ impl<'a> Runner<'a> {
             When::AfterWithin(from, to) => (base + from, base + to),
         };
         let share = Duration::from_nanos(from.saturating_sub(self.last).as_nanos() / 8);
-        self.anchored = matches!(when, When::At(_) | When::After(_));
+        self.arrived = arrives && matches!(when, When::At(_) | When::After(_));
         self.last = from;
         let tolerance = self.tolerance.max(share);
         let at = |span| START.saturating_add(span);
@@ -141,16 +141,12 @@ impl<'a> Runner<'a> {
     }
 
     fn event(&mut self, event: &'a Event) -> Result<(), Ended> {
-        let anchored = self.anchored;
-        let mut window = self.window(event.time);
+        let mut window = self.window(event.time, matches!(event.action, Action::Receive(_)));
         if let Action::Expect(segment) = &event.action {
             return self.expect(segment, window, event.time == When::Any);
         }
         if event.time == When::Any {
             window.to = window.from;
-        }
-        if event.time == When::Now {
-            self.anchored = anchored;
         }
         self.advance(window.from)?;
         match &event.action {
@@ -159,6 +155,7 @@ impl<'a> Runner<'a> {
             Action::Call(call) => self.call(event, call, window)?,
             Action::Command(command) => {
                 self.machine.settings.run(command, self.file).or_else(foreign)?;
+                self.machine.apply_settings();
                 let listens = self.machine.sockets.values().any(|s| s.listening);
                 if core::mem::take(&mut self.machine.settings.wants_listener) && !listens {
                     return differs("expected a socket that listens, but there is none".to_owned());
@@ -220,7 +217,10 @@ impl<'a> Runner<'a> {
         let sent = joined(&parts);
         self.machine.now = self.machine.now.max(sent.at);
         let full = self.machine.connections[sent.connection].endpoint.info(sent.at).snd_mss;
-        let comparison = Comparison { stated, sent: &sent, parts: parts.len(), full, ticks: self.ticks };
+        // As in packetdrill, an eighth of the time since the start is tolerated in a timestamp.
+        let since_start = sent.at.saturating_since(START).as_micros() / 8;
+        let ticks = self.tick.map(|tick| (self.tolerance.as_micros().max(since_start) / tick) as u32);
+        let comparison = Comparison { stated, sent: &sent, parts: parts.len(), full, ticks };
         let connection = &mut self.machine.connections[sent.connection];
         let difference = match comparison.difference(connection) {
             Ok(difference) => difference,

@@ -160,8 +160,7 @@ impl MarkCounter {
         let fields = || (self.fields_changed..=3).rev();
         let whole = fields().find(|f| fits(f, blocks)).map(|f| (f, blocks));
         let Some((fields, blocks)) = whole.or_else(|| {
-            let fewer = blocks.min(2);
-            fields().find(|f| fits(f, fewer)).map(|f| (f, fewer))
+            (2..blocks).rev().find_map(|fewer| fields().find(|f| fits(f, fewer)).map(|f| (f, fewer)))
         }) else {
             return (None, blocks);
         };
@@ -239,6 +238,11 @@ impl MarkReader {
     /// True if packets are sent ECN-capable.
     pub(crate) const fn is_capable(&self) -> bool {
         self.capable
+    }
+
+    /// Marked packets that the peer has reported, the SYN-ACK included.
+    pub(crate) const fn reported(&self) -> u32 {
+        self.packets.wrapping_sub(FIRST_PACKETS)
     }
 
     /// No packet is ECN-capable any more.

@@ -572,6 +572,9 @@ impl Sender {
         info.reordering = self.reordering;
         info.notsent_bytes = self.unsent();
         info.delivered = self.delivered + 1; // the SYN
+        if let Some(marks) = &self.marks {
+            info.delivered_ce = u64::from(marks.reported());
+        }
         info.snd_wnd = self.window_end.saturating_sub(self.una);
     }
 

@@ -76,6 +76,14 @@ impl TcpEndpoint {
         }
     }
 
+    /// Whether AccECN options are sent from now on, if accurate ECN was negotiated (`tcp_ecn_option`).
+    pub fn send_ecn_options(&mut self, allowed: bool) {
+        self.config.ecn.options = allowed;
+        if let Some(counter) = self.halves.as_mut().and_then(|h| h.receiver.marks()).filter(|_| !allowed) {
+            counter.send_options(false);
+        }
+    }
+
     /// Segments that arrive were joined from segments of at most this size: the size for delayed
     /// acknowledgments. To be called before the connection is established.
     pub const fn joins_segments_of(&mut self, size: u32) {
