@@ -204,6 +204,16 @@ enum Options {
     Ignored,
 }
 
+/// Segments and bytes delivered, and packets read as marked, since the last option.
+#[derive(Clone, Copy, Debug, Default)]
+struct SinceOption {
+    delivered: u32,
+    bytes: u32,
+    packets: u32,
+    /// Marked bytes that were assumed for these packets.
+    assumed: u32,
+}
+
 /// The sender's half.
 #[derive(Clone, Debug)]
 pub(crate) struct MarkReader {
@@ -220,6 +230,7 @@ pub(crate) struct MarkReader {
     ack_size_x64: u32,
     /// Segments and bytes delivered by packets whose counters were not read.
     unread: (u32, u32),
+    since_option: SinceOption,
 }
 
 impl MarkReader {
@@ -232,6 +243,7 @@ impl MarkReader {
             obeys: true,
             ack_size_x64: 0,
             unread: (0, 0),
+            since_option: SinceOption { delivered: 0, bytes: 0, packets: 0, assumed: 0 },
         }
     }
 
@@ -306,29 +318,37 @@ impl MarkReader {
             *average = if *average == 0 { new } else { *average - *average / 64 + feedback.delivered };
         }
         let (delivered, bytes) = core::mem::take(&mut self.unread);
-        let feedback = &Feedback {
-            delivered: feedback.delivered + delivered,
-            delivered_bytes: feedback.delivered_bytes + bytes,
-            ..*feedback
-        };
+        let delivered = feedback.delivered + delivered;
+        self.since_option.delivered += delivered;
+        self.since_option.bytes += feedback.delivered_bytes + bytes;
         let many_per_ack = *average > (ACE_VALUES - 1) * 64;
         let marked_bytes = match (self.options, &feedback.option) {
             (Options::Read, Some(option)) => Some(self.read(option)),
             _ => None,
         };
         let least = u32::from(feedback.ace).wrapping_sub(self.packets) % ACE_VALUES;
-        let packets = estimate(feedback, least, marked_bytes, many_per_ack);
+        let packets = self.since_option.estimate(delivered, least, marked_bytes, many_per_ack);
         self.packets = self.packets.wrapping_add(packets);
-        if let (Some(1..), 0) = (marked_bytes, packets)
-            && feedback.delivered < ACE_VALUES
-        {
-            self.capable = false; // only mangling explains it (§3.2.3.2.5)
+        self.since_option.packets += packets;
+        let since = self.since_option;
+        if marked_bytes.is_some() {
+            self.since_option = SinceOption::default();
+            if marked_bytes != Some(0) && since.packets == 0 && since.delivered < ACE_VALUES {
+                self.capable = false; // only mangling explains it (§3.2.3.2.5)
+            }
         }
         if !self.obeys {
             return Marks::default();
         }
-        // Without an option: RFC 9768 appendix A.3 in its simplest form.
-        let bytes = marked_bytes.unwrap_or(packets * feedback.segment_size);
+        // Without an option: RFC 9768 appendix A.3 in its simplest form. The next option contains the same bytes.
+        let assumed = packets * feedback.segment_size;
+        let bytes = match marked_bytes {
+            Some(bytes) => bytes.saturating_sub(since.assumed),
+            None => {
+                self.since_option.assumed += assumed;
+                assumed
+            }
+        };
         Marks { packets, bytes }
     }
 
@@ -351,27 +371,30 @@ impl MarkReader {
     }
 }
 
-/// The number of marked packets when the ACE field has advanced by `least`, or by that and whole turns (§3.2.2.5.2,
-/// appendix A.2): as many as could have been marked, unless an option rules it out, or the receiver always
-/// acknowledges many segments at once, so that the ACK is no sign of lost ACKs (Linux).
-fn estimate(feedback: &Feedback, least: u32, marked_bytes: Option<u32>, many_per_ack: bool) -> u32 {
-    let delivered = feedback.delivered;
-    if delivered < ACE_VALUES {
-        return least;
-    }
-    let safe = delivered - (delivered - least) % ACE_VALUES;
-    match marked_bytes {
-        Some(0) => least,
-        Some(bytes) => {
-            // The marked part of the delivered bytes is that of the packets, which the ACE field completes.
-            let all = u64::from(feedback.delivered_bytes).max(1);
-            let share = (u64::from(bytes) * u64::from(delivered)).div_ceil(all);
-            let turns =
-                (share.saturating_sub(u64::from(least)) + u64::from(ACE_VALUES / 2)) / u64::from(ACE_VALUES);
-            safe.min(least + (turns as u32) * ACE_VALUES)
+impl SinceOption {
+    /// The number of marked packets when the ACE field has advanced by `least`, or by that and whole turns
+    /// (§3.2.2.5.2, appendix A.2), with an acknowledgment of this many segments: as many as could have been marked,
+    /// unless an option rules it out, or the receiver always acknowledges many segments at once, so that the ACK is no
+    /// sign of lost ACKs (Linux).
+    fn estimate(&self, delivered: u32, least: u32, marked_bytes: Option<u32>, many_per_ack: bool) -> u32 {
+        if delivered < ACE_VALUES {
+            return least;
         }
-        None if many_per_ack => least,
-        None => safe,
+        let safe = delivered - (delivered - least) % ACE_VALUES;
+        match marked_bytes {
+            Some(0) => least,
+            Some(bytes) => {
+                // The marked part of the bytes is that of the packets, of which some are known, and which the ACE
+                // field completes.
+                let all = u64::from(self.bytes).max(1);
+                let share = (u64::from(bytes) * u64::from(self.delivered)).div_ceil(all);
+                let new = share.saturating_sub(u64::from(self.packets + least));
+                let turns = (new + u64::from(ACE_VALUES / 2)) / u64::from(ACE_VALUES);
+                safe.min(least + (turns as u32) * ACE_VALUES)
+            }
+            None if many_per_ack => least,
+            None => safe,
+        }
     }
 }
 
