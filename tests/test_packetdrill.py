@@ -63,12 +63,13 @@ def test_a_changed_script_fails(tmp_path: Path) -> None:
 
 
 def test_the_command_prints_a_line_for_each_script(airlane: Airlane, tmp_path: Path) -> None:
-    (tmp_path / "good.pkt").write_text(SERVER)
+    (tmp_path / "good.pkt").write_text(SERVER + "+0 %{ print(tcpi_state, 2 * 3) }%\n")
     (tmp_path / "bad.pkt").write_text(SERVER.replace("mss 1460", "mss 1400"))
     (tmp_path / "other.pkt").write_text(SERVER + "+0 `./unknown.py`\n")
     done = airlane("packetdrill", "good.pkt", "bad.pkt", "other.pkt")
     assert done.returncode == 1
     assert done.stdout.splitlines() == [
+        "3, 6",
         "good.pkt: pass",
         "bad.pkt:6: fail: expected S. 0:0(0) ack 1 <mss 1400>, got S. 0:0(0) ack 1 win 65535 <mss 1460> at "
         "0.000000 s: the options must be <mss 1400>, not <mss 1460>",

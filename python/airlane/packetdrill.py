@@ -33,18 +33,22 @@ class Played:
         Line of the script from 1; None for a script that passed.
     reason
         The expected event and the actual one, or the function that is not modelled.
+    printed
+        The lines that the script has printed.
     """
 
     path: str
     result: _Result
     line: int | None
     reason: str | None
+    printed: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """One line: `file:line: result: reason`."""
+        """The lines that were printed, and `file:line: result: reason`."""
         place = self.path if self.line is None else f"{self.path}:{self.line}"
         words = self.result.replace("-", " ")
-        return f"{place}: {words}" if self.reason is None else f"{place}: {words}: {self.reason}"
+        last = f"{place}: {words}" if self.reason is None else f"{place}: {words}: {self.reason}"
+        return "\n".join([*self.printed, last])
 
 
 def play(path: Path, *, ipv6: bool = False, tolerance_ms: float = TOLERANCE_MS) -> Played:
@@ -66,7 +70,7 @@ def play(path: Path, *, ipv6: bool = False, tolerance_ms: float = TOLERANCE_MS) 
     """
     text = path.read_text(encoding="utf-8", errors="replace")
     found = json.loads(_native.play_script(text, str(path.parent), ipv6, round(tolerance_ms * 1000)))
-    return Played(str(path), found["result"], found["line"], found["reason"])
+    return Played(str(path), found["result"], found["line"], found["reason"], tuple(found["printed"]))
 
 
 def summary(played: Sequence[Played]) -> dict[str, object]:

@@ -62,6 +62,8 @@ pub struct Report {
     pub line: Option<usize>,
     /// The expected event and the actual one, or the function that is not modelled.
     pub reason: Option<String>,
+    /// The lines that the script has printed.
+    pub printed: Vec<String>,
 }
 
 /// How scripts are played.
@@ -105,25 +107,17 @@ pub(crate) enum End {
 /// Plays a script. `file` reads a file in the folder of the script, such as `./defaults.sh`.
 #[must_use]
 pub fn play(text: &str, file: &dyn Fn(&str) -> Option<String>, options: &Options) -> Report {
-    let script = match parser::parse(text) {
-        Ok(script) => script,
-        Err(mistake) => {
-            return Report {
-                verdict: Verdict::Fail,
-                line: Some(mistake.line),
-                reason: Some(format!("the script cannot be read: {}", mistake.text)),
-            };
-        }
+    let mut printed = Vec::new();
+    let script = parser::parse(text).map_err(|mistake| {
+        (mistake.line, End::Differs(format!("the script cannot be read: {}", mistake.text)))
+    });
+    let (verdict, place) = match script.and_then(|s| runner::run(&s, file, options, &mut printed)) {
+        Ok(()) => (Verdict::Pass, None),
+        Err((line, End::Differs(reason))) => (Verdict::Fail, Some((line, reason))),
+        Err((line, End::Foreign(reason))) => (Verdict::NotApplicable, Some((line, reason))),
     };
-    match runner::run(&script, file, options) {
-        Ok(()) => Report { verdict: Verdict::Pass, line: None, reason: None },
-        Err((line, End::Differs(reason))) => {
-            Report { verdict: Verdict::Fail, line: Some(line), reason: Some(reason) }
-        }
-        Err((line, End::Foreign(reason))) => {
-            Report { verdict: Verdict::NotApplicable, line: Some(line), reason: Some(reason) }
-        }
-    }
+    let (line, reason) = place.unzip();
+    Report { verdict, line, reason, printed }
 }
 
 #[cfg(test)]

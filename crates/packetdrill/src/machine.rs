@@ -261,10 +261,11 @@ impl Machine {
     }
 
     /// The state of the connection under test.
-    pub(crate) fn info(&self) -> Option<TcpInfo> {
+    pub(crate) fn info(&self) -> TcpInfo {
         match self.under_test {
-            UnderTest::Connection(index) => Some(self.connections[index].endpoint.info(self.now)),
-            _ => None,
+            UnderTest::Connection(index) => self.connections[index].endpoint.info(self.now),
+            UnderTest::Listener(_) => TcpInfo { state: state::LISTEN, ..TcpInfo::default() },
+            UnderTest::Nothing => TcpInfo { state: state::CLOSE, ..TcpInfo::default() },
         }
     }
 
@@ -407,8 +408,12 @@ impl Connection {
         self.script_local = written;
     }
 
-    /// Our sequence number as the script writes it: relative to our SYN, but in a SYN in full.
+    /// Our sequence number as the script writes it: relative to our SYN, but in a SYN in full. A RST in answer to
+    /// a segment without a connection has the number 0 (RFC 9293 §3.10.7.1).
     pub(crate) fn local_number(&self, number: u32, syn: bool) -> u32 {
+        if number == 0 {
+            return 0;
+        }
         let number = number.wrapping_sub(self.local);
         if syn { number.wrapping_add(self.script_local) } else { number }
     }

@@ -30,11 +30,11 @@ const CONSTANTS: [(&str, i64); 24] = [
 ];
 
 /// The value of a name.
-pub(crate) fn value(name: &str, info: Option<&TcpInfo>) -> Option<i64> {
+pub(crate) fn value(name: &str, info: &TcpInfo) -> Option<i64> {
     if let Some((_, value)) = CONSTANTS.iter().find(|(n, _)| *n == name) {
         return Some(*value);
     }
-    let fields = info?.fields();
+    let fields = info.fields();
     let (_, value) = fields.iter().find(|(n, _)| *n == name)?;
     i64::try_from(*value).ok()
 }

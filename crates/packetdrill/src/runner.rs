@@ -46,21 +46,26 @@ struct Window {
     tolerance: Duration,
 }
 
-/// Plays a script. An error has the line.
+/// Plays a script. An error has the line. `printed` takes the lines that the script prints.
 pub(crate) fn run(
     script: &Script,
     file: &dyn Fn(&str) -> Option<String>,
     options: &Options,
+    printed: &mut Vec<String>,
 ) -> Result<(), (usize, End)> {
     let mut runner = Runner::new(script, file, options)?;
+    let mut line = 1;
+    let mut result = Ok(());
     for event in &script.events {
-        runner.event(event).map_err(|end| match end {
-            (Some(line), end) => (line, end),
-            (None, end) => (event.line, end),
-        })?;
+        line = event.line;
+        result = runner.event(event);
+        if result.is_err() {
+            break;
+        }
     }
-    let line = script.events.last().map_or(1, |e| e.line);
-    runner.finish_waiting().map_err(|(at, end)| (at.unwrap_or(line), end))
+    let result = result.and_then(|()| runner.finish_waiting());
+    printed.append(&mut runner.variables.printed);
+    result.map_err(|(at, end)| (at.unwrap_or(line), end))
 }
 
 /// An error, with its line if that is not the line of the event.
@@ -179,7 +184,7 @@ impl<'a> Runner<'a> {
 
     fn code(&mut self, code: &str) -> Result<(), Ended> {
         let info = self.machine.info();
-        match self.variables.run(code, &|name| names::value(name, info.as_ref())) {
+        match self.variables.run(code, &|name| names::value(name, &info)) {
             Ok(()) => Ok(()),
             Err(Failure::Untrue(text)) => differs(format!("the assertion does not hold: {text}")),
             Err(Failure::Unknown(text)) => foreign(text),
@@ -331,7 +336,8 @@ fn check(call: &Call, answer: &Answer) -> Result<(), End> {
             value.to_string()
         }
         Answer::Fails(error) => {
-            let same = call.result == Value::Number(-1) && call.error.as_deref() == Some(error);
+            let stated = call.error.as_deref().map(|e| if e == "EWOULDBLOCK" { "EAGAIN" } else { e });
+            let same = call.result == Value::Number(-1) && stated == Some(*error);
             if call.result == Value::Any || same {
                 return Ok(());
             }

@@ -69,6 +69,8 @@ fn each_difference_is_reported_with_its_line() {
 fn what_is_not_modelled_is_named() {
     for (rest, reason) in [
         ("+0 < udp (1000)", "UDP packets"),
+        ("+0 < [1:1001(1000)] icmp unreachable frag_needed mtu 1200", "ICMP packets"),
+        ("+0 < . 1:1(0) ack 1 win 9 <nop,mp_x v1 flags[flag_a,flag_b] key[1],nop>", "the option \"mp_x\""),
         ("+0 `python3 x.py`", "the shell command \"python3\""),
         ("+0 %{ assert SK_MEMINFO_RCVBUF > 0 }%", "the name \"SK_MEMINFO_RCVBUF\""),
         ("+0 splice(4, NULL, 5, NULL, 10, 0) = 10", "the call splice()"),

@@ -28,6 +28,10 @@ impl Parser {
 
     /// A packet, of which `<` or `>` was read.
     pub(super) fn segment(&mut self, inbound: bool) -> Result<Action, Mistake> {
+        if let (Some(Token::Mark('[')), Some(Token::Number(_))) = (self.peek(), self.peek_after(1)) {
+            self.skip_event();
+            return Ok(Action::Foreign("ICMP packets".to_owned()));
+        }
         let mut segment = Segment { ecn: self.ip_fields()?, ..Segment::default() };
         for (word, reason) in [
             ("udp", "UDP packets"),
@@ -37,6 +41,7 @@ impl Parser {
             ("gre", "packets in tunnels"),
             ("mpls", "packets in tunnels"),
             ("psp", "PSP encryption"),
+            ("addr", "packets with addresses"),
         ] {
             if self.is_word(word) {
                 self.skip_event();
@@ -219,7 +224,10 @@ impl Parser {
                 }
                 SegmentOption::AccurateEcn(counters)
             }
-            _ => SegmentOption::Other(format!("{name} {}", self.rest_of_option())),
+            _ => {
+                self.skip_option();
+                SegmentOption::Other(name)
+            }
         }))
     }
 
@@ -231,6 +239,20 @@ impl Parser {
             blocks.push((left, self.unsigned("a sequence number")?));
         }
         Ok(SegmentOption::Sack(blocks))
+    }
+
+    /// Skips an option that is not known, up to the comma or the end of the list.
+    fn skip_option(&mut self) {
+        let mut depth = 0_i32;
+        while let Some(token) = self.peek() {
+            match token {
+                Token::Mark('[' | '(') => depth += 1,
+                Token::Mark(']' | ')') => depth -= 1,
+                Token::Mark(',' | '>') if depth <= 0 => return,
+                _ => {}
+            }
+            self.at += 1;
+        }
     }
 
     fn rest_of_option(&mut self) -> String {
