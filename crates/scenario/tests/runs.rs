@@ -345,6 +345,47 @@ fn a_trace_replaces_the_uplink_rate() {
     assert!((down - 20.0).abs() < 0.01, "{down}");
 }
 
+/// Datagrams and round trips take longer by the distance of the server, on a shared link and on links of their
+/// own; marks of a queue show the ECN field of datagrams.
+#[test]
+fn a_server_can_be_further_away() {
+    for shared in [true, false] {
+        let text = format!(
+            r#"
+            network = "wired"
+            [run]
+            duration = "4 s"
+            [internet]
+            shared = {shared}
+            rate = "20 Mbit/s"
+            delay = "10 ms"
+            aqm = {{ kind = "dualpi2", threshold = "1 us" }}
+            [[flow]]
+            name = "near"
+            app = {{ kind = "cbr", rate = "1 Mbit/s", payload = "1472 B" }}
+            transport = "udp"
+            [[flow]]
+            name = "far"
+            app = {{ kind = "cbr", rate = "1 Mbit/s", payload = "1472 B" }}
+            transport = {{ kind = "udp", ecn = "ect1" }}
+            server_delay = "30 ms"
+            [[flow]]
+            name = "answered"
+            app = {{ kind = "fixed", size = "100 kB" }}
+            server_delay = "30 ms"
+            "#
+        );
+        let output = run(&Scenario::parse(&text, "x.toml").unwrap().resolve().unwrap(), 1).unwrap();
+        assert!(output.meta.conserved);
+        let flows = table(&output, "flows");
+        let (owd, rtt) = (f64s(flows, "owd_ms"), f64s(flows, "rtt_min_ms")[2]);
+        // 1500 bytes at 20 Mbit/s take 0.6 ms; the datagrams of two flows rarely meet.
+        assert!((10.6..11.3).contains(&owd[0]), "{owd:?}");
+        assert!((40.6..41.3).contains(&owd[1]), "{owd:?}");
+        assert!((80.0..82.0).contains(&rtt), "{rtt} ms");
+    }
+}
+
 /// Each of the flows starts at its time, carries its size and ends; the names contain their numbers.
 #[test]
 fn a_flow_can_be_repeated() {

@@ -15,7 +15,7 @@ from airlane.scenario import Scenario, loads
 from airlane.validation.cell import reference_rows
 from airlane.validation.claims import Family, Row, within
 
-__all__ = ["CoupledCase", "Pair", "cubic_pairs", "cubic_single", "flood", "law", "rest"]
+__all__ = ["CoupledCase", "Pair", "flood", "law", "pairs", "rest", "single"]
 
 _COUPLING = 2.0
 _WINDOW_PACKETS = 5.0
@@ -59,9 +59,9 @@ transport = {{ kind = "tcp", congestion = "{congestion}", ecn = {ecn} }}
 """
 
 
-def _tcp(name: str, congestion: str, *, ecn: bool, start_ms: int = 0, extra_ms: float = 0.0) -> str:
+def _tcp(name: str, congestion: str, *, ecn: str, start_ms: int = 0, extra_ms: float = 0.0) -> str:
     delay = f'server_delay = "{extra_ms:g} ms"' if extra_ms else ""
-    return _TCP.format(name=name, congestion=congestion, ecn=str(ecn).lower(), start_ms=start_ms, delay=delay)
+    return _TCP.format(name=name, congestion=congestion, ecn=ecn, start_ms=start_ms, delay=delay)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Point:
         )
         text += _PROBE.format(rate_mbps=min(1.0, self.rate_mbps / 10), payload=200)
         for i in range(self.flows):
-            text += _tcp(f"classic-{i}", "newreno", ecn=True, start_ms=13 * i)
+            text += _tcp(f"classic-{i}", "newreno", ecn="true", start_ms=13 * i)
         return loads(text, f"<coupling at {self.rate_mbps:g} Mbit/s, {self.rtt_ms:g} ms>")
 
 
@@ -100,28 +100,37 @@ class Flood:
         """The scenario."""
         text = _LINK.format(end_s=60, warmup_s=20, rate_mbps=self.rate_mbps, delay_ms=10, queue="")
         text += _PROBE.format(rate_mbps=self.rate_mbps * self.flood, payload=_DATAGRAM_BYTES - 28)
-        return loads(text + _tcp("classic", "cubic", ecn=False), "<flood>")
+        return loads(text + _tcp("classic", "cubic", ecn="false"), "<flood>")
 
 
 @dataclass(frozen=True)
 class Pair:
-    """CUBIC flows without ECN over DualPI2, as in a row of `data/l4s`: one or two round-trip times."""
+    """Flows over DualPI2 as in a row of `data/l4s`: one or two controllers and round-trip times.
+
+    CUBIC has no ECN. The queue is that of 2020: a delay marks a packet only while another one waits.
+    """
 
     rate_mbps: float
     rtts_ms: tuple[float, ...]
     end_s: int
     warmup_s: int
+    controllers: tuple[str, ...] = ("cubic", "cubic")
 
     def scenario(self) -> Scenario:
         """The scenario."""
         least = min(self.rtts_ms)
         text = _LINK.format(
-            end_s=self.end_s, warmup_s=self.warmup_s, rate_mbps=self.rate_mbps, delay_ms=least / 2, queue=""
+            end_s=self.end_s,
+            warmup_s=self.warmup_s,
+            rate_mbps=self.rate_mbps,
+            delay_ms=least / 2,
+            queue="min_packets = 1",
         )
-        for i, rtt_ms in enumerate(self.rtts_ms):
+        for i, (rtt_ms, law) in enumerate(zip(self.rtts_ms, self.controllers, strict=False)):
+            ecn = '"accurate"' if law == "prague" else "false"
             extra = (rtt_ms - least) / 2
-            text += _tcp(f"cubic-{i}", "cubic", ecn=False, start_ms=100 * i, extra_ms=extra)
-        return loads(text, "<CUBIC over DualPI2>")
+            text += _tcp(f"{law}-{i}", law, ecn=ecn, start_ms=100 * i, extra_ms=extra)
+        return loads(text, "<flows over DualPI2>")
 
 
 def _column(output: native.Output, column: str) -> list[float]:
@@ -221,19 +230,23 @@ def _selected(family: Family) -> list[dict[str, str]]:
     return [row for row in rows if all(row[column] == value for column, value in family.where.items())]
 
 
-def cubic_single(family: Family) -> tuple[Pair, float]:
-    """One CUBIC flow over 20 Mbit/s and 160 ms, and the goodput of the measurement."""
+def single(family: Family) -> tuple[Pair, float]:
+    """One flow over 20 Mbit/s and 160 ms, and the goodput of the measurement, from the same second on."""
     (row,) = _selected(family)
-    return Pair(float(row["rate_mbps"]), (float(row["rtt_ms"]),), 120, 2), float(row["goodput_mbps"])
+    warmup_s = round(float(row["from_s"]))
+    pair = Pair(float(row["rate_mbps"]), (float(row["rtt_ms"]),), 120, warmup_s, (row["cc"],))
+    return pair, float(row["goodput_mbps"])
 
 
-def cubic_pairs(family: Family) -> list[tuple[str, Pair, float]]:
-    """Two CUBIC flows: the share of the one with the longer round-trip time, in percent."""
+def pairs(family: Family) -> list[tuple[str, Pair, float]]:
+    """Two flows: the share of the first, in percent."""
     found = []
     for row in _selected(family):
         rate = float(row["rate_mbps"])
+        laws = (row["cc1"], row["cc2"])
         rtts = (float(row["rtt1_ms"]), float(row["rtt2_ms"]))
         first, second = float(row["rate1_mbps"]), float(row["rate2_mbps"])
-        name = f"{rate:g}mbps-{rtts[0]:g}ms-{rtts[1]:g}ms"
-        found.append((name, Pair(rate, rtts, 120, 60), 100.0 * first / (first + second)))
+        first_is = "" if laws[0] == laws[1] else f"{laws[0]}-first-"
+        name = f"{rate:g}mbps-{first_is}{rtts[0]:g}ms-{rtts[1]:g}ms"
+        found.append((name, Pair(rate, rtts, 120, 60, laws), 100.0 * first / (first + second)))
     return found

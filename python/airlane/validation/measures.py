@@ -17,7 +17,7 @@ from airlane import native, stats
 from airlane.validation.cell import LenaCell, positions, reference_rows
 from airlane.validation.claims import Family, Row, within
 from airlane.validation.downloads import Download, apart, flights, mean_of, points
-from airlane.validation.dualpi2 import CoupledCase, cubic_pairs, cubic_single, flood, law, rest
+from airlane.validation.dualpi2 import CoupledCase, flood, law, pairs, rest, single
 from airlane.validation.fading import fading_rows
 from airlane.validation.measured import measured_rows
 from airlane.validation.radio import bler_rows, cqi_rows, piro_rows
@@ -278,19 +278,19 @@ def download_in_flight(family: Family) -> Plan:
     return Plan(cases=[*cases])
 
 
-def dualpi2_cubic(family: Family) -> Plan:
-    """Goodput of one CUBIC flow through DualPI2."""
-    setup, reference = cubic_single(family)
+def dualpi2_single(family: Family) -> Plan:
+    """Goodput of one flow through DualPI2."""
+    setup, reference = single(family)
     name = f"{family.id}/{setup.rate_mbps:g}mbps-{setup.rtts_ms[0]:g}ms"
     return Plan(cases=[TcpCase(name, "Mbit/s", reference, (setup,), _total)])
 
 
-def dualpi2_cubic_pairs(family: Family) -> Plan:
-    """Share of the first of two CUBIC flows through DualPI2."""
+def dualpi2_pairs(family: Family) -> Plan:
+    """Share of the first of two flows through DualPI2."""
     return Plan(
         cases=[
             TcpCase(f"{family.id}/{name}", "% of both", reference, (pair,), _first_share)
-            for name, pair, reference in cubic_pairs(family)
+            for name, pair, reference in pairs(family)
         ]
     )
 
@@ -316,8 +316,8 @@ MEASURES: dict[str, Callable[[Family], Plan]] = {
     "dualpi2_law": lambda family: Plan(cases=[*law(family)]),
     "dualpi2_rest": lambda family: Plan(cases=[*rest(family)]),
     "dualpi2_flood": lambda family: Plan(cases=[*flood(family)]),
-    "dualpi2_cubic": dualpi2_cubic,
-    "dualpi2_cubic_pairs": dualpi2_cubic_pairs,
+    "dualpi2_single": dualpi2_single,
+    "dualpi2_pairs": dualpi2_pairs,
     "linux": lambda family: Plan(cases=[*linux(family)]),
     "linux_pairs": lambda family: Plan(cases=[*linux_pairs(family)]),
 }
