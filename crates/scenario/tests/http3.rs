@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use airlane_record::{Column, Table};
 use airlane_scenario::{RunOutput, Scenario, run};
 
-/// A page set in a folder of this process.
+/// A page set in a file that only one test writes.
 fn page_set(name: &str, objects: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("airlane-http3-{}", std::process::id()));
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("http3");
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join(name);
     std::fs::write(&file, format!("page,host,body_bytes,parent,after_bytes,wait_ms\n{objects}")).unwrap();
