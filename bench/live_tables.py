@@ -85,7 +85,7 @@ def agreement(report: list[dict[str, Any]]) -> Iterator[str]:
     counts = Counter(row.overall for row in rows)
     yield "\n" + ", ".join(f"{count} × {word}" for word, count in counts.most_common()) + "."
     invalid = sum(row.invalid for row in rows)
-    yield f"{invalid} live runs were not in real time, do not count, and were repeated.\n"
+    yield f"{invalid} live runs were disturbed by the host, do not count, and were repeated.\n"
 
 
 def packets(report: dict[str, Any]) -> Iterator[str]:
