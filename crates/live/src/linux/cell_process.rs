@@ -31,7 +31,8 @@ const TICK: Duration = Duration::from_millis(1);
 /// Shortest time between two wake-ups for events, in nanoseconds: packets that leave a fast link one after the other
 /// share one. Each costs as much as some packets.
 const GAP_NS: u64 = 20_000;
-/// A process that has slept for at least this long wakes up early, and waits for the rest without sleeping.
+/// A process that sleeps for at least this long wakes up early, and waits for the rest without sleeping. With
+/// SCHED_FIFO it does so always.
 const IDLE_NS: u64 = 300_000;
 /// How much earlier. The kernel is late by about as much (measured with `airlane live`, see the lateness that it prints).
 const EARLY_NS: u64 = 50_000;
@@ -313,10 +314,11 @@ impl Loop<'_> {
     /// Sleeps until something is due, or a packet or a message comes, and notes which devices have packets.
     fn sleep(&mut self) -> Result<(), LiveError> {
         let left = self.pace.host_ns(self.due).max(self.woke_ns + GAP_NS).saturating_sub(now_ns());
+        let punctual = self.setup.config.fifo;
         let timeout = match left {
             _ if self.setup.config.busy_poll => 0,
-            ..=EARLY_NS if self.early => 0,
-            IDLE_NS.. => left - EARLY_NS,
+            ..=EARLY_NS if self.early || punctual => 0,
+            _ if left >= IDLE_NS || punctual => left - EARLY_NS,
             _ => left,
         };
         self.early = left >= IDLE_NS || (self.early && left <= EARLY_NS);
