@@ -236,9 +236,19 @@ def simulated(case: Case, congestion: str, seed: int, times: Times, later_s: flo
     return {key: real[key] for key in BOUNDS}
 
 
-def compare(case: Case, congestion: str, repeats: int, options: list[str]) -> Row:
-    row = Row(case.path.stem, congestion)
-    for number in range(repeats):
+def read(report: Path) -> list[Row]:
+    """The rows of a report."""
+    rows = []
+    for one in json.loads(report.read_text(encoding="utf-8")):
+        pairs = [Pair(p["seed"], Times(**p["times"]), p["live"], p["virtual"]) for p in one["pairs"]]
+        rows.append(Row(one["scenario"], one["congestion"], pairs, one["invalid"], one["failed"]))
+    return rows
+
+
+def compare(case: Case, row: Row, repeats: int, options: list[str]) -> Row:
+    """Add pairs to a row."""
+    congestion = row.congestion
+    for number in range(len(row.pairs), len(row.pairs) + repeats):
         seed = 1 + (number if case.drawn else 0)
         for _ in range(TRIES):
             try:
@@ -293,17 +303,21 @@ def main() -> int:
     arguments.add_argument("--congestion", nargs="*", default=list(NAMES), choices=list(NAMES))
     arguments.add_argument("--repeats", type=int, default=3, help="pairs of each row")
     arguments.add_argument("--fifo", action="store_true", help="live with SCHED_FIFO")
+    arguments.add_argument("--add", type=Path, metavar="REPORT", help="add the pairs to those of a report")
     arguments.add_argument("-o", "--output", type=Path, default=Path("out/agreement.json"))
     chosen = arguments.parse_args()
+    kept = {(row.scenario, row.congestion): row for row in (read(chosen.add) if chosen.add else [])}
     files = sorted((HERE / "agreement").glob("*.toml"))
     cases = [
         Case(path) for path in files if not chosen.only or any(text in path.stem for text in chosen.only)
     ]
-    rows = []
+    options = ["--fifo"] if chosen.fifo else []
     for case in cases:
         for congestion in chosen.congestion:
             print(f"{case.path.stem}, {congestion}", file=sys.stderr, flush=True)
-            rows.append(compare(case, congestion, chosen.repeats, ["--fifo"] if chosen.fifo else []))
+            row = kept.setdefault((case.path.stem, congestion), Row(case.path.stem, congestion))
+            compare(case, row, chosen.repeats, options)
+    rows = list(kept.values())
     show(rows)
     chosen.output.parent.mkdir(parents=True, exist_ok=True)
     report = [asdict(row) | {"verdict": row.overall} for row in rows]

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from agreement import BOUNDS, Pair, Row, columns
+from agreement import BOUNDS, columns, read
 from agreement_packets import INTERVAL_MS, PING_MS, DatagramRow, PingRow
 from live import PAYLOAD_SHARE
 
@@ -61,12 +61,8 @@ def table(headings: list[str], rows: list[list[str]], words: int = 1) -> str:
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
-def agreement(report: list[dict[str, Any]]) -> Iterator[str]:
-    rows = []
-    for one in report:
-        pairs = [Pair(**pair) for pair in one.pop("pairs")]
-        one.pop("verdict")
-        rows.append(Row(**one, pairs=pairs))
+def agreement(report: Path) -> Iterator[str]:
+    rows = read(report)
     yield AGREEMENT
     headings = ["scenario", "TCP", "n"]
     for name in ("goodput", "OWD", "OWD p95"):
@@ -88,7 +84,8 @@ def agreement(report: list[dict[str, Any]]) -> Iterator[str]:
     yield f"{invalid} live runs were disturbed by the host, do not count, and were repeated.\n"
 
 
-def packets(report: dict[str, Any]) -> Iterator[str]:
+def packets(file: Path) -> Iterator[str]:
+    report: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     pings = []
     for row in (PingRow(**one) for one in report["ping"]):
         figures = [f"{np.percentile(row.live, share):.1f}" for share in (50, 95)]
@@ -106,7 +103,8 @@ def packets(report: dict[str, Any]) -> Iterator[str]:
     )
 
 
-def emulators(report: dict[str, Any]) -> Iterator[str]:
+def emulators(file: Path) -> Iterator[str]:
+    report: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     host = report["host"]
     yield EMULATORS.format(host=f"{host['cores']} cores, {host['platform']}")
     rows = []
@@ -142,7 +140,7 @@ def main() -> int:
         if not file.exists():
             print(f"{file} is not there: run `make live-agreement` and `make bench-live`", file=sys.stderr)
             return 1
-        parts += write(json.loads(file.read_text(encoding="utf-8")))
+        parts += write(file)
     chosen.output.write_text(
         "\n".join(part.rstrip("\n") if part.startswith("|") else part for part in parts), encoding="utf-8"
     )
