@@ -32,6 +32,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 from scipy.stats import ttest_ind
@@ -101,7 +102,7 @@ class Row:
         """Live less virtual: the difference of the means, with its interval."""
         live, virtual = self.values(key)
         mean = sum(live) / len(live) - sum(virtual) / len(virtual)
-        if len(set(live)) == 1 and len(set(virtual)) == 1:
+        if np.ptp(live) + np.ptp(virtual) < 1e-9 * abs(sum(virtual)):
             return stats.Estimate(mean, 0.0, len(live), None)
         low, high = ttest_ind(live, virtual, equal_var=True).confidence_interval(0.95)
         return stats.Estimate(mean, float(high - low) / 2, len(live), None)

@@ -49,9 +49,10 @@ UDP every {interval} ms: the delay of each datagram, less that of the same datag
 EMULATORS = """
 ## airlane, Mahimahi and Rattan
 
-A download by iperf3 with CUBIC over a link of the same rate, round trip and queue, and ping while it
-is idle; {host}. *Of link*: goodput as a share of rate × 1448/1500. *Late*: departures after their
-time, which only airlane reports; *valid*: whether it says that the run was in real time.
+On {host}: a download by iperf3 with CUBIC over a link of the same rate, round trip and
+queue, and ping while it is idle. *Of link*: goodput as a share of rate × 1448/1500. *Late*:
+departures after their time, which only airlane reports; *valid*: whether it says that the run was
+in real time.
 """
 
 
@@ -106,7 +107,8 @@ def packets(file: Path) -> Iterator[str]:
 def emulators(file: Path) -> Iterator[str]:
     report: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     host = report["host"]
-    yield EMULATORS.format(host=f"{host['cores']} cores, {host['platform']}")
+    system, kernel = host["platform"].split("-")[:2]
+    yield EMULATORS.format(host=f"{host['cores']} cores, {system} {'.'.join(kernel.split('.')[:2])}")
     rows = []
     for one in report["rows"]:
         rate, goodput = one["rate_mbps"], one["goodput_mbps"]
