@@ -36,6 +36,9 @@ use crate::ue::Ue;
 /// Maximum number of cells and UEs: each has a port.
 const MOST_PORTS: usize = 65_000;
 
+/// Packets that a block can deliver when it closes a gap; more than these take memory when it happens first.
+const DELIVERED_AT_ONCE: usize = 1024;
+
 /// A cell with its state.
 #[derive(Debug)]
 pub(crate) struct Cell {
@@ -154,7 +157,7 @@ impl RadioNetwork {
             busy: false,
             slots: build::slot_lengths(config),
             bearers_due: Instant::FAR_FUTURE,
-            deliverable: Vec::with_capacity(64),
+            deliverable: Vec::with_capacity(DELIVERED_AT_ONCE),
             downlink_due: Vec::with_capacity(64),
             uplink_due: Vec::with_capacity(64),
             touched: Vec::with_capacity(64),
