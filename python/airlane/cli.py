@@ -389,7 +389,10 @@ def arena(
     check_file(out / ("bbr-draft.csv" if bbr_draft else "index.html"))
     if markdown is not None:
         if bbr_draft:
-            fail("error: --markdown needs another --set; the results of bbr-draft are in bbr-draft.csv")
+            fail(
+                "error: --markdown needs --set situations or --set l4s; "
+                "the results of bbr-draft are in bbr-draft.csv"
+            )
         check_file(markdown)
     call = command.Call(
         contenders=contenders or [],
