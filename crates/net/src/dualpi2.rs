@@ -25,6 +25,7 @@ use airlane_core::{Bytes, Cx, DropCause, Duration, Ecn, Instant, PacketRef, Stre
 pub use self::control::{Controller, Gains};
 use self::served::Served;
 use crate::queue::{Backlog, DropTail, Limit, QueueDiscipline, QueueStatistics, Waiting};
+use crate::updates::Updates;
 
 /// Parameters of DualPI2.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -136,7 +137,7 @@ pub struct DualPi2 {
     l: DropTail,
     c: DropTail,
     controller: Controller,
-    next_update: Instant,
+    updates: Updates,
     /// Weighted round robin: the L queue is next while this is not above zero.
     credit: i64,
     served: Option<Served>,
@@ -164,7 +165,7 @@ impl DualPi2 {
             l: DropTail::new(unlimited),
             c: DropTail::new(unlimited),
             controller: Controller::new(parameters.gains, parameters.coupling, parameters.overload),
-            next_update: Instant::ZERO + parameters.gains.update,
+            updates: Updates::every(parameters.gains.update),
             credit: 0,
             served,
             stream,
@@ -190,17 +191,8 @@ impl DualPi2 {
     /// Computes the updates that were due up to now. The delay is the larger of both queues.
     #[inline]
     fn catch_up(&mut self, now: Instant) {
-        while self.next_update <= now {
-            let update = self.parameters.gains.update;
-            match self.oldest() {
-                Some(since) => self.controller.update(self.next_update - since),
-                None if self.controller.is_at_rest() => {
-                    let missed = (now - self.next_update).as_nanos() / update.as_nanos();
-                    self.next_update += update * missed;
-                }
-                None => self.controller.update(Duration::ZERO),
-            }
-            self.next_update += update;
+        if self.updates.are_due(now) {
+            self.updates.catch_up(now, self.oldest(), &mut self.controller);
         }
     }
 

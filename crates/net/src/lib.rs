@@ -2,8 +2,8 @@
 //! loss, queue disciplines, delivery traces, routers, and the gateway of the mobile core.
 //!
 //! Nodes forward packets in the order of their arrival, except for two: a link with a [`Detour`] delays
-//! some of them for longer, and [`fq_codel`] and [`dualpi2`] serve several queues in turn. Packets are dropped only with a counted
-//! cause. Not included: IP addresses and forwarding tables (packets carry their flow, and
+//! some of them for longer, and [`fq_codel`] and [`dualpi2`] serve several queues in turn. Packets are dropped only
+//! with a counted cause. Not included: IP addresses and forwarding tables (packets carry their flow, and
 //! the wiring connects the ports).
 
 #[cfg(test)]
@@ -27,6 +27,7 @@ mod schedule;
 pub mod signalling;
 pub mod trace;
 mod trace_link;
+mod updates;
 
 pub use gateway::Gateway;
 pub use link::{Detour, Link, LinkParameters, LinkStatistics, Policer};

@@ -17,6 +17,7 @@
 use airlane_core::{Bytes, Cx, DropCause, Duration, Instant, PacketRef, Stream};
 
 use crate::queue::{Backlog, DropTail, Limit, QueueDiscipline, QueueStatistics, Waiting};
+use crate::updates::{Periodic, Updates};
 
 /// Parameters of PIE.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -117,14 +118,6 @@ impl Controller {
         };
     }
 
-    /// True if the next update changes nothing as long as the queue is empty.
-    fn is_at_rest(&self) -> bool {
-        self.probability == 0.0
-            && self.delay.is_zero()
-            && self.burst_allowance == self.parameters.max_burst
-            && !self.parameters.target.is_zero()
-    }
-
     /// Whether an arrival is dropped or marked (RFC 8033 §4.1); `draw` is called only when the
     /// result depends on it.
     pub fn signals(&self, backlog: Bytes, draw: impl FnOnce() -> f64) -> bool {
@@ -142,12 +135,25 @@ impl Controller {
     }
 }
 
+impl Periodic for Controller {
+    fn end_period(&mut self, delay: Duration) {
+        self.update(delay);
+    }
+
+    fn is_at_rest(&self) -> bool {
+        self.probability == 0.0
+            && self.delay.is_zero()
+            && self.burst_allowance == self.parameters.max_burst
+            && !self.parameters.target.is_zero()
+    }
+}
+
 /// PIE over a drop-tail queue.
 #[derive(Debug)]
 pub struct Pie {
     queue: DropTail,
     controller: Controller,
-    next_update: Instant,
+    updates: Updates,
     stream: Stream,
     dropped: u64,
     marked: u64,
@@ -163,7 +169,7 @@ impl Pie {
         Self {
             queue: DropTail::new(limit),
             controller: Controller::new(parameters),
-            next_update: Instant::ZERO + parameters.update,
+            updates: Updates::every(parameters.update),
             stream,
             dropped: 0,
             marked: 0,
@@ -179,17 +185,8 @@ impl Pie {
     /// Computes the updates that were due up to now.
     #[inline]
     fn catch_up(&mut self, now: Instant) {
-        while self.next_update <= now {
-            let update = self.controller.parameters.update;
-            match self.queue.oldest() {
-                Some(since) => self.controller.update(self.next_update - since),
-                None if self.controller.is_at_rest() => {
-                    let missed = (now - self.next_update).as_nanos() / update.as_nanos();
-                    self.next_update += update * missed;
-                }
-                None => self.controller.update(Duration::ZERO),
-            }
-            self.next_update += update;
+        if self.updates.are_due(now) {
+            self.updates.catch_up(now, self.queue.oldest(), &mut self.controller);
         }
     }
 }

@@ -3,6 +3,7 @@
 use airlane_core::Duration;
 
 use super::Overload;
+use crate::updates::Periodic;
 
 /// Parameters of the controller.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -103,9 +104,14 @@ impl Controller {
         let step = alpha * (delay - target) + beta * (delay - before);
         self.base = (self.base + step).clamp(0.0, self.limit);
     }
+}
 
-    /// True if the next update changes nothing as long as the queues are empty.
-    pub(super) fn is_at_rest(&self) -> bool {
+impl Periodic for Controller {
+    fn end_period(&mut self, delay: Duration) {
+        self.update(delay);
+    }
+
+    fn is_at_rest(&self) -> bool {
         self.base == 0.0 && self.delay.is_zero()
     }
 }
