@@ -13,6 +13,8 @@ mod applications;
 mod cells;
 #[path = "host_settings.rs"]
 mod host_settings;
+#[path = "marking.rs"]
+mod marking;
 #[path = "own.rs"]
 mod own;
 #[path = "pages.rs"]
@@ -158,7 +160,11 @@ pub(crate) fn drawn(seed: u64) -> Drawn {
     let mut drawn = Drawn { text: text(seed), settings: Vec::new() };
     if let Ok(base) = drawn.resolve() {
         let s = &mut Seeds::new(seed).stream("swarm/settings");
-        drawn.settings = settings::draw(s, &base, drawn.text.contains("[layout]"));
+        let layout = drawn.text.contains("[layout]");
+        drawn.settings = settings::draw(s, &base, layout);
+        let s = &mut Seeds::new(seed).stream("swarm/marking");
+        let together = marking::draw(s, &base, layout, &drawn.settings);
+        drawn.settings.extend(together);
     }
     drawn
 }
