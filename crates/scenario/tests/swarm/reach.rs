@@ -167,6 +167,7 @@ pub(crate) fn without_excuse(scenario: &Resolved) -> Vec<usize> {
             || end.saturating_sub(start) < long_enough
             || largest_packet(flow) > air.map_or(room, |(cell, _)| room.min(rlc_buffer(cell)))
             || air.is_some_and(|(_, least)| is_far(scenario, flow, least))
+            || air.is_some_and(|(cell, _)| is_off(cell, start, start + long_enough))
     };
     (0..scenario.flow.len()).filter(|section| !excused(&scenario.flow[*section])).collect()
 }
@@ -186,6 +187,12 @@ fn open_air(scenario: &Resolved) -> Option<(&format::Cell, f64)> {
         && is_open(cell);
     let least = BUDGET.linear() * if fades? { FADES.linear() } else { 1.0 };
     clear.then_some((cell, least))
+}
+
+/// Whether the radio is off at some time from `start` to `end`. PDCP may then discard the SYN, which TCP
+/// repeats after a second.
+fn is_off(cell: &format::Cell, start: Duration, end: Duration) -> bool {
+    cell.outages.iter().flatten().any(|outage| outage.at.0 < end && outage.at.0 + outage.duration.0 > start)
 }
 
 /// Whether the UE of a flow may be out of reach, or its blocks are not adapted to its channel.
