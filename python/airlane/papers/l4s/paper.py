@@ -114,8 +114,9 @@ def utilisation() -> Experiment:
                 against=_goodput("cubic"),
                 published_against=16.22,
                 note=_VERSION,
+                fitted=_FITTED,
             ),
-            Number("l4s.utilisation.cubic_mbps", "goodput of CUBIC", _goodput("cubic")),
+            Number("l4s.utilisation.cubic_mbps", "goodput of CUBIC", _goodput("cubic"), fitted=_FITTED),
         ),
         claims=(
             Claim(
@@ -156,12 +157,14 @@ def bursty() -> Experiment:
                 against=_goodput("cubic"),
                 published_against=16.24,
                 note=f"an LTE uplink takes the place of airMAX; {_VERSION}",
+                fitted=_FITTED,
             ),
             Number(
                 "l4s.bursty_link.cubic_mbps",
                 "goodput of CUBIC behind a bursty link",
                 _goodput("cubic"),
                 note="an LTE uplink takes the place of airMAX",
+                fitted=_FITTED,
             ),
         ),
         claims=(
@@ -214,6 +217,7 @@ def fairness() -> Experiment:
             f"{rate:g} Mbit/s, {name.replace('_', ' and ')} ms: {key.partition('_')[0]}",
             _goodput(point, flow),
             note=_VERSION,
+            fitted=_FITTED,
         )
         for point, (rate, name, _) in points.items()
         for flow, key in enumerate(_names(name))
