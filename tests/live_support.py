@@ -21,7 +21,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from airlane.realtime.cell import Settings
 from conftest import ROOT
+
+PATIENT = Settings(bound_ms=100.0, flight_max=0)
+"""A shared machine may be late, which most tests are not about."""
 
 NOBODY = 65534
 MARK = "AIRLANE_TEST_MARK"
@@ -66,6 +72,25 @@ app = { kind = "cbr", rate = "500 kbit/s" }
 transport = "udp"
 """
 
+_NGINX = """
+daemon off;
+user root root;
+worker_processes 1;
+pid {folder}/nginx.pid;
+error_log {folder}/error.log;
+events {{}}
+http {{
+  access_log off;
+  types {{ text/html html; text/css css; image/png png; application/javascript js; video/webm webm; }}
+  client_body_temp_path {folder};
+  proxy_temp_path {folder};
+  fastcgi_temp_path {folder};
+  uwsgi_temp_path {folder};
+  scgi_temp_path {folder};
+  server {{ root {folder}/www; {server} }}
+}}
+"""
+
 QUIC_SERVER = """
 import asyncio, sys
 from aioquic.asyncio import serve
@@ -103,6 +128,30 @@ async def main():
 
 asyncio.run(main())
 """
+
+
+def nginx(folder: Path, *server: str) -> list[str]:
+    """The command of NGINX with its files in this folder, and the pages in `www` there.
+
+    `server` are the directives of the server.
+    """
+    place = folder / "nginx.conf"
+    directives = " ".join(f"{line};" for line in server)
+    place.write_text(_NGINX.format(folder=folder, server=directives), encoding="utf-8")
+    return ["nginx", "-c", str(place), "-e", str(folder / "error.log")]
+
+
+def need(*programs: str, module: bool = False) -> None:
+    """Skip the test, or the module that is being imported, if one of these programs is missing."""
+    missing = [program for program in programs if shutil.which(program) is None]
+    if missing:
+        pytest.skip(f"live tests: without {', '.join(missing)}", allow_module_level=module)
+
+
+def need_live() -> None:
+    """Skip the module that is being imported if the machine allows no live runs."""
+    if reason := unavailable():
+        pytest.skip(f"live tests: {reason}", allow_module_level=True)
 
 
 def certificate(folder: Path, name: str = "server") -> None:

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from live_support import CELL, WIRED, Live, interpreter, nothing_left, unavailable
+from live_support import CELL, WIRED, Live, interpreter, need_live, nothing_left
 
-if reason := unavailable():
-    pytest.skip(f"live tests: {reason}", allow_module_level=True)
+need_live()
 if interpreter() is None:
     pytest.skip("live tests: no Python that user 65534 may execute", allow_module_level=True)
 

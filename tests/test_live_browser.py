@@ -18,21 +18,17 @@ from typing import Any
 import pytest
 
 import airlane
-from airlane.realtime.cell import Settings
 from airlane.scenario import loads
-from live_support import unavailable
+from live_support import PATIENT, need, need_live, nginx
 
-if reason := unavailable():
-    pytest.skip(f"live tests: {reason}", allow_module_level=True)
+need_live()
 CHROMIUM = os.environ.get("AIRLANE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 if CHROMIUM is None:
     pytest.skip("live tests: without Chromium", allow_module_level=True)
 pytest.importorskip("playwright.sync_api", reason="live tests: without playwright")
-if shutil.which("nginx") is None:
-    pytest.skip("live tests: without nginx", allow_module_level=True)
+need("nginx", module=True)
 
 OBJECTS = 60
-PATIENT = Settings(bound_ms=100.0, flight_max=0)
 
 CELL = """
 network = "typical"
@@ -50,25 +46,6 @@ position = ["200 m", "0 m"]
 name = "browser"
 to = "phone"
 app = { kind = "web", pages = "page.har", http = "1.1", tls = false, pipelining = 1, connections = 6 }
-"""
-
-NGINX = """
-daemon off;
-user root root;
-worker_processes 1;
-pid {folder}/nginx.pid;
-error_log {folder}/error.log;
-events {{}}
-http {{
-  access_log off;
-  types {{ text/html html; text/css css; image/png png; application/javascript js; video/webm webm; }}
-  client_body_temp_path {folder};
-  proxy_temp_path {folder};
-  fastcgi_temp_path {folder};
-  uwsgi_temp_path {folder};
-  scgi_temp_path {folder};
-  server {{ listen 80; root {folder}/www; add_header Cache-Control no-store; }}
-}}
 """
 
 DRIVER = """
@@ -175,10 +152,10 @@ def visit(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Pat
     folder = tmp_path_factory.mktemp("browser")
     site(folder / "www")
     video(folder / "www")
-    (folder / "nginx.conf").write_text(NGINX.format(folder=folder), encoding="utf-8")
+    server = nginx(folder, "listen 80", "add_header Cache-Control no-store")
     har = folder / "page.har"
     with airlane.live(loads(CELL.replace("page.har", "2011"), "test.toml"), settings=PATIENT) as cell:
-        cell.server.start(["nginx", "-c", str(folder / "nginx.conf"), "-e", str(folder / "error.log")])
+        cell.server.start(server)
         assert cell.server.await_listener()
         urls = ["http://server/index.html", str(har), "http://server/film.html"]
         done = cell.ue().run([sys.executable, "-c", DRIVER, str(CHROMIUM), *urls], timeout=180)

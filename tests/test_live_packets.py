@@ -11,12 +11,10 @@ import pytest
 import airlane
 from airlane.realtime.cell import Settings
 from airlane.scenario import loads
-from live_support import CELL, WIRED, unavailable
+from live_support import CELL, PATIENT, WIRED, need_live
 
-if reason := unavailable():
-    pytest.skip(f"live tests: {reason}", allow_module_level=True)
+need_live()
 
-PATIENT = Settings(bound_ms=100.0, flight_max=0)
 
 GARBAGE = """
 import random, socket, sys

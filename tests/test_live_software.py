@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,45 +13,13 @@ import pytest
 
 import airlane
 from airlane.realtime.cell import Settings
-from live_support import CELL, QUIC_CLIENT, QUIC_SERVER, WIRED, certificate, unavailable
+from live_support import CELL, PATIENT, QUIC_CLIENT, QUIC_SERVER, WIRED, certificate, need, need_live
+from live_support import nginx as nginx_command
 
-if reason := unavailable():
-    pytest.skip(f"live tests: {reason}", allow_module_level=True)
+need_live()
 
-# A shared machine may be late, which these tests are not about.
-PATIENT = Settings(bound_ms=100.0, flight_max=0)
-
-NGINX = """
-daemon off;
-user root root;
-worker_processes 1;
-pid {folder}/nginx.pid;
-error_log {folder}/error.log;
-events {{}}
-http {{
-  access_log off;
-  client_body_temp_path {folder};
-  proxy_temp_path {folder};
-  fastcgi_temp_path {folder};
-  uwsgi_temp_path {folder};
-  scgi_temp_path {folder};
-  server {{
-    listen 80;
-    listen [::]:80;
-    listen 443 ssl http2;
-    listen [::]:443 ssl http2;
-    ssl_certificate {folder}/certificate.pem;
-    ssl_certificate_key {folder}/key.pem;
-    root {folder}/www;
-  }}
-}}
-"""
-
-
-def need(*programs: str) -> None:
-    missing = [program for program in programs if shutil.which(program) is None]
-    if missing:
-        pytest.skip(f"live tests: without {', '.join(missing)}")
+HTTP = ("listen 80", "listen [::]:80")
+HTTPS = ("listen 443 ssl http2", "listen [::]:443 ssl http2")
 
 
 @pytest.fixture
@@ -61,9 +28,8 @@ def nginx(tmp_path: Path) -> list[str]:
     certificate(tmp_path)
     (tmp_path / "www").mkdir()
     (tmp_path / "www" / "file").write_bytes(bytes(range(256)) * 4000)
-    config = tmp_path / "nginx.conf"
-    config.write_text(NGINX.format(folder=tmp_path), encoding="utf-8")
-    return ["nginx", "-c", str(config), "-e", str(tmp_path / "error.log")]
+    pair = (f"ssl_certificate {tmp_path}/certificate.pem", f"ssl_certificate_key {tmp_path}/key.pem")
+    return nginx_command(tmp_path, *HTTP, *HTTPS, *pair)
 
 
 @pytest.mark.parametrize("family", ["-4", "-6"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,16 @@ from airlane import terminal
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["environment"]
+__all__ = ["cell_text", "environment"]
+
+
+def cell_text(value: object) -> str:
+    """A value of a table on a page."""
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return "–" if math.isnan(value) else f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+    return f"{value}"
 
 
 def environment() -> jinja2.Environment:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from airlane.figures import BY_NAME, per_run
 from airlane.files import write_text
 from airlane.page_figure import Embedded, page_figure
 from airlane.plural import counted
+from airlane.realtime.page import live_part
 from airlane.results import Results
 
 __all__ = ["FOLDED_ROWS", "sites", "write_run_html"]
@@ -71,7 +71,7 @@ def write_run_html(
     caption = _RUN_CAPTION + (_BAND_CAPTION if flows > plot.LINES_MAX else "")
     if results.flow_series.num_rows and _bins(results) > plot.BINS_MAX:
         caption += _BINS_CAPTION
-    live = _live(results, folder if folder is not None else path.parent)
+    live = live_part(results, folder if folder is not None else path.parent)
     html = (
         page.environment()
         .get_template("run.html.j2")
@@ -87,9 +87,9 @@ def write_run_html(
             runs_many=results.runs > 1,
             tiles=_tiles(results, _TILES if live is None else _LIVE_TILES),
             columns=columns,
-            rows=[[_cell(row[c]) for c in columns] for row in results.flows.to_pylist()],
+            rows=[[page.cell_text(row[c]) for c in columns] for row in results.flows.to_pylist()],
             cell_columns=results.cells.column_names,
-            cells=[[_cell(v) for v in row.values()] for row in results.cells.to_pylist()],
+            cells=[[page.cell_text(v) for v in row.values()] for row in results.cells.to_pylist()],
             folded=FOLDED_ROWS,
             scenario=json.dumps(manifest["scenario"], indent=2),
             toml=manifest.get("toml", ""),
@@ -98,28 +98,6 @@ def write_run_html(
         )
     )
     write_text(path, html)
-
-
-def _live(results: Results, folder: Path) -> dict[str, Any] | None:
-    """The figures and words of a live run, if it is one."""
-    from airlane.realtime.page import CONNECTIONS_CAPTION, LATENESS_CAPTION, live_part
-
-    part = live_part(results, folder)
-    if part is None:
-        return None
-    figures = (
-        ("real", "Real connections over time", CONNECTIONS_CAPTION, part.over_time),
-        ("lateness", "Lateness", LATENESS_CAPTION, part.lateness),
-    )
-    return {
-        "valid": part.valid,
-        "words": part.words,
-        "columns": part.columns,
-        "rows": [[_cell(value) for value in row] for row in part.rows],
-    } | {
-        name: None if figure is None else page_figure(figure, name, heading, caption, Embedded())
-        for name, heading, caption, figure in figures
-    }
 
 
 def _bins(results: Results) -> int:
@@ -182,11 +160,3 @@ def sites(scenario: dict[str, Any]) -> dict[str, tuple[float, float]]:
     return {
         cell["name"]: (metres(cell["position"][0]), metres(cell["position"][1])) for cell in scenario["cell"]
     }
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, float):
-        return "–" if math.isnan(value) else f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
-    return f"{value}"

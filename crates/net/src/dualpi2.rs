@@ -9,11 +9,12 @@
 //! The delay of the L queue is the time that a packet has waited when it leaves (RFC 9332), or a prediction
 //! when it arrives ([`Delay::Predicted`]).
 //!
-//! The text of RFC 9332 in its appendices was not available: what follows it was checked against
-//! `net/sched/sch_dualpi2.c` of Linux 6.18 and against sources that quote its lines. Where both differ, this
-//! follows Linux: the coupled signals need a backlog of two packets, and the least length for the step is an
+//! The text of RFC 9332 was not available, so that all numbers of its sections are unverified here and in
+//! `control`. The rules were checked against `net/sched/sch_dualpi2.c` of Linux 6.18, the time-shifted FIFO
+//! against ns-3's `dual-q-coupled-pi-square-queue-disc`, and both against sources that quote the RFC. Where it
+//! and Linux differ, this follows Linux: the coupled signals need a backlog of two packets, and the least length for the step is an
 //! option that is off. Marks are drawn (Linux), not counted (the RFC's `recur`). Not included: drops at
-//! arrival (Linux's `drop_enqueue`), a step in packets, and queue protection (RFC 9332 §8.2).
+//! arrival (Linux's `drop_enqueue`), a step in packets, and queue protection.
 //!
 //! There is no timer: due updates are computed at the next call, as in [`crate::pie`].
 
@@ -97,8 +98,8 @@ pub enum Scheduler {
         /// From 0 to 1.
         classic: f64,
     },
-    /// The head that has waited longest, where packets of the L queue count as `shift` older (RFC 9332
-    /// appendix A.1, TS-FIFO: unverified).
+    /// The head that has waited longest, where packets of the L queue count as `shift` older: TS-FIFO of RFC
+    /// 9332 appendix A.1, as ns-3's `dual-q-coupled-pi-square-queue-disc` describes it.
     TimeShiftedFifo {
         /// The time shift.
         shift: Duration,

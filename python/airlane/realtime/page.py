@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from airlane import overlay, plot
+from airlane.page import cell_text
+from airlane.page_figure import Embedded, PageFigure, page_figure
 from airlane.realtime.view import real_time_line
 
 if TYPE_CHECKING:
@@ -77,18 +79,17 @@ class LivePart:
         Whether the run was in real time.
     words
         The program's line about it.
-    over_time, lateness
-        Figures; None without data.
+    figures
+        Series of the connections, and lateness; only those with data.
     columns, rows
         The table of connections, the largest first.
     """
 
     valid: bool
     words: list[str]
-    over_time: Figure | None
-    lateness: Figure | None
-    columns: list[str]
-    rows: list[list[Any]]
+    figures: list[PageFigure]
+    columns: Sequence[str]
+    rows: list[list[str]]
 
 
 def live_part(results: Results, folder: Path) -> LivePart | None:
@@ -100,13 +101,20 @@ def live_part(results: Results, folder: Path) -> LivePart | None:
     words = real_time_line(real_time).plain.partition(": ")[2].splitlines()
     rows = results.tables["connections"].to_pylist()
     rows.sort(key=lambda row: -(row["downlink_bytes_delivered"] + row["uplink_bytes_delivered"]))
+    over_time = _over_time(results.tables["real_series"], results.tables.get("tcp_info"))
+    lateness = _lateness(results.tables["lateness"], real_time)
+    figures = []
+    if over_time is not None:
+        heading = "Real connections over time"
+        figures.append(page_figure(over_time, "real", heading, CONNECTIONS_CAPTION, Embedded()))
+    if lateness is not None:
+        figures.append(page_figure(lateness, "lateness", "Lateness", LATENESS_CAPTION, Embedded()))
     return LivePart(
         valid=bool(real_time["valid"]),
         words=words,
-        over_time=_over_time(results.tables["real_series"], results.tables.get("tcp_info")),
-        lateness=_lateness(results.tables["lateness"], real_time),
-        columns=list(COLUMNS),
-        rows=[[row[column] for column in COLUMNS] for row in rows],
+        figures=figures,
+        columns=COLUMNS,
+        rows=[[cell_text(row[column]) for column in COLUMNS] for row in rows],
     )
 
 

@@ -3,6 +3,9 @@
 //!
 //! RFC 8257 §3.2 has a feedback of its own, by the classic flag, which RFC 9768 supersedes. Without accurate
 //! feedback, a mark halves the window as a loss does (RFC 3168).
+//!
+//! The text of RFC 8257 was not available. The steps of §3.3 are those that INET's `DcTcp.cc` quotes; §3.2 and §3.5
+//! are as the audits of PyTCP quote them.
 
 use airlane_core::Duration;
 

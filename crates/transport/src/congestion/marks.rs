@@ -1,11 +1,13 @@
 //! The moving average of the share of marked packets, which scalable controllers respond to: DCTCP (RFC 8257 §3.3)
 //! and Prague.
+//!
+//! The text of RFC 8257 was not available. Section 3.3 is quoted, step by step, by INET's `DcTcp.cc`.
 
 use airlane_core::{Duration, Instant};
 
 use super::MarkSample;
 
-/// The gain of the average (RFC 8257 §4.2 and L4STeam/udp_prague `ALPHA_SHIFT`).
+/// The gain of the average (L4STeam/udp_prague `ALPHA_SHIFT`; RFC 8257 §4.2, unverified).
 const GAIN: f64 = 1.0 / 16.0;
 
 /// The average over observation windows of a round trip.
@@ -22,7 +24,7 @@ pub(super) struct MarkedShare {
 }
 
 impl MarkedShare {
-    /// Everything counts as marked at first: the first mark halves the window (RFC 8257 §4.2; Linux `tcp_prague`).
+    /// Everything counts as marked at first: the first mark halves the window (RFC 8257 §3.3; Linux `tcp_prague`).
     pub(super) const fn new() -> Self {
         Self { alpha: 1.0, delivered: 0, marked: 0, until: 0, began: Instant::ZERO, updates: true }
     }

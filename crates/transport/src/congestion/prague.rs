@@ -9,7 +9,8 @@
 //! variation (off in `tcp_prague` too).
 //!
 //! Packets are sent with ECT(1) if feedback is accurate. If the peer has classic ECN only, they have ECT(0), and a
-//! mark halves the window (RFC 9331 §4.2, §4.3).
+//! mark halves the window (RFC 9331 §4.2, §4.3; of these sections only the titles could be verified: "Prerequisite
+//! Transport Feedback" and "Prerequisite Congestion Response").
 
 use airlane_core::{BitRate, Duration, Instant};
 

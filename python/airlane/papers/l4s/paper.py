@@ -31,8 +31,8 @@ than the threshold.
 """
 
 _FITTED = (
-    "min_packets = 1 in DualPI2: with the default of Linux 6.18, Prague got a quarter of 10 Mbit/s, less than "
-    "half of the published share"
+    "min_packets = 1 in DualPI2: with the default of Linux 6.18, Prague got a quarter of 10 Mbit/s, less "
+    "than half of the published share"
 )
 
 Settings = Mapping[str, object]
