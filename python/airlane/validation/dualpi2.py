@@ -15,7 +15,7 @@ from airlane.scenario import Scenario, loads
 from airlane.validation.cell import reference_rows
 from airlane.validation.claims import Family, Row, within
 
-__all__ = ["CoupledCase", "Pair", "flood", "law", "pairs", "rest", "single"]
+__all__ = ["CoupledCase", "Pair", "flood", "law", "law_slow", "pairs", "rest", "single"]
 
 _COUPLING = 2.0
 _WINDOW_PACKETS = 5.0
@@ -184,15 +184,24 @@ def _law(output: native.Output) -> tuple[float, float]:
     return 100.0 * (l4s / _COUPLING) ** 2, 100.0 * classic
 
 
-def law(_: Family) -> list[CoupledCase]:
-    """The coupling over a grid of rates and round-trip times."""
-    points = [Point(rate, rtt) for rate in (12.0, 40.0, 120.0) for rtt in (10.0, 40.0, 100.0)]
+def _over(rates_mbps: Sequence[float]) -> list[CoupledCase]:
+    points = [Point(rate, rtt) for rate in rates_mbps for rtt in (10.0, 40.0, 100.0)]
     return [
         CoupledCase(
             f"{p.rate_mbps:g}mbps-{p.rtt_ms:g}ms", "% of packets", p, _law, f"{p.flows} classic flows"
         )
         for p in points
     ]
+
+
+def law(_: Family) -> list[CoupledCase]:
+    """The coupling over a grid of rates and round-trip times."""
+    return _over((12.0, 40.0, 120.0))
+
+
+def law_slow(_: Family) -> list[CoupledCase]:
+    """The same at a rate at which a window is a few packets."""
+    return _over((4.0,))
 
 
 def _kept(output: native.Output) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from airlane import native, stats
 from airlane.validation.cell import LenaCell, positions, reference_rows
 from airlane.validation.claims import Family, Row, within
 from airlane.validation.downloads import Download, apart, flights, mean_of, points
-from airlane.validation.dualpi2 import CoupledCase, flood, law, pairs, rest, single
+from airlane.validation.dualpi2 import CoupledCase, flood, law, law_slow, pairs, rest, single
 from airlane.validation.fading import fading_rows
 from airlane.validation.measured import measured_rows
 from airlane.validation.radio import bler_rows, cqi_rows, piro_rows
@@ -314,6 +314,7 @@ MEASURES: dict[str, Callable[[Family], Plan]] = {
     "bler": lambda family: Plan(rows=bler_rows(family)),
     "tcp_cell": lambda family: Plan(cases=[*tcp_cell(family)]),
     "dualpi2_law": lambda family: Plan(cases=[*law(family)]),
+    "dualpi2_law_slow": lambda family: Plan(cases=[*law_slow(family)]),
     "dualpi2_rest": lambda family: Plan(cases=[*rest(family)]),
     "dualpi2_flood": lambda family: Plan(cases=[*flood(family)]),
     "dualpi2_single": dualpi2_single,
