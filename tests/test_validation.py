@@ -37,7 +37,7 @@ def test_every_selection_finds_reference_rows() -> None:
     for family in families():
         if not family.reference:
             alone = {"measured_trace", "fading", "download_rtt", "download_in_flight"}
-            alone |= {"dualpi2_law", "dualpi2_rest", "dualpi2_flood"}
+            alone |= {"dualpi2_law", "dualpi2_law_slow", "dualpi2_rest", "dualpi2_flood"}
             assert family.runs or family.measure in alone, family.id
             continue
         rows = reference_rows(family.reference)
