@@ -29,7 +29,8 @@ ALLOWED: dict[str, set[str]] = {
         "wire",
     },
     "live": {"core", "wire", "engine", "record", "scenario"},
-    "py": {"core", "radio", "scenario", "engine", "record", "live", "packetdrill"},
+    "nodes": {"core", "net", "transport", "quic", "middlebox", "engine", "scenario"},
+    "py": {"core", "radio", "scenario", "engine", "record", "live", "nodes", "packetdrill"},
     "bind": set(),
     "web": {"core", "scenario", "record"},
 }  # fmt: skip

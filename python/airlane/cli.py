@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import airlane
-from airlane import ending, examples, trace_command
+from airlane import ending, examples, node_command, trace_command
 from airlane.cli_common import (
     AsJson,
     CacheFolder,
@@ -203,6 +203,7 @@ def _plot(results: Results, path: Path, title: str) -> None:
 app.command()(live_command.live)
 app.command()(live_command.shell)
 app.command()(live_command.replay)
+app.command()(node_command.node)
 
 
 @app.command()

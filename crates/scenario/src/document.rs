@@ -11,7 +11,7 @@ use crate::preset;
 use crate::tree::{Table, Tree, Value};
 
 /// Exceeds the size of any scenario file; the limit bounds the memory for parsing.
-const TEXT_MAX: usize = 16 << 20;
+pub(crate) const TEXT_MAX: usize = 16 << 20;
 
 /// A scenario as written.
 ///

@@ -34,6 +34,7 @@ mod rnis;
 mod run;
 mod schema;
 mod settings;
+pub mod settings_file;
 mod sinks;
 mod tree;
 mod viewing;

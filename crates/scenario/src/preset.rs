@@ -96,6 +96,11 @@ pub(crate) fn fill_layout(section: &mut Tree) {
     merge(section, &defaults(LAYOUT));
 }
 
+/// Adds the missing keys of settings from `text`.
+pub(crate) fn complete(settings: &mut Tree, text: &str) {
+    merge(settings, &defaults(text));
+}
+
 /// The defaults of a preset file.
 fn defaults(text: &str) -> Tree {
     let mut defaults = Tree::from_toml(text).expect("the preset files are TOML, which a test checks");

@@ -49,7 +49,7 @@ pub(crate) type Checked = Result<(), ScenarioError>;
 
 /// Checks everything.
 pub(crate) fn check(scenario: &Resolved, tree: &Tree) -> Checked {
-    let at = Place { tree, key: String::new() };
+    let at = Place::root(tree);
     run(&scenario.run, &at.under("run"))?;
     internet(&scenario.internet, &at.under("internet"))?;
     match scenario.network {
@@ -67,6 +67,13 @@ pub(crate) fn check(scenario: &Resolved, tree: &Tree) -> Checked {
 pub(crate) struct Place<'a> {
     tree: &'a Tree,
     key: String,
+}
+
+impl<'a> Place<'a> {
+    /// The whole file.
+    pub(crate) const fn root(tree: &'a Tree) -> Self {
+        Self { tree, key: String::new() }
+    }
 }
 
 impl Place<'_> {

@@ -1,0 +1,78 @@
+//! The settings that all kinds of nodes share.
+
+use std::net::SocketAddr;
+
+use airlane_scenario::quantity::Time;
+use airlane_scenario::settings_file::explained;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// Defaults of the section `[node]`, for the defaults of each kind.
+pub const DEFAULTS: &str = r#"
+[node]
+threads = 0
+drain = "10 s"
+log = { level = "info", format = "text" }
+"#;
+
+/// The section `[node]`, which all kinds share.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Common {
+    /// Number of worker threads; 0 for one per core.
+    pub threads: u16,
+    /// How long the work that has begun may take to end after SIGTERM.
+    pub drain: Time,
+    /// Address of the HTTP server for metrics and health. Without it, there is none.
+    pub admin: Option<Address>,
+    /// Messages on the standard error.
+    pub log: Log,
+}
+
+/// An address and a port of this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Address(pub SocketAddr);
+
+impl<'de> Deserialize<'de> for Address {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        text.parse().map(Self).map_err(|_| {
+            let help = "write an address and a port, such as \"127.0.0.1:9100\" or \"[::1]:9100\"";
+            D::Error::custom(explained("not an address with a port", help))
+        })
+    }
+}
+
+/// Messages on the standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Log {
+    /// The least important messages that are written.
+    pub level: Level,
+    /// Their form.
+    pub format: Format,
+}
+
+/// Importance of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// The node cannot go on.
+    Error,
+    /// Something is wrong outside of the node, or a limit is reached.
+    Warn,
+    /// Begin and end of the node and of its connections to others.
+    Info,
+    /// Each connection, request or message.
+    Debug,
+}
+
+/// Form of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// One line of text.
+    Text,
+    /// One JSON object per line.
+    Json,
+}

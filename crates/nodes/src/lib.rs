@@ -1,0 +1,68 @@
+//! Real nodes: programs for a test bed, with sockets and a clock.
+//!
+//! A node is read from a file of settings ([`read`]). It can say what it needs ([`Node::requirements`]) and
+//! which rules and routes lead packets to it ([`Node::setup`]), and it can run ([`run`]).
+//!
+//! - [`common`] has the settings that all kinds share, [`admin`] the HTTP server for metrics and health.
+//! - The protocol logic is in the crates below, without sockets. Here are sockets, time and limits.
+#![expect(clippy::disallowed_types, reason = "a node has a clock, and nothing here has to repeat")]
+
+pub mod admin;
+pub mod common;
+mod error;
+mod logs;
+pub mod requirement;
+mod running;
+pub mod setup;
+
+use std::future::Future;
+use std::pin::Pin;
+
+use airlane_scenario::ScenarioError;
+
+pub use common::Common;
+pub use error::NodeError;
+pub use requirement::Requirement;
+pub use running::{Ended, Running, run};
+pub use setup::Setup;
+
+/// The work of a node, until it is told to stop.
+pub type Serving = Pin<Box<dyn Future<Output = Result<(), NodeError>> + Send>>;
+
+/// A node with its settings.
+pub trait Node: Send {
+    /// The settings that all kinds share.
+    fn common(&self) -> &Common;
+
+    /// Rights, functions of the kernel and files that it needs, each with its state on this machine.
+    fn requirements(&self) -> Vec<Requirement>;
+
+    /// The rules, routes and parameters of the kernel that it needs. It does not set them itself.
+    fn setup(&self) -> Setup;
+
+    /// Serves until [`Running::stopping`] resolves, and then ends what has begun.
+    fn serve(self: Box<Self>, running: Running) -> Serving;
+}
+
+/// Reads the settings of a node.
+type Read = fn(&str, &str) -> Result<Box<dyn Node>, ScenarioError>;
+
+/// Each kind of node, with the function that reads its settings.
+const KINDS: &[(&str, Read)] = &[];
+
+/// The names of all kinds.
+pub fn kinds() -> impl Iterator<Item = &'static str> {
+    KINDS.iter().map(|(name, _)| *name)
+}
+
+/// Reads a node of a kind from the text of its file.
+///
+/// # Errors
+/// If the settings are wrong, with file, line, key, value and the correct form.
+///
+/// # Panics
+/// If the kind is none of [`kinds`].
+pub fn read(kind: &str, text: &str, file: &str) -> Result<Box<dyn Node>, ScenarioError> {
+    let (_, read) = KINDS.iter().find(|(name, _)| *name == kind).expect("one of `kinds`");
+    read(text, file)
+}
