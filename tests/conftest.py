@@ -39,11 +39,12 @@ def airlane(tmp_path: Path) -> Airlane:
 
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Skipped live tests are never silent."""
+    """Skipped tests with real sockets are never silent."""
     reasons = {
         report.longrepr[2].removeprefix("Skipped: ")
         for report in terminalreporter.stats.get("skipped", [])
-        if isinstance(report.longrepr, tuple) and "live tests: " in report.longrepr[2]
+        if isinstance(report.longrepr, tuple)
+        and any(mark in report.longrepr[2] for mark in ("live tests: ", "tests of nodes: "))
     }
     for reason in sorted(reasons):
         terminalreporter.write_line(f"SKIPPED: {reason}", yellow=True, bold=True)

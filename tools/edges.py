@@ -29,7 +29,7 @@ ALLOWED: dict[str, set[str]] = {
         "wire",
     },
     "live": {"core", "wire", "engine", "record", "scenario"},
-    "nodes": {"core", "net", "transport", "quic", "middlebox", "engine", "scenario"},
+    "nodes": {"core", "live", "net", "transport", "quic", "middlebox", "engine", "scenario"},
     "py": {"core", "radio", "scenario", "engine", "record", "live", "nodes", "packetdrill"},
     "bind": set(),
     "web": {"core", "scenario", "record"},

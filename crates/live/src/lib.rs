@@ -18,4 +18,6 @@ pub use error::LiveError;
 #[cfg(target_os = "linux")]
 pub use linux::cell_process::{Count, LiveFacts, LiveOutput};
 #[cfg(target_os = "linux")]
+pub use linux::options;
+#[cfg(target_os = "linux")]
 pub use linux::process::{LiveConfig, run};

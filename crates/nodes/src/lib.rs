@@ -14,6 +14,7 @@ mod logs;
 pub mod requirement;
 mod running;
 pub mod setup;
+mod split_proxy;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -26,7 +27,7 @@ pub use requirement::Requirement;
 pub use running::{Ended, Running, run};
 pub use setup::Setup;
 
-/// The work of a node, until it is told to stop.
+/// The work of a node, until its end.
 pub type Serving = Pin<Box<dyn Future<Output = Result<(), NodeError>> + Send>>;
 
 /// A node with its settings.
@@ -48,7 +49,7 @@ pub trait Node: Send {
 type Read = fn(&str, &str) -> Result<Box<dyn Node>, ScenarioError>;
 
 /// Each kind of node, with the function that reads its settings.
-const KINDS: &[(&str, Read)] = &[];
+const KINDS: &[(&str, Read)] = &[("split-proxy", split_proxy::read)];
 
 /// The names of all kinds.
 pub fn kinds() -> impl Iterator<Item = &'static str> {

@@ -1,4 +1,4 @@
-//! What a node needs from its machine.
+//! Requirements of a node on its machine.
 
 use std::fs;
 

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use crate::error::NodeError;
 use crate::{Node, admin, logs};
 
-/// What a node shares with its driver: metrics, readiness, and the request to stop.
+/// State that a node shares with its driver: metrics, readiness, and the request to stop.
 #[derive(Clone, Debug)]
 pub struct Running {
     metrics: Arc<Mutex<Registry>>,
@@ -89,7 +89,7 @@ pub fn run(node: Box<dyn Node>) -> Result<Ended, NodeError> {
     ended
 }
 
-/// Runs the node beside its admin server, and passes signals on.
+/// Runs the node and its admin server, and passes signals on.
 async fn conduct(node: Box<dyn Node>) -> Result<Ended, NodeError> {
     let common = node.common().clone();
     let (stop, stopping) = watch::channel(false);

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// What has to be set before a node starts, and removed when it is no longer used. Printed, it is a shell
+/// Settings of the machine before a node starts, and their removal when it is no longer used. Printed, it is a shell
 /// script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setup {

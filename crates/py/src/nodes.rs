@@ -16,7 +16,7 @@ fn read(py: Python<'_>, kind: &str, text: &str, file: &str) -> PyResult<Box<dyn 
     airlane_nodes::read(kind, text, file).map_err(|e| scenario_error(py, &e))
 }
 
-/// What a node needs, and whether this machine has it: a list of requirements as JSON.
+/// The requirements of a node, each with its state on this machine: a list as JSON.
 #[pyfunction]
 pub(crate) fn node_check(py: Python<'_>, kind: &str, text: &str, file: &str) -> PyResult<String> {
     let requirements = read(py, kind, text, file)?.requirements();

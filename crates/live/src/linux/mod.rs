@@ -6,6 +6,7 @@ pub(crate) mod clock;
 pub(crate) mod host;
 pub(crate) mod launcher;
 pub(crate) mod namespace;
+pub mod options;
 pub(crate) mod process;
 pub(crate) mod socket;
 pub(crate) mod storage;

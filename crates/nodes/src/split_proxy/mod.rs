@@ -1,0 +1,174 @@
+//! A split-connection proxy on the TCP of the kernel.
+//!
+//! Rules of nftables hand each new connection to it (TPROXY). It has the address of the far end towards the
+//! near end, and the address of the near end towards the far end, so neither end sees it. Each of its two
+//! connections has the congestion control and the buffers of its side. [`crate`]'s simulated counterpart is
+//! the middlebox `split-proxy`.
+//!
+//! Each worker is a thread with its own listening sockets ([`worker`]); a connection stays there. Data moves
+//! from socket to socket without being copied ([`way`]).
+
+mod bounds;
+mod checks;
+mod config;
+mod legs;
+mod metrics;
+mod pipe;
+mod relay;
+mod way;
+mod worker;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use airlane_scenario::ScenarioError;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use tokio::sync::{oneshot, watch};
+
+use self::bounds::Bounds;
+use self::config::{Config, LegConfig, Limits};
+use self::legs::Leg;
+use self::metrics::Metrics;
+use self::pipe::Pool;
+use self::worker::Listening;
+use crate::{Common, Node, NodeError, Requirement, Running, Serving, Setup};
+
+/// Shortest and longest time between two sweeps.
+const TICK: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(1));
+
+/// Reads a proxy from the text of its file.
+///
+/// # Errors
+/// If the settings are wrong.
+pub(crate) fn read(text: &str, file: &str) -> Result<Box<dyn Node>, ScenarioError> {
+    Ok(Box::new(SplitProxy { config: Config::read(text, file)? }))
+}
+
+/// A split-connection proxy with its settings.
+#[derive(Debug)]
+struct SplitProxy {
+    config: Config,
+}
+
+/// What all workers share.
+#[derive(Debug)]
+struct Proxy {
+    limits: Limits,
+    ran: LegConfig,
+    core: LegConfig,
+    bounds: Arc<Bounds>,
+    metrics: Metrics,
+    /// Time between two sweeps, which find connections whose time is over.
+    tick: Duration,
+}
+
+impl Proxy {
+    fn leg(&self, leg: Leg) -> &LegConfig {
+        match leg {
+            Leg::Ran => &self.ran,
+            Leg::Core => &self.core,
+        }
+    }
+
+    /// Whether this is an address at which the proxy itself listens.
+    fn is_own(&self, address: SocketAddr) -> bool {
+        address.ip().is_loopback() && [self.ran.port, self.core.port].contains(&address.port())
+    }
+}
+
+impl Node for SplitProxy {
+    fn common(&self) -> &Common {
+        &self.config.node
+    }
+
+    fn requirements(&self) -> Vec<Requirement> {
+        self.config.requirements()
+    }
+
+    fn setup(&self) -> Setup {
+        self.config.setup()
+    }
+
+    fn serve(self: Box<Self>, running: Running) -> Serving {
+        Box::pin(serve(self.config, running))
+    }
+}
+
+/// Raises the soft limit of open files to the hard limit, and says if that is too little for all connections.
+fn allow_files(config: &Config) {
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return };
+    let need = config.files();
+    if soft < need && setrlimit(Resource::RLIMIT_NOFILE, need.min(hard), hard).is_err() {
+        tracing::warn!(limit = soft, "the limit of open files cannot be raised");
+    }
+    if hard < need {
+        tracing::warn!(limit = hard, need, "too few open files for all connections; see LimitNOFILE");
+    }
+}
+
+/// Opens the listening sockets of one worker.
+fn listen(config: &Config) -> Result<Vec<Listening>, NodeError> {
+    let mut found = vec![];
+    for leg in Leg::ALL {
+        for &v6 in config.families() {
+            let address = legs::listening_address(config.leg(leg).port, v6);
+            let socket = legs::listen(config.leg(leg), v6).map_err(|e| {
+                let help = "`--check` says what is missing; without IPv6, set proxy.ipv6 = false";
+                NodeError::new(format!("{}: cannot listen at {address}: {e}", leg.name()), help)
+            })?;
+            found.push(Listening { leg, socket: socket.into() });
+        }
+    }
+    Ok(found)
+}
+
+async fn serve(config: Config, running: Running) -> Result<(), NodeError> {
+    allow_files(&config);
+    let limits = config.proxy.clone();
+    let shortest = [limits.stall_timeout, limits.idle_timeout, limits.half_closed_timeout]
+        .map(|time| Duration::from_nanos(time.0.as_nanos()))
+        .into_iter()
+        .min()
+        .expect("three");
+    let mut metrics = None;
+    running.register(|registry| metrics = Some(Metrics::register(registry)));
+    let proxy = Arc::new(Proxy {
+        bounds: Arc::new(Bounds::new(limits.connections, limits.per_client)),
+        metrics: metrics.expect("registered"),
+        tick: (shortest / 4).clamp(TICK.0, TICK.1),
+        ran: config.ran.clone(),
+        core: config.core.clone(),
+        limits,
+    });
+    let threads = match config.node.threads {
+        0 => thread::available_parallelism().map_or(1, usize::from),
+        some => some.into(),
+    };
+    let (stop, stopping) = watch::channel(false);
+    let per_worker = (config.proxy.pipes as usize).div_ceil(threads);
+    let mut workers = vec![];
+    // All are open before the first connection is accepted, so the kernel spreads connections over all.
+    let listening = (0..threads).map(|_| listen(&config)).collect::<Result<Vec<_>, _>>()?;
+    for (number, listening) in listening.into_iter().enumerate() {
+        let pool = Pool::new(per_worker, config.proxy.pipe.0.get() as usize, proxy.metrics.pipes.clone());
+        let (proxy, stopping, (done, ended)) = (Arc::clone(&proxy), stopping.clone(), oneshot::channel());
+        thread::Builder::new()
+            .name(format!("split-proxy-{number}"))
+            .spawn(move || done.send(worker::run(proxy, pool, listening, stopping)))
+            .map_err(|e| NodeError::new(format!("cannot start a thread: {e}"), ""))?;
+        workers.push(ended);
+    }
+    tracing::info!(workers = threads, ran = %config.ran.interface, core = %config.core.interface, "proxying");
+    running.ready();
+    running.stopping().await;
+    let _ = stop.send(true);
+    for worker in workers {
+        let failed = |why: String| {
+            NodeError::new(format!("a worker has failed: {why}"), "this is a bug; please report it")
+        };
+        worker.await.map_err(|_| failed("panic".to_owned()))?.map_err(|e| failed(e.to_string()))?;
+    }
+    Ok(())
+}

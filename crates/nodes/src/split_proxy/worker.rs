@@ -1,0 +1,289 @@
+//! A worker: a thread with its own listening sockets, timers and pipes. A connection stays in its worker.
+
+use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use std::{io, mem};
+
+use tokio::io::Interest;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, watch};
+use tokio::task::{LocalSet, spawn_local};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+
+use super::Proxy;
+use super::bounds::Place;
+use super::config::WhenFull;
+use super::legs::{self, Leg};
+use super::metrics::Cause;
+use super::pipe::Pool;
+use super::relay::{Relay, Watched};
+use super::way::SCRATCH;
+
+/// First and longest pause when no connection can be accepted.
+const PAUSE_MIN: Duration = Duration::from_millis(10);
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+
+/// The state that the connections of a thread share.
+#[derive(Debug)]
+pub(super) struct Worker {
+    pub(super) proxy: Arc<Proxy>,
+    pub(super) pool: Pool,
+    pub(super) scratch: RefCell<Vec<u8>>,
+    watched: RefCell<Vec<Weak<Watched>>>,
+    /// Number of connections, and a signal when there is none.
+    running: Cell<usize>,
+    none: Notify,
+    /// Whether a connection has met a lack of file descriptors or memory.
+    exhausted: Cell<bool>,
+}
+
+/// A listening socket for connections from a side.
+#[derive(Debug)]
+pub(super) struct Listening {
+    pub(super) leg: Leg,
+    pub(super) socket: std::net::TcpListener,
+}
+
+/// Runs a worker until `stop` and the end of its connections, or until `stop` is dropped.
+pub(super) fn run(
+    proxy: Arc<Proxy>,
+    pool: Pool,
+    listening: Vec<Listening>,
+    stop: watch::Receiver<bool>,
+) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let worker = Rc::new(Worker {
+        proxy,
+        pool,
+        scratch: RefCell::new(vec![0; SCRATCH]),
+        watched: RefCell::default(),
+        running: Cell::new(0),
+        none: Notify::new(),
+        exhausted: Cell::new(false),
+    });
+    LocalSet::new().block_on(&runtime, worker.serve(listening, stop))
+}
+
+impl Worker {
+    /// Lets the sweep know of a connection.
+    pub(super) fn watch(&self, connection: Weak<Watched>) {
+        self.watched.borrow_mut().push(connection);
+    }
+
+    async fn serve(
+        self: Rc<Self>,
+        listening: Vec<Listening>,
+        mut stop: watch::Receiver<bool>,
+    ) -> io::Result<()> {
+        spawn_local(Rc::clone(&self).sweep());
+        for one in listening {
+            let listener = TcpListener::from_std(one.socket)?;
+            spawn_local(Rc::clone(&self).accept(one.leg, listener, stop.clone()));
+        }
+        if stop.wait_for(|stop| *stop).await.is_err() {
+            return Ok(());
+        }
+        let ended = async {
+            while self.running.get() > 0 {
+                self.none.notified().await;
+            }
+        };
+        tokio::select! {
+            () = ended => {}
+            // The driver waits no longer. Open connections end with a RST.
+            _ = stop.wait_for(|stop| !*stop) => {}
+        }
+        Ok(())
+    }
+
+    /// Accepts connections from a side.
+    async fn accept(self: Rc<Self>, leg: Leg, listener: TcpListener, mut stop: watch::Receiver<bool>) {
+        let mut pause = PAUSE_MIN;
+        loop {
+            let accepted = tokio::select! {
+                // A connection that the kernel has accepted is served before the stop.
+                biased;
+                accepted = listener.accept() => accepted,
+                _ = stop.wait_for(|stop| *stop) => return,
+            };
+            let failed = match accepted {
+                Ok((near, address)) => {
+                    let Some(place) = self.admit(address, &stop).await else { return };
+                    spawn_local(Rc::clone(&self).connection(leg, near, address, place));
+                    if !self.exhausted.take() {
+                        pause = PAUSE_MIN;
+                        continue;
+                    }
+                    io::Error::from_raw_os_error(nix::libc::EMFILE)
+                }
+                // It ended while it waited to be accepted (accept(2)).
+                Err(e) if is_of_connection(&e) => continue,
+                Err(e) => e,
+            };
+            self.proxy.metrics.paused("exhausted");
+            tracing::warn!(side = leg.name(), reason = %failed, pause = ?pause, "no connection is accepted");
+            sleep(pause).await;
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+    }
+
+    /// Admits a connection. It may wait until there is a place, and with it all that come after it. `None` if
+    /// the node stops meanwhile.
+    async fn admit(&self, client: SocketAddr, stop: &watch::Receiver<bool>) -> Option<Result<Place, Cause>> {
+        let mut is_first = true;
+        loop {
+            match self.proxy.bounds.admit(client.ip()) {
+                Err(Cause::Full) if self.proxy.limits.when_full == WhenFull::Wait => {}
+                other => return Some(other),
+            }
+            if *stop.borrow() {
+                return None;
+            }
+            if mem::take(&mut is_first) {
+                self.proxy.metrics.paused("full");
+            }
+            sleep(PAUSE_MIN).await;
+        }
+    }
+
+    /// Serves a connection from its acceptance to its end.
+    async fn connection(
+        self: Rc<Self>,
+        leg: Leg,
+        near: TcpStream,
+        address: SocketAddr,
+        place: Result<Place, Cause>,
+    ) {
+        self.running.set(self.running.get() + 1);
+        let _leave = Leave(&self);
+        let metrics = &self.proxy.metrics;
+        metrics.leg(leg).accepted.inc();
+        let made = match place {
+            Ok(place) => self.connect(leg, &near, address).await.map(|far| (place, far)),
+            Err(cause) => Err(cause),
+        };
+        let (place, far) = match made {
+            Ok(made) => made,
+            Err(cause) => {
+                metrics.ended(cause);
+                tracing::debug!(near = %address, side = leg.name(), cause = cause.name(), "not connected");
+                return;
+            }
+        };
+        let result = Relay::new(leg, near, far, Rc::clone(&self)).await;
+        match result {
+            Ok(()) => {
+                metrics.completed.inc();
+            }
+            Err(cause) => {
+                metrics.ended(cause);
+                tracing::debug!(near = %address, side = leg.name(), cause = cause.name(), "cut");
+            }
+        }
+        drop(place);
+    }
+
+    /// Connects to the far end.
+    async fn connect(&self, leg: Leg, near: &TcpStream, address: SocketAddr) -> Result<TcpStream, Cause> {
+        let far = near.local_addr().map_err(|_| Cause::Abandoned)?;
+        if self.proxy.is_own(far) {
+            return Err(Cause::NotIntercepted);
+        }
+        self.proxy.metrics.connecting.inc();
+        let _connecting = Connecting(self);
+        let socket = legs::connect(self.proxy.leg(leg.other()), address, far);
+        let socket = socket.and_then(TcpStream::from_std).map_err(|e| self.why_not(&e))?;
+        let limit = Duration::from_nanos(self.proxy.limits.connect_timeout.0.as_nanos());
+        tokio::select! {
+            answered = timeout(limit, socket.writable()) => match answered {
+                Err(_) => return Err(Cause::ConnectTimeout),
+                Ok(Err(e)) => return Err(self.why_not(&e)),
+                Ok(Ok(())) => {}
+            },
+            _ = near.ready(Interest::ERROR) => return Err(Cause::Abandoned),
+        }
+        match socket.take_error() {
+            Ok(None) => Ok(socket),
+            Ok(Some(e)) | Err(e) => Err(self.why_not(&e)),
+        }
+    }
+
+    /// Why there is no connection to the far end.
+    fn why_not(&self, e: &io::Error) -> Cause {
+        use io::ErrorKind;
+        match e.kind() {
+            ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset => Cause::Refused,
+            ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => Cause::Unreachable,
+            ErrorKind::TimedOut => Cause::ConnectTimeout,
+            ErrorKind::AddrInUse | ErrorKind::AddrNotAvailable => Cause::AddressInUse,
+            _ if is_exhaustion(e) => {
+                self.exhausted.set(true);
+                Cause::Exhausted
+            }
+            _ => {
+                tracing::warn!(reason = %e, "cannot connect to a far end");
+                Cause::Other
+            }
+        }
+    }
+
+    /// Looks regularly for connections whose time is over.
+    async fn sweep(self: Rc<Self>) {
+        let mut tick = interval(self.proxy.tick);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tick.tick().await;
+            let now = Instant::now();
+            self.watched.borrow_mut().retain(|one| {
+                let Some(one) = one.upgrade() else { return false };
+                one.sweep(now, &self);
+                true
+            });
+        }
+    }
+}
+
+/// Whether `accept` reports an error of the connection, rather than of the machine.
+fn is_of_connection(e: &io::Error) -> bool {
+    use io::ErrorKind;
+    matches!(
+        e.kind(),
+        ErrorKind::ConnectionAborted
+            | ErrorKind::ConnectionReset
+            | ErrorKind::Interrupted
+            | ErrorKind::WouldBlock
+            | ErrorKind::HostUnreachable
+            | ErrorKind::NetworkUnreachable
+            | ErrorKind::NetworkDown
+    )
+}
+
+/// Whether the machine lacks file descriptors or memory.
+fn is_exhaustion(e: &io::Error) -> bool {
+    use nix::libc::{EMFILE, ENFILE, ENOBUFS, ENOMEM};
+    matches!(e.raw_os_error(), Some(EMFILE | ENFILE | ENOBUFS | ENOMEM))
+}
+
+/// Counts a connection off at its end.
+struct Leave<'a>(&'a Worker);
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        self.0.running.set(self.0.running.get() - 1);
+        if self.0.running.get() == 0 {
+            self.0.none.notify_one();
+        }
+    }
+}
+
+/// Counts a connection off when its far end has answered, or when it failed.
+struct Connecting<'a>(&'a Worker);
+
+impl Drop for Connecting<'_> {
+    fn drop(&mut self) {
+        self.0.proxy.metrics.connecting.dec();
+    }
+}
