@@ -25,7 +25,7 @@ pub(crate) struct SocketOptions {
 
 /// Settings that have no effect on what is modelled: offloads, memory of the host, caches, cookies, and Fast
 /// Open, whose use is detected by its own calls and options.
-const WITHOUT_EFFECT: [&str; 30] = [
+const WITHOUT_EFFECT: [&str; 29] = [
     "tcp_wmem",
     "tcp_dsack",
     "tcp_fack",
@@ -47,7 +47,6 @@ const WITHOUT_EFFECT: [&str; 30] = [
     "tcp_fin_timeout",
     "tcp_tw_reuse",
     "tcp_mem",
-    "tcp_ecn_fallback",
     "tcp_ecn_option_beacon",
     "tcp_reflect_tos",
     "tcp_workaround_signed_windows",
@@ -141,12 +140,12 @@ fn set(config: &mut TcpConfig, key: &str, value: &str) -> Result<(), String> {
         "tcp_comp_sack_nr" | "tcp_comp_sack_delay_ns" => config.compressed_sack &= flag()?,
         "tcp_recovery" if number(key, value)? & 1 == 0 => config.loss_detection = LossDetection::Rfc6675,
         "tcp_ecn" => {
-            let options = config.ecn.options;
-            let found = EcnConfig::from_sysctl(count()?);
-            config.ecn = found.ok_or_else(|| format!("sysctl {key}={value}"))?;
-            config.ecn.options = options;
+            let EcnConfig { options, fallback, .. } = config.ecn;
+            let found = EcnConfig::from_sysctl(count()?).ok_or_else(|| format!("sysctl {key}={value}"))?;
+            config.ecn = EcnConfig { options, fallback, ..found };
         }
         "tcp_ecn_option" => config.ecn.options = flag()?,
+        "tcp_ecn_fallback" => config.ecn.fallback = flag()?,
         "tcp_rmem" => {
             let sizes: Vec<u64> =
                 value.split_whitespace().map(|n| number(key, n)).collect::<Result<_, _>>()?;

@@ -95,6 +95,11 @@ impl MarkCounter {
         (self.packets.wrapping_sub(FIRST_PACKETS) as u64, self.bytes.since_first())
     }
 
+    /// True if packets carry the option.
+    pub(crate) const fn sends_options(&self) -> bool {
+        self.options
+    }
+
     /// The peer sends options.
     pub(crate) const fn send_options(&mut self, allowed: bool) {
         self.options = allowed;
@@ -226,6 +231,10 @@ pub(crate) struct MarkReader {
     capable: bool,
     /// True if feedback has an effect.
     obeys: bool,
+    /// True if an invalid change of the ECN field in the handshake ends the sending of ECN-capable packets.
+    fallback: bool,
+    /// True until the first counters after the handshake were read.
+    first: bool,
     /// Average number of segments per ACK, in 1/64; 0 before the first.
     ack_size_x64: u32,
     /// Segments and bytes delivered by packets whose counters were not read.
@@ -234,13 +243,15 @@ pub(crate) struct MarkReader {
 }
 
 impl MarkReader {
-    pub(crate) const fn new() -> Self {
+    pub(crate) const fn new(fallback: bool) -> Self {
         Self {
             packets: FIRST_PACKETS,
             bytes: EcnBytes::FIRST,
             options: Options::Unseen,
             capable: true,
             obeys: true,
+            fallback,
+            first: true,
             ack_size_x64: 0,
             unread: (0, 0),
             since_option: SinceOption { delivered: 0, bytes: 0, packets: 0, assumed: 0 },
@@ -265,7 +276,7 @@ impl MarkReader {
     /// A SYN-ACK reports the ECN field with which our SYN arrived; it was sent without. Any other value was
     /// written on the path (§3.2.2.3); the reserved one says nothing (§3.1.3).
     pub(crate) const fn on_syn_ack(&mut self, ace: u8) {
-        if !matches!(ace, 0b010 | 0b101) {
+        if !matches!(ace, 0b010 | 0b101) && self.fallback {
             self.capable = false;
         }
     }
@@ -273,15 +284,14 @@ impl MarkReader {
     /// The first ACK without data reports the ECN field with which our SYN-ACK arrived (table 4); returns the value of
     /// the counter.
     pub(crate) const fn on_ack_of_syn_ack(&mut self, ace: u8) -> u32 {
+        self.first = false;
         match ace {
             0 => (self.capable, self.obeys) = (false, false),
-            0b011 | 0b100 => self.capable = false,
-            0b110 => {
-                // The peer has counted the mark of a packet that was sent without ECT.
-                self.packets = FIRST_PACKETS + 1;
-                self.capable = false;
-            }
+            0b011 | 0b100 | 0b110 if self.fallback => self.capable = false,
             _ => {}
+        }
+        if ace == 0b110 {
+            self.packets = FIRST_PACKETS + 1; // the peer has counted the mark
         }
         self.packets
     }
@@ -307,6 +317,15 @@ impl MarkReader {
     pub(crate) const fn on_unread(&mut self, delivered: u32, bytes: u32) {
         self.unread.0 += delivered;
         self.unread.1 += bytes;
+    }
+
+    /// The first feedback after the handshake. The counters begin at 5: a field of zero was zeroed on the path
+    /// (§3.2.2.4), unless so many packets were sent that their marks could explain it.
+    pub(crate) const fn check_first(&mut self, ace: u8, packets_sent: u64) {
+        let first = core::mem::replace(&mut self.first, false);
+        if first && ace == 0 && packets_sent < (ACE_VALUES - FIRST_PACKETS) as u64 {
+            (self.capable, self.obeys) = (false, false);
+        }
     }
 
     /// Reads the counters of a packet.

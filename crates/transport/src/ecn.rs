@@ -28,19 +28,22 @@ pub struct EcnConfig {
     pub accepts: EcnFeedback,
     /// With accurate feedback: whether it sends AccECN options besides the ACE field.
     pub options: bool,
+    /// With accurate feedback: whether an invalid change of the ECN field in the handshake ends the sending of
+    /// ECN-capable packets (§3.2.2.3; Linux `tcp_ecn_fallback`).
+    pub fallback: bool,
 }
 
 impl EcnConfig {
     /// It requests none and agrees to classic ECN, as Linux by default (tcp_ecn 2).
     pub const PASSIVE: Self =
-        Self { requests: EcnFeedback::None, accepts: EcnFeedback::Classic, options: true };
+        Self { requests: EcnFeedback::None, accepts: EcnFeedback::Classic, options: true, fallback: true };
     /// Classic ECN (tcp_ecn 1).
     pub const CLASSIC: Self = Self { requests: EcnFeedback::Classic, ..Self::PASSIVE };
     /// Accurate ECN (tcp_ecn 3).
     pub const ACCURATE: Self =
-        Self { requests: EcnFeedback::Accurate, accepts: EcnFeedback::Accurate, options: true };
+        Self { requests: EcnFeedback::Accurate, accepts: EcnFeedback::Accurate, ..Self::PASSIVE };
     /// No ECN (tcp_ecn 0).
-    pub const OFF: Self = Self { requests: EcnFeedback::None, accepts: EcnFeedback::None, options: true };
+    pub const OFF: Self = Self { accepts: EcnFeedback::None, ..Self::PASSIVE };
 
     /// The meaning of a value of Linux's `net.ipv4.tcp_ecn`.
     #[must_use]

@@ -504,10 +504,9 @@ impl TcpEndpoint {
         let is_client = header.flags.has(TcpFlags::ACK);
         let ecn = if is_client { c.ecn.agreed(header.flags) } else { c.ecn.answers(header.flags) };
         let accurate = ecn == EcnFeedback::Accurate;
-        let mut option_bytes = if timestamps { 12 } else { 0 };
-        if accurate && c.ecn.options {
-            option_bytes += OPTION_BYTES; // each segment carries the option, as in Linux
-        }
+        let stamp_bytes = if timestamps { 12 } else { 0 };
+        // Each segment carries the AccECN option, as in Linux.
+        let option_bytes = stamp_bytes + if accurate && c.ecn.options { OPTION_BYTES } else { 0 };
         let peer_mss = u32::from(header.syn.mss.unwrap_or(536).max(MSS_MIN)); // RFC 9293 §3.7.1
         let negotiated = Negotiated {
             local_initial: c.initial_sequence,
@@ -519,6 +518,7 @@ impl TcpEndpoint {
             local_scale: if scaling { self.own_scale() } else { 0 },
             remote_scale: if scaling { header.syn.window_scale.unwrap_or(0).min(14) } else { 0 },
             segment_size: peer_mss.min(u32::from(c.mss())) - option_bytes,
+            bare_segment_size: peer_mss.min(u32::from(c.mss())) - stamp_bytes,
         };
         let own_segment = u32::from(c.mss()) - option_bytes;
         let options = ReceiverOptions {

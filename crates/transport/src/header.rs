@@ -4,6 +4,7 @@ use airlane_core::{
     Cx, Ecn, Event, Header, Instant, Packet, Payload, TcpFlags, TcpHeader, TcpTimestamps, Topic,
 };
 
+use crate::accurate::OPTION_BYTES;
 use crate::ecn::EcnFeedback;
 use crate::path::Path;
 use crate::receiver::Receiver;
@@ -25,8 +26,10 @@ pub(crate) struct Negotiated {
     /// Window scale of the windows we announce, and of those the peer announces.
     pub(crate) local_scale: u8,
     pub(crate) remote_scale: u8,
-    /// Payload of a full segment that we send.
+    /// Payload of a full segment that we send, with the AccECN option if this end sends it.
     pub(crate) segment_size: u32,
+    /// The same without the AccECN option.
+    pub(crate) bare_segment_size: u32,
 }
 
 /// The timestamp clock: milliseconds (RFC 7323 §5.4 allows 1 ms to 1 s).
@@ -90,8 +93,11 @@ impl Io<'_, '_> {
                 }
             }
             EcnFeedback::Accurate => {
-                let room =
+                let mut room =
                     OPTIONS_MAX - if n.timestamps { 12 } else { 0 } - if code.is_some() { 8 } else { 0 };
+                if payload + OPTION_BYTES > n.bare_segment_size {
+                    room = 0; // a segment that was made before the peer's first option
+                }
                 let (ace, option) = self.receiver.report_marks(bare, room, &mut ack);
                 (flags, accurate_ecn, ecn) = (flags | ace, option, capable);
             }

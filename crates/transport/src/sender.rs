@@ -278,7 +278,7 @@ impl Sender {
             timer: Timer::idle(),
             short_way: !paces && negotiated.ecn == EcnFeedback::None && domains.is_none(),
             next_flags: 0,
-            marks: (negotiated.ecn == EcnFeedback::Accurate).then(MarkReader::new),
+            marks: (negotiated.ecn == EcnFeedback::Accurate).then(|| MarkReader::new(config.ecn.fallback)),
             lost_numbers: Vec::with_capacity(64),
             delivery: paces.then(|| Box::new(Delivery::new(now))),
             domains,

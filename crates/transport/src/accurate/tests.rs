@@ -21,7 +21,7 @@ impl Half {
     fn new(options: bool, capable: Ecn) -> Self {
         let mut counter = MarkCounter::new(Ecn::NotCapable, false);
         counter.send_options(options);
-        let mut reader = MarkReader::new();
+        let mut reader = MarkReader::new(true);
         assert!(reader.sees(&MarkCounter::first_option()));
         Self { counter, reader, capable, marked: 0, read: 0, read_bytes: 0, uncovered: 0 }
     }
@@ -150,7 +150,7 @@ fn byte_counters_continue_after_a_turn_of_their_24_bits() {
 #[test]
 fn large_acks_are_read_as_linux_reads_them() {
     let read = |acks: &[(u8, u32)]| {
-        let mut reader = MarkReader::new();
+        let mut reader = MarkReader::new(true);
         let feedback = |(ace, delivered)| Feedback {
             ace,
             option: None,
@@ -215,37 +215,62 @@ fn the_ack_of_the_syn_ack_reports_its_ecn_field() {
         let mut client = MarkCounter::new(ecn, true);
         let ace = TcpFlags(client.ace(true)).ace();
         assert_eq!((ace, TcpFlags(client.ace(true)).ace()), (encoded, packets));
-        let mut server = MarkReader::new();
+        let mut server = MarkReader::new(true);
         assert_eq!(server.on_ack_of_syn_ack(ace), u32::from(packets));
         assert_eq!((server.packets, server.is_capable(), server.obeys), (u32::from(packets), capable, true));
         // With data it is an ordinary counter.
         assert_eq!(TcpFlags(MarkCounter::new(ecn, true).ace(false)).ace(), packets);
     }
-    let mut server = MarkReader::new();
+    let mut server = MarkReader::new(true);
     server.on_ack_of_syn_ack(0);
     let feedback =
         Feedback { ace: 7, option: None, delivered: 3, delivered_bytes: 3_000, segment_size: 1_000 };
     assert_eq!((server.is_capable(), server.on_feedback(&feedback)), (false, Marks::default()));
 }
 
+/// §3.2.2.4: only the first counters after the handshake are checked, and the marks of three packets explain a zero.
+#[test]
+fn a_first_field_of_zero_ends_ecn() {
+    for (ace, sent, capable) in [(0, 0, false), (0, 2, false), (0, 3, true), (6, 2, true)] {
+        let mut reader = MarkReader::new(true);
+        reader.check_first(ace, sent);
+        assert_eq!(reader.is_capable(), capable, "{ace} {sent}");
+        let feedback =
+            Feedback { ace: 7, option: None, delivered: 2, delivered_bytes: 2_000, segment_size: 1_000 };
+        assert_eq!(reader.on_feedback(&feedback) != Marks::default(), capable);
+        reader.check_first(0, 2);
+        assert_eq!(reader.is_capable(), capable);
+    }
+}
+
+/// An end that does not check the handshake sends ECN-capable packets in any case (`tcp_ecn_fallback` 0).
+#[test]
+fn without_fallback_the_handshake_is_not_checked() {
+    let mut server = MarkReader::new(false);
+    assert_eq!((server.on_ack_of_syn_ack(0b110), server.is_capable()), (6, true));
+    let mut client = MarkReader::new(false);
+    client.on_syn_ack(0b110);
+    assert!(client.is_capable());
+}
+
 /// §3.2.3.2.4 and §3.2.3.2.5.
 #[test]
 fn mangled_feedback_is_noticed() {
     for zeroed in [AccEcnOption::new(1, &[0, 0, 1]), AccEcnOption::new(0, &[1, 0, 0])] {
-        let mut reader = MarkReader::new();
+        let mut reader = MarkReader::new(true);
         assert!(!reader.sees(&zeroed));
         let option = Some(AccEcnOption::new(1, &[1, 5_000, 1]));
         let delivered =
             Feedback { ace: 6, option, delivered: 5, delivered_bytes: 5_000, segment_size: 1_000 };
         assert_eq!(reader.on_feedback(&delivered), Marks { packets: 1, bytes: 1_000 });
     }
-    let mut reader = MarkReader::new();
+    let mut reader = MarkReader::new(true);
     assert!(reader.sees(&AccEcnOption::new(1, &[1, 0, 1])));
     let option = Some(AccEcnOption::new(1, &[1, 1_000, 1]));
     let feedback = Feedback { ace: 5, option, delivered: 1, delivered_bytes: 1_000, segment_size: 1_000 };
     reader.on_feedback(&feedback);
     assert!(!reader.is_capable(), "marked bytes without a marked packet");
-    let mut client = MarkReader::new();
+    let mut client = MarkReader::new(true);
     client.on_syn_ack(0b101);
     assert!(client.is_capable());
     client.on_syn_ack(0b100);

@@ -120,6 +120,9 @@ impl Sender {
             reader.on_unread(outcome.delivered, outcome.delivered_bytes);
             return ack;
         }
+        // The SYN does not count, and no handshake packet is ECN-capable.
+        let sent = io.stats.segments_sent - io.stats.handshake_retransmissions - 1;
+        reader.check_first(ace, sent);
         let marks = reader.on_feedback(&Feedback {
             ace,
             option,

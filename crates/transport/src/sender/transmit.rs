@@ -2,8 +2,9 @@
 
 use airlane_core::{Instant, TcpFlags};
 
-use super::Sender;
+use super::{Sender, bound_to_half};
 use super::ack::Resend;
+use crate::accurate::{MarkCounter, OPTION_BYTES};
 use crate::config::RttSampling;
 use crate::congestion::Restart;
 use crate::header::{Io, timestamp};
@@ -76,9 +77,22 @@ impl Sender {
         }
     }
 
+    /// A segment has room for the AccECN option if this end sends it (Linux `tcp_current_mss`).
+    fn leave_room(&mut self, io: &Io<'_, '_>) {
+        let sends = io.receiver.counter().is_some_and(MarkCounter::sends_options);
+        let size = io.negotiated.bare_segment_size - if sends { OPTION_BYTES } else { 0 };
+        if size != self.options.segment_size {
+            self.options.segment_size = size;
+            self.segment_max = bound_to_half(size, self.max_offered);
+        }
+    }
+
     /// Sends new data as far as the windows allow.
     pub(crate) fn transmit(&mut self, io: &mut Io<'_, '_>) {
         self.supply.fresh = false;
+        if self.marks.is_some() {
+            self.leave_room(io);
+        }
         if self.writer.is_some() {
             self.begin_to_write();
         }
