@@ -320,7 +320,7 @@ impl MarkReader {
     }
 
     /// The first feedback after the handshake. The counters begin at 5: a field of zero was zeroed on the path
-    /// (§3.2.2.4), unless so many packets were sent that their marks could explain it.
+    /// (§3.2.2.4), unless too many packets were sent that their marks could explain it.
     pub(crate) const fn check_first(&mut self, ace: u8, packets_sent: u64) {
         let first = core::mem::replace(&mut self.first, false);
         if first && ace == 0 && packets_sent < (ACE_VALUES - FIRST_PACKETS) as u64 {

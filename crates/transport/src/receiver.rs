@@ -323,7 +323,9 @@ impl Receiver {
         }
         let before = self.next;
         self.next = end;
-        self.adapt_to(segment);
+        if segment.payload > 0 {
+            self.adapt_to(segment); // a bare FIN says nothing about the gaps between data
+        }
         if !self.beyond.is_empty() {
             self.join_held();
         }
@@ -566,6 +568,9 @@ impl Receiver {
     }
 
     fn delay_ack(&mut self, now: Instant) -> bool {
+        if self.delay.is_zero() {
+            return true; // no data was received yet, so nothing was measured
+        }
         let bound = if self.rtt_x8 == 0 { DELAY_MAX } else { self.rtt().max(DELAY_MIN).min(DELAY_MAX) };
         let delay = if self.delay > DELAY_MIN { self.delay.min(bound) } else { self.delay.max(DELAY_MIN) };
         if self.delayed_until != Instant::FAR_FUTURE {

@@ -33,6 +33,11 @@ fn tcp(s: &mut Stream) -> TcpConfig {
         mtu: pick(s, &[576, 1500]),
         rto_initial: Duration::from_millis(300),
         rto_max: Duration::from_secs(5),
+        // With these short timers, the patience of Linux: a minute for a handshake, which is longer than a UE
+        // can be away, and fifteen minutes for data. Otherwise ends give up because of chance.
+        syn_retries: 16,
+        synack_retries: 16,
+        retries: 180,
         initial_sequence: s.bits() as u32,
         ..TcpConfig::linux()
     }

@@ -2,8 +2,8 @@
 
 use airlane_core::{Instant, TcpFlags};
 
-use super::{Sender, bound_to_half};
 use super::ack::Resend;
+use super::{Sender, bound_to_half};
 use crate::accurate::{MarkCounter, OPTION_BYTES};
 use crate::config::RttSampling;
 use crate::congestion::Restart;
