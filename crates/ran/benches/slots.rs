@@ -73,6 +73,7 @@ fn cell() -> CellConfig {
             },
         },
         bearer: bearer(),
+        l4s_bearer: None,
         max_ues: None,
         interferer: false,
         neighbours: None,

@@ -256,6 +256,16 @@ impl RadioBearer {
         control + retransmission + new
     }
 
+    /// The bytes of a block that this direction would use, at least: [`Self::backlog`] with the MAC's overhead of a
+    /// control PDU, which this leaves out.
+    #[must_use]
+    pub(crate) fn demand(&self, direction: Direction, now: Instant) -> Bytes {
+        match self.backlog(direction, now) {
+            Bytes::ZERO => Bytes::ZERO,
+            backlog => backlog + Bytes(u64::from(self.pdu_overhead)),
+        }
+    }
+
     /// Control, data for retransmission, and new data.
     fn amounts(&self, direction: Direction, now: Instant) -> [Bytes; 3] {
         let way = self.way(direction);

@@ -7,7 +7,7 @@ use airlane_radio::mobility::Hexagon;
 use airlane_radio::shadowing::Field;
 use airlane_radio::{Bursts, Fading, FrequencyGrid, Mobility, PathLoss, Position, Shadowing, noise};
 
-use crate::bearer::RadioBearer;
+use crate::bearers::Bearers;
 use crate::channel::{Channel, LinkBudget, Scenery};
 use crate::config::{CellConfig, ChannelConfig, RanConfig, Start, UeConfig};
 use crate::cqi::CqiReports;
@@ -189,20 +189,19 @@ pub(crate) fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>], now: I
     let mut mobility = build_mobility(index, ue, scenes, now);
     let (serving, neighbours) = build_links(index, ue, &mut mobility, scenes, now);
     let cell = scenes[serving.cell.index()].cell;
-    let mut bearer = cell.bearer.clone();
+    let (mut bearer, mut l4s) = (cell.bearer.clone(), cell.l4s_bearer.clone());
     if cell.mac.subheaders {
         bearer.pdu_overhead = SUBHEADER;
+        if let Some(l4s) = &mut l4s {
+            l4s.bearer.pdu_overhead = SUBHEADER;
+        }
     }
     let draws = |what: &str| seeds.stream(&format!("ue/{index}/decoding/{what}"));
     Ue {
         id: UeId(index as u32),
         is_present: true,
         cell: serving.cell,
-        bearer: RadioBearer::new(&bearer, |direction| {
-            let name = match direction {
-                Direction::Downlink => "downlink",
-                Direction::Uplink => "uplink",
-            };
+        bearers: Bearers::new(&bearer, l4s.as_ref(), now, |name| {
             seeds.stream(&format!("ue/{index}/queue/{name}"))
         }),
         mobility,

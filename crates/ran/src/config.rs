@@ -10,6 +10,7 @@ use airlane_radio::{
 };
 
 use crate::bearer::BearerConfig;
+use crate::bearers::L4sBearerConfig;
 use crate::mac::scheduler::OwnScheduler;
 use crate::numerology::Numerology;
 use crate::rrc::handover::HandoverConfig;
@@ -152,6 +153,8 @@ pub struct CellConfig {
     pub mac: MacConfig,
     /// The default radio bearer of UEs that start here.
     pub bearer: BearerConfig,
+    /// A bearer of the same UEs for packets with ECT(1) or CE; without it, these use the default bearer.
+    pub l4s_bearer: Option<L4sBearerConfig>,
     /// Maximum number of UEs, above which it refuses handovers; `None` for no limit.
     pub max_ues: Option<u32>,
     /// The cell serves no UE, and transmits on its whole bandwidth in each slot: interference from

@@ -7,9 +7,10 @@
 //! `channel`. The bearer's other end reorders and passes the packet to the UE's port. An uplink
 //! packet waits in its bearer until `mac::uplink` has granted resources.
 //!
-//! Not included: semi-persistent scheduling, and more than one bearer per UE.
+//! Not included: semi-persistent scheduling, and more bearers of a UE than the default one and one for L4S.
 
 pub mod bearer;
+pub mod bearers;
 mod build;
 mod channel;
 pub mod config;

@@ -211,7 +211,7 @@ impl RadioNetwork {
     /// Bytes in the transmit queue of a UE's bearer, headers included.
     #[must_use]
     pub fn queue(&self, ue: UeId, direction: Direction) -> airlane_core::Bytes {
-        self.ues[ue.index()].bearer.queue(direction)
+        self.ues[ue.index()].bearers.queue(direction)
     }
 
     /// Moves a UE to another cell in the MAC: blocks on the air in either direction are lost, which
@@ -371,14 +371,14 @@ impl RadioNetwork {
         self.bearers_due = Instant::FAR_FUTURE;
         let first_ue = self.first_ue_port();
         for ue in &mut self.ues {
-            if ue.bearer.next_timeout().is_some_and(|at| at <= cx.now) {
-                ue.bearer.handle_timeout(cx, &mut self.downlink_due, &mut self.uplink_due);
+            if ue.bearers.next_timeout().is_some_and(|at| at <= cx.now) {
+                ue.bearers.handle_timeout(cx, &mut self.downlink_due, &mut self.uplink_due);
                 self.touched.push(ue.id.0);
                 let ports = Ports { s1u: ue.cell.0 as Port, first_ue };
                 ports.send(cx, Direction::Downlink, ue.id.0, &mut self.downlink_due);
                 ports.send(cx, Direction::Uplink, ue.id.0, &mut self.uplink_due);
             }
-            if let Some(at) = ue.bearer.next_timeout() {
+            if let Some(at) = ue.bearers.next_timeout() {
                 self.bearers_due = self.bearers_due.min(at);
             }
         }
@@ -435,13 +435,13 @@ impl Node for RadioNetwork {
         let cell = &mut self.cells[ue.cell.index()];
         if let Some(throttle) = cell.downlink.throttle() {
             throttle.packet(cx.now, ue.id.0);
-            let (queue, limit) = (ue.bearer.queue(Direction::Downlink), cell.config.bearer.buffer);
+            let (queue, limit) = (ue.bearers.queue(Direction::Downlink), cell.config.bearer.buffer);
             if direction == Direction::Downlink && !throttle.admits(cx.now, ue.id.0, queue, limit) {
                 return cx.discard(packet, DropCause::QueueManagement);
             }
         }
-        ue.bearer.submit(cx, direction, packet);
-        if let Some(at) = ue.bearer.next_timeout() {
+        ue.bearers.submit(cx, direction, packet);
+        if let Some(at) = ue.bearers.next_timeout() {
             self.bearers_due = self.bearers_due.min(at);
         }
         match direction {
@@ -497,7 +497,7 @@ impl Node for RadioNetwork {
     }
 
     fn packets_held(&self) -> usize {
-        let bearers: usize = self.ues.iter().map(|ue| ue.bearer.packets_held()).sum();
+        let bearers: usize = self.ues.iter().map(|ue| ue.bearers.packets_held()).sum();
         bearers + self.handover.as_ref().map_or(0, |h| h.packets_held())
     }
 }

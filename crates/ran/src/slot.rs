@@ -79,7 +79,7 @@ impl Slot<'_, '_> {
 
     /// A bearer was used: its timers may have changed.
     pub(crate) fn note_timer(&mut self, ue: u32) {
-        if let Some(at) = self.ues[ue as usize].bearer.next_timeout() {
+        if let Some(at) = self.ues[ue as usize].bearers.next_timeout() {
             self.bearers_due = self.bearers_due.min(at);
         }
     }

@@ -64,6 +64,7 @@ pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
             },
         },
         bearer: BearerConfig { buffer: Bytes(512 * 1024), ..bearers::lena(RlcMode::Um) },
+        l4s_bearer: None,
         max_ues: None,
         interferer: false,
         neighbours: None,

@@ -1,9 +1,9 @@
-//! A UE in the RAN: its bearer, its channels, its CQI reports and its HARQ processes.
+//! A UE in the RAN: its bearers, its channels, its CQI reports and its HARQ processes.
 
 use airlane_core::{Bytes, CellId, Dbm, Direction, Duration, Instant, Stream, UeId};
 use airlane_radio::{Mcs, Mobility};
 
-use crate::bearer::RadioBearer;
+use crate::bearers::Bearers;
 use crate::channel::Channel;
 use crate::config::CellConfig;
 use crate::cqi::CqiReports;
@@ -21,7 +21,7 @@ pub(crate) struct Ue {
     /// False once it was removed.
     pub(crate) is_present: bool,
     pub(crate) cell: CellId,
-    pub(crate) bearer: RadioBearer,
+    pub(crate) bearers: Bearers,
     pub(crate) mobility: Mobility,
     /// The cells that do not serve it.
     pub(crate) neighbours: Neighbours,
@@ -80,7 +80,7 @@ impl Ue {
     /// Bytes waiting in the direction, including control.
     #[inline]
     pub(crate) fn backlog(&self, direction: Direction, now: Instant) -> Bytes {
-        self.bearer.backlog(direction, now)
+        self.bearers.backlog(direction, now)
     }
 
     /// The UE arrives at `cell` with only its bearer: the MAC is reset (TS 36.331 §5.3.5.4, TS

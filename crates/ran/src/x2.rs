@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use airlane_core::{Bytes, CellId, Cx, DropCause, Duration, Instant, PacketRef, Stream};
 use airlane_net::gtp;
 
-use crate::bearer::{Departure, RadioBearer};
+use crate::bearer::Departure;
 use crate::pdcp::NumberedSdu;
 
 /// SN STATUS TRANSFER (TS 36.423 v17.0 §9.1.1.4) of one E-RAB: the state of PDCP's COUNTs.
@@ -71,6 +71,18 @@ impl SnStatusTransfer {
             (0..bits).filter(|&bit| is_set(bit)).map(|bit| uplink_count + 1 + bit).collect();
         Some(Self { e_rab, uplink_count, downlink_count, uplink_received })
     }
+}
+
+/// What takes the data that leaves X2: a bearer, or all of a UE.
+pub trait ForwardingTarget {
+    /// The SDU of a packet that has just arrived from the gateway.
+    fn fresh(&mut self, cx: &Cx<'_>, packet: PacketRef) -> NumberedSdu;
+
+    /// An SDU has arrived over X2.
+    fn accept_forwarded(&mut self, cx: &mut Cx<'_>, sdu: NumberedSdu);
+
+    /// SN STATUS TRANSFER has arrived over X2.
+    fn accept_sn_status(&mut self, cx: &mut Cx<'_>, status: &SnStatusTransfer);
 }
 
 /// The link between two eNBs.
@@ -167,7 +179,7 @@ impl Forwarding {
             fresh_bytes: 0,
         });
         let last = self.hops.len() - 1;
-        if let Some(status) = departure.sn_status.take() {
+        for status in departure.sn_status.drain(..) {
             self.send(cx, last, Arrival::SnStatus(status.encode()));
         }
         for sdu in departure.forwarded.drain(..) {
@@ -176,10 +188,16 @@ impl Forwarding {
     }
 
     /// A packet has arrived from the gateway at this cell.
-    pub fn receive(&mut self, cx: &mut Cx<'_>, cell: CellId, packet: PacketRef, bearer: &mut RadioBearer) {
+    pub fn receive(
+        &mut self,
+        cx: &mut Cx<'_>,
+        cell: CellId,
+        packet: PacketRef,
+        bearer: &mut impl ForwardingTarget,
+    ) {
         let node = self.node_of(cell);
-        let size = bearer.sdu_size(cx.pool.get(&packet).size);
-        self.enter(cx, node, Arrival::Sdu(NumberedSdu { count: None, size, packet: Some(packet) }), bearer);
+        let sdu = bearer.fresh(cx, packet);
+        self.enter(cx, node, Arrival::Sdu(sdu), bearer);
     }
 
     /// True if the UE has left this cell and its S1 path there has not ended.
@@ -192,7 +210,7 @@ impl Forwarding {
     ///
     /// # Panics
     /// If the UE has not left this cell.
-    pub fn receive_end_marker(&mut self, cx: &mut Cx<'_>, cell: CellId, bearer: &mut RadioBearer) {
+    pub fn receive_end_marker(&mut self, cx: &mut Cx<'_>, cell: CellId, bearer: &mut impl ForwardingTarget) {
         let node = self.node_of(cell);
         let hop = self.hops.get_mut(node).expect("an end marker for a path that is in use");
         hop.s1_open = false;
@@ -201,7 +219,7 @@ impl Forwarding {
 
     /// The UE has not reached the target of its latest hop and returns to the source, which has kept what
     /// it forwarded: all of it returns to the bearer, as if it had come out of X2 in this order.
-    pub fn cancel(&mut self, cx: &mut Cx<'_>, bearer: &mut RadioBearer) {
+    pub fn cancel(&mut self, cx: &mut Cx<'_>, bearer: &mut impl ForwardingTarget) {
         let Some(hop) = self.hops.pop_back() else { return };
         let arrivals = hop.transit.into_iter().map(|(_, arrival)| arrival).chain(hop.fresh);
         let end = self.hops.len();
@@ -240,7 +258,7 @@ impl Forwarding {
     }
 
     /// Delivers what has arrived at the end of X2.
-    pub fn handle_timeout(&mut self, cx: &mut Cx<'_>, bearer: &mut RadioBearer) {
+    pub fn handle_timeout(&mut self, cx: &mut Cx<'_>, bearer: &mut impl ForwardingTarget) {
         let mut hop = 0;
         while hop < self.hops.len() {
             while self.hops[hop].transit.front().is_some_and(|(at, _)| *at <= cx.now) {
@@ -289,26 +307,26 @@ impl Forwarding {
     }
 
     /// An arrival at an eNB over S1.
-    fn enter(&mut self, cx: &mut Cx<'_>, node: usize, arrival: Arrival, bearer: &mut RadioBearer) {
+    fn enter(&mut self, cx: &mut Cx<'_>, node: usize, arrival: Arrival, bearer: &mut impl ForwardingTarget) {
         let Some(hop) =
             node.checked_sub(1).map(|before| &mut self.hops[before]).filter(|hop| !hop.marker_out)
         else {
             return self.pass(cx, node, arrival, bearer);
         };
-        if let Arrival::Sdu(NumberedSdu { size, packet: Some(packet), count }) = arrival {
+        if let Arrival::Sdu(NumberedSdu { size, packet: Some(packet), e_rab, count }) = arrival {
             if hop.fresh_bytes + u64::from(size) > self.config.fresh.get() {
                 self.statistics.overflows += 1;
                 return cx.discard(packet, DropCause::QueueFull);
             }
             hop.fresh_bytes += u64::from(size);
-            hop.fresh.push_back(Arrival::Sdu(NumberedSdu { size, packet: Some(packet), count }));
+            hop.fresh.push_back(Arrival::Sdu(NumberedSdu { size, packet: Some(packet), e_rab, count }));
         } else {
             hop.fresh.push_back(arrival);
         }
     }
 
     /// An eNB handles an arrival in its turn: it sends it to the UE, or forwards it.
-    fn pass(&mut self, cx: &mut Cx<'_>, node: usize, arrival: Arrival, bearer: &mut RadioBearer) {
+    fn pass(&mut self, cx: &mut Cx<'_>, node: usize, arrival: Arrival, bearer: &mut impl ForwardingTarget) {
         if node < self.hops.len() {
             return self.send(cx, node, arrival);
         }
@@ -351,7 +369,13 @@ impl Forwarding {
     }
 
     /// An arrival at the target of a hop, out of X2.
-    fn leave_x2(&mut self, cx: &mut Cx<'_>, hop: usize, arrival: Arrival, bearer: &mut RadioBearer) {
+    fn leave_x2(
+        &mut self,
+        cx: &mut Cx<'_>,
+        hop: usize,
+        arrival: Arrival,
+        bearer: &mut impl ForwardingTarget,
+    ) {
         match arrival {
             Arrival::Sdu(sdu) => {
                 self.statistics.left += 1;

@@ -46,7 +46,7 @@ pub(crate) fn fill(scenario: &mut Tree, network: &str) {
     }
     let queues: &[&[&str]] = match network {
         "wired" => &[&["internet"]],
-        _ => &[&["internet"], &["backhaul"], &["cell", "rlc"]],
+        _ => &[&["internet"], &["backhaul"], &["cell", "rlc"], &["cell", L4S_BEARER]],
     };
     for place in queues {
         let within = |inner: Tree, key: &str| Tree::unplaced(Value::Table(vec![(key.to_owned(), inner)]));
@@ -153,7 +153,7 @@ fn merge_entry(table: &mut Table, key: &str, default: &Tree) {
         Some((_, value)) if nested => merge(value, default),
         Some(_) => {}
         // Sections that are lists have no default element.
-        None if LISTS.contains(&key) => {}
+        None if LISTS.contains(&key) || key == L4S_BEARER => {}
         None if nested => {
             let mut value = Tree::unplaced(Value::Table(Table::new()));
             merge(&mut value, default);
@@ -173,6 +173,8 @@ pub(crate) const LISTS: [&str; 4] = ["cell", "middlebox", "ue", "flow"];
 const HANDOVER: [&str; 2] = ["handover", "x2"];
 /// A section that exists only if the user writes it.
 const INFORMATION: &str = "rnis";
+/// A table of a cell that exists only if the user writes it.
+const L4S_BEARER: &str = "l4s_bearer";
 
 /// Splits a conditional key, `mode=am`, into key and value.
 fn condition(key: &str) -> Option<(&str, &str)> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use airlane_core::{Bytes, CellId, Decibel, Direction, Instant, UeId};
+use airlane_core::{BitRate, Bytes, CellId, Decibel, Direction, Instant, UeId};
 use airlane_radio::link_tables::LTE;
 use airlane_radio::mobility::{
     Area, Course, Disc, LevyLaw, MovementPath, PowerLaw, Setdest, SpeedLaw, Step, WalkLaw, WaypointLaw,
@@ -12,6 +12,7 @@ use airlane_radio::{
     AmcRule, Antenna, BurstLaw, CqiToMcs, Mcs, Placement, Position, Profile, Sector, TransmissionMode,
 };
 use airlane_ran::bearer::{BearerConfig, HandoverMode, RlcConfig};
+use airlane_ran::bearers::L4sBearerConfig;
 use airlane_ran::config::{
     CellConfig, ChannelConfig, CqiReference, CqiReport, FadingConfig, MacConfig, McsRule, Movement,
     PathLossModel, PowerControl, RanConfig, RankRule, ServiceChange, ServiceKind, ShadowingConfig,
@@ -133,6 +134,12 @@ fn cell(cell: &Cell, all: &[Cell], own: &Own) -> CellConfig {
         },
         mac: mac(cell),
         bearer: bearer(cell),
+        l4s_bearer: cell.l4s_bearer.as_ref().map(|l4s| L4sBearerConfig {
+            bearer: BearerConfig { buffer: l4s.buffer.0, aqm: l4s.aqm.discipline(), ..bearer(cell) },
+            rate: l4s.rate.map_or(BitRate(0), |rate| rate.0),
+            default_rate: l4s.default_rate.0,
+            bucket: l4s.bucket.0,
+        }),
         max_ues: cell.max_ues,
         interferer: cell.interferer,
         neighbours: cell

@@ -14,10 +14,11 @@
 use airlane_core::{Cx, Direction, DropCause, PacketRef};
 
 use super::{OneWay, RadioBearer, RlcMode};
+use crate::bearers::DEFAULT_BEARER;
 use crate::pdcp::NumberedSdu;
 use crate::pdcp::status::StatusReport;
 use crate::rlc::store::{CONTROL, Drained};
-use crate::x2::SnStatusTransfer;
+use crate::x2::{ForwardingTarget, SnStatusTransfer};
 
 /// How SDUs that have a COUNT and are not confirmed are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,8 +81,22 @@ pub struct Departure {
     pub uplink: Vec<PacketRef>,
     /// Data to be forwarded to the target, in this order.
     pub forwarded: Vec<NumberedSdu>,
-    /// SN STATUS TRANSFER, for a bearer that preserves its COUNTs.
-    pub sn_status: Option<SnStatusTransfer>,
+    /// SN STATUS TRANSFER, of each bearer that preserves its COUNTs.
+    pub sn_status: Vec<SnStatusTransfer>,
+}
+
+impl HandoverStatistics {
+    /// The counters of two bearers together.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            forwarded: self.forwarded + other.forwarded,
+            forwarded_bytes: self.forwarded_bytes + other.forwarded_bytes,
+            dropped: self.dropped + other.dropped,
+            dropped_bytes: self.dropped_bytes + other.dropped_bytes,
+            spared: self.spared + other.spared,
+        }
+    }
 }
 
 impl RadioBearer {
@@ -120,43 +135,25 @@ impl RadioBearer {
                 }
                 None => {
                     held = 0;
-                    forwarded.push(NumberedSdu { count: None, size: sdu.size, packet: Some(sdu.packet) });
+                    forwarded.push(NumberedSdu {
+                        e_rab: DEFAULT_BEARER,
+                        count: None,
+                        size: sdu.size,
+                        packet: Some(sdu.packet),
+                    });
                 }
             }
         }
         statistics.forwarded += forwarded.len() as u64;
         statistics.forwarded_bytes += forwarded.iter().map(|sdu| u64::from(sdu.size)).sum::<u64>();
-        out.sn_status = is_am.then(|| SnStatusTransfer {
-            e_rab: 5,
+        out.sn_status.extend(is_am.then(|| SnStatusTransfer {
+            e_rab: DEFAULT_BEARER,
             uplink_count: self.uplink.first_missing(),
             downlink_count: self.downlink.source.sdus.next_count(),
             uplink_received: Vec::new(),
-        });
+        }));
         self.suspension = Suspension { away: true, without_sn_status: is_am, failed: false };
         self.update_timeout();
-    }
-
-    /// An SDU has arrived over X2. SDUs with a COUNT are sent before those without. An SDU without
-    /// a COUNT waits in the transmit queue, subject to its limit.
-    pub fn accept_forwarded(&mut self, cx: &mut Cx<'_>, sdu: NumberedSdu) {
-        let NumberedSdu { count, size, packet } = sdu;
-        match (count, packet) {
-            (Some(count), packet) => {
-                // Other SDUs may have overtaken it, so the UE must compare COUNTs.
-                self.downlink.begin_sorting();
-                self.downlink.source.send_again(cx.now, count, size, packet);
-            }
-            (None, Some(packet)) => self.submit(cx, Direction::Downlink, packet),
-            (None, None) => unreachable!("the receiver cannot have what was never sent"),
-        }
-    }
-
-    /// SN STATUS TRANSFER has arrived over X2.
-    pub fn accept_sn_status(&mut self, cx: &mut Cx<'_>, status: &SnStatusTransfer) {
-        debug_assert_eq!(status.uplink_count, self.uplink.first_missing(), "the uplink moved meanwhile");
-        self.downlink.source.sdus.set_next_count(status.downlink_count);
-        self.suspension.without_sn_status = false;
-        self.begin_reports(cx);
     }
 
     /// The UE has arrived at the target.
@@ -180,7 +177,7 @@ impl RadioBearer {
         for sdu in out.forwarded.drain(..) {
             self.accept_forwarded(cx, sdu);
         }
-        if let Some(status) = out.sn_status.take() {
+        for status in out.sn_status.drain(..) {
             self.accept_sn_status(cx, &status);
         }
         self.arrive(cx);
@@ -260,6 +257,36 @@ impl RadioBearer {
     }
 }
 
+impl ForwardingTarget for RadioBearer {
+    fn fresh(&mut self, cx: &Cx<'_>, packet: PacketRef) -> NumberedSdu {
+        let size = self.sdu_size(cx.pool.get(&packet).size);
+        NumberedSdu { e_rab: DEFAULT_BEARER, count: None, size, packet: Some(packet) }
+    }
+
+    /// An SDU has arrived over X2. SDUs with a COUNT are sent before those without. An SDU without
+    /// a COUNT waits in the transmit queue, subject to its limit.
+    fn accept_forwarded(&mut self, cx: &mut Cx<'_>, sdu: NumberedSdu) {
+        let NumberedSdu { count, size, packet, .. } = sdu;
+        match (count, packet) {
+            (Some(count), packet) => {
+                // Other SDUs may have overtaken it, so the UE must compare COUNTs.
+                self.downlink.begin_sorting();
+                self.downlink.source.send_again(cx.now, count, size, packet);
+            }
+            (None, Some(packet)) => self.submit(cx, Direction::Downlink, packet),
+            (None, None) => unreachable!("the receiver cannot have what was never sent"),
+        }
+    }
+
+    /// SN STATUS TRANSFER has arrived over X2.
+    fn accept_sn_status(&mut self, cx: &mut Cx<'_>, status: &SnStatusTransfer) {
+        debug_assert_eq!(status.uplink_count, self.uplink.first_missing(), "the uplink moved meanwhile");
+        self.downlink.source.sdus.set_next_count(status.downlink_count);
+        self.suspension.without_sn_status = false;
+        self.begin_reports(cx);
+    }
+}
+
 impl OneWay {
     /// The COUNT that the receiver waits for.
     fn first_missing(&self) -> u32 {
@@ -301,7 +328,8 @@ impl OneWay {
             confirmed_so_far &= confirmed;
             let is_complete = ranges.cover(sdu.from, sdu.to);
             let Drained { count, packet, from, to } = sdu;
-            let numbered = |packet| NumberedSdu { count: Some(count), size: (to - from) as u32, packet };
+            let size = (to - from) as u32;
+            let numbered = |packet| NumberedSdu { e_rab: DEFAULT_BEARER, count: Some(count), size, packet };
             match mode {
                 HandoverMode::Seamless | HandoverMode::SeamlessUm => match packet {
                     Some(packet) if is_complete => self.source.sdus.reception.store(count, packet),

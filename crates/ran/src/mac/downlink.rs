@@ -136,7 +136,7 @@ impl DownlinkMac {
             if self.decode(slot, due) {
                 let ue = &mut slot.ues[due.ue as usize];
                 let process = &ue.downlink.harq.processes[usize::from(due.process)];
-                ue.bearer.receive(slot.cx, Direction::Downlink, &process.pdus, slot.deliverable);
+                ue.bearers.receive(slot.cx, Direction::Downlink, &process.pdus, slot.deliverable);
                 slot.deliver(Direction::Downlink, due.ue);
             }
         }
@@ -183,7 +183,7 @@ impl DownlinkMac {
         if decoded || !cell.mac.harq || process.transmissions >= cell.mac.harq_max_transmissions {
             self.acknowledged.push_back(done);
             if !decoded {
-                ue.bearer.lose(slot.cx, Direction::Downlink, &process.pdus);
+                ue.bearers.lose(slot.cx, Direction::Downlink, &process.pdus);
             }
         } else {
             self.retransmissions.push_back(done);
@@ -383,7 +383,7 @@ impl DownlinkMac {
 fn fill(slot: &mut Slot<'_, '_>, index: u32, id: u8) -> bool {
     let ue = &mut slot.ues[index as usize];
     let process = &mut ue.downlink.harq.processes[usize::from(id)];
-    let used = ue.bearer.transmit(slot.cx, Direction::Downlink, process.size, &mut process.pdus);
+    let used = ue.bearers.transmit(slot.cx, Direction::Downlink, process.size, &mut process.pdus);
     assert!(used <= process.size, "RLC filled {used} into {}", process.size);
     let filled = !process.pdus.is_empty();
     report_queue(slot.cx, ue, Direction::Downlink);
@@ -461,7 +461,7 @@ fn report_assignment(slot: &mut Slot<'_, '_>, index: u32, id: u8) {
         direction: Direction::Downlink,
         process: id,
         cqi,
-        queue: ue.bearer.queue(Direction::Downlink),
+        queue: ue.bearers.queue(Direction::Downlink),
     });
 }
 
@@ -479,7 +479,7 @@ pub(crate) fn report_unsent(cx: &mut Cx<'_>, ue: &Ue, direction: Direction) {
 #[inline]
 pub(crate) fn report_queue(cx: &mut Cx<'_>, ue: &Ue, direction: Direction) {
     if cx.wants(Topic::QueueDepth) {
-        cx.emit(&Event::QueueDepth { ue: ue.id, direction, bytes: ue.bearer.queue(direction) });
+        cx.emit(&Event::QueueDepth { ue: ue.id, direction, bytes: ue.bearers.queue(direction) });
     }
 }
 

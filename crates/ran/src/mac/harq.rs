@@ -5,7 +5,7 @@ use airlane_radio::{HarqSoftState, Mcs};
 
 use super::grid::RbgSet;
 use super::phy::SlotFormat;
-use crate::rlc::Pdu;
+use crate::bearers::MacPdu;
 
 /// Initial capacity of a block in PDUs.
 const PDUS: usize = 4;
@@ -21,7 +21,7 @@ const MOST_PROCESSES: u8 = 32;
 #[derive(Debug, Default)]
 pub(crate) struct HarqProcess {
     /// The PDUs of the block. The process keeps the memory.
-    pub(crate) pdus: Vec<Pdu>,
+    pub(crate) pdus: MacPdu,
     /// Modulation and coding scheme of the first transmission.
     pub(crate) mcs: Mcs,
     /// Size of the block.
@@ -84,7 +84,7 @@ impl HarqEntity {
         if self.processes.is_empty() {
             // All at the first block, since the last process may not be needed for a long time and
             // must not allocate later.
-            let process = || HarqProcess { pdus: Vec::with_capacity(PDUS), ..HarqProcess::default() };
+            let process = || HarqProcess { pdus: MacPdu::with_capacity(PDUS), ..HarqProcess::default() };
             self.processes.extend((0..LAYERS * self.count).map(|_| process()));
         }
         let process = &mut self.processes[usize::from(id)];

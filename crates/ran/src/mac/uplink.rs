@@ -133,7 +133,7 @@ impl UplinkMac {
             if self.decode(slot, pusch) {
                 let ue = &mut slot.ues[pusch.ue as usize];
                 let pdus = &ue.uplink.harq.processes[usize::from(pusch.process)].pdus;
-                ue.bearer.receive(slot.cx, Direction::Uplink, pdus, slot.deliverable);
+                ue.bearers.receive(slot.cx, Direction::Uplink, pdus, slot.deliverable);
                 ue.uplink.harq.release(pusch.process);
                 // The backlog when the block was built, less the grants since then.
                 ue.uplink.known_backlog = pusch.backlog.saturating_sub(ue.uplink.outstanding);
@@ -201,7 +201,7 @@ impl UplinkMac {
             let again = pusch.slot + u64::from(cell.mac.harq_round_trip);
             self.retransmissions.push_back(Grant { slot: again, retransmission: true, ..pusch });
         } else {
-            ue.bearer.lose(slot.cx, Direction::Uplink, &process.pdus);
+            ue.bearers.lose(slot.cx, Direction::Uplink, &process.pdus);
             ue.uplink.harq.release(pusch.process);
         }
         false
@@ -233,7 +233,7 @@ impl UplinkMac {
             }
             ue.uplink.harq.processes[usize::from(grant.process)].transmissions += 1;
             if slot.cx.wants(Topic::Assigned) {
-                let (process, queue) = (grant.process, ue.bearer.queue(Direction::Uplink));
+                let (process, queue) = (grant.process, ue.bearers.queue(Direction::Uplink));
                 let direction = Direction::Uplink;
                 slot.cx.emit(&Event::Assigned { ue: ue.id, direction, process, cqi: None, queue });
             }
@@ -529,12 +529,12 @@ fn build(cx: &mut Cx<'_>, grant: Grant, cell: &CellConfig, ue: &mut Ue) -> bool 
     (process.mcs, process.size) = (grant.mcs, grant.size);
     (process.prbs, process.coded_prbs) = (grant.prbs, grant.prbs);
     let room = grant.size.saturating_sub(Bytes(control_bytes(cell)));
-    let used = ue.bearer.transmit(cx, Direction::Uplink, room, &mut process.pdus);
+    let used = ue.bearers.transmit(cx, Direction::Uplink, room, &mut process.pdus);
     assert!(used <= room, "RLC filled {used} into {room}");
     // If nothing fits, the eNB still receives the buffer status (TS 36.321 §5.4.5), unless it knows
     // it already.
     let asks = !matches!(cell.mac.uplink.access, UplinkAccess::IdealBufferStatus { .. });
-    let reports = asks && ue.bearer.backlog(Direction::Uplink, cx.now) > Bytes::ZERO;
+    let reports = asks && ue.bearers.backlog(Direction::Uplink, cx.now) > Bytes::ZERO;
     if process.pdus.is_empty() && !reports {
         ue.uplink.harq.release(grant.process);
         return false;

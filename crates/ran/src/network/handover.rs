@@ -101,7 +101,7 @@ impl HandoverState {
     fn observe_forwarded(&self, cx: &mut Cx<'_>, ue: &Ue) {
         let Before { attempt, x2, bearer } = self.before[ue.id.index()];
         let (x2_now, bearer_now) =
-            (self.forwarding[ue.id.index()].statistics(), ue.bearer.handover_statistics());
+            (self.forwarding[ue.id.index()].statistics(), ue.bearers.handover_statistics());
         let step = HandoverStep::Forwarded {
             packets: x2_now.entered - x2.entered,
             bytes: Bytes(x2_now.entered_bytes - x2.entered_bytes),
@@ -116,7 +116,7 @@ impl HandoverState {
         for &index in &self.forwarding_for {
             let (forwarding, ue) = (&mut self.forwarding[index as usize], &mut ues[index as usize]);
             if forwarding.next_timeout().is_some_and(|at| at <= cx.now) {
-                forwarding.handle_timeout(cx, &mut ue.bearer);
+                forwarding.handle_timeout(cx, &mut ue.bearers);
                 touched.push(index);
                 if forwarding.is_idle() {
                     self.observe_forwarded(cx, ue);
@@ -175,7 +175,7 @@ impl RadioNetwork {
         self.find_work();
         self.skip_idle_slots(cx.now);
         for index in &self.touched {
-            if let Some(at) = self.ues[*index as usize].bearer.next_timeout() {
+            if let Some(at) = self.ues[*index as usize].bearers.next_timeout() {
                 self.bearers_due = self.bearers_due.min(at);
             }
         }
@@ -231,8 +231,8 @@ impl RadioNetwork {
         }
         let (forwarding, departure) = (&mut state.forwarding[id.index()], &mut state.departure);
         state.before[id.index()] =
-            Before { attempt, x2: forwarding.statistics(), bearer: ue.bearer.handover_statistics() };
-        ue.bearer.leave(cx, state.mode, departure);
+            Before { attempt, x2: forwarding.statistics(), bearer: ue.bearers.handover_statistics() };
+        ue.bearers.leave(cx, state.mode, departure);
         forwarding.begin(cx, ue.cell, departure);
         let source = &mut self.cells[ue.cell.index()];
         source.downlink.forget(id.0);
@@ -281,7 +281,7 @@ impl RadioNetwork {
     /// A UE has arrived at a cell.
     fn arrive(&mut self, cx: &mut Cx<'_>, ue: UeId, target: CellId) {
         self.change_cell(cx.now, ue, target);
-        self.ues[ue.index()].bearer.arrive(cx);
+        self.ues[ue.index()].bearers.arrive(cx);
         self.touched.push(ue.0);
     }
 
@@ -289,7 +289,7 @@ impl RadioNetwork {
     fn end_path(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>, ue: UeId, cell: CellId) {
         let forwarding = &mut state.forwarding[ue.index()];
         if forwarding.expects_end_marker(cell) {
-            forwarding.receive_end_marker(cx, cell, &mut self.ues[ue.index()].bearer);
+            forwarding.receive_end_marker(cx, cell, &mut self.ues[ue.index()].bearers);
         }
     }
 
@@ -326,9 +326,9 @@ impl RadioNetwork {
         self.with_handover(cx, |network, state, cx| {
             let (forwarding, ue) = (&mut state.forwarding[id.index()], &mut network.ues[id.index()]);
             if direction == Direction::Uplink || forwarding.is_idle() {
-                ue.bearer.submit(cx, direction, packet);
+                ue.bearers.submit(cx, direction, packet);
             } else {
-                forwarding.receive(cx, cell, packet, &mut ue.bearer);
+                forwarding.receive(cx, cell, packet, &mut ue.bearers);
             }
             network.touched.push(id.0);
         });

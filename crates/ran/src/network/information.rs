@@ -104,7 +104,7 @@ impl RadioNetwork {
             ue: rni::ue_address(ue.id.0),
             cell: ue.cell.0,
             cqi,
-            queue: ue.bearer.queue(Direction::Downlink),
+            queue: ue.bearers.queue(Direction::Downlink),
             harq: harq(ue, cell.config.numerology.harq.processes * cell.config.transmission_mode.layers()),
             ..UeRecord::default()
         };

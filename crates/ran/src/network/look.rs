@@ -35,8 +35,8 @@ impl RadioNetwork {
             cell: ue.cell,
             cqi: downlink.cqi.is_known().then(|| downlink.cqi.wideband()),
             mcs_downlink: latest.map(|block| block.mcs.index()),
-            queue_downlink: ue.bearer.queue(Direction::Downlink),
-            queue_uplink: ue.bearer.queue(Direction::Uplink),
+            queue_downlink: ue.bearers.queue(Direction::Downlink),
+            queue_uplink: ue.bearers.queue(Direction::Uplink),
             position_m: [here.x, here.y],
         })
     }

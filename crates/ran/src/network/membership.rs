@@ -55,7 +55,7 @@ impl RadioNetwork {
         cell.downlink.forget(id.0);
         cell.uplink.forget(id.0);
         ue.reset_mac(&cell.config);
-        ue.bearer.discard(cx, DropCause::NoRoute);
+        ue.bearers.discard(cx, DropCause::NoRoute);
         self.find_work();
         if let Some(monitor) = &mut self.monitor {
             monitor.change_cell(id);

@@ -159,7 +159,7 @@ impl RadioNetwork {
                 false => 0.0,
             };
             let maxima =
-                [Direction::Downlink, Direction::Uplink].map(|way| ue.bearer.radio_link_failures(way));
+                [Direction::Downlink, Direction::Uplink].map(|way| ue.bearers.radio_link_failures(way));
             let maxima = maxima.iter().sum();
             let reached = core::mem::replace(&mut watch.rlc_maxima, maxima) < maxima;
             let lost = watch.link.observe(cx.now, sinr);
@@ -192,7 +192,7 @@ impl RadioNetwork {
         }
         watch.answered = watch.answered.filter(|cell| self.cells[cell.index()].is_on); // or T301 expires
         // The rest of the handover before this is completed first.
-        let settled = state.procedures.is_settled(id) && !self.ues[id.index()].bearer.awaits_sn_status();
+        let settled = state.procedures.is_settled(id) && !self.ues[id.index()].bearers.awaits_sn_status();
         if let Some(cell) = watch.answered.filter(|_| settled) {
             self.reestablish(watch, state, cx, (id, cell));
         }
@@ -202,7 +202,7 @@ impl RadioNetwork {
     fn lose_link(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>, id: UeId) {
         let attempt = state.procedures.lose(id);
         let ue = &mut self.ues[id.index()];
-        ue.bearer.suspend();
+        ue.bearers.suspend();
         let source = &mut self.cells[ue.cell.index()];
         source.downlink.forget(id.0);
         source.uplink.forget(id.0);
@@ -244,7 +244,7 @@ impl RadioNetwork {
                 return watch.link.handover(cx.now); // until it arrives, which is now
             }
             TakenUp::Cancelled => {
-                state.forwarding[id.index()].cancel(cx, &mut self.ues[id.index()].bearer);
+                state.forwarding[id.index()].cancel(cx, &mut self.ues[id.index()].bearers);
             }
             TakenUp::NotFailed => {}
         }
@@ -261,7 +261,7 @@ impl RadioNetwork {
         state.procedures.resume(id);
         cx.emit(&Event::Handover { ue: id, attempt, step: HandoverStep::Arrived });
         let departure = &mut state.departure;
-        self.ues[id.index()].bearer.begin_anew(cx, state.mode, departure);
+        self.ues[id.index()].bearers.begin_anew(cx, state.mode, departure);
         let ports = Ports { s1u: cell.0 as Port, first_ue: self.first_ue_port() };
         ports.send(cx, Direction::Downlink, id.0, &mut departure.downlink);
         ports.send(cx, Direction::Uplink, id.0, &mut departure.uplink);

@@ -46,6 +46,8 @@ pub struct RetransmissionQueue {
 /// An SDU that is forwarded in a handover (TS 36.300 v17.0 §10.1.2.3).
 #[derive(Debug)]
 pub struct NumberedSdu {
+    /// Identity of its bearer.
+    pub e_rab: u8,
     /// COUNT; `None` if none of it has been sent.
     pub count: Option<u32>,
     /// SDU and PDCP header.

@@ -8,6 +8,7 @@ use airlane_core::{Cx, Instant, PacketRef};
 
 use super::queue::TransmitQueue;
 use super::store::{CONTROL, Filled, Layout, SduStore};
+use crate::bearers::DEFAULT_BEARER;
 use crate::pdcp::{NumberedSdu, RetransmissionQueue};
 
 /// The bound of the retransmission queue, which an SDU must meet to get its COUNT.
@@ -280,7 +281,7 @@ impl Source {
     pub(crate) fn drain_again(&mut self, mut take: impl FnMut(u32, NumberedSdu)) {
         self.again_bytes = 0;
         for Again { count, size, packet, .. } in self.again.drain(..).filter(|a| a.count != CONTROL) {
-            take(count, NumberedSdu { count: Some(count), size, packet });
+            take(count, NumberedSdu { e_rab: DEFAULT_BEARER, count: Some(count), size, packet });
         }
     }
 

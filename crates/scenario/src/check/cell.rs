@@ -1,13 +1,15 @@
 //! Checks of cells.
 
 use super::{Checked, Place};
-use crate::format::{Aqm, Cell, Mac, Rlc, RlcAm, RlcTm, RlcUm, Scheduler, Uplink};
-use crate::quantity::Size;
+use crate::format::{Aqm, Cell, L4sBearer, Mac, Rlc, RlcAm, RlcTm, RlcUm, Scheduler, Uplink};
+use crate::quantity::{Rate, Size};
 
 /// Bandwidths of LTE in resource blocks (TS 36.104 table 5.6-1).
 const RESOURCE_BLOCKS: [u16; 6] = [6, 15, 25, 50, 75, 100];
 /// Maximum number of FQ-CoDel queues in a cell: 4 B each.
 const QUEUES_MAX: u64 = 50_000_000;
+/// The maximum of a prioritised bit rate, above the rate of any cell of LTE.
+const PRIORITISED_MAX: Rate = Rate(airlane_core::BitRate(1_000_000_000));
 /// The minimum size of a queue: a full packet.
 const PACKET: Size = Size(airlane_core::Bytes(1500));
 
@@ -46,7 +48,18 @@ pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
         "it needs RLC AM, which confirms delivery",
         "leave it out, or use rlc.mode = \"am\"",
     )?;
-    rlc(&cell.rlc, &at.under("rlc"))
+    rlc(&cell.rlc, &at.under("rlc"))?;
+    cell.l4s_bearer.as_ref().map_or(Ok(()), |bearer| l4s_bearer(bearer, &at.under("l4s_bearer")))
+}
+
+fn l4s_bearer(bearer: &L4sBearer, at: &Place<'_>) -> Checked {
+    at.at_least(bearer.buffer, PACKET, "buffer", "too small for a full packet")?;
+    bearer.aqm.check(&at.under("aqm"))?;
+    for (rate, key) in [(bearer.rate, "rate"), (Some(bearer.default_rate), "default_rate")] {
+        let help = format!("it must be at most {PRIORITISED_MAX}");
+        at.require(rate <= Some(PRIORITISED_MAX), key, "more than a cell carries", &help)?;
+    }
+    at.slots(bearer.bucket, "bucket", 1)
 }
 
 /// Cells of one carrier have the same bandwidth: interference is computed per resource block.
@@ -62,10 +75,14 @@ pub(super) fn carrier(cell: &Cell, before: &[Cell], at: &Place<'_>) -> Checked {
 /// Each UE has its own queues at its cell, which may be any cell.
 pub(super) fn queues(cell: &Cell, ues: u64, at: &Place<'_>) -> Checked {
     let (Rlc::Am(RlcAm { aqm, .. }) | Rlc::Um(RlcUm { aqm, .. }) | Rlc::Tm(RlcTm { aqm, .. })) = &cell.rlc;
-    let Aqm::FqCodel(fq) = aqm else { return Ok(()) };
-    let all = u64::from(fq.queues) * ues;
-    let help = format!("all UEs together would have {all} queues; the limit is {QUEUES_MAX}");
-    at.require(all <= QUEUES_MAX, "rlc.aqm.queues", "too many queues for this number of UEs", &help)
+    let of_l4s = cell.l4s_bearer.iter().map(|bearer| (&bearer.aqm, "l4s_bearer.aqm.queues"));
+    for (aqm, key) in core::iter::once((aqm, "rlc.aqm.queues")).chain(of_l4s) {
+        let Aqm::FqCodel(fq) = aqm else { continue };
+        let all = u64::from(fq.queues) * ues;
+        let help = format!("all UEs together would have {all} queues; the limit is {QUEUES_MAX}");
+        at.require(all <= QUEUES_MAX, key, "too many queues for this number of UEs", &help)?;
+    }
+    Ok(())
 }
 
 fn scheduler(scheduler: &Scheduler, at: &Place<'_>) -> Checked {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Aqm, CellOutage, Scheduler, Shedding, tagged};
-use crate::quantity::{Angle, Frequency, Gain, Metres, Power, Share, Size, Time};
+use crate::quantity::{Angle, Frequency, Gain, Metres, Power, Rate, Share, Size, Time};
 
 /// One cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -51,6 +51,10 @@ pub struct Cell {
     pub rlc: Rlc,
     /// Packet data convergence protocol (PDCP) of the UEs' bearers.
     pub pdcp: Pdcp,
+    /// A second bearer of each UE, for packets with ECT(1) or CE, with the other settings of `rlc` and `pdcp`. The
+    /// bearers of a UE are those of the cell where it starts. By default, all packets use one bearer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub l4s_bearer: Option<L4sBearer>,
     /// Whether the cell serves no UE and transmits on all resource blocks in each slot. It represents
     /// interference from outside the simulated area.
     pub interferer: bool,
@@ -100,6 +104,27 @@ pub struct Sector {
     pub beamwidth: Angle,
     /// Front-to-back ratio.
     pub front_to_back: Gain,
+}
+
+/// A second bearer of each UE, for packets with ECT(1) or CE.
+///
+/// Blocks take data by logical channel prioritization (TS 36.321 section 5.4.3.1), in both directions. The L4S bearer
+/// has the higher priority: first each bearer gets its prioritised bit rate, then the L4S bearer gets the rest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct L4sBearer {
+    /// Size of the transmission buffer.
+    pub buffer: Size,
+    /// Queue discipline of the transmission buffer. It is not coupled to that of the other bearer.
+    pub aqm: Aqm,
+    /// Prioritised bit rate of this bearer, for one UE and one direction. By default, there is none: its priority is
+    /// higher anyway.
+    pub rate: Option<Rate>,
+    /// Prioritised bit rate of the other bearer, for one UE and one direction. The other bearer gets it even if this
+    /// one could use all blocks.
+    pub default_rate: Rate,
+    /// Bucket size duration: time over which a bearer may make up for a prioritised bit rate that it has not used.
+    pub bucket: Time,
 }
 
 /// Throttling of active UEs before newly arrived UEs have data.

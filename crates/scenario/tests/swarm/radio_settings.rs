@@ -200,6 +200,29 @@ fn uplink(settings: &mut Settings<'_>, at: &str, uplink: &format::Uplink) {
     settings.some(&format!("{at}.uplink"), keys);
 }
 
+/// Sometimes a second bearer.
+fn l4s_bearer(settings: &mut Settings<'_>, at: &str) {
+    if !settings.s.chance(0.15) {
+        return;
+    }
+    let rules = super::settings::one_of(&["drop-tail", "codel", "red", "fq-codel", "pie", "dualpi2"]);
+    let keys: Vec<(&str, Draw)> = vec![
+        ("buffer", bytes(1_500, 600_000)),
+        ("aqm", rules),
+        ("rate", super::settings::kbps(1, 20_000)),
+        ("default_rate", super::settings::kbps(1, 20_000)),
+        ("bucket", ms(1, 1_000)),
+    ];
+    let mut table = json!({});
+    for (key, draw) in keys {
+        if settings.s.chance(0.5) {
+            table[key] = draw(settings.s);
+        }
+    }
+    let (place, key) = at.rsplit_once('.').expect("a path");
+    settings.set(place, key, table);
+}
+
 fn bearers(settings: &mut Settings<'_>, at: &str, cell: &format::Cell) {
     let sn_bits = |choices: &'static [u64]| -> Draw {
         Box::new(move |s: &mut Stream| json!(choices[s.below(choices.len() as u64) as usize]))
@@ -223,6 +246,7 @@ fn bearers(settings: &mut Settings<'_>, at: &str, cell: &format::Cell) {
     };
     settings.some(&format!("{at}.rlc"), keys);
     aqm(settings, &format!("{at}.rlc.aqm"), rule);
+    l4s_bearer(settings, &format!("{at}.l4s_bearer"));
     let confirmed = matches!(cell.rlc, format::Rlc::Am(_));
     let mut keys = vec![("sn_bits", sn_bits(if confirmed { &[12, 15, 18] } else { &[7, 12, 15, 18] }))];
     if confirmed {

@@ -227,6 +227,8 @@ fn is_open(cell: &format::Cell) -> bool {
     fair && (repairs || harq)
         && matches!(cell.antenna, format::Antenna::Omni(_))
         && cell.early_throttling.is_none()
+        // A flow in one bearer may starve those in the other.
+        && cell.l4s_bearer.is_none()
         && cell.pdcp.discard_timer.is_none_or(|timer| timer.0 >= DISCARD_MIN)
 }
 

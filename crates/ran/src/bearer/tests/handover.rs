@@ -147,7 +147,7 @@ fn lossless_forwards_what_is_not_confirmed_in_the_order_of_count() {
     );
     // RLC delivers 2 and 3 to PDCP, which holds them behind 1.
     assert!(out.downlink.is_empty());
-    let status = out.sn_status.as_ref().expect("for RLC AM");
+    let status = out.sn_status.first().expect("for RLC AM");
     assert_eq!((status.uplink_count, status.downlink_count), (0, 5));
     network.with(|_, forwarding, cx| forwarding.begin(cx, CellId(0), &mut out));
     network.arrive();

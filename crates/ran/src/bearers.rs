@@ -1,0 +1,370 @@
+//! The bearers of a UE: the default one, and perhaps a dedicated one for L4S.
+//!
+//! The traffic flow templates of the L4S bearer, downlink and uplink, match packets with ECT(1) or CE; all others use
+//! the default bearer. Each bearer has its own PDCP and RLC and its own logical channel. A transport block takes
+//! their data as logical channel prioritization does (TS 36.321 v17.0 §5.4.3.1, whose steps are known here from
+//! descriptions of it): the L4S channel has the higher priority, first each channel gets its prioritised bit rate,
+//! and the rest goes to the higher priority. The standard defines this for the uplink; here it is the rule in the
+//! downlink too, where the eNB is free.
+//!
+//! The scheduler sees one backlog per UE, the sum. The queues of the bearers are not coupled, unlike those of
+//! [`dualpi2`](airlane_net::dualpi2) in one bearer.
+
+use airlane_core::{
+    BitRate, Bytes, Cx, Direction, DropCause, Duration, Ecn, Instant, Packet, PacketRef, Stream,
+};
+
+use crate::bearer::{BearerConfig, Departure, HandoverMode, HandoverStatistics, RadioBearer};
+use crate::pdcp::NumberedSdu;
+use crate::rlc::Pdu;
+use crate::x2::{ForwardingTarget, SnStatusTransfer};
+
+/// EPS bearer identities (TS 24.007 §11.2.3.1.5, unverified: 5 to 15).
+pub(crate) const DEFAULT_BEARER: u8 = 5;
+const L4S_BEARER: u8 = 6;
+
+/// A bearer for packets with ECT(1) or CE beside the default one, and the priorities of both.
+#[derive(Clone, Debug, PartialEq)]
+pub struct L4sBearerConfig {
+    /// The bearer itself.
+    pub bearer: BearerConfig,
+    /// Prioritised bit rate of its logical channel, which has the higher priority.
+    pub rate: BitRate,
+    /// Prioritised bit rate of the default bearer's logical channel.
+    pub default_rate: BitRate,
+    /// Bucket size duration of both.
+    pub bucket: Duration,
+}
+
+/// A transport block: the RLC PDUs of the default bearer, then those of the L4S bearer.
+#[derive(Debug, Default)]
+pub(crate) struct MacPdu {
+    pdus: Vec<Pdu>,
+    of_default: usize,
+}
+
+impl MacPdu {
+    pub(crate) fn with_capacity(pdus: usize) -> Self {
+        Self { pdus: Vec::with_capacity(pdus), of_default: 0 }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.pdus.clear();
+        self.of_default = 0;
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pdus.is_empty()
+    }
+}
+
+/// The variable Bj of a logical channel (TS 36.321 v17.0 §5.4.3.1), in bits times nanoseconds per second.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    rate: BitRate,
+    most: i128,
+    level: i128,
+    filled: Instant,
+}
+
+/// A byte in the unit of a bucket.
+const BYTE: i128 = 8_000_000_000;
+
+impl Bucket {
+    const fn new(rate: BitRate, duration: Duration, now: Instant) -> Self {
+        let most = rate.0 as i128 * duration.as_nanos() as i128;
+        Self { rate, most, level: 0, filled: now }
+    }
+
+    /// The bytes that the channel may send before others, now.
+    fn fill(&mut self, now: Instant) -> u64 {
+        let more = i128::from(self.rate.0) * i128::from((now - self.filled).as_nanos());
+        self.filled = now;
+        self.level = self.most.min(self.level + more);
+        u64::try_from(self.level / BYTE).unwrap_or(0)
+    }
+
+    const fn take(&mut self, bytes: u64) {
+        self.level -= bytes as i128 * BYTE;
+    }
+}
+
+#[derive(Debug)]
+struct L4sBearer {
+    bearer: RadioBearer,
+    /// Of each direction: of this bearer's channel, and of the default one's.
+    buckets: [[Bucket; 2]; 2],
+    /// What it outputs at a re-establishment.
+    departure: Departure,
+}
+
+impl L4sBearer {
+    /// Fills a block from both logical channels.
+    fn multiplex(
+        &mut self,
+        default: &mut RadioBearer,
+        cx: &mut Cx<'_>,
+        direction: Direction,
+        grant: Bytes,
+        block: &mut MacPdu,
+    ) -> Bytes {
+        let waiting = [self.bearer.demand(direction, cx.now), default.demand(direction, cx.now)];
+        let mut shares = [0; 2];
+        let mut left = grant.get();
+        for ((share, bucket), waiting) in
+            shares.iter_mut().zip(&mut self.buckets[way(direction)]).zip(waiting)
+        {
+            *share = bucket.fill(cx.now).min(waiting.get()).min(left);
+            bucket.take(*share);
+            left -= *share;
+        }
+        for (share, waiting) in shares.iter_mut().zip(waiting) {
+            let more = (waiting.get() - *share).min(left);
+            *share += more;
+            left -= more;
+        }
+        // The default bearer comes first in the block, so that the L4S bearer can use what it leaves.
+        let used = default.transmit(cx, direction, Bytes(shares[1] + left), &mut block.pdus);
+        block.of_default = block.pdus.len();
+        used + self.bearer.transmit(cx, direction, grant - used, &mut block.pdus)
+    }
+}
+
+const fn way(direction: Direction) -> usize {
+    match direction {
+        Direction::Downlink => 0,
+        Direction::Uplink => 1,
+    }
+}
+
+/// The bearers of one UE.
+#[derive(Debug)]
+pub(crate) struct Bearers {
+    default: RadioBearer,
+    l4s: Option<Box<L4sBearer>>,
+}
+
+impl Bearers {
+    /// Bearers in their initial state. `stream` gives the random stream of a transmit queue by its name.
+    pub(crate) fn new(
+        config: &BearerConfig,
+        l4s: Option<&L4sBearerConfig>,
+        now: Instant,
+        stream: impl Fn(&str) -> Stream,
+    ) -> Self {
+        let name = |direction| match direction {
+            Direction::Downlink => "downlink",
+            Direction::Uplink => "uplink",
+        };
+        let l4s = l4s.map(|config| {
+            let channel =
+                [config.rate, config.default_rate].map(|rate| Bucket::new(rate, config.bucket, now));
+            Box::new(L4sBearer {
+                bearer: RadioBearer::new(&config.bearer, |way| stream(&format!("l4s/{}", name(way)))),
+                buckets: [channel; 2],
+                departure: Departure::default(),
+            })
+        });
+        Self { default: RadioBearer::new(config, |way| stream(name(way))), l4s }
+    }
+
+    fn each(&self) -> impl Iterator<Item = &RadioBearer> {
+        core::iter::once(&self.default).chain(self.l4s.as_ref().map(|l4s| &l4s.bearer))
+    }
+
+    fn each_mut(&mut self) -> impl Iterator<Item = &mut RadioBearer> {
+        core::iter::once(&mut self.default).chain(self.l4s.as_mut().map(|l4s| &mut l4s.bearer))
+    }
+
+    /// The bearer of a packet, if it is that of L4S.
+    fn l4s_for(&mut self, packet: &Packet) -> Option<&mut RadioBearer> {
+        let l4s = self.l4s.as_mut()?;
+        matches!(packet.ecn, Ecn::Capable1 | Ecn::CongestionExperienced).then_some(&mut l4s.bearer)
+    }
+
+    /// [`RadioBearer::submit`], to the bearer whose template matches.
+    #[inline]
+    pub(crate) fn submit(&mut self, cx: &mut Cx<'_>, direction: Direction, packet: PacketRef) {
+        match self.l4s_for(cx.pool.get(&packet)) {
+            Some(bearer) => bearer.submit(cx, direction, packet),
+            None => self.default.submit(cx, direction, packet),
+        }
+    }
+
+    /// [`RadioBearer::backlog`], the sum.
+    #[inline(always)]
+    pub(crate) fn backlog(&self, direction: Direction, now: Instant) -> Bytes {
+        let of_default = self.default.backlog(direction, now);
+        match &self.l4s {
+            Some(l4s) => of_default + l4s.bearer.backlog(direction, now),
+            None => of_default,
+        }
+    }
+
+    /// [`RadioBearer::transmit`], of both logical channels.
+    #[inline]
+    pub(crate) fn transmit(
+        &mut self,
+        cx: &mut Cx<'_>,
+        direction: Direction,
+        grant: Bytes,
+        block: &mut MacPdu,
+    ) -> Bytes {
+        match &mut self.l4s {
+            Some(l4s) => l4s.multiplex(&mut self.default, cx, direction, grant, block),
+            None => self.default.transmit(cx, direction, grant, &mut block.pdus),
+        }
+    }
+
+    /// [`RadioBearer::receive`], demultiplexed.
+    #[inline]
+    pub(crate) fn receive(
+        &mut self,
+        cx: &mut Cx<'_>,
+        direction: Direction,
+        block: &MacPdu,
+        deliver: &mut Vec<PacketRef>,
+    ) {
+        let Some(l4s) = &mut self.l4s else {
+            return self.default.receive(cx, direction, &block.pdus, deliver);
+        };
+        let (of_default, of_l4s) = block.pdus.split_at(block.of_default);
+        for (bearer, pdus) in [(&mut self.default, of_default), (&mut l4s.bearer, of_l4s)] {
+            if !pdus.is_empty() {
+                bearer.receive(cx, direction, pdus, deliver);
+            }
+        }
+    }
+
+    /// [`RadioBearer::lose`].
+    pub(crate) fn lose(&mut self, cx: &mut Cx<'_>, direction: Direction, block: &MacPdu) {
+        let Some(l4s) = &mut self.l4s else { return self.default.lose(cx, direction, &block.pdus) };
+        let (of_default, of_l4s) = block.pdus.split_at(block.of_default);
+        self.default.lose(cx, direction, of_default);
+        l4s.bearer.lose(cx, direction, of_l4s);
+    }
+
+    /// [`RadioBearer::discard`].
+    pub(crate) fn discard(&mut self, cx: &mut Cx<'_>, cause: DropCause) {
+        self.each_mut().for_each(|bearer| bearer.discard(cx, cause));
+    }
+
+    /// [`RadioBearer::next_timeout`], of the earlier one.
+    #[inline]
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        match &self.l4s {
+            Some(l4s) => self.default.next_timeout().into_iter().chain(l4s.bearer.next_timeout()).min(),
+            None => self.default.next_timeout(),
+        }
+    }
+
+    /// [`RadioBearer::handle_timeout`].
+    pub(crate) fn handle_timeout(
+        &mut self,
+        cx: &mut Cx<'_>,
+        downlink: &mut Vec<PacketRef>,
+        uplink: &mut Vec<PacketRef>,
+    ) {
+        self.each_mut().for_each(|bearer| bearer.handle_timeout(cx, downlink, uplink));
+    }
+
+    /// Packets held.
+    pub(crate) fn packets_held(&self) -> usize {
+        self.each().map(RadioBearer::packets_held).sum()
+    }
+
+    /// [`RadioBearer::queue`], the sum.
+    #[inline]
+    pub(crate) fn queue(&self, direction: Direction) -> Bytes {
+        let of_default = self.default.queue(direction);
+        match &self.l4s {
+            Some(l4s) => of_default + l4s.bearer.queue(direction),
+            None => of_default,
+        }
+    }
+
+    /// [`RadioBearer::radio_link_failures`], the sum.
+    pub(crate) fn radio_link_failures(&self, direction: Direction) -> u64 {
+        self.each().map(|bearer| bearer.radio_link_failures(direction)).sum()
+    }
+
+    /// [`RadioBearer::suspend`].
+    pub(crate) fn suspend(&mut self) {
+        self.each_mut().for_each(RadioBearer::suspend);
+    }
+
+    /// [`RadioBearer::leave`], of all bearers.
+    pub(crate) fn leave(&mut self, cx: &mut Cx<'_>, mode: HandoverMode, out: &mut Departure) {
+        self.default.leave(cx, mode, out);
+        if let Some(l4s) = &mut self.l4s {
+            let L4sBearer { bearer, departure, .. } = &mut **l4s;
+            bearer.leave(cx, mode, departure);
+            out.downlink.append(&mut departure.downlink);
+            out.uplink.append(&mut departure.uplink);
+            let of_l4s = |sdu| NumberedSdu { e_rab: L4S_BEARER, ..sdu };
+            out.forwarded.extend(departure.forwarded.drain(..).map(of_l4s));
+            let of_l4s = |status| SnStatusTransfer { e_rab: L4S_BEARER, ..status };
+            out.sn_status.extend(departure.sn_status.drain(..).map(of_l4s));
+        }
+    }
+
+    /// [`RadioBearer::begin_anew`], of all bearers.
+    pub(crate) fn begin_anew(&mut self, cx: &mut Cx<'_>, mode: HandoverMode, out: &mut Departure) {
+        self.default.begin_anew(cx, mode, out);
+        if let Some(l4s) = &mut self.l4s {
+            let L4sBearer { bearer, departure, .. } = &mut **l4s;
+            bearer.begin_anew(cx, mode, departure);
+            out.downlink.append(&mut departure.downlink);
+            out.uplink.append(&mut departure.uplink);
+        }
+    }
+
+    /// [`RadioBearer::arrive`].
+    pub(crate) fn arrive(&mut self, cx: &mut Cx<'_>) {
+        self.each_mut().for_each(|bearer| bearer.arrive(cx));
+    }
+
+    /// True until the SN STATUS TRANSFERs of all bearers have arrived.
+    pub(crate) fn awaits_sn_status(&self) -> bool {
+        self.each().any(RadioBearer::awaits_sn_status)
+    }
+
+    /// [`RadioBearer::handover_statistics`], the sum.
+    pub(crate) fn handover_statistics(&self) -> HandoverStatistics {
+        let each = self.each().map(RadioBearer::handover_statistics);
+        each.fold(HandoverStatistics::default(), HandoverStatistics::plus)
+    }
+
+    /// The bearer with this identity.
+    fn by_e_rab(&mut self, e_rab: u8) -> &mut RadioBearer {
+        match &mut self.l4s {
+            Some(l4s) if e_rab == L4S_BEARER => &mut l4s.bearer,
+            _ => &mut self.default,
+        }
+    }
+}
+
+impl ForwardingTarget for Bearers {
+    fn fresh(&mut self, cx: &Cx<'_>, packet: PacketRef) -> NumberedSdu {
+        let content = cx.pool.get(&packet);
+        let size = content.size;
+        match self.l4s_for(content) {
+            Some(bearer) => {
+                let size = bearer.sdu_size(size);
+                NumberedSdu { e_rab: L4S_BEARER, count: None, size, packet: Some(packet) }
+            }
+            None => self.default.fresh(cx, packet),
+        }
+    }
+
+    fn accept_forwarded(&mut self, cx: &mut Cx<'_>, sdu: NumberedSdu) {
+        self.by_e_rab(sdu.e_rab).accept_forwarded(cx, sdu);
+    }
+
+    fn accept_sn_status(&mut self, cx: &mut Cx<'_>, status: &SnStatusTransfer) {
+        self.by_e_rab(status.e_rab).accept_sn_status(cx, status);
+    }
+}
+
+#[cfg(test)]
+mod tests;
