@@ -23,7 +23,7 @@ use crate::x2::{ForwardingTarget, SnStatusTransfer};
 pub(crate) const DEFAULT_BEARER: u8 = 5;
 const L4S_BEARER: u8 = 6;
 
-/// A bearer for packets with ECT(1) or CE beside the default one, and the priorities of both.
+/// A bearer for packets with ECT(1) or CE, and its priorities and those of the default bearer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct L4sBearerConfig {
     /// The bearer itself.
@@ -94,7 +94,7 @@ struct L4sBearer {
     bearer: RadioBearer,
     /// Of each direction: of this bearer's channel, and of the default one's.
     buckets: [[Bucket; 2]; 2],
-    /// What it outputs at a re-establishment.
+    /// Data that it outputs at a re-establishment.
     departure: Departure,
 }
 
