@@ -1,7 +1,7 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
 # Rust (a virtual environment in .venv, the release extension by maturin) and does it again only when a source
 # has changed.
-.PHONY: help build reproduce reproduce-full paper-tables arena-tables test bench bench-cluster bench-live live-agreement live-tables validate readme-check lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
+.PHONY: help build reproduce reproduce-full paper-tables arena-tables test bench bench-cluster bench-live live-agreement live-tables validate readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -33,6 +33,7 @@ help:
 	@echo "make live-agreement  the kernel's TCP through airlane live beside ours in virtual time, an hour"
 	@echo "make live-tables     docs/live-tables.md from the reports of these two"
 	@echo "make validate        airlane held against reference figures"
+	@echo "make conformance     airlane node rnis against ETSI's OpenAPI and Robot suite, which AIRLANE_RNIS_REFERENCE names"
 	@echo "make lint            formats, clippy, rustdoc, ruff, mypy, crate edges, tidiness, words of the texts"
 	@echo "make targets         cargo check for macOS and Windows, where rustup has their targets"
 	@echo "make playground      the simulator in a web page, out/playground; needs clang, Node and Rust's wasm target"
@@ -87,6 +88,11 @@ test: $(STAMPS)/native $(STAMPS)/dev maybe-playground
 # With AIRLANE_BLESS=1 it writes what is printed into the pages.
 readme-check: $(STAMPS)/native $(STAMPS)/dev
 	AIRLANE_SLOW=1 $(BIN)/python -m pytest tests/test_docs.py -k "README or reproduce"
+
+# ETSI's files are in the folder that AIRLANE_RNIS_REFERENCE names.
+conformance: $(STAMPS)/native
+	@$(BIN)/python tools/requirements.py conformance | $(BIN)/pip install --quiet -r /dev/stdin
+	$(BIN)/python tools/rnis_conformance.py $(ARGS)
 
 lint: $(STAMPS)/dev
 	tools/lint.sh

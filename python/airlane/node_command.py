@@ -19,6 +19,7 @@ class Kind(StrEnum):
     """The kinds of nodes."""
 
     SPLIT_PROXY = "split-proxy"
+    RNIS = "rnis"
 
 
 _NodeKind = Annotated[Kind, typer.Argument(metavar="KIND", help=f"One of {', '.join(Kind)}.")]

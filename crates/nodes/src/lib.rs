@@ -12,6 +12,7 @@ pub mod common;
 mod error;
 mod logs;
 pub mod requirement;
+mod rnis;
 mod running;
 pub mod setup;
 mod split_proxy;
@@ -49,7 +50,7 @@ pub trait Node: Send {
 type Read = fn(&str, &str) -> Result<Box<dyn Node>, ScenarioError>;
 
 /// Each kind of node, with the function that reads its settings.
-const KINDS: &[(&str, Read)] = &[("split-proxy", split_proxy::read)];
+const KINDS: &[(&str, Read)] = &[("rnis", rnis::read), ("split-proxy", split_proxy::read)];
 
 /// The names of all kinds.
 pub fn kinds() -> impl Iterator<Item = &'static str> {

@@ -20,6 +20,8 @@ pub struct Sinks {
     pub proxies: Option<ProxySeries>,
     /// Records the path models of senders.
     pub models: Option<PathModels>,
+    /// An observer of the program that drives the run. It fills no table.
+    pub own: Option<Box<dyn Probe + Send>>,
 }
 
 impl Sinks {
@@ -32,6 +34,7 @@ impl Sinks {
             && self.losses.is_none()
             && self.proxies.is_none()
             && self.models.is_none()
+            && self.own.is_none()
     }
 
     /// Completes the capture files.
@@ -62,7 +65,7 @@ impl Sinks {
         tables
     }
 
-    fn others(&mut self) -> [Option<&mut dyn Probe>; 6] {
+    fn others(&mut self) -> [Option<&mut dyn Probe>; 7] {
         [
             self.capture.as_mut().map(|sink| sink as &mut dyn Probe),
             self.ran_log.as_mut().map(|sink| sink as &mut dyn Probe),
@@ -70,6 +73,7 @@ impl Sinks {
             self.losses.as_mut().map(|sink| sink as &mut dyn Probe),
             self.proxies.as_mut().map(|sink| sink as &mut dyn Probe),
             self.models.as_mut().map(|sink| sink as &mut dyn Probe),
+            self.own.as_mut().map(|sink| &mut **sink as &mut dyn Probe),
         ]
     }
 }
@@ -83,6 +87,7 @@ impl Probe for Sinks {
             self.losses.as_ref().map(Probe::topics),
             self.proxies.as_ref().map(Probe::topics),
             self.models.as_ref().map(Probe::topics),
+            self.own.as_ref().map(|sink| sink.topics()),
         ];
         others.into_iter().flatten().fold(self.recorder.topics(), TopicSet::union)
     }

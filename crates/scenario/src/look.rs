@@ -1,7 +1,8 @@
 //! The current state of a run, for a program that shows it. Looking changes no result.
 
-use airlane_core::{Bytes, NodeId, UeId};
+use airlane_core::{Bytes, NodeId, Probe, UeId};
 use airlane_net::queue::QueueDiscipline;
+use airlane_net::rni::UeRecord;
 use airlane_net::{Link, ManagedLink, TraceLink};
 use airlane_ran::{RadioNetwork, UeLook};
 
@@ -13,6 +14,21 @@ impl Built {
     pub fn look(&self, ue: UeId) -> Option<UeLook> {
         let radio = self.simulation.node::<RadioNetwork>(self.places.mobile?.radio)?;
         radio.look(ue, self.now())
+    }
+
+    /// The records of all UEs of a mobile network, as a radio network information service gets them. A UE that was
+    /// removed has none.
+    pub fn radio_information(&mut self) -> Vec<UeRecord> {
+        let (now, ues) = (self.now(), self.growth.ues as u32);
+        let radio =
+            self.places.mobile.and_then(|mobile| self.simulation.node_mut::<RadioNetwork>(mobile.radio));
+        let Some(radio) = radio else { return vec![] };
+        (0..ues).filter_map(|ue| radio.information(now, UeId(ue))).collect()
+    }
+
+    /// Adds an observer to the run, in the place of one that was added before.
+    pub fn observe(&mut self, observer: Box<dyn Probe + Send>) {
+        self.sinks.own = Some(observer);
     }
 
     /// Bytes that wait for the internet link, on the downlink and on the uplink; `None` if each server has links of

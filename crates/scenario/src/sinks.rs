@@ -38,6 +38,7 @@ pub(crate) fn sinks(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow], pages
         models: output
             .path_model
             .then(|| PathModels::new(flows.iter().map(|flow| flow.name.clone()).collect())),
+        own: None,
     }
 }
 

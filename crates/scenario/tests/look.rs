@@ -1,8 +1,10 @@
 //! Views of a run that is under way: they change no result, and show the state that the tables have.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use airlane_core::{Bytes, Duration, Instant, UeId};
+use airlane_core::{Bytes, Duration, Event, Instant, Probe, Topic, TopicSet, UeId};
 use airlane_record::{Column, Table};
 use airlane_scenario::{Resolved, RunOutput, Scenario, UeLook, build};
 
@@ -42,9 +44,22 @@ fn table<'a>(output: &'a RunOutput, name: &str) -> &'a Table {
     &output.tables.iter().find(|(table, _)| *table == name).unwrap_or_else(|| panic!("no {name}")).1
 }
 
+/// An observer that counts transport blocks.
+struct Blocks(Arc<AtomicU64>);
+
+impl Probe for Blocks {
+    fn topics(&self) -> TopicSet {
+        TopicSet::NONE.with(Topic::TransportBlock)
+    }
+
+    fn observe(&mut self, _: Instant, _: &Event<'_>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn looking_changes_no_result() {
-    let (mut looks, mut links) = (0, 0);
+    let (mut looks, mut links, mut observed) = (0, 0, 0);
     let scenarios = scenarios();
     assert!(scenarios.len() >= 29, "only {} scenarios", scenarios.len());
     for (name, scenario) in scenarios {
@@ -52,16 +67,29 @@ fn looking_changes_no_result() {
             Some(_) => (0..scenario.ue_names().len() as u32).map(UeId).collect(),
             None => vec![],
         };
-        let run = |looks: &mut Vec<Seen>, watched: bool| {
+        let mut run = |looks: &mut Vec<Seen>, watched: bool| {
             let mut run = build(&scenario, 1).unwrap();
+            let blocks = Arc::new(AtomicU64::new(0));
+            if watched {
+                run.observe(Box::new(Blocks(blocks.clone())));
+            }
             for step in 1..=SHORT.as_millis() / 5 {
                 run.advance(Instant::from_millis(5 * step));
                 if watched {
+                    let records = run.radio_information();
+                    assert_eq!(records.len(), ues.len());
+                    for (ue, record) in ues.iter().zip(&records) {
+                        let look = run.look(*ue).unwrap();
+                        assert_eq!((record.cell, record.queue), (look.cell.0, look.queue_downlink), "{name}");
+                        assert_eq!(record.measured_at, run.now());
+                        assert!(look.cqi.is_none_or(|cqi| cqi == record.cqi), "{name}: {look:?} {record:?}");
+                    }
                     let seen = ues.iter().map(|ue| run.look(*ue).unwrap()).collect();
                     looks.push((run.now(), seen, run.internet_queues()));
                 }
             }
             assert_eq!(run.look(UeId(ues.len() as u32)), None);
+            observed += blocks.load(Ordering::Relaxed);
             bytes(&run.finish())
         };
         let (mut seen, mut none) = (vec![], vec![]);
@@ -77,7 +105,7 @@ fn looking_changes_no_result() {
         }
     }
     println!("{looks} looks at UEs, {links} at links with a queue");
-    assert!(looks > 20_000 && links > 500, "{looks} {links}");
+    assert!(looks > 20_000 && links > 500 && observed > 20_000, "{looks} {links} {observed}");
 }
 
 /// Where a UE is, its cell, and the bytes that wait for it are those of the series.

@@ -1,7 +1,7 @@
 //! The information of eNBs about their UEs for a radio network information service
 //! (`docs/radio-information.md`).
 
-use airlane_core::{Cx, Direction, DropCause, Duration, FlowId, Instant, PacketRef, Payload};
+use airlane_core::{Cx, Direction, DropCause, Duration, FlowId, Instant, PacketRef, Payload, UeId};
 use airlane_net::rni::{self, Harq, Subscription, UeRecord};
 
 use super::RadioNetwork;
@@ -71,6 +71,13 @@ impl RadioNetwork {
         cx.pool.recycle(consumed);
         let wanted = asked.until.is_none_or(|until| until > cx.now);
         self.publisher.want(cx.now, ue, wanted);
+    }
+
+    /// The record of a UE at `now`, as it is published; `None` if there is no such UE, or if it was removed. Only
+    /// what the network could have computed later is computed: no result changes.
+    pub fn information(&mut self, now: Instant, ue: UeId) -> Option<UeRecord> {
+        self.ues.get(ue.index()).filter(|ue| ue.is_present)?;
+        Some(self.record(now, ue.index()))
     }
 
     /// Publishes the records that are due at `until` or before.

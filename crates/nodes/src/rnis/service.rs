@@ -1,0 +1,373 @@
+//! The service without its sockets: what is known, the subscriptions, and who gets which notification.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Instant, SystemTime};
+
+use axum::http::StatusCode;
+use hyper::body::Bytes;
+use serde_json::{Map, Value, json};
+
+use super::access::{Caller, Callers};
+use super::body::{Integer, TimeStamp, associate_id, ecgi};
+use super::delivery::{Delivery, Outbox, Route, Waiting};
+use super::metrics::Metrics;
+use super::problem::Problem;
+use super::settings::{Limits, Settings};
+use super::source::{Happening, Report, What, address};
+use super::subscription::{Event, Kind, Request, Wanted};
+
+/// The E-RAB of the default bearer, the only one of a UE: the lowest value for a user plane bearer (TS 24.007
+/// §11.2.3.1.5; unverified).
+pub(super) const ERAB: i64 = 5;
+
+/// A subscription.
+#[derive(Debug)]
+pub(super) struct Subscription {
+    pub(super) id: u32,
+    owner: Caller,
+    pub(super) wanted: Wanted,
+    callback: Option<Route>,
+    reference: Option<String>,
+    /// The secret in the path of its WebSocket.
+    socket: Option<String>,
+    pub(super) outbox: Arc<Outbox>,
+    /// In s since 1970.
+    deadline: i64,
+    noticed: AtomicBool,
+}
+
+#[derive(Default)]
+struct Store {
+    last: u32,
+    by_id: BTreeMap<u32, Arc<Subscription>>,
+    /// By the secret in the path of the WebSocket.
+    sockets: BTreeMap<String, u32>,
+}
+
+/// The service.
+pub(super) struct Service {
+    pub(super) callers: Callers,
+    pub(super) metrics: Metrics,
+    pub(super) qci: Option<u8>,
+    pub(super) limits: Limits,
+    delivery: Delivery,
+    base: String,
+    store: Mutex<Store>,
+    known: Mutex<Arc<Report>>,
+}
+
+impl Service {
+    pub(super) fn new(settings: &Settings, callers: Callers, delivery: Delivery, metrics: Metrics) -> Self {
+        Self {
+            callers,
+            metrics,
+            qci: settings.source.qci,
+            limits: settings.limits.clone(),
+            delivery,
+            base: settings.base(),
+            store: Mutex::default(),
+            known: Mutex::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Store> {
+        self.store.lock().expect("no panic while it is locked")
+    }
+
+    /// The latest report.
+    pub(super) fn known(&self) -> Arc<Report> {
+        self.known.lock().expect("no panic while it is locked").clone()
+    }
+
+    /// Takes a report of the source, and notifies subscribers.
+    pub(super) fn learn(&self, report: Report) {
+        let since = Instant::now();
+        let report = Arc::new(report);
+        *self.known.lock().expect("no panic while it is locked") = report.clone();
+        let all: Vec<_> = self.lock().by_id.values().cloned().collect();
+        for happening in &report.happenings {
+            for (event, body) in self.events(happening) {
+                let wanting = all.iter().filter(|one| one.wanted.wants(&event));
+                wanting.for_each(|one| self.notify(one, self.with_link(one, &body), since));
+            }
+        }
+        if report.is_due {
+            self.send_records(&all, &report, since);
+        }
+    }
+
+    fn send_records(&self, all: &[Arc<Subscription>], report: &Report, since: Instant) {
+        let by_ue: BTreeMap<_, _> = report.records.iter().map(|one| (one.ue, one)).collect();
+        for one in all {
+            let wants =
+                |ue: &[u8; 4]| by_ue.get(ue).filter(|record| one.wanted.wants_record(*ue, record.cell));
+            let records: Vec<_> = match one.wanted.record_ues() {
+                Some(ues) => ues.iter().filter_map(wants).collect(),
+                None => by_ue.keys().filter_map(wants).collect(),
+            };
+            for record in records {
+                self.notify(one, record.encode(one.id).into(), since);
+            }
+        }
+    }
+
+    /// The events of a happening, with the bodies of their notifications.
+    fn events(&self, happening: &Happening) -> Vec<(Event, Map<String, Value>)> {
+        let ue = address(happening.ue);
+        let event = |kind, cells| Event { kind, ue, cells, erab: ERAB, qci: self.qci.map(i64::from) };
+        let body = |name: &str, rest: Value| {
+            let mut body = match rest {
+                Value::Object(map) => map,
+                _ => Map::new(),
+            };
+            body.insert("notificationType".to_owned(), name.into());
+            body.insert("timeStamp".to_owned(), json!(TimeStamp::from_nanos(happening.at)));
+            body
+        };
+        let ids = [associate_id(ue)];
+        let s1 = |which: i64, cell: u32| {
+            let info = json!({"associateId": ids, "ecgi": [ecgi(cell)], "s1BearerInfo": [{"erabId": ERAB}]});
+            let body = body("S1BearerNotification", json!({"s1Event": which, "s1UeInfo": info}));
+            (event(Kind::S1Bearer { event: which }, vec![cell]), body)
+        };
+        // Values of eventType in the OpenAPI: 1 is S1_BEARER_ESTABLISH, 2 S1_BEARER_MODIFY, 3 S1_BEARER_RELEASE.
+        match happening.what {
+            What::Handover { status, from, to } => {
+                let status = status as i64;
+                let rest = json!({
+                    "associateId": ids, "hoStatus": status, "srcEcgi": ecgi(from), "trgEcgi": [ecgi(to)],
+                });
+                let event = event(Kind::CellChange { status }, vec![from, to]);
+                vec![(event, body("CellChangeNotification", rest))]
+            }
+            What::Established { cell } => {
+                let mut rest = json!({"associateId": ids, "ecgi": ecgi(cell), "erabId": ERAB});
+                if let Some(qci) = self.qci {
+                    rest["erabQosParameters"] = json!({"qci": qci});
+                }
+                let own = (event(Kind::RabEstablished, vec![cell]), body("RabEstNotification", rest));
+                vec![own, s1(1, cell)]
+            }
+            What::Released { cell } => {
+                let rest = json!({
+                    "associateId": ids, "ecgi": ecgi(cell), "erabReleaseInfo": {"erabId": ERAB},
+                });
+                let own = (event(Kind::RabReleased, vec![cell]), body("RabRelNotification", rest));
+                vec![own, s1(3, cell)]
+            }
+            What::PathSwitched { cell } => vec![s1(2, cell)],
+        }
+    }
+
+    /// The body with the link to the subscription, as bytes.
+    fn with_link(&self, one: &Subscription, body: &Map<String, Value>) -> Bytes {
+        let mut body = body.clone();
+        let href = self.href(one.id);
+        body.insert("_links".to_owned(), json!({"subscription": {"href": href}}));
+        Value::Object(body).to_string().into()
+    }
+
+    fn notify(&self, one: &Subscription, body: Bytes, since: Instant) {
+        let waiting = Waiting { body, since };
+        match &one.callback {
+            Some(route) => self.delivery.post(route, waiting),
+            None => self.delivery.keep(&one.outbox, waiting),
+        }
+    }
+
+    /// The URI of a subscription.
+    pub(super) fn href(&self, id: u32) -> String {
+        format!("{}/rni/v2/subscriptions/{id}", self.base)
+    }
+
+    /// The URI of all subscriptions.
+    pub(super) fn list_href(&self) -> String {
+        format!("{}/rni/v2/subscriptions", self.base)
+    }
+
+    /// Creates a subscription.
+    pub(super) fn subscribe(&self, owner: Caller, request: Request) -> Result<Arc<Subscription>, Problem> {
+        let outbox = Arc::new(Outbox::default());
+        let test = request.test;
+        let most = self.limits.subscriptions as usize;
+        let full = || Problem::too_many(format!("there are {most} subscriptions, the most of this service"));
+        if self.lock().by_id.len() >= most {
+            return Err(full());
+        }
+        let (one, id) = (self.prepare(owner, request, outbox)?, {
+            let mut store = self.lock();
+            if store.by_id.len() >= most {
+                return Err(full());
+            }
+            store.last = store.last.checked_add(1).ok_or_else(full)?;
+            store.last
+        });
+        let one = Arc::new(Subscription { id, ..one });
+        self.insert(&one);
+        if test {
+            let body = Map::from_iter([("notificationType".to_owned(), "TestNotification".into())]);
+            self.notify(&one, self.with_link(&one, &body), Instant::now());
+        }
+        Ok(one)
+    }
+
+    /// Replaces a subscription of the same type.
+    pub(super) fn update(
+        &self,
+        caller: &Caller,
+        id: u32,
+        request: Request,
+    ) -> Result<Arc<Subscription>, Problem> {
+        let before = self.find(caller, id)?;
+        if before.wanted.name() != request.wanted.name() {
+            let own = before.wanted.name();
+            return Err(Problem::impossible(format!("the subscription is a {own}; its type cannot change")));
+        }
+        let next = self.prepare(caller.clone(), request, before.outbox.clone())?;
+        // A WebSocket that is there stays.
+        let socket = next.socket.as_ref().and(before.socket.clone()).or(next.socket);
+        let one = Arc::new(Subscription { id, socket, ..next });
+        if let (Some(secret), None) = (&before.socket, &one.socket) {
+            self.lock().sockets.remove(secret);
+        }
+        self.insert(&one);
+        Ok(one)
+    }
+
+    fn insert(&self, one: &Arc<Subscription>) {
+        let mut store = self.lock();
+        if let Some(secret) = &one.socket {
+            store.sockets.insert(secret.clone(), one.id);
+        }
+        store.by_id.insert(one.id, one.clone());
+        self.metrics.subscriptions.set(store.by_id.len() as i64);
+    }
+
+    /// A subscription without a number.
+    fn prepare(&self, owner: Caller, request: Request, outbox: Arc<Outbox>) -> Result<Subscription, Problem> {
+        let now = seconds();
+        let latest = now + (self.limits.lifetime.0.as_nanos() / 1_000_000_000) as i64;
+        if request.deadline.is_some_and(|asked| !(0..1_000_000_000).contains(&asked.nano_seconds.0)) {
+            return Err(Problem::impossible("expiryDeadline: nanoSeconds is not within 0 and 999999999"));
+        }
+        let deadline = request.deadline.map_or(latest, |asked| asked.seconds.0.min(latest));
+        if deadline <= now {
+            return Err(Problem::impossible("expiryDeadline has passed"));
+        }
+        let route = |text: &String| {
+            let uri = self.delivery.sender().callback(text).map_err(Problem::impossible)?;
+            Ok::<_, Problem>(Route { uri, outbox: outbox.clone() })
+        };
+        let callback = request.callback.as_ref().map(route).transpose()?;
+        let socket = match request.websocket && callback.is_none() {
+            true => Some(secret()?),
+            false => None,
+        };
+        Ok(Subscription {
+            id: 0,
+            owner,
+            wanted: request.wanted,
+            callback,
+            reference: request.callback,
+            socket,
+            outbox,
+            deadline,
+            noticed: AtomicBool::new(false),
+        })
+    }
+
+    /// A subscription of this caller. Those of others do not exist for it.
+    pub(super) fn find(&self, caller: &Caller, id: u32) -> Result<Arc<Subscription>, Problem> {
+        let found = self.lock().by_id.get(&id).filter(|one| one.owner == *caller).cloned();
+        found.ok_or_else(|| Problem::unknown("there is no such subscription"))
+    }
+
+    /// The subscription with this secret in the path of its WebSocket.
+    pub(super) fn by_socket(&self, secret: &str) -> Option<Arc<Subscription>> {
+        let store = self.lock();
+        store.by_id.get(store.sockets.get(secret)?).cloned()
+    }
+
+    /// Ends a subscription.
+    pub(super) fn cancel(&self, caller: &Caller, id: u32) -> Result<(), Problem> {
+        self.find(caller, id)?;
+        self.remove(id);
+        Ok(())
+    }
+
+    fn remove(&self, id: u32) {
+        let mut store = self.lock();
+        let Some(one) = store.by_id.remove(&id) else { return };
+        if let Some(secret) = &one.socket {
+            store.sockets.remove(secret);
+        }
+        self.metrics.subscriptions.set(store.by_id.len() as i64);
+        drop(store);
+        one.outbox.end();
+    }
+
+    /// The subscriptions of a caller, of one type or of all.
+    pub(super) fn list(&self, caller: &Caller, kind: Option<&str>) -> Vec<Value> {
+        let store = self.lock();
+        let own = store.by_id.values().filter(|one| one.owner == *caller);
+        let own = own.filter(|one| kind.is_none_or(|kind| one.wanted.name() == kind));
+        own.map(|one| json!({"href": self.href(one.id), "subscriptionType": one.wanted.name()})).collect()
+    }
+
+    /// Tells subscribers of deadlines that are near, and ends subscriptions at theirs.
+    pub(super) fn expire(&self) {
+        let (now, notice) = (seconds(), (self.limits.notice.0.as_nanos() / 1_000_000_000) as i64);
+        let near: Vec<_> =
+            self.lock().by_id.values().filter(|one| one.deadline <= now + notice).cloned().collect();
+        for one in near {
+            if one.deadline <= now {
+                self.remove(one.id);
+            } else if !one.noticed.swap(true, Ordering::Relaxed) {
+                let href = self.href(one.id);
+                // `self` is of V2.1.1, `subscription` and the type of V2.2.1.
+                let body = json!({
+                    "notificationType": "ExpiryNotification",
+                    "_links": {"self": href, "subscription": {"href": href}},
+                    "expiryDeadline": deadline_of(one.deadline),
+                    "timeStamp": TimeStamp { seconds: Integer(now), nano_seconds: Integer(0) },
+                });
+                self.notify(&one, body.to_string().into(), Instant::now());
+            }
+        }
+    }
+
+    /// The body of a subscription.
+    pub(super) fn describe(&self, one: &Subscription) -> Value {
+        let mut body = one.wanted.to_json();
+        body["_links"] = json!({"self": {"href": self.href(one.id)}});
+        body["expiryDeadline"] = deadline_of(one.deadline);
+        if let Some(reference) = &one.reference {
+            body["callbackReference"] = reference.as_str().into();
+        }
+        if let Some(secret) = &one.socket {
+            let base = self.base.replacen("http", "ws", 1);
+            let uri = format!("{base}/rni/v2/websockets/{secret}");
+            body["websockNotifConfig"] = json!({"requestWebsocketUri": true, "websocketUri": uri});
+        }
+        body
+    }
+}
+
+fn deadline_of(seconds: i64) -> Value {
+    json!(TimeStamp { seconds: Integer(seconds), nano_seconds: Integer(0) })
+}
+
+fn seconds() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+/// 128 random bits in hexadecimal.
+fn secret() -> Result<String, Problem> {
+    let mut bytes = [0; 16];
+    let failed = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "no random numbers");
+    getrandom::fill(&mut bytes).map_err(failed)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -1,0 +1,414 @@
+//! Subscriptions: their bodies, and which events each of them wants.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::body::{AssociateId, Ecgi, Integer, TimeStamp, Trigger, TriggerNr, some};
+use super::problem::Problem;
+
+/// A link.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+struct Link {
+    #[serde(rename = "href")]
+    _href: String,
+}
+
+/// The links of a subscription; a client's are read and not used.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+struct Links {
+    #[serde(rename = "self")]
+    _own: Link,
+}
+
+/// Notifications over a WebSocket: GS MEC 012 V2.2.1, `WebsockNotifConfig`. (Its OpenAPI was read in the client of
+/// AdvantEDGE; the text itself unverified.)
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WebsockNotifConfig {
+    #[serde(default, deserialize_with = "some")]
+    request_websocket_uri: Option<bool>,
+}
+
+/// The members that all subscriptions have.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Common {
+    #[serde(default, deserialize_with = "some")]
+    callback_reference: Option<String>,
+    #[serde(default, deserialize_with = "some")]
+    expiry_deadline: Option<TimeStamp>,
+    #[serde(rename = "_links", default, deserialize_with = "some")]
+    _links: Option<Links>,
+    #[serde(default, deserialize_with = "some")]
+    websock_notif_config: Option<WebsockNotifConfig>,
+    #[serde(default, deserialize_with = "some")]
+    request_test_notification: Option<bool>,
+}
+
+/// `FilterCriteriaAssoc` and its relatives: the union of their members. A subscription uses those of its type.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Assoc {
+    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    app_instance_id: Option<String>,
+    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    associate_id: Option<Vec<AssociateId>>,
+    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    ecgi: Option<Vec<Ecgi>>,
+}
+
+/// `FilterCriteriaAssocHo`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct AssocHo {
+    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    app_instance_id: Option<String>,
+    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    associate_id: Option<Vec<AssociateId>>,
+    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    ecgi: Option<Vec<Ecgi>>,
+    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    ho_status: Option<Vec<Integer>>,
+}
+
+/// `FilterCriteriaAssocTri`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct AssocTri {
+    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    app_instance_id: Option<String>,
+    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    associate_id: Option<Vec<AssociateId>>,
+    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    ecgi: Option<Vec<Ecgi>>,
+    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    trigger: Option<Vec<Trigger>>,
+}
+
+/// `NRcgi`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Nrcgi {
+    nrcell_id: String,
+    plmn: super::body::Plmn,
+}
+
+/// `FilterCriteriaNrMrs`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct NrMrs {
+    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    app_instance_id: Option<String>,
+    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    associate_id: Option<Vec<AssociateId>>,
+    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    nrcgi: Option<Vec<Nrcgi>>,
+    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    trigger_nr: Option<Vec<TriggerNr>>,
+}
+
+/// `FilterCriteriaQci`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Qci {
+    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    app_instance_id: Option<String>,
+    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    ecgi: Option<Vec<Ecgi>>,
+    qci: Integer,
+}
+
+/// `FilterCriteriaQci1`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct QciErab {
+    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    app_instance_id: Option<String>,
+    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    ecgi: Option<Vec<Ecgi>>,
+    erab_id: Integer,
+    qci: Integer,
+}
+
+/// `S1BearerSubscriptionCriteria`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct S1Bearer {
+    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    associate_id: Option<Vec<AssociateId>>,
+    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    ecgi: Option<Vec<Ecgi>>,
+    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
+    erab_id: Option<Vec<Integer>>,
+}
+
+/// The type of a subscription with its criteria.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "subscriptionType", rename_all_fields = "camelCase")]
+#[expect(clippy::enum_variant_names, reason = "the names of the standard")]
+pub(super) enum Wanted {
+    CellChangeSubscription {
+        filter_criteria_assoc_ho: AssocHo,
+    },
+    RabEstSubscription {
+        filter_criteria_qci: Qci,
+    },
+    RabModSubscription {
+        filter_criteria_qci: QciErab,
+    },
+    RabRelSubscription {
+        filter_criteria_qci: QciErab,
+    },
+    MeasRepUeSubscription {
+        filter_criteria_assoc_tri: AssocTri,
+    },
+    NrMeasRepUeSubscription {
+        filter_criteria_nr_mrs: NrMrs,
+    },
+    MeasTaSubscription {
+        filter_criteria_assoc: Assoc,
+    },
+    CaReconfSubscription {
+        filter_criteria_assoc: Assoc,
+    },
+    S1BearerSubscription {
+        #[serde(rename = "S1BearerSubscriptionCriteria")]
+        criteria: S1Bearer,
+        event_type: Vec<Integer>,
+    },
+    /// Ours (`docs/radio-information.md`, §3).
+    UeMacSubscription {
+        filter_criteria_assoc: Assoc,
+    },
+}
+
+/// The values of the parameter `subscription_type` with the types that they choose; the last one is ours.
+const TYPES: [(&str, &str); 10] = [
+    ("cell_change", "CellChangeSubscription"),
+    ("rab_est", "RabEstSubscription"),
+    ("rab_mod", "RabModSubscription"),
+    ("rab_rel", "RabRelSubscription"),
+    ("meas_rep_ue", "MeasRepUeSubscription"),
+    ("nr_meas_rep_ue", "NrMeasRepUeSubscription"),
+    ("timing_advance_ue", "MeasTaSubscription"),
+    ("ca_reconf", "CaReconfSubscription"),
+    ("s1_bearer", "S1BearerSubscription"),
+    ("x_airlane_ue_mac", "UeMacSubscription"),
+];
+
+/// The type of a value of `subscription_type`.
+pub(super) fn type_of(value: &str) -> Result<&'static str, Problem> {
+    let found = TYPES.iter().find(|(name, _)| *name == value);
+    found.map(|(_, kind)| *kind).ok_or_else(|| {
+        let known: Vec<&str> = TYPES.iter().map(|(name, _)| *name).collect();
+        Problem::malformed(format!("subscription_type is none of {}", known.join(", ")))
+    })
+}
+
+/// A request for a subscription.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Request {
+    pub(super) wanted: Wanted,
+    pub(super) callback: Option<String>,
+    pub(super) websocket: bool,
+    pub(super) test: bool,
+    pub(super) deadline: Option<TimeStamp>,
+}
+
+impl Request {
+    /// Reads the body of a request.
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, Problem> {
+        let malformed = |e: serde_json::Error| Problem::malformed(format!("the body: {e}"));
+        let common: Common = serde_json::from_slice(bytes).map_err(malformed)?;
+        let wanted: Wanted = serde_json::from_slice(bytes).map_err(malformed)?;
+        if matches!(&wanted, Wanted::S1BearerSubscription { event_type, .. } if event_type.is_empty()) {
+            return Err(Problem::malformed("the body: eventType is empty"));
+        }
+        let websocket = common.websock_notif_config.and_then(|one| one.request_websocket_uri) == Some(true);
+        if common.callback_reference.is_none() && !websocket {
+            return Err(Problem::malformed("the body: callbackReference is missing"));
+        }
+        Ok(Self {
+            wanted,
+            callback: common.callback_reference,
+            websocket,
+            test: common.request_test_notification == Some(true),
+            deadline: common.expiry_deadline,
+        })
+    }
+}
+
+impl Wanted {
+    /// The name of the type.
+    pub(super) const fn name(&self) -> &'static str {
+        match self {
+            Self::CellChangeSubscription { .. } => "CellChangeSubscription",
+            Self::RabEstSubscription { .. } => "RabEstSubscription",
+            Self::RabModSubscription { .. } => "RabModSubscription",
+            Self::RabRelSubscription { .. } => "RabRelSubscription",
+            Self::MeasRepUeSubscription { .. } => "MeasRepUeSubscription",
+            Self::NrMeasRepUeSubscription { .. } => "NrMeasRepUeSubscription",
+            Self::MeasTaSubscription { .. } => "MeasTaSubscription",
+            Self::CaReconfSubscription { .. } => "CaReconfSubscription",
+            Self::S1BearerSubscription { .. } => "S1BearerSubscription",
+            Self::UeMacSubscription { .. } => "UeMacSubscription",
+        }
+    }
+
+    /// The body without the members that the service sets.
+    pub(super) fn to_json(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_else(|_| json!({}))
+    }
+
+    /// The UEs that a subscription to records names; `None` for all.
+    pub(super) fn record_ues(&self) -> Option<Vec<[u8; 4]>> {
+        let Self::UeMacSubscription { filter_criteria_assoc } = self else { return Some(vec![]) };
+        let ids = filter_criteria_assoc.associate_id.as_ref().filter(|ids| !ids.is_empty())?;
+        Some(ids.iter().filter_map(AssociateId::address).collect())
+    }
+
+    /// Whether it wants the record of a UE in this cell.
+    pub(super) fn wants_record(&self, ue: [u8; 4], cell: u32) -> bool {
+        let Self::UeMacSubscription { filter_criteria_assoc: own } = self else { return false };
+        is_ue(own.associate_id.as_ref(), ue) && is_cell(own.ecgi.as_ref(), &[cell])
+    }
+
+    /// Whether it wants an event.
+    pub(super) fn wants(&self, event: &Event) -> bool {
+        match (self, event.kind) {
+            (Self::CellChangeSubscription { filter_criteria_assoc_ho: own }, Kind::CellChange { status }) => {
+                is_ue(own.associate_id.as_ref(), event.ue)
+                    && is_cell(own.ecgi.as_ref(), &event.cells)
+                    && among(own.ho_status.as_ref(), &Integer(status))
+            }
+            (Self::RabEstSubscription { filter_criteria_qci: own }, Kind::RabEstablished) => {
+                is_cell(own.ecgi.as_ref(), &event.cells) && event.qci == Some(own.qci.0)
+            }
+            (Self::RabRelSubscription { filter_criteria_qci: own }, Kind::RabReleased) => {
+                is_cell(own.ecgi.as_ref(), &event.cells)
+                    && event.qci == Some(own.qci.0)
+                    && own.erab_id.0 == event.erab
+            }
+            (Self::S1BearerSubscription { criteria: own, event_type }, Kind::S1Bearer { event: which }) => {
+                is_ue(own.associate_id.as_ref(), event.ue)
+                    && is_cell(own.ecgi.as_ref(), &event.cells)
+                    && among(own.erab_id.as_ref(), &Integer(event.erab))
+                    && event_type.contains(&Integer(which))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// An event, as filters see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    pub(super) kind: Kind,
+    pub(super) ue: [u8; 4],
+    /// The cells that it is about.
+    pub(super) cells: Vec<u32>,
+    pub(super) erab: i64,
+    pub(super) qci: Option<i64>,
+}
+
+/// The kind of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    CellChange { status: i64 },
+    RabEstablished,
+    RabReleased,
+    S1Bearer { event: i64 },
+}
+
+/// An empty or missing list admits all.
+fn among<T: PartialEq>(list: Option<&Vec<T>>, one: &T) -> bool {
+    list.is_none_or(|list| list.is_empty() || list.contains(one))
+}
+
+fn is_ue(list: Option<&Vec<AssociateId>>, ue: [u8; 4]) -> bool {
+    list.is_none_or(|list| list.is_empty() || list.iter().any(|one| one.address() == Some(ue)))
+}
+
+fn is_cell(list: Option<&Vec<Ecgi>>, cells: &[u32]) -> bool {
+    let named = |one: &Ecgi| one.cell().is_some_and(|cell| cells.contains(&cell));
+    list.is_none_or(|list| list.is_empty() || list.iter().any(named))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(rest: &str) -> Result<Request, Problem> {
+        let text = format!(r#"{{"callbackReference": "http://127.0.0.1:9/", {rest}}}"#);
+        Request::read(text.as_bytes())
+    }
+
+    /// The filters of all types, with the least that the OpenAPI demands.
+    #[test]
+    fn every_type_of_the_api_is_read() {
+        let types = [
+            r#""subscriptionType": "CellChangeSubscription", "filterCriteriaAssocHo": {}"#,
+            r#""subscriptionType": "RabEstSubscription", "filterCriteriaQci": {"qci": 9}"#,
+            r#""subscriptionType": "RabModSubscription", "filterCriteriaQci": {"qci": 9, "erabId": 5}"#,
+            r#""subscriptionType": "RabRelSubscription", "filterCriteriaQci": {"qci": 9, "erabId": 5}"#,
+            r#""subscriptionType": "MeasRepUeSubscription", "filterCriteriaAssocTri": {"trigger": [12]}"#,
+            r#""subscriptionType": "NrMeasRepUeSubscription", "filterCriteriaNrMrs": {}"#,
+            r#""subscriptionType": "MeasTaSubscription", "filterCriteriaAssoc": {}"#,
+            r#""subscriptionType": "CaReconfSubscription", "filterCriteriaAssoc": {}"#,
+            r#""subscriptionType": "S1BearerSubscription", "S1BearerSubscriptionCriteria": {}, "eventType": [1]"#,
+            r#""subscriptionType": "UeMacSubscription", "filterCriteriaAssoc": {}"#,
+        ];
+        for ((_, name), rest) in TYPES.iter().zip(types) {
+            let request = body(rest).unwrap();
+            assert_eq!(request.wanted.name(), *name);
+            assert_eq!(request.wanted.to_json()["subscriptionType"], *name);
+        }
+    }
+
+    #[test]
+    fn what_the_api_does_not_admit_is_refused() {
+        let cell_change = r#""subscriptionType": "CellChangeSubscription", "filterCriteriaAssocHo""#;
+        for rest in [
+            r#""subscriptionType": "CellChange", "filterCriteriaAssocHo": {}"#.to_owned(),
+            r#""subscriptionType": "S1BearerSubscription", "S1BearerSubscriptionCriteria": {}, "eventType": []"#
+                .to_owned(),
+            r#""subscriptionType": "MeasRepUeSubscription", "filterCriteriaAssocTri": {"trigger": [7]}"#.to_owned(),
+            format!("{cell_change}: null"),
+            format!("{cell_change}: {{\"hoStatus\": null}}"),
+            format!("{cell_change}: {{\"hoStatus\": [1.5]}}"),
+            format!("{cell_change}: {{\"hoStatus\": [\"1\"]}}"),
+            format!("{cell_change}: {{\"associateId\": [{{\"type\": 5}}]}}"),
+            format!("{cell_change}: {{\"ecgi\": [{{\"cellId\": \"0000001\"}}]}}"),
+            format!("{cell_change}: {{}}, \"expiryDeadline\": {{\"seconds\": 1}}"),
+            format!("{cell_change}: {{}}, \"subscriptionType\": \"CellChangeSubscription\""),
+            format!("{cell_change}: {{}}, \"_links\": {{\"self\": \"x\"}}"),
+        ] {
+            assert!(body(&rest).is_err(), "{rest}");
+        }
+        // Integers of JSON Schema that 64 bits do not hold, or that are written with a point.
+        for numbers in ["[1e300]", "[2.0]", "[123456789012345678901234567890]"] {
+            assert!(body(&format!("{cell_change}: {{\"hoStatus\": {numbers}}}")).is_ok(), "{numbers}");
+        }
+        assert!(Request::read(&[b'['; 100_000]).is_err());
+    }
+
+    #[test]
+    fn filters_choose_by_ue_cell_and_status() {
+        let filter = r#""subscriptionType": "CellChangeSubscription", "filterCriteriaAssocHo": {
+            "associateId": [{"type": 1, "value": "10.1.0.1"}], "hoStatus": [3],
+            "ecgi": [{"cellId": "0x0000001", "plmn": {"mcc": "001", "mnc": "01"}}]}"#;
+        let wanted = body(filter).unwrap().wanted;
+        let event = Event {
+            kind: Kind::CellChange { status: 3 },
+            ue: [10, 1, 0, 1],
+            cells: vec![0, 1],
+            erab: 5,
+            qci: None,
+        };
+        assert!(wanted.wants(&event));
+        assert!(!wanted.wants(&Event { kind: Kind::CellChange { status: 1 }, ..event.clone() }));
+        assert!(!wanted.wants(&Event { ue: [10, 1, 0, 2], ..event.clone() }));
+        assert!(!wanted.wants(&Event { cells: vec![0, 2], ..event.clone() }));
+        assert!(!wanted.wants(&Event { kind: Kind::RabReleased, ..event }));
+    }
+}
