@@ -1,7 +1,7 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
 # Rust (a virtual environment in .venv, the release extension by maturin) and does it again only when a source
 # has changed.
-.PHONY: help build reproduce reproduce-full paper-tables arena-tables test bench bench-cluster bench-live live-agreement live-tables validate readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
+.PHONY: help build reproduce reproduce-full paper-tables arena-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -30,6 +30,7 @@ help:
 	@echo "make bench           speed, beside ns-3 where it is installed; out/bench.json"
 	@echo "make bench-cluster   a sweep on a Dask cluster that loses a worker and the client on the way"
 	@echo "make bench-live      airlane live beside Mahimahi and Rattan, where bench/peers has built them; out/bench-live.json"
+	@echo "make demo-nodes      each node of 'airlane node' through a live cell, beside the simulator and the paper"
 	@echo "make live-agreement  the kernel's TCP through airlane live beside ours in virtual time, an hour"
 	@echo "make live-tables     docs/live-tables.md from the reports of these two"
 	@echo "make validate        airlane held against reference figures"
@@ -80,6 +81,9 @@ live-agreement: build
 # Writes the page from the reports of the two above.
 live-tables: build
 	$(BIN)/python bench/live_tables.py $(ARGS)
+
+demo-nodes: build
+	$(BIN)/python bench/nodes/demo.py $(ARGS)
 
 test: $(STAMPS)/native $(STAMPS)/dev maybe-playground
 	tools/test.sh

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +21,7 @@ class Kind(StrEnum):
 
     SPLIT_PROXY = "split-proxy"
     RNIS = "rnis"
+    DRWA = "drwa"
 
 
 _NodeKind = Annotated[Kind, typer.Argument(metavar="KIND", help=f"One of {', '.join(Kind)}.")]
@@ -54,6 +56,8 @@ def node(
             raise typer.Exit(_checked(json.loads(_native.node_check(kind, text, file)), as_json=as_json))
         if setup:
             return
+        for one in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(one, signal.SIG_DFL)  # the node receives them, and Python no longer does
         raise typer.Exit(0 if _native.node_run(kind, text, file) else 1)
     except _native.NodeError as error:
         fail(f"error: {error}")

@@ -21,3 +21,5 @@ pub use linux::cell_process::{Count, LiveFacts, LiveOutput};
 pub use linux::options;
 #[cfg(target_os = "linux")]
 pub use linux::process::{LiveConfig, run};
+#[cfg(target_os = "linux")]
+pub use linux::tcp_info;

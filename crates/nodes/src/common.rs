@@ -1,9 +1,10 @@
 //! The settings that all kinds of nodes share.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use airlane_scenario::quantity::Time;
 use airlane_scenario::settings_file::explained;
+use ipnet::IpNet;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -39,6 +40,22 @@ impl<'de> Deserialize<'de> for Address {
         text.parse().map(Self).map_err(|_| {
             let help = "write an address and a port, such as \"127.0.0.1:9100\" or \"[::1]:9100\"";
             D::Error::custom(explained("not an address with a port", help))
+        })
+    }
+}
+
+/// An IP network; a single address is a network of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Network(pub IpNet);
+
+impl<'de> Deserialize<'de> for Network {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        let parsed = text.parse::<IpNet>().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
+        parsed.map(Self).map_err(|_| {
+            let help =
+                "write an address with the length of its prefix, such as \"10.0.0.0/8\" or \"2001:db8::/32\"";
+            D::Error::custom(explained("not an IP network", help))
         })
     }
 }

@@ -9,6 +9,7 @@
 
 pub mod admin;
 pub mod common;
+mod drwa;
 mod error;
 mod logs;
 pub mod requirement;
@@ -50,7 +51,8 @@ pub trait Node: Send {
 type Read = fn(&str, &str) -> Result<Box<dyn Node>, ScenarioError>;
 
 /// Each kind of node, with the function that reads its settings.
-const KINDS: &[(&str, Read)] = &[("rnis", rnis::read), ("split-proxy", split_proxy::read)];
+const KINDS: &[(&str, Read)] =
+    &[("drwa", drwa::read), ("rnis", rnis::read), ("split-proxy", split_proxy::read)];
 
 /// The names of all kinds.
 pub fn kinds() -> impl Iterator<Item = &'static str> {

@@ -10,5 +10,5 @@ pub mod options;
 pub(crate) mod process;
 pub(crate) mod socket;
 pub(crate) mod storage;
-pub(crate) mod tcp_info;
+pub mod tcp_info;
 pub(crate) mod tun;

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use nix::errno::Errno;
-use nix::libc;
+use nix::{getsockopt_impl, libc, sockopt_impl};
 
 /// Bounds the receive window of a TCP socket (`TCP_WINDOW_CLAMP`, tcp(7)).
 ///
@@ -25,3 +25,16 @@ pub fn set_window_clamp(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
     Errno::result(result)?;
     Ok(())
 }
+
+/// Number of bytes of `struct tcp_info` up to `tcpi_bytes_received`, which Linux has since 4.1.
+const RECEIVER_INFO: usize = 136;
+
+sockopt_impl!(
+    /// The state of a TCP socket (`TCP_INFO` in tcp(7)) up to `tcpi_bytes_received`: the bytes of a
+    /// `struct tcp_info`.
+    ReceiverInfo,
+    GetOnly,
+    libc::IPPROTO_TCP,
+    libc::TCP_INFO,
+    [u8; RECEIVER_INFO]
+);

@@ -10,7 +10,8 @@ use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessa
 use netlink_packet_sock_diag::SockDiagMessage;
 use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP};
 use netlink_packet_sock_diag::inet::nlas::Nla;
-use netlink_packet_sock_diag::inet::{ExtensionFlags, InetRequest, InetResponse, SocketId, StateFlags};
+use netlink_packet_sock_diag::inet::{ExtensionFlags, InetRequest, SocketId};
+pub use netlink_packet_sock_diag::inet::{InetResponse, StateFlags};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_SOCK_DIAG};
 use serde::Serialize;
 
@@ -37,7 +38,7 @@ const ALIGNMENT: usize = 4;
 
 /// A connection at one moment. Names are those of the columns of the table `tcp_info`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Row {
+pub struct Row {
     local_port: u16,
     remote_address: IpAddr,
     remote_port: u16,
@@ -69,7 +70,8 @@ pub(crate) struct Row {
 }
 
 /// A socket for dumps of one network namespace.
-pub(crate) struct Dump {
+#[derive(Debug)]
+pub struct Dump {
     socket: Socket,
     sequence: u32,
 }
@@ -79,7 +81,7 @@ impl Dump {
     ///
     /// # Errors
     /// If the kernel has no such sockets.
-    pub(crate) fn open() -> io::Result<Self> {
+    pub fn open() -> io::Result<Self> {
         let mut socket = Socket::new(NETLINK_SOCK_DIAG)?;
         socket.bind_auto()?;
         socket.connect(&SocketAddr::new(0, 0))?;
@@ -90,16 +92,26 @@ impl Dump {
     ///
     /// # Errors
     /// If the kernel cannot tell them.
-    pub(crate) fn connections(&mut self) -> io::Result<Vec<Row>> {
+    pub fn connections(&mut self) -> io::Result<Vec<Row>> {
         let mut rows = vec![];
-        for family in [AF_INET, AF_INET6] {
-            self.ask(family)?;
-            while !self.take(&mut rows)? {}
-        }
+        let states = StateFlags::all() - StateFlags::LISTEN - StateFlags::TIME_WAIT - StateFlags::CLOSE;
+        self.each(states, &mut |socket| rows.extend(row(socket)))?;
         Ok(rows)
     }
 
-    fn ask(&mut self, family: u8) -> io::Result<()> {
+    /// Passes on each TCP socket in one of these states.
+    ///
+    /// # Errors
+    /// If the kernel cannot tell them.
+    pub fn each(&mut self, states: StateFlags, take: &mut dyn FnMut(&InetResponse)) -> io::Result<()> {
+        for family in [AF_INET, AF_INET6] {
+            self.ask(family, states.clone())?;
+            while !self.take(take)? {}
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, family: u8, states: StateFlags) -> io::Result<()> {
         self.sequence += 1;
         let mut header = NetlinkHeader::default();
         header.flags = NLM_F_REQUEST | NLM_F_DUMP;
@@ -108,7 +120,7 @@ impl Dump {
             family,
             protocol: IPPROTO_TCP,
             extensions: ExtensionFlags::INFO | ExtensionFlags::CONG,
-            states: StateFlags::all() - StateFlags::LISTEN - StateFlags::TIME_WAIT - StateFlags::CLOSE,
+            states,
             socket_id: if family == AF_INET { SocketId::new_v4() } else { SocketId::new_v6() },
         };
         let payload = NetlinkPayload::from(SockDiagMessage::InetRequest(request));
@@ -120,7 +132,7 @@ impl Dump {
     }
 
     /// Takes one datagram of the answer. Returns whether it was the last one.
-    fn take(&self, rows: &mut Vec<Row>) -> io::Result<bool> {
+    fn take(&self, take: &mut dyn FnMut(&InetResponse)) -> io::Result<bool> {
         let (datagram, _) = self.socket.recv_from_full()?;
         let mut rest = datagram.as_slice();
         while !rest.is_empty() {
@@ -134,7 +146,7 @@ impl Dump {
                 NetlinkPayload::Done(_) => return Ok(true),
                 NetlinkPayload::Error(error) if error.code.is_some() => return Err(error.to_io()),
                 NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(socket)) => {
-                    rows.extend(row(&socket));
+                    take(&socket);
                 }
                 _ => {}
             }
@@ -149,10 +161,7 @@ fn row(socket: &InetResponse) -> Option<Row> {
     if remote.is_loopback() || remote == socket.header.socket_id.source_address.to_canonical() {
         return None;
     }
-    let info = socket.nlas.iter().find_map(|nla| match nla {
-        Nla::TcpInfo(bytes) => Some(TcpInfo(bytes)),
-        _ => None,
-    })?;
+    let info = TcpInfo::of(socket)?;
     let congestion = socket.nlas.iter().find_map(|nla| match nla {
         Nla::Congestion(name) => Some(name.clone()),
         _ => None,
@@ -191,9 +200,43 @@ fn row(socket: &InetResponse) -> Option<Row> {
 }
 
 /// The bytes of `struct tcp_info`, read by the offsets of its members.
-struct TcpInfo<'a>(&'a [u8]);
+#[derive(Clone, Copy, Debug)]
+pub struct TcpInfo<'a>(&'a [u8]);
 
-impl TcpInfo<'_> {
+impl<'a> TcpInfo<'a> {
+    /// That of a socket, if the answer of the kernel has it.
+    #[must_use]
+    pub fn of(socket: &'a InetResponse) -> Option<Self> {
+        socket.nlas.iter().find_map(|nla| match nla {
+            Nla::TcpInfo(bytes) => Some(Self(bytes)),
+            _ => None,
+        })
+    }
+
+    /// The bytes of a `struct tcp_info`.
+    #[must_use]
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    /// Largest segment received, in bytes (`tcpi_rcv_mss`).
+    #[must_use]
+    pub fn receive_mss(&self) -> Option<u32> {
+        self.u32(20).filter(|&bytes| bytes != 0)
+    }
+
+    /// Round trip as the receiver measures it, in microseconds (`tcpi_rcv_rtt`).
+    #[must_use]
+    pub fn receive_rtt_us(&self) -> Option<u32> {
+        self.u32(92).filter(|&us| us != 0)
+    }
+
+    /// Bytes received in order since the beginning (`tcpi_bytes_received`).
+    #[must_use]
+    pub fn bytes_received(&self) -> Option<u64> {
+        self.u64(128)
+    }
+
     fn u8(&self, at: usize) -> Option<u8> {
         self.0.get(at).copied()
     }

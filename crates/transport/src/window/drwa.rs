@@ -91,7 +91,12 @@ impl DrwaWindow {
         let Some(echo) = arrival.echo.filter(|_| arrival.echo != self.last_echo) else { return };
         self.last_echo = Some(echo);
         let ms = (crate::header::timestamp(arrival.now)).wrapping_sub(echo).clamp(1, 0x7fff_ffff);
-        let sample = Duration::from_millis(u64::from(ms));
+        self.on_round_trip(Duration::from_millis(u64::from(ms)));
+    }
+
+    /// A measured round trip. Timestamps give one themselves in `on_data`; this is for a receiver that
+    /// measures elsewhere.
+    pub fn on_round_trip(&mut self, sample: Duration) {
         self.rtt_sum += sample;
         self.rtt_samples += 1;
         if self.rtt_est.is_zero() {
