@@ -167,6 +167,12 @@ pub struct CellConfig {
 }
 
 impl CellConfig {
+    /// The byte limits of a UE's transmit queues in one direction together.
+    #[must_use]
+    pub fn buffers(&self) -> Bytes {
+        self.bearer.buffer + self.l4s_bearer.as_ref().map_or(Bytes::ZERO, |l4s| l4s.bearer.buffer)
+    }
+
     /// Noise of a PRB at its receiver.
     #[must_use]
     pub fn prb_noise(&self) -> Dbm {

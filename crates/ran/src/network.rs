@@ -435,7 +435,7 @@ impl Node for RadioNetwork {
         let cell = &mut self.cells[ue.cell.index()];
         if let Some(throttle) = cell.downlink.throttle() {
             throttle.packet(cx.now, ue.id.0);
-            let (queue, limit) = (ue.bearers.queue(Direction::Downlink), cell.config.bearer.buffer);
+            let (queue, limit) = (ue.bearers.queue(Direction::Downlink), cell.config.buffers());
             if direction == Direction::Downlink && !throttle.admits(cx.now, ue.id.0, queue, limit) {
                 return cx.discard(packet, DropCause::QueueManagement);
             }
