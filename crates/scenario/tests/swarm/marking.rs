@@ -45,7 +45,7 @@ pub(super) fn draw(
     list
 }
 
-/// DualPI2 at RLC, on the link, or at both.
+/// DualPI2 at RLC, on the link, or at both, and sometimes a second bearer.
 fn queues(s: &mut Stream, cells: usize, link_admits: bool) -> Vec<(String, Value)> {
     let mut places = Vec::new();
     if link_admits {
@@ -53,7 +53,12 @@ fn queues(s: &mut Stream, cells: usize, link_admits: bool) -> Vec<(String, Value
     }
     places.extend((0..cells).map(|cell| format!("cell.{cell}.rlc.aqm")));
     let kept: Vec<_> = places.into_iter().filter(|_| s.chance(0.7)).collect();
-    kept.into_iter().map(|at| (at, queue(s))).collect()
+    let mut list: Vec<_> = kept.into_iter().map(|at| (at, queue(s))).collect();
+    if s.chance(0.3) {
+        let bearers = (0..cells).map(|cell| (format!("cell.{cell}.l4s_bearer"), json!({ "aqm": queue(s) })));
+        list.extend(bearers);
+    }
+    list
 }
 
 fn queue(s: &mut Stream) -> Value {
