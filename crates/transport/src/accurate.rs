@@ -190,6 +190,8 @@ pub(crate) struct Feedback {
     pub(crate) delivered_bytes: u32,
     /// Payload of a full segment.
     pub(crate) segment_size: u32,
+    /// Packets sent so far that do not deliver a segment, or not for the first time. Their marks count too.
+    pub(crate) others: u64,
 }
 
 /// Newly reported marks.
@@ -320,7 +322,7 @@ impl MarkReader {
     }
 
     /// The first feedback after the handshake. The counters begin at 5: a field of zero was zeroed on the path
-    /// (§3.2.2.4), unless too many packets were sent that their marks could explain it.
+    /// (§3.2.2.4), unless enough packets were sent that their marks could explain it.
     pub(crate) const fn check_first(&mut self, ace: u8, packets_sent: u64) {
         let first = core::mem::replace(&mut self.first, false);
         if first && ace == 0 && packets_sent < (ACE_VALUES - FIRST_PACKETS) as u64 {
@@ -352,7 +354,9 @@ impl MarkReader {
         let since = self.since_option;
         if marked_bytes.is_some() {
             self.since_option = SinceOption::default();
-            if marked_bytes != Some(0) && since.packets == 0 && since.delivered < ACE_VALUES {
+            let segments = marked_bytes.unwrap_or(0).div_ceil(feedback.segment_size).max(since.delivered);
+            let arrived = u64::from(segments) + feedback.others;
+            if marked_bytes != Some(0) && since.packets == 0 && arrived < u64::from(ACE_VALUES) {
                 self.capable = false; // only mangling explains it (§3.2.3.2.5)
             }
         }

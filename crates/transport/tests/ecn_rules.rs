@@ -175,7 +175,8 @@ fn network(seed: u64) -> Network {
 #[test]
 fn every_mark_is_reported_and_only_what_may_be_capable_is() {
     let (mut accurate, mut exact) = (0, 0);
-    for seed in 0..600 {
+    // The last two took marks of ACKs, and of segments without an option, for mangling. 20,000 others did not.
+    for seed in (0..600).chain([7_917, 10_062]) {
         let mut network = network(seed);
         network.run();
         let [sender, receiver] = [0, 1].map(|who| network.ends[who].stats());

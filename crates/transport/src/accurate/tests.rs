@@ -44,6 +44,7 @@ impl Half {
             delivered,
             delivered_bytes: delivered * SEGMENT,
             segment_size: SEGMENT,
+            others: 0,
         });
         self.read += marks.packets;
         self.read_bytes += marks.bytes;
@@ -157,6 +158,7 @@ fn large_acks_are_read_as_linux_reads_them() {
             delivered,
             delivered_bytes: delivered * SEGMENT,
             segment_size: SEGMENT,
+            others: 0,
         };
         acks.iter().map(|ack| reader.on_feedback(&feedback(*ack)).packets).sum::<u32>()
     };
@@ -223,8 +225,14 @@ fn the_ack_of_the_syn_ack_reports_its_ecn_field() {
     }
     let mut server = MarkReader::new(true);
     server.on_ack_of_syn_ack(0);
-    let feedback =
-        Feedback { ace: 7, option: None, delivered: 3, delivered_bytes: 3_000, segment_size: 1_000 };
+    let feedback = Feedback {
+        ace: 7,
+        option: None,
+        delivered: 3,
+        delivered_bytes: 3_000,
+        segment_size: 1_000,
+        others: 0,
+    };
     assert_eq!((server.is_capable(), server.on_feedback(&feedback)), (false, Marks::default()));
 }
 
@@ -235,8 +243,14 @@ fn a_first_field_of_zero_ends_ecn() {
         let mut reader = MarkReader::new(true);
         reader.check_first(ace, sent);
         assert_eq!(reader.is_capable(), capable, "{ace} {sent}");
-        let feedback =
-            Feedback { ace: 7, option: None, delivered: 2, delivered_bytes: 2_000, segment_size: 1_000 };
+        let feedback = Feedback {
+            ace: 7,
+            option: None,
+            delivered: 2,
+            delivered_bytes: 2_000,
+            segment_size: 1_000,
+            others: 0,
+        };
         assert_eq!(reader.on_feedback(&feedback) != Marks::default(), capable);
         reader.check_first(0, 2);
         assert_eq!(reader.is_capable(), capable);
@@ -261,13 +275,20 @@ fn mangled_feedback_is_noticed() {
         assert!(!reader.sees(&zeroed));
         let option = Some(AccEcnOption::new(1, &[1, 5_000, 1]));
         let delivered =
-            Feedback { ace: 6, option, delivered: 5, delivered_bytes: 5_000, segment_size: 1_000 };
+            Feedback { ace: 6, option, delivered: 5, delivered_bytes: 5_000, segment_size: 1_000, others: 0 };
         assert_eq!(reader.on_feedback(&delivered), Marks { packets: 1, bytes: 1_000 });
     }
     let mut reader = MarkReader::new(true);
     assert!(reader.sees(&AccEcnOption::new(1, &[1, 0, 1])));
     let option = Some(AccEcnOption::new(1, &[1, 1_000, 1]));
-    let feedback = Feedback { ace: 5, option, delivered: 1, delivered_bytes: 1_000, segment_size: 1_000 };
+    let feedback =
+        Feedback { ace: 5, option, delivered: 1, delivered_bytes: 1_000, segment_size: 1_000, others: 0 };
+    let mut after_losses = reader.clone();
+    after_losses.on_feedback(&Feedback { others: 7, ..feedback });
+    assert!(
+        after_losses.is_capable(),
+        "eight marked packets, of which seven are ACKs or repeated, are a turn"
+    );
     reader.on_feedback(&feedback);
     assert!(!reader.is_capable(), "marked bytes without a marked packet");
     let mut client = MarkReader::new(true);

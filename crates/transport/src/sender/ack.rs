@@ -122,6 +122,7 @@ impl Sender {
         }
         // The SYN does not count, and no handshake packet is ECN-capable.
         let sent = io.stats.segments_sent - io.stats.handshake_retransmissions - 1;
+        let others = sent - io.stats.data_segments_sent + io.stats.retransmissions;
         reader.check_first(ace, sent);
         let marks = reader.on_feedback(&Feedback {
             ace,
@@ -129,6 +130,7 @@ impl Sender {
             delivered: outcome.delivered,
             delivered_bytes: outcome.delivered_bytes,
             segment_size: self.options.segment_size,
+            others,
         });
         io.stats.marks_reported += u64::from(marks.packets);
         if self.controller.needs().marks {
