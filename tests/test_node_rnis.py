@@ -11,6 +11,7 @@ import re
 import socket
 import ssl
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -538,6 +539,22 @@ def test_it_listens_on_its_addresses_only(shared: Node) -> None:
                 listening.add(words[1])
     local = "0100007F"
     assert listening == {f"{local}:{shared.port:04X}", f"{local}:{shared.admin:04X}"}
+
+
+def test_it_conforms_to_the_openapi_and_the_repaired_suite_of_etsi(tmp_path: Path) -> None:
+    """The defects of both are listed in `tools/rnis_conformance.py`."""
+    report = tmp_path / "report.json"
+    tool = Path(__file__).parent.parent / "tools" / "rnis_conformance.py"
+    command = [sys.executable, str(tool), "--examples", "5", "--json", str(report)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
+    if done.stdout.startswith("skipped: "):
+        pytest.skip(f"live tests: conformance of the node rnis: {done.stdout.strip()}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(report.read_text())
+    results = {form: [one["result"] for one in found[form]["robot"]] for form in found}
+    assert results["repaired"] == ["PASS"] * 19
+    assert results["original"].count("PASS") == 3
+    assert found["original"]["openapi"]["code"] == 1
 
 
 def test_it_drains(tmp_path: Path) -> None:
