@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from rnis_support import CAR, Node, Receiver, no_content
+from rnis_support import CAR, SCENARIO, Node, Receiver, no_content
 
 OPEN = '[callbacks]\nnetworks = ["127.0.0.0/8"]\n'
 
@@ -72,6 +72,19 @@ def test_queries_answer_with_what_the_run_has(tmp_path: Path) -> None:
         assert most("number_of_active_ue_dl_nongbr_cell") == 1
         idle = node.get("/queries/layer2_meas?dl_total_prb_usage_cell=101").json["cellInfo"]
         assert idle == []
+
+
+def test_a_second_bearer_is_a_bearer(tmp_path: Path) -> None:
+    scenario = SCENARIO.replace('[[cell]]\nname = "west"', '[[cell]]\nl4s_bearer = {}\nname = "west"')
+    with Node(tmp_path, "[source]\nqci = 9\n", scenario=scenario) as node:
+        # The other UE stays in the cell with two bearers.
+        about = "ue_ipv4_address=10.1.0.2"
+        bearers = node.get(f"/queries/rab_info?{about}").json["cellUserInfo"][0]["ueInfo"][0]["erabInfo"]
+        assert bearers == [{"erabId": 5, "erabQosParameters": {"qci": 9}}, {"erabId": 6}]
+        one = node.get(f"/queries/s1_bearer_info?{about}&erab_id=6,7").json["s1UeInfo"][0]
+        assert one["s1BearerInfoDetailed"] == [{"erabId": 6}]
+        assert node.get("/queries/s1_bearer_info?erab_id=7").status == 404
+        assert node.get(f"/queries/rab_info?{about}&qci=8").json["cellUserInfo"] == []
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::access::Caller;
 use super::body::{TimeStamp, associate_id, cell_of, ecgi, plmn};
 use super::problem::Problem;
-use super::service::{ERAB, Service};
+use super::service::Service;
 use super::source::{CellUse, Report};
 
 /// The types of a parameter.
@@ -202,19 +202,23 @@ impl Service {
         let ues = read.ues(&known)?;
         // Bearers of the model have no bit rates.
         let rates = ["erab_mbr_dl", "erab_mbr_ul", "erab_gbr_dl", "erab_gbr_ul"];
-        let fits = read.admits("erab_id", Some(ERAB))
-            && read.admits("qci", self.qci.map(i64::from))
-            && rates.iter().all(|rate| read.admits(rate, None));
-        let mut bearer = json!({"erabId": ERAB});
-        if let Some(qci) = self.qci {
-            bearer["erabQosParameters"] = json!({"qci": qci});
-        }
-        let ue =
-            |one: &UeRecord| json!({"associateId": [associate_id(one.ue)], "erabInfo": [bearer.clone()]});
+        let fits = rates.iter().all(|rate| read.admits(rate, None));
+        let bearers = |cell: u32| -> Vec<Value> {
+            let qci = |erab: i64| self.qci_of(erab);
+            let asked = |erab: &&i64| read.admits("erab_id", Some(**erab)) && read.admits("qci", qci(**erab));
+            let bearer = |erab: &i64| match qci(*erab) {
+                Some(qci) => json!({"erabId": erab, "erabQosParameters": {"qci": qci}}),
+                None => json!({"erabId": erab}),
+            };
+            known.erabs(cell).iter().filter(asked).map(bearer).collect()
+        };
+        let ue = |one: &UeRecord, bearers: &[Value]| json!({"associateId": [associate_id(one.ue)], "erabInfo": bearers});
         let mut cells = vec![];
         for cell in (0..known.cell_count).filter(|_| fits) {
-            let ues: Vec<Value> = ues.iter().filter(|one| one.cell == cell).map(|one| ue(one)).collect();
-            if !ues.is_empty() {
+            let bearers = bearers(cell);
+            let here = ues.iter().filter(|one| one.cell == cell);
+            let ues: Vec<Value> = here.map(|one| ue(one, &bearers)).collect();
+            if !ues.is_empty() && !bearers.is_empty() {
                 cells.push(json!({"ecgi": ecgi(cell), "ueInfo": ues}));
             }
         }
@@ -246,22 +250,21 @@ impl Service {
     pub(super) fn s1_bearer_info(&self, query: Option<&str>) -> Result<Value, Problem> {
         let read = Parameters::read(query, &[&S1[..], &UES].concat())?;
         let known = self.known();
-        let mut ues = read.ues(&known)?;
+        let ue = |one: &&UeRecord| {
+            let asked = |erab: &&i64| read.admits("erab_id", Some(**erab));
+            let bearers = known.erabs(one.cell).iter().filter(asked).map(|erab| json!({"erabId": erab}));
+            let bearers: Vec<Value> = bearers.collect();
+            let about = json!({
+                "associateId": [associate_id(one.ue)], "ecgi": [ecgi(one.cell)], "s1BearerInfoDetailed": bearers,
+            });
+            (!bearers.is_empty()).then_some(about)
+        };
         // UEs of the model have no temporary identifier.
-        if read.texts("temp_ue_id").next().is_some() || !read.admits("erab_id", Some(ERAB)) {
-            ues.clear();
-        }
+        let names_temporary = read.texts("temp_ue_id").next().is_some();
+        let ues: Vec<Value> = read.ues(&known)?.iter().filter(|_| !names_temporary).filter_map(ue).collect();
         if ues.is_empty() {
             return Err(Problem::unknown("there is no such bearer"));
         }
-        let ue = |one: &&UeRecord| {
-            json!({
-                "associateId": [associate_id(one.ue)],
-                "ecgi": [ecgi(one.cell)],
-                "s1BearerInfoDetailed": [{"erabId": ERAB}],
-            })
-        };
-        let ues: Vec<Value> = ues.iter().map(ue).collect();
         Ok(json!({"s1UeInfo": ues, "timeStamp": stamp(&known)}))
     }
 

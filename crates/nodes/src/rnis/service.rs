@@ -18,9 +18,9 @@ use super::settings::{Limits, Settings};
 use super::source::{Happening, Report, What, address};
 use super::subscription::{Event, Kind, Request, Wanted};
 
-/// The E-RAB of the default bearer, the only one of a UE: the lowest value for a user plane bearer (TS 24.007
+/// The E-RABs of the default bearer, and of a second bearer: 5 is the lowest value for a user plane bearer (TS 24.007
 /// §11.2.3.1.5; unverified).
-pub(super) const ERAB: i64 = 5;
+const ERABS: [i64; 2] = [5, 6];
 
 /// A subscription.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ struct Store {
 pub(super) struct Service {
     pub(super) callers: Callers,
     pub(super) metrics: Metrics,
-    pub(super) qci: Option<u8>,
+    qci: Option<u8>,
     pub(super) limits: Limits,
     delivery: Delivery,
     base: String,
@@ -88,7 +88,7 @@ impl Service {
         *self.known.lock().expect("no panic while it is locked") = report.clone();
         let all: Vec<_> = self.lock().by_id.values().cloned().collect();
         for happening in &report.happenings {
-            for (event, body) in self.events(happening) {
+            for (event, body) in self.events(happening, &report) {
                 let wanting = all.iter().filter(|one| one.wanted.wants(&event));
                 wanting.for_each(|one| self.notify(one, self.with_link(one, &body), since));
             }
@@ -114,9 +114,9 @@ impl Service {
     }
 
     /// The events of a happening, with the bodies of their notifications.
-    fn events(&self, happening: &Happening) -> Vec<(Event, Map<String, Value>)> {
+    fn events(&self, happening: &Happening, known: &Report) -> Vec<(Event, Map<String, Value>)> {
         let ue = address(happening.ue);
-        let event = |kind, cells| Event { kind, ue, cells, erab: ERAB, qci: self.qci.map(i64::from) };
+        let event = |kind, cells, erab| Event { kind, ue, cells, erab, qci: self.qci_of(erab) };
         let body = |name: &str, rest: Value| {
             let mut body = match rest {
                 Value::Object(map) => map,
@@ -127,11 +127,12 @@ impl Service {
             body
         };
         let ids = [associate_id(ue)];
-        let s1 = |which: i64, cell: u32| {
-            let info = json!({"associateId": ids, "ecgi": [ecgi(cell)], "s1BearerInfo": [{"erabId": ERAB}]});
+        let s1 = |which: i64, cell: u32, erab: i64| {
+            let info = json!({"associateId": ids, "ecgi": [ecgi(cell)], "s1BearerInfo": [{"erabId": erab}]});
             let body = body("S1BearerNotification", json!({"s1Event": which, "s1UeInfo": info}));
-            (event(Kind::S1Bearer { event: which }, vec![cell]), body)
+            (event(Kind::S1Bearer { event: which }, vec![cell], erab), body)
         };
+        let each = |cell: u32| known.erabs(cell).iter().copied();
         // Values of eventType in the OpenAPI: 1 is S1_BEARER_ESTABLISH, 2 S1_BEARER_MODIFY, 3 S1_BEARER_RELEASE.
         match happening.what {
             What::Handover { status, from, to } => {
@@ -139,26 +140,36 @@ impl Service {
                 let rest = json!({
                     "associateId": ids, "hoStatus": status, "srcEcgi": ecgi(from), "trgEcgi": [ecgi(to)],
                 });
-                let event = event(Kind::CellChange { status }, vec![from, to]);
+                let event = event(Kind::CellChange { status }, vec![from, to], ERABS[0]);
                 vec![(event, body("CellChangeNotification", rest))]
             }
-            What::Established { cell } => {
-                let mut rest = json!({"associateId": ids, "ecgi": ecgi(cell), "erabId": ERAB});
-                if let Some(qci) = self.qci {
-                    rest["erabQosParameters"] = json!({"qci": qci});
-                }
-                let own = (event(Kind::RabEstablished, vec![cell]), body("RabEstNotification", rest));
-                vec![own, s1(1, cell)]
-            }
-            What::Released { cell } => {
-                let rest = json!({
-                    "associateId": ids, "ecgi": ecgi(cell), "erabReleaseInfo": {"erabId": ERAB},
-                });
-                let own = (event(Kind::RabReleased, vec![cell]), body("RabRelNotification", rest));
-                vec![own, s1(3, cell)]
-            }
-            What::PathSwitched { cell } => vec![s1(2, cell)],
+            What::Established { cell } => each(cell)
+                .flat_map(|erab| {
+                    let mut rest = json!({"associateId": ids, "ecgi": ecgi(cell), "erabId": erab});
+                    if let Some(qci) = self.qci_of(erab) {
+                        rest["erabQosParameters"] = json!({"qci": qci});
+                    }
+                    let own =
+                        (event(Kind::RabEstablished, vec![cell], erab), body("RabEstNotification", rest));
+                    [own, s1(1, cell, erab)]
+                })
+                .collect(),
+            What::Released { cell } => each(cell)
+                .flat_map(|erab| {
+                    let rest = json!({
+                        "associateId": ids, "ecgi": ecgi(cell), "erabReleaseInfo": {"erabId": erab},
+                    });
+                    let own = (event(Kind::RabReleased, vec![cell], erab), body("RabRelNotification", rest));
+                    [own, s1(3, cell, erab)]
+                })
+                .collect(),
+            What::PathSwitched { cell } => each(cell).map(|erab| s1(2, cell, erab)).collect(),
         }
+    }
+
+    /// The QoS class of a bearer, if it is the default bearer and the operator has set its class.
+    pub(super) fn qci_of(&self, erab: i64) -> Option<i64> {
+        self.qci.filter(|_| erab == ERABS[0]).map(i64::from)
     }
 
     /// The body with the link to the subscription, as bytes.
@@ -352,6 +363,14 @@ impl Service {
             body["websockNotifConfig"] = json!({"requestWebsocketUri": true, "websocketUri": uri});
         }
         body
+    }
+}
+
+impl Report {
+    /// The E-RABs of a UE in a cell.
+    pub(super) fn erabs(&self, cell: u32) -> &'static [i64] {
+        let has_second = self.second_bearer.get(cell as usize).is_some_and(|second| *second);
+        if has_second { &ERABS } else { &ERABS[..1] }
     }
 }
 

@@ -35,6 +35,8 @@ pub(super) struct Report {
     pub(super) cells: Vec<CellUse>,
     /// Number of cells.
     pub(super) cell_count: u32,
+    /// For each cell, whether its UEs have a second bearer.
+    pub(super) second_bearer: Vec<bool>,
     /// Events since the report before.
     pub(super) happenings: Vec<Happening>,
 }
@@ -149,7 +151,8 @@ impl Run {
         }
         happenings.iter_mut().for_each(|one| one.at += epoch);
         let cell_count = self.scenario.cell.len() as u32;
-        Report { at, records, is_due, cells: self.cells.clone(), cell_count, happenings }
+        let second_bearer = self.scenario.cell.iter().map(|cell| cell.l4s_bearer.is_some()).collect();
+        Report { at, records, is_due, cells: self.cells.clone(), cell_count, second_bearer, happenings }
     }
 
     /// Whether data waits in the uplink buffer of the UE of a record.
