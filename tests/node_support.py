@@ -26,7 +26,6 @@ from live_support import unavailable as live_unavailable
 
 MESSAGE_MAX = 1 << 16
 CLONE_NEWNET = 0x40000000
-PLACES = ("ue", "node", "server")
 SERVER: dict[int, str] = {socket.AF_INET: "10.2.0.2", socket.AF_INET6: "fd02::2"}
 CLIENT: dict[int, str] = {socket.AF_INET: "10.1.0.2", socket.AF_INET6: "fd01::2"}
 
@@ -69,10 +68,11 @@ def unavailable() -> str | None:
 
 def inside(control: socket.socket) -> None:
     """The process in the namespaces: makes sockets and starts commands until the tests end."""
-    done = subprocess.run(["sh", "-e", "-c", NETWORK], capture_output=True, text=True, check=False)
+    network = control.recv(MESSAGE_MAX).decode()
+    done = subprocess.run(["sh", "-e", "-c", network], capture_output=True, text=True, check=False)
     control.send(json.dumps(done.stderr).encode())
     libc = ctypes.CDLL(None, use_errno=True)
-    places = {name: os.open(f"/run/netns/{name}", os.O_RDONLY) for name in PLACES if name != "node"}
+    places = {file.name: os.open(file, os.O_RDONLY) for file in Path("/run/netns").glob("*")}
     places["node"] = os.open("/proc/self/ns/net", os.O_RDONLY)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while message := control.recv(MESSAGE_MAX):
@@ -96,16 +96,22 @@ class World:
     """The namespaces, and the processes in them."""
 
     folder: Path
+    network: str = NETWORK
+    """Commands of a shell in the namespace `node`, which make the others."""
+    as_root: bool = False
+    """Whether the processes have the rights of root, rather than those of root in a user namespace."""
     pids: list[int] = field(default_factory=list)
 
     def __enter__(self) -> World:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.settimeout(60)
-        command = ["unshare", "--user", "--map-root-user", "--net", "--mount"]
+        user = [] if self.as_root else ["--user", "--map-root-user"]
+        command = ["unshare", *user, "--net", "--mount"]
         command += [sys.executable, __file__, str(theirs.fileno())]
         env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
         self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=env)
         theirs.close()
+        self._control.send(self.network.encode())
         said = json.loads(self._control.recv(MESSAGE_MAX))
         assert not said, said
         return self

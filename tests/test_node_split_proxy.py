@@ -461,6 +461,38 @@ def test_connections_above_the_bound_can_wait(world: World, proxy: Proxy) -> Non
     assert node.metrics()['split_proxy_failed_total{cause="full"}'] <= 1
 
 
+def test_no_connection_is_accepted_beyond_the_memory(world: World, proxy: Proxy) -> None:
+    node = proxy('memory = "1 MiB"')
+    listener = world.listener()
+    near, far = pair(world, listener)
+    near.settimeout(0.2)
+    with contextlib.suppress(TimeoutError):
+        while True:
+            near.send(bytes(1 << 20))
+    deadline = time.monotonic() + 10
+    while node.metrics()["split_proxy_memory_bytes"] < 1 << 20:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert is_reset(world.connect())
+    node.until('split_proxy_failed_total{cause="memory"}', 1)
+    near.close()
+    assert len(read_all(far)) > 1 << 20
+    far.close()
+    node.until("split_proxy_memory_bytes", 0)
+    pair(world, listener)
+
+
+def test_the_rules_can_be_loaded_again(world: World, proxy: Proxy) -> None:
+    node = proxy()
+    node.set_up()
+    rules = world.succeed("node", "ip", "rule").splitlines()
+    assert sum("fwmark" in rule for rule in rules) == 1, rules
+    assert world.succeed("node", "nft", "list", "ruleset").count("tproxy ip to") == 2
+    near, far = pair(world, world.listener())
+    near.sendall(b"x")
+    assert far.recv(1) == b"x"
+
+
 def test_one_client_cannot_take_all_places(world: World, proxy: Proxy) -> None:
     node = proxy("per_client = 3")
     world.succeed("ue", "ip", "address", "add", "10.1.0.3/24", "dev", "eth0")
@@ -562,6 +594,7 @@ def test_the_check_names_what_is_missing(world: World) -> None:
         ("proxy", "per_client = 0", "it must be at least 1"),
         ("proxy", 'pipe = "1 GiB"', "it must be between 4 KiB and 1 MiB"),
         ("proxy", 'idle_timeout = "0 s"', "it must be at least 10 ms"),
+        ("proxy", 'memory = "1 B"', "it must be at least 1 MiB"),
         ("proxy", "mark = 0", "use another number"),
         ("proxy", "table = 254", "use a number of its own"),
         ("proxy", 'when_full = "pass-through"', 'use "refuse" or "wait"'),

@@ -16,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 from rows import Row, show
 
-NODES = ("drwa",)
+NODES = ("drwa", "split-proxy")
 
 
 def main() -> None:

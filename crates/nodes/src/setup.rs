@@ -31,8 +31,9 @@ impl fmt::Display for Setup {
         for (key, value) in &self.sysctl {
             writeln!(f, "sysctl -q -w {key}={value}")?;
         }
-        for (add, _) in &self.routes {
-            writeln!(f, "ip {add}")?;
+        for (add, remove) in &self.routes {
+            // The script may run again. A rule could otherwise exist twice.
+            writeln!(f, "ip {remove} 2>/dev/null || true\nip {add}")?;
         }
         if let Some((table, _)) = &self.nftables {
             writeln!(f, "nft -f - <<'EOF'\n{}\nEOF", table.trim_end())?;

@@ -38,3 +38,26 @@ sockopt_impl!(
     libc::TCP_INFO,
     [u8; RECEIVER_INFO]
 );
+
+/// Memory of the buffers of a socket in bytes (`SO_MEMINFO`): received data, and data to send.
+///
+/// # Errors
+/// If the kernel does not know the option. It is there since Linux 4.12.
+pub fn buffer_memory(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    // SK_MEMINFO_VARS (linux/sock_diag.h).
+    let mut found = [0_u32; 9];
+    let mut length = size_of_val(&found) as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes at the address of `found`, which has as many.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MEMINFO,
+            (&raw mut found).cast(),
+            &raw mut length,
+        )
+    };
+    Errno::result(result)?;
+    let of = |index: i32| u64::from(found[index as usize]);
+    Ok(of(libc::SK_MEMINFO_RMEM_ALLOC) + of(libc::SK_MEMINFO_WMEM_QUEUED))
+}

@@ -63,7 +63,9 @@ impl Config {
     /// The table of nftables.
     fn nftables(&self) -> String {
         let mark = self.proxy.mark;
-        let mut text = format!("table inet {TABLE} {{\n  chain prerouting {{\n");
+        // An existing table is replaced, in one step.
+        let mut text = format!("table inet {TABLE}\ndelete table inet {TABLE}\n");
+        let _ = write!(text, "table inet {TABLE} {{\n  chain prerouting {{\n");
         text += "    type filter hook prerouting priority mangle; policy accept;\n";
         text += "    # Packets, and ICMP errors, of connections that the proxy has.\n";
         let _ = writeln!(

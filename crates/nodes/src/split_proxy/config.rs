@@ -14,6 +14,7 @@ connect = "after-handshake"
 connections = 10000
 per_client = 1000
 when_full = "refuse"
+memory = "1 GiB"
 pipe = "256 KiB"
 pipes = 1024
 connect_timeout = "60 s"
@@ -33,6 +34,8 @@ port = 15002
 ports = []
 "#;
 
+/// Less than the buffers of a single connection would be too little.
+const MEMORY_MIN: u64 = 1 << 20;
 /// Smallest capacity of a pipe: one page.
 const PIPE_MIN: u64 = 4096;
 /// Largest capacity of a pipe: what Linux allows without CAP_SYS_RESOURCE (`fs.pipe-max-size`, pipe(7)).
@@ -68,6 +71,8 @@ pub(super) struct Limits {
     pub per_client: u32,
     /// What happens to further connections.
     pub when_full: WhenFull,
+    /// Memory of buffers and pipes beyond which no connection is accepted.
+    pub memory: Size,
     /// Capacity of a pipe between two sockets.
     pub pipe: Size,
     /// Maximum number of pipes. Only a direction with waiting data has one.
@@ -198,6 +203,9 @@ impl Limits {
         }
         if self.per_client == 0 {
             return wrong("per_client", "out of range", "it must be at least 1");
+        }
+        if self.memory.0.get() < MEMORY_MIN {
+            return wrong("memory", "out of range", "it must be at least 1 MiB");
         }
         if !(PIPE_MIN..=PIPE_MAX).contains(&self.pipe.0.get()) {
             return wrong("pipe", "out of range", "it must be between 4 KiB and 1 MiB");

@@ -41,6 +41,8 @@ pub(super) enum Cause {
     Full,
     /// Above `per_client`.
     ClientFull,
+    /// Buffers and pipes use more than `memory`.
+    Memory,
     /// It was made to the proxy itself.
     NotIntercepted,
     /// Any other error of the system.
@@ -60,7 +62,7 @@ pub(super) enum Cause {
 }
 
 impl Cause {
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 17] = [
         Self::Refused,
         Self::Unreachable,
         Self::ConnectTimeout,
@@ -69,6 +71,7 @@ impl Cause {
         Self::Abandoned,
         Self::Full,
         Self::ClientFull,
+        Self::Memory,
         Self::NotIntercepted,
         Self::Other,
         Self::ResetRan,
@@ -89,6 +92,7 @@ impl Cause {
             Self::Abandoned => "abandoned",
             Self::Full => "full",
             Self::ClientFull => "client-full",
+            Self::Memory => "memory",
             Self::NotIntercepted => "not-intercepted",
             Self::Other => "other",
             Self::ResetRan => "reset-ran",
@@ -112,6 +116,7 @@ impl Cause {
                 | Self::Abandoned
                 | Self::Full
                 | Self::ClientFull
+                | Self::Memory
                 | Self::NotIntercepted
                 | Self::Other
         )
@@ -136,6 +141,8 @@ pub(super) struct Metrics {
     pub(super) open: Gauge,
     pub(super) connecting: Gauge,
     pub(super) pipes: Gauge,
+    /// Bytes in buffers and pipes, as of the last sweep.
+    pub(super) memory: Gauge,
     pub(super) completed: Counter,
     causes: Vec<Counter>,
     pauses: Family<OfCause, Counter>,
@@ -152,6 +159,7 @@ impl Metrics {
         let (failed, cut, pauses) = (Family::default(), Family::default(), Family::default());
         let (open, connecting, pipes, completed) =
             (Gauge::default(), Gauge::default(), Gauge::default(), Counter::default());
+        let memory = Gauge::default();
         to.register("accepted", "Connections that were accepted from this side", accepted.clone());
         let help = "Bytes from this side that were handed to the other";
         to.register_with_unit("relayed", help, Unit::Bytes, relayed.clone());
@@ -160,6 +168,8 @@ impl Metrics {
         to.register("connections", "Connections with both ends", open.clone());
         to.register("connecting", "Connections whose far end has not answered", connecting.clone());
         to.register("pipes", "Pipes in use", pipes.clone());
+        let help = "Bytes in buffers of sockets and in pipes";
+        to.register_with_unit("memory", help, Unit::Bytes, memory.clone());
         to.register("completed", "Connections that both ends have closed in order", completed.clone());
         to.register("failed", "Connections that were not made", failed.clone());
         to.register("cut", "Connections that ended with a RST to at least one end", cut.clone());
@@ -178,7 +188,7 @@ impl Metrics {
             }
         };
         let legs = Leg::ALL.map(leg);
-        Self { legs, open, connecting, pipes, completed, causes: causes.collect(), pauses }
+        Self { legs, open, connecting, pipes, memory, completed, causes: causes.collect(), pauses }
     }
 
     pub(super) fn leg(&self, leg: Leg) -> &LegMetrics {

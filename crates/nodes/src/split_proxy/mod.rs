@@ -18,7 +18,7 @@ mod relay;
 mod way;
 mod worker;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -27,10 +27,10 @@ use airlane_scenario::ScenarioError;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use tokio::sync::{oneshot, watch};
 
-use self::bounds::Bounds;
+use self::bounds::{Bounds, Place};
 use self::config::{Config, LegConfig, Limits};
 use self::legs::Leg;
-use self::metrics::Metrics;
+use self::metrics::{Cause, Metrics};
 use self::pipe::Pool;
 use self::worker::Listening;
 use crate::{Common, Node, NodeError, Requirement, Running, Serving, Setup};
@@ -70,6 +70,15 @@ impl Proxy {
             Leg::Ran => &self.ran,
             Leg::Core => &self.core,
         }
+    }
+
+    /// Admits a connection of a client.
+    fn admit(&self, client: IpAddr) -> Result<Place, Cause> {
+        // The count cannot be negative but for a moment, while workers change it.
+        if self.metrics.memory.get().max(0) as u64 >= self.limits.memory.0.get() {
+            return Err(Cause::Memory);
+        }
+        self.bounds.admit(client)
     }
 
     /// Whether this is an address at which the proxy itself listens.

@@ -3,11 +3,13 @@
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::io;
+use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use airlane_live::options::buffer_memory;
 use tokio::net::TcpStream;
 
 use super::legs::{self, Leg};
@@ -21,6 +23,10 @@ pub(super) struct Watched {
     /// When data was delivered last.
     last: Cell<Instant>,
     phase: Cell<Phase>,
+    /// Whether data was delivered since the last look.
+    has_moved: Cell<bool>,
+    /// Bytes in its buffers and pipes at the last look.
+    memory: Cell<u64>,
     /// Whether the sweep asks the connection to look at its sockets.
     look: Cell<bool>,
     waker: RefCell<Waker>,
@@ -42,15 +48,18 @@ impl Watched {
         Self {
             last: Cell::new(Instant::now()),
             phase: Cell::new(Phase::Idle),
+            has_moved: Cell::new(false),
+            memory: Cell::new(0),
             look: Cell::new(false),
             waker: RefCell::new(Waker::noop().clone()),
         }
     }
 
-    /// Wakes the connection if its time is over, or if an error of a socket may be unseen: a socket of which
-    /// the proxy does not read now cannot wake it.
+    /// Wakes the connection if its time is over, its memory has to be counted, or an error of a socket may be
+    /// unseen: a socket of which the proxy does not read now cannot wake it.
     pub(super) fn sweep(&self, now: Instant, worker: &Worker) {
-        if self.phase.get() != Phase::Idle || self.is_late(now, worker).is_some() {
+        let counts = self.has_moved.get() || self.memory.get() > 0;
+        if counts || self.phase.get() != Phase::Idle || self.is_late(now, worker).is_some() {
             self.look.set(true);
             self.waker.borrow().wake_by_ref();
         }
@@ -113,6 +122,7 @@ impl Relay {
         }
         if moved != [0, 0] || ended != ended_before {
             self.watched.last.set(Instant::now());
+            self.watched.has_moved.set(true);
         }
         let failed = |leg: Leg, e: &io::Error| cause_of(leg, e);
         if let Poll::Ready(Err((end, e))) = &up {
@@ -130,8 +140,20 @@ impl Relay {
         if ended == (true, true) { Poll::Ready(Ok(())) } else { Poll::Pending }
     }
 
+    /// Counts the memory.
+    fn weigh(&self) {
+        // Without the option, only what is in the proxy itself counts.
+        let of = |socket: &TcpStream| buffer_memory(socket.as_fd()).unwrap_or(0);
+        let own = (self.up.waiting() + self.down.waiting()) as u64;
+        let memory = own + of(&self.near) + of(&self.far);
+        let before = self.watched.memory.replace(memory);
+        self.worker.proxy.metrics.memory.inc_by(memory as i64 - before as i64);
+    }
+
     /// Looks for errors of the sockets, and whether the time is over.
     fn look(&self) -> Result<(), Cause> {
+        self.watched.has_moved.set(false);
+        self.weigh();
         for (leg, socket) in [(self.near_leg, &self.near), (self.near_leg.other(), &self.far)] {
             match socket.take_error() {
                 Ok(None) => {}
@@ -197,6 +219,7 @@ impl Drop for Relay {
         self.up.give_back(&self.worker.pool);
         self.down.give_back(&self.worker.pool);
         metrics.open.dec();
+        metrics.memory.dec_by(self.watched.memory.get() as i64);
         if self.up.has_ended() {
             metrics.leg(self.near_leg).half_closed.dec();
         }

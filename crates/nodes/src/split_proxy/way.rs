@@ -65,6 +65,11 @@ impl Way {
         self.piped > 0 || !self.rest.is_empty()
     }
 
+    /// The bytes that wait here.
+    pub(super) fn waiting(&self) -> usize {
+        self.piped + self.rest.len()
+    }
+
     pub(super) fn has_ended(&self) -> bool {
         self.state == State::Ended
     }

@@ -135,8 +135,8 @@ impl Worker {
     async fn admit(&self, client: SocketAddr, stop: &watch::Receiver<bool>) -> Option<Result<Place, Cause>> {
         let mut is_first = true;
         loop {
-            match self.proxy.bounds.admit(client.ip()) {
-                Err(Cause::Full) if self.proxy.limits.when_full == WhenFull::Wait => {}
+            match self.proxy.admit(client.ip()) {
+                Err(Cause::Full | Cause::Memory) if self.proxy.limits.when_full == WhenFull::Wait => {}
                 other => return Some(other),
             }
             if *stop.borrow() {
