@@ -568,6 +568,7 @@ impl Sender {
             self.controller.on_arrival(&Arrival { now, acked_to: self.delivered, rtt: Some(rtt) });
         }
         self.news.rtt = Some(rtt);
+        self.pass_on_marks(now, &batch);
         if let Some(model) = &mut self.model {
             let limit = match app_limited {
                 true => Limit::Application,
@@ -581,7 +582,6 @@ impl Sender {
             self.drive_domains(now, rtt, !app_limited, in_flight + batch.bytes);
             return;
         }
-        self.pass_on_marks(now, &batch);
         self.carry += batch.growing;
         let delivered_segments = (self.carry / self.segment()) as u32;
         self.carry %= self.segment();

@@ -67,6 +67,8 @@ pub struct QuicConfig {
     pub cubic: CubicConfig,
     /// NewReno and CUBIC reduce the window less at a mark than at a loss (RFC 8511).
     pub abe: bool,
+    /// BBRv3 responds to congestion marks as google/bbr does, once its minimum round trip was at most this.
+    pub ecn_max_rtt: Option<Duration>,
     /// Parameters of multi-domain congestion control.
     pub mdcc: MdccConfig,
     /// How slow start ends.
@@ -131,6 +133,7 @@ impl QuicConfig {
             hystart: self.hystart,
             cubic: self.cubic,
             abe: self.abe,
+            ecn_max_rtt: self.ecn_max_rtt,
             mdcc: self.mdcc,
             codes: None, // an option of TCP
             paced: true,
@@ -147,6 +150,7 @@ impl QuicConfig {
             hystart: true,
             cubic: CubicConfig::RFC9438,
             abe: false,
+            ecn_max_rtt: None,
             mdcc: MdccConfig::PAPER,
             slow_start: SlowStartRules { rtt_exit: false, loss_max_ppm: 0 },
             timeouts: QuicTimeouts::Probe,

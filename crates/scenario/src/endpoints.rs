@@ -221,6 +221,7 @@ fn quic_config(quic: &Quic, setup: Setup<'_>, name: &str) -> QuicConfig {
         hystart: quic.hystart,
         cubic: cubic_config(quic.cubic, quic.cubic_beta),
         abe: quic.abe.unwrap_or(false),
+        ecn_max_rtt: quic.ecn_max_rtt.map(|rtt| rtt.0),
         mdcc: mdcc_config(quic.mdcc.as_ref()),
         slow_start: slow_start_rules(quic.slow_start_rtt_exit, quic.slow_start_loss),
         timeouts: match quic.timeouts {
@@ -265,6 +266,7 @@ pub(crate) fn tcp_config(tcp: &Tcp, setup: Setup<'_>) -> TcpConfig {
         loss_discriminator: loss_discrimination(&tcp.loss_discriminator, setup.scenario),
         cubic: cubic_config(tcp.cubic, tcp.cubic_beta),
         abe: tcp.abe.unwrap_or(false),
+        ecn_max_rtt: tcp.ecn_max_rtt.map(|rtt| rtt.0),
         slow_start: slow_start_rules(tcp.slow_start_rtt_exit, tcp.slow_start_loss),
         mdcc: mdcc_config(tcp.mdcc.as_ref()),
         growth: match tcp.growth {

@@ -117,6 +117,11 @@ fn mistakes_of_form() -> Vec<(&'static str, String)> {
         ("another kind of ECN", changed("congestion = \"cubic\"", "ecn = \"on\"")),
         ("a number for ECN", changed("congestion = \"cubic\"", "ecn = 1")),
         ("Prague without ECN", changed("congestion = \"cubic\"", "congestion = \"prague\", ecn = false")),
+        ("a response to marks of CUBIC", changed("\"cubic\"", "\"cubic\", ecn_max_rtt = \"5 ms\"")),
+        (
+            "a response to marks without their number",
+            changed("\"cubic\"", "\"bbr3\", ecn_max_rtt = \"5 ms\""),
+        ),
         ("text for a truth value", changed("name = \"a\"", "name = \"a\"\nharq = \"yes\"")),
         ("fraction of a count", changed("name = \"phone\"", "name = \"phone\"\ncount = 2.5")),
         (

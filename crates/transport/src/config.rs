@@ -96,6 +96,8 @@ pub struct TcpConfig {
     pub slow_start: SlowStartRules,
     /// NewReno and CUBIC reduce the window less at a mark than at a loss (RFC 8511).
     pub abe: bool,
+    /// BBRv3 responds to congestion marks as google/bbr does, once its minimum round trip was at most this.
+    pub ecn_max_rtt: Option<Duration>,
     /// Parameters of multi-domain congestion control.
     pub mdcc: MdccConfig,
     /// By how much an acknowledgment increases the window.
@@ -187,6 +189,7 @@ impl TcpConfig {
             cubic: CubicConfig::RFC9438,
             slow_start: SlowStartRules { rtt_exit: false, loss_max_ppm: 0 },
             abe: false,
+            ecn_max_rtt: None,
             mdcc: MdccConfig::PAPER,
             growth: Growth::PerSegment,
             timestamps: true,
@@ -234,6 +237,7 @@ impl TcpConfig {
             hystart: self.hystart,
             cubic: self.cubic,
             abe: self.abe,
+            ecn_max_rtt: self.ecn_max_rtt,
             mdcc: self.mdcc,
             codes: self.obeys_codes.filter(|_| codes),
             paced: false, // Linux's HyStart asks only whether the controller itself paces

@@ -9,15 +9,18 @@ from airlane.arena.situations import Situation
 __all__ = ["CONTENDERS", "SITUATIONS"]
 
 
-_QUIC_BBR3 = {"kind": "quic", "congestion": "bbr3", "ecn": True}
+_RESPONDS = {"congestion": "bbr3", "ecn_max_rtt": "1 s"}
+"""BBRv3 with the response of google/bbr to marks, without its limit of 5 ms to the round-trip time."""
 
 _SHARED = ("cubic", "cubic-abe", "dctcp", "prague", "quic-cubic-abe", "quic-dctcp", "quic-prague")
 
 CONTENDERS = (
     *(one for one in ALL if one.name in _SHARED),
     Contender("cubic-ecn", "CUBIC with classic ECN", {"congestion": "cubic", "ecn": True}),
-    Contender("bbr3-ecn", "BBRv3 with accurate ECN", {"congestion": "bbr3", "ecn": "accurate"}),
-    Contender("quic-bbr3-ecn", "BBRv3 with ECN, over QUIC", _QUIC_BBR3),
+    Contender("bbr3-ecn", "BBRv3 that responds to marks", {**_RESPONDS, "ecn": "accurate"}),
+    Contender(
+        "quic-bbr3-ecn", "BBRv3 that responds to marks, over QUIC", {**_RESPONDS, "kind": "quic", "ecn": True}
+    ),
 )
 
 _DELAY, _RATE, _SHARE = "owd_p95_ms", "goodput_mbps", "share"

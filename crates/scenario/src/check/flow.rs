@@ -15,7 +15,7 @@ use crate::format::{
     Network, Ping, Ppbp, Quic, ReceiveBuffer, ReceiveWindow, Resolved, Tcp, Transport, Web,
 };
 use crate::pages;
-use crate::quantity::{Share, Size};
+use crate::quantity::{Share, Size, Time};
 
 /// Largest IP packet (RFC 791).
 const IP_PACKET_MAX: u64 = 65_535;
@@ -286,7 +286,9 @@ fn ppbp(ppbp: &Ppbp, flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checke
 
 fn quic(quic: &Quic, at: &Place<'_>) -> Checked {
     mdcc(quic.mdcc.as_ref(), quic.congestion, at)?;
-    marks(quic.congestion, quic.ecn, "write ecn = true", at)?;
+    let help = "write ecn = true";
+    marks(quic.congestion, quic.ecn, help, at)?;
+    response(quic.congestion, quic.ecn_max_rtt, (quic.ecn, help), at)?;
     own(quic.congestion, quic.controller.is_some(), at)?;
     laws(quic.cubic_beta, quic.slow_start_loss, at)?;
     let threshold = (1..=1_000).contains(&quic.packet_threshold);
@@ -343,7 +345,9 @@ pub(super) fn tcp(tcp: &Tcp, at: &Place<'_>) -> Checked {
     }
     own(tcp.congestion, tcp.controller.is_some(), at)?;
     mdcc(tcp.mdcc.as_ref(), tcp.congestion, at)?;
-    marks(tcp.congestion, tcp.ecn != Ecn::Off, "write ecn = \"accurate\"", at)?;
+    let help = "write ecn = \"accurate\"";
+    marks(tcp.congestion, tcp.ecn != Ecn::Off, help, at)?;
+    response(tcp.congestion, tcp.ecn_max_rtt, (tcp.ecn == Ecn::Accurate, help), at)?;
     let window = (1..=1_000).contains(&tcp.initial_window);
     at.require(window, "initial_window", "out of range", "it must be from 1 to 1000 segments")?;
     at.positive(tcp.rto_min, "rto_min")?;
@@ -394,6 +398,20 @@ fn own(congestion: Congestion, named: bool, at: &Place<'_>) -> Checked {
 fn marks(congestion: Congestion, ecn: bool, help: &str, at: &Place<'_>) -> Checked {
     let needs = matches!(congestion, Congestion::Dctcp | Congestion::Prague);
     at.require(ecn || !needs, "ecn", "DCTCP and Prague need congestion marks", help)
+}
+
+/// The response of BBRv3 to marks, which needs their number.
+fn response(
+    congestion: Congestion,
+    rtt_max: Option<Time>,
+    (counted, help): (bool, &str),
+    at: &Place<'_>,
+) -> Checked {
+    let Some(rtt_max) = rtt_max else { return Ok(()) };
+    let of = "write congestion = \"bbr3\", or leave it out";
+    at.require(congestion == Congestion::Bbr3, "ecn_max_rtt", "it needs congestion = \"bbr3\"", of)?;
+    at.require(counted, "ecn", "`ecn_max_rtt` needs the number of marks", help)?;
+    at.positive(rtt_max, "ecn_max_rtt")
 }
 
 fn mdcc(mdcc: Option<&Mdcc>, congestion: Congestion, at: &Place<'_>) -> Checked {

@@ -133,6 +133,10 @@ pub struct Tcp {
     /// 8511). By default they do not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub abe: Option<bool>,
+    /// BBRv3 responds to congestion marks, as google/bbr does, if the minimum round-trip time is at most this; there it
+    /// is 5 ms. By default it ignores marks, as the draft does. Needs congestion = "bbr3".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn_max_rtt: Option<Time>,
     /// Whether an increase of the round-trip time by a quarter ends slow start, as in picoquic of 2020.
     pub slow_start_rtt_exit: bool,
     /// Loss rate up to which losses do not end slow start. With 0 %, each loss ends it.
@@ -229,6 +233,10 @@ pub struct Quic {
     /// 8511). By default they do not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub abe: Option<bool>,
+    /// BBRv3 responds to congestion marks, as google/bbr does, if the minimum round-trip time is at most this; there it
+    /// is 5 ms. By default it ignores marks, as the draft does. Needs congestion = "bbr3".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn_max_rtt: Option<Time>,
     /// Whether an increase of the round-trip time by a quarter ends slow start, as in picoquic of 2020.
     pub slow_start_rtt_exit: bool,
     /// Loss rate up to which losses do not end slow start. With 0 %, each loss ends it.

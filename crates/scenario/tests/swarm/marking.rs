@@ -84,6 +84,10 @@ fn sender(s: &mut Stream, at: &str, tcp: bool, list: &mut Vec<(String, Value)>) 
     let law = ["prague", "dctcp", "cubic", "newreno", "bbr3"][number(s, 0, 4) as usize];
     let ecn = if tcp { json!("accurate") } else { json!(true) };
     list.extend([(format!("{at}.congestion"), json!(law)), (format!("{at}.ecn"), ecn)]);
+    if law == "bbr3" {
+        let most = if s.chance(0.3) { "5 ms" } else { "1 s" };
+        list.push((format!("{at}.ecn_max_rtt"), json!(most)));
+    }
     if ["cubic", "newreno"].contains(&law) {
         list.push((format!("{at}.abe"), json!(s.chance(0.7))));
     }

@@ -29,6 +29,8 @@ pub struct ControllerSetup<'a> {
     pub cubic: CubicConfig,
     /// NewReno and CUBIC reduce the window less at a mark than at a loss (RFC 8511).
     pub abe: bool,
+    /// BBRv3 responds to congestion marks as google/bbr does, once its minimum round trip was at most this.
+    pub ecn_max_rtt: Option<Duration>,
     /// Parameters of multi-domain congestion control.
     pub mdcc: MdccConfig,
     /// NewReno obeys the codes of an ARWA receiver.
@@ -50,6 +52,7 @@ impl ControllerSetup<'_> {
             hystart: true,
             cubic: CubicConfig::RFC9438,
             abe: false,
+            ecn_max_rtt: None,
             mdcc: MdccConfig::PAPER,
             codes: None,
             paced: false,
@@ -70,7 +73,7 @@ impl ControllerSetup<'_> {
             CongestionKind::Westwood => Law::Westwood(Westwood::new()),
             CongestionKind::Veno => Law::Veno(Veno::new()),
             CongestionKind::Bbr => Law::Bbr(Box::new(Bbr::new(stream))),
-            CongestionKind::Bbr3 => Law::Bbr3(Box::new(Bbr3::new(stream))),
+            CongestionKind::Bbr3 => Law::Bbr3(Box::new(Bbr3::new(stream).with_marks(self.ecn_max_rtt))),
             CongestionKind::Mdcc => Law::Mdcc(Box::new(Mdcc::new(self.mdcc, window, self.hystart))),
             CongestionKind::Dctcp => Law::Dctcp(Dctcp::new()),
             CongestionKind::Prague => Law::Prague(Box::new(Prague::new(window))),

@@ -56,6 +56,9 @@ impl Cycle {
 impl Bbr3 {
     pub(super) fn start_down(&mut self, now: Instant, delivered: u64) {
         self.loss.forget_latest();
+        if let Some(marks) = &mut self.marks {
+            marks.forget_round();
+        }
         self.cycle.up_count = u64::MAX;
         // BBRPickProbeWait.
         self.cycle.rounds_since_probe = self.stream.below(2);
@@ -207,6 +210,13 @@ impl Bbr3 {
             }
         }
         if super::loss::is_too_high(rate.lost, rate.in_flight_when_sent) {
+            return false;
+        }
+        if self.marks.as_ref().is_some_and(|marks| marks.too_many) {
+            if self.cycle.probe_samples {
+                let in_flight = (!rate.app_limited).then_some(rate.in_flight_when_sent);
+                self.handle_too_high(window, in_flight, (sample.now, sample.delivered));
+            }
             return false;
         }
         let Some(long) = self.inflight_long else { return false };

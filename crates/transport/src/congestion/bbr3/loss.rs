@@ -1,5 +1,7 @@
 //! The effect of losses on the model (§5.3.1.3, §5.5.10, §5.5.11).
 
+use airlane_core::Instant;
+
 use super::{Bbr3, DeliverySample, LostSegment, Mode, RateSample, SegmentWindow, UNIT, delivery_rate};
 
 /// §2.7: 2 % of the data in flight may be lost while probing.
@@ -40,6 +42,11 @@ impl LossRound {
     /// A recovery has ended: the next loss starts another.
     pub(super) fn end_recovery(&mut self) {
         self.saved = false;
+    }
+
+    /// The volume delivered in the current round trip.
+    pub(super) const fn inflight_latest(&self) -> u32 {
+        self.inflight_latest as u32
     }
 
     /// BBRResetCongestionSignals.
@@ -83,12 +90,23 @@ impl Bbr3 {
         if !self.loss.round_start {
             return;
         }
-        if self.loss.in_round && !self.mode.accelerates() {
+        let accelerates = self.mode.accelerates();
+        let mut by_marks = None;
+        if let Some(marks) = &mut self.marks
+            && marks.take_round()
+            && !accelerates
+        {
+            let inflight = *self.inflight_short.get_or_insert(window.segments);
+            by_marks = Some((u64::from(inflight) * marks.cut() / UNIT) as u32);
+        }
+        if self.loss.in_round && !accelerates {
             let bandwidth = self.bandwidth_short.unwrap_or(self.max_bandwidth.get());
             let inflight = u64::from(self.inflight_short.unwrap_or(window.segments));
             self.bandwidth_short = Some(self.loss.bandwidth_latest.max(bandwidth * BETA_TENTHS / 10));
             self.inflight_short = Some(self.loss.inflight_latest.max(inflight * BETA_TENTHS / 10) as u32);
         }
+        // The lower one of the two bounds, as in google/bbr.
+        self.inflight_short = self.inflight_short.map(|short| short.min(by_marks.unwrap_or(short)));
         self.loss.in_round = false;
     }
 
@@ -128,21 +146,29 @@ impl Bbr3 {
         if !self.cycle.probe_samples || !is_too_high(lost.lost, lost.in_flight_when_sent) {
             return;
         }
-        let in_flight = inflight_at_loss(lost);
-        self.handle_too_high(window, lost, in_flight);
+        let ends_up = self.mode == Mode::Up;
+        let in_flight = (!lost.app_limited).then(|| inflight_at_loss(lost));
+        self.handle_too_high(window, in_flight, (lost.now, lost.delivered));
+        if ends_up {
+            self.loss.ended = Some(Mode::Up);
+        }
     }
 
-    /// BBRHandleInflightTooHigh.
-    fn handle_too_high(&mut self, window: &SegmentWindow, lost: &LostSegment, in_flight: u32) {
+    /// BBRHandleInflightTooHigh; without an amount if the application limited it.
+    pub(super) fn handle_too_high(
+        &mut self,
+        window: &SegmentWindow,
+        in_flight: Option<u32>,
+        (now, delivered): (Instant, u64),
+    ) {
         self.cycle.too_high = true;
         self.cycle.probe_samples = false; // once per probe
-        if !lost.app_limited {
+        if let Some(in_flight) = in_flight {
             let floor = u64::from(self.target_inflight(window)) * BETA_TENTHS / 10;
             self.inflight_long = Some(in_flight.max(floor as u32));
         }
         if self.mode == Mode::Up {
-            self.loss.ended = Some(Mode::Up);
-            self.start_down(lost.now, lost.delivered);
+            self.start_down(now, delivered);
         }
     }
 

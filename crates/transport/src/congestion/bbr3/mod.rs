@@ -10,11 +10,12 @@
 //! Choices where the draft leaves something open: the last samples of a probing phase end after one round
 //! trip, once per cycle (§5.5.6; the pseudocode of §5.3.3.9 would advance the rate filter each round); a
 //! negative prefix in §5.5.10.2 counts as zero; the state before a loss is saved once per recovery
-//! (`save_before_loss`). ECN marks are ignored: §3.7 specifies no response. Rates are in segments per
-//! microsecond times 2^24, gains in 1/256.
+//! (`save_before_loss`). ECN marks are ignored, because §3.7 specifies no response; [`marks`] has
+//! that of google/bbr, as an option. Rates are in segments per microsecond times 2^24, gains in 1/256.
 
 mod cycle;
 mod loss;
+mod marks;
 #[cfg(test)]
 mod tests;
 
@@ -22,8 +23,8 @@ use airlane_core::{BitRate, Duration, Instant, PathModel, Stream};
 
 use super::max_filter::MaxFilter;
 use super::{
-    AckSample, CongestionController, DeliverySample, LossCause, LossEpisode, LostSegment, Needs, Phase,
-    RateSample, Restart, SegmentWindow, Snapshot, TimeoutEpisode,
+    AckSample, CongestionController, DeliverySample, LossCause, LossEpisode, LostSegment, MarkSample, Needs,
+    Phase, RateSample, Restart, SegmentWindow, Snapshot, TimeoutEpisode,
 };
 
 /// A gain of one.
@@ -156,6 +157,8 @@ pub struct Bbr3 {
     drain_began: u64,
     cycle: cycle::Cycle,
     loss: loss::LossRound,
+    /// The response to congestion marks, if there is one.
+    marks: Option<Box<marks::Marks>>,
     // ProbeRTT.
     probe_rtt_min: Option<Duration>,
     probe_rtt_min_at: Instant,
@@ -197,6 +200,7 @@ impl Bbr3 {
             drain_began: 0,
             cycle: cycle::Cycle::default(),
             loss: loss::LossRound::default(),
+            marks: None,
             probe_rtt_min: None,
             probe_rtt_min_at: Instant::ZERO,
             probe_rtt_expired: false,
@@ -208,6 +212,13 @@ impl Bbr3 {
             prior_window: 0,
             prior_phase: Phase::Open,
         }
+    }
+
+    /// The same, which responds to congestion marks as google/bbr does, once the minimum round trip was at most this.
+    #[must_use]
+    pub fn with_marks(mut self, rtt_max: Option<Duration>) -> Self {
+        self.marks = rtt_max.map(|rtt_max| Box::new(marks::Marks::new(rtt_max)));
+        self
     }
 
     /// The rate to send at (§5.5.10.3, BBRBoundBWForModel).
@@ -438,7 +449,7 @@ fn delivery_rate(rate: &RateSample) -> u64 {
 
 impl CongestionController for Bbr3 {
     fn needs(&self) -> Needs {
-        Needs::PATH_MODEL
+        Needs { marks: self.marks.is_some(), ..Needs::PATH_MODEL }
     }
 
     fn on_established(&mut self, window: &SegmentWindow, now: Instant, rtt: Option<Duration>) {
@@ -480,6 +491,7 @@ impl CongestionController for Bbr3 {
             self.latest = (delivery_rate(rate), rate.app_limited);
             self.update_latest(sample, rate);
             self.update_bandwidth(sample, rate);
+            self.update_marks(window, sample, rate);
             self.update_congestion_signals(window);
             self.update_extra_acked(window.segments, sample);
             self.check_full_pipe(rate);
@@ -495,6 +507,12 @@ impl CongestionController for Bbr3 {
         let (gain, _) = self.mode.gains();
         self.set_pacing_rate(window, sample.srtt, gain);
         self.set_window(window, sample);
+    }
+
+    fn on_marks(&mut self, _: &mut SegmentWindow, sample: &MarkSample) {
+        if let Some(marks) = &mut self.marks {
+            marks.on_marks(sample.marked_segments);
+        }
     }
 
     fn on_segment_lost(&mut self, window: &mut SegmentWindow, lost: &LostSegment) {

@@ -1,6 +1,6 @@
 //! Expected values from draft-ietf-ccwg-bbr-06, computed by hand.
 
-use airlane_core::Seeds;
+use airlane_core::{Bytes, Seeds};
 
 use super::*;
 
@@ -401,4 +401,98 @@ fn the_quantum_is_a_millisecond_within_bounds() {
     assert_eq!(flow.bbr.send_quantum(SEGMENT), 10);
     flow.bbr.pacing_rate = 144_800_000;
     assert_eq!(flow.bbr.send_quantum(SEGMENT), 45);
+}
+
+/// A flow that responds to marks of paths up to this round trip.
+fn responding(rtt_max_ms: u64) -> Flow {
+    let mut flow = Flow::new();
+    flow.bbr = flow.bbr.clone().with_marks(Some(Duration::from_millis(rtt_max_ms)));
+    flow
+}
+
+impl Flow {
+    /// An ACK that reports marks.
+    fn marked_ack(&mut self, in_flight: u32, marked: u32) {
+        let marks = MarkSample {
+            now: self.now,
+            delivered_segments: 1,
+            marked_segments: marked,
+            delivered_bytes: Bytes(u64::from(SEGMENT)),
+            marked_bytes: Bytes(u64::from(marked * SEGMENT)),
+            srtt: Duration::from_millis(40),
+            acked_to: 0,
+            sent_to: 0,
+            recovering: false,
+        };
+        self.bbr.on_marks(&mut self.window, &marks);
+        self.ack(in_flight);
+    }
+}
+
+/// google/bbr `bbr_check_ecn_too_high_in_startup`: two round trips with half of the packets marked end Startup. The
+/// plateau of the rate would end it after three.
+#[test]
+fn marks_end_startup() {
+    let [mut flow, mut other] = [responding(40), responding(40)];
+    for acks in 0..200 {
+        // Each sample has more than the last: there is no plateau.
+        flow.rate += 20;
+        other.rate += 20;
+        flow.marked_ack(20, u32::from(acks % 2 == 0));
+        other.marked_ack(20, u32::from(acks % 3 == 0)); // a third: below the threshold
+    }
+    assert!(flow.bbr.full_pipe.ever && flow.bbr.mode != Mode::Startup);
+    assert_eq!((other.bbr.full_pipe.ever, other.bbr.mode), (false, Mode::Startup));
+}
+
+/// google/bbr `bbr_ecn_lower_bounds`: outside of probing, a round trip with marks leaves 1 - alpha / 3 of the bound,
+/// where alpha has moved by a sixteenth towards the marked share.
+#[test]
+fn marks_reduce_the_short_term_bound() {
+    let mut flow = responding(40);
+    flow.until(Mode::Cruise, 30);
+    let rounds = flow.bbr.rounds;
+    while flow.bbr.rounds == rounds {
+        flow.ack(30);
+    }
+    assert_eq!(flow.bbr.inflight_short, None);
+    let window = flow.window.segments;
+    let before = flow.bbr.marks.as_ref().unwrap().alpha();
+    for _ in 0..45 {
+        flow.marked_ack(30, 1);
+    }
+    let alpha = flow.bbr.marks.as_ref().unwrap().alpha();
+    // At least 39 of the 40 ACKs of the round were marked: 16 * 249 / 256 = 15 more of 256.
+    assert!((before * 240 / 256 + 15..=before * 240 / 256 + 16).contains(&alpha), "{before} {alpha}");
+    let bound = u64::from(window) * (256 - alpha * 85 / 256) / 256;
+    assert_eq!(flow.bbr.inflight_short, Some(bound as u32));
+    assert_eq!(flow.bbr.bandwidth_short, None, "marks do not reduce the rate");
+}
+
+/// google/bbr `bbr_is_inflight_too_high`: more than half of a sample marked ends Up.
+#[test]
+fn marks_end_a_probe() {
+    let mut flow = responding(40);
+    flow.until(Mode::Down, 40);
+    flow.until(Mode::Up, 40);
+    for _ in 0..20 {
+        flow.marked_ack(45, 1);
+    }
+    assert_eq!(flow.bbr.mode, Mode::Up, "20 of 40 are half");
+    flow.marked_ack(45, 1);
+    // 0.7 of the target, which is the bandwidth-delay product, is less than what was in flight.
+    assert_eq!((flow.bbr.mode, flow.bbr.inflight_long), (Mode::Down, Some(45)));
+}
+
+/// On a path with a longer minimum round trip, and without the option, marks change nothing.
+#[test]
+fn marks_of_a_longer_path_have_no_effect() {
+    let mut flows = [responding(39), Flow::new()];
+    for acks in 0..20_000_u32 {
+        for flow in &mut flows {
+            flow.marked_ack(40, acks % 2);
+        }
+    }
+    let [a, b] = flows.map(|f| (f.bbr.mode, f.bbr.rounds, f.bbr.inflight_long, f.window.segments));
+    assert_eq!(a, b);
 }
