@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["Row", "show"]
+__all__ = ["LATE_US", "LateError", "Row", "in_real_time", "markdown", "show"]
+
+LATE_US = 1000.0
+"""Lateness of 99 % of the departures beyond which a run does not count. A stall of the host may be longer."""
+TRIES = 3
+T = TypeVar("T")
+
+
+class LateError(Exception):
+    """A live run was not in real time."""
+
+
+def in_real_time(run: Callable[[], T]) -> T:
+    """The result of a live run that was in real time, repeated if it was not.
+
+    Raises
+    ------
+    LateError
+        If it is late each time.
+    """
+    for _ in range(TRIES - 1):
+        try:
+            return run()
+        except LateError as late:
+            print(f"{late}: repeated", file=sys.stderr)
+    return run()
 
 
 @dataclass(frozen=True)
@@ -45,6 +72,15 @@ def _text(values: Sequence[float]) -> str:
         return "–"
     mean = sum(values) / len(values)
     return f"{mean:.2f}" if len(values) == 1 else f"{mean:.2f} ({min(values):.2f} to {max(values):.2f})"
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """The table of one node for the manual."""
+    lines = ["| situation | figure | simulator | live | paper |", "|---|---|---:|---:|---:|"]
+    for row in rows:
+        cells = (row.situation, row.quantity, _text(row.simulator), _text(row.live), row.paper)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def show(rows: Sequence[Row], console: Console) -> None:

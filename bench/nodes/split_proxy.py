@@ -1,7 +1,5 @@
 """The split proxy between a live cell and a live wired network, and in the simulator.
 
-    python bench/nodes/split_proxy.py [--seconds S] [--write]
-
 One UE downloads for some seconds, with and without the proxy. All windows are 64 KiB without scaling, as in
 the paper: the round-trip time is the limit then. In the live run, all ends have the TCP of the kernel:
 
@@ -10,7 +8,6 @@ the paper: the round-trip time is the limit then. In the live run, all ends have
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import signal
@@ -27,7 +24,6 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "bench"), str(HERE)]
 import pyarrow.parquet  # noqa: E402
 from rows import Row  # noqa: E402
 
-import document  # noqa: E402
 from node_support import NodeProcess, World, unavailable  # noqa: E402
 
 SECONDS = 20
@@ -226,37 +222,6 @@ def rows(runs: int) -> list[Row]:
     ]
     gains = [[(run["with"] / run["without"] - 1) * 100 for run in several] for several in (simulation, real)]
     found.append(Row("split-proxy", "the same", "gain, %", *gains, "more than 60"))
+    moving = [run["moving"] for run in real]
+    found.append(Row("split-proxy", "with the proxy, over a handover", "goodput, Mbit/s", [], moving))
     return found
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=int, default=20)
-    parser.add_argument("--write", action="store_true")
-    arguments = parser.parse_args()
-    if (reason := unavailable()) is not None:
-        sys.exit(f"error: {reason}")
-    if os.geteuid() != 0:
-        sys.exit("error: the interfaces of `airlane live --host` need root")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        simulation = {
-            "without": simulated(folder, arguments.seconds, proxy=False),
-            "with": simulated(folder, arguments.seconds, proxy=True),
-        }
-        real = live(folder, arguments.seconds)
-    lines = [
-        [f"{state} the proxy, Mbit/s", *(f"{run[state]:.2f}" for run in (simulation, real)), ""]
-        for state in STATES
-    ]
-    gains = [f"{(run['with'] / run['without'] - 1) * 100:.0f}" for run in (simulation, real)]
-    lines.append(["gain, %", *gains, "more than 60"])
-    text = document.table(["split-proxy", "simulator", "live", "paper"], lines)
-    text += f"\n\nOver {real['handovers']} handover of the UE: {real['moving']:.2f} Mbit/s on one connection."
-    print(text)
-    if arguments.write:
-        document.write({"demo_split_proxy": text}, ROOT / "docs" / "deploy.md")
-
-
-if __name__ == "__main__":
-    main()

@@ -398,7 +398,7 @@ pub struct Packet {
 
 impl Packet {
     /// An IPv4 packet of this header and payload; its size is their sum.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn new(flow: FlowId, direction: Direction, header: Header, payload: Payload, now: Instant) -> Self {
         let transport = match &header {

@@ -5,6 +5,9 @@
 //!
 //! - [`common`] has the settings that all kinds share, [`admin`] the HTTP server for metrics and health.
 //! - The protocol logic is in the crates below, without sockets. Here are sockets, time and limits.
+//!
+//! The crate is empty on other systems than Linux.
+#![cfg(target_os = "linux")]
 #![expect(clippy::disallowed_types, reason = "a node has a clock, and nothing here has to repeat")]
 
 pub mod admin;

@@ -17,7 +17,8 @@ use crate::error::NodeError;
 pub(super) use meter::{CellUse, Happening, What};
 use meter::{Meter, Observer};
 
-/// The interval between samples of buffers, for the number of active UEs: TS 36.314 §4.1.3 allows at most 100 ms.
+/// The interval between samples of buffers, for the number of active UEs: TS 36.314 §4.1.3 allows at most
+/// 100 ms (unverified).
 const SAMPLE: Duration = Duration::from_millis(10);
 /// Reports that wait for the service.
 const WAITING_MAX: usize = 256;
