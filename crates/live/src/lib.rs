@@ -1,6 +1,6 @@
 //! Real applications through a simulated network, in real time.
 //!
-//! This is the only crate that reads a clock and opens devices.
+//! This is the only crate that opens devices or has unsafe code.
 
 pub mod cell;
 pub mod connections;
