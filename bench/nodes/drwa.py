@@ -14,17 +14,13 @@ import time
 from functools import partial
 from pathlib import Path
 
-from rows import LATE_US, LateError, Row, in_real_time
+from rows import BEGINS_S, LATE_US, SYSCTL, LateError, Row, in_real_time
 
 import airlane
 from airlane.realtime.cell import Settings
 
 APPS = str(Path(__file__).resolve().parent.parent / "live_apps.py")
 SECONDS = 20.0
-BEGINS = 8
-"""Simulations of each live run: chance decides the first round trips, and with them the minimum."""
-BEGIN_S = 0.04
-"""They begin up to so much later."""
 SCENARIO = """
 network = "typical"
 [run]
@@ -47,11 +43,6 @@ app = "bulk"
 transport = { kind = "tcp", congestion = "cubic", write_size = "65536 B" }
 """
 AGENT = '[node]\nadmin = "127.0.0.1:9300"\n[select]\nremote_ports = [5300]\n'
-SYSCTL = {
-    "net.ipv4.tcp_rmem": "4096 131072 16777216",
-    "net.ipv4.tcp_wmem": "4096 16384 16777216",
-    "net.ipv4.tcp_no_metrics_save": "1",
-}
 WINDOWS = {
     "autotuning": '{ kind = "autotuned" }',
     "drwa": '{ kind = "drwa", buffer = { kind = "autotuned" } }',
@@ -116,8 +107,7 @@ def rows(runs: int, seconds: float = SECONDS) -> list[Row]:
     found = []
     for window in WINDOWS:
         pairs = [in_real_time(partial(live, window, seconds)) for _ in range(runs)]
-        later = [number * BEGIN_S / BEGINS for number in range(BEGINS)]
-        virtual = [simulated(window, times, later_s) for _, times in pairs for later_s in later]
+        virtual = [simulated(window, times, later_s) for _, times in pairs for later_s in BEGINS_S]
         for key, name in FIGURES.items():
             ours, theirs = [one[key] for one in virtual], [one[key] for one, _ in pairs]
             found.append(Row("drwa", f"deep queue, {window}", name, ours, theirs))

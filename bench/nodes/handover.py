@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from rows import LATE_US, LateError, Row, in_real_time
+from rows import BEGINS_S, LATE_US, SYSCTL, LateError, Row, in_real_time
 
 import airlane
 from airlane.realtime.cell import Settings
@@ -27,10 +27,6 @@ from airlane.realtime.cell import Settings
 APPS = str(Path(__file__).resolve().parent.parent / "live_apps.py")
 SECONDS = 22.0
 BIN_S = 0.005
-BEGINS = 8
-"""Simulations of each live run."""
-BEGIN_S = 0.04
-"""They begin up to so much later."""
 SCENARIO = """
 network = "typical"
 [run]
@@ -138,11 +134,6 @@ CONTENDERS = (
     Contender("aioquic, CUBIC", '{ kind = "quic", congestion = "cubic" }', ""),
 )
 MODES = ("lossless", "seamless")
-SYSCTL = {
-    "net.ipv4.tcp_rmem": "4096 131072 16777216",
-    "net.ipv4.tcp_wmem": "4096 16384 16777216",
-    "net.ipv4.tcp_no_metrics_save": "1",
-}
 
 
 def scenario(mode: str, contender: Contender) -> airlane.Scenario:
@@ -216,8 +207,7 @@ def rows(runs: int) -> list[Row]:
     for mode in MODES:
         for contender in CONTENDERS:
             pairs = [in_real_time(partial(live, mode, contender)) for _ in range(runs)]
-            later = [number * BEGIN_S / BEGINS for number in range(BEGINS)]
-            virtual = [simulated(mode, contender, times, one) for _, times in pairs for one in later]
+            virtual = [simulated(mode, contender, times, one) for _, times in pairs for one in BEGINS_S]
             for key, name in names.items():
                 if key in virtual[0]:
                     ours, theirs = [one[key] for one in virtual], [one[key] for one, _ in pairs]

@@ -10,8 +10,16 @@ from typing import TypeVar
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["LATE_US", "LateError", "Row", "in_real_time", "markdown", "show"]
+__all__ = ["BEGINS_S", "LATE_US", "SYSCTL", "LateError", "Row", "in_real_time", "markdown", "show"]
 
+BEGINS_S = tuple(number * 0.005 for number in range(8))
+"""The simulations of a live run begin so much later: chance decides its first round trips."""
+SYSCTL = {
+    "net.ipv4.tcp_rmem": "4096 131072 16777216",
+    "net.ipv4.tcp_wmem": "4096 16384 16777216",
+    "net.ipv4.tcp_no_metrics_save": "1",
+}
+"""Parameters of the kernel in live runs, as in the reference measurements of Linux (airlane/data/linux)."""
 LATE_US = 1000.0
 """Lateness of 99 % of the departures beyond which a run does not count. A stall of the host may be longer."""
 TRIES = 3

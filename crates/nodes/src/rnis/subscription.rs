@@ -45,7 +45,7 @@ struct Common {
     request_test_notification: Option<bool>,
 }
 
-/// `FilterCriteriaAssoc` and its relatives: the union of their members. A subscription uses those of its type.
+/// `FilterCriteriaAssoc`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Assoc {
