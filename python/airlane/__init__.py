@@ -17,7 +17,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from airlane import sweep
+    from airlane import nr, sweep
     from airlane.control import Controller
     from airlane.examples import path as example
     from airlane.native import ScenarioError, schema
@@ -39,6 +39,7 @@ __all__ = [
     "live",
     "load",
     "loads",
+    "nr",
     "schema",
     "sweep",
 ]
@@ -59,6 +60,9 @@ _HOME = {
 second to load, and `airlane --version` does not need it.
 """
 
+_MODULES = frozenset({"nr", "sweep"})
+"""Modules that are attributes; `sweep` is also a function, `airlane.swept.over`."""
+
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
@@ -68,8 +72,8 @@ def __getattr__(name: str) -> Any:
     elif name in _HOME:
         module, attribute = _HOME[name]
         value = getattr(importlib.import_module(f"airlane.{module}"), attribute)
-    elif name == "sweep":  # a module that is also a function: `airlane.swept.over`
-        value = importlib.import_module("airlane.sweep")
+    elif name in _MODULES:
+        value = importlib.import_module(f"airlane.{name}")
     else:
         raise AttributeError(f"module 'airlane' has no attribute {name!r}")
     globals()[name] = value

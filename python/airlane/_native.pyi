@@ -120,6 +120,11 @@ def snr_at_error_rate(mcs: int, n_prb: int, error_rate: float) -> float:
 def gap_to_fit(mcs: int, bits: int, snr_db: float, error_rate: float) -> tuple[list[float], float]:
     """Regressors of the error model's gap for a block of `bits` with CRC, and the gap in dB that it needs."""
 
+def nr_transport_block_bits(
+    resources: tuple[int, int, int, int], coding: tuple[int, float, int, float]
+) -> int:
+    """Bits of a transport block of NR (TS 38.214 clause 5.1.3.2); `airlane.nr` checks the values."""
+
 def fading_gains(
     model: str,
     n_prb: int,

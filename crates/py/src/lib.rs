@@ -121,6 +121,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(radio::snr_at_error_rate, module)?)?;
     module.add_function(wrap_pyfunction!(radio::gap_to_fit, module)?)?;
     module.add_function(wrap_pyfunction!(radio::fading_gains, module)?)?;
+    module.add_function(wrap_pyfunction!(radio::nr_transport_block_bits, module)?)?;
     module.add_function(wrap_pyfunction!(batch::run, module)?)?;
     module.add_class::<batch::RunOutput>()?;
     module.add_class::<controllers::Ack>()?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use airlane_core::{Bytes, Decibel, Direction, Duration, Instant, Seeds};
 use airlane_radio::bler::gap_regressors;
 use airlane_radio::link_tables::LTE;
+use airlane_radio::nr::{Resources, Scheme};
 use airlane_radio::tables::{MAX_PRB, Mcs};
 use airlane_radio::{Amc, AmcRule, CodeScheme, CodedBlock, Cqi, Fading, FrequencyGrid, Profile};
 use pyo3::exceptions::PyValueError;
@@ -128,4 +129,15 @@ fn within_band(n_prb: usize) -> PyResult<()> {
         return Ok(());
     }
     Err(PyValueError::new_err(format!("expected 1 to {MAX_PRB} PRBs, not {n_prb}")))
+}
+
+/// Bits of a transport block of NR. `resources` is symbols, DM-RS and overhead per PRB, and PRBs; `coding` is
+/// modulation order, target code rate times 1024, layers, and the factor on the amount of information. The caller
+/// checks the values.
+#[pyfunction]
+pub(crate) fn nr_transport_block_bits(resources: (u8, u16, u16, u16), coding: (u8, f64, u8, f64)) -> u32 {
+    let (symbols, dmrs_per_prb, overhead_per_prb, prbs) = resources;
+    let (modulation_order, rate_x1024, layers, scaling) = coding;
+    let resources = Resources { symbols, dmrs_per_prb, overhead_per_prb, prbs };
+    resources.transport_block_bits(Scheme { modulation_order, rate_x1024 }, layers, scaling)
 }

@@ -17,6 +17,7 @@ pub mod link_tables;
 pub mod mobility;
 pub mod mutual_information;
 pub mod noise;
+pub mod nr;
 pub mod path_loss;
 pub mod shadowing;
 pub mod tables;

@@ -10,7 +10,7 @@ from importlib import resources
 
 __all__ = ["Deviation", "Family", "Row", "families"]
 
-_FILES = ("claims.toml", "claims_cells.toml", "claims_transport.toml", "claims_l4s.toml")
+_FILES = ("claims.toml", "claims_cells.toml", "claims_transport.toml", "claims_l4s.toml", "claims_nr.toml")
 
 
 @dataclass(frozen=True)

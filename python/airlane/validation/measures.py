@@ -20,6 +20,7 @@ from airlane.validation.downloads import Download, apart, flights, mean_of, poin
 from airlane.validation.dualpi2 import CoupledCase, flood, law, law_slow, pairs, rest, single
 from airlane.validation.fading import fading_rows
 from airlane.validation.measured import measured_rows
+from airlane.validation.nr import transport_block_rows
 from airlane.validation.radio import bler_rows, cqi_rows, piro_rows
 from airlane.validation.thresholds import near, threshold_rows
 from airlane.validation.transport import TcpCase, linux, linux_pairs, tcp_cell
@@ -319,6 +320,7 @@ MEASURES: dict[str, Callable[[Family], Plan]] = {
     "dualpi2_flood": lambda family: Plan(cases=[*flood(family)]),
     "dualpi2_single": dualpi2_single,
     "dualpi2_pairs": dualpi2_pairs,
+    "nr_transport_blocks": lambda family: Plan(rows=transport_block_rows(family)),
     "linux": lambda family: Plan(cases=[*linux(family)]),
     "linux_pairs": lambda family: Plan(cases=[*linux_pairs(family)]),
 }

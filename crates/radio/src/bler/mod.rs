@@ -61,6 +61,12 @@ pub struct CodeScheme {
 }
 
 impl CodeScheme {
+    /// Information bits per symbol.
+    #[must_use]
+    pub fn efficiency(self) -> f64 {
+        self.code_rate * f64::from(self.modulation.bits_per_symbol())
+    }
+
     /// The scheme of an MCS.
     ///
     /// R1-081483 defines efficiencies for the downlink only. In the uplink a transport block of the
@@ -93,6 +99,8 @@ pub struct CodedBlock {
     bits: f64,
     /// `n`: symbols of a code block in one transmission.
     symbols: f64,
+    /// The same times the factor on the variance of their information.
+    varying: f64,
     /// The gap as a factor on the SINR, below one.
     backoff: f32,
 }
@@ -115,10 +123,17 @@ impl CodedBlock {
     /// approximation by this gap.
     #[must_use]
     pub fn of_code(scheme: CodeScheme, (count, bits): (u32, f64), gap: Decibel) -> Self {
-        let symbols = bits / (scheme.code_rate * f64::from(scheme.modulation.bits_per_symbol()));
+        let symbols = bits / scheme.efficiency();
         let gap_nepers = gap.0 * (core::f64::consts::LN_10 / 10.0);
         let backoff = libm::exp(-gap_nepers) as f32;
-        Self { modulation: scheme.modulation, count, bits, symbols, backoff }
+        Self { modulation: scheme.modulation, count, bits, symbols, varying: symbols, backoff }
+    }
+
+    /// The same block with this factor on the variance of the information, for a wider waterfall than that of the
+    /// normal approximation.
+    #[must_use]
+    pub const fn with_variance(&self, factor: f64) -> Self {
+        Self { varying: self.symbols * factor, ..*self }
     }
 
     /// Its modulation.
@@ -247,7 +262,7 @@ impl HarqSoftState {
         let symbol = mutual_information::at(block.modulation, sinr * block.backoff);
         self.symbols += block.symbols;
         self.information += block.symbols * symbol.mean;
-        self.variance += block.symbols * symbol.variance;
+        self.variance += block.varying * symbol.variance;
     }
 
     /// Clears the state for the next block of the same process.

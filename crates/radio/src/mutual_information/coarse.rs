@@ -2,8 +2,8 @@
 //!
 //! A CQI only depends on which side of a threshold the information of a sub-band is, and for most
 //! sub-bands this does not need an interpolated value. Here a PRB counts with the lower edge of its
-//! bin of 1/64 octave (0.07 dB), in whole units of 1/1365 bit, with the three modulations packed in
-//! one word: a load and an addition per PRB. The sum is never above the interpolated one, and at
+//! bin of 1/64 octave (0.07 dB), in whole units of 1/1365 bit, with the three modulations of LTE packed
+//! in one word: a load and an addition per PRB. The sum is never above the interpolated one, and at
 //! most [`SLACK`] per PRB below it. [`super::sum`] is more precise.
 
 use super::table::TABLE;

@@ -54,7 +54,7 @@ pub fn exact(modulation: Modulation, snr: f64) -> SymbolInformation {
 /// Sum of `1 + log2 p(bit | received)` over the bits of a level.
 fn density(bits: usize, sent: usize, log_likelihood: impl Fn(usize) -> f64) -> f64 {
     let count = 1_usize << bits;
-    let mut likelihood = [0.0; 8];
+    let mut likelihood = [0.0; 16];
     let top = (0..count).map(&log_likelihood).fold(f64::NEG_INFINITY, f64::max);
     for (i, l) in likelihood[..count].iter_mut().enumerate() {
         *l = libm::exp(log_likelihood(i) - top);

@@ -29,11 +29,15 @@ pub enum Modulation {
     Qam16,
     /// Six bits per symbol.
     Qam64,
+    /// Eight bits per symbol; in NR only.
+    Qam256,
 }
 
 impl Modulation {
     /// All modulations, in ascending density.
-    pub const ALL: [Self; 3] = [Self::Qpsk, Self::Qam16, Self::Qam64];
+    pub const ALL: [Self; 4] = [Self::Qpsk, Self::Qam16, Self::Qam64, Self::Qam256];
+    /// Those of LTE in release 8.
+    pub const LTE: [Self; 3] = [Self::Qpsk, Self::Qam16, Self::Qam64];
 
     /// Coded bits per symbol: `Q_m`.
     #[must_use]
@@ -42,6 +46,7 @@ impl Modulation {
             Self::Qpsk => 2,
             Self::Qam16 => 4,
             Self::Qam64 => 6,
+            Self::Qam256 => 8,
         }
     }
 
