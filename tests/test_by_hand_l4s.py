@@ -9,6 +9,7 @@ import pytest
 
 from airlane.experiments import Experiment
 from airlane.metrics import Run
+from airlane.papers.l4s import fallback as falling_back
 from airlane.papers.l4s import paper
 from test_by_hand import claim, holds, three
 
@@ -66,6 +67,24 @@ def test_one_queue_for_both() -> None:
     assert (
         verdicts(classic, goodputs({"codel": [45.0, 3.0], "pie": [30.0, 18.0]}))["l4s.classic.two"] is False
     )
+
+
+def with_fallback(codel: float, fast: float, slow: float) -> Callable[[str], Run]:
+    """Prague next to 1 Mbit/s of CUBIC: 5 Mbit/s without the fall-back, these with it, by queue and rate."""
+
+    def make(point: str) -> Run:
+        queue, path, mode = point.split(" ")
+        of = codel if queue == "codel" else slow if path.startswith("r4_") else fast
+        return flows([of if mode == "on" else 5.0, 1.0])
+
+    return make
+
+
+def test_fall_back() -> None:
+    fallback = falling_back.fallback()
+    ids = tuple(f"l4s.fallback.{name}" for name in ("detects", "quiet", "mistaken"))
+    assert verdicts(fallback, with_fallback(2.0, 5.0, 3.0)) == dict.fromkeys(ids, True)
+    assert verdicts(fallback, with_fallback(5.0, 4.0, 5.0)) == dict.fromkeys(ids, False)
 
 
 def promised(wait: float, left: float, flood: float, one_queue: float) -> Callable[[str], Run]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import hashlib
-import io
 import json
 import os
 import re
@@ -98,7 +97,10 @@ class Cache:
                 raw = (entry / f"{name}.arrow").read_bytes()
                 if hashlib.sha256(raw).hexdigest() != sha256:
                     return None
-                tables[str(name)] = pyarrow.feather.read_table(io.BytesIO(raw))
+                # Arrow's threads never hold the last reference to a Python object: one that drops it
+                # while the interpreter ends would abort the process (apache/arrow#34314).
+                reader = pa.BufferReader(raw)  # its stub does not know that it is a file
+                tables[str(name)] = pyarrow.feather.read_table(reader, use_threads=False)  # type: ignore[arg-type]
             return Output(tables, kept["meta"])
         except (OSError, ValueError, LookupError, TypeError, AttributeError, pa.ArrowException):
             return None  # missing, incomplete or unreadable: run again

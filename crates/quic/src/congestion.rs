@@ -149,7 +149,7 @@ impl Sender {
     fn new(config: &QuicConfig, payload: u16, stream: Stream) -> Self {
         let window = SegmentWindow::new(u32::from(payload), config.initial_window);
         let controller = Controller::new(&config.controller(), window, stream);
-        let domains = controller.domains().map(|_| Domains::default());
+        let domains = controller.domains().map(|mdcc| Domains::new(mdcc.wired_queue()));
         let model = controller.needs().path_model.then(Model::new);
         let own = config.controller().kind == CongestionKind::Own;
         let gives_rate = own || model.is_some() || controller.needs().pacing;
@@ -265,7 +265,7 @@ impl Sender {
     }
 
     /// The time until which data has to wait, independent of the window.
-    fn waits_until(&self) -> Option<Instant> {
+    pub(crate) fn waits_until(&self) -> Option<Instant> {
         let rate = self.rate_pacer.as_ref().and_then(RatePacer::waits_until);
         rate.max(self.bucket.as_ref().and_then(LeakyBucket::waits_until))
     }
@@ -353,8 +353,7 @@ impl Sender {
             }
         }
         let Some(sent_at) = newest else { return };
-        let rtt = now.saturating_since(sent_at).saturating_sub(delay);
-        domains.on_rtt(rtt);
+        let rtt = domains.on_rtt(now.saturating_since(sent_at), delay);
         domains.on_report(now, &mut self.controller);
         self.grow_domain(now, Domain::Internet, Some(rtt), true, self.in_flight);
     }
@@ -362,6 +361,7 @@ impl Sender {
     /// Processes an acknowledgment of the client for both domains.
     fn drive_domains(&mut self, now: Instant, rtt: Duration, window_limited: bool, max_outstanding: u64) {
         let Some(domains) = &mut self.domains else { return };
+        domains.on_client_rtt(rtt);
         // About a probe timeout: two round trips and the maximum delay of an acknowledgment (RFC 9000 §18.2).
         domains.on_acknowledgment(now, self.srtt * 2 + MAX_ACK_DELAY, &mut self.controller);
         let own = (!domains.hears_pep()).then_some(rtt);

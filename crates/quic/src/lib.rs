@@ -28,6 +28,8 @@ mod model;
 mod pacer;
 #[cfg_attr(target_family = "wasm", path = "qlog_absent.rs")]
 mod qlog;
+#[cfg(not(target_family = "wasm"))]
+mod real_time;
 mod setup;
 #[cfg(test)]
 mod tests;
@@ -39,5 +41,7 @@ pub use endpoint::{Identifier, QuicEndpoint, QuicEvent, Readable};
 pub use pacer::QuicPacing;
 pub use qlog::{QlogError, QlogFiles};
 pub use quinn_proto::{Dir, StreamId};
-pub use setup::{QuicConfig, QuicCrypto, Role};
+#[cfg(not(target_family = "wasm"))]
+pub use real_time::{Clock, SenderState, Senders, Totals, Wake, before};
+pub use setup::{QuicConfig, QuicCrypto, Role, transport};
 pub use timeouts::QuicTimeouts;

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use airlane_core::{Bytes, Duration, Seeds, SocketPair, Stream};
 use airlane_transport::congestion::{
-    ControllerSetup, CubicConfig, LossDiscrimination, MdccConfig, OwnControllers, SlowStartRules,
+    ControllerSetup, CubicConfig, LossDiscrimination, MdccConfig, OwnControllers, PragueConfig,
+    SlowStartRules,
 };
 use airlane_transport::{CongestionKind, Path};
+use quinn_proto::congestion::ControllerFactory;
 use quinn_proto::{
     ClientConfig, EndpointConfig, IdleTimeout, MtuDiscoveryConfig, NoneTokenStore, ServerConfig,
     TransportConfig, ValidationTokenConfig, VarInt,
@@ -69,6 +71,8 @@ pub struct QuicConfig {
     pub abe: bool,
     /// BBRv3 responds to congestion marks as google/bbr does, once its minimum round trip was at most this.
     pub ecn_max_rtt: Option<Duration>,
+    /// Parameters of Prague.
+    pub prague: PragueConfig,
     /// Parameters of multi-domain congestion control.
     pub mdcc: MdccConfig,
     /// How slow start ends.
@@ -134,6 +138,7 @@ impl QuicConfig {
             cubic: self.cubic,
             abe: self.abe,
             ecn_max_rtt: self.ecn_max_rtt,
+            prague: self.prague,
             mdcc: self.mdcc,
             codes: None, // an option of TCP
             paced: true,
@@ -151,6 +156,7 @@ impl QuicConfig {
             cubic: CubicConfig::RFC9438,
             abe: false,
             ecn_max_rtt: None,
+            prague: PragueConfig::LINUX,
             mdcc: MdccConfig::PAPER,
             slow_start: SlowStartRules { rtt_exit: false, loss_max_ppm: 0 },
             timeouts: QuicTimeouts::Probe,
@@ -286,30 +292,43 @@ impl Setup {
     }
 
     fn transport(&self) -> TransportConfig {
-        let c = &self.config;
-        let mut t = TransportConfig::default();
-        let var = |n: u64| VarInt::from_u64(n).unwrap_or(VarInt::MAX);
-        let mut discovery = MtuDiscoveryConfig::default();
-        discovery.upper_bound(c.mtu - HEADERS);
-        let idle = c.idle_timeout.map(|span| IdleTimeout::from(var(span.as_millis().max(1))));
-        t.max_idle_timeout(idle)
-            .stream_receive_window(var(c.stream_receive_window.get()))
-            .receive_window(c.receive_window.map_or(VarInt::MAX, |size| var(size.get())))
-            .send_window(c.send_window.get())
-            .initial_rtt(span_to_quinn(c.initial_rtt))
-            .initial_mtu(c.initial_mtu - HEADERS)
-            .mtu_discovery_config(c.mtu_discovery.then_some(discovery))
-            .datagram_receive_buffer_size(None)
-            .enable_segmentation_offload(false)
-            .packet_threshold(c.packet_threshold)
-            .time_threshold(c.time_threshold_permille as f32 / 1e3)
-            .persistent_congestion_threshold(c.persistent_congestion.unwrap_or(u32::MAX))
-            .congestion_controller_factory(Arc::new(Factory(self.sender.clone())));
+        let t = transport(&self.config, Arc::new(Factory(self.sender.clone())));
         #[cfg(not(target_family = "wasm"))]
-        if let Some((name, files)) = &c.qlog {
+        let t = self.logged(t);
+        t
+    }
+
+    #[cfg(not(target_family = "wasm"))]
+    fn logged(&self, mut t: TransportConfig) -> TransportConfig {
+        if let Some((name, files)) = &self.config.qlog {
             let own = number(&self.path).map_or_else(String::new, |number| format!(".{number}"));
             t.qlog_stream(files.stream(&format!("{name}{own}.{}", self.role.name())));
         }
         t
     }
+}
+
+/// quinn's configuration of a connection, with senders of this factory.
+#[must_use]
+pub fn transport(c: &QuicConfig, factory: Arc<dyn ControllerFactory + Send + Sync>) -> TransportConfig {
+    let mut t = TransportConfig::default();
+    let var = |n: u64| VarInt::from_u64(n).unwrap_or(VarInt::MAX);
+    let mut discovery = MtuDiscoveryConfig::default();
+    discovery.upper_bound(c.mtu - HEADERS);
+    let idle = c.idle_timeout.map(|span| IdleTimeout::from(var(span.as_millis().max(1))));
+    t.max_idle_timeout(idle)
+        .stream_receive_window(var(c.stream_receive_window.get()))
+        .receive_window(c.receive_window.map_or(VarInt::MAX, |size| var(size.get())))
+        .send_window(c.send_window.get())
+        .initial_rtt(span_to_quinn(c.initial_rtt))
+        .initial_mtu(c.initial_mtu - HEADERS)
+        .mtu_discovery_config(c.mtu_discovery.then_some(discovery))
+        .datagram_receive_buffer_size(None)
+        .packet_threshold(c.packet_threshold)
+        .time_threshold(c.time_threshold_permille as f32 / 1e3)
+        .persistent_congestion_threshold(c.persistent_congestion.unwrap_or(u32::MAX))
+        .congestion_controller_factory(factory)
+        // With it, quinn announces all datagrams of a batch as one, which is then never acknowledged.
+        .enable_segmentation_offload(false);
+    t
 }

@@ -13,7 +13,8 @@ use airlane_traffic::{
 };
 use airlane_transport as transport;
 use airlane_transport::congestion::{
-    self, ArwaSender, CodeStep, CubicConfig, MdccConfig, OwnControllers, SlowStart, SlowStartRules,
+    self, ArwaSender, CodeStep, CubicConfig, MdccConfig, OwnControllers, PragueConfig, SlowStart,
+    SlowStartRules,
 };
 use airlane_transport::window::{ArwaReceiver, CaseTwo, DelayMeasure, DrwaReceiver, OldCode};
 use airlane_transport::{Path, TcpConfig};
@@ -195,6 +196,7 @@ fn mdcc_config(mdcc: Option<&Mdcc>) -> MdccConfig {
             InflightScope::EndToEnd => congestion::InflightScope::EndToEnd,
             InflightScope::PerDomain => congestion::InflightScope::PerDomain,
         },
+        wired_queue: mdcc.wired_queue.map(|time| time.0),
     })
 }
 
@@ -210,6 +212,15 @@ fn slow_start_rules(rtt_exit: bool, loss: Share) -> SlowStartRules {
     SlowStartRules { rtt_exit, loss_max_ppm: (loss.0 * 1e6).round() as u32 }
 }
 
+/// QUIC's configuration of a flow, for a server with sockets; `None` for a flow over another transport.
+#[must_use]
+pub fn quic_of(scenario: &Resolved, flow: usize, seeds: Seeds) -> Option<QuicConfig> {
+    let Transport::Quic(quic) = &scenario.flow.get(flow)?.transport else { return None };
+    let (own, files) = (Own::default(), Files::default());
+    let setup = Setup { scenario, seeds, qlog: None, webs: &[], dialogues: &[], own: &own, files: &files };
+    Some(quic_config(quic, setup, ""))
+}
+
 /// QUIC's configuration for the flow of this name: from the format to `airlane_quic`.
 fn quic_config(quic: &Quic, setup: Setup<'_>, name: &str) -> QuicConfig {
     let Setup { scenario, seeds, .. } = setup;
@@ -222,6 +233,7 @@ fn quic_config(quic: &Quic, setup: Setup<'_>, name: &str) -> QuicConfig {
         cubic: cubic_config(quic.cubic, quic.cubic_beta),
         abe: quic.abe.unwrap_or(false),
         ecn_max_rtt: quic.ecn_max_rtt.map(|rtt| rtt.0),
+        prague: PragueConfig { classic_fallback: quic.classic_fallback.unwrap_or(false) },
         mdcc: mdcc_config(quic.mdcc.as_ref()),
         slow_start: slow_start_rules(quic.slow_start_rtt_exit, quic.slow_start_loss),
         timeouts: match quic.timeouts {
@@ -267,6 +279,7 @@ pub(crate) fn tcp_config(tcp: &Tcp, setup: Setup<'_>) -> TcpConfig {
         cubic: cubic_config(tcp.cubic, tcp.cubic_beta),
         abe: tcp.abe.unwrap_or(false),
         ecn_max_rtt: tcp.ecn_max_rtt.map(|rtt| rtt.0),
+        prague: PragueConfig { classic_fallback: tcp.classic_fallback.unwrap_or(false) },
         slow_start: slow_start_rules(tcp.slow_start_rtt_exit, tcp.slow_start_loss),
         mdcc: mdcc_config(tcp.mdcc.as_ref()),
         growth: match tcp.growth {

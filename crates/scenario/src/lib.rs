@@ -59,11 +59,12 @@ pub mod scheduler {
     };
 }
 
-pub use airlane_ran::UeLook;
+pub use airlane_ran::{CellQuality, ReportEvent, UeLook};
 pub use airlane_record::CaptureError;
 pub use counts::HandoverCounts;
 pub use document::Scenario;
 pub use embedding::{Added, FlowEnd};
+pub use endpoints::quic_of;
 pub use error::ScenarioError;
 pub use files::Files;
 pub use format::Resolved;

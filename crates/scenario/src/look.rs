@@ -4,7 +4,7 @@ use airlane_core::{Bytes, NodeId, Probe, UeId};
 use airlane_net::queue::QueueDiscipline;
 use airlane_net::rni::UeRecord;
 use airlane_net::{Link, ManagedLink, TraceLink};
-use airlane_ran::{RadioNetwork, UeLook};
+use airlane_ran::{CellQuality, RadioNetwork, ReportEvent, UeLook};
 
 use crate::run::Built;
 
@@ -24,6 +24,20 @@ impl Built {
             self.places.mobile.and_then(|mobile| self.simulation.node_mut::<RadioNetwork>(mobile.radio));
         let Some(radio) = radio else { return vec![] };
         (0..ues).filter_map(|ue| radio.information(now, UeId(ue))).collect()
+    }
+
+    /// The event that makes UEs send measurement reports; `None` if they do not measure.
+    #[must_use]
+    pub fn report_event(&self) -> Option<ReportEvent> {
+        self.simulation.node::<RadioNetwork>(self.places.mobile?.radio)?.report_event()
+    }
+
+    /// [`RadioNetwork::cell_qualities`].
+    #[must_use]
+    pub fn cell_qualities(&self, ue: UeId, loads: &[f64]) -> Vec<CellQuality> {
+        let mobile = self.places.mobile;
+        let radio = mobile.and_then(|mobile| self.simulation.node::<RadioNetwork>(mobile.radio));
+        radio.map_or_else(Vec::new, |radio| radio.cell_qualities(ue, loads))
     }
 
     /// Adds an observer to the run, in the place of one that was added before.

@@ -122,6 +122,11 @@ fn mistakes_of_form() -> Vec<(&'static str, String)> {
             "a response to marks without their number",
             changed("\"cubic\"", "\"bbr3\", ecn_max_rtt = \"5 ms\""),
         ),
+        ("a fall-back of CUBIC", changed("\"cubic\"", "\"cubic\", classic_fallback = true")),
+        (
+            "a fall-back without the number of marks",
+            changed("\"cubic\"", "\"prague\", ecn = true, classic_fallback = true"),
+        ),
         ("text for a truth value", changed("name = \"a\"", "name = \"a\"\nharq = \"yes\"")),
         ("fraction of a count", changed("name = \"phone\"", "name = \"phone\"\ncount = 2.5")),
         (

@@ -15,7 +15,11 @@ const SCENARIOS: u64 = 200;
 const DRAWN: u64 = 1_000;
 
 /// The keys that random scenarios never contain, and the reason.
-const NOT_DRAWN: [(&str, &str); 3] = [
+const NOT_DRAWN: [(&str, &str); 4] = [
+    (
+        "Tcp.classic_fallback",
+        "of a connection of a split proxy, whose controller and ECN are drawn one by one",
+    ),
     ("Tcp.ecn_max_rtt", "of a connection of a split proxy, whose controller and ECN are drawn one by one"),
     ("Tcp.mdcc", "of a connection of a split proxy, beside which no PEP may stand"),
     ("Tcp.write_size", "of a connection of a split proxy, which writes what it reads"),

@@ -3,7 +3,8 @@
 use airlane_core::{Bytes, Duration, Instant, Seeds};
 
 use crate::congestion::{
-    ArwaSender, ControllerSetup, CubicConfig, LossDiscrimination, MdccConfig, OwnControllers, SlowStartRules,
+    ArwaSender, ControllerSetup, CubicConfig, LossDiscrimination, MdccConfig, OwnControllers, PragueConfig,
+    SlowStartRules,
 };
 use crate::window::{ArwaReceiver, DrwaReceiver};
 use crate::{CongestionKind, EcnConfig};
@@ -98,6 +99,8 @@ pub struct TcpConfig {
     pub abe: bool,
     /// BBRv3 responds to congestion marks as google/bbr does, once its minimum round trip was at most this.
     pub ecn_max_rtt: Option<Duration>,
+    /// Parameters of Prague.
+    pub prague: PragueConfig,
     /// Parameters of multi-domain congestion control.
     pub mdcc: MdccConfig,
     /// By how much an acknowledgment increases the window.
@@ -190,6 +193,7 @@ impl TcpConfig {
             slow_start: SlowStartRules { rtt_exit: false, loss_max_ppm: 0 },
             abe: false,
             ecn_max_rtt: None,
+            prague: PragueConfig::LINUX,
             mdcc: MdccConfig::PAPER,
             growth: Growth::PerSegment,
             timestamps: true,
@@ -238,6 +242,7 @@ impl TcpConfig {
             cubic: self.cubic,
             abe: self.abe,
             ecn_max_rtt: self.ecn_max_rtt,
+            prague: self.prague,
             mdcc: self.mdcc,
             codes: self.obeys_codes.filter(|_| codes),
             paced: false, // Linux's HyStart asks only whether the controller itself paces

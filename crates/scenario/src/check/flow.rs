@@ -31,6 +31,8 @@ const OBJECTS_MAX: u32 = 1_000_000;
 const QUIC_MTU_MIN: u64 = 1_228;
 /// Smallest MTU: room for all headers and options and some payload.
 const MTU_MIN: u64 = 128;
+/// Longest delay before a PEP that is no queue.
+const WIRED_QUEUE_MAX: Duration = Duration::from_secs(10);
 
 pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
     at.require(!scenario.flow.is_empty(), "flow", "the scenario has no flow", "add [[flow]]")?;
@@ -289,6 +291,7 @@ fn quic(quic: &Quic, at: &Place<'_>) -> Checked {
     let help = "write ecn = true";
     marks(quic.congestion, quic.ecn, help, at)?;
     response(quic.congestion, quic.ecn_max_rtt, (quic.ecn, help), at)?;
+    of_prague(quic.congestion, quic.classic_fallback, "classic_fallback", (quic.ecn, help), at)?;
     own(quic.congestion, quic.controller.is_some(), at)?;
     laws(quic.cubic_beta, quic.slow_start_loss, at)?;
     let threshold = (1..=1_000).contains(&quic.packet_threshold);
@@ -347,7 +350,9 @@ pub(super) fn tcp(tcp: &Tcp, at: &Place<'_>) -> Checked {
     mdcc(tcp.mdcc.as_ref(), tcp.congestion, at)?;
     let help = "write ecn = \"accurate\"";
     marks(tcp.congestion, tcp.ecn != Ecn::Off, help, at)?;
-    response(tcp.congestion, tcp.ecn_max_rtt, (tcp.ecn == Ecn::Accurate, help), at)?;
+    let counted = tcp.ecn == Ecn::Accurate;
+    response(tcp.congestion, tcp.ecn_max_rtt, (counted, help), at)?;
+    of_prague(tcp.congestion, tcp.classic_fallback, "classic_fallback", (counted, help), at)?;
     let window = (1..=1_000).contains(&tcp.initial_window);
     at.require(window, "initial_window", "out of range", "it must be from 1 to 1000 segments")?;
     at.positive(tcp.rto_min, "rto_min")?;
@@ -414,13 +419,31 @@ fn response(
     at.positive(rtt_max, "ecn_max_rtt")
 }
 
+/// A key of Prague, which needs the number of marks.
+fn of_prague(
+    congestion: Congestion,
+    on: Option<bool>,
+    key: &str,
+    (counted, help): (bool, &str),
+    at: &Place<'_>,
+) -> Checked {
+    if on.is_none() {
+        return Ok(());
+    }
+    let of = "write congestion = \"prague\", or leave it out";
+    at.require(congestion == Congestion::Prague, key, "it needs congestion = \"prague\"", of)?;
+    at.require(counted, "ecn", &format!("`{key}` needs the number of marks"), help)
+}
+
 fn mdcc(mdcc: Option<&Mdcc>, congestion: Congestion, at: &Place<'_>) -> Checked {
     let Some(mdcc) = mdcc else { return Ok(()) };
     let help = "write congestion = \"mdcc\", or leave it out";
     at.require(congestion == Congestion::Mdcc, "mdcc", "it needs congestion = \"mdcc\"", help)?;
     let help = "it must be from 0.001 to 1 segments for each acknowledgment";
     let ok = (0.001..=1.0).contains(&mdcc.increase);
-    at.require(ok, "mdcc.increase", "out of range", help)
+    at.require(ok, "mdcc.increase", "out of range", help)?;
+    let ok = mdcc.wired_queue.is_none_or(|time| time.0 <= WIRED_QUEUE_MAX);
+    at.require(ok, "mdcc.wired_queue", "out of range", "it must be at most 10 s")
 }
 
 fn receive_window(tcp: &Tcp, least: Size, at: &Place<'_>) -> Checked {

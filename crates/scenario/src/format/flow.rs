@@ -137,6 +137,10 @@ pub struct Tcp {
     /// is 5 ms. By default it ignores marks, as the draft does. Needs congestion = "bbr3".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn_max_rtt: Option<Time>,
+    /// Whether Prague responds as a classic sender at a bottleneck that it classifies as classic by the variation of
+    /// the delay, as `prague_ecn_fallback` of Linux. By default it does not. Needs congestion = "prague".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub classic_fallback: Option<bool>,
     /// Whether an increase of the round-trip time by a quarter ends slow start, as in picoquic of 2020.
     pub slow_start_rtt_exit: bool,
     /// Loss rate up to which losses do not end slow start. With 0 %, each loss ends it.
@@ -237,6 +241,10 @@ pub struct Quic {
     /// is 5 ms. By default it ignores marks, as the draft does. Needs congestion = "bbr3".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn_max_rtt: Option<Time>,
+    /// Whether Prague responds as a classic sender at a bottleneck that it classifies as classic by the variation of
+    /// the delay, as `prague_ecn_fallback` of Linux. By default it does not. Needs congestion = "prague".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub classic_fallback: Option<bool>,
     /// Whether an increase of the round-trip time by a quarter ends slow start, as in picoquic of 2020.
     pub slow_start_rtt_exit: bool,
     /// Loss rate up to which losses do not end slow start. With 0 %, each loss ends it.
@@ -422,6 +430,8 @@ pub struct Mdcc {
     pub increase: f64,
     /// The data that the two windows limit.
     pub inflight_scope: InflightScope,
+    /// A loss behind the PEP needs evidence: a queue behind the PEP, and none before it, by delays of more than this. Without the key, each report is believed.
+    pub wired_queue: Option<Time>,
 }
 
 /// The data that the two windows of multi-domain congestion control limit.

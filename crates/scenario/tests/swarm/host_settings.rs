@@ -108,6 +108,7 @@ fn discriminator(settings: &mut Settings<'_>, at: &str, rule: &format::LossDiscr
 fn windows_of_pep(settings: &mut Settings<'_>, at: &str, mdcc: Option<&format::Mdcc>) {
     if mdcc.is_some() {
         settings.maybe(0.3, &format!("{at}.mdcc"), "increase", real(0.001, 1.0));
+        settings.maybe(0.3, &format!("{at}.mdcc"), "wired_queue", ms(0, 20));
     }
 }
 

@@ -88,6 +88,9 @@ fn sender(s: &mut Stream, at: &str, tcp: bool, list: &mut Vec<(String, Value)>) 
         let most = if s.chance(0.3) { "5 ms" } else { "1 s" };
         list.push((format!("{at}.ecn_max_rtt"), json!(most)));
     }
+    if law == "prague" {
+        list.push((format!("{at}.classic_fallback"), json!(s.chance(0.5))));
+    }
     if ["cubic", "newreno"].contains(&law) {
         list.push((format!("{at}.abe"), json!(s.chance(0.7))));
     }

@@ -8,8 +8,8 @@ use super::{
     AckSample, Arrival, Arwa, ArwaSender, Bbr, Bbr3, CongestionController, CongestionKind, Cubic,
     CubicConfig, Dctcp, DeliverySample, LossCause, LossDiscrimination, LossDiscriminator, LossEpisode,
     LostSegment, MarkSample, Mdcc, MdccConfig, Needs, NewReno, OwnController, OwnControllers, PhaseChange,
-    Prague, RadioInformation, Restart, Scalable, SegmentWindow, SlowStartRules, Snapshot, TimeoutEpisode,
-    Vegas, Veno, Westwood,
+    Prague, PragueConfig, RadioInformation, Restart, Scalable, SegmentWindow, SlowStartRules, Snapshot,
+    TimeoutEpisode, Vegas, Veno, Westwood,
 };
 
 /// The choice of a controller, and the parameters of all laws.
@@ -31,6 +31,8 @@ pub struct ControllerSetup<'a> {
     pub abe: bool,
     /// BBRv3 responds to congestion marks as google/bbr does, once its minimum round trip was at most this.
     pub ecn_max_rtt: Option<Duration>,
+    /// Parameters of Prague.
+    pub prague: PragueConfig,
     /// Parameters of multi-domain congestion control.
     pub mdcc: MdccConfig,
     /// NewReno obeys the codes of an ARWA receiver.
@@ -53,6 +55,7 @@ impl ControllerSetup<'_> {
             cubic: CubicConfig::RFC9438,
             abe: false,
             ecn_max_rtt: None,
+            prague: PragueConfig::LINUX,
             mdcc: MdccConfig::PAPER,
             codes: None,
             paced: false,
@@ -76,7 +79,7 @@ impl ControllerSetup<'_> {
             CongestionKind::Bbr3 => Law::Bbr3(Box::new(Bbr3::new(stream).with_marks(self.ecn_max_rtt))),
             CongestionKind::Mdcc => Law::Mdcc(Box::new(Mdcc::new(self.mdcc, window, self.hystart))),
             CongestionKind::Dctcp => Law::Dctcp(Dctcp::new()),
-            CongestionKind::Prague => Law::Prague(Box::new(Prague::new(window))),
+            CongestionKind::Prague => Law::Prague(Box::new(Prague::new(window, self.prague))),
             CongestionKind::Own => {
                 Law::Own(self.own.expect("a factory is set with this kind").0.make(window))
             }

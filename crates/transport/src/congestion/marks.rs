@@ -39,6 +39,11 @@ impl MarkedShare {
         self.alpha
     }
 
+    /// False as long as it waits for the first mark.
+    pub(super) const fn has_begun(&self) -> bool {
+        self.updates
+    }
+
     /// Counts these of an acknowledgment. True at the end of an observation window of at least this time, which
     /// updates the average.
     pub(super) fn on_marks(

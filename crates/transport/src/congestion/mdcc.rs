@@ -16,6 +16,11 @@
 //!
 //! HyStart uses the delays to the PEP, which exclude the radio, and the train of the PEP's reports.
 
+#[cfg(feature = "journal")]
+pub mod journal;
+
+use airlane_core::Duration;
+
 use super::controller::Law;
 use super::{
     AckSample, CongestionController, Controller, Cubic, CubicConfig, LossCause, LossEpisode, Needs, Restart,
@@ -56,11 +61,15 @@ pub struct MdccConfig {
     pub acks_per_increase: u32,
     /// The data that the windows limit.
     pub inflight_scope: InflightScope,
+    /// Whether a loss behind the PEP needs evidence: the longest delay before the PEP, above its minimum, with which
+    /// it has some ([`Domains`](crate::model::Domains)). `None`: each report is believed.
+    pub wired_queue: Option<Duration>,
 }
 
 impl MdccConfig {
     /// As in the paper: a = 0.1 (§III).
-    pub const PAPER: Self = Self { acks_per_increase: 10, inflight_scope: InflightScope::EndToEnd };
+    pub const PAPER: Self =
+        Self { acks_per_increase: 10, inflight_scope: InflightScope::EndToEnd, wired_queue: None };
 }
 
 /// The controller.
@@ -72,19 +81,40 @@ pub struct Mdcc {
     ran: SegmentWindow,
     /// Both windows before the current loss episode.
     before: [Snapshot; 2],
+    /// The number of the connection in the journal.
+    #[cfg(feature = "journal")]
+    connection: u32,
+}
+
+/// Records a call of the law, where the journal is compiled.
+macro_rules! note {
+    ($law:expr, $window:expr, $($call:tt)*) => {
+        #[cfg(feature = "journal")]
+        $law.note($window, journal::Call::$($call)*);
+    };
 }
 
 impl Mdcc {
     /// A controller whose two windows are `window`.
     #[must_use]
     pub fn new(config: MdccConfig, window: &SegmentWindow, hystart: bool) -> Self {
-        Self {
+        let law = Self {
             config,
             internet: *window,
             cubic: Cubic::new(CubicConfig::RFC9438, hystart, false),
             ran: *window,
             before: [Snapshot::default(); 2],
-        }
+            #[cfg(feature = "journal")]
+            connection: journal::next_connection(),
+        };
+        note!(law, window, Begin { hystart, acks_per_increase: config.acks_per_increase });
+        law
+    }
+
+    #[cfg(feature = "journal")]
+    fn note(&self, window: &SegmentWindow, call: journal::Call) {
+        let (connection, internet, ran) = (self.connection, self.internet, self.ran);
+        journal::note(journal::Step { connection, call, window: *window, internet, ran });
     }
 
     /// The window of a domain.
@@ -94,6 +124,12 @@ impl Mdcc {
             Domain::Internet => &self.internet,
             Domain::Ran => &self.ran,
         }
+    }
+
+    /// Whether a loss behind the PEP needs evidence.
+    #[must_use]
+    pub const fn wired_queue(&self) -> Option<Duration> {
+        self.config.wired_queue
     }
 
     /// The data that the windows limit.
@@ -132,6 +168,7 @@ impl Mdcc {
             Domain::Ran => self.grow_ran(ack),
         }
         self.govern(window);
+        note!(self, window, Ack(domain, *ack));
     }
 
     /// §III: in congestion avoidance one step per acknowledgment, independent of its size.
@@ -165,6 +202,7 @@ impl Mdcc {
         };
         half.segments = half.ssthresh;
         self.govern(window);
+        note!(self, window, Loss(domain));
     }
 
     const fn ran_threshold(&self) -> u32 {
@@ -206,6 +244,7 @@ impl MultiDomain for Controller {
     fn on_episode(&mut self) {
         if let Law::Mdcc(law) = &mut self.law {
             law.on_episode();
+            note!(law, &self.window, Episode);
         }
     }
 
@@ -218,6 +257,7 @@ impl MultiDomain for Controller {
     fn on_clock_change(&mut self) {
         if let Law::Mdcc(law) = &mut self.law {
             law.on_clock_change();
+            note!(law, &self.window, ClockChange);
         }
     }
 }
@@ -227,8 +267,10 @@ impl CongestionController for Mdcc {
         Needs::NOTHING
     }
 
-    fn on_restart(&mut self, _: &mut SegmentWindow, restart: &Restart) {
+    #[cfg_attr(not(feature = "journal"), expect(unused_variables, reason = "for the journal"))]
+    fn on_restart(&mut self, window: &mut SegmentWindow, restart: &Restart) {
         self.cubic.on_restart(&mut self.internet, restart);
+        note!(self, window, Restart(*restart));
     }
 
     fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample) {
@@ -258,6 +300,7 @@ impl CongestionController for Mdcc {
                 half.segments = window.segments;
             }
         }
+        note!(self, window, Validation(window.segments));
     }
 
     /// The windows were already reduced when the losses were detected.
@@ -271,6 +314,7 @@ impl CongestionController for Mdcc {
         self.ran.restart_from(timeout.restart_segments);
         self.cubic.on_timeout(&mut self.internet, timeout);
         self.govern(window);
+        note!(self, window, Timeout(*timeout));
     }
 
     fn on_undo(&mut self, window: &mut SegmentWindow, snapshot: &Snapshot) {
@@ -279,5 +323,8 @@ impl CongestionController for Mdcc {
             self.ran.undo(&self.before[1]);
         }
         self.govern(window);
+        if *snapshot != Snapshot::default() {
+            note!(self, window, Undo);
+        }
     }
 }

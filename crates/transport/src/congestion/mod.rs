@@ -50,12 +50,14 @@ pub use inputs::{
     RateSample, Restart, Snapshot, TimeoutEpisode,
 };
 pub use law::{CongestionController, Needs};
+#[cfg(feature = "journal")]
+pub use mdcc::journal;
 pub use mdcc::{Domain, InflightScope, Mdcc, MdccConfig, MultiDomain};
 pub use meld::{BlockSizes, Meld, MeldConfig, MeldVariant, QueueThreshold};
 pub use newreno::NewReno;
 pub use own::{MakeController, OwnController, OwnControllers};
 pub use peers::{KneeTest, UsageTest};
-pub use prague::Prague;
+pub use prague::{Prague, PragueConfig};
 pub use scalable::Scalable;
 pub use script::{AckTold, Script, ScriptedController, Told, Wanted};
 pub use slow_start::SlowStartRules;

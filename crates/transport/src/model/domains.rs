@@ -11,11 +11,15 @@
 //! sent again and lost again counts for the radio domain both times. Each domain reduces its window once per
 //! round trip, that is, for packets sent after its last reduction (RFC 9002 §7.3.2).
 //!
+//! With [`MdccConfig::wired_queue`](crate::congestion::MdccConfig::wired_queue), a loss of a packet that the PEP has
+//! seen needs evidence ([`Evidence`]). Without it, the loss belongs to the internet domain.
+//!
 //! Amounts are in the unit that the sender counts: segments in TCP, bytes in QUIC, whose packets differ in
 //! size.
 
 use airlane_core::{Duration, Instant};
 
+use super::evidence::Evidence;
 use crate::congestion::{Controller, Domain, MultiDomain};
 
 /// Gain of the smoothed round trip (RFC 6298 §2.3).
@@ -32,6 +36,8 @@ pub struct Domains {
     ran: Half,
     /// Packets delivered by the current acknowledgment that no report has named.
     unreported: u32,
+    /// `None`: each report is believed.
+    evidence: Option<Evidence>,
 }
 
 /// The state of one domain.
@@ -59,6 +65,12 @@ impl Half {
 }
 
 impl Domains {
+    /// Before the first report. `wired_queue` as in the configuration of the controller.
+    #[must_use]
+    pub fn new(wired_queue: Option<Duration>) -> Self {
+        Self { evidence: wired_queue.map(Evidence::new), ..Self::default() }
+    }
+
     const fn half(&mut self, domain: Domain) -> &mut Half {
         match domain {
             Domain::Internet => &mut self.internet,
@@ -88,12 +100,24 @@ impl Domains {
 
     /// Reduces the window of each domain that has lost a packet since its last reduction.
     pub fn reduce(&mut self, now: Instant, controller: &mut Controller) {
+        self.judge(now);
         for domain in Domain::ALL {
             let half = self.half(domain);
             if half.lost_sent_at.take().is_some_and(|sent_at| half.is_current(sent_at)) {
                 half.reduced_at = Some(now);
                 controller.on_domain_loss(domain);
             }
+        }
+    }
+
+    /// Without evidence, a loss behind the PEP is one of the internet. One decision holds for a round trip.
+    fn judge(&mut self, now: Instant) {
+        let Some(evidence) = &mut self.evidence else { return };
+        let current = self.ran.lost_sent_at.is_some_and(|sent_at| self.ran.is_current(sent_at));
+        if current && !evidence.is_radio() {
+            let lost = self.ran.lost_sent_at.take();
+            self.ran.reduced_at = Some(now);
+            self.internet.lost_sent_at = self.internet.lost_sent_at.max(lost);
         }
     }
 
@@ -128,14 +152,27 @@ impl Domains {
         self.srtt
     }
 
-    /// A round trip to the PEP.
-    pub fn on_rtt(&mut self, rtt: Duration) {
+    /// A report arrived `elapsed` after its newest packet was sent, and was made `delay` after that packet passed.
+    /// Returns the round trip to the PEP.
+    pub fn on_rtt(&mut self, elapsed: Duration, delay: Duration) -> Duration {
+        if let Some(evidence) = &mut self.evidence {
+            evidence.on_report(elapsed, delay);
+        }
+        let rtt = elapsed.saturating_sub(delay);
         let ns = if self.srtt.is_zero() {
             rtt.as_nanos()
         } else {
             self.srtt.as_nanos() - self.srtt.as_nanos() / SRTT_GAIN + rtt.as_nanos() / SRTT_GAIN
         };
         self.srtt = Duration::from_nanos(ns);
+        rtt
+    }
+
+    /// A round trip to the client.
+    pub fn on_client_rtt(&mut self, rtt: Duration) {
+        if let Some(evidence) = &mut self.evidence {
+            evidence.on_client(rtt);
+        }
     }
 
     /// True if the PEP clocks the internet window.

@@ -8,9 +8,11 @@
 
 mod delivery;
 mod domains;
+mod evidence;
 mod pacer;
 
 pub use delivery::{DeliveredPacket, DeliveryRate, SendNote, SenderState};
 pub use domains::Domains;
+pub use evidence::Evidence;
 pub use pacer::Pacer;
 pub(crate) use pacer::window_rate;

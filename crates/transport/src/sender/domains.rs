@@ -6,7 +6,7 @@
 //! A report is authentic when it arrives here, but may be false. Claims about data that was never sent
 //! prove this, and all later reports are rejected. Other false reports can at most move losses from one
 //! domain to the other, or cause retransmissions within the window: every segment in flight counts
-//! against the radio window, which only the client's acknowledgments open.
+//! against the radio window, which only the client's acknowledgments open. `wired_queue` bounds the first.
 
 use airlane_core::{Duration, Event, Instant, SackBlock, Topic};
 
@@ -34,6 +34,11 @@ pub(crate) struct DomainReports {
 }
 
 impl DomainReports {
+    /// Before the first report. `wired_queue` as in the configuration of the controller.
+    pub(super) fn new(wired_queue: Option<Duration>) -> Self {
+        Self { windows: Domains::new(wired_queue), ..Self::default() }
+    }
+
     /// The client has received the segment.
     pub(super) fn on_delivered(&mut self, segment: &Segment) {
         self.windows.on_delivered(segment.sent_at, 1, segment.is(SEEN));
@@ -75,6 +80,9 @@ impl Sender {
 
     /// Processes an acknowledgment of the client for both domains.
     pub(super) fn drive_domains(&mut self, now: Instant, outcome: &Outcome) {
+        if let (Some(domains), Some(rtt)) = (&mut self.domains, outcome.rtt) {
+            domains.windows.on_client_rtt(rtt);
+        }
         if self.phase >= Phase::Recovery {
             self.reduce_domains(now);
         }
@@ -181,10 +189,9 @@ impl Sender {
         if s.is(EVER_RETRANSMITTED) || s.start > newest {
             return; // Karn's rule (RFC 6298 §3)
         }
-        let rtt = io.now().saturating_since(s.sent_at).saturating_sub(report.delay);
-        news.rtt = Some(rtt);
+        let elapsed = io.now().saturating_since(s.sent_at);
         if let Some(domains) = &mut self.domains {
-            domains.windows.on_rtt(rtt);
+            news.rtt = Some(domains.windows.on_rtt(elapsed, report.delay));
         }
     }
 

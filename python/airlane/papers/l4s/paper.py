@@ -8,82 +8,30 @@ decides names this in its note.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
-from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Listing, Measure, Number
-from airlane.papers.common import Part, between, cell, decide, difference, higher, mean
+from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Number
+from airlane.papers.common import Part, between, decide, difference, higher, mean
+from airlane.papers.l4s.fallback import fallback
+from airlane.papers.l4s.setup import (
+    CUBIC,
+    CUBIC_ECN,
+    FITTED,
+    HERE,
+    PRAGUE,
+    QUEUE_2020,
+    download,
+    flow_value,
+    goodput,
+    share,
+    table,
+    two,
+)
 
 TITLE = "L4S over wired links and cells"
 REFERENCE = "P. Heist, l4s-tests, github.com/heistp/l4s-tests, 2021"
 ABOUT = "L4S: Prague, DualPI2, and marks in the cell"
 
-_HERE = Path(__file__).parent
 _VERSION = "the Prague of 2020 had another dependence on the round-trip time"
-
-PRAGUE = {"kind": "tcp", "congestion": "prague", "ecn": "accurate"}
-CUBIC = {"kind": "tcp", "congestion": "cubic"}
-CUBIC_ECN = {"kind": "tcp", "congestion": "cubic", "ecn": True}
-
-QUEUE_2020 = {"kind": "dualpi2", "min_packets": 1}
-"""DualPI2 as before it entered Linux: the delay of a packet marks it only while another one waits
-(`qlen_l > 0` in `dualpi2_qdisc_dequeue` of a public copy of 2019). At 10 Mbit/s a packet takes 1.2 ms, more
-than the threshold.
-"""
-
-_FITTED = (
-    "min_packets = 1 in DualPI2: with the default of Linux 6.18, Prague got a quarter of 10 Mbit/s, less "
-    "than half of the published share"
-)
-
-Settings = Mapping[str, object]
-
-
-def _download(name: str, transport: Settings, **more: object) -> dict[str, object]:
-    return {"name": name, "app": "bulk", "transport": dict(transport), **more}
-
-
-def _two(
-    rate_mbps: float, first: tuple[Settings, float], second: tuple[Settings, float]
-) -> dict[str, object]:
-    """Two downloads with their round-trip times in ms over one link."""
-    least = min(first[1], second[1])
-    flows = [
-        _download(name, transport, start=start, server_delay=f"{(rtt_ms - least) / 2:g} ms")
-        for name, start, (transport, rtt_ms) in (("first", "0 s", first), ("second", "1 s", second))
-    ]
-    return {
-        "internet.rate": f"{rate_mbps:g} Mbit/s",
-        "internet.delay": f"{least / 2:g} ms",
-        "internet.aqm": QUEUE_2020,
-        "flow": flows,
-    }
-
-
-def _flow_value(point: str, flow: int, column: str) -> Measure:
-    return lambda draw: float(draw[point].numbers("flows", column)[flow])
-
-
-def _goodput(point: str, flow: int = 0) -> Measure:
-    return _flow_value(point, flow, "goodput_mbps")
-
-
-def _share(point: str) -> Measure:
-    """Rate of the first flow over that of the second."""
-    return lambda draw: _goodput(point)(draw) / _goodput(point, 1)(draw)
-
-
-def _table(title: str, points: Mapping[str, Sequence[str]]) -> Callable[[Sequence[Draw]], Listing]:
-    """Goodput, delay and marks of the named flows of each point."""
-
-    def listing(draws: Sequence[Draw]) -> Listing:
-        rows = []
-        for point, flows in points.items():
-            for i, flow in enumerate(flows):
-                columns = ("goodput_mbps", "owd_ms", "owd_p95_ms", "marked", "packets_lost")
-                rows.append((point, flow, *(cell(draws, _flow_value(point, i, c)) for c in columns)))
-        return Listing(title, ("", "flow", "Mbit/s", "delay ms", "p95 ms", "marked", "lost"), rows)
-
-    return listing
 
 
 def utilisation() -> Experiment:
@@ -94,7 +42,7 @@ def utilisation() -> Experiment:
             "internet.delay": "80 ms",
             "internet.aqm": QUEUE_2020,
             "run.warmup": warmup,
-            "flow": [_download("download", transport)],
+            "flow": [download("download", transport)],
         }
         for name, transport, warmup in (("prague", PRAGUE, "43 s"), ("cubic", CUBIC, "2 s"))
     }
@@ -102,7 +50,7 @@ def utilisation() -> Experiment:
         id="l4s/utilisation",
         title="one flow over DualPI2 at 160 ms",
         source="README.md, Underutilization with Bursty Traffic, without other traffic",
-        scenario=_HERE / "wired.toml",
+        scenario=HERE / "wired.toml",
         grid=grid,
         runs=5,
         quick_runs=2,
@@ -110,24 +58,24 @@ def utilisation() -> Experiment:
             Number(
                 "l4s.utilisation.prague_mbps",
                 "goodput of Prague",
-                _goodput("prague"),
-                against=_goodput("cubic"),
+                goodput("prague"),
+                against=goodput("cubic"),
                 published_against=16.22,
                 note=_VERSION,
-                fitted=_FITTED,
+                fitted=FITTED,
             ),
-            Number("l4s.utilisation.cubic_mbps", "goodput of CUBIC", _goodput("cubic"), fitted=_FITTED),
+            Number("l4s.utilisation.cubic_mbps", "goodput of CUBIC", goodput("cubic"), fitted=FITTED),
         ),
         claims=(
             Claim(
                 "l4s.utilisation.prague",
                 "Prague uses more of the link than CUBIC",
                 lambda draws: decide(
-                    [higher(draws, "", _goodput("prague"), _goodput("cubic"), unit=" Mbit/s")]
+                    [higher(draws, "", goodput("prague"), goodput("cubic"), unit=" Mbit/s")]
                 ),
             ),
         ),
-        listings=(_table("20 Mbit/s, 160 ms", {"prague": ["download"], "cubic": ["download"]}),),
+        listings=(table("20 Mbit/s, 160 ms", {"prague": ["download"], "cubic": ["download"]}),),
     )
 
 
@@ -145,7 +93,7 @@ def bursty() -> Experiment:
         id="l4s/bursty",
         title="an upload in bursts over DualPI2",
         source="README.md, Underutilization with Bursty Links, 20 Mbit/s over 160 ms",
-        scenario=_HERE / "uplink.toml",
+        scenario=HERE / "uplink.toml",
         grid=grid,
         runs=5,
         quick_runs=2,
@@ -153,18 +101,18 @@ def bursty() -> Experiment:
             Number(
                 "l4s.bursty_link.prague_mbps",
                 "goodput of Prague behind a bursty link",
-                _goodput("prague"),
-                against=_goodput("cubic"),
+                goodput("prague"),
+                against=goodput("cubic"),
                 published_against=16.24,
                 note=f"an LTE uplink takes the place of airMAX; {_VERSION}",
-                fitted=_FITTED,
+                fitted=FITTED,
             ),
             Number(
                 "l4s.bursty_link.cubic_mbps",
                 "goodput of CUBIC behind a bursty link",
-                _goodput("cubic"),
+                goodput("cubic"),
                 note="an LTE uplink takes the place of airMAX",
-                fitted=_FITTED,
+                fitted=FITTED,
             ),
         ),
         claims=(
@@ -172,19 +120,19 @@ def bursty() -> Experiment:
                 "l4s.bursty.less",
                 "behind a bursty link, Prague uses less of the bottleneck than CUBIC",
                 lambda draws: decide(
-                    [higher(draws, "", _goodput("cubic"), _goodput("prague"), unit=" Mbit/s")]
+                    [higher(draws, "", goodput("cubic"), goodput("prague"), unit=" Mbit/s")]
                 ),
             ),
             Claim(
                 "l4s.bursty.ramp",
                 "a ramp from 4 to 14 ms gives goodput back",
                 lambda draws: decide(
-                    [higher(draws, "", _goodput("prague-ramp"), _goodput("prague"), unit=" Mbit/s")]
+                    [higher(draws, "", goodput("prague-ramp"), goodput("prague"), unit=" Mbit/s")]
                 ),
                 ClaimKind.PREDICTION,
             ),
         ),
-        listings=(_table("20 Mbit/s behind an LTE uplink", {name: ["upload"] for name in grid}),),
+        listings=(table("20 Mbit/s behind an LTE uplink", {name: ["upload"] for name in grid}),),
         notes=("The bursts of the airMAX link are not known. An LTE uplink delivers one burst per grant.",),
     )
 
@@ -215,9 +163,9 @@ def fairness() -> Experiment:
         Number(
             f"l4s.fairness{rate:g}.{name}.{key}",
             f"{rate:g} Mbit/s, {name.replace('_', ' and ')} ms: {key.partition('_')[0]}",
-            _goodput(point, flow),
+            goodput(point, flow),
             note=_VERSION,
-            fitted=_FITTED,
+            fitted=FITTED,
         )
         for point, (rate, name, _) in points.items()
         for flow, key in enumerate(_names(name))
@@ -225,19 +173,19 @@ def fairness() -> Experiment:
     equal = [point for point, (_, name, _) in points.items() if name in ("p10_c10", "p80_c80")]
 
     def prague_more(draws: Sequence[Draw]) -> Finding:
-        return decide([Part(point, mean(draws, _share(point)), margin=1.0) for point in equal])
+        return decide([Part(point, mean(draws, share(point)), margin=1.0) for point in equal])
 
     def fair(draws: Sequence[Draw]) -> Finding:
-        parts = [between(draws, point, _share(point), 0.5, 2.0) for point in (*equal, "50 p10_p10")]
+        parts = [between(draws, point, share(point), 0.5, 2.0) for point in (*equal, "50 p10_p10")]
         return decide(parts)
 
     return Experiment(
         id="l4s/fairness",
         title="shares of two flows over DualPI2",
         source="README.md, Scenario 1 Fairness Table, rows of dualpi2",
-        scenario=_HERE / "wired.toml",
-        grid={point: _two(rate, *pair) for point, (rate, _, pair) in points.items()}
-        | {today: _two(10.0, *_PAIRS10["p10_c10"]) | {"internet.aqm": "dualpi2"}},
+        scenario=HERE / "wired.toml",
+        grid={point: two(rate, *pair) for point, (rate, _, pair) in points.items()}
+        | {today: two(10.0, *_PAIRS10["p10_c10"]) | {"internet.aqm": "dualpi2"}},
         runs=5,
         quick_runs=2,
         numbers=numbers,
@@ -254,7 +202,7 @@ def fairness() -> Experiment:
                 ClaimKind.PREDICTION,
             ),
         ),
-        listings=(_table("Two flows over DualPI2", dict.fromkeys((*points, today), ("first", "second"))),),
+        listings=(table("Two flows over DualPI2", dict.fromkeys((*points, today), ("first", "second"))),),
     )
 
 
@@ -262,14 +210,14 @@ def classic_aqm() -> Experiment:
     """Declare `l4s/classic-aqm`: Prague and CUBIC in one queue that marks both alike."""
     aqms = {"codel": {"kind": "codel", "ecn": True}, "pie": {"kind": "pie", "ecn": True}}
     grid = {
-        name: _two(50.0, (PRAGUE, 20.0), (CUBIC_ECN, 20.0)) | {"internet.aqm": aqm}
+        name: two(50.0, (PRAGUE, 20.0), (CUBIC_ECN, 20.0)) | {"internet.aqm": aqm}
         for name, aqm in aqms.items()
     }
     numbers = tuple(
         Number(
             f"l4s.classic_aqm.{name}.{key}",
             f"{name}: {key.partition('_')[0]}",
-            _goodput(name, flow),
+            goodput(name, flow),
             note=_VERSION,
         )
         for name in aqms
@@ -277,19 +225,19 @@ def classic_aqm() -> Experiment:
     )
 
     def starves(draws: Sequence[Draw]) -> Finding:
-        return decide([Part(name, mean(draws, _share(name)), margin=2.0) for name in aqms])
+        return decide([Part(name, mean(draws, share(name)), margin=2.0) for name in aqms])
 
     return Experiment(
         id="l4s/classic-aqm",
         title="Prague and CUBIC in one queue that marks as RFC 3168 asks",
         source="README.md, Scenario 6 Fairness Table, 50 Mbit/s, 20 ms",
-        scenario=_HERE / "wired.toml",
+        scenario=HERE / "wired.toml",
         grid=grid,
         runs=5,
         quick_runs=2,
         numbers=numbers,
         claims=(Claim("l4s.classic.two", "Prague gets more than twice the rate of CUBIC", starves),),
-        listings=(_table("One queue for both", dict.fromkeys(grid, ("prague", "cubic"))),),
+        listings=(table("One queue for both", dict.fromkeys(grid, ("prague", "cubic"))),),
     )
 
 
@@ -304,10 +252,10 @@ def promises() -> Experiment:
             "app": {"kind": "cbr", "rate": f"{20 * share:g} Mbit/s", "payload": "1472 B"},
             "transport": flood,
         }
-        return link | {"internet.aqm": aqm, "flow": [_download("classic", CUBIC), datagrams]}
+        return link | {"internet.aqm": aqm, "flow": [download("classic", CUBIC), datagrams]}
 
     grid: dict[str, Mapping[str, object]] = {
-        "prague and cubic": link | {"flow": [_download("prague", PRAGUE), _download("cubic", CUBIC)]},
+        "prague and cubic": link | {"flow": [download("prague", PRAGUE), download("cubic", CUBIC)]},
         "flood 80 %": beside_flood(0.8, "dualpi2"),
         "flood 150 %": beside_flood(1.5, "dualpi2"),
         "flood 150 %, one queue": beside_flood(1.5, "pie"),
@@ -315,22 +263,22 @@ def promises() -> Experiment:
     queue_ms = 10.0  # the propagation delay
 
     def short(draws: Sequence[Draw]) -> Finding:
-        wait = _flow_value("prague and cubic", 0, "owd_ms")
+        wait = flow_value("prague and cubic", 0, "owd_ms")
         return decide([between(draws, "mean wait", lambda draw: wait(draw) - queue_ms, 0.0, 2.0, " ms")])
 
     def kept(draws: Sequence[Draw]) -> Finding:
         left = (20.0 - 16.0 * 1500 / 1472) * 1448 / 1500
-        return decide([between(draws, "", _goodput("flood 80 %"), 0.9 * left, 1.1 * left, " Mbit/s")])
+        return decide([between(draws, "", goodput("flood 80 %"), 0.9 * left, 1.1 * left, " Mbit/s")])
 
     def as_one_queue(draws: Sequence[Draw]) -> Finding:
-        ours = difference(draws, _goodput("flood 150 %"), _goodput("flood 150 %, one queue"))
+        ours = difference(draws, goodput("flood 150 %"), goodput("flood 150 %, one queue"))
         return decide([Part("classic flow", ours, " Mbit/s", equal=True, margin=0.1)])
 
     return Experiment(
         id="l4s/promises",
         title="what RFC 9332 promises",
         source="RFC 9332 sections 1.2 and 4.2; no published number",
-        scenario=_HERE / "wired.toml",
+        scenario=HERE / "wired.toml",
         grid=grid,
         runs=5,
         quick_runs=2,
@@ -355,7 +303,7 @@ def promises() -> Experiment:
             ),
         ),
         listings=(
-            _table(
+            table(
                 "20 Mbit/s, 20 ms",
                 {name: ("prague", "cubic") if "prague" in name else ("classic", "flood") for name in grid},
             ),
@@ -390,7 +338,7 @@ def in_cell() -> Experiment:
         def check(draws: Sequence[Draw]) -> Finding:
             parts = []
             for where in ("alone", "with load"):
-                of, than = (_flow_value(f"{where}, prague, {queue}", 0, column) for queue in (one, other))
+                of, than = (flow_value(f"{where}, prague, {queue}", 0, column) for queue in (one, other))
                 parts.append(higher(draws, where, than, of, margin=0.05 * mean(draws, than).mean))
             return decide(parts, text)
 
@@ -400,7 +348,7 @@ def in_cell() -> Experiment:
         id="l4s/cell",
         title="marks in the queue of a cell",
         source="no published number; ramp of JENS (tarent/sch_jens), prediction of L4Span (arXiv 2510.02682)",
-        scenario=_HERE / "cell.toml",
+        scenario=HERE / "cell.toml",
         grid=grid,
         runs=10,
         quick_runs=3,
@@ -430,10 +378,10 @@ def in_cell() -> Experiment:
                 ClaimKind.PREDICTION,
             ),
         ),
-        listings=(_table("One phone at 300 m, EPA at 3 km/h", dict.fromkeys(grid, ("tested",))),),
+        listings=(table("One phone at 300 m, EPA at 3 km/h", dict.fromkeys(grid, ("tested",))),),
     )
 
 
 def experiments() -> list[Experiment]:
     """All, in the order of their runs."""
-    return [utilisation(), bursty(), fairness(), classic_aqm(), promises(), in_cell()]
+    return [utilisation(), bursty(), fairness(), classic_aqm(), fallback(), promises(), in_cell()]

@@ -3,7 +3,8 @@
 use airlane_core::{BitRate, Bytes, Duration, Instant, Seeds};
 
 use crate::congestion::{
-    AckSample, CongestionKind, Controller, ControllerSetup, LossEpisode, MarkSample, SegmentWindow,
+    AckSample, CongestionKind, Controller, ControllerSetup, LossEpisode, MarkSample, PragueConfig,
+    SegmentWindow,
 };
 
 fn controller(setup: &ControllerSetup<'_>, window: u32) -> Controller {
@@ -133,6 +134,32 @@ fn prague_leaves_slow_start_at_the_first_mark() {
     c.on_marks(&marks(130, 40, 10, 10));
     assert!(!c.window().in_slow_start());
     assert_eq!(c.ssthresh_segments(), 15);
+}
+
+/// Round trips of 20 and 60 ms in turn, each with a mark, after a loss: a deep queue that varies much. Once the score is
+/// above 9, alpha is 0.625 at least, and a mark takes off 0.3125 of the window; without the fall-back, as much as the
+/// average of the marks says: with one mark of 100 packets in each round trip, alpha tends to 0.01.
+#[test]
+fn prague_falls_back_at_a_classic_queue() {
+    let reduced = |classic_fallback| {
+        let prague = PragueConfig { classic_fallback };
+        let mut c = after_loss(&ControllerSetup { prague, ..setup(CongestionKind::Prague) }, 400);
+        for round in 1..=200_u32 {
+            let (now_ms, rtt_ms) = (u64::from(round) * 100, if round % 2 == 0 { 20 } else { 60 });
+            c.on_marks(&marks(now_ms, u64::from(round) * 200, 100, 1));
+            c.on_ack(&AckSample {
+                rtt: Some(Duration::from_millis(rtt_ms)),
+                may_grow: false,
+                ..ack(100, 40_000)
+            });
+            if round < 200 {
+                c.on_window_validation(200, 200);
+            }
+        }
+        c.window_segments()
+    };
+    // 200 (1 - 0.3125) 1.03 + 1, and 200 (1 - 0.005) 1.03 + 1.
+    assert_eq!((reduced(true), reduced(false)), (142, 205));
 }
 
 /// RFC 8511 §3.1: 0.8 and 0.85 (870/1024) after marks, in congestion avoidance; losses, slow start, and other laws are

@@ -4,16 +4,19 @@
 //! Of draft-briscoe-iccrg-prague-congestion-control-04 only the first page could be opened. The rules are those of
 //! the authors' L4STeam/udp_prague (e8e343533a7c, `prague_cc.cpp`), and in slow start, which that one does not have,
 //! those of their `tcp_prague` in google/bbr (23cbf7e1bc8b): it grows as NewReno's, paced at twice the window per
-//! round trip, until the first mark or loss; the first mark halves the window. Left out: the mode without a window
-//! for round trips below 2 ms, small packets at low rates, and the detection of a classic bottleneck by delay
-//! variation (off in `tcp_prague` too).
+//! round trip, until the first mark or loss; the first mark halves the window. The detection of a classic bottleneck
+//! is off by default, as in `tcp_prague`. Left out: the mode without a window for round trips below 2 ms, and small
+//! packets at low rates.
 //!
 //! Packets are sent with ECT(1) if feedback is accurate. If the peer has classic ECN only, they have ECT(0), and a
 //! mark halves the window (RFC 9331 §4.2, §4.3; of these sections only the titles could be verified: "Prerequisite
 //! Transport Feedback" and "Prerequisite Congestion Response").
 
+mod classic;
+
 use airlane_core::{BitRate, Duration, Instant};
 
+use self::classic::ClassicBottleneck;
 use super::marks::{MarkedShare, OncePerRound};
 use super::{AckSample, CongestionController, LossCause, LossEpisode, MarkSample, Needs, SegmentWindow};
 
@@ -34,6 +37,18 @@ const WINDOW_MIN: u32 = 2;
 /// (tcp_pacing_ca_ratio).
 const SLOW_START_FACTOR: f64 = 2.0;
 const CLASSIC_FACTOR: f64 = 1.2;
+
+/// Parameters of Prague.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PragueConfig {
+    /// The sender responds as a classic one at a bottleneck that it classifies as classic (`prague_ecn_fallback`).
+    pub classic_fallback: bool,
+}
+
+impl PragueConfig {
+    /// The defaults of `tcp_prague`.
+    pub const LINUX: Self = Self { classic_fallback: false };
+}
 
 /// The controller.
 #[derive(Clone, Copy, Debug)]
@@ -56,12 +71,15 @@ pub struct Prague {
     rate: f64,
     slow_start: bool,
     now: Instant,
+    classic: Option<ClassicBottleneck>,
+    /// True if the current acknowledgment has updated the share of marks.
+    updated: bool,
 }
 
 impl Prague {
     /// A controller in its initial state.
     #[must_use]
-    pub fn new(window: &SegmentWindow) -> Self {
+    pub fn new(window: &SegmentWindow, config: PragueConfig) -> Self {
         Self {
             exact: f64::from(window.segments),
             set: window.segments,
@@ -75,6 +93,8 @@ impl Prague {
             rate: 0.0,
             slow_start: true,
             now: Instant::ZERO,
+            classic: config.classic_fallback.then(ClassicBottleneck::new),
+            updated: false,
         }
     }
 
@@ -123,6 +143,25 @@ impl Prague {
         let step = if self.rounds_to_growth == 0 { fast.max(1.0) } else { 1.0 };
         self.exact += f64::from(unmarked) * scale * step / self.exact;
     }
+
+    /// The share of marks that a reduction responds to.
+    fn responded(&mut self, window: &SegmentWindow) -> f64 {
+        let Some(classic) = &mut self.classic else { return self.share.alpha() };
+        classic.on_reduction(window.ssthresh);
+        self.share.alpha().max(classic.least_share())
+    }
+
+    /// Judges the bottleneck by the round trip of an acknowledgment.
+    fn judge(&mut self, rtt: Option<Duration>) {
+        let updated = core::mem::take(&mut self.updated);
+        let Some(classic) = &mut self.classic else { return };
+        if let Some(rtt) = rtt {
+            classic.on_rtt(rtt);
+        }
+        if updated {
+            classic.on_round();
+        }
+    }
 }
 
 /// True if the sender used the window: at least half of it, because pacing often holds it below.
@@ -146,6 +185,7 @@ impl CongestionController for Prague {
     fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample) {
         self.follow(window);
         (self.srtt, self.now) = (ack.srtt, ack.now);
+        self.judge(ack.rtt);
         let marked = core::mem::take(&mut self.marked);
         if ack.may_grow && is_used(window, ack) {
             let mut unmarked = ack.delivered_segments.saturating_sub(marked);
@@ -169,6 +209,7 @@ impl CongestionController for Prague {
         let least = self.virtual_rtt();
         if self.share.on_marks(sample, packets, least) {
             self.updated_at = Some(sample.now);
+            self.updated = self.share.has_begun();
             self.rounds_to_growth = self.rounds_to_growth.saturating_sub(1);
         }
         self.marked = sample.marked_segments;
@@ -177,7 +218,7 @@ impl CongestionController for Prague {
         }
         if self.reductions.begins(sample, least) {
             self.rounds_to_growth = self.rounds_at_this_rate();
-            self.exact *= 1.0 - self.share.alpha() / 2.0;
+            self.exact *= 1.0 - self.responded(window) / 2.0;
             let segments = (self.exact as u32).max(WINDOW_MIN);
             (window.segments, window.ssthresh) = (segments, segments);
             self.apply(window);
@@ -193,6 +234,9 @@ impl CongestionController for Prague {
                     (REFERENCE_RTT.as_secs_f64(), self.virtual_rtt().as_secs_f64());
                 let segments = self.rate / 2.0 / f64::from(self.segment_size) * reference;
                 self.rounds_to_growth = (segments * reference / virtual_rtt) as u64;
+                if let Some(classic) = &mut self.classic {
+                    classic.on_reduction(window.ssthresh);
+                }
                 window.reduce_to(self.threshold(window));
                 self.exact = f64::from(window.ssthresh);
             }
