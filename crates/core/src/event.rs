@@ -70,6 +70,8 @@ pub enum Topic {
     PathModel,
     /// [`Event::EchoSent`] and [`Event::EchoAnswered`].
     Echo,
+    /// [`Event::SduDelivered`].
+    SduDelivered,
 }
 
 /// The path model of a model-based controller (BBR). Volumes are in segments.
@@ -573,6 +575,16 @@ pub enum Event<'a> {
         /// The step.
         step: HandoverStep,
     },
+    /// A bearer has delivered an IP packet: PDCP at the UE (downlink) or at the eNB (uplink). Its `queued_at` is the
+    /// time at which it entered the transmit queue of the bearer, at the eNB that sent it.
+    SduDelivered {
+        /// The UE.
+        ue: UeId,
+        /// Downlink or uplink.
+        direction: Direction,
+        /// The packet, without the headers of the tunnel.
+        packet: &'a Packet,
+    },
     /// The length of the transmit queue of a UE's bearer has changed since the last report.
     QueueDepth {
         /// The UE.
@@ -618,6 +630,7 @@ impl Event<'_> {
             Self::ProxyBuffer { .. } => Topic::Proxy,
             Self::PathModel { .. } => Topic::PathModel,
             Self::EchoSent { .. } | Self::EchoAnswered { .. } => Topic::Echo,
+            Self::SduDelivered { .. } => Topic::SduDelivered,
         }
     }
 }

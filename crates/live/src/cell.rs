@@ -14,7 +14,7 @@
 //! and does not load the network.
 
 use core::net::IpAddr;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use airlane_core::{Direction, FlowId, Instant, Packet, PacketPool, SocketPair};
 use airlane_scenario::{Built, FlowEnd, RealEnd, Resolved, RunOutput, ScenarioError, build};
@@ -26,6 +26,7 @@ use crate::connections::Connections;
 use crate::ends::{EndId, Ends, Route, Unroutable};
 use crate::flight::Recorder;
 use crate::icmp::{self, ErrorLimit, Report};
+use crate::radio::{self, Every, Watch};
 use crate::sockets::{self, Sockets};
 
 /// A packet that left.
@@ -100,6 +101,9 @@ pub struct Cell {
     counts: Counts,
     recorder: Option<Recorder>,
     connections: Option<Connections>,
+    watch: Option<Watch>,
+    /// Reports on the radio that were not removed yet.
+    reports: VecDeque<radio::Report>,
 }
 
 struct Leaving {
@@ -134,6 +138,8 @@ impl Cell {
             counts: Counts::default(),
             recorder: None,
             connections: None,
+            watch: None,
+            reports: VecDeque::new(),
             built,
             ends,
         })
@@ -188,6 +194,35 @@ impl Cell {
         self.connections = Some(Connections::new(self.ends.ues()));
     }
 
+    /// Reports on the radio from now on. The caller removes the reports. `real` are the UEs of [`Self::new`], whose
+    /// addresses are those of their ends.
+    pub fn inform(&mut self, scenario: &Resolved, real: &[RealEnd], every: Every) {
+        let address = |(number, end): (usize, &RealEnd)| {
+            end.ue.map(|ue| (ue.0, Ends::v4(EndId::Ue(number as u16)).octets()))
+        };
+        let addresses: BTreeMap<_, _> = real.iter().enumerate().filter_map(address).collect();
+        self.watch = Some(Watch::begin(&mut self.built, scenario, addresses, every));
+    }
+
+    /// Changes the intervals of reports.
+    pub fn inform_every(&mut self, every: Every) {
+        let now = self.now();
+        if let Some(watch) = &mut self.watch {
+            watch.set_every(now, every);
+        }
+    }
+
+    /// The time of the next look at the radio.
+    #[must_use]
+    pub fn report_due(&self) -> Option<Instant> {
+        self.watch.as_ref().map(Watch::due).filter(|&due| due <= self.end)
+    }
+
+    /// Removes the oldest report on the radio.
+    pub fn take_report(&mut self) -> Option<radio::Report> {
+        self.reports.pop_front()
+    }
+
     /// The connections, if they are observed.
     #[must_use]
     pub const fn connections(&self) -> Option<&Connections> {
@@ -213,7 +248,8 @@ impl Cell {
     /// The time before which nothing happens unless a packet enters; `None` if nothing is due at all.
     #[must_use]
     pub fn next_event(&mut self) -> Option<Instant> {
-        self.built.next_event().filter(|&next| next <= self.end)
+        let event = self.built.next_event().filter(|&next| next <= self.end);
+        event.into_iter().chain(self.report_due()).min()
     }
 
     /// Everything that is due at `to` or before happens, each at its own time.
@@ -222,6 +258,17 @@ impl Cell {
     /// If `to` is before [`Self::now`].
     pub fn advance(&mut self, to: Instant) {
         let to = to.min(self.end);
+        while let Some(due) = self.report_due()
+            && due <= to
+        {
+            self.advance_network(due);
+            let report = self.watch.as_mut().and_then(|watch| watch.look(&mut self.built));
+            self.reports.extend(report);
+        }
+        self.advance_network(to);
+    }
+
+    fn advance_network(&mut self, to: Instant) {
         if !self.reenters {
             let from = self.out.len();
             self.built.advance(to);

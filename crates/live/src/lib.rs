@@ -12,6 +12,7 @@ pub mod lateness;
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "processes, devices and file descriptors: each use says why it is sound")]
 mod linux;
+pub mod radio;
 pub mod sockets;
 
 pub use error::LiveError;
@@ -19,6 +20,8 @@ pub use error::LiveError;
 pub use linux::cell_process::{Count, LiveFacts, LiveOutput};
 #[cfg(target_os = "linux")]
 pub use linux::options;
+#[cfg(target_os = "linux")]
+pub use linux::packet_ring;
 #[cfg(target_os = "linux")]
 pub use linux::process::{LiveConfig, run};
 #[cfg(target_os = "linux")]

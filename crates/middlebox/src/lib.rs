@@ -12,7 +12,7 @@ mod rnis;
 mod split;
 
 pub use node::{Middlebox, NetworkFunction, Side};
-pub use pep::{Claim, Fault, Pep, PepConfig, PepStatistics};
+pub use pep::{Claim, Connection, Fault, Observer, Outlet, Pep, PepConfig, PepStatistics, Segment};
 pub use rnis::{Rnis, RnisFault};
 pub use split::{
     ConnectOrder, EnbProxies, Ending, LegStatistics, SplitConfig, SplitProxy, SplitStatistics, WhenFull,

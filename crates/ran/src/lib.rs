@@ -35,4 +35,4 @@ pub mod scheduler {
     };
 }
 
-pub use network::{RadioNetwork, UeLook};
+pub use network::{CellQuality, RadioNetwork, ReportEvent, UeLook};

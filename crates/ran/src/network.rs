@@ -18,7 +18,7 @@ mod service;
 
 use handover::HandoverState;
 use information::Publisher;
-pub use look::UeLook;
+pub use look::{CellQuality, ReportEvent, UeLook};
 use service::Plan;
 
 use crate::build::{self, Environment};

@@ -1,6 +1,6 @@
 //! One slot of one cell: the state that its steps share.
 
-use airlane_core::{CellId, Cx, Direction, Event, Instant, PacketRef, Port, Topic};
+use airlane_core::{CellId, Cx, Direction, Event, Instant, PacketRef, Port, Topic, UeId};
 use airlane_net::gtp::OVERHEAD;
 
 use crate::config::CellConfig;
@@ -39,6 +39,10 @@ impl Ports {
     /// Forwards SDUs: to the UE's upper layers, or through the tunnel to the gateway.
     pub(crate) fn send(self, cx: &mut Cx<'_>, direction: Direction, ue: u32, sdus: &mut Vec<PacketRef>) {
         for packet in sdus.drain(..) {
+            if cx.wants(Topic::SduDelivered) {
+                let ue = UeId(ue);
+                cx.emit_about(&packet, |packet| Event::SduDelivered { ue, direction, packet });
+            }
             match direction {
                 Direction::Downlink => cx.send(self.first_ue + ue as Port, packet),
                 Direction::Uplink => {

@@ -540,7 +540,8 @@ impl Probe for Recorder {
             | Event::Assigned { .. }
             | Event::Secrets { .. }
             | Event::PathModel { .. }
-            | Event::ProxyBuffer { .. } => {}
+            | Event::ProxyBuffer { .. }
+            | Event::SduDelivered { .. } => {}
         }
     }
 }

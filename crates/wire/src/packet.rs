@@ -34,6 +34,34 @@ impl<'a> IpPacket<'a> {
         Ok(Self { ip, transport, payload })
     }
 
+    /// Reads the headers of a packet of which only the beginning may be there. The second value is the length of
+    /// its payload as the headers state it; [`Self::payload`] has the part of it that is there. Bytes behind a UDP
+    /// datagram are not part of it.
+    ///
+    /// # Errors
+    /// If a header of IP, TCP or UDP is not complete, or contradicts another one.
+    pub fn parse_begin(bytes: &'a [u8]) -> Result<(Self, usize), Error> {
+        let (ip, rest) = Ip::parse_quoted(bytes)?;
+        let stated = match &ip {
+            Ip::V4(v4) => usize::from(v4.total_length) - v4.header_len(),
+            Ip::V6(v6) => usize::from(v6.payload_length) - v6.extensions.len(),
+        };
+        let (transport, payload, stated) = match ip.protocol() {
+            _ if ip.is_fragment() => (Transport::Other, rest, stated),
+            protocol::TCP => {
+                let (tcp, payload) = Tcp::parse(rest)?;
+                (Transport::Tcp(tcp), payload, stated - tcp.header_len())
+            }
+            protocol::UDP => {
+                let (udp, payload) = Udp::parse_begin(rest, stated)?;
+                let length = usize::from(udp.length) - Udp::LEN;
+                (Transport::Udp(udp), &payload[..payload.len().min(length)], length)
+            }
+            _ => (Transport::Other, rest, stated),
+        };
+        Ok((Self { ip, transport, payload }, stated))
+    }
+
     /// Bytes of the packet.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a packet has a header")]

@@ -26,10 +26,15 @@ impl Udp {
     /// # Errors
     /// If the bytes end inside of the header, or the stated length is below 8 or above the bytes.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), Error> {
+        Self::parse_begin(bytes, bytes.len())
+    }
+
+    /// The same for a packet of which only the beginning may be there; `whole` is its length from this header on.
+    pub(crate) fn parse_begin(bytes: &[u8], whole: usize) -> Result<(Self, &[u8]), Error> {
         let fixed = take(bytes, Self::LEN, Layer::Udp)?;
         let length = word(fixed, 4);
-        if usize::from(length) < Self::LEN || usize::from(length) > bytes.len() {
-            let (stated, found) = (usize::from(length), bytes.len());
+        if usize::from(length) < Self::LEN || usize::from(length) > whole {
+            let (stated, found) = (usize::from(length), whole);
             return Err(Error::Length { layer: Layer::Udp, stated, found });
         }
         let header = Self {

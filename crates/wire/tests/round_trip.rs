@@ -72,6 +72,46 @@ fn damaged_packets_are_rejected_or_survive_a_round_trip() {
     assert!((10_000..90_000).contains(&accepted), "{accepted} of 100,000 were accepted");
 }
 
+/// The headers of a packet that is cut off are those of the whole packet, and so is the length of its payload.
+#[test]
+fn the_beginning_of_a_packet_says_the_same() {
+    let mut generator = Generator::new(4);
+    let (mut read, mut shorter) = (0, 0);
+    for _ in 0..20_000 {
+        let bytes = generator.packet(true);
+        let whole = IpPacket::parse(&bytes).expect("a valid packet");
+        let cut = &bytes[..generator.below(bytes.len() + 1)];
+        let Ok((packet, stated)) = IpPacket::parse_begin(cut) else { continue };
+        assert_eq!(packet.ip, whole.ip);
+        let payload = match whole.transport {
+            Transport::Tcp(_) => whole.payload,
+            Transport::Udp(udp) => &whole.payload[..usize::from(udp.length) - 8],
+            Transport::Icmp(_) | Transport::Other => continue,
+        };
+        assert_eq!((packet.transport, stated), (whole.transport, payload.len()));
+        assert!(payload.starts_with(packet.payload));
+        read += 1;
+        shorter += u32::from(packet.payload.len() < stated);
+    }
+    assert!(read > 3000 && shorter > 1000, "{read} were read, {shorter} of them cut off");
+}
+
+#[test]
+fn the_beginning_of_a_damaged_packet_causes_no_panic() {
+    let mut generator = Generator::new(5);
+    let mut accepted = 0;
+    for _ in 0..100_000 {
+        let mut bytes = generator.packet(true);
+        generator.damage(&mut bytes);
+        bytes.truncate(generator.below(bytes.len() + 1));
+        if let Ok((packet, stated)) = IpPacket::parse_begin(&bytes) {
+            accepted += 1;
+            assert!(packet.payload.len() <= stated && stated <= 65_535);
+        }
+    }
+    assert!((10_000..90_000).contains(&accepted), "{accepted} of 100,000 were accepted");
+}
+
 /// RFC 1071 §3: the sum of 00 01 f2 03 f4 f5 f6 f7 is ddf2.
 #[test]
 fn the_example_of_rfc_1071() {

@@ -325,3 +325,46 @@ fn a_split_proxy_answers_and_connects_in_the_version_of_the_host() {
     }
     assert!(answered.iter().chain(&connected).all(|&count| count > 0), "{answered:?} {connected:?}");
 }
+
+/// The results of a run: its reports, the packets that left, and the tables.
+#[derive(Debug, PartialEq)]
+struct Informed {
+    reports: Vec<radio::Report>,
+    left: Vec<(Left, Vec<u8>)>,
+    tables: String,
+}
+
+/// A run in steps of this length, with reports or without.
+fn informed(step: u64, inform: bool) -> Informed {
+    let scenario = Scenario::parse(LTE, "cell.toml").and_then(|scenario| scenario.resolve()).unwrap();
+    let real = [RealEnd { name: "real".to_owned(), ue: Some(UeId(0)) }];
+    let mut cell = Cell::new(&scenario, 1, &real, 1_500).unwrap();
+    if inform {
+        let every = Every { period: 7_000_000, measure: 100_000_000 };
+        cell.inform(&scenario, &real, every);
+    }
+    let (mut reports, mut left) = (vec![], vec![]);
+    let mut now = 0;
+    while now < 500 {
+        if now % 50 == 0 {
+            cell.enter(EndId::Server, &datagram(EndId::Server, UE, 1_000), None, ms(now));
+        }
+        now += step;
+        cell.advance(ms(now));
+        left.extend(all(&mut cell));
+        reports.extend(std::iter::from_fn(|| cell.take_report()));
+    }
+    Informed { reports, left, tables: format!("{:?}", cell.finish().tables) }
+}
+
+#[test]
+fn reports_are_the_same_in_all_steps_and_change_nothing() {
+    let fine = informed(1, true);
+    let reports = &fine.reports;
+    assert_eq!(reports.iter().filter(|one| one.is_due).count(), 500 / 7);
+    // A real UE has the address of its end.
+    assert!(reports.iter().all(|one| one.records[0].ue == [198, 19, 0, 1]));
+    assert!(reports.iter().any(|one| one.records[0].block.get() > 0));
+    assert_eq!(informed(25, true), fine);
+    assert_eq!(informed(10, false), Informed { reports: vec![], ..fine });
+}

@@ -20,9 +20,11 @@ use crate::linux::address::Interfaces;
 use crate::linux::clock::{self, Priority, now_ns};
 use crate::linux::host::Device;
 use crate::linux::process::LiveConfig;
+use crate::linux::radio_socket::{self, RadioSocket};
 use crate::linux::socket::{Messages, Received};
 use crate::linux::storage::Storage;
 use crate::linux::tun::Buffer;
+use crate::radio::Facts;
 
 /// Packets, or bursts, that are read from a device before departures are written.
 const BATCH: u32 = 32;
@@ -114,6 +116,7 @@ struct Loop<'a> {
     parent: Messages,
     cell: Cell,
     flight: Option<Storage>,
+    radio: Option<RadioSocket>,
     pace: Pace,
     buffer: Buffer,
     /// When the process woke up last, on the host's clock.
@@ -157,6 +160,7 @@ pub(crate) fn run(setup: CellSetup<'_>, mut parent: Messages) -> Result<LiveOutp
         cell.record(*limit);
         flight = Some(Storage::create(path)?); // before this thread gets its priority, which threads inherit
     }
+    let mut radio = radio_socket(&setup, &mut cell)?;
     clock::be_punctual(setup.priority)?;
     let lost = |e: io::Error| LiveError::new(format!("the parent process was lost: {e}"), "");
     parent.send(&json!({"ready": {}})).map_err(lost)?;
@@ -172,11 +176,15 @@ pub(crate) fn run(setup: CellSetup<'_>, mut parent: Messages) -> Result<LiveOutp
     }
     let bound = Duration::from_micros(setup.config.bound_us);
     let origin = now_ns();
+    if let Some(radio) = &mut radio {
+        radio.begin(clock::since_1970_ns());
+    }
     parent.send(&json!({"began": {"monotonic_ns": origin}})).map_err(lost)?;
     let mut run = Loop {
         parent,
         cell,
         flight,
+        radio,
         pace: Pace::new(origin, Instant::ZERO, bound),
         buffer: Buffer::default(),
         woke_ns: origin,
@@ -218,6 +226,9 @@ impl Loop<'_> {
             let now = self.now();
             self.cell.advance(now);
             self.write();
+            if let Some(radio) = &mut self.radio {
+                radio.serve(&mut self.cell, now);
+            }
             if now >= self.status_at {
                 self.status_at = now + STATUS;
                 if self.told_to_stop()? {
@@ -371,6 +382,17 @@ impl Loop<'_> {
         };
         Ok(LiveOutput { tables, meta, live })
     }
+}
+
+/// The socket for a radio network information service, if the run has one.
+fn radio_socket(setup: &CellSetup<'_>, cell: &mut Cell) -> Result<Option<RadioSocket>, LiveError> {
+    let Some(path) = &setup.config.rnis else { return Ok(None) };
+    if setup.resolved.cell.is_empty() {
+        let what = format!("--rnis {path}: a wired network has no radio information");
+        return Err(LiveError::new(what, "choose a scenario with a cell"));
+    }
+    cell.inform(setup.resolved, setup.real, radio_socket::ALONE);
+    RadioSocket::open(path, Facts::new(setup.resolved, 0)).map(Some)
 }
 
 /// The numbers of packets that did not leave although the network did not lose them, by reason.

@@ -20,6 +20,12 @@ pub(crate) fn now_ns() -> u64 {
     time.num_nanoseconds() as u64
 }
 
+/// Nanoseconds since the beginning of 1970.
+pub(crate) fn since_1970_ns() -> u64 {
+    let time = clock_gettime(ClockId::CLOCK_REALTIME).expect("every Linux has this clock");
+    time.num_nanoseconds() as u64
+}
+
 /// Processor time that this process has used, in seconds.
 pub(crate) fn processor_s() -> f64 {
     getrusage(UsageWho::RUSAGE_SELF).map_or(f64::NAN, |usage| {

@@ -67,6 +67,9 @@ pub struct LiveConfig {
     pub hosts: BTreeMap<usize, String>,
     /// The machine forwards packets of these interfaces, and drops them by itself.
     pub forwarding_dropped: bool,
+    /// The socket at which a service gets the radio information.
+    #[serde(default)]
+    pub rnis: Option<String>,
     /// The prefix of capture files.
     pub captures: Option<String>,
     /// Socket to the launcher.

@@ -1,6 +1,7 @@
-use airlane_core::{Bytes, Node, Outbox, PacketPool, SackBlock, Seeds, Silence, TopicSet};
-use airlane_net::pep::{LIST_MAX, Receiver, Rejected, TcpReport};
+use airlane_core::{Bytes, Node, Outbox, PacketPool, SackBlock, Seeds, Silence, TcpFlags, TopicSet};
+use airlane_net::pep::{Body, Key, LIST_MAX, Message, Receiver, Rejected, TcpReport};
 
+use super::observation::Observation;
 use super::*;
 use crate::node::Middlebox;
 

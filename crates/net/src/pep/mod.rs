@@ -22,6 +22,8 @@ mod tests;
 
 pub use receiver::{Keys, Receiver};
 
+use core::net::{IpAddr, SocketAddr};
+
 use airlane_core::{FlowId, SackBlock, SocketPair};
 
 /// §3.1: the version of the format.
@@ -50,6 +52,35 @@ pub fn flow_identifier(flow: FlowId, sockets: SocketPair) -> u64 {
     let flow = u16::try_from(flow.0).expect("a router has 65536 ports");
     let parts = [flow, sockets.server, sockets.server_port, sockets.ue_port];
     parts.iter().fold(0, |identifier, part| identifier << 16 | u64::from(*part))
+}
+
+/// §5.2: a connection by its addresses, as real hosts know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Addresses {
+    /// The protocol number of IP: 6 for TCP, 17 for UDP.
+    pub protocol: u8,
+    /// The server's address and port.
+    pub server: SocketAddr,
+    /// The client's address and port.
+    pub client: SocketAddr,
+}
+
+impl Addresses {
+    /// §5.2: the number of the connection in messages, for a PEP and a server that share a secret.
+    #[must_use]
+    pub fn identifier(&self, secret: &[u8]) -> u64 {
+        let mut hasher = blake3::Hasher::new_derive_key("airlane 2026-11 PEP message v1 flow identifier");
+        hasher.update(&[self.protocol]);
+        for end in [self.server, self.client] {
+            let address = match end.ip() {
+                IpAddr::V4(v4) => v4.to_ipv6_mapped(),
+                IpAddr::V6(v6) => v6,
+            };
+            hasher.update(&address.octets()).update(&end.port().to_be_bytes());
+        }
+        let hash = hasher.update(secret).finalize();
+        u64::from_be_bytes(core::array::from_fn(|at| hash.as_bytes()[at]))
+    }
 }
 
 /// §4.2: number of bytes of a datagram that enter its identifier, at most.

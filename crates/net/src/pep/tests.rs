@@ -99,3 +99,23 @@ fn the_example_of_the_specification_is_what_is_made() {
     let words: String = document.split_whitespace().collect();
     assert!(words.contains(&hex), "{hex}");
 }
+
+#[test]
+fn the_identifier_of_the_specification_is_what_is_computed() {
+    let (server, client) = ("192.0.2.1:443".parse().unwrap(), "198.51.100.7:50000".parse().unwrap());
+    let addresses = Addresses { protocol: 6, server, client };
+    let identifier = format!("{:016x}", addresses.identifier(b"airlane"));
+    let document = include_str!("../../../../docs/pep-wire-format.md");
+    assert!(document.contains(&identifier), "{identifier}");
+    let mapped = Addresses { server: "[::ffff:192.0.2.1]:443".parse().unwrap(), ..addresses };
+    assert_eq!(mapped.identifier(b"airlane"), addresses.identifier(b"airlane"));
+    for other in [
+        Addresses { protocol: 17, ..addresses },
+        Addresses { server: client, client: server, ..addresses },
+        Addresses { client: "198.51.100.7:50001".parse().unwrap(), ..addresses },
+        Addresses { client: "[2001:db8::7]:50000".parse().unwrap(), ..addresses },
+    ] {
+        assert_ne!(other.identifier(b"airlane"), addresses.identifier(b"airlane"));
+    }
+    assert_ne!(addresses.identifier(b"airlane2"), addresses.identifier(b"airlane"));
+}

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 
 use airlane_core::{CellId, Dbm, Decibel, Duration, Instant, UeId};
-use airlane_radio::TransmissionMode;
 
 use super::measurement::{MeasurementConfig, Measurements};
-use super::quality::{Emission, QualityEvents, QualityRule};
+use super::quality::{Emission, QualityEvents, QualityRule, Rssi};
 use crate::config::CellConfig;
 use crate::interference::Air;
+use crate::network::{CellQuality, ReportEvent};
 use crate::ue::Ue;
 
 /// A UE's report that starts a handover.
@@ -42,19 +42,11 @@ struct Quality {
 
 impl Quality {
     fn new(config: &MeasurementConfig, rule: QualityRule, ues: usize, cells: &[CellConfig]) -> Self {
-        let carrier = |cell: &CellConfig| {
-            cells.iter().position(|other| other.downlink_hz == cell.downlink_hz).expect("it is among them")
-        };
-        let emission = |cell: &CellConfig| Emission {
-            carrier: carrier(cell),
-            ports: if cell.transmission_mode == TransmissionMode::SingleAntenna { 1 } else { 2 },
-            load: if cell.interferer { 1.0 } else { 0.0 },
-        };
         let events = QualityEvents::new(rule, config.filter_coefficient, cells.len());
         Self {
             rule,
             ues: vec![events; ues],
-            emissions: cells.iter().map(emission).collect(),
+            emissions: Emission::of_cells(cells.iter(), |_| 0.0),
             most: cells.iter().map(|cell| blocks_in(cell, config.period)).collect(),
             constant: cells.iter().map(|cell| cell.interferer).collect(),
             used: vec![0; cells.len()],
@@ -219,6 +211,29 @@ impl Monitor {
         let cells = (0..self.samples.len() as u32).map(CellId);
         let known = |cell: CellId| self.ues[ue.index()].rsrp(cell).filter(|_| !self.silent[cell.index()]);
         cells.map(|cell| known(cell).unwrap_or(Dbm(f64::NEG_INFINITY))).collect()
+    }
+
+    /// The event that makes UEs report.
+    pub(crate) const fn event(&self) -> ReportEvent {
+        if self.quality.is_some() { ReportEvent::A2 } else { ReportEvent::A3 }
+    }
+
+    /// The cells that a UE has measured. RSRQ is the filtered one if UEs measure it. Otherwise it follows from the
+    /// filtered RSRP, from `emissions`, and from the noise of a PRB.
+    pub(crate) fn qualities(&self, ue: UeId, emissions: &[Emission], noise: Dbm) -> Vec<CellQuality> {
+        let rsrp = self.rsrp(ue);
+        let mut rsrq = vec![Decibel(f64::NEG_INFINITY); rsrp.len()];
+        match &self.quality {
+            None => Rssi::AllElements.quality(&rsrp, emissions, noise, &mut rsrq),
+            Some(quality) => {
+                for (cell, out) in (0..).map(CellId).zip(&mut rsrq) {
+                    *out = quality.ues[ue.index()].quality(cell).unwrap_or(*out);
+                }
+            }
+        }
+        let cells = (0..).map(CellId).zip(rsrp.into_iter().zip(rsrq));
+        let known = cells.filter(|(_, (rsrp, rsrq))| rsrp.0.is_finite() && rsrq.0.is_finite());
+        known.map(|(cell, (rsrp, rsrq))| CellQuality { cell, rsrp, rsrq }).collect()
     }
 
     /// The best neighbour of a UE's serving cell, and its RSRP relative to the serving cell in dB.

@@ -17,7 +17,10 @@
 
 use airlane_core::{CellId, Dbm, Decibel, Duration, Instant};
 
+use airlane_radio::TransmissionMode;
+
 use super::measurement::Filter;
+use crate::config::CellConfig;
 
 /// reportInterval of event A2 (a2-a4-rsrq-handover-algorithm.cc).
 const A2_INTERVAL: Duration = Duration::from_millis(240);
@@ -80,6 +83,25 @@ pub(crate) struct Emission {
     pub(crate) ports: u8,
     /// The share of its PRBs that carry data.
     pub(crate) load: f64,
+}
+
+impl Emission {
+    /// Those of all cells, of which some have a load.
+    pub(crate) fn of_cells<'a>(
+        cells: impl Iterator<Item = &'a CellConfig> + Clone,
+        load_of: impl Fn(usize) -> f64,
+    ) -> Vec<Self> {
+        let carrier = |cell: &CellConfig| {
+            let mut all = cells.clone();
+            all.position(|other| other.downlink_hz == cell.downlink_hz).expect("it is among them")
+        };
+        let emission = |(index, cell): (usize, &CellConfig)| Self {
+            carrier: carrier(cell),
+            ports: if cell.transmission_mode == TransmissionMode::SingleAntenna { 1 } else { 2 },
+            load: if cell.interferer { 1.0 } else { load_of(index) },
+        };
+        cells.clone().enumerate().map(emission).collect()
+    }
 }
 
 impl Rssi {
@@ -214,7 +236,8 @@ impl QualityEvents {
         self.serving_due.filter(|at| *at <= now).and_then(|_| self.report_serving(now, own))
     }
 
-    fn quality(&self, cell: CellId) -> Option<Decibel> {
+    /// Filtered RSRQ of a cell, once it was measured.
+    pub(crate) fn quality(&self, cell: CellId) -> Option<Decibel> {
         self.rsrq[cell.index()].value().map(Decibel)
     }
 
