@@ -1,7 +1,7 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
 # Rust (a virtual environment in .venv, the release extension by maturin) and does it again only when a source
 # has changed.
-.PHONY: help build reproduce reproduce-full paper-tables arena-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
+.PHONY: help build bpf reproduce reproduce-full paper-tables arena-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -38,6 +38,7 @@ help:
 	@echo "make lint            formats, clippy, rustdoc, ruff, mypy, crate edges, tidiness, words of the texts"
 	@echo "make targets         cargo check for macOS and Windows, where rustup has their targets"
 	@echo "make playground      the simulator in a web page, out/playground; needs clang, Node and Rust's wasm target"
+	@echo "make bpf             the congestion control of airlane node mdcc, which is committed compiled; needs clang"
 	@echo "make docs            the manual as a site, out/docs/index.html"
 	@echo "make wheel           a wheel for any Linux with Python >= 3.11, and a source distribution"
 	@echo "make wheel-check     installs that wheel as a machine without Rust would, and runs it"
@@ -84,6 +85,9 @@ live-tables: build
 
 demo-nodes: build
 	$(BIN)/python bench/nodes/demo.py $(ARGS)
+
+bpf:
+	tools/bpf.sh
 
 test: $(STAMPS)/native $(STAMPS)/dev maybe-playground
 	tools/test.sh
@@ -156,9 +160,15 @@ $(STAMPS)/venv:
 	$(PYTHON) -m venv $(VENV)
 	@mkdir -p $(STAMPS) && touch $@
 
-$(STAMPS)/native: $(STAMPS)/venv pyproject.toml $(RUST)
+# The congestion control of `airlane node mdcc` needs libelf. Without its headers everything else is built.
+BPF := $(shell printf '\043include <libelf.h>\n\043include <zlib.h>\n' | $${CC:-cc} -E - >/dev/null 2>&1 && echo --features bpf)
+LIBELF := $(STAMPS)/libelf-$(if $(BPF),found,missing)
+$(LIBELF): $(STAMPS)/venv
+	@rm -f $(STAMPS)/libelf-* && touch $@
+
+$(STAMPS)/native: $(STAMPS)/venv $(LIBELF) pyproject.toml $(RUST)
 	@$(BIN)/python -c 'import maturin' 2>/dev/null || $(BIN)/pip install --quiet 'maturin>=1.13,<2'
-	source $(BIN)/activate && maturin develop --profile $(PROFILE) --quiet --extras report
+	source $(BIN)/activate && maturin develop --profile $(PROFILE) --quiet --extras report $(BPF)
 	@touch $@
 
 $(STAMPS)/dev: $(STAMPS)/venv pyproject.toml

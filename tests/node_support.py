@@ -183,6 +183,8 @@ class NodeProcess:
     text: str
     prefix: tuple[str, ...] = ()
     name: str = "node"
+    begun: str = "proxying"
+    """The text in its log once it works."""
 
     @property
     def config(self) -> Path:
@@ -203,7 +205,7 @@ class NodeProcess:
         self.pid = self.world.start("node", *self.command(), output=f"{self.name}.log")
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            if "proxying" in self.log():
+            if self.begun in self.log():
                 return self
             assert self.is_alive(), self.log()
             time.sleep(0.02)

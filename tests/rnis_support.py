@@ -73,10 +73,22 @@ class Answer:
 
 
 class Node:
-    """A node that runs. `settings` is TOML behind what every test needs."""
+    """A node that runs. `settings` is TOML behind what every test needs; `origin` is that of its source.
 
-    def __init__(self, folder: Path, settings: str = "", *, scenario: str = SCENARIO, top: str = "") -> None:
-        self.port, self.admin = free_port(), free_port()
+    Without `wait`, the node may have no source yet.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: str = "",
+        *,
+        scenario: str = SCENARIO,
+        top: str = "",
+        origin: str = 'scenario = "cell.toml"',
+        wait: bool = True,
+    ) -> None:
+        self.port, self.admin, self.wait = free_port(), free_port(), wait
         (folder / "cell.toml").write_text(scenario)
         source = "" if "[source]" in settings else "[source]\n"
         self.config = folder / "rnis.toml"
@@ -84,9 +96,9 @@ class Node:
             f'listen = "127.0.0.1:{self.port}"\n{top}\n'
             f'[node]\nadmin = "127.0.0.1:{self.admin}"\n'
             + (
-                settings.replace("[source]", '[source]\nscenario = "cell.toml"')
+                settings.replace("[source]", f"[source]\n{origin}")
                 if not source
-                else f'[source]\nscenario = "cell.toml"\n{settings}'
+                else f"[source]\n{origin}\n{settings}"
             )
         )
         self.process: subprocess.Popen[str] | None = None
@@ -98,7 +110,7 @@ class Node:
     def __enter__(self) -> Self:
         self.process = subprocess.Popen(self.command(), stderr=subprocess.PIPE, text=True)
         end = time.monotonic() + 60
-        while not self._is_ready():
+        while self.unready() is not None if self.wait else not self._listens():
             if self.process.poll() is not None or time.monotonic() > end:
                 self.process.kill()
                 raise AssertionError(self.process.communicate()[1])
@@ -113,11 +125,24 @@ class Node:
             self.process.send_signal(signal.SIGTERM)
         self.process.communicate(timeout=30)
 
-    def _is_ready(self) -> bool:
+    def _listens(self) -> bool:
         try:
-            return self.ask("GET", "/readyz", port=self.admin, parse=False).status == 200
+            return bool(self.ask("GET", "/healthz", port=self.admin, parse=False).status)
         except OSError:
             return False
+
+    def unready(self) -> str | None:
+        """Why it is not ready; None if it is."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.admin, timeout=10)
+        try:
+            connection.request("GET", "/readyz")
+            response = connection.getresponse()
+            text = response.read().decode()
+        except OSError as error:
+            return str(error)
+        finally:
+            connection.close()
+        return None if response.status == 200 else text
 
     def ask(
         self,

@@ -108,3 +108,15 @@ def test_a_protected_process_is_left_alone(tmp_path: Path) -> None:
     user = ["setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace"]
     assert measured(tmp_path, select, client=protect + CLIENT, before=user)["set"] == 0
     assert measured(tmp_path, select, before=user)["set"] > 10
+
+
+def test_the_check_says_whose_sockets_it_can_reach(tmp_path: Path) -> None:
+    (tmp_path / "drwa.toml").write_text("")
+    both = "-dac_read_search,-dac_override"
+    for without, expected in (((), "of all users"), ((both,), "of this user; those of others need")):
+        drop = [word for caps in without for word in ("--bounding-set", caps, "--inh-caps", caps)]
+        command = ["unshare", "--user", "--map-root-user", "setpriv", *drop, sys.executable, "-m", "airlane"]
+        command += ["node", "drwa", str(tmp_path / "drwa.toml"), "--check", "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        names = [one["name"] for one in json.loads(done.stdout)["requirements"]]
+        assert any(expected in name for name in names), names

@@ -180,6 +180,114 @@ def test_a_handover_is_notified(tmp_path: Path) -> None:
     assert got["/s1"]["s1UeInfo"]["ecgi"] == [place | {"cellId": "0000001"}]
 
 
+def test_a_measurement_report_and_timing_advances_are_notified(tmp_path: Path) -> None:
+    settings = OPEN + '[source]\nmeasure = "200 ms"\n'
+    with Receiver() as receiver, Node(tmp_path, settings) as node:
+        report = {
+            "subscriptionType": "MeasRepUeSubscription",
+            "callbackReference": f"{receiver.url}/report",
+            "filterCriteriaAssocTri": {"associateId": CAR, "trigger": [12]},
+        }
+        href = node.subscribe(report).json["_links"]["self"]["href"]
+        # Event A2 starts no handover here.
+        assert node.subscribe(report | {"filterCriteriaAssocTri": {"trigger": [11]}}).status == 201
+        advance = {
+            "subscriptionType": "MeasTaSubscription",
+            "callbackReference": f"{receiver.url}/advance",
+            "filterCriteriaAssoc": {},
+        }
+        assert node.subscribe(advance).status == 201
+        advances, got = dict[str, list[int]](), None
+        while got is None:
+            path, body, _ = receiver.received.get(timeout=20)
+            if path == "/report":
+                got = body
+                continue
+            assert body["notificationType"] == "MeasTaNotification"
+            advances.setdefault(body["associateId"][0]["value"], []).append(body["timingAdvance"])
+    place = {"plmn": {"mcc": "001", "mnc": "01"}}
+    neighbour = got["eutranNeighbourCellMeasInfo"][0]
+    # An element of 600 has 2.2 dBm of 30 dBm. The report comes when the neighbour is 3 to 5 dB stronger, at
+    # 410 m to 450 m of 700 m: by Friis at 2.12 GHz, 91.2 to 92.0 dB less. The filter of layer 3 may be 1 dB
+    # behind.
+    assert 50 <= got["rsrp"] <= 53
+    # Of 12 elements, 2 have reference signals, and 10 are sent in 54 to 58 % of the blocks. The neighbour is
+    # 2 to 3.2 times as strong and sends its 2: an RSSI of 11.4 to 14.2 times the RSRP, -10.6 to -11.5 dB.
+    assert 16 <= got["rsrq"] <= 18
+    # Both RSRQ have the same RSSI. Steps of RSRQ have half a decibel, and all values are rounded down.
+    better = neighbour["rsrp"] - got["rsrp"]
+    assert 2 <= better <= 6
+    assert abs(neighbour["rsrq"] - got["rsrq"] - 2 * better) <= 3
+    del got["timeStamp"], got["rsrp"], got["rsrq"], neighbour["rsrp"], neighbour["rsrq"]
+    assert got == {
+        "notificationType": "MeasRepUeNotification",
+        "associateId": CAR,
+        "trigger": 12,
+        "ecgi": place | {"cellId": "0000000"},
+        "eutranNeighbourCellMeasInfo": [{"ecgi": place | {"cellId": "0000001"}}],
+        "_links": {"subscription": {"href": href}},
+    }
+    # 100.5 m and back are 20.6 Ts, and a step has 2 Ts.
+    assert set(advances["10.1.0.2"]) == {10}
+    # From 250 m on, at 83 m/s: 1.7 steps in 200 ms.
+    moves = [b - a for a, b in itertools.pairwise(advances["10.1.0.1"])]
+    assert 25 <= advances["10.1.0.1"][0] <= 36
+    assert set(moves) <= {1, 2}
+
+
+def test_measurements_of_a_ue(tmp_path: Path) -> None:
+    with Node(tmp_path, '[source]\nmeasure = "500 ms"\n') as node:
+
+        def users(more: str = "") -> dict[str, Any]:
+            answer = node.get(f"/queries/layer2_meas?ue_ipv4_address=10.1.0.1,10.1.0.2{more}").json
+            return {one["associateId"]["value"]: one for one in answer["cellUEInfo"]}
+
+        # 20 Mbit/s of UDP payload in 500 ms are 10,000 kbit, and headers up to 5 %.
+        wait_for(lambda: 9_900 <= users().get("10.1.0.1", {}).get("dl_nongbr_data_volume_ue", 0) <= 10_500)
+        car, idle = users()["10.1.0.1"], users()["10.1.0.2"]
+        # A block is decoded 4 ms after it was sent (FDD), and 8 ms later if it must be sent again.
+        assert 4 <= car["dl_nongbr_delay_ue"] <= 30
+        assert car["dl_gbr_data_volume_ue"] == car["ul_nongbr_data_volume_ue"] == 0
+        assert "ul_nongbr_delay_ue" not in car
+        assert idle["dl_nongbr_data_volume_ue"] == 0
+        assert "dl_nongbr_delay_ue" not in idle
+        assert car["ecgi"]["cellId"] in {"0000000", "0000001"}
+        assert set(users("&dl_nongbr_data_volume_ue=0")) == {"10.1.0.2"}
+        assert users("&dl_nongbr_pdr_ue=0") == {}
+        only = node.get("/queries/layer2_meas?ue_ipv4_address=10.1.0.2").json
+        assert [one["associateId"]["value"] for one in only["cellUEInfo"]] == ["10.1.0.2"]
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "RabModSubscription": ({"filterCriteriaQci": {"qci": 9, "erabId": 5}}, "never modified"),
+    "NrMeasRepUeSubscription": ({"filterCriteriaNrMrs": {}}, "E-UTRA"),
+    "CaReconfSubscription": ({"filterCriteriaAssoc": {}}, "carrier aggregation"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_subscription_to_what_the_model_does_not_have_is_refused(shared: Node, name: str) -> None:
+    criteria, reason = REFUSED[name]
+    made = shared.subscribe({"subscriptionType": name, "callbackReference": "http://127.0.0.1:9/"} | criteria)
+    assert made.status == 422
+    assert name in made.json["detail"]
+    assert reason in made.json["detail"]
+
+
+def test_ues_of_a_network_without_handovers_send_no_reports(tmp_path: Path) -> None:
+    alone = SCENARIO.replace('[handover]\nmode = "lossless"\n[x2]\ndelay = "6 ms"\n', "")
+    with Node(tmp_path, OPEN, scenario=alone) as node:
+        wait_for(lambda: node.get("/queries/rab_info").status == 200)
+        body = {
+            "subscriptionType": "MeasRepUeSubscription",
+            "callbackReference": "http://127.0.0.1:9/",
+            "filterCriteriaAssocTri": {"trigger": [12]},
+        }
+        made = node.subscribe(body)
+        assert made.status == 422
+        assert "[handover]" in made.json["detail"]
+
+
 def test_records_are_those_of_the_simulated_service(tmp_path: Path) -> None:
     """The members that `docs/radio-information.md` lists, at each multiple of the period."""
     with Receiver() as receiver, Node(tmp_path, OPEN + '[source]\nperiod = "50 ms"\n') as node:
@@ -362,7 +470,7 @@ def test_wrong_settings_are_named(tmp_path: Path, settings: str, error: str) -> 
     assert error in done.stderr
 
 
-# Threats: one test for each line of docs/deploy.md.
+# Threats: one test for each line of docs/deploy/rnis.md.
 
 
 @pytest.mark.parametrize(
@@ -564,10 +672,20 @@ def test_it_conforms_to_the_openapi_and_the_repaired_suite_of_etsi(tmp_path: Pat
         pytest.skip(f"live tests: conformance of the node rnis: {done.stdout.strip()}")
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(report.read_text())
-    results = {form: [one["result"] for one in found[form]["robot"]] for form in found}
+    forms = ("original", "repaired")
+    results = {form: [one["result"] for one in found[form]["robot"]] for form in forms}
     assert results["repaired"] == ["PASS"] * 19
     assert results["original"].count("PASS") == 3
     assert found["original"]["openapi"]["code"] == 1
+    assert all(one["received"] and not one["errors"] for one in found["notifications"].values())
+
+
+def test_it_does_not_start_with_a_scenario_that_cannot_run(tmp_path: Path) -> None:
+    node = Node(tmp_path, scenario=SCENARIO.replace('mode = "am"', 'mode = "um"'))
+    done = subprocess.run(node.command(), capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode != 0
+    assert "cell.toml" in done.stderr
+    assert 'cell.0.rlc.mode = "um"' in done.stderr
 
 
 def test_it_drains(tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import rnis_notifications
+
 REFERENCE = "AIRLANE_RNIS_REFERENCE"
 SUITES = ("RnisQuery_BV", "RnisQuery_BI_BO", "RnisSubscriptions_BV", "RnisSubscriptions_BI_BO")
 SCENARIO = """
@@ -178,13 +180,13 @@ def repair_openapi(text: str) -> str:
 
 
 @contextmanager
-def node(folder: Path) -> Iterator[int]:
+def node(folder: Path, scenario: str = SCENARIO) -> Iterator[int]:
     """A node that runs, by its port."""
     with socket.socket() as one, socket.socket() as two:
         one.bind(("127.0.0.1", 0))
         two.bind(("127.0.0.1", 0))
         port, admin = one.getsockname()[1], two.getsockname()[1]
-    (folder / "cell.toml").write_text(SCENARIO)
+    (folder / "cell.toml").write_text(scenario)
     (folder / "rnis.toml").write_text(
         f'listen = "127.0.0.1:{port}"\napi_root = "/exampleAPI"\n'
         f'[node]\nadmin = "127.0.0.1:{admin}"\nlog = {{ level = "error" }}\n'
@@ -201,6 +203,8 @@ def node(folder: Path) -> Iterator[int]:
                 break
             except OSError:
                 time.sleep(0.1)
+        else:
+            raise SystemExit("error: the node does not become ready")
         yield port
     finally:
         process.send_signal(signal.SIGTERM)
@@ -275,7 +279,7 @@ def run_schemathesis(tools: Path, spec: Path, port: int, examples: int) -> dict[
 
 
 def main() -> int:
-    """Print both tables; 1 if the repaired forms find something."""
+    """Print all tables; 1 if the repaired forms find something, or a notification is not as it must be."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     tools = os.environ.get("AIRLANE_RNIS_TOOLS") or Path(sys.executable).parent
     parser.add_argument("--tools", type=Path, default=Path(tools))
@@ -307,11 +311,19 @@ def main() -> int:
             with node(copy) as port:
                 openapi = run_schemathesis(arguments.tools, copy / "openapi.yaml", port, arguments.examples)
             report[form] = {"robot": robot, "openapi": openapi}
+        import yaml
+
+        with node(folder, rnis_notifications.SCENARIO) as port:
+            report["notifications"] = rnis_notifications.notified(yaml.safe_load(spec), port)
     print_tables(report)
     if arguments.json:
         arguments.json.write_text(json.dumps(report, indent=2))
+    rnis_notifications.print_table(report["notifications"])
     repaired = report["repaired"]
-    return int(any(one["result"] != "PASS" for one in repaired["robot"]) or repaired["openapi"]["code"] != 0)
+    wrong = not rnis_notifications.is_right(report["notifications"])
+    return int(
+        wrong or any(one["result"] != "PASS" for one in repaired["robot"]) or repaired["openapi"]["code"] != 0
+    )
 
 
 def print_tables(report: dict[str, Any]) -> None:

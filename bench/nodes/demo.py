@@ -24,7 +24,7 @@ sys.path.append(str(BENCH))
 
 import document  # noqa: E402
 
-NODES = ("split-proxy", "drwa", "handover")
+NODES = ("split-proxy", "drwa", "mdcc", "handover", "meld")
 
 
 def main() -> None:

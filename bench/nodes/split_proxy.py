@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -126,12 +127,12 @@ def simulated(folder: Path, seconds: int, *, proxy: bool) -> float:
     return json.loads(done.stdout)[0]["goodput_mbps"]
 
 
-def begin_live(world: World, place: str, text: str, *ends: str) -> int:
+def begin_live(world: World, place: str, text: str, *ends: str, options: Sequence[str] = ()) -> int:
     """Starts a live network between two interfaces."""
     file = world.folder / f"{place}.toml"
     file.write_text(text, encoding="utf-8")
     hosts = [part for end in ends for part in ("--host", end)]
-    command = [sys.executable, "-m", "airlane", "live", str(file), "--bound", "100", *hosts]
+    command = [sys.executable, "-m", "airlane", "live", str(file), "--bound", "100", *hosts, *options]
     log = world.folder / f"{place}.log"
     log.unlink(missing_ok=True)
     # `ip netns exec` also mounts the /sys of the namespace, where the network looks for its interfaces.

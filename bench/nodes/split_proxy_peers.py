@@ -3,7 +3,7 @@
     python bench/nodes/split_proxy_peers.py [--write] [--rounds N] [--seconds S] [--stream GB]
 
 Both proxies are transparent, have two threads and splice. Each round measures both, one after the other, in
-changing order; the table has the medians. `--write` puts it into docs/deploy.md.
+changing order; the table has the medians. `--write` puts it into docs/deploy/split-proxy.md.
 """
 
 from __future__ import annotations
@@ -240,7 +240,7 @@ def write(results: dict[str, dict[str, list[float]]], sentence: str, *, to_docum
     text = document.table(["", "no proxy", "airlane", "HAProxy"], rows) + f"\n\n{sentence}"
     print(text)
     if to_document:
-        document.write({"split_proxy": text}, ROOT / "docs" / "deploy.md")
+        document.write({"split_proxy": text}, ROOT / "docs" / "deploy" / "split-proxy.md")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,9 @@ class Kind(StrEnum):
     SPLIT_PROXY = "split-proxy"
     RNIS = "rnis"
     DRWA = "drwa"
+    QUIC_SERVER = "quic-server"
+    PEP = "pep"
+    MDCC = "mdcc"
 
 
 _NodeKind = Annotated[Kind, typer.Argument(metavar="KIND", help=f"One of {', '.join(Kind)}.")]

@@ -52,9 +52,8 @@ async fn text(State(metrics): State<Arc<Registry>>) -> Response {
 }
 
 async fn readiness(running: Running) -> Response {
-    if running.is_ready() {
-        "ready\n".into_response()
-    } else {
-        (StatusCode::SERVICE_UNAVAILABLE, "not ready\n").into_response()
+    match running.unready() {
+        None => "ready\n".into_response(),
+        Some(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {why}\n")).into_response(),
     }
 }

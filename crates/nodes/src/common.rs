@@ -48,6 +48,14 @@ impl<'de> Deserialize<'de> for Address {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Network(pub IpNet);
 
+impl Network {
+    /// Whether an address is in it. An IPv4 address in the form of an IPv6 address counts as what it is.
+    #[must_use]
+    pub fn contains(&self, address: IpAddr) -> bool {
+        self.0.contains(&address.to_canonical())
+    }
+}
+
 impl<'de> Deserialize<'de> for Network {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
@@ -92,4 +100,9 @@ pub enum Format {
     Text,
     /// One JSON object per line.
     Json,
+}
+
+/// A time as tokio measures it.
+pub(crate) const fn time(time: Time) -> std::time::Duration {
+    std::time::Duration::from_nanos(time.0.as_nanos())
 }

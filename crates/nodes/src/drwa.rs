@@ -29,7 +29,9 @@ use crate::{Common, Node, NodeError, Requirement, Running, Serving, Setup};
 const SEGMENT: u32 = 536;
 /// Clamp of a connection that is no longer the agent's: the largest window of TCP (RFC 7323 section 2.2).
 const NO_CLAMP: u32 = (1 << 30) - 1;
-/// `CAP_SYS_PTRACE` in `linux/capability.h`.
+/// Numbers in `linux/capability.h`.
+const CAP_DAC_OVERRIDE: u32 = 1;
+const CAP_DAC_READ_SEARCH: u32 = 2;
 const CAP_SYS_PTRACE: u32 = 19;
 
 /// A DRWA agent.
@@ -70,13 +72,19 @@ impl Node for Drwa {
     }
 }
 
-/// The right to change sockets of other processes (`PTRACE_MODE_ATTACH_REALCREDS` in ptrace(2)).
+/// The right to change sockets of other processes (`PTRACE_MODE_ATTACH_REALCREDS` in ptrace(2)), and to find them in
+/// `/proc/PID/fd`, which only their user may read otherwise.
 fn reach_into_others() -> Requirement {
     const NAME: &str = "sockets of other processes (pidfd_getfd)";
     let capability = Requirement::capability("CAP_SYS_PTRACE", CAP_SYS_PTRACE);
     let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope");
+    let lists = Requirement::capability("CAP_DAC_READ_SEARCH", CAP_DAC_READ_SEARCH).missing.is_none()
+        || Requirement::capability("CAP_DAC_OVERRIDE", CAP_DAC_OVERRIDE).missing.is_none();
     match (&capability.missing, scope.as_deref().map(str::trim)) {
-        (None, _) => Requirement::met(format!("{NAME}: of all users")),
+        (None, _) if lists => Requirement::met(format!("{NAME}: of all users")),
+        (None, _) => {
+            Requirement::met(format!("{NAME}: of this user; those of others need CAP_DAC_READ_SEARCH"))
+        }
         (Some(_), Err(_) | Ok("0")) => Requirement::met(format!("{NAME}: of this user")),
         (Some(why), Ok(scope)) => Requirement::missing(
             NAME,

@@ -14,10 +14,16 @@ pub mod admin;
 pub mod common;
 mod drwa;
 mod error;
+mod http1;
 mod logs;
+mod mdcc;
+mod pep;
+mod quic_server;
 pub mod requirement;
+mod rights;
 mod rnis;
 mod running;
+mod secrets;
 pub mod setup;
 mod split_proxy;
 
@@ -46,6 +52,20 @@ pub trait Node: Send {
     /// The rules, routes and parameters of the kernel that it needs. It does not set them itself.
     fn setup(&self) -> Setup;
 
+    /// Opens what needs rights that it then gives up. Called once, before there are threads.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or rights cannot be given up.
+    fn prepare(&mut self) -> Result<(), NodeError> {
+        Ok(())
+    }
+
+    /// The number of threads of the runtime that serves it; 0 for one per core. A kind whose workers have runtimes of
+    /// their own needs one.
+    fn runtime_threads(&self) -> u16 {
+        self.common().threads
+    }
+
     /// Serves until [`Running::stopping`] resolves, and then ends what has begun.
     fn serve(self: Box<Self>, running: Running) -> Serving;
 }
@@ -54,8 +74,14 @@ pub trait Node: Send {
 type Read = fn(&str, &str) -> Result<Box<dyn Node>, ScenarioError>;
 
 /// Each kind of node, with the function that reads its settings.
-const KINDS: &[(&str, Read)] =
-    &[("drwa", drwa::read), ("rnis", rnis::read), ("split-proxy", split_proxy::read)];
+const KINDS: &[(&str, Read)] = &[
+    ("drwa", drwa::read),
+    ("mdcc", mdcc::read),
+    ("pep", pep::read),
+    ("quic-server", quic_server::read),
+    ("rnis", rnis::read),
+    ("split-proxy", split_proxy::read),
+];
 
 /// The names of all kinds.
 pub fn kinds() -> impl Iterator<Item = &'static str> {

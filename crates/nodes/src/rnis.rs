@@ -1,5 +1,6 @@
 //! A radio network information service (ETSI GS MEC 012) over HTTP: queries, and subscriptions with notifications to
-//! callbacks or over WebSockets. Its information is that of a scenario which runs at real speed.
+//! callbacks or over WebSockets. Its information is that of a scenario which runs at real speed, of a live run, or of
+//! the record of one.
 //!
 //! The paths and bodies are those of V2.1.1, by its OpenAPI; WebSockets, test notifications and the type of expiry
 //! notices are of V2.2.1. The subscription to records of a UE's MAC is ours (`docs/radio-information.md`). Members
@@ -13,7 +14,6 @@ mod metrics;
 mod problem;
 mod query;
 mod routes;
-mod server;
 mod service;
 mod settings;
 mod source;
@@ -26,18 +26,22 @@ use std::time::Duration;
 use airlane_scenario::ScenarioError;
 use nix::sys::resource::{Resource, getrlimit};
 
+use crate::http1::Server;
+use crate::secrets;
 use crate::{Common, Node, NodeError, Requirement, Running, Serving, Setup};
 use access::Callers;
 use callback::Sender;
 use delivery::Delivery;
 use metrics::Metrics;
 use routes::App;
-use server::Server;
 use service::Service;
 use settings::Settings;
+use source::{News, Watched};
 
 /// Files that the process has open in addition to connections and callbacks.
 const FILES: u64 = 64;
+/// How often the node looks whether its source still reports.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// The node.
 #[derive(Debug)]
@@ -77,7 +81,7 @@ impl Node for Rnis {
     fn requirements(&self) -> Vec<Requirement> {
         let Settings { listen, source, access, tls, callbacks, .. } = &self.settings;
         let mut all = vec![
-            tried(format!("source.scenario = {}", source.scenario.display()), source::read(&source.scenario)),
+            source::requirement(source),
             tried(
                 format!("listen = {}", listen.0),
                 TcpListener::bind(listen.0)
@@ -93,7 +97,7 @@ impl Node for Rnis {
         }
         if let Some(tls) = tls {
             let name = format!("tls = {} and {}", tls.certificate.display(), tls.key.display());
-            all.push(tried(name, server::tls(tls)));
+            all.push(tried(name, secrets::tls(tls)));
         }
         if let Some(path) = &callbacks.authorities {
             all.push(tried(format!("callbacks.authorities = {}", path.display()), Sender::new(callbacks)));
@@ -124,7 +128,7 @@ async fn serve(settings: Settings, running: Running) -> Result<(), NodeError> {
     let wrong = |what: String| NodeError::new(what, "");
     raise_files();
     let callers = Callers::read(&settings.access).map_err(wrong)?;
-    let tls = settings.tls.as_ref().map(server::tls).transpose().map_err(wrong)?;
+    let tls = settings.tls.as_ref().map(secrets::tls).transpose().map_err(wrong)?.map(Arc::new);
     let listener = tokio::net::TcpListener::bind(settings.listen.0).await.map_err(|e| {
         let what = format!("listen = \"{}\": cannot listen: {e}", settings.listen.0);
         NodeError::new(what, "choose a free address of this machine")
@@ -133,27 +137,36 @@ async fn serve(settings: Settings, running: Running) -> Result<(), NodeError> {
     let sender = Sender::new(&settings.callbacks).map_err(wrong)?;
     let delivery = Delivery::new(sender, settings.callbacks.clone(), metrics.clone());
     let service = Arc::new(Service::new(&settings, callers, delivery, metrics.clone()));
-    let of_source = settings.source.clone();
-    let begun = tokio::task::spawn_blocking(move || source::start(&of_source)).await;
-    let mut reports = begun.map_err(|e| NodeError::new(format!("the source failed: {e}"), ""))??;
-    let failed = || NodeError::new("the source has ended", "its reason precedes this message");
-    service.learn(reports.recv().await.ok_or_else(failed)?);
+    let mut news = source::start(&settings.source)?;
     running.register(|registry| metrics.register(registry));
+    let mut watched = Watched::new(&settings.source, metrics.clone(), running.clone());
     running.ready();
-    tracing::info!(listen = %settings.listen.0, scenario = %settings.source.scenario.display(), "ready");
+    tracing::info!(listen = %settings.listen.0, source = %settings.source.path().display(), "listening");
     let router =
         routes::router(App { service: service.clone(), running: running.clone() }, &settings.api_root);
-    let server = Server { router, tls, limits: settings.limits, metrics };
+    let server =
+        Server { router, tls, bounds: settings.limits.bounds(), counters: metrics.connections.clone() };
     let served = server.serve(listener, running);
     tokio::pin!(served);
     let mut seconds = tokio::time::interval(Duration::from_secs(1));
+    let mut looks = tokio::time::interval(LOOK);
+    let mut begins_again = true;
     loop {
         tokio::select! {
             () = served.as_mut() => return Ok(()),
             _ = seconds.tick() => service.expire(),
-            report = reports.recv() => match report {
-                Some(report) => service.learn(report),
-                None => return Err(failed()),
+            _ = looks.tick() => watched.look(),
+            one = news.recv(), if begins_again => match one {
+                Some(News::Report(report)) => {
+                    service.learn(report);
+                    watched.reported();
+                }
+                Some(News::Begun) => {
+                    service.begin();
+                    watched.begun();
+                }
+                Some(News::Lost(why)) => watched.lost(why),
+                None => begins_again = false,
             },
         }
     }

@@ -16,6 +16,7 @@ use crate::{Node, admin, logs};
 pub struct Running {
     metrics: Arc<Mutex<Registry>>,
     ready: Arc<AtomicBool>,
+    waits: Arc<Mutex<Option<String>>>,
     stop: watch::Receiver<bool>,
     begun: watch::Sender<Option<Arc<Registry>>>,
 }
@@ -25,6 +26,7 @@ impl Running {
         Self {
             metrics: Arc::new(Mutex::new(Registry::with_prefix("airlane"))),
             ready: Arc::new(AtomicBool::new(false)),
+            waits: Arc::default(),
             stop,
             begun: watch::Sender::new(None),
         }
@@ -48,10 +50,27 @@ impl Running {
         self.begun.send_replace(Some(Arc::new(metrics)));
     }
 
-    /// Whether the node takes new work.
+    /// The node waits for something, with the reason in words, or for nothing any more.
+    ///
+    /// # Panics
+    /// If another thread has panicked in this function.
+    pub fn wait_for(&self, reason: Option<String>) {
+        *self.waits.lock().expect("no panic while it is locked") = reason;
+    }
+
+    /// Why the node takes no new work; `None` if it does.
+    ///
+    /// # Panics
+    /// If another thread has panicked in [`Self::wait_for`].
     #[must_use]
-    pub fn is_ready(&self) -> bool {
-        self.ready.load(Ordering::Acquire) && !*self.stop.borrow()
+    pub fn unready(&self) -> Option<String> {
+        if !self.ready.load(Ordering::Acquire) {
+            return Some("it has not begun".to_owned());
+        }
+        if *self.stop.borrow() {
+            return Some("it is stopping".to_owned());
+        }
+        self.waits.lock().expect("no panic while it is locked").clone()
     }
 
     /// Resolves when the node shall take no new work, and end the work that has begun.
@@ -75,13 +94,17 @@ pub enum Ended {
 ///
 /// # Errors
 /// If it cannot begin, or cannot go on.
-pub fn run(node: Box<dyn Node>) -> Result<Ended, NodeError> {
+pub fn run(mut node: Box<dyn Node>) -> Result<Ended, NodeError> {
     let common = node.common().clone();
     logs::begin(common.log);
+    node.prepare()?;
     let mut threads = tokio::runtime::Builder::new_multi_thread();
     threads.enable_all().thread_name("airlane-node");
-    if common.threads > 0 {
-        threads.worker_threads(common.threads.into());
+    match node.runtime_threads() {
+        0 => {}
+        some => {
+            threads.worker_threads(some.into());
+        }
     }
     let runtime = threads.build().map_err(|e| NodeError::new(format!("cannot start threads: {e}"), ""))?;
     let ended = runtime.block_on(conduct(node));

@@ -62,6 +62,8 @@ class Settings:
         needs root, and connects the network with real hosts.
     forwarding_dropped
         Whether the machine's firewall drops packets between `hosts` that its kernel would forward.
+    rnis
+        Path of a Unix socket at which `airlane node rnis` gets the radio information of the run, or None.
     flight_max
         Largest size of the flight recorder's file in bytes; 0 to record nothing.
     """
@@ -77,6 +79,7 @@ class Settings:
     keep: Sequence[str] = ()
     hosts: Mapping[str, str] | None = None
     forwarding_dropped: bool = False
+    rnis: Path | None = None
     flight_max: int = 1 << 28
 
 
@@ -323,6 +326,7 @@ class Cell:
             "hosts": {self._number(end): interface for end, interface in (settings.hosts or {}).items()},
             "forwarding_dropped": settings.forwarding_dropped,
             "flight": [os.fspath(self._flight), settings.flight_max] if self._flight else None,
+            "rnis": os.fspath(settings.rnis.absolute()) if settings.rnis else None,
             "captures": os.fspath(self._captures) + "/" if self._captures else None,
         }
         self._processes = Processes(config, self._event)

@@ -91,6 +91,15 @@ Firewalled = Annotated[
     ),
 ]
 
+Rnis = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="SOCKET",
+        help="Offer the radio information of the run at this Unix socket, to `airlane node rnis`.",
+        show_default=False,
+    ),
+]
+
 
 def _settings(
     fifo: bool,
@@ -104,6 +113,7 @@ def _settings(
     keep: list[str] | None,
     hosts: list[str] | None,
     forwarding_dropped: bool,
+    rnis: Path | None,
     flight_mb: int = 0,
 ) -> LiveSettings:
     from airlane.realtime.cell import Settings
@@ -132,6 +142,7 @@ def _settings(
         keep=keep or (),
         hosts=interfaces,
         forwarding_dropped=forwarding_dropped,
+        rnis=rnis,
         flight_max=flight_mb * 10**6,
     )
 
@@ -181,6 +192,7 @@ def live(
     keep: Keep = None,
     host: Hosts = None,
     firewalled: Firewalled = False,
+    rnis: Rnis = None,
     flight_mb: Annotated[
         int,
         typer.Option(
@@ -198,7 +210,7 @@ def live(
     file = scenario_file(scenario, example)
     described = _with_outputs(scenario_of(file, settings), pcap, ran_log)
     chosen = _settings(
-        fifo, busy_poll, core, bound, mtu, queue, congestion, sysctl, keep, host, firewalled, flight_mb
+        fifo, busy_poll, core, bound, mtu, queue, congestion, sysctl, keep, host, firewalled, rnis, flight_mb
     )
     folder = out if out is not None else Path("out/live") / described.name
     asked = _Asked(described, file, settings or [], folder, seed, chosen, as_json, dashboard)
@@ -304,6 +316,7 @@ def shell(
     keep: Keep = None,
     host: Hosts = None,
     firewalled: Firewalled = False,
+    rnis: Rnis = None,
 ) -> None:
     """Start a shell whose only network is the bearer of a UE.
 
@@ -318,7 +331,9 @@ def shell(
     described = scenario_of(scenario_file(scenario, example), settings)
     names = native.ue_names(described.resolved)
     name = ue if ue is not None else names[0]
-    chosen = _settings(fifo, busy_poll, core, bound, mtu, queue, congestion, sysctl, keep, host, firewalled)
+    chosen = _settings(
+        fifo, busy_poll, core, bound, mtu, queue, congestion, sysctl, keep, host, firewalled, rnis
+    )
     behind = [end for end in chosen.hosts or () if end not in ("server", name)]
     cell = Cell(described, [name, *behind], seed, chosen)
     program = os.environ.get("SHELL", "/bin/sh")

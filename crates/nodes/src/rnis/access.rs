@@ -1,19 +1,14 @@
-//! Who may use the service: bearer tokens (RFC 6750) from a file, and secrets in files that others cannot read.
+//! Who may use the service: bearer tokens (RFC 6750) from a file.
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::Read;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 
 use axum::http::{HeaderMap, StatusCode, header};
 use subtle::ConstantTimeEq;
 
 use super::problem::Problem;
 use super::settings::Access;
+use crate::secrets::secret;
 
-/// The longest file of secrets that is read.
-const FILE_MAX: u64 = 1 << 20;
 /// The shortest token: 128 bits in base64.
 const TOKEN_MIN: usize = 22;
 
@@ -93,26 +88,4 @@ impl Callers {
             Self::Tokens(tokens) => tokens.iter().map(|(_, one)| one).collect::<BTreeSet<_>>().len(),
         }
     }
-}
-
-/// The text of a file that only its owner can read, and that belongs to this process's user or to root.
-pub(super) fn secret(path: &Path) -> Result<String, String> {
-    let name = path.display();
-    let file = File::open(path).map_err(|e| format!("{name}: {e}"))?;
-    // Of the opened file: another one may take its name meanwhile.
-    let about = file.metadata().map_err(|e| format!("{name}: {e}"))?;
-    if !about.is_file() {
-        return Err(format!("{name}: it is no file"));
-    }
-    if about.mode() & 0o077 != 0 {
-        let mode = about.mode() & 0o777;
-        return Err(format!("{name}: its mode is {mode:03o}, so that others can use it; chmod 600 {name}"));
-    }
-    let user = nix::unistd::geteuid().as_raw();
-    if about.uid() != user && about.uid() != 0 {
-        return Err(format!("{name}: it belongs to user {}; chown {user} {name}", about.uid()));
-    }
-    let mut text = String::new();
-    let read = file.take(FILE_MAX + 1).read_to_string(&mut text).map_err(|e| format!("{name}: {e}"))?;
-    if read as u64 > FILE_MAX { Err(format!("{name}: it is longer than 1 MiB")) } else { Ok(text) }
 }

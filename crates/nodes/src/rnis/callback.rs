@@ -15,15 +15,12 @@ use hyper::{Method, Request, Uri, header};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use ipnet::IpNet;
-use rustls_pki_types::CertificateDer;
-use rustls_pki_types::pem::PemObject;
 use tokio::net::{TcpStream, lookup_host};
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use tower_service::Service;
 
-use super::settings::{Callbacks, time};
+use super::settings::Callbacks;
+use crate::common::{Network, time};
+use crate::secrets::trust;
 
 /// The longest response that is read. A connection with a longer one is not used again.
 const RESPONSE_MAX: usize = 64 << 10;
@@ -42,13 +39,11 @@ pub(super) enum Failure {
 /// Connects to allowed addresses.
 #[derive(Clone, Debug)]
 struct Guarded {
-    networks: Arc<[IpNet]>,
+    networks: Arc<[Network]>,
 }
 
-/// Whether an address is one of the networks. An IPv4 address in the form of an IPv6 address counts as what it is.
-fn is_allowed(networks: &[IpNet], address: IpAddr) -> bool {
-    let address = address.to_canonical();
-    networks.iter().any(|network| network.contains(&address))
+fn is_allowed(networks: &[Network], address: IpAddr) -> bool {
+    networks.iter().any(|network| network.contains(address))
 }
 
 impl Guarded {
@@ -97,15 +92,15 @@ fn host_and_port(uri: &Uri) -> Option<(&str, u16)> {
 #[derive(Clone)]
 pub(super) struct Sender {
     client: Client<HttpsConnector<Guarded>, Full<Bytes>>,
-    networks: Arc<[IpNet]>,
+    networks: Arc<[Network]>,
     timeout: Duration,
 }
 
 impl Sender {
     /// A client with these settings.
     pub(super) fn new(settings: &Callbacks) -> Result<Self, String> {
-        let networks: Arc<[IpNet]> = settings.networks.clone().into();
-        let tls = HttpsConnectorBuilder::new().with_tls_config(trust(settings)?);
+        let networks: Arc<[Network]> = settings.networks.as_slice().into();
+        let tls = HttpsConnectorBuilder::new().with_tls_config(trust(settings.authorities.as_deref())?);
         let connector =
             tls.https_or_http().enable_http1().wrap_connector(Guarded { networks: networks.clone() });
         let client = Client::builder(TokioExecutor::new())
@@ -161,34 +156,13 @@ impl Sender {
     }
 }
 
-/// The TLS configuration of the client.
-fn trust(settings: &Callbacks) -> Result<ClientConfig, String> {
-    let mut roots = RootCertStore::empty();
-    if let Some(path) = &settings.authorities {
-        let wrong = |e: &dyn core::fmt::Display| format!("{}: {e}", path.display());
-        for certificate in CertificateDer::pem_file_iter(path).map_err(|e| wrong(&e))? {
-            roots.add(certificate.map_err(|e| wrong(&e))?).map_err(|e| wrong(&e))?;
-        }
-        if roots.is_empty() {
-            return Err(wrong(&"it has no certificate"));
-        }
-    } else {
-        // Without any, callbacks to `https` fail; those to `http` do not need them.
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    }
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|e| e.to_string())?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn addresses_outside_of_the_networks_are_refused_in_any_form() {
-        let networks: Vec<IpNet> = vec!["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()];
+        let networks = ["10.0.0.0/8", "fd00::/8"].map(|one| Network(one.parse().unwrap()));
         for (address, allowed) in [
             ("10.1.2.3", true),
             ("::ffff:10.1.2.3", true),

@@ -15,7 +15,8 @@ use tokio::sync::Notify;
 
 use super::callback::{Failure, Sender};
 use super::metrics::Metrics;
-use super::settings::{Callbacks, time};
+use super::settings::Callbacks;
+use crate::common::time;
 
 /// A notification that waits.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use super::access::Caller;
 use super::body::{TimeStamp, associate_id, cell_of, ecgi, plmn};
 use super::problem::Problem;
 use super::service::Service;
-use super::source::{CellUse, Report};
+use super::source::{CellUse, Report, UeUse};
 
 /// The types of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -279,11 +279,19 @@ impl Service {
         let ues = read.ues(&known)?;
         let cells = read.cells(&known)?.into_iter();
         let cells = cells.filter(|cell| !names_ues || ues.iter().any(|one| one.cell == *cell));
-        // The model measures no UE: a value that is asked for fits none.
-        let fits = MEASURED_UE.iter().all(|name| read.admits(name, None));
-        let cells = cells.filter_map(|cell| cell_info(cell, known.cells.get(cell as usize), &read));
-        let cells: Vec<Value> = cells.filter(|_| fits).collect();
-        Ok(json!({"cellInfo": cells, "timeStamp": stamp(&known)}))
+        let used = |cell: u32| known.measured.cells.get(cell as usize);
+        let mut cells: Vec<(u32, Value)> =
+            cells.filter_map(|cell| Some((cell, cell_info(cell, used(cell), &read)?))).collect();
+        let in_cells = |one: &&UeUse| cells.iter().any(|(cell, _)| *cell == one.cell);
+        let is_asked = |one: &&UeUse| ues.iter().any(|ue| ue.ue == one.ue);
+        let measured = known.measured.ues.iter().filter(is_asked).filter(in_cells);
+        let users: Vec<(u32, Value)> =
+            measured.filter_map(|one| Some((one.cell, ue_info(one, &read)?))).collect();
+        if MEASURED_UE.iter().any(|name| read.integers(name).next().is_some()) {
+            cells.retain(|(cell, _)| users.iter().any(|(of, _)| of == cell));
+        }
+        let values = |list: Vec<(u32, Value)>| list.into_iter().map(|(_, value)| value).collect::<Vec<_>>();
+        Ok(json!({"cellInfo": values(cells), "cellUEInfo": values(users), "timeStamp": stamp(&known)}))
     }
 }
 
@@ -305,5 +313,26 @@ fn cell_info(cell: u32, used: Option<&CellUse>, read: &Parameters) -> Option<Val
         return None;
     }
     info.insert("ecgi".to_owned(), json!(ecgi(cell)));
+    Some(info.into())
+}
+
+/// The measurements of a UE; `None` if other values are asked for. All bearers are non-GBR bearers.
+fn ue_info(one: &UeUse, read: &Parameters) -> Option<Value> {
+    let mut info = Map::new();
+    for (at, link) in ["dl", "ul"].into_iter().enumerate() {
+        info.insert(format!("{link}_nongbr_data_volume_ue"), one.volume[at].into());
+        info.insert(format!("{link}_gbr_data_volume_ue"), 0.into());
+        for (name, value) in [("delay", one.delay[at]), ("throughput", one.throughput[at])] {
+            if let Some(value) = value {
+                info.insert(format!("{link}_nongbr_{name}_ue"), value.into());
+            }
+        }
+    }
+    let fits = |name: &str| read.admits(name, info.get(name).and_then(Value::as_i64));
+    if !MEASURED_UE.iter().all(|name| fits(name)) {
+        return None;
+    }
+    info.insert("ecgi".to_owned(), json!(ecgi(one.cell)));
+    info.insert("associateId".to_owned(), json!(associate_id(one.ue)));
     Some(info.into())
 }

@@ -19,9 +19,9 @@ use tokio::time::timeout;
 use super::problem::Problem;
 use super::query;
 use super::service::{Service, Subscription};
-use super::settings::time;
 use super::subscription::{Request, type_of};
 use crate::Running;
+use crate::common::time;
 
 /// The longest target of a request.
 const TARGET_MAX: usize = 8 << 10;
@@ -73,6 +73,9 @@ async fn admit(State(app): State<App>, request: HttpRequest, next: Next) -> Resp
     let mut accepted = request.headers().get_all(header::ACCEPT).iter().peekable();
     let response = if request.uri().to_string().len() > TARGET_MAX {
         Problem::new(StatusCode::URI_TOO_LONG, "the URI is longer than 8 KiB").into_response()
+    } else if request.uri().path().contains("/rni/v2/queries/") && app.service.known().cell_count == 0 {
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the source of radio information has not begun")
+            .into_response()
     } else if accepted.peek().is_some() && !accepted.any(accepts) {
         Problem::new(StatusCode::NOT_ACCEPTABLE, "responses are application/json").into_response()
     } else {

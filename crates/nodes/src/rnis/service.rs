@@ -15,7 +15,7 @@ use super::delivery::{Delivery, Outbox, Route, Waiting};
 use super::metrics::Metrics;
 use super::problem::Problem;
 use super::settings::{Limits, Settings};
-use super::source::{Happening, Report, What, address};
+use super::source::{Happening, Quality, Report, What};
 use super::subscription::{Event, Kind, Request, Wanted};
 
 /// The E-RABs of the default bearer, and of a second bearer: 5 is the lowest value for a user plane bearer (TS 24.007
@@ -82,8 +82,11 @@ impl Service {
     }
 
     /// Takes a report of the source, and notifies subscribers.
-    pub(super) fn learn(&self, report: Report) {
+    pub(super) fn learn(&self, mut report: Report) {
         let since = Instant::now();
+        if !report.is_measured {
+            report.measured = self.known().measured.clone();
+        }
         let report = Arc::new(report);
         *self.known.lock().expect("no panic while it is locked") = report.clone();
         let all: Vec<_> = self.lock().by_id.values().cloned().collect();
@@ -96,18 +99,41 @@ impl Service {
         if report.is_due {
             self.send_records(&all, &report, since);
         }
+        if report.is_measured {
+            self.send_timing_advances(&all, &report, since);
+        }
+    }
+
+    /// The source has begun: measurements of the run before do not count.
+    pub(super) fn begin(&self) {
+        let mut known = self.known.lock().expect("no panic while it is locked");
+        *known = Arc::new(Report { measured: Arc::default(), ..Report::clone(&known) });
+    }
+
+    fn send_timing_advances(&self, all: &[Arc<Subscription>], report: &Report, since: Instant) {
+        let by_ue: BTreeMap<_, _> = report.measured.ues.iter().map(|one| (one.ue, one)).collect();
+        for one in all {
+            let Some(filter) = one.wanted.of_timing_advances() else { continue };
+            for user in filter.choose(&by_ue, |user| user.cell) {
+                let body = json!({
+                    "notificationType": "MeasTaNotification",
+                    "timeStamp": TimeStamp::from_nanos(report.at),
+                    "associateId": [associate_id(user.ue)],
+                    "ecgi": ecgi(user.cell),
+                    "timingAdvance": user.timing_advance,
+                });
+                if let Value::Object(body) = body {
+                    self.notify(one, self.with_link(one, &body), since);
+                }
+            }
+        }
     }
 
     fn send_records(&self, all: &[Arc<Subscription>], report: &Report, since: Instant) {
         let by_ue: BTreeMap<_, _> = report.records.iter().map(|one| (one.ue, one)).collect();
         for one in all {
-            let wants =
-                |ue: &[u8; 4]| by_ue.get(ue).filter(|record| one.wanted.wants_record(*ue, record.cell));
-            let records: Vec<_> = match one.wanted.record_ues() {
-                Some(ues) => ues.iter().filter_map(wants).collect(),
-                None => by_ue.keys().filter_map(wants).collect(),
-            };
-            for record in records {
+            let Some(filter) = one.wanted.of_records() else { continue };
+            for record in filter.choose(&by_ue, |record| record.cell) {
                 self.notify(one, record.encode(one.id).into(), since);
             }
         }
@@ -115,7 +141,7 @@ impl Service {
 
     /// The events of a happening, with the bodies of their notifications.
     fn events(&self, happening: &Happening, known: &Report) -> Vec<(Event, Map<String, Value>)> {
-        let ue = address(happening.ue);
+        let ue = happening.ue;
         let event = |kind, cells, erab| Event { kind, ue, cells, erab, qci: self.qci_of(erab) };
         let body = |name: &str, rest: Value| {
             let mut body = match rest {
@@ -163,6 +189,18 @@ impl Service {
                     [own, s1(3, cell, erab)]
                 })
                 .collect(),
+            What::Reported { trigger, serving, neighbour } => {
+                let about =
+                    |one: Quality| json!({"ecgi": ecgi(one.cell), "rsrp": one.rsrp, "rsrq": one.rsrq});
+                let mut rest = about(serving);
+                rest["associateId"] = json!(ids);
+                rest["trigger"] = trigger.into();
+                if let Some(neighbour) = neighbour {
+                    rest["eutranNeighbourCellMeasInfo"] = json!([about(neighbour)]);
+                }
+                let event = event(Kind::Reported { trigger }, vec![serving.cell], ERABS[0]);
+                vec![(event, body("MeasRepUeNotification", rest))]
+            }
             What::PathSwitched { cell } => each(cell).map(|erab| s1(2, cell, erab)).collect(),
         }
     }
@@ -256,8 +294,23 @@ impl Service {
         self.metrics.subscriptions.set(store.by_id.len() as i64);
     }
 
+    /// Why the network cannot have the events of a subscription.
+    fn refusal(&self, wanted: &Wanted) -> Option<&'static str> {
+        let known = self.known();
+        let is_silent = known.cell_count > 0 && !known.measures;
+        match wanted {
+            Wanted::MeasRepUeSubscription { .. } if is_silent => {
+                Some("the UEs of this network send no measurement reports; its scenario has no [handover]")
+            }
+            wanted => wanted.refusal(),
+        }
+    }
+
     /// A subscription without a number.
     fn prepare(&self, owner: Caller, request: Request, outbox: Arc<Outbox>) -> Result<Subscription, Problem> {
+        if let Some(reason) = self.refusal(&request.wanted) {
+            return Err(Problem::impossible(format!("{}: {reason}", request.wanted.name())));
+        }
         let now = seconds();
         let latest = now + (self.limits.lifetime.0.as_nanos() / 1_000_000_000) as i64;
         if request.deadline.is_some_and(|asked| !(0..1_000_000_000).contains(&asked.nano_seconds.0)) {

@@ -1,15 +1,16 @@
 //! The settings of the node.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use airlane_core::Duration;
 use airlane_scenario::ScenarioError;
 use airlane_scenario::quantity::{Size, Time};
 use airlane_scenario::settings_file::{self, Wrong};
-use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
-use crate::common::{self, Address, Common};
+use crate::common::{self, Address, Common, Network, time};
+use crate::http1::Bounds;
+use crate::secrets::Tls;
 
 const DEFAULTS: &str = r#"
 api_root = ""
@@ -19,6 +20,7 @@ access = { applications = [] }
 seed = 1
 period = "100 ms"
 measure = "1 s"
+stall = "1 s"
 
 [callbacks]
 networks = []
@@ -59,17 +61,24 @@ pub(super) struct Settings {
     pub(super) limits: Limits,
 }
 
-/// Where the radio information comes from.
+/// Where the radio information comes from: one of the first three.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Source {
     /// A scenario with a mobile network, which runs at real speed.
-    pub(super) scenario: PathBuf,
+    pub(super) scenario: Option<PathBuf>,
+    /// The socket of a live run, which may begin and end while the node runs.
+    pub(super) live: Option<PathBuf>,
+    /// The result folder of a live run with its record, which is played once.
+    pub(super) replay: Option<PathBuf>,
+    /// Of the scenario.
     pub(super) seed: u64,
     /// Interval between the records of a UE.
     pub(super) period: Time,
     /// Period of layer 2 measurements.
     pub(super) measure: Time,
+    /// The longest time without a report, beyond `period`, until the node is not ready.
+    pub(super) stall: Time,
     /// QoS class of the default bearers. Without it, bearers have no QoS parameters.
     pub(super) qci: Option<u8>,
 }
@@ -84,22 +93,12 @@ pub(super) struct Access {
     pub(super) applications: Vec<String>,
 }
 
-/// The certificate of the service.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Tls {
-    /// PEM: the chain of certificates.
-    pub(super) certificate: PathBuf,
-    /// PEM: its private key.
-    pub(super) key: PathBuf,
-}
-
 /// How notifications are sent to callback URIs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Callbacks {
     /// The networks to which notifications may be sent.
-    pub(super) networks: Vec<IpNet>,
+    pub(super) networks: Vec<Network>,
     /// PEM: the certificate authorities of `https` callbacks, in the place of those of the machine.
     pub(super) authorities: Option<PathBuf>,
     /// The longest time of one attempt, with connecting.
@@ -141,7 +140,8 @@ pub(super) fn read(text: &str, file: &str) -> Result<Settings, ScenarioError> {
     // Files are named as seen from the file of settings.
     let folder = std::path::Path::new(file).parent().map(PathBuf::from).unwrap_or_default();
     let tls = settings.tls.iter_mut().flat_map(|tls| [&mut tls.certificate, &mut tls.key]);
-    let files = [&mut settings.source.scenario].into_iter().chain(tls);
+    let Source { scenario, live, replay, .. } = &mut settings.source;
+    let files = scenario.iter_mut().chain(live).chain(replay).chain(tls);
     let files = files.chain(&mut settings.access.tokens).chain(&mut settings.callbacks.authorities);
     files.for_each(|path| *path = folder.join(&*path));
     Ok(settings)
@@ -153,6 +153,13 @@ fn check(settings: &Settings) -> Result<(), Wrong> {
         let help = format!("choose {least} or more");
         if time.0 < least { Err(Wrong::new(key, "it is too short", help)) } else { Ok(()) }
     };
+    let Source { scenario, live, replay, .. } = source;
+    if [scenario, live, replay].into_iter().flatten().count() != 1 {
+        let help = "give one of: scenario, a file; live, the socket of airlane live --rnis; replay, a result \
+                    folder of airlane live";
+        return Err(Wrong::new("source", "it needs one origin", help));
+    }
+    least("source.stall", source.stall, Duration::from_millis(1))?;
     least("source.period", source.period, Duration::from_millis(1))?;
     least("source.measure", source.measure, Duration::from_millis(10))?;
     least("callbacks.timeout", callbacks.timeout, Duration::from_millis(1))?;
@@ -187,6 +194,45 @@ fn check(settings: &Settings) -> Result<(), Wrong> {
     Ok(())
 }
 
+impl Limits {
+    /// The bounds of connections.
+    pub(super) fn bounds(&self) -> Bounds {
+        Bounds {
+            connections: self.connections,
+            per_address: self.connections_per_address,
+            header_time: time(self.header_time),
+            stall: None,
+        }
+    }
+}
+
+/// The origin of the radio information.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Origin<'a> {
+    Scenario(&'a Path),
+    Live(&'a Path),
+    Replay(&'a Path),
+}
+
+impl Source {
+    /// The only one that is given.
+    pub(super) fn origin(&self) -> Origin<'_> {
+        let Self { scenario, live, replay, .. } = self;
+        match (scenario, live, replay) {
+            (Some(path), ..) => Origin::Scenario(path),
+            (_, Some(path), _) => Origin::Live(path),
+            (.., Some(path)) => Origin::Replay(path),
+            (None, None, None) => unreachable!("the settings were checked"),
+        }
+    }
+
+    /// Its path.
+    pub(super) fn path(&self) -> &Path {
+        let (Origin::Scenario(path) | Origin::Live(path) | Origin::Replay(path)) = self.origin();
+        path
+    }
+}
+
 impl Settings {
     /// The origin and the path before `/rni/v2` in links.
     pub(super) fn base(&self) -> String {
@@ -194,9 +240,4 @@ impl Settings {
         let own = || format!("{scheme}://{}", self.listen.0);
         format!("{}{}", self.origin.clone().unwrap_or_else(own), self.api_root)
     }
-}
-
-/// As tokio measures it.
-pub(super) fn time(time: Time) -> std::time::Duration {
-    std::time::Duration::from_nanos(time.0.as_nanos())
 }

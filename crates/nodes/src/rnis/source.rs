@@ -1,27 +1,55 @@
-//! The source of radio information: a scenario that runs at real speed, in a thread of its own.
+//! Where radio information comes from: a scenario that runs at real speed, a live run, or the record of one. Each is a
+//! [`Source`], which a thread of its own follows. A source that is lost begins again after a pause.
 
-mod meter;
+mod live;
+mod played;
+mod watched;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
-use airlane_core::{Duration, Instant as Virtual};
-use airlane_net::rni::{UeRecord, ue_address};
-use airlane_scenario::{Built, Resolved, Scenario, build};
+use airlane_core::Instant as Virtual;
+use airlane_live::radio::{self, Every, Facts};
+use airlane_net::rni::UeRecord;
 use tokio::sync::mpsc;
 
-use super::settings::Source;
-use crate::error::NodeError;
-pub(super) use meter::{CellUse, Happening, What};
-use meter::{Meter, Observer};
+use super::settings::{self, Origin};
+use crate::{NodeError, Requirement};
+pub(super) use airlane_live::radio::{CellUse, Happening, Measured, Quality, UeUse, What};
+pub(super) use watched::Watched;
 
-/// The interval between samples of buffers, for the number of active UEs: TS 36.314 §4.1.3 allows at most
-/// 100 ms (unverified).
-const SAMPLE: Duration = Duration::from_millis(10);
-/// Reports that wait for the service.
+/// Messages that wait for the service.
 const WAITING_MAX: usize = 256;
+
+/// A source of radio information. Its functions wait.
+trait Source: Send {
+    /// Begins, or begins again.
+    fn begin(&mut self, every: Every) -> Result<Facts, Lost>;
+
+    /// The next report since the begin, at its time.
+    fn next(&mut self) -> Result<radio::Report, Lost>;
+}
+
+/// A source is not there, or has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Lost {
+    why: String,
+    /// The pause before it begins again; `None` if it does not.
+    again: Option<Duration>,
+}
+
+/// A message from a source to the service.
+#[derive(Clone, Debug)]
+pub(super) enum News {
+    /// It has begun.
+    Begun,
+    /// The state of the network.
+    Report(Report),
+    /// There are no reports until it begins again.
+    Lost(String),
+}
 
 /// The state of the network at a time.
 #[derive(Clone, Debug, Default)]
@@ -32,157 +60,110 @@ pub(super) struct Report {
     pub(super) records: Vec<UeRecord>,
     /// Whether subscribers get these records, too.
     pub(super) is_due: bool,
-    /// The use of each cell in the last complete period of measurement; empty before the first.
-    pub(super) cells: Vec<CellUse>,
+    /// The measurements of the last complete period; empty before the first.
+    pub(super) measured: Arc<Measured>,
+    /// Whether this period ends now.
+    pub(super) is_measured: bool,
+    /// Whether UEs send measurement reports.
+    pub(super) measures: bool,
     /// Number of cells.
     pub(super) cell_count: u32,
     /// For each cell, whether its UEs have a second bearer.
     pub(super) second_bearer: Vec<bool>,
-    /// Events since the report before.
+    /// Events since the report before; their time counts from 1970.
     pub(super) happenings: Vec<Happening>,
 }
 
-/// Reads the scenario, for a run without a planned end.
-pub(super) fn read(path: &Path) -> Result<Resolved, String> {
-    let name = path.display().to_string();
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| format!("{name}: cannot be read ({e}); expected a scenario in TOML"))?;
-    let scenario = Scenario::parse(&text, &name).and_then(|one| one.resolve()).map_err(|e| e.to_string())?;
-    if scenario.cell.is_empty() {
-        return Err(format!("{name}: the network is wired; choose a scenario with a cell"));
-    }
-    let (endless, _) = scenario.for_real(&[], &[]).map_err(|e| e.to_string())?;
-    Ok(endless)
-}
-
-/// Starts the run, which ends when the receiver is dropped.
-pub(super) fn start(settings: &Source) -> Result<mpsc::Receiver<Report>, NodeError> {
-    let wrong = |what: String| NodeError::new(what, "");
-    let scenario = read(&settings.scenario).map_err(wrong)?;
-    let (seed, period, measure) = (settings.seed, settings.period.0, settings.measure.0);
-    let mut run = Run::new(scenario, seed, measure).map_err(wrong)?;
-    let (to_service, reports) = mpsc::channel(WAITING_MAX);
-    let begin = move || run.follow_clock(period, &to_service);
-    thread::Builder::new()
-        .name("rnis-source".to_owned())
-        .spawn(begin)
-        .map_err(|e| NodeError::new(format!("cannot start a thread: {e}"), ""))?;
-    Ok(reports)
-}
-
-/// A run with what is measured in it.
-struct Run {
-    scenario: Resolved,
-    seed: u64,
-    measure: Duration,
-    built: Built,
-    meter: Arc<Mutex<Meter>>,
-    cells: Vec<CellUse>,
-    /// The next sample of buffers, and the end of the period of measurement.
-    sample_at: Virtual,
-    measured_at: Virtual,
-}
-
-impl Run {
-    fn new(scenario: Resolved, seed: u64, measure: Duration) -> Result<Self, String> {
-        let (built, meter) = observed(&scenario, seed)?;
-        let first = Virtual::ZERO;
-        let (sample_at, measured_at) = (first + SAMPLE, first + measure);
-        Ok(Self { scenario, seed, measure, built, meter, cells: vec![], sample_at, measured_at })
-    }
-
-    /// Advances the run with the clock. Reports at each multiple of `period`, and when something has happened.
-    fn follow_clock(&mut self, period: Duration, to_service: &mpsc::Sender<Report>) {
-        loop {
-            let (began, epoch) = (Instant::now(), since_1970());
-            let mut records_at = Virtual::ZERO + period;
-            loop {
-                let next = self.sample_at.min(self.measured_at).min(records_at);
-                if next >= self.built.end() {
-                    break;
-                }
-                let due = began + std::time::Duration::from_nanos(next.as_nanos());
-                thread::sleep(due.saturating_duration_since(Instant::now()));
-                let happenings = self.advance(next);
-                let is_due = next == records_at;
-                if is_due {
-                    records_at += period;
-                }
-                if !is_due && happenings.is_empty() {
-                    continue;
-                }
-                let report = self.report(epoch, happenings, is_due);
-                if to_service.blocking_send(report).is_err() {
-                    return; // the service has ended
-                }
-            }
-            self.seed += 1;
-            match observed(&self.scenario, self.seed) {
-                Ok((built, meter)) => (self.built, self.meter) = (built, meter),
-                Err(error) => return tracing::error!(%error, "the scenario cannot begin again"),
-            }
-            (self.sample_at, self.measured_at) = (Virtual::ZERO + SAMPLE, Virtual::ZERO + self.measure);
-        }
-    }
-
-    /// Advances to `at`, and takes the sample and the measurement that are due there.
-    fn advance(&mut self, at: Virtual) -> Vec<Happening> {
-        self.built.advance(at);
-        if at == self.sample_at {
-            let records = self.built.radio_information();
-            let uplinks: Vec<bool> = records.iter().map(|one| self.waits_uplink(one)).collect();
-            self.lock().sample(&records, &uplinks);
-            self.sample_at += SAMPLE;
-        }
-        if at == self.measured_at {
-            let cells = self.lock().take_uses(self.measure);
-            self.cells = cells;
-            self.measured_at += self.measure;
-        }
-        self.lock().take_happenings()
-    }
-
-    /// The state now.
-    fn report(&mut self, epoch: u64, mut happenings: Vec<Happening>, is_due: bool) -> Report {
-        let since_1970 = |at: Virtual| epoch + at.as_nanos();
-        let at = since_1970(self.built.now());
-        let mut records = self.built.radio_information();
-        for record in &mut records {
+impl Report {
+    /// A report with what does not change.
+    fn new(facts: &Facts, mut report: radio::Report) -> Self {
+        let at = facts.epoch.saturating_add(report.at);
+        for record in &mut report.records {
             record.measured_at = Virtual::from_nanos(at);
         }
-        happenings.iter_mut().for_each(|one| one.at += epoch);
-        let cell_count = self.scenario.cell.len() as u32;
-        let second_bearer = self.scenario.cell.iter().map(|cell| cell.l4s_bearer.is_some()).collect();
-        Report { at, records, is_due, cells: self.cells.clone(), cell_count, second_bearer, happenings }
-    }
-
-    /// Whether data waits in the uplink buffer of the UE of a record.
-    fn waits_uplink(&self, record: &UeRecord) -> bool {
-        let ue = airlane_net::rni::ue_of(record.ue).map(airlane_core::UeId);
-        ue.and_then(|ue| self.built.look(ue)).is_some_and(|look| look.queue_uplink.get() > 0)
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Meter> {
-        self.meter.lock().expect("no panic while it is locked")
+        for one in &mut report.happenings {
+            one.at = facts.epoch.saturating_add(one.at);
+        }
+        Self {
+            at,
+            records: report.records,
+            is_due: report.is_due,
+            is_measured: report.measured.is_some(),
+            measured: Arc::new(report.measured.unwrap_or_default()),
+            measures: facts.measures,
+            cell_count: facts.second_bearer.len() as u32,
+            second_bearer: facts.second_bearer.clone(),
+            happenings: report.happenings,
+        }
     }
 }
 
-/// A run at its beginning, with its meter.
-fn observed(scenario: &Resolved, seed: u64) -> Result<(Built, Arc<Mutex<Meter>>), String> {
-    let mut built = build(scenario, seed).map_err(|e| e.to_string())?;
-    let prbs = scenario.cell.iter().map(|cell| cell.resource_blocks).collect();
-    let meter = Arc::new(Mutex::new(Meter::new(prbs)));
-    built.observe(Box::new(Observer(Arc::clone(&meter))));
-    Ok((built, meter))
+/// The requirement of the source.
+pub(super) fn requirement(settings: &settings::Source) -> Requirement {
+    let (name, checked) = match settings.origin() {
+        Origin::Scenario(path) => ("scenario", played::read(path).map(drop)),
+        Origin::Replay(folder) => ("replay", played::Recorded::read(folder).map(drop)),
+        // The run may begin later than the node.
+        Origin::Live(path) => ("live", live::check(path)),
+    };
+    let name = format!("source.{name} = {}", settings.path().display());
+    match checked {
+        Ok(()) => Requirement::met(name),
+        Err(why) => Requirement::missing(name, why),
+    }
+}
+
+/// Follows the source, until the receiver is dropped.
+///
+/// # Errors
+/// If the source can never begin: a live run may, but not a scenario or a record that is wrong.
+pub(super) fn start(settings: &settings::Source) -> Result<mpsc::Receiver<News>, NodeError> {
+    let lives = matches!(settings.origin(), Origin::Live(_));
+    if let Some(why) = requirement(settings).missing.filter(|_| !lives) {
+        return Err(NodeError::new(why, "`--check` says whether anything else is missing"));
+    }
+    let mut source: Box<dyn Source> = match settings.origin() {
+        Origin::Scenario(path) => Box::new(played::Played::scenario(path.to_owned(), settings.seed)),
+        Origin::Replay(folder) => Box::new(played::Played::replay(folder.to_owned())),
+        Origin::Live(path) => Box::new(live::Live::new(path.to_owned())),
+    };
+    let every = Every { period: settings.period.0.as_nanos(), measure: settings.measure.0.as_nanos() };
+    let (to_service, news) = mpsc::channel(WAITING_MAX);
+    let follow = move || while follow(source.as_mut(), every, &to_service).is_some() {};
+    thread::Builder::new()
+        .name("rnis-source".to_owned())
+        .spawn(follow)
+        .map_err(|e| NodeError::new(format!("cannot start a thread: {e}"), ""))?;
+    Ok(news)
+}
+
+/// Follows a source until it is lost, and then pauses. `None` if it does not begin again, or if the service has ended.
+fn follow(source: &mut dyn Source, every: Every, to_service: &mpsc::Sender<News>) -> Option<()> {
+    let tell = |news: News| to_service.blocking_send(news).ok();
+    let lost = match source.begin(every) {
+        Ok(facts) => {
+            tell(News::Begun)?;
+            loop {
+                match source.next() {
+                    Ok(report) => tell(News::Report(Report::new(&facts, report)))?,
+                    Err(lost) => break lost,
+                }
+            }
+        }
+        Err(lost) => lost,
+    };
+    tell(News::Lost(lost.why))?;
+    lost.again.map(thread::sleep)
+}
+
+/// Reads a file whose path the settings have.
+fn text_of(path: &Path, expected: &str) -> Result<String, String> {
+    std::fs::read_to_string(path)
+        .map_err(|e| format!("{}: cannot be read ({e}); expected {expected}", path.display()))
 }
 
 fn since_1970() -> u64 {
     // A clock before 1970 or after 2554 is not set.
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or_default()
-}
-
-/// The UE of a happening, by its address.
-pub(super) const fn address(ue: u32) -> [u8; 4] {
-    ue_address(ue)
 }

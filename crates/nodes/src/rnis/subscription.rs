@@ -1,5 +1,7 @@
 //! Subscriptions: their bodies, and which events each of them wants.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -29,10 +31,12 @@ struct WebsockNotifConfig {
     request_websocket_uri: Option<bool>,
 }
 
-/// The members that all subscriptions have.
+/// The body of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Common {
+struct Body {
+    #[serde(flatten)]
+    wanted: Wanted,
     #[serde(default, deserialize_with = "some")]
     callback_reference: Option<String>,
     #[serde(default, deserialize_with = "some")]
@@ -45,7 +49,7 @@ struct Common {
     request_test_notification: Option<bool>,
 }
 
-/// `FilterCriteriaAssoc`.
+/// `FilterCriteriaAssoc`: what many filters have.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Assoc {
@@ -57,16 +61,33 @@ pub(super) struct Assoc {
     ecgi: Option<Vec<Ecgi>>,
 }
 
+impl Assoc {
+    /// Those of these values that it admits; `cell_of` gives the cell of the UE of a value. A filter with UEs looks at
+    /// these only.
+    pub(super) fn choose<'a, T>(
+        &self,
+        by_ue: &BTreeMap<[u8; 4], &'a T>,
+        cell_of: impl Fn(&T) -> u32,
+    ) -> Vec<&'a T> {
+        let admitted = |ue: [u8; 4]| by_ue.get(&ue).copied().filter(|one| self.admits(ue, &[cell_of(one)]));
+        match self.associate_id.as_ref().filter(|ids| !ids.is_empty()) {
+            Some(ids) => ids.iter().filter_map(AssociateId::address).filter_map(admitted).collect(),
+            None => by_ue.keys().copied().filter_map(admitted).collect(),
+        }
+    }
+
+    /// Whether it admits a UE in one of these cells.
+    fn admits(&self, ue: [u8; 4], cells: &[u32]) -> bool {
+        is_ue(self.associate_id.as_ref(), ue) && is_cell(self.ecgi.as_ref(), cells)
+    }
+}
+
 /// `FilterCriteriaAssocHo`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct AssocHo {
-    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
-    app_instance_id: Option<String>,
-    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
-    associate_id: Option<Vec<AssociateId>>,
-    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
-    ecgi: Option<Vec<Ecgi>>,
+    #[serde(flatten)]
+    assoc: Assoc,
     #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
     ho_status: Option<Vec<Integer>>,
 }
@@ -75,12 +96,8 @@ pub(super) struct AssocHo {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct AssocTri {
-    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
-    app_instance_id: Option<String>,
-    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
-    associate_id: Option<Vec<AssociateId>>,
-    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
-    ecgi: Option<Vec<Ecgi>>,
+    #[serde(flatten)]
+    assoc: Assoc,
     #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
     trigger: Option<Vec<Trigger>>,
 }
@@ -118,16 +135,19 @@ pub(super) struct Qci {
     qci: Integer,
 }
 
+impl Qci {
+    fn admits(&self, event: &Event) -> bool {
+        is_cell(self.ecgi.as_ref(), &event.cells) && event.qci == Some(self.qci.0)
+    }
+}
+
 /// `FilterCriteriaQci1`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct QciErab {
-    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
-    app_instance_id: Option<String>,
-    #[serde(default, deserialize_with = "some", skip_serializing_if = "Option::is_none")]
-    ecgi: Option<Vec<Ecgi>>,
+    #[serde(flatten)]
+    bearers: Qci,
     erab_id: Integer,
-    qci: Integer,
 }
 
 /// `S1BearerSubscriptionCriteria`.
@@ -142,59 +162,47 @@ pub(super) struct S1Bearer {
     erab_id: Option<Vec<Integer>>,
 }
 
-/// The type of a subscription with its criteria.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "subscriptionType", rename_all_fields = "camelCase")]
-#[expect(clippy::enum_variant_names, reason = "the names of the standard")]
-pub(super) enum Wanted {
-    CellChangeSubscription {
-        filter_criteria_assoc_ho: AssocHo,
-    },
-    RabEstSubscription {
-        filter_criteria_qci: Qci,
-    },
-    RabModSubscription {
-        filter_criteria_qci: QciErab,
-    },
-    RabRelSubscription {
-        filter_criteria_qci: QciErab,
-    },
-    MeasRepUeSubscription {
-        filter_criteria_assoc_tri: AssocTri,
-    },
-    NrMeasRepUeSubscription {
-        filter_criteria_nr_mrs: NrMrs,
-    },
-    MeasTaSubscription {
-        filter_criteria_assoc: Assoc,
-    },
-    CaReconfSubscription {
-        filter_criteria_assoc: Assoc,
-    },
-    S1BearerSubscription {
+/// The types of subscriptions. A line has the value of the parameter `subscription_type`, the type, and its criteria.
+macro_rules! types {
+    ($($value:literal $name:ident { $($(#[$attribute:meta])* $field:ident: $criteria:ty),* })*) => {
+        /// The type of a subscription with its criteria.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(tag = "subscriptionType", rename_all_fields = "camelCase")]
+        #[expect(clippy::enum_variant_names, reason = "the names of the standard")]
+        pub(super) enum Wanted {
+            $($name { $($(#[$attribute])* $field: $criteria),* }),*
+        }
+
+        /// The values of `subscription_type` with the types that they choose.
+        const TYPES: &[(&str, &str)] = &[$(($value, stringify!($name))),*];
+
+        impl Wanted {
+            /// The name of the type.
+            pub(super) const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$name { .. } => stringify!($name)),*
+                }
+            }
+        }
+    };
+}
+types! {
+    "cell_change" CellChangeSubscription { filter_criteria_assoc_ho: AssocHo }
+    "rab_est" RabEstSubscription { filter_criteria_qci: Qci }
+    "rab_mod" RabModSubscription { filter_criteria_qci: QciErab }
+    "rab_rel" RabRelSubscription { filter_criteria_qci: QciErab }
+    "meas_rep_ue" MeasRepUeSubscription { filter_criteria_assoc_tri: AssocTri }
+    "nr_meas_rep_ue" NrMeasRepUeSubscription { filter_criteria_nr_mrs: NrMrs }
+    "timing_advance_ue" MeasTaSubscription { filter_criteria_assoc: Assoc }
+    "ca_reconf" CaReconfSubscription { filter_criteria_assoc: Assoc }
+    "s1_bearer" S1BearerSubscription {
         #[serde(rename = "S1BearerSubscriptionCriteria")]
         criteria: S1Bearer,
-        event_type: Vec<Integer>,
-    },
-    /// Ours (`docs/radio-information.md`, §3).
-    UeMacSubscription {
-        filter_criteria_assoc: Assoc,
-    },
+        event_type: Vec<Integer>
+    }
+    // Ours (`docs/radio-information.md`, §3).
+    "x_airlane_ue_mac" UeMacSubscription { filter_criteria_assoc: Assoc }
 }
-
-/// The values of the parameter `subscription_type` with the types that they choose; the last one is ours.
-const TYPES: [(&str, &str); 10] = [
-    ("cell_change", "CellChangeSubscription"),
-    ("rab_est", "RabEstSubscription"),
-    ("rab_mod", "RabModSubscription"),
-    ("rab_rel", "RabRelSubscription"),
-    ("meas_rep_ue", "MeasRepUeSubscription"),
-    ("nr_meas_rep_ue", "NrMeasRepUeSubscription"),
-    ("timing_advance_ue", "MeasTaSubscription"),
-    ("ca_reconf", "CaReconfSubscription"),
-    ("s1_bearer", "S1BearerSubscription"),
-    ("x_airlane_ue_mac", "UeMacSubscription"),
-];
 
 /// The type of a value of `subscription_type`.
 pub(super) fn type_of(value: &str) -> Result<&'static str, Problem> {
@@ -219,75 +227,74 @@ impl Request {
     /// Reads the body of a request.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, Problem> {
         let malformed = |e: serde_json::Error| Problem::malformed(format!("the body: {e}"));
-        let common: Common = serde_json::from_slice(bytes).map_err(malformed)?;
-        let wanted: Wanted = serde_json::from_slice(bytes).map_err(malformed)?;
-        if matches!(&wanted, Wanted::S1BearerSubscription { event_type, .. } if event_type.is_empty()) {
+        let body: Body = serde_json::from_slice(bytes).map_err(malformed)?;
+        if matches!(&body.wanted, Wanted::S1BearerSubscription { event_type, .. } if event_type.is_empty()) {
             return Err(Problem::malformed("the body: eventType is empty"));
         }
-        let websocket = common.websock_notif_config.and_then(|one| one.request_websocket_uri) == Some(true);
-        if common.callback_reference.is_none() && !websocket {
+        let websocket = body.websock_notif_config.and_then(|one| one.request_websocket_uri) == Some(true);
+        if body.callback_reference.is_none() && !websocket {
             return Err(Problem::malformed("the body: callbackReference is missing"));
         }
         Ok(Self {
-            wanted,
-            callback: common.callback_reference,
+            wanted: body.wanted,
+            callback: body.callback_reference,
             websocket,
-            test: common.request_test_notification == Some(true),
-            deadline: common.expiry_deadline,
+            test: body.request_test_notification == Some(true),
+            deadline: body.expiry_deadline,
         })
     }
 }
 
 impl Wanted {
-    /// The name of the type.
-    pub(super) const fn name(&self) -> &'static str {
-        match self {
-            Self::CellChangeSubscription { .. } => "CellChangeSubscription",
-            Self::RabEstSubscription { .. } => "RabEstSubscription",
-            Self::RabModSubscription { .. } => "RabModSubscription",
-            Self::RabRelSubscription { .. } => "RabRelSubscription",
-            Self::MeasRepUeSubscription { .. } => "MeasRepUeSubscription",
-            Self::NrMeasRepUeSubscription { .. } => "NrMeasRepUeSubscription",
-            Self::MeasTaSubscription { .. } => "MeasTaSubscription",
-            Self::CaReconfSubscription { .. } => "CaReconfSubscription",
-            Self::S1BearerSubscription { .. } => "S1BearerSubscription",
-            Self::UeMacSubscription { .. } => "UeMacSubscription",
-        }
-    }
-
     /// The body without the members that the service sets.
     pub(super) fn to_json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_else(|_| json!({}))
     }
 
-    /// The UEs that a subscription to records names; `None` for all.
-    pub(super) fn record_ues(&self) -> Option<Vec<[u8; 4]>> {
-        let Self::UeMacSubscription { filter_criteria_assoc } = self else { return Some(vec![]) };
-        let ids = filter_criteria_assoc.associate_id.as_ref().filter(|ids| !ids.is_empty())?;
-        Some(ids.iter().filter_map(AssociateId::address).collect())
+    /// The filter of a subscription to records.
+    pub(super) const fn of_records(&self) -> Option<&Assoc> {
+        match self {
+            Self::UeMacSubscription { filter_criteria_assoc } => Some(filter_criteria_assoc),
+            _ => None,
+        }
     }
 
-    /// Whether it wants the record of a UE in this cell.
-    pub(super) fn wants_record(&self, ue: [u8; 4], cell: u32) -> bool {
-        let Self::UeMacSubscription { filter_criteria_assoc: own } = self else { return false };
-        is_ue(own.associate_id.as_ref(), ue) && is_cell(own.ecgi.as_ref(), &[cell])
+    /// The filter of a subscription to timing advances.
+    pub(super) const fn of_timing_advances(&self) -> Option<&Assoc> {
+        match self {
+            Self::MeasTaSubscription { filter_criteria_assoc } => Some(filter_criteria_assoc),
+            _ => None,
+        }
+    }
+
+    /// Why no network of the simulator has its events.
+    pub(super) const fn refusal(&self) -> Option<&'static str> {
+        match self {
+            Self::RabModSubscription { .. } => {
+                Some("the bearers of the simulated network are never modified")
+            }
+            Self::NrMeasRepUeSubscription { .. } => {
+                Some("the simulated network is E-UTRA; its UEs do not measure NR cells")
+            }
+            Self::CaReconfSubscription { .. } => Some("the simulated network has no carrier aggregation"),
+            _ => None,
+        }
     }
 
     /// Whether it wants an event.
     pub(super) fn wants(&self, event: &Event) -> bool {
         match (self, event.kind) {
             (Self::CellChangeSubscription { filter_criteria_assoc_ho: own }, Kind::CellChange { status }) => {
-                is_ue(own.associate_id.as_ref(), event.ue)
-                    && is_cell(own.ecgi.as_ref(), &event.cells)
-                    && among(own.ho_status.as_ref(), &Integer(status))
+                own.assoc.admits(event.ue, &event.cells) && among(own.ho_status.as_ref(), &Integer(status))
+            }
+            (Self::MeasRepUeSubscription { filter_criteria_assoc_tri: own }, Kind::Reported { trigger }) => {
+                own.assoc.admits(event.ue, &event.cells) && among(own.trigger.as_ref(), &Trigger(trigger))
             }
             (Self::RabEstSubscription { filter_criteria_qci: own }, Kind::RabEstablished) => {
-                is_cell(own.ecgi.as_ref(), &event.cells) && event.qci == Some(own.qci.0)
+                own.admits(event)
             }
             (Self::RabRelSubscription { filter_criteria_qci: own }, Kind::RabReleased) => {
-                is_cell(own.ecgi.as_ref(), &event.cells)
-                    && event.qci == Some(own.qci.0)
-                    && own.erab_id.0 == event.erab
+                own.bearers.admits(event) && own.erab_id.0 == event.erab
             }
             (Self::S1BearerSubscription { criteria: own, event_type }, Kind::S1Bearer { event: which }) => {
                 is_ue(own.associate_id.as_ref(), event.ue)
@@ -315,6 +322,7 @@ pub(super) struct Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     CellChange { status: i64 },
+    Reported { trigger: i64 },
     RabEstablished,
     RabReleased,
     S1Bearer { event: i64 },
@@ -382,6 +390,9 @@ mod tests {
             format!("{cell_change}: {{}}, \"expiryDeadline\": {{\"seconds\": 1}}"),
             format!("{cell_change}: {{}}, \"subscriptionType\": \"CellChangeSubscription\""),
             format!("{cell_change}: {{}}, \"_links\": {{\"self\": \"x\"}}"),
+            format!("{cell_change}: {{}}, \"callbackReference\": \"http://127.0.0.1:9/\""),
+            format!("{cell_change}: {{\"ecgi\": [], \"ecgi\": []}}"),
+            format!("{cell_change}: {{}}, \"filterCriteriaAssocHo\": {{}}"),
         ] {
             assert!(body(&rest).is_err(), "{rest}");
         }

@@ -100,6 +100,10 @@ impl Node for SplitProxy {
         self.config.setup()
     }
 
+    fn runtime_threads(&self) -> u16 {
+        1
+    }
+
     fn serve(self: Box<Self>, running: Running) -> Serving {
         Box::pin(serve(self.config, running))
     }

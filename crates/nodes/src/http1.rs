@@ -1,4 +1,4 @@
-//! Sockets: connections, TLS, and their bounds.
+//! HTTP/1.1 over TCP, with TLS or without: connections and their bounds.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -9,19 +9,15 @@ use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::gauge::Gauge;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
-use tokio_rustls::rustls::crypto::ring;
 
-use super::access::secret;
-use super::metrics::Metrics;
-use super::settings::{Limits, Tls, time};
 use crate::Running;
 
 /// The largest header of a request, in bytes.
@@ -29,55 +25,61 @@ const HEADER_MAX: usize = 16 << 10;
 /// The pause after an error of `accept`, such as a lack of file descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Reads certificate and key.
-pub(super) fn tls(settings: &Tls) -> Result<Arc<ServerConfig>, String> {
-    let name = settings.certificate.display();
-    let chain: Result<Vec<_>, _> =
-        CertificateDer::pem_file_iter(&settings.certificate).map_err(|e| format!("{name}: {e}"))?.collect();
-    let chain = chain.map_err(|e| format!("{name}: {e}"))?;
-    if chain.is_empty() {
-        return Err(format!("{name}: it has no certificate; expected PEM"));
-    }
-    let key = settings.key.display();
-    let pem = secret(&settings.key)?;
-    let own = PrivateKeyDer::from_pem_slice(pem.as_bytes())
-        .map_err(|e| format!("{key}: {e}; expected a private key in PEM"))?;
-    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|e| e.to_string())?
-        .with_no_client_auth()
-        .with_single_cert(chain, own) // refuses a key of another certificate
-        .map_err(|e| format!("{name} and {key}: {e}"))?;
-    Ok(Arc::new(config))
+/// The bounds of all connections.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) connections: u32,
+    /// Connections of one address at a time.
+    pub(crate) per_address: u32,
+    /// The longest time until a TLS handshake or the header of a request is complete.
+    pub(crate) header_time: Duration,
+    /// How long a client may read nothing, if that is bounded.
+    pub(crate) stall: Option<Duration>,
+}
+
+/// The counters of connections.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counters {
+    /// Open connections.
+    pub(crate) open: Gauge,
+    /// Connections above a bound.
+    pub(crate) refused: Counter,
 }
 
 /// The open connections, in all and of each address.
-#[derive(Default)]
-struct Open {
+#[derive(Debug, Default)]
+pub(crate) struct Open {
     all: u32,
     of: BTreeMap<IpAddr, u32>,
 }
 
 /// The place of a connection; given back when it is dropped.
-struct Place {
+#[derive(Debug)]
+pub(crate) struct Place {
     open: Arc<Mutex<Open>>,
-    metrics: Metrics,
+    counters: Counters,
     address: IpAddr,
 }
 
 impl Place {
-    fn take(open: &Arc<Mutex<Open>>, metrics: &Metrics, limits: &Limits, address: IpAddr) -> Option<Self> {
+    /// A place for one more connection of an address; `None` above a bound.
+    pub(crate) fn take(
+        open: &Arc<Mutex<Open>>,
+        counters: &Counters,
+        bounds: &Bounds,
+        address: IpAddr,
+    ) -> Option<Self> {
         let mut state = open.lock().expect("no panic while it is locked");
         let own = state.of.get(&address).copied().unwrap_or(0);
-        if state.all >= limits.connections || own >= limits.connections_per_address {
-            metrics.refused.inc();
+        if state.all >= bounds.connections || own >= bounds.per_address {
+            counters.refused.inc();
             return None;
         }
         state.all += 1;
         state.of.insert(address, own + 1);
-        metrics.connections.set(i64::from(state.all));
+        counters.open.set(i64::from(state.all));
         drop(state);
-        Some(Self { open: open.clone(), metrics: metrics.clone(), address })
+        Some(Self { open: open.clone(), counters: counters.clone(), address })
     }
 }
 
@@ -85,7 +87,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         let mut state = self.open.lock().expect("no panic while it is locked");
         state.all -= 1;
-        self.metrics.connections.set(i64::from(state.all));
+        self.counters.open.set(i64::from(state.all));
         if let Some(own) = state.of.get_mut(&self.address) {
             *own -= 1;
             if *own == 0 {
@@ -96,16 +98,16 @@ impl Drop for Place {
 }
 
 /// Accepts connections.
-pub(super) struct Server {
-    pub(super) router: Router,
-    pub(super) tls: Option<Arc<ServerConfig>>,
-    pub(super) limits: Limits,
-    pub(super) metrics: Metrics,
+pub(crate) struct Server {
+    pub(crate) router: Router,
+    pub(crate) tls: Option<Arc<ServerConfig>>,
+    pub(crate) bounds: Bounds,
+    pub(crate) counters: Counters,
 }
 
 impl Server {
     /// Serves until the node stops, and then until requests under way are answered.
-    pub(super) async fn serve(self, listener: TcpListener, running: Running) {
+    pub(crate) async fn serve(self, listener: TcpListener, running: Running) {
         let open = Arc::new(Mutex::new(Open::default()));
         let server = Arc::new(self);
         let mut connections = JoinSet::new();
@@ -118,7 +120,7 @@ impl Server {
             match accepted {
                 Ok((stream, address)) => {
                     // One above a bound is closed at once.
-                    if let Some(place) = Place::take(&open, &server.metrics, &server.limits, address.ip()) {
+                    if let Some(place) = Place::take(&open, &server.counters, &server.bounds, address.ip()) {
                         connections.spawn(server.clone().connection(stream, address, place, running.clone()));
                     }
                 }
@@ -140,11 +142,13 @@ impl Server {
         running: Running,
     ) {
         let _ = stream.set_nodelay(true);
+        // It also ends a connection whose window stays closed.
+        let _ = socket2::SockRef::from(&stream).set_tcp_user_timeout(self.bounds.stall);
         match &self.tls {
             None => self.talk(stream, &running).await,
             Some(config) => {
                 let handshake = TlsAcceptor::from(config.clone()).accept(stream);
-                match timeout(time(self.limits.header_time), handshake).await {
+                match timeout(self.bounds.header_time, handshake).await {
                     Ok(Ok(stream)) => self.talk(stream, &running).await,
                     Ok(Err(error)) => tracing::debug!(%address, %error, "no TLS"),
                     Err(_) => tracing::debug!(%address, "no TLS in time"),
@@ -158,7 +162,7 @@ impl Server {
         let service = TowerToHyperService::new(self.router.clone());
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(time(self.limits.header_time))
+            .header_read_timeout(self.bounds.header_time)
             .max_buf_size(HEADER_MAX)
             // Some clients compare names of headers as they are written, such as the Robot suite of ETSI.
             .title_case_headers(true)

@@ -1,0 +1,171 @@
+use std::collections::BTreeMap;
+
+use airlane_core::SackBlock;
+use airlane_net::pep::{List, Message};
+
+use super::*;
+
+const SECRET: &[u8] = b"a secret of a test";
+
+fn key(client_port: u16) -> [u8; KEY] {
+    shared::key("10.0.0.1:443".parse().unwrap(), ([10, 0, 0, 2], client_port).into())
+}
+
+/// The identifier of the connection with this port of the client.
+fn identifier(client_port: u16, secret: &[u8]) -> u64 {
+    let (server, client) = ("10.0.0.1:443".parse().unwrap(), ([10, 0, 0, 2], client_port).into());
+    Addresses { protocol: TCP, server, client }.identifier(secret)
+}
+
+/// With a connection for each of these ports of the client.
+fn messages(rate: u32, ports: &[u16]) -> Messages {
+    let peps = vec![Network("10.0.9.0/24".parse().unwrap())];
+    let mut messages = Messages::new(SECRET.to_vec(), peps, vec![], rate);
+    messages.connections(&ports.iter().map(|port| (key(*port), 1)).collect());
+    messages
+}
+
+fn made(port: u16, serial: u32, secret: &[u8]) -> Vec<u8> {
+    let report =
+        TcpReport { cumulative: serial, newest: SackBlock { left: 1, right: 2 }, ..TcpReport::default() };
+    encoded(identifier(port, secret), serial, secret, Body::Tcp(report))
+}
+
+fn encoded(flow: u64, serial: u32, secret: &[u8], body: Body) -> Vec<u8> {
+    let message = Message { pep: 1, flow, instance: 1, serial, delay_us: 250, body };
+    let mut bytes = vec![];
+    message.encode(&Key::derive(secret, flow), &mut bytes);
+    bytes
+}
+
+const PEP: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 9, 1));
+
+fn at(ms: u64) -> Instant {
+    Instant::from_millis(ms)
+}
+
+fn refusal(messages: &mut Messages, source: IpAddr, datagram: &[u8]) -> Option<Refusal> {
+    match messages.judge(at(1), source, datagram) {
+        Verdict::Accepted(_) => None,
+        Verdict::Refused(refusal) => Some(refusal),
+    }
+}
+
+#[test]
+fn an_authentic_message_names_its_connection() {
+    let mut messages = messages(1000, &[5000]);
+    let Verdict::Accepted(accepted) = messages.judge(at(1), PEP, &made(5000, 1, SECRET)) else {
+        panic!("refused")
+    };
+    let ends = shared::ends(&accepted.key).unwrap();
+    assert_eq!(ends, ("10.0.0.1:443".parse().unwrap(), "10.0.0.2:5000".parse().unwrap()));
+    assert_eq!((accepted.delay, accepted.report.cumulative), (Duration::from_micros(250), 1));
+}
+
+#[test]
+fn other_messages_are_refused() {
+    let mut messages = messages(1000, &[5000]);
+    let stranger = "10.0.8.1".parse().unwrap();
+    assert_eq!(refusal(&mut messages, stranger, &made(5000, 1, SECRET)), Some(Refusal::Source));
+    assert_eq!(refusal(&mut messages, PEP, &[]), Some(Refusal::Malformed));
+    // Another secret gives other identifiers; an identifier is no secret.
+    assert_eq!(refusal(&mut messages, PEP, &made(5000, 1, b"another")), Some(Refusal::Connection));
+    let known = encoded(identifier(5000, SECRET), 1, b"another", Body::Tcp(TcpReport::default()));
+    assert_eq!(refusal(&mut messages, PEP, &known), Some(Refusal::Forged));
+    assert_eq!(refusal(&mut messages, PEP, &made(5001, 1, SECRET)), Some(Refusal::Connection));
+    assert_eq!(refusal(&mut messages, PEP, &made(5000, 1, SECRET)), None);
+    assert_eq!(refusal(&mut messages, PEP, &made(5000, 1, SECRET)), Some(Refusal::Replayed));
+    let mut bits = made(5000, 2, SECRET);
+    bits[20] ^= 1;
+    assert_eq!(refusal(&mut messages, PEP, &bits), Some(Refusal::Forged));
+    assert_eq!(refusal(&mut messages, PEP, &made(5000, 2, SECRET)), None);
+}
+
+#[test]
+fn identifiers_of_quic_are_refused() {
+    let bytes = encoded(identifier(5000, SECRET), 1, SECRET, Body::Opaque(List::default()));
+    assert_eq!(refusal(&mut messages(1000, &[5000]), PEP, &bytes), Some(Refusal::Opaque));
+}
+
+#[test]
+fn other_clients_are_not_reported() {
+    let clients = vec![Network("10.0.0.128/25".parse().unwrap())];
+    let mut messages = Messages::new(SECRET.to_vec(), vec![], clients, 1000);
+    messages.connections(&BTreeMap::from([(key(5000), 1)]));
+    assert_eq!(refusal(&mut messages, PEP, &made(5000, 1, SECRET)), Some(Refusal::Connection));
+}
+
+#[test]
+fn a_replay_is_known_as_long_as_the_connection_lives() {
+    let mut messages = messages(1000, &[5000]);
+    assert_eq!(refusal(&mut messages, PEP, &made(5000, 1, SECRET)), None);
+    messages.connections(&BTreeMap::from([(key(5000), 1)]));
+    assert_eq!(refusal(&mut messages, PEP, &made(5000, 1, SECRET)), Some(Refusal::Replayed));
+    messages.connections(&BTreeMap::new());
+    assert_eq!(refusal(&mut messages, PEP, &made(5000, 2, SECRET)), Some(Refusal::Connection));
+    // A connection that has the same addresses later, and one that has replaced it between two looks.
+    for began in [2, 3] {
+        messages.connections(&BTreeMap::from([(key(5000), began)]));
+        assert_eq!(refusal(&mut messages, PEP, &made(5000, 1, SECRET)), None);
+    }
+}
+
+#[test]
+fn a_flood_is_cut_to_the_rate_of_its_source() {
+    let mut messages = messages(1000, &[5000]);
+    let mut accepted = 0;
+    for serial in 1..=20_000_u32 {
+        // 20,000 messages in a second.
+        let now = Instant::from_nanos(u64::from(serial) * 50_000);
+        let verdict = messages.judge(now, PEP, &made(5000, serial, SECRET));
+        accepted += u32::from(verdict != Verdict::Refused(Refusal::Rate));
+    }
+    assert!((1050..=1150).contains(&accepted), "{accepted}"); // the rate, and a tenth of a second at once
+    let other = IpAddr::from([10, 0, 9, 2]);
+    assert_eq!(refusal(&mut messages, other, &made(5000, 30_000, SECRET)), None);
+}
+
+#[test]
+fn memory_is_bounded() {
+    let mut messages = messages(1000, &[5000, 5001]);
+    messages.peps.clear();
+    for address in 0..5000_u32 {
+        refusal(&mut messages, IpAddr::from(address.to_be_bytes()), &made(6000, address, SECRET));
+    }
+    assert_eq!((messages.sources.len(), messages.open.len()), (SOURCES_MAX, 2));
+    messages.forget(at(60_000));
+    messages.connections(&BTreeMap::new());
+    assert_eq!((messages.sources.len(), messages.open.len(), messages.identifiers.len()), (0, 0, 0));
+}
+
+/// Any change of a message, and any other bytes, are refused without a panic.
+#[test]
+fn hostile_bytes_are_refused() {
+    let mut messages = messages(u32::MAX, &[5000]);
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random
+    };
+    for round in 0..200_000_u64 {
+        let mut bytes = made(5000, 1, SECRET);
+        match round % 3 {
+            0 => bytes.truncate(next() as usize % bytes.len()),
+            1 => {
+                let at = next() as usize % bytes.len();
+                bytes[at] ^= 1 << (next() % 8);
+            }
+            _ => {
+                bytes = (0..next() % 256).map(|_| next() as u8).collect();
+                if let Some(first) = bytes.first_mut() {
+                    *first = 0x10 | (next() % 3) as u8; // a version that is read
+                }
+            }
+        }
+        assert!(refusal(&mut messages, PEP, &bytes).is_some(), "{bytes:?}");
+    }
+    // Nothing of it had an effect.
+    assert_eq!(refusal(&mut messages, PEP, &made(5000, 1, SECRET)), None);
+}

@@ -1,0 +1,181 @@
+//! A file server over HTTP/3 (quinn, h3) with this project's congestion controllers and loss discriminators, which are
+//! those of the simulator. HTTP/1.1 over TLS tells browsers of it.
+
+mod answer;
+mod body;
+mod files;
+mod http3;
+mod lines;
+mod metrics;
+mod radio;
+mod settings;
+mod streams;
+
+use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::sync::Arc;
+
+use airlane_scenario::ScenarioError;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, Response, header};
+use quinn::{Endpoint, EndpointConfig, TokioRuntime};
+
+use crate::http1::Server;
+use crate::secrets;
+use crate::{Common, Node, NodeError, Requirement, Running, Serving, Setup};
+use files::Root;
+use http3::Http3;
+use lines::Lines;
+use metrics::Metrics;
+use radio::Radio;
+use settings::Settings;
+
+/// The node.
+#[derive(Debug)]
+struct QuicServer {
+    settings: Settings,
+}
+
+/// Reads the settings of a node.
+///
+/// # Errors
+/// If they are wrong.
+pub(crate) fn read(text: &str, file: &str) -> Result<Box<dyn Node>, ScenarioError> {
+    Ok(Box::new(QuicServer { settings: settings::read(text, file)? }))
+}
+
+impl Node for QuicServer {
+    fn common(&self) -> &Common {
+        &self.settings.node
+    }
+
+    fn requirements(&self) -> Vec<Requirement> {
+        let Settings { listen, https, root, tls, .. } = &self.settings;
+        let choose = "choose a free address of this machine";
+        let mut all = vec![
+            Requirement::tried(format!("listen = {}", listen.0), UdpSocket::bind(listen.0).map(drop), choose),
+            Requirement::tried(
+                format!("root = {}", root.display()),
+                Root::open(root).map(drop),
+                "name a folder that this user may read, on Linux 5.6 or later",
+            ),
+        ];
+        if let Some(https) = https {
+            let bound = TcpListener::bind(https.0).map(drop);
+            all.push(Requirement::tried(format!("https = {}", https.0), bound, choose));
+        }
+        let name = format!("tls = {} and {}", tls.certificate.display(), tls.key.display());
+        all.push(match secrets::tls(tls).and_then(|config| http3::config(config).map(drop)) {
+            Ok(()) => Requirement::met(name),
+            Err(why) => Requirement::missing(name, why),
+        });
+        if let Some(rnis) = &self.settings.rnis {
+            let name = format!("rnis = {}", rnis.url);
+            all.push(match Radio::new(rnis, Default::default()) {
+                Ok(_) => Requirement::met(name),
+                Err(why) => Requirement::missing(name, why),
+            });
+        }
+        all
+    }
+
+    fn setup(&self) -> Setup {
+        Setup::default()
+    }
+
+    fn serve(self: Box<Self>, running: Running) -> Serving {
+        Box::pin(serve(self.settings, running))
+    }
+}
+
+async fn serve(settings: Settings, running: Running) -> Result<(), NodeError> {
+    let wrong = |what: String| NodeError::new(what, "");
+    let root = Root::open(&settings.root)
+        .map_err(|e| NodeError::new(format!("root = {}: {e}", settings.root.display()), "name a folder"))?;
+    let tls = secrets::tls(&settings.tls).map_err(wrong)?;
+    let config = http3::config(tls.clone()).map_err(wrong)?;
+    let cannot = |key: &str, address: SocketAddr, e: std::io::Error| {
+        let what = format!("{key} = \"{address}\": cannot listen: {e}");
+        NodeError::new(what, "choose a free address of this machine")
+    };
+    let udp = UdpSocket::bind(settings.listen.0).map_err(|e| cannot("listen", settings.listen.0, e))?;
+    let port = udp.local_addr().map_or(settings.listen.0.port(), |address| address.port());
+    let endpoint =
+        Endpoint::new(EndpointConfig::default(), Some(config.clone()), udp, Arc::new(TokioRuntime))
+            .map_err(|e| cannot("listen", settings.listen.0, e))?;
+    let listener = match settings.https {
+        Some(https) => {
+            Some(tokio::net::TcpListener::bind(https.0).await.map_err(|e| cannot("https", https.0, e))?)
+        }
+        None => None,
+    };
+    let lines = Lines::start().map_err(|e| NodeError::new(format!("cannot start a thread: {e}"), ""))?;
+    let metrics = Metrics::default();
+    let radio = settings.rnis.as_ref().map(|rnis| Radio::new(rnis, metrics.radio.clone()));
+    let radio = radio.transpose().map_err(wrong)?;
+    running.register(|registry| metrics.register(registry));
+    running.ready();
+    tracing::info!(
+        listen = %settings.listen.0, root = %settings.root.display(),
+        controller = ?settings.congestion.controller,
+        discriminator = ?settings.congestion.loss_discriminator, "ready"
+    );
+    let https = listener.map(|listener| {
+        let folder =
+            Folder { root: root.clone(), metrics: metrics.clone(), port, ranges: settings.limits.ranges };
+        let mut tls = tls;
+        tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+        let server = Server {
+            router: Router::new().fallback(by_http1).with_state(Arc::new(folder)),
+            tls: Some(Arc::new(tls)),
+            bounds: settings.limits.bounds(),
+            counters: metrics.https.clone(),
+        };
+        server.serve(listener, running.clone())
+    });
+    let http3 = Arc::new(Http3 {
+        settings,
+        root,
+        metrics,
+        lines: lines.clone(),
+        radio: radio.clone(),
+        running,
+        tls: config,
+        open: Arc::default(),
+        handshakes: Arc::default(),
+    });
+    let https = async {
+        if let Some(https) = https {
+            https.await;
+        }
+    };
+    tokio::join!(http3.serve(endpoint), https);
+    if let Some(radio) = radio {
+        radio.end().await;
+    }
+    lines.end();
+    Ok(())
+}
+
+/// The state of HTTP/1.1.
+#[derive(Debug)]
+struct Folder {
+    root: Root,
+    metrics: Metrics,
+    /// The UDP port of HTTP/3.
+    port: u16,
+    ranges: u16,
+}
+
+/// Answers a request over HTTP/1.1, and says where HTTP/3 is (RFC 7838 §3).
+async fn by_http1(State(folder): State<Arc<Folder>>, request: Request) -> Response<Body> {
+    let answered =
+        answer::answer(&folder.root, request.method(), request.uri(), request.headers(), folder.ranges).await;
+    folder.metrics.answered("http/1.1", answered.status().as_u16());
+    let (mut head, body) = answered.into_parts();
+    if let Ok(service) = HeaderValue::try_from(format!("h3=\":{}\"; ma=3600", folder.port)) {
+        head.headers.insert(header::ALT_SVC, service);
+    }
+    Response::from_parts(head, Body::new(body))
+}
