@@ -391,10 +391,11 @@ def test_what_has_begun_ends_in_order_after_sigterm(world: World, proxy: Proxy) 
     listener = world.listener()
     near, far = pair(world, listener)
     node.signal(signal.SIGTERM)
-    deadline = time.monotonic() + 5
-    while node.get("/readyz")[0] == 200:
+    deadline = time.monotonic() + 20
+    while "new connections pass unchanged" not in node.log():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+    assert node.get("/readyz")[0] == 503
     assert node.get("/healthz")[0] == 200
     later = pair(world, listener)
     later[0].sendall(b"passes unchanged")

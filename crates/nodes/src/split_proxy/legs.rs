@@ -11,7 +11,7 @@ use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 use super::config::LegConfig;
 
 /// Connections that wait to be accepted, for each listening socket. Linux cuts it at `net.core.somaxconn`.
-const BACKLOG: i32 = 4096;
+pub(super) const BACKLOG: i32 = 4096;
 
 /// A side of the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use airlane_scenario::ScenarioError;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use self::bounds::{Bounds, Place};
 use self::config::{Config, LegConfig, Limits};
@@ -160,6 +160,7 @@ async fn serve(config: Config, running: Running) -> Result<(), NodeError> {
         some => some.into(),
     };
     let (stop, stopping) = watch::channel(false);
+    let (listens, mut all_listen) = mpsc::channel(1);
     let per_worker = (config.proxy.pipes as usize).div_ceil(threads);
     let mut workers = vec![];
     // All are open before the first connection is accepted, so the kernel spreads connections over all.
@@ -167,9 +168,10 @@ async fn serve(config: Config, running: Running) -> Result<(), NodeError> {
     for (number, listening) in listening.into_iter().enumerate() {
         let pool = Pool::new(per_worker, config.proxy.pipe.0.get() as usize, proxy.metrics.pipes.clone());
         let (proxy, stopping, (done, ended)) = (Arc::clone(&proxy), stopping.clone(), oneshot::channel());
+        let listens = listens.clone();
         thread::Builder::new()
             .name(format!("split-proxy-{number}"))
-            .spawn(move || done.send(worker::run(proxy, pool, listening, stopping)))
+            .spawn(move || done.send(worker::run(proxy, pool, listening, listens, stopping)))
             .map_err(|e| NodeError::new(format!("cannot start a thread: {e}"), ""))?;
         workers.push(ended);
     }
@@ -177,6 +179,10 @@ async fn serve(config: Config, running: Running) -> Result<(), NodeError> {
     running.ready();
     running.stopping().await;
     let _ = stop.send(true);
+    drop(listens);
+    // It resolves when each worker has dropped its sender.
+    let None = all_listen.recv().await;
+    tracing::info!("new connections pass unchanged");
     for worker in workers {
         let failed = |why: String| {
             NodeError::new(format!("a worker has failed: {why}"), "this is a bug; please report it")

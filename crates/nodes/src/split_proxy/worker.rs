@@ -1,6 +1,7 @@
 //! A worker: a thread with its own listening sockets, timers and pipes. A connection stays in its worker.
 
 use std::cell::{Cell, RefCell};
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::{io, mem};
 
 use tokio::io::Interest;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::{LocalSet, spawn_local};
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
@@ -47,11 +48,13 @@ pub(super) struct Listening {
     pub(super) socket: std::net::TcpListener,
 }
 
-/// Runs a worker until `stop` and the end of its connections, or until `stop` is dropped.
+/// Runs a worker until `stop` and the end of its connections, or until `stop` is dropped. `listens` is dropped
+/// when its listening sockets are closed.
 pub(super) fn run(
     proxy: Arc<Proxy>,
     pool: Pool,
     listening: Vec<Listening>,
+    listens: mpsc::Sender<Infallible>,
     stop: watch::Receiver<bool>,
 ) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -64,7 +67,7 @@ pub(super) fn run(
         none: Notify::new(),
         exhausted: Cell::new(false),
     });
-    LocalSet::new().block_on(&runtime, worker.serve(listening, stop))
+    LocalSet::new().block_on(&runtime, worker.serve(listening, listens, stop))
 }
 
 impl Worker {
@@ -76,17 +79,24 @@ impl Worker {
     async fn serve(
         self: Rc<Self>,
         listening: Vec<Listening>,
+        listens: mpsc::Sender<Infallible>,
         mut stop: watch::Receiver<bool>,
     ) -> io::Result<()> {
         spawn_local(Rc::clone(&self).sweep());
+        let mut accepting = vec![];
         for one in listening {
             let listener = TcpListener::from_std(one.socket)?;
-            spawn_local(Rc::clone(&self).accept(one.leg, listener, stop.clone()));
+            accepting.push(spawn_local(Rc::clone(&self).accept(one.leg, listener, stop.clone())));
         }
         if stop.wait_for(|stop| *stop).await.is_err() {
             return Ok(());
         }
         let ended = async {
+            for one in accepting {
+                // An error is a panic, which the runtime has reported.
+                let _ = one.await;
+            }
+            drop(listens);
             while self.running.get() > 0 {
                 self.none.notified().await;
             }
@@ -99,20 +109,19 @@ impl Worker {
         Ok(())
     }
 
-    /// Accepts connections from a side.
+    /// Accepts connections from a side until the stop, and then those that the kernel has accepted already.
     async fn accept(self: Rc<Self>, leg: Leg, listener: TcpListener, mut stop: watch::Receiver<bool>) {
         let mut pause = PAUSE_MIN;
         loop {
             let accepted = tokio::select! {
-                // A connection that the kernel has accepted is served before the stop.
-                biased;
                 accepted = listener.accept() => accepted,
-                _ = stop.wait_for(|stop| *stop) => return,
+                _ = stop.wait_for(|stop| *stop) => break,
             };
             let failed = match accepted {
                 Ok((near, address)) => {
-                    let Some(place) = self.admit(address, &stop).await else { return };
-                    spawn_local(Rc::clone(&self).connection(leg, near, address, place));
+                    if !self.admitted(leg, near, address, &stop).await {
+                        return;
+                    }
                     if !self.exhausted.take() {
                         pause = PAUSE_MIN;
                         continue;
@@ -128,6 +137,33 @@ impl Worker {
             sleep(pause).await;
             pause = (pause * 2).min(PAUSE_MAX);
         }
+        // With an upper limit, or new ones could hold up the stop.
+        let Ok(listener) = listener.into_std() else { return };
+        for _ in 0..legs::BACKLOG {
+            let (near, address) = match listener.accept() {
+                Ok((near, address)) => (TcpStream::from_std(near), address),
+                Err(e) if is_of_connection(&e) => continue,
+                Err(_) => return,
+            };
+            let Ok(near) = near else { return };
+            if !self.admitted(leg, near, address, &stop).await {
+                return;
+            }
+        }
+    }
+
+    /// Begins to serve an accepted connection. False if the node stops before there is a place for it.
+    async fn admitted(
+        self: &Rc<Self>,
+        leg: Leg,
+        near: TcpStream,
+        address: SocketAddr,
+        stop: &watch::Receiver<bool>,
+    ) -> bool {
+        let Some(place) = self.admit(address, stop).await else { return false };
+        self.running.set(self.running.get() + 1);
+        spawn_local(Rc::clone(self).connection(leg, near, address, place));
+        true
     }
 
     /// Admits a connection. It may wait until there is a place, and with it all that come after it. `None` if
@@ -157,7 +193,6 @@ impl Worker {
         address: SocketAddr,
         place: Result<Place, Cause>,
     ) {
-        self.running.set(self.running.get() + 1);
         let _leave = Leave(&self);
         let metrics = &self.proxy.metrics;
         metrics.leg(leg).accepted.inc();
