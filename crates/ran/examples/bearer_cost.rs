@@ -1,4 +1,4 @@
-//! The cost of a packet in a radio bearer: packets of 1428 bytes are submitted, sent in grants of
+//! The cost of a packet in a radio bearer, of LTE or NR: packets of 1428 bytes are submitted, sent in grants of
 //! 9422 bytes and received, with one block in ten 8 ms late, so that reordering is active.
 //!
 //! It reads no clock. To measure, count the instructions of two run lengths and divide the difference:
@@ -18,7 +18,10 @@ use airlane_core::{
 };
 use airlane_ran::bearer::{BearerConfig, RadioBearer, RlcConfig};
 use airlane_ran::pdcp::PdcpConfig;
+use airlane_ran::pdcp::nr::ReorderingConfig;
+use airlane_ran::rlc::nr::{self, NrConfig, NrRlc};
 use airlane_ran::rlc::{AmConfig, Aqm, Pdu, UmConfig};
+use airlane_ran::sdap::SdapHeaders;
 
 const GRANT: Bytes = Bytes(9422);
 const BACKLOG: Bytes = Bytes(40_000);
@@ -39,11 +42,22 @@ fn main() {
             max_retx: 32,
             status_alone: false,
         }),
-        _ => return eprintln!("usage: bearer_cost um|am PACKETS"),
+        Some("nr-um") => of_nr(NrRlc::Um(nr::UmConfig { sn_bits: 12, t_reassembly: t_reordering })),
+        Some("nr-am") => of_nr(NrRlc::Am(nr::AmConfig {
+            sn_bits: 18,
+            t_poll_retransmit: Duration::from_millis(120),
+            t_reassembly: t_reordering,
+            t_status_prohibit: Duration::from_millis(50),
+            poll_pdu: Some(64),
+            poll_byte: Some(Bytes(750_000)),
+            max_retx: 32,
+        })),
+        _ => return eprintln!("usage: bearer_cost um|am|nr-um|nr-am PACKETS"),
     };
     let packets: u64 = arguments.get(2).and_then(|n| n.parse().ok()).unwrap_or(1_000_000);
     let discard = Some(Duration::from_millis(150));
-    let pdcp = PdcpConfig { sn_bits: 12, discard, retransmission_queue: None, status_report: true };
+    let sn_bits = if matches!(rlc, RlcConfig::Nr(_)) { 18 } else { 12 };
+    let pdcp = PdcpConfig { sn_bits, discard, retransmission_queue: None, status_report: true };
     let (buffer, pdu_overhead) = (Bytes(512 * 1024), Bytes::ZERO);
     let config = BearerConfig { rlc, buffer, aqm: Aqm::DropTail, pdcp, pdu_overhead };
     let mut bearer = RadioBearer::new(&config, |_| Seeds::new(1).stream("queue"));
@@ -84,4 +98,9 @@ fn main() {
         }
     }
     println!("{received} packets in {slot} slots");
+}
+
+fn of_nr(rlc: NrRlc) -> RlcConfig {
+    let reordering = ReorderingConfig { t_reordering: Some(Duration::from_millis(100)), out_of_order: false };
+    RlcConfig::Nr(NrConfig { rlc, reordering, sdap: SdapHeaders { downlink: false, uplink: true } })
 }

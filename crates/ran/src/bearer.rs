@@ -42,6 +42,7 @@ use airlane_core::{Bytes, Cx, Direction, DropCause, Duration, Instant, PacketRef
 use crate::pdcp::PdcpConfig;
 use crate::rlc::entity::Entity;
 pub use crate::rlc::entity::{RlcConfig, RlcMode};
+use crate::rlc::nr::NrRlc;
 use crate::rlc::queue::TransmitQueue;
 use crate::rlc::source::Source;
 use crate::rlc::{Aqm, Pdu};
@@ -64,7 +65,8 @@ pub struct BearerConfig {
     /// PDCP.
     pub pdcp: PdcpConfig,
     /// Overhead of the MAC per PDU (its subheader, TS 36.321 §6.1.2). It is taken from the grant
-    /// and included in the bytes that `transmit` reports as used.
+    /// and included in the bytes that `transmit` reports as used. In NR, a PDU of up to 255 bytes
+    /// has one byte less, because L has 8 instead of 16 bits (TS 38.321 v18.5.0 §6.1.2).
     pub pdu_overhead: Bytes,
 }
 
@@ -74,11 +76,20 @@ impl BearerConfig {
     /// # Errors
     /// If a sequence number length is not in the specification.
     pub fn check(&self) -> Result<(), InvalidBearer> {
-        let pdcp = ("pdcp.sn_bits", self.pdcp.sn_bits, &[7, 12, 15, 18][..], "7, 12, 15 or 18");
-        let rlc = match &self.rlc {
-            RlcConfig::Tm => None,
-            RlcConfig::Um(um) => Some(("rlc.sn_bits", um.sn_bits, &[5, 10][..], "5 or 10")),
-            RlcConfig::Am(am) => Some(("rlc.sn_bits", am.sn_bits, &[10, 16][..], "10 or 16")),
+        let of_lte = ("pdcp.sn_bits", self.pdcp.sn_bits, &[7, 12, 15, 18][..], "7, 12, 15 or 18");
+        // TS 38.323 v18.5.0 §6.3.2.
+        let of_nr = ("pdcp.sn_bits", self.pdcp.sn_bits, &[12, 18][..], "12 or 18");
+        let (pdcp, rlc) = match &self.rlc {
+            RlcConfig::Tm => (of_lte, None),
+            RlcConfig::Um(um) => (of_lte, Some(("rlc.sn_bits", um.sn_bits, &[5, 10][..], "5 or 10"))),
+            RlcConfig::Am(am) => (of_lte, Some(("rlc.sn_bits", am.sn_bits, &[10, 16][..], "10 or 16"))),
+            RlcConfig::Nr(nr) => (
+                of_nr,
+                Some(match &nr.rlc {
+                    NrRlc::Um(um) => ("rlc.sn_bits", um.sn_bits, &[6, 12][..], "6 or 12"),
+                    NrRlc::Am(am) => ("rlc.sn_bits", am.sn_bits, &[12, 18][..], "12 or 18"),
+                }),
+            ),
         };
         for (key, value, allowed, right) in core::iter::once(pdcp).chain(rlc) {
             if !allowed.contains(&value) {
@@ -146,7 +157,11 @@ impl OneWay {
         let bound = config.pdcp.retransmission_queue.filter(|_| config.rlc.mode() == RlcMode::Am);
         let besides = bound.filter(|queue| queue.holds_waiting && !queue.shares_buffer);
         let buffer = config.buffer + besides.map_or(Bytes::ZERO, |queue| queue.limit);
-        let queue = TransmitQueue::new(buffer, &config.aqm, &config.pdcp, stream);
+        let sdap = match &config.rlc {
+            RlcConfig::Tm | RlcConfig::Um(_) | RlcConfig::Am(_) => 0,
+            RlcConfig::Nr(nr) => nr.sdap.size(direction),
+        };
+        let queue = TransmitQueue::new(buffer, &config.aqm, (&config.pdcp, sdap), stream);
         let source = Source::new(queue, bound, config.pdcp.sn_bits);
         Self { direction, source, rlc: Entity::new(&config.rlc) }
     }
@@ -171,9 +186,16 @@ impl OneWay {
         sdus.reception.end(&mut packets);
         packets.extend(core::iter::from_fn(|| sdus.reception.take_late()));
         sdus.reception.lose_report();
+        if let Some(nr) = self.rlc.nr_mut() {
+            nr.pdcp.end(sdus.next_count(), &mut packets);
+        }
         self.source.drain_again(|_, sdu| packets.extend(sdu.packet));
         packets.into_iter().for_each(|packet| cx.discard(packet, cause));
         self.rlc.restart(&mut self.source);
+    }
+
+    fn packets_held(&self) -> usize {
+        self.source.packets_held() + self.rlc.nr().map_or(0, |nr| nr.pdcp.held())
     }
 
     /// [`Entity::after_shrinking`].
@@ -354,7 +376,7 @@ impl RadioBearer {
         }
     }
 
-    /// The size of an IP packet as an SDU with its PDCP header.
+    /// The size of an IP packet as an SDU of the downlink with its headers of PDCP and SDAP.
     #[must_use]
     pub fn sdu_size(&self, packet: Bytes) -> u32 {
         self.downlink.source.queue.size_of(packet)
@@ -363,7 +385,7 @@ impl RadioBearer {
     /// Packets held.
     #[must_use]
     pub fn packets_held(&self) -> usize {
-        self.downlink.source.packets_held() + self.uplink.source.packets_held()
+        self.downlink.packets_held() + self.uplink.packets_held()
     }
 
     /// Bytes of SDUs and PDCP headers that have not been sent yet.

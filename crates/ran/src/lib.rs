@@ -7,6 +7,8 @@
 //! `channel`. The bearer's other end reorders and passes the packet to the UE's port. An uplink
 //! packet waits in its bearer until `mac::uplink` has granted resources.
 //!
+//! A bearer may have layer 2 of NR ([`rlc::nr`], [`pdcp::nr`], [`sdap`]) instead of LTE's.
+//!
 //! Not included: semi-persistent scheduling, and more bearers of a UE than the default one and one for L4S.
 
 pub mod bearer;
@@ -22,6 +24,7 @@ pub mod numerology;
 pub mod pdcp;
 pub mod rlc;
 pub mod rrc;
+pub mod sdap;
 mod slot;
 #[cfg(test)]
 mod tests;

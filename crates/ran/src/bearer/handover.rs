@@ -206,7 +206,8 @@ impl RadioBearer {
     /// SDUs of this direction that arrived more than once.
     #[must_use]
     pub fn duplicates(&self, direction: Direction) -> u64 {
-        self.way(direction).source.sdus.reception.duplicates()
+        let way = self.way(direction);
+        way.rlc.nr().map_or(way.source.sdus.reception.duplicates(), |nr| nr.pdcp.duplicates())
     }
 
     /// True if no SDU, report or timer of a handover is left.
@@ -225,6 +226,13 @@ impl RadioBearer {
             let (way, back) = self.ways_mut(direction);
             let (sn_bits, reception) = (way.source.sn_bits(), &way.source.sdus.reception);
             // Only a lossless handover needs reports.
+            if let Some(nr) = way.rlc.nr_mut() {
+                let Some(report) = nr.pdcp.take_report() else { continue };
+                let pdu = report.encode_nr();
+                back.source.send_control(cx.now, u32::try_from(pdu.len()).expect("at most 9000 bytes"));
+                back.source.sdus.reception.hold_report(pdu);
+                continue;
+            }
             if !reception.is_sorting() {
                 continue;
             }
@@ -250,8 +258,11 @@ impl RadioBearer {
         }
         let Some(pdu) = way.source.sdus.reception.take_report() else { return };
         let next_count = back.source.sdus.next_count();
-        let report = StatusReport::decode(&pdu, back.source.sn_bits(), next_count)
-            .expect("what the other end has encoded");
+        let report = match back.rlc.nr() {
+            Some(_) => StatusReport::decode_nr(&pdu),
+            None => StatusReport::decode(&pdu, back.source.sn_bits(), next_count),
+        };
+        let report = report.expect("what the other end has encoded");
         statistics.spared += back.source.spare(|count| report.confirms(count));
         back.after_shrinking(cx);
     }
@@ -291,14 +302,20 @@ impl OneWay {
     /// The COUNT that the receiver waits for.
     fn first_missing(&self) -> u32 {
         let sdus = &self.source.sdus;
+        if let Some(nr) = self.rlc.nr() {
+            return nr.pdcp.first_missing();
+        }
         if sdus.reception.is_sorting() {
             return sdus.reception.next();
         }
         sdus.first_undelivered().unwrap_or(sdus.next_count())
     }
 
-    /// From now on, the receiver compares COUNTs.
+    /// From now on, the receiver compares COUNTs. That of NR always does.
     fn begin_sorting(&mut self) {
+        if self.rlc.nr().is_some() {
+            return;
+        }
         let next = self.first_missing();
         let until = self.source.sdus.next_count();
         self.source.sdus.reception.begin(next, until);
@@ -357,13 +374,17 @@ impl OneWay {
                 }
                 // TS 36.323 v17.0 §5.2.1.1: all SDUs from the first unconfirmed one on; the eNB has
                 // discarded those that it has not delivered.
-                HandoverMode::Lossless => keep(numbered(packet)),
+                HandoverMode::Lossless => keep(numbered(packet.or_else(|| self.rlc.take_back(count)))),
             }
         }
         let mut left = Vec::new();
         self.source.drain_again(|_, sdu| left.push(sdu));
         for sdu in left {
             match (mode, sdu.packet) {
+                (HandoverMode::Lossless, None) if self.direction == Direction::Uplink => {
+                    let packet = sdu.count.and_then(|count| self.rlc.take_back(count));
+                    keep(NumberedSdu { packet, ..sdu });
+                }
                 (HandoverMode::Lossless, packet) => keep(NumberedSdu { packet, ..sdu }),
                 (_, Some(packet)) => drop_packet(cx, packet, statistics),
                 (_, None) => {}
@@ -373,6 +394,13 @@ impl OneWay {
     }
 
     fn end_reestablishment(&mut self, mode: HandoverMode, deliver: &mut Vec<PacketRef>) {
+        if let Some(nr) = self.rlc.nr_mut() {
+            match mode {
+                HandoverMode::Lossless => nr.pdcp.request_report(),
+                HandoverMode::Seamless => nr.pdcp.end(self.source.sdus.next_count(), deliver),
+                HandoverMode::SeamlessUm => nr.pdcp.end(0, deliver), // TS 38.323 v18.5.0 §5.1.2
+            }
+        }
         match mode {
             HandoverMode::Lossless => self.source.sdus.reception.advance(deliver),
             // SDUs behind a gap are delivered: the gap will not be filled.

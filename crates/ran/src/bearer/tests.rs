@@ -12,6 +12,7 @@ use crate::tests::bearers::*;
 
 mod am;
 mod handover;
+mod nr;
 mod tm;
 mod um;
 

@@ -9,6 +9,7 @@
 //! Not included: header compression, ciphering (neither changes a size by default), integrity
 //! protection, and the limit of half the sequence numbers on SDUs under way.
 
+pub mod nr;
 pub(crate) mod reception;
 pub(crate) mod status;
 

@@ -94,10 +94,7 @@ impl Reception {
     #[cold]
     pub(crate) fn receive(&mut self, count: u32, packet: Option<PacketRef>, deliver: &mut Vec<PacketRef>) {
         match packet {
-            None if count == CONTROL => {
-                self.report_has_come = true;
-                return;
-            }
+            None if count == CONTROL => return self.report_arrives(),
             None => self.duplicates += 1,
             Some(packet) if count < self.next => self.late.push(packet),
             Some(packet) => {
@@ -125,9 +122,19 @@ impl Reception {
 
     /// A status report for this side has been sent.
     pub(crate) fn expect_report(&mut self, report: Vec<u8>) {
+        self.hold_report(report);
+        self.sorting = true;
+    }
+
+    /// The same, where RLC announces its arrival.
+    pub(crate) fn hold_report(&mut self, report: Vec<u8>) {
         self.report = Some(report);
         self.report_has_come = false;
-        self.sorting = true;
+    }
+
+    /// The status report arrives.
+    pub(crate) fn report_arrives(&mut self) {
+        self.report_has_come = true;
     }
 
     /// The status report that has arrived. One that is under way at a re-establishment never arrives.

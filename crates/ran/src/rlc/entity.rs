@@ -1,11 +1,11 @@
 //! RLC of one direction of a bearer: the transmitting side at one end, the receiving side at the other.
 //!
 //! This is the only place that knows the modes of RLC (TS 36.322 v17.0 §4.2.1). A bearer asks an [`Entity`], and the
-//! MAC asks the bearer; both treat a [`Pdu`] as opaque. Another family of RLC (TS 38.322) is another set of variants
-//! here.
+//! MAC asks the bearer; both treat a [`Pdu`] as opaque. RLC of NR (TS 38.322) is one variant, which knows its own modes.
 
 use airlane_core::{Bytes, Cx, Instant, PacketRef};
 
+use super::nr::{NrConfig, NrEntity};
 use super::source::Source;
 use super::store::Ranges;
 use super::{AmConfig, Pdu, StatusPdu, UmConfig, am, tm, um};
@@ -19,6 +19,8 @@ pub enum RlcConfig {
     Um(UmConfig),
     /// Acknowledged mode.
     Am(AmConfig),
+    /// RLC and PDCP of NR.
+    Nr(NrConfig),
 }
 
 /// The mode of RLC.
@@ -40,6 +42,7 @@ impl RlcConfig {
             Self::Tm => RlcMode::Tm,
             Self::Um(_) => RlcMode::Um,
             Self::Am(_) => RlcMode::Am,
+            Self::Nr(nr) => nr.rlc.mode(),
         }
     }
 }
@@ -60,6 +63,7 @@ pub(crate) enum Entity {
         /// A block with a STATUS PDU has no other PDU.
         status_alone: bool,
     },
+    Nr(Box<NrEntity>),
 }
 
 /// No handover mode applies to it: without RLC's help, PDCP cannot determine which SDUs have arrived.
@@ -78,6 +82,7 @@ impl Entity {
                 reports: am::Reports::default(),
                 status_alone: am.status_alone,
             },
+            RlcConfig::Nr(nr) => Self::Nr(Box::new(NrEntity::new(nr))),
         }
     }
 
@@ -86,6 +91,7 @@ impl Entity {
             Self::Tm => RlcMode::Tm,
             Self::Um { .. } => RlcMode::Um,
             Self::Am { .. } => RlcMode::Am,
+            Self::Nr(nr) => nr.mode(),
         }
     }
 
@@ -95,6 +101,7 @@ impl Entity {
             Self::Tm => Instant::FAR_FUTURE,
             Self::Um { receiver, .. } => receiver.next_timeout(),
             Self::Am { transmitter, receiver, .. } => transmitter.next_timeout().min(receiver.next_timeout()),
+            Self::Nr(nr) => nr.next_timeout(),
         }
     }
 
@@ -111,6 +118,7 @@ impl Entity {
                 receiver.handle_timeout(cx.now);
                 transmitter.handle_timeout(cx.now, source);
             }
+            Self::Nr(nr) => nr.handle_timeout(cx, source, deliver),
         }
     }
 
@@ -120,7 +128,7 @@ impl Entity {
     pub(crate) fn only_new_data(&self, source: &Source) -> Option<u64> {
         match self {
             Self::Um { transmitter, .. } => Some(source.pdu_estimate(transmitter.header())),
-            Self::Tm | Self::Am { .. } => None,
+            Self::Tm | Self::Am { .. } | Self::Nr(_) => None,
         }
     }
 
@@ -140,6 +148,7 @@ impl Entity {
                     false => Bytes(source.pdu_estimate(transmitter.header())),
                 },
             ],
+            Self::Nr(nr) => nr.amounts(source, overhead),
         }
     }
 
@@ -149,6 +158,7 @@ impl Entity {
         match self {
             Self::Tm | Self::Um { .. } => Bytes::ZERO,
             Self::Am { receiver, .. } => Bytes(u64::from(receiver.status_estimate(now))),
+            Self::Nr(nr) => nr.status_estimate(now),
         }
     }
 
@@ -191,6 +201,10 @@ impl Entity {
                     out.push(pdu);
                 }
             }
+            Self::Nr(nr) => {
+                let Self::Nr(back) = back else { unreachable!("both directions have one configuration") };
+                left = nr.transmit(cx, (source, back), (left, overhead), out);
+            }
         }
         left
     }
@@ -214,6 +228,7 @@ impl Entity {
                 (Pdu::Data(pdu), Self::Am { receiver, .. }) => {
                     receiver.receive(cx.now, &mut source.sdus, pdu, deliver);
                 }
+                (Pdu::Data(pdu), Self::Nr(nr)) => nr.receive(cx, source, pdu, deliver),
                 (Pdu::Status(pdu), _) => back.receive_status(back_source, *pdu),
             }
         }
@@ -223,6 +238,7 @@ impl Entity {
         match self {
             Self::Tm | Self::Um { .. } => unreachable!("there are STATUS PDUs in acknowledged mode only"),
             Self::Am { transmitter, reports, .. } => transmitter.receive_status(source, pdu, reports),
+            Self::Nr(nr) => nr.receive_status(source, pdu),
         }
     }
 
@@ -237,7 +253,7 @@ impl Entity {
                     tm::lose(cx, &mut source.sdus, pdu);
                 }
             }
-            Self::Um { .. } | Self::Am { .. } => {}
+            Self::Um { .. } | Self::Am { .. } | Self::Nr(_) => {}
         }
     }
 
@@ -246,6 +262,7 @@ impl Entity {
         match self {
             Self::Tm | Self::Um { .. } => 0,
             Self::Am { transmitter, .. } => transmitter.failures(),
+            Self::Nr(nr) => nr.failures(),
         }
     }
 
@@ -254,6 +271,7 @@ impl Entity {
         match self {
             Self::Tm | Self::Um { .. } => false,
             Self::Am { transmitter, .. } => transmitter.has_confirmed(from, to, source.position()),
+            Self::Nr(nr) => nr.has_confirmed(from, to, source),
         }
     }
 
@@ -267,6 +285,8 @@ impl Entity {
                 receiver.add_received(&mut ranges);
                 ranges
             }
+            // Complete SDUs have been delivered, the segments of others are discarded.
+            Self::Nr(_) => Ranges::until(0),
         }
     }
 
@@ -278,14 +298,38 @@ impl Entity {
             Self::Tm => {}
             Self::Um { transmitter, receiver } => receiver.reestablish(transmitter.reestablish(), position),
             Self::Am { transmitter, receiver, .. } => receiver.reestablish(transmitter.reestablish()),
+            Self::Nr(nr) => nr.restart(),
         }
     }
 
     /// Data that were to follow a PDU without a poll may no longer be able to follow it.
     #[cold]
     pub(crate) fn after_shrinking(&mut self, now: Instant, source: &Source) {
-        if let Self::Am { transmitter, .. } = self {
-            transmitter.handle_timeout(now, source);
+        match self {
+            Self::Tm | Self::Um { .. } => {}
+            Self::Am { transmitter, .. } => transmitter.handle_timeout(now, source),
+            Self::Nr(nr) => nr.after_shrinking(now, source),
+        }
+    }
+
+    /// Removes an SDU that PDCP of NR holds behind a gap, and that will be sent again.
+    pub(crate) fn take_back(&mut self, count: u32) -> Option<PacketRef> {
+        self.nr_mut()?.pdcp.take_back(count)
+    }
+
+    /// Layer 2 of NR, if it is that.
+    pub(crate) fn nr(&self) -> Option<&NrEntity> {
+        match self {
+            Self::Tm | Self::Um { .. } | Self::Am { .. } => None,
+            Self::Nr(nr) => Some(nr),
+        }
+    }
+
+    /// The same, to change it.
+    pub(crate) fn nr_mut(&mut self) -> Option<&mut NrEntity> {
+        match self {
+            Self::Tm | Self::Um { .. } | Self::Am { .. } => None,
+            Self::Nr(nr) => Some(nr),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! RLC of one data radio bearer (TS 36.322 v17.0): transparent, unacknowledged and acknowledged mode.
+//! RLC of one data radio bearer (TS 36.322 v17.0): transparent, unacknowledged and acknowledged mode. That of NR is in
+//! [`nr`].
 //!
 //! The SDUs of a direction form a stream of bytes, and a data PDU is a sequence number and a range
 //! of that stream: it is small, `Copy`, and contains no packet. The packets stay in a store between
@@ -10,6 +11,7 @@
 pub(crate) mod am;
 pub(crate) mod entity;
 pub(crate) mod header;
+pub mod nr;
 pub(crate) mod queue;
 pub(crate) mod source;
 pub(crate) mod store;

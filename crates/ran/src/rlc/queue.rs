@@ -14,19 +14,26 @@ use crate::pdcp::PdcpConfig;
 pub(crate) struct TransmitQueue {
     discipline: Discipline,
     discard: Option<Duration>,
-    /// PDCP header.
+    /// Headers of PDCP and SDAP.
     header: u32,
 }
 
 impl TransmitQueue {
-    /// An empty queue. `stream` creates the random stream of a discipline that draws.
-    pub(crate) fn new(limit: Bytes, aqm: &Aqm, pdcp: &PdcpConfig, stream: impl FnOnce() -> Stream) -> Self {
-        let limit = Limit::bytes(limit).with_overhead(pdcp.header());
+    /// An empty queue of SDUs with `sdap` bytes of SDAP headers. `stream` creates the random stream of a discipline
+    /// that draws.
+    pub(crate) fn new(
+        limit: Bytes,
+        aqm: &Aqm,
+        (pdcp, sdap): (&PdcpConfig, u32),
+        stream: impl FnOnce() -> Stream,
+    ) -> Self {
+        let header = pdcp.header() + sdap;
+        let limit = Limit::bytes(limit).with_overhead(header);
         let discipline = Discipline::new(aqm, limit, stream);
-        Self { discipline, discard: pdcp.discard, header: pdcp.header() }
+        Self { discipline, discard: pdcp.discard, header }
     }
 
-    /// The bytes that a packet counts: its own and the PDCP header.
+    /// The bytes that a packet counts: its own, and the headers of PDCP and SDAP.
     pub(crate) fn size_of(&self, packet: Bytes) -> u32 {
         u32::try_from(packet.get()).expect("an IP packet has fewer than 2^32 bytes") + self.header
     }

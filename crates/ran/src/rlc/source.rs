@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 
 use airlane_core::{Cx, Instant, PacketRef};
 
+use super::nr::header::Headers;
 use super::queue::TransmitQueue;
 use super::store::{CONTROL, Filled, Layout, SduStore};
 use crate::bearers::DEFAULT_BEARER;
@@ -30,6 +31,21 @@ struct Again {
     size: u32,
     packet: Option<PacketRef>,
     since: Instant,
+}
+
+/// What a PDU of NR carries: an SDU, or a segment of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Its first byte in the stream.
+    pub(crate) from: u64,
+    /// Bytes of the data field, and of the header.
+    pub(crate) len: u32,
+    pub(crate) header: u32,
+    /// It begins, or ends, with the SDU.
+    pub(crate) first: bool,
+    pub(crate) last: bool,
+    /// Bytes of the SDU that were unsent before.
+    pub(crate) rest: u32,
 }
 
 /// SDUs to be sent again, untouched SDUs, begun SDUs, and the position in the stream.
@@ -214,6 +230,49 @@ impl Source {
             self.sent += u64::from(len);
             len
         })
+    }
+
+    /// Takes the next SDU, or the rest of the one that has begun, for a PDU of its own (TS 38.322 v18.2.0 §5.2.2.1.1,
+    /// §5.2.3.1.1), segmented if it exceeds `space` bytes with its header; `None` if there is none or no room for a
+    /// byte.
+    #[inline]
+    pub(crate) fn fill_part(&mut self, cx: &mut Cx<'_>, space: u32, headers: Headers) -> Option<Part> {
+        let (from, begun) = (self.sent, self.begun());
+        let (rest, first) = match begun {
+            0 if space > headers.first => (self.begin_next(cx)?, true),
+            0 => return None,
+            begun => (u32::try_from(begun).expect("less than one SDU"), false),
+        };
+        let header = match first {
+            true if rest + headers.whole <= space => headers.whole,
+            true => headers.first,
+            false => headers.rest,
+        };
+        let len = rest.min(space.saturating_sub(header));
+        self.sent += u64::from(len);
+        (len > 0).then_some(Part { from, len, header, first, last: len == rest, rest })
+    }
+
+    /// The size of the PDUs that would carry everything, each with one SDU and with `overhead` bytes of the MAC.
+    #[inline]
+    pub(crate) fn parts_estimate(&self, headers: Headers, overhead: u32) -> u64 {
+        let admissible = self.admissible();
+        let waiting = match self.is_bounded() {
+            true => admissible.div_ceil(u64::from(self.gate.largest.max(1))),
+            false => self.queue.len() as u64,
+        };
+        let sdus = waiting + self.again.len() as u64;
+        let each = u64::from(headers.whole + overhead);
+        admissible + self.again_bytes + sdus * each + self.begun_estimate(headers, overhead)
+    }
+
+    /// The same for the rest of the SDU that has begun alone.
+    #[inline]
+    pub(crate) fn begun_estimate(&self, headers: Headers, overhead: u32) -> u64 {
+        match self.begun() {
+            0 => 0,
+            begun => begun + u64::from(headers.rest + overhead),
+        }
     }
 
     /// Number of waiting SDUs, including the one that has begun.

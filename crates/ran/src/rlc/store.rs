@@ -201,6 +201,49 @@ impl SduStore {
         Some(packet)
     }
 
+    /// The index of the SDU that begins at `from`, if its entry is still there. PDUs mostly arrive in the order of the
+    /// stream, so the first entry is compared first.
+    #[inline]
+    pub(crate) fn index_at(&self, from: u64) -> Option<usize> {
+        if self.entries.front()?.start == from {
+            return Some(0);
+        }
+        let index = self.entries.partition_point(|e| e.start < from);
+        self.entries.get(index).is_some_and(|e| e.start == from).then_some(index)
+    }
+
+    /// Removes the packet of an SDU, in any order, and returns its COUNT with it. Its entry stays.
+    #[inline]
+    pub(crate) fn take(&mut self, index: usize) -> (u32, Option<PacketRef>) {
+        let entry = self.entries.get_mut(index).expect("an SDU in the window of its transmitter");
+        let packet = entry.packet.take();
+        self.held -= usize::from(packet.is_some());
+        (entry.count, packet)
+    }
+
+    /// Removes the entries at the front without packets.
+    #[inline]
+    pub(crate) fn release_taken(&mut self) {
+        while self.entries.front().is_some_and(|e| e.packet.is_none()) {
+            self.entries.pop_front();
+        }
+    }
+
+    /// Removes the first entry, whose packet must have been removed.
+    #[inline]
+    pub(crate) fn release_front(&mut self) {
+        let entry = self.entries.pop_front().expect("an entry for each SDU in the window");
+        debug_assert!(entry.packet.is_none(), "confirmed what has not come");
+    }
+
+    /// Removes the first SDU if its COUNT is below `count`, with its packet if it has one.
+    pub(crate) fn pop_below(&mut self, count: u32) -> Option<Option<PacketRef>> {
+        self.entries.front().filter(|e| e.count < count)?;
+        let packet = self.entries.pop_front()?.packet;
+        self.held -= usize::from(packet.is_some());
+        Some(packet)
+    }
+
     /// Every entry: COUNT, start and end in the stream, packet.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, u64, u64, Option<&PacketRef>)> {
         let sdus = self.entries.iter().filter(|e| e.count != CONTROL);

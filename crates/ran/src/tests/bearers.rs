@@ -5,7 +5,10 @@ use airlane_core::{Bytes, Duration};
 
 use crate::bearer::{BearerConfig, RlcConfig, RlcMode};
 use crate::pdcp::PdcpConfig;
+use crate::pdcp::nr::ReorderingConfig;
+use crate::rlc::nr::{self, NrConfig, NrRlc};
 use crate::rlc::{AmConfig, Aqm, UmConfig};
+use crate::sdap::SdapHeaders;
 use crate::x2::{self, X2Config};
 
 pub(crate) const LENA_UM: UmConfig = UmConfig { sn_bits: 10, t_reordering: Duration::from_millis(100) };
@@ -68,4 +71,31 @@ pub(crate) fn typical() -> BearerConfig {
 pub(crate) fn am_of(config: &BearerConfig) -> AmConfig {
     let RlcConfig::Am(am) = config.rlc else { panic!("{:?}", config.rlc) };
     am
+}
+
+/// Of NR: polls only when there is nothing left to send; the timers differ by enough to distinguish them.
+pub(crate) const NR_AM: nr::AmConfig = nr::AmConfig {
+    sn_bits: 12,
+    t_poll_retransmit: Duration::from_millis(70),
+    t_reassembly: Duration::from_millis(20),
+    t_status_prohibit: Duration::from_millis(30),
+    poll_pdu: None,
+    poll_byte: None,
+    max_retx: 5,
+};
+
+pub(crate) const NR_UM: nr::UmConfig = nr::UmConfig { sn_bits: 12, t_reassembly: Duration::from_millis(50) };
+
+pub(crate) const NO_SDAP: SdapHeaders = SdapHeaders { downlink: false, uplink: false };
+
+/// A bearer of NR whose limits are never reached, and whose PDCP gives a gap up after 100 ms with RLC UM, and never
+/// with RLC AM.
+pub(crate) fn nr(rlc: NrRlc) -> BearerConfig {
+    let t_reordering = match rlc {
+        NrRlc::Um(_) => Some(Duration::from_millis(100)),
+        NrRlc::Am(_) => None,
+    };
+    let reordering = ReorderingConfig { t_reordering, out_of_order: false };
+    let rlc = RlcConfig::Nr(NrConfig { rlc, reordering, sdap: NO_SDAP });
+    BearerConfig { rlc, buffer: Bytes(1 << 30), ..lena(RlcMode::Am) }
 }

@@ -20,12 +20,12 @@ fn quiet() -> BearerConfig {
     BearerConfig { rlc: RlcConfig::Am(am), ..roomy(RlcMode::Am) }
 }
 
-fn polls(pdus: &[Vec<Pdu>]) -> Vec<bool> {
+pub(super) fn polls(pdus: &[Vec<Pdu>]) -> Vec<bool> {
     pdus.iter().flatten().map(|pdu| matches!(pdu, Pdu::Data(data) if data.poll)).collect()
 }
 
 /// Submits `n` SDUs of 100 bytes with their PDCP headers and sends each in a PDU of 102.
-fn one_by_one(rig: &mut Rig, n: usize) -> Vec<Vec<Pdu>> {
+pub(super) fn one_by_one(rig: &mut Rig, n: usize) -> Vec<Vec<Pdu>> {
     (0..n).for_each(|_| rig.submit(98));
     (0..n).map(|_| rig.transmit(102)).collect()
 }
@@ -323,9 +323,14 @@ fn a_discarded_successor_does_not_leave_a_pdu_without_a_poll() {
 
 #[test]
 fn a_grant_of_the_buffer_status_empties_the_buffer() {
+    empties_the_buffer(&quiet());
+}
+
+/// Checks that a grant of the buffer status is large enough, in any state.
+pub(super) fn empties_the_buffer(config: &BearerConfig) {
     let mut random = Seeds::new(1).stream("sizes");
     for _ in 0..200 {
-        let mut rig = Rig::new(&quiet());
+        let mut rig = Rig::new(config);
         for _ in 0..60 {
             rig.submit(40 + random.below(1400) as u32);
         }
@@ -346,19 +351,19 @@ fn a_grant_of_the_buffer_status_empties_the_buffer() {
 }
 
 /// Parameters of a soak test.
-struct Soak {
-    seed: u64,
-    loss: f64,
+pub(super) struct Soak {
+    pub(super) seed: u64,
+    pub(super) loss: f64,
     /// Grants are below this size, and one in five below 20 bytes.
-    grant: u64,
+    pub(super) grant: u64,
     /// SDUs are submitted for this many slots.
-    load: u64,
-    config: BearerConfig,
+    pub(super) load: u64,
+    pub(super) config: BearerConfig,
 }
 
 /// Loads both directions, loses data and STATUS PDUs with the same probability, and runs until
 /// everything has been delivered.
-fn soak(soak: &Soak) -> Rig {
+pub(super) fn soak(soak: &Soak) -> Rig {
     let mut rig = Rig::new(&soak.config);
     let mut random = Seeds::new(soak.seed).stream("soak");
     let mut air: Vec<(Instant, u64, Direction, Vec<Pdu>)> = Vec::new();

@@ -235,8 +235,13 @@ impl Air {
 
 #[test]
 fn random_loss_takes_exactly_the_sdus_that_it_touches() {
+    loses_what_is_touched(&roomy(RlcMode::Um));
+}
+
+/// Loses and reorders blocks, and compares what is delivered with the ranges of the stream that were lost.
+pub(super) fn loses_what_is_touched(config: &BearerConfig) {
     for (seed, loss) in [(1, 0.0), (2, 0.01), (3, 0.1), (4, 0.5), (5, 0.95)] {
-        let mut rig = Rig::new(&roomy(RlcMode::Um));
+        let mut rig = Rig::new(config);
         let mut air = Air::new(seed, loss);
         let mut random = Seeds::new(seed).stream("load");
         let (mut ranges, mut end, mut lost) = (Vec::new(), 0_u64, Vec::new());

@@ -6,7 +6,7 @@
 //! between the two, while the PDU, a serial number, is on the air.
 
 mod receiver;
-mod status;
+pub(super) mod status;
 mod transmitter;
 
 pub(crate) use receiver::Receiver;

@@ -6,47 +6,47 @@ use super::super::StatusPdu;
 
 /// The end of a PDU whose length the receiver does not know (SOend with all bits set,
 /// TS 36.322 v17.0 §6.2.2.19).
-pub(super) const OPEN_END: u32 = u32::MAX;
+pub(crate) const OPEN_END: u32 = u32::MAX;
 
 /// NACK_SN with the missing bytes: SOstart, and one past SOend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Nack {
-    pub(super) sn: u32,
-    pub(super) from: u32,
-    pub(super) to: u32,
+pub(crate) struct Nack {
+    pub(crate) sn: u32,
+    pub(crate) from: u32,
+    pub(crate) to: u32,
 }
 
 impl Nack {
     /// The whole PDU is missing.
-    pub(super) fn whole(sn: u32) -> Self {
+    pub(crate) fn whole(sn: u32) -> Self {
         Self { sn, from: 0, to: OPEN_END }
     }
 
     /// True if it needs SOstart and SOend.
-    pub(super) fn is_partial(&self) -> bool {
+    pub(crate) fn is_partial(&self) -> bool {
         (self.from, self.to) != (0, OPEN_END)
     }
 }
 
 /// The content of one STATUS PDU.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Report<'a> {
+pub(crate) struct Report<'a, N = Nack> {
     /// ACK_SN: all PDUs below it were received, except those listed.
-    pub(super) ack_sn: u32,
-    listed: &'a Ring<Nack>,
+    pub(crate) ack_sn: u32,
+    listed: &'a Ring<N>,
     /// Start and end of its entries in the list.
     from: usize,
     to: usize,
 }
 
-impl<'a> Report<'a> {
+impl<'a, N: Default> Report<'a, N> {
     /// The missing ranges, in the order of sequence numbers and bytes.
-    pub(super) fn nacks(&self) -> impl Iterator<Item = &'a Nack> + Clone + use<'a> {
+    pub(crate) fn nacks(&self) -> impl Iterator<Item = &'a N> + Clone + use<'a, N> {
         self.listed.iter_from(self.from).take(self.to - self.from)
     }
 
     /// True if nothing is listed as missing.
-    pub(super) fn is_clear(&self) -> bool {
+    pub(crate) fn is_clear(&self) -> bool {
         self.from == self.to
     }
 }
@@ -65,30 +65,30 @@ struct Head {
     nacks: u32,
 }
 
-/// The reports of the STATUS PDUs that may still arrive.
+/// The reports of the last `N` STATUS PDUs, which may still arrive.
 #[derive(Debug)]
-pub(crate) struct Reports {
+pub(crate) struct Reports<K = Nack, const N: usize = ON_AIR> {
     heads: Ring<Head>,
     /// Their entries, one report after the other.
-    listed: Ring<Nack>,
+    listed: Ring<K>,
     /// The serial number of the next report.
     next_serial: u32,
     /// The report that is being written.
     open: Head,
 }
 
-impl Default for Reports {
+impl<K: Default, const N: usize> Default for Reports<K, N> {
     fn default() -> Self {
-        let (heads, listed) = (Ring::new(ON_AIR), Ring::new(NACKS_RESERVED));
+        let (heads, listed) = (Ring::new(N), Ring::new(NACKS_RESERVED));
         Self { heads, listed, next_serial: 0, open: Head::default() }
     }
 }
 
-impl Reports {
+impl<K: Default, const N: usize> Reports<K, N> {
     /// Begins the next report, replacing the oldest.
-    pub(super) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.listed.warm_up();
-        if self.heads.len() == ON_AIR {
+        if self.heads.len() == N {
             let oldest = self.heads.pop_front().expect("as many as can be on the air");
             for _ in 0..oldest.nacks {
                 self.listed.pop_front();
@@ -98,26 +98,26 @@ impl Reports {
     }
 
     /// Adds a missing range.
-    pub(super) fn add(&mut self, nack: Nack) {
+    pub(crate) fn add(&mut self, nack: K) {
         self.open.nacks += 1;
         self.listed.push_back(nack);
     }
 
     /// Number of entries of the report so far.
-    pub(super) fn listed(&self) -> u32 {
+    pub(crate) fn listed(&self) -> u32 {
         self.open.nacks
     }
 
     /// Sends the report that was begun.
-    pub(super) fn finish(&mut self, ack_sn: u32, size: u32) -> StatusPdu {
+    pub(crate) fn finish(&mut self, ack_sn: u32, size: u32) -> StatusPdu {
         self.heads.push_back(Head { ack_sn, ..self.open });
         let serial = self.next_serial;
         self.next_serial += 1;
         StatusPdu { serial, size }
     }
 
-    /// The content of a STATUS PDU; `None` once [`ON_AIR`] later ones were sent.
-    pub(super) fn get(&self, pdu: StatusPdu) -> Option<Report<'_>> {
+    /// The content of a STATUS PDU; `None` once `N` later ones were sent.
+    pub(crate) fn get(&self, pdu: StatusPdu) -> Option<Report<'_, K>> {
         let first = self.next_serial - self.heads.len() as u32;
         let index = pdu.serial.checked_sub(first)? as usize;
         let head = self.heads.get(index)?;
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_report_is_read_until_its_place_is_needed() {
-        let mut reports = Reports::default();
+        let mut reports: Reports = Reports::default();
         let missing = |serial: u32| (0..serial % 4).map(move |k| Nack::whole(100 * serial + k));
         let pdus: Vec<StatusPdu> = (0..3 * ON_AIR as u32)
             .map(|serial| {
