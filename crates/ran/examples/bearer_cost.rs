@@ -29,30 +29,8 @@ const DELAY: usize = 8;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    let t_reordering = Duration::from_millis(50);
-    let rlc = match arguments.get(1).map(String::as_str) {
-        Some("um") => RlcConfig::Um(UmConfig { sn_bits: 10, t_reordering }),
-        Some("am") => RlcConfig::Am(AmConfig {
-            sn_bits: 10,
-            t_poll_retransmit: Duration::from_millis(120),
-            t_reordering,
-            t_status_prohibit: Duration::from_millis(50),
-            poll_pdu: Some(64),
-            poll_byte: Some(Bytes(750_000)),
-            max_retx: 32,
-            status_alone: false,
-        }),
-        Some("nr-um") => of_nr(NrRlc::Um(nr::UmConfig { sn_bits: 12, t_reassembly: t_reordering })),
-        Some("nr-am") => of_nr(NrRlc::Am(nr::AmConfig {
-            sn_bits: 18,
-            t_poll_retransmit: Duration::from_millis(120),
-            t_reassembly: t_reordering,
-            t_status_prohibit: Duration::from_millis(50),
-            poll_pdu: Some(64),
-            poll_byte: Some(Bytes(750_000)),
-            max_retx: 32,
-        })),
-        _ => return eprintln!("usage: bearer_cost um|am|nr-um|nr-am PACKETS"),
+    let Some(rlc) = arguments.get(1).and_then(|mode| layer_2(mode)) else {
+        return eprintln!("usage: bearer_cost um|am|nr-um|nr-am PACKETS");
     };
     let packets: u64 = arguments.get(2).and_then(|n| n.parse().ok()).unwrap_or(1_000_000);
     let discard = Some(Duration::from_millis(150));
@@ -98,6 +76,34 @@ fn main() {
         }
     }
     println!("{received} packets in {slot} slots");
+}
+
+fn layer_2(mode: &str) -> Option<RlcConfig> {
+    let t_reordering = Duration::from_millis(50);
+    Some(match mode {
+        "um" => RlcConfig::Um(UmConfig { sn_bits: 10, t_reordering }),
+        "am" => RlcConfig::Am(AmConfig {
+            sn_bits: 10,
+            t_poll_retransmit: Duration::from_millis(120),
+            t_reordering,
+            t_status_prohibit: Duration::from_millis(50),
+            poll_pdu: Some(64),
+            poll_byte: Some(Bytes(750_000)),
+            max_retx: 32,
+            status_alone: false,
+        }),
+        "nr-um" => of_nr(NrRlc::Um(nr::UmConfig { sn_bits: 12, t_reassembly: t_reordering })),
+        "nr-am" => of_nr(NrRlc::Am(nr::AmConfig {
+            sn_bits: 18,
+            t_poll_retransmit: Duration::from_millis(120),
+            t_reassembly: t_reordering,
+            t_status_prohibit: Duration::from_millis(50),
+            poll_pdu: Some(64),
+            poll_byte: Some(Bytes(750_000)),
+            max_retx: 32,
+        })),
+        _ => return None,
+    })
 }
 
 fn of_nr(rlc: NrRlc) -> RlcConfig {
