@@ -211,7 +211,7 @@ impl Receiver {
         core::mem::take(&mut self.report_due).then(|| self.report())
     }
 
-    /// What was received behind RX_DELIV.
+    /// The COUNTs received behind RX_DELIV.
     fn report(&self) -> StatusReport {
         let received = (self.first_missing..).zip(self.slots.iter());
         let received = received.filter(|(_, slot)| !matches!(slot, Slot::Missing)).map(|(count, _)| count);

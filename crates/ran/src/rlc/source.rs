@@ -33,7 +33,7 @@ struct Again {
     since: Instant,
 }
 
-/// What a PDU of NR carries: an SDU, or a segment of one.
+/// The content of a PDU of NR: an SDU, or a segment of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     /// Its first byte in the stream.

@@ -132,8 +132,8 @@ fn a_lost_segment_is_reported_with_offsets() {
     rig.receive(&segments[2]);
     rig.receive(&segments[3]);
     rig.advance(ms(20));
-    // RX_Next_Status_Trigger is 1: SN 0 from 98 to 194. What is missing of SN 1 waits for its own timer, or never: it
-    // has no gap.
+    // RX_Next_Status_Trigger is 1: SN 0 from 98 to 194. The bytes missing of SN 1 are not reported: it has
+    // no gap.
     assert_eq!(rig.bearer.next_timeout(), None);
     status(&mut rig, 3 + 2 + 4);
     assert_eq!(rig.status().retransmission, Bytes(96 + 4));

@@ -85,7 +85,7 @@ fn t_reassembly_discards_the_segments_of_an_incomplete_sdu() {
     let sent = halves(&mut rig, 3);
     rig.now = ms(10);
     rig.receive(&sent[0][0]);
-    // What comes next is not missing yet: RX_Next_Highest is RX_Next_Reassembly + 1, without a gap.
+    // The next segment is not missing yet: RX_Next_Highest is RX_Next_Reassembly + 1, without a gap.
     assert_eq!(rig.bearer.next_timeout(), None);
     rig.receive(&sent[1][1]);
     assert_eq!(rig.bearer.next_timeout(), Some(ms(60)));

@@ -51,7 +51,7 @@ impl Nack {
         (continues && self.count < RANGE_MAX).then_some(Self { count: self.count + 1, to: next.to, ..*self })
     }
 
-    /// What is missing, SDU by SDU.
+    /// The missing parts, SDU by SDU.
     pub(super) fn parts(self) -> impl Iterator<Item = Missing> + Clone {
         let last = self.sn + self.count - 1;
         (self.sn..=last).map(move |sn| Missing {

@@ -265,7 +265,7 @@ impl Transmitter {
         let first = self.first;
         for part in missing.filter(|part| part.sn >= first) {
             let slot = *self.slot(part.sn);
-            // What was never sent is not lost.
+            // Bytes that were never sent are not lost.
             let to = part.to.min(slot.sent(position));
             if slot.acknowledged || part.from >= to {
                 continue;
