@@ -70,7 +70,7 @@ fn consecutive_losses_are_one_range() {
     // No concatenation: three PDUs.
     let again = rig.transmit(1000);
     assert_eq!(data(&again).iter().map(|pdu| pdu.sn).collect::<Vec<u32>>(), [1, 2, 3]);
-    assert_eq!(polls(&[again.clone()]), [false, false, true]);
+    assert_eq!(polls(std::slice::from_ref(&again)), [false, false, true]);
     rig.receive(&again);
     assert_eq!(rig.delivered, [0, 1, 2, 3, 4]);
     // RX_Highest_Status is 5, so the poll of 3 is answered after t-StatusProhibit. 5 is not reported before
@@ -264,7 +264,7 @@ fn numbers_wrap() {
         }
         for pdu in rig.transmit(400) {
             sent += 1;
-            if sent % 7 > 0 || slot > 11_000 {
+            if !sent.is_multiple_of(7) || slot > 11_000 {
                 rig.receive(&[pdu]);
             }
         }
