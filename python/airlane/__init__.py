@@ -17,7 +17,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from airlane import nr, sweep
+    from airlane import channel, nr, sweep
     from airlane.control import Controller
     from airlane.examples import path as example
     from airlane.native import ScenarioError, schema
@@ -35,6 +35,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "__version__",
+    "channel",
     "example",
     "live",
     "load",
@@ -60,7 +61,7 @@ _HOME = {
 second to load, and `airlane --version` does not need it.
 """
 
-_MODULES = frozenset({"nr", "sweep"})
+_MODULES = frozenset({"channel", "nr", "sweep"})
 """Modules that are attributes; `sweep` is also a function, `airlane.swept.over`."""
 
 

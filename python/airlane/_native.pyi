@@ -125,6 +125,31 @@ def nr_transport_block_bits(
 ) -> int:
     """Bits of a transport block of NR (TS 38.214 clause 5.1.3.2); `airlane.nr` checks the values."""
 
+def channel_loss(
+    report: str,
+    scenario: str,
+    carrier_ghz: float,
+    link: tuple[float, float, float, float],
+    state: tuple[bool, bool, bool],
+) -> tuple[float, float, float]:
+    """Path loss, sigma of the shadowing (dB) and its correlation distance (m)."""
+
+def channel_line_of_sight(report: str, scenario: str, outdoor_m: float, ue_m: float) -> float:
+    """Probability of a line of sight."""
+
+def channel_wall(building: str, carrier_ghz: float) -> tuple[float, float]:
+    """Loss of an external wall and its standard deviation, dB."""
+
+def sidelink_loss(
+    road: str, line_of_sight: bool, distance_m: float, carrier_ghz: float
+) -> tuple[float, float]:
+    """Path loss between vehicles and sigma of its shadowing, dB."""
+
+def channel_calibration(
+    report: str, scenario: str, carrier_ghz: float, antenna: tuple[int, float], drop: tuple[int, int]
+) -> tuple[list[float], list[float]]:
+    """Coupling gain and geometry of each UE of a drop, dB; `airlane.channel` checks the values."""
+
 def fading_gains(
     model: str,
     n_prb: int,

@@ -7,6 +7,7 @@
 //! Tables are passed as columns of little-endian bytes, which pyarrow wraps without a copy.
 
 mod batch;
+mod channel;
 mod columns;
 mod controllers;
 #[cfg(target_os = "linux")]
@@ -122,6 +123,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(radio::gap_to_fit, module)?)?;
     module.add_function(wrap_pyfunction!(radio::fading_gains, module)?)?;
     module.add_function(wrap_pyfunction!(radio::nr_transport_block_bits, module)?)?;
+    module.add_function(wrap_pyfunction!(channel::channel_loss, module)?)?;
+    module.add_function(wrap_pyfunction!(channel::channel_line_of_sight, module)?)?;
+    module.add_function(wrap_pyfunction!(channel::channel_wall, module)?)?;
+    module.add_function(wrap_pyfunction!(channel::sidelink_loss, module)?)?;
+    module.add_function(wrap_pyfunction!(channel::channel_calibration, module)?)?;
     module.add_function(wrap_pyfunction!(batch::run, module)?)?;
     module.add_class::<batch::RunOutput>()?;
     module.add_class::<controllers::Ack>()?;

@@ -10,14 +10,17 @@
 pub mod antenna;
 pub mod bler;
 pub mod bursts;
+pub mod calibration;
 pub mod fading;
 pub mod geometry;
+pub mod large_scale;
 pub mod link_adaptation;
 pub mod link_tables;
 pub mod mobility;
 pub mod mutual_information;
 pub mod noise;
 pub mod nr;
+pub mod panel;
 pub mod path_loss;
 pub mod shadowing;
 pub mod tables;

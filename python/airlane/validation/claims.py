@@ -10,7 +10,14 @@ from importlib import resources
 
 __all__ = ["Deviation", "Family", "Row", "families"]
 
-_FILES = ("claims.toml", "claims_cells.toml", "claims_transport.toml", "claims_l4s.toml", "claims_nr.toml")
+_FILES = (
+    "claims.toml",
+    "claims_cells.toml",
+    "claims_transport.toml",
+    "claims_l4s.toml",
+    "claims_nr.toml",
+    "claims_channel.toml",
+)
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,8 @@ class Family:
         Whether our sender writes 64 KiB at a time, as the kernel's did.
     slack
         Absolute distance that passes whatever the band.
+    report
+        Report of 3GPP whose parameters apply, such as `38.901`.
     errors
         Number of our standard errors that passes, where a closed form is the reference.
     fading, speed_kmph
@@ -84,6 +93,7 @@ class Family:
     flow: str | None = None
     writes: bool = False
     slack: float = 0.0
+    report: str = ""
     errors: float = 0.0
     fading: str = "none"
     speed_kmph: float = 0.0
