@@ -1,10 +1,12 @@
-"""Paths and the command line, for all tests."""
+"""Paths and the command line, for all tests; and the tests in real time, which the machine may disturb."""
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 
 Airlane = Callable[..., subprocess.CompletedProcess[str]]
+
+REAL_TIME = ("test_live", "test_node_", "test_playground_browser", "test_interrupts", "test_native")
+"""Beginnings of the names of files whose tests depend on the clock of the machine."""
 
 
 @pytest.fixture
@@ -37,9 +42,30 @@ def airlane(tmp_path: Path) -> Airlane:
     return command
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test in real time that fails is run once more: the host may have stopped the machine meanwhile."""
+    for item in items:
+        if item.path.name.startswith(REAL_TIME):
+            item.add_marker(pytest.mark.real_time)
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Closes the sockets of a test that has failed, or a later test would fail for them, too."""
+    report = yield
+    if call.excinfo is not None:
+        for frame, _ in traceback.walk_tb(call.excinfo.tb):
+            for value in frame.f_locals.values():
+                for one in value if isinstance(value, list | tuple) else [value]:
+                    if isinstance(one, socket.socket):
+                        one.close()
+    return report
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Skipped tests with real sockets are never silent."""
+    """Skipped tests with real sockets, and tests that were run twice, are never silent."""
     reasons = {
         report.longrepr[2].removeprefix("Skipped: ")
         for report in terminalreporter.stats.get("skipped", [])
@@ -48,3 +74,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     }
     for reason in sorted(reasons):
         terminalreporter.write_line(f"SKIPPED: {reason}", yellow=True, bold=True)
+    for report in terminalreporter.stats.get("rerun", []):
+        terminalreporter.write_line(f"REPEATED: {report.nodeid}: it failed once", yellow=True, bold=True)
+        terminalreporter.write_line(report.longreprtext)

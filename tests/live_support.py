@@ -191,6 +191,12 @@ def unavailable() -> str | None:
     return None
 
 
+def is_open_to_all() -> bool:
+    """Whether the unprivileged user may open the device."""
+    command = [*_lowered(), "sh", "-c", "exec 3<>/dev/net/tun"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
 def _lowered() -> list[str]:
     """A prefix that makes root an unprivileged user."""
     if os.geteuid() != 0:

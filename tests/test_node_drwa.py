@@ -39,13 +39,13 @@ while True:
             stream.sendall(bytes(65536))
 """
 CLIENT = """
-import json, socket, struct, sys, time
-port, seconds, after = int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
+import json, os, socket, struct, sys, time
+port, seconds, stop = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
 stream = socket.create_connection((socket.getaddrinfo("server", port, socket.AF_INET)[0][4][0], port))
 def clamp(): return stream.getsockopt(socket.IPPROTO_TCP, 10)  # TCP_WINDOW_CLAMP
 first, end, told = clamp(), time.monotonic() + seconds, []
 print("begun", flush=True)
-while time.monotonic() < end + after:
+while not os.path.exists(stop):
     stream.recv(1 << 20)
     if time.monotonic() < end:
         told.append(clamp())
@@ -67,13 +67,16 @@ def measured(
             if cell.ue().run(["curl", "-sf", "http://127.0.0.1:9300/readyz"]).returncode == 0:
                 break
             time.sleep(0.1)
+        stop = tmp_path / "stop"
+        stop.unlink(missing_ok=True)
         receiver = cell.ue().start(
-            [*before, sys.executable, "-c", client, "5400", "3", "2.5"], stdout=subprocess.PIPE
+            [*before, sys.executable, "-c", client, "5400", "3", str(stop)], stdout=subprocess.PIPE
         )
         time.sleep(4)
         metrics = cell.ue().run(["curl", "-sf", "http://127.0.0.1:9300/metrics"], check=True).stdout
         agent.terminate()
         assert agent.wait(10) == 0
+        stop.touch()
         assert receiver.stdout is not None
         with receiver.stdout:
             text = receiver.stdout.read().decode()

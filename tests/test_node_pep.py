@@ -22,6 +22,7 @@ from pathlib import Path
 import pytest
 from blake3 import blake3
 
+from live_support import need
 from node_support import CLIENT, SERVER, NodeProcess, World, unavailable
 
 if reason := unavailable():
@@ -216,6 +217,7 @@ def test_what_no_rule_asks_for_is_not_seen(world: World, reports: Reports) -> No
 
 
 def test_a_loss_is_reported_as_a_hole_until_it_is_filled(world: World, reports: Reports) -> None:
+    need("ethtool")
     # The machine drops every tenth packet between its interfaces. The node watches the second one.
     losses = "table ip lose { chain c { type filter hook forward priority 0; "
     losses += "ip daddr 10.1.0.2 tcp sport 80 meta length > 1000 numgen inc mod 10 == 9 drop; }; }"
