@@ -7,6 +7,8 @@
 //! and the rest goes to the higher priority. The standard defines this for the uplink; here it is the rule in the
 //! downlink too, where the eNB is free.
 //!
+//! Bearers of NR are those of two QoS flows, which [`sdap`](crate::sdap) maps to them, with the same filters.
+//!
 //! The scheduler sees one backlog per UE, the sum. The queues of the bearers are not coupled, unlike those of
 //! [`dualpi2`](airlane_net::dualpi2) in one bearer.
 
@@ -14,9 +16,10 @@ use airlane_core::{
     BitRate, Bytes, Cx, Direction, DropCause, Duration, Ecn, Instant, Packet, PacketRef, Stream,
 };
 
-use crate::bearer::{BearerConfig, Departure, HandoverMode, HandoverStatistics, RadioBearer};
+use crate::bearer::{BearerConfig, Departure, HandoverMode, HandoverStatistics, RadioBearer, RlcConfig};
 use crate::pdcp::NumberedSdu;
 use crate::rlc::Pdu;
+use crate::sdap::{Drb, Qfi, Sdap};
 use crate::x2::{ForwardingTarget, SnStatusTransfer};
 
 /// EPS bearer identities (TS 24.007 §11.2.3.1.5, unverified: 5 to 15).
@@ -89,9 +92,33 @@ impl Bucket {
     }
 }
 
+/// The data radio bearers of a UE of NR.
+const DEFAULT_DRB: Drb = Drb(0);
+const LOW_LATENCY_DRB: Drb = Drb(1);
+
+/// The ECN fields by their number.
+const ECN_FIELDS: [Ecn; 4] = [Ecn::NotCapable, Ecn::Capable0, Ecn::Capable1, Ecn::CongestionExperienced];
+
+/// True if packets with this ECN field use the bearer for L4S: by its templates in LTE, by the mapping of their QoS flow
+/// in NR.
+fn is_low_latency(rlc: &RlcConfig, ecn: Ecn) -> bool {
+    match rlc {
+        RlcConfig::Tm | RlcConfig::Um(_) | RlcConfig::Am(_) => {
+            matches!(ecn, Ecn::Capable1 | Ecn::CongestionExperienced)
+        }
+        RlcConfig::Nr(_) => {
+            let mut sdap = Sdap::new(DEFAULT_DRB);
+            sdap.map(Qfi::LOW_LATENCY, LOW_LATENCY_DRB);
+            sdap.bearer_of(Qfi::of(ecn)) == LOW_LATENCY_DRB
+        }
+    }
+}
+
 #[derive(Debug)]
 struct L4sBearer {
     bearer: RadioBearer,
+    /// The ECN fields of the packets that use it.
+    takes: [bool; 4],
     /// Of each direction: of this bearer's channel, and of the default one's.
     buckets: [[Bucket; 2]; 2],
     /// Data that it outputs at a re-establishment.
@@ -160,6 +187,7 @@ impl Bearers {
             let channel =
                 [config.rate, config.default_rate].map(|rate| Bucket::new(rate, config.bucket, now));
             Box::new(L4sBearer {
+                takes: ECN_FIELDS.map(|ecn| is_low_latency(&config.bearer.rlc, ecn)),
                 bearer: RadioBearer::new(&config.bearer, |way| stream(&format!("l4s/{}", name(way)))),
                 buckets: [channel; 2],
                 departure: Departure::default(),
@@ -179,7 +207,7 @@ impl Bearers {
     /// The bearer of a packet, if it is that of L4S.
     fn l4s_for(&mut self, packet: &Packet) -> Option<&mut RadioBearer> {
         let l4s = self.l4s.as_mut()?;
-        matches!(packet.ecn, Ecn::Capable1 | Ecn::CongestionExperienced).then_some(&mut l4s.bearer)
+        l4s.takes[packet.ecn as usize].then_some(&mut l4s.bearer)
     }
 
     /// [`RadioBearer::submit`], to the bearer whose template matches.

@@ -18,6 +18,7 @@ use crate::rrc::measurement::{EventA3, MeasurementConfig};
 
 pub(crate) mod bearers;
 mod membership;
+mod nr_bearer;
 mod retransmissions;
 mod tdd;
 mod world;

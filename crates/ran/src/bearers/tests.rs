@@ -3,9 +3,10 @@
 use airlane_core::{FlowId, Header, PacketPool, Payload, Seeds, Silence, TopicSet, UdpHeader};
 
 use super::*;
-use crate::bearer::RlcConfig;
 use crate::pdcp::PdcpConfig;
+use crate::rlc::nr::NrRlc;
 use crate::rlc::{AmConfig, Aqm, UmConfig};
+use crate::tests::bearers::NR_UM;
 
 const MS: u64 = 1_000_000;
 /// An SDU of 1000 bytes and the PDCP header of 2.
@@ -92,6 +93,30 @@ impl Rig {
         let mut deliver = Vec::new();
         self.call(|bearers, cx| bearers.receive(cx, direction, block, &mut deliver));
         deliver.into_iter().map(|packet| self.pool.consume(packet).ecn).collect()
+    }
+}
+
+/// Of NR, without headers of SDAP in either direction.
+fn nr_um() -> RlcConfig {
+    crate::tests::bearers::nr(NrRlc::Um(NR_UM)).rlc
+}
+
+#[test]
+fn qos_flows_of_nr_use_their_bearers() {
+    for direction in [Direction::Downlink, Direction::Uplink] {
+        let mut rig = Rig::new(nr_um, [0, 1_000_000]);
+        rig.submit(direction, Ecn::Capable0, 3);
+        rig.submit(direction, Ecn::Capable1, 3);
+        rig.submit(direction, Ecn::CongestionExperienced, 1);
+        assert_eq!(rig.waiting(direction), [3 * SDU, 4 * SDU]);
+        // Each of the seven PDUs has one byte of RLC.
+        assert_eq!(rig.bearers.backlog(direction, rig.now), Bytes(7 * (SDU + 1)));
+        // The low-latency flow has the higher priority.
+        let block = rig.block(direction, 4 * (SDU + 1));
+        let delivered = rig.delivered(direction, &block);
+        assert_eq!(delivered, [Ecn::Capable1, Ecn::Capable1, Ecn::Capable1, Ecn::CongestionExperienced]);
+        let block = rig.block(direction, 3 * (SDU + 1));
+        assert_eq!(rig.delivered(direction, &block), [Ecn::Capable0; 3]);
     }
 }
 

@@ -8,32 +8,35 @@ use super::*;
 use crate::pdcp::RetransmissionQueue;
 use crate::x2::{Forwarding, X2Config};
 
-mod property;
+pub(super) mod property;
 
 const DOWN: Direction = Direction::Downlink;
 const UP: Direction = Direction::Uplink;
 
 /// A bearer and its environment for a handover.
-struct Network {
-    rig: Rig,
-    forwarding: Forwarding,
+pub(super) struct Network {
+    pub(super) rig: Rig,
+    pub(super) forwarding: Forwarding,
     mode: HandoverMode,
     cell: CellId,
 }
 
 impl Network {
-    fn new(config: &BearerConfig, mode: HandoverMode, x2: X2Config) -> Self {
+    pub(super) fn new(config: &BearerConfig, mode: HandoverMode, x2: X2Config) -> Self {
         let stream = Seeds::new(7).stream("x2");
         Self { rig: Rig::new(config), forwarding: Forwarding::new(x2, stream), mode, cell: CellId(0) }
     }
 
-    fn with<R>(&mut self, f: impl FnOnce(&mut RadioBearer, &mut Forwarding, &mut Cx<'_>) -> R) -> R {
+    pub(super) fn with<R>(
+        &mut self,
+        f: impl FnOnce(&mut RadioBearer, &mut Forwarding, &mut Cx<'_>) -> R,
+    ) -> R {
         let forwarding = &mut self.forwarding;
         self.rig.call(|bearer, cx| f(bearer, forwarding, cx))
     }
 
     /// The UE leaves its cell for another one.
-    fn leave(&mut self, target: CellId) {
+    pub(super) fn leave(&mut self, target: CellId) {
         let (mode, source) = (self.mode, self.cell);
         let mut departure = Departure::default();
         self.with(|bearer, forwarding, cx| {
@@ -45,12 +48,12 @@ impl Network {
         self.cell = target;
     }
 
-    fn arrive(&mut self) {
+    pub(super) fn arrive(&mut self) {
         self.with(|bearer, _, cx| bearer.arrive(cx));
     }
 
     /// A downlink packet arrives over the S1 path at this cell.
-    fn by_gateway(&mut self, cell: CellId, sdu: u32) {
+    pub(super) fn by_gateway(&mut self, cell: CellId, sdu: u32) {
         let header = Header::Udp(UdpHeader { serial: self.rig.submitted });
         self.rig.submitted += 1;
         let packet = Packet::new(FlowId(0), DOWN, header, Payload::Length(sdu - 28), self.rig.now);
@@ -58,12 +61,12 @@ impl Network {
         self.with(|bearer, forwarding, cx| forwarding.receive(cx, cell, packet, bearer));
     }
 
-    fn end_marker(&mut self, cell: CellId) {
+    pub(super) fn end_marker(&mut self, cell: CellId) {
         self.with(|bearer, forwarding, cx| forwarding.receive_end_marker(cx, cell, bearer));
     }
 
     /// Advances the time, on X2 and in the bearer.
-    fn advance(&mut self, to: Instant) {
+    pub(super) fn advance(&mut self, to: Instant) {
         while let Some(at) = self.forwarding.next_timeout().filter(|&at| at <= to) {
             self.rig.advance(at);
             self.with(|bearer, forwarding, cx| forwarding.handle_timeout(cx, bearer));
@@ -73,7 +76,7 @@ impl Network {
     }
 
     /// Checks that neither packets nor bytes on X2 are lost without a cause.
-    fn check(&self) {
+    pub(super) fn check(&self) {
         let held = self.rig.bearer.packets_held() + self.forwarding.packets_held();
         assert_eq!(self.rig.pool.live(), held);
         let discarded: u64 = DropCause::ALL.iter().map(|&cause| self.rig.pool.discarded(cause)).sum();
@@ -85,7 +88,7 @@ impl Network {
     }
 
     /// Sends PDUs of this size in a direction until the queue is empty.
-    fn run_dry(&mut self, direction: Direction) -> usize {
+    pub(super) fn run_dry(&mut self, direction: Direction) -> usize {
         let mut sent = 0;
         loop {
             let pdus = self.rig.transmit_in(direction, 1000);

@@ -8,6 +8,7 @@ use crate::rlc::nr::{self as rlc, NrConfig, NrRlc};
 use crate::sdap::SdapHeaders;
 
 mod am;
+mod handover;
 mod um;
 
 const DOWN: Direction = Direction::Downlink;

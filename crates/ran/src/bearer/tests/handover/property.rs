@@ -3,8 +3,8 @@
 use super::*;
 
 /// The state of a run.
-struct Play {
-    network: Network,
+pub(in super::super) struct Play {
+    pub(in super::super) network: Network,
     draws: Stream,
     /// Blocks on the air: direction, and the time when they are decoded.
     air: VecDeque<(Instant, Direction, Vec<Pdu>)>,
@@ -18,7 +18,7 @@ struct Play {
 }
 
 impl Play {
-    fn new(config: &BearerConfig, mode: HandoverMode, seed: u64) -> Self {
+    pub(in super::super) fn new(config: &BearerConfig, mode: HandoverMode, seed: u64) -> Self {
         let mut draws = Seeds::new(seed).stream("play");
         Self {
             network: Network::new(config, mode, X2Config { fresh: Bytes(1 << 30), ..X2 }),
@@ -32,7 +32,7 @@ impl Play {
     }
 
     /// One millisecond.
-    fn step(&mut self, traffic: bool) {
+    pub(in super::super) fn step(&mut self, traffic: bool) {
         let now = self.network.rig.now + Duration::from_millis(1);
         self.network.advance(now);
         while let Some((_, old)) = self.switches.pop_front_if_due(now) {
@@ -71,7 +71,7 @@ impl Play {
     }
 
     /// The UE moves to another cell, and the path follows some time after its arrival.
-    fn hand_over(&mut self) {
+    pub(in super::super) fn hand_over(&mut self) {
         let target = CellId((self.network.cell.0 + 1 + self.draws.below(2) as u32) % 3);
         self.air.clear(); // the MAC is reset
         // On the path to one eNB, data of a later path do not overtake an end marker.
@@ -91,7 +91,7 @@ impl Play {
     }
 
     /// Runs until nothing is under way, and a last packet in each direction has ended the sorting.
-    fn settle(&mut self) {
+    pub(in super::super) fn settle(&mut self) {
         self.loss = 0.0;
         for round in 0..2 {
             for _ in 0..20_000 {
@@ -128,7 +128,7 @@ impl PopDue for VecDeque<(Instant, CellId)> {
 }
 
 /// A run with handovers at intervals between long and none.
-fn play(config: &BearerConfig, mode: HandoverMode, seed: u64, handovers: u32) -> Rig {
+pub(in super::super) fn play(config: &BearerConfig, mode: HandoverMode, seed: u64, handovers: u32) -> Rig {
     let mut play = Play::new(config, mode, seed);
     for _ in 0..handovers {
         let pause = match play.draws.below(3) {
@@ -143,7 +143,7 @@ fn play(config: &BearerConfig, mode: HandoverMode, seed: u64, handovers: u32) ->
     play.network.rig
 }
 
-fn is_ascending(serials: &[u64]) -> bool {
+pub(in super::super) fn is_ascending(serials: &[u64]) -> bool {
     serials.is_sorted_by(|a, b| a < b)
 }
 
