@@ -180,7 +180,7 @@ def calibration(
     carrier_ghz: float,
     elements: int,
     tilt_deg: float = 102.0,
-    ues: int = 20_000,
+    ues: int = 57_000,
     seed: int = 1,
     report: Report = "38.901",
 ) -> Curves:

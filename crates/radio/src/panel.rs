@@ -48,7 +48,7 @@ impl Column {
 }
 
 /// Gain of one element: vertical and horizontal cut, and their sum limited to A_max.
-fn element_gain(zenith_deg: f64, azimuth_deg: f64) -> Decibel {
+pub(crate) fn element_gain(zenith_deg: f64, azimuth_deg: f64) -> Decibel {
     let cut = |off_deg: f64| {
         let widths = off_deg / WIDTH_DEG;
         (12.0 * widths * widths).min(ATTENUATION_DB)

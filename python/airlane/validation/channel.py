@@ -18,7 +18,8 @@ __all__ = ["PERCENTILES", "Curve", "calibration_rows", "curves", "path_loss_rows
 
 PERCENTILES = (5, 25, 50, 75, 95)
 
-_UES = 20_000
+_UES = 57_000
+"""A thousand for each sector of 19 sites."""
 _SIDELINK = {"V2V-Urban (TR 37.885)": "urban", "V2V-Highway (TR 37.885)": "highway"}
 _SCENARIOS: Mapping[str, channel.Scenario] = {
     "RMa": "RMa",

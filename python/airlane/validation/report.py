@@ -12,12 +12,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from airlane.validation import Family, Row, Validation, validate
+from airlane.validation.channel_overlay import write_channel_overlay
 from airlane.validation.overlay import write_overlay
 
 __all__ = ["as_json", "as_markdown", "run_command"]
 
 _DOCUMENT = Path("docs/validation.md")
 _OVERLAY = Path("docs/images/linux-cwnd.png")
+_CHANNEL_OVERLAY = Path("docs/images/channel-calibration.png")
 
 _DIFFERENCE_MAX = 10.0
 """A factor of ten: beyond it the reference is almost zero."""
@@ -113,6 +115,7 @@ def run_command(as_machine: bool = False, write: bool = False, threads: int | No
         _DOCUMENT.parent.mkdir(exist_ok=True)
         _DOCUMENT.write_text(as_markdown(validation), encoding="utf-8")
         write_overlay(_OVERLAY, threads)
+        write_channel_overlay(_CHANNEL_OVERLAY)
     if as_machine:
         print(json.dumps(as_json(validation), indent=2))
     else:

@@ -102,7 +102,8 @@ impl WrappedGrid {
 
     fn nearest(&self, site: &Position, ue: &Position) -> Position {
         let copies = self.shifts.iter().map(|[x, y]| Position { x: site.x + x, y: site.y + y, z: site.z });
-        copies.min_by(|a, b| a.ground_distance(ue).total_cmp(&b.ground_distance(ue))).unwrap_or(*site)
+        let squared = |at: &Position| (at.x - ue.x) * (at.x - ue.x) + (at.y - ue.y) * (at.y - ue.y);
+        copies.min_by(|a, b| squared(a).total_cmp(&squared(b))).unwrap_or(*site)
     }
 
     fn place(&self, least_m: f64, stream: &mut Stream) -> Position {

@@ -15,7 +15,7 @@ pub use layout::{SECTORS_DEG, SiteLayout};
 
 use crate::geometry::Position;
 use crate::large_scale::{BuildingEntry, BuildingType, ChannelReport, ChannelScenario, LargeScale};
-use crate::panel::Column;
+use crate::panel::{Column, element_gain};
 use crate::path_loss::RadioPath;
 
 /// Share of the UEs that are indoors in cities (TR 36.873 Table 6-1, TR 38.901 Table 7.2-1).
@@ -124,11 +124,10 @@ impl Calibration {
             let ground_m = site.ground_distance(&ue.position);
             let zenith_deg = 90.0 + libm::atan2(site.z - ue.position.z, ground_m).to_degrees();
             let bearing_deg = libm::atan2(dy, dx).to_degrees();
-            gains.extend(
-                SECTORS_DEG.map(|sector_deg| {
-                    (self.antenna.gain(zenith_deg, bearing_deg - sector_deg) - loss).linear()
-                }),
-            );
+            // The sectors of a site differ in azimuth only.
+            let common = self.antenna.array_factor(zenith_deg) - loss;
+            let sector = |sector_deg| (element_gain(zenith_deg, bearing_deg - sector_deg) + common).linear();
+            gains.extend(SECTORS_DEG.map(sector));
         }
         gains
     }
