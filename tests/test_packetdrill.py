@@ -18,7 +18,6 @@ CORPUS = "AIRLANE_PACKETDRILL_CORPUS"
 FAILING = {
     "tcp_ooo_rcv_mss.pkt",
     "tcp_rcv_big_endseq.pkt",
-    "tcp_rcv_neg_window.pkt",
     "tcp_rcv_toobig.pkt",
 }
 """Scripts of that corpus that fail; docs/conformance.md gives the reason of each."""

@@ -556,15 +556,24 @@ impl Receiver {
         if !self.pending {
             return false;
         }
-        let unacked = self.next - self.acked;
-        if self.at_once
-            || self.quick > 0
-            || unacked > u64::from(self.segment_seen)
-            || !self.options.delayed_ack
-        {
+        let several = self.next - self.acked > u64::from(self.segment_seen) && self.may_advance();
+        if self.at_once || self.quick > 0 || several || !self.options.delayed_ack {
             return true;
         }
         if self.beyond.is_empty() { self.delay_ack(now) } else { self.gather_sacks(now) }
+    }
+
+    /// True unless the application leaves data unread and the window would be smaller than the last one. Quick
+    /// ACKs end when less than half of the buffer is free (Linux `__tcp_ack_snd_check`, `__tcp_select_window`).
+    fn may_advance(&mut self) -> bool {
+        if self.readable() == 0 {
+            return true;
+        }
+        let held = Bytes(self.readable() + self.beyond_bytes);
+        if 2 * self.window.advertise(held).get() < self.window.advertise(Bytes(0)).get() {
+            self.quick = 0;
+        }
+        self.offer() >= self.edge - self.acked
     }
 
     fn delay_ack(&mut self, now: Instant) -> bool {
