@@ -19,19 +19,22 @@ use airlane_ran::config::{
     ShedAmount, Start, ThrottleBy, ThrottleConfig, UeConfig, UplinkAccess, UplinkConfig,
 };
 use airlane_ran::numerology::Numerology;
+use airlane_ran::pdcp::nr::ReorderingConfig;
 use airlane_ran::pdcp::{PdcpConfig, RetransmissionQueue};
 use airlane_ran::rlc;
+use airlane_ran::rlc::nr::{self, NrConfig, NrRlc};
 use airlane_ran::rrc::handover::HandoverConfig;
 use airlane_ran::rrc::measurement::{EventA3, MeasurementConfig};
 use airlane_ran::rrc::quality::{QualityRule, Reported, Rssi};
 use airlane_ran::rrc::radio_link::RadioLinkConfig;
+use airlane_ran::sdap::SdapHeaders;
 use airlane_ran::x2::{self, X2Config};
 
 use crate::endpoints::Setup;
 use crate::error::ScenarioError;
 use crate::expand::{OneFlow, OneUe};
 use crate::files::{self, Files};
-use crate::format::{self, Cell, Channel, Resolved, Rlc, RlcAm, RlcTm, RlcUm, Ue};
+use crate::format::{self, Cell, Channel, Resolved, Rlc, Ue};
 use crate::quantity::{Metres, Speed, Time};
 use crate::run::Own;
 
@@ -495,6 +498,12 @@ fn levy_law(walk: &format::LevyWalk) -> LevyLaw {
     }
 }
 
+/// RLC and PDCP of NR, with the headers of SDAP that a default bearer has.
+fn layer_2(rlc: NrRlc, (reordering, out_of_order): (Time, bool)) -> RlcConfig {
+    let reordering = ReorderingConfig { t_reordering: Some(reordering.0), out_of_order };
+    RlcConfig::Nr(NrConfig { rlc, reordering, sdap: SdapHeaders::DEFAULT })
+}
+
 fn bearer(cell: &Cell) -> BearerConfig {
     let pdcp = PdcpConfig {
         sn_bits: cell.pdcp.sn_bits,
@@ -506,11 +515,8 @@ fn bearer(cell: &Cell) -> BearerConfig {
         }),
         status_report: true,
     };
-    let (buffer, aqm) = match &cell.rlc {
-        Rlc::Am(RlcAm { buffer, aqm: rule, .. })
-        | Rlc::Um(RlcUm { buffer, aqm: rule, .. })
-        | Rlc::Tm(RlcTm { buffer, aqm: rule }) => (buffer.0, rule.discipline()),
-    };
+    let (buffer, aqm) = cell.rlc.queue();
+    let (buffer, aqm) = (buffer.0, aqm.discipline());
     let rlc = match &cell.rlc {
         Rlc::Tm(_) => RlcConfig::Tm,
         Rlc::Um(um) => RlcConfig::Um(rlc::UmConfig { sn_bits: um.sn_bits, t_reordering: um.reordering.0 }),
@@ -524,6 +530,22 @@ fn bearer(cell: &Cell) -> BearerConfig {
             max_retx: am.max_retransmissions,
             status_alone: am.status_alone,
         }),
+        Rlc::NrAm(am) => layer_2(
+            NrRlc::Am(nr::AmConfig {
+                sn_bits: am.sn_bits,
+                t_poll_retransmit: am.poll_retransmit.0,
+                t_reassembly: am.reassembly.0,
+                t_status_prohibit: am.status_prohibit.0,
+                poll_pdu: am.poll_pdu,
+                poll_byte: am.poll_byte.map(|size| size.0),
+                max_retx: am.max_retransmissions,
+            }),
+            (am.reordering, am.out_of_order),
+        ),
+        Rlc::NrUm(um) => layer_2(
+            NrRlc::Um(nr::UmConfig { sn_bits: um.sn_bits, t_reassembly: um.reassembly.0 }),
+            (um.reordering, um.out_of_order),
+        ),
     };
     BearerConfig { rlc, buffer, aqm, pdcp, pdu_overhead: Bytes::ZERO }
 }

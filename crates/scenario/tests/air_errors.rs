@@ -143,6 +143,18 @@ fn mistakes_of_the_uplink() -> Vec<(&'static str, String)> {
             changed("name = \"a\"", "name = \"a\"\nrlc.mode = \"am\"\npdcp.sn_bits = 7"),
         ),
         (
+            "numbers of LTE in RLC of NR",
+            changed("name = \"a\"", "name = \"a\"\nrlc = { mode = \"nr-am\", sn_bits = 10 }"),
+        ),
+        (
+            "numbers of LTE in PDCP of NR",
+            changed("name = \"a\"", "name = \"a\"\nrlc.mode = \"nr-um\"\npdcp.sn_bits = 15"),
+        ),
+        (
+            "a timer of LTE in RLC of NR",
+            changed("name = \"a\"", "name = \"a\"\nrlc = { mode = \"am\", reassembly = \"20 ms\" }"),
+        ),
+        (
             "sent again before its grant",
             changed("name = \"a\"", "name = \"a\"\nmac = { harq_round_trip = \"4 ms\" }"),
         ),

@@ -1,7 +1,7 @@
 //! Checks of cells.
 
 use super::{Checked, Place};
-use crate::format::{Aqm, Cell, L4sBearer, Mac, Rlc, RlcAm, RlcTm, RlcUm, Scheduler, Uplink};
+use crate::format::{Aqm, Cell, L4sBearer, Mac, Rlc, RlcAm, RlcNrAm, Scheduler, Uplink};
 use crate::quantity::{Rate, Size};
 
 /// Bandwidths of LTE in resource blocks (TS 36.104 table 5.6-1).
@@ -41,12 +41,15 @@ pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
     // TS 36.331 §6.3.2 (PDCP-Config). A status report could not distinguish 128 SDUs from earlier ones.
     let known = cell.pdcp.sn_bits > 7 || !matches!(cell.rlc, Rlc::Am(_));
     at.require(known, "pdcp.sn_bits", "too short for RLC AM", "use 12, 15 or 18, or rlc.mode = \"um\"")?;
-    let confirmed = cell.pdcp.retransmission_queue.is_none() || matches!(cell.rlc, Rlc::Am(_));
+    let of_nr = matches!(cell.rlc, Rlc::NrAm(_) | Rlc::NrUm(_)); // TS 38.323 §6.3.2
+    let known = !of_nr || [12, 18].contains(&cell.pdcp.sn_bits);
+    at.require(known, "pdcp.sn_bits", "not a PDCP sequence number length of NR", "it must be 12 or 18")?;
+    let confirmed = cell.pdcp.retransmission_queue.is_none() || cell.rlc.is_acknowledged();
     at.require(
         confirmed,
         "pdcp.retransmission_queue",
         "it needs RLC AM, which confirms delivery",
-        "leave it out, or use rlc.mode = \"am\"",
+        "leave it out, or use rlc.mode = \"am\" or \"nr-am\"",
     )?;
     rlc(&cell.rlc, &at.under("rlc"))?;
     cell.l4s_bearer.as_ref().map_or(Ok(()), |bearer| l4s_bearer(bearer, &at.under("l4s_bearer")))
@@ -74,7 +77,7 @@ pub(super) fn carrier(cell: &Cell, before: &[Cell], at: &Place<'_>) -> Checked {
 
 /// Each UE has its own queues at its cell, which may be any cell.
 pub(super) fn queues(cell: &Cell, ues: u64, at: &Place<'_>) -> Checked {
-    let (Rlc::Am(RlcAm { aqm, .. }) | Rlc::Um(RlcUm { aqm, .. }) | Rlc::Tm(RlcTm { aqm, .. })) = &cell.rlc;
+    let (_, aqm) = cell.rlc.queue();
     let of_l4s = cell.l4s_bearer.iter().map(|bearer| (&bearer.aqm, "l4s_bearer.aqm.queues"));
     for (aqm, key) in core::iter::once((aqm, "rlc.aqm.queues")).chain(of_l4s) {
         let Aqm::FqCodel(fq) = aqm else { continue };
@@ -171,24 +174,20 @@ fn rlc(rlc: &Rlc, at: &Place<'_>) -> Checked {
         Rlc::Am(am) => sn_bits(am.sn_bits, [10, 16])?, // TS 36.322 §6.2.1.4
         Rlc::Um(um) => sn_bits(um.sn_bits, [5, 10])?,  // TS 36.322 §6.2.1.3
         Rlc::Tm(_) => {}
+        // TS 38.322 §6.2.3.3
+        Rlc::NrAm(am) => sn_bits(am.sn_bits, [12, 18])?,
+        Rlc::NrUm(um) => sn_bits(um.sn_bits, [6, 12])?,
     }
-    let (Rlc::Am(RlcAm { buffer, aqm, .. })
-    | Rlc::Um(RlcUm { buffer, aqm, .. })
-    | Rlc::Tm(RlcTm { buffer, aqm })) = rlc;
-    at.at_least(*buffer, PACKET, "buffer", "too small for a full packet")?;
+    let (buffer, aqm) = rlc.queue();
+    at.at_least(buffer, PACKET, "buffer", "too small for a full packet")?;
     aqm.check(&at.under("aqm"))?;
-    match rlc {
-        Rlc::Um(_) | Rlc::Tm(_) => Ok(()),
-        Rlc::Am(am) => {
-            // Without polls nothing is ever acknowledged.
-            at.positive(am.poll_retransmit, "poll_retransmit")?;
-            at.require(am.poll_pdu != Some(0), "poll_pdu", "out of range", "it must be 1 or more")?;
-            at.require(
-                am.max_retransmissions > 0,
-                "max_retransmissions",
-                "out of range",
-                "it must be 1 or more",
-            )
-        }
-    }
+    let (&Rlc::Am(RlcAm { poll_retransmit, poll_pdu, max_retransmissions, .. })
+    | &Rlc::NrAm(RlcNrAm { poll_retransmit, poll_pdu, max_retransmissions, .. })) = rlc
+    else {
+        return Ok(());
+    };
+    // Without polls nothing is ever acknowledged.
+    at.positive(poll_retransmit, "poll_retransmit")?;
+    at.require(poll_pdu != Some(0), "poll_pdu", "out of range", "it must be 1 or more")?;
+    at.require(max_retransmissions > 0, "max_retransmissions", "out of range", "it must be 1 or more")
 }

@@ -84,8 +84,12 @@ fn radio_link(handover: &Handover, x2: Option<&X2>, at: &Place<'_>) -> Checked {
 /// The handover mode must match the RLC mode of every cell.
 fn mode(handover: HandoverMode, cell: &Cell, at: &Place<'_>) -> Checked {
     let (rlc, help) = match &cell.rlc {
-        Rlc::Am(_) => (RlcMode::Am, "use handover.mode = \"lossless\" or \"seamless\", or rlc.mode = \"um\""),
-        Rlc::Um(_) => (RlcMode::Um, "use handover.mode = \"seamless-um\", or rlc.mode = \"am\""),
+        Rlc::Am(_) | Rlc::NrAm(_) => {
+            (RlcMode::Am, "use handover.mode = \"lossless\" or \"seamless\", or rlc.mode = \"um\"")
+        }
+        Rlc::Um(_) | Rlc::NrUm(_) => {
+            (RlcMode::Um, "use handover.mode = \"seamless-um\", or rlc.mode = \"am\"")
+        }
         Rlc::Tm(_) => (RlcMode::Tm, "use rlc.mode = \"am\" or \"um\": transparent mode has no handover"),
     };
     let fits = handover_mode(handover).rlc() == rlc;

@@ -360,7 +360,8 @@ pub struct IdealBufferStatus {
     pub report_delay: Time,
 }
 
-/// Radio link control (TS 36.322).
+/// Radio link control: of LTE (TS 36.322), or that of NR (TS 38.322) together with the reordering of its PDCP
+/// (TS 38.323), in a cell of either.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "mode", rename_all = "lowercase")]
 pub enum Rlc {
@@ -370,8 +371,38 @@ pub enum Rlc {
     Um(RlcUm),
     /// Transparent mode.
     Tm(RlcTm),
+    /// Acknowledged mode of NR.
+    #[serde(rename = "nr-am")]
+    NrAm(RlcNrAm),
+    /// Unacknowledged mode of NR.
+    #[serde(rename = "nr-um")]
+    NrUm(RlcNrUm),
 }
-tagged!(Rlc by "mode" { "am" => Am(RlcAm), "um" => Um(RlcUm), "tm" => Tm(RlcTm) });
+tagged!(Rlc by "mode" {
+    "am" => Am(RlcAm),
+    "um" => Um(RlcUm),
+    "tm" => Tm(RlcTm),
+    "nr-am" => NrAm(RlcNrAm),
+    "nr-um" => NrUm(RlcNrUm),
+});
+
+impl Rlc {
+    /// Size and queue discipline of the transmission buffer.
+    pub(crate) fn queue(&self) -> (Size, &Aqm) {
+        match self {
+            Self::Am(RlcAm { buffer, aqm, .. })
+            | Self::Um(RlcUm { buffer, aqm, .. })
+            | Self::Tm(RlcTm { buffer, aqm })
+            | Self::NrAm(RlcNrAm { buffer, aqm, .. })
+            | Self::NrUm(RlcNrUm { buffer, aqm, .. }) => (*buffer, aqm),
+        }
+    }
+
+    /// Whether it confirms delivery.
+    pub(crate) const fn is_acknowledged(&self) -> bool {
+        matches!(self, Self::Am(_) | Self::NrAm(_))
+    }
+}
 
 /// Acknowledged mode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -424,11 +455,57 @@ pub struct RlcTm {
     pub aqm: Aqm,
 }
 
+/// Acknowledged mode of NR.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RlcNrAm {
+    /// Bits of the sequence number: 12 or 18.
+    pub sn_bits: u8,
+    /// Size of the transmission buffer.
+    pub buffer: Size,
+    /// Queue discipline of the transmission buffer.
+    pub aqm: Aqm,
+    /// t-PollRetransmit.
+    pub poll_retransmit: Time,
+    /// t-Reassembly.
+    pub reassembly: Time,
+    /// t-StatusProhibit.
+    pub status_prohibit: Time,
+    /// pollPDU: number of PDUs after which a poll is sent; none for infinity.
+    pub poll_pdu: Option<u32>,
+    /// pollByte: number of bytes after which a poll is sent; none for infinity.
+    pub poll_byte: Option<Size>,
+    /// maxRetxThreshold.
+    pub max_retransmissions: u8,
+    /// t-Reordering of PDCP.
+    pub reordering: Time,
+    /// outOfOrderDelivery of PDCP: packets are delivered in the order of their arrival.
+    pub out_of_order: bool,
+}
+
+/// Unacknowledged mode of NR.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RlcNrUm {
+    /// Bits of the sequence number: 6 or 12.
+    pub sn_bits: u8,
+    /// Size of the transmission buffer.
+    pub buffer: Size,
+    /// Queue discipline of the transmission buffer.
+    pub aqm: Aqm,
+    /// t-Reassembly.
+    pub reassembly: Time,
+    /// t-Reordering of PDCP.
+    pub reordering: Time,
+    /// outOfOrderDelivery of PDCP: packets are delivered in the order of their arrival.
+    pub out_of_order: bool,
+}
+
 /// Packet data convergence protocol (TS 36.323).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pdcp {
-    /// Bits of the sequence number: 7, 12, 15 or 18.
+    /// Bits of the sequence number: 7, 12, 15 or 18; with RLC of NR, 12 or 18.
     pub sn_bits: u8,
     /// discardTimer; none for infinity.
     pub discard_timer: Option<Time>,

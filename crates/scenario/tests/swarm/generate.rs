@@ -479,9 +479,13 @@ fn layers(s: &mut Stream, later: &mut Stream, latest: &mut Stream, cells: &Cells
     if s.chance(0.15) && !cells.is_layout() {
         text += &format!("antenna = {{ kind = \"sector\", azimuth = \"{} deg\" }}\n", s.below(360));
     }
+    let mode = match cells.rlc(one_of(s, &["am", "um"])) {
+        "am" if latest.chance(0.3) => "nr-am",
+        "um" if latest.chance(0.3) => "nr-um",
+        other => other,
+    };
     text += &format!(
-        "rlc = {{ mode = \"{}\", buffer = \"{} B\", aqm = {} }}\n",
-        cells.rlc(one_of(s, &["am", "um"])),
+        "rlc = {{ mode = \"{mode}\", buffer = \"{} B\", aqm = {} }}\n",
         1_500 + s.below(600_000),
         queue_rule(s, latest)
     );

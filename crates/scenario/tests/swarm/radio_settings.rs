@@ -243,12 +243,43 @@ fn bearers(settings: &mut Settings<'_>, at: &str, cell: &format::Cell) {
         ),
         format::Rlc::Um(um) => (vec![("sn_bits", sn_bits(&[5, 10])), ("reordering", ms(0, 200))], &um.aqm),
         format::Rlc::Tm(tm) => (vec![], &tm.aqm),
+        format::Rlc::NrAm(am) => (
+            vec![
+                ("sn_bits", sn_bits(&[12, 18])),
+                ("poll_retransmit", ms(5, 300)),
+                ("reassembly", ms(0, 200)),
+                ("status_prohibit", ms(0, 200)),
+                ("poll_pdu", whole(1, 256)),
+                ("poll_byte", bytes(1, 1_000_000)),
+                ("max_retransmissions", whole(1, 32)),
+                ("reordering", ms(0, 500)),
+                ("out_of_order", flag()),
+            ],
+            &am.aqm,
+        ),
+        format::Rlc::NrUm(um) => (
+            vec![
+                ("sn_bits", sn_bits(&[6, 12])),
+                ("reassembly", ms(0, 200)),
+                ("reordering", ms(0, 500)),
+                ("out_of_order", flag()),
+            ],
+            &um.aqm,
+        ),
     };
+    let of_nr = matches!(cell.rlc, format::Rlc::NrAm(_) | format::Rlc::NrUm(_));
     settings.some(&format!("{at}.rlc"), keys);
     aqm(settings, &format!("{at}.rlc.aqm"), rule);
     l4s_bearer(settings, &format!("{at}.l4s_bearer"));
-    let confirmed = matches!(cell.rlc, format::Rlc::Am(_));
-    let mut keys = vec![("sn_bits", sn_bits(if confirmed { &[12, 15, 18] } else { &[7, 12, 15, 18] }))];
+    let confirmed = matches!(cell.rlc, format::Rlc::Am(_) | format::Rlc::NrAm(_));
+    let mut keys = vec![(
+        "sn_bits",
+        sn_bits(match (of_nr, confirmed) {
+            (true, _) => &[12, 18],
+            (false, true) => &[12, 15, 18],
+            (false, false) => &[7, 12, 15, 18],
+        }),
+    )];
     if confirmed {
         keys.extend([
             ("retransmission_queue", bytes(1, 600_000)),

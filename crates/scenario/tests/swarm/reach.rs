@@ -220,7 +220,12 @@ fn is_open(cell: &format::Cell) -> bool {
             let waits = am.poll_retransmit.0 + am.reordering.0 + am.status_prohibit.0;
             waits <= REPAIR_MAX && am.max_retransmissions >= RLC_MIN
         }
-        format::Rlc::Um(_) => false,
+        format::Rlc::NrAm(am) => {
+            // PDCP must wait for the repair.
+            let waits = am.poll_retransmit.0 + am.reassembly.0 + am.status_prohibit.0;
+            waits <= REPAIR_MAX && am.reordering.0 >= REPAIR_MAX && am.max_retransmissions >= RLC_MIN
+        }
+        format::Rlc::Um(_) | format::Rlc::NrUm(_) => false,
         // A packet that fits into no block stops all packets behind it.
         format::Rlc::Tm(_) => return false,
     };
@@ -286,6 +291,8 @@ fn rlc_buffer(cell: &format::Cell) -> Bytes {
         format::Rlc::Am(am) => am.buffer.0,
         format::Rlc::Um(um) => um.buffer.0,
         format::Rlc::Tm(tm) => tm.buffer.0,
+        format::Rlc::NrAm(am) => am.buffer.0,
+        format::Rlc::NrUm(um) => um.buffer.0,
     }
 }
 
