@@ -258,7 +258,9 @@ fn build_scenery(index: usize, scene: &Scene<'_>) -> Scenery {
     let stream = |what: &str| seeds.stream(&format!("ue/{index}/{what}"));
     let law = channel.path_loss.at(cell.downlink_hz);
     let line_of_sight_draw = match law {
-        PathLoss::Macro36814 { .. } => stream(&format!("site/{site}/line-of-sight")).uniform(),
+        PathLoss::Macro36814 { .. } | PathLoss::LargeScale(_) => {
+            stream(&format!("site/{site}/line-of-sight")).uniform()
+        }
         PathLoss::Friis { .. }
         | PathLoss::LogDistance { .. }
         | PathLoss::Cost231Hata { .. }

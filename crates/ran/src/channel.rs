@@ -224,7 +224,7 @@ impl Channel {
     fn sinr_at(&mut self, ue: &Position, common: &mut CommonShadow) -> f32 {
         let (site, law) = (self.scenery.site, self.budget.path_loss);
         let ground_m = site.ground_distance(ue);
-        let in_sight = self.scenery.line_of_sight_draw < law.line_of_sight_probability(ground_m);
+        let in_sight = self.scenery.line_of_sight_draw < law.line_of_sight_probability(ground_m, ue.z);
         let path = RadioPath::between(&site, ue, in_sight);
         let others = self.shadowing(ue, &path, common) - self.scenery.antenna.gain_towards(&site, ue);
         let loss = law.loss_again(&path, &mut self.memo) + self.budget.penetration_loss + others;

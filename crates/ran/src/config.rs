@@ -2,6 +2,7 @@
 //! `typical` are sets of them and belong to the scenario format.
 
 use airlane_core::{BitRate, Bytes, CellId, Dbm, Decibel, Duration, Instant, UeId};
+use airlane_radio::large_scale::{ChannelReport, ChannelScenario, LargeScale};
 use airlane_radio::mobility::Disc;
 use airlane_radio::path_loss::{City, Surroundings};
 use airlane_radio::{
@@ -78,6 +79,15 @@ pub enum PathLossModel {
         /// The scene, and its buildings and streets.
         surroundings: Surroundings,
     },
+    /// A scenario of TR 38.901 or TR 36.873, with and without line of sight.
+    LargeScale {
+        /// The report whose parameters apply.
+        report: ChannelReport,
+        /// The scenario.
+        scenario: ChannelScenario,
+        /// Without line of sight, the optional formula.
+        optional_nlos: bool,
+    },
 }
 
 impl PathLossModel {
@@ -94,6 +104,12 @@ impl PathLossModel {
             Self::Macro36814 { surroundings } => {
                 PathLoss::Macro36814 { frequency_hz: carrier_hz, surroundings }
             }
+            Self::LargeScale { report, scenario, optional_nlos } => PathLoss::LargeScale(LargeScale {
+                report,
+                scenario,
+                carrier_ghz: carrier_hz / 1e9,
+                optional_nlos,
+            }),
         }
     }
 }

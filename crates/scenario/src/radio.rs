@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use airlane_core::{BitRate, Bytes, CellId, Decibel, Direction, Instant, UeId};
+use airlane_radio::large_scale::{ChannelReport, ChannelScenario};
 use airlane_radio::link_tables::LTE;
 use airlane_radio::mobility::{
     Area, Course, Disc, LevyLaw, MovementPath, PowerLaw, Setdest, SpeedLaw, Step, WalkLaw, WaypointLaw,
@@ -362,6 +363,25 @@ pub(crate) fn path_loss(path_loss: &format::PathLoss) -> PathLossModel {
                 street_width_m: law.street_width.0,
                 building_height_m: law.building_height.0,
             },
+        },
+        format::PathLoss::Tr36873(law) => PathLossModel::LargeScale {
+            report: ChannelReport::Tr36873,
+            scenario: match law.scene {
+                format::UrbanScene::Uma => ChannelScenario::UrbanMacro,
+                format::UrbanScene::Umi => ChannelScenario::UrbanMicro,
+            },
+            optional_nlos: false,
+        },
+        format::PathLoss::Tr38901(law) => PathLossModel::LargeScale {
+            report: ChannelReport::Tr38901,
+            scenario: match law.scene {
+                format::ChannelScene::Uma => ChannelScenario::UrbanMacro,
+                format::ChannelScene::Umi => ChannelScenario::UrbanMicro,
+                format::ChannelScene::Rma => ChannelScenario::RuralMacro,
+                format::ChannelScene::InhMixed => ChannelScenario::MixedOffice,
+                format::ChannelScene::InhOpen => ChannelScenario::OpenOffice,
+            },
+            optional_nlos: law.optional_nlos,
         },
     }
 }

@@ -510,6 +510,30 @@ fn mistakes_of_flows() -> Vec<(&'static str, String)> {
     ]
 }
 
+/// Path loss of the newer reports outside its range.
+fn mistakes_of_the_path_loss() -> Vec<(&'static str, String)> {
+    vec![
+        (
+            "an urban cell at another height",
+            changed_all(&[
+                ("fading = {", "path_loss = \"tr38.901\"\nfading = {"),
+                ("name = \"a\"", "name = \"a\"\nheight = \"30 m\""),
+            ]),
+        ),
+        (
+            "an optional formula that there is not",
+            changed(
+                "fading = {",
+                "path_loss = { kind = \"tr38.901\", scene = \"rma\", optional_nlos = true }\nfading = {",
+            ),
+        ),
+        (
+            "a scene of the newer report",
+            changed("fading = {", "path_loss = { kind = \"tr36.873\", scene = \"rma\" }\nfading = {"),
+        ),
+    ]
+}
+
 /// Settings of the channel outside their range, and inconsistent times.
 fn mistakes_of_the_channel_and_times() -> Vec<(&'static str, String)> {
     vec![
@@ -636,6 +660,7 @@ fn every_mistake_is_explained() {
         mistakes_of_queues_and_output(),
         mistakes_of_sense(),
         mistakes_of_flows(),
+        mistakes_of_the_path_loss(),
         mistakes_of_the_channel_and_times(),
         mistakes_of_quic(),
         mistakes_of_videos(),

@@ -30,7 +30,7 @@ use airlane_core::{Decibel, Stream};
 
 pub use penetration::{BuildingEntry, BuildingType};
 
-use crate::path_loss::RadioPath;
+use crate::path_loss::{Heights, RadioPath};
 
 /// The report whose parameters apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,6 +152,17 @@ impl LargeScale {
             (MixedOffice | OpenOffice, _, false) => (if self.optional_nlos { 8.29 } else { 8.03 }, 6.0),
         };
         (Decibel(sigma), correlation_m)
+    }
+
+    /// The heights of the last column of TR 38.901 Table 7.4.1-1; `None` for offices, which have none.
+    #[must_use]
+    pub fn heights(&self) -> Option<Heights> {
+        match self.scenario {
+            ChannelScenario::UrbanMacro => Some(Heights { site_m: 25.0..=25.0, ue_m: 1.5..=22.5 }),
+            ChannelScenario::UrbanMicro => Some(Heights { site_m: 10.0..=10.0, ue_m: 1.5..=22.5 }),
+            ChannelScenario::RuralMacro => Some(Heights { site_m: 10.0..=150.0, ue_m: 1.0..=10.0 }),
+            ChannelScenario::MixedOffice | ChannelScenario::OpenOffice => None,
+        }
     }
 
     fn micro_sigma_nlos(&self) -> f64 {

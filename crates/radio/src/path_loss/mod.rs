@@ -8,6 +8,9 @@
 //! 170 m; the table is used unchanged.) The caller must reject heights outside
 //! ([`PathLoss::heights`]): some of the formulas are undefined there.
 //!
+//! The channel of TR 38.901 and TR 36.873 ([`crate::large_scale`]) is one of the laws, with an environment
+//! height of 1 m. It is not limited at its nearest distance, because its 3D distance is that of the heights there.
+//!
 //! Not included: indoor micro cells, TR 36.814's outdoor-to-indoor part, its SMa scenario and its
 //! Manhattan layout, and the minimum coupling loss of TR 36.942.
 
@@ -23,6 +26,7 @@ use tr36814::MacroNlos;
 pub use tr36814::{Scene, Surroundings};
 
 use crate::geometry::Position;
+use crate::large_scale::{ENVIRONMENT_HEIGHT_M, LargeScale};
 
 /// Metres per second in vacuum (exact, SI).
 pub const SPEED_OF_LIGHT: f64 = 299_792_458.0;
@@ -67,6 +71,8 @@ pub enum PathLoss {
         /// The scene, and its buildings and streets.
         surroundings: Surroundings,
     },
+    /// A scenario of TR 38.901 (0.5 to 100 GHz) or TR 36.873.
+    LargeScale(LargeScale),
 }
 
 /// The path between a site and a UE.
@@ -137,6 +143,7 @@ impl PathLoss {
             Self::Macro36814 { frequency_hz, surroundings } => {
                 tr36814::loss(path, frequency_hz, &surroundings)
             }
+            Self::LargeScale(model) => model.loss(path, ENVIRONMENT_HEIGHT_M).0,
         };
         Decibel(loss.max(0.0))
     }
@@ -150,9 +157,11 @@ impl PathLoss {
                 let loss = MacroNlos::loss_again(&mut memo.0, path, *frequency_hz, surroundings);
                 Decibel(loss.max(0.0))
             }
-            Self::Friis { .. } | Self::LogDistance { .. } | Self::Cost231Hata { .. } | Self::Macro25814 => {
-                self.loss(path)
-            }
+            Self::Friis { .. }
+            | Self::LogDistance { .. }
+            | Self::Cost231Hata { .. }
+            | Self::Macro25814
+            | Self::LargeScale(_) => self.loss(path),
         }
     }
 
@@ -163,17 +172,19 @@ impl PathLoss {
             Self::Friis { .. } | Self::LogDistance { .. } | Self::Macro25814 => None,
             Self::Cost231Hata { .. } => Some(hata::HEIGHTS),
             Self::Macro36814 { surroundings, .. } => Some(tr36814::heights(surroundings.scene)),
+            Self::LargeScale(model) => model.heights(),
         }
     }
 
-    /// The probability of a line of sight between a site and a UE at this distance along the
-    /// ground; one for laws that do not distinguish the two cases.
+    /// The probability of a line of sight between a site and a UE of this height at this distance along
+    /// the ground; one for laws that do not distinguish the two cases.
     #[must_use]
-    pub fn line_of_sight_probability(&self, ground_m: f64) -> f64 {
+    pub fn line_of_sight_probability(&self, ground_m: f64, ue_height_m: f64) -> f64 {
         match self {
             Self::Macro36814 { surroundings, .. } => {
                 tr36814::line_of_sight_probability(surroundings.scene, ground_m)
             }
+            Self::LargeScale(model) => model.line_of_sight_probability(ground_m, ue_height_m),
             Self::Friis { .. } | Self::LogDistance { .. } | Self::Cost231Hata { .. } | Self::Macro25814 => {
                 1.0
             }
@@ -191,6 +202,7 @@ impl PathLoss {
             Self::Macro36814 { frequency_hz, surroundings } => {
                 Some(tr36814::shadowing(path, *frequency_hz, surroundings.scene))
             }
+            Self::LargeScale(model) => Some(model.shadowing(path, false)),
         }
     }
 }

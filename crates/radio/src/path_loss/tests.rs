@@ -143,7 +143,7 @@ fn rural_macro_by_hand() {
 
 #[test]
 fn line_of_sight_by_hand() {
-    let p = |scene, d| tr36814(scene, TWO_GHZ, 20.0).line_of_sight_probability(d);
+    let p = |scene, d| tr36814(scene, TWO_GHZ, 20.0).line_of_sight_probability(d, 1.5);
     let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-5, "{a} against {b}");
     // 0.18 * (1 - e^(-100/63)) + e^(-100/63) = 0.18 * 0.795523 + 0.204477.
     near(p(Scene::UrbanMacro, 100.0), 0.347671);
@@ -156,7 +156,7 @@ fn line_of_sight_by_hand() {
         let far: Vec<f64> = (1..400).map(|k| p(scene, f64::from(k) * 10.0)).collect();
         assert!(far.windows(2).all(|w| w[1] <= w[0] + 1e-12), "{scene:?} does not fall");
     }
-    assert_eq!(BAND_1.line_of_sight_probability(1e6), 1.0);
+    assert_eq!(BAND_1.line_of_sight_probability(1e6, 1.5), 1.0);
 }
 
 #[test]
@@ -201,4 +201,24 @@ fn what_is_remembered_changes_no_bit() {
             assert_eq!(law.loss_again(&path, &mut memo).0.to_bits(), law.loss(&path).0.to_bits(), "{path:?}");
         }
     }
+}
+
+#[test]
+fn the_channel_of_tr38901_is_a_law() {
+    use crate::large_scale::{ChannelReport, ChannelScenario, LargeScale};
+    let model = LargeScale::new(ChannelReport::Tr38901, ChannelScenario::UrbanMacro, 6e9);
+    let law = PathLoss::LargeScale(model);
+    // See `large_scale`: 87.820 dB with a line of sight at 100 m, 107.719 dB without.
+    close(&law, &path(100.0, 25.0, 1.5, true), 87.820);
+    close(&law, &path(100.0, 25.0, 1.5, false), 107.719);
+    assert_eq!(
+        law.loss_again(&path(100.0, 25.0, 1.5, false), &mut LossMemo::default()),
+        law.loss(&path(100.0, 25.0, 1.5, false))
+    );
+    assert_eq!(law.shadowing(&path(100.0, 25.0, 1.5, false)), Some((Decibel(6.0), 50.0)));
+    // The seventh floor is seen more often.
+    assert!(law.line_of_sight_probability(100.0, 19.5) > law.line_of_sight_probability(100.0, 1.5) + 0.1);
+    let heights = law.heights().unwrap();
+    assert!(heights.site_m.contains(&25.0) && !heights.site_m.contains(&30.0));
+    assert!(heights.ue_m.contains(&22.5) && !heights.ue_m.contains(&1.0));
 }

@@ -7,7 +7,7 @@ use airlane_radio::RadioPath;
 use airlane_ran::config::PathLossModel;
 
 use super::{Checked, Place};
-use crate::format::{Antenna, Bursts, Channel, LogNormal, PathLoss, Resolved, Shadowing};
+use crate::format::{Antenna, Bursts, Channel, ChannelScene, LogNormal, PathLoss, Resolved, Shadowing};
 use crate::quantity::{Metres, Time};
 use crate::radio::path_loss;
 
@@ -29,7 +29,13 @@ pub(super) fn channel(channel: &Channel, at: &Place<'_>) -> Checked {
 
 fn law(law: &PathLoss, at: &Place<'_>) -> Checked {
     match law {
-        PathLoss::Friis | PathLoss::Cost231Hata(_) | PathLoss::Tr25814 => Ok(()),
+        PathLoss::Friis | PathLoss::Cost231Hata(_) | PathLoss::Tr25814 | PathLoss::Tr36873(_) => Ok(()),
+        PathLoss::Tr38901(law) => at.require(
+            !law.optional_nlos || law.scene != ChannelScene::Rma,
+            "optional_nlos",
+            "scene = \"rma\" has no optional formula",
+            "remove it",
+        ),
         PathLoss::LogDistance(law) => {
             let exponent = (0.0..=10.0).contains(&law.exponent);
             at.require(exponent, "exponent", "out of range", "it must be from 0 to 10")?;

@@ -184,6 +184,12 @@ pub enum PathLoss {
     /// The cells of 3GPP TR 36.814, with and without line of sight.
     #[serde(rename = "tr36.814")]
     Tr36814(Tr36814),
+    /// 3D-UMa and 3D-UMi of 3GPP TR 36.873, with and without line of sight.
+    #[serde(rename = "tr36.873")]
+    Tr36873(Tr36873),
+    /// The scenarios of 3GPP TR 38.901, with and without line of sight.
+    #[serde(rename = "tr38.901")]
+    Tr38901(Tr38901),
 }
 tagged!(PathLoss by "kind" {
     "friis" => Friis,
@@ -191,6 +197,8 @@ tagged!(PathLoss by "kind" {
     "cost231-hata" => Cost231Hata(Cost231Hata),
     "tr25.814" => Tr25814,
     "tr36.814" => Tr36814(Tr36814),
+    "tr36.873" => Tr36873(Tr36873),
+    "tr38.901" => Tr38901(Tr38901),
 });
 
 /// Settings of log-distance path loss.
@@ -245,6 +253,50 @@ pub enum Scene {
     Umi,
     /// Rural macro.
     Rma,
+}
+
+/// Settings of the scenarios of TR 36.873.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tr36873 {
+    /// Scenario of the report.
+    pub scene: UrbanScene,
+}
+
+/// A scenario of TR 36.873 Table 7.2-1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum UrbanScene {
+    /// 3D-UMa: antennas above the roofs, 25 m high.
+    Uma,
+    /// 3D-UMi: antennas below the roofs, 10 m high.
+    Umi,
+}
+
+/// Settings of the scenarios of TR 38.901.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tr38901 {
+    /// Scenario of the report.
+    pub scene: ChannelScene,
+    /// Without line of sight, use the optional formula of the report. Scene `rma` has none.
+    pub optional_nlos: bool,
+}
+
+/// A scenario of TR 38.901 Table 7.4.1-1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChannelScene {
+    /// Urban macro: antennas above the roofs, 25 m high.
+    Uma,
+    /// Urban micro, street canyon: antennas below the roofs, 10 m high.
+    Umi,
+    /// Rural macro.
+    Rma,
+    /// Indoor, mixed office.
+    InhMixed,
+    /// Indoor, open office.
+    InhOpen,
 }
 
 /// Shadowing: additional loss from buildings and hills.

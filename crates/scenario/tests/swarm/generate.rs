@@ -399,6 +399,13 @@ fn path_loss(s: &mut Stream, latest: &mut Stream) -> (String, Option<u64>) {
         let law = format!("{{ kind = \"cost231-hata\", city = \"{city}\" }}");
         return (law, Some(30 + latest.below(50)));
     }
+    if latest.chance(0.5) {
+        let scenes = [("uma", 25), ("umi", 10), ("rma", 35), ("inh-mixed", 3), ("inh-open", 3)];
+        let (scene, site) = scenes[latest.below(5) as usize];
+        let report =
+            if latest.chance(0.3) && ["uma", "umi"].contains(&scene) { "tr36.873" } else { "tr38.901" };
+        return (format!("{{ kind = \"{report}\", scene = \"{scene}\" }}"), Some(site));
+    }
     let (scene, site) = [("uma", 25), ("umi", 10), ("rma", 35)][latest.below(3) as usize];
     (format!("{{ kind = \"tr36.814\", scene = \"{scene}\" }}"), Some(site))
 }
@@ -705,7 +712,7 @@ fn text(seed: u64) -> String {
     text += &hops(&mut Seeds::new(seed).stream("swarm/hops"));
     let mut ues = ues(s, later);
     ues = walking(&mut Seeds::new(seed).stream("swarm/walk"), &cells.moved(ues, newest));
-    if ["cost231-hata", "tr36.814"].iter().any(|law| text.contains(law)) {
+    if ["cost231-hata", "tr36.814", "tr36.873", "tr38.901"].iter().any(|law| text.contains(law)) {
         ues = ues.replace("count = ", "height = \"1.5 m\"\ncount = "); // the range of these models
     }
     text += &ues;

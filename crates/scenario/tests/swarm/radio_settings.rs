@@ -24,7 +24,14 @@ pub(super) fn channel(settings: &mut Settings<'_>, base: &format::Channel) {
             "channel.path_loss",
             vec![("street_width", metres(5, 50)), ("building_height", metres(5, 50))],
         ),
-        format::PathLoss::Friis | format::PathLoss::Cost231Hata(_) | format::PathLoss::Tr25814 => {}
+        format::PathLoss::Tr38901(law) if law.scene != format::ChannelScene::Rma => {
+            settings.maybe(0.5, "channel.path_loss", "optional_nlos", flag());
+        }
+        format::PathLoss::Friis
+        | format::PathLoss::Cost231Hata(_)
+        | format::PathLoss::Tr25814
+        | format::PathLoss::Tr36873(_)
+        | format::PathLoss::Tr38901(_) => {}
     }
     if base.shadowing == format::Shadowing::None {
         settings.maybe(0.05, "channel", "shadowing", one_of(&["none"]));

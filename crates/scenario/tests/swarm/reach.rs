@@ -2,6 +2,7 @@
 //! the rules of all nodes in the path leave no excuse.
 
 use airlane_core::{BitRate, Bytes, Dbm, Decibel, Duration};
+use airlane_radio::large_scale::{ChannelReport, ChannelScenario, LargeScale};
 use airlane_radio::path_loss::{City, Scene, Surroundings};
 use airlane_radio::{PathLoss, Position, RadioPath, noise};
 use airlane_record::{Column, Table};
@@ -129,6 +130,24 @@ fn law(law: &format::PathLoss, frequency_hz: f64) -> PathLoss {
             let (street_width_m, building_height_m) = (law.street_width.0, law.building_height.0);
             let surroundings = Surroundings { scene, street_width_m, building_height_m };
             PathLoss::Macro36814 { frequency_hz, surroundings }
+        }
+        format::PathLoss::Tr36873(law) => {
+            let scenario = match law.scene {
+                format::UrbanScene::Uma => ChannelScenario::UrbanMacro,
+                format::UrbanScene::Umi => ChannelScenario::UrbanMicro,
+            };
+            PathLoss::LargeScale(LargeScale::new(ChannelReport::Tr36873, scenario, frequency_hz))
+        }
+        format::PathLoss::Tr38901(law) => {
+            let scenario = match law.scene {
+                format::ChannelScene::Uma => ChannelScenario::UrbanMacro,
+                format::ChannelScene::Umi => ChannelScenario::UrbanMicro,
+                format::ChannelScene::Rma => ChannelScenario::RuralMacro,
+                format::ChannelScene::InhMixed => ChannelScenario::MixedOffice,
+                format::ChannelScene::InhOpen => ChannelScenario::OpenOffice,
+            };
+            let model = LargeScale::new(ChannelReport::Tr38901, scenario, frequency_hz);
+            PathLoss::LargeScale(LargeScale { optional_nlos: law.optional_nlos, ..model })
         }
     }
 }
