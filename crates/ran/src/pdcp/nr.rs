@@ -105,6 +105,9 @@ impl Receiver {
         };
         if count == self.first_missing && self.slots.is_empty() {
             // RX_NEXT = RX_DELIV, and t-Reordering does not run.
+            if count == 0 {
+                self.slots.warm_up();
+            }
             self.first_missing += 1;
             deliver.push(packet);
             return;

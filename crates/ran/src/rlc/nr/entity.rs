@@ -9,6 +9,10 @@ use crate::rlc::source::Source;
 use crate::rlc::store::CONTROL;
 use crate::rlc::{DataPdu, Pdu, StatusPdu};
 
+/// Memory is reserved for this many PDUs of a block when it first carries some: without concatenation, a block with TCP
+/// acknowledgments has many.
+const PDUS_RESERVED: usize = 64;
+
 /// Both sides of RLC for the data of one direction, and PDCP at its receiver.
 #[derive(Debug)]
 pub(crate) struct NrEntity {
@@ -121,6 +125,9 @@ impl NrEntity {
         (mut left, overhead): (u32, u32),
         out: &mut Vec<Pdu>,
     ) -> u32 {
+        if out.capacity() < PDUS_RESERVED {
+            out.reserve_exact(PDUS_RESERVED - out.len());
+        }
         match &mut self.rlc {
             Mode::Um { transmitter, .. } => {
                 while let Some(pdu) = transmitter.transmit(cx, source, header::largest(left, overhead)) {

@@ -131,6 +131,11 @@ impl Receiver {
     /// Receives a PDU; true if this completes its SDU.
     #[inline]
     pub(crate) fn receive(&mut self, now: Instant, pdu: &DataPdu) -> bool {
+        if pdu.from == 0 {
+            // So that a loss after warm-up does not allocate.
+            self.slots.warm_up();
+            self.parts.warm_up();
+        }
         if !pdu.segment {
             return true; // §5.2.2.2.2: delivered, it is not in the window
         }
