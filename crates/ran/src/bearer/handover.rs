@@ -263,7 +263,11 @@ impl RadioBearer {
             None => StatusReport::decode(&pdu, back.source.sn_bits(), next_count),
         };
         let report = report.expect("what the other end has encoded");
-        statistics.spared += back.source.spare(|count| report.confirms(count));
+        let mut given_up = Vec::new();
+        statistics.spared += back.source.spare(|count| report.confirms(count), &mut given_up);
+        // After the end of t-Reordering (TS 38.323 v18.5.0 §5.4.2: all below FMC count as delivered).
+        assert!(given_up.is_empty() || back.rlc.nr().is_some(), "a packet that is at both ends");
+        given_up.into_iter().for_each(|packet| cx.discard(packet, DropCause::Discarded));
         back.after_shrinking(cx);
     }
 }

@@ -344,14 +344,17 @@ impl Source {
         }
     }
 
-    /// Removes the SDUs that the receiver confirms, and returns their number.
-    pub(crate) fn spare(&mut self, confirms: impl Fn(u32) -> bool) -> u64 {
+    /// Removes the SDUs that the receiver confirms, and returns their number. It also confirms SDUs that it has given up,
+    /// whose packets are still here; they are appended to `given_up`.
+    pub(crate) fn spare(&mut self, confirms: impl Fn(u32) -> bool, given_up: &mut Vec<PacketRef>) -> u64 {
         let before = self.again.len();
         let mut spared_bytes = 0;
-        self.again.retain(|again| {
+        self.again.retain_mut(|again| {
             let spared = again.count != CONTROL && confirms(again.count);
-            assert!(!spared || again.packet.is_none(), "a packet that is at both ends");
-            spared_bytes += if spared { u64::from(again.size) } else { 0 };
+            if spared {
+                given_up.extend(again.packet.take());
+                spared_bytes += u64::from(again.size);
+            }
             !spared
         });
         self.again_bytes -= spared_bytes;

@@ -28,8 +28,8 @@ fn configuration(mode: HandoverMode, seed: u64) -> BearerConfig {
 }
 
 /// Five SDUs of 100 bytes, each in a PDU of 102. The UE receives 0, 2 and 3, and confirms 0 and 2. One more waits.
-fn five_of_six(direction: Direction) -> Network {
-    let mut network = Network::new(&eager(), HandoverMode::Lossless, X2);
+fn five_of_six(direction: Direction, config: &BearerConfig) -> Network {
+    let mut network = Network::new(config, HandoverMode::Lossless, X2);
     (0..6).for_each(|_| network.rig.submit_in(direction, 98));
     let pdus: Vec<Vec<Pdu>> = (0..5).map(|_| network.rig.transmit_in(direction, 102)).collect();
     let back = if direction == DOWN { UP } else { DOWN };
@@ -45,7 +45,7 @@ fn five_of_six(direction: Direction) -> Network {
 
 #[test]
 fn the_source_forwards_what_is_not_confirmed_and_the_report_spares_what_came() {
-    let mut network = five_of_six(DOWN);
+    let mut network = five_of_six(DOWN, &eager());
     let mut out = Departure::default();
     network.with(|bearer, _, cx| bearer.leave(cx, HandoverMode::Lossless, &mut out));
     assert!(out.downlink.is_empty(), "PDCP keeps 2 and 3 behind the gap");
@@ -80,8 +80,35 @@ fn the_source_forwards_what_is_not_confirmed_and_the_report_spares_what_came() {
 }
 
 #[test]
+fn a_report_also_spares_what_the_receiver_has_given_up() {
+    let brief = ReorderingConfig { t_reordering: Some(Duration::from_millis(20)), out_of_order: false };
+    let mut network = five_of_six(DOWN, &reordering(&eager(), brief));
+    network.advance(ms(20)); // t-Reordering: 1 is given up
+    assert_eq!(network.rig.delivered, [0, 2, 3]);
+    let mut out = Departure::default();
+    network.with(|bearer, _, cx| {
+        bearer.leave(cx, HandoverMode::Lossless, &mut out);
+        for sdu in out.forwarded.drain(..) {
+            bearer.accept_forwarded(cx, sdu);
+        }
+        for status in &out.sn_status {
+            bearer.accept_sn_status(cx, status);
+        }
+        bearer.arrive(cx);
+    });
+    // FMC is 4: neither 1, of which the packet is at the gNB, nor 3 is sent again.
+    let report = network.rig.transmit_in(UP, 1000);
+    network.rig.receive_in(UP, &report);
+    assert_eq!(network.rig.bearer.handover_statistics().spared, 2);
+    assert_eq!(network.rig.discarded(DropCause::Discarded), 1);
+    while network.run_dry(DOWN) + network.run_dry(UP) > 0 {}
+    assert_eq!(network.rig.delivered, [0, 2, 3, 4, 5]);
+    network.check();
+}
+
+#[test]
 fn the_ue_sends_again_from_the_first_unconfirmed_one() {
-    let mut network = five_of_six(UP);
+    let mut network = five_of_six(UP, &eager());
     let mut out = Departure::default();
     assert_eq!((network.rig.delivered_uplink.as_slice(), network.rig.bearer.packets_held()), (&[0][..], 5));
     network.with(|bearer, _, cx| bearer.leave(cx, HandoverMode::Lossless, &mut out));
