@@ -1,8 +1,8 @@
 //! The tables of link adaptation as a value: what MCS and CQI mean, the size of a transport block, and the code
 //! that protects it. A cell has one set of tables.
 //!
-//! [`LTE`] is the only set. The indices of both tables have four and five bits in NR, too (TS 38.214 §5.1.3.1 and
-//! §5.2.2.1), so [`Mcs`] and [`Cqi`] are indices of any set.
+//! [`LTE`] is one set; those of NR have settings ([`crate::nr::NrTables`]). The indices of both tables have four and
+//! five bits in NR, too (TS 38.214 §5.1.3.1 and §5.2.2.1), so [`Mcs`] and [`Cqi`] are indices of any set.
 //!
 //! ```
 //! use airlane_core::{Bytes, Direction};
@@ -33,7 +33,7 @@ pub struct Allocation {
 /// A set of tables. The efficiency of an MCS must not be below that of a lower one.
 pub trait LinkTables: Debug + Send + Sync {
     /// Its name, different from that of any other set.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// The highest MCS. The lowest is 0.
     fn highest_mcs(&self) -> Mcs;
@@ -55,6 +55,21 @@ pub trait LinkTables: Debug + Send + Sync {
 
     /// A transport block of this size as input of the channel decoder: the error model.
     fn coded_block(&self, mcs: Mcs, transport_block: Bytes, direction: Direction) -> CodedBlock;
+
+    /// The block that must meet an error target for this CQI to be reported. `None` for CQI 0, and where a CQI is
+    /// defined by the MCS around it (as in ns-3's LTE).
+    fn reference(&self, _cqi: Cqi, _allocation: Allocation, _direction: Direction) -> Option<Reference> {
+        None
+    }
+}
+
+/// The block to which a CQI refers, with the scheme of the CQI (TS 38.214 §5.2.2.1).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reference {
+    /// The block.
+    pub block: CodedBlock,
+    /// Its maximum block error rate.
+    pub error_rate: f64,
 }
 
 /// The tables of LTE, release 8 (TS 36.213 v8.8.0), with turbo codes. The size of a transport block does not depend
@@ -66,7 +81,7 @@ pub struct LteTables;
 pub static LTE: LteTables = LteTables;
 
 impl LinkTables for LteTables {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "lte"
     }
 

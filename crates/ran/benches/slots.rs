@@ -1,12 +1,14 @@
 //! The cost of a slot of one cell, including its packets: 100 resource blocks under proportional
 //! fair, RLC in unacknowledged mode, a standing queue for every UE.
 
+use std::sync::Arc;
+
 use airlane_core::{
     Bytes, CellId, Cx, Dbm, Decibel, Direction, Duration, FlowId, Header, Instant, Node, Outbox, Packet,
     PacketPool, Payload, Seeds, Silence, TopicSet, UdpHeader, UeId,
 };
 use airlane_net::gtp;
-use airlane_radio::link_tables::LTE;
+use airlane_radio::link_tables::LteTables;
 use airlane_radio::{AmcRule, Antenna, CqiToMcs, Position, Profile, TransmissionMode};
 use airlane_ran::RadioNetwork;
 use airlane_ran::bearer::{BearerConfig, RlcConfig};
@@ -34,7 +36,7 @@ fn bearer() -> BearerConfig {
 fn cell() -> CellConfig {
     CellConfig {
         numerology: Numerology::LTE,
-        tables: &LTE,
+        tables: Arc::new(LteTables),
         position: Position::on_ground(0.0, 0.0),
         antenna: Antenna::ISOTROPIC,
         resource_blocks: 100,
@@ -56,6 +58,7 @@ fn cell() -> CellConfig {
             harq: true,
             harq_max_transmissions: 4,
             harq_round_trip: 8,
+            uplink_round_trip: 8,
             downlink_latency: 3,
             grant_to_pusch: 4,
             control_errors: false,

@@ -1,6 +1,8 @@
 //! The configuration of a radio network. Each value has its own name; presets such as `lena` and
 //! `typical` are sets of them and belong to the scenario format.
 
+use std::sync::Arc;
+
 use airlane_core::{BitRate, Bytes, CellId, Dbm, Decibel, Duration, Instant, UeId};
 use airlane_radio::large_scale::{ChannelReport, ChannelScenario, LargeScale};
 use airlane_radio::mobility::Disc;
@@ -144,12 +146,12 @@ pub struct CellConfig {
     /// Its slots, resource blocks and directions.
     pub numerology: Numerology,
     /// Its tables of link adaptation, and its channel code.
-    pub tables: &'static dyn LinkTables,
+    pub tables: Arc<dyn LinkTables>,
     /// The position of its antenna.
     pub position: Position,
     /// The gain of its antenna in each direction, for transmission and reception.
     pub antenna: Antenna,
-    /// Downlink (and uplink) bandwidth in physical resource blocks, 6 to 110.
+    /// Downlink (and uplink) bandwidth in physical resource blocks: 6 to 110 in LTE, up to 275 in NR.
     pub resource_blocks: u16,
     /// Downlink power over the whole bandwidth.
     pub tx_power: Dbm,
@@ -349,8 +351,10 @@ pub struct MacConfig {
     pub harq: bool,
     /// Maximum number of HARQ transmissions of a block, including the first.
     pub harq_max_transmissions: u8,
-    /// Time from the scheduling of a transmission to that of its retransmission.
+    /// Time from the scheduling of a downlink transmission to that of its retransmission.
     pub harq_round_trip: u32,
+    /// Time from an uplink transmission to its retransmission.
+    pub uplink_round_trip: u32,
     /// Time from a downlink scheduling decision until the block has been received.
     pub downlink_latency: u32,
     /// Time from an uplink grant's decision until the UE starts to send (TS 36.213 §8.0: 4).

@@ -5,7 +5,7 @@
 //! clock of the network is time, and at each instant all cells whose slot begins there are processed together, in
 //! the order of their numbers. Times that a configuration gives in slots are in slots of the cell.
 //!
-//! [`Numerology::LTE`] is frame structure type 1 of TS 36.211 (FDD).
+//! [`Numerology::LTE`] is frame structure type 1 of TS 36.211 (FDD). [`Numerology::nr`] makes those of NR ([`nr`]).
 //!
 //! ```
 //! use airlane_ran::numerology::{Duplex, SlotKind, TddPattern};
@@ -15,6 +15,8 @@
 //! assert_eq!(duplex.next_uplink(5), 9);
 //! assert_eq!(Duplex::Fdd.next_uplink(5), 5);
 //! ```
+
+pub mod nr;
 
 use airlane_core::{Duration, Instant};
 

@@ -1,11 +1,13 @@
 //! One cell as a whole, driven by hand.
 
+use std::sync::Arc;
+
 use airlane_core::{
     Bytes, CellId, Cx, Dbm, Decibel, Direction, DropCause, Duration, Event, FlowId, Header, Instant, Node,
     Outbox, Packet, PacketPool, Payload, Probe, Seeds, Topic, TopicSet, UdpHeader, UeId,
 };
 use airlane_net::gtp;
-use airlane_radio::link_tables::LTE;
+use airlane_radio::link_tables::LteTables;
 use airlane_radio::{AmcRule, Antenna, BurstLaw, CqiToMcs, Mcs, Position, Profile, TransmissionMode};
 
 use crate::bearer::{BearerConfig, RlcConfig, RlcMode};
@@ -26,7 +28,7 @@ mod world;
 pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
     CellConfig {
         numerology: Numerology::LTE,
-        tables: &LTE,
+        tables: Arc::new(LteTables),
         position: Position::on_ground(0.0, 0.0),
         antenna: Antenna::ISOTROPIC,
         resource_blocks: 100,
@@ -48,6 +50,7 @@ pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
             harq: true,
             harq_max_transmissions: 4,
             harq_round_trip: 8,
+            uplink_round_trip: 8,
             downlink_latency: 3,
             grant_to_pusch: 4,
             control_errors: false,
@@ -389,7 +392,9 @@ fn a_missed_grant_leaves_the_data_with_the_ue() {
 #[test]
 fn an_uplink_block_is_sent_again_in_the_slot_of_another_process() {
     let delays = |round_trip: u32| {
-        let d = far(40_000.0, Direction::Uplink, |cell| cell.mac.harq_round_trip = round_trip);
+        let d = far(40_000.0, Direction::Uplink, |cell| {
+            (cell.mac.harq_round_trip, cell.mac.uplink_round_trip) = (round_trip, round_trip)
+        });
         assert_eq!(d.arrived.len(), 200, "round trip {round_trip}");
         let delays = d.arrived.iter().map(|(_, _, delay, _)| *delay);
         let (least, most) = delays.fold((f64::INFINITY, 0.0_f64), |(a, b), x| (a.min(x), b.max(x)));
@@ -406,7 +411,8 @@ fn an_uplink_block_is_sent_again_in_the_slot_of_another_process() {
 fn a_full_uplink_takes_any_round_trip() {
     for round_trip in [5, 6, 7, 8, 9, 12, 16, 21] {
         let mut config = network(1, IDEAL);
-        config.cells[0].mac.harq_round_trip = round_trip;
+        (config.cells[0].mac.harq_round_trip, config.cells[0].mac.uplink_round_trip) =
+            (round_trip, round_trip);
         config.ues[0].start = Start::At(Position::on_ground(40_000.0, 0.0));
         let mut d = Driver::new(&config);
         for k in 0..4000_u64 {

@@ -1,10 +1,11 @@
 //! The radio part of a scenario: from the format to `airlane_ran`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use airlane_core::{BitRate, Bytes, CellId, Decibel, Direction, Instant, UeId};
 use airlane_radio::large_scale::{ChannelReport, ChannelScenario};
-use airlane_radio::link_tables::LTE;
+use airlane_radio::link_tables::LteTables;
 use airlane_radio::mobility::{
     Area, Course, Disc, LevyLaw, MovementPath, PowerLaw, Setdest, SpeedLaw, Step, WalkLaw, WaypointLaw,
 };
@@ -121,7 +122,7 @@ fn slots(time: Time) -> u32 {
 fn cell(cell: &Cell, all: &[Cell], own: &Own) -> CellConfig {
     CellConfig {
         numerology: Numerology::LTE,
-        tables: &LTE,
+        tables: Arc::new(LteTables),
         position: position(cell.position, cell.height),
         antenna: antenna(&cell.antenna),
         resource_blocks: cell.resource_blocks,
@@ -300,6 +301,7 @@ fn mac(cell: &Cell) -> MacConfig {
         harq: cell.harq,
         harq_max_transmissions: mac.harq_transmissions,
         harq_round_trip: slots(mac.harq_round_trip),
+        uplink_round_trip: slots(mac.harq_round_trip),
         downlink_latency: slots(mac.downlink_latency),
         grant_to_pusch: slots(mac.grant_to_pusch),
         control_errors: cell.control_errors,

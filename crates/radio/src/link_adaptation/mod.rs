@@ -3,9 +3,10 @@
 //! There are two rules. *Mutual information*: find the highest MCS such that this MCS and all lower
 //! ones meet the error target, for a transport block that fills the reported group of PRBs. The CQI
 //! is the highest one with lower efficiency than that MCS (as in ns-3.37 `lte-amc.cc`: strictly
-//! lower, except at the top). *Shannon gap*: the efficiency is `log2(1 + SINR / Γ)`, `Γ = −ln(5
-//! BER) / 1.5` (G. Piro, N. Baldo, M. Miozzo, "An LTE module for the ns-3 network simulator",
-//! SIMUTools 2011), and the CQI is the highest one with lower efficiency.
+//! lower, except at the top). In NR each CQI has a scheme of its own, and the CQI is the highest one
+//! whose scheme meets the error target (TS 38.214 §5.2.2.1). *Shannon gap*: the efficiency is
+//! `log2(1 + SINR / Γ)`, `Γ = −ln(5 BER) / 1.5` (G. Piro, N. Baldo, M. Miozzo, "An LTE module for the
+//! ns-3 network simulator", SIMUTools 2011), and the CQI is the highest one with lower efficiency.
 //!
 //! No error rate is computed per CQI. The SNR at which each MCS meets the target is computed once
 //! and converted to the information per symbol at that SNR. The mean information of the group is
@@ -26,6 +27,7 @@
 //! ```
 
 mod bounds;
+mod steps;
 
 use airlane_core::Direction;
 
@@ -33,13 +35,15 @@ use crate::link_tables::{Allocation, LinkTables};
 use crate::mutual_information::{self, Lanes};
 use crate::tables::{Cqi, Mcs, Modulation};
 use bounds::Bounds;
+use steps::Steps;
 
 /// How a CQI is derived from SINRs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AmcRule {
     /// The highest MCS whose transport block meets this error target.
     MutualInformation {
-        /// Maximum block error rate of a first transmission; 0.1 in TS 36.213 v8.8.0 §7.2.3.
+        /// Maximum block error rate of a first transmission; 0.1 in TS 36.213 v8.8.0 §7.2.3. CQIs with schemes of
+        /// their own have the error target of their table.
         target_error_rate: f64,
     },
     /// The Shannon bound with the gap for this bit error rate.
@@ -63,7 +67,6 @@ pub struct Amc {
 }
 
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "one per cell and direction; a box would cost a load per CQI")]
 enum Rule {
     MutualInformation {
         wideband: Ladders,
@@ -73,6 +76,8 @@ enum Rule {
     },
     /// Linear SINR thresholds of CQI 1 to 15.
     ShannonGap([f32; 15]),
+    /// Mutual information, with tables in which each CQI has a scheme of its own.
+    OwnSchemes { wideband: Steps, subband: Steps },
 }
 
 impl Amc {
@@ -87,6 +92,10 @@ impl Amc {
         rbg_size: usize,
     ) -> Self {
         let rule = match rule {
+            AmcRule::MutualInformation { .. } if Steps::new(tables, direction, 1).is_some() => {
+                let steps = |prbs| Steps::new(tables, direction, prbs).expect("the tables have schemes");
+                Rule::OwnSchemes { wideband: steps(n_prb), subband: steps(rbg_size) }
+            }
             AmcRule::MutualInformation { target_error_rate } => {
                 let subband = Ladders::new(tables, direction, rbg_size, target_error_rate);
                 Rule::MutualInformation {
@@ -109,6 +118,7 @@ impl Amc {
         match &self.rule {
             Rule::MutualInformation { wideband, .. } => wideband.cqi(mutual_information::mean(sinr)),
             Rule::ShannonGap(thresholds) => mean_cqi(thresholds, sinr),
+            Rule::OwnSchemes { wideband, .. } => wideband.cqi(mutual_information::mean(sinr)),
         }
     }
 
@@ -131,6 +141,11 @@ impl Amc {
                     *cqi = mean_cqi(thresholds, group);
                 }
             }
+            Rule::OwnSchemes { subband, .. } => {
+                for (group, cqi) in sinr.chunks(points).zip(out) {
+                    *cqi = subband.cqi(mutual_information::mean(group));
+                }
+            }
         }
     }
 
@@ -149,7 +164,7 @@ impl Amc {
                 let scale = 1.0 / sinr.len().max(1) as f32;
                 wideband.cqi(all.map(|x| x * scale))
             }
-            Rule::ShannonGap(_) => {
+            Rule::ShannonGap(_) | Rule::OwnSchemes { .. } => {
                 self.subband_cqi(sinr, points, out);
                 self.wideband_cqi(sinr)
             }

@@ -19,7 +19,7 @@ fn subband(amc: &Amc, db: f64) -> Cqi {
 /// The SNRs in dB at which CQI 1 to 15 begin, found on a grid of 0.01 dB.
 fn begins(cqi_at: impl Fn(f64) -> Cqi) -> [f64; 15] {
     let mut found = [f64::NAN; 15];
-    for k in -1200..=3200 {
+    for k in -2000..=3200 {
         let db = f64::from(k) / 100.0;
         for c in 1..=cqi_at(db).index() {
             let place = &mut found[usize::from(c) - 1];
@@ -191,3 +191,5 @@ fn bounds_decide_most_sub_bands_and_all_as_the_ladder_does() {
         assert_eq!(many, [one[0]; 25], "{odd}");
     }
 }
+
+mod own_schemes;

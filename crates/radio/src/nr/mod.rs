@@ -18,11 +18,13 @@
 
 mod error_model;
 mod ldpc;
+mod link_tables;
 mod schemes;
 mod transport_block;
 
 pub use error_model::Ldpc;
 pub use ldpc::{BaseGraph, CodeBlocks};
+pub use link_tables::{LinkSettings, NrTables};
 pub use schemes::{CqiTable, McsTable, Scheme};
 pub use transport_block::Resources;
 

@@ -1,5 +1,10 @@
+use airlane_core::Bytes;
+use airlane_core::Direction::{Downlink, Uplink};
+
 use super::*;
+use crate::link_tables::{Allocation, LinkTables};
 use crate::reference;
+use crate::tables::Mcs;
 
 /// The rows of `tbs.csv`: symbols, DM-RS, overhead, modulation order, code rate, layers, scaling, PRBs, bits.
 fn bits_of(row: &[f64]) -> (u32, u32) {
@@ -167,4 +172,46 @@ fn sizes_and_mcs_of_a_scheduler() {
         }
     }
     assert_eq!(differ, [("38", Some(("28".to_owned(), "92".to_owned())))]);
+}
+
+/// By hand: a slot of 14 symbols with PDCCH on two and DM-RS on two has 10 × 12 elements for data in each PRB. 273 PRBs
+/// with 256QAM at 948/1024 carry 32,760 × 8 × 0.92578 = 242,628.75 bits, rounded to a multiple of 4096 and to whole
+/// bytes in each of 29 code blocks: 241,664 + 24 bits in 29 blocks are 8,335 bits at least, 8,336 in whole bytes; 29 ×
+/// 8,336 − 24 = 241,720. In the uplink one symbol is for control: 132 elements. In a special slot with 6 symbols of the
+/// downlink, two are left.
+#[test]
+fn the_tables_of_a_cell_count_its_symbols() {
+    let tables = NrTables::new(LinkSettings::FR1);
+    let elements =
+        |symbols, direction| tables.resources(Allocation { prbs: 1, symbols }, direction).elements();
+    assert_eq!([14, 10, 6, 4, 2].map(|symbols| elements(symbols, Downlink)), [120, 72, 24, 0, 0]);
+    assert_eq!(elements(14, Uplink), 132);
+    let whole = Allocation { prbs: 273, symbols: 14 };
+    assert_eq!(tables.transport_block(Mcs::new(27), whole, Downlink), Bytes(241_720 / 8));
+    let nothing = Allocation { prbs: 273, symbols: 4 };
+    assert_eq!(tables.transport_block(Mcs::new(27), nothing, Downlink), Bytes::ZERO);
+    assert_eq!((tables.highest_mcs(), tables.widest()), (Mcs::new(27), 275));
+}
+
+#[test]
+fn efficiencies_never_fall_and_blocks_decode_where_their_scheme_does() {
+    for mcs_table in [McsTable::Qam64, McsTable::Qam256, McsTable::Qam64LowSe] {
+        for ldpc in Ldpc::ALL {
+            let tables = NrTables::new(LinkSettings { mcs_table, ldpc, ..LinkSettings::FR1 });
+            let mut last = 0.0;
+            for mcs in (0..=tables.highest_mcs().index()).map(Mcs::new) {
+                let scheme = mcs_table.scheme(mcs.index()).unwrap();
+                assert!(tables.efficiency(mcs) >= last, "{mcs_table:?} {mcs:?}");
+                assert!((tables.efficiency(mcs) - scheme.efficiency()).abs() < 0.005);
+                last = tables.efficiency(mcs);
+                let size = tables.transport_block(mcs, Allocation { prbs: 51, symbols: 14 }, Downlink);
+                let block = tables.coded_block(mcs, size, Downlink);
+                assert_eq!(Some(block.modulation()), scheme.modulation());
+                // Capacity of the scheme's efficiency, and at most 7 dB above it.
+                let bound = libm::exp2(scheme.efficiency()) - 1.0;
+                let above = 10.0 * libm::log10(f64::from(block.sinr_for(0.1)) / bound);
+                assert!((0.0..7.5).contains(&above), "{ldpc:?} {mcs_table:?} {mcs:?}: {above:.2} dB");
+            }
+        }
+    }
 }

@@ -202,6 +202,7 @@ impl DownlinkMac {
         self.format = match slot.cell.numerology.duplex.downlink_symbols(on_air) {
             0 => return,
             SYMBOLS => SlotFormat::Whole,
+            _ if slot.phy.has_empty_special_slots() => return,
             _ => SlotFormat::Special,
         };
         self.schedule_retransmissions(slot);

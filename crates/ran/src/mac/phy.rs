@@ -28,7 +28,7 @@ const FORMATS: usize = 2;
 /// needed. They are the same in every cell: one table stays in the cache, several would not.
 #[derive(Debug)]
 pub(crate) struct BlockTables {
-    tables: &'static dyn LinkTables,
+    tables: Arc<dyn LinkTables>,
     duplex: Duplex,
     downlink: Blocks,
     uplink: Blocks,
@@ -54,10 +54,10 @@ struct Block {
 impl BlockTables {
     /// The tables of a cell, wide enough for those of these cells that share them.
     pub(crate) fn new(cell: &CellConfig, cells: &[CellConfig]) -> Self {
-        let (tables, duplex) = (cell.tables, cell.numerology.duplex);
+        let (tables, duplex) = (Arc::clone(&cell.tables), cell.numerology.duplex);
         let schemes: Vec<_> = (0..=tables.highest_mcs().index()).map(Mcs::new).collect();
         let mut all = Self {
-            tables,
+            tables: Arc::clone(&tables),
             duplex,
             downlink: Blocks { bytes: Vec::new(), coded: Vec::new() },
             uplink: Blocks { bytes: Vec::new(), coded: Vec::new() },
@@ -72,7 +72,7 @@ impl BlockTables {
             Some(symbols) => &[SYMBOLS, symbols],
             None => &[SYMBOLS],
         };
-        let blocks = |direction| {
+        let blocks = |direction, formats: &[u8]| {
             let mut bytes = Vec::new();
             for &symbols in formats {
                 for &mcs in &schemes {
@@ -83,8 +83,8 @@ impl BlockTables {
             let coded = bytes.iter().map(|_| OnceLock::new()).collect();
             Blocks { bytes, coded }
         };
-        all.downlink = blocks(Direction::Downlink);
-        all.uplink = blocks(Direction::Uplink);
+        all.downlink = blocks(Direction::Downlink, formats);
+        all.uplink = blocks(Direction::Uplink, &formats[..1]);
         all.places = usize::from(widest) + 1;
         all
     }
@@ -178,7 +178,7 @@ impl Phy {
         let rbg_size = cell.numerology.rbg_size(cell.resource_blocks);
         let cqis = || core::array::from_fn(|cqi| Cqi::new(cqi as u8));
         let adaptation = |rule, direction, table: CqiToMcs| {
-            let mcs_of: [Mcs; 16] = cqis().map(|cqi| table.mcs_in(cell.tables, cqi));
+            let mcs_of: [Mcs; 16] = cqis().map(|cqi| table.mcs_in(&*cell.tables, cqi));
             let of = |format| {
                 let bytes = |cqi: Cqi| match cqi {
                     Cqi::OUT_OF_RANGE => 0,
@@ -189,7 +189,7 @@ impl Phy {
             let has_special = cell.numerology.duplex.special_symbols().is_some();
             let special = if has_special { of(SlotFormat::Special) } else { [0; 16] };
             LinkAdaptation {
-                amc: Amc::new(cell.tables, rule, direction, prbs, usize::from(rbg_size)),
+                amc: Amc::new(&*cell.tables, rule, direction, prbs, usize::from(rbg_size)),
                 rbg_bytes: [of(SlotFormat::Whole), special],
                 blocks: Arc::clone(&blocks),
                 mcs_of,
@@ -202,6 +202,11 @@ impl Phy {
             sinr: vec![0.0; prbs],
             gathered: vec![0.0; prbs],
         }
+    }
+
+    /// True if no symbol of a special slot is left for data.
+    pub(crate) fn has_empty_special_slots(&self) -> bool {
+        self.downlink.rbg_bytes[SlotFormat::Special as usize][15] == 0
     }
 
     /// Buffer for the SINR of each PRB.

@@ -68,7 +68,7 @@ impl UplinkMac {
     pub(crate) fn new(cell: &CellConfig, ues: usize) -> Self {
         let pucch = cell.mac.uplink.pucch_resource_blocks;
         assert!(pucch < cell.resource_blocks, "PUCCH leaves no PRB for PUSCH");
-        let (grant, round_trip) = (cell.mac.grant_to_pusch, cell.mac.harq_round_trip);
+        let (grant, round_trip) = (cell.mac.grant_to_pusch, cell.mac.uplink_round_trip);
         assert!(round_trip > grant, "a retransmission is granted before the block was received");
         let Numerology { duplex, harq, .. } = cell.numerology;
         let is_polled = matches!(cell.mac.uplink.access, UplinkAccess::Polled { .. });
@@ -198,7 +198,7 @@ impl UplinkMac {
             return true;
         }
         if cell.mac.harq && process.transmissions < cell.mac.harq_max_transmissions {
-            let again = pusch.slot + u64::from(cell.mac.harq_round_trip);
+            let again = pusch.slot + u64::from(cell.mac.uplink_round_trip);
             self.retransmissions.push_back(Grant { slot: again, retransmission: true, ..pusch });
         } else {
             ue.bearers.lose(slot.cx, Direction::Uplink, &process.pdus);
@@ -307,10 +307,11 @@ impl UplinkMac {
         }
     }
 
-    /// Grants the retransmissions of a slot. Returns the number of PRBs that are left.
-    fn grant_retransmissions(&mut self, uplink: UplinkHarq, pusch: u64) -> u16 {
+    /// Grants the retransmissions of a slot that may be sent in slot `earliest`: with TDD, the grant can be decided
+    /// longer ahead than necessary. Returns the number of PRBs that are left.
+    fn grant_retransmissions(&mut self, uplink: UplinkHarq, (earliest, pusch): (u64, u64)) -> u16 {
         let (mut left, mut at) = (self.prbs, 0);
-        while let Some(grant) = self.retransmissions.get(at).copied().filter(|grant| grant.slot <= pusch) {
+        while let Some(grant) = self.retransmissions.get(at).copied().filter(|grant| grant.slot <= earliest) {
             match uplink {
                 UplinkHarq::Synchronous => {
                     assert!(grant.slot == pusch && grant.prbs <= left, "a retransmission lost its PRBs");
@@ -341,7 +342,8 @@ impl UplinkMac {
             return;
         }
         let harq = slot.cell.numerology.harq;
-        let mut left = self.grant_retransmissions(harq.uplink, pusch);
+        let earliest = slot.number + u64::from(slot.cell.mac.grant_to_pusch);
+        let mut left = self.grant_retransmissions(harq.uplink, (earliest, pusch));
         // If the round trip is not a multiple of the number of processes, a UE may retransmit in the slot of
         // another process.
         let grants = &self.grants;

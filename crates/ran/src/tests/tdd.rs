@@ -21,7 +21,7 @@ const OVERHEAD: u8 = 2;
 const CODE_BLOCK: u64 = 8448;
 
 impl LinkTables for Tables {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "test"
     }
     fn highest_mcs(&self) -> Mcs {
@@ -69,11 +69,12 @@ fn numerology() -> Numerology {
 
 /// A carrier of 20 MHz in 50 PRBs (51 in TS 38.101-1) at 3.5 GHz.
 fn make_tdd(cell: &mut CellConfig) {
-    (cell.numerology, cell.tables, cell.resource_blocks) = (numerology(), &Tables, 50);
+    (cell.numerology, cell.tables, cell.resource_blocks) = (numerology(), Arc::new(Tables), 50);
     (cell.downlink_hz, cell.uplink_hz) = (3.5e9, 3.5e9);
     // A block is on the air in the slot after its assignment. Five slots after an acknowledgment, or after a block of
     // the uplink, the eNB can act on it.
     (cell.mac.downlink_latency, cell.mac.harq_round_trip, cell.mac.grant_to_pusch) = (2, 8, 2);
+    cell.mac.uplink_round_trip = 8;
 }
 
 fn tdd(ues: usize) -> RanConfig {
