@@ -19,6 +19,7 @@ mod logs;
 mod mdcc;
 mod pep;
 mod quic_server;
+mod reports;
 pub mod requirement;
 mod rights;
 mod rnis;

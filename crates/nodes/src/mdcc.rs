@@ -1,12 +1,10 @@
 //! MD-CC in the kernel of a server: a congestion control in BPF, and the agent that hands it what PEPs say.
 //!
 //! `bpf/` has the program, whose law is the simulator's ([`airlane_transport::congestion::Mdcc`]) in integers.
-//! The agent receives messages ([`airlane_net::pep`]), checks them ([`messages`]) and writes the latest of each
-//! connection into a map. The program reads it at the next acknowledgment of the client.
+//! The agent receives messages ([`crate::reports`]) and writes the latest of each connection into a map. The program
+//! reads it at the next acknowledgment of the client.
 
 mod kernel;
-#[cfg_attr(not(any(test, feature = "bpf")), expect(dead_code, reason = "for the agent"))]
-mod messages;
 #[cfg(all(test, feature = "bpf"))]
 mod parity;
 mod settings;
@@ -22,7 +20,6 @@ use airlane_scenario::{ScenarioError, settings_file};
 use ipnet::IpNet;
 
 use self::settings::Settings;
-use crate::secrets::shared as secret_of;
 use crate::{Common, Node, NodeError, Requirement, Running, Serving, Setup, rights};
 
 /// The agent with its congestion control.
@@ -55,9 +52,7 @@ impl Node for Mdcc {
             let help = "useradd --system --no-create-home NAME";
             all.push(Requirement::tried(format!("user {name}"), rights::user(name).map(drop), help));
         }
-        let help = "the PEP has the same file";
-        let name = format!("secret {}", self.settings.secret.display());
-        all.push(Requirement::tried(name, secret_of(&self.settings.secret).map(drop), help));
+        all.push(self.settings.reception().requirement());
         all
     }
 
@@ -81,7 +76,9 @@ impl Node for Mdcc {
 
     fn serve(self: Box<Self>, running: Running) -> Serving {
         #[cfg(feature = "bpf")]
-        let serving = Box::pin(agent::serve(self.opened.expect("`prepare` was called"), running));
+        let serving = Box::pin(async move {
+            agent::serve(self.opened.expect("`prepare` was called"), &self.settings, running).await
+        });
         #[cfg(not(feature = "bpf"))]
         let serving = Box::pin(async move {
             drop(running);

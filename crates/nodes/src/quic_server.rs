@@ -8,9 +8,11 @@ mod http3;
 mod lines;
 mod metrics;
 mod radio;
+mod reports;
 mod settings;
 mod streams;
 
+use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 
@@ -19,7 +21,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Response, header};
-use quinn::{Endpoint, EndpointConfig, TokioRuntime};
+use quinn::{AsyncUdpSocket, Endpoint, EndpointConfig, Runtime, TokioRuntime};
 
 use crate::http1::Server;
 use crate::secrets;
@@ -29,6 +31,7 @@ use http3::Http3;
 use lines::Lines;
 use metrics::Metrics;
 use radio::Radio;
+use reports::{Naming, Reported};
 use settings::Settings;
 
 /// The node.
@@ -70,6 +73,11 @@ impl Node for QuicServer {
             Ok(()) => Requirement::met(name),
             Err(why) => Requirement::missing(name, why),
         });
+        if let Some(pep) = &self.settings.pep {
+            let name = format!("pep.listen = {}", pep.listen.0);
+            all.push(Requirement::tried(name, UdpSocket::bind(pep.listen.0).map(drop), choose));
+            all.push(pep.reception().requirement());
+        }
         if let Some(rnis) = &self.settings.rnis {
             let name = format!("rnis = {}", rnis.url);
             all.push(match Radio::new(rnis, Default::default()) {
@@ -95,21 +103,12 @@ async fn serve(settings: Settings, running: Running) -> Result<(), NodeError> {
         .map_err(|e| NodeError::new(format!("root = {}: {e}", settings.root.display()), "name a folder"))?;
     let tls = secrets::tls(&settings.tls).map_err(wrong)?;
     let config = http3::config(tls.clone()).map_err(wrong)?;
-    let cannot = |key: &str, address: SocketAddr, e: std::io::Error| {
-        let what = format!("{key} = \"{address}\": cannot listen: {e}");
-        NodeError::new(what, "choose a free address of this machine")
-    };
-    let udp = UdpSocket::bind(settings.listen.0).map_err(|e| cannot("listen", settings.listen.0, e))?;
-    let port = udp.local_addr().map_or(settings.listen.0.port(), |address| address.port());
-    let endpoint =
-        Endpoint::new(EndpointConfig::default(), Some(config.clone()), udp, Arc::new(TokioRuntime))
-            .map_err(|e| cannot("listen", settings.listen.0, e))?;
-    let listener = match settings.https {
-        Some(https) => {
-            Some(tokio::net::TcpListener::bind(https.0).await.map_err(|e| cannot("https", https.0, e))?)
-        }
-        None => None,
-    };
+    let (udp, listener) = listen(&settings).await?;
+    let heard = settings.pep.as_ref().map(|pep| pep.reception().open("pep.listen")).transpose()?;
+    let own = udp.local_addr().unwrap_or(settings.listen.0);
+    let reported = heard.as_ref().map(|heard| Reported::new(heard.secret(), own));
+    let endpoint = endpoint(udp, config.clone(), reported.clone())
+        .map_err(|e| cannot("listen", settings.listen.0, &e))?;
     let lines = Lines::start().map_err(|e| NodeError::new(format!("cannot start a thread: {e}"), ""))?;
     let metrics = Metrics::default();
     let radio = settings.rnis.as_ref().map(|rnis| Radio::new(rnis, metrics.radio.clone()));
@@ -122,22 +121,21 @@ async fn serve(settings: Settings, running: Running) -> Result<(), NodeError> {
         discriminator = ?settings.congestion.loss_discriminator, "ready"
     );
     let https = listener.map(|listener| {
-        let folder =
-            Folder { root: root.clone(), metrics: metrics.clone(), port, ranges: settings.limits.ranges };
-        let mut tls = tls;
-        tls.alpn_protocols = vec![b"http/1.1".to_vec()];
-        let server = Server {
-            router: Router::new().fallback(by_http1).with_state(Arc::new(folder)),
-            tls: Some(Arc::new(tls)),
-            bounds: settings.limits.bounds(),
-            counters: metrics.https.clone(),
+        let folder = Folder {
+            root: root.clone(),
+            metrics: metrics.clone(),
+            port: own.port(),
+            ranges: settings.limits.ranges,
         };
+        let server = over_tcp(folder, tls, &settings, &metrics);
         server.serve(listener, running.clone())
     });
+    let messages = metrics.pep.clone();
     let http3 = Arc::new(Http3 {
         settings,
         root,
         metrics,
+        reported: reported.clone(),
         lines: lines.clone(),
         radio: radio.clone(),
         running,
@@ -150,12 +148,63 @@ async fn serve(settings: Settings, running: Running) -> Result<(), NodeError> {
             https.await;
         }
     };
-    tokio::join!(http3.serve(endpoint), https);
+    let served = async { tokio::join!(http3.serve(endpoint), https) };
+    match heard.zip(reported) {
+        Some((heard, reported)) => tokio::select! {
+            _ = served => {}
+            failed = heard.serve(reported, messages) => failed?,
+        },
+        None => drop(served.await),
+    }
     if let Some(radio) = radio {
         radio.end().await;
     }
     lines.end();
     Ok(())
+}
+
+fn cannot(key: &str, address: SocketAddr, e: &io::Error) -> NodeError {
+    let what = format!("{key} = \"{address}\": cannot listen: {e}");
+    NodeError::new(what, "choose a free address of this machine")
+}
+
+/// The sockets of HTTP/3 and of HTTP/1.1.
+async fn listen(settings: &Settings) -> Result<(UdpSocket, Option<tokio::net::TcpListener>), NodeError> {
+    let udp = UdpSocket::bind(settings.listen.0).map_err(|e| cannot("listen", settings.listen.0, &e))?;
+    let Some(https) = settings.https else { return Ok((udp, None)) };
+    let tcp = tokio::net::TcpListener::bind(https.0).await.map_err(|e| cannot("https", https.0, &e))?;
+    Ok((udp, Some(tcp)))
+}
+
+/// The server of HTTP/1.1.
+fn over_tcp(
+    folder: Folder,
+    mut tls: tokio_rustls::rustls::ServerConfig,
+    settings: &Settings,
+    metrics: &Metrics,
+) -> Server {
+    tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Server {
+        router: Router::new().fallback(by_http1).with_state(Arc::new(folder)),
+        tls: Some(Arc::new(tls)),
+        bounds: settings.limits.bounds(),
+        counters: metrics.https.clone(),
+    }
+}
+
+/// quinn's endpoint, which names its datagrams if PEPs may report them.
+fn endpoint(
+    udp: UdpSocket,
+    config: quinn::ServerConfig,
+    reported: Option<Arc<Reported>>,
+) -> io::Result<Endpoint> {
+    let socket = TokioRuntime.wrap_udp_socket(udp)?;
+    let socket: Arc<dyn AsyncUdpSocket> = match reported {
+        Some(reported) => Arc::new(Naming { socket, reported }),
+        None => socket,
+    };
+    let (endpoint, runtime) = (EndpointConfig::default(), Arc::new(TokioRuntime));
+    Endpoint::new_with_abstract_socket(endpoint, Some(config), socket, runtime)
 }
 
 /// The state of HTTP/1.1.

@@ -17,6 +17,8 @@ use airlane_transport::congestion::{
     AckSample, Arrival, Controller, Domain, InflightScope, LossCause, LossEpisode, MarkSample, MultiDomain,
     Phase, PhaseChange, Restart, SegmentWindow, Snapshot, TimeoutEpisode,
 };
+#[cfg(not(target_family = "wasm"))]
+use airlane_transport::model::DomainCounts;
 use airlane_transport::model::{Domains, SendNote};
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller as QuinnController, ControllerFactory, ControllerMetrics};
@@ -655,6 +657,22 @@ impl Sender {
         if persistent {
             self.on_persistent_congestion(now, sent);
         }
+    }
+}
+
+/// For a program with sockets.
+#[cfg(not(target_family = "wasm"))]
+impl Sender {
+    /// Sets the PEP's identifier of the last packet, if it has none.
+    pub(crate) fn name_unnamed(&mut self, identifier: u64) -> bool {
+        self.flight.name_unnamed(identifier)
+    }
+
+    /// The two domains, if there are two.
+    pub(crate) fn domains(&self) -> Option<(crate::DomainState, DomainCounts)> {
+        let (internet, ran, _) = self.domain_state()?;
+        let domains = self.domains.as_ref()?;
+        Some((crate::DomainState { internet, ran, heard: domains.hears_pep() }, domains.counts()))
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Flying {
     pub(crate) serial: u64,
     pub(crate) sent_at: Instant,
     pub(crate) bytes: u64,
-    /// The identifier at a PEP, and whether the PEP has seen the packet.
+    /// The identifier at a PEP, zero if there is none, and whether the PEP has seen the packet.
     pub(crate) identifier: u64,
     pub(crate) seen: bool,
     /// The delivered amount when it was sent, for a model-based controller.
@@ -60,6 +60,13 @@ impl Flight {
         }
     }
 
+    /// Sets the PEP's identifier of the last packet, if it has none.
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn name_unnamed(&mut self, identifier: u64) -> bool {
+        let unnamed = self.packets.back_mut().filter(|packet| packet.identifier == 0 && !packet.settled);
+        unnamed.map(|packet| packet.identifier = identifier).is_some()
+    }
+
     /// A PEP has seen a packet with this identifier. Returns the packet if it is in flight and was not
     /// known to be seen.
     pub(crate) fn on_seen(&mut self, identifier: u64) -> Option<Flying> {
@@ -89,8 +96,13 @@ impl Flight {
     /// case for probes of the path MTU.
     pub(crate) fn on_acked(&mut self, sent_at: Instant, bytes: u64) -> Option<Flying> {
         let from = self.packets.partition_point(|p| p.sent_at < sent_at);
-        let mut sent_then = self.packets.range_mut(from..).take_while(|p| p.sent_at == sent_at);
-        let found = sent_then.find(|p| !p.settled && p.bytes == bytes)?;
+        let alike = |p: &Flying| !p.settled && p.bytes == bytes;
+        let sent_then = |p: &&Flying| p.sent_at == sent_at;
+        let candidates = || self.packets.range(from..).take_while(sent_then);
+        // Of packets that were sent at one time, one that a PEP has seen: one that it missed is rather lost.
+        let seen = (self.seen_bytes > 0).then(|| candidates().position(|p| alike(p) && p.seen)).flatten();
+        let index = seen.or_else(|| candidates().position(alike))?;
+        let found = self.packets.get_mut(from + index)?;
         found.settled = true;
         let found = *found;
         self.seen_bytes -= if found.seen { found.bytes } else { 0 };
@@ -174,6 +186,19 @@ mod tests {
     }
 
     #[test]
+    fn of_packets_sent_at_one_time_the_one_that_no_pep_has_seen_is_lost() {
+        let mut flight = Flight::default();
+        for name in [10, 20, 30] {
+            flight.on_sent(at(1), 100, SendNote::default());
+            flight.name_newest(name);
+        }
+        assert!(flight.on_seen(20).is_some() && flight.on_seen(30).is_some());
+        let acked = [flight.on_acked(at(1), 100), flight.on_acked(at(1), 100)];
+        assert_eq!(acked.map(|p| p.map(|p| p.serial)), [Some(1), Some(2)]);
+        flight.take_lost(at(1), 100, |p| assert_eq!((p.serial, p.seen), (0, false)));
+    }
+
+    #[test]
     fn what_nobody_acknowledges_is_forgotten() {
         let mut flight = flight(&[(1, 40), (2, 100), (3, 100), (4, 100), (5, 100)]);
         flight.on_acked(at(3), 100);
@@ -202,5 +227,9 @@ mod tests {
         assert_eq!(serial(flight.on_seen(10)), None); // acknowledged since
         flight.take_lost(at(2), 100, |p| assert!(p.seen));
         assert_eq!((serial(flight.on_seen(50)), flight.seen_bytes()), (Some(4), 200));
+        // A datagram that is no packet in flight, such as a probe of the path MTU, takes no name away.
+        flight.on_sent(at(6), 100, SendNote::default());
+        assert!(flight.name_unnamed(60) && !flight.name_unnamed(61));
+        assert_eq!((serial(flight.on_seen(61)), serial(flight.on_seen(60))), (None, Some(5)));
     }
 }

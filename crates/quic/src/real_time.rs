@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use airlane_core::{Bytes, Duration, Instant};
 use airlane_transport::congestion::{LossCause, RadioInformation};
+use airlane_transport::model::DomainCounts;
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller as QuinnController, ControllerFactory, ControllerMetrics};
 
@@ -53,6 +54,8 @@ pub struct Totals {
     pub timeouts: u64,
     /// Radio information that the sender was given.
     pub informed: u64,
+    /// Counts of the two domains of a path with a PEP.
+    pub domains: DomainCounts,
 }
 
 /// The state of a connection's sender.
@@ -64,6 +67,17 @@ pub struct SenderState {
     pub ssthresh: Option<Bytes>,
     /// Bytes in flight.
     pub in_flight: Bytes,
+}
+
+/// The two domains of a path with a PEP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DomainState {
+    /// The window of the internet.
+    pub internet: Bytes,
+    /// The window of the radio access network.
+    pub ran: Bytes,
+    /// True if a PEP clocks the window of the internet.
+    pub heard: bool,
 }
 
 impl core::fmt::Debug for Senders {
@@ -100,6 +114,23 @@ impl Senders {
         if let Some(sender) = &paths.newest {
             sender.lock().controller.on_radio_information(information);
         }
+    }
+
+    /// quinn has made a datagram with this identifier at a PEP. False if it announced no packet with it, as for probes
+    /// of the path MTU. The program calls this before quinn makes the next one.
+    pub fn name(&self, identifier: u64) -> bool {
+        let sender = self.lock().newest.clone();
+        sender.is_some_and(|sender| sender.lock().name_unnamed(identifier))
+    }
+
+    /// A PEP has seen datagrams with these identifiers; the newest passed `delay` before its report. The program then
+    /// lets quinn send.
+    pub fn on_seen(&self, identifiers: &[u64], delay: Duration) {
+        let Some(sender) = self.lock().newest.clone() else { return };
+        let now = self.now();
+        let mut own = sender.lock();
+        own.on_seen(now, identifiers, delay);
+        own.settle(now);
     }
 
     /// Handles a timer that is due, and asks for the next call. The program then lets quinn send.
@@ -141,13 +172,23 @@ impl Senders {
         Some(SenderState { window, ssthresh, in_flight })
     }
 
+    /// The domains of the present path, for a controller with a window for each.
+    #[must_use]
+    pub fn domains(&self) -> Option<DomainState> {
+        let sender = self.lock().newest.clone()?;
+        let (state, _) = sender.lock().domains()?;
+        Some(state)
+    }
+
     /// The numbers since the beginning of the connection.
     #[must_use]
     pub fn totals(&self) -> Totals {
         let mut paths = self.lock();
-        let judged = paths.newest.as_ref().map_or_else(Vec::new, |sender| sender.lock().take_judged());
-        paths.totals.add(&judged);
-        paths.totals
+        let Some(sender) = paths.newest.clone() else { return paths.totals };
+        let mut sender = sender.lock();
+        paths.totals.add(&sender.take_judged());
+        let present = sender.domains().map(|(_, counts)| counts).unwrap_or_default();
+        Totals { domains: paths.totals.domains + present, ..paths.totals }
     }
 }
 
@@ -174,8 +215,9 @@ impl ControllerFactory for Senders {
             let sender = Shared::new(&self.config, payload, stream);
             paths.count += 1;
             if let Some(before) = paths.newest.replace(sender.clone()) {
-                let judged = before.lock().take_judged();
-                paths.totals.add(&judged);
+                let mut before = before.lock();
+                paths.totals.add(&before.take_judged());
+                paths.totals.domains += before.domains().map(|(_, counts)| counts).unwrap_or_default();
             }
             sender
         };

@@ -2,19 +2,17 @@
 
 use std::path::PathBuf;
 
-use airlane_core::Duration;
+use airlane_scenario::format::{InflightScope, Mdcc};
 use airlane_scenario::quantity::Time;
 use airlane_scenario::settings_file::Wrong;
 use serde::{Deserialize, Serialize};
 
 use crate::common::{self, Address, Common, Network};
-
-/// Longest delay before a PEP that is no queue.
-const WIRED_QUEUE_MAX: Duration = Duration::from_secs(10);
+use crate::reports::{self, Reception};
 
 /// The defaults of a file.
 pub(super) fn defaults() -> String {
-    format!("{}{}", include_str!("defaults.toml"), common::DEFAULTS)
+    format!("rate = {}\n{}{}", reports::RATE, include_str!("defaults.toml"), common::DEFAULTS)
 }
 
 /// A file of settings.
@@ -56,15 +54,18 @@ pub(crate) struct Law {
 impl Settings {
     /// The rules that types cannot express.
     pub(super) fn check(&self) -> Result<(), Wrong> {
-        let require = |ok: bool, key: &str, help: &str| {
-            if ok { Ok(()) } else { Err(Wrong::new(key, "out of range", help)) }
-        };
-        let increase = (0.001..=1.0).contains(&self.law.increase);
-        require(increase, "law.increase", "it must be from 0.001 to 1")?;
-        let queue = self.law.wired_queue.is_none_or(|time| time.0 <= WIRED_QUEUE_MAX);
-        require(queue, "law.wired_queue", "it must be at most 10 s")?;
-        require(self.listen.0.port() != 0, "listen", "name the port to which the PEPs send")?;
-        require(self.rate > 0, "rate", "it must be at least one message a second")
+        let Law { increase, wired_queue, .. } = self.law;
+        let law = Mdcc { increase, inflight_scope: InflightScope::EndToEnd, wired_queue };
+        if let Some((key, help)) = law.out_of_range() {
+            return Err(Wrong::new(format!("law.{key}"), "out of range", help));
+        }
+        self.reception().check("")
+    }
+
+    /// Where messages arrive, and whose count.
+    pub(super) fn reception(&self) -> Reception {
+        let Self { listen, secret, peps, clients, rate, .. } = self.clone();
+        Reception { listen: listen.0, secret, peps, clients, rate }
     }
 
     /// Acknowledgments per segment of growth.

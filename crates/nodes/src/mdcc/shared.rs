@@ -4,7 +4,10 @@
 use std::net::{Ipv6Addr, SocketAddr};
 
 use airlane_core::{Duration, SackBlock};
-use airlane_net::pep::{LIST_MAX, TcpReport};
+use airlane_net::pep::{Addresses, LIST_MAX, TcpReport};
+use airlane_wire::protocol;
+
+use crate::reports::Connection;
 
 /// Length of a key.
 pub(super) const KEY: usize = 36;
@@ -34,6 +37,13 @@ pub(super) fn ends(key: &[u8]) -> Option<(SocketAddr, SocketAddr)> {
     let port = |at: usize| Some(u16::from_ne_bytes(key.get(at..at + 2)?.try_into().ok()?));
     let end = |ip: usize, at: usize| Some(SocketAddr::new(address(ip)?.to_canonical(), port(at)?));
     Some((end(0, 32)?, end(16, 34)?))
+}
+
+impl Connection for [u8; KEY] {
+    fn addresses(&self) -> Option<Addresses> {
+        let (server, client) = ends(self)?;
+        Some(Addresses { protocol: protocol::TCP, server, client })
+    }
 }
 
 /// The value for the map of reports. `number` differs from that of the report before.

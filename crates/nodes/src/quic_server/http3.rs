@@ -21,6 +21,7 @@ use super::files::Root;
 use super::lines::{Line, Lines};
 use super::metrics::Metrics;
 use super::radio::{Following, Radio};
+use super::reports::{Entry, Reported};
 use super::settings::Settings;
 use super::streams::{Bounded, Stream};
 use crate::Running;
@@ -48,6 +49,8 @@ pub(super) struct Http3 {
     pub(super) metrics: Metrics,
     pub(super) lines: Arc<Lines>,
     pub(super) radio: Option<Arc<Radio>>,
+    /// The connections that PEPs may report.
+    pub(super) reported: Option<Arc<Reported>>,
     pub(super) running: Running,
     pub(super) tls: quinn::ServerConfig,
     pub(super) open: Arc<Mutex<Open>>,
@@ -145,6 +148,8 @@ impl Http3 {
         let line = self.lines.open(config.clone(), self.settings.limits.send_buffer.0.get());
         let mut own = self.tls.clone();
         own.transport_config(Arc::new(self.transport(&line, &config)));
+        let (local, address) = (incoming.local_ip(), incoming.remote_address());
+        let entry = self.may_be_reported(&line, local, address);
         let accepted = match incoming.accept_with(Arc::new(own)) {
             Ok(connecting) => timeout(time(self.settings.limits.header_time), connecting).await,
             Err(error) => Ok(Err(error)),
@@ -153,7 +158,7 @@ impl Http3 {
         match accepted {
             Ok(Ok(connection)) => {
                 line.connected(connection.clone());
-                self.talk(&line, connection).await;
+                self.talk(&line, connection, address, entry).await;
             }
             Ok(Err(error)) => tracing::debug!(%error, "no QUIC connection"),
             Err(_) => tracing::debug!("no QUIC connection in time"),
@@ -163,8 +168,13 @@ impl Http3 {
     }
 
     /// Answers the requests of a connection until its end, and counts.
-    async fn talk(self: &Arc<Self>, line: &Arc<Line>, connection: Connection) {
-        let mut address = connection.remote_address();
+    async fn talk(
+        self: &Arc<Self>,
+        line: &Arc<Line>,
+        connection: Connection,
+        mut address: SocketAddr,
+        mut entry: Option<Entry>,
+    ) {
         let mut following = self.follow(line, address);
         let mut shown = Totals::default();
         let served = self.requests(line, connection.clone());
@@ -180,9 +190,12 @@ impl Http3 {
                 // It has moved, perhaps to another UE.
                 following = self.follow(line, present);
             }
+            if present != address {
+                entry = self.may_be_reported(line, connection.local_ip(), present);
+            }
             address = present;
         };
-        drop(following);
+        drop((following, entry));
         self.metrics.show(line, &mut shown);
         self.metrics.forget(line);
         let path = connection.stats().path;
@@ -191,6 +204,11 @@ impl Http3 {
             congestion = shown.congestion, random = shown.random, unreported = shown.unreported,
             timeouts = shown.timeouts, informed = shown.informed, rtt = ?path.rtt, "connection ended"
         );
+    }
+
+    /// PEPs may report the connection by these addresses.
+    fn may_be_reported(&self, line: &Arc<Line>, local: Option<IpAddr>, client: SocketAddr) -> Option<Entry> {
+        Some(self.reported.as_ref()?.add(line, local, client))
     }
 
     /// Passes radio information about the UE at this address to the connection, if its discriminator uses it.

@@ -10,6 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::Instant;
 
+use airlane_core::Duration;
 use airlane_quic::{QuicConfig, Senders};
 
 /// A connection.
@@ -37,6 +38,16 @@ impl Line {
     /// A timer of the sender is due.
     fn fire(&self) {
         self.senders.expire();
+        self.let_send();
+    }
+
+    /// A PEP has seen datagrams with these identifiers; the newest passed `delay` before its report.
+    pub(super) fn seen(&self, identifiers: &[u64], delay: Duration) {
+        self.senders.on_seen(identifiers, delay);
+        self.let_send();
+    }
+
+    fn let_send(&self) {
         if let Some(connection) = self.connection.get() {
             // Setting the same value has one effect: quinn tries to send.
             connection.set_send_window(self.send_window);

@@ -1,6 +1,7 @@
 //! The metrics of the node.
 
 use airlane_quic::{SenderState, Totals};
+use airlane_transport::model::DomainCounts;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -8,6 +9,7 @@ use prometheus_client::registry::Registry;
 
 use super::lines::Line;
 use crate::http1::Counters;
+use crate::reports;
 
 type Labels = Vec<(&'static str, String)>;
 
@@ -21,6 +23,9 @@ pub(super) struct Metrics {
     pub(super) retries: Counter,
     pub(super) stalled: Counter,
     pub(super) radio: RadioMetrics,
+    /// Messages of PEPs.
+    pub(super) pep: reports::Counts,
+    domains: DomainMetrics,
     losses: Family<Labels, Counter>,
     timeouts: Counter,
     window: Family<Labels, Gauge>,
@@ -50,7 +55,58 @@ impl RadioMetrics {
 
     /// Counts a notification that is not used.
     pub(super) fn unused(&self, reason: &'static str) {
-        self.unused.get_or_create(&vec![("reason", reason.to_owned())]).inc();
+        self.unused.get_or_create(&labels([("reason", reason)])).inc();
+    }
+}
+
+/// Those of `mdcc`.
+#[derive(Clone, Debug, Default)]
+struct DomainMetrics {
+    reductions: Family<Labels, Counter>,
+    disbelieved: Counter,
+    heard: Family<Labels, Gauge>,
+    windows: Family<Labels, Gauge>,
+}
+
+/// The domains, with their numbers.
+const fn domains<T: Copy>(internet: T, ran: T) -> [(&'static str, T); 2] {
+    [("internet", internet), ("ran", ran)]
+}
+
+impl DomainMetrics {
+    fn register(&self, registry: &mut Registry) {
+        let of = |name: &str| format!("quic_server_{name}");
+        registry.register(of("reductions"), "Reductions by losses, by domain", self.reductions.clone());
+        registry.register(
+            of("disbelieved"),
+            "Losses behind a PEP without evidence",
+            self.disbelieved.clone(),
+        );
+        registry.register(of("connection_heard"), "1 if a PEP is heard", self.heard.clone());
+        registry.register(
+            of("connection_domain_window_bytes"),
+            "Window of each domain",
+            self.windows.clone(),
+        );
+    }
+
+    fn show(&self, line: &Line, now: DomainCounts, before: DomainCounts) {
+        let Some(state) = line.senders.domains() else { return };
+        self.heard.get_or_create(&own(line, [])).set(state.heard.into());
+        self.disbelieved.inc_by(now.disbelieved - before.disbelieved);
+        for (domain, more) in domains(now.internet - before.internet, now.ran - before.ran) {
+            self.reductions.get_or_create(&labels([("domain", domain)])).inc_by(more);
+        }
+        for (domain, window) in domains(state.internet, state.ran) {
+            self.windows.get_or_create(&own(line, [("domain", domain)])).set(gauge(window.get()));
+        }
+    }
+
+    fn forget(&self, line: &Line) {
+        self.heard.remove(&own(line, []));
+        for (domain, ()) in domains((), ()) {
+            self.windows.remove(&own(line, [("domain", domain)]));
+        }
     }
 }
 
@@ -93,6 +149,8 @@ impl Metrics {
             self.timeouts.clone(),
         );
         self.radio.register(registry);
+        self.pep.register(registry.sub_registry_with_prefix("quic_server_pep"));
+        self.domains.register(registry);
         registry.register(of("connection_window_bytes"), "Congestion window", self.window.clone());
         registry.register(of("connection_in_flight_bytes"), "Bytes in flight", self.in_flight.clone());
         registry.register(of("connection_losses"), "Losses, by class", self.own_losses.clone());
@@ -107,31 +165,38 @@ impl Metrics {
     pub(super) fn show(&self, line: &Line, before: &mut Totals) {
         let totals = line.senders.totals();
         for ((class, now), (_, before)) in classes(&totals).into_iter().zip(classes(before)) {
-            self.losses.get_or_create(&vec![("class", class.to_owned())]).inc_by(now - before);
-            self.own_losses.get_or_create(&own(line, Some(class))).set(gauge(now));
+            self.losses.get_or_create(&labels([("class", class)])).inc_by(now - before);
+            self.own_losses.get_or_create(&own(line, [("class", class)])).set(gauge(now));
         }
         self.timeouts.inc_by(totals.timeouts - before.timeouts);
+        self.domains.show(line, totals.domains, before.domains);
         *before = totals;
         if let Some(SenderState { window, in_flight, .. }) = line.senders.state() {
-            self.window.get_or_create(&own(line, None)).set(gauge(window.get()));
-            self.in_flight.get_or_create(&own(line, None)).set(gauge(in_flight.get()));
+            self.window.get_or_create(&own(line, [])).set(gauge(window.get()));
+            self.in_flight.get_or_create(&own(line, [])).set(gauge(in_flight.get()));
         }
     }
 
     /// Forgets a connection.
     pub(super) fn forget(&self, line: &Line) {
-        self.window.remove(&own(line, None));
-        self.in_flight.remove(&own(line, None));
+        self.window.remove(&own(line, []));
+        self.in_flight.remove(&own(line, []));
+        self.domains.forget(line);
         for (class, _) in classes(&Totals::default()) {
-            self.own_losses.remove(&own(line, Some(class)));
+            self.own_losses.remove(&own(line, [("class", class)]));
         }
     }
 }
 
-fn own(line: &Line, class: Option<&'static str>) -> Labels {
-    let mut labels = vec![("connection", line.number.to_string())];
-    labels.extend(class.map(|class| ("class", class.to_owned())));
-    labels
+fn labels<const N: usize>(of: [(&'static str, &'static str); N]) -> Labels {
+    of.into_iter().map(|(name, value)| (name, value.to_owned())).collect()
+}
+
+/// The number of a connection, and more labels.
+fn own<const N: usize>(line: &Line, more: [(&'static str, &'static str); N]) -> Labels {
+    let mut all = vec![("connection", line.number.to_string())];
+    all.extend(labels(more));
+    all
 }
 
 fn gauge(value: u64) -> i64 {

@@ -7,12 +7,13 @@ use airlane_core::{Duration, Seeds};
 use airlane_quic::QuicConfig;
 use airlane_scenario::quantity::{Size, Time};
 use airlane_scenario::settings_file::{self, Wrong};
-use airlane_scenario::{Scenario, ScenarioError, quic_of};
+use airlane_scenario::{Scenario, ScenarioError, format, quic_of};
 use axum::http::Uri;
 use serde::{Deserialize, Serialize};
 
-use crate::common::{self, Address, Common, time};
+use crate::common::{self, Address, Common, Network, time};
 use crate::http1::Bounds;
+use crate::reports::{self, Reception};
 use crate::secrets::Tls;
 
 const DEFAULTS: &str = r#"
@@ -20,6 +21,11 @@ const DEFAULTS: &str = r#"
 sender = "quinn"
 controller = "cubic"
 loss_discriminator = "legacy"
+
+# Krämer et al. 2019: a = 0.1.
+[congestion."controller=mdcc".mdcc]
+increase = 0.1
+inflight_scope = "e2e"
 
 [meld]
 resource_blocks = 25
@@ -60,6 +66,8 @@ pub(super) struct Settings {
     pub(super) meld: Meld,
     /// The service that informs discriminators about the radio.
     pub(super) rnis: Option<Rnis>,
+    /// The PEPs whose messages `mdcc` receives.
+    pub(super) pep: Option<Pep>,
     pub(super) limits: Limits,
 }
 
@@ -71,6 +79,8 @@ pub(super) struct Congestion {
     pub(super) sender: Preset,
     pub(super) controller: Controller,
     pub(super) loss_discriminator: Discriminator,
+    /// Parameters of `mdcc`.
+    pub(super) mdcc: Option<format::Mdcc>,
     /// The largest IP packet; that of the implementation without it.
     pub(super) mtu: Option<Size>,
 }
@@ -98,6 +108,7 @@ pub(super) enum Controller {
     Veno,
     Bbr,
     Bbr3,
+    Mdcc,
 }
 
 /// The rule by which a loss is attributed to congestion or to the radio.
@@ -203,6 +214,37 @@ impl Rnis {
     }
 }
 
+/// The PEPs (`airlane node pep`) whose messages `mdcc` receives.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Pep {
+    /// Where their messages arrive.
+    pub(super) listen: Address,
+    /// File of the secret that they also have.
+    pub(super) secret: PathBuf,
+    /// Their networks; empty for any.
+    #[serde(default)]
+    pub(super) peps: Vec<Network>,
+    /// Networks of the clients whose connections they report; empty for any.
+    #[serde(default)]
+    pub(super) clients: Vec<Network>,
+    /// Maximum number of messages a second from one address.
+    #[serde(default = "Pep::default_rate")]
+    pub(super) rate: u32,
+}
+
+impl Pep {
+    const fn default_rate() -> u32 {
+        reports::RATE
+    }
+
+    /// Where messages arrive, and whose count.
+    pub(super) fn reception(&self) -> Reception {
+        let Self { listen, secret, peps, clients, rate } = self.clone();
+        Reception { listen: listen.0, secret, peps, clients, rate }
+    }
+}
+
 /// Bounds of what clients can take.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -247,9 +289,9 @@ pub(super) fn read(text: &str, file: &str) -> Result<Settings, ScenarioError> {
     // Files are named as seen from the file of settings.
     let folder = Path::new(file).parent().map(PathBuf::from).unwrap_or_default();
     let rnis = settings.rnis.iter_mut().flat_map(|rnis| rnis.token.iter_mut().chain(&mut rnis.authorities));
-    for path in
-        [&mut settings.root, &mut settings.tls.certificate, &mut settings.tls.key].into_iter().chain(rnis)
-    {
+    let pep = settings.pep.iter_mut().map(|pep| &mut pep.secret);
+    let own = [&mut settings.root, &mut settings.tls.certificate, &mut settings.tls.key];
+    for path in own.into_iter().chain(rnis).chain(pep) {
         *path = folder.join(&*path);
     }
     Ok(settings)
@@ -303,11 +345,44 @@ fn check(settings: &Settings) -> Result<(), Wrong> {
             return Err(Wrong::new("congestion.loss_discriminator", "it needs radio information", help));
         }
     }
+    multi_domain(settings)?;
     // All else is right in any scenario.
     settings
         .quic(Seeds::new(0))
         .map(drop)
         .map_err(|e| Wrong::new("congestion.mtu", e, "choose 1228 B to 1500 B"))
+}
+
+/// The rules of `mdcc` and of its PEPs.
+fn multi_domain(settings: &Settings) -> Result<(), Wrong> {
+    let Settings { congestion, pep, .. } = settings;
+    let is_mdcc = congestion.controller == Controller::Mdcc;
+    match (pep, is_mdcc) {
+        (Some(pep), true) => pep.reception().check("pep.")?,
+        (None, false) => {}
+        (Some(_), false) => {
+            let help = "choose \"mdcc\", or leave out [pep]";
+            return Err(Wrong::new("congestion.controller", "it receives no messages of PEPs", help));
+        }
+        (None, true) => {
+            let help = "add [pep] with listen and secret, or choose another controller";
+            return Err(Wrong::new("congestion.controller", "it needs the messages of a PEP", help));
+        }
+    }
+    if is_mdcc && congestion.loss_discriminator != Discriminator::Legacy {
+        let help = "choose \"legacy\": with mdcc, the PEP's messages classify losses";
+        return Err(Wrong::new("congestion.loss_discriminator", "it has no effect on mdcc", help));
+    }
+    match &congestion.mdcc {
+        Some(_) if !is_mdcc => {
+            let help = "choose controller = \"mdcc\", or leave out mdcc";
+            Err(Wrong::new("congestion.mdcc", "it has no effect", help))
+        }
+        Some(mdcc) => mdcc.out_of_range().map_or(Ok(()), |(key, help)| {
+            Err(Wrong::new(format!("congestion.mdcc.{key}"), "out of range", help))
+        }),
+        None => Ok(()),
+    }
 }
 
 /// A value as it is written in TOML.
@@ -333,11 +408,18 @@ impl Settings {
             discriminator += &format!(", threshold = {}", word(meld.threshold));
         }
         let rnis = if self.uses_radio() { "[rnis]\n" } else { "" };
+        let mdcc = congestion.mdcc.as_ref().map(|mdcc| {
+            let queue =
+                mdcc.wired_queue.map(|time| format!(", wired_queue = \"{time}\"")).unwrap_or_default();
+            let (increase, scope) = (mdcc.increase, word(mdcc.inflight_scope));
+            format!(", mdcc = {{ increase = {increase}, inflight_scope = {scope}{queue} }}")
+        });
+        let mdcc = mdcc.unwrap_or_default();
         let mtu = congestion.mtu.map(|size| format!(", mtu = \"{size}\"")).unwrap_or_default();
         let text = format!(
             "network = \"typical\"\n{rnis}[[cell]]\nname = \"cell\"\nresource_blocks = {}\n\
              mac = {{ cqi_to_mcs = {} }}\n[[ue]]\nname = \"ue\"\nposition = [\"100 m\", \"0 m\"]\n[[flow]]\nto = \"ue\"\ntransport = {{ kind = \"quic\", preset = {}, \
-             congestion = {}, loss_discriminator = {{ {discriminator} }}{mtu} }}\n",
+             congestion = {}, loss_discriminator = {{ {discriminator} }}{mdcc}{mtu} }}\n",
             meld.resource_blocks,
             word(meld.cqi_to_mcs),
             word(congestion.sender),
@@ -357,14 +439,20 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use airlane_quic::QuicTimeouts;
-    use airlane_transport::congestion::{LossDiscrimination, MeldConfig, MeldVariant, QueueThreshold};
+    use airlane_transport::CongestionKind;
+    use airlane_transport::congestion::{
+        InflightScope, LossDiscrimination, MdccConfig, MeldConfig, MeldVariant, QueueThreshold,
+    };
 
     use super::*;
 
     fn with(text: &str) -> QuicConfig {
         let rnis = if text.contains("'meld-") { "rnis = { url = 'http://127.0.0.1:1' }\n" } else { "" };
-        let needed =
-            format!("listen = '127.0.0.1:1'\nroot = '.'\ntls = {{ certificate = 'c', key = 'k' }}\n{rnis}");
+        let pep =
+            if text.contains("'mdcc'") { "pep = { listen = '127.0.0.1:2', secret = 's' }\n" } else { "" };
+        let needed = format!(
+            "listen = '127.0.0.1:1'\nroot = '.'\ntls = {{ certificate = 'c', key = 'k' }}\n{rnis}{pep}"
+        );
         read(&format!("{needed}{text}"), "node.toml").unwrap().quic(Seeds::new(1)).unwrap()
     }
 
@@ -384,6 +472,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn mdcc_has_the_parameters_of_the_simulator() {
+        let paper = with("congestion = { controller = 'mdcc' }");
+        assert_eq!((paper.congestion, paper.mdcc), (CongestionKind::Mdcc, MdccConfig::PAPER));
+        let other = with(
+            "[congestion]\ncontroller = 'mdcc'\n\
+             mdcc = { increase = 0.25, inflight_scope = 'per-domain', wired_queue = '4 ms' }\n",
+        );
+        let expected = MdccConfig {
+            acks_per_increase: 4,
+            inflight_scope: InflightScope::PerDomain,
+            wired_queue: Some(Duration::from_millis(4)),
+        };
+        assert_eq!(other.mdcc, expected);
     }
 
     /// The threshold of the paper's cell is that of the authors' code (`docs/papers/meld.md`).

@@ -31,8 +31,6 @@ const OBJECTS_MAX: u32 = 1_000_000;
 const QUIC_MTU_MIN: u64 = 1_228;
 /// Smallest MTU: room for all headers and options and some payload.
 const MTU_MIN: u64 = 128;
-/// Longest delay before a PEP that is no queue.
-const WIRED_QUEUE_MAX: Duration = Duration::from_secs(10);
 
 pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
     at.require(!scenario.flow.is_empty(), "flow", "the scenario has no flow", "add [[flow]]")?;
@@ -439,11 +437,8 @@ fn mdcc(mdcc: Option<&Mdcc>, congestion: Congestion, at: &Place<'_>) -> Checked 
     let Some(mdcc) = mdcc else { return Ok(()) };
     let help = "write congestion = \"mdcc\", or leave it out";
     at.require(congestion == Congestion::Mdcc, "mdcc", "it needs congestion = \"mdcc\"", help)?;
-    let help = "it must be from 0.001 to 1 segments for each acknowledgment";
-    let ok = (0.001..=1.0).contains(&mdcc.increase);
-    at.require(ok, "mdcc.increase", "out of range", help)?;
-    let ok = mdcc.wired_queue.is_none_or(|time| time.0 <= WIRED_QUEUE_MAX);
-    at.require(ok, "mdcc.wired_queue", "out of range", "it must be at most 10 s")
+    mdcc.out_of_range()
+        .map_or(Ok(()), |(key, help)| at.require(false, &format!("mdcc.{key}"), "out of range", help))
 }
 
 fn receive_window(tcp: &Tcp, least: Size, at: &Place<'_>) -> Checked {

@@ -1,11 +1,15 @@
 //! Flows: endpoints and transport.
 
+use airlane_core::Duration;
 use airlane_transport::CongestionKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{App, Ecn, tagged};
 use crate::quantity::{Rate, Share, Size, Time};
+
+/// Longest delay before a PEP that is no queue.
+const WIRED_QUEUE_MAX: Duration = Duration::from_secs(10);
 
 /// A flow, or a flow for each UE of a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -432,6 +436,18 @@ pub struct Mdcc {
     pub inflight_scope: InflightScope,
     /// A loss behind the PEP needs evidence: a queue behind the PEP, and none before it, by delays of more than this. Without the key, each report is believed.
     pub wired_queue: Option<Time>,
+}
+
+impl Mdcc {
+    /// The first key whose value is out of range, and what would be right.
+    #[must_use]
+    pub fn out_of_range(&self) -> Option<(&'static str, &'static str)> {
+        if !(0.001..=1.0).contains(&self.increase) {
+            return Some(("increase", "it must be from 0.001 to 1 segments for each acknowledgment"));
+        }
+        let queue = self.wired_queue.is_none_or(|time| time.0 <= WIRED_QUEUE_MAX);
+        (!queue).then_some(("wired_queue", "it must be at most 10 s"))
+    }
 }
 
 /// The data that the two windows of multi-domain congestion control limit.

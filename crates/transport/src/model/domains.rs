@@ -17,6 +17,8 @@
 //! Amounts are in the unit that the sender counts: segments in TCP, bytes in QUIC, whose packets differ in
 //! size.
 
+use core::ops::{Add, AddAssign};
+
 use airlane_core::{Duration, Instant};
 
 use super::evidence::Evidence;
@@ -38,6 +40,36 @@ pub struct Domains {
     unreported: u32,
     /// `None`: each report is believed.
     evidence: Option<Evidence>,
+    counts: DomainCounts,
+}
+
+/// Counts of the two domains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DomainCounts {
+    /// Reductions of the internet window by losses.
+    pub internet: u64,
+    /// Reductions of the window of the radio access network by losses.
+    pub ran: u64,
+    /// Round trips with losses behind the PEP without evidence, which count for the internet.
+    pub disbelieved: u64,
+}
+
+impl Add for DomainCounts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            internet: self.internet + other.internet,
+            ran: self.ran + other.ran,
+            disbelieved: self.disbelieved + other.disbelieved,
+        }
+    }
+}
+
+impl AddAssign for DomainCounts {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
 }
 
 /// The state of one domain.
@@ -106,8 +138,18 @@ impl Domains {
             if half.lost_sent_at.take().is_some_and(|sent_at| half.is_current(sent_at)) {
                 half.reduced_at = Some(now);
                 controller.on_domain_loss(domain);
+                match domain {
+                    Domain::Internet => self.counts.internet += 1,
+                    Domain::Ran => self.counts.ran += 1,
+                }
             }
         }
+    }
+
+    /// The counts so far.
+    #[must_use]
+    pub const fn counts(&self) -> DomainCounts {
+        self.counts
     }
 
     /// Without evidence, a loss behind the PEP is one of the internet. One decision holds for a round trip.
@@ -116,6 +158,7 @@ impl Domains {
         let current = self.ran.lost_sent_at.is_some_and(|sent_at| self.ran.is_current(sent_at));
         if current && !evidence.is_radio() {
             let lost = self.ran.lost_sent_at.take();
+            self.counts.disbelieved += 1;
             self.ran.reduced_at = Some(now);
             self.internet.lost_sent_at = self.internet.lost_sent_at.max(lost);
         }

@@ -12,7 +12,7 @@ mod evidence;
 mod pacer;
 
 pub use delivery::{DeliveredPacket, DeliveryRate, SendNote, SenderState};
-pub use domains::Domains;
+pub use domains::{DomainCounts, Domains};
 pub use evidence::Evidence;
 pub use pacer::Pacer;
 pub(crate) use pacer::window_rate;

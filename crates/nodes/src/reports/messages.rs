@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use airlane_core::{Duration, Instant};
-use airlane_net::pep::{self, Addresses, Body, Key, Receiver, Rejected, TcpReport};
+use airlane_net::pep::{self, Addresses, Body, Key, Receiver, Rejected};
+use airlane_wire::protocol;
 
-use super::shared::{self, KEY};
 use crate::common::Network;
 
 /// Maximum number of sources whose rate is known.
@@ -20,46 +20,48 @@ const SOURCES_MAX: usize = 1024;
 const SOURCE_IDLE: Duration = Duration::from_secs(10);
 /// The part of a second for which a source may send at once.
 const BURST: Duration = Duration::from_millis(100);
-/// `IPPROTO_TCP`.
-const TCP: u8 = 6;
 
-/// The result for a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    Accepted(Accepted),
-    Refused(Refusal),
+/// A connection as its server names it.
+pub(crate) trait Connection: Copy + Ord {
+    /// Its protocol and its ends, if the name is one.
+    fn addresses(&self) -> Option<Addresses>;
+}
+
+impl Connection for Addresses {
+    fn addresses(&self) -> Option<Addresses> {
+        Some(*self)
+    }
 }
 
 /// A message that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Accepted {
-    pub(super) key: [u8; KEY],
-    pub(super) delay: Duration,
-    pub(super) report: TcpReport,
+pub(crate) struct Accepted<C> {
+    pub(crate) connection: C,
+    pub(crate) delay: Duration,
+    pub(crate) body: Body,
 }
 
 /// Why a message is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     /// From an address outside of the networks of the PEPs.
     Source,
     /// More messages than the source may send.
     Rate,
     /// Not in the form of a message.
     Malformed,
-    /// There is no such connection under this congestion control.
+    /// There is no such connection.
     Connection,
     /// Not made with the key.
     Forged,
     /// Received before, or too old.
     Replayed,
-    /// With identifiers that are not TCP's.
-    Opaque,
+    /// With identifiers of another protocol than the connection's.
+    Space,
 }
 
 impl Refusal {
     /// All of them.
-    #[cfg_attr(not(feature = "bpf"), expect(dead_code, reason = "for the agent"))]
     pub(super) const ALL: [Self; 7] = [
         Self::Source,
         Self::Rate,
@@ -67,11 +69,10 @@ impl Refusal {
         Self::Connection,
         Self::Forged,
         Self::Replayed,
-        Self::Opaque,
+        Self::Space,
     ];
 
     /// Its name in metrics.
-    #[cfg_attr(not(feature = "bpf"), expect(dead_code, reason = "for the agent"))]
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Source => "source",
@@ -80,7 +81,7 @@ impl Refusal {
             Self::Connection => "connection",
             Self::Forged => "forged",
             Self::Replayed => "replayed",
-            Self::Opaque => "opaque",
+            Self::Space => "space",
         }
     }
 }
@@ -93,62 +94,62 @@ struct Bucket {
 }
 
 /// An open connection.
-struct Open {
-    key: [u8; KEY],
-    /// When it began to be under this congestion control: another connection may have the same addresses later.
-    began: u64,
+struct Open<C> {
+    connection: C,
+    /// Another connection may have the same addresses later, and another number here.
+    number: u64,
+    protocol: u8,
     receiver: Receiver,
 }
 
 /// The receivers of all connections.
-pub(super) struct Messages {
+pub(super) struct Messages<C> {
     secret: Vec<u8>,
     peps: Vec<Network>,
     clients: Vec<Network>,
     rate: f64,
     sources: BTreeMap<IpAddr, Bucket>,
     /// The open connections by their identifiers, and their identifiers.
-    open: BTreeMap<u64, Open>,
-    identifiers: BTreeMap<[u8; KEY], u64>,
+    open: BTreeMap<u64, Open<C>>,
+    identifiers: BTreeMap<C, u64>,
 }
 
-impl Messages {
+impl<C: Connection> Messages<C> {
     pub(super) fn new(secret: Vec<u8>, peps: Vec<Network>, clients: Vec<Network>, rate: u32) -> Self {
         let (sources, open, identifiers) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         Self { secret, peps, clients, rate: f64::from(rate), sources, open, identifiers }
     }
 
-    /// Takes the connections that are open now, each with the time at which it began. The receiver of a connection
-    /// lives as long as the connection; another one with its addresses gets another receiver.
-    pub(super) fn connections(&mut self, now: &BTreeMap<[u8; KEY], u64>) {
-        let same = |open: &Open| now.get(&open.key) == Some(&open.began);
+    /// Takes the connections that are open now, each with a number that another one with its addresses does not have.
+    /// The receiver of a connection lives as long as the connection; another one gets another receiver.
+    pub(super) fn connections(&mut self, now: &BTreeMap<C, u64>) {
+        let same = |open: &Open<C>| now.get(&open.connection) == Some(&open.number);
         self.open.retain(|_, open| same(open));
         let open = &self.open;
         self.identifiers.retain(|_, identifier| open.contains_key(identifier));
-        for (key, began) in now {
-            if self.identifiers.contains_key(key) {
+        for (connection, number) in now {
+            if self.identifiers.contains_key(connection) {
                 continue;
             }
-            let Some((server, client)) = shared::ends(key) else { continue };
-            if !contains(&self.clients, client.ip()) {
+            let Some(addresses) = connection.addresses() else { continue };
+            if !contains(&self.clients, addresses.client.ip()) {
                 continue;
             }
-            let identifier = Addresses { protocol: TCP, server, client }.identifier(&self.secret);
+            let identifier = addresses.identifier(&self.secret);
             let receiver = Receiver::new(Key::derive(&self.secret, identifier), identifier);
-            self.open.insert(identifier, Open { key: *key, began: *began, receiver });
-            self.identifiers.insert(*key, identifier);
+            let (connection, number, protocol) = (*connection, *number, addresses.protocol);
+            self.open.insert(identifier, Open { connection, number, protocol, receiver });
+            self.identifiers.insert(connection, identifier);
         }
     }
 
     /// Judges a datagram.
-    pub(super) fn judge(&mut self, now: Instant, source: IpAddr, datagram: &[u8]) -> Verdict {
-        match self.accept(now, source, datagram) {
-            Ok(accepted) => Verdict::Accepted(accepted),
-            Err(refusal) => Verdict::Refused(refusal),
-        }
-    }
-
-    fn accept(&mut self, now: Instant, source: IpAddr, datagram: &[u8]) -> Result<Accepted, Refusal> {
+    pub(super) fn judge(
+        &mut self,
+        now: Instant,
+        source: IpAddr,
+        datagram: &[u8],
+    ) -> Result<Accepted<C>, Refusal> {
         let source = source.to_canonical();
         if !contains(&self.peps, source) {
             return Err(Refusal::Source);
@@ -160,8 +161,14 @@ impl Messages {
         let identifier = u64::from_be_bytes(datagram[8..16].try_into().expect("the form was checked"));
         let open = self.open.get_mut(&identifier).ok_or(Refusal::Connection)?;
         let message = open.receiver.accept(datagram).map_err(refused)?;
-        let Body::Tcp(report) = message.body else { return Err(Refusal::Opaque) };
-        Ok(Accepted { key: open.key, delay: Duration::from_micros(u64::from(message.delay_us)), report })
+        match (open.protocol, &message.body) {
+            (protocol::TCP, Body::Tcp(_)) | (protocol::UDP, Body::Opaque(_)) => Ok(Accepted {
+                connection: open.connection,
+                delay: Duration::from_micros(u64::from(message.delay_us)),
+                body: message.body,
+            }),
+            _ => Err(Refusal::Space),
+        }
     }
 
     /// Takes a token of the source.

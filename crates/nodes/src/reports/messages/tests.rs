@@ -1,27 +1,27 @@
 use std::collections::BTreeMap;
 
 use airlane_core::SackBlock;
-use airlane_net::pep::{List, Message};
+use airlane_net::pep::{List, Message, TcpReport};
 
 use super::*;
 
 const SECRET: &[u8] = b"a secret of a test";
 
-fn key(client_port: u16) -> [u8; KEY] {
-    shared::key("10.0.0.1:443".parse().unwrap(), ([10, 0, 0, 2], client_port).into())
+/// The connection with this port of the client.
+fn connection(client_port: u16) -> Addresses {
+    let (server, client) = ("10.0.0.1:443".parse().unwrap(), ([10, 0, 0, 2], client_port).into());
+    Addresses { protocol: protocol::TCP, server, client }
 }
 
-/// The identifier of the connection with this port of the client.
 fn identifier(client_port: u16, secret: &[u8]) -> u64 {
-    let (server, client) = ("10.0.0.1:443".parse().unwrap(), ([10, 0, 0, 2], client_port).into());
-    Addresses { protocol: TCP, server, client }.identifier(secret)
+    connection(client_port).identifier(secret)
 }
 
 /// With a connection for each of these ports of the client.
-fn messages(rate: u32, ports: &[u16]) -> Messages {
+fn messages(rate: u32, ports: &[u16]) -> Messages<Addresses> {
     let peps = vec![Network("10.0.9.0/24".parse().unwrap())];
     let mut messages = Messages::new(SECRET.to_vec(), peps, vec![], rate);
-    messages.connections(&ports.iter().map(|port| (key(*port), 1)).collect());
+    messages.connections(&ports.iter().map(|port| (connection(*port), 1)).collect());
     messages
 }
 
@@ -44,22 +44,16 @@ fn at(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
-fn refusal(messages: &mut Messages, source: IpAddr, datagram: &[u8]) -> Option<Refusal> {
-    match messages.judge(at(1), source, datagram) {
-        Verdict::Accepted(_) => None,
-        Verdict::Refused(refusal) => Some(refusal),
-    }
+fn refusal(messages: &mut Messages<Addresses>, source: IpAddr, datagram: &[u8]) -> Option<Refusal> {
+    messages.judge(at(1), source, datagram).err()
 }
 
 #[test]
 fn an_authentic_message_names_its_connection() {
     let mut messages = messages(1000, &[5000]);
-    let Verdict::Accepted(accepted) = messages.judge(at(1), PEP, &made(5000, 1, SECRET)) else {
-        panic!("refused")
-    };
-    let ends = shared::ends(&accepted.key).unwrap();
-    assert_eq!(ends, ("10.0.0.1:443".parse().unwrap(), "10.0.0.2:5000".parse().unwrap()));
-    assert_eq!((accepted.delay, accepted.report.cumulative), (Duration::from_micros(250), 1));
+    let accepted = messages.judge(at(1), PEP, &made(5000, 1, SECRET)).unwrap();
+    assert_eq!((accepted.connection, accepted.delay), (connection(5000), Duration::from_micros(250)));
+    assert!(matches!(accepted.body, Body::Tcp(report) if report.cumulative == 1));
 }
 
 #[test]
@@ -81,17 +75,28 @@ fn other_messages_are_refused() {
     assert_eq!(refusal(&mut messages, PEP, &made(5000, 2, SECRET)), None);
 }
 
+/// TCP has sequence numbers, and QUIC identifiers of datagrams.
 #[test]
-fn identifiers_of_quic_are_refused() {
-    let bytes = encoded(identifier(5000, SECRET), 1, SECRET, Body::Opaque(List::default()));
-    assert_eq!(refusal(&mut messages(1000, &[5000]), PEP, &bytes), Some(Refusal::Opaque));
+fn identifiers_are_those_of_the_protocol() {
+    let quic = Addresses { protocol: protocol::UDP, ..connection(5000) };
+    let mut messages = messages(1000, &[]);
+    messages.connections(&BTreeMap::from([(connection(5000), 1), (quic, 2)]));
+    for (connection, body, wrong) in [
+        (connection(5000), Body::Tcp(TcpReport::default()), Body::Opaque(List::default())),
+        (quic, Body::Opaque(List::default()), Body::Tcp(TcpReport::default())),
+    ] {
+        let flow = connection.identifier(SECRET);
+        assert_eq!(refusal(&mut messages, PEP, &encoded(flow, 1, SECRET, wrong)), Some(Refusal::Space));
+        let accepted = messages.judge(at(1), PEP, &encoded(flow, 2, SECRET, body)).unwrap();
+        assert_eq!((accepted.connection, accepted.body), (connection, body));
+    }
 }
 
 #[test]
 fn other_clients_are_not_reported() {
     let clients = vec![Network("10.0.0.128/25".parse().unwrap())];
     let mut messages = Messages::new(SECRET.to_vec(), vec![], clients, 1000);
-    messages.connections(&BTreeMap::from([(key(5000), 1)]));
+    messages.connections(&BTreeMap::from([(connection(5000), 1)]));
     assert_eq!(refusal(&mut messages, PEP, &made(5000, 1, SECRET)), Some(Refusal::Connection));
 }
 
@@ -99,13 +104,13 @@ fn other_clients_are_not_reported() {
 fn a_replay_is_known_as_long_as_the_connection_lives() {
     let mut messages = messages(1000, &[5000]);
     assert_eq!(refusal(&mut messages, PEP, &made(5000, 1, SECRET)), None);
-    messages.connections(&BTreeMap::from([(key(5000), 1)]));
+    messages.connections(&BTreeMap::from([(connection(5000), 1)]));
     assert_eq!(refusal(&mut messages, PEP, &made(5000, 1, SECRET)), Some(Refusal::Replayed));
     messages.connections(&BTreeMap::new());
     assert_eq!(refusal(&mut messages, PEP, &made(5000, 2, SECRET)), Some(Refusal::Connection));
     // A connection that has the same addresses later, and one that has replaced it between two looks.
     for began in [2, 3] {
-        messages.connections(&BTreeMap::from([(key(5000), began)]));
+        messages.connections(&BTreeMap::from([(connection(5000), began)]));
         assert_eq!(refusal(&mut messages, PEP, &made(5000, 1, SECRET)), None);
     }
 }
@@ -118,7 +123,7 @@ fn a_flood_is_cut_to_the_rate_of_its_source() {
         // 20,000 messages in a second.
         let now = Instant::from_nanos(u64::from(serial) * 50_000);
         let verdict = messages.judge(now, PEP, &made(5000, serial, SECRET));
-        accepted += u32::from(verdict != Verdict::Refused(Refusal::Rate));
+        accepted += u32::from(verdict.map(drop) != Err(Refusal::Rate));
     }
     assert!((1050..=1150).contains(&accepted), "{accepted}"); // the rate, and a tenth of a second at once
     let other = IpAddr::from([10, 0, 9, 2]);
