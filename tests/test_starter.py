@@ -82,7 +82,7 @@ def test_keys_know_their_units_and_choices() -> None:
     of: dict[tuple[str, ...], Key] = {key.path: key for key in keys()}
     assert of["run", "duration"].units == "ns, us, ms, s"
     assert of["cell", "rlc"].tag == "mode"
-    assert [name for name, _ in of["cell", "rlc"].choices] == ["am", "um", "tm"]
+    assert [name for name, _ in of["cell", "rlc"].choices] == ["am", "um", "tm", "nr-am", "nr-um"]
     buffer = of["cell", "rlc", "mode=am", "buffer"]
     assert (buffer.dotted, buffer.conditions, buffer.form) == ("cell.rlc.buffer", ("mode=am",), "a size")
     assert of["internet", "rate_steps", "[]", "at"].dotted == "internet.rate_steps[].at"
