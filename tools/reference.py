@@ -25,6 +25,7 @@ NETWORKS = {
     "typical": ("typical",),
     "lena": ("lena-3.37",),
     "lena-2014": ("lena-2014", "lena-3.37"),
+    "nr-typical-fr1": ("nr-typical-fr1", "nr"),
     "wired": ("wired",),
 }
 """Files of each preset, the first of which takes precedence, as in `preset::fill`."""
@@ -99,7 +100,7 @@ def scenario_page() -> Iterator[str]:
         "`airlane schema` prints the same as JSON Schema, `airlane init --full` as a file with every key."
     )
     yield (
-        "The columns *typical*, *lena* and *wired* are the defaults of these presets. If *lena-2014* has no "
+        "The columns *typical*, *lena*, *nr-typical-fr1* and *wired* are the defaults of these presets. If *lena-2014* has no "
         "column, its values are those of *lena*. An empty cell means that the key has no default in this "
         "preset, or does not apply. The files in `crates/scenario/src/presets` name the source of each value."
     )

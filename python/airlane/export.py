@@ -160,10 +160,21 @@ def _ue_names(settings: dict[str, Any]) -> list[str]:
 
 def _probe(settings: dict[str, Any], ue: str, direction: Direction) -> dict[str, Any]:
     """A flow that always has more data for the UE than the cell can carry."""
-    peak_bps = max(native.tbs_bits(28, cell["resource_blocks"]) * 1000 for cell in settings["cell"])
+    peak_bps = max(_peak_bps(cell) for cell in settings["cell"])
     rate = f"{round(peak_bps * _PEAK_FACTOR / 1e3)} kbit/s"
     app = {"kind": "cbr", "rate": rate, "payload": f"{_PROBE_PAYLOAD} B"}
     return {"to": ue, "direction": direction, "app": app, "transport": {"kind": "udp"}, "start": "0 s"}
+
+
+def _peak_bps(cell: dict[str, Any]) -> float:
+    """Rate of the largest transport blocks of a layer in each slot."""
+    radio = cell.get("radio") or {"kind": "lte"}
+    prbs = cell["resource_blocks"]
+    if radio["kind"] == "lte":
+        return native.tbs_bits(28, prbs) * 1000.0
+    slots_per_s = float(radio["subcarrier_spacing"].removesuffix(" kHz")) / 15 * 1000
+    # 14 symbols of 12 subcarriers, of which 156 elements count; 256QAM with a code rate below one.
+    return float(prbs * 156 * 8 * slots_per_s)
 
 
 def _with_flow(scenario: Scenario, ue: str, flow: dict[str, Any]) -> Scenario:

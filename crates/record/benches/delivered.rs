@@ -26,6 +26,7 @@ fn recorder(flows: u32) -> Recorder {
             downlink_prbs: 100,
             uplink_prbs: 100,
             slot: Duration::from_millis(1),
+            pattern: [1; 3],
             harq_transmissions: 4,
         }],
         ues: flows as usize,

@@ -101,13 +101,15 @@ impl CellRecord {
         }
     }
 
-    /// The share of the resource blocks of `[from, until)` that were used.
+    /// The share of the resource blocks of `[from, until)`, in slots of the direction, that were used.
     pub(crate) fn prb_use(&self, radio: &Radio, direction: Direction, from: Instant, until: Instant) -> f64 {
-        let per_slot = match direction {
-            Direction::Downlink => self.description.downlink_prbs,
-            Direction::Uplink => self.description.uplink_prbs,
+        let [downlink, uplink, all] = self.description.pattern;
+        let (per_slot, used) = match direction {
+            Direction::Downlink => (self.description.downlink_prbs, downlink),
+            Direction::Uplink => (self.description.uplink_prbs, uplink),
         };
         let slots = until.saturating_since(from).as_nanos() as f64 / self.description.slot.as_nanos() as f64;
+        let slots = slots * f64::from(used) / f64::from(all);
         radio.in_direction(direction).prbs as f64 / (f64::from(per_slot) * slots)
     }
 }

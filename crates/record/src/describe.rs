@@ -39,6 +39,8 @@ pub struct CellDescription {
     pub uplink_prbs: u16,
     /// The length of a slot (a TTI).
     pub slot: Duration,
+    /// Of the pattern of its slots: those with a downlink, those with an uplink, and all.
+    pub pattern: [u8; 3],
     /// Maximum number of transmissions of a transport block, including the first.
     pub harq_transmissions: u8,
 }

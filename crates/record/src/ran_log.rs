@@ -4,7 +4,7 @@ use airlane_core::{CellId, Direction, Duration, Event, Instant, Probe, Topic, To
 
 use crate::table::{Column, Table, direction_name};
 
-/// HARQ processes of a UE in one direction: eight (FDD, TS 36.213 §7), on each of two layers.
+/// HARQ processes of a UE in one direction: eight on each of two layers (FDD, TS 36.213 §7), or sixteen (TS 38.214 §5.1).
 const PROCESSES: usize = 16;
 
 /// The data about the network that a RAN log needs.
@@ -14,8 +14,8 @@ pub struct RanLogParameters {
     pub ues: Vec<String>,
     /// The name of each cell, by index.
     pub cells: Vec<String>,
-    /// The length of a slot (a TTI).
-    pub slot: Duration,
+    /// The length of a slot (a TTI) of each cell, by index.
+    pub slots: Vec<Duration>,
 }
 
 /// The state of one HARQ process at the sender, the eNB or the UE, when it sent a block.
@@ -76,7 +76,8 @@ impl RanLog {
     pub fn finish(self) -> Table {
         let rows = || self.rows.iter();
         let count = |of: fn(&Row) -> u64| rows().map(of);
-        let start = |row: &Row| (Instant::ZERO + self.parameters.slot * row.slot).as_secs_f64();
+        let slot_of = |row: &Row| self.parameters.slots[row.cell as usize];
+        let start = |row: &Row| (Instant::ZERO + slot_of(row) * row.slot).as_secs_f64();
         let mut table = Table::default();
         table.push_f64("t_s", rows().map(start));
         table.push_count("slot", count(|row| row.slot));
@@ -111,8 +112,8 @@ impl Probe for RanLog {
             }
             Event::TransportBlock { cell, ue, direction, process, mcs, prbs, bytes, attempt, decoded } => {
                 // A block is reported at the end of its slot.
-                let slot = now.as_nanos() / self.parameters.slot.as_nanos() - 1;
                 let CellId(cell) = cell;
+                let slot = now.as_nanos() / self.parameters.slots[cell as usize].as_nanos() - 1;
                 let Some(known) = self.process(ue, direction, process) else { return };
                 known.new_data_indicator ^= attempt == 0;
                 let Process { new_data_indicator, cqi, queue } = *known;
@@ -161,7 +162,7 @@ mod tests {
         let mut log = RanLog::new(RanLogParameters {
             ues: vec!["a".to_owned(), "b".to_owned()],
             cells: vec!["north".to_owned()],
-            slot: Duration::from_millis(1),
+            slots: vec![Duration::from_millis(1)],
         });
         let at = Instant::from_millis;
         log.observe(at(5), &assigned(0, 11, 700));

@@ -8,6 +8,7 @@ use crate::files::Files;
 use crate::format::Resolved;
 use crate::layout;
 use crate::preset;
+use crate::technology::Technology;
 use crate::tree::{Table, Tree, Value};
 
 /// Exceeds the size of any scenario file; the limit bounds the memory for parsing.
@@ -96,9 +97,10 @@ impl Scenario {
         if network == "wired" {
             check::wired(&tree)?;
         }
-        bandwidth::replace(&mut tree)?;
+        bandwidth::replace(&mut tree, Technology::Lte, &network)?;
         layout::expand(&mut tree)?;
         preset::fill(&mut tree, &network);
+        bandwidth::replace(&mut tree, Technology::Nr, &network)?;
         if let Value::Table(table) = &mut tree.value {
             for list in preset::LISTS {
                 if !table.iter().any(|(key, _)| key == list) {

@@ -36,6 +36,7 @@ mod schema;
 mod settings;
 pub mod settings_file;
 mod sinks;
+mod technology;
 mod tree;
 mod viewing;
 mod web;

@@ -5,18 +5,22 @@
 //! if that key has that value, so each choice has its own defaults. The user's text always has
 //! precedence; a key in an earlier preset has precedence over a later one.
 
+use crate::technology::Technology;
 use crate::tree::{Table, Tree, Value};
 
 const AQM: &str = include_str!("presets/aqm.toml");
 const COMMON: &str = include_str!("presets/common.toml");
 const LAYOUT: &str = include_str!("presets/layout.toml");
+const NR: &str = include_str!("presets/nr.toml");
+const NR_TYPICAL_FR1: &str = include_str!("presets/nr-typical-fr1.toml");
 const LENA_2014: &str = include_str!("presets/lena-2014.toml");
 const LENA_3_37: &str = include_str!("presets/lena-3.37.toml");
 const TYPICAL: &str = include_str!("presets/typical.toml");
 const WIRED: &str = include_str!("presets/wired.toml");
 
 /// Names that `network` may have.
-pub(crate) const NETWORKS: [&str; 5] = ["typical", "lena", "lena-2014", "lena-3.37", "wired"];
+pub(crate) const NETWORKS: [&str; 6] =
+    ["typical", "lena", "lena-2014", "lena-3.37", "nr-typical-fr1", "wired"];
 
 /// Names of tag keys, for a default table without conditions.
 const TAGS: [&str; 3] = ["kind", "mode", "model"];
@@ -26,9 +30,19 @@ pub(crate) fn fill(scenario: &mut Tree, network: &str) {
     let own: &[&str] = match network {
         "lena" | "lena-3.37" => &[LENA_3_37],
         "lena-2014" => &[LENA_2014, LENA_3_37],
+        "nr-typical-fr1" => &[NR_TYPICAL_FR1, NR],
         "wired" => &[WIRED],
         _ => &[TYPICAL],
     };
+    let technology = Technology::of_network(network);
+    let (other, of_other): (_, &[&str]) = match technology {
+        Technology::Lte => (Technology::Nr, &[NR_TYPICAL_FR1, NR]),
+        Technology::Nr => (Technology::Lte, &[TYPICAL]),
+    };
+    for text in of_other {
+        let cells = defaults(text);
+        merge_cells(scenario, cells.get("cell"), |cell| Technology::of_cell(cell, network) == other);
+    }
     let hands_over = scenario.get("handover").is_some();
     let informs = scenario.get(INFORMATION).is_some();
     for text in own.iter().chain(&[COMMON]) {
@@ -41,7 +55,12 @@ pub(crate) fn fill(scenario: &mut Tree, network: &str) {
         if let (Value::Table(sections), false) = (&mut defaults.value, informs) {
             sections.retain(|(key, _)| key != INFORMATION);
         }
+        let cells = take_cells(&mut defaults);
         merge(scenario, &defaults);
+        let is_common = *text == COMMON;
+        merge_cells(scenario, cells.as_ref(), |cell| {
+            is_common || Technology::of_cell(cell, network) == technology
+        });
         legs.iter().for_each(|leg| merge(scenario, leg));
     }
     let queues: &[&[&str]] = match network {
@@ -54,6 +73,38 @@ pub(crate) fn fill(scenario: &mut Tree, network: &str) {
         merge(scenario, &place.iter().rev().fold(aqm, |inner, key| within(inner, key)));
     }
     fill_hops(scenario);
+    join_carriers(scenario);
+}
+
+/// Takes the settings of cells out of a preset.
+fn take_cells(defaults: &mut Tree) -> Option<Tree> {
+    let Value::Table(sections) = &mut defaults.value else { return None };
+    let place = sections.iter().position(|(key, _)| key == "cell")?;
+    Some(sections.remove(place).1)
+}
+
+/// Fills in the missing keys of some cells.
+fn merge_cells(scenario: &mut Tree, defaults: Option<&Tree>, takes: impl Fn(&Tree) -> bool) {
+    let cells = scenario.get_mut("cell").map(|cells| &mut cells.value);
+    let (Some(Value::Array(cells)), Some(defaults)) = (cells, defaults) else { return };
+    for cell in cells.iter_mut().filter(|cell| matches!(cell.value, Value::Table(_)) && takes(cell)) {
+        merge(cell, defaults);
+    }
+}
+
+/// The uplink of a cell with TDD has the carrier of the downlink.
+fn join_carriers(scenario: &mut Tree) {
+    let Some(Value::Array(cells)) = scenario.get_mut("cell").map(|cells| &mut cells.value) else { return };
+    for cell in cells {
+        let duplex = cell.get("radio").and_then(|radio| radio.get("duplex"));
+        let is_tdd = duplex.and_then(|duplex| duplex.get("kind")).and_then(Tree::text) == Some("tdd");
+        let carrier = cell.get("frequency").cloned();
+        if let (Value::Table(cell), Some(carrier), true) = (&mut cell.value, carrier, is_tdd)
+            && !cell.iter().any(|(key, _)| key == "uplink_frequency")
+        {
+            cell.push(("uplink_frequency".to_owned(), carrier));
+        }
+    }
 }
 
 /// Missing keys of a link in series are taken from the backhaul. The settings of its queue discipline are the
@@ -225,7 +276,7 @@ mod tests {
 
     #[test]
     fn the_preset_files_are_toml() {
-        for text in [AQM, COMMON, LAYOUT, LENA_2014, LENA_3_37, TYPICAL, WIRED] {
+        for text in [AQM, COMMON, LAYOUT, LENA_2014, LENA_3_37, NR, NR_TYPICAL_FR1, TYPICAL, WIRED] {
             Tree::from_toml(text).unwrap();
         }
     }

@@ -1,11 +1,11 @@
 //! The radio part of a scenario: from the format to `airlane_ran`.
 
+pub(crate) mod nr;
+
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use airlane_core::{BitRate, Bytes, CellId, Decibel, Direction, Instant, UeId};
 use airlane_radio::large_scale::{ChannelReport, ChannelScenario};
-use airlane_radio::link_tables::LteTables;
 use airlane_radio::mobility::{
     Area, Course, Disc, LevyLaw, MovementPath, PowerLaw, Setdest, SpeedLaw, Step, WalkLaw, WaypointLaw,
 };
@@ -20,11 +20,10 @@ use airlane_ran::config::{
     PathLossModel, PowerControl, RanConfig, RankRule, ServiceChange, ServiceKind, ShadowingConfig,
     ShedAmount, Start, ThrottleBy, ThrottleConfig, UeConfig, UplinkAccess, UplinkConfig,
 };
-use airlane_ran::numerology::Numerology;
 use airlane_ran::pdcp::nr::ReorderingConfig;
 use airlane_ran::pdcp::{PdcpConfig, RetransmissionQueue};
 use airlane_ran::rlc;
-use airlane_ran::rlc::nr::{self, NrConfig, NrRlc};
+use airlane_ran::rlc::nr::{NrConfig, NrRlc};
 use airlane_ran::rrc::handover::HandoverConfig;
 use airlane_ran::rrc::measurement::{EventA3, MeasurementConfig};
 use airlane_ran::rrc::quality::{QualityRule, Reported, Rssi};
@@ -114,15 +113,17 @@ fn position([x, y]: [Metres; 2], height: Metres) -> Position {
     Position { x: x.0, y: y.0, z: height.0 }
 }
 
-/// A time in slots of 1 ms; the check ensures that it is an integer in range.
-fn slots(time: Time) -> u32 {
-    u32::try_from(time.0.as_millis()).expect("checked when the scenario was resolved")
+/// A time in slots of the cell; the check ensures that it is an integer in range.
+fn slots(cell: &Cell, time: Time) -> u32 {
+    let slots = time.0.as_nanos() / nr::slot(cell).as_nanos();
+    u32::try_from(slots).expect("checked when the scenario was resolved")
 }
 
 fn cell(cell: &Cell, all: &[Cell], own: &Own) -> CellConfig {
+    let (numerology, tables) = nr::numerology(cell);
     CellConfig {
-        numerology: Numerology::LTE,
-        tables: Arc::new(LteTables),
+        numerology,
+        tables,
         position: position(cell.position, cell.height),
         antenna: antenna(&cell.antenna),
         resource_blocks: cell.resource_blocks,
@@ -275,8 +276,26 @@ pub(crate) fn cqi_to_mcs(table: format::CqiToMcs) -> CqiToMcs {
     }
 }
 
+/// The timing of the MAC of a cell.
+fn timing(cell: &Cell) -> nr::Timing {
+    if let Some(nr) = nr::nr(cell) {
+        return nr::Timing::of_nr(nr);
+    }
+    let of_lte = |time: Option<Time>| slots(cell, time.expect("checked when the scenario was resolved"));
+    let [round_trip, downlink_latency, grant_to_pusch] =
+        [cell.mac.harq_round_trip, cell.mac.downlink_latency, cell.mac.grant_to_pusch].map(of_lte);
+    nr::Timing {
+        downlink_latency,
+        grant_to_pusch,
+        harq_round_trip: round_trip,
+        uplink_round_trip: round_trip,
+    }
+}
+
 fn mac(cell: &Cell) -> MacConfig {
     let mac = &cell.mac;
+    let timing = timing(cell);
+    let slots = |time| slots(cell, time);
     MacConfig {
         cqi_period: slots(mac.cqi_period),
         cqi_delay: slots(mac.cqi_delay),
@@ -300,10 +319,10 @@ fn mac(cell: &Cell) -> MacConfig {
         cqi_to_mcs: cqi_to_mcs(mac.cqi_to_mcs),
         harq: cell.harq,
         harq_max_transmissions: mac.harq_transmissions,
-        harq_round_trip: slots(mac.harq_round_trip),
-        uplink_round_trip: slots(mac.harq_round_trip),
-        downlink_latency: slots(mac.downlink_latency),
-        grant_to_pusch: slots(mac.grant_to_pusch),
+        harq_round_trip: timing.harq_round_trip,
+        uplink_round_trip: timing.uplink_round_trip,
+        downlink_latency: timing.downlink_latency,
+        grant_to_pusch: timing.grant_to_pusch,
         control_errors: cell.control_errors,
         subheaders: mac.subheaders,
         blank_subframes: mac.blank_subframes.iter().fold(0, |set, subframe| set | 1 << subframe),
@@ -332,7 +351,7 @@ fn mac(cell: &Cell) -> MacConfig {
             power_control: match &mac.power_control {
                 format::PowerControl::None => None,
                 format::PowerControl::OpenLoop(loop_) => {
-                    Some(PowerControl { p0: loop_.p0.0, alpha: loop_.alpha.0 })
+                    Some(PowerControl { p0: loop_.p0.0 + nr::power_of_prb(cell), alpha: loop_.alpha.0 })
                 }
             },
         },
@@ -410,7 +429,7 @@ fn fading(fading: &format::Fading) -> Option<FadingConfig> {
     Some(FadingConfig {
         profile,
         speed_mps: multipath.speed.metres_per_second(),
-        prb_spacing_hz: Some(multipath.prb_spacing.0),
+        prb_spacing_hz: multipath.prb_spacing.map(|spacing| spacing.0),
     })
 }
 
@@ -553,7 +572,7 @@ fn bearer(cell: &Cell) -> BearerConfig {
             status_alone: am.status_alone,
         }),
         Rlc::NrAm(am) => layer_2(
-            NrRlc::Am(nr::AmConfig {
+            NrRlc::Am(rlc::nr::AmConfig {
                 sn_bits: am.sn_bits,
                 t_poll_retransmit: am.poll_retransmit.0,
                 t_reassembly: am.reassembly.0,
@@ -565,7 +584,7 @@ fn bearer(cell: &Cell) -> BearerConfig {
             (am.reordering, am.out_of_order),
         ),
         Rlc::NrUm(um) => layer_2(
-            NrRlc::Um(nr::UmConfig { sn_bits: um.sn_bits, t_reassembly: um.reassembly.0 }),
+            NrRlc::Um(rlc::nr::UmConfig { sn_bits: um.sn_bits, t_reassembly: um.reassembly.0 }),
             (um.reordering, um.out_of_order),
         ),
     };

@@ -1,11 +1,11 @@
 //! The radio network information service of a scenario, and its subscribers.
 
-use airlane_core::{Bytes, Direction, Duration, FlowId, Instant, Node, NodeId, Port, Seeds};
+use airlane_core::{Bytes, Duration, FlowId, Instant, Node, NodeId, Port, Seeds};
 use airlane_engine::Network;
 use airlane_middlebox as middlebox;
 use airlane_net::rni::{Consumer, ue_address};
 use airlane_net::{FlowRouter, Link, LinkParameters, RandomLoss};
-use airlane_radio::{CqiToMcs, Mcs};
+use airlane_radio::CqiToMcs;
 use airlane_traffic::INFORMATION;
 use airlane_transport::congestion::{
     BlockSizes, LossDiscrimination, MeldConfig, MeldVariant, QueueThreshold,
@@ -17,6 +17,7 @@ use crate::format::{
 };
 use crate::quantity::Time;
 use crate::radio::cqi_to_mcs;
+use crate::radio::nr::largest_block as block_of;
 
 /// A discriminator: from the format to `airlane_transport`.
 pub(crate) fn loss_discrimination(
@@ -65,10 +66,9 @@ fn age_max(stale_after: Time) -> Option<Duration> {
     Some(stale_after.0).filter(|age| *age > Duration::ZERO)
 }
 
-/// The largest transport block of a layer in any cell.
+/// The largest transport block in any cell: in LTE of one layer.
 fn largest_block(scenario: &Resolved) -> Bytes {
-    let block = |prbs| Mcs::new(28).transport_block(usize::from(prbs), Direction::Downlink);
-    scenario.cell.iter().map(|cell| block(cell.resource_blocks)).max().unwrap_or_default()
+    scenario.cell.iter().map(block_of).max().unwrap_or_default()
 }
 
 /// The loss discriminator of a flow, if its transport has one.

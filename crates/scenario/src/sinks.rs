@@ -1,7 +1,6 @@
 //! The sinks of a run.
 
-use airlane_core::{Duration, FlowId, Instant, UeId};
-use airlane_ran::numerology::Numerology;
+use airlane_core::{FlowId, Instant, UeId};
 use airlane_record::{
     CaptureFlow, CaptureParameters, CapturePoint, CellDescription, Deliveries, FlowDescription, Losses,
     PathModels, ProxySeries, RanLog, RanLogParameters, Recorder, RecorderParameters, Satisfaction, Sinks,
@@ -12,6 +11,7 @@ use crate::endpoints::Setup;
 use crate::expand::{OneFlow, OneUe};
 use crate::format::{self, App, Cell, Congestion, Quic, ReceiveWindow, Resolved, Satisfied, Tcp, Transport};
 use crate::middlebox;
+use crate::radio::nr::{slot, slot_directions};
 use crate::real::{HOST, host_names};
 use crate::rnis;
 use crate::viewing;
@@ -21,12 +21,12 @@ use crate::wiring::data_direction;
 /// The recorder, and the other sinks of the scenario; captures start when their folder is known.
 pub(crate) fn sinks(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow], pages: Vec<Vec<String>>) -> Sinks {
     let output = &scenario.output;
-    let slot: Duration = Numerology::LTE.slot;
     Sinks {
         recorder: Recorder::new(RecorderParameters { pages, ..recorder_parameters(scenario, ues, flows) }),
         capture: None,
         ran_log: output.ran_log.then(|| {
-            RanLog::new(RanLogParameters { ues: host_names(ues), cells: cell_names(scenario), slot })
+            let (cells, slots) = (cell_names(scenario), scenario.cell.iter().map(slot).collect());
+            RanLog::new(RanLogParameters { ues: host_names(ues), cells, slots })
         }),
         deliveries: output.deliveries.then(|| Deliveries::new(host_names(ues), hosts(flows))),
         losses: output.losses.then(|| Losses::new(flows.iter().map(|flow| flow.name.clone()).collect())),
@@ -134,7 +134,8 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         name: cell.name.clone(),
         downlink_prbs: cell.resource_blocks,
         uplink_prbs: cell.resource_blocks,
-        slot: Numerology::LTE.slot,
+        slot: slot(cell),
+        pattern: slot_directions(cell),
         harq_transmissions: if cell.harq { cell.mac.harq_transmissions } else { 1 },
     };
     let listens = |flow: &format::Flow| matches!(&flow.transport, Transport::Tcp(tcp) if tcp.congestion == Congestion::Mdcc);

@@ -71,8 +71,8 @@ fn unknown_members_are_passed_over_and_impossible_values_are_not() {
     for (from, to) in [
         ("\"cqi\":15", "\"cqi\":16"),
         ("\"mcs\":28", "\"mcs\":32"),
-        ("\"prbs\":25", "\"prbs\":111"),
-        ("2292", "48949"),
+        ("\"prbs\":25", "\"prbs\":276"),
+        ("2292", "171601"),
         ("[1,", "[29,"),
         ("[1,", "[1,0,0,0,0,0,0,0,0,1,"),
         ("\"nanoSeconds\":345000000", "\"nanoSeconds\":1000000000"),

@@ -15,10 +15,11 @@ const UE_IPV4_ADDRESS: u8 = 1;
 const CQI_MAX: u8 = 15;
 /// MCS indices (TS 36.213 v17.0 Table 7.1.7.1-1).
 const MCS_MAX: u8 = 31;
-/// Largest number of resource blocks in the tables of transport blocks (TS 36.213 v17.0 §7.1.7.2.1).
-const PRBS_MAX: u16 = 110;
-/// The largest transport block, four layers of 97,896 bits (TS 36.213 v17.0 §7.1.7.2).
-const BLOCK_MAX: u64 = 4 * 97_896 / 8;
+/// Largest number of resource blocks: in NR (TS 38.331 §6.3.2, maxNrofPhysicalResourceBlocks).
+const PRBS_MAX: u16 = 275;
+/// More than the largest transport block: of NR, with 156 elements of 8 bits in each of these blocks on four layers (TS
+/// 38.214 §5.1.3.2).
+const BLOCK_MAX: u64 = 4 * 275 * 156;
 /// maxHARQ-Tx (TS 36.331 v17.0 §6.3.2, n28).
 const TRANSMISSIONS_MAX: u8 = 28;
 /// The E-UTRAN cell identity has 28 bits (TS 36.413 v17.0 §9.2.1.38).

@@ -105,6 +105,12 @@ const FR1_60_KHZ: [(u16, u16); 14] = [
 const FR2_60_KHZ: [(u16, u16); 3] = [(50, 66), (100, 132), (200, 264)];
 const FR2_120_KHZ: [(u16, u16); 4] = [(50, 32), (100, 66), (200, 132), (400, 264)];
 
+/// Length of a slot (TS 38.211 §4.3.2): 1 ms / 2^µ.
+#[must_use]
+pub const fn slot(numerology: u8) -> Duration {
+    Duration::from_nanos(1_000_000 >> numerology)
+}
+
 impl RbgLayout {
     /// Resource allocation type 0 of NR, configuration 1 (TS 38.214 table 5.1.2.2.1-1), for a bandwidth part that
     /// begins at a multiple of the size.
@@ -122,7 +128,7 @@ impl Numerology {
     pub fn nr(numerology: u8, k1: u32, duplex: Duplex) -> Self {
         assert!(numerology <= HIGHEST, "there is no numerology {numerology} for data");
         Self {
-            slot: Duration::from_nanos(1_000_000 >> numerology),
+            slot: slot(numerology),
             subcarrier_spacing_hz: 15_000 << numerology,
             subcarriers_per_prb: 12,
             rbg: RbgLayout::NR,

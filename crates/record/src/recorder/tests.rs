@@ -30,6 +30,7 @@ fn parameters() -> RecorderParameters {
             downlink_prbs: 100,
             uplink_prbs: 96,
             slot: Duration::from_millis(1),
+            pattern: [1; 3],
             harq_transmissions: 4,
         }],
         ues: 1,

@@ -1,24 +1,28 @@
 //! Checks of cells.
 
+use airlane_core::Duration;
+
 use super::{Checked, Place};
 use crate::format::{Aqm, Cell, L4sBearer, Mac, Rlc, RlcAm, RlcNrAm, Scheduler, Uplink};
 use crate::quantity::{Rate, Size};
+use crate::radio::nr::{nr, slot};
 
 /// Bandwidths of LTE in resource blocks (TS 36.104 table 5.6-1).
 const RESOURCE_BLOCKS: [u16; 6] = [6, 15, 25, 50, 75, 100];
 /// Maximum number of FQ-CoDel queues in a cell: 4 B each.
 const QUEUES_MAX: u64 = 50_000_000;
-/// The maximum of a prioritised bit rate, above the rate of any cell of LTE.
-const PRIORITISED_MAX: Rate = Rate(airlane_core::BitRate(1_000_000_000));
+/// The maximum of a prioritised bit rate, above the rate of any cell.
+const PRIORITISED_MAX: Rate = Rate(airlane_core::BitRate(10_000_000_000));
 /// The minimum size of a queue: a full packet.
 const PACKET: Size = Size(airlane_core::Bytes(1500));
 
 pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
     let replaced = cell.bandwidth.is_none();
     at.require(replaced, "bandwidth", "resolved cells have resource blocks", "give what `parse` returned")?;
-    let known = RESOURCE_BLOCKS.contains(&cell.resource_blocks);
-    let help = "it must be 6, 15, 25, 50, 75 or 100 (1.4, 3, 5, 10, 15 or 20 MHz)";
-    at.require(known, "resource_blocks", "not an LTE bandwidth", help)?;
+    match nr(cell) {
+        Some(of_nr) => super::nr::cell(cell, of_nr, at)?,
+        None => lte(cell, at)?,
+    }
     scheduler(&cell.scheduler, &at.under("scheduler"))?;
     if let Some(throttling) = &cell.early_throttling {
         let at = at.under("early_throttling");
@@ -34,8 +38,8 @@ pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
         at.require(carrier.0 >= 1e8, key, "the carrier frequency is too low", "it must be at least 100 MHz")?;
     }
     super::channel::antenna(&cell.antenna, &at.under("antenna"))?;
-    mac(&cell.mac, cell.resource_blocks, &at.under("mac"))?;
-    uplink(&cell.uplink, &at.under("uplink"))?;
+    mac(&cell.mac, cell.resource_blocks, slot(cell), &at.under("mac"))?;
+    uplink(&cell.uplink, slot(cell), &at.under("uplink"))?;
     let pdcp = [7, 12, 15, 18].contains(&cell.pdcp.sn_bits); // TS 36.323 §6.3.2
     at.require(pdcp, "pdcp.sn_bits", "not a PDCP sequence number length", "it must be 7, 12, 15 or 18")?;
     // TS 36.331 §6.3.2 (PDCP-Config). A status report could not distinguish 128 SDUs from earlier ones.
@@ -55,6 +59,38 @@ pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
     cell.l4s_bearer.as_ref().map_or(Ok(()), |bearer| l4s_bearer(bearer, &at.under("l4s_bearer")))
 }
 
+/// What only a cell of LTE has.
+fn lte(cell: &Cell, at: &Place<'_>) -> Checked {
+    let known = RESOURCE_BLOCKS.contains(&cell.resource_blocks);
+    let help = "it must be 6, 15, 25, 50, 75 or 100 (1.4, 3, 5, 10, 15 or 20 MHz)";
+    at.require(known, "resource_blocks", "not an LTE bandwidth", help)?;
+    let (at, mac) = (at.under("mac"), &cell.mac);
+    let mut slots = [0; 3];
+    let times = [
+        (mac.harq_round_trip, "harq_round_trip"),
+        (mac.downlink_latency, "downlink_latency"),
+        (mac.grant_to_pusch, "grant_to_pusch"),
+    ];
+    for (place, (time, key)) in slots.iter_mut().zip(times) {
+        let Some(time) = time else { return at.fail(key, format!("`{key}` is missing"), "add it") };
+        at.slots(time, key, 1)?;
+        *place = time.0.as_millis();
+    }
+    let [round_trip, latency, grant] = slots;
+    at.require(
+        round_trip >= latency,
+        "harq_round_trip",
+        "the retransmission would precede the reception of the block",
+        "it must be at least mac.downlink_latency",
+    )?;
+    at.require(
+        round_trip > grant, // a PUSCH takes a slot
+        "harq_round_trip",
+        "the retransmission would precede the reception of the uplink block",
+        "it must be above mac.grant_to_pusch",
+    )
+}
+
 fn l4s_bearer(bearer: &L4sBearer, at: &Place<'_>) -> Checked {
     at.at_least(bearer.buffer, PACKET, "buffer", "too small for a full packet")?;
     bearer.aqm.check(&at.under("aqm"))?;
@@ -70,6 +106,7 @@ pub(super) fn carrier(cell: &Cell, before: &[Cell], at: &Place<'_>) -> Checked {
     let shared =
         |other: &&Cell| other.frequency == cell.frequency || other.uplink_frequency == cell.uplink_frequency;
     let Some(other) = before.iter().find(shared) else { return Ok(()) };
+    super::nr::same_slots(cell, other, at)?;
     let same = other.resource_blocks == cell.resource_blocks;
     let help = format!("use {}, as cell {:?} does", other.resource_blocks, other.name);
     at.require(same, "resource_blocks", "cells on one carrier need one bandwidth", &help)
@@ -97,31 +134,12 @@ fn scheduler(scheduler: &Scheduler, at: &Place<'_>) -> Checked {
     at.require(ok, "window", "out of range", "it must be from 2 to 1000000 slots")
 }
 
-fn mac(mac: &Mac, resource_blocks: u16, at: &Place<'_>) -> Checked {
-    at.slots(mac.cqi_period, "cqi_period", 1)?;
-    at.slots(mac.cqi_delay, "cqi_delay", 0)?;
-    at.slots(mac.harq_round_trip, "harq_round_trip", 1)?;
-    at.slots(mac.downlink_latency, "downlink_latency", 1)?;
-    at.slots(mac.grant_to_pusch, "grant_to_pusch", 1)?;
-    at.slots(mac.sounding_period, "sounding_period", 1)?;
+fn mac(mac: &Mac, resource_blocks: u16, slot: Duration, at: &Place<'_>) -> Checked {
+    at.slots_of(slot, mac.cqi_period, "cqi_period", 1)?;
+    at.slots_of(slot, mac.cqi_delay, "cqi_delay", 0)?;
+    at.slots_of(slot, mac.sounding_period, "sounding_period", 1)?;
     let attempts = (1..=28).contains(&mac.harq_transmissions); // maxHARQ-Tx, TS 36.331 §6.3.2
     at.require(attempts, "harq_transmissions", "out of range", "it must be from 1 to 28")?;
-    let in_time = mac.harq_round_trip >= mac.downlink_latency;
-    let help = "it must be at least mac.downlink_latency";
-    at.require(
-        in_time,
-        "harq_round_trip",
-        "the retransmission would precede the reception of the block",
-        help,
-    )?;
-    let heard = mac.harq_round_trip > mac.grant_to_pusch; // a PUSCH takes a slot
-    let help = "it must be above mac.grant_to_pusch";
-    at.require(
-        heard,
-        "harq_round_trip",
-        "the retransmission would precede the reception of the uplink block",
-        help,
-    )?;
     let grants = (1..=110).contains(&mac.grants_per_slot);
     at.require(grants, "grants_per_slot", "out of range", "it must be from 1 to 110")?;
     let blank = &mac.blank_subframes;
@@ -143,25 +161,25 @@ fn mac(mac: &Mac, resource_blocks: u16, at: &Place<'_>) -> Checked {
     )
 }
 
-fn uplink(uplink: &Uplink, at: &Place<'_>) -> Checked {
+fn uplink(uplink: &Uplink, slot: Duration, at: &Place<'_>) -> Checked {
     let first_grant = |size: Size| {
         let grant = (1..=1500).contains(&size.0.get());
         at.require(grant, "initial_grant", "out of range", "it must be from 1 B to 1500 B")
     };
     match uplink {
         Uplink::SchedulingRequest(u) => {
-            at.slots(u.scheduling_request_period, "scheduling_request_period", 1)?;
-            at.slots(u.processing, "processing", 0)?;
+            at.slots_of(slot, u.scheduling_request_period, "scheduling_request_period", 1)?;
+            at.slots_of(slot, u.processing, "processing", 0)?;
             first_grant(u.initial_grant)
         }
         Uplink::Polled(u) => {
-            at.slots(u.interval, "interval", 1)?;
-            at.slots(u.processing, "processing", 0)?;
+            at.slots_of(slot, u.interval, "interval", 1)?;
+            at.slots_of(slot, u.processing, "processing", 0)?;
             let polls = (1..=100).contains(&u.polls);
             at.require(polls, "polls", "out of range", "it must be from 1 to 100")?;
             first_grant(u.initial_grant)
         }
-        Uplink::IdealBufferStatus(u) => at.slots(u.report_delay, "report_delay", 0),
+        Uplink::IdealBufferStatus(u) => at.slots_of(slot, u.report_delay, "report_delay", 0),
     }
 }
 

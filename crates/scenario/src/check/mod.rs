@@ -9,6 +9,7 @@ mod flow;
 mod handover;
 mod layout;
 mod middlebox;
+mod nr;
 mod on_off;
 mod output;
 mod rnis;
@@ -54,7 +55,9 @@ pub(crate) fn check(scenario: &Resolved, tree: &Tree) -> Checked {
     internet(&scenario.internet, &at.under("internet"))?;
     match scenario.network {
         Network::Wired => wired(tree)?,
-        Network::Typical | Network::Lena2014 | Network::Lena337 => cellular(scenario, &at)?,
+        Network::Typical | Network::Lena2014 | Network::Lena337 | Network::NrTypicalFr1 => {
+            cellular(scenario, &at)?
+        }
     }
     middlebox::middleboxes(scenario, &at)?;
     rnis::rnis(scenario, &at)?;
@@ -124,10 +127,18 @@ impl Place<'_> {
         self.require(time.0 > Duration::ZERO, key, "zero is not allowed", "it must be above 0 s")
     }
 
+    /// A time in subframes of 1 ms, which are the slots of LTE.
     pub(crate) fn slots(&self, time: Time, key: &str, least: u64) -> Checked {
-        let (ns, slot) = (time.0.as_nanos(), Duration::from_millis(1).as_nanos());
-        let ok = ns.is_multiple_of(slot) && (least..=SLOTS_MAX).contains(&(ns / slot));
-        let help = format!("it must be a multiple of 1 ms from {least} ms to 10 s");
+        self.slots_of(Duration::from_millis(1), time, key, least)
+    }
+
+    /// A time in slots of this length.
+    pub(crate) fn slots_of(&self, slot: Duration, time: Time, key: &str, least: u64) -> Checked {
+        let (ns, length) = (time.0.as_nanos(), slot.as_nanos());
+        let ok = ns.is_multiple_of(length) && (least..=SLOTS_MAX).contains(&(ns / length));
+        let (unit, high) = (Time(slot), Time(slot * SLOTS_MAX));
+        let low = if least == 0 { "0 ms".to_owned() } else { Time(slot * least).to_string() };
+        let help = format!("it must be a multiple of {unit} from {low} to {high}");
         self.require(ok, key, "not a whole number of slots, or out of range", &help)
     }
 

@@ -5,6 +5,7 @@ use crate::format::{
     App, Flow, FlowDirection, LossDiscriminator, MeldThreshold, Resolved, RnisFault, Transport,
 };
 use crate::quantity::Size;
+use crate::radio::nr::nr;
 
 pub(super) fn rnis(scenario: &Resolved, at: &Place<'_>) -> Checked {
     let Some(rnis) = &scenario.rnis else { return Ok(()) };
@@ -41,6 +42,13 @@ pub(super) fn discriminator(flow: &Flow, scenario: &Resolved, at: &Place<'_>) ->
             let one = tables.all(|table| Some(table) == first);
             let help = "use the same mac.cqi_to_mcs in all cells, or choose as-run or derived";
             let present = meld.threshold == MeldThreshold::Present;
+            let of_nr = scenario.cell.iter().any(|cell| nr(cell).is_some());
+            at.require(
+                !(present && of_nr),
+                &format!("{key}.threshold"),
+                "it needs the block sizes of LTE, and a cell has NR",
+                "choose as-run or derived",
+            )?;
             at.require(
                 one || !present,
                 &format!("{key}.threshold"),

@@ -12,6 +12,7 @@ use crate::format::{
 };
 use crate::quantity::Metres;
 use crate::radio::home_cell;
+use crate::radio::nr::{nr, tables};
 
 /// The minimum size of an area: a walk turns at each crossing, and all turns are computed.
 const ROOM_MIN_M: f64 = 1.0;
@@ -20,6 +21,14 @@ const STEP_MIN_M: f64 = 0.01;
 const STEP_MIN: Duration = Duration::from_millis(1);
 /// The minimum speed: 20000 km at this speed are within the range of the clock.
 const SPEED_MIN_KMH: f64 = 0.1;
+
+/// The highest MCS of LTE (TS 36.213 §7.1.7).
+const LTE_HIGHEST_MCS: u8 = 28;
+
+/// The highest MCS of a cell.
+fn highest_mcs(cell: &Cell) -> u8 {
+    nr(cell).map_or(LTE_HIGHEST_MCS, |nr| tables(nr).mcs_table.highest())
+}
 
 pub(super) fn ues(scenario: &Resolved, at: &Place<'_>) -> Checked {
     at.require(
@@ -92,8 +101,10 @@ fn ue(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
     if scenario.cell.iter().any(|c| interferer(&c)) {
         at.fail("cell", "this cell is an interferer and serves no UE", "choose a cell without `interferer`")?;
     }
-    let mcs = ue.fixed_mcs.is_none_or(|mcs| mcs <= 28);
-    at.require(mcs, "fixed_mcs", "out of range", "it must be an MCS from 0 to 28")?;
+    // Any cell may serve it.
+    let highest = scenario.cell.iter().map(highest_mcs).min().unwrap_or(LTE_HIGHEST_MCS);
+    let mcs = ue.fixed_mcs.is_none_or(|mcs| mcs <= highest);
+    at.require(mcs, "fixed_mcs", "out of range", &format!("it must be an MCS from 0 to {highest}"))?;
     let at = at.under("mobility");
     match &ue.mobility {
         Mobility::Static | Mobility::Trace(_) => Ok(()),

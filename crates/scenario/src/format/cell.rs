@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Aqm, CellOutage, Scheduler, Shedding, tagged};
+use super::{Aqm, CellOutage, Radio, Scheduler, Shedding, tagged};
 use crate::quantity::{Angle, Frequency, Gain, Metres, Power, Rate, Share, Size, Time};
 
 /// One cell.
@@ -18,12 +18,17 @@ pub struct Cell {
     pub height: Metres,
     /// Antenna pattern.
     pub antenna: Antenna,
-    /// Channel bandwidth of either direction, in the place of `resource_blocks`: 1.4, 3, 5, 10, 15 or 20 MHz.
+    /// Radio access technology. By default, it is that of the network's preset. In a network of the other one, the
+    /// defaults of the cell are those of `typical` or of `nr-typical-fr1`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("examples" = ["1.4 MHz", "3 MHz", "5 MHz", "10 MHz", "15 MHz", "20 MHz"]))]
+    pub radio: Option<Radio>,
+    /// Channel bandwidth of either direction, in the place of `resource_blocks`: 1.4, 3, 5, 10, 15 or 20 MHz in LTE;
+    /// in NR 5 to 50 MHz at 15 kHz, 5 to 100 MHz at 30 kHz, 10 to 200 MHz at 60 kHz, 50 to 400 MHz at 120 kHz.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["1.4 MHz", "3 MHz", "5 MHz", "10 MHz", "15 MHz", "20 MHz", "100 MHz"]))]
     pub bandwidth: Option<Frequency>,
-    /// Bandwidth of either direction in physical resource blocks: 6, 15, 25, 50, 75 or 100.
-    #[schemars(extend("enum" = [6, 15, 25, 50, 75, 100]))]
+    /// Bandwidth of either direction in physical resource blocks: 6, 15, 25, 50, 75 or 100 in LTE, 11 to 275 in NR.
+    #[schemars(range(min = 6, max = 275))]
     pub resource_blocks: u16,
     /// Downlink transmit power over the whole bandwidth.
     pub tx_power: Power,
@@ -37,7 +42,7 @@ pub struct Cell {
     pub scheduler: Scheduler,
     /// Throttling of active UEs while many bearers are set up. By default, there is none.
     pub early_throttling: Option<EarlyThrottling>,
-    /// Transmission mode of the downlink.
+    /// Transmission mode of the downlink; `siso` in NR.
     pub transmission_mode: TransmissionMode,
     /// Hybrid ARQ.
     pub harq: bool,
@@ -191,12 +196,19 @@ pub struct Mac {
     pub cqi_to_mcs: CqiToMcs,
     /// Maximum number of transmissions of a transport block, including the first.
     pub harq_transmissions: u8,
-    /// Delay from the scheduling of a transmission to the scheduling of its retransmission.
-    pub harq_round_trip: Time,
-    /// Delay from a downlink scheduling decision to the reception of the block.
-    pub downlink_latency: Time,
-    /// Delay from the scheduling of an uplink grant to the transmission on PUSCH.
-    pub grant_to_pusch: Time,
+    /// Delay from the scheduling of a transmission to the scheduling of its retransmission. LTE only: NR has `k0`,
+    /// `k1`, `k2` and `gnb_processing` of `radio`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Time")]
+    pub harq_round_trip: Option<Time>,
+    /// Delay from a downlink scheduling decision to the reception of the block. LTE only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Time")]
+    pub downlink_latency: Option<Time>,
+    /// Delay from the scheduling of an uplink grant to the transmission on PUSCH. LTE only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Time")]
+    pub grant_to_pusch: Option<Time>,
     /// Subframes of a frame, 0 to 9, in which the cell sends no data: almost blank subframes, or subframes
     /// for traffic that is not modelled.
     #[schemars(inner(range(max = 9)))]

@@ -12,6 +12,7 @@ mod flow;
 mod handover;
 mod layout;
 mod middlebox;
+mod nr;
 mod output;
 mod path;
 mod rnis;
@@ -28,6 +29,7 @@ pub use flow::*;
 pub use handover::*;
 pub use layout::*;
 pub use middlebox::*;
+pub use nr::*;
 pub use output::*;
 pub use path::*;
 pub use rnis::*;
@@ -125,6 +127,9 @@ pub enum Network {
     /// LTE with settings of deployed networks.
     #[serde(rename = "typical")]
     Typical,
+    /// 5G NR with settings of deployed networks: TDD at 3.5 GHz, 100 MHz.
+    #[serde(rename = "nr-typical-fr1")]
+    NrTypicalFr1,
     /// No radio: server, one link, host.
     #[serde(rename = "wired")]
     Wired,

@@ -348,8 +348,10 @@ tagged!(Fading by "model" {
 pub struct Multipath {
     /// Speed of the UE in the fading model, which determines the Doppler spread.
     pub speed: Speed,
-    /// Distance between neighbouring resource blocks at which the profile is sampled.
-    pub prb_spacing: Frequency,
+    /// Distance between neighbouring resource blocks at which the profile is sampled. By default, it is their width
+    /// in the cell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prb_spacing: Option<Frequency>,
 }
 
 /// Bursts of interference.

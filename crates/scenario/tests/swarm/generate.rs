@@ -15,6 +15,8 @@ mod cells;
 mod host_settings;
 #[path = "marking.rs"]
 mod marking;
+#[path = "nr.rs"]
+mod nr;
 #[path = "own.rs"]
 mod own;
 #[path = "pages.rs"]
@@ -157,7 +159,8 @@ pub(crate) fn longer(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
 
 /// The scenario of a seed.
 pub(crate) fn drawn(seed: u64) -> Drawn {
-    let mut drawn = Drawn { text: text(seed), settings: Vec::new() };
+    let s = &mut Seeds::new(seed).stream("swarm/nr");
+    let mut drawn = Drawn { text: nr::cells(text(seed), s), settings: Vec::new() };
     if let Ok(base) = drawn.resolve() {
         let s = &mut Seeds::new(seed).stream("swarm/settings");
         let layout = drawn.text.contains("[layout]");

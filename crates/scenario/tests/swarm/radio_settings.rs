@@ -66,9 +66,10 @@ pub(super) fn cells(settings: &mut Settings<'_>, base: &Resolved, layout: bool) 
         scheduler(settings, &format!("{at}.scheduler"), &cell.scheduler);
         mac(settings, &format!("{at}.mac"), cell);
         if let Some(table) = &table {
-            settings.set(&format!("{at}.mac"), "cqi_to_mcs", table.clone());
+            let table = if is_nr(cell) { json!("efficiency") } else { table.clone() };
+            settings.set(&format!("{at}.mac"), "cqi_to_mcs", table);
         }
-        uplink(settings, at, &cell.uplink);
+        uplink(settings, at, cell);
         bearers(settings, at, cell);
         if base.handover.is_some() {
             neighbours(settings, at, i, base, layout);
@@ -146,12 +147,10 @@ fn scheduler(settings: &mut Settings<'_>, at: &str, scheduler: &format::Schedule
 fn mac(settings: &mut Settings<'_>, at: &str, cell: &format::Cell) {
     let resource_blocks = u64::from(cell.resource_blocks);
     // A retransmission is after the reception of the block.
-    let keys = vec![
+    let mut keys = vec![
         ("cqi_period", ms(1, 80)),
         ("cqi_delay", ms(0, 20)),
         ("harq_transmissions", whole(1, 10)),
-        ("harq_round_trip", ms(6, 24)),
-        ("downlink_latency", ms(1, 6)),
         ("subheaders", flag()),
         ("grants_per_slot", whole(1, 110)),
         ("sounding_period", ms(1, 320)),
@@ -159,8 +158,11 @@ fn mac(settings: &mut Settings<'_>, at: &str, cell: &format::Cell) {
         ("blank_subframes", blank_subframes()),
         ("idle_partial_rbg", flag()),
     ];
+    if !is_nr(cell) {
+        keys.extend([("harq_round_trip", ms(6, 24)), ("downlink_latency", ms(1, 6))]);
+    }
     settings.some(at, keys);
-    if settings.s.chance(0.1) {
+    if settings.s.chance(0.1) && !is_nr(cell) {
         // A block is retransmitted after its own grant.
         let grant = number(settings.s, 1, 10);
         settings.maybe(1.0, at, "grant_to_pusch", ms(grant, grant));
@@ -184,8 +186,8 @@ fn blank_subframes() -> Draw {
     })
 }
 
-fn uplink(settings: &mut Settings<'_>, at: &str, uplink: &format::Uplink) {
-    if settings.s.chance(0.25) {
+fn uplink(settings: &mut Settings<'_>, at: &str, cell: &format::Cell) {
+    if settings.s.chance(0.25) && !is_nr(cell) {
         settings.set(at, "uplink", json!("polled"));
         let keys = vec![
             ("interval", ms(1, 60)),
@@ -195,7 +197,7 @@ fn uplink(settings: &mut Settings<'_>, at: &str, uplink: &format::Uplink) {
         ];
         return settings.some(&format!("{at}.uplink"), keys);
     }
-    let keys = match uplink {
+    let keys = match &cell.uplink {
         format::Uplink::SchedulingRequest(_) => vec![
             ("scheduling_request_period", ms(1, 80)),
             ("processing", ms(0, 10)),
@@ -205,6 +207,11 @@ fn uplink(settings: &mut Settings<'_>, at: &str, uplink: &format::Uplink) {
         format::Uplink::Polled(_) => return,
     };
     settings.some(&format!("{at}.uplink"), keys);
+}
+
+/// Whether a cell has NR.
+pub(super) const fn is_nr(cell: &format::Cell) -> bool {
+    matches!(cell.radio, Some(format::Radio::Nr(_)))
 }
 
 /// Sometimes a second bearer.

@@ -84,7 +84,7 @@ fn budget(scenario: &Resolved, ue: &format::Ue) -> f64 {
     let heard = |(index, cell): (usize, &format::Cell)| {
         let sent = noise::prb_power(cell.tx_power.0, prbs(cell));
         let lost = loss(index, cell, cell.frequency.0) + on_the_way(cell);
-        f64::from(noise::prb_snr(sent, lost, noise::prb_noise(180e3, ue.noise_figure.0)))
+        f64::from(noise::prb_snr(sent, lost, noise::prb_noise(prb_hz(cell), ue.noise_figure.0)))
     };
     let heard: Vec<f64> = scenario.cell.iter().enumerate().map(heard).collect();
     let serving = (0..heard.len()).filter(|index| !scenario.cell[*index].interferer);
@@ -101,8 +101,19 @@ fn budget(scenario: &Resolved, ue: &format::Ue) -> f64 {
             if asked < most.0 { Dbm(asked) } else { most }
         }
     };
-    let uplink = f64::from(noise::prb_snr(sent, up, noise::prb_noise(180e3, cell.noise_figure.0)));
+    let uplink = f64::from(noise::prb_snr(sent, up, noise::prb_noise(prb_hz(cell), cell.noise_figure.0)));
     downlink.min(uplink)
+}
+
+/// Bandwidth of a PRB of a cell.
+fn prb_hz(cell: &format::Cell) -> f64 {
+    let Some(format::Radio::Nr(nr)) = &cell.radio else { return 180e3 };
+    match nr.subcarrier_spacing {
+        format::SubcarrierSpacing::Khz15 => 180e3,
+        format::SubcarrierSpacing::Khz30 => 360e3,
+        format::SubcarrierSpacing::Khz60 => 720e3,
+        format::SubcarrierSpacing::Khz120 => 1440e3,
+    }
 }
 
 fn law(law: &format::PathLoss, frequency_hz: f64) -> PathLoss {
@@ -264,7 +275,9 @@ fn access(cell: &format::Cell) -> Duration {
         format::Uplink::Polled(u) => u.interval.0 * u64::from(u.polls) + u.processing.0,
         format::Uplink::IdealBufferStatus(u) => u.report_delay.0,
     };
-    (wait + cell.mac.grant_to_pusch.0).saturating_sub(ACCESS)
+    // In NR a few slots, and the wait for one with an uplink.
+    let grant = cell.mac.grant_to_pusch.map_or(ACCESS, |time| time.0);
+    (wait + grant).saturating_sub(ACCESS)
 }
 
 /// When a SYN that was dropped by a full queue is repeated.

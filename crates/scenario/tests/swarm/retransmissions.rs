@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use airlane_record::{Column, Table};
 use airlane_scenario::Resolved;
 
+use super::radio_settings::is_nr;
+
 /// Subframes of a frame.
 const FRAME: u64 = 10;
 
@@ -74,13 +76,17 @@ pub(super) fn longest_wait(scenario: &Resolved, log: &Table) -> (u64, u64) {
         let before = latest.insert((ue[row], direction[row], process[row]), now);
         let Some(before) = before.filter(|_| now.transmission > 1) else { continue };
         assert!(!before.decoded && before.cell == now.cell, "{before:?}, then {now:?}");
+        if is_nr(&scenario.cell[now.cell]) {
+            continue; // the bound of a pattern of slots is another one
+        }
         let (wait, most) = (now.slot - before.slot, bounds[now.cell][direction[row] as usize]);
         assert!(wait <= most, "{before:?}, then {now:?}: {wait} slots apart, {most} at most");
         (longest, beyond) = (longest.max(wait), beyond.max(wait - round_trip(now.cell)));
     }
     if scenario.handover.is_none() {
         let end = slot.iter().max().map_or(0, |&slot| slot as u64);
-        for (&(_, direction, _), last) in &latest {
+        for (&(_, direction, _), last) in latest.iter().filter(|(_, last)| !is_nr(&scenario.cell[last.cell]))
+        {
             let cell = &scenario.cell[last.cell];
             let over =
                 last.decoded || !cell.harq || last.transmission >= u64::from(cell.mac.harq_transmissions);
@@ -98,7 +104,7 @@ pub(super) fn longest_wait(scenario: &Resolved, log: &Table) -> (u64, u64) {
 
 /// The HARQ round trip of a cell in slots of 1 ms.
 fn slots(scenario: &Resolved, cell: usize) -> u64 {
-    scenario.cell[cell].mac.harq_round_trip.0.as_nanos() / 1_000_000
+    scenario.cell[cell].mac.harq_round_trip.map_or(0, |time| time.0.as_nanos() / 1_000_000)
 }
 
 #[test]

@@ -1,0 +1,142 @@
+//! Checks of NR cells.
+
+use airlane_ran::numerology::SYMBOLS;
+use airlane_ran::numerology::nr::FrequencyRange;
+
+use super::{Checked, Place};
+use crate::format::{Cell, CqiToMcs, Duplex, Nr, Radio, Tdd, TransmissionMode, Uplink};
+use crate::radio::nr::slot;
+
+/// PRBs of a carrier of NR: from 5 MHz with 30 kHz (TS 38.101-1 table 5.3.2-1) to the maximum of TS 38.211 §4.4.4.3.
+const RESOURCE_BLOCKS: core::ops::RangeInclusive<u16> = 11..=275;
+/// Slots of a pattern of TDD.
+const PATTERN_MAX: usize = 64;
+/// Values of xOverhead (TS 38.331 §6.3.2, PDSCH-ServingCellConfig).
+const OVERHEAD_ELEMENTS: [u8; 4] = [0, 6, 12, 18];
+
+/// What is different in a cell of NR.
+pub(super) fn cell(cell: &Cell, nr: &Nr, at: &Place<'_>) -> Checked {
+    carrier(cell, nr, at)?;
+    radio(nr, &at.under("radio"))?;
+    let blocks = RESOURCE_BLOCKS.contains(&cell.resource_blocks);
+    at.require(blocks, "resource_blocks", "not a bandwidth of NR", "it must be from 11 to 275")?;
+    let siso = cell.transmission_mode == TransmissionMode::Siso;
+    let help = "it must be \"siso\": transmission modes are of LTE";
+    at.require(siso, "transmission_mode", "not a transmission mode of NR", help)?;
+    let times = [
+        (cell.mac.harq_round_trip, "harq_round_trip", "radio.k1 and radio.gnb_processing"),
+        (cell.mac.downlink_latency, "downlink_latency", "radio.k0"),
+        (cell.mac.grant_to_pusch, "grant_to_pusch", "radio.k2"),
+    ];
+    for (time, key, instead) in times {
+        let help = format!("leave it out; in NR it follows from {instead}");
+        at.under("mac").require(time.is_none(), key, "this is a timing of LTE", &help)?;
+    }
+    let efficiency = cell.mac.cqi_to_mcs == CqiToMcs::Efficiency;
+    let help = "it must be \"efficiency\": the other table is of LTE";
+    at.require(efficiency, "mac.cqi_to_mcs", "not a mapping of NR", help)?;
+    let polls = matches!(cell.uplink, Uplink::Polled(_));
+    let help = "use \"scheduling-request\" or \"ideal-buffer-status\"";
+    at.require(!polls, "uplink", "an NR cell does not poll", help)
+}
+
+/// The carriers, and the subcarriers that may be on them.
+fn carrier(cell: &Cell, nr: &Nr, at: &Place<'_>) -> Checked {
+    let range = |hz: f64| FrequencyRange::of(hz);
+    let outside = "outside the frequency ranges of NR";
+    let help = "it must be from 410 MHz to 7.125 GHz (FR1) or from 24.25 GHz to 52.6 GHz (FR2)";
+    let Some(downlink) = range(cell.frequency.0) else { return at.fail("frequency", outside, help) };
+    at.require(range(cell.uplink_frequency.0).is_some(), "uplink_frequency", outside, help)?;
+    let (name, spacings) = match downlink {
+        FrequencyRange::One => ("FR1", "15, 30 or 60 kHz"),
+        FrequencyRange::Two => ("FR2", "60 or 120 kHz"),
+    };
+    let known = downlink.numerologies().contains(&nr.subcarrier_spacing.numerology());
+    let message =
+        format!("not a subcarrier spacing of {name}, where frequency = {:?} is", cell.frequency.to_string());
+    at.require(known, "radio.subcarrier_spacing", &message, &format!("it must be {spacings}"))?;
+    match nr.duplex {
+        Duplex::Tdd(_) => {
+            let help = format!("use {}, or leave it out: TDD has one carrier", cell.frequency);
+            let one = cell.uplink_frequency == cell.frequency;
+            at.require(one, "uplink_frequency", "not the carrier of the downlink", &help)
+        }
+        Duplex::Fdd => {
+            let two = cell.uplink_frequency != cell.frequency;
+            let help = "FDD has two carriers; choose another one, or radio.duplex = \"tdd\"";
+            at.require(two, "uplink_frequency", "the carrier of the downlink", help)?;
+            let paired = downlink == FrequencyRange::One;
+            let help = "use \"tdd\" (TS 38.101-2 table 5.2-1)";
+            at.require(paired, "radio.duplex", "FR2 has bands for TDD only", help)
+        }
+    }
+}
+
+fn radio(nr: &Nr, at: &Place<'_>) -> Checked {
+    if let Duplex::Tdd(tdd) = &nr.duplex {
+        pattern(tdd, &at.under("duplex"))?;
+    }
+    let controls = [
+        (nr.control_symbols, "control_symbols", 3),
+        (nr.uplink_control_symbols, "uplink_control_symbols", 12),
+    ];
+    for (symbols, key, most) in controls {
+        let help = format!("it must be at most {most}");
+        at.require(symbols <= most, key, "too many symbols", &help)?;
+    }
+    // TS 38.211 §7.4.1.1.2: a front-loaded symbol and up to three additional ones, or two double ones.
+    let references = (1..=4).contains(&nr.dmrs_symbols);
+    at.require(references, "dmrs_symbols", "out of range", "it must be from 1 to 4")?;
+    let taken = nr.control_symbols.max(nr.uplink_control_symbols) + nr.dmrs_symbols;
+    at.require(
+        taken < SYMBOLS,
+        "dmrs_symbols",
+        "no symbol is left for data",
+        "use fewer symbols for control or DM-RS",
+    )?;
+    let known = OVERHEAD_ELEMENTS.contains(&nr.overhead_elements);
+    at.require(known, "overhead_elements", "not a value of xOverhead", "it must be 0, 6, 12 or 18")?;
+    // TS 38.331 §6.3.2: k0, dl-DataToUL-ACK and k2. With k1 = 0 or k2 = 0 the UE would answer in the same slot.
+    for (slots, key, range) in [
+        (nr.k0, "k0", 0..=32),
+        (nr.k1, "k1", 1..=15),
+        (nr.k2, "k2", 1..=32),
+        (nr.gnb_processing, "gnb_processing", 1..=32),
+    ] {
+        let help = format!("it must be from {} to {} slots", range.start(), range.end());
+        at.require(range.contains(&slots), key, "out of range", &help)?;
+    }
+    Ok(())
+}
+
+fn pattern(tdd: &Tdd, at: &Place<'_>) -> Checked {
+    let slots = &tdd.pattern;
+    let letters =
+        !slots.is_empty() && slots.len() <= PATTERN_MAX && slots.bytes().all(|slot| b"DSU".contains(&slot));
+    let help = "write one letter for each slot: D (downlink), S (special) or U (uplink), such as \"DDDSU\"; at most 64";
+    at.require(letters, "pattern", "not a pattern of slots", help)?;
+    let both = slots.contains('D') && slots.contains('U');
+    at.require(both, "pattern", "a direction has no slot", "a pattern needs at least one D and one U")?;
+    let used = tdd.special_downlink_symbols.saturating_add(tdd.special_uplink_symbols);
+    let help =
+        format!("both together must be at most {}, which leaves a symbol of guard period", SYMBOLS - 1);
+    at.require(used < SYMBOLS, "special_downlink_symbols", "a special slot has 14 symbols", &help)
+}
+
+/// Cells of one carrier have the same slots: interference is computed per resource block and slot.
+pub(super) fn same_slots(cell: &Cell, other: &Cell, at: &Place<'_>) -> Checked {
+    let subcarriers = |cell: &Cell| match &cell.radio {
+        Some(Radio::Nr(nr)) => Some(nr.subcarrier_spacing),
+        Some(Radio::Lte) | None => None,
+    };
+    let help = match (subcarriers(cell), subcarriers(other)) {
+        (Some(_), Some(_)) => format!("use radio.subcarrier_spacing as cell {:?} does", other.name),
+        (None, Some(_)) => format!("use radio = \"nr\" as cell {:?} does, or another carrier", other.name),
+        _ => format!("use radio = \"lte\" as cell {:?} does, or another carrier", other.name),
+    };
+    let same = subcarriers(cell) == subcarriers(other) && slot(cell) == slot(other);
+    at.require(same, "radio", "cells on one carrier need one subcarrier spacing", &help)?;
+    let (Some(Radio::Nr(own)), Some(Radio::Nr(others))) = (&cell.radio, &other.radio) else { return Ok(()) };
+    let help = format!("use the pattern of cell {:?}: the slots of a carrier are synchronous", other.name);
+    at.require(own.duplex == others.duplex, "radio.duplex", "cells on one carrier need the same slots", &help)
+}

@@ -1,0 +1,133 @@
+//! The radio access technology of a cell, and the settings that NR adds: subcarriers, directions of slots, tables of
+//! link adaptation, overhead, timing.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::tagged;
+
+/// Radio access technology of a cell.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Radio {
+    /// LTE with FDD.
+    Lte,
+    /// 5G NR.
+    Nr(Nr),
+}
+tagged!(Radio by "kind" { "lte" => Lte, "nr" => Nr(Nr) });
+
+/// Settings of an NR cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Nr {
+    /// Subcarrier spacing. A slot of 14 symbols takes 1 ms at 15 kHz, 0.5 ms at 30 kHz, and so on.
+    pub subcarrier_spacing: SubcarrierSpacing,
+    /// Directions of the slots.
+    pub duplex: Duplex,
+    /// Table of modulation and coding schemes of both directions (TS 38.214 tables 5.1.3.1-1 to -3).
+    pub mcs_table: NrTable,
+    /// Table of channel quality indicators (TS 38.214 tables 5.2.2.1-2 to -4).
+    pub cqi_table: NrTable,
+    /// Error rates of the LDPC code.
+    pub ldpc: LdpcErrors,
+    /// Symbols of PDCCH at the begin of each slot with a downlink.
+    pub control_symbols: u8,
+    /// Symbols of PUCCH and SRS in each slot with an uplink.
+    pub uplink_control_symbols: u8,
+    /// Symbols of each transport block with DM-RS, and without data.
+    pub dmrs_symbols: u8,
+    /// Resource elements of a resource block and slot for CSI-RS, PT-RS and SSB, on average over the slots of the
+    /// downlink (TS 38.214 section 5.1.3.2, xOverhead): 0, 6, 12 or 18.
+    pub overhead_elements: u8,
+    /// Slots from a downlink assignment to its PDSCH.
+    pub k0: u8,
+    /// Slots from a PDSCH to its HARQ feedback. If that slot has no uplink, the next one that has.
+    pub k1: u8,
+    /// Slots from an uplink grant to its PUSCH.
+    pub k2: u8,
+    /// Slots from the slot of HARQ feedback or of a PUSCH until the gNB can schedule the retransmission.
+    pub gnb_processing: u8,
+}
+
+/// Subcarrier spacing (TS 38.211 section 4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum SubcarrierSpacing {
+    /// Slots of 1 ms; FR1.
+    #[serde(rename = "15 kHz")]
+    Khz15,
+    /// Slots of 0.5 ms; FR1.
+    #[serde(rename = "30 kHz")]
+    Khz30,
+    /// Slots of 0.25 ms; FR1 and FR2.
+    #[serde(rename = "60 kHz")]
+    Khz60,
+    /// Slots of 0.125 ms; FR2.
+    #[serde(rename = "120 kHz")]
+    Khz120,
+}
+
+impl SubcarrierSpacing {
+    /// The numerology: the spacing is 15 kHz times two to this power.
+    pub(crate) const fn numerology(self) -> u8 {
+        match self {
+            Self::Khz15 => 0,
+            Self::Khz30 => 1,
+            Self::Khz60 => 2,
+            Self::Khz120 => 3,
+        }
+    }
+}
+
+/// Directions of the slots of a cell.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Duplex {
+    /// Both directions in each slot, on two carriers.
+    Fdd,
+    /// A pattern of directions, on one carrier.
+    Tdd(Tdd),
+}
+tagged!(Duplex by "kind" { "fdd" => Fdd, "tdd" => Tdd(Tdd) });
+
+/// Settings of TDD.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tdd {
+    /// Directions of the slots, repeated from the start of the run: D for downlink, U for uplink, S for special
+    /// slots, such as "DDDSU" or "DDDDDDDSUU".
+    pub pattern: String,
+    /// Downlink symbols at the begin of a special slot, with those of PDCCH.
+    pub special_downlink_symbols: u8,
+    /// Uplink symbols at the end of a special slot. They carry SRS and no PUSCH. The symbols between are the guard
+    /// period.
+    pub special_uplink_symbols: u8,
+}
+
+/// A table of TS 38.214.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum NrTable {
+    /// Table 1, up to 64QAM.
+    #[serde(rename = "64qam")]
+    Qam64,
+    /// Table 2, up to 256QAM.
+    #[serde(rename = "256qam")]
+    Qam256,
+    /// Table 3, up to 64QAM with low spectral efficiency.
+    #[serde(rename = "64qam-low-se")]
+    Qam64LowSe,
+}
+
+/// Error rates of the LDPC code: each is fitted to a public link simulation. They disagree by about 3 dB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum LdpcErrors {
+    /// Sionna 1.2.1: belief propagation with a known channel.
+    #[serde(rename = "sionna")]
+    Sionna,
+    /// 5G-LENA.
+    #[serde(rename = "5g-lena")]
+    FiveGLena,
+    /// OpenAirInterface.
+    #[serde(rename = "oai")]
+    OpenAirInterface,
+}

@@ -1,0 +1,112 @@
+//! Cells of NR in the place of those of LTE.
+
+use airlane_core::Stream;
+
+use super::one_of;
+
+/// The carrier that the cells of a scenario share, and what follows from it.
+struct Carrier {
+    /// The lines of each cell.
+    lines: String,
+    is_tdd: bool,
+    /// Cells of a layout may need an antenna of a sector.
+    is_layout: bool,
+    /// Downlink of the shared carrier in MHz.
+    mhz: u64,
+}
+
+/// The spacing in kHz, the bandwidths in MHz, and whether it is in FR2.
+const CHANNELS: [(u64, &[&str], bool); 5] = [
+    (15, &["5", "5", "10", "20", "50"], false),
+    (30, &["5", "5", "10", "20", "40", "100"], false),
+    (60, &["10", "10", "20", "40", "100"], false),
+    (60, &["50", "100", "200"], true),
+    (120, &["50", "100", "400"], true),
+];
+
+/// Sometimes makes all cells of a text cells of NR.
+pub(super) fn cells(text: String, s: &mut Stream) -> String {
+    if !text.contains("[[cell]]") {
+        return text;
+    }
+    if !s.chance(0.3) {
+        // Sometimes it says that they are of LTE.
+        let named = if s.chance(0.05) { "[[cell]]\nradio = \"lte\"\n" } else { "[[cell]]\n" };
+        return text.replace("[[cell]]\n", named);
+    }
+    let carrier = Carrier { is_layout: text.contains("[layout]"), ..carrier(s) };
+    // Sometimes a network of NR, and sometimes cells of NR in a network of LTE.
+    let network = one_of(s, &["lena", "typical", "nr-typical-fr1", "nr-typical-fr1"]);
+    let mut blocks = text.split("[[cell]]\n");
+    let head = blocks.next().unwrap_or_default();
+    let named = |line: &str| match line.starts_with("network = ") {
+        true => format!("network = \"{network}\"\n"),
+        false => format!("{line}\n"),
+    };
+    let mut out: String = head.lines().map(named).collect();
+    // A loss discriminator with the block sizes of LTE has another threshold, and no cell of NR polls.
+    out = out.replace("threshold = \"present\"", "threshold = \"derived\"");
+    for (index, block) in blocks.enumerate() {
+        out += "[[cell]]\n";
+        out += &cell(block, &carrier, index as u64)
+            .replace("threshold = \"present\"", "threshold = \"derived\"");
+    }
+    out
+}
+
+/// A cell, and what follows it up to the next one.
+fn cell(block: &str, carrier: &Carrier, index: u64) -> String {
+    let end = block.find("\n[").map_or(block.len(), |end| end + 1);
+    let (own, rest) = block.split_at(end);
+    let lte =
+        ["resource_blocks = ", "bandwidth = ", "frequency = ", "uplink_frequency = ", "transmission_mode = "];
+    let is_apart = own.contains("\nfrequency = ");
+    let kept = own.lines().filter(|line| !lte.iter().any(|key| line.starts_with(key)));
+    let mut text: String = kept.map(|line| format!("{line}\n")).collect();
+    let mhz = carrier.mhz + if is_apart { 200 * index } else { 0 };
+    text += &format!("frequency = \"{mhz} MHz\"\n");
+    if !own.contains("antenna = ") && !carrier.is_layout {
+        text += "antenna = { kind = \"omni\", gain = \"12 dB\" }\n"; // an array
+    }
+    if !carrier.is_tdd {
+        text += &format!("uplink_frequency = \"{} MHz\"\n", mhz - 95);
+    }
+    text + &carrier.lines + rest
+}
+
+fn carrier(s: &mut Stream) -> Carrier {
+    // Mostly in FR1 and on narrow channels, where UEs are within reach.
+    let (khz, bandwidths, fr2) = CHANNELS[[0, 0, 0, 0, 1, 1, 1, 2, 2, 3, 4][s.below(11) as usize]];
+    let is_tdd = fr2 || s.chance(0.6);
+    let duplex = if is_tdd {
+        let pattern = one_of(s, &["DDDSU", "DDSU", "DSUUU", "DDDDDDDSUU", "DU", "SDU", "UDDDDDDDDS"]);
+        let downlink = s.below(14);
+        let uplink = s.below(14 - downlink);
+        format!(
+            "{{ kind = \"tdd\", pattern = \"{pattern}\", special_downlink_symbols = {downlink}, \
+             special_uplink_symbols = {uplink} }}"
+        )
+    } else {
+        "\"fdd\"".to_owned()
+    };
+    let table = |s: &mut Stream| one_of(s, &["64qam", "256qam", "64qam-low-se"]).to_owned();
+    let lines = format!(
+        "bandwidth = \"{} MHz\"\ntransmission_mode = \"siso\"\n[cell.radio]\nkind = \"nr\"\nsubcarrier_spacing = \"{khz} kHz\"\n\
+         duplex = {duplex}\nmcs_table = \"{}\"\ncqi_table = \"{}\"\nldpc = \"{}\"\ncontrol_symbols = {}\n\
+         uplink_control_symbols = {}\ndmrs_symbols = {}\noverhead_elements = {}\nk0 = {}\nk1 = {}\nk2 = {}\n\
+         gnb_processing = {}\n",
+        one_of(s, bandwidths),
+        table(s),
+        table(s),
+        one_of(s, &["sionna", "5g-lena", "oai"]),
+        s.below(4),
+        s.below(6),
+        1 + s.below(4),
+        one_of(s, &["0", "6", "12", "18"]),
+        s.below(4),
+        1 + s.below(8),
+        1 + s.below(5),
+        1 + s.below(6),
+    );
+    Carrier { lines, is_tdd, is_layout: false, mhz: if fr2 { 28_000 } else { 2_000 + 500 * s.below(4) } }
+}
