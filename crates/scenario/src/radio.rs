@@ -5,6 +5,7 @@ pub(crate) mod nr;
 use std::collections::BTreeMap;
 
 use airlane_core::{BitRate, Bytes, CellId, Decibel, Direction, Instant, UeId};
+use airlane_radio::fading::DelayLine;
 use airlane_radio::large_scale::{ChannelReport, ChannelScenario};
 use airlane_radio::mobility::{
     Area, Course, Disc, LevyLaw, MovementPath, PowerLaw, Setdest, SpeedLaw, Step, WalkLaw, WaypointLaw,
@@ -419,17 +420,24 @@ fn shadowing(shadowing: &format::Shadowing) -> Option<ShadowingConfig> {
 }
 
 fn fading(fading: &format::Fading) -> Option<FadingConfig> {
-    let (profile, multipath) = match fading {
+    let older = |profile, multipath: &format::Multipath| (profile, multipath.prb_spacing);
+    let newer = |line, set: &format::TappedDelayLine| (Profile::Tdl(line, set.delay_spread.0), None);
+    let (profile, prb_spacing) = match fading {
         format::Fading::None => return None,
-        format::Fading::Flat(multipath) => (Profile::Flat, multipath),
-        format::Fading::Epa(multipath) => (Profile::Epa, multipath),
-        format::Fading::Eva(multipath) => (Profile::Eva, multipath),
-        format::Fading::Etu(multipath) => (Profile::Etu, multipath),
+        format::Fading::Flat(set) => older(Profile::Flat, set),
+        format::Fading::Epa(set) => older(Profile::Epa, set),
+        format::Fading::Eva(set) => older(Profile::Eva, set),
+        format::Fading::Etu(set) => older(Profile::Etu, set),
+        format::Fading::TdlA(set) => newer(DelayLine::A, set),
+        format::Fading::TdlB(set) => newer(DelayLine::B, set),
+        format::Fading::TdlC(set) => newer(DelayLine::C, set),
+        format::Fading::TdlD(set) => newer(DelayLine::D, set),
+        format::Fading::TdlE(set) => newer(DelayLine::E, set),
     };
     Some(FadingConfig {
         profile,
-        speed_mps: multipath.speed.metres_per_second(),
-        prb_spacing_hz: multipath.prb_spacing.map(|spacing| spacing.0),
+        speed_mps: fading.speed()?.metres_per_second(),
+        prb_spacing_hz: prb_spacing.map(|spacing| spacing.0),
     })
 }
 

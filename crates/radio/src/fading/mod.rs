@@ -1,7 +1,7 @@
 //! Multipath fading: the power gain of each PRB at any time.
 //!
-//! Tapped delay lines of TS 36.104 v8.9.0 Annex B.2 ([`Profile`]), each tap a sum of sinusoids with
-//! Clarke's Doppler spectrum, transformed to the PRBs. A gain depends only on the random stream of
+//! Tapped delay lines of TS 36.104 v8.9.0 Annex B.2 and of TR 38.901 v16.1.0 clause 7.7.2 ([`Profile`]), each
+//! tap a sum of sinusoids with Clarke's Doppler spectrum, transformed to the PRBs. A gain depends only on the random stream of
 //! the link and on time. It is independent of the number and the order of queries, does not drift,
 //! and costs nothing if it is not queried.
 //!
@@ -9,7 +9,7 @@
 //! multiplications in a fixed order, so the bits are the same on every machine with any vector
 //! width. The loops are laid out for four and for eight lanes.
 //!
-//! Not included: line of sight, correlation between antennas, and variation within a PRB or a slot.
+//! Not included: correlation between antennas, and variation within a PRB or a slot.
 //! The fading of a link repeats after 71 minutes.
 //!
 //! ```
@@ -25,6 +25,7 @@
 //! assert!(gains.iter().all(|&g| g >= 0.0));
 //! ```
 
+mod delay_lines;
 mod oscillators;
 mod profile;
 mod sums;
@@ -36,8 +37,9 @@ use airlane_core::{Instant, Stream};
 
 use pulp::{Simd, WithSimd};
 
+pub use delay_lines::{DelayLine, Profile};
 use oscillators::Taps;
-pub use profile::{FrequencyGrid, Profile};
+pub use profile::FrequencyGrid;
 use profile::{PAIRS, Response, SINGLES, WIDE};
 use sums::{last_powers, powers};
 
@@ -65,7 +67,8 @@ impl Fading {
         // Above this limit the phase change per microsecond is no longer small; the shift is below
         // 100 kHz at LTE carriers for any vehicle.
         assert!(doppler < 100e3, "Doppler shift of {doppler} Hz");
-        let taps = Taps::new(grid.taps(), doppler, stream);
+        let profile = grid.profile();
+        let taps = Taps::new(profile.scattered().len(), profile.specular(), doppler, stream);
         Self { grid: Arc::clone(grid), taps }
     }
 
@@ -123,10 +126,12 @@ impl WithSimd for All<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        match self.taps.len() {
-            4 => self.compute::<S, 4>(simd),
-            7 => self.compute::<S, 7>(simd),
-            9 => self.compute::<S, 9>(simd),
+        match self.taps.places() {
+            4 => self.compute::<S, 4, 9>(simd),
+            7 => self.compute::<S, 7, 9>(simd),
+            9 => self.compute::<S, 9, 9>(simd),
+            16 => self.compute::<S, 16, 16>(simd),
+            24 => self.compute::<S, 24, 24>(simd),
             taps => unreachable!("a profile of {taps} taps"),
         }
     }
@@ -135,9 +140,9 @@ impl WithSimd for All<'_> {
 impl All<'_> {
     /// For a constant number of taps, so that the compiler can unroll the loops.
     #[inline(always)]
-    fn compute<S: Simd, const TAPS: usize>(self, simd: S) {
+    fn compute<S: Simd, const TAPS: usize, const PLACES: usize>(self, simd: S) {
         let Self { response, out, .. } = self;
-        let mut taps = self.taps.at(simd, self.micros);
+        let mut taps = self.taps.at::<S, PLACES>(simd, self.micros);
         if let Some(turn) = &response.turn {
             for tap in 0..TAPS {
                 let (a, b, c, s) = (taps.re[tap], taps.im[tap], turn.re[tap], turn.im[tap]);
@@ -190,10 +195,12 @@ impl<I: Iterator<Item = Range<usize>>> WithSimd for Few<'_, I> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        match self.fading.taps.len() {
-            4 => self.compute::<S, 4>(simd),
-            7 => self.compute::<S, 7>(simd),
-            9 => self.compute::<S, 9>(simd),
+        match self.fading.taps.places() {
+            4 => self.compute::<S, 4, 9>(simd),
+            7 => self.compute::<S, 7, 9>(simd),
+            9 => self.compute::<S, 9, 9>(simd),
+            16 => self.compute::<S, 16, 16>(simd),
+            24 => self.compute::<S, 24, 24>(simd),
             taps => unreachable!("a profile of {taps} taps"),
         }
     }
@@ -201,9 +208,9 @@ impl<I: Iterator<Item = Range<usize>>> WithSimd for Few<'_, I> {
 
 impl<I: Iterator<Item = Range<usize>>> Few<'_, I> {
     #[inline(always)]
-    fn compute<S: Simd, const TAPS: usize>(self, simd: S) {
+    fn compute<S: Simd, const TAPS: usize, const PLACES: usize>(self, simd: S) {
         let Fading { taps, grid } = self.fading;
-        let (values, mut last) = (taps.at(simd, self.micros), usize::MAX);
+        let (values, mut last) = (taps.at::<S, PLACES>(simd, self.micros), usize::MAX);
         let (chunks, _) = grid.prbs.upwards.as_chunks::<TAPS>();
         for range in self.prbs {
             let chunks = chunks.iter().enumerate().take(range.end.div_ceil(SINGLES));

@@ -7,7 +7,26 @@ use pulp::Simd;
 pub(super) const OSCILLATORS: usize = 8;
 
 /// Maximum number of taps of a profile.
-pub(super) const MAX_TAPS: usize = 9;
+pub(super) const MAX_TAPS: usize = 24;
+
+/// Places of the taps of a profile: it has that many, the last ones silent.
+pub(super) fn places(taps: usize) -> usize {
+    match taps {
+        ..=9 => taps,
+        10..=16 => 16,
+        17..=MAX_TAPS => MAX_TAPS,
+        _ => panic!("no profile has so many taps"),
+    }
+}
+
+/// The constant part of the first tap, relative to the standard deviation of the rest of that tap.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Specular {
+    /// The K-factor of the tap.
+    pub(super) k_factor: f64,
+    /// Its Doppler shift over the maximum one.
+    pub(super) doppler: f64,
+}
 
 /// Units of phase per turn: phases are 32-bit fractions of a turn, whose overflow is the wrap-around.
 const TURN: f64 = 4_294_967_296.0;
@@ -26,11 +45,11 @@ const TURN: f64 = 4_294_967_296.0;
 /// models with correct statistical properties for Rayleigh fading channels", IEEE Trans. Commun.
 /// 51(6), 2003, with the angles mirrored where theirs are shifted.
 ///
-/// Places beyond the last tap are zero. The state of four or eight taps is interleaved; of a ninth tap, the
-/// oscillators are. In both cases the cosines fill the widest vectors.
+/// Places beyond the last tap are zero. The state of four taps or of a multiple of eight is interleaved; of a
+/// ninth tap, the oscillators are. In both cases the cosines fill the widest vectors.
 #[derive(Clone, Debug)]
 pub(super) struct Taps {
-    count: usize,
+    places: usize,
     kept: Kept,
 }
 
@@ -40,6 +59,17 @@ enum Kept {
     Four(Box<(Angles<{ 4 * OSCILLATORS }>, Directions<4>)>),
     Eight(Box<(Angles<{ 8 * OSCILLATORS }>, Directions<8>)>),
     Nine(Box<(Angles<{ 9 * OSCILLATORS }>, Directions<8>, Directions<1>)>),
+    Sixteen(Box<(Angles<{ 16 * OSCILLATORS }>, Directions<16>)>, Option<Rotation>),
+    Most(Box<(Angles<{ MAX_TAPS * OSCILLATORS }>, Directions<MAX_TAPS>)>),
+}
+
+/// A rotating phasor of constant length.
+#[derive(Clone, Copy, Debug)]
+struct Rotation {
+    length: f32,
+    phase: u32,
+    /// Phase per microsecond.
+    step: u32,
 }
 
 /// Initial phases and frequencies of the oscillators of interleaved taps: the first oscillators of these
@@ -79,7 +109,13 @@ impl<const N: usize> Directions<N> {
     /// explicit vectors where the taps fill them, since the compiler would interleave real and imaginary
     /// parts.
     #[inline(always)]
-    fn put<S: Simd>(&self, simd: S, cosines: &[f32], first: usize, values: &mut Values) {
+    fn put<S: Simd, const PLACES: usize>(
+        &self,
+        simd: S,
+        cosines: &[f32],
+        first: usize,
+        values: &mut Values<PLACES>,
+    ) {
         let (mut re, mut im) = ([0.0_f32; N], [0.0_f32; N]);
         let rows = cosines.as_chunks::<N>().0.iter().zip(self.re.iter().zip(&self.im));
         if S::F32_LANES > 1 && N.is_multiple_of(S::F32_LANES) {
@@ -143,38 +179,61 @@ fn side_by_side<const N: usize, const ANGLES: usize>(
 }
 
 /// The values of all taps at one time.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Values {
-    pub(super) re: [f32; MAX_TAPS],
-    pub(super) im: [f32; MAX_TAPS],
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Values<const PLACES: usize> {
+    pub(super) re: [f32; PLACES],
+    pub(super) im: [f32; PLACES],
+}
+
+impl<const PLACES: usize> Values<PLACES> {
+    pub(super) const ZERO: Self = Self { re: [0.0; PLACES], im: [0.0; PLACES] };
 }
 
 impl Taps {
     /// Independent taps with this maximum Doppler shift.
-    pub(super) fn new(count: usize, max_doppler_hz: f64, stream: &mut Stream) -> Self {
+    pub(super) fn new(
+        count: usize,
+        specular: Option<Specular>,
+        max_doppler_hz: f64,
+        stream: &mut Stream,
+    ) -> Self {
+        assert!(
+            specular.is_none() || places(count) == 16,
+            "only profiles of 10 to 16 taps have a line of sight"
+        );
         let kept = match count {
             ..=4 => Kept::Four(side_by_side((count, max_doppler_hz), stream)),
             5..=8 => Kept::Eight(side_by_side((count, max_doppler_hz), stream)),
-            MAX_TAPS => {
+            9 => {
                 let mut angles = Angles::NONE;
                 let eight = draw((8, max_doppler_hz), stream, (&mut angles, 0));
                 let ninth = draw((1, max_doppler_hz), stream, (&mut angles, 8 * OSCILLATORS));
                 Kept::Nine(Box::new((angles, eight, ninth)))
             }
-            _ => panic!("no profile has so many taps"),
+            10..=16 => {
+                let taps = side_by_side((count, max_doppler_hz), stream);
+                let rotation = specular.map(|specular| Rotation {
+                    length: specular.k_factor.sqrt() as f32,
+                    phase: stream.bits() as u32,
+                    step: (specular.doppler * max_doppler_hz * 1e-6 * TURN + 0.5) as u32,
+                });
+                Kept::Sixteen(taps, rotation)
+            }
+            _ => Kept::Most(side_by_side((count, max_doppler_hz), stream)),
         };
-        Self { count, kept }
+        Self { places: places(count), kept }
     }
 
-    /// Number of taps.
-    pub(super) const fn len(&self) -> usize {
-        self.count
+    /// Number of places of taps.
+    pub(super) const fn places(&self) -> usize {
+        self.places
     }
 
-    /// Each tap at this many microseconds, modulo 2^32: the process repeats after 71 minutes.
+    /// Each tap at this many microseconds, modulo 2^32: the process repeats after 71 minutes. `PLACES` is at least
+    /// the number of places of the taps.
     #[inline(always)]
-    pub(super) fn at<S: Simd>(&self, simd: S, micros: u32) -> Values {
-        let mut values = Values::default();
+    pub(super) fn at<S: Simd, const PLACES: usize>(&self, simd: S, micros: u32) -> Values<PLACES> {
+        let mut values = Values::ZERO;
         match &self.kept {
             Kept::Four(kept) => {
                 let ((angles, directions), mut cosines) = (&**kept, [0.0; 4 * OSCILLATORS]);
@@ -192,6 +251,21 @@ impl Taps {
                 let (of_eight, of_ninth) = cosines.split_at(8 * OSCILLATORS);
                 eight.put(simd, of_eight, 0, &mut values);
                 ninth.put(simd, of_ninth, 8, &mut values);
+            }
+            Kept::Sixteen(kept, rotation) => {
+                let ((angles, directions), mut cosines) = (&**kept, [0.0; 16 * OSCILLATORS]);
+                angles.put_cosines(micros, &mut cosines);
+                directions.put(simd, &cosines, 0, &mut values);
+                if let Some(Rotation { length, phase, step }) = rotation {
+                    let phase = phase.wrapping_add(step.wrapping_mul(micros));
+                    values.re[0] += length * cosine(phase);
+                    values.im[0] += length * cosine(phase.wrapping_sub(1 << 30)); // the sine: a quarter later
+                }
+            }
+            Kept::Most(kept) => {
+                let ((angles, directions), mut cosines) = (&**kept, [0.0; MAX_TAPS * OSCILLATORS]);
+                angles.put_cosines(micros, &mut cosines);
+                directions.put(simd, &cosines, 0, &mut values);
             }
         }
         values
@@ -230,7 +304,7 @@ mod tests {
 
     #[test]
     fn directions_balance() {
-        let taps = Taps::new(1, 100.0, &mut airlane_core::Seeds::new(1).stream("tap"));
+        let taps = Taps::new(1, None, 100.0, &mut airlane_core::Seeds::new(1).stream("tap"));
         let Kept::Four(kept) = &taps.kept else { panic!("one tap is one of four") };
         let of_first = |rows: &[[f32; 4]]| rows.iter().map(|row| row[0]).collect::<Vec<_>>();
         let (re, im) = (of_first(&kept.1.re), of_first(&kept.1.im));
@@ -240,17 +314,17 @@ mod tests {
         assert!((sum(&im, &im) - 1.0).abs() < 1e-6);
         assert!(sum(&re, &im).abs() < 1e-6);
         // The places beyond the only tap are zero.
-        let values = taps.at(Scalar, 12_345);
+        let values = taps.at::<_, 9>(Scalar, 12_345);
         assert!(values.re[0] != 0.0 && values.im[0] != 0.0);
         assert!(values.re[1..].iter().chain(&values.im[1..]).all(|&v| v == 0.0));
     }
 
     #[test]
     fn a_tap_is_the_same_wherever_it_stands() {
-        let taps = |count| Taps::new(count, 100.0, &mut airlane_core::Seeds::new(1).stream("tap"));
-        let most = taps(MAX_TAPS).at(Scalar, 98_765);
+        let taps = |count| Taps::new(count, None, 100.0, &mut airlane_core::Seeds::new(1).stream("tap"));
+        let most = taps(MAX_TAPS).at::<_, MAX_TAPS>(Scalar, 98_765);
         for count in 1..=MAX_TAPS {
-            let fewer = taps(count).at(Scalar, 98_765);
+            let fewer = taps(count).at::<_, MAX_TAPS>(Scalar, 98_765);
             assert_eq!(fewer.re[..count], most.re[..count], "{count}");
             assert_eq!(fewer.im[..count], most.im[..count], "{count}");
             assert!(fewer.re[count..].iter().chain(&fewer.im[count..]).all(|&v| v == 0.0), "{count}");

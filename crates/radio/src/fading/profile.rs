@@ -1,67 +1,11 @@
-//! The multipath profiles of TS 36.104 v8.9.0 Annex B.2, and their frequency response.
+//! The frequency response of a multipath profile.
 
 use core::ops::Range;
 
-use airlane_core::Decibel;
 use pulp::Arch;
 
-use super::oscillators::Values;
-
-/// A power delay profile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Profile {
-    /// Extended pedestrian A, delay spread 45 ns.
-    Epa,
-    /// Extended vehicular A, 357 ns.
-    Eva,
-    /// Extended typical urban, 991 ns.
-    Etu,
-    /// One path: all PRBs fade together.
-    Flat,
-}
-
-/// Delay in ns and relative power in dB of each tap. TS 36.104 v8.9.0 Tables B.2-2 to B.2-4.
-const EPA: [(f64, f64); 7] =
-    [(0.0, 0.0), (30.0, -1.0), (70.0, -2.0), (90.0, -3.0), (110.0, -8.0), (190.0, -17.2), (410.0, -20.8)];
-const EVA: [(f64, f64); 9] = [
-    (0.0, 0.0),
-    (30.0, -1.5),
-    (150.0, -1.4),
-    (310.0, -3.6),
-    (370.0, -0.6),
-    (710.0, -9.1),
-    (1090.0, -7.0),
-    (1730.0, -12.0),
-    (2510.0, -16.9),
-];
-const ETU: [(f64, f64); 9] = [
-    (0.0, -1.0),
-    (50.0, -1.0),
-    (120.0, -1.0),
-    (200.0, 0.0),
-    (230.0, 0.0),
-    (500.0, 0.0),
-    (1600.0, -3.0),
-    (2300.0, -5.0),
-    (5000.0, -7.0),
-];
-/// One path in four parts: the oscillators of a single tap would make the deepest fades too rare.
-const FLAT: [(f64, f64); 4] = [(0.0, 0.0); 4];
-
-impl Profile {
-    /// Delay in seconds and power of each tap; the powers add up to one.
-    #[must_use]
-    pub fn taps(self) -> Vec<(f64, f64)> {
-        let table: &[(f64, f64)] = match self {
-            Self::Epa => &EPA,
-            Self::Eva => &EVA,
-            Self::Etu => &ETU,
-            Self::Flat => &FLAT,
-        };
-        let total: f64 = table.iter().map(|&(_, db)| Decibel(db).linear()).sum();
-        table.iter().map(|&(ns, db)| (ns * 1e-9, Decibel(db).linear() / total)).collect()
-    }
-}
+use super::delay_lines::Profile;
+use super::oscillators::{MAX_TAPS, Values, places};
 
 /// Pairs of points computed together: two registers of AVX2, or four of SSE.
 pub(super) const WIDE: usize = 16;
@@ -119,7 +63,6 @@ impl Last {
 #[derive(Clone, Debug)]
 pub struct FrequencyGrid {
     profile: Profile,
-    taps: usize,
     /// The widest vectors of this machine. Results do not depend on it: each lane does the same
     /// additions and multiplications in the same order, and none of them is fused.
     pub(super) arch: Arch,
@@ -140,7 +83,7 @@ pub(super) struct Response {
     pub(super) last: Vec<Last>,
     /// The phase rotation of each tap at the middle of these points, if it is not the middle of the
     /// carrier.
-    pub(super) turn: Option<Values>,
+    pub(super) turn: Option<Values<MAX_TAPS>>,
     /// The phasors again, for queries of few points: by chunk of [`SINGLES`] points from the
     /// lowest, then by tap; below the middle the sine includes its sign.
     pub(super) upwards: Vec<Phasors<SINGLES>>,
@@ -158,13 +101,13 @@ impl FrequencyGrid {
     #[must_use]
     pub fn with_spacing(profile: Profile, n_prb: usize, rbg_size: usize, spacing_hz: f64) -> Self {
         assert!(rbg_size > 0, "an RBG has a PRB");
-        let taps = profile.taps();
+        let mut taps = profile.scattered();
+        taps.resize(places(taps.len()), (0.0, 0.0));
         let n_rbg = n_prb.div_ceil(rbg_size);
         // In PRBs: how far the middle of the groups, all counted as full, is above that of the carrier.
         let beyond = (n_rbg * rbg_size - n_prb) as f64 / 2.0;
         Self {
             profile,
-            taps: taps.len(),
             arch: Arch::new(),
             prbs: Response::new(&taps, n_prb, spacing_hz, 0.0),
             rbgs: Response::new(&taps, n_rbg, rbg_size as f64 * spacing_hz, beyond * spacing_hz),
@@ -187,11 +130,6 @@ impl FrequencyGrid {
     #[must_use]
     pub const fn n_rbg(&self) -> usize {
         self.rbgs.points
-    }
-
-    /// Number of taps.
-    pub(super) const fn taps(&self) -> usize {
-        self.taps
     }
 }
 
@@ -228,7 +166,7 @@ impl Response {
             }
         }
         let turn = (middle != 0.0).then(|| {
-            let mut turn = Values::default();
+            let mut turn = Values::ZERO;
             for ((re, im), (delay, _)) in turn.re.iter_mut().zip(&mut turn.im).zip(taps) {
                 let angle = -2.0 * core::f64::consts::PI * middle * delay;
                 (*re, *im) = (libm::cos(angle) as f32, libm::sin(angle) as f32);

@@ -12,9 +12,9 @@ use super::profile::{Last, Phasors, REST};
 /// The power at each frequency of a chunk, and at its mirror image. The first tap has no delay
 /// (`Response::new` checks it), so its phasor is real and it is the first term of the sums.
 #[inline(always)]
-pub(super) fn powers<S: Simd, const POINTS: usize, const TAPS: usize>(
+pub(super) fn powers<S: Simd, const POINTS: usize, const TAPS: usize, const PLACES: usize>(
     simd: S,
-    taps: &Values,
+    taps: &Values<PLACES>,
     chunk: &[Phasors<POINTS>; TAPS],
 ) -> ([f32; POINTS], [f32; POINTS]) {
     let mut powers = ([0.0; POINTS], [0.0; POINTS]);
@@ -22,11 +22,11 @@ pub(super) fn powers<S: Simd, const POINTS: usize, const TAPS: usize>(
         put_lanes(taps, chunk, &mut powers);
     } else if POINTS.is_multiple_of(2 * S::F32_LANES) {
         for first in (0..POINTS / S::F32_LANES).step_by(2) {
-            put_vectors::<S, 2, POINTS, TAPS>(simd, first, (taps, chunk), &mut powers);
+            put_vectors::<S, 2, POINTS, TAPS, PLACES>(simd, first, (taps, chunk), &mut powers);
         }
     } else {
         for first in 0..POINTS / S::F32_LANES {
-            put_vectors::<S, 1, POINTS, TAPS>(simd, first, (taps, chunk), &mut powers);
+            put_vectors::<S, 1, POINTS, TAPS, PLACES>(simd, first, (taps, chunk), &mut powers);
         }
     }
     powers
@@ -34,10 +34,10 @@ pub(super) fn powers<S: Simd, const POINTS: usize, const TAPS: usize>(
 
 /// This many vectors of the powers, starting with this one: they share the computations per tap.
 #[inline(always)]
-fn put_vectors<S: Simd, const VECTORS: usize, const POINTS: usize, const TAPS: usize>(
+fn put_vectors<S: Simd, const VECTORS: usize, const POINTS: usize, const TAPS: usize, const PLACES: usize>(
     simd: S,
     first: usize,
-    (taps, chunk): (&Values, &[Phasors<POINTS>; TAPS]),
+    (taps, chunk): (&Values<PLACES>, &[Phasors<POINTS>; TAPS]),
     (upper, lower): &mut ([f32; POINTS], [f32; POINTS]),
 ) {
     let (a, b) = (simd.splat_f32s(taps.re[0]), simd.splat_f32s(taps.im[0]));
@@ -72,8 +72,8 @@ fn put_vectors<S: Simd, const VECTORS: usize, const POINTS: usize, const TAPS: u
 /// All powers, if they do not fill a vector. Loops instead of closures, because the compiler need not compile
 /// closures for the selected vector instructions.
 #[inline(always)]
-fn put_lanes<const POINTS: usize, const TAPS: usize>(
-    taps: &Values,
+fn put_lanes<const POINTS: usize, const TAPS: usize, const PLACES: usize>(
+    taps: &Values<PLACES>,
     chunk: &[Phasors<POINTS>; TAPS],
     powers: &mut ([f32; POINTS], [f32; POINTS]),
 ) {
@@ -97,9 +97,9 @@ fn put_lanes<const POINTS: usize, const TAPS: usize>(
 
 /// [`powers`] of the remaining pairs: their four sums interleaved.
 #[inline(always)]
-pub(super) fn last_powers<S: Simd, const TAPS: usize>(
+pub(super) fn last_powers<S: Simd, const TAPS: usize, const PLACES: usize>(
     simd: S,
-    taps: &Values,
+    taps: &Values<PLACES>,
     phasors: &[Last; TAPS],
 ) -> ([f32; REST], [f32; REST]) {
     assert!((4 * REST).is_multiple_of(S::F32_LANES), "whole vectors");

@@ -24,9 +24,15 @@ fn profiles_are_normalised_and_spread_as_tabulated() {
     assert_eq!(Profile::Flat.taps(), [(0.0, 0.25); 4]);
 }
 
+/// The profiles of TR 38.901 whose taps are all Rayleigh.
+fn without_sight() -> [Profile; 3] {
+    [DelayLine::A, DelayLine::B, DelayLine::C].map(|line| Profile::Tdl(line, Duration::from_nanos(100)))
+}
+
 #[test]
 fn power_is_exponential_with_mean_one() {
-    for profile in [Profile::Epa, Profile::Eva, Profile::Etu, Profile::Flat] {
+    let older = [Profile::Epa, Profile::Eva, Profile::Etu, Profile::Flat];
+    for profile in older.into_iter().chain(without_sight()) {
         let mut below = [0_u32; 5];
         let levels = [0.01, 0.1, 0.5, 1.0, 3.0];
         let (mut sum, mut n) = (0.0, 0_u32);
@@ -61,7 +67,8 @@ fn power_is_exponential_with_mean_one() {
 fn autocorrelation(tap: &Taps, lag_us: u32, count: u32, every_us: u32) -> (f64, f64) {
     let (mut re, mut im) = (0.0, 0.0);
     for k in 0..count {
-        let (now, then) = (tap.at(Scalar, k * every_us), tap.at(Scalar, k * every_us + lag_us));
+        let at = |micros| tap.at::<_, 16>(Scalar, micros);
+        let (now, then) = (at(k * every_us), at(k * every_us + lag_us));
         let (a, b, c, d) = (now.re[0], now.im[0], then.re[0], then.im[0]);
         re += f64::from(c * a + d * b);
         im += f64::from(d * a - c * b);
@@ -73,7 +80,7 @@ fn autocorrelation(tap: &Taps, lag_us: u32, count: u32, every_us: u32) -> (f64, 
 fn autocorrelation_follows_bessel() {
     let doppler = 100.0;
     let mut stream = Seeds::new(5).stream("taps");
-    let taps: Vec<Taps> = (0..2000).map(|_| Taps::new(1, doppler, &mut stream)).collect();
+    let taps: Vec<Taps> = (0..2000).map(|_| Taps::new(1, None, doppler, &mut stream)).collect();
     for step in 0..=30 {
         // f_d tau from 0 to 3.
         let lag_us = step * 1000;
@@ -98,7 +105,7 @@ fn autocorrelation_follows_bessel() {
 
 #[test]
 fn prbs_correlate_as_the_delay_profile_says() {
-    for profile in [Profile::Epa, Profile::Eva, Profile::Etu] {
+    for profile in [Profile::Epa, Profile::Eva, Profile::Etu].into_iter().chain(without_sight()) {
         let grid = Arc::new(FrequencyGrid::new(profile, 100, 4));
         let lags = [1_usize, 3, 10, 30, 80];
         let mut product = [0.0; 5];
@@ -198,7 +205,7 @@ fn folding_the_band_changes_nothing() {
     for (n_prb, rbg_size) in [(6, 1), (15, 2), (25, 2), (50, 3), (75, 4), (100, 4)] {
         let grid = Arc::new(FrequencyGrid::new(Profile::Eva, n_prb, rbg_size));
         let fading = Fading::new(&grid, 30.0, CARRIER, &mut Seeds::new(2).stream("fading"));
-        let taps = fading.taps.at(Scalar, 987_000);
+        let taps = fading.taps.at::<_, 9>(Scalar, 987_000);
         let mut out = vec![0.0; n_prb];
         fading.gains(Instant::from_millis(987), &mut out);
         for (k, &g) in out.iter().enumerate() {
@@ -296,8 +303,10 @@ fn a_few_prbs_are_the_same_as_among_all() {
 #[test]
 fn vectors_of_any_width_give_the_same() {
     let now = Instant::from_millis(1234);
-    for profile in [Profile::Epa, Profile::Eva, Profile::Etu, Profile::Flat] {
-        for prbs in 1..=110 {
+    let older = [Profile::Epa, Profile::Eva, Profile::Etu, Profile::Flat];
+    let newer = DelayLine::ALL.map(|line| Profile::Tdl(line, Duration::from_nanos(300)));
+    for profile in older.into_iter().chain(newer) {
+        for prbs in (1..=110).chain([273, 275]) {
             let grid = Arc::new(FrequencyGrid::new(profile, prbs, 1 + prbs % 4));
             let fading = Fading::new(&grid, 30.0, CARRIER, &mut Seeds::new(7).stream("fading"));
             for response in [&grid.prbs, &grid.rbgs] {
@@ -311,3 +320,5 @@ fn vectors_of_any_width_give_the_same() {
         }
     }
 }
+
+mod delay_lines;

@@ -4,10 +4,13 @@ use std::ops::RangeInclusive;
 
 use airlane_core::Duration;
 use airlane_radio::RadioPath;
+use airlane_radio::fading::max_doppler;
 use airlane_ran::config::PathLossModel;
 
 use super::{Checked, Place};
-use crate::format::{Antenna, Bursts, Channel, ChannelScene, LogNormal, PathLoss, Resolved, Shadowing};
+use crate::format::{
+    Antenna, Bursts, Channel, ChannelScene, Fading, LogNormal, PathLoss, Resolved, Shadowing,
+};
 use crate::quantity::{Metres, Time};
 use crate::radio::path_loss;
 
@@ -18,8 +21,15 @@ const TOWN: RangeInclusive<f64> = 5.0..=50.0;
 const BURST_MIN: Time = Time(Duration::from_micros(100));
 const BURST_MAX: Time = Time(Duration::from_secs(3600));
 
+/// Range of delay spreads; the longest of TR 38.901 v16.1.0 Table 7.7.3-1 is 1 us.
+const SPREAD_MIN: Time = Time(Duration::from_nanos(1));
+const SPREAD_MAX: Time = Time(Duration::from_micros(10));
+/// Limit of `airlane_radio::Fading`.
+const DOPPLER_MAX_HZ: f64 = 100e3;
+
 pub(super) fn channel(channel: &Channel, at: &Place<'_>) -> Checked {
     law(&channel.path_loss, &at.under("path_loss"))?;
+    fading(&channel.fading, &at.under("fading"))?;
     bursts(&channel.bursts, &at.under("bursts"))?;
     match &channel.shadowing {
         Shadowing::None => Ok(()),
@@ -82,6 +92,29 @@ fn shadowing(law: &LogNormal, path_loss: PathLossModel, at: &Place<'_>) -> Check
     at.require(deviation, "deviation", "out of range", "it must be from 0 dB to 40 dB")?;
     let apart = law.correlation_distance.is_none_or(|length| length.0 >= 0.1);
     at.require(apart, "correlation_distance", "out of range", "it must be at least 0.1 m")
+}
+
+fn fading(fading: &Fading, at: &Place<'_>) -> Checked {
+    let line = match fading {
+        Fading::None | Fading::Flat(_) | Fading::Epa(_) | Fading::Eva(_) | Fading::Etu(_) => return Ok(()),
+        Fading::TdlA(line)
+        | Fading::TdlB(line)
+        | Fading::TdlC(line)
+        | Fading::TdlD(line)
+        | Fading::TdlE(line) => line,
+    };
+    let known = (SPREAD_MIN..=SPREAD_MAX).contains(&line.delay_spread);
+    at.require(known, "delay_spread", "out of range", "it must be from 1 ns to 10 us")
+}
+
+/// The fading of no cell is faster than its clock of 1 us can follow.
+pub(super) fn doppler(scenario: &Resolved, channel: &Channel, at: &Place<'_>) -> Checked {
+    let Some(speed) = channel.fading.speed() else { return Ok(()) };
+    let carriers = scenario.cell.iter().flat_map(|cell| [cell.frequency.0, cell.uplink_frequency.0]);
+    let highest = carriers.fold(0.0, f64::max);
+    let shift = max_doppler(speed.metres_per_second(), highest);
+    let problem = format!("the Doppler shift at {:.1} GHz is {:.0} kHz", highest / 1e9, shift / 1e3);
+    at.under("fading").require(shift < DOPPLER_MAX_HZ, "speed", &problem, "it must be below 100 kHz")
 }
 
 fn bursts(bursts: &Bursts, at: &Place<'_>) -> Checked {

@@ -272,7 +272,9 @@ fn cellular(scenario: &Resolved, at: &Place<'_>) -> Checked {
         "too many cells for this number of UEs",
         &help,
     )?;
-    scenario.channel.as_ref().map_or(Ok(()), |c| channel::heights(scenario, c, at))
+    let Some(propagation) = &scenario.channel else { return Ok(()) };
+    channel::heights(scenario, propagation, at)?;
+    channel::doppler(scenario, propagation, &at.under("channel"))
 }
 
 fn backhaul(backhaul: &Backhaul, at: &Place<'_>) -> Checked {

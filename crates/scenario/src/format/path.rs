@@ -323,7 +323,7 @@ pub struct LogNormal {
     pub site_correlation: Share,
 }
 
-/// Small-scale fading: the tap-delay profiles of TS 36.104 Annex B.2, or simpler.
+/// Small-scale fading: the multipath profiles of TS 36.104 Annex B.2 or of TR 38.901 clause 7.7.2, or simpler.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "model", rename_all = "lowercase")]
 pub enum Fading {
@@ -337,10 +337,48 @@ pub enum Fading {
     Eva(Multipath),
     /// Extended typical urban.
     Etu(Multipath),
+    /// Tapped delay line A of TR 38.901: no line of sight.
+    #[serde(rename = "tdl-a")]
+    TdlA(TappedDelayLine),
+    /// Tapped delay line B: no line of sight.
+    #[serde(rename = "tdl-b")]
+    TdlB(TappedDelayLine),
+    /// Tapped delay line C: no line of sight.
+    #[serde(rename = "tdl-c")]
+    TdlC(TappedDelayLine),
+    /// Tapped delay line D: a line of sight whose power is 9.0 dB above that of all other paths.
+    #[serde(rename = "tdl-d")]
+    TdlD(TappedDelayLine),
+    /// Tapped delay line E: a line of sight whose power is 9.3 dB above that of all other paths.
+    #[serde(rename = "tdl-e")]
+    TdlE(TappedDelayLine),
 }
 tagged!(Fading by "model" {
-    "none" => None, "flat" => Flat(Multipath), "epa" => Epa(Multipath), "eva" => Eva(Multipath), "etu" => Etu(Multipath),
+    "none" => None,
+    "flat" => Flat(Multipath),
+    "epa" => Epa(Multipath),
+    "eva" => Eva(Multipath),
+    "etu" => Etu(Multipath),
+    "tdl-a" => TdlA(TappedDelayLine),
+    "tdl-b" => TdlB(TappedDelayLine),
+    "tdl-c" => TdlC(TappedDelayLine),
+    "tdl-d" => TdlD(TappedDelayLine),
+    "tdl-e" => TdlE(TappedDelayLine),
 });
+
+impl Fading {
+    /// Speed of the UE in the fading model.
+    #[must_use]
+    pub fn speed(&self) -> Option<Speed> {
+        match self {
+            Self::None => None,
+            Self::Flat(it) | Self::Epa(it) | Self::Eva(it) | Self::Etu(it) => Some(it.speed),
+            Self::TdlA(it) | Self::TdlB(it) | Self::TdlC(it) | Self::TdlD(it) | Self::TdlE(it) => {
+                Some(it.speed)
+            }
+        }
+    }
+}
 
 /// Settings of small-scale fading.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -352,6 +390,16 @@ pub struct Multipath {
     /// in the cell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prb_spacing: Option<Frequency>,
+}
+
+/// Settings of a tapped delay line of TR 38.901.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TappedDelayLine {
+    /// Root mean square delay spread, from 1 ns to 10 us, to which the profile is scaled (TR 38.901 clause 7.7.3).
+    pub delay_spread: Time,
+    /// Speed of the UE in the fading model, which determines the Doppler spread.
+    pub speed: Speed,
 }
 
 /// Bursts of interference.

@@ -423,7 +423,9 @@ fn radio(s: &mut Stream, later: &mut Stream, latest: &mut Stream, cells: &Cells)
             "shadowing = { kind = \"log-normal\", deviation = \"4 dB\", correlation_distance = \"50 m\" }\n";
     }
     let speed = s.below(130);
-    match one_of(s, &["none", "flat", "epa", "eva", "etu"]) {
+    let older = one_of(s, &["none", "flat", "epa", "eva", "etu"]);
+    let newer = latest.chance(0.3).then(|| one_of(latest, &["tdl-a", "tdl-b", "tdl-c", "tdl-d", "tdl-e"]));
+    match newer.unwrap_or(older) {
         "none" => text += "fading = \"none\"\n",
         model => text += &format!("fading = {{ model = \"{model}\", speed = \"{speed} km/h\" }}\n"),
     }

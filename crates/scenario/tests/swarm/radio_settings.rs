@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::host_settings::OWN;
 use super::settings::{
-    Draw, Settings, aqm, bytes, decibels, degrees, flag, kbps, khz, metres, ms, number, one_of, percent,
-    real, whole,
+    Draw, Settings, aqm, bytes, decibels, degrees, flag, kbps, khz, metres, ms, nanos, number, one_of,
+    percent, real, whole,
 };
 
 pub(super) fn channel(settings: &mut Settings<'_>, base: &format::Channel) {
@@ -43,8 +43,21 @@ pub(super) fn channel(settings: &mut Settings<'_>, base: &format::Channel) {
         ];
         settings.some("channel.shadowing", keys);
     }
-    if base.fading != format::Fading::None {
-        settings.some("channel.fading", vec![("prb_spacing", khz(1, 400))]);
+    match &base.fading {
+        format::Fading::None => {}
+        format::Fading::Flat(_)
+        | format::Fading::Epa(_)
+        | format::Fading::Eva(_)
+        | format::Fading::Etu(_) => {
+            settings.some("channel.fading", vec![("prb_spacing", khz(1, 400))]);
+        }
+        format::Fading::TdlA(_)
+        | format::Fading::TdlB(_)
+        | format::Fading::TdlC(_)
+        | format::Fading::TdlD(_)
+        | format::Fading::TdlE(_) => {
+            settings.some("channel.fading", vec![("delay_spread", nanos(1, 2000))]);
+        }
     }
     if matches!(base.bursts, format::Bursts::GilbertElliott(_)) {
         settings.maybe(0.5, "channel.bursts", "uplink_depth", decibels(0, 60, "dB"));

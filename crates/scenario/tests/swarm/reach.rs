@@ -205,12 +205,9 @@ pub(crate) fn without_excuse(scenario: &Resolved) -> Vec<usize> {
 /// The only cell, if it and its channel leave no excuse, and the required budget of a UE in it.
 fn open_air(scenario: &Resolved) -> Option<(&format::Cell, f64)> {
     let ([cell], Some(channel)) = (&scenario.cell[..], &scenario.channel) else { return None };
-    let fades = match &channel.fading {
-        format::Fading::None => Some(false),
-        format::Fading::Flat(m)
-        | format::Fading::Epa(m)
-        | format::Fading::Eva(m)
-        | format::Fading::Etu(m) => (m.speed.0 >= FAST_KMH).then_some(true),
+    let fades = match channel.fading.speed() {
+        None => Some(false),
+        Some(speed) => (speed.0 >= FAST_KMH).then_some(true),
     };
     let clear = matches!(channel.shadowing, format::Shadowing::None)
         && matches!(channel.bursts, format::Bursts::None)

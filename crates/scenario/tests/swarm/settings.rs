@@ -107,6 +107,10 @@ pub(super) fn ms(low: u64, high: u64) -> Draw {
     quantity(low, high, "ms")
 }
 
+pub(super) fn nanos(low: u64, high: u64) -> Draw {
+    quantity(low, high, "ns")
+}
+
 pub(super) fn us(low: u64, high: u64) -> Draw {
     quantity(low, high, "us")
 }
