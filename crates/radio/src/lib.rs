@@ -2,8 +2,8 @@
 //! block. No module keeps time or knows a scheduler; each step is validated alone.
 //!
 //! In the order of the data path: [`geometry`] and [`mobility`] give distances. [`path_loss`], [`shadowing`],
-//! [`antenna`] and [`fading`] give the received power. [`noise`], [`bursts`] and [`transmission_mode`] give
-//! the SINR of each PRB. [`mutual_information`] gives the information per symbol at that SINR,
+//! [`antenna`] and [`fading`] give the received power. [`noise`], [`bursts`], [`transmission_mode`] and
+//! [`layers`] give the SINR of each PRB. [`mutual_information`] gives the information per symbol at that SINR,
 //! [`link_adaptation`] the CQI and MCS, [`link_tables`] the transport block, and [`bler`] its error rate,
 //! including HARQ retransmissions.
 
@@ -14,6 +14,7 @@ pub mod calibration;
 pub mod fading;
 pub mod geometry;
 pub mod large_scale;
+pub mod layers;
 pub mod link_adaptation;
 pub mod link_tables;
 pub mod mobility;

@@ -1,0 +1,129 @@
+use super::simulation::Channels;
+use super::*;
+
+fn table(tx: u8, rx: u8, correlation: Correlation, precoding: Precoding) -> LayerTable {
+    let antennas = Antennas { tx, rx };
+    LayerTable::new(antennas, correlation, precoding, LineOfSight::None).expect("antennas of the table")
+}
+
+fn linear(db: f64) -> f64 {
+    libm::pow(10.0, db / 10.0)
+}
+
+#[test]
+fn entries_are_fitted_again() {
+    use {Correlation::*, Precoding::*};
+    let kinds = [
+        (Antennas { tx: 2, rx: 2 }, Low, LineOfSight::None, Singular),
+        (Antennas { tx: 2, rx: 4 }, High, LineOfSight::Tdl, Codebook),
+        (Antennas { tx: 4, rx: 4 }, Medium, LineOfSight::None, Singular),
+    ];
+    for (antennas, correlation, sight, precoding) in kinds {
+        let channels = Channels::draw(antennas, correlation, sight);
+        for rank in 1..=antennas.layers() {
+            let place = row_kinds()
+                .position(|kind| kind == RowKind { antennas, correlation, precoding, sight, rank })
+                .expect("a row of the table");
+            for i in [0, 4, 7] {
+                let gain = channels.fit(precoding, rank, linear(f64::from(entry_db(i))));
+                let fitted = [gain.factor, gain.spread, gain.steady];
+                for (entry, fitted) in TABLE[place][i].iter().zip(fitted) {
+                    let error = (entry / fitted - 1.0).abs();
+                    assert!(error < 6e-4, "{antennas:?} rank {rank} entry {i}: {entry} {fitted}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn one_pair_is_itself() {
+    for correlation in Correlation::ALL {
+        let table = table(1, 1, correlation, Precoding::Codebook);
+        for db in [-20.0, -3.0, 17.0, 60.0] {
+            assert_eq!(table.gain(1, linear(db) as f32), LayerGain::ONE);
+        }
+        assert_eq!(table.rank(1e3, &[0.5], 4), 1);
+    }
+}
+
+/// Maximum ratio combining of N independent antennas: the gain is the sum of N exponential variables, whose
+/// logarithm has the variance ψ'(N). ψ'(1) = π²/6, ψ'(2) = π²/6 − 1, ψ'(4) = π²/6 − 49/36.
+#[test]
+fn receive_diversity_is_as_the_gamma_distribution_says() {
+    let first = core::f64::consts::PI * core::f64::consts::PI / 6.0;
+    for (antennas, variance) in [(2_u8, first - 1.0), (4, first - 49.0 / 36.0)] {
+        let gain = table(1, antennas, Correlation::Low, Precoding::Singular).gain(1, 0.1);
+        let spread = (variance / first).sqrt();
+        assert!((f64::from(gain.spread) / spread - 1.0).abs() < 0.03, "{gain:?} {spread}");
+        // At low SNR information is proportional to power: factor · E[g^spread] = N, E[g^s] = Γ(1 + s).
+        let factor = f64::from(antennas) / libm::tgamma(1.0 + spread);
+        assert!((f64::from(gain.factor) / factor - 1.0).abs() < 0.04, "{gain:?} {factor}");
+    }
+}
+
+/// Full correlation leaves one layer, with the gain of the array; no correlation gives four.
+#[test]
+fn correlation_decides_the_rank() {
+    let rank = |correlation, db| {
+        let snr = linear(db) as f32;
+        table(4, 4, correlation, Precoding::Singular).rank(snr, &[1.0], 4)
+    };
+    assert_eq!((rank(Correlation::Low, -10.0), rank(Correlation::High, -10.0)), (1, 1));
+    assert_eq!((rank(Correlation::Low, 30.0), rank(Correlation::High, 15.0)), (4, 1));
+    for correlation in Correlation::ALL {
+        let ranks: Vec<u8> = (-2..=8).map(|i| rank(correlation, 5.0 * f64::from(i))).collect();
+        assert!(ranks.is_sorted(), "{correlation:?}: {ranks:?}");
+    }
+}
+
+/// The singular vectors are the best precoder at any number of layers: a codebook carries less.
+#[test]
+fn a_codebook_costs_power() {
+    for (tx, rx) in [(2, 2), (4, 2), (4, 4)] {
+        for correlation in Correlation::ALL {
+            let [best, book] = Precoding::ALL.map(|precoding| table(tx, rx, correlation, precoding));
+            for rank in 1..tx.min(rx) {
+                let [best, book] = [best, book].map(|table| table.gain(rank, 10.0).steady);
+                assert!(book < best * 1.001 && book > best * 0.4, "{tx} x {rx} rank {rank}: {book} {best}");
+            }
+        }
+    }
+}
+
+#[test]
+fn between_entries_the_table_is_interpolated() {
+    let channels = Channels::draw(Antennas { tx: 4, rx: 2 }, Correlation::Medium, LineOfSight::None);
+    let table = table(4, 2, Correlation::Medium, Precoding::Singular);
+    for rank in 1..=2 {
+        for db in [-7.5, 2.5, 12.5, 22.5] {
+            let (fitted, found) =
+                (channels.fit(Precoding::Singular, rank, linear(db)), table.gain(rank, linear(db) as f32));
+            assert!((found.factor / fitted.factor - 1.0).abs() < 0.03, "{db} dB: {found:?} {fitted:?}");
+            assert!((found.spread - fitted.spread).abs() < 0.03, "{db} dB: {found:?} {fitted:?}");
+        }
+    }
+}
+
+#[test]
+fn powers_are_accurate() {
+    for i in 0..2000_u32 {
+        let x = libm::exp2f(i as f32 / 50.0 - 30.0);
+        for exponent in [0.05_f32, 0.3, 0.626, 1.0, 1.3] {
+            let expected = libm::pow(f64::from(x), f64::from(exponent));
+            let found = f64::from(power(x, exponent));
+            assert!((found / expected - 1.0).abs() < 3e-5, "{x}^{exponent}: {found} {expected}");
+        }
+    }
+    assert!(power(0.0, 0.5) < 1e-5 && power(0.0, 0.5) > 0.0);
+}
+
+#[test]
+fn sinr_is_factor_and_spread() {
+    let gain = LayerGain { factor: 2.0, spread: 0.5, steady: 3.0 };
+    let mut out = [0.0; 3];
+    gain.put_sinr(10.0, &[1.0, 4.0, 0.25], &mut out);
+    [20.0, 40.0, 10.0].iter().zip(out).for_each(|(a, b)| assert!((b / a - 1.0_f32).abs() < 1e-5, "{b}"));
+    LayerGain::ONE.put_sinr(10.0, &[1.0, 4.0, 0.25], &mut out);
+    assert_eq!(out, [10.0, 40.0, 2.5]);
+}
