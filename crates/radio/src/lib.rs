@@ -9,6 +9,7 @@
 
 pub mod antenna;
 pub mod bler;
+pub mod blockage;
 pub mod bursts;
 pub mod calibration;
 pub mod fading;
