@@ -26,9 +26,14 @@ NETWORKS = {
     "lena": ("lena-3.37",),
     "lena-2014": ("lena-2014", "lena-3.37"),
     "nr-typical-fr1": ("nr-typical-fr1", "nr"),
+    "nr-fdd-lowband": ("nr-fdd-lowband", "nr"),
+    "nr-fr2": ("nr-fr2", "nr"),
     "wired": ("wired",),
 }
 """Files of each preset, the first of which takes precedence, as in `preset::fill`."""
+
+ALIKE = {"lena-2014": "lena", "nr-fdd-lowband": "nr-typical-fr1", "nr-fr2": "nr-typical-fr1"}
+"""Presets that have a column only where they differ from another one."""
 
 SECTIONS = ("network", "run", "layout", "cell", "channel", "backhaul", "internet", "ue", "flow", "output")
 RADIO = ("cell", "channel", "backhaul", "ue")
@@ -100,8 +105,9 @@ def scenario_page() -> Iterator[str]:
         "`airlane schema` prints the same as JSON Schema, `airlane init --full` as a file with every key."
     )
     yield (
-        "The columns *typical*, *lena*, *nr-typical-fr1* and *wired* are the defaults of these presets. If *lena-2014* has no "
-        "column, its values are those of *lena*. An empty cell means that the key has no default in this "
+        "The columns *typical*, *lena*, *nr-typical-fr1* and *wired* are the defaults of these presets. If "
+        "*lena-2014* has no column, its values are those of *lena*; without a column, *nr-fdd-lowband* and "
+        "*nr-fr2* have those of *nr-typical-fr1*. An empty cell means that the key has no default in this "
         "preset, or does not apply. The files in `crates/scenario/src/presets` name the source of each value."
     )
     known = keys()
@@ -154,8 +160,9 @@ def table(group: list[Key], of: dict[str, Defaults]) -> str:
     """Write a table of keys."""
     apply = [name for name in of if name != "wired" or group[0].path[0] not in RADIO]
     columns = [name for name in apply if any(default(of[name], key) for key in group)]
-    if all(default(of["lena"], key) == default(of["lena-2014"], key) for key in group):
-        columns = [name for name in columns if name != "lena-2014"]
+    for name, like in ALIKE.items():
+        if all(default(of[like], key) == default(of[name], key) for key in group):
+            columns = [column for column in columns if column != name]
     head = ["key", "meaning", "value", *columns]
     rows = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for key in group:

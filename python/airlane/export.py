@@ -167,14 +167,14 @@ def _probe(settings: dict[str, Any], ue: str, direction: Direction) -> dict[str,
 
 
 def _peak_bps(cell: dict[str, Any]) -> float:
-    """Rate of the largest transport blocks of a layer in each slot."""
+    """Rate of the largest transport blocks of a layer of LTE, or of all layers of NR, in each slot."""
     radio = cell.get("radio") or {"kind": "lte"}
     prbs = cell["resource_blocks"]
     if radio["kind"] == "lte":
         return native.tbs_bits(28, prbs) * 1000.0
     slots_per_s = float(radio["subcarrier_spacing"].removesuffix(" kHz")) / 15 * 1000
     # 14 symbols of 12 subcarriers, of which 156 elements count; 256QAM with a code rate below one.
-    return float(prbs * 156 * 8 * slots_per_s)
+    return float(prbs * 156 * 8 * radio["mimo"]["layers"] * slots_per_s)
 
 
 def _with_flow(scenario: Scenario, ue: str, flow: dict[str, Any]) -> Scenario:

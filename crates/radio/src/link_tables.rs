@@ -9,7 +9,7 @@
 //! use airlane_radio::link_tables::{Allocation, LTE, LinkTables};
 //! use airlane_radio::{Cqi, Mcs};
 //!
-//! let whole_band = Allocation { prbs: 100, symbols: 14 };
+//! let whole_band = Allocation { prbs: 100, symbols: 14, layers: 1 };
 //! assert_eq!(LTE.transport_block(Mcs::new(28), whole_band, Direction::Downlink), Bytes(9422));
 //! assert_eq!(LTE.mcs_of(Cqi::new(15)), Mcs::new(28));
 //! ```
@@ -21,13 +21,15 @@ use airlane_core::{Bytes, Direction};
 use crate::bler::CodedBlock;
 use crate::tables::{Cqi, Mcs, Modulation};
 
-/// The resources of a transport block on a layer.
+/// The resources of a transport block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allocation {
     /// Physical resource blocks.
     pub prbs: u16,
     /// OFDM symbols of the slot, with its control region; 14 for a whole slot.
     pub symbols: u8,
+    /// Layers, 1 to 4. A block of LTE is on one.
+    pub layers: u8,
 }
 
 /// A set of tables. The efficiency of an MCS must not be below that of a lower one.

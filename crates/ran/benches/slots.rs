@@ -47,6 +47,8 @@ fn cell() -> CellConfig {
         scheduler: SchedulerKind::ProportionalFair { window: 99 },
         early_throttling: None,
         transmission_mode: TransmissionMode::SingleAntenna,
+        layers: None,
+        uplink_layers: None,
         mac: MacConfig {
             cqi_period: 2,
             cqi_delay: 4,

@@ -1,7 +1,7 @@
 //! The bearers of a UE: the default one, and perhaps a dedicated one for L4S.
 //!
-//! The traffic flow templates of the L4S bearer, downlink and uplink, match packets with ECT(1) or CE; all others use
-//! the default bearer. Each bearer has its own PDCP and RLC and its own logical channel. A transport block takes
+//! The traffic flow templates of the L4S bearer, downlink and uplink, match packets with ECT(1) or CE, or packets of
+//! certain flows; all others use the default bearer. Each bearer has its own PDCP and RLC and its own logical channel. A transport block takes
 //! their data as logical channel prioritization does (TS 36.321 v17.0 §5.4.3.1, whose steps are known here from
 //! descriptions of it): the L4S channel has the higher priority, first each channel gets its prioritised bit rate,
 //! and the rest goes to the higher priority. The standard defines this for the uplink; here it is the rule in the
@@ -13,7 +13,7 @@
 //! [`dualpi2`](airlane_net::dualpi2) in one bearer.
 
 use airlane_core::{
-    BitRate, Bytes, Cx, Direction, DropCause, Duration, Ecn, Instant, Packet, PacketRef, Stream,
+    BitRate, Bytes, Cx, Direction, DropCause, Duration, Ecn, FlowId, Instant, Packet, PacketRef, Stream,
 };
 
 use crate::bearer::{BearerConfig, Departure, HandoverMode, HandoverStatistics, RadioBearer, RlcConfig};
@@ -119,6 +119,8 @@ struct L4sBearer {
     bearer: RadioBearer,
     /// The ECN fields of the packets that use it.
     takes: [bool; 4],
+    /// Flows whose packets use it, or do not, whatever their ECN field; by number.
+    mapped: Vec<(FlowId, bool)>,
     /// Of each direction: of this bearer's channel, and of the default one's.
     buckets: [[Bucket; 2]; 2],
     /// Data that it outputs at a re-establishment.
@@ -187,6 +189,7 @@ impl Bearers {
             let channel =
                 [config.rate, config.default_rate].map(|rate| Bucket::new(rate, config.bucket, now));
             Box::new(L4sBearer {
+                mapped: Vec::new(),
                 takes: ECN_FIELDS.map(|ecn| is_low_latency(&config.bearer.rlc, ecn)),
                 bearer: RadioBearer::new(&config.bearer, |way| stream(&format!("l4s/{}", name(way)))),
                 buckets: [channel; 2],
@@ -207,7 +210,19 @@ impl Bearers {
     /// The bearer of a packet, if it is that of L4S.
     fn l4s_for(&mut self, packet: &Packet) -> Option<&mut RadioBearer> {
         let l4s = self.l4s.as_mut()?;
-        l4s.takes[packet.ecn as usize].then_some(&mut l4s.bearer)
+        let own = match l4s.mapped.is_empty() {
+            true => None,
+            false => l4s.mapped.binary_search_by_key(&packet.flow, |(flow, _)| *flow).ok(),
+        };
+        let takes = own.map_or(l4s.takes[packet.ecn as usize], |place| l4s.mapped[place].1);
+        takes.then_some(&mut l4s.bearer)
+    }
+
+    /// Gives the packets of a flow to a QoS flow, whatever their ECN field.
+    pub(crate) fn map_flow(&mut self, flow: FlowId, to: Qfi) {
+        let Some(l4s) = &mut self.l4s else { return };
+        let place = l4s.mapped.partition_point(|(other, _)| *other < flow);
+        l4s.mapped.insert(place, (flow, to == Qfi::LOW_LATENCY));
     }
 
     /// [`RadioBearer::submit`], to the bearer whose template matches.

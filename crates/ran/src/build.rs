@@ -39,7 +39,7 @@ pub(crate) fn cells(config: &RanConfig) -> Vec<Cell> {
         clock: SlotClock::default(),
         phy: Phy::new(cell, Arc::clone(of(cell))),
         downlink: DownlinkMac::new(cell, ues),
-        uplink: UplinkMac::new(cell, ues),
+        uplink: UplinkMac::new(cell, of(cell), ues),
         is_on: true,
         config: cell.clone(),
     };

@@ -5,6 +5,7 @@ use core::ops::Range;
 use std::sync::Arc;
 
 use airlane_core::{Dbm, Decibel, Duration, Instant};
+use airlane_radio::layers::LayerGain;
 use airlane_radio::shadowing::Grain;
 use airlane_radio::{
     Antenna, Bursts, Fading, LossMemo, Mobility, PathLoss, Position, RadioPath, Shadowing, noise,
@@ -264,9 +265,14 @@ impl Channel {
 
     /// Writes the SINR of each PRB at `now`, linear.
     pub(crate) fn sinr(&mut self, now: Instant, mean_sinr: f32, out: &mut [f32]) {
+        self.layered_sinr(now, (mean_sinr, LayerGain::ONE), out);
+    }
+
+    /// The same on each of several layers.
+    pub(crate) fn layered_sinr(&mut self, now: Instant, (mean, layers): (f32, LayerGain), out: &mut [f32]) {
         match self.gains(now) {
-            Some(gains) => out.iter_mut().zip(gains).for_each(|(out, gain)| *out = *gain * mean_sinr),
-            None => out.fill(mean_sinr),
+            Some(gains) => layers.put_sinr(mean, gains, out),
+            None => out.fill(mean * layers.steady),
         }
     }
 
@@ -284,31 +290,27 @@ impl Channel {
         Some(held)
     }
 
-    /// [`Channel::sinr`] of these PRBs alone, at their places in `out`; the other places are undefined.
+    /// [`Channel::layered_sinr`] of these PRBs alone, at their places in `out`; the other places are undefined.
     pub(crate) fn sinr_on(
         &mut self,
         now: Instant,
-        mean_sinr: f32,
+        (mean, layers): (f32, LayerGain),
         prbs: impl Iterator<Item = Range<usize>> + Clone,
         out: &mut [f32],
     ) {
-        match &mut self.fading {
-            Some(_) if self.held.0 == now => {
-                for range in prbs {
-                    let (out, held) = (&mut out[range.clone()], &self.held.1[range]);
-                    out.iter_mut().zip(held).for_each(|(out, gain)| *out = *gain * mean_sinr);
-                }
-            }
+        let (held_at, held) = &mut self.held;
+        match &self.fading {
+            Some(_) if *held_at == now => {}
             // For more than half of the band, computing the whole band is cheaper.
             Some(fading) if prbs.clone().map(|range| range.len()).sum::<usize>() * 2 < out.len() => {
-                fading.gains_in(now, prbs.clone(), out);
-                for range in prbs {
-                    for gain in &mut out[range] {
-                        *gain *= mean_sinr;
-                    }
-                }
+                held.resize(fading.grid().n_prb(), 0.0);
+                fading.gains_in(now, prbs.clone(), held);
+                *held_at = Instant::FAR_FUTURE; // the others are undefined
             }
-            _ => self.sinr(now, mean_sinr, out),
+            _ => return self.layered_sinr(now, (mean, layers), out),
+        }
+        for range in prbs {
+            layers.put_sinr(mean, &held[range.clone()], &mut out[range]);
         }
     }
 }

@@ -14,6 +14,7 @@ use airlane_radio::{
 
 use crate::bearer::BearerConfig;
 use crate::bearers::L4sBearerConfig;
+use crate::layers::Layers;
 use crate::mac::scheduler::OwnScheduler;
 use crate::numerology::Numerology;
 use crate::rrc::handover::HandoverConfig;
@@ -167,6 +168,10 @@ pub struct CellConfig {
     pub early_throttling: Option<ThrottleConfig>,
     /// Downlink transmission mode.
     pub transmission_mode: TransmissionMode,
+    /// The layers of a block of the downlink, with transmission mode 1; `None` for one antenna on each side.
+    pub layers: Option<Layers>,
+    /// The layers of a block of the uplink.
+    pub uplink_layers: Option<Layers>,
     /// Timing and rules of the MAC.
     pub mac: MacConfig,
     /// The default radio bearer of UEs that start here.
@@ -310,10 +315,11 @@ pub enum CqiReference {
     ControlRegion,
 }
 
-/// The number of layers for a UE of transmission mode 3 (TS 36.213 §7.1.3).
+/// The number of layers for a UE of transmission mode 3 (TS 36.213 §7.1.3), or of a cell with several antennas
+/// (TS 38.214 §5.2.1.4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RankRule {
-    /// All layers of the mode.
+    /// All layers.
     Full,
     /// The number that carries most, from the UE's rank indicator.
     Adaptive,
@@ -337,7 +343,7 @@ pub struct MacConfig {
     pub cqi_delay: u32,
     /// The resolution of a UE's report.
     pub cqi_report: CqiReport,
-    /// The number of layers, if the transmission mode has more than one.
+    /// The number of layers, if there may be more than one.
     pub rank: RankRule,
     /// How CQIs are derived from SINRs.
     pub amc: AmcRule,
@@ -422,6 +428,18 @@ pub enum UplinkAccess {
         polls: u32,
         /// Time from the last of them until the grant that answers it is decided, in slots.
         processing: u32,
+    },
+    /// Configured grants of type 1: each UE may send a block at regular times (TS 38.321 §5.8.2). Asynchronous HARQ
+    /// only.
+    ConfiguredGrant {
+        /// Time between the occasions of a UE, in slots.
+        period: u32,
+        /// Time of the first occasion of UE 0, in slots.
+        offset: u32,
+        /// Least size of a block.
+        size: Bytes,
+        /// Its modulation and coding scheme.
+        mcs: Mcs,
     },
     /// Buffer status reaches the eNB out of band, without a grant, as in ns-3.
     IdealBufferStatus {

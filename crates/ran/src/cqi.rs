@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use airlane_radio::Cqi;
 
 use crate::config::{CellConfig, CqiReference, CqiReport, MacConfig, RankRule};
-use crate::interference::{Air, Moment, SNAPSHOT_PERIOD, Snapshot};
+use crate::interference::{Air, Moment, Noise, SNAPSHOT_PERIOD, Snapshot};
 use crate::mac::grid::RbgSet;
 use crate::mac::phy::{LinkAdaptation, SlotFormat};
 use crate::mac::scheduler::MAX_RBGS;
@@ -47,7 +47,7 @@ impl Ue {
             let input = MeasurementInput { slot: measured, mean, snapshot };
             if flat {
                 let measurement = Measurement { serving, amc, points: self.downlink.cqi.rbg_size };
-                self.downlink.cqi.push_flat(input, |sinr, out| measurement.report(sinr, out));
+                self.downlink.cqi.push_flat(input, |mean, out| measurement.flat(mean, out));
                 continue;
             }
             let mut report = Report::of(input);
@@ -93,7 +93,7 @@ impl Ue {
         if channel.is_flat() {
             let measurement = Measurement { serving, amc, points: reports.rbg_size };
             let mut one = [Cqi::OUT_OF_RANGE];
-            reports.current.rank = measurement.report(&mut [mean], &mut one);
+            reports.current.rank = measurement.flat(mean, &mut one);
             reports.current.cqi[..reports.subbands].fill(one[0]);
         }
     }
@@ -109,7 +109,6 @@ impl Ue {
         let reports = &self.downlink.cqi;
         let measurement = Measurement { serving, amc, points: reports.rbg_size };
         let moment = Moment { snapshot, fading: serving.numerology.start_of(slot) };
-        self.downlink.channel.sinr(moment.fading, mean, scratch);
         let noise = match serving.mac.cqi_reference {
             // The last completed slot: the slot of the measurement was not over.
             CqiReference::PdschInterference => {
@@ -118,10 +117,23 @@ impl Ue {
             }
             CqiReference::ControlRegion => air.control_noise(self.cell, moment, &mut self.neighbours),
         };
+        let out = &mut report.cqi[..reports.subbands];
+        let channel = &mut self.downlink.channel;
+        let Some(layers) = &serving.layers else {
+            channel.sinr(moment.fading, mean, scratch);
+            if let Some(noise) = noise {
+                noise.weaken(scratch);
+            }
+            report.rank = measurement.report(scratch, out);
+            return;
+        };
+        let seen = mean / noise.as_ref().map_or(1.0, Noise::mean);
+        report.rank = layers.rank(serving.mac.rank, seen, channel.gains(moment.fading));
+        channel.layered_sinr(moment.fading, (mean, layers.gain(report.rank, seen)), scratch);
         if let Some(noise) = noise {
             noise.weaken(scratch);
         }
-        report.rank = measurement.report(scratch, &mut report.cqi[..reports.subbands]);
+        measurement.cqi(scratch, out);
     }
 }
 
@@ -141,6 +153,14 @@ struct Measurement<'a> {
 }
 
 impl Measurement<'_> {
+    /// The CQI of all sub-bands of a channel without fading and interference, and its rank.
+    fn flat(&self, mean: f32, out: &mut [Cqi]) -> u8 {
+        let Some(layers) = &self.serving.layers else { return self.report(&mut [mean], out) };
+        let rank = layers.rank(self.serving.mac.rank, mean, None);
+        self.cqi(&[mean * layers.gain(rank, mean).steady], out);
+        rank
+    }
+
     /// The CQI of each sub-band and the rank to which they apply, from the SINRs of a layer when
     /// all layers are sent.
     fn report(&self, sinr: &mut [f32], out: &mut [Cqi]) -> u8 {
@@ -162,7 +182,7 @@ impl Measurement<'_> {
 
     /// The bytes of transport blocks of one sub-band each.
     fn carried(&self, cqi: &[Cqi]) -> u64 {
-        let bytes = &self.amc.rbg_bytes[SlotFormat::Whole as usize];
+        let bytes = &self.amc.rbg_bytes[0][SlotFormat::Whole as usize];
         cqi.iter().map(|cqi| u64::from(bytes[usize::from(cqi.index())])).sum()
     }
 
@@ -310,7 +330,7 @@ impl CqiReports {
     }
 
     /// A measurement of a channel that is the same on all PRBs; its report is computed immediately.
-    fn push_flat(&mut self, input: MeasurementInput, fill: impl FnOnce(&mut [f32], &mut [Cqi]) -> u8) {
+    fn push_flat(&mut self, input: MeasurementInput, fill: impl FnOnce(f32, &mut [Cqi]) -> u8) {
         let (cqi, rank) = match self.flat {
             Some((sinr, cqi, rank)) if sinr == input.mean => {
                 let current = &self.current;
@@ -321,7 +341,7 @@ impl CqiReports {
             }
             _ => {
                 let mut one = [Cqi::OUT_OF_RANGE];
-                let rank = fill(&mut [input.mean], &mut one);
+                let rank = fill(input.mean, &mut one);
                 (one[0], rank)
             }
         };

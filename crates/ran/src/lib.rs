@@ -18,6 +18,7 @@ mod channel;
 pub mod config;
 mod cqi;
 mod interference;
+pub mod layers;
 mod mac;
 mod network;
 pub mod numerology;

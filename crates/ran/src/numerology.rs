@@ -245,6 +245,19 @@ impl Duplex {
         }
     }
 
+    /// Whether what happens in the slots `slot % period == phase` takes place in this slot. If such a slot has no
+    /// uplink, the next one that has takes its place.
+    #[must_use]
+    pub fn takes_place(self, slot: u64, (period, phase): (u32, u64)) -> bool {
+        match self {
+            Self::Fdd => slot % u64::from(period) == phase,
+            Self::Tdd(_) => {
+                let first = self.previous_uplink(slot).map_or(0, |before| before + 1);
+                self.has_uplink(slot) && (first..=slot).any(|slot| slot % u64::from(period) == phase)
+            }
+        }
+    }
+
     /// The slot in whose control region the grant for an uplink slot is sent: the last one with a downlink that is
     /// at least `ahead` slots earlier. `None` before time zero.
     #[must_use]

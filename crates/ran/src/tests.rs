@@ -21,6 +21,7 @@ use crate::rrc::measurement::{EventA3, MeasurementConfig};
 pub(crate) mod bearers;
 mod membership;
 mod nr_bearer;
+mod nr_cell;
 mod retransmissions;
 mod tdd;
 mod world;
@@ -39,6 +40,8 @@ pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
         scheduler: SchedulerKind::ProportionalFair { window: 99 },
         early_throttling: None,
         transmission_mode: TransmissionMode::SingleAntenna,
+        layers: None,
+        uplink_layers: None,
         mac: MacConfig {
             cqi_period: 2,
             cqi_delay: 4,

@@ -207,8 +207,10 @@ pub(crate) struct Sounding {
     pub(crate) at: Option<u64>,
     /// SINR of each PRB at full power over the band; one value if all are equal.
     pub(crate) sinr: Vec<f32>,
-    /// Mean of these before fading.
+    /// Mean of these before fading, of one layer and one antenna on each side.
     pub(crate) mean: f32,
+    /// Number of layers of a PUSCH.
+    pub(crate) rank: u8,
     /// The MCS for a PUSCH with this power per PRB relative to the sounding; filled on demand.
     pub(crate) chosen: Vec<(f32, Mcs)>,
 }

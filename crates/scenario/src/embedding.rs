@@ -312,7 +312,12 @@ impl Built {
         }
         self.growth.ues = ues.len();
         for (flow, ends) in flows[known..].iter().zip(ends) {
-            added.flows.push(self.add_flow(flow.ue, ends));
+            let id = self.add_flow(flow.ue, ends);
+            let qos = radio::qos_flow(&self.growth.scenario.flow[flow.section]);
+            if let Some((mobile, qos)) = self.places.mobile.zip(qos) {
+                self.simulation.node_mut::<RadioNetwork>(mobile.radio).expect(BUILT).map_flow(id, qos);
+            }
+            added.flows.push(id);
         }
         let setup = self.growth.setup();
         self.capture = sinks::capture_parameters(setup.scenario, &ues, &flows);

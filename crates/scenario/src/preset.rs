@@ -13,14 +13,16 @@ const COMMON: &str = include_str!("presets/common.toml");
 const LAYOUT: &str = include_str!("presets/layout.toml");
 const NR: &str = include_str!("presets/nr.toml");
 const NR_TYPICAL_FR1: &str = include_str!("presets/nr-typical-fr1.toml");
+const NR_FDD_LOWBAND: &str = include_str!("presets/nr-fdd-lowband.toml");
+const NR_FR2: &str = include_str!("presets/nr-fr2.toml");
 const LENA_2014: &str = include_str!("presets/lena-2014.toml");
 const LENA_3_37: &str = include_str!("presets/lena-3.37.toml");
 const TYPICAL: &str = include_str!("presets/typical.toml");
 const WIRED: &str = include_str!("presets/wired.toml");
 
 /// Names that `network` may have.
-pub(crate) const NETWORKS: [&str; 6] =
-    ["typical", "lena", "lena-2014", "lena-3.37", "nr-typical-fr1", "wired"];
+pub(crate) const NETWORKS: [&str; 8] =
+    ["typical", "lena", "lena-2014", "lena-3.37", "nr-typical-fr1", "nr-fdd-lowband", "nr-fr2", "wired"];
 
 /// Names of tag keys, for a default table without conditions.
 const TAGS: [&str; 3] = ["kind", "mode", "model"];
@@ -31,6 +33,8 @@ pub(crate) fn fill(scenario: &mut Tree, network: &str) {
         "lena" | "lena-3.37" => &[LENA_3_37],
         "lena-2014" => &[LENA_2014, LENA_3_37],
         "nr-typical-fr1" => &[NR_TYPICAL_FR1, NR],
+        "nr-fdd-lowband" => &[NR_FDD_LOWBAND, NR],
+        "nr-fr2" => &[NR_FR2, NR],
         "wired" => &[WIRED],
         _ => &[TYPICAL],
     };
@@ -99,10 +103,12 @@ fn join_carriers(scenario: &mut Tree) {
         let duplex = cell.get("radio").and_then(|radio| radio.get("duplex"));
         let is_tdd = duplex.and_then(|duplex| duplex.get("kind")).and_then(Tree::text) == Some("tdd");
         let carrier = cell.get("frequency").cloned();
-        if let (Value::Table(cell), Some(carrier), true) = (&mut cell.value, carrier, is_tdd)
-            && !cell.iter().any(|(key, _)| key == "uplink_frequency")
-        {
-            cell.push(("uplink_frequency".to_owned(), carrier));
+        if let (Value::Table(cell), Some(carrier), true) = (&mut cell.value, carrier, is_tdd) {
+            // A preset of FDD has a second carrier; what is written is checked later.
+            cell.retain(|(key, value)| key != "uplink_frequency" || value.line != 0);
+            if !cell.iter().any(|(key, _)| key == "uplink_frequency") {
+                cell.push(("uplink_frequency".to_owned(), carrier));
+            }
         }
     }
 }
@@ -276,7 +282,19 @@ mod tests {
 
     #[test]
     fn the_preset_files_are_toml() {
-        for text in [AQM, COMMON, LAYOUT, LENA_2014, LENA_3_37, NR, NR_TYPICAL_FR1, TYPICAL, WIRED] {
+        for text in [
+            AQM,
+            COMMON,
+            LAYOUT,
+            LENA_2014,
+            LENA_3_37,
+            NR,
+            NR_FDD_LOWBAND,
+            NR_FR2,
+            NR_TYPICAL_FR1,
+            TYPICAL,
+            WIRED,
+        ] {
             Tree::from_toml(text).unwrap();
         }
     }

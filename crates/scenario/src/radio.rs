@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use airlane_core::{BitRate, Bytes, CellId, Decibel, Direction, Instant, UeId};
 use airlane_radio::fading::DelayLine;
 use airlane_radio::large_scale::{ChannelReport, ChannelScenario};
+use airlane_radio::layers::LineOfSight;
 use airlane_radio::mobility::{
     Area, Course, Disc, LevyLaw, MovementPath, PowerLaw, Setdest, SpeedLaw, Step, WalkLaw, WaypointLaw,
 };
@@ -29,7 +30,7 @@ use airlane_ran::rrc::handover::HandoverConfig;
 use airlane_ran::rrc::measurement::{EventA3, MeasurementConfig};
 use airlane_ran::rrc::quality::{QualityRule, Reported, Rssi};
 use airlane_ran::rrc::radio_link::RadioLinkConfig;
-use airlane_ran::sdap::SdapHeaders;
+use airlane_ran::sdap::{Qfi, SdapHeaders};
 use airlane_ran::x2::{self, X2Config};
 
 use crate::endpoints::Setup;
@@ -39,6 +40,10 @@ use crate::files::{self, Files};
 use crate::format::{self, Cell, Channel, Resolved, Rlc, Ue};
 use crate::quantity::{Metres, Speed, Time};
 use crate::run::Own;
+
+/// The QoS classes of the two bearers (TS 23.501 table 5.7.4-1): low-latency eMBB applications, and the rest.
+pub(crate) const LOW_LATENCY_5QI: u8 = 80;
+pub(crate) const DEFAULT_5QI: u8 = 9;
 
 /// The radio access network of a cellular scenario.
 pub(crate) fn configuration(
@@ -61,7 +66,11 @@ pub(crate) fn configuration(
         Ok(ue(section, path, scenario))
     };
     Ok(RanConfig {
-        cells: scenario.cell.iter().map(|one| cell(one, &scenario.cell, setup.own)).collect(),
+        cells: scenario
+            .cell
+            .iter()
+            .map(|one| cell(one, &scenario.cell, (&channel.fading, setup.own)))
+            .collect(),
         ues: ues.iter().map(ue).collect::<Result<_, _>>()?,
         flows: flows.iter().map(ue_of).collect(),
         channel: ChannelConfig {
@@ -74,6 +83,11 @@ pub(crate) fn configuration(
         measurements: scenario.handover.as_ref().map(measurements),
         handover: handover(scenario),
     })
+}
+
+/// The QoS flow of a flow, if it names a class.
+pub(crate) fn qos_flow(flow: &format::Flow) -> Option<Qfi> {
+    flow.five_qi.map(|class| if class == LOW_LATENCY_5QI { Qfi::LOW_LATENCY } else { Qfi::DEFAULT })
 }
 
 /// The movement traces of a scenario; each file is parsed once.
@@ -120,8 +134,9 @@ fn slots(cell: &Cell, time: Time) -> u32 {
     u32::try_from(slots).expect("checked when the scenario was resolved")
 }
 
-fn cell(cell: &Cell, all: &[Cell], own: &Own) -> CellConfig {
+fn cell(cell: &Cell, all: &[Cell], (fading, own): (&format::Fading, &Own)) -> CellConfig {
     let (numerology, tables) = nr::numerology(cell);
+    let [layers, uplink_layers] = nr::layers(cell, sight(fading));
     CellConfig {
         numerology,
         tables,
@@ -139,6 +154,8 @@ fn cell(cell: &Cell, all: &[Cell], own: &Own) -> CellConfig {
             format::TransmissionMode::Tm2 => TransmissionMode::TransmitDiversity,
             format::TransmissionMode::Tm3 => TransmissionMode::SpatialMultiplexing,
         },
+        layers,
+        uplink_layers,
         mac: mac(cell),
         bearer: bearer(cell),
         l4s_bearer: cell.l4s_bearer.as_ref().map(|l4s| L4sBearerConfig {
@@ -293,6 +310,33 @@ fn timing(cell: &Cell) -> nr::Timing {
     }
 }
 
+/// The uplink access of a cell.
+fn access(cell: &Cell) -> UplinkAccess {
+    let slots = |time| slots(cell, time);
+    match &cell.uplink {
+        format::Uplink::SchedulingRequest(u) => UplinkAccess::SchedulingRequest {
+            period: slots(u.scheduling_request_period),
+            processing: slots(u.processing),
+            initial_grant: u.initial_grant.0,
+        },
+        format::Uplink::Polled(u) => UplinkAccess::Polled {
+            interval: slots(u.interval),
+            initial_grant: u.initial_grant.0,
+            polls: u.polls,
+            processing: slots(u.processing),
+        },
+        format::Uplink::ConfiguredGrant(u) => UplinkAccess::ConfiguredGrant {
+            period: slots(u.period),
+            offset: slots(u.offset),
+            size: u.size.0,
+            mcs: Mcs::new(u.mcs),
+        },
+        format::Uplink::IdealBufferStatus(u) => {
+            UplinkAccess::IdealBufferStatus { delay: slots(u.report_delay) }
+        }
+    }
+}
+
 fn mac(cell: &Cell) -> MacConfig {
     let mac = &cell.mac;
     let timing = timing(cell);
@@ -329,22 +373,7 @@ fn mac(cell: &Cell) -> MacConfig {
         blank_subframes: mac.blank_subframes.iter().fold(0, |set, subframe| set | 1 << subframe),
         idle_partial_rbg: mac.idle_partial_rbg,
         uplink: UplinkConfig {
-            access: match &cell.uplink {
-                format::Uplink::SchedulingRequest(u) => UplinkAccess::SchedulingRequest {
-                    period: slots(u.scheduling_request_period),
-                    processing: slots(u.processing),
-                    initial_grant: u.initial_grant.0,
-                },
-                format::Uplink::Polled(u) => UplinkAccess::Polled {
-                    interval: slots(u.interval),
-                    initial_grant: u.initial_grant.0,
-                    polls: u.polls,
-                    processing: slots(u.processing),
-                },
-                format::Uplink::IdealBufferStatus(u) => {
-                    UplinkAccess::IdealBufferStatus { delay: slots(u.report_delay) }
-                }
-            },
+            access: access(cell),
             pucch_resource_blocks: mac.pucch_resource_blocks,
             grants_per_slot: mac.grants_per_slot,
             amc: amc(mac.uplink_amc),
@@ -416,6 +445,21 @@ fn shadowing(shadowing: &format::Shadowing) -> Option<ShadowingConfig> {
             correlation_m: law.correlation_distance.map(|length| length.0),
             site_correlation: law.site_correlation.0,
         }),
+    }
+}
+
+/// Whether the paths of a fading model include a line of sight.
+const fn sight(fading: &format::Fading) -> LineOfSight {
+    match fading {
+        format::Fading::TdlD(_) | format::Fading::TdlE(_) => LineOfSight::Tdl,
+        format::Fading::None
+        | format::Fading::Flat(_)
+        | format::Fading::Epa(_)
+        | format::Fading::Eva(_)
+        | format::Fading::Etu(_)
+        | format::Fading::TdlA(_)
+        | format::Fading::TdlB(_)
+        | format::Fading::TdlC(_) => LineOfSight::None,
     }
 }
 

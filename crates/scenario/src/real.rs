@@ -110,6 +110,7 @@ pub(crate) fn external(name: &str, to: Option<String>) -> Flow {
         writes: None,
         repeat: None,
         server_delay: None,
+        five_qi: None,
     }
 }
 

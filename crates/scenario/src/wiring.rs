@@ -237,6 +237,11 @@ impl Mobile {
         let Setup { scenario, seeds, .. } = setup;
         let cells = 0..config.cells.len();
         let mut radio_network = RadioNetwork::new(config, seeds);
+        for (id, flow) in (0..).zip(&expand::flows(scenario)) {
+            if let Some(qos) = radio::qos_flow(&scenario.flow[flow.section]) {
+                radio_network.map_flow(FlowId(id), qos);
+            }
+        }
         if scenario.run.ue_series {
             radio_network.report_positions(scenario.run.series_bin.0);
         }

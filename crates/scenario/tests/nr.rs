@@ -25,6 +25,10 @@ transport = "udp"
 app = { kind = "cbr", rate = "2 Gbit/s" }
 "#;
 
+/// A cell with one antenna on each side.
+const ONE_LAYER: &str =
+    "name = \"gnb\"\nradio = { mimo = { layers = 1, gnb_antennas = 1, ue_antennas = 1 } }";
+
 fn parse(changes: &[(&str, &str)]) -> Scenario {
     let text = changes.iter().fold(BASE.to_owned(), |text, (from, to)| {
         assert!(text.contains(from), "{from}");
@@ -63,7 +67,15 @@ fn carries(changes: &[(&str, &str)], blocks: &[u32], period_s: f64) {
 /// bytes.
 #[test]
 fn a_tdd_carrier_of_100_mhz_carries_what_its_blocks_hold() {
-    carries(&[], &[28697, 28697, 28697, 16912], 2.5e-3);
+    carries(&[("name = \"gnb\"", ONE_LAYER)], &[28697, 28697, 28697, 16912], 2.5e-3);
+}
+
+/// One code word on four layers: 921990.4 bits, 56 steps of 2^14 are 917504 bits: 109 code blocks, 8·109·⌈917528 / 872⌉ −
+/// 24 = 918192 bits, 114774 bytes. The special slot: 533783.3 bits, 33 steps are 540672: 65 code blocks, 540776 bits,
+/// 67597 bytes.
+#[test]
+fn four_layers_carry_one_code_word() {
+    carries(&[], &[114_774, 114_774, 114_774, 67_597], 2.5e-3);
 }
 
 /// Of ten slots, seven are whole.
@@ -71,7 +83,7 @@ fn a_tdd_carrier_of_100_mhz_carries_what_its_blocks_hold() {
 fn another_pattern() {
     let pattern = (
         "name = \"gnb\"",
-        "name = \"gnb\"\nradio = { duplex = { kind = \"tdd\", pattern = \"DDDDDDDSUU\" } }",
+        "name = \"gnb\"\nradio = { mimo = { layers = 1, gnb_antennas = 1, ue_antennas = 1 }, duplex = { kind = \"tdd\", pattern = \"DDDDDDDSUU\" } }",
     );
     carries(&[pattern], &[28697, 28697, 28697, 28697, 28697, 28697, 28697, 16912], 5e-3);
 }
@@ -81,7 +93,7 @@ fn another_pattern() {
 #[test]
 fn an_fdd_carrier_of_20_mhz_carries_what_its_blocks_hold() {
     let cell = "name = \"gnb\"\nbandwidth = \"20 MHz\"\nfrequency = \"780 MHz\"\nuplink_frequency = \"725 MHz\"\n\
-                radio = { subcarrier_spacing = \"15 kHz\", duplex = \"fdd\" }";
+                radio = { subcarrier_spacing = \"15 kHz\", duplex = \"fdd\", mimo = { layers = 1, gnb_antennas = 1, ue_antennas = 1 } }";
     carries(&[("name = \"gnb\"", cell)], &[11272], 1e-3);
 }
 
@@ -91,7 +103,7 @@ fn an_fdd_carrier_of_20_mhz_carries_what_its_blocks_hold() {
 #[test]
 fn a_carrier_of_400_mhz_carries_what_its_blocks_hold() {
     let cell = "name = \"gnb\"\nbandwidth = \"400 MHz\"\nfrequency = \"28 GHz\"\n\
-                radio = { subcarrier_spacing = \"120 kHz\" }";
+                radio = { subcarrier_spacing = \"120 kHz\", mimo = { layers = 1, gnb_antennas = 1, ue_antennas = 1 } }";
     carries(&[("name = \"gnb\"", cell)], &[27672, 27672, 27672, 16141], 0.625e-3);
 }
 
@@ -108,7 +120,7 @@ fn a_bandwidth_becomes_resource_blocks_of_its_spacing() {
     assert_eq!(of("radio = { subcarrier_spacing = \"60 kHz\" }"), Ok(135));
     let fr2 = "frequency = \"28 GHz\"\nradio = { subcarrier_spacing = \"60 kHz\" }";
     assert_eq!(of(fr2), Ok(132));
-    // What is written has precedence over the bandwidth of the preset.
+    // The file has precedence over the bandwidth of the preset.
     assert_eq!(of("resource_blocks = 24"), Ok(24));
     // In a network of LTE, too.
     let mixed = Scenario::parse(

@@ -195,7 +195,7 @@ fn witness(tables: &dyn LinkTables, cqi: Cqi) -> Mcs {
 
 impl Ladders {
     fn new(tables: &dyn LinkTables, direction: Direction, n_prb: usize, target_error_rate: f64) -> Self {
-        let allocation = Allocation { prbs: n_prb as u16, symbols: 14 };
+        let allocation = Allocation { prbs: n_prb as u16, symbols: 14, layers: 1 };
         let mut reached = Cqi::OUT_OF_RANGE;
         Self(Modulation::LTE.map(|modulation| {
             let mut ladder = Ladder { needs: [f32::INFINITY; 7], steps: 0, reached: [reached; 8] };

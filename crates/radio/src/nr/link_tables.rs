@@ -16,7 +16,7 @@ const OF_DMRS_SYMBOL: u16 = 12;
 const TARGET: f64 = 0.1;
 const TARGET_LOW: f64 = 1e-5;
 
-/// The settings of a cell that determine its blocks, with one layer.
+/// The settings of a cell that determine its blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkSettings {
     /// Modulation and coding schemes of both directions.
@@ -49,9 +49,10 @@ impl LinkSettings {
     };
 }
 
-/// The tables of an NR cell with one layer (TS 38.214 §5.1.3, §5.2.2.1, §6.1.4).
+/// The tables of an NR cell (TS 38.214 §5.1.3, §5.2.2.1, §6.1.4).
 ///
-/// A CQI is the highest one whose own scheme meets the error target, in a block on all symbols that carry data.
+/// A CQI is the highest one whose own scheme meets the error target, in a block of one layer on all symbols that carry
+/// data. A block has one code word on up to four layers (TS 38.211 §7.3.1.3).
 #[derive(Clone, Debug)]
 pub struct NrTables {
     settings: LinkSettings,
@@ -140,7 +141,8 @@ impl LinkTables for NrTables {
     }
 
     fn transport_block(&self, mcs: Mcs, allocation: Allocation, direction: Direction) -> Bytes {
-        let bits = self.resources(allocation, direction).transport_block_bits(self.scheme(mcs), 1, 1.0);
+        let resources = self.resources(allocation, direction);
+        let bits = resources.transport_block_bits(self.scheme(mcs), allocation.layers, 1.0);
         Bytes(u64::from(bits) / 8)
     }
 
@@ -150,7 +152,8 @@ impl LinkTables for NrTables {
 
     fn reference(&self, cqi: Cqi, allocation: Allocation, direction: Direction) -> Option<Reference> {
         let scheme = self.settings.cqi_table.scheme(cqi.index())?;
-        let bits = self.resources(allocation, direction).transport_block_bits(scheme, 1, 1.0);
+        let resources = self.resources(allocation, direction);
+        let bits = resources.transport_block_bits(scheme, allocation.layers, 1.0);
         Some(Reference {
             block: self.coded(scheme, bits),
             error_rate: match self.settings.cqi_table {

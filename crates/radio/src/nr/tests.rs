@@ -182,13 +182,14 @@ fn sizes_and_mcs_of_a_scheduler() {
 #[test]
 fn the_tables_of_a_cell_count_its_symbols() {
     let tables = NrTables::new(LinkSettings::FR1);
-    let elements =
-        |symbols, direction| tables.resources(Allocation { prbs: 1, symbols }, direction).elements();
+    let elements = |symbols, direction| {
+        tables.resources(Allocation { prbs: 1, symbols, layers: 1 }, direction).elements()
+    };
     assert_eq!([14, 10, 6, 4, 2].map(|symbols| elements(symbols, Downlink)), [120, 72, 24, 0, 0]);
     assert_eq!(elements(14, Uplink), 132);
-    let whole = Allocation { prbs: 273, symbols: 14 };
+    let whole = Allocation { prbs: 273, symbols: 14, layers: 1 };
     assert_eq!(tables.transport_block(Mcs::new(27), whole, Downlink), Bytes(241_720 / 8));
-    let nothing = Allocation { prbs: 273, symbols: 4 };
+    let nothing = Allocation { prbs: 273, symbols: 4, layers: 1 };
     assert_eq!(tables.transport_block(Mcs::new(27), nothing, Downlink), Bytes::ZERO);
     assert_eq!((tables.highest_mcs(), tables.widest()), (Mcs::new(27), 275));
 }
@@ -204,7 +205,8 @@ fn efficiencies_never_fall_and_blocks_decode_where_their_scheme_does() {
                 assert!(tables.efficiency(mcs) >= last, "{mcs_table:?} {mcs:?}");
                 assert!((tables.efficiency(mcs) - scheme.efficiency()).abs() < 0.005);
                 last = tables.efficiency(mcs);
-                let size = tables.transport_block(mcs, Allocation { prbs: 51, symbols: 14 }, Downlink);
+                let size =
+                    tables.transport_block(mcs, Allocation { prbs: 51, symbols: 14, layers: 1 }, Downlink);
                 let block = tables.coded_block(mcs, size, Downlink);
                 assert_eq!(Some(block.modulation()), scheme.modulation());
                 // Capacity of the scheme's efficiency, and at most 7 dB above it.

@@ -22,6 +22,17 @@ impl Noise {
         Self { rbgs: [1.0; PLACES], rbg_size, count: rbgs, vectors: rbgs.div_ceil(LANES) }
     }
 
+    /// Mean over the band.
+    pub(crate) fn mean(&self) -> f32 {
+        self.rbgs[..self.count].iter().sum::<f32>() / self.count as f32
+    }
+
+    /// Mean over some RBGs.
+    pub(crate) fn mean_on(&self, rbgs: RbgSet) -> f32 {
+        let sum: f32 = each(rbgs).map(|rbg| self.rbgs[usize::from(rbg)]).sum();
+        sum / rbgs.count_ones().max(1) as f32
+    }
+
     /// Divides the interference-free SINR of some RBGs.
     pub(crate) fn weaken_on(&self, rbgs: RbgSet, sinr: &mut [f32]) {
         for rbg in each(rbgs).map(usize::from) {

@@ -4,11 +4,12 @@
 use std::collections::VecDeque;
 
 use airlane_core::{Bytes, CellId, Cx, Direction, Duration, Event, Topic, UeId};
+use airlane_radio::layers::LayerGain;
 use airlane_radio::{Cqi, Mcs};
 
 use super::grid::{RbgSet, ResourceGrid, each};
 use super::harq::{HarqProcess, on_other_layer};
-use super::phy::{Phy, SlotFormat};
+use super::phy::{LinkAdaptation, Phy, Rank, SlotFormat};
 use super::scheduler::{Demand, MAX_RBGS, Scheduler, SchedulerCell};
 use super::throttle::Throttle;
 use crate::config::{CellConfig, McsRule};
@@ -157,11 +158,14 @@ impl DownlinkMac {
         let decoded = !process.missed && {
             let heard = (slot.number - 1, process.rbgs);
             let noise = slot.air.data_noise(ue.cell, heard, moment, &mut ue.neighbours);
+            let seen = || mean / noise.as_ref().map_or(1.0, |noise| noise.mean_on(process.rbgs));
+            let layers = cell.layers.map_or(LayerGain::ONE, |of| of.gain(process.layers, seen()));
             if state.channel.is_flat() && noise.is_none() {
-                slot.phy.receive_flat(Direction::Downlink, process, mean, &mut state.draws)
+                let sinr = mean * layers.steady;
+                slot.phy.receive_flat(Direction::Downlink, process, sinr, &mut state.draws)
             } else {
                 let prbs = self.grid.runs(process.rbgs);
-                state.channel.sinr_on(sent, mean, prbs.clone(), slot.phy.sinr_mut());
+                state.channel.sinr_on(sent, (mean, layers), prbs.clone(), slot.phy.sinr_mut());
                 if let Some(noise) = noise {
                     noise.weaken_on(process.rbgs, slot.phy.sinr_mut());
                 }
@@ -278,8 +282,9 @@ impl DownlinkMac {
         let demands = &mut self.demands;
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
         let (format, rbg_size) = (self.format, self.grid.rbg_size());
-        let best = amc.rbg_bytes[format as usize][15];
-        let layers = u16::from(slot.cell.transmission_mode.layers());
+        let most = Rank::most(slot.cell);
+        let best = amc.rbg_bytes[usize::from(most) - 1][format as usize][15];
+        let cell = slot.cell;
         let (ues, now, air) = (&mut *slot.ues, slot.cx.now, &*slot.air);
         if let Some(throttle) = &mut self.throttle {
             throttle.begin_slot(now);
@@ -300,8 +305,8 @@ impl DownlinkMac {
                 let backlog = backlog.get().min(1 << 30) as u32;
                 let flat = air.is_quiet() && ue.downlink.channel.is_flat();
                 let fixed = ue.downlink.fixed_mcs;
-                let most = fixed.map_or(best, |mcs| amc.blocks.downlink(format, mcs, rbg_size).get() as u16);
-                demands.push(Demand::new(index, backlog, flat, most * layers));
+                let most = fixed.map_or(best, |mcs| rbg_bytes(amc, (cell, most), (format, mcs, rbg_size)));
+                demands.push(Demand::new(index, backlog, flat, most));
             }
             true
         });
@@ -312,21 +317,19 @@ impl DownlinkMac {
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
         let (ues, around) = (&mut *slot.ues, (slot.cell, &*slot.air));
         let format = self.format;
-        let bytes_by_cqi = &amc.rbg_bytes[format as usize];
         let (rbgs, rbg_size) = (self.grid.rbgs(), self.grid.rbg_size());
         let cx = &mut *slot.cx;
         let rates = |demand: &mut Demand| {
             let ue = &mut ues[demand.ue as usize];
             let fixed = ue.downlink.fixed_mcs;
-            let fixed = fixed.map(|mcs| amc.blocks.downlink(format, mcs, rbg_size).get() as u16);
             let (cqi, rank) = ue.reported_cqi(around, amc, scratch);
+            let fixed = fixed.map(|mcs| rbg_bytes(amc, (around.0, rank), (format, mcs, rbg_size)));
+            let bytes_by_cqi = &amc.rbg_bytes[usize::from(rank) - 1][format as usize];
             let out_of_range =
                 cqi[0] == Cqi::OUT_OF_RANGE && cqi[..rbgs].iter().all(|cqi| *cqi == Cqi::OUT_OF_RANGE);
-            let bytes = |cqi: Cqi| bytes_by_cqi[usize::from(cqi.index() & 15)] * u16::from(rank);
+            let bytes = |cqi: Cqi| bytes_by_cqi[usize::from(cqi.index() & 15)];
             demand.set_rates(match fixed {
-                Some(bytes) => {
-                    core::array::from_fn(|rbg| if rbg < rbgs { bytes * u16::from(rank) } else { 0 })
-                }
+                Some(bytes) => core::array::from_fn(|rbg| if rbg < rbgs { bytes } else { 0 }),
                 None if demand.flat => [bytes(cqi[0]); MAX_RBGS],
                 None => {
                     let mut rates = [0; MAX_RBGS];
@@ -345,18 +348,19 @@ impl DownlinkMac {
         let ue = &mut slot.ues[index as usize];
         let prbs = self.grid.prbs_in(rbgs);
         let mcs = select_mcs(slot.cell.mac.mcs_rule, slot.phy, ue, rbgs);
-        let size = slot.phy.blocks.downlink(self.format, mcs, prbs);
         let rank = ue.downlink.cqi.known().1;
+        let Rank { blocks, layers } = Rank::of(slot.cell, rank);
+        let size = slot.phy.blocks.downlink(layers, self.format, mcs, prbs);
         let id = ue.downlink.harq.free_process().expect("a UE without a free process is not a demand");
-        let whole = rank == slot.cell.transmission_mode.layers();
+        let whole = blocks == slot.cell.transmission_mode.layers();
         let gain = if whole { 1.0 } else { slot.cell.transmission_mode.one_layer_gain() };
-        let layers = [id, on_other_layer(id, slot.cell.numerology.harq.processes)];
+        let ids = [id, on_other_layer(id, slot.cell.numerology.harq.processes)];
         // One assignment names the blocks of all layers.
         let mut missed = None;
-        for &id in &layers[..usize::from(rank)] {
+        for &id in &ids[..usize::from(blocks)] {
             let process = slot.ues[index as usize].downlink.harq.start(id);
             (process.mcs, process.size, process.rbgs) = (mcs, size, rbgs);
-            process.format = self.format;
+            (process.format, process.layers) = (self.format, layers);
             (process.prbs, process.coded_prbs, process.gain) = (prbs, prbs, gain);
             (process.transmissions, process.shares_prbs) = (1, missed.is_some());
             if !fill(slot, index, id) {
@@ -365,19 +369,29 @@ impl DownlinkMac {
             let missed = *missed.get_or_insert_with(|| slot.misses_control(index));
             let downlink = &mut slot.ues[index as usize].downlink;
             downlink.harq.processes[usize::from(id)].missed = missed;
-            downlink.latest = Some(layers[0]);
+            downlink.latest = Some(ids[0]);
             if slot.cx.wants(Topic::Assigned) {
                 report_assignment(slot, index, id);
             }
             let received_in = slot.number + u64::from(slot.cell.mac.downlink_latency);
             self.in_air.push_back(Due { slot: received_in, ue: index, process: id });
         }
-        self.scheduler.served(index, size.get() * u64::from(rank));
+        self.scheduler.served(index, size.get() * u64::from(blocks));
         if missed.is_some() {
             self.sent |= rbgs;
             slot.note_timer(index);
         }
     }
+}
+
+/// Bytes of the blocks of one RBG with an MCS.
+fn rbg_bytes(
+    amc: &LinkAdaptation,
+    (cell, rank): (&CellConfig, u8),
+    (format, mcs, rbg_size): (SlotFormat, Mcs, u16),
+) -> u16 {
+    let Rank { blocks, layers } = Rank::of(cell, rank);
+    amc.blocks.downlink(layers, format, mcs, rbg_size).get() as u16 * u16::from(blocks)
 }
 
 /// Fills a block. Returns false if there was nothing to send; its process is then free again.

@@ -28,6 +28,8 @@ pub(crate) struct HarqProcess {
     pub(crate) size: Bytes,
     /// Number of PRBs for which it was coded.
     pub(crate) coded_prbs: u16,
+    /// Layers on which it is sent.
+    pub(crate) layers: u8,
     /// The kind of slot for which it was coded, downlink only.
     pub(crate) format: SlotFormat,
     /// PRBs of the latest transmission.

@@ -30,12 +30,16 @@ const FORMATS: usize = 2;
 pub(crate) struct BlockTables {
     tables: Arc<dyn LinkTables>,
     duplex: Duplex,
+    /// Maximum numbers of layers of a block, of the downlink and of the uplink.
+    layers: [u8; 2],
     downlink: Blocks,
     uplink: Blocks,
     /// Information bits per symbol by MCS.
     efficiency: Vec<f64>,
     /// Number of places per MCS.
     places: usize,
+    /// Number of MCS of all kinds of slots of the downlink.
+    schemes: usize,
 }
 
 #[derive(Debug)]
@@ -59,10 +63,12 @@ impl BlockTables {
         let mut all = Self {
             tables: Arc::clone(&tables),
             duplex,
+            layers: layers_of(cell),
             downlink: Blocks { bytes: Vec::new(), coded: Vec::new() },
             uplink: Blocks { bytes: Vec::new(), coded: Vec::new() },
             efficiency: schemes.iter().map(|mcs| tables.efficiency(*mcs)).collect(),
             places: 0,
+            schemes: 0,
         };
         let sharing = cells.iter().filter(|cell| all.are_of(cell)).map(|cell| cell.resource_blocks);
         let widest = sharing.max().unwrap_or(0);
@@ -72,26 +78,32 @@ impl BlockTables {
             Some(symbols) => &[SYMBOLS, symbols],
             None => &[SYMBOLS],
         };
-        let blocks = |direction, formats: &[u8]| {
+        let blocks = |direction, most, formats: &[u8]| {
             let mut bytes = Vec::new();
-            for &symbols in formats {
-                for &mcs in &schemes {
-                    let size = |prbs| tables.transport_block(mcs, Allocation { prbs, symbols }, direction);
-                    bytes.extend((0..=widest).map(|prbs| size(prbs).get() as u32));
+            for layers in 1..=most {
+                for &symbols in formats {
+                    for &mcs in &schemes {
+                        let on = |prbs| Allocation { prbs, symbols, layers };
+                        let size = |prbs| tables.transport_block(mcs, on(prbs), direction).get() as u32;
+                        bytes.extend((0..=widest).map(size));
+                    }
                 }
             }
             let coded = bytes.iter().map(|_| OnceLock::new()).collect();
             Blocks { bytes, coded }
         };
-        all.downlink = blocks(Direction::Downlink, formats);
-        all.uplink = blocks(Direction::Uplink, &formats[..1]);
+        let [downlink, uplink] = all.layers;
+        all.downlink = blocks(Direction::Downlink, downlink, formats);
+        all.uplink = blocks(Direction::Uplink, uplink, &formats[..1]);
         all.places = usize::from(widest) + 1;
+        all.schemes = formats.len() * schemes.len();
         all
     }
 
     /// True if the cell can use them, apart from its bandwidth.
     pub(crate) fn are_of(&self, cell: &CellConfig) -> bool {
-        (self.tables.name(), self.duplex) == (cell.tables.name(), cell.numerology.duplex)
+        (self.tables.name(), self.duplex, self.layers)
+            == (cell.tables.name(), cell.numerology.duplex, layers_of(cell))
     }
 
     #[inline]
@@ -108,21 +120,34 @@ impl BlockTables {
         scheme * self.places + usize::from(prbs)
     }
 
+    /// Places of the tables of one layer.
+    #[inline]
+    fn places_of_layer(&self, direction: Direction) -> usize {
+        let schemes = match direction {
+            Direction::Downlink => self.schemes,
+            Direction::Uplink => self.efficiency.len(),
+        };
+        schemes * self.places
+    }
+
     /// Size of a block of the downlink.
     #[inline]
-    pub(crate) fn downlink(&self, format: SlotFormat, mcs: Mcs, prbs: u16) -> Bytes {
-        Bytes(u64::from(self.downlink.bytes[self.place(format, mcs, prbs)]))
+    pub(crate) fn downlink(&self, layers: u8, format: SlotFormat, mcs: Mcs, prbs: u16) -> Bytes {
+        let before = usize::from(layers - 1) * self.places_of_layer(Direction::Downlink);
+        Bytes(u64::from(self.downlink.bytes[before + self.place(format, mcs, prbs)]))
     }
 
     /// Size of a block of the uplink.
     #[inline]
-    pub(crate) fn uplink(&self, mcs: Mcs, prbs: u16) -> Bytes {
-        Bytes(u64::from(self.uplink.bytes[self.place(SlotFormat::Whole, mcs, prbs)]))
+    pub(crate) fn uplink(&self, layers: u8, mcs: Mcs, prbs: u16) -> Bytes {
+        let before = usize::from(layers - 1) * self.places_of_layer(Direction::Uplink);
+        Bytes(u64::from(self.uplink.bytes[before + self.place(SlotFormat::Whole, mcs, prbs)]))
     }
 
     fn coded(&self, process: &HarqProcess, direction: Direction) -> &Block {
         let blocks = self.blocks(direction);
-        let place = self.place(process.format, process.mcs, process.coded_prbs);
+        let before = usize::from(process.layers - 1) * self.places_of_layer(direction);
+        let place = before + self.place(process.format, process.mcs, process.coded_prbs);
         blocks.coded[place].get_or_init(|| {
             let size = Bytes(u64::from(blocks.bytes[place]));
             let coded = self.tables.coded_block(process.mcs, size, direction);
@@ -151,6 +176,40 @@ impl BlockTables {
     }
 }
 
+/// Maximum numbers of layers of a block of a cell, of the downlink and of the uplink.
+fn layers_of(cell: &CellConfig) -> [u8; 2] {
+    [&cell.layers, &cell.uplink_layers].map(|layers| layers.map_or(1, |layers| layers.most))
+}
+
+/// Maximum number of layers of a UE.
+pub(crate) const LAYERS: usize = 4;
+
+/// The layers of a UE in a slot: NR has one block on all of them, LTE one block on each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rank {
+    /// Blocks.
+    pub(crate) blocks: u8,
+    /// Layers of each block.
+    pub(crate) layers: u8,
+}
+
+impl Rank {
+    /// This many layers in a cell.
+    #[inline]
+    pub(crate) fn of(cell: &CellConfig, rank: u8) -> Self {
+        match cell.layers {
+            Some(_) => Self { blocks: 1, layers: rank },
+            None => Self { blocks: rank, layers: 1 },
+        }
+    }
+
+    /// Maximum number of layers of a UE in a cell.
+    #[inline]
+    pub(crate) fn most(cell: &CellConfig) -> u8 {
+        cell.layers.map_or(cell.transmission_mode.layers(), |layers| layers.most)
+    }
+}
+
 /// Link adaptation of one direction of a cell.
 #[derive(Debug)]
 pub(crate) struct LinkAdaptation {
@@ -158,8 +217,8 @@ pub(crate) struct LinkAdaptation {
     pub(crate) blocks: Arc<BlockTables>,
     /// The MCS of each CQI.
     pub(crate) mcs_of: [Mcs; 16],
-    /// Bytes of a downlink block of one RBG on a layer, by kind of slot and CQI; zero out of range.
-    pub(crate) rbg_bytes: [[u16; 16]; FORMATS],
+    /// Bytes of the downlink blocks of one RBG, by number of layers less one, kind of slot and CQI; zero out of range.
+    pub(crate) rbg_bytes: [[[u16; 16]; FORMATS]; LAYERS],
 }
 
 /// Link adaptation, decoding and their scratch space, one per cell.
@@ -179,18 +238,24 @@ impl Phy {
         let cqis = || core::array::from_fn(|cqi| Cqi::new(cqi as u8));
         let adaptation = |rule, direction, table: CqiToMcs| {
             let mcs_of: [Mcs; 16] = cqis().map(|cqi| table.mcs_in(&*cell.tables, cqi));
-            let of = |format| {
+            let of = |rank, format| {
+                let Rank { blocks: count, layers } = Rank::of(cell, rank);
+                let mcs = |cqi: Cqi| mcs_of[usize::from(cqi.index())];
                 let bytes = |cqi: Cqi| match cqi {
                     Cqi::OUT_OF_RANGE => 0,
-                    _ => blocks.downlink(format, mcs_of[usize::from(cqi.index())], rbg_size).get() as u16,
+                    _ => blocks.downlink(layers, format, mcs(cqi), rbg_size).get() as u16 * u16::from(count),
                 };
                 cqis().map(bytes)
             };
             let has_special = cell.numerology.duplex.special_symbols().is_some();
-            let special = if has_special { of(SlotFormat::Special) } else { [0; 16] };
+            let of_layers = |layers: usize| match layers as u8 + 1 {
+                rank if rank > Rank::most(cell) => [[0; 16]; FORMATS],
+                rank if has_special => [of(rank, SlotFormat::Whole), of(rank, SlotFormat::Special)],
+                rank => [of(rank, SlotFormat::Whole), [0; 16]],
+            };
             LinkAdaptation {
                 amc: Amc::new(&*cell.tables, rule, direction, prbs, usize::from(rbg_size)),
-                rbg_bytes: [of(SlotFormat::Whole), special],
+                rbg_bytes: core::array::from_fn(of_layers),
                 blocks: Arc::clone(&blocks),
                 mcs_of,
             }
@@ -206,7 +271,7 @@ impl Phy {
 
     /// True if no symbol of a special slot is left for data.
     pub(crate) fn has_empty_special_slots(&self) -> bool {
-        self.downlink.rbg_bytes[SlotFormat::Special as usize][15] == 0
+        self.downlink.rbg_bytes[0][SlotFormat::Special as usize][15] == 0
     }
 
     /// Buffer for the SINR of each PRB.

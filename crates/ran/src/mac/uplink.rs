@@ -9,15 +9,17 @@
 use core::ops::Range;
 use std::collections::VecDeque;
 
-use airlane_core::{Bytes, Cx, Direction, Event, Topic};
+use airlane_core::{Bytes, CellId, Cx, Direction, Event, Topic};
 use airlane_radio::{Cqi, Mcs};
 
+use super::configured::ConfiguredGrants;
 use super::downlink::{block_event, outer_loop, report_queue, report_unsent};
 use super::harq::HarqEntity;
-use super::phy::Phy;
+use super::phy::{BlockTables, Phy};
 use super::polls::Report;
 use crate::config::{CellConfig, McsRule, UplinkAccess};
 use crate::interference::Air;
+use crate::layers::gain_of;
 use crate::numerology::{Duplex, HarqTiming, Numerology, PuschSizes, UplinkHarq};
 use crate::slot::Slot;
 use crate::ue::Ue;
@@ -31,6 +33,8 @@ struct Grant {
     process: u8,
     mcs: Mcs,
     prbs: u16,
+    /// Layers of the block.
+    layers: u8,
     /// The first of its PRBs, once it is sent.
     first: u16,
     size: Bytes,
@@ -53,6 +57,8 @@ struct Request {
 #[derive(Debug)]
 pub(crate) struct UplinkMac {
     prbs: u16,
+    /// Grants without PDCCH, if there are any.
+    configured: Option<ConfiguredGrants>,
     /// UEs that may have something to send, by index, ascending.
     active: Vec<u32>,
     requests: VecDeque<Request>,
@@ -65,7 +71,7 @@ pub(crate) struct UplinkMac {
 }
 
 impl UplinkMac {
-    pub(crate) fn new(cell: &CellConfig, ues: usize) -> Self {
+    pub(crate) fn new(cell: &CellConfig, blocks: &BlockTables, ues: usize) -> Self {
         let pucch = cell.mac.uplink.pucch_resource_blocks;
         assert!(pucch < cell.resource_blocks, "PUCCH leaves no PRB for PUSCH");
         let (grant, round_trip) = (cell.mac.grant_to_pusch, cell.mac.uplink_round_trip);
@@ -75,8 +81,11 @@ impl UplinkMac {
         assert!(duplex == Duplex::Fdd || !is_polled, "an eNB polls with FDD only");
         let is_synchronous = harq.uplink == UplinkHarq::Synchronous;
         assert!(duplex == Duplex::Fdd || !is_synchronous, "synchronous HARQ is for FDD only");
+        let configured = ConfiguredGrants::of(cell, blocks);
+        assert!(configured.is_none() || !is_synchronous, "configured grants need asynchronous HARQ");
         Self {
             prbs: cell.resource_blocks - pucch,
+            configured,
             active: Vec::with_capacity(ues),
             requests: VecDeque::with_capacity(ues + 16),
             grants: VecDeque::with_capacity(256),
@@ -171,18 +180,19 @@ impl UplinkMac {
         let sent = slot.cx.now - cell.numerology.slot;
         let mean = ue.uplink.channel.mean_sinr(slot.cx.now, &mut ue.mobility);
         let mean = mean * ue.uplink.power.factor(mean, pusch.prbs) * ue.uplink.channel.burst_gain(sent);
+        let layers = gain_of(cell.uplink_layers.as_ref(), pusch.layers, mean);
         let process = &mut ue.uplink.harq.processes[usize::from(pusch.process)];
         let draws = &mut ue.uplink.draws;
         let decoded = if !slot.air.is_quiet() {
             let prbs = usize::from(pusch.first)..usize::from(pusch.first + pusch.prbs);
             let band = core::iter::once(prbs.clone());
-            ue.uplink.channel.sinr_on(sent, mean, band, slot.phy.sinr_mut());
+            ue.uplink.channel.sinr_on(sent, (mean, layers), band, slot.phy.sinr_mut());
             slot.air.weaken_uplink(usize::from(slot.ports.s1u), prbs.clone(), slot.phy.sinr_mut());
             slot.phy.receive(Direction::Uplink, process, core::iter::once(prbs), draws)
         } else if ue.uplink.channel.is_flat() {
-            slot.phy.receive_flat(Direction::Uplink, process, mean, draws)
+            slot.phy.receive_flat(Direction::Uplink, process, mean * layers.steady, draws)
         } else {
-            ue.uplink.channel.sinr(sent, mean, slot.phy.sinr_mut());
+            ue.uplink.channel.layered_sinr(sent, (mean, layers), slot.phy.sinr_mut());
             // A cell alone on its carrier uses the mean of the band instead of the PRBs of a PUSCH.
             let band = core::iter::once(0..usize::from(cell.resource_blocks));
             slot.phy.receive(Direction::Uplink, process, band, draws)
@@ -231,19 +241,76 @@ impl UplinkMac {
                     continue; // nothing left to send: padding, which is not modelled
                 }
             }
-            ue.uplink.harq.processes[usize::from(grant.process)].transmissions += 1;
-            if slot.cx.wants(Topic::Assigned) {
-                let (process, queue) = (grant.process, ue.bearers.queue(Direction::Uplink));
-                let direction = Direction::Uplink;
-                slot.cx.emit(&Event::Assigned { ue: ue.id, direction, process, cqi: None, queue });
-            }
-            report_queue(slot.cx, ue, Direction::Uplink);
-            let backlog = ue.backlog(Direction::Uplink, slot.cx.now).get();
-            self.in_air.push_back(Grant { backlog, first, ..grant });
-            self.radiate(slot, grant.ue, first..first + grant.prbs);
-            slot.note_timer(grant.ue);
+            self.send(slot, Grant { first, ..grant });
+        }
+        if let Some(configured) = self.configured {
+            sold += self.use_configured(slot, &configured, (lowest + sold, self.prbs - sold));
         }
         assert!(sold <= self.prbs, "the uplink grid is oversold: {sold} of {} PRBs", self.prbs);
+    }
+
+    /// A UE sends the block of a process.
+    fn send(&mut self, slot: &mut Slot<'_, '_>, grant: Grant) {
+        let ue = &mut slot.ues[grant.ue as usize];
+        ue.uplink.harq.processes[usize::from(grant.process)].transmissions += 1;
+        if slot.cx.wants(Topic::Assigned) {
+            let (process, queue) = (grant.process, ue.bearers.queue(Direction::Uplink));
+            let direction = Direction::Uplink;
+            slot.cx.emit(&Event::Assigned { ue: ue.id, direction, process, cqi: None, queue });
+        }
+        report_queue(slot.cx, ue, Direction::Uplink);
+        let backlog = ue.backlog(Direction::Uplink, slot.cx.now).get();
+        self.in_air.push_back(Grant { backlog, ..grant });
+        self.radiate(slot, grant.ue, grant.first..grant.first + grant.prbs);
+        slot.note_timer(grant.ue);
+    }
+
+    /// UEs with data and without a dynamic grant for this slot use their configured grants, in the `left` resource blocks
+    /// that begin at `first`. Returns the number of resource blocks that are reserved. A UE that has just come may have
+    /// none.
+    fn use_configured(
+        &mut self,
+        slot: &mut Slot<'_, '_>,
+        configured: &ConfiguredGrants,
+        (first, left): (u16, u16),
+    ) -> u16 {
+        let cell = CellId(slot.ports.s1u.into());
+        if !slot.cell.numerology.duplex.has_uplink(slot.number) {
+            return 0;
+        }
+        let reserved = configured.reserved(slot.number, (cell, left), slot.ues);
+        let most = usize::from(reserved / configured.prbs);
+        self.waiting.clear();
+        self.waiting.extend(configured.due(slot.number, cell, slot.ues).take(most));
+        let due = core::mem::take(&mut self.waiting);
+        for (place, &index) in (0..).zip(&due) {
+            let ue = &mut slot.ues[index as usize];
+            let sends = self.in_air.iter().rev().take_while(|pusch| pusch.slot == slot.number);
+            let is_granted = { sends }.any(|pusch| pusch.ue == index);
+            let Some(process) = ue.uplink.harq.free_process().filter(|_| !is_granted) else { continue };
+            if ue.backlog(Direction::Uplink, slot.cx.now) == Bytes::ZERO {
+                continue;
+            }
+            ue.uplink.harq.start(process);
+            let grant = Grant {
+                slot: slot.number,
+                ue: index,
+                process,
+                mcs: configured.mcs,
+                prbs: configured.prbs,
+                layers: 1,
+                first: first + place * configured.prbs,
+                size: configured.size,
+                retransmission: false,
+                missed: false,
+                backlog: 0,
+            };
+            if build(slot.cx, grant, slot.cell, ue) {
+                self.send(slot, grant);
+            }
+        }
+        self.waiting = due;
+        reserved
     }
 
     /// The transmission of a UE is added to the interference at other cells.
@@ -309,8 +376,13 @@ impl UplinkMac {
 
     /// Grants the retransmissions of a slot that may be sent in slot `earliest`: with TDD, the grant can be decided
     /// longer ahead than necessary. Returns the number of PRBs that are left.
-    fn grant_retransmissions(&mut self, uplink: UplinkHarq, (earliest, pusch): (u64, u64)) -> u16 {
-        let (mut left, mut at) = (self.prbs, 0);
+    fn grant_retransmissions(
+        &mut self,
+        uplink: UplinkHarq,
+        (earliest, pusch): (u64, u64),
+        mut left: u16,
+    ) -> u16 {
+        let mut at = 0;
         while let Some(grant) = self.retransmissions.get(at).copied().filter(|grant| grant.slot <= earliest) {
             match uplink {
                 UplinkHarq::Synchronous => {
@@ -343,7 +415,9 @@ impl UplinkMac {
         }
         let harq = slot.cell.numerology.harq;
         let earliest = slot.number + u64::from(slot.cell.mac.grant_to_pusch);
-        let mut left = self.grant_retransmissions(harq.uplink, (earliest, pusch));
+        let cell = CellId(slot.ports.s1u.into());
+        let reserved = self.configured.map_or(0, |of| of.reserved(pusch, (cell, self.prbs), slot.ues));
+        let mut left = self.grant_retransmissions(harq.uplink, (earliest, pusch), self.prbs - reserved);
         // If the round trip is not a multiple of the number of processes, a UE may retransmit in the slot of
         // another process.
         let grants = &self.grants;
@@ -410,7 +484,7 @@ fn ask(cell: &CellConfig, slot: u64, ue: &mut Ue, backlog: u64) -> Option<(u64, 
         UplinkAccess::SchedulingRequest { period, processing, initial_grant } => {
             // A block that is still on the air already carries a buffer status.
             let offset = ue.scheduling_request_offset(period);
-            (!ue.uplink.harq.any_busy() && has_opportunity(cell.numerology.duplex, slot, (period, offset)))
+            (!ue.uplink.harq.any_busy() && cell.numerology.duplex.takes_place(slot, (period, offset)))
                 .then(|| (slot + u64::from(processing), initial_grant.get()))
         }
         UplinkAccess::Polled { interval, initial_grant, .. } => {
@@ -419,19 +493,8 @@ fn ask(cell: &CellConfig, slot: u64, ue: &mut Ue, backlog: u64) -> Option<(u64, 
             (!ue.uplink.harq.any_busy() && ue.uplink.polls.is_due(pusch, interval))
                 .then_some((slot + 1, initial_grant.get()))
         }
+        UplinkAccess::ConfiguredGrant { .. } => None,
         UplinkAccess::IdealBufferStatus { delay } => Some((slot + u64::from(delay), backlog)),
-    }
-}
-
-/// Whether a UE can send a scheduling request in this slot. Without an uplink in the slot of its opportunity, the
-/// next slot with one takes its place.
-fn has_opportunity(duplex: Duplex, slot: u64, (period, offset): (u32, u64)) -> bool {
-    match duplex {
-        Duplex::Fdd => slot % u64::from(period) == offset,
-        Duplex::Tdd(_) => {
-            let first = duplex.previous_uplink(slot).map_or(0, |before| before + 1);
-            duplex.has_uplink(slot) && (first..=slot).any(|slot| slot % u64::from(period) == offset)
-        }
     }
 }
 
@@ -448,7 +511,10 @@ fn sound(slot: u64, cell: &CellConfig, air: &Air, ue: &mut Ue) {
         .sinr
         .resize(if channel.is_flat() && air.is_quiet() { 1 } else { usize::from(cell.resource_blocks) }, 0.0);
     let heard = sounding.mean * channel.burst_gain(now);
-    channel.sinr(now, heard, &mut sounding.sinr);
+    let gains = channel.gains(now);
+    sounding.rank = cell.uplink_layers.map_or(1, |layers| layers.rank(cell.mac.rank, heard, gains));
+    let layers = gain_of(cell.uplink_layers.as_ref(), sounding.rank, heard);
+    channel.layered_sinr(now, (heard, layers), &mut sounding.sinr);
     if !air.is_quiet() {
         air.weaken_uplink_mean(ue.cell.index(), &mut sounding.sinr);
     }
@@ -492,14 +558,16 @@ const LEAST_PDU: u64 = 2 + 4 + 1;
 fn size_grant(pusch: u64, slot: &Slot<'_, '_>, index: u32, (mcs, share): (Mcs, u16)) -> Option<Grant> {
     let (cell, ue, blocks) = (slot.cell, &slot.ues[index as usize], &slot.phy.blocks);
     let wanted = Bytes(ue.uplink.known_backlog.max(LEAST_PDU) + control_bytes(cell));
+    let layers = ue.uplink.sounding.rank;
+    let size = |prbs| blocks.uplink(layers, mcs, prbs);
     let prbs = match cell.numerology.pusch_sizes {
         PuschSizes::TransformPrecoded => {
             let allowed = &DFT_SIZES[..DFT_SIZES.partition_point(|&prbs| prbs <= share)];
-            let enough = allowed.partition_point(|&prbs| blocks.uplink(mcs, prbs) < wanted);
+            let enough = allowed.partition_point(|&prbs| size(prbs) < wanted);
             *allowed.get(enough).or(allowed.last())?
         }
         PuschSizes::Any => {
-            let enough = (1..=share).find(|&prbs| blocks.uplink(mcs, prbs) >= wanted);
+            let enough = (1..=share).find(|&prbs| size(prbs) >= wanted);
             enough.or((share > 0).then_some(share))?
         }
     };
@@ -510,7 +578,8 @@ fn size_grant(pusch: u64, slot: &Slot<'_, '_>, index: u32, (mcs, share): (Mcs, u
         mcs,
         prbs,
         first: 0,
-        size: blocks.uplink(mcs, prbs),
+        layers,
+        size: size(prbs),
         retransmission: false,
         missed: false,
         backlog: 0,
@@ -529,7 +598,7 @@ const DFT_SIZES: [u16; 53] = [
 fn build(cx: &mut Cx<'_>, grant: Grant, cell: &CellConfig, ue: &mut Ue) -> bool {
     let process = &mut ue.uplink.harq.processes[usize::from(grant.process)];
     (process.mcs, process.size) = (grant.mcs, grant.size);
-    (process.prbs, process.coded_prbs) = (grant.prbs, grant.prbs);
+    (process.prbs, process.coded_prbs, process.layers) = (grant.prbs, grant.prbs, grant.layers);
     let room = grant.size.saturating_sub(Bytes(control_bytes(cell)));
     let used = ue.bearers.transmit(cx, Direction::Uplink, room, &mut process.pdus);
     assert!(used <= room, "RLC filled {used} into {room}");

@@ -8,6 +8,7 @@ use airlane_core::{Cx, DropCause, FlowId, Instant, Port, Seeds, UeId};
 use super::{MOST_PORTS, RadioNetwork};
 use crate::build;
 use crate::config::UeConfig;
+use crate::sdap::Qfi;
 
 impl RadioNetwork {
     /// Adds a UE, whose movement begins now. It is served by the cell of its configuration, or by the one with the
@@ -77,6 +78,16 @@ impl RadioNetwork {
         assert!(self.ues.get(ue.index()).is_some_and(|ue| ue.is_present), "a flow leads to no UE");
         self.flows.push(Some(ue));
         FlowId(self.flows.len() as u32 - 1)
+    }
+
+    /// Gives the packets of a flow to a QoS flow, whatever their ECN field, in both directions. Without a second bearer of
+    /// its UE this has no effect.
+    ///
+    /// # Panics
+    /// If there is no such flow.
+    pub fn map_flow(&mut self, flow: FlowId, to: Qfi) {
+        let ue = self.flows[flow.index()].expect("a flow that was not removed");
+        self.ues[ue.index()].bearers.map_flow(flow, to);
     }
 
     /// Removes a flow: its downlink packets that arrive from now on are discarded.

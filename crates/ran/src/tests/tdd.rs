@@ -39,7 +39,7 @@ impl LinkTables for Tables {
     fn mcs_of(&self, cqi: Cqi) -> Mcs {
         LTE.mcs_of(cqi).min(self.highest_mcs())
     }
-    fn transport_block(&self, mcs: Mcs, Allocation { prbs, symbols }: Allocation, _: Direction) -> Bytes {
+    fn transport_block(&self, mcs: Mcs, Allocation { prbs, symbols, .. }: Allocation, _: Direction) -> Bytes {
         let elements = u32::from(prbs) * 12 * u32::from(symbols - OVERHEAD);
         Bytes((f64::from(elements) * self.efficiency(mcs) / 8.0) as u64)
     }

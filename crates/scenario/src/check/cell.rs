@@ -61,6 +61,9 @@ pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
 
 /// What only a cell of LTE has.
 fn lte(cell: &Cell, at: &Place<'_>) -> Checked {
+    let configured = matches!(cell.uplink, Uplink::ConfiguredGrant(_));
+    let help = "use another kind, or radio = \"nr\"";
+    at.require(!configured, "uplink", "LTE has no configured grants", help)?;
     let known = RESOURCE_BLOCKS.contains(&cell.resource_blocks);
     let help = "it must be 6, 15, 25, 50, 75 or 100 (1.4, 3, 5, 10, 15 or 20 MHz)";
     at.require(known, "resource_blocks", "not an LTE bandwidth", help)?;
@@ -178,6 +181,11 @@ fn uplink(uplink: &Uplink, slot: Duration, at: &Place<'_>) -> Checked {
             let polls = (1..=100).contains(&u.polls);
             at.require(polls, "polls", "out of range", "it must be from 1 to 100")?;
             first_grant(u.initial_grant)
+        }
+        Uplink::ConfiguredGrant(u) => {
+            at.slots_of(slot, u.period, "period", 1)?;
+            at.slots_of(slot, u.offset, "offset", 0)?;
+            at.require(u.offset < u.period, "offset", "not within a period", "it must be below `period`")
         }
         Uplink::IdealBufferStatus(u) => at.slots_of(slot, u.report_delay, "report_delay", 0),
     }

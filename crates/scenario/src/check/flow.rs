@@ -16,6 +16,7 @@ use crate::format::{
 };
 use crate::pages;
 use crate::quantity::{Share, Size, Time};
+use crate::radio::{DEFAULT_5QI, LOW_LATENCY_5QI};
 
 /// Largest IP packet (RFC 791).
 const IP_PACKET_MAX: u64 = 65_535;
@@ -56,6 +57,7 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
         destination(flow, scenario, &at)?;
         let ordered = flow.stop.is_none_or(|stop| stop > flow.start);
         at.require(ordered, "stop", "not after `start`", "it must be above `start`")?;
+        qos(flow, scenario, &at)?;
         repeat(flow, &at)?;
         writes(flow, &at)?;
         app(flow, scenario, &at)?;
@@ -98,6 +100,16 @@ fn listens(congestion: Congestion, direction: FlowDirection, at: &Place<'_>) -> 
     let ok = direction == FlowDirection::Downlink || congestion != Congestion::Mdcc;
     let help = "MDCC needs a PEP, which observes the downlink only; choose another controller";
     at.require(ok, "transport.congestion", "it does not work on the uplink", help)
+}
+
+/// The QoS class of a flow, which needs the bearers.
+fn qos(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
+    let Some(class) = flow.five_qi else { return Ok(()) };
+    let known = [DEFAULT_5QI, LOW_LATENCY_5QI].contains(&class);
+    at.require(known, "five_qi", "not a QoS class of the two bearers", "it must be 9 or 80")?;
+    let has_two = scenario.cell.iter().any(|cell| cell.l4s_bearer.is_some());
+    let help = "add l4s_bearer = {} to the cell, or leave five_qi out";
+    at.require(has_two, "five_qi", "no cell has a low-latency bearer", help)
 }
 
 fn destination(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {

@@ -55,9 +55,12 @@ pub(crate) fn check(scenario: &Resolved, tree: &Tree) -> Checked {
     internet(&scenario.internet, &at.under("internet"))?;
     match scenario.network {
         Network::Wired => wired(tree)?,
-        Network::Typical | Network::Lena2014 | Network::Lena337 | Network::NrTypicalFr1 => {
-            cellular(scenario, &at)?
-        }
+        Network::Typical
+        | Network::Lena2014
+        | Network::Lena337
+        | Network::NrTypicalFr1
+        | Network::NrFddLowband
+        | Network::NrFr2 => cellular(scenario, &at)?,
     }
     middlebox::middleboxes(scenario, &at)?;
     rnis::rnis(scenario, &at)?;
@@ -262,7 +265,9 @@ fn cellular(scenario: &Resolved, at: &Place<'_>) -> Checked {
     }
     ue::ues(scenario, at)?;
     for (i, cell) in scenario.cell.iter().enumerate() {
-        cell::queues(cell, expand::ues(scenario).len() as u64, &at.under("cell").entry(i))?;
+        let (ues, at) = (expand::ues(scenario).len() as u64, at.under("cell").entry(i));
+        cell::queues(cell, ues, &at)?;
+        nr::configured_grants(cell, ues, &at)?;
     }
     let links = scenario.cell.len() as u64 * expand::ues(scenario).len() as u64;
     let help = format!("there would be {links} channels between cells and UEs; the limit is {LINKS_MAX}");

@@ -1,11 +1,15 @@
 //! Checks of NR cells.
 
+use airlane_core::Direction;
+use airlane_radio::Mcs;
+use airlane_radio::link_tables::{Allocation, LinkTables};
+use airlane_radio::nr::NrTables;
 use airlane_ran::numerology::SYMBOLS;
 use airlane_ran::numerology::nr::FrequencyRange;
 
 use super::{Checked, Place};
-use crate::format::{Cell, CqiToMcs, Duplex, Nr, Radio, Tdd, TransmissionMode, Uplink};
-use crate::radio::nr::slot;
+use crate::format::{Cell, CqiToMcs, Duplex, Mimo, Nr, Radio, Tdd, TransmissionMode, Uplink};
+use crate::radio::nr::{slot, tables};
 
 /// PRBs of a carrier of NR: from 5 MHz with 30 kHz (TS 38.101-1 table 5.3.2-1) to the maximum of TS 38.211 §4.4.4.3.
 const RESOURCE_BLOCKS: core::ops::RangeInclusive<u16> = 11..=275;
@@ -14,7 +18,7 @@ const PATTERN_MAX: usize = 64;
 /// Values of xOverhead (TS 38.331 §6.3.2, PDSCH-ServingCellConfig).
 const OVERHEAD_ELEMENTS: [u8; 4] = [0, 6, 12, 18];
 
-/// What is different in a cell of NR.
+/// The rules of a cell of NR.
 pub(super) fn cell(cell: &Cell, nr: &Nr, at: &Place<'_>) -> Checked {
     carrier(cell, nr, at)?;
     radio(nr, &at.under("radio"))?;
@@ -38,6 +42,46 @@ pub(super) fn cell(cell: &Cell, nr: &Nr, at: &Place<'_>) -> Checked {
     let polls = matches!(cell.uplink, Uplink::Polled(_));
     let help = "use \"scheduling-request\" or \"ideal-buffer-status\"";
     at.require(!polls, "uplink", "an NR cell does not poll", help)
+}
+
+/// The configured grants of all UEs, which may be in one cell, fit into its band.
+pub(super) fn configured_grants(cell: &Cell, ues: u64, at: &Place<'_>) -> Checked {
+    let (Some(Radio::Nr(nr)), Uplink::ConfiguredGrant(grant)) = (&cell.radio, &cell.uplink) else {
+        return Ok(());
+    };
+    let (tables, at) = (NrTables::new(tables(nr)), at.under("uplink"));
+    let highest = tables.highest_mcs();
+    let help = format!("it must be an MCS from 0 to {}", highest.index());
+    at.require(grant.mcs <= highest.index(), "mcs", "out of range", &help)?;
+    let band = cell.resource_blocks - cell.mac.pucch_resource_blocks;
+    let block = |prbs| {
+        let whole = Allocation { prbs, symbols: SYMBOLS, layers: 1 };
+        tables.transport_block(Mcs::new(grant.mcs), whole, Direction::Uplink)
+    };
+    let Some(prbs) = (1..=band).find(|prbs| block(*prbs) >= grant.size.0) else {
+        return at.fail(
+            "size",
+            "larger than a block of the whole band",
+            "use a smaller one, or a higher `mcs`",
+        );
+    };
+    // Occasions of as many slots are in one uplink slot as are between two of them.
+    let apart = match &nr.duplex {
+        Duplex::Fdd => 1,
+        Duplex::Tdd(tdd) => {
+            let twice = tdd.pattern.repeat(2);
+            twice.split('U').map(|between| between.len() as u64 + 1).max().unwrap_or(1)
+        }
+    };
+    let slots = grant.period.0.as_nanos() / slot(cell).as_nanos();
+    let at_once = ues.div_ceil(slots) * apart.min(slots);
+    let help = format!("up to {at_once} UEs would share a slot of {band} resource blocks, with {prbs} each");
+    at.require(
+        at_once * u64::from(prbs) <= u64::from(band),
+        "period",
+        "too short for this number of UEs",
+        &help,
+    )
 }
 
 /// The carriers, and the subcarriers that may be on them.
@@ -76,6 +120,7 @@ fn radio(nr: &Nr, at: &Place<'_>) -> Checked {
     if let Duplex::Tdd(tdd) = &nr.duplex {
         pattern(tdd, &at.under("duplex"))?;
     }
+    mimo(&nr.mimo, &at.under("mimo"))?;
     let controls = [
         (nr.control_symbols, "control_symbols", 3),
         (nr.uplink_control_symbols, "uplink_control_symbols", 12),
@@ -105,6 +150,26 @@ fn radio(nr: &Nr, at: &Place<'_>) -> Checked {
     ] {
         let help = format!("it must be from {} to {} slots", range.start(), range.end());
         at.require(range.contains(&slots), key, "out of range", &help)?;
+    }
+    Ok(())
+}
+
+fn mimo(mimo: &Mimo, at: &Place<'_>) -> Checked {
+    for (antennas, key) in [
+        (mimo.gnb_antennas, "gnb_antennas"),
+        (mimo.ue_antennas, "ue_antennas"),
+        (mimo.ue_transmit_antennas, "ue_transmit_antennas"),
+    ] {
+        let known = [1, 2, 4].contains(&antennas);
+        at.require(known, key, "not a number of antennas that the model has", "it must be 1, 2 or 4")?;
+    }
+    let (downlink, uplink) = (mimo.ue_antennas, mimo.ue_transmit_antennas);
+    for (layers, antennas, key) in
+        [(mimo.layers, downlink, "layers"), (mimo.uplink_layers, uplink, "uplink_layers")]
+    {
+        let most = antennas.min(mimo.gnb_antennas);
+        let help = format!("it must be from 1 to {most}, the antennas of the side that has fewer");
+        at.require((1..=most).contains(&layers), key, "out of range", &help)?;
     }
     Ok(())
 }

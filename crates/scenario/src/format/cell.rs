@@ -182,7 +182,7 @@ pub struct Mac {
     pub cqi_delay: Time,
     /// Resolution of a CQI report in frequency.
     pub cqi_report: CqiReport,
-    /// Number of layers in `tm3`.
+    /// Number of layers in `tm3`, and in NR.
     pub rank: Rank,
     /// How the CQI follows from the SINR.
     pub amc: Amc,
@@ -249,13 +249,13 @@ pub struct OpenLoop {
     pub alpha: Share,
 }
 
-/// Number of layers in `tm3` (TS 36.213 §7.1.3).
+/// Number of layers in `tm3` (TS 36.213 §7.1.3), and in NR (TS 38.214 §5.2.1.4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rank {
-    /// Always two layers, as in ns-3.
+    /// Always the maximum number: in `tm3` two, as in ns-3.
     Full,
-    /// One layer with transmit diversity where the expected rate is higher, otherwise two.
+    /// The number with the highest expected rate; one layer of `tm3` has transmit diversity.
     Adaptive,
 }
 
@@ -329,12 +329,16 @@ pub enum Uplink {
     /// No scheduling requests: the eNB sends a grant to each UE that has been inactive, as in
     /// OpenAirInterface.
     Polled(Polled),
+    /// Configured grants of type 1: resource blocks at regular times for each UE, without scheduling request and grant.
+    /// NR only.
+    ConfiguredGrant(ConfiguredGrant),
     /// Buffer status reports reach the eNB out of band, without a grant, as in ns-3.
     IdealBufferStatus(IdealBufferStatus),
 }
 tagged!(Uplink by "kind" {
     "scheduling-request" => SchedulingRequest(SchedulingRequest),
     "polled" => Polled(Polled),
+    "configured-grant" => ConfiguredGrant(ConfiguredGrant),
     "ideal-buffer-status" => IdealBufferStatus(IdealBufferStatus),
 });
 
@@ -362,6 +366,21 @@ pub struct Polled {
     pub polls: u32,
     /// Delay from the last of these reports to the scheduling of the grant that answers it.
     pub processing: Time,
+}
+
+/// Settings of uplink access by configured grants (TS 38.321 section 5.8.2). The block of an occasion has a buffer status
+/// report; dynamic grants follow for the rest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConfiguredGrant {
+    /// Time between the occasions of a UE. An occasion in a slot without an uplink is in the next one that has.
+    pub period: Time,
+    /// Time of the first occasion of the first UE. The second UE has it one slot later, and so on.
+    pub offset: Time,
+    /// Least size of the transport block. The occasion has as many resource blocks as that needs.
+    pub size: Size,
+    /// Modulation and coding scheme of the transport block.
+    pub mcs: u8,
 }
 
 /// Settings of out-of-band buffer status.

@@ -30,6 +30,11 @@ pub struct Flow {
     /// is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_delay: Option<Time>,
+    /// QoS class of its packets in the radio network (TS 23.501 table 5.7.4-1): 80 uses the low-latency bearer
+    /// (`l4s_bearer` of the cell), 9 the default one. By default, packets with ECT(1) or CE use the low-latency bearer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = [9, 80, null]))]
+    pub five_qi: Option<u8>,
     /// Start of the application.
     pub start: Time,
     /// End of the application. By default, this is the end of the run.

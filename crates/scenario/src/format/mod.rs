@@ -130,6 +130,12 @@ pub enum Network {
     /// 5G NR with settings of deployed networks: TDD at 3.5 GHz, 100 MHz.
     #[serde(rename = "nr-typical-fr1")]
     NrTypicalFr1,
+    /// 5G NR for coverage: FDD at 700 MHz, 20 MHz.
+    #[serde(rename = "nr-fdd-lowband")]
+    NrFddLowband,
+    /// 5G NR with millimetre waves: TDD at 28 GHz, 400 MHz.
+    #[serde(rename = "nr-fr2")]
+    NrFr2,
     /// No radio: server, one link, host.
     #[serde(rename = "wired")]
     Wired,

@@ -31,6 +31,8 @@ pub struct Nr {
     pub cqi_table: NrTable,
     /// Error rates of the LDPC code.
     pub ldpc: LdpcErrors,
+    /// Antennas and layers of both directions.
+    pub mimo: Mimo,
     /// Symbols of PDCCH at the begin of each slot with a downlink.
     pub control_symbols: u8,
     /// Symbols of PUCCH and SRS in each slot with an uplink.
@@ -48,6 +50,51 @@ pub struct Nr {
     pub k2: u8,
     /// Slots from the slot of HARQ feedback or of a PUSCH until the gNB can schedule the retransmission.
     pub gnb_processing: u8,
+}
+
+/// Antennas and layers: a block has one code word on all of its layers. The SINR of a layer is a table, fitted to the
+/// singular values of channels with this correlation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Mimo {
+    /// Antennas of the gNB, each with both directions: 1, 2 or 4.
+    pub gnb_antennas: u8,
+    /// Receiving antennas of UEs: 1, 2 or 4.
+    pub ue_antennas: u8,
+    /// Transmitting antennas of UEs: 1, 2 or 4.
+    pub ue_transmit_antennas: u8,
+    /// Maximum number of layers of the downlink, from 1 to 4. How many are used is `mac.rank`.
+    pub layers: u8,
+    /// Maximum number of layers of the uplink, from 1 to 4.
+    pub uplink_layers: u8,
+    /// Correlation between the antennas of a side.
+    pub correlation: Correlation,
+    /// How the gNB precodes the downlink.
+    pub precoding: Precoding,
+}
+
+/// Correlation between antennas (TS 38.101-4 section B.2.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Correlation {
+    /// None.
+    Low,
+    /// 0.3 at the gNB, 0.9 at the UE.
+    Medium,
+    /// 0.3 at the gNB, 0.3874 at the UE.
+    MediumA,
+    /// 0.9 on both sides.
+    High,
+}
+
+/// Precoding of the downlink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Precoding {
+    /// Along the singular vectors of the channel, which the gNB of TDD knows from SRS.
+    Singular,
+    /// The best precoder of the type I codebook (TS 38.214 section 5.2.2.2.1), which the UE reports.
+    Codebook,
 }
 
 /// Subcarrier spacing (TS 38.211 section 4.2).

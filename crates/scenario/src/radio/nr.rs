@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use airlane_core::{Bytes, Decibel, Direction, Duration};
+use airlane_radio::layers::{Antennas, Correlation, LayerTable, LineOfSight, Precoding};
 use airlane_radio::link_tables::{Allocation, LinkTables, LteTables};
 use airlane_radio::nr::{CqiTable, Ldpc, LinkSettings, McsTable, NrTables};
+use airlane_ran::layers::Layers;
 use airlane_ran::numerology::{self, Numerology, SYMBOLS, TddPattern};
 
-use crate::format::{Cell, Duplex, LdpcErrors, Nr, NrTable, Radio};
+use crate::format::{self, Cell, Duplex, LdpcErrors, Nr, NrTable, Radio};
 
 /// The settings of a cell of NR; `None` for LTE.
 pub(crate) const fn nr(cell: &Cell) -> Option<&Nr> {
@@ -32,7 +34,8 @@ pub(crate) fn slot_directions(cell: &Cell) -> [u8; 3] {
 /// The largest transport block of the downlink of a cell.
 pub(crate) fn largest_block(cell: &Cell) -> Bytes {
     let (_, tables) = numerology(cell);
-    let whole = Allocation { prbs: cell.resource_blocks, symbols: SYMBOLS };
+    let layers = nr(cell).map_or(1, |nr| nr.mimo.layers);
+    let whole = Allocation { prbs: cell.resource_blocks, symbols: SYMBOLS, layers };
     tables.transport_block(tables.highest_mcs(), whole, Direction::Downlink)
 }
 
@@ -49,6 +52,29 @@ pub(super) fn numerology(cell: &Cell) -> (Numerology, Arc<dyn LinkTables>) {
     };
     let numerology = Numerology::nr(nr.subcarrier_spacing.numerology(), nr.k1.into(), duplex);
     (numerology, Arc::new(NrTables::new(tables(nr))))
+}
+
+/// The layers of a cell, of the downlink and of the uplink; `None` in LTE. `sight` is the line of sight of its channel.
+pub(super) fn layers(cell: &Cell, sight: LineOfSight) -> [Option<Layers>; 2] {
+    let Some(Nr { mimo, .. }) = nr(cell) else { return [None; 2] };
+    let correlation = match mimo.correlation {
+        format::Correlation::Low => Correlation::Low,
+        format::Correlation::Medium => Correlation::Medium,
+        format::Correlation::MediumA => Correlation::MediumA,
+        format::Correlation::High => Correlation::High,
+    };
+    let precoding = match mimo.precoding {
+        format::Precoding::Singular => Precoding::Singular,
+        format::Precoding::Codebook => Precoding::Codebook,
+    };
+    let layers = |tx, rx, precoding, most| {
+        let table = LayerTable::new(Antennas { tx, rx }, correlation, precoding, sight);
+        Layers { table: table.expect("checked when the scenario was resolved"), most }
+    };
+    // The precoder of the uplink is one of a codebook (TS 38.211 §6.3.1.5), which the gNB chooses.
+    let uplink =
+        layers(mimo.ue_transmit_antennas, mimo.gnb_antennas, Precoding::Codebook, mimo.uplink_layers);
+    [Some(layers(mimo.gnb_antennas, mimo.ue_antennas, precoding, mimo.layers)), Some(uplink)]
 }
 
 /// The settings of the tables of a cell.

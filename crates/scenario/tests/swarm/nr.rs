@@ -13,6 +13,8 @@ struct Carrier {
     is_layout: bool,
     /// Downlink of the shared carrier in MHz.
     mhz: u64,
+    /// Uplink access by configured grants, in the place of scheduling requests.
+    configured: Option<&'static str>,
 }
 
 /// The spacing in kHz, the bandwidths in MHz, and whether it is in FR2.
@@ -36,7 +38,7 @@ pub(super) fn cells(text: String, s: &mut Stream) -> String {
     }
     let carrier = Carrier { is_layout: text.contains("[layout]"), ..carrier(s) };
     // Sometimes a network of NR, and sometimes cells of NR in a network of LTE.
-    let network = one_of(s, &["lena", "typical", "nr-typical-fr1", "nr-typical-fr1"]);
+    let network = one_of(s, &["lena", "typical", "nr-typical-fr1", "nr-fdd-lowband", "nr-fr2"]);
     let mut blocks = text.split("[[cell]]\n");
     let head = blocks.next().unwrap_or_default();
     let named = |line: &str| match line.starts_with("network = ") {
@@ -58,6 +60,12 @@ pub(super) fn cells(text: String, s: &mut Stream) -> String {
 fn cell(block: &str, carrier: &Carrier, index: u64) -> String {
     let end = block.find("\n[").map_or(block.len(), |end| end + 1);
     let (own, rest) = block.split_at(end);
+    let own = match carrier.configured {
+        Some(access) if own.contains("uplink = \"scheduling-request\"") => {
+            own.replace("uplink = \"scheduling-request\"", access)
+        }
+        _ => own.to_owned(),
+    };
     let lte =
         ["resource_blocks = ", "bandwidth = ", "frequency = ", "uplink_frequency = ", "transmission_mode = "];
     let is_apart = own.contains("\nfrequency = ");
@@ -72,6 +80,19 @@ fn cell(block: &str, carrier: &Carrier, index: u64) -> String {
         text += &format!("uplink_frequency = \"{} MHz\"\n", mhz - 95);
     }
     text + &carrier.lines + rest
+}
+
+/// Antennas and layers.
+fn mimo(s: &mut Stream) -> String {
+    let [gnb, ue, ue_transmit] = core::array::from_fn(|_| 1 << s.below(3));
+    format!(
+        "mimo = {{ gnb_antennas = {gnb}, ue_antennas = {ue}, ue_transmit_antennas = {ue_transmit}, layers = {}, \
+         uplink_layers = {}, correlation = \"{}\", precoding = \"{}\" }}\n",
+        1 + s.below(gnb.min(ue)),
+        1 + s.below(gnb.min(ue_transmit)),
+        one_of(s, &["low", "medium", "medium-a", "high"]),
+        one_of(s, &["singular", "codebook"]),
+    )
 }
 
 fn carrier(s: &mut Stream) -> Carrier {
@@ -108,5 +129,15 @@ fn carrier(s: &mut Stream) -> Carrier {
         1 + s.below(5),
         1 + s.below(6),
     );
-    Carrier { lines, is_tdd, is_layout: false, mhz: if fr2 { 28_000 } else { 2_000 + 500 * s.below(4) } }
+    let lines = lines + &mimo(s);
+    // Many UEs share the smallest band.
+    let grants = "uplink = { kind = \"configured-grant\", period = \"160 ms\", offset = \"3 ms\", size = \"20 B\", mcs = 12 }";
+    let configured = s.chance(0.3).then_some(grants);
+    Carrier {
+        configured,
+        lines,
+        is_tdd,
+        is_layout: false,
+        mhz: if fr2 { 28_000 } else { 2_000 + 500 * s.below(4) },
+    }
 }

@@ -91,6 +91,13 @@ pub(super) fn cells(settings: &mut Settings<'_>, base: &Resolved, layout: bool) 
             settings.maybe(0.15, at, "interferer", Box::new(|_| json!(true)));
         }
     }
+    // A flow may name its class where a cell has two bearers.
+    if (0..written).any(|i| settings.has(&format!("cell.{i}"), "l4s_bearer")) {
+        for i in 0..base.flow.len() {
+            let class: Draw = Box::new(|s| json!([9, 80][s.below(2) as usize]));
+            settings.maybe(0.3, &format!("flow.{i}"), "five_qi", class);
+        }
+    }
     if layout {
         settings.maybe(0.3, "layout", "serving_rings", whole(0, 0)); // at most one ring around the middle
     }
@@ -167,10 +174,12 @@ fn mac(settings: &mut Settings<'_>, at: &str, cell: &format::Cell) {
         ("subheaders", flag()),
         ("grants_per_slot", whole(1, 110)),
         ("sounding_period", ms(1, 320)),
-        ("pucch_resource_blocks", whole(0, resource_blocks - 1)),
         ("blank_subframes", blank_subframes()),
         ("idle_partial_rbg", flag()),
     ];
+    if !matches!(cell.uplink, format::Uplink::ConfiguredGrant(_)) {
+        keys.push(("pucch_resource_blocks", whole(0, resource_blocks - 1)));
+    }
     if !is_nr(cell) {
         keys.extend([("harq_round_trip", ms(6, 24)), ("downlink_latency", ms(1, 6))]);
     }
@@ -217,7 +226,7 @@ fn uplink(settings: &mut Settings<'_>, at: &str, cell: &format::Cell) {
             ("initial_grant", bytes(1, 1_500)),
         ],
         format::Uplink::IdealBufferStatus(_) => vec![("report_delay", ms(0, 20))],
-        format::Uplink::Polled(_) => return,
+        format::Uplink::Polled(_) | format::Uplink::ConfiguredGrant(_) => return,
     };
     settings.some(&format!("{at}.uplink"), keys);
 }

@@ -270,6 +270,7 @@ fn access(cell: &format::Cell) -> Duration {
         format::Uplink::SchedulingRequest(u) => u.scheduling_request_period.0 + u.processing.0,
         // The grants before the one that counts.
         format::Uplink::Polled(u) => u.interval.0 * u64::from(u.polls) + u.processing.0,
+        format::Uplink::ConfiguredGrant(u) => u.period.0,
         format::Uplink::IdealBufferStatus(u) => u.report_delay.0,
     };
     // In NR a few slots, and the wait for one with an uplink.

@@ -3,7 +3,7 @@
 use airlane_scenario::{Resolved, format};
 use serde_json::json;
 
-use super::radio_settings::near_the_middle;
+use super::radio_settings::{is_nr, near_the_middle};
 use super::settings::{Settings, decibels, metres, ms, one_of, real, whole};
 
 pub(super) fn ues(settings: &mut Settings<'_>, base: &Resolved, layout: bool) {
@@ -32,7 +32,9 @@ pub(super) fn ues(settings: &mut Settings<'_>, base: &Resolved, layout: bool) {
             keys.push(("height", metres(0, 30)));
         }
         settings.some(at, keys);
-        settings.maybe(0.08, at, "fixed_mcs", whole(0, 28));
+        // Table 2 of NR has one MCS less.
+        let highest = if base.cell.iter().any(is_nr) { 27 } else { 28 };
+        settings.maybe(0.08, at, "fixed_mcs", whole(0, highest));
         placement(settings, at, ue, layout);
         movement(settings, &format!("{at}.mobility"), &ue.mobility);
     }

@@ -19,7 +19,7 @@ fn a_cqi_begins_where_its_scheme_meets_the_target() {
             let found = begins(|db| amc.wideband_cqi(&[linear(db); 273]));
             assert!(found.windows(2).all(|two| two[0] < two[1]), "{table:?} {ldpc:?} {found:.2?}");
             for (begin, cqi) in found.iter().zip(1..) {
-                let whole = Allocation { prbs: 273, symbols: 14 };
+                let whole = Allocation { prbs: 273, symbols: 14, layers: 1 };
                 let reference = tables.reference(Cqi::new(cqi), whole, Downlink).unwrap();
                 let rate = |db| reference.block.error_rate_at(linear(db));
                 assert!(rate(begin + 0.001) <= reference.error_rate * 1.01, "{table:?} {ldpc:?} {cqi}");

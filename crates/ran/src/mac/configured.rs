@@ -1,0 +1,68 @@
+//! Configured grants of type 1 (TS 38.321 §5.8.2): each UE has resource blocks of its own at regular times, on which it
+//! sends without a scheduling request and without a grant on PDCCH.
+//!
+//! UE `k` of the network has its occasions `k` slots after those of the configuration, so that the UEs of a cell take
+//! turns. With TDD, an occasion in a slot without an uplink is in the next one that has. The block of an occasion has a
+//! buffer status report: the rest of the data gets dynamic grants, and so do retransmissions. A UE with a
+//! dynamic grant for the same slot uses that one (§5.4.1). The resource blocks of an occasion stay empty if its UE has no
+//! data.
+
+use airlane_core::{Bytes, CellId};
+use airlane_radio::Mcs;
+
+use super::phy::BlockTables;
+use crate::config::{CellConfig, UplinkAccess};
+use crate::numerology::Duplex;
+use crate::ue::Ue;
+
+/// The configured grants of the UEs of a cell.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ConfiguredGrants {
+    duplex: Duplex,
+    period: u32,
+    offset: u32,
+    pub(crate) mcs: Mcs,
+    /// Resource blocks of an occasion, and the bytes of its block.
+    pub(crate) prbs: u16,
+    pub(crate) size: Bytes,
+}
+
+impl ConfiguredGrants {
+    /// Those of a cell, if it has some.
+    ///
+    /// # Panics
+    /// If a block of the configured size does not fit into the band.
+    pub(crate) fn of(cell: &CellConfig, blocks: &BlockTables) -> Option<Self> {
+        let UplinkAccess::ConfiguredGrant { period, offset, size, mcs } = cell.mac.uplink.access else {
+            return None;
+        };
+        let band = cell.resource_blocks - cell.mac.uplink.pucch_resource_blocks;
+        let prbs = (1..=band).find(|&prbs| blocks.uplink(1, mcs, prbs) >= size);
+        let prbs = prbs.expect("a configured grant fits into the band");
+        let duplex = cell.numerology.duplex;
+        Some(Self { duplex, period, offset, mcs, prbs, size: blocks.uplink(1, mcs, prbs) })
+    }
+
+    /// Whether a UE has an occasion in this slot.
+    fn is_due(&self, slot: u64, ue: u32) -> bool {
+        let phase = (u64::from(self.offset) + u64::from(ue)) % u64::from(self.period);
+        self.duplex.takes_place(slot, (self.period, phase))
+    }
+
+    /// The UEs with an occasion in this slot.
+    pub(crate) fn due<'a>(
+        &'a self,
+        slot: u64,
+        cell: CellId,
+        ues: &'a [Ue],
+    ) -> impl Iterator<Item = u32> + 'a {
+        let here = move |ue: &&Ue| ue.is_present && ue.cell == cell && self.is_due(slot, ue.id.0);
+        ues.iter().filter(here).map(|ue| ue.id.0)
+    }
+
+    /// Resource blocks of the occasions of a slot, of which `band` has place for whole ones.
+    pub(crate) fn reserved(&self, slot: u64, (cell, band): (CellId, u16), ues: &[Ue]) -> u16 {
+        let most = usize::from(band / self.prbs);
+        self.due(slot, cell, ues).take(most).count() as u16 * self.prbs
+    }
+}
