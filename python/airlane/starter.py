@@ -29,12 +29,14 @@ class Kind(StrEnum):
     """The subject of a starter file."""
 
     CELL = "cell"
+    NR = "nr"
     WIRED = "wired"
     TRACE = "trace"
 
 
 _ABOUT = {
     Kind.CELL: "A phone downloads in an LTE cell.",
+    Kind.NR: "A phone downloads in a 5G NR cell.",
     Kind.WIRED: "A download over one wired link.",
     Kind.TRACE: "A download over a link whose delivery opportunities were recorded.",
 }
@@ -56,6 +58,33 @@ _CHOSEN: dict[Kind, dict[str, Any]] = {
         "channel": {"fading": {"model": "epa", "speed": "3 km/h"}},
         "internet": {"rate": "1 Gbit/s", "delay": "10 ms"},
         "ue": [{"name": "phone", "count": 1, "position": ["300 m", "0 m"]}],
+        "flow": [{"name": "download", "to": "phone", **_DOWNLOAD}],
+    },
+    Kind.NR: {
+        "network": "nr-typical-fr1",
+        "run": {**_RUN, "duration": "10 s", "warmup": "2 s"},
+        "cell": [
+            {
+                "name": "gnb",
+                "radio": {
+                    "kind": "nr",
+                    "subcarrier_spacing": "30 kHz",
+                    "duplex": {
+                        "kind": "tdd",
+                        "pattern": "DDDSU",
+                        "special_downlink_symbols": 10,
+                        "special_uplink_symbols": 2,
+                    },
+                    "mimo": {"layers": 4},
+                },
+                "position": ["0 m", "0 m"],
+                "resource_blocks": 273,
+                "scheduler": {"kind": "pf"},
+                "rlc": {"mode": "nr-am", "buffer": "6 MiB", "aqm": {"kind": "drop-tail"}},
+            }
+        ],
+        "internet": {"rate": "10 Gbit/s", "delay": "10 ms"},
+        "ue": [{"name": "phone", "count": 1, "position": ["100 m", "0 m"]}],
         "flow": [{"name": "download", "to": "phone", **_DOWNLOAD}],
     },
     Kind.WIRED: {
