@@ -107,6 +107,7 @@ fn network(ues: usize, fading: Option<FadingConfig>) -> RanConfig {
             fading,
             bursts: None,
             uplink_bursts: None,
+            blockage: None,
         },
         measurements: None,
         handover: None,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use airlane_core::{Bytes, CellId, Decibel, Direction, Duration, Instant, Seeds, UeId};
+use airlane_radio::blockage::Blockage;
 use airlane_radio::mobility::Hexagon;
 use airlane_radio::shadowing::Field;
 use airlane_radio::{Bursts, Fading, FrequencyGrid, Mobility, PathLoss, Position, Shadowing, noise};
@@ -308,7 +309,13 @@ fn build_channel(
         rbgs: cell.resource_blocks.div_ceil(cell.numerology.rbg_size(cell.resource_blocks)),
         subcarriers: cell.numerology.subcarriers_per_prb,
     };
-    Channel::new(budget, scenery.clone(), fading, scene.alone).with_bursts(bursts(index, direction, scene))
+    // Sectors of one site have the same path to a UE.
+    let blockage = channel.blockage.clone().map(|law| {
+        let name = format!("ue/{index}/site/{}/blockage", scene.site);
+        Blockage::new(law, carrier_hz, seeds, name)
+    });
+    Channel::new(budget, scenery.clone(), fading, scene.alone)
+        .disturbed_by(bursts(index, direction, scene), blockage)
 }
 
 /// A UE's bursts are the same for every cell, and an eNB's bursts are the same for every UE.

@@ -5,6 +5,7 @@ use core::ops::Range;
 use std::sync::Arc;
 
 use airlane_core::{Dbm, Decibel, Duration, Instant};
+use airlane_radio::blockage::{Blockage, PathGeometry};
 use airlane_radio::layers::LayerGain;
 use airlane_radio::shadowing::Grain;
 use airlane_radio::{
@@ -59,6 +60,13 @@ pub(crate) struct Scenery {
     pub(crate) shadowing: Option<(ShadowingConfig, Arc<Shadowing>)>,
 }
 
+/// What reduces the SINR for some time.
+#[derive(Debug)]
+struct Disturbance {
+    bursts: Option<Bursts>,
+    blockage: Option<Blockage>,
+}
+
 /// The channel of one UE in one direction.
 #[derive(Debug)]
 pub(crate) struct Channel {
@@ -67,7 +75,7 @@ pub(crate) struct Channel {
     sent: Dbm,
     scenery: Scenery,
     fading: Option<Fading>,
-    bursts: Option<Bursts>,
+    disturbance: Option<Box<Disturbance>>,
     mean_sinr: f32,
     /// The inverse of the gain of the transmission mode.
     without_gain: f32,
@@ -76,6 +84,8 @@ pub(crate) struct Channel {
     looked_at: Option<Instant>,
     /// The position of the UE at the last computation.
     place: Option<Position>,
+    /// Whether it had a line of sight there.
+    in_sight: bool,
     /// Gain of each PRB, and the time to which it belongs.
     held: (Instant, Vec<f32>),
     /// Shadowing in standard deviations at the place of the last computation.
@@ -93,32 +103,50 @@ impl Channel {
             budget,
             scenery,
             fading,
-            bursts: None,
+            disturbance: None,
             mean_sinr: 0.0,
             without_gain,
             alone,
             looked_at: None,
             place: None,
+            in_sight: false,
             held: (Instant::FAR_FUTURE, Vec::new()),
             shadowed: None,
             memo: LossMemo::default(),
         }
     }
 
-    /// The same channel with bursts of interference at the receiver.
-    pub(crate) fn with_bursts(self, bursts: Option<Bursts>) -> Self {
-        Self { bursts, ..self }
+    /// The same channel with bursts of interference at the receiver, and with blockage of its direct path.
+    pub(crate) fn disturbed_by(self, bursts: Option<Bursts>, blockage: Option<Blockage>) -> Self {
+        let is_any = bursts.is_some() || blockage.is_some();
+        Self { disturbance: is_any.then(|| Box::new(Disturbance { bursts, blockage })), ..self }
     }
 
-    /// The factor of the SINR due to bursts of interference at this time.
+    /// The factor of the SINR due to bursts of interference and to blockage at this time.
     #[inline]
     pub(crate) fn burst_gain(&mut self, at: Instant) -> f32 {
-        self.bursts.as_mut().map_or(1.0, |bursts| bursts.gain(at))
+        if self.disturbance.is_none() { 1.0 } else { self.bursts(at) * self.blockage(at) }
     }
 
-    /// True without bursts of interference.
+    /// True without bursts of interference and without blockage.
     pub(crate) fn has_no_bursts(&self) -> bool {
-        self.bursts.is_none()
+        self.disturbance.is_none()
+    }
+
+    /// The factor of the SINR due to bursts of interference.
+    fn bursts(&mut self, at: Instant) -> f32 {
+        let bursts = self.disturbance.as_mut().and_then(|disturbance| disturbance.bursts.as_mut());
+        bursts.map_or(1.0, |bursts| bursts.gain(at))
+    }
+
+    /// The factor of the received power due to blockage, where the UE was at the last computation of its path loss;
+    /// one without a direct path.
+    pub(crate) fn blockage(&mut self, at: Instant) -> f32 {
+        let blockage = self.disturbance.as_mut().and_then(|disturbance| disturbance.blockage.as_mut());
+        let (Some(blockage), Some(ue), true) = (blockage, &self.place, self.in_sight) else { return 1.0 };
+        let site = &self.scenery.site;
+        let path = PathGeometry { ground_m: site.ground_distance(ue), site_m: site.z, ue_m: ue.z };
+        blockage.gain(at, path)
     }
 
     /// True without fading: the SINR is the same on every PRB.
@@ -156,7 +184,7 @@ impl Channel {
     /// Mean reference signal received power before fading (TS 36.214 v17.0 §5.1.1): that of one
     /// resource element. `common` is shared by all channels of that UE.
     pub(crate) fn rsrp(&mut self, now: Instant, mobility: &mut Mobility, common: &mut CommonShadow) -> Dbm {
-        let ratio = self.interference(now, mobility, common);
+        let ratio = self.interference(now, mobility, common) * self.blockage(now);
         self.budget.noise + Decibel::from_linear(f64::from(ratio) / f64::from(self.budget.subcarriers))
     }
 
@@ -226,6 +254,7 @@ impl Channel {
         let (site, law) = (self.scenery.site, self.budget.path_loss);
         let ground_m = site.ground_distance(ue);
         let in_sight = self.scenery.line_of_sight_draw < law.line_of_sight_probability(ground_m, ue.z);
+        self.in_sight = in_sight;
         let path = RadioPath::between(&site, ue, in_sight);
         let others = self.shadowing(ue, &path, common) - self.scenery.antenna.gain_towards(&site, ue);
         let loss = law.loss_again(&path, &mut self.memo) + self.budget.penetration_loss + others;

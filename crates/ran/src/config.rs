@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use airlane_core::{BitRate, Bytes, CellId, Dbm, Decibel, Duration, Instant, UeId};
+use airlane_radio::blockage::BlockageLaw;
 use airlane_radio::large_scale::{ChannelReport, ChannelScenario, LargeScale};
 use airlane_radio::mobility::Disc;
 use airlane_radio::path_loss::{City, Surroundings};
@@ -54,6 +55,8 @@ pub struct ChannelConfig {
     pub bursts: Option<BurstLaw>,
     /// Bursts of interference at eNBs, or none.
     pub uplink_bursts: Option<BurstLaw>,
+    /// Blockage of the direct paths between UEs and sites, or none.
+    pub blockage: Option<BlockageLaw>,
 }
 
 /// A path-loss model; the carrier comes from the cell.

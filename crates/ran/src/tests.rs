@@ -101,6 +101,7 @@ pub(crate) fn network(ues: usize, access: UplinkAccess) -> RanConfig {
             fading: None,
             bursts: None,
             uplink_bursts: None,
+            blockage: None,
         },
         measurements: None,
         handover: None,

@@ -189,8 +189,9 @@ impl Ue {
     /// The same before any fading.
     pub(crate) fn mean_control_sinr(&mut self, now: Instant, (serving, air): (&CellConfig, &Air)) -> f32 {
         let mobility = &mut self.mobility;
-        let mean =
-            self.downlink.channel.mean_sinr(now, mobility) * serving.transmission_mode.one_layer_gain();
+        let channel = &mut self.downlink.channel;
+        let mean = channel.mean_sinr(now, mobility) * serving.transmission_mode.one_layer_gain();
+        let mean = mean * channel.blockage(now);
         mean / air.mean_control_noise(self.cell, now, (&mut self.neighbours, mobility))
     }
 

@@ -4,7 +4,8 @@ pub(crate) mod nr;
 
 use std::collections::BTreeMap;
 
-use airlane_core::{BitRate, Bytes, CellId, Decibel, Direction, Instant, UeId};
+use airlane_core::{BitRate, Bytes, CellId, Decibel, Direction, Duration, Instant, UeId};
+use airlane_radio::blockage::{BlockageLaw, Crossings, Screen};
 use airlane_radio::fading::DelayLine;
 use airlane_radio::large_scale::{ChannelReport, ChannelScenario};
 use airlane_radio::layers::LineOfSight;
@@ -79,6 +80,7 @@ pub(crate) fn configuration(
             fading: fading(&channel.fading),
             bursts: bursts(&channel.bursts, Direction::Downlink),
             uplink_bursts: bursts(&channel.bursts, Direction::Uplink),
+            blockage: blockage(&channel.blockage),
         },
         measurements: scenario.handover.as_ref().map(measurements),
         handover: handover(scenario),
@@ -483,6 +485,23 @@ fn fading(fading: &format::Fading) -> Option<FadingConfig> {
         speed_mps: fading.speed()?.metres_per_second(),
         prb_spacing_hz: prb_spacing.map(|spacing| spacing.0),
     })
+}
+
+/// Blockage; `None` if no blocker crosses.
+fn blockage(blockage: &format::Blockage) -> Option<BlockageLaw> {
+    let format::Blockage::Screens(set) = blockage else { return None };
+    let kind = |screen, interval: Time, speed: Speed, [near, far]: [Metres; 2]| {
+        (interval.0 > Duration::ZERO).then(|| Crossings {
+            screen,
+            interval: interval.0,
+            speed_m_s: speed.metres_per_second(),
+            distance_m: (near.0, far.0),
+        })
+    };
+    let people = kind(Screen::HUMAN, set.people_interval, set.people_speed, set.people_distance);
+    let vehicles = kind(Screen::VEHICLE, set.vehicle_interval, set.vehicle_speed, set.vehicle_distance);
+    let crossings: Vec<_> = people.into_iter().chain(vehicles).collect();
+    (!crossings.is_empty()).then(|| BlockageLaw { crossings, direct: set.direct_power.0.linear() })
 }
 
 /// Bursts; `None` if their depth is zero.

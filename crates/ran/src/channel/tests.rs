@@ -1,4 +1,5 @@
 use airlane_core::Seeds;
+use airlane_radio::blockage::{BlockageLaw, Crossings, Screen};
 use airlane_radio::shadowing::Field;
 use airlane_radio::{LevyWalk, Sector};
 
@@ -190,4 +191,39 @@ fn no_fade_lifts_rsrp_beyond_the_largest() {
     }
     // 60,000 exponential draws, for a flat band, reach 10 log10(ln 60,000) = 10.4 dB.
     assert!((5.0..LARGEST_FADE.0).contains(&largest), "{largest} dB");
+}
+
+/// A blocked path reduces the SINR of both directions and RSRP by the same factor, and recovers.
+#[test]
+fn blockage_reduces_sinr_and_rsrp_alike() {
+    let people = Crossings {
+        screen: Screen::HUMAN,
+        interval: Duration::from_secs(2),
+        speed_m_s: 0.8,
+        distance_m: (1.0, 2.0),
+    };
+    let blockage = || {
+        let law = BlockageLaw { crossings: vec![people], direct: 9.0 };
+        Blockage::new(law, 28e9, Seeds::new(1), "ue/0/site/0/blockage".to_owned())
+    };
+    let scenery = Scenery { site: Position { x: 0.0, y: 0.0, z: 1.0 }, ..plain() };
+    let channel = || Channel::new(budget(FRIIS), scenery.clone(), None, true);
+    let blocked = || channel().disturbed_by(None, Some(blockage()));
+    let (mut down, mut up, mut open) = (blocked(), blocked(), channel());
+    let mut ue = Mobility::Static(Position { x: 100.0, y: 0.0, z: 1.0 });
+    let (mut least, mut most) = (1.0_f32, 0.0_f32);
+    for ms in (0..60_000).step_by(5) {
+        let now = Instant::from_millis(ms);
+        assert_eq!(down.mean_sinr(now, &mut ue), open.mean_sinr(now, &mut ue));
+        up.mean_sinr(now, &mut ue);
+        let gain = down.burst_gain(now);
+        assert_eq!((up.burst_gain(now), open.burst_gain(now)), (gain, 1.0));
+        let [with, without] = [&mut down, &mut open].map(|channel| channel.rsrp(now, &mut ue, &mut None));
+        assert!(((with - without).0 - 10.0 * libm::log10(f64::from(gain))).abs() < 1e-4, "{ms} ms");
+        (least, most) = (least.min(gain), most.max(gain));
+    }
+    assert!(!down.has_no_bursts() && open.has_no_bursts());
+    // A person at 2 m takes 9.6 dB of the direct path (by hand, in `airlane_radio::blockage`), one at 1 m some more:
+    // at most 0.9 · 10^-0.96 + 0.1 is left.
+    assert!((0.1..0.2).contains(&least) && most > 0.99, "{least} {most}");
 }

@@ -9,7 +9,7 @@ use airlane_ran::config::PathLossModel;
 
 use super::{Checked, Place};
 use crate::format::{
-    Antenna, Bursts, Channel, ChannelScene, Fading, LogNormal, PathLoss, Resolved, Shadowing,
+    Antenna, Blockage, Bursts, Channel, ChannelScene, Fading, LogNormal, PathLoss, Resolved, Shadowing,
 };
 use crate::quantity::{Metres, Time};
 use crate::radio::path_loss;
@@ -20,6 +20,8 @@ const TOWN: RangeInclusive<f64> = 5.0..=50.0;
 /// Minimum mean of good and bad periods: shorter ones average out within a slot of 1 ms.
 const BURST_MIN: Time = Time(Duration::from_micros(100));
 const BURST_MAX: Time = Time(Duration::from_secs(3600));
+/// Minimum mean time between two blockers of a kind.
+const CROSSING_MIN: Time = Time(Duration::from_millis(100));
 
 /// Range of delay spreads; the longest of TR 38.901 v16.1.0 Table 7.7.3-1 is 1 us.
 const SPREAD_MIN: Time = Time(Duration::from_nanos(1));
@@ -31,6 +33,7 @@ pub(super) fn channel(channel: &Channel, at: &Place<'_>) -> Checked {
     law(&channel.path_loss, &at.under("path_loss"))?;
     fading(&channel.fading, &at.under("fading"))?;
     bursts(&channel.bursts, &at.under("bursts"))?;
+    blockage(&channel.blockage, &at.under("blockage"))?;
     match &channel.shadowing {
         Shadowing::None => Ok(()),
         Shadowing::LogNormal(law) => shadowing(law, path_loss(&channel.path_loss), &at.under("shadowing")),
@@ -128,6 +131,27 @@ fn bursts(bursts: &Bursts, at: &Place<'_>) -> Checked {
         at.require(known, key, "out of range", "it must be from 0 dB to 100 dB")?;
     }
     Ok(())
+}
+
+/// The limits bound the number of blockers that are near the path at one time: 10 per second for 65 m at 1 km/h.
+fn blockage(blockage: &Blockage, at: &Place<'_>) -> Checked {
+    let Blockage::Screens(set) = blockage else { return Ok(()) };
+    let intervals = [(set.people_interval, "people_interval"), (set.vehicle_interval, "vehicle_interval")];
+    for (interval, key) in intervals {
+        let known = interval.0 == Duration::ZERO || (CROSSING_MIN..=BURST_MAX).contains(&interval);
+        at.require(known, key, "out of range", "it must be 0 s for none, or from 100 ms to 1 h")?;
+    }
+    for (speed, key) in [(set.people_speed, "people_speed"), (set.vehicle_speed, "vehicle_speed")] {
+        at.require(speed.0 >= 1.0, key, "out of range", "it must be at least 1 km/h")?;
+    }
+    let distances = [(set.people_distance, "people_distance"), (set.vehicle_distance, "vehicle_distance")];
+    for ([near, far], key) in distances {
+        let known = 0.1 <= near.0 && near.0 <= far.0 && far.0 <= 100.0;
+        let help = "write the least and the greatest distance, from 0.1 m to 100 m";
+        at.require(known, key, "out of range, or not in this order", help)?;
+    }
+    let known = (-20.0..=60.0).contains(&set.direct_power.0.0);
+    at.require(known, "direct_power", "out of range", "it must be from -20 dB to 60 dB")
 }
 
 pub(super) fn antenna(antenna: &Antenna, at: &Place<'_>) -> Checked {

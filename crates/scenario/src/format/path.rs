@@ -164,6 +164,9 @@ pub struct Channel {
     pub fading: Fading,
     /// Bursts of interference, independent at each UE and eNB.
     pub bursts: Bursts,
+    /// Blockage of the direct path between a UE and a site.
+    #[serde(skip_serializing_if = "Blockage::is_none")]
+    pub blockage: Blockage,
 }
 
 /// Path loss.
@@ -400,6 +403,44 @@ pub struct TappedDelayLine {
     pub delay_spread: Time,
     /// Speed of the UE in the fading model, which determines the Doppler spread.
     pub speed: Speed,
+}
+
+/// Blockage of the direct path.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Blockage {
+    /// No blockage.
+    None,
+    /// People and vehicles cross the path: screens whose edges diffract, with the formula and the sizes of model B of
+    /// TR 38.901 clause 7.6.4.2. All other paths of the channel are not blocked.
+    Screens(Screens),
+}
+tagged!(Blockage by "kind" { "none" => None, "screens" => Screens(Screens) });
+
+impl Blockage {
+    fn is_none(&self) -> bool {
+        *self == Self::None
+    }
+}
+
+/// Settings of blockage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Screens {
+    /// Mean time between two people who cross the path; 0 s for none. A person is 0.3 m wide and 1.7 m high.
+    pub people_interval: Time,
+    /// Speed of people.
+    pub people_speed: Speed,
+    /// Least and greatest distance from the UE at which people cross.
+    pub people_distance: [Metres; 2],
+    /// Mean time between two vehicles that cross the path; 0 s for none. A vehicle is 4.8 m long and 1.4 m high.
+    pub vehicle_interval: Time,
+    /// Speed of vehicles.
+    pub vehicle_speed: Speed,
+    /// Least and greatest distance from the UE at which vehicles cross.
+    pub vehicle_distance: [Metres; 2],
+    /// Power of the direct path over that of all other paths, which limits the depth of blockage.
+    pub direct_power: Gain,
 }
 
 /// Bursts of interference.

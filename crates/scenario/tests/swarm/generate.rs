@@ -429,6 +429,12 @@ fn radio(s: &mut Stream, later: &mut Stream, latest: &mut Stream, cells: &Cells)
         "none" => text += "fading = \"none\"\n",
         model => text += &format!("fading = {{ model = \"{model}\", speed = \"{speed} km/h\" }}\n"),
     }
+    if latest.chance(0.1) {
+        let (people, vehicles) = (100 + latest.below(9000), 100 + latest.below(9000));
+        text += &format!(
+            "blockage = {{ kind = \"screens\", people_interval = \"{people} ms\", vehicle_interval = \"{vehicles} ms\" }}\n"
+        );
+    }
     if latest.chance(0.15) {
         let (good, bad, depth) = (1 + latest.below(500), 1 + latest.below(60), latest.below(60));
         text += &format!(

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::host_settings::OWN;
 use super::settings::{
     Draw, Settings, aqm, bytes, decibels, degrees, flag, kbps, khz, metres, ms, nanos, number, one_of,
-    percent, real, whole,
+    percent, quantity, real, whole,
 };
 
 pub(super) fn channel(settings: &mut Settings<'_>, base: &format::Channel) {
@@ -58,6 +58,14 @@ pub(super) fn channel(settings: &mut Settings<'_>, base: &format::Channel) {
         | format::Fading::TdlE(_) => {
             settings.some("channel.fading", vec![("delay_spread", nanos(1, 2000))]);
         }
+    }
+    if matches!(base.blockage, format::Blockage::Screens(_)) {
+        let keys = vec![
+            ("people_speed", quantity(1, 10, "km/h")),
+            ("vehicle_speed", quantity(1, 100, "km/h")),
+            ("direct_power", decibels(-10, 30, "dB")),
+        ];
+        settings.some("channel.blockage", keys);
     }
     if matches!(base.bursts, format::Bursts::GilbertElliott(_)) {
         settings.maybe(0.5, "channel.bursts", "uplink_depth", decibels(0, 60, "dB"));

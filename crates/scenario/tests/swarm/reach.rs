@@ -211,6 +211,7 @@ fn open_air(scenario: &Resolved) -> Option<(&format::Cell, f64)> {
     };
     let clear = matches!(channel.shadowing, format::Shadowing::None)
         && matches!(channel.bursts, format::Bursts::None)
+        && matches!(channel.blockage, format::Blockage::None)
         && is_open(cell);
     let least = BUDGET.linear() * if fades? { FADES.linear() } else { 1.0 };
     clear.then_some((cell, least))

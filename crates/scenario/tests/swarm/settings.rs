@@ -99,7 +99,7 @@ pub(super) fn number(s: &mut Stream, low: u64, high: u64) -> u64 {
     low + s.below(high - low + 1)
 }
 
-fn quantity(low: u64, high: u64, unit: &'static str) -> Draw {
+pub(super) fn quantity(low: u64, high: u64, unit: &'static str) -> Draw {
     Box::new(move |s| json!(format!("{} {unit}", number(s, low, high))))
 }
 
