@@ -31,6 +31,7 @@ use airlane_ran::rrc::handover::HandoverConfig;
 use airlane_ran::rrc::measurement::{EventA3, MeasurementConfig};
 use airlane_ran::rrc::quality::{QualityRule, Reported, Rssi};
 use airlane_ran::rrc::radio_link::RadioLinkConfig;
+use airlane_ran::rrc::random_access::Occasions;
 use airlane_ran::sdap::{Qfi, SdapHeaders};
 use airlane_ran::x2::{self, X2Config};
 
@@ -235,6 +236,12 @@ fn handover(scenario: &Resolved) -> Option<HandoverConfig> {
         preparation: handover.preparation.0,
         command: handover.command_delay.0,
         interruption: handover.interruption.0,
+        occasions: match &handover.random_access {
+            format::RandomAccess::Included => None,
+            format::RandomAccess::Occasions(one) => {
+                Some(Occasions { period: one.period.0, completion: one.completion.0, retry: one.retry.0 })
+            }
+        },
         radio_link: handover.radio_link_failure.then(|| RadioLinkConfig {
             n310: handover.n310,
             n311: handover.n311,

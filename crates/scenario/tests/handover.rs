@@ -86,6 +86,44 @@ fn a_lossless_handover_shows_in_no_packet() {
     }
 }
 
+/// The UE is ready 15 ms after the command, waits up to 10 ms for an occasion of the PRACH, and completes the
+/// handover 10 ms after it.
+#[test]
+fn random_access_waits_for_an_occasion() {
+    let keys = "[handover]\ninterruption = \"15 ms\"\nrandom_access = \"occasions\"";
+    let took_ms: Vec<f64> = (1..=8)
+        .map(|seed| {
+            let text = BASE.replace("[handover]", keys);
+            let output = run(&Scenario::parse(&text, "x.toml").unwrap().resolve().unwrap(), seed).unwrap();
+            let handovers = table(&output, "handovers");
+            assert_eq!(texts(handovers, "outcome"), ["success"]);
+            (reals(handovers, "end_s")[0] - reals(handovers, "start_s")[0]) * 1e3
+        })
+        .collect();
+    assert!(took_ms.iter().all(|took| (25.0..35.0).contains(took)), "{took_ms:?}");
+    let (least, most) =
+        (took_ms.iter().copied().fold(35.0, f64::min), took_ms.iter().copied().fold(25.0, f64::max));
+    assert!(most - least > 3.0, "eight draws of 10 ms: {took_ms:?}");
+}
+
+#[test]
+fn random_access_must_fit_into_a_handover() {
+    let error = |keys: &str| {
+        let text = BASE.replace(
+            "[handover]",
+            &format!("[handover]\nrandom_access = {{ kind = \"occasions\", {keys} }}"),
+        );
+        Scenario::parse(&text, "x.toml").and_then(|one| one.resolve()).unwrap_err().to_string()
+    };
+    assert!(error("period = \"0 ms\"").contains("handover.random_access.period"));
+    assert!(error("retry = \"2 s\"").contains("it must be at most 1 s"));
+    let long = error("period = \"600 ms\", completion = \"500 ms\"");
+    assert!(
+        long.contains("handover.t304") && long.contains("handover.interruption with random access"),
+        "{long}"
+    );
+}
+
 /// The same without a transport that retransmits.
 #[test]
 fn a_lossless_handover_loses_no_datagram() {

@@ -53,7 +53,7 @@ impl HandoverState {
         Some(Self {
             mode: handover.mode,
             x2: handover.x2,
-            procedures: Handovers::new(handover, ues.iter().map(|ue| ue.cell), limits),
+            procedures: Handovers::new(handover, ues.iter().map(|ue| ue.cell), limits, seeds),
             links: handover.radio_link.map(|config| RadioLinks::new(config, ues.len())),
             forwarding: (0..ues.len()).map(forwarding).collect(),
             access_draws: (0..ues.len()).map(|ue| seeds.stream(&format!("ue/{ue}/random-access"))).collect(),

@@ -21,7 +21,8 @@
 //!  |                    |<-------------------|                    |
 //! ```
 //!
-//! RRC messages take constant times and are never lost; X2AP messages have the delay of X2. A
+//! RRC messages take constant times and are never lost; the wait for an occasion of the PRACH is drawn
+//! ([`Occasions`]) or a part of a constant; X2AP messages have the delay of X2. A
 //! target does not start another handover of a UE before the path switch of its arrival has been
 //! acknowledged: reports wait until then. A report that arrives while another one is being handled
 //! is dropped.
@@ -37,10 +38,10 @@
 
 use std::collections::BTreeMap;
 
-use airlane_core::{CellId, Duration, HandoverStep, Instant, UeId};
+use airlane_core::{CellId, Duration, HandoverStep, Instant, Seeds, Stream, UeId};
 
 use super::radio_link::RadioLinkConfig;
-use super::random_access;
+use super::random_access::{self, Occasions};
 use super::x2ap::{Message, MessageKind};
 use crate::bearer::HandoverMode;
 use crate::x2::X2Config;
@@ -59,8 +60,10 @@ pub struct HandoverConfig {
     /// Time from the target's acknowledgment until the UE has the command.
     pub command: Duration,
     /// Time from the command until random access to the target is complete, if the first attempt
-    /// succeeds.
+    /// succeeds; with occasions of the PRACH, until the UE is ready for it.
     pub interruption: Duration,
+    /// Occasions of the PRACH; `None` if random access is a part of the interruption.
+    pub occasions: Option<Occasions>,
     /// Radio link monitoring; `None` if links never fail.
     pub radio_link: Option<RadioLinkConfig>,
 }
@@ -217,6 +220,9 @@ pub(crate) struct Handovers {
     contexts: Vec<(u32, u32)>,
     /// Cells whose radio is off.
     silent: Vec<bool>,
+    /// Draws of the wait for an occasion of the PRACH, by UE.
+    waits: Vec<Stream>,
+    seeds: Seeds,
 }
 
 impl Handovers {
@@ -225,11 +231,12 @@ impl Handovers {
         config: HandoverConfig,
         serving: impl Iterator<Item = CellId>,
         limits: impl Iterator<Item = Option<u32>>,
+        seeds: Seeds,
     ) -> Self {
         let contexts: Vec<_> = limits.map(|limit| (0, limit.unwrap_or(u32::MAX))).collect();
         let silent = vec![false; contexts.len()];
-        let (agenda, ues) = (BTreeMap::new(), Vec::new());
-        let mut handovers = Self { config, agenda, entries: 0, ues, contexts, silent };
+        let (agenda, ues, waits) = (BTreeMap::new(), Vec::new(), Vec::new());
+        let mut handovers = Self { config, agenda, entries: 0, ues, contexts, silent, waits, seeds };
         serving.for_each(|cell| handovers.add_ue(cell));
         handovers
     }
@@ -238,6 +245,7 @@ impl Handovers {
     pub(crate) fn add_ue(&mut self, cell: CellId) {
         let ue = UeId(self.ues.len() as u32);
         self.ues.push(UeState::new());
+        self.waits.push(self.seeds.stream(&format!("ue/{}/prach", ue.0)));
         self.create_context(ue, cell);
     }
 
@@ -370,7 +378,10 @@ impl Handovers {
     pub(crate) fn access(&mut self, now: Instant, handover: Handover, succeeds: bool) {
         match succeeds {
             true => self.at(now, Item::Task(Task::Arrive(handover))),
-            false => self.at(now + random_access::PERIOD, Item::Task(Task::Access(handover))),
+            false => {
+                let wait = self.config.occasions.map_or(random_access::PERIOD, |one| one.next());
+                self.at(now + wait, Item::Task(Task::Access(handover)));
+            }
         }
     }
 
@@ -513,7 +524,11 @@ impl Handovers {
         (state.phase, state.prepared) = (Phase::Away, None);
         out.push(handover.observed(HandoverStep::Started));
         out.push(Action::Leave { ue, attempt });
-        self.at(now + self.config.interruption, Item::Task(Task::Access(handover)));
+        let wait = match &self.config.occasions {
+            Some(occasions) => occasions.first(&mut self.waits[ue.index()]),
+            None => Duration::ZERO,
+        };
+        self.at(now + self.config.interruption + wait, Item::Task(Task::Access(handover)));
     }
 
     fn arrive(&mut self, now: Instant, handover: Handover, out: &mut Vec<Action>) {

@@ -5,7 +5,7 @@ pub mod measurement;
 pub(crate) mod monitor;
 pub mod quality;
 pub mod radio_link;
-pub(crate) mod random_access;
+pub mod random_access;
 pub mod x2ap;
 
 pub use monitor::MeasurementReport;

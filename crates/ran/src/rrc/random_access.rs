@@ -5,6 +5,9 @@
 //! attempt is repeated with higher power until T304 expires: during a handover RRC ignores that
 //! preambleTransMax was reached (TS 36.331 v17.0 §5.3.11.3), and MAC continues (TS 36.321 §5.1.4).
 //!
+//! The duration of random access is either a part of the handover's interruption, or follows from the
+//! [`Occasions`] of the PRACH.
+//!
 //! Not included: interference between preambles and from PUSCH, fading of the preamble, and errors of the
 //! response other than those of its PDCCH.
 
@@ -17,6 +20,32 @@ use crate::mac::control;
 /// 36.321 §5.1.4, ra-ResponseWindowSize sf10), so that the occasion 10 ms later is too early. Both
 /// values are srsRAN's (`srsenb/sib.conf.example`).
 pub(crate) const PERIOD: Duration = Duration::from_millis(20);
+/// The occasions of the PRACH at a target, and what follows an attempt.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Occasions {
+    /// Time from an occasion to the next.
+    pub period: Duration,
+    /// Time from the beginning of a preamble that is answered to the end of the UE's message that completes
+    /// the handover.
+    pub completion: Duration,
+    /// Time from the beginning of a preamble without a response until the UE may send the next, in the first
+    /// occasion from then on.
+    pub retry: Duration,
+}
+
+impl Occasions {
+    /// Time from the moment in which the UE is ready to the end of a successful first attempt. The UE may be
+    /// ready at any time of a period, since the frames of two cells are not synchronized.
+    pub(crate) fn first(&self, draws: &mut Stream) -> Duration {
+        Duration::from_nanos(draws.below(self.period.as_nanos())) + self.completion
+    }
+
+    /// Time from the end of an attempt, as if it had succeeded, to the same of the next one.
+    pub(crate) fn next(&self) -> Duration {
+        self.period * self.retry.as_nanos().div_ceil(self.period.as_nanos())
+    }
+}
+
 /// preambleInitialReceivedTargetPower, srsRAN's.
 const TARGET: Dbm = Dbm(-104.0);
 /// powerRampingStep, srsRAN's.
@@ -65,6 +94,24 @@ mod tests {
     use airlane_core::Seeds;
 
     use super::*;
+
+    #[test]
+    fn the_wait_for_an_occasion_is_uniform_and_a_retry_waits_for_one() {
+        let ms = Duration::from_millis;
+        let occasions = Occasions { period: ms(10), completion: ms(10), retry: ms(16) };
+        let mut draws = Seeds::new(1).stream("occasions");
+        let mut waits: Vec<f64> =
+            (0..4000).map(|_| occasions.first(&mut draws).as_nanos() as f64 / 1e6).collect();
+        waits.sort_by(f64::total_cmp);
+        // Quantiles of a uniform distribution from 10 to 20 ms; 0.3 ms are four standard errors of the median.
+        for share in [0.05, 0.5, 0.95] {
+            let quantile = waits[(share * 4000.0) as usize];
+            assert!((quantile - (10.0 + 10.0 * share)).abs() < 0.3, "{share}: {quantile}");
+        }
+        // Ready after 16 ms: the second occasion after the failed one.
+        assert_eq!(occasions.next(), ms(20));
+        assert_eq!(Occasions { period: ms(16), ..occasions }.next(), ms(16));
+    }
 
     /// 50 PRBs, noise of −116.4 dBm a PRB: a preamble of the first power has an SNR of 4.6 dB.
     fn attempt(full_power_db: f64, control_sinr: f32) -> Attempt {

@@ -173,6 +173,7 @@ pub(super) fn road(ues: usize) -> RanConfig {
         preparation: Duration::from_millis(5),
         command: Duration::from_millis(15),
         interruption: Duration::from_millis(30),
+        occasions: None,
         radio_link: Some(RadioLinkConfig::default()),
     });
     config

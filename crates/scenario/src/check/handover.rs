@@ -8,7 +8,8 @@ use airlane_ran::rrc::quality::Reported;
 
 use super::{Checked, Place};
 use crate::de::nearest_help;
-use crate::format::{Cell, Handover, HandoverAlgorithm, HandoverMode, Resolved, Rlc, X2};
+use crate::error::ScenarioError;
+use crate::format::{Cell, Handover, HandoverAlgorithm, HandoverMode, RandomAccess, Resolved, Rlc, X2};
 use crate::radio::handover_mode;
 
 /// The greatest reported value of RSRQ.
@@ -75,10 +76,24 @@ fn radio_link(handover: &Handover, x2: Option<&X2>, at: &Place<'_>) -> Checked {
         "it must not be longer than t311",
     )?;
     let x2 = x2.map_or(Duration::ZERO, |x2| x2.delay.0);
+    let access = random_access(&handover.random_access, &at.under("random_access"))?;
+    let left = handover.t304.0.saturating_sub(access);
     let fits = !handover.radio_link_failure
-        || (handover.interruption.0 < handover.t304.0 && x2 < handover.t304.0.saturating_sub(x2));
-    let help = "it must be longer than handover.interruption and than twice x2.delay";
+        || (handover.interruption.0 < left && x2 < handover.t304.0.saturating_sub(x2));
+    let help = "it must be longer than handover.interruption with random access, and than twice x2.delay";
     at.require(fits, "t304", "T304 would expire during every handover", help)
+}
+
+/// The longest time of a random access that succeeds at once.
+fn random_access(access: &RandomAccess, at: &Place<'_>) -> Result<Duration, ScenarioError> {
+    let RandomAccess::Occasions(one) = access else { return Ok(Duration::ZERO) };
+    at.positive(one.period, "period")?;
+    let most = Duration::from_secs(1);
+    for (time, key) in [(one.period, "period"), (one.completion, "completion"), (one.retry, "retry")] {
+        at.require(time.0 <= most, key, "out of range", "it must be at most 1 s")?;
+    }
+    at.positive(one.retry, "retry")?;
+    Ok(one.period.0 + one.completion.0)
 }
 
 /// The handover mode must match the RLC mode of every cell.

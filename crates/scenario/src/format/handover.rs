@@ -34,8 +34,11 @@ pub struct Handover {
     pub preparation: Time,
     /// Delay from the target's response to the reception of the handover command at the UE.
     pub command_delay: Time,
-    /// Delay from the handover command to the end of random access at the target.
+    /// Delay from the handover command to the end of random access at the target. If `random_access` is
+    /// `occasions`, to its beginning.
     pub interruption: Time,
+    /// Random access at the target.
+    pub random_access: RandomAccess,
     /// Whether radio link failures and re-establishments of the RRC connection are modelled.
     pub radio_link_failure: bool,
     /// N310: number of consecutive out-of-sync indications that start T310.
@@ -44,8 +47,8 @@ pub struct Handover {
     pub n311: u8,
     /// T310: time from N310 out-of-sync indications to radio link failure.
     pub t310: Time,
-    /// T304: maximum duration of a handover. It must be longer than `interruption` and than a round trip over
-    /// X2.
+    /// T304: maximum duration of a handover. It must be longer than `interruption` with random access, and than
+    /// a round trip over X2.
     pub t304: Time,
     /// T311: how long a UE searches for a cell to re-establish its connection.
     pub t311: Time,
@@ -90,6 +93,32 @@ pub enum Rssi {
     All,
     /// The elements of the reference signals of one antenna port, as in ns-3: RSRQ does not depend on load.
     ReferenceSignals,
+}
+
+/// Random access at the target of a handover.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum RandomAccess {
+    /// Its duration is constant and a part of `interruption`.
+    Included,
+    /// The UE waits for an occasion of the PRACH, then for the response.
+    Occasions(Occasions),
+}
+tagged!(RandomAccess by "kind" { "included" => Included, "occasions" => Occasions(Occasions) });
+
+/// Random access that waits for occasions of the PRACH. The frames of the target begin at any time relative to
+/// the handover, so the wait for the first occasion has a uniform distribution over `period`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Occasions {
+    /// Time from an occasion of the PRACH to the next.
+    pub period: Time,
+    /// Time from the beginning of a preamble that is answered until the target has the UE's
+    /// RRCConnectionReconfigurationComplete (LTE) or RRCReconfigurationComplete (NR).
+    pub completion: Time,
+    /// Time from the beginning of a preamble without a response until the UE may send the next, in the first
+    /// occasion from then on.
+    pub retry: Time,
 }
 
 /// What happens to packets at a handover.

@@ -111,12 +111,19 @@ pub(super) fn cells(settings: &mut Settings<'_>, base: &Resolved, layout: bool) 
     }
     service(settings, base, written);
     if base.handover.is_some() {
-        // Longer than the drawn X2 delays and interruptions.
-        let keys = vec![("n311", whole(1, 10)), ("t304", ms(61, 2_000)), ("t311", ms(1_000, 3_000))];
+        // Longer than the drawn X2 delays, and than the drawn interruptions with random access.
+        let keys = vec![("n311", whole(1, 10)), ("t304", ms(101, 2_000)), ("t311", ms(1_000, 3_000))];
         settings.some("handover", keys);
         settings.some("handover", vec![("t301", ms(100, 2_000)), ("cell_search", ms(20, 1_000))]);
+        settings.maybe(0.3, "handover", "random_access", Box::new(occasions));
         settings.some("x2", vec![("jitter", ms(0, 30)), ("loss", percent(0, 10))]);
     }
+}
+
+/// Random access that waits for occasions of the PRACH.
+fn occasions(s: &mut Stream) -> Value {
+    let mut ms = |least, most| format!("{} ms", number(s, least, most));
+    json!({ "kind": "occasions", "period": ms(1, 20), "completion": ms(0, 20), "retry": ms(1, 40) })
 }
 
 /// The rule of handovers.

@@ -7,6 +7,7 @@ const CONFIG: HandoverConfig = HandoverConfig {
     preparation: Duration::from_millis(5),
     command: Duration::from_millis(15),
     interruption: Duration::from_millis(30),
+    occasions: None,
     radio_link: None,
 };
 const UE: UeId = UeId(0);
@@ -14,7 +15,7 @@ const WEST: CellId = CellId(0);
 const EAST: CellId = CellId(1);
 
 fn new(limit: Option<u32>) -> Handovers {
-    Handovers::new(CONFIG, [WEST, EAST].into_iter(), [None, limit].into_iter())
+    Handovers::new(CONFIG, [WEST, EAST].into_iter(), [None, limit].into_iter(), Seeds::new(1))
 }
 
 fn ms(ms: u64) -> Instant {
@@ -129,6 +130,24 @@ fn random_access_is_tried_until_it_succeeds() {
     let steps = run_until(&mut handovers, 200);
     let arrive = Action::Arrive { ue: UE, target: EAST, first: true };
     assert_eq!(steps, [(92, observe(1, HandoverStep::Arrived)), (92, arrive)]);
+}
+
+#[test]
+fn with_occasions_random_access_follows_the_interruption() {
+    let occasions = Occasions {
+        period: Duration::from_millis(10),
+        completion: Duration::from_millis(10),
+        retry: Duration::from_millis(16),
+    };
+    let config = HandoverConfig { occasions: Some(occasions), ..CONFIG };
+    let mut handovers = Handovers::new(config, [WEST].into_iter(), [None, None].into_iter(), Seeds::new(1));
+    let handover = until_access(&mut handovers);
+    // The UE leaves after 42 ms and is ready at 72 ms; it then waits for an occasion and for the response.
+    let mut again = Seeds::new(1).stream("ue/0/prach");
+    let first = ms(72) + occasions.first(&mut again);
+    assert!(first >= ms(82) && first < ms(92));
+    handovers.access(first, handover, false);
+    assert_eq!(handovers.due(), first + Duration::from_millis(20));
 }
 
 #[test]
