@@ -134,10 +134,10 @@ def mistake(error: BaseException) -> str | None:
     from airlane.results import FolderInTheWayError
     from airlane.sweep import SweepError
     from airlane.tasks import ClusterError
-    from airlane.trace import ExportError, LogError
+    from airlane.trace import ExportError, LogError, PatternError
 
     match error:
-        case ScenarioError() | LogError() | ExportError() | examples.UnknownExampleError():
+        case ScenarioError() | LogError() | ExportError() | PatternError() | examples.UnknownExampleError():
             return str(error)
         case FolderInTheWayError() | FileInTheWayError() | NotTextError():
             return str(error)

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from airlane.files import write_text
 
-__all__ = ["ExportError", "LogError", "Trace", "read_log", "trace_from_log", "write_trace"]
+__all__ = ["ExportError", "LogError", "PatternError", "Trace", "read_log", "trace_from_log", "write_trace"]
 
 OPPORTUNITY_BYTES = 1500
 """Bytes that one line of a trace may deliver (Mahimahi, ATC 2015, section 3)."""
@@ -42,6 +42,10 @@ class LogError(Exception):
 
 class ExportError(Exception):
     """A UE whose deliveries cannot become a trace."""
+
+
+class PatternError(Exception):
+    """A rate pattern that cannot be read, with the line and the valid form."""
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,40 @@ def trace_from_log_command(
     )
 
 
+@app.command(name="from-rates")
+@user_errors
+def trace_from_rates_command(
+    pattern: Annotated[
+        Path, typer.Argument(metavar="PATTERN.csv", help="Rates in kbit/s, one per line, as JENS reads them.")
+    ],
+    out: Annotated[Path, typer.Option("-o", "--out", help="Trace to write.")],
+    scale: Annotated[float, typer.Option(metavar="N", min=0, help="Factor of all rates.")] = 1.0,
+    floor: Annotated[
+        float, typer.Option(metavar="KBPS", min=0, help="Lowest rate, in kbit/s.")
+    ] = 500.0,
+    forward_only: Annotated[
+        bool,
+        typer.Option("--forward-only", help="Start again at the end, and do not play the pattern backward."),
+    ] = False,
+) -> None:
+    """Make a trace from a pattern of link rates, such as those of Deutsche Telekom's JENS.
+
+    By default, the pattern is played forward and then backward, with at least 500 kbit/s, as by JENS.
+    """
+    from airlane.rate_pattern import read_pattern, trace_from_pattern
+    from airlane.trace import write_trace
+
+    rates = read_pattern(pattern)
+    trace = trace_from_pattern(rates, scale, floor, not forward_only)
+    write_trace(trace, out)
+    way = "forward" if forward_only else "forward and backward"
+    print(
+        f"{out}: {len(trace.stamps_ms):,} opportunities of 1500 bytes "
+        f"over {trace.stamps_ms[-1] / 1000:.3f} s, mean {trace.mean_mbps:.2f} Mbit/s; "
+        f"{len(rates.kbps):,} rates of {rates.interval_ms} ms, {way}"
+    )
+
+
 @app.command(name="export")
 @user_errors
 def trace_export_command(
