@@ -1,10 +1,18 @@
-"""5G NR: arithmetic of the physical layer."""
+"""5G NR: arithmetic of the physical layer, and analyses of rates and delays."""
 
 from __future__ import annotations
 
 from airlane import _native
+from airlane.nr_latency import Processing, processing_by_capability, user_plane_latency_ms
+from airlane.nr_rate import max_data_rate_bps
 
-__all__ = ["transport_block_bits"]
+__all__ = [
+    "Processing",
+    "max_data_rate_bps",
+    "processing_by_capability",
+    "transport_block_bits",
+    "user_plane_latency_ms",
+]
 
 _SCALING = {0: 1.0, 1: 0.5, 2: 0.25}
 """TS 38.214 table 5.1.3.2-2."""
