@@ -28,7 +28,7 @@ FLOOR_KBPS = 500.0
 _FREQUENCY = "recommended_freqeuncy"
 _FREQUENCY_HZ = 10.0
 _FREQUENCIES_HZ = (1.0, 100.0)
-"""What the player takes."""
+"""Frequencies that the player accepts."""
 _KBPS_MAX = 1e8
 _BITS = OPPORTUNITY_BYTES * 8
 
@@ -71,7 +71,7 @@ class RatePattern:
 
 
 def bundled_patterns() -> dict[str, Path]:
-    """The bundled patterns of Deutsche Telekom, by name without `drp_`; see the NOTICE beside them."""
+    """The bundled patterns of Deutsche Telekom, by name without `drp_`; their NOTICE is in the same folder."""
     folder = Path(str(resources.files("airlane") / "data" / "jens"))
     return {path.stem.removeprefix("drp_"): path for path in sorted(folder.glob("drp_*.csv"))}
 

@@ -13,11 +13,25 @@ from dataclasses import dataclass
 from airlane import native
 from airlane.validation.cells import TwoCells
 from airlane.validation.claims import Family, Row, families
+from airlane.validation.durations import Passing
 from airlane.validation.handover import Drive, Flight
 from airlane.validation.measures import MEASURES
+from airlane.validation.patterns import Replay
 from airlane.validation.schedulers import SchedulerCell
 
-__all__ = ["Drive", "Family", "Flight", "Row", "SchedulerCell", "TwoCells", "Validation", "validate"]
+__all__ = [
+    "Drive",
+    "Family",
+    "Flight",
+    "NrCell",
+    "Passing",
+    "Replay",
+    "Row",
+    "SchedulerCell",
+    "TwoCells",
+    "Validation",
+    "validate",
+]
 
 
 @dataclass(frozen=True)
