@@ -16,6 +16,7 @@ from airlane.validation.claims import Family, Row, families
 from airlane.validation.durations import Passing
 from airlane.validation.handover import Drive, Flight
 from airlane.validation.measures import MEASURES
+from airlane.validation.nr_cell import NrCell
 from airlane.validation.patterns import Replay
 from airlane.validation.schedulers import SchedulerCell
 
