@@ -150,6 +150,10 @@ SCENARIOS = [
     Scenario(100, "tcp", ours_s=20, peer_s=None, fading="eva", speed_kmph=60, budget=60),
     # Interference and handover among 19 cells.
     Scenario(190, "tcp", ours_s=60, peer_s=None, example="urban-19", budget=15),
+    # 5G NR: 100 MHz with TDD and four layers.
+    Scenario(1, "tcp", ours_s=20, peer_s=None, example="nr-download", budget=25),
+    Scenario(20, "tcp", ours_s=20, peer_s=None, example="nr-20ue", budget=20),
+    Scenario(570, "cbr", ours_s=2, peer_s=None, example="nr-urban-57", budget=1),
     # quinn's QUIC at 15 Mbit/s over a wire.
     Scenario(1, "tcp", ours_s=100, peer_s=None, example="quic-wired", budget=300),
 ]

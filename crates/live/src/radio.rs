@@ -135,7 +135,7 @@ impl Watch {
         addresses: BTreeMap<u32, [u8; 4]>,
         every: Every,
     ) -> Self {
-        let prbs = scenario.cell.iter().map(|cell| cell.resource_blocks).collect();
+        let prbs = scenario.cell.iter().map(|cell| cell.resource_blocks_per_second()).collect();
         let meter = Arc::new(Mutex::new(Meter::new(prbs)));
         built.observe(Box::new(Observer(Arc::clone(&meter))));
         let now = built.now();

@@ -10,8 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::bearers::{Sums, UeUse};
 
-/// The slot of an LTE cell, in which each of its resource blocks can be used once.
-const SLOT: Duration = Duration::from_millis(1);
+/// A period that is not measured.
+const NOTHING: Duration = Duration::ZERO;
+/// Nanoseconds of a second.
+const SECOND: u128 = 1_000_000_000;
 
 /// The use of a cell in a period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,7 +113,8 @@ struct Way {
 #[derive(Debug)]
 pub(super) struct Meter {
     /// Resource blocks of each cell, and those used in this period.
-    prbs: Vec<u16>,
+    /// By cell: resource blocks of a second, of the downlink and of the uplink.
+    prbs: Vec<[u64; 2]>,
     used: Vec<[u64; 2]>,
     /// Sums over samples of the UEs with data, and the number of samples.
     active: Vec<[u64; 2]>,
@@ -133,7 +136,8 @@ pub(super) struct MeasurementReport {
 }
 
 impl Meter {
-    pub(super) fn new(prbs: Vec<u16>) -> Self {
+    /// For cells with this many resource blocks in each second, of the downlink and of the uplink.
+    pub(super) fn new(prbs: Vec<[u64; 2]>) -> Self {
         let cells = prbs.len();
         let (used, active) = (vec![[0; 2]; cells], vec![[0; 2]; cells]);
         let (ways, ues) = (BTreeMap::new(), BTreeMap::new());
@@ -153,15 +157,15 @@ impl Meter {
 
     /// The use of each cell since the last call, which was `period` ago.
     pub(super) fn take_uses(&mut self, period: Duration) -> Vec<CellUse> {
-        let slots = period.as_nanos() / SLOT.as_nanos();
         let cells = self.prbs.iter().zip(&mut self.used).zip(&mut self.active);
         let uses = cells.map(|((prbs, used), active)| {
             let (used, active) = (core::mem::take(used), core::mem::take(active));
             // TS 36.314 §4.1.1: 100 times the used over the available blocks, rounded down.
-            let percent = |used: u64| (used * 100 / (u64::from(*prbs) * slots).max(1)) as i64;
+            let there = prbs.map(|prbs| u128::from(prbs) * u128::from(period.as_nanos()));
+            let percent = |way: usize| (u128::from(used[way]) * 100 * SECOND / there[way].max(1)) as i64;
             // The mean, rounded to an integer.
             let mean = |sum: u64| ((2 * sum + self.samples) / (2 * self.samples).max(1)) as i64;
-            CellUse { prbs: used.map(percent), active: active.map(mean) }
+            CellUse { prbs: [0, 1].map(percent), active: active.map(mean) }
         });
         let uses = uses.collect();
         self.samples = 0;
@@ -182,7 +186,7 @@ impl Meter {
 
     /// Begins a period.
     pub(super) fn begin(&mut self) {
-        self.take_uses(SLOT);
+        self.take_uses(NOTHING);
         self.ues.clear();
     }
 
@@ -291,7 +295,7 @@ mod tests {
     /// fourth two: a mean of 1.25.
     #[test]
     fn the_use_of_a_cell_by_hand() {
-        let mut meter = Meter::new(vec![50]);
+        let mut meter = Meter::new(vec![[50_000; 2]]);
         meter.used[0] = [12_345, 50_000];
         let queue = airlane_core::Bytes(1);
         let one = UeRecord { queue, ..UeRecord::default() };
@@ -306,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_handover_and_a_lost_link() {
-        let mut meter = Meter::new(vec![50, 50, 50]);
+        let mut meter = Meter::new(vec![[50_000; 2]; 3]);
         let position_m = [0.0; 2];
         let (one, two, three) = (CellId(0), CellId(1), CellId(2));
         let steps = [

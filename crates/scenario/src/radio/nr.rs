@@ -31,6 +31,16 @@ pub(crate) fn slot_directions(cell: &Cell) -> [u8; 3] {
     [count(|slot| b"DS".contains(slot)), count(|slot| *slot == b'U'), count(|_| true)]
 }
 
+impl Cell {
+    /// Resource blocks of its slots in each second, of the downlink and of the uplink.
+    #[must_use]
+    pub fn resource_blocks_per_second(&self) -> [u64; 2] {
+        let [downlink, uplink, all] = slot_directions(self).map(u64::from);
+        let each = u64::from(self.resource_blocks) * (1_000_000_000 / slot(self).as_nanos());
+        [downlink, uplink].map(|slots| each * slots / all)
+    }
+}
+
 /// The largest transport block of the downlink of a cell.
 pub(crate) fn largest_block(cell: &Cell) -> Bytes {
     let (_, tables) = numerology(cell);
