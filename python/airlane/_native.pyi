@@ -147,8 +147,18 @@ def sidelink_loss(
 
 def channel_calibration(
     report: str, scenario: str, carrier_ghz: float, antenna: tuple[int, float], drop: tuple[int, int]
-) -> tuple[list[float], list[float]]:
-    """Coupling gain and geometry of each UE of a drop, dB; `airlane.channel` checks the values."""
+) -> list[list[float]]:
+    """Coupling gain, geometry (dB) and zenith of the serving site's sight (degrees) of each UE of a drop."""
+
+def channel_full_calibration(
+    report: str,
+    scenario: str,
+    carrier_ghz: float,
+    antenna: tuple[int, int, float],
+    states: tuple[bool, bool],
+    drop: tuple[int, int],
+) -> list[list[float]]:
+    """The same with clusters, and delay (ns), ASD, ASA, ZSD and ZSA (degrees) of the serving link."""
 
 def fading_gains(
     model: str,

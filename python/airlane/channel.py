@@ -1,4 +1,4 @@
-"""The large-scale channel of 3GPP: TR 38.901, TR 38.900 and TR 36.873.
+"""The channel of 3GPP: TR 38.901, TR 38.900 and TR 36.873, at large scale and with clusters.
 
 Scenarios are UMa (urban macro), UMi (urban micro, street canyon), RMa (rural macro), and the mixed and the
 open office of InH. `docs/channel.md` names the sources and compares the calibration with that of companies.
@@ -15,8 +15,10 @@ from airlane import _native
 
 __all__ = [
     "Curves",
+    "FullCurves",
     "Shadowing",
     "calibration",
+    "full_calibration",
     "line_of_sight_probability",
     "path_loss_db",
     "shadowing",
@@ -24,6 +26,7 @@ __all__ = [
     "wall_loss_db",
 ]
 
+_Array = np.ndarray[Any, np.dtype[np.float64]]
 Report = Literal["36.873", "38.900", "38.901"]
 Scenario = Literal["UMa", "UMi", "RMa", "InH-mixed", "InH-open"]
 
@@ -60,10 +63,37 @@ class Curves:
         loss is this with the sign reversed.
     geometry_db
         Serving gain over the sum of the gains of all other sectors, without noise.
+    los_zod_deg
+        Zenith angle at the serving site of the line to the UE; 90 is horizontal, more is down.
     """
 
-    coupling_gain_db: np.ndarray[Any, np.dtype[np.float64]]
-    geometry_db: np.ndarray[Any, np.dtype[np.float64]]
+    coupling_gain_db: _Array
+    geometry_db: _Array
+    los_zod_deg: _Array
+
+
+@dataclass(frozen=True)
+class FullCurves(Curves):
+    """Result of a calibration with clusters: one value per UE.
+
+    The gains are those of all rays through the antennas. The spreads are those of the serving link without
+    antennas: the root mean square of the delay, and the circular spread of TR 25.996 Annex A.
+
+    Attributes
+    ----------
+    delay_spread_ns
+        Delay.
+    asd_deg, asa_deg
+        Azimuth of departure and of arrival.
+    zsd_deg, zsa_deg
+        Zenith of departure and of arrival.
+    """
+
+    delay_spread_ns: _Array
+    asd_deg: _Array
+    asa_deg: _Array
+    zsd_deg: _Array
+    zsa_deg: _Array
 
 
 def path_loss_db(
@@ -206,14 +236,72 @@ def calibration(
         Source of the parameters.
     """
     _checked(report, scenario, carrier_ghz)
-    if not 1 <= elements <= 1000:
-        raise ValueError(f"elements: expected 1 to 1000, not {elements}")
+    _checked_counts(elements=elements)
+    _checked_drop(ues)
+    columns = _native.channel_calibration(report, scenario, carrier_ghz, (elements, tilt_deg), (ues, seed))
+    return Curves(*map(np.array, columns))
+
+
+def full_calibration(
+    scenario: Scenario,
+    *,
+    carrier_ghz: float,
+    rows: int,
+    columns: int = 1,
+    tilt_deg: float = 102.0,
+    ue_antennas: Literal["vertical", "cross-polarized"] = "cross-polarized",
+    correlated_shadowing: bool = True,
+    ues: int = 12_000,
+    seed: int = 1,
+    report: Report = "38.901",
+) -> FullCurves:
+    """Drop UEs as in 3GPP's calibrations with clusters (TR 36.873 clause 8.2, phase 2; TR 38.901 clause 7.8.2).
+
+    The layout is that of `calibration`. Each link has the large-scale parameters, clusters and rays of
+    TR 38.901 clause 7.5, steps 4 to 8, and each UE attaches to the sector with the highest mean power over the
+    phases of the rays.
+
+    Parameters
+    ----------
+    scenario
+        UMa, UMi, InH-mixed or InH-open.
+    carrier_ghz
+        Carrier frequency, 0.5 to 100 GHz.
+    rows, columns, tilt_deg
+        Elements of the panel that transmits a port, half a wavelength apart, and the zenith angle of its beam.
+    ue_antennas
+        `vertical` antennas at both ends, or a `cross-polarized` pair at the UE, whose mean counts.
+    correlated_shadowing
+        Whether the shadowing is correlated with spreads and K factor, as the reports demand.
+    ues, seed
+        Number of UEs, and seed of their places and of the channel.
+    report
+        Source of the parameters.
+    """
+    _checked(report, scenario, carrier_ghz)
+    _checked_counts(rows=rows, columns=columns)
+    _checked_drop(ues)
+    if ue_antennas not in ("vertical", "cross-polarized"):
+        raise ValueError(f"ue_antennas: expected vertical or cross-polarized, not {ue_antennas!r}")
+    states = (ue_antennas == "cross-polarized", correlated_shadowing)
+    panel = (rows, columns, tilt_deg)
+    return FullCurves(
+        *map(
+            np.array,
+            _native.channel_full_calibration(report, scenario, carrier_ghz, panel, states, (ues, seed)),
+        )
+    )
+
+
+def _checked_counts(**counts: int) -> None:
+    for name, count in counts.items():
+        if not 1 <= count <= 1000:
+            raise ValueError(f"{name}: expected 1 to 1000, not {count}")
+
+
+def _checked_drop(ues: int) -> None:
     if not 1 <= ues <= 10_000_000:
         raise ValueError(f"ues: expected 1 to 10,000,000, not {ues}")
-    gain, geometry = _native.channel_calibration(
-        report, scenario, carrier_ghz, (elements, tilt_deg), (ues, seed)
-    )
-    return Curves(np.array(gain), np.array(geometry))
 
 
 def _checked(report: str, scenario: str, carrier_ghz: float) -> None:

@@ -1,10 +1,10 @@
 //! The large-scale channel of 3GPP for `airlane.channel`, which checks the values.
 
 use airlane_core::Seeds;
-use airlane_radio::calibration::{Calibration, Curves};
+use airlane_radio::calibration::{Calibration, Curves, UeAntennas};
 use airlane_radio::large_scale::sidelink::{self, Road};
 use airlane_radio::large_scale::{BuildingType, ChannelReport, ChannelScenario, LargeScale};
-use airlane_radio::panel::Column;
+use airlane_radio::panel::Panel;
 use airlane_radio::{Position, RadioPath};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -69,8 +69,8 @@ pub(crate) fn sidelink_loss(
     Ok((loss.0, sigma.0))
 }
 
-/// Coupling gain and geometry in dB of each UE of a calibration's drop. `antenna` is the number of elements and
-/// their tilt as a zenith angle in degrees.
+/// Coupling gain and geometry in dB of each UE of a calibration's drop, and the zenith angle at the serving site of
+/// the line to it in degrees. `antenna` is the number of elements and their tilt as a zenith angle in degrees.
 #[pyfunction]
 pub(crate) fn channel_calibration(
     py: Python<'_>,
@@ -79,14 +79,51 @@ pub(crate) fn channel_calibration(
     carrier_ghz: f64,
     antenna: (u32, f64),
     drop: (u32, u64),
-) -> PyResult<(Vec<f64>, Vec<f64>)> {
+) -> PyResult<Vec<Vec<f64>>> {
     let (elements, tilt_deg) = antenna;
+    let calibration = calibration(report, scenario, carrier_ghz, Panel::new(elements, 1, tilt_deg))?;
+    Ok(dropped(py, &calibration, drop))
+}
+
+/// The same with clusters, and after them the spreads of the serving link: delay in ns, azimuth of departure and of
+/// arrival, zenith of departure and of arrival in degrees. `antenna` is rows, columns and tilt; `states` is whether
+/// the antennas of UEs are cross-polarized, and whether the shadowing is correlated with the spreads.
+#[pyfunction]
+pub(crate) fn channel_full_calibration(
+    py: Python<'_>,
+    report: &str,
+    scenario: &str,
+    carrier_ghz: f64,
+    antenna: (u32, u32, f64),
+    states: (bool, bool),
+    drop: (u32, u64),
+) -> PyResult<Vec<Vec<f64>>> {
+    let (rows, columns, tilt_deg) = antenna;
+    let (cross_polarized, correlated_shadowing) = states;
+    let ue = if cross_polarized { UeAntennas::CrossPolarized } else { UeAntennas::Vertical };
+    let calibration = calibration(report, scenario, carrier_ghz, Panel::new(rows, columns, tilt_deg))?
+        .with_clusters(ue, correlated_shadowing);
+    Ok(dropped(py, &calibration, drop))
+}
+
+fn calibration(report: &str, scenario: &str, carrier_ghz: f64, antenna: Panel) -> PyResult<Calibration> {
+    Calibration::new(channel(report, scenario, carrier_ghz)?, antenna)
+        .ok_or_else(|| unknown("scenario", "one that 3GPP has calibrated", scenario))
+}
+
+fn dropped(py: Python<'_>, calibration: &Calibration, drop: (u32, u64)) -> Vec<Vec<f64>> {
     let (ues, seed) = drop;
-    let channel = channel(report, scenario, carrier_ghz)?;
-    let calibration = Calibration::new(channel, Column { elements, spacing: 0.5, tilt_deg })
-        .ok_or_else(|| unknown("scenario", "one that 3GPP has calibrated", scenario))?;
-    let Curves { coupling_gain_db, geometry_db } = py.detach(|| calibration.run(ues, Seeds::new(seed)));
-    Ok((coupling_gain_db, geometry_db))
+    let curves = py.detach(|| calibration.run(ues, Seeds::new(seed)));
+    let Curves { coupling_gain_db, geometry_db, sight_zenith_deg, spreads } = curves;
+    let mut columns = vec![coupling_gain_db, geometry_db, sight_zenith_deg];
+    if !spreads.is_empty() {
+        columns.push(spreads.iter().map(|one| one.delay_ns).collect());
+        columns.push(spreads.iter().map(|one| one.departure_deg).collect());
+        columns.push(spreads.iter().map(|one| one.arrival_deg).collect());
+        columns.push(spreads.iter().map(|one| one.zenith_departure_deg).collect());
+        columns.push(spreads.iter().map(|one| one.zenith_arrival_deg).collect());
+    }
+    columns
 }
 
 fn channel(report: &str, scenario: &str, carrier_ghz: f64) -> PyResult<LargeScale> {

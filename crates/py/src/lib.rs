@@ -128,6 +128,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(channel::channel_wall, module)?)?;
     module.add_function(wrap_pyfunction!(channel::sidelink_loss, module)?)?;
     module.add_function(wrap_pyfunction!(channel::channel_calibration, module)?)?;
+    module.add_function(wrap_pyfunction!(channel::channel_full_calibration, module)?)?;
     module.add_function(wrap_pyfunction!(batch::run, module)?)?;
     module.add_class::<batch::RunOutput>()?;
     module.add_class::<controllers::Ack>()?;

@@ -12,6 +12,7 @@ pub mod bler;
 pub mod blockage;
 pub mod bursts;
 pub mod calibration;
+pub mod clusters;
 pub mod fading;
 pub mod geometry;
 pub mod large_scale;

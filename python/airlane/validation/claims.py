@@ -65,6 +65,14 @@ class Family:
         Absolute distance that passes whatever the band.
     report
         Report of 3GPP whose parameters apply, such as `38.901`.
+    correlated_shadowing
+        Whether the shadowing of a calibration with clusters is correlated with the spreads.
+    carriers, antennas
+        Carriers in GHz and configurations of antennas of a calibration that have rows; without, all.
+    deviates
+        Percentiles that are known to deviate, by quantity: their rows are not counted.
+    ranges
+        Whether our percentiles must be between the least and the greatest company.
     errors
         Number of our standard errors that passes, where a closed form is the reference.
     fading, speed_kmph
@@ -95,6 +103,11 @@ class Family:
     writes: bool = False
     slack: float = 0.0
     report: str = ""
+    correlated_shadowing: bool = True
+    carriers: tuple[int, ...] = ()
+    antennas: tuple[str, ...] = ()
+    deviates: Mapping[str, list[int]] = field(default_factory=dict)
+    ranges: bool = False
     errors: float = 0.0
     fading: str = "none"
     speed_kmph: float = 0.0

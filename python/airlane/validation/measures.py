@@ -16,6 +16,7 @@ import numpy as np
 from airlane import native, stats
 from airlane.validation.cell import LenaCell, positions, reference_rows
 from airlane.validation.channel import calibration_rows, path_loss_rows, shadowing_rows
+from airlane.validation.channel_full import full_rows
 from airlane.validation.claims import Family, Row, within
 from airlane.validation.downloads import Download, apart, flights, mean_of, points
 from airlane.validation.dualpi2 import CoupledCase, flood, law, law_slow, pairs, rest, single
@@ -325,6 +326,7 @@ MEASURES: dict[str, Callable[[Family], Plan]] = {
     "channel_path_loss": lambda family: Plan(rows=path_loss_rows(family)),
     "channel_shadowing": lambda family: Plan(rows=shadowing_rows(family)),
     "channel_calibration": lambda family: Plan(rows=calibration_rows(family)),
+    "channel_full_calibration": lambda family: Plan(rows=full_rows(family)),
     "linux": lambda family: Plan(cases=[*linux(family)]),
     "linux_pairs": lambda family: Plan(cases=[*linux_pairs(family)]),
 }

@@ -2,7 +2,7 @@ use super::*;
 
 fn calibration(scenario: ChannelScenario) -> Calibration {
     let channel = LargeScale::new(ChannelReport::Tr38901, scenario, 6e9);
-    Calibration::new(channel, Column { elements: 10, spacing: 0.5, tilt_deg: 102.0 }).unwrap()
+    Calibration::new(channel, Panel::new(10, 1, 102.0)).unwrap()
 }
 
 #[test]
