@@ -1,12 +1,13 @@
 //! Antennas of a site: the gain in each direction.
 //!
-//! The pattern of a sector is horizontal only, `-min(12 (θ / θ_3dB)², A_m)` (TR 25.814 v7.1.0 Table
-//! A.2.1.1-3: θ_3dB = 70°, A_m = 20 dB; TR 36.942 v8.4.0 §4.2.1.1 has 65°). Not included: the
-//! vertical pattern and downtilt, and antennas of UEs other than isotropic.
+//! A panel has the three-dimensional pattern of [`crate::panel`]. The pattern of a sector is horizontal only, `-min(12 (θ / θ_3dB)², A_m)` (TR 25.814 v7.1.0 Table
+//! A.2.1.1-3: θ_3dB = 70°, A_m = 20 dB; TR 36.942 v8.4.0 §4.2.1.1 has 65°). Not included:
+//! antennas of UEs other than isotropic.
 
 use airlane_core::Decibel;
 
 use crate::geometry::Position;
+use crate::panel::Panel;
 
 /// An antenna.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,6 +19,13 @@ pub enum Antenna {
     },
     /// One sector.
     Sector(Sector),
+    /// One sector with a panel of elements.
+    Panel {
+        /// The panel.
+        panel: Panel,
+        /// Direction of the beam, in degrees from the x axis towards the y axis.
+        azimuth_deg: f64,
+    },
 }
 
 /// One sector of a site.
@@ -49,6 +57,12 @@ impl Antenna {
                 }
                 let bearing_deg = libm::atan2(dy, dx) * (180.0 / core::f64::consts::PI);
                 sector.gain + sector.pattern(bearing_deg - sector.azimuth_deg)
+            }
+            Self::Panel { panel, azimuth_deg } => {
+                let (dx, dy) = (ue.x - site.x, ue.y - site.y);
+                let zenith_deg = 90.0 + libm::atan2(site.z - ue.z, site.ground_distance(ue)).to_degrees();
+                let bearing_deg = libm::atan2(dy, dx).to_degrees();
+                panel.gain(zenith_deg, bearing_deg - azimuth_deg)
             }
         }
     }
@@ -100,6 +114,18 @@ mod tests {
         assert!((gain(600.0, 550.0) - (14.0 - 12.0 * (45.0 * 45.0) / (70.0 * 70.0))).abs() < 1e-9);
         assert_eq!(gain(100.0, 50.0), 14.0);
         assert_eq!(Antenna::ISOTROPIC.gain_towards(&site, &site), Decibel(0.0));
+    }
+
+    #[test]
+    fn a_panel_points_down_and_to_its_side() {
+        let site = Position { x: 0.0, y: 0.0, z: 25.0 };
+        let antenna = Antenna::Panel { panel: Panel::new(10, 1, 102.0), azimuth_deg: 90.0 };
+        let gain = |x: f64, y: f64| antenna.gain_towards(&site, &Position { x, y, z: 1.5 }).0;
+        // 23.5 m below: its beam, 12 degrees down, meets the height of a UE 23.5 / tan 12 = 110.56 m away.
+        assert!((gain(0.0, 110.56) - (18.0 - 12.0 * (12.0 / 65.0_f64).powi(2))).abs() < 1e-3);
+        assert!((gain(0.0, -110.56) - (10.0 - 22.0)).abs() < 1e-3); // behind, 30 dB less than the element's 8
+        // On the horizon the ten elements add only 10 lg 0.01493 (see `panel`).
+        assert!(gain(0.0, 20_000.0) < 18.0 - 25.0);
     }
 
     #[test]

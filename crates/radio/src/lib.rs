@@ -36,7 +36,7 @@ pub use antenna::{Antenna, Sector};
 pub use bler::{CodeScheme, CodedBlock, HarqSoftState};
 pub use bursts::{BurstLaw, Bursts};
 pub use fading::{Fading, FrequencyGrid, Profile};
-pub use geometry::Position;
+pub use geometry::{Position, WrapAround};
 pub use link_adaptation::{Amc, AmcRule};
 pub use link_tables::LinkTables;
 pub use mobility::{LevyWalk, Mobility, Placement};

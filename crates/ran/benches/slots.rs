@@ -94,6 +94,7 @@ fn network(ues: usize, fading: Option<FadingConfig>) -> RanConfig {
         tx_power: Dbm(23.0),
         noise_figure: Decibel(7.0),
         penetration_loss: Decibel(0.0),
+        building: None,
         bearer_set_up: None,
         fixed_mcs: None,
     };
@@ -108,6 +109,7 @@ fn network(ues: usize, fading: Option<FadingConfig>) -> RanConfig {
             bursts: None,
             uplink_bursts: None,
             blockage: None,
+            links: LinkRules::default(),
         },
         measurements: None,
         handover: None,

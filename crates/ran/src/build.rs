@@ -9,7 +9,8 @@ use airlane_radio::shadowing::Field;
 use airlane_radio::{Bursts, Fading, FrequencyGrid, Mobility, PathLoss, Position, Shadowing, noise};
 
 use crate::bearers::Bearers;
-use crate::channel::{Channel, LinkBudget, Scenery};
+use crate::buildings::Indoors;
+use crate::channel::{Channel, LinkBudget, Scenery, Sight};
 use crate::config::{CellConfig, ChannelConfig, RanConfig, Start, UeConfig};
 use crate::cqi::CqiReports;
 use crate::interference::{CellChannels, Neighbours};
@@ -144,14 +145,14 @@ fn frequency_grid(channel: &ChannelConfig, cell: &CellConfig) -> Option<Arc<Freq
 /// The channels between a UE and each cell; the serving cell is separate.
 fn build_links(
     index: usize,
-    ue: &UeConfig,
+    (ue, indoors): (&UeConfig, Option<&Indoors>),
     mobility: &mut Mobility,
     scenes: &[Scene<'_>],
     now: Instant,
 ) -> (CellChannels, Vec<CellChannels>) {
     let link = |scene: &Scene<'_>| {
-        let scenery = build_scenery(index, scene);
-        let channel = |direction| build_channel(index, direction, ue, scene, &scenery);
+        let scenery = build_scenery(index, scene, indoors);
+        let channel = |direction| build_channel((index, direction), (ue, indoors), scene, &scenery);
         CellChannels {
             cell: scene.id,
             downlink: channel(Direction::Downlink),
@@ -187,8 +188,11 @@ fn strongest(
 /// A UE that begins at `now`.
 pub(crate) fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>], now: Instant) -> Ue {
     let seeds = scenes[0].seeds;
-    let mut mobility = build_mobility(index, ue, scenes, now);
-    let (serving, neighbours) = build_links(index, ue, &mut mobility, scenes, now);
+    let indoors =
+        ue.building.and_then(|law| Indoors::draw(&law, &mut seeds.stream(&format!("ue/{index}/building"))));
+    let indoors = indoors.as_ref();
+    let mut mobility = build_mobility(index, (ue, indoors), scenes, now);
+    let (serving, neighbours) = build_links(index, (ue, indoors), &mut mobility, scenes, now);
     let cell = scenes[serving.cell.index()].cell;
     let (mut bearer, mut l4s) = (cell.bearer.clone(), cell.l4s_bearer.clone());
     if cell.mac.subheaders {
@@ -235,50 +239,82 @@ pub(crate) fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>], now: I
     }
 }
 
-fn build_mobility(index: usize, ue: &UeConfig, scenes: &[Scene<'_>], now: Instant) -> Mobility {
+fn build_mobility(
+    index: usize,
+    (ue, indoors): (&UeConfig, Option<&Indoors>),
+    scenes: &[Scene<'_>],
+    now: Instant,
+) -> Mobility {
     let seeds = scenes[0].seeds;
     let mut stream = seeds.stream(&format!("ue/{index}/placement"));
     let start = match ue.start {
         Start::At(position) => position,
         Start::Within(placement, disc) => placement.draw(&disc, &mut stream),
-        Start::AroundSites { inter_site_distance_m, height_m } => {
+        Start::AroundSites { inter_site_distance_m, height_m, least_m } => {
             let serves = |scene: &&Scene<'_>| scene.site == scene.id.index() && !scene.cell.interferer;
             let sites: Vec<_> = scenes.iter().filter(serves).collect();
             let site = sites[stream.below(sites.len() as u64) as usize].cell.position;
             let hexagon =
                 Hexagon { centre: Position { z: height_m, ..site }, width_m: inter_site_distance_m };
-            hexagon.draw(&mut stream)
+            let least_m = least_m + indoors.map_or(0.0, |indoors| indoors.entry.inside_m);
+            loop {
+                let place = hexagon.draw(&mut stream);
+                if place.ground_distance(&site) >= least_m {
+                    break place;
+                }
+            }
         }
     };
+    let start = Position { z: start.z + indoors.map_or(0.0, |indoors| indoors.above_m), ..start };
     ue.movement.begin_at(now, start, || seeds.stream(&format!("ue/{index}/mobility")))
 }
 
 /// The line of sight and shadowing between a UE and its cell. Each quantity has its own stream.
-fn build_scenery(index: usize, scene: &Scene<'_>) -> Scenery {
+fn build_scenery(index: usize, scene: &Scene<'_>, indoors: Option<&Indoors>) -> Scenery {
     let Scene { cell, site, channel, seeds, .. } = *scene;
     let stream = |what: &str| seeds.stream(&format!("ue/{index}/{what}"));
     let law = channel.path_loss.at(cell.downlink_hz);
-    let line_of_sight_draw = match law {
+    let rules = channel.links;
+    let sight = match law {
+        PathLoss::LargeScale(model) if rules.spatial_consistency => {
+            let field = || Field::new(&mut seeds.stream(&format!("site/{site}/line-of-sight")));
+            Sight::Field(Arc::new(Shadowing::new(field(), field(), 0.0)), model.sight_correlation_m())
+        }
         PathLoss::Macro36814 { .. } | PathLoss::LargeScale(_) => {
-            stream(&format!("site/{site}/line-of-sight")).uniform()
+            Sight::Draw(stream(&format!("site/{site}/line-of-sight")).uniform())
         }
         PathLoss::Friis { .. }
         | PathLoss::LogDistance { .. }
         | PathLoss::Cost231Hata { .. }
-        | PathLoss::Macro25814 => 0.0,
+        | PathLoss::Macro25814 => Sight::Draw(0.0),
     };
     let shadowing = channel.shadowing.map(|config| {
-        let own = Field::new(&mut stream("shadowing"));
-        let towards = Field::new(&mut stream(&format!("site/{site}/shadowing")));
+        // Fields that all UEs share, or fields of this one.
+        let field = |what: &str| match rules.spatial_consistency {
+            true => Field::new(&mut seeds.stream(what)),
+            false => Field::new(&mut stream(what)),
+        };
+        let (own, towards) = (field("shadowing"), field(&format!("site/{site}/shadowing")));
         (config, Arc::new(Shadowing::new(own, towards, config.site_correlation)))
     });
-    Scenery { site: cell.position, antenna: cell.antenna, line_of_sight_draw, shadowing }
+    let environment = rules.random_environment_height.then(|| {
+        let mut stream = stream(&format!("site/{site}/environment-height"));
+        [stream.uniform(), stream.uniform()]
+    });
+    Scenery {
+        site: cell.position,
+        antenna: cell.antenna,
+        wrap_around: rules.wrap_around,
+        sight,
+        environment,
+        inside_m: indoors.map(|indoors| indoors.entry.inside_m),
+        shadowing,
+    }
 }
 
 fn build_channel(
-    index: usize,
-    direction: Direction,
-    ue: &UeConfig,
+    (index, direction): (usize, Direction),
+    (ue, indoors): (&UeConfig, Option<&Indoors>),
     scene: &Scene<'_>,
     scenery: &Scenery,
 ) -> Channel {
@@ -304,7 +340,10 @@ fn build_channel(
         tx_power,
         noise,
         gain,
-        penetration_loss: ue.penetration_loss,
+        penetration_loss: indoors.map_or(ue.penetration_loss, |indoors| {
+            ue.penetration_loss + indoors.entry.loss(carrier_hz / 1e9)
+        }),
+        minimum_coupling_loss: channel.links.minimum_coupling_loss,
         prbs: cell.resource_blocks,
         rbgs: cell.resource_blocks.div_ceil(cell.numerology.rbg_size(cell.resource_blocks)),
         subcarriers: cell.numerology.subcarriers_per_prb,

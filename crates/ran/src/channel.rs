@@ -9,7 +9,7 @@ use airlane_radio::blockage::{Blockage, PathGeometry};
 use airlane_radio::layers::LayerGain;
 use airlane_radio::shadowing::Grain;
 use airlane_radio::{
-    Antenna, Bursts, Fading, LossMemo, Mobility, PathLoss, Position, RadioPath, Shadowing, noise,
+    Antenna, Bursts, Fading, LossMemo, Mobility, PathLoss, Position, RadioPath, Shadowing, WrapAround, noise,
 };
 
 use crate::config::ShadowingConfig;
@@ -42,6 +42,8 @@ pub(crate) struct LinkBudget {
     pub(crate) gain: Decibel,
     /// Penetration loss of the walls around the UE.
     pub(crate) penetration_loss: Decibel,
+    /// The smallest loss with antenna gains, or none.
+    pub(crate) minimum_coupling_loss: Option<Decibel>,
     /// Number of PRBs over which the transmit power is spread.
     pub(crate) prbs: u16,
     /// Number of RBGs of the band.
@@ -55,8 +57,12 @@ pub(crate) struct LinkBudget {
 pub(crate) struct Scenery {
     pub(crate) site: Position,
     pub(crate) antenna: Antenna,
-    /// A uniform draw: there is a line of sight where its probability is larger than this.
-    pub(crate) line_of_sight_draw: f64,
+    pub(crate) wrap_around: Option<WrapAround>,
+    pub(crate) sight: Sight,
+    /// Two draws for the random environment height, or none.
+    pub(crate) environment: Option<[f64; 2]>,
+    /// Distance along the ground from the wall to a UE in a building, metres.
+    pub(crate) inside_m: Option<f64>,
     pub(crate) shadowing: Option<(ShadowingConfig, Arc<Shadowing>)>,
 }
 
@@ -65,6 +71,42 @@ pub(crate) struct Scenery {
 struct Disturbance {
     bursts: Option<Bursts>,
     blockage: Option<Blockage>,
+}
+
+/// Where there is a line of sight: where its probability is larger than this.
+#[derive(Clone, Debug)]
+pub(crate) enum Sight {
+    /// One uniform draw for each pair of UE and site.
+    Draw(f64),
+    /// A number from 0 to 1 at each place, the distribution function of a Gaussian field, and the distance in metres at
+    /// which the correlation of the field is 1/e.
+    Field(Arc<Shadowing>, f64),
+}
+
+impl Scenery {
+    /// The site, or the copy of it that is nearest to the UE.
+    fn site_for(&self, ue: &Position) -> Position {
+        self.wrap_around.as_ref().map_or(self.site, |wrap| wrap.nearest(&self.site, ue))
+    }
+
+    fn is_in_sight(&self, probability: f64, ue: &Position) -> bool {
+        let draw = match &self.sight {
+            Sight::Draw(draw) => *draw,
+            Sight::Field(field, correlation_m) => {
+                let deviations = field.with_common(0.0, Grain::of(ue, *correlation_m));
+                0.5 * libm::erfc(-deviations * core::f64::consts::FRAC_1_SQRT_2)
+            }
+        };
+        draw < probability
+    }
+
+    /// The path loss. The part in a building counts in its distances, and not in the probability of a line of sight
+    /// (TR 38.901 clause 7.4.3.1).
+    fn path(&self, law: &PathLoss, site: &Position, ue: &Position) -> RadioPath {
+        let outdoor_m = site.ground_distance(ue) - self.inside_m.unwrap_or(0.0);
+        let probability = law.line_of_sight_probability(outdoor_m, ue.z);
+        RadioPath::between(site, ue, self.is_in_sight(probability, ue))
+    }
 }
 
 /// The channel of one UE in one direction.
@@ -251,20 +293,28 @@ impl Channel {
 
     /// Mean SINR before fading, linear, for a UE at this position.
     fn sinr_at(&mut self, ue: &Position, common: &mut CommonShadow) -> f32 {
-        let (site, law) = (self.scenery.site, self.budget.path_loss);
-        let ground_m = site.ground_distance(ue);
-        let in_sight = self.scenery.line_of_sight_draw < law.line_of_sight_probability(ground_m, ue.z);
-        self.in_sight = in_sight;
-        let path = RadioPath::between(&site, ue, in_sight);
+        let (site, law) = (self.scenery.site_for(ue), self.budget.path_loss);
+        let path = self.scenery.path(&law, &site, ue);
+        self.in_sight = path.line_of_sight;
         let others = self.shadowing(ue, &path, common) - self.scenery.antenna.gain_towards(&site, ue);
-        let loss = law.loss_again(&path, &mut self.memo) + self.budget.penetration_loss + others;
+        let over_distance = match (&law, self.scenery.environment) {
+            (PathLoss::LargeScale(model), Some(draws)) => {
+                model.loss(&path, model.environment_height_of(path.ground_m, ue.z, draws))
+            }
+            _ => law.loss_again(&path, &mut self.memo),
+        };
+        let loss = over_distance + self.budget.penetration_loss + others;
+        let loss = self.budget.minimum_coupling_loss.map_or(loss, |least| Decibel(loss.0.max(least.0)));
         noise::prb_snr(self.sent, loss, self.budget.noise)
     }
 
     /// The change of the loss by shadowing, negative where it reduces the loss.
     fn shadowing(&mut self, ue: &Position, path: &RadioPath, common: &mut CommonShadow) -> Decibel {
         let Some((config, shadowing)) = &self.scenery.shadowing else { return Decibel(0.0) };
-        let law = self.budget.path_loss.shadowing(path);
+        let law = match (&self.budget.path_loss, self.scenery.inside_m) {
+            (PathLoss::LargeScale(model), Some(_)) => Some(model.shadowing(path, true)),
+            (law, _) => law.shadowing(path),
+        };
         let sigma = config.deviation.or(law.map(|(sigma, _)| sigma));
         let correlation_m = config.correlation_m.or(law.map(|(_, metres)| metres));
         let (sigma, correlation_m) = sigma.zip(correlation_m).expect("asked for when the network was built");

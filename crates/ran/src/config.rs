@@ -10,7 +10,7 @@ use airlane_radio::mobility::Disc;
 use airlane_radio::path_loss::{City, Surroundings};
 use airlane_radio::{
     AmcRule, Antenna, BurstLaw, CqiToMcs, LinkTables, Mcs, PathLoss, Placement, Position, Profile,
-    TransmissionMode, noise,
+    TransmissionMode, WrapAround, noise,
 };
 
 use crate::bearer::BearerConfig;
@@ -57,6 +57,37 @@ pub struct ChannelConfig {
     pub uplink_bursts: Option<BurstLaw>,
     /// Blockage of the direct paths between UEs and sites, or none.
     pub blockage: Option<BlockageLaw>,
+    /// Geometry and consistency of the links.
+    pub links: LinkRules,
+}
+
+/// Rules of the links between sites and UEs that the path loss leaves open; by default, none applies.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LinkRules {
+    /// Geographical wrap-around: each UE sees the nearest copy of each site.
+    pub wrap_around: Option<WrapAround>,
+    /// The smallest loss between the antennas' connectors, antenna gains included, or none.
+    pub minimum_coupling_loss: Option<Decibel>,
+    /// Line of sight and shadowing are fields over the plane that all UEs share (TR 38.901 clause 7.6.3).
+    pub spatial_consistency: bool,
+    /// UMa of TR 38.901 and TR 36.873: the environment height is drawn for each link (Table 7.4.1-1, note 1).
+    pub random_environment_height: bool,
+}
+
+/// Buildings with UEs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BuildingLaw {
+    /// Share of the UEs that are indoors.
+    pub indoor: f64,
+    /// Share of the buildings with low-loss walls, the others having high-loss ones (TR 38.901 clause 7.4.3.1);
+    /// `None` for walls of 20 dB (TR 36.873 clause 7.2.3).
+    pub low_loss: Option<f64>,
+    /// Greatest distance from the wall to a UE in metres.
+    pub depth_m: f64,
+    /// Fewest and most storeys of a building; a UE is on any with the same probability.
+    pub storeys: [u32; 2],
+    /// Height of a storey in metres.
+    pub storey_m: f64,
 }
 
 /// A path-loss model; the carrier comes from the cell.
@@ -464,6 +495,8 @@ pub enum Start {
         inter_site_distance_m: f64,
         /// Height of the UE.
         height_m: f64,
+        /// Smallest distance from the site along the ground, without the part in a building.
+        least_m: f64,
     },
 }
 
@@ -483,6 +516,8 @@ pub struct UeConfig {
     pub noise_figure: Decibel,
     /// Penetration loss of the walls around it, in both directions.
     pub penetration_loss: Decibel,
+    /// The buildings it may be in; `None` for a UE that is outdoors but for its penetration loss.
+    pub building: Option<BuildingLaw>,
     /// When its bearer is set up: with its first packet, if that is earlier or this is `None`. Used
     /// only by [`CellConfig::early_throttling`].
     pub bearer_set_up: Option<Instant>,

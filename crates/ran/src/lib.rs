@@ -14,6 +14,7 @@
 pub mod bearer;
 pub mod bearers;
 mod build;
+mod buildings;
 mod channel;
 pub mod config;
 mod cqi;

@@ -90,6 +90,7 @@ pub(crate) fn network(ues: usize, access: UplinkAccess) -> RanConfig {
                 tx_power: Dbm(23.0),
                 noise_figure: Decibel(7.0),
                 penetration_loss: Decibel(0.0),
+                building: None,
                 bearer_set_up: None,
                 fixed_mcs: None,
             })
@@ -102,6 +103,7 @@ pub(crate) fn network(ues: usize, access: UplinkAccess) -> RanConfig {
             bursts: None,
             uplink_bursts: None,
             blockage: None,
+            links: LinkRules::default(),
         },
         measurements: None,
         handover: None,

@@ -35,6 +35,9 @@ pub(crate) fn expand(scenario: &mut Tree) -> Result<(), ScenarioError> {
     let distance = section.get("layout").and_then(|l| l.get("inter_site_distance")).cloned();
     let Value::Table(top) = &mut scenario.value else { return Ok(()) };
     top.retain(|(key, _)| key != "layout");
+    if grid.wrap_around == Some(true) {
+        wrap(top, &grid);
+    }
     for (key, list) in top {
         let Value::Array(items) = &mut list.value else { continue };
         match (key.as_str(), &distance) {
@@ -44,6 +47,32 @@ pub(crate) fn expand(scenario: &mut Tree) -> Result<(), ScenarioError> {
         }
     }
     Ok(())
+}
+
+/// Writes the wrap-around into the channel, for the resolved scenario has no layout.
+fn wrap(top: &mut Table, grid: &Hexagonal) {
+    let tree = |value: Value| Tree::unplaced(value);
+    let metres = |x: f64| tree(Value::Text(format!("{x} m")));
+    let rings = grid.rings.or_else(|| grid.sites.and_then(rings_of)).expect("the check asks for whole rings");
+    let around = vec![
+        ("centre".to_owned(), tree(Value::Array(grid.centre.map(|at| metres(at.0)).to_vec()))),
+        ("rings".to_owned(), tree(Value::Integer(rings.into()))),
+        ("inter_site_distance".to_owned(), metres(grid.inter_site_distance.0)),
+    ];
+    let around = ("wrap_around".to_owned(), tree(Value::Table(around)));
+    match top.iter_mut().find(|(key, _)| key == "channel").map(|(_, channel)| &mut channel.value) {
+        Some(Value::Table(channel)) => {
+            channel.retain(|(key, _)| key != "wrap_around");
+            channel.push(around);
+        }
+        Some(_) => {} // a wrong type, reported when the scenario is read
+        None => top.push(("channel".to_owned(), tree(Value::Table(vec![around])))),
+    }
+}
+
+/// The number of rings that this many sites fill.
+pub(crate) fn rings_of(sites: u32) -> Option<u32> {
+    (0..=18).find(|&rings| sites_within(rings) == sites)
 }
 
 /// The cells made from a pattern.
@@ -116,15 +145,21 @@ fn turn(cell: &mut Table, line: u32, by_deg: f64) {
     let text = |text: String| Tree { value: Value::Text(text), line };
     let index = cell.iter().position(|(key, _)| key == "antenna");
     let mut antenna = index.map(|index| cell.remove(index).1);
+    let bare = antenna.as_ref().and_then(|tree| tree.text().map(str::to_owned));
     let written = match antenna.as_mut().map(|tree| &mut tree.value) {
         Some(Value::Table(table)) => core::mem::take(table),
         _ => Table::new(), // a bare name, or nothing
     };
+    let kind = bare.or_else(|| {
+        let named = written.iter().find(|(key, _)| key == "kind" || key.is_empty());
+        named.and_then(|(_, tree)| tree.text().map(str::to_owned))
+    });
+    let kind = kind.unwrap_or_else(|| "sector".to_owned());
     let first = written.iter().find(|(key, _)| key == "azimuth").and_then(|(_, tree)| check::degrees(tree));
     let azimuth = (first.unwrap_or(FIRST_SECTOR_DEG) + by_deg).rem_euclid(360.0);
     let mut table: Table =
         written.into_iter().filter(|(key, _)| !["kind", "", "azimuth"].contains(&key.as_str())).collect();
-    table.push(("kind".to_owned(), text("sector".to_owned())));
+    table.push(("kind".to_owned(), text(kind)));
     table.push(("azimuth".to_owned(), text(format!("{azimuth} deg"))));
     cell.push(("antenna".to_owned(), Tree { value: Value::Table(table), line }));
 }

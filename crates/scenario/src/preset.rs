@@ -210,7 +210,7 @@ fn merge_entry(table: &mut Table, key: &str, default: &Tree) {
         Some((_, value)) if nested => merge(value, default),
         Some(_) => {}
         // Sections that are lists have no default element.
-        None if LISTS.contains(&key) || key == L4S_BEARER => {}
+        None if LISTS.contains(&key) || [L4S_BEARER, BUILDING].contains(&key) => {}
         None if nested => {
             let mut value = Tree::unplaced(Value::Table(Table::new()));
             merge(&mut value, default);
@@ -232,6 +232,8 @@ const HANDOVER: [&str; 2] = ["handover", "x2"];
 const INFORMATION: &str = "rnis";
 /// A table of a cell that exists only if the user writes it.
 const L4S_BEARER: &str = "l4s_bearer";
+/// A table of a UE that exists only if the user writes it.
+const BUILDING: &str = "building";
 
 /// Splits a conditional key, `mode=am`, into key and value.
 fn condition(key: &str) -> Option<(&str, &str)> {

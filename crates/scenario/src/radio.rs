@@ -12,16 +12,18 @@ use airlane_radio::layers::LineOfSight;
 use airlane_radio::mobility::{
     Area, Course, Disc, LevyLaw, MovementPath, PowerLaw, Setdest, SpeedLaw, Step, WalkLaw, WaypointLaw,
 };
+use airlane_radio::panel::Panel;
 use airlane_radio::path_loss::{City, Scene, Surroundings};
 use airlane_radio::{
     AmcRule, Antenna, BurstLaw, CqiToMcs, Mcs, Placement, Position, Profile, Sector, TransmissionMode,
+    WrapAround,
 };
 use airlane_ran::bearer::{BearerConfig, HandoverMode, RlcConfig};
 use airlane_ran::bearers::L4sBearerConfig;
 use airlane_ran::config::{
-    CellConfig, ChannelConfig, CqiReference, CqiReport, FadingConfig, MacConfig, McsRule, Movement,
-    PathLossModel, PowerControl, RanConfig, RankRule, ServiceChange, ServiceKind, ShadowingConfig,
-    ShedAmount, Start, ThrottleBy, ThrottleConfig, UeConfig, UplinkAccess, UplinkConfig,
+    BuildingLaw, CellConfig, ChannelConfig, CqiReference, CqiReport, FadingConfig, LinkRules, MacConfig,
+    McsRule, Movement, PathLossModel, PowerControl, RanConfig, RankRule, ServiceChange, ServiceKind,
+    ShadowingConfig, ShedAmount, Start, ThrottleBy, ThrottleConfig, UeConfig, UplinkAccess, UplinkConfig,
 };
 use airlane_ran::pdcp::nr::ReorderingConfig;
 use airlane_ran::pdcp::{PdcpConfig, RetransmissionQueue};
@@ -82,6 +84,7 @@ pub(crate) fn configuration(
             bursts: bursts(&channel.bursts, Direction::Downlink),
             uplink_bursts: bursts(&channel.bursts, Direction::Uplink),
             blockage: blockage(&channel.blockage),
+            links: link_rules(channel),
         },
         measurements: scenario.handover.as_ref().map(measurements),
         handover: handover(scenario),
@@ -286,6 +289,16 @@ fn antenna(antenna: &format::Antenna) -> Antenna {
             beamwidth_deg: sector.beamwidth.0,
             front_to_back: sector.front_to_back.0,
         }),
+        format::Antenna::Panel(panel) => Antenna::Panel {
+            panel: Panel {
+                rows: panel.rows,
+                columns: panel.columns,
+                row_spacing: panel.row_spacing,
+                column_spacing: panel.column_spacing,
+                tilt_deg: 90.0 + panel.downtilt.0,
+            },
+            azimuth_deg: panel.azimuth.0,
+        },
     }
 }
 
@@ -446,6 +459,43 @@ pub(crate) fn path_loss(path_loss: &format::PathLoss) -> PathLossModel {
     }
 }
 
+fn link_rules(channel: &Channel) -> LinkRules {
+    let random = match &channel.path_loss {
+        format::PathLoss::Tr36873(law) => law.random_environment_height,
+        format::PathLoss::Tr38901(law) => law.random_environment_height,
+        format::PathLoss::Friis
+        | format::PathLoss::LogDistance(_)
+        | format::PathLoss::Cost231Hata(_)
+        | format::PathLoss::Tr25814
+        | format::PathLoss::Tr36814(_) => None,
+    };
+    let wrap_around = channel.wrap_around.as_ref().map(|wrap| {
+        // As the sites of a layout: the first neighbour is in the direction of the first coordinate.
+        let apart_m = wrap.inter_site_distance.0;
+        let axes = [[apart_m, 0.0], [apart_m / 2.0, apart_m * 3.0_f64.sqrt() / 2.0]];
+        WrapAround::hexagonal(wrap.centre.map(|at| at.0), axes, wrap.rings)
+    });
+    LinkRules {
+        wrap_around,
+        minimum_coupling_loss: channel.minimum_coupling_loss.map(|loss| loss.0),
+        spatial_consistency: channel.spatial_consistency.unwrap_or(false),
+        random_environment_height: random.unwrap_or(false),
+    }
+}
+
+fn building(building: &format::Building) -> BuildingLaw {
+    BuildingLaw {
+        indoor: building.indoor.0,
+        low_loss: match building.walls {
+            format::Walls::Tr38901 => Some(building.low_loss.0),
+            format::Walls::Tr36873 => None,
+        },
+        depth_m: building.depth.0,
+        storeys: building.storeys,
+        storey_m: building.storey_height.0,
+    }
+}
+
 fn shadowing(shadowing: &format::Shadowing) -> Option<ShadowingConfig> {
     match shadowing {
         format::Shadowing::None => None,
@@ -547,6 +597,7 @@ fn ue(ue: &Ue, path: Option<&MovementPath>, scenario: &Resolved) -> UeConfig {
             (None, None, Some(format::Placement::Hexagonal(hexagons))) => Start::AroundSites {
                 inter_site_distance_m: hexagons.inter_site_distance.0,
                 height_m: ue.height.0,
+                least_m: hexagons.minimum_distance.map_or(0.0, |least| least.0),
             },
             (None, None, None) => unreachable!("checked when the scenario was resolved"),
         },
@@ -581,6 +632,7 @@ fn ue(ue: &Ue, path: Option<&MovementPath>, scenario: &Resolved) -> UeConfig {
         tx_power: ue.tx_power.0,
         noise_figure: ue.noise_figure.0,
         penetration_loss: ue.penetration_loss.0,
+        building: ue.building.as_ref().map(building),
         bearer_set_up: ue.bearer_setup.map(|at| Instant::ZERO + at.0),
         fixed_mcs: ue.fixed_mcs.map(Mcs::new),
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::format::Resolved;
 
 /// Required keys that no preset sets, by their type.
-const REQUIRED: [(&str, &[&str]); 9] = [
+const REQUIRED: [(&str, &[&str]); 10] = [
     ("Resolved", &["flow"]),
     ("Cell", &["name"]),
     ("Ue", &["name"]),
@@ -17,6 +17,7 @@ const REQUIRED: [(&str, &[&str]); 9] = [
     ("CellOutage", &["at", "duration"]),
     ("Shedding", &["at", "duration"]),
     ("Repeat", &["count", "every"]),
+    ("WrapAround", &["centre", "rings", "inter_site_distance"]),
 ];
 
 /// The same for the variants of choices: type, variant, key.

@@ -2,7 +2,7 @@
 
 use airlane_core::Stream;
 
-use crate::geometry::Position;
+use crate::geometry::{Position, WrapAround};
 
 /// Directions of the three sectors of a site in degrees (TR 38.901 Table 7.8-1).
 pub const SECTORS_DEG: [f64; 3] = [30.0, 150.0, 270.0];
@@ -25,13 +25,12 @@ pub enum SiteLayout {
     },
 }
 
-/// Nineteen sites, and the shifts that put copies of all of them around.
+/// Nineteen sites, and copies of all of them around.
 #[derive(Clone, Debug)]
 pub struct WrappedGrid {
     inter_site_m: f64,
     sites: Vec<Position>,
-    /// The six neighbours of the cluster, and no shift.
-    shifts: Vec<[f64; 2]>,
+    wrap: WrapAround,
 }
 
 impl SiteLayout {
@@ -58,7 +57,7 @@ impl SiteLayout {
     #[must_use]
     pub fn sites_around(&self, ue: &Position) -> Vec<Position> {
         match self {
-            Self::Hexagonal(grid) => grid.sites.iter().map(|site| grid.nearest(site, ue)).collect(),
+            Self::Hexagonal(grid) => grid.sites.iter().map(|site| grid.wrap.nearest(site, ue)).collect(),
             Self::Hall { sites } => sites.clone(),
         }
     }
@@ -89,21 +88,8 @@ impl WrappedGrid {
             .map(|(i, j)| at(i, j))
             .map(|[x, y]| Position { x, y, z: height_m })
             .collect();
-        // 3 steps, and 2 to the side: 9 + 6 + 4 = 19, so the copies tile the plane. A sixth of a turn takes
-        // (i, j) to (-j, i + j).
-        let mut shifts = vec![[0.0, 0.0]];
-        let mut step = (3, 2);
-        for _ in 0..6 {
-            shifts.push(at(step.0, step.1));
-            step = (-step.1, step.0 + step.1);
-        }
-        Self { inter_site_m, sites, shifts }
-    }
-
-    fn nearest(&self, site: &Position, ue: &Position) -> Position {
-        let copies = self.shifts.iter().map(|[x, y]| Position { x: site.x + x, y: site.y + y, z: site.z });
-        let squared = |at: &Position| (at.x - ue.x) * (at.x - ue.x) + (at.y - ue.y) * (at.y - ue.y);
-        copies.min_by(|a, b| squared(a).total_cmp(&squared(b))).unwrap_or(*site)
+        let wrap = WrapAround::hexagonal([0.0, 0.0], [at(1, 0), at(0, 1)], RINGS as u32);
+        Self { inter_site_m, sites, wrap }
     }
 
     fn place(&self, least_m: f64, stream: &mut Stream) -> Position {

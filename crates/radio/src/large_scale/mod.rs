@@ -7,7 +7,7 @@
 //! manual (A.17.21), and the `.conf` files of QuaDRiGa 2.8.1.
 //!
 //! Not included: indoor factory (InF), the rural scenario of TR 36.873, entry into cars (TR 38.901 clause 7.4.3.2),
-//! oxygen absorption, and spatial consistency (clause 7.6.3).
+//! and oxygen absorption.
 //!
 //! ```
 //! use airlane_radio::RadioPath;
@@ -124,7 +124,16 @@ impl LargeScale {
             return ENVIRONMENT_HEIGHT_M;
         }
         // Two draws whatever their use, so that a link's later draws do not depend on its height.
-        let (chance, step) = (stream.uniform(), stream.uniform());
+        let draws = [stream.uniform(), stream.uniform()];
+        self.environment_height_of(ground_m, ue_height_m, draws)
+    }
+
+    /// The same with two numbers that were drawn from 0 to 1, for a UE that moves.
+    #[must_use]
+    pub fn environment_height_of(&self, ground_m: f64, ue_height_m: f64, [chance, step]: [f64; 2]) -> f64 {
+        if self.scenario != ChannelScenario::UrbanMacro {
+            return ENVIRONMENT_HEIGHT_M;
+        }
         let choices = ((ue_height_m - 1.5 - 12.0) / 3.0).floor() + 1.0;
         if choices < 1.0 || chance < 1.0 / (1.0 + high_floors(ground_m, ue_height_m)) {
             return ENVIRONMENT_HEIGHT_M;
@@ -152,6 +161,17 @@ impl LargeScale {
             (MixedOffice | OpenOffice, _, false) => (if self.optional_nlos { 8.29 } else { 8.03 }, 6.0),
         };
         (Decibel(sigma), correlation_m)
+    }
+
+    /// Distance in metres at which the correlation of the state of the line of sight is 1/e (TR 38.901 Table
+    /// 7.6.3.1-2).
+    #[must_use]
+    pub const fn sight_correlation_m(&self) -> f64 {
+        match self.scenario {
+            ChannelScenario::UrbanMacro | ChannelScenario::UrbanMicro => 50.0,
+            ChannelScenario::RuralMacro => 60.0,
+            ChannelScenario::MixedOffice | ChannelScenario::OpenOffice => 10.0,
+        }
     }
 
     /// The heights of the last column of TR 38.901 Table 7.4.1-1; `None` for offices, which have none.

@@ -17,6 +17,7 @@ fn budget(path_loss: PathLoss) -> LinkBudget {
         noise: noise::prb_noise(180e3, Decibel(9.0)),
         gain: Decibel(0.0),
         penetration_loss: Decibel(0.0),
+        minimum_coupling_loss: None,
         prbs: 100,
         rbgs: 25,
         subcarriers: 12,
@@ -27,7 +28,10 @@ fn plain() -> Scenery {
     Scenery {
         site: Position::default(),
         antenna: Antenna::ISOTROPIC,
-        line_of_sight_draw: 0.0,
+        wrap_around: None,
+        sight: Sight::Draw(0.0),
+        environment: None,
+        inside_m: None,
         shadowing: None,
     }
 }
@@ -75,14 +79,15 @@ fn line_of_sight_ends_where_its_probability_falls_below_the_draw() {
     let surroundings =
         Surroundings { scene: Scene::UrbanMacro, street_width_m: 20.0, building_height_m: 20.0 };
     let law = PathLoss::Macro36814 { frequency_hz: 2e9, surroundings };
-    let at = |line_of_sight_draw, d| {
-        let scenery = Scenery { site: Position { x: 0.0, y: 0.0, z: 25.0 }, line_of_sight_draw, ..plain() };
+    let at = |draw, d| {
+        let sight = Sight::Draw(draw);
+        let scenery = Scenery { site: Position { x: 0.0, y: 0.0, z: 25.0 }, sight, ..plain() };
         snr(budget(law), &scenery, Position { x: d, y: 0.0, z: 1.5 })
     };
-    // P(100 m) = 0.347671: 78.0206 dB with line of line_of_sight_draw, 97.7381 dB without.
+    // P(100 m) = 0.347671: 78.0206 dB with line of sight, 97.7381 dB without.
     close(at(0.3476, 100.0), 26.0 + 112.4473 - 78.0206);
     close(at(0.3477, 100.0), 26.0 + 112.4473 - 97.7381);
-    // All UEs within 18 m have line of line_of_sight_draw: 28 + 22 log10(17) + 6.0206 = 61.090 dB there. At 19 m
+    // All UEs within 18 m have line of sight: 28 + 22 log10(17) + 6.0206 = 61.090 dB there. At 19 m
     // P = 0.986, and without line of sight 136.8245 - 39.0864 * (3 - log10(19)) = 69.547 dB.
     let fall = at(0.999, 17.0) - at(0.999, 19.0);
     assert!((fall - 8.457).abs() < 0.01, "{fall}");
@@ -226,4 +231,68 @@ fn blockage_reduces_sinr_and_rsrp_alike() {
     // A person at 2 m takes 9.6 dB of the direct path (by hand, in `airlane_radio::blockage`), one at 1 m some more:
     // at most 0.9 · 10^-0.96 + 0.1 is left.
     assert!((0.1..0.2).contains(&least) && most > 0.99, "{least} {most}");
+}
+
+fn urban_micro() -> PathLoss {
+    use airlane_radio::large_scale::{ChannelReport, ChannelScenario, LargeScale};
+    PathLoss::LargeScale(LargeScale::new(ChannelReport::Tr38901, ChannelScenario::UrbanMicro, 2e9))
+}
+
+#[test]
+fn a_minimum_coupling_loss_counts_the_antennas() {
+    // 32.45 + 20 lg 2.12 - 60 + 20 lg 10 000 = ...: at 10 m, Friis has less than 70 dB, with 14 dBi even less.
+    let sector = Scenery { antenna: Antenna::Sector(NORTH), ..plain() };
+    let limited = LinkBudget { minimum_coupling_loss: Some(Decibel(70.0)), ..budget(FRIIS) };
+    close(snr(limited.clone(), &sector, Position::on_ground(0.0, 10.0)), 26.0 - 70.0 + 112.4473);
+    let far = Position::on_ground(0.0, 5000.0);
+    close(snr(limited, &sector, far), snr(budget(FRIIS), &sector, far));
+}
+
+#[test]
+fn a_ue_at_the_edge_hears_the_copy_of_a_site_behind_it() {
+    let axes = [[200.0, 0.0], [100.0, 173.205_080_756_887_73]];
+    let wrap = WrapAround::hexagonal([0.0, 0.0], axes, 0);
+    let scenery = Scenery { wrap_around: Some(wrap), ..plain() };
+    let at = |scenery: &Scenery, x| snr(budget(FRIIS), scenery, Position::on_ground(x, 0.0));
+    // With a single site, copies of it are 200 m apart: 150 m to the east is 50 m to the west.
+    close(at(&scenery, 150.0), at(&plain(), -50.0));
+    close(at(&scenery, 80.0), at(&plain(), 80.0));
+    close(at(&scenery, 10_030.0), at(&plain(), 30.0));
+    // An antenna that points east is heard from the back there.
+    let east = Antenna::Sector(Sector { azimuth_deg: 0.0, ..NORTH });
+    let pointed = Scenery { antenna: east, ..scenery };
+    close(at(&pointed, 150.0), at(&plain(), 50.0) - 6.0);
+}
+
+#[test]
+fn a_building_counts_in_distance_and_not_in_sight() {
+    // P(outdoors 18 m) = 1 in UMi, P(43 m) = 0.6: with a draw of 0.9, only the UE 25 m inside is in sight.
+    let sight = Sight::Draw(0.9);
+    let street = Scenery { site: Position { x: 0.0, y: 0.0, z: 10.0 }, sight, ..plain() };
+    let indoors = Scenery { inside_m: Some(25.0), ..street.clone() };
+    let at = |scenery: &Scenery| snr(budget(urban_micro()), scenery, Position { x: 43.0, y: 0.0, z: 1.5 });
+    // d3D = sqrt(43² + 8.5²) = 43.832 m: 32.4 + 21 lg d + 20 lg 2 = 72.899 dB seen, 22.4 + 35.3 lg d + 21.3 lg 2
+    // = 86.779 dB hidden.
+    close(at(&indoors), 26.0 - 72.8975 + 112.4473);
+    close(at(&street), 26.0 - 86.7766 + 112.4473);
+}
+
+#[test]
+fn a_line_of_sight_is_a_field_with_its_probability() {
+    let field = |seed| {
+        let seeds = Seeds::new(seed);
+        let of_site = || Field::new(&mut seeds.stream("site/0/line-of-sight"));
+        let sight = Sight::Field(Arc::new(Shadowing::new(of_site(), of_site(), 0.0)), 50.0);
+        Scenery { sight, ..plain() }
+    };
+    let seen = |seed, x| field(seed).is_in_sight(0.3, &Position::on_ground(x, 40.0));
+    const SEEDS: u64 = 2000;
+    let share = |of: &dyn Fn(u64) -> bool| (0..SEEDS).filter(|seed| of(*seed)).count() as f64 / SEEDS as f64;
+    // Standard error sqrt(0.21 / 2000) = 0.0102, times four.
+    assert!((share(&|seed| seen(seed, 100.0)) - 0.3).abs() < 0.041);
+    // Two metres apart the state is nearly always the same; two correlation distances apart it is
+    // not: independent ones agree with 0.58.
+    let alike = |apart: f64| share(&|seed| seen(seed, 100.0) == seen(seed, 100.0 + apart));
+    assert!(alike(1.0) > 0.9, "{}", alike(1.0));
+    assert!((alike(300.0) - 0.58).abs() < 0.06, "{}", alike(300.0));
 }

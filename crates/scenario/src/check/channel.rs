@@ -34,6 +34,14 @@ pub(super) fn channel(channel: &Channel, at: &Place<'_>) -> Checked {
     fading(&channel.fading, &at.under("fading"))?;
     bursts(&channel.bursts, &at.under("bursts"))?;
     blockage(&channel.blockage, &at.under("blockage"))?;
+    let least = channel.minimum_coupling_loss.is_none_or(|loss| (0.0..=200.0).contains(&loss.0.0));
+    at.require(least, "minimum_coupling_loss", "out of range", "it must be from 0 dB to 200 dB")?;
+    if let Some(wrap) = &channel.wrap_around {
+        let at = at.under("wrap_around");
+        at.require(wrap.rings <= 18, "rings", "out of range", "it must be from 0 to 18")?;
+        let apart = wrap.inter_site_distance.0 >= 1.0;
+        at.require(apart, "inter_site_distance", "out of range", "it must be at least 1 m")?;
+    }
     match &channel.shadowing {
         Shadowing::None => Ok(()),
         Shadowing::LogNormal(law) => shadowing(law, path_loss(&channel.path_loss), &at.under("shadowing")),
@@ -168,6 +176,20 @@ pub(super) fn antenna(antenna: &Antenna, at: &Place<'_>) -> Checked {
                 "it must be 0 dB or more",
             )
         }
+        Antenna::Panel(panel) => {
+            for (count, key) in [(panel.rows, "rows"), (panel.columns, "columns")] {
+                let known = (1..=256).contains(&count);
+                at.require(known, key, "out of range", "it must be from 1 to 256")?;
+            }
+            for (spacing, key) in
+                [(panel.row_spacing, "row_spacing"), (panel.column_spacing, "column_spacing")]
+            {
+                let known = spacing > 0.0 && spacing <= 10.0;
+                at.require(known, key, "out of range", "it must be above 0 and at most 10 wavelengths")?;
+            }
+            let down = (-90.0..=90.0).contains(&panel.downtilt.0);
+            at.require(down, "downtilt", "out of range", "it must be from -90 deg to 90 deg")
+        }
     }
 }
 
@@ -188,7 +210,14 @@ pub(super) fn heights(scenario: &Resolved, channel: &Channel, at: &Place<'_>) ->
         check(cell.height, &known.site_m, &at.under("cell").entry(i))?;
     }
     for (i, ue) in scenario.ue.iter().enumerate() {
-        check(ue.height, &known.ue_m, &at.under("ue").entry(i))?;
+        let at = at.under("ue").entry(i);
+        check(ue.height, &known.ue_m, &at)?;
+        let Some(building) = &ue.building else { continue };
+        let top_m = ue.height.0 + f64::from(building.storeys[1].saturating_sub(1)) * building.storey_height.0;
+        let (highest, help) = (Metres(top_m), format!("it must be at most {}", Metres(*known.ue_m.end())));
+        let what =
+            format!("a UE on the highest floor, at {highest}, is outside the range of channel.path_loss");
+        at.require(top_m <= *known.ue_m.end(), "building.storeys", &what, &help)?;
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use super::{CELLS_MAX, Checked, Place};
 use crate::de::read;
 use crate::format::Hexagonal;
+use crate::layout::rings_of;
 use crate::quantity::Angle;
 use crate::tree::{Tree, Value};
 
@@ -36,6 +37,11 @@ pub(crate) fn layout(grid: &Hexagonal, section: &Tree, scenario: &Tree) -> Check
             "not below `rings`",
             "it must be below `rings`; leave it out if all cells serve UEs",
         )?;
+    }
+    if grid.wrap_around == Some(true) {
+        let whole = grid.rings.is_some() || grid.sites.is_some_and(|sites| rings_of(sites).is_some());
+        let help = "a grid that repeats itself has 1, 7, 19, 37, ... sites: write rings instead of sites";
+        at.require(whole, "wrap_around", "the outermost ring is not complete", help)?;
     }
     let apart = grid.inter_site_distance.0 >= 1.0;
     at.require(
@@ -74,8 +80,9 @@ fn pattern(&Hexagonal { sectors, serving_rings, .. }: &Hexagonal, scenario: &Tre
     }
     let Some(antenna) = cell.get("antenna").filter(|_| sectors > 1) else { return Ok(()) };
     let kind = antenna.text().or_else(|| antenna.get("kind").or(antenna.get(""))?.text());
-    let sector = kind.is_none_or(|kind| kind == "sector");
-    at.require(sector, "antenna", "not a sector antenna", "a layout with sectors needs \"sector\"")?;
+    let sector = kind.is_none_or(|kind| kind == "sector" || kind == "panel");
+    let help = "a layout with sectors needs \"sector\" or \"panel\"";
+    at.require(sector, "antenna", "not a sector antenna", help)?;
     match antenna.get("azimuth") {
         Some(azimuth) if degrees(azimuth).is_none() => {
             at.fail("antenna.azimuth", "not an angle", "write a number and a unit, such as \"30 deg\"")

@@ -7,8 +7,8 @@ use airlane_core::Duration;
 use super::{Checked, Place, UES_MAX, name};
 use crate::de::nearest_help;
 use crate::format::{
-    Area, Cell, LevyWalk, Line, Mobility, Placement, RandomWalk, RandomWaypoint, Rectangle, Resolved, Step,
-    Ue,
+    Area, Building, Cell, LevyWalk, Line, Mobility, Placement, RandomWalk, RandomWaypoint, Rectangle,
+    Resolved, Step, Ue,
 };
 use crate::quantity::Metres;
 use crate::radio::home_cell;
@@ -101,6 +101,7 @@ fn ue(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
     if scenario.cell.iter().any(|c| interferer(&c)) {
         at.fail("cell", "this cell is an interferer and serves no UE", "choose a cell without `interferer`")?;
     }
+    indoors(ue, at)?;
     // Any cell may serve it.
     let highest = scenario.cell.iter().map(highest_mcs).min().unwrap_or(LTE_HIGHEST_MCS);
     let mcs = ue.fixed_mcs.is_none_or(|mcs| mcs <= highest);
@@ -117,6 +118,43 @@ fn ue(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
             contains_start(reach, walk.radius, "radius", &at)
         }
     }
+}
+
+/// Distances from sites, and buildings.
+fn indoors(ue: &Ue, at: &Place<'_>) -> Checked {
+    if let Some(Placement::Hexagonal(hexagons)) = &ue.placement
+        && let Some(least) = hexagons.minimum_distance
+    {
+        // A UE 25 m behind a wall is farther away still; half of the area remains.
+        let depth_m = ue.building.as_ref().map_or(0.0, |building| building.depth.0);
+        let room = least.0 >= 0.0 && least.0 + depth_m <= 0.5 * hexagons.inter_site_distance.0;
+        let help = "together with building.depth, it must be at most half of inter_site_distance";
+        at.require(room, "placement.minimum_distance", "out of range", help)?;
+    }
+    match &ue.building {
+        Some(inside) => building(inside, ue, &at.under("building")),
+        None => Ok(()),
+    }
+}
+
+fn building(building: &Building, ue: &Ue, at: &Place<'_>) -> Checked {
+    for (share, key) in [(building.indoor, "indoor"), (building.low_loss, "low_loss")] {
+        at.require((0.0..=1.0).contains(&share.0), key, "out of range", "it must be from 0 % to 100 %")?;
+    }
+    let depth = (0.0..=1000.0).contains(&building.depth.0);
+    at.require(depth, "depth", "out of range", "it must be from 0 m to 1000 m")?;
+    let [fewest, most] = building.storeys;
+    let storeys = fewest >= 1 && fewest <= most && most <= 200;
+    at.require(storeys, "storeys", "out of range", "write the fewest and the most storeys, such as [4, 8]")?;
+    let high = (1.0..=10.0).contains(&building.storey_height.0);
+    at.require(high, "storey_height", "out of range", "it must be from 1 m to 10 m")?;
+    let rests = matches!(ue.mobility, Mobility::Static);
+    at.require(
+        rests,
+        "indoor",
+        "UEs in buildings do not move",
+        "leave out `building`, or use mobility = \"static\"",
+    )
 }
 
 fn line(line: &Line, ue: &Ue, at: &Place<'_>) -> Checked {

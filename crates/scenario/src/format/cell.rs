@@ -86,8 +86,10 @@ pub enum Antenna {
     Omni(Omni),
     /// Sector antenna of 3GPP TR 25.814.
     Sector(Sector),
+    /// Panel of elements with horizontal and vertical pattern of 3GPP TR 38.901 and TR 36.873.
+    Panel(Panel),
 }
-tagged!(Antenna by "kind" { "omni" => Omni(Omni), "sector" => Sector(Sector) });
+tagged!(Antenna by "kind" { "omni" => Omni(Omni), "sector" => Sector(Sector), "panel" => Panel(Panel) });
 
 /// Settings of an omnidirectional antenna.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -109,6 +111,27 @@ pub struct Sector {
     pub beamwidth: Angle,
     /// Front-to-back ratio.
     pub front_to_back: Gain,
+}
+
+/// Settings of a panel: elements of 8 dBi and 65 deg beamwidth in rows and columns, which transmit together (TR 38.901
+/// Table 7.3-1, TR 36.873 clause 7.1).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Panel {
+    /// Number of elements above each other.
+    #[schemars(range(min = 1, max = 256))]
+    pub rows: u32,
+    /// Number of elements beside each other.
+    #[schemars(range(min = 1, max = 256))]
+    pub columns: u32,
+    /// Distance of the rows in wavelengths.
+    pub row_spacing: f64,
+    /// Distance of the columns in wavelengths.
+    pub column_spacing: f64,
+    /// Direction of the main lobe: 0 deg is the positive first coordinate, 90 deg the positive second.
+    pub azimuth: Angle,
+    /// Electrical downtilt of the rows: the angle of the main lobe below the horizon.
+    pub downtilt: Angle,
 }
 
 /// A second bearer of each UE, for packets with ECT(1) or CE.

@@ -35,4 +35,8 @@ pub struct Hexagonal {
     pub sectors: u32,
     /// Position of the centre site.
     pub centre: [Metres; 2],
+    /// Geographical wrap-around: each UE receives the nearest copy of each site, so that no UE is at the edge. By
+    /// default, the grid ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wrap_around: Option<bool>,
 }

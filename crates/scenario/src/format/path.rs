@@ -167,6 +167,31 @@ pub struct Channel {
     /// Blockage of the direct path between a UE and a site.
     #[serde(skip_serializing_if = "Blockage::is_none")]
     pub blockage: Blockage,
+    /// Minimum of the loss between a cell and a UE, with path loss, shadowing, walls and antenna gains. By default,
+    /// there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimum_coupling_loss: Option<Gain>,
+    /// Whether line of sight (TR 38.901 and TR 36.873) and shadowing are fields over the plane that all UEs share
+    /// (TR 38.901 clause 7.6.3). By default, each UE has its own shadowing, and one draw towards each site decides
+    /// about its lines of sight.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spatial_consistency: Option<bool>,
+    /// Geographical wrap-around of a hexagonal grid: each UE receives the nearest copy of each site. `[layout]` sets it
+    /// with `wrap_around`. By default, there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wrap_around: Option<WrapAround>,
+}
+
+/// A hexagonal grid of sites that repeats itself over the plane.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WrapAround {
+    /// Position of the centre site.
+    pub centre: [Metres; 2],
+    /// Number of rings of sites around the centre site.
+    pub rings: u32,
+    /// Distance between neighbouring sites. The first neighbour is in the direction of the first coordinate.
+    pub inter_site_distance: Metres,
 }
 
 /// Path loss.
@@ -264,6 +289,9 @@ pub enum Scene {
 pub struct Tr36873 {
     /// Scenario of the report.
     pub scene: UrbanScene,
+    /// Scene `uma`: whether the environment height of links to high floors is drawn. By default, it is 1 m.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub random_environment_height: Option<bool>,
 }
 
 /// A scenario of TR 36.873 Table 7.2-1.
@@ -284,6 +312,9 @@ pub struct Tr38901 {
     pub scene: ChannelScene,
     /// Without line of sight, use the optional formula of the report. Scene `rma` has none.
     pub optional_nlos: bool,
+    /// Scene `uma`: whether the environment height of links to high floors is drawn. By default, it is 1 m.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub random_environment_height: Option<bool>,
 }
 
 /// A scenario of TR 38.901 Table 7.4.1-1.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::tagged;
-use crate::quantity::{Angle, Gain, Metres, Power, Speed, SpeedVariance, Time};
+use crate::quantity::{Angle, Gain, Metres, Power, Share, Speed, SpeedVariance, Time};
 
 /// A UE, or a group of UEs with the same settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,12 +31,46 @@ pub struct Ue {
     pub noise_figure: Gain,
     /// Building penetration loss.
     pub penetration_loss: Gain,
+    /// Buildings that contain a share of the UEs, drawn for each UE of a group and each seed. By default, there are
+    /// none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub building: Option<Building>,
     /// Time of the bearer setup, for `early_throttling`. By default, this is the first packet of the UE.
     pub bearer_setup: Option<Time>,
     /// Fixed MCS of the downlink, 0 to 28 (TS 36.213 §7.1.7.1). The channel then decides only whether blocks
     /// are decoded. By default, link adaptation selects the MCS.
     #[schemars(range(max = 28))]
     pub fixed_mcs: Option<u8>,
+}
+
+/// Buildings (TR 36.873 Table 6-1, TR 38.901 clause 7.4.3.1). A UE inside has the loss of its wall, 0.5 dB per metre
+/// behind it, and the height of its floor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Building {
+    /// Share of the UEs that are indoors.
+    pub indoor: Share,
+    /// Model of the walls.
+    pub walls: Walls,
+    /// With the walls of TR 38.901, share of the buildings with low-loss walls. The others have high-loss walls.
+    pub low_loss: Share,
+    /// Maximum distance between the wall and the UE.
+    pub depth: Metres,
+    /// Fewest and most storeys of a building. A UE is on each of them with the same probability.
+    pub storeys: [u32; 2],
+    /// Height of a storey. `height` is that above the floor.
+    pub storey_height: Metres,
+}
+
+/// Model of the walls of buildings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Walls {
+    /// Low-loss and high-loss walls, which depend on the carrier; the depth is the smaller of two uniform draws.
+    #[serde(rename = "tr38.901")]
+    Tr38901,
+    /// 20 dB; the depth is uniform.
+    #[serde(rename = "tr36.873")]
+    Tr36873,
 }
 
 /// Distribution of the position at the start.
@@ -56,6 +90,9 @@ tagged!(Placement by "kind" { "disc" => Disc(Disc), "hexagonal" => Hexagonal(Hex
 pub struct Hexagons {
     /// Distance between neighbouring sites. By default, this is the distance of `[layout]`.
     pub inter_site_distance: Metres,
+    /// Minimum distance from the site along the ground, without the part in a building. By default, there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimum_distance: Option<Metres>,
 }
 
 /// A disc.
