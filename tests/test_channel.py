@@ -10,6 +10,7 @@ import pytest
 
 from airlane import channel
 from airlane.validation.channel import PERCENTILES, Curve, calibration_rows, path_loss_rows, table
+from airlane.validation.channel_full import FullCurve, full_rows, full_table
 from airlane.validation.claims import Family, families
 
 LINK: dict[str, Any] = {
@@ -46,6 +47,35 @@ def test_a_curve_a_decibel_off_is_refused() -> None:
     assert curve.differences() == pytest.approx(dict.fromkeys(PERCENTILES, -1.01))
     assert curve.name == "uma/6ghz/k10/geometry"
     assert "50.00 (-1.01)" in table([curve])
+
+
+@pytest.mark.parametrize("name", ["channel/full/38.900", "channel/full/36.873"])
+def test_spreads_are_within_ten_percent_and_between_the_companies(name: str) -> None:
+    rows = full_rows(family(name))
+    assert rows
+    assert [f"{row.id}: {row.note}" for row in rows if row.counted and not row.ok] == []
+
+
+def test_a_spread_eleven_percent_off_is_refused() -> None:
+    ours = np.linspace(0.0, 100.0, 1001)
+    theirs = {percent: percent / 1.11 for percent in PERCENTILES}
+    args: Any = ("38.901", True, "UMi", 6.0, "1", "asd", "deg", theirs, {}, ours)
+    curve = FullCurve(*args)
+    assert [curve.off(percent) for percent in PERCENTILES] == pytest.approx([0.11] * 5)
+    assert curve.name == "umi/6ghz/1/asd"
+    assert "50.00 (+11 %)" in full_table([curve])
+
+
+def test_shadowing_shortens_the_delays_of_the_serving_sector() -> None:
+    drop: dict[str, Any] = {"carrier_ghz": 6.0, "rows": 10, "ues": 1500}
+    median = {
+        correlated: np.median(
+            channel.full_calibration("UMi", correlated_shadowing=correlated, **drop).delay_spread_ns
+        )
+        for correlated in (True, False)
+    }
+    # Into buildings, the correlation is -0.5 of 0.32 decades; the serving shadowing is about +0.8 deviations.
+    assert 0.65 < median[True] / median[False] < 0.9
 
 
 def test_results_depend_on_the_seed_only() -> None:
@@ -91,6 +121,20 @@ def test_a_value_that_there_is_not(change: dict[str, Any], message: str) -> None
 def test_a_drop_that_there_is_not(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         channel.calibration(**{"scenario": "UMa"} | DROP | change)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rows": 0}, "rows: expected 1 to 1000, not 0"),
+        ({"columns": 1001}, "columns: expected 1 to 1000, not 1001"),
+        ({"ues": 0}, "ues: expected 1 to 10,000,000, not 0"),
+        ({"ue_antennas": "none"}, "ue_antennas: expected vertical or cross-polarized, not 'none'"),
+    ],
+)
+def test_a_full_drop_that_there_is_not(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        channel.full_calibration(**{"scenario": "UMa", "carrier_ghz": 6.0, "rows": 10, "ues": 10} | change)
 
 
 def test_walls_and_roads_that_there_are_not() -> None:

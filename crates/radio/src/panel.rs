@@ -18,7 +18,7 @@ const ELEMENT_GAIN_DB: f64 = 8.0;
 pub struct Panel {
     /// K: number of elements above each other.
     pub rows: u32,
-    /// Number of elements beside each other.
+    /// Number of elements next to each other.
     pub columns: u32,
     /// d_V: distance of the rows in wavelengths.
     pub row_spacing: f64,

@@ -19,6 +19,7 @@ use crate::rrc::MeasurementReport;
 use crate::rrc::measurement::{EventA3, MeasurementConfig};
 
 pub(crate) mod bearers;
+mod drop;
 mod membership;
 mod nr_bearer;
 mod nr_cell;

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from airlane import plot
-from airlane.validation.channel import Curve, curves
+from airlane.validation.channel import PERCENTILES, Curve, curves
+from airlane.validation.channel_full import FullCurve, full_curves
 
-__all__ = ["write_channel_overlay"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["write_channel_overlay", "write_spread_overlay"]
 
 _PANELS: tuple[tuple[str, Callable[[Curve], bool]], ...] = (
     ("TR 36.873: coupling gain", lambda c: c.report == "36.873" and c.quantity != "geometry"),
@@ -58,3 +63,44 @@ def write_channel_overlay(path: Path) -> None:
             axis.set_ylabel("UEs in %")
         path.parent.mkdir(parents=True, exist_ok=True)
         fig.savefig(path, format="png", metadata={"Software": None})
+
+
+_SPREADS = (
+    ("coupling_loss", "Coupling gain in dB"),
+    ("delay_spread", "Delay spread in ns"),
+    ("asd", "Azimuth spread of departure in degrees"),
+    ("asa", "Azimuth spread of arrival in degrees"),
+    ("zsd", "Zenith spread of departure in degrees"),
+    ("zsa", "Zenith spread of arrival in degrees"),
+)
+
+
+def write_spread_overlay(path: Path) -> None:
+    """Draw UMi of the full calibration as PNG: ours, the mean of the companies, and the range that they span."""
+    every = full_curves(
+        "channel/full_38901.csv", "38.900", scenario="UMi", carriers=(6, 60), antennas=("1",), correlated=False
+    )
+    percents = np.linspace(1, 99, 99)
+    with plot.style():
+        fig, axes = plot.figure(3, 2, (9.0, 9.0))
+        for axis, (quantity, title) in zip(axes, _SPREADS, strict=True):
+            shown = [curve for curve in every if curve.quantity == quantity]
+            for curve, colour in zip(shown, plot.COLOURS, strict=False):
+                _draw_spread(axis, curve, colour, percents)
+            if quantity != "coupling_loss":
+                axis.set_xscale("log")
+            axis.set_xlabel(title)
+        axes[0].legend(loc="upper left")
+        for axis in axes[::2]:
+            axis.set_ylabel("UEs in %")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fig.savefig(path, format="png", metadata={"Software": None})
+
+
+def _draw_spread(
+    axis: Axes, curve: FullCurve, colour: str, percents: np.ndarray[Any, np.dtype[np.float64]]
+) -> None:
+    axis.plot(np.percentile(curve.ours, percents), percents, color=colour, label=f"{curve.carrier_ghz:g} GHz")
+    axis.plot([curve.theirs[p] for p in PERCENTILES], PERCENTILES, ".", color=colour, markersize=5)
+    for percent, (low, high) in curve.ranges.items():
+        axis.plot([low, high], [percent, percent], color=colour, alpha=0.35, linewidth=1)

@@ -175,6 +175,7 @@ def families() -> list[Family]:
     for name in _FILES:
         for entry in tomllib.loads((folder / name).read_text(encoding="utf-8"))["family"]:
             deviations = tuple(Deviation(**d) for d in entry.pop("deviation", ()))
-            runs = tuple(entry.pop("runs", ()))
-            declared.append(Family(**entry, runs=runs, deviation=deviations))
+            for key in ("runs", "carriers", "antennas"):
+                entry[key] = tuple(entry.get(key, ()))
+            declared.append(Family(**entry, deviation=deviations))
     return declared

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from airlane.validation import Family, Row, Validation, validate
-from airlane.validation.channel_overlay import write_channel_overlay
+from airlane.validation.channel_overlay import write_channel_overlay, write_spread_overlay
 from airlane.validation.overlay import write_overlay
 
 __all__ = ["as_json", "as_markdown", "run_command"]
@@ -20,6 +20,7 @@ __all__ = ["as_json", "as_markdown", "run_command"]
 _DOCUMENT = Path("docs/validation.md")
 _OVERLAY = Path("docs/images/linux-cwnd.png")
 _CHANNEL_OVERLAY = Path("docs/images/channel-calibration.png")
+_SPREAD_OVERLAY = Path("docs/images/channel-spreads.png")
 
 _DIFFERENCE_MAX = 10.0
 """A factor of ten: beyond it the reference is almost zero."""
@@ -116,6 +117,7 @@ def run_command(as_machine: bool = False, write: bool = False, threads: int | No
         _DOCUMENT.write_text(as_markdown(validation), encoding="utf-8")
         write_overlay(_OVERLAY, threads)
         write_channel_overlay(_CHANNEL_OVERLAY)
+        write_spread_overlay(_SPREAD_OVERLAY)
     if as_machine:
         print(json.dumps(as_json(validation), indent=2))
     else:

@@ -62,7 +62,7 @@ pub struct Calibration {
     clusters: Option<Clusters>,
 }
 
-/// What a calibration with clusters needs besides.
+/// Model, antennas of sectors and of UEs of a calibration with clusters.
 #[derive(Clone, Debug)]
 struct Clusters {
     model: ClusterModel,

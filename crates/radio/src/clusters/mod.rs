@@ -40,7 +40,7 @@ struct Condition {
     root: [[f64; PARAMETERS]; PARAMETERS],
 }
 
-/// What the clusters of a link depend on.
+/// Geometry and state of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClusterLink {
     /// Distances, heights, and whether the part outdoors has a line of sight.

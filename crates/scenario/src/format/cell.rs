@@ -121,7 +121,7 @@ pub struct Panel {
     /// Number of elements above each other.
     #[schemars(range(min = 1, max = 256))]
     pub rows: u32,
-    /// Number of elements beside each other.
+    /// Number of elements next to each other.
     #[schemars(range(min = 1, max = 256))]
     pub columns: u32,
     /// Distance of the rows in wavelengths.

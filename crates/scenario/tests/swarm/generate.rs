@@ -13,6 +13,8 @@ mod applications;
 mod cells;
 #[path = "host_settings.rs"]
 mod host_settings;
+#[path = "links.rs"]
+mod links;
 #[path = "marking.rs"]
 mod marking;
 #[path = "nr.rs"]
@@ -168,6 +170,9 @@ pub(crate) fn drawn(seed: u64) -> Drawn {
         let s = &mut Seeds::new(seed).stream("swarm/marking");
         let together = marking::draw(s, &base, layout, &drawn.settings);
         drawn.settings.extend(together);
+        let s = &mut Seeds::new(seed).stream("swarm/links");
+        let links = links::draw(s, &base, layout, &drawn.settings);
+        drawn.settings.extend(links);
     }
     drawn
 }

@@ -150,6 +150,7 @@ fn antenna(settings: &mut Settings<'_>, at: &str, antenna: &format::Antenna) {
             ("beamwidth", degrees(20, 180)),
             ("front_to_back", decibels(0, 40, "dB")),
         ],
+        format::Antenna::Panel(_) => return, // drawn in `links`
     };
     settings.some(at, keys);
 }

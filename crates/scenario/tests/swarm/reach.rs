@@ -79,7 +79,7 @@ fn budget(scenario: &Resolved, ue: &format::Ue) -> f64 {
     // The penetration loss and the gain of an omnidirectional antenna are the same in both directions.
     let on_the_way = |cell: &format::Cell| match &cell.antenna {
         format::Antenna::Omni(omni) => ue.penetration_loss.0 - omni.gain.0,
-        format::Antenna::Sector(_) => ue.penetration_loss.0,
+        format::Antenna::Sector(_) | format::Antenna::Panel(_) => ue.penetration_loss.0,
     };
     let heard = |(index, cell): (usize, &format::Cell)| {
         let sent = noise::prb_power(cell.tx_power.0, prbs(cell));
@@ -212,6 +212,8 @@ fn open_air(scenario: &Resolved) -> Option<(&format::Cell, f64)> {
     let clear = matches!(channel.shadowing, format::Shadowing::None)
         && matches!(channel.bursts, format::Bursts::None)
         && matches!(channel.blockage, format::Blockage::None)
+        && channel.minimum_coupling_loss.is_none()
+        && scenario.ue.iter().all(|ue| ue.building.is_none())
         && is_open(cell);
     let least = BUDGET.linear() * if fades? { FADES.linear() } else { 1.0 };
     clear.then_some((cell, least))

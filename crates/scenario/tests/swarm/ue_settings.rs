@@ -47,7 +47,7 @@ fn placement(settings: &mut Settings<'_>, at: &str, ue: &format::Ue, layout: boo
         let apart = metres(100, 400)(settings.s);
         let own = !layout || settings.s.chance(0.5);
         let hexagons = if own {
-            json!({ "kind": "hexagonal", "inter_site_distance": apart })
+            json!({ "kind": "hexagonal", "inter_site_distance": apart, "minimum_distance": "10 m" })
         } else {
             json!("hexagonal")
         };

@@ -1,0 +1,79 @@
+//! Values for keys of the links between sites and UEs: panels, buildings, wrap-around, minimum coupling loss.
+
+use airlane_core::Stream;
+use airlane_scenario::{Resolved, format};
+use serde_json::{Value, json};
+
+use super::settings::{number, one_of};
+
+/// Settings in addition to `others`, for a scenario that resolves to `base`.
+pub(super) fn draw(
+    s: &mut Stream,
+    base: &Resolved,
+    layout: bool,
+    others: &[(String, Value)],
+) -> Vec<(String, Value)> {
+    let Some(channel) = base.channel.as_ref().filter(|_| s.chance(0.25)) else { return Vec::new() };
+    let mut list = vec![
+        ("channel.minimum_coupling_loss".to_owned(), json!(format!("{} dB", number(s, 0, 90)))),
+        ("channel.spatial_consistency".to_owned(), json!(s.chance(0.5))),
+    ];
+    if matches!(channel.path_loss, format::PathLoss::Tr36873(_) | format::PathLoss::Tr38901(_)) {
+        list.push(("channel.path_loss.random_environment_height".to_owned(), json!(s.chance(0.5))));
+    }
+    list.push(wrap_around(s, base, layout));
+    for index in 0..if layout { 1 } else { base.cell.len() } {
+        let at = format!("cell.{index}.antenna");
+        if !others.iter().any(|(path, _)| path.starts_with(&at)) && s.chance(0.5) {
+            list.push((at, panel(s, layout)));
+        }
+    }
+    for (index, ue) in base.ue.iter().enumerate() {
+        let moved = others.iter().any(|(path, _)| path.starts_with(&format!("ue.{index}.mobility")));
+        if matches!(ue.mobility, format::Mobility::Static) && !moved && s.chance(0.5) {
+            list.push((format!("ue.{index}.building"), building(s)));
+        }
+    }
+    list
+}
+
+fn wrap_around(s: &mut Stream, base: &Resolved, layout: bool) -> (String, Value) {
+    if layout {
+        // Only whole rings repeat themselves: one ring of sites with one or three sectors.
+        let whole = [7, 21].contains(&base.cell.len()) && s.chance(0.7);
+        return ("layout.wrap_around".to_owned(), json!(whole));
+    }
+    let around = json!({
+        "centre": [format!("{} m", number(s, 0, 300)), "0 m"],
+        "rings": number(s, 0, 2),
+        "inter_site_distance": format!("{} m", number(s, 300, 1500)),
+    });
+    ("channel.wrap_around".to_owned(), around)
+}
+
+fn panel(s: &mut Stream, layout: bool) -> Value {
+    let mut panel = json!({
+        "kind": "panel",
+        "rows": number(s, 1, 12),
+        "columns": number(s, 1, 8),
+        "row_spacing": [0.5, 0.8][s.below(2) as usize],
+        "column_spacing": 0.5,
+        "downtilt": format!("{} deg", number(s, 0, 20)),
+    });
+    if !layout {
+        panel["azimuth"] = json!(format!("{} deg", s.below(360)));
+    }
+    panel
+}
+
+fn building(s: &mut Stream) -> Value {
+    json!({
+        "indoor": format!("{} %", number(s, 0, 100)),
+        "walls": one_of(&["tr38.901", "tr36.873"])(s),
+        "low_loss": format!("{} %", number(s, 0, 100)),
+        "depth": format!("{} m", number(s, 0, 25)),
+        // All path-loss models include 7.5 m.
+        "storeys": [1, number(s, 1, 3)],
+        "storey_height": "3 m",
+    })
+}
