@@ -721,3 +721,32 @@ fn overrides_are_checked_like_the_file() {
         "x.toml: run.duration = 3: a time needs a unit; write \"3 s\"; units: ns, us, ms, s"
     );
 }
+
+#[test]
+fn what_a_link_cannot_have() {
+    let with = |from: &str, to: &str| changed(from, &format!("{from}\n{to}"));
+    let cases = [
+        ("name = \"a\"", "antenna = { kind = \"panel\", rows = 0 }", "cell[1].antenna.rows"),
+        ("name = \"a\"", "antenna = { kind = \"panel\", row_spacing = 0.0 }", "cell[1].antenna.row_spacing"),
+        (
+            "name = \"a\"",
+            "antenna = { kind = \"panel\", downtilt = \"100 deg\" }",
+            "cell[1].antenna.downtilt",
+        ),
+        ("[channel]", "minimum_coupling_loss = \"-1 dB\"", "channel.minimum_coupling_loss"),
+        ("name = \"phone\"", "building = { storeys = [4, 3] }", "ue[1].building.storeys"),
+        ("name = \"phone\"", "building = { indoor = \"101 %\" }", "ue[1].building.indoor"),
+        ("name = \"phone\"", "building = { depth = \"-1 m\" }", "ue[1].building.depth"),
+    ];
+    for (from, to, key) in cases {
+        let error = with(from, to);
+        println!("{error}");
+        let last = key.rsplit('.').next().unwrap();
+        assert!(error.contains(last), "{key}: {error}");
+    }
+    let moving = with(
+        "name = \"phone\"",
+        "building = {}\nmobility = { kind = \"line\", heading = \"0 deg\", speed = \"3 km/h\" }",
+    );
+    assert!(moving.contains("UEs in buildings do not move"), "{moving}");
+}

@@ -86,6 +86,7 @@ fn three_sectors_look_three_ways() {
     let azimuths = |resolved: &Resolved| -> Vec<f64> {
         let azimuth = |cell: &Cell| match &cell.antenna {
             Antenna::Sector(sector) => sector.azimuth.0,
+            Antenna::Panel(panel) => panel.azimuth.0,
             Antenna::Omni(_) => f64::NAN,
         };
         resolved.cell.iter().map(azimuth).collect()
@@ -100,6 +101,26 @@ fn three_sectors_look_three_ways() {
     let turned = scenario(&[three, ("name = \"a\"", antenna)]).unwrap();
     assert_eq!(azimuths(&turned)[..3], [300.0, 60.0, 180.0]);
     assert!(turned.cell.iter().all(|cell| matches!(&cell.antenna, Antenna::Sector(s) if s.gain.0.0 == 9.0)));
+    for antenna in ["\"panel\"", "{ kind = \"panel\", rows = 10 }"] {
+        let panels =
+            scenario(&[three, ("name = \"a\"", &format!("name = \"a\"\nantenna = {antenna}"))]).unwrap();
+        assert_eq!(azimuths(&panels)[..4], [30.0, 150.0, 270.0, 30.0]);
+        assert!(panels.cell.iter().all(|cell| matches!(&cell.antenna, Antenna::Panel(p) if p.rows == 10)));
+    }
+}
+
+/// The wrap-around of a layout is a key of the channel once it is resolved.
+#[test]
+fn a_wrapped_layout_is_a_channel_that_repeats_itself() {
+    let wrapped = |sites: &str| scenario(&[("rings = 2", &format!("{sites}\nwrap_around = true"))]);
+    let resolved = wrapped("rings = 2").unwrap();
+    let around = resolved.channel.as_ref().unwrap().wrap_around.as_ref().unwrap();
+    assert_eq!((around.rings, around.inter_site_distance.0), (2, 500.0));
+    assert_eq!(wrapped("sites = 19").unwrap(), resolved);
+    assert_eq!(Resolved::from_json(&resolved.to_json()).unwrap(), resolved);
+    assert!(scenario(&[]).unwrap().channel.unwrap().wrap_around.is_none());
+    let error = wrapped("sites = 10").unwrap_err();
+    assert!(error.contains("the outermost ring is not complete"), "{error}");
 }
 
 /// A resolved scenario is a scenario that resolves to itself.
