@@ -255,11 +255,11 @@ def full_calibration(
     seed: int = 1,
     report: Report = "38.901",
 ) -> FullCurves:
-    """Drop UEs as in 3GPP's calibrations with clusters (TR 36.873 clause 8.2, phase 2; TR 38.901 clause 7.8.2).
+    """Drop UEs as in 3GPP's calibrations with clusters (TR 36.873 clause 8.2, TR 38.901 clause 7.8.2).
 
     The layout is that of `calibration`. Each link has the large-scale parameters, clusters and rays of
-    TR 38.901 clause 7.5, steps 4 to 8, and each UE attaches to the sector with the highest mean power over the
-    phases of the rays.
+    TR 38.901 clause 7.5, steps 4 to 8, and each UE attaches to the sector with the highest mean power over
+    the phases of the rays.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ def full_calibration(
     carrier_ghz
         Carrier frequency, 0.5 to 100 GHz.
     rows, columns, tilt_deg
-        Elements of the panel that transmits a port, half a wavelength apart, and the zenith angle of its beam.
+        Elements of the panel of a port, half a wavelength apart, and the zenith angle of its beam.
     ue_antennas
         `vertical` antennas at both ends, or a `cross-polarized` pair at the UE, whose mean counts.
     correlated_shadowing

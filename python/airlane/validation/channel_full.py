@@ -31,8 +31,8 @@ _PANELS: Mapping[str, tuple[int, int, float | None, str]] = {
     "1": (4, 4, None, "cross-polarized"),
     "2": (1, 1, 90.0, "cross-polarized"),
 }
-"""Rows, columns and tilt of the panel of a port, and the antennas of UEs, by the name of the configuration: TR 36.873
-phase 2, and TR 38.901 table 7.8-2. Without a tilt here, it is 102 degrees, in offices 110."""
+"""Rows, columns and tilt of the panel of a port, and the antennas of UEs, by the name of the configuration:
+TR 36.873 phase 2 and TR 38.901 table 7.8-2. Without a tilt here, it is 102 degrees, in offices 110."""
 _FIELDS = {
     "coupling_loss": "coupling_gain_db",
     "wideband_sinr": "geometry_db",
@@ -184,9 +184,7 @@ def full_rows(family: Family) -> list[Row]:
         distances = " ".join(_distance(curve, percent) for percent in PERCENTILES)
         note = f"{distances} at {', '.join(map(str, PERCENTILES))} %"
         ok = len(held) == len(compared)
-        rows.append(
-            Row(name, "percentiles held", len(compared), len(held), 0.0, ok, note, family.counted)
-        )
+        rows.append(Row(name, "percentiles held", len(compared), len(held), 0.0, ok, note, family.counted))
         for percent in sorted(known):
             inside = abs(curve.off(percent)) <= limit
             where, theirs = f"{name}/{percent}%", curve.theirs[percent]

@@ -76,9 +76,14 @@ _SPREADS = (
 
 
 def write_spread_overlay(path: Path) -> None:
-    """Draw UMi of the full calibration as PNG: ours, the mean of the companies, and the range that they span."""
+    """Draw UMi of the full calibration as PNG: ours, the mean of the companies, and their range."""
     every = full_curves(
-        "channel/full_38901.csv", "38.900", scenario="UMi", carriers=(6, 60), antennas=("1",), correlated=False
+        "channel/full_38901.csv",
+        "38.900",
+        scenario="UMi",
+        carriers=(6, 60),
+        antennas=("1",),
+        correlated=False,
     )
     percents = np.linspace(1, 99, 99)
     with plot.style():
