@@ -52,11 +52,12 @@ fn wrap_around(s: &mut Stream, base: &Resolved, layout: bool) -> (String, Value)
 }
 
 fn panel(s: &mut Stream, layout: bool) -> Value {
+    let row_spacing = [0.5, 0.8][s.below(2) as usize];
     let mut panel = json!({
         "kind": "panel",
         "rows": number(s, 1, 12),
         "columns": number(s, 1, 8),
-        "row_spacing": [0.5, 0.8][s.below(2) as usize],
+        "row_spacing": row_spacing,
         "column_spacing": 0.5,
         "downtilt": format!("{} deg", number(s, 0, 20)),
     });
