@@ -125,6 +125,17 @@ def nr_transport_block_bits(
 ) -> int:
     """Bits of a transport block of NR (TS 38.214 clause 5.1.3.2); `airlane.nr` checks the values."""
 
+def nr_thresholds(ldpc: str, blocks: Sequence[tuple[int, float, int]], error_rate: float) -> list[float]:
+    """SNR in dB at which blocks (modulation order, code rate x 1024, bits) fail with this probability."""
+
+def nr_block(mcs: int, resources: tuple[int, int, int]) -> tuple[int, float]:
+    """Bits of a block of MCS table 1 on (symbols, DM-RS per PRB, PRBs), and its effective code rate."""
+
+def layer_information(
+    antennas: tuple[int, int], kind: tuple[str, str, bool], snr_db: Sequence[float]
+) -> list[tuple[float, float, float, float]]:
+    """Bits per resource element of the best rank: mean of channels and of the table, fifth percentiles."""
+
 def channel_loss(
     report: str,
     scenario: str,

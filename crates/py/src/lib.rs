@@ -10,6 +10,7 @@ mod batch;
 mod channel;
 mod columns;
 mod controllers;
+mod link;
 #[cfg(target_os = "linux")]
 mod live;
 #[cfg(target_os = "linux")]
@@ -123,6 +124,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(radio::gap_to_fit, module)?)?;
     module.add_function(wrap_pyfunction!(radio::fading_gains, module)?)?;
     module.add_function(wrap_pyfunction!(radio::nr_transport_block_bits, module)?)?;
+    module.add_function(wrap_pyfunction!(link::nr_thresholds, module)?)?;
+    module.add_function(wrap_pyfunction!(link::nr_block, module)?)?;
+    module.add_function(wrap_pyfunction!(link::layer_information, module)?)?;
     module.add_function(wrap_pyfunction!(channel::channel_loss, module)?)?;
     module.add_function(wrap_pyfunction!(channel::channel_line_of_sight, module)?)?;
     module.add_function(wrap_pyfunction!(channel::channel_wall, module)?)?;

@@ -1,6 +1,6 @@
 //! Prints `src/layers/table.rs`: simulates every kind of antennas again, in some minutes.
 
-use airlane_radio::layers::simulation::Channels;
+use airlane_radio::layers::simulation::{Channels, FITTED};
 use airlane_radio::layers::{Antennas, RowKind, entries, entry_db, row_kinds};
 
 /// Four significant digits.
@@ -22,7 +22,7 @@ fn main() {
             (other.antennas, other.correlation, other.sight) == (antennas, correlation, sight)
         };
         if !drawn.as_ref().is_some_and(same) {
-            drawn = Some((kind, Channels::draw(antennas, correlation, sight)));
+            drawn = Some((kind, Channels::draw(antennas, correlation, sight, FITTED)));
         }
         let (_, channels) = drawn.as_ref().expect("drawn above");
         let row: Vec<[f32; 3]> = (0..entries())

@@ -22,7 +22,7 @@ from airlane.validation.downloads import Download, apart, flights, mean_of, poin
 from airlane.validation.dualpi2 import CoupledCase, flood, law, law_slow, pairs, rest, single
 from airlane.validation.fading import fading_rows
 from airlane.validation.measured import measured_rows
-from airlane.validation.nr import transport_block_rows
+from airlane.validation.nr import layer_rows, ldpc_rows, scheduler_rows, transport_block_rows
 from airlane.validation.radio import bler_rows, cqi_rows, piro_rows
 from airlane.validation.thresholds import near, threshold_rows
 from airlane.validation.transport import TcpCase, linux, linux_pairs, tcp_cell
@@ -323,6 +323,9 @@ MEASURES: dict[str, Callable[[Family], Plan]] = {
     "dualpi2_single": dualpi2_single,
     "dualpi2_pairs": dualpi2_pairs,
     "nr_transport_blocks": lambda family: Plan(rows=transport_block_rows(family)),
+    "nr_grants": lambda family: Plan(rows=scheduler_rows(family)),
+    "nr_thresholds": lambda family: Plan(rows=ldpc_rows(family)),
+    "nr_layers": lambda family: Plan(rows=layer_rows(family)),
     "channel_path_loss": lambda family: Plan(rows=path_loss_rows(family)),
     "channel_shadowing": lambda family: Plan(rows=shadowing_rows(family)),
     "channel_calibration": lambda family: Plan(rows=calibration_rows(family)),

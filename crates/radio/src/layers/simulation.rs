@@ -13,12 +13,15 @@ use core::array::from_fn;
 use airlane_core::{Seeds, Stream};
 
 use super::matrix::{Complex, MAX, Matrix};
-use super::{Antennas, Correlation, LayerGain, LineOfSight, Precoding};
+use super::{Antennas, Correlation, LayerGain, LayerTable, LineOfSight, Precoding};
 use crate::mutual_information;
 use crate::tables::Modulation;
 
 /// Number of channels that are drawn.
 pub const DRAWS: usize = 10_000;
+
+/// Seed of the channels to which the table is fitted.
+pub const FITTED: u64 = 1;
 
 /// Linear SINR above which a layer counts as having this one, if there are several: 33 dB, where 256QAM is
 /// less than 0.001 bit below its maximum.
@@ -43,11 +46,11 @@ pub struct Channels {
 }
 
 impl Channels {
-    /// Draws channels; always the same ones.
+    /// Draws channels.
     #[must_use]
-    pub fn draw(antennas: Antennas, correlation: Correlation, sight: LineOfSight) -> Self {
+    pub fn draw(antennas: Antennas, correlation: Correlation, sight: LineOfSight, seed: u64) -> Self {
         let name = format!("layers/{antennas:?}/{correlation:?}/{sight:?}");
-        let mut stream = Seeds::new(1).stream(&name);
+        let mut stream = Seeds::new(seed).stream(&name);
         let (alpha, beta) = correlation.parameters();
         let (tx, rx) = (usize::from(antennas.tx), usize::from(antennas.rx));
         let to_tx = correlation_matrix(tx, alpha).cholesky(tx).transposed();
@@ -105,6 +108,33 @@ impl Channels {
             f64::from(mutual_information::sinr_of(Modulation::Qam256, (sum / count as f64) as f32))
         };
         self.layers(precoding, rank, snr).iter().map(of).collect()
+    }
+
+    /// Bits per resource element of the best number of layers with 256QAM in each channel: those of its own layers, and
+    /// those of a table, which has the gain of its first pair of antennas only. Both ascending.
+    #[must_use]
+    pub fn information(&self, table: &LayerTable, precoding: Precoding, snr: f64) -> [Vec<f64>; 2] {
+        let carried = |rank: u8, sinr: f64| {
+            f64::from(rank) * mutual_information::at(Modulation::Qam256, sinr as f32).mean
+        };
+        let mut simulated = vec![0.0_f64; DRAWS];
+        for rank in 1..=table.layers() {
+            let effective = self.effective(precoding, rank, snr);
+            for (best, sinr) in simulated.iter_mut().zip(effective) {
+                *best = best.max(carried(rank, sinr));
+            }
+        }
+        let of_pair = |pair: f64| {
+            let gains = [pair as f32];
+            let rank = table.rank(snr as f32, &gains, table.layers());
+            let mut sinr = [0.0];
+            table.gain(rank, snr as f32).put_sinr(snr as f32, &gains, &mut sinr);
+            carried(rank, f64::from(sinr[0]))
+        };
+        let mut modelled: Vec<f64> = self.pairs().map(of_pair).collect();
+        simulated.sort_unstable_by(f64::total_cmp);
+        modelled.sort_unstable_by(f64::total_cmp);
+        [simulated, modelled]
     }
 
     /// The gain of `rank` layers. The spread is the ratio of the standard deviations of the logarithms of

@@ -9,7 +9,7 @@ fn entries_have_power_one_and_the_correlation_of_the_standard() {
         assert!((matrix.0[0][apart].re - expected).abs() < 1e-4, "{apart}");
         assert_eq!(matrix.0[3 - apart][3], matrix.0[0][apart]);
     }
-    let channels = Channels::draw(Antennas { tx: 4, rx: 2 }, Correlation::Medium, LineOfSight::None);
+    let channels = Channels::draw(Antennas { tx: 4, rx: 2 }, Correlation::Medium, LineOfSight::None, FITTED);
     let mean = |of: &dyn Fn(&Draw) -> Complex| {
         let sum = channels.draws.iter().fold(Complex::default(), |sum, draw| sum + of(draw));
         sum.scaled(1.0 / DRAWS as f64)
@@ -25,7 +25,7 @@ fn entries_have_power_one_and_the_correlation_of_the_standard() {
 fn a_line_of_sight_makes_one_strong_layer() {
     // With K = 8.13, the first of 4 × 4 has the power 16 K/(K+1) = 14.2 and more; the others share the rest of
     // 16 with it.
-    let channels = Channels::draw(Antennas { tx: 4, rx: 4 }, Correlation::Low, LineOfSight::Tdl);
+    let channels = Channels::draw(Antennas { tx: 4, rx: 4 }, Correlation::Low, LineOfSight::Tdl, FITTED);
     let mean = |i: usize| channels.draws.iter().map(|draw| draw.squares[i]).sum::<f64>() / DRAWS as f64;
     assert!((14.2..15.2).contains(&mean(0)), "{}", mean(0));
     assert!((mean(0) + mean(1) + mean(2) + mean(3) - 16.0).abs() < 0.1);
@@ -63,7 +63,7 @@ fn precoders_have_orthogonal_layers_and_power_one() {
 /// Eur. Trans. Telecommun. 10(6), 1999, Theorem 2.
 #[test]
 fn the_capacity_of_two_by_two_is_telatars() {
-    let channels = Channels::draw(Antennas { tx: 2, rx: 2 }, Correlation::Low, LineOfSight::None);
+    let channels = Channels::draw(Antennas { tx: 2, rx: 2 }, Correlation::Low, LineOfSight::None, FITTED);
     for (snr, expected) in [(1.0, telatar(1.0)), (10.0, telatar(10.0))] {
         let layers = channels.layers(Precoding::Singular, 2, snr);
         let carried = |sinr: &[f64; MAX]| sinr[..2].iter().map(|x| libm::log2(1.0 + x)).sum::<f64>();

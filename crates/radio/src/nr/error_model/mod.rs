@@ -88,9 +88,21 @@ impl Ldpc {
     /// If the scheme has neither QPSK nor 16QAM, 64QAM or 256QAM.
     #[must_use]
     pub fn coded_block(self, scheme: Scheme, blocks: CodeBlocks) -> CodedBlock {
-        let scheme = scheme.code();
-        let bits = f64::from(blocks.bits);
-        self.with_width(scheme, CodedBlock::of_code(scheme, (blocks.count, bits), self.gap(scheme, bits)))
+        self.code_blocks(scheme, blocks.count, blocks.bits)
+    }
+
+    /// One code block of this many bits with its CRC.
+    ///
+    /// # Panics
+    /// If the scheme has neither QPSK nor 16QAM, 64QAM or 256QAM.
+    #[must_use]
+    pub fn code_block(self, scheme: Scheme, bits: u32) -> CodedBlock {
+        self.code_blocks(scheme, 1, bits)
+    }
+
+    fn code_blocks(self, scheme: Scheme, count: u32, bits: u32) -> CodedBlock {
+        let (scheme, bits) = (scheme.code(), f64::from(bits));
+        self.with_width(scheme, CodedBlock::of_code(scheme, (count, bits), self.gap(scheme, bits)))
     }
 
     /// The block with the variance of this family's SNR.
