@@ -1,7 +1,7 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
 # Rust (a virtual environment in .venv, the release extension by maturin) and does it again only when a source
 # has changed.
-.PHONY: help build bpf reproduce reproduce-full paper-tables arena-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
+.PHONY: help build bpf reproduce reproduce-full paper-tables arena-tables nr-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -25,6 +25,7 @@ help:
 	@echo "make reproduce-full  the same with all runs and so narrower intervals, twenty minutes"
 	@echo "make paper-tables    reproduce-full, and writes docs/papers/tables"
 	@echo "make arena-tables    the whole arena, some minutes; writes docs/arena-tables.md"
+	@echo "make nr-tables       the arena in situations of NR; writes docs/nr-tables.md"
 	@echo "make test            cargo test and pytest"
 	@echo "make readme-check    the examples that take minutes: what make reproduce prints"
 	@echo "make bench           speed, beside ns-3 where it is installed; out/bench.json"
@@ -59,6 +60,10 @@ reproduce-full: build
 # In the manual and in the README, what the full form prints comes from these.
 paper-tables: build
 	$(BIN)/airlane reproduce --markdown docs/papers/tables $(ARGS)
+
+# The same for the situations of NR.
+nr-tables: build
+	$(BIN)/airlane arena --set nr --markdown docs/nr-tables.md $(ARGS)
 
 arena-tables: build
 	$(BIN)/airlane arena --markdown docs/arena-tables.md $(ARGS)

@@ -76,7 +76,6 @@ class _Kind(StrEnum):
     """Starter files; the same as `starter.Kind`, which takes long to load."""
 
     CELL = "cell"
-    NR = "nr"
     WIRED = "wired"
     TRACE = "trace"
 
@@ -95,6 +94,7 @@ class _Set(StrEnum):
     SITUATIONS = "situations"
     BBR_DRAFT = "bbr-draft"
     L4S = "l4s"
+    NR = "nr"
 
 
 @app.command()
@@ -366,7 +366,8 @@ def arena(
     ] = None,
     controllers: Own = None,
     chosen_set: Annotated[
-        _Set, typer.Option("--set", help="Situations, those of L4S, or the test cases of the BBR draft.")
+        _Set,
+        typer.Option("--set", help="Situations of LTE, of NR, of L4S, or the test cases of the BBR draft."),
     ] = _Set.SITUATIONS,
     quick: Annotated[bool, typer.Option("--quick", help="Three runs each, with wide intervals.")] = False,
     as_json: AsJson = False,
@@ -392,7 +393,7 @@ def arena(
     if markdown is not None:
         if bbr_draft:
             fail(
-                "error: --markdown needs --set situations or --set l4s; "
+                "error: --markdown needs --set situations, --set nr or --set l4s; "
                 "the results of bbr-draft are in bbr-draft.csv"
             )
         check_file(markdown)
@@ -406,7 +407,7 @@ def arena(
         out=out,
         as_json=as_json,
         markdown=markdown,
-        l4s=chosen_set is _Set.L4S,
+        chosen_set=str(chosen_set),
     )
     if bbr_draft:
         call.judge()

@@ -71,7 +71,7 @@ class RatePattern:
 
 
 def bundled_patterns() -> dict[str, Path]:
-    """The bundled patterns of Deutsche Telekom, by name without `drp_`; their NOTICE is in the same folder."""
+    """The bundled patterns of Deutsche Telekom, by name without `drp_`; NOTICE is in their folder."""
     folder = Path(str(resources.files("airlane") / "data" / "jens"))
     return {path.stem.removeprefix("drp_"): path for path in sorted(folder.glob("drp_*.csv"))}
 

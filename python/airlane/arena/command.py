@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from airlane import native, report, terminal
-from airlane.arena import draft, draft_view, l4s, view
+from airlane.arena import draft, draft_view, l4s, nr, view
 from airlane.arena.conduct import conduct
 from airlane.arena.contenders import BASELINE, CONTENDERS, ArenaError, Contender, own
 from airlane.arena.draft_cases import CASES
-from airlane.arena.markdown import markdown
+from airlane.arena.markdown import TITLE, markdown
 from airlane.arena.situations import SITUATIONS, Situation, from_file
 from airlane.cache import Cache
 from airlane.control import Controller
@@ -23,6 +23,16 @@ from airlane.files import write_text
 __all__ = ["Call"]
 
 T = TypeVar("T")
+
+_SETS: Mapping[str, tuple[Sequence[Contender], Sequence[Situation]]] = {
+    "situations": (CONTENDERS, SITUATIONS),
+    "nr": (CONTENDERS, nr.SITUATIONS),
+    "l4s": (l4s.CONTENDERS, l4s.SITUATIONS),
+}
+"""The contenders and situations of each set."""
+
+_TITLES = {"nr": "The arena's tables of NR"}
+"""Headings of the Markdown file, where they differ."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +55,8 @@ class Call:
         Whether only JSON is printed.
     markdown
         Markdown file for the tables, or None.
-    l4s
-        Whether the contenders and situations are those of L4S.
+    chosen_set
+        `situations`, `nr` or `l4s`: which contenders and situations there are.
     """
 
     contenders: Sequence[str]
@@ -58,7 +68,7 @@ class Call:
     out: Path
     as_json: bool
     markdown: Path | None = None
-    l4s: bool = False
+    chosen_set: str = "situations"
 
     def meet(self, cache: Path) -> None:
         """Every contender in every situation.
@@ -69,7 +79,7 @@ class Call:
             When there is no such contender or situation.
         """
         brought = self._own()
-        known = {one.name: one for one in (l4s.CONTENDERS if self.l4s else CONTENDERS)}
+        known = {one.name: one for one in _SETS[self.chosen_set][0]}
         who = _chosen("contender", self.contenders, known, BASELINE) + brought
         where = self._situations()
         kept = Cache(cache, native.fingerprint())
@@ -83,7 +93,7 @@ class Call:
         report.write_arena_html(result, self.out / "index.html")
         if self.markdown is not None:
             self.markdown.parent.mkdir(parents=True, exist_ok=True)
-            write_text(self.markdown, markdown(result))
+            write_text(self.markdown, markdown(result, _TITLES.get(self.chosen_set, TITLE)))
         if self.as_json:
             print(json.dumps(view.as_json(result), indent=2))
             return
@@ -120,7 +130,7 @@ class Call:
     def _situations(self) -> list[Situation]:
         names = [name for name in self.situations if not name.endswith(".toml")]
         files = [Path(name) for name in dict.fromkeys(self.situations) if name.endswith(".toml")]
-        known = {one.name: one for one in (l4s.SITUATIONS if self.l4s else SITUATIONS)}
+        known = {one.name: one for one in _SETS[self.chosen_set][1]}
         found = _chosen("situation", names, known) if names or not files else []
         for file in files:
             if not file.is_file():

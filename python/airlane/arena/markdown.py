@@ -14,7 +14,9 @@ from airlane.arena.view import CRITERIA, SURE, judged, main_figure, multiple, of
 from airlane.figures import BY_NAME, Better, Figure
 from airlane.markdown import code, plain, table
 
-__all__ = ["markdown"]
+__all__ = ["TITLE", "markdown"]
+
+TITLE = "The arena's tables"
 
 _SIGNS = {"better": "+", "trades": "±", "same": "=", "open": "?", "worse": "−"}
 """Signs of the scorecards; verdicts on shares are words."""
@@ -75,8 +77,8 @@ _COLUMNS = 7
 """Number of situations in one table of multiples."""
 
 
-def markdown(result: Result) -> str:
-    """The whole page."""
+def markdown(result: Result, title: str = TITLE) -> str:
+    """The whole page, under this heading."""
     runs = " or ".join(map(str, result.runs()))
     head = (
         f"Written by `airlane arena --markdown`: {len(result.contenders)} contenders in"
@@ -84,7 +86,7 @@ def markdown(result: Result) -> str:
         f" {result.simulated_s:,.0f} simulated seconds."
     )
     parts = [
-        "# The arena's tables",
+        f"# {title}",
         head,
         *_first(result),
         *_scorecards(result),
