@@ -165,7 +165,6 @@ pub struct Channel {
     /// Bursts of interference, independent at each UE and eNB.
     pub bursts: Bursts,
     /// Blockage of the direct path between a UE and a site.
-    #[serde(skip_serializing_if = "Blockage::is_none")]
     pub blockage: Blockage,
     /// Minimum of the loss between a cell and a UE, with path loss, shadowing, walls and antenna gains. By default,
     /// there is none.
@@ -447,12 +446,6 @@ pub enum Blockage {
     Screens(Screens),
 }
 tagged!(Blockage by "kind" { "none" => None, "screens" => Screens(Screens) });
-
-impl Blockage {
-    fn is_none(&self) -> bool {
-        *self == Self::None
-    }
-}
 
 /// Settings of blockage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
