@@ -94,6 +94,7 @@ def write_spread_overlay(path: Path) -> None:
                 _draw_spread(axis, curve, colour, percents)
             if quantity != "coupling_loss":
                 axis.set_xscale("log")
+                axis.xaxis.set_minor_formatter("")
             axis.set_xlabel(title)
         axes[0].legend(loc="upper left")
         for axis in axes[::2]:

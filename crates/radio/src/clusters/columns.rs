@@ -147,6 +147,7 @@ fn urban_macro_seen(lte: bool, carrier_ghz: f64) -> Column {
     }
 }
 
+#[expect(clippy::approx_constant, reason = "-6.28 is a mean of the table, not a turn")]
 fn urban_macro_hidden(lte: bool, carrier_ghz: f64) -> Column {
     let lg = libm::log10(carrier_ghz.max(6.0));
     Column {

@@ -186,7 +186,7 @@ impl Rays {
         for last in (1..RAYS).rev() {
             order.swap(last, stream.below(last as u64 + 1) as usize);
         }
-        let offset = |ray: usize| if ray % 2 == 0 { OFFSETS[ray / 2] } else { -OFFSETS[ray / 2] };
+        let offset = |ray: usize| if ray.is_multiple_of(2) { OFFSETS[ray / 2] } else { -OFFSETS[ray / 2] };
         let share = power / RAYS as f64;
         let at = |i: usize, ray: usize| angles.centre[i] + centre[i] + angles.rays_deg[i] * offset(ray);
         for (ray, &other) in order.iter().enumerate() {

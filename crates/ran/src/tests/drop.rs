@@ -52,7 +52,7 @@ fn street_canyons() -> RanConfig {
 fn dropped(config: &RanConfig) -> [Vec<f64>; 2] {
     let mut ues = Environment::new(config).ues(config, Seeds::new(1));
     let cell = &config.cells[0];
-    let subcarriers = 10.0 * (12.0 * f64::from(cell.resource_blocks)).log10();
+    let subcarriers = Decibel::from_linear(12.0 * f64::from(cell.resource_blocks)).0;
     let mut found = [vec![], vec![]];
     for ue in &mut ues {
         let mobility = &mut ue.mobility;
