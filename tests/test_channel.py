@@ -133,8 +133,9 @@ def test_a_drop_that_there_is_not(change: dict[str, Any], message: str) -> None:
     ],
 )
 def test_a_full_drop_that_there_is_not(change: dict[str, Any], message: str) -> None:
+    asked: dict[str, Any] = {"scenario": "UMa", "carrier_ghz": 6.0, "rows": 10, "ues": 10} | change
     with pytest.raises(ValueError, match=re.escape(message)):
-        channel.full_calibration(**{"scenario": "UMa", "carrier_ghz": 6.0, "rows": 10, "ues": 10} | change)
+        channel.full_calibration(**asked)
 
 
 def test_walls_and_roads_that_there_are_not() -> None:

@@ -131,6 +131,5 @@ def test_a_pattern_without_both_directions_is_an_error(given: dict[str, Any]) ->
 
 
 def latency(spacing_khz: int, pattern: str = "FDD", **given: Any) -> float:
-    return nr.user_plane_latency_ms(
-        **({"subcarrier_spacing_khz": spacing_khz, "pattern": pattern, "processing": NONE} | given)
-    )
+    asked: dict[str, Any] = {"subcarrier_spacing_khz": spacing_khz, "pattern": pattern, "processing": NONE}
+    return nr.user_plane_latency_ms(**(asked | given))

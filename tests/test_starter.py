@@ -41,8 +41,8 @@ def test_a_starter_file_runs_and_each_key_has_a_comment(
     done = airlane("run", "mine.toml", "--json")
     assert done.returncode == 0, done.stderr
     (row,) = json.loads(done.stdout)
-    # More than a tenth of what the links carry: 10 MHz, four layers of 100 MHz, 50 Mbit/s, and a trace of 4 to 16
-    # Mbit/s.
+    # More than a tenth of what the links carry: 10 MHz, four layers of 100 MHz, 50 Mbit/s, and a trace of
+    # 4 to 16 Mbit/s.
     least = {Kind.CELL: 3.6, Kind.NR: 128.0, Kind.WIRED: 5.0, Kind.TRACE: 1.6}
     assert row["goodput_mbps"] > least[kind]
 

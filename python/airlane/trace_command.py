@@ -60,9 +60,7 @@ def trace_from_rates_command(
     ],
     out: Annotated[Path, typer.Option("-o", "--out", help="Trace to write.")],
     scale: Annotated[float, typer.Option(metavar="N", min=0, help="Factor of all rates.")] = 1.0,
-    floor: Annotated[
-        float, typer.Option(metavar="KBPS", min=0, help="Lowest rate, in kbit/s.")
-    ] = 500.0,
+    floor: Annotated[float, typer.Option(metavar="KBPS", min=0, help="Lowest rate, in kbit/s.")] = 500.0,
     forward_only: Annotated[
         bool,
         typer.Option("--forward-only", help="Start again at the end, and do not play the pattern backward."),

@@ -1,7 +1,7 @@
 """The arena of NR: situations of 5G, three of them also in LTE.
 
-The receive window of TCP may grow to 24 MiB: the default, 6 MiB of memory, is less than the product of rate and
-round trip of these cells, so that it and not a controller would set the rate.
+The receive window of TCP may grow to 24 MiB: the default, 6 MiB of memory, is less than the product of rate
+and round trip of these cells, so that it and not a controller would set the rate.
 """
 
 from __future__ import annotations
