@@ -126,6 +126,8 @@ class _Walk:
             yield this(_quantity(node), units=unit[1])
         elif "enum" in node:
             yield this("one of", choices=tuple((str(value), "") for value in node["enum"]))
+        elif "items" in node and "maxItems" in node and "pattern" not in self._target(node["items"]):
+            yield this(f"[from, to], each {_PLAIN[self._target(node['items'])['type']]}")
         elif "items" in node and "maxItems" in node:
             item = self._target(node["items"])
             unit = _UNIT.search(item["description"])
