@@ -122,8 +122,8 @@ fn datagrams_upwards_use_both_bearers_too() {
 fn errors_name_the_key() {
     let cases = [
         ("buffer = \"100 B\"", "cell.0.l4s_bearer.buffer"),
-        ("default_rate = \"2 Gbit/s\"", "cell.0.l4s_bearer.default_rate"),
-        ("rate = \"2 Gbit/s\"", "cell.0.l4s_bearer.rate"),
+        ("default_rate = \"200 Gbit/s\"", "cell.0.l4s_bearer.default_rate"),
+        ("rate = \"200 Gbit/s\"", "cell.0.l4s_bearer.rate"),
         ("bucket = \"0 s\"", "cell.0.l4s_bearer.bucket"),
         ("aqm = { kind = \"pie\", target = \"0 s\" }", "cell.0.l4s_bearer.aqm.target"),
         ("priority = 1", "cell.0.l4s_bearer.priority"),
