@@ -170,27 +170,18 @@ def full_table(found: list[FullCurve]) -> str:
 
 
 def full_rows(family: Family) -> list[Row]:
-    """A row per curve: percentiles within the band, or within the slack for gains, and in the range if known.
-
-    The percentiles that the family declares as `deviates` have rows of their own, which are not counted.
-    """
+    """A row per curve: percentiles within the band, or within the slack for gains, and in the range if known."""
     rows = []
     for curve in _family_curves(family):
-        known = {int(percent) for percent in family.deviates.get(curve.quantity, ())}
-        compared = [percent for percent in PERCENTILES if percent not in known]
         limit = family.slack if curve.is_gain else family.band
-        held = [percent for percent in compared if abs(curve.off(percent)) <= limit]
-        name, ours = f"{family.id}/{curve.name}", {percent: curve.at(percent) for percent in PERCENTILES}
+        held = [percent for percent in PERCENTILES if abs(curve.off(percent)) <= limit]
+        name, total = f"{family.id}/{curve.name}", len(PERCENTILES)
         distances = " ".join(_distance(curve, percent) for percent in PERCENTILES)
         note = f"{distances} at {', '.join(map(str, PERCENTILES))} %"
-        ok = len(held) == len(compared)
-        rows.append(Row(name, "percentiles held", len(compared), len(held), 0.0, ok, note, family.counted))
-        for percent in sorted(known):
-            inside = abs(curve.off(percent)) <= limit
-            where, theirs = f"{name}/{percent}%", curve.theirs[percent]
-            rows.append(Row(where, curve.unit, theirs, ours[percent], limit, inside, "", False))
+        ok = len(held) == total
+        rows.append(Row(name, "percentiles held", total, len(held), 0.0, ok, note, family.counted))
         if curve.ranges and family.ranges:
-            within = sum(low <= ours[percent] <= high for percent, (low, high) in curve.ranges.items())
+            within = sum(low <= curve.at(percent) <= high for percent, (low, high) in curve.ranges.items())
             total, note = len(curve.ranges), "percentiles between the least and the greatest company"
             rows.append(
                 Row(f"{name}/range", "percentiles", total, within, 0.0, within == total, note, family.counted)

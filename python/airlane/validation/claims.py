@@ -69,8 +69,6 @@ class Family:
         Whether the shadowing of a calibration with clusters is correlated with the spreads.
     carriers, antennas
         Carriers in GHz and configurations of antennas of a calibration that have rows; without, all.
-    deviates
-        Percentiles that are known to deviate, by quantity: their rows are not counted.
     ranges
         Whether our percentiles must be between the least and the greatest company.
     errors
@@ -106,7 +104,6 @@ class Family:
     correlated_shadowing: bool = True
     carriers: tuple[int, ...] = ()
     antennas: tuple[str, ...] = ()
-    deviates: Mapping[str, list[int]] = field(default_factory=dict)
     ranges: bool = False
     errors: float = 0.0
     fading: str = "none"
