@@ -170,7 +170,7 @@ def full_table(found: list[FullCurve]) -> str:
 
 
 def full_rows(family: Family) -> list[Row]:
-    """A row per curve: percentiles within the band, or within the slack for gains, and in the range if known."""
+    """A row per curve: percentiles within the band (gains: the slack), and in the range if known."""
     rows = []
     for curve in _family_curves(family):
         limit = family.slack if curve.is_gain else family.band
