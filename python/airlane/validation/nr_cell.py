@@ -325,7 +325,7 @@ def latency(family: Family) -> Plan:
 
 _LDPC = ("sionna", "oai", "5g-lena")
 _SNRS_DB = tuple(float(one) for one in range(-6, 31, 2))
-_SHARES = (0.25, 0.5)
+_SHARES = (0.25, 0.5, 0.75)
 _FAR_M = 5000.0
 _CURVE = 'bandwidth = "20 MHz"'
 _CURVE_PRBS, _CURVE_SPACING_HZ, _CURVE_HZ = 51, 30_000.0, 3.5e9
