@@ -15,12 +15,7 @@ const SCENARIOS: u64 = 200;
 const DRAWN: u64 = 1_000;
 
 /// The keys that random scenarios never contain, and the reason.
-const NOT_DRAWN: [(&str, &str); 9] = [
-    ("Area.disc.centre", "of an area for walks, which none of these scenarios has with a centre of its own"),
-    ("Blockage = none", "the default, which no scenario has to write"),
-    ("Blockage.screens.people_distance", "a pair of lengths, whose default is drawn"),
-    ("Blockage.screens.vehicle_distance", "a pair of lengths, whose default is drawn"),
-    ("RandomAccess = included", "the default, which no scenario has to write"),
+const NOT_DRAWN: [(&str, &str); 4] = [
     (
         "Tcp.classic_fallback",
         "of a connection of a split proxy, whose controller and ECN are drawn one by one",

@@ -64,8 +64,12 @@ pub(super) fn channel(settings: &mut Settings<'_>, base: &format::Channel) {
             ("people_speed", quantity(1, 10, "km/h")),
             ("vehicle_speed", quantity(1, 100, "km/h")),
             ("direct_power", decibels(-10, 30, "dB")),
+            ("people_distance", Box::new(distances)),
+            ("vehicle_distance", Box::new(distances)),
         ];
         settings.some("channel.blockage", keys);
+    } else {
+        settings.maybe(0.05, "channel", "blockage", one_of(&["none"]));
     }
     if matches!(base.bursts, format::Bursts::GilbertElliott(_)) {
         settings.maybe(0.5, "channel.bursts", "uplink_depth", decibels(0, 60, "dB"));
@@ -115,15 +119,24 @@ pub(super) fn cells(settings: &mut Settings<'_>, base: &Resolved, layout: bool) 
         let keys = vec![("n311", whole(1, 10)), ("t304", ms(101, 2_000)), ("t311", ms(1_000, 3_000))];
         settings.some("handover", keys);
         settings.some("handover", vec![("t301", ms(100, 2_000)), ("cell_search", ms(20, 1_000))]);
-        settings.maybe(0.3, "handover", "random_access", Box::new(occasions));
+        settings.maybe(0.3, "handover", "random_access", Box::new(random_access));
         settings.some("x2", vec![("jitter", ms(0, 30)), ("loss", percent(0, 10))]);
     }
 }
 
 /// Random access that waits for occasions of the PRACH.
-fn occasions(s: &mut Stream) -> Value {
+fn random_access(s: &mut Stream) -> Value {
+    if s.chance(0.2) {
+        return json!("included");
+    }
     let mut ms = |least, most| format!("{} ms", number(s, least, most));
     json!({ "kind": "occasions", "period": ms(1, 20), "completion": ms(0, 20), "retry": ms(1, 40) })
+}
+
+/// Least and greatest distance of blockers from the UE.
+fn distances(s: &mut Stream) -> Value {
+    let least = number(s, 1, 5);
+    json!([format!("{least} m"), format!("{} m", least + number(s, 0, 10))])
 }
 
 /// The rule of handovers.
