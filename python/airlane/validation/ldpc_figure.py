@@ -46,6 +46,6 @@ def write_ldpc_figure(path: Path) -> None:
             axis.plot([*map(_efficiency, blocks)], theirs, ".", color=colour, markersize=3)
         axis.set_xlabel("bits per symbol")
         axis.set_ylabel("dB above sionna, at an error rate of 10 %")
-        axis.legend(loc="upper right")
+        axis.legend(loc="upper center")
         path.parent.mkdir(parents=True, exist_ok=True)
         fig.savefig(path, format="png", metadata={"Software": None})
