@@ -186,7 +186,7 @@ impl Channel {
     pub(crate) fn blockage(&mut self, at: Instant) -> f32 {
         let blockage = self.disturbance.as_mut().and_then(|disturbance| disturbance.blockage.as_mut());
         let (Some(blockage), Some(ue), true) = (blockage, &self.place, self.in_sight) else { return 1.0 };
-        let site = &self.scenery.site;
+        let site = self.scenery.site_for(ue);
         let path = PathGeometry { ground_m: site.ground_distance(ue), site_m: site.z, ue_m: ue.z };
         blockage.gain(at, path)
     }

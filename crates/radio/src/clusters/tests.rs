@@ -80,7 +80,7 @@ fn large_scale_parameters_have_the_moments_of_the_tables() {
     let mean = |of: &dyn Fn(&LinkParameters) -> f64, from: &[LinkParameters]| {
         from.iter().map(of).sum::<f64>() / f64::from(DRAWS)
     };
-    let lg_delay = |one: &LinkParameters| one.delay_s.log10();
+    let lg_delay = |one: &LinkParameters| libm::log10(one.delay_s);
     let crossed = |one: &LinkParameters| (lg_delay(one) + 6.62) / 0.32 * one.shadowing;
     let drawn = draws(true);
     // Into a building: lg DS is -6.62 with 0.32, and correlated with the shadowing by -0.5.

@@ -199,18 +199,20 @@ fn no_fade_lifts_rsrp_beyond_the_largest() {
 }
 
 /// A blocked path reduces the SINR of both directions and RSRP by the same factor, and recovers.
-#[test]
-fn blockage_reduces_sinr_and_rsrp_alike() {
+/// People at 1 to 2 m from the UE.
+fn blockage() -> Blockage {
     let people = Crossings {
         screen: Screen::HUMAN,
         interval: Duration::from_secs(2),
         speed_m_s: 0.8,
         distance_m: (1.0, 2.0),
     };
-    let blockage = || {
-        let law = BlockageLaw { crossings: vec![people], direct: 9.0 };
-        Blockage::new(law, 28e9, Seeds::new(1), "ue/0/site/0/blockage".to_owned())
-    };
+    let law = BlockageLaw { crossings: vec![people], direct: 9.0 };
+    Blockage::new(law, 28e9, Seeds::new(1), "ue/0/site/0/blockage".to_owned())
+}
+
+#[test]
+fn blockage_reduces_sinr_and_rsrp_alike() {
     let scenery = Scenery { site: Position { x: 0.0, y: 0.0, z: 1.0 }, ..plain() };
     let channel = || Channel::new(budget(FRIIS), scenery.clone(), None, true);
     let blocked = || channel().disturbed_by(None, Some(blockage()));
@@ -231,6 +233,31 @@ fn blockage_reduces_sinr_and_rsrp_alike() {
     // A person at 2 m takes 9.6 dB of the direct path (by hand, in `airlane_radio::blockage`), one at 1 m some more:
     // at most 0.9 · 10^-0.96 + 0.1 is left.
     assert!((0.1..0.2).contains(&least) && most > 0.99, "{least} {most}");
+}
+
+/// The blocked path is that from the nearest copy of a site, which is steeper than that from the site itself.
+#[test]
+fn blockage_is_on_the_path_from_the_nearest_copy() {
+    let axes = [[200.0, 0.0], [100.0, 200.0 * 0.75_f64.sqrt()]];
+    let wrap = WrapAround::hexagonal([0.0, 0.0], axes, 2);
+    let (site, ue) = (Position { x: -400.0, y: 0.0, z: 10.0 }, Position { x: 420.0, y: 0.0, z: 1.5 });
+    let copy = wrap.nearest(&site, &ue);
+    assert!(copy.ground_distance(&ue) < 0.5 * site.ground_distance(&ue));
+    let wrapped = Scenery { site, wrap_around: Some(wrap), ..plain() };
+    let copied = Scenery { site: copy, ..plain() };
+    let gains = |scenery: Scenery| -> Vec<f32> {
+        let mut channel =
+            Channel::new(budget(FRIIS), scenery, None, true).disturbed_by(None, Some(blockage()));
+        let mut ue = Mobility::Static(ue);
+        let mut gain = |ms| {
+            let now = Instant::from_millis(ms);
+            channel.mean_sinr(now, &mut ue);
+            channel.burst_gain(now)
+        };
+        (0..20_000).step_by(20).map(&mut gain).collect()
+    };
+    assert_eq!(gains(wrapped), gains(copied.clone()));
+    assert_ne!(gains(copied), gains(Scenery { site, ..plain() }));
 }
 
 fn urban_micro() -> PathLoss {
