@@ -165,9 +165,8 @@ def channel_full_calibration(
     report: str,
     scenario: str,
     carrier_ghz: float,
-    antenna: tuple[int, int, float],
-    states: tuple[bool, bool],
-    drop: tuple[int, int],
+    antennas: tuple[int, int, float, bool],
+    drop: tuple[int, int, bool],
 ) -> list[list[float]]:
     """The same with clusters, and delay (ns), ASD, ASA, ZSD and ZSA (degrees) of the serving link."""
 

@@ -283,14 +283,10 @@ def full_calibration(
     _checked_drop(ues)
     if ue_antennas not in ("vertical", "cross-polarized"):
         raise ValueError(f"ue_antennas: expected vertical or cross-polarized, not {ue_antennas!r}")
-    states = (ue_antennas == "cross-polarized", correlated_shadowing)
-    panel = (rows, columns, tilt_deg)
-    return FullCurves(
-        *map(
-            np.array,
-            _native.channel_full_calibration(report, scenario, carrier_ghz, panel, states, (ues, seed)),
-        )
-    )
+    antennas = (rows, columns, tilt_deg, ue_antennas == "cross-polarized")
+    drop = (ues, seed, correlated_shadowing)
+    curves = _native.channel_full_calibration(report, scenario, carrier_ghz, antennas, drop)
+    return FullCurves(*map(np.array, curves))
 
 
 def _checked_counts(**counts: int) -> None:

@@ -86,24 +86,24 @@ pub(crate) fn channel_calibration(
 }
 
 /// The same with clusters, and after them the spreads of the serving link: delay in ns, azimuth of departure and of
-/// arrival, zenith of departure and of arrival in degrees. `antenna` is rows, columns and tilt; `states` is whether
-/// the antennas of UEs are cross-polarized, and whether the shadowing is correlated with the spreads.
+/// arrival, zenith of departure and of arrival in degrees. `antennas` are rows, columns and tilt, and whether those of
+/// UEs are cross-polarized; `drop` is the number of UEs, the seed, and whether the shadowing is correlated with the
+/// spreads.
 #[pyfunction]
 pub(crate) fn channel_full_calibration(
     py: Python<'_>,
     report: &str,
     scenario: &str,
     carrier_ghz: f64,
-    antenna: (u32, u32, f64),
-    states: (bool, bool),
-    drop: (u32, u64),
+    antennas: (u32, u32, f64, bool),
+    drop: (u32, u64, bool),
 ) -> PyResult<Vec<Vec<f64>>> {
-    let (rows, columns, tilt_deg) = antenna;
-    let (cross_polarized, correlated_shadowing) = states;
+    let (rows, columns, tilt_deg, cross_polarized) = antennas;
+    let (ues, seed, correlated_shadowing) = drop;
     let ue = if cross_polarized { UeAntennas::CrossPolarized } else { UeAntennas::Vertical };
     let calibration = calibration(report, scenario, carrier_ghz, Panel::new(rows, columns, tilt_deg))?
         .with_clusters(ue, correlated_shadowing);
-    Ok(dropped(py, &calibration, drop))
+    Ok(dropped(py, &calibration, (ues, seed)))
 }
 
 fn calibration(report: &str, scenario: &str, carrier_ghz: f64, antenna: Panel) -> PyResult<Calibration> {

@@ -85,7 +85,7 @@ fn large_scale_parameters_have_the_moments_of_the_tables() {
     let drawn = draws(true);
     // Into a building: lg DS is -6.62 with 0.32, and correlated with the shadowing by -0.5.
     near(mean(&lg_delay, &drawn), -6.62, 0.01);
-    near(mean(&|one| (lg_delay(one) + 6.62).powi(2), &drawn), 0.32 * 0.32, 0.005);
+    near(mean(&|one| libm::pow(lg_delay(one) + 6.62, 2.0), &drawn), 0.32 * 0.32, 0.005);
     near(mean(&crossed, &drawn), -0.5, 0.02);
     assert!(drawn.iter().all(|one| one.k_db.is_none() && one.departure_deg <= 104.0));
     near(mean(&crossed, &draws(false)), 0.0, 0.03);
@@ -106,7 +106,7 @@ fn powers_of_the_rays_add_up_and_the_line_of_sight_has_its_share() {
             assert!((0.93..=1.0 + 1e-9).contains(&(scattered + sight)), "{}", scattered + sight);
             assert_eq!(rays.line_of_sight.is_some(), line_of_sight && !indoor);
             if let Some(k_db) = parameters.k_db {
-                let k = 10.0_f64.powf(k_db / 10.0);
+                let k = libm::pow(10.0, k_db / 10.0);
                 near(sight, k / (1.0 + k), 1e-12);
                 let ray = rays.line_of_sight.unwrap();
                 // The UE is 8.5 m below the site, 100 m away: 4.8585 degrees.
