@@ -23,10 +23,15 @@ impl Ue {
         amc: &LinkAdaptation,
         scratch: &mut [f32],
     ) {
-        if air.is_quiet() && self.downlink.channel.has_no_bursts() && self.mobility.is_static() {
+        if self.has_steady_reports(air) {
             return self.downlink.cqi.measure_steady(slot, &serving.mac);
         }
         self.measure_each(slot, (serving, air), amc, scratch);
+    }
+
+    /// True if the reports depend only on the slot of their measurement.
+    pub(crate) fn has_steady_reports(&self, air: &Air) -> bool {
+        air.is_quiet() && self.downlink.channel.has_no_bursts() && self.mobility.is_static()
     }
 
     /// The same for a UE whose reports depend on more than the slot of their measurement.
@@ -285,6 +290,13 @@ impl CqiReports {
             (self.steady, self.valid) = (Some((first, slot)), true);
             self.current =
                 Report::of(MeasurementInput { slot: u64::MAX, mean: 0.0, snapshot: Snapshot::default() });
+        }
+    }
+
+    /// [`Self::measure_steady`] up to `slot`, if there has been a measurement.
+    pub(crate) fn continue_steady(&mut self, slot: u64) {
+        if let Some((_, until)) = &mut self.steady {
+            *until = slot;
         }
     }
 

@@ -130,6 +130,12 @@ impl RadioNetwork {
         }
         let environment = Environment::new(config);
         let (mut cells, ues) = (build::cells(config), environment.ues(config, seeds));
+        if let [cell] = &mut cells[..]
+            && config.handover.is_none()
+            && cell.config.early_throttling.is_none()
+        {
+            cell.downlink.keep_candidates(ues.len(), config.channel.fading.is_none());
+        }
         for (ue, settings) in ues.iter().zip(&config.ues) {
             if let Some((throttle, at)) =
                 cells[ue.cell.index()].downlink.throttle().zip(settings.bearer_set_up)
@@ -389,7 +395,10 @@ impl RadioNetwork {
         for index in self.touched.drain(..) {
             let ue = &mut self.ues[index as usize];
             let cell = &mut self.cells[ue.cell.index()];
-            if !ue.downlink.active && ue.backlog(Direction::Downlink, now).get() > 0 {
+            let has_data = ue.backlog(Direction::Downlink, now).get() > 0;
+            if ue.downlink.active && !has_data {
+                cell.downlink.note_change(index);
+            } else if !ue.downlink.active && has_data {
                 cell.downlink.activate(ue);
                 self.busy = true;
             }
@@ -445,7 +454,7 @@ impl Node for RadioNetwork {
             self.bearers_due = self.bearers_due.min(at);
         }
         match direction {
-            Direction::Downlink => cell.downlink.activate(ue),
+            Direction::Downlink => cell.downlink.accept(ue, cx.now),
             Direction::Uplink => cell.uplink.activate(ue),
         }
         self.busy = true;

@@ -3,17 +3,18 @@
 
 use std::collections::VecDeque;
 
-use airlane_core::{Bytes, CellId, Cx, Direction, Duration, Event, Topic, UeId};
+use airlane_core::{Bytes, CellId, Cx, Direction, Duration, Event, Instant, Topic, UeId};
 use airlane_radio::layers::LayerGain;
 use airlane_radio::{Cqi, Mcs};
 
+use super::changes::Changes;
 use super::grid::{RbgSet, ResourceGrid, each};
 use super::harq::{HarqProcess, on_other_layer};
 use super::phy::{LinkAdaptation, Phy, Rank, SlotFormat};
 use super::scheduler::{Demand, MAX_RBGS, Scheduler, SchedulerCell};
 use super::throttle::Throttle;
 use crate::config::{CellConfig, McsRule};
-use crate::interference::Moment;
+use crate::interference::{Air, Moment};
 use crate::numerology::SYMBOLS;
 use crate::slot::Slot;
 use crate::ue::Ue;
@@ -33,21 +34,23 @@ struct Due {
 /// The downlink MAC of a cell.
 #[derive(Debug)]
 pub(crate) struct DownlinkMac {
-    grid: ResourceGrid,
+    pub(super) grid: ResourceGrid,
     /// The kind of the slot that is being scheduled.
-    format: SlotFormat,
-    scheduler: Scheduler,
+    pub(super) format: SlotFormat,
+    pub(super) scheduler: Scheduler,
     /// Throttles old UEs when many new ones arrive, if configured.
     throttle: Option<Throttle>,
     /// UEs with downlink data, by index, ascending.
-    active: Vec<u32>,
+    pub(super) active: Vec<u32>,
+    /// Those that a slot looks at, if candidates stand from slot to slot.
+    pub(super) changes: Option<Changes>,
     /// Blocks on the air.
     in_air: VecDeque<Due>,
     /// Blocks whose acknowledgment will reach the eNB.
     acknowledged: VecDeque<Due>,
     /// Blocks for retransmission, in the order in which they are due.
     retransmissions: VecDeque<Due>,
-    demands: Vec<Demand>,
+    pub(super) demands: Vec<Demand>,
     chosen: Vec<(u32, RbgSet)>,
     /// RBGs with blocks in this slot.
     sent: RbgSet,
@@ -63,6 +66,7 @@ impl DownlinkMac {
             scheduler: Scheduler::new(&cell.scheduler, ues, &of_policy),
             throttle: cell.early_throttling.map(|config| Throttle::new(config, ues)),
             active: Vec::with_capacity(ues),
+            changes: None,
             in_air: VecDeque::with_capacity(256),
             acknowledged: VecDeque::with_capacity(1024),
             retransmissions: VecDeque::with_capacity(256),
@@ -75,18 +79,37 @@ impl DownlinkMac {
     /// A UE was added to the network.
     pub(crate) fn add_ue(&mut self) {
         self.scheduler.add_ue();
+        if let Some(changes) = &mut self.changes {
+            changes.add_ue();
+        }
         if let Some(throttle) = &mut self.throttle {
             throttle.add_ue();
         }
     }
 
     /// A UE has data waiting.
+    #[inline]
     pub(crate) fn activate(&mut self, ue: &mut Ue) {
         if !ue.downlink.active {
-            ue.downlink.active = true;
-            let at = self.active.partition_point(|&other| other < ue.id.0);
-            self.active.insert(at, ue.id.0);
+            self.activate_anew(ue);
         }
+    }
+
+    /// A packet has arrived for a UE.
+    #[inline]
+    pub(crate) fn accept(&mut self, ue: &mut Ue, now: Instant) {
+        self.activate(ue);
+        // A queue may drop what it had, and a larger SDU may not fit into the retransmission queue.
+        if self.changes.is_some() && ue.backlog(Direction::Downlink, now) == Bytes::ZERO {
+            self.note_change(ue.id.0);
+        }
+    }
+
+    fn activate_anew(&mut self, ue: &mut Ue) {
+        ue.downlink.active = true;
+        let at = self.active.partition_point(|&other| other < ue.id.0);
+        self.active.insert(at, ue.id.0);
+        self.note_change(ue.id.0);
     }
 
     /// The early throttling of the cell, if configured.
@@ -100,6 +123,9 @@ impl DownlinkMac {
         if let Some(throttle) = &mut self.throttle {
             throttle.forget(ue);
         }
+        if let Some(changes) = &mut self.changes {
+            changes.forget(ue);
+        }
         self.scheduler.forget(ue);
         self.active.retain(|&other| other != ue);
         for queue in [&mut self.in_air, &mut self.acknowledged, &mut self.retransmissions] {
@@ -112,6 +138,7 @@ impl DownlinkMac {
         let (ues, cx) = (&mut *slot.ues, &mut *slot.cx);
         self.active.retain(|&index| {
             let ue = &mut ues[index as usize];
+            // None of them is a candidate: each has been forgotten.
             ue.downlink.active = ue.backlog(Direction::Downlink, cx.now) > Bytes::ZERO;
             if ue.downlink.active {
                 report_unsent(cx, ue, Direction::Downlink);
@@ -131,7 +158,11 @@ impl DownlinkMac {
     /// Handles the blocks whose reception ends at the start of the slot.
     pub(crate) fn receive(&mut self, slot: &mut Slot<'_, '_>) {
         while let Some(due) = pop_due(&mut self.acknowledged, slot.number) {
-            slot.ues[due.ue as usize].downlink.harq.release(due.process);
+            let harq = &mut slot.ues[due.ue as usize].downlink.harq;
+            if harq.free_process().is_none() {
+                self.note_change(due.ue);
+            }
+            harq.release(due.process);
         }
         while let Some(due) = pop_due(&mut self.in_air, slot.number) {
             if self.decode(slot, due) {
@@ -210,8 +241,13 @@ impl DownlinkMac {
             _ => SlotFormat::Special,
         };
         self.schedule_retransmissions(slot);
-        self.collect_demands(slot);
-        self.share(slot);
+        if self.changes.is_some() {
+            self.look_at_changes(slot);
+            self.share_among_standing(slot);
+        } else {
+            self.collect_demands(slot);
+            self.share(slot);
+        }
         let mut chosen = core::mem::take(&mut self.chosen);
         chosen.clear();
         chosen.extend(self.demands.iter().filter(|d| d.given != 0).map(|d| (d.ue, d.given)));
@@ -273,6 +309,7 @@ impl DownlinkMac {
         (process.missed, process.shares_prbs) = (missed, shares_prbs);
         process.transmissions += 1;
         if slot.cx.wants(Topic::Assigned) {
+            self.use_reports(&mut slot.ues[due.ue as usize]);
             report_assignment(slot, due.ue, due.process);
         }
     }
@@ -281,10 +318,7 @@ impl DownlinkMac {
         self.demands.clear();
         let demands = &mut self.demands;
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
-        let (format, rbg_size) = (self.format, self.grid.rbg_size());
-        let most = Rank::most(slot.cell);
-        let best = amc.rbg_bytes[usize::from(most) - 1][format as usize][15];
-        let cell = slot.cell;
+        let sizes = RbgSizes::new(&self.grid, self.format, amc, slot.cell);
         let (ues, now, air) = (&mut *slot.ues, slot.cx.now, &*slot.air);
         if let Some(throttle) = &mut self.throttle {
             throttle.begin_slot(now);
@@ -302,11 +336,8 @@ impl DownlinkMac {
                 && ue.downlink.harq.free_process().is_some()
                 && throttle.is_none_or(|throttle| throttle.may_send(index))
             {
-                let backlog = backlog.get().min(1 << 30) as u32;
                 let flat = air.is_quiet() && ue.downlink.channel.is_flat();
-                let fixed = ue.downlink.fixed_mcs;
-                let most = fixed.map_or(best, |mcs| rbg_bytes(amc, (cell, most), (format, mcs, rbg_size)));
-                demands.push(Demand::new(index, backlog, flat, most));
+                demands.push(Demand::new(index, backlog, flat, sizes.most(ue)));
             }
             true
         });
@@ -315,32 +346,10 @@ impl DownlinkMac {
     /// The policy assigns the slot, and reads the CQI reports that it needs for that.
     fn share(&mut self, slot: &mut Slot<'_, '_>) {
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
-        let (ues, around) = (&mut *slot.ues, (slot.cell, &*slot.air));
-        let format = self.format;
-        let (rbgs, rbg_size) = (self.grid.rbgs(), self.grid.rbg_size());
-        let cx = &mut *slot.cx;
-        let rates = |demand: &mut Demand| {
-            let ue = &mut ues[demand.ue as usize];
-            let fixed = ue.downlink.fixed_mcs;
-            let (cqi, rank) = ue.reported_cqi(around, amc, scratch);
-            let fixed = fixed.map(|mcs| rbg_bytes(amc, (around.0, rank), (format, mcs, rbg_size)));
-            let bytes_by_cqi = &amc.rbg_bytes[usize::from(rank) - 1][format as usize];
-            let out_of_range =
-                cqi[0] == Cqi::OUT_OF_RANGE && cqi[..rbgs].iter().all(|cqi| *cqi == Cqi::OUT_OF_RANGE);
-            let bytes = |cqi: Cqi| bytes_by_cqi[usize::from(cqi.index() & 15)];
-            demand.set_rates(match fixed {
-                Some(bytes) => core::array::from_fn(|rbg| if rbg < rbgs { bytes } else { 0 }),
-                None if demand.flat => [bytes(cqi[0]); MAX_RBGS],
-                None => {
-                    let mut rates = [0; MAX_RBGS];
-                    rates.iter_mut().zip(&cqi[..rbgs]).for_each(|(rate, cqi)| *rate = bytes(*cqi));
-                    rates
-                }
-            });
-            if out_of_range && fixed.is_none() {
-                report_unsent(cx, ue, Direction::Downlink);
-            }
-        };
+        let (ues, air, cx) = (&mut *slot.ues, &*slot.air, &mut *slot.cx);
+        let sizes = RbgSizes::new(&self.grid, self.format, amc, slot.cell);
+        let rates =
+            |demand: &mut Demand| sizes.evaluate(cx, &mut ues[demand.ue as usize], demand, air, scratch);
         self.scheduler.schedule(slot.number, &mut self.demands, &mut self.grid, rates);
     }
 
@@ -377,6 +386,7 @@ impl DownlinkMac {
             self.in_air.push_back(Due { slot: received_in, ue: index, process: id });
         }
         self.scheduler.served(index, size.get() * u64::from(blocks));
+        self.note_change(index);
         if missed.is_some() {
             self.sent |= rbgs;
             slot.note_timer(index);
@@ -384,14 +394,85 @@ impl DownlinkMac {
     }
 }
 
-/// Bytes of the blocks of one RBG with an MCS.
-fn rbg_bytes(
-    amc: &LinkAdaptation,
-    (cell, rank): (&CellConfig, u8),
-    (format, mcs, rbg_size): (SlotFormat, Mcs, u16),
-) -> u16 {
-    let Rank { blocks, layers } = Rank::of(cell, rank);
-    amc.blocks.downlink(layers, format, mcs, rbg_size).get() as u16 * u16::from(blocks)
+/// The bytes of an RBG in a slot.
+pub(super) struct RbgSizes<'a> {
+    /// The kind of the slot.
+    pub(super) format: SlotFormat,
+    amc: &'a LinkAdaptation,
+    cell: &'a CellConfig,
+    rbgs: usize,
+    /// PRBs of an RBG.
+    rbg_size: u16,
+}
+
+impl<'a> RbgSizes<'a> {
+    pub(super) fn new(
+        grid: &ResourceGrid,
+        format: SlotFormat,
+        amc: &'a LinkAdaptation,
+        cell: &'a CellConfig,
+    ) -> Self {
+        Self { format, amc, cell, rbgs: grid.rbgs(), rbg_size: grid.rbg_size() }
+    }
+
+    /// Bytes of the blocks of one RBG with an MCS.
+    fn of_mcs(&self, rank: u8, mcs: Mcs) -> u16 {
+        let Rank { blocks, layers } = Rank::of(self.cell, rank);
+        self.amc.blocks.downlink(layers, self.format, mcs, self.rbg_size).get() as u16 * u16::from(blocks)
+    }
+
+    /// Bytes of each RBG for a UE, at most.
+    pub(super) fn most(&self, ue: &Ue) -> u16 {
+        let rank = Rank::most(self.cell);
+        let best = self.amc.rbg_bytes[usize::from(rank) - 1][self.format as usize][15];
+        ue.downlink.fixed_mcs.map_or(best, |mcs| self.of_mcs(rank, mcs))
+    }
+
+    /// Bytes of each RBG for a UE by its report in force. `flat` if all are equal.
+    pub(super) fn rates(
+        &self,
+        ue: &mut Ue,
+        flat: bool,
+        air: &Air,
+        scratch: &mut [f32],
+    ) -> [u16; MAX_RBGS] {
+        let (fixed, rbgs) = (ue.downlink.fixed_mcs, self.rbgs);
+        let (cqi, rank) = ue.reported_cqi((self.cell, air), self.amc, scratch);
+        let bytes_by_cqi = &self.amc.rbg_bytes[usize::from(rank) - 1][self.format as usize];
+        let bytes = |cqi: Cqi| bytes_by_cqi[usize::from(cqi.index() & 15)];
+        match fixed.map(|mcs| self.of_mcs(rank, mcs)) {
+            Some(bytes) => core::array::from_fn(|rbg| if rbg < rbgs { bytes } else { 0 }),
+            None if flat => [bytes(cqi[0]); MAX_RBGS],
+            None => {
+                let mut rates = [0; MAX_RBGS];
+                rates.iter_mut().zip(&cqi[..rbgs]).for_each(|(rate, cqi)| *rate = bytes(*cqi));
+                rates
+            }
+        }
+    }
+
+    /// Sets the rates of a demand; reports that its UE is out of range, if it is.
+    pub(super) fn evaluate(
+        &self,
+        cx: &mut Cx<'_>,
+        ue: &mut Ue,
+        demand: &mut Demand,
+        air: &Air,
+        scratch: &mut [f32],
+    ) {
+        demand.set_rates(self.rates(ue, demand.flat, air, scratch));
+        if self.is_out_of_range(ue) {
+            report_unsent(cx, ue, Direction::Downlink);
+        }
+    }
+
+    /// Whether a report that has been computed is "out of range" on the whole band, and the UE needs it.
+    pub(super) fn is_out_of_range(&self, ue: &Ue) -> bool {
+        let (cqi, _) = ue.downlink.cqi.known();
+        cqi[0] == Cqi::OUT_OF_RANGE
+            && cqi[..self.rbgs].iter().all(|cqi| *cqi == Cqi::OUT_OF_RANGE)
+            && ue.downlink.fixed_mcs.is_none()
+    }
 }
 
 /// Fills a block. Returns false if there was nothing to send; its process is then free again.

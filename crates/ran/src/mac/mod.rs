@@ -1,5 +1,6 @@
 //! Medium access control (TS 36.321): scheduling, HARQ, grants.
 
+mod changes;
 pub(crate) mod configured;
 pub(crate) mod control;
 pub(crate) mod downlink;

@@ -22,7 +22,7 @@ pub(crate) enum SlotFormat {
 }
 
 /// Number of kinds of slots.
-const FORMATS: usize = 2;
+pub(crate) const FORMATS: usize = 2;
 
 /// The tables of cells with equal tables: sizes of blocks by slot, MCS and PRBs, and their code, computed when first
 /// needed. They are the same in every cell: one table stays in the cache, several would not.

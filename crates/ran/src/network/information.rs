@@ -98,6 +98,7 @@ impl RadioNetwork {
     /// The current state of a UE's downlink.
     fn record(&mut self, measured_at: Instant, ue: usize) -> UeRecord {
         let cell = &mut self.cells[self.ues[ue].cell.index()];
+        cell.downlink.use_reports(&mut self.ues[ue]);
         let (amc, scratch) = cell.phy.amc_and_sinr(Direction::Downlink);
         let ue = &mut self.ues[ue];
         let cqi = if ue.downlink.cqi.is_valid() {

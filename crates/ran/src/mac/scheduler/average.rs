@@ -19,7 +19,8 @@ impl PastThroughput {
         Self { window: f64::from(window), average: vec![1.0; ues], weight: 1.0, slot: 0 }
     }
 
-    pub(super) fn age_to(&mut self, slot: u64) {
+    /// Ages all averages. Returns true if they were rounded for that, which can change their order.
+    pub(super) fn age_to(&mut self, slot: u64) -> bool {
         let growth = self.window / (self.window - 1.0);
         let slots = slot.saturating_sub(self.slot);
         self.slot = slot;
@@ -28,13 +29,15 @@ impl PastThroughput {
         } else {
             self.weight *= libm::pow(growth, (slots.min(1 << 20)) as f64);
         }
-        if self.weight > 1e100 {
+        let overflows = self.weight > 1e100;
+        if overflows {
             for average in &mut self.average {
                 // The floor, a thousandth of a byte per slot, is far below any rate that ranks.
                 *average = (*average / self.weight).max(1e-3);
             }
             self.weight = 1.0;
         }
+        overflows
     }
 
     /// A UE was added to the network: it starts with a byte per slot, as all UEs do.

@@ -12,6 +12,23 @@ use crate::mac::grid::{RbgSet, each};
 /// demand.
 pub(super) type Waiting = BinaryHeap<u128>;
 
+/// The demands of a slot, some of which have not been evaluated. They are compared by numbers: of equal ones, the
+/// first wins.
+pub(super) trait Contenders {
+    /// Those that have been evaluated have rates.
+    fn demands(&mut self) -> &mut [Demand];
+
+    /// The place of the demand with this number.
+    fn place(&self, number: usize) -> usize;
+
+    /// The number of the demand at this place.
+    fn number(&self, place: usize) -> usize;
+
+    /// Evaluates the demand with the highest bound of its metric, and returns its place. `is_useless` is asked
+    /// before, with the bound and the number: whether it cannot win.
+    fn next(&mut self, is_useless: impl FnOnce(f64, usize) -> bool) -> Option<usize>;
+}
+
 /// Each RBG goes to the UE with the highest positive metric there, the first of equal ones. The metric is
 /// the UE's rate on the RBG times its weight, which is in `metric`.
 pub(super) fn by_rbg(
@@ -36,51 +53,83 @@ pub(super) fn by_rbg(
         }
     }
     *waiting = Waiting::from(unseen);
-    while let Some(place) = next(waiting, |most, place| contest.is_lost(most, place)) {
-        rates_of(&mut demands[place]);
-        contest.enter(&demands[place], place);
+    decide(&mut AllDemands { waiting, demands, rates_of }, contest, free);
+}
+
+/// Evaluates those that can win, and gives each RBG to the best.
+pub(super) fn decide(contenders: &mut impl Contenders, mut contest: Contest, free: RbgSet) {
+    while let Some(place) = contenders.next(|most, number| contest.is_lost(most, number)) {
+        let number = contenders.number(place);
+        contest.enter(&contenders.demands()[place], number);
     }
     for rbg in each(free) {
         let Some(best) = contest.best(rbg) else { continue };
-        if !demands[best].satisfied() {
-            demands[best].give(rbg);
-            continue;
-        }
-        // The best UE has all it needs. Some of those that come next may not have been evaluated.
-        let metric = |demand: &Demand| demand.rate(rbg) * demand.metric;
-        let holder = best_of(demands, metric);
-        let mut holder = holder.map(|place| (metric(&demands[place]), place));
-        let beaten = |(most, place): (f64, usize), holder: Option<(f64, usize)>| {
-            holder.is_some_and(|(high, at)| most < high || (most == high && place > at))
-        };
-        while let Some(place) = next(waiting, |most, place| beaten((most, place), holder)) {
-            rates_of(&mut demands[place]);
-            let challenger = (metric(&demands[place]), place);
-            if challenger.0 > 0.0 && !beaten(challenger, holder) {
-                holder = Some(challenger);
-            }
-        }
-        if let Some((_, place)) = holder {
-            demands[place].give(rbg);
+        let place = contenders.place(best);
+        let best = &mut contenders.demands()[place];
+        if best.satisfied() {
+            give_to_next(contenders, rbg);
+        } else {
+            best.give(rbg);
         }
     }
 }
 
-/// Removes the demand with the highest bound, unless even this bound cannot win.
-fn next(waiting: &mut Waiting, is_useless: impl FnOnce(f64, usize) -> bool) -> Option<usize> {
-    let &first = waiting.peek()?;
-    let (most, place) = (f64::from_bits((first >> 32) as u64), !(first as u32) as usize);
-    if is_useless(most, place) {
-        return None;
+/// The best UE has all it needs. Some of those that come next may not have been evaluated.
+fn give_to_next(contenders: &mut impl Contenders, rbg: u16) {
+    let metric = |demand: &Demand| demand.rate(rbg) * demand.metric;
+    let holder = best_of(contenders.demands(), metric);
+    let mut holder = holder.map(|place| (metric(&contenders.demands()[place]), contenders.number(place)));
+    let beaten = |(most, number): (f64, usize), holder: Option<(f64, usize)>| {
+        holder.is_some_and(|(high, at)| most < high || (most == high && number > at))
+    };
+    while let Some(place) = contenders.next(|most, number| beaten((most, number), holder)) {
+        let challenger = (metric(&contenders.demands()[place]), contenders.number(place));
+        if challenger.0 > 0.0 && !beaten(challenger, holder) {
+            holder = Some(challenger);
+        }
     }
-    waiting.pop();
-    Some(place)
+    if let Some((_, number)) = holder {
+        let place = contenders.place(number);
+        contenders.demands()[place].give(rbg);
+    }
+}
+
+/// All demands of a slot. Their numbers are their places.
+struct AllDemands<'a, F> {
+    waiting: &'a mut Waiting,
+    demands: &'a mut [Demand],
+    rates_of: F,
+}
+
+impl<F: FnMut(&mut Demand)> Contenders for AllDemands<'_, F> {
+    fn demands(&mut self) -> &mut [Demand] {
+        self.demands
+    }
+
+    fn place(&self, number: usize) -> usize {
+        number
+    }
+
+    fn number(&self, place: usize) -> usize {
+        place
+    }
+
+    fn next(&mut self, is_useless: impl FnOnce(f64, usize) -> bool) -> Option<usize> {
+        let &first = self.waiting.peek()?;
+        let (most, place) = (f64::from_bits((first >> 32) as u64), !(first as u32) as usize);
+        if is_useless(most, place) {
+            return None;
+        }
+        self.waiting.pop();
+        (self.rates_of)(&mut self.demands[place]);
+        Some(place)
+    }
 }
 
 /// The comparison for all free RBGs together.
-struct Contest {
-    /// The highest metric so far, and the place of the first demand that has it, -1 for none; RBGs that
-    /// are not free have no winner. Places have the width of metrics, so that both fit in one vector.
+pub(super) struct Contest {
+    /// The highest metric so far, and the number of the first demand that has it, -1 for none; RBGs that
+    /// are not free have no winner. Numbers have the width of metrics, so that both fit in one vector.
     high: [f64; MAX_RBGS],
     best: [f64; MAX_RBGS],
     /// The minimum of `high`.
@@ -90,23 +139,23 @@ struct Contest {
 }
 
 impl Contest {
-    fn new(free: RbgSet) -> Self {
+    pub(super) fn new(free: RbgSet) -> Self {
         let high = core::array::from_fn(|rbg| if free >> rbg & 1 == 1 { 0.0 } else { f64::INFINITY });
         let least = if free == 0 { f64::INFINITY } else { 0.0 };
         Self { high, best: [-1.0; MAX_RBGS], least, arch: Arch::new() }
     }
 
-    fn enter(&mut self, demand: &Demand, place: usize) {
-        self.arch.dispatch(Entry { contest: self, demand, place: place as f64 });
+    fn enter(&mut self, demand: &Demand, number: usize) {
+        self.arch.dispatch(Entry { contest: self, demand, number: number as f64 });
     }
 
-    /// Whether a metric of at most `most` wins no RBG from this place.
-    fn is_lost(&self, most: f64, place: usize) -> bool {
-        most < self.least || (most == self.least && self.best.iter().all(|&best| best < place as f64))
+    /// Whether a metric of at most `most` wins no RBG with this number.
+    fn is_lost(&self, most: f64, number: usize) -> bool {
+        most < self.least || (most == self.least && self.best.iter().all(|&best| best < number as f64))
     }
 
     fn best(&self, rbg: u16) -> Option<usize> {
-        Some(self.best[usize::from(rbg)]).filter(|&place| place >= 0.0).map(|place| place as usize)
+        Some(self.best[usize::from(rbg)]).filter(|&number| number >= 0.0).map(|number| number as usize)
     }
 }
 
@@ -114,7 +163,7 @@ impl Contest {
 struct Entry<'a> {
     contest: &'a mut Contest,
     demand: &'a Demand,
-    place: f64,
+    number: f64,
 }
 
 impl WithSimd for Entry<'_> {
@@ -129,9 +178,9 @@ impl WithSimd for Entry<'_> {
         for ((rates, high), best) in rates.iter().zip(high).zip(best) {
             for lane in 0..LANES {
                 let metric = f64::from(rates[lane]) * self.demand.metric;
-                let better = (metric > high[lane]) | ((metric == high[lane]) & (self.place < best[lane]));
+                let better = (metric > high[lane]) | ((metric == high[lane]) & (self.number < best[lane]));
                 high[lane] = if better { metric } else { high[lane] };
-                best[lane] = if better { self.place } else { best[lane] };
+                best[lane] = if better { self.number } else { best[lane] };
                 lowest[lane] = if high[lane] < lowest[lane] { high[lane] } else { lowest[lane] };
             }
         }

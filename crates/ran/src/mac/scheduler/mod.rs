@@ -5,15 +5,18 @@
 //!
 //! The rates of a UE's sub-bands are computed when a policy requests them, since an unused CQI report need
 //! not be computed. Where each RBG goes to the highest metric, a UE is skipped if its metric would be too
-//! low even with the best CQI.
+//! low even with the best CQI. Proportional fair in a cell alone on its carrier does not even look at UEs that wait
+//! ([`standing`]).
 
 mod average;
 mod contest;
 mod own;
 mod priority_set;
 mod round_robin;
+mod standing;
 #[cfg(test)]
 mod tests;
+mod tournament;
 
 use airlane_core::{Bytes, UeId};
 
@@ -23,6 +26,9 @@ use average::PastThroughput;
 use contest::{Waiting, by_rbg};
 use priority_set::PrioritySet;
 use round_robin::RoundRobin;
+use standing::StandingCandidates;
+
+pub(crate) use standing::{Rates, SharedSlot};
 
 pub use own::{Candidates, MakeScheduler, OwnScheduler, SchedulerCell, SchedulerPolicy};
 
@@ -51,8 +57,8 @@ pub(crate) struct Demand {
 
 impl Demand {
     /// For a UE whose RBGs carry at most `most` bytes each; the actual bytes are set later.
-    pub(crate) fn new(ue: u32, backlog: u32, flat: bool, most: u16) -> Self {
-        let rbg_bytes = [0; MAX_RBGS];
+    pub(crate) fn new(ue: u32, backlog: Bytes, flat: bool, most: u16) -> Self {
+        let (rbg_bytes, backlog) = ([0; MAX_RBGS], backlog.get().min(1 << 30) as u32);
         Self { ue, backlog, flat, most, rbg_bytes, has_rates: false, given: 0, metric: 0.0, covered: 0 }
     }
 
@@ -132,6 +138,8 @@ pub(crate) struct Scheduler {
     policy: Policy,
     /// Scratch space for the demands that have not been evaluated.
     waiting: Waiting,
+    /// For proportional fair, if candidates stand from slot to slot.
+    standing: Option<StandingCandidates>,
 }
 
 #[derive(Debug)]
@@ -162,7 +170,54 @@ impl Scheduler {
             SchedulerKind::PrioritySet(config) => Policy::PrioritySet(PrioritySet::new(config, ues, slot)),
             SchedulerKind::Own(ref own) => Policy::Own(own.0.make(cell)),
         };
-        Self { policy, waiting: Waiting::with_capacity(ues) }
+        Self { policy, waiting: Waiting::with_capacity(ues), standing: None }
+    }
+
+    /// From now on candidates of proportional fair stand from slot to slot, in a network of this many UEs: they are set
+    /// by [`Self::set_candidate`]. Returns false for other policies.
+    pub(crate) fn keep_candidates(&mut self, ues: usize) -> bool {
+        self.standing = match self.policy {
+            Policy::ProportionalFair(_) => Some(StandingCandidates::new(ues)),
+            Policy::RoundRobin(_)
+            | Policy::MaximumThroughput(_)
+            | Policy::BlindEqualThroughput(..)
+            | Policy::ThroughputToAverage
+            | Policy::PrioritySet(_)
+            | Policy::Own(_) => None,
+        };
+        self.standing.is_some()
+    }
+
+    /// A UE is a candidate with these rates from now on, or none. To be called again after it was served.
+    pub(crate) fn set_candidate(&mut self, ue: u32, rates: Option<Rates>) {
+        if let (Policy::ProportionalFair(past), Some(standing)) = (&self.policy, &mut self.standing) {
+            standing.set(past, ue, rates);
+        }
+    }
+
+    /// [`Self::schedule`] among the candidates that stand. `demand_of` makes the demand of a UE, with its rates;
+    /// `demands` gets those that were evaluated.
+    pub(crate) fn schedule_standing(
+        &mut self,
+        slot: SharedSlot,
+        demands: &mut Vec<Demand>,
+        grid: &mut ResourceGrid,
+        demand_of: impl FnMut(u32) -> Demand,
+    ) {
+        demands.clear();
+        let (Policy::ProportionalFair(past), Some(standing)) = (&mut self.policy, &mut self.standing) else {
+            unreachable!("only candidates of proportional fair stand")
+        };
+        if standing.count() == 0 {
+            return;
+        }
+        if past.age_to(slot.number) {
+            standing.set_all_keys(past);
+        }
+        standing.share(past, slot, demands, grid.free(), demand_of);
+        for demand in demands.iter() {
+            grid.take(demand.given);
+        }
     }
 
     /// Assigns the free RBGs of the grid. `demands` is sorted by UE; `rates_of` is called for those whose
@@ -241,6 +296,9 @@ impl Scheduler {
 
     /// A UE was added to the network.
     pub(crate) fn add_ue(&mut self) {
+        if let Some(standing) = &mut self.standing {
+            standing.add_ue();
+        }
         match &mut self.policy {
             Policy::ProportionalFair(past) | Policy::BlindEqualThroughput(_, past) => past.add_ue(),
             Policy::PrioritySet(pss) => pss.add_ue(),
@@ -254,6 +312,7 @@ impl Scheduler {
     /// A UE leaves the cell: its past throughput here is deleted (UE CONTEXT RELEASE, TS 36.300 v17.0
     /// §10.1.2.1.1).
     pub(crate) fn forget(&mut self, ue: u32) {
+        self.set_candidate(ue, None);
         match &mut self.policy {
             Policy::ProportionalFair(past) | Policy::BlindEqualThroughput(_, past) => past.forget(ue),
             Policy::PrioritySet(pss) => pss.forget(ue),

@@ -7,7 +7,7 @@ use crate::numerology::{Numerology, RbgLayout};
 const CELL: SchedulerCell = SchedulerCell { rbgs: 25, slot: Numerology::LTE.slot };
 
 fn with_rates(ue: u32, backlog: u32, flat: bool, rbg_bytes: [u16; MAX_RBGS]) -> Demand {
-    let mut demand = Demand::new(ue, backlog, flat, u16::MAX);
+    let mut demand = Demand::new(ue, Bytes(backlog.into()), flat, u16::MAX);
     demand.set_rates(rbg_bytes);
     demand
 }

@@ -1,0 +1,194 @@
+//! The UEs with downlink data that a slot has to look at, where candidates stand from slot to slot.
+//!
+//! That is a cell alone on its carrier under proportional fair. What the scheduler knows of a UE that waits changes
+//! only with
+//! - its backlog, from zero or to zero: by a packet, a block in either direction, or a timer of its bearer;
+//! - its HARQ processes: by its own blocks and their acknowledgments;
+//! - its past throughput: when it is served;
+//! - its reports. Those of a UE that stays in its place, without bursts of interference, are a function of the slot of
+//!   their measurement. Without fading all are equal. With fading they are computed where the scheduler needs them,
+//!   and their upper bound is constant.
+//!
+//! A UE is therefore looked at in the slot after such a change, and in each slot if its reports need that: until the
+//! first one, while it moves, with bursts, and while it is out of range, since that is reported in each slot.
+//!
+//! Early throttling selects UEs by the slot, and handovers change bearers in other ways: such cells look at every UE.
+
+use airlane_core::{Bytes, Direction};
+
+use super::downlink::{DownlinkMac, RbgSizes, report_unsent};
+use super::phy::SlotFormat;
+use super::scheduler::{Demand, Rates, SharedSlot};
+use crate::slot::Slot;
+use crate::ue::Ue;
+
+/// The UEs to look at.
+#[derive(Debug)]
+pub(super) struct Changes {
+    /// Those of the next slot, each once.
+    next: Vec<u32>,
+    /// Those of this slot.
+    now: Vec<u32>,
+    /// By UE.
+    marks: Vec<Mark>,
+    /// The latest slot in which UEs were looked at, and all others with data would have been.
+    latest: u64,
+    /// There is no fading.
+    flat: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Mark {
+    /// It is among the next.
+    changed: bool,
+    /// It was looked at, and has had data since.
+    followed: bool,
+}
+
+impl Changes {
+    fn new(ues: usize, flat: bool) -> Self {
+        Self {
+            next: Vec::with_capacity(ues),
+            now: Vec::with_capacity(ues),
+            marks: vec![Mark::default(); ues],
+            latest: 0,
+            flat,
+        }
+    }
+
+    /// A UE was added to the network.
+    pub(super) fn add_ue(&mut self) {
+        self.marks.push(Mark::default());
+    }
+
+    /// A UE has to be looked at in the next slot.
+    #[inline]
+    pub(super) fn add(&mut self, ue: u32) {
+        let mark = &mut self.marks[ue as usize];
+        if !mark.changed {
+            mark.changed = true;
+            self.next.push(ue);
+        }
+    }
+
+    /// A UE has no data any more.
+    pub(super) fn stop_following(&mut self, ue: &mut Ue) {
+        self.use_reports(ue);
+        self.marks[ue.id.index()].followed = false;
+    }
+
+    /// A UE leaves the cell.
+    pub(super) fn forget(&mut self, ue: u32) {
+        self.marks[ue as usize].followed = false;
+    }
+
+    /// Puts the reports into force that a UE with data has made since it was looked at.
+    pub(super) fn use_reports(&self, ue: &mut Ue) {
+        if self.marks[ue.id.index()].followed {
+            ue.downlink.cqi.continue_steady(self.latest);
+        }
+    }
+}
+
+impl DownlinkMac {
+    /// From now on candidates stand from slot to slot, if the policy allows that. `flat` is true without fading. To be
+    /// called only for a cell that is alone, without throttling and handovers.
+    pub(crate) fn keep_candidates(&mut self, ues: usize, flat: bool) {
+        if self.scheduler.keep_candidates(ues) {
+            self.changes = Some(Changes::new(ues, flat));
+        }
+    }
+
+    /// The backlog or the HARQ processes of a UE may have changed.
+    #[inline]
+    pub(crate) fn note_change(&mut self, ue: u32) {
+        if let Some(changes) = &mut self.changes {
+            changes.add(ue);
+        }
+    }
+
+    /// The reports of a UE are about to be used outside of its slots.
+    pub(crate) fn use_reports(&self, ue: &mut Ue) {
+        if let Some(changes) = &self.changes {
+            changes.use_reports(ue);
+        }
+    }
+
+    /// Looks at the UEs that have changed.
+    pub(super) fn look_at_changes(&mut self, slot: &mut Slot<'_, '_>) {
+        let mut now = core::mem::take(&mut self.changes_mut().now);
+        core::mem::swap(&mut now, &mut self.changes_mut().next);
+        now.sort_unstable();
+        for index in now.drain(..) {
+            self.changes_mut().marks[index as usize].changed = false;
+            if slot.ues[index as usize].downlink.active {
+                self.look_at(slot, index);
+            }
+        }
+        let changes = self.changes_mut();
+        (changes.now, changes.latest) = (now, slot.number);
+    }
+
+    fn changes_mut(&mut self) -> &mut Changes {
+        self.changes.as_mut().expect("candidates stand here")
+    }
+
+    /// Looks at a UE that has had data.
+    fn look_at(&mut self, slot: &mut Slot<'_, '_>, index: u32) {
+        let ue = &mut slot.ues[index as usize];
+        if ue.backlog(Direction::Downlink, slot.cx.now) == Bytes::ZERO {
+            ue.downlink.active = false;
+            self.changes_mut().stop_following(ue);
+            self.scheduler.set_candidate(index, None);
+            if let Ok(place) = self.active.binary_search(&index) {
+                self.active.remove(place);
+            }
+            return;
+        }
+        let air = &*slot.air;
+        let has_special = !slot.phy.has_empty_special_slots();
+        let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
+        ue.measure_cqi(slot.number, (slot.cell, air), amc, scratch);
+        let mut is_settled = ue.has_steady_reports(air) && ue.downlink.cqi.is_valid();
+        let mut rates = None;
+        if ue.downlink.cqi.is_valid() && ue.downlink.harq.free_process().is_some() {
+            let mut sizes = RbgSizes::new(&self.grid, SlotFormat::Whole, amc, slot.cell);
+            let flat = self.changes_mut().flat;
+            let kinds: &[_] =
+                if has_special { &[SlotFormat::Whole, SlotFormat::Special] } else { &[SlotFormat::Whole] };
+            for &format in kinds {
+                sizes.format = format;
+                let rate = if flat { sizes.rates(ue, true, air, scratch)[0] } else { sizes.most(ue) };
+                rates.get_or_insert_with(Rates::default)[format as usize] = rate;
+            }
+            if flat && sizes.is_out_of_range(ue) {
+                report_unsent(slot.cx, ue, Direction::Downlink);
+                is_settled = false;
+            }
+        }
+        self.scheduler.set_candidate(index, rates);
+        let changes = self.changes_mut();
+        changes.marks[index as usize].followed = true;
+        if !is_settled {
+            changes.add(index);
+        }
+    }
+
+    /// The policy assigns the slot to candidates that stand.
+    pub(super) fn share_among_standing(&mut self, slot: &mut Slot<'_, '_>) {
+        let flat = self.changes_mut().flat;
+        let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
+        let (ues, air, cx) = (&mut *slot.ues, &*slot.air, &mut *slot.cx);
+        let sizes = RbgSizes::new(&self.grid, self.format, amc, slot.cell);
+        let demand_of = |index: u32| {
+            let ue = &mut ues[index as usize];
+            ue.measure_cqi(slot.number, (slot.cell, air), amc, scratch);
+            let backlog = ue.backlog(Direction::Downlink, cx.now);
+            let mut demand = Demand::new(index, backlog, flat, sizes.most(ue));
+            sizes.evaluate(cx, ue, &mut demand, air, scratch);
+            demand
+        };
+        let shared = SharedSlot { number: slot.number, format: self.format as usize, flat };
+        self.scheduler.schedule_standing(shared, &mut self.demands, &mut self.grid, demand_of);
+    }
+}
