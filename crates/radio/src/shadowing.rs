@@ -30,6 +30,8 @@
 //! assert_eq!(here, shadowing.at(&Position::on_ground(100.0, 0.0), 50.0));
 //! ```
 
+use std::sync::Arc;
+
 use airlane_core::Stream;
 use pulp::{Arch, Simd, WithSimd};
 
@@ -153,20 +155,21 @@ impl Grain {
 /// The shadowing of one UE towards one site.
 #[derive(Clone, Debug)]
 pub struct Shadowing {
-    common: Field,
+    common: Arc<Field>,
     site: Field,
     common_weight: f64,
     site_weight: f64,
 }
 
 impl Shadowing {
-    /// From the field of the UE, the same towards each site, and the field of this site alone;
+    /// From the field of the UE, the same towards each site and therefore shared, and the field of this site alone;
     /// `site_correlation` is the share of the first, 0 to 1.
     ///
     /// # Panics
     /// If the correlation is outside 0 to 1.
     #[must_use]
-    pub fn new(common: Field, site: Field, site_correlation: f64) -> Self {
+    pub fn new(common: impl Into<Arc<Field>>, site: Field, site_correlation: f64) -> Self {
+        let common = common.into();
         assert!((0.0..=1.0).contains(&site_correlation), "a correlation of {site_correlation} between sites");
         let (common_weight, site_weight) = (site_correlation.sqrt(), (1.0 - site_correlation).sqrt());
         Self { common, site, common_weight, site_weight }

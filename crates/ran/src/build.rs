@@ -1,8 +1,9 @@
 //! Builds cells and UEs from a configuration. Each random process has its own named stream.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use airlane_core::{Bytes, CellId, Decibel, Direction, Duration, Instant, Seeds, UeId};
+use airlane_core::{Bytes, CellId, Decibel, Direction, Duration, Instant, Seeds, Stream, UeId};
 use airlane_radio::blockage::Blockage;
 use airlane_radio::mobility::Hexagon;
 use airlane_radio::shadowing::Field;
@@ -150,8 +151,9 @@ fn build_links(
     scenes: &[Scene<'_>],
     now: Instant,
 ) -> (CellChannels, Vec<CellChannels>) {
+    let mut fields = ShadowFields::default();
     let link = |scene: &Scene<'_>| {
-        let scenery = build_scenery(index, scene, indoors);
+        let scenery = build_scenery(index, scene, indoors, &mut fields);
         let channel = |direction| build_channel((index, direction), (ue, indoors), scene, &scenery);
         CellChannels {
             cell: scene.id,
@@ -269,8 +271,32 @@ fn build_mobility(
     ue.movement.begin_at(now, start, || seeds.stream(&format!("ue/{index}/mobility")))
 }
 
+/// The fields of a UE's shadowing, each of which is stored once: a part is the same towards all sites, and all of it
+/// towards the cells of one site.
+#[derive(Default)]
+struct ShadowFields {
+    own: Option<Arc<Field>>,
+    by_site: BTreeMap<usize, Arc<Shadowing>>,
+}
+
+impl ShadowFields {
+    fn towards(&mut self, site: usize, correlation: f64, stream: impl Fn(&str) -> Stream) -> Arc<Shadowing> {
+        let own = self.own.get_or_insert_with(|| Arc::new(Field::new(&mut stream("shadowing"))));
+        let of_site = || {
+            let field = Field::new(&mut stream(&format!("site/{site}/shadowing")));
+            Arc::new(Shadowing::new(Arc::clone(own), field, correlation))
+        };
+        Arc::clone(self.by_site.entry(site).or_insert_with(of_site))
+    }
+}
+
 /// The line of sight and shadowing between a UE and its cell. Each quantity has its own stream.
-fn build_scenery(index: usize, scene: &Scene<'_>, indoors: Option<&Indoors>) -> Scenery {
+fn build_scenery(
+    index: usize,
+    scene: &Scene<'_>,
+    indoors: Option<&Indoors>,
+    fields: &mut ShadowFields,
+) -> Scenery {
     let Scene { cell, site, channel, seeds, .. } = *scene;
     let stream = |what: &str| seeds.stream(&format!("ue/{index}/{what}"));
     let law = channel.path_loss.at(cell.downlink_hz);
@@ -290,12 +316,11 @@ fn build_scenery(index: usize, scene: &Scene<'_>, indoors: Option<&Indoors>) -> 
     };
     let shadowing = channel.shadowing.map(|config| {
         // Fields that all UEs share, or fields of this one.
-        let field = |what: &str| match rules.spatial_consistency {
-            true => Field::new(&mut seeds.stream(what)),
-            false => Field::new(&mut stream(what)),
+        let of_fields = |what: &str| match rules.spatial_consistency {
+            true => seeds.stream(what),
+            false => stream(what),
         };
-        let (own, towards) = (field("shadowing"), field(&format!("site/{site}/shadowing")));
-        (config, Arc::new(Shadowing::new(own, towards, config.site_correlation)))
+        (config, fields.towards(site, config.site_correlation, of_fields))
     });
     let environment = rules.random_environment_height.then(|| {
         let mut stream = stream(&format!("site/{site}/environment-height"));
