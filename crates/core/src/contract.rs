@@ -124,6 +124,18 @@ impl Cx<'_> {
     }
 }
 
+/// What a driver may know of a node before the run, so that it need not ask in each call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// Any node.
+    #[default]
+    Any,
+    /// It has no timers: `next_timeout` is `None` at all times.
+    WithoutTimers,
+    /// It sends every packet out of the port with the number of its flow, and does nothing else.
+    FlowRouter,
+}
+
 /// A stateful part of the network. It is [`Any`] so that the code that built it can recover it
 /// after a run, with its statistics.
 pub trait Node: Any + Send {
@@ -138,4 +150,9 @@ pub trait Node: Any + Send {
 
     /// Packets it holds, for the check of conservation at the end of a run.
     fn packets_held(&self) -> usize;
+
+    /// What a driver may assume of it as long as it exists.
+    fn role(&self) -> Role {
+        Role::Any
+    }
 }

@@ -16,7 +16,7 @@ mod seed;
 mod time;
 mod units;
 
-pub use contract::{Cx, Node, Outbox, Port, Probe, Silence};
+pub use contract::{Cx, Node, Outbox, Port, Probe, Role, Silence};
 pub use event::{
     CubicCurve, Event, HandoverStep, InformationFate, LossVerdict, PathModel, PepFate, PlaybackStep, Topic,
     TopicSet,

@@ -12,7 +12,7 @@
 //! None of these calls looks at every node.
 
 use airlane_core::{
-    Cx, DropCause, Event, Instant, Node, NodeId, Outbox, Packet, PacketPool, Port, Probe, TopicSet,
+    Cx, DropCause, Event, Instant, Node, NodeId, Outbox, Packet, PacketPool, Port, Probe, Role, TopicSet,
 };
 use core::any::Any;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -35,6 +35,7 @@ const CALLS_PER_INSTANT_MAX: u64 = 50_000_000;
 
 struct Member {
     node: Box<dyn Node>,
+    role: Role,
     /// Due time of the timer in the wheel; [`Instant::FAR_FUTURE`] if none is armed.
     armed: Instant,
     /// Its `next_timeout` after the last call; [`Instant::FAR_FUTURE`] for `None`.
@@ -45,6 +46,11 @@ struct Member {
 }
 
 impl Member {
+    fn new(node: Box<dyn Node>, first_wire: u32, ports: u32) -> Self {
+        let role = node.role();
+        Self { node, role, armed: Instant::FAR_FUTURE, wanted: Instant::FAR_FUTURE, first_wire, ports }
+    }
+
     /// The other end of this port's wire.
     #[inline]
     fn leads_to(&self, port: Port, wires: &[Option<End>]) -> Option<End> {
@@ -112,13 +118,7 @@ impl Simulation {
         let mut members = Vec::with_capacity(network.nodes.len());
         for (node, ports) in network.nodes.into_iter().zip(network.wires) {
             let first_wire = u32::try_from(wires.len()).expect("fewer than 2^32 wires");
-            members.push(Member {
-                node,
-                armed: Instant::FAR_FUTURE,
-                wanted: Instant::FAR_FUTURE,
-                first_wire,
-                ports: ports.len() as u32,
-            });
+            members.push(Member::new(node, first_wire, ports.len() as u32));
             wires.extend(ports);
         }
         Self {
@@ -353,8 +353,17 @@ fn deliver(
     let mut sender = &mut members[sender.index()];
     while let Some(Delivery { to, packet }) = wiring.next(cx, sender, &mut timers.counters) {
         sender = &mut members[to.node.index()];
+        let Some(Delivery { to, packet }) = (match sender.role {
+            Role::FlowRouter => wiring.route(cx, sender, Delivery { to, packet }, &mut timers.counters),
+            Role::Any | Role::WithoutTimers => Some(Delivery { to, packet }),
+        }) else {
+            continue;
+        };
+        sender = &mut members[to.node.index()];
         sender.node.handle_packet(cx, to.port, packet);
-        sender.arm(to.node, cx.now, timers);
+        if sender.role == Role::Any {
+            sender.arm(to.node, cx.now, timers);
+        }
     }
 }
 
@@ -378,6 +387,28 @@ impl Wiring {
             self.forward(cx, sender, counters);
         }
         self.deliveries.pop()
+    }
+
+    /// A packet at a router by flow goes on to the node that the router leads to: behind those that are queued. If
+    /// none is queued, it is returned.
+    #[inline(always)]
+    fn route(
+        &mut self,
+        cx: &mut Cx<'_>,
+        router: &Member,
+        Delivery { to, packet }: Delivery,
+        counters: &mut Counters,
+    ) -> Option<Delivery> {
+        let port = Port::try_from(cx.pool.get(&packet).flow.0).ok();
+        let Some(next) = port.and_then(|port| router.leads_to(port, &self.wires)) else {
+            return Some(Delivery { to, packet }); // the router itself knows what becomes of it
+        };
+        counters.packets += 1;
+        if self.deliveries.is_empty() {
+            return Some(Delivery { to: next, packet });
+        }
+        self.deliveries.push(Delivery { to: next, packet });
+        None
     }
 
     /// Queues the packets that the node sent for the nodes at the other ends.

@@ -7,7 +7,7 @@
 //! Not included: the S5 interface between the two gateways, bearers other than the default one,
 //! charging, and the signalling of an attachment, which [`Gateway::attach`] replaces.
 
-use airlane_core::{CellId, Cx, DropCause, FlowId, Header, Instant, Node, PacketRef, Port, UeId};
+use airlane_core::{CellId, Cx, DropCause, FlowId, Header, Instant, Node, PacketRef, Port, Role, UeId};
 
 use crate::gtp;
 use crate::signalling::Message;
@@ -123,6 +123,10 @@ impl Node for Gateway {
 
     fn packets_held(&self) -> usize {
         0
+    }
+
+    fn role(&self) -> Role {
+        Role::WithoutTimers
     }
 }
 

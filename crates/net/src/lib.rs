@@ -25,6 +25,7 @@ pub mod rni;
 mod router;
 mod schedule;
 pub mod signalling;
+mod tandem;
 pub mod trace;
 mod trace_link;
 mod updates;
@@ -36,6 +37,7 @@ pub use managed::ManagedLink;
 pub use queue::{Aqm, Discipline, QueueDiscipline};
 pub use router::{FlowRouter, TunnelRouter};
 pub use schedule::{Hold, RateStep, Schedule};
+pub use tandem::{Tandem, Tunnel};
 pub use trace::{DeliveryTrace, TraceError};
 pub use trace_link::TraceLink;
 

@@ -22,6 +22,7 @@ use std::collections::VecDeque;
 use airlane_core::{BitRate, Bytes, Cx, DropCause, Duration, Instant, Node, PacketRef, Port};
 
 use crate::queue::QueueStatistics;
+use crate::tandem::Stage;
 use crate::{Hold, RandomLoss, RateStep, Schedule};
 
 /// Parameters of a link.
@@ -68,7 +69,7 @@ pub struct Detour {
 
 /// The token bucket of a policer.
 #[derive(Clone, Copy, Debug)]
-struct Bucket {
+pub(crate) struct Bucket {
     policer: Policer,
     /// When it will be full again.
     full_at: Instant,
@@ -76,7 +77,7 @@ struct Bucket {
 
 impl Bucket {
     /// Takes tokens for this many bytes; false if there are too few.
-    fn takes(&mut self, now: Instant, size: Bytes) -> bool {
+    pub(crate) fn takes(&mut self, now: Instant, size: Bytes) -> bool {
         let Policer { rate, burst } = self.policer;
         let full_at = self.full_at.max(now) + rate.transmission_time(size);
         let conforms = full_at - now <= rate.transmission_time(burst);
@@ -195,6 +196,21 @@ impl Link {
     pub fn queued_at(&self, now: Instant) -> Bytes {
         let begun = self.ring.iter().skip(self.begun).take_while(|next| next.start <= now);
         begun.fold(self.waiting, |waiting, next| waiting - Bytes(u64::from(next.size)))
+    }
+
+    /// True if it has carried nothing so far, and keeps the order of packets.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.statistics.arrived == 0 && self.detours.is_empty()
+    }
+
+    /// True if it drops packets only when its queue is full.
+    pub(crate) fn takes_all(&self) -> bool {
+        self.loss.is_none() && self.bucket.is_none()
+    }
+
+    /// The transmitter of an idle link, and what drops packets before its queue.
+    pub(crate) fn into_stage(self) -> (Stage, Option<RandomLoss>, Option<Bucket>) {
+        (Stage::new(self.schedule, self.delay, self.limit), self.loss, self.bucket)
     }
 
     /// Records the transmissions that have begun.

@@ -1,6 +1,6 @@
 //! Routers: one by flow, one by tunnel.
 
-use airlane_core::{Cx, DropCause, Instant, Node, PacketRef, Port};
+use airlane_core::{Cx, DropCause, Instant, Node, PacketRef, Port, Role};
 
 /// Sends every packet out of the port with the number of its flow, independent of the port at which
 /// it arrived. The opposite direction needs no router: several wires may end at one port.
@@ -22,6 +22,10 @@ impl Node for FlowRouter {
 
     fn packets_held(&self) -> usize {
         0
+    }
+
+    fn role(&self) -> Role {
+        Role::FlowRouter
     }
 }
 
@@ -56,6 +60,10 @@ impl Node for TunnelRouter {
 
     fn packets_held(&self) -> usize {
         0
+    }
+
+    fn role(&self) -> Role {
+        Role::WithoutTimers
     }
 }
 

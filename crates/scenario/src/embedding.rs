@@ -57,6 +57,14 @@ pub(crate) struct Growth {
     pub(crate) removed_ues: Vec<usize>,
 }
 
+impl Growth {
+    /// Whether flows or UEs were added or removed.
+    pub(crate) fn has_grown(&self) -> bool {
+        let [now, given] = [&self.scenario, &self.given].map(|one| (one.flow.len(), one.ue.len()));
+        now != given || self.present.contains(&None) || !self.removed_ues.is_empty()
+    }
+}
+
 /// One of the two ends of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowEnd {

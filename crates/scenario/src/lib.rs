@@ -20,6 +20,7 @@ mod error;
 mod expand;
 mod files;
 pub mod format;
+mod fusing;
 mod layout;
 mod links;
 mod look;

@@ -19,7 +19,7 @@ use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::format::{self, Middlebox, Resolved, Transport};
 use crate::wiring::{Places, Proxies, Wired};
-use crate::{expand, middlebox, proxies, sinks, web, wiring};
+use crate::{expand, fusing, middlebox, proxies, sinks, web, wiring};
 
 /// The interval of virtual time after which writing errors of captures are checked.
 const STRIDE: Duration = Duration::from_millis(100);
@@ -245,6 +245,13 @@ impl Built {
         self.sinks.capture.take().map(Capture::into_memory).unwrap_or_default()
     }
 
+    /// Whether anything may have happened, or been changed.
+    fn has_begun(&self) -> bool {
+        self.simulation.now() > Instant::ZERO
+            || self.simulation.pool().inserted() > 0
+            || self.growth.has_grown()
+    }
+
     /// Runs to the end. Returns false if `cancel` became true before, or a capture could not be
     /// written, which [`Built::end_capture`] reports.
     pub fn run(&mut self, cancel: &AtomicBool) -> bool {
@@ -253,6 +260,9 @@ impl Built {
 
     /// The same. `progress` receives the simulated share of the run, from 0 to 1, after each 100 ms of simulated time.
     pub fn run_and_tell(&mut self, cancel: &AtomicBool, mut progress: impl FnMut(f64)) -> bool {
+        if !self.has_begun() {
+            fusing::fuse(&mut self.simulation, &self.places);
+        }
         while self.simulation.now() < self.end {
             let failed = self.sinks.capture.as_ref().is_some_and(Capture::has_failed)
                 || self.growth.qlog.as_ref().is_some_and(|files| files.has_failed());

@@ -1,4 +1,6 @@
 //! From a scenario to a network: the data path as one list, top to bottom.
+//!
+//! Links in series may later become one node ([`fusing`](crate::fusing)), which changes nothing that a packet meets.
 
 use airlane_core::{BitRate, Direction, FlowId, NodeId, Port, UeId};
 use airlane_engine::{Network, Simulation};
@@ -52,6 +54,10 @@ pub(crate) struct MobilePlaces {
     pub(crate) radio: NodeId,
     pub(crate) gateway: NodeId,
     pub(crate) enb_proxies: Option<NodeId>,
+    /// Where S1-U towards the core begins, if one cell has a link of its own.
+    pub(crate) s1u_up: Option<End>,
+    /// No handover changes the way of packets.
+    pub(crate) is_lasting: bool,
 }
 
 /// The nodes of the split proxies.
@@ -265,6 +271,7 @@ impl Mobile {
         let s1u_ports: Vec<_> = cells.map(|cell| radio_network.s1u_port(cell)).collect();
         let ue_ports: Vec<_> = (0..config.ues.len()).map(|ue| radio_network.ue_port(ue)).collect();
         let information_port = radio_network.information_port();
+        let s1u_up = if let [[_, up]] = s1u[..] { Some(up) } else { None };
         let enb_proxies = enb_proxies(setup, config, &radio_network);
         let radio_network = network.add(Box::new(radio_network));
         proxies.enbs = enb_proxies.map(|proxies| network.add(Box::new(proxies)));
@@ -282,7 +289,13 @@ impl Mobile {
             network.connect(core_side, up);
         }
         let ues = ue_ports.into_iter().map(|port| (radio_network, port)).collect();
-        let places = MobilePlaces { radio: radio_network, gateway, enb_proxies: proxies.enbs };
+        let places = MobilePlaces {
+            radio: radio_network,
+            gateway,
+            enb_proxies: proxies.enbs,
+            s1u_up,
+            is_lasting: config.handover.is_none(),
+        };
         Self { internet_side, ues, proxies, information: (radio_network, information_port), places }
     }
 }

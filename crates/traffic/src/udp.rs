@@ -1,8 +1,8 @@
 //! The two ends of a stream of datagrams.
 
 use airlane_core::{
-    Bytes, Cx, DropCause, Ecn, Event, Header, Instant, Node, Packet, PacketRef, Payload, Port, Topic,
-    UdpHeader,
+    Bytes, Cx, DropCause, Ecn, Event, Header, Instant, Node, Packet, PacketRef, Payload, Port, Role,
+    Topic, UdpHeader,
 };
 use airlane_transport::{Path, UdpReceiver, UdpReceiverStats, UdpSender};
 
@@ -156,18 +156,19 @@ impl UdpSink {
 
 impl Node for UdpSink {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
-        let Header::Udp(header) = cx.pool.get(&packet).header else {
+        let arrived = cx.pool.get(&packet);
+        let Header::Udp(UdpHeader { serial, .. }) = arrived.header else {
             return cx.discard(packet, DropCause::Endpoint);
         };
+        let payload = Bytes(u64::from(arrived.payload.len()));
         if cx.wants(Topic::Received) {
             cx.emit_about(&packet, |packet| Event::Received { packet });
         }
-        let packet = cx.pool.consume(packet);
-        let payload = Bytes(u64::from(packet.payload.len()));
-        self.receiver.on_datagram(header.serial, payload);
+        self.receiver.on_datagram(serial, payload);
         if cx.wants(Topic::Delivered) {
-            cx.emit(&Event::Delivered { packet: &packet, in_order: payload, fresh: Some(payload) });
+            cx.emit_about(&packet, |packet| Event::Delivered { packet, in_order: payload, fresh: Some(payload) });
         }
+        cx.pool.retire(packet);
     }
 
     fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
@@ -178,6 +179,10 @@ impl Node for UdpSink {
 
     fn packets_held(&self) -> usize {
         0
+    }
+
+    fn role(&self) -> Role {
+        Role::WithoutTimers
     }
 }
 

@@ -1,8 +1,9 @@
 //! Changes of a running network: nodes and wires are added and removed.
 
+use core::any::Any;
 use core::fmt;
 
-use airlane_core::{Cx, DropCause, Instant, Node, NodeId, PacketRef, Port};
+use airlane_core::{Cx, DropCause, Instant, Node, NodeId, PacketRef, Port, Role};
 
 use super::{Member, Simulation, Wiring};
 use crate::network::End;
@@ -38,6 +39,9 @@ impl Node for Removed {
     fn packets_held(&self) -> usize {
         0
     }
+    fn role(&self) -> Role {
+        Role::WithoutTimers
+    }
 }
 
 impl Simulation {
@@ -45,8 +49,7 @@ impl Simulation {
     pub fn add(&mut self, node: Box<dyn Node>) -> NodeId {
         let id = NodeId(u32::try_from(self.members.len()).expect("fewer than 2^32 nodes"));
         let first_wire = u32::try_from(self.wiring.wires.len()).expect("fewer than 2^32 wires");
-        let (armed, wanted) = (Instant::FAR_FUTURE, Instant::FAR_FUTURE);
-        self.members.push(Member { node, armed, wanted, first_wire, ports: 0 });
+        self.members.push(Member::new(node, first_wire, 0));
         self.timers.wheel.make_room(self.members.len());
         self.changed.push(id);
         id
@@ -102,11 +105,51 @@ impl Simulation {
         let member = self.members.get_mut(id.index());
         let member = member.unwrap_or_else(|| panic!("{id:?} is not in this network"));
         match member.node.packets_held() {
-            0 => {
-                self.changed.push(id);
-                Ok(core::mem::replace(&mut member.node, Box::new(Removed)))
-            }
+            0 => Ok(self.replace(id, Box::new(Removed))),
             held => Err(InUse { node: id, held }),
         }
+    }
+
+    /// Removes a node of this type, as [`Self::remove`] does; `None` if it has another type, does not exist or holds
+    /// packets.
+    pub fn remove_as<T: Node>(&mut self, id: NodeId) -> Option<T> {
+        let _ = self.node::<T>(id)?;
+        let node: Box<dyn Any> = self.remove(id).ok()?;
+        node.downcast().ok().map(|node| *node)
+    }
+
+    /// Puts another node in the place of one that holds no packets, and returns that one. The wires stay.
+    fn replace(&mut self, id: NodeId, node: Box<dyn Node>) -> Box<dyn Node> {
+        self.changed.push(id);
+        let member = &mut self.members[id.index()];
+        member.role = node.role();
+        core::mem::replace(&mut member.node, node)
+    }
+
+    /// The other end of the wire of a port.
+    #[must_use]
+    pub fn leads_to(&self, (node, port): (NodeId, Port)) -> Option<(NodeId, Port)> {
+        let end = self.members.get(node.index())?.leads_to(port, &self.wiring.wires)?;
+        Some((end.node, end.port))
+    }
+
+    /// Puts a node in the place of a removed one. It is due, at one instant with others, where that one was.
+    ///
+    /// # Panics
+    /// If the node in this place was not removed.
+    pub fn fill(&mut self, place: NodeId, node: Box<dyn Node>) {
+        let removed = self.node::<Removed>(place).is_some();
+        assert!(removed, "{place:?} was not removed");
+        self.replace(place, node);
+    }
+
+    /// Moves the far ends of all wires that lead to `from`: from now on they lead to `to`.
+    ///
+    /// # Panics
+    /// If the node of `to` does not exist.
+    pub fn redirect(&mut self, from: (NodeId, Port), to: (NodeId, Port)) {
+        assert!(to.0.index() < self.members.len(), "{:?} is not in this network", to.0);
+        let [from, to] = [from, to].map(|(node, port)| End { node, port });
+        self.wiring.wires.iter_mut().filter(|wire| **wire == Some(from)).for_each(|wire| *wire = Some(to));
     }
 }

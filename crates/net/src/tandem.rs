@@ -1,0 +1,198 @@
+//! Two links in series with the gateway between them, as one node.
+//!
+//! Both queues are first-in first-out, the first link alone feeds the second, and the gateway adds no time. So it is
+//! known when a packet arrives at the first link when it will leave the second, and it needs one timer instead of two
+//! and one transfer instead of three. Each packet leaves at the instant, and each packet that the second queue has no
+//! room for is dropped at the instant, at which that happens in the three nodes.
+//!
+//! [`Tandem::fuse`] says which links allow that.
+
+use std::collections::VecDeque;
+
+use airlane_core::{Bytes, CellId, Cx, DropCause, Duration, Instant, Node, PacketRef, Port};
+
+use crate::link::Bucket;
+use crate::{Link, RandomLoss, Schedule, gtp};
+
+/// What the gateway does with a packet between the two links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tunnel {
+    /// It puts it into the tunnel to this cell.
+    To(CellId),
+    /// It takes it out of its tunnel.
+    End,
+}
+
+/// A transmitter with its queue, and the propagation behind it: [`Link`] without its packets.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    pub(crate) schedule: Schedule,
+    pub(crate) delay: Duration,
+    pub(crate) limit: Bytes,
+    /// When the transmitter has finished all packets.
+    free_at: Instant,
+    /// Bytes that wait for transmission, and when each packet among them begins.
+    waiting: Bytes,
+    starts: VecDeque<(Instant, Bytes)>,
+}
+
+impl Stage {
+    pub(crate) fn new(schedule: Schedule, delay: Duration, limit: Bytes) -> Self {
+        let starts = VecDeque::with_capacity(64);
+        Self { schedule, delay, limit, free_at: Instant::ZERO, waiting: Bytes::ZERO, starts }
+    }
+
+    /// When a packet that arrives at `now` is at the other end; `None` if the queue has no room. Times must not
+    /// decrease.
+    fn accept(&mut self, now: Instant, size: Bytes) -> Option<Instant> {
+        while let Some(&(start, size)) = self.starts.front()
+            && start <= now
+        {
+            self.waiting -= size;
+            self.starts.pop_front();
+        }
+        if self.free_at > now && self.waiting + size > self.limit {
+            return None;
+        }
+        let (start, end) = self.schedule.transmit(self.free_at.max(now), size);
+        self.free_at = end;
+        if start > now {
+            self.waiting += size;
+            self.starts.push_back((start, size));
+        }
+        Some(end + self.delay)
+    }
+}
+
+/// Two links in series, from port [`Link::INPUT`] to port [`Link::OUTPUT`].
+#[derive(Debug)]
+pub struct Tandem {
+    loss: Option<RandomLoss>,
+    bucket: Option<Bucket>,
+    first: Stage,
+    tunnel: Tunnel,
+    second: Stage,
+    /// Every packet on the links, the oldest first, and when it is at the other end.
+    ring: VecDeque<(Instant, PacketRef)>,
+    /// Packets on the first link that the second will have no room for, and when they arrive there.
+    overflows: VecDeque<(Instant, PacketRef)>,
+    /// When the first of either is due; [`Instant::FAR_FUTURE`] if there is none.
+    due: Instant,
+}
+
+impl Tandem {
+    /// True if [`Self::fuse`] accepts these links: neither has packets or detours, and the second has neither losses
+    /// nor a policer.
+    #[must_use]
+    pub fn can_fuse(first: &Link, second: &Link) -> bool {
+        first.is_idle() && second.is_idle() && second.takes_all()
+    }
+
+    /// The two links as one node.
+    ///
+    /// # Panics
+    /// If [`Self::can_fuse`] is false.
+    #[must_use]
+    pub fn fuse(first: Link, tunnel: Tunnel, second: Link) -> Self {
+        assert!(Self::can_fuse(&first, &second), "these links have to be nodes of their own");
+        let (first, loss, bucket) = first.into_stage();
+        let (second, _, _) = second.into_stage();
+        Self {
+            loss,
+            bucket,
+            first,
+            tunnel,
+            second,
+            ring: VecDeque::with_capacity(64),
+            overflows: VecDeque::new(),
+            due: Instant::FAR_FUTURE,
+        }
+    }
+
+    fn find_due(&mut self) {
+        let due = |queue: &VecDeque<(Instant, PacketRef)>| queue.front().map_or(Instant::FAR_FUTURE, |next| next.0);
+        self.due = due(&self.ring).min(due(&self.overflows));
+    }
+
+    /// Delivers the packets that are at the other end.
+    fn deliver(&mut self, cx: &mut Cx<'_>) {
+        if !self.overflows.is_empty() {
+            self.drop_overflows(cx);
+        }
+        while let Some((at, _)) = self.ring.front()
+            && *at <= cx.now
+            && let Some((_, packet)) = self.ring.pop_front()
+        {
+            cx.send(Link::OUTPUT, packet);
+        }
+        self.find_due();
+    }
+
+    #[cold]
+    fn drop_overflows(&mut self, cx: &mut Cx<'_>) {
+        while let Some((at, _)) = self.overflows.front()
+            && *at <= cx.now
+            && let Some((_, packet)) = self.overflows.pop_front()
+        {
+            cx.discard(packet, DropCause::QueueFull);
+        }
+    }
+
+    /// Drops a packet that does not enter the first queue.
+    #[cold]
+    fn refuse(&mut self, cx: &mut Cx<'_>, packet: PacketRef, cause: DropCause) {
+        cx.pool.get_mut(&packet).queued_at = cx.now;
+        cx.discard(packet, cause);
+    }
+}
+
+impl Node for Tandem {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
+        let arrived = cx.pool.get_mut(&packet);
+        let size = arrived.size;
+        if RandomLoss::takes(&mut self.loss, cx, &packet) {
+            return self.refuse(cx, packet, DropCause::RandomLoss);
+        }
+        if self.bucket.as_mut().is_some_and(|bucket| !bucket.takes(cx.now, size)) {
+            return self.refuse(cx, packet, DropCause::QueueManagement);
+        }
+        let Some(between) = self.first.accept(cx.now, size) else {
+            return self.refuse(cx, packet, DropCause::QueueFull);
+        };
+        let passed = cx.pool.get_mut(&packet);
+        passed.queued_at = between;
+        match self.tunnel {
+            Tunnel::To(cell) => {
+                gtp::encapsulate(passed);
+                passed.set_tunnel(cell);
+            }
+            Tunnel::End => gtp::decapsulate(passed),
+        }
+        let Some(at) = self.second.accept(between, passed.size) else {
+            self.overflows.push_back((between, packet));
+            self.due = self.due.min(between);
+            return;
+        };
+        self.due = self.due.min(at);
+        self.ring.push_back((at, packet));
+        // At once if the links have neither rate nor delay.
+        if at <= cx.now {
+            self.deliver(cx);
+        }
+    }
+
+    fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        self.deliver(cx);
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        (self.due != Instant::FAR_FUTURE).then_some(self.due)
+    }
+
+    fn packets_held(&self) -> usize {
+        self.ring.len() + self.overflows.len()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! Links in series that become one node in a run that goes to its end at once.
+//!
+//! [`wire`](crate::wiring::wire) builds every part of the path as a node. That is the network of a run which somebody
+//! steps, looks at or changes. A run that goes from its beginning to its end ([`Built::run`](crate::Built::run)) needs
+//! only what it does: where the internet link, the gateway and S1-U follow on each other, they become one
+//! [`Tandem`]. The tables are the same to the last bit (`tests/mirror.rs`); the numbers of events, timers and
+//! transfers are smaller.
+
+use airlane_core::{CellId, Node, NodeId, Port};
+use airlane_engine::Simulation;
+use airlane_net::{Gateway, Link, Tandem, Tunnel};
+
+use crate::wiring::{End, Places};
+
+/// Fuses the links that can be, before anything has happened.
+///
+/// That needs a single cell, whose links no handover changes; an internet link that all servers share; one link of
+/// S1-U; and links that [`Tandem::can_fuse`] accepts: drop-tail, and without detours. Nothing else may be between
+/// them: no middlebox before the gateway.
+pub(crate) fn fuse(simulation: &mut Simulation, places: &Places) {
+    let (Some(mobile), Some((down, _)), Some(up)) =
+        (places.mobile, places.internet_down, places.internet_link_up)
+    else {
+        return;
+    };
+    let gateway = mobile.gateway;
+    let leads_to = |from: End| simulation.leads_to(from);
+    if !mobile.is_lasting || leads_to((gateway, Gateway::enb(1))).is_some() {
+        return;
+    }
+    let to_cell = leads_to((gateway, Gateway::enb(0)));
+    let downlink = to_cell.filter(|_| leads_to((down, Link::OUTPUT)) == Some((gateway, Gateway::INTERNET)));
+    let is_direct = leads_to((gateway, Gateway::INTERNET)) == Some((up, Link::INPUT));
+    let from_cell = mobile.s1u_up.filter(|(link, _)| {
+        is_direct && leads_to((*link, Link::OUTPUT)) == Some((gateway, Gateway::enb(0)))
+    });
+    if let Some((second, Link::INPUT)) = downlink {
+        fuse_downlink(simulation, down, second);
+    }
+    if let Some(first) = from_cell {
+        fuse_uplink(simulation, first, up);
+    }
+}
+
+/// The internet link, the gateway and S1-U become a node in the place of the internet link.
+fn fuse_downlink(simulation: &mut Simulation, down: NodeId, second: NodeId) {
+    let end = simulation.leads_to((second, Link::OUTPUT));
+    let Some(tandem) = tandem(simulation, down, Tunnel::To(CellId(0)), second) else { return };
+    simulation.fill(down, tandem);
+    reconnect(simulation, (down, Link::OUTPUT), end);
+}
+
+/// S1-U, the gateway and the internet link become a node in the place of the internet link.
+fn fuse_uplink(simulation: &mut Simulation, first: End, up: NodeId) {
+    let Some(tandem) = tandem(simulation, first.0, Tunnel::End, up) else { return };
+    simulation.fill(up, tandem);
+    simulation.redirect(first, (up, Link::INPUT));
+}
+
+fn reconnect(simulation: &mut Simulation, from: (NodeId, Port), to: Option<End>) {
+    simulation.disconnect(from);
+    if let Some(to) = to {
+        simulation.connect(from, to);
+    }
+}
+
+/// The node instead of two links, which are removed; `None` if they have to stay.
+fn tandem(simulation: &mut Simulation, first: NodeId, tunnel: Tunnel, second: NodeId) -> Option<Box<dyn Node>> {
+    let (one, other) = (simulation.node::<Link>(first)?, simulation.node::<Link>(second)?);
+    if !Tandem::can_fuse(one, other) {
+        return None;
+    }
+    let [first, second] = [first, second].map(|link| simulation.remove_as::<Link>(link));
+    Some(Box::new(Tandem::fuse(first?, tunnel, second?)))
+}
