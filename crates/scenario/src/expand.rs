@@ -1,6 +1,7 @@
 //! Expands groups: each UE and each flow gets its own name and number.
 
 use core::ops::Range;
+use std::collections::BTreeMap;
 
 use airlane_core::{Duration, Instant};
 
@@ -52,26 +53,37 @@ impl Reach {
     }
 }
 
-/// The UEs of the flow, or `None` if there are none.
-pub(crate) fn reach(flow: &Flow, scenario: &Resolved) -> Option<Reach> {
-    let to = flow.to.as_deref()?;
-    let mut first = 0;
-    for ue in &scenario.ue {
-        let count = ue.count as usize;
-        if ue.name == to {
-            return Some(Reach { ues: first..first + count, group: count > 1 });
+/// The sections of UEs by their names, so that the far end of each of many flows is found at once.
+pub(crate) struct UeNames<'a>(BTreeMap<&'a str, Range<usize>>);
+
+impl<'a> UeNames<'a> {
+    pub(crate) fn of(scenario: &'a Resolved) -> Self {
+        let (mut sections, mut first) = (BTreeMap::new(), 0);
+        for ue in &scenario.ue {
+            let count = ue.count as usize;
+            sections.entry(ue.name.as_str()).or_insert(first..first + count);
+            first += count;
         }
-        let member = to.strip_prefix(ue.name.as_str()).and_then(|rest| rest.strip_prefix('-'));
-        if let Some(k) = member
-            .filter(|k| !k.starts_with(['0', '+']))
-            .and_then(|k| k.parse::<usize>().ok())
-            .filter(|k| count > 1 && (1..=count).contains(k))
-        {
-            return Some(Reach { ues: first + k - 1..first + k, group: false });
-        }
-        first += count;
+        Self(sections)
     }
-    None
+
+    /// The UEs of the flow, or `None` if there are none: those of the section with this name, or one member of a
+    /// group. If both exist, the first in the file counts.
+    pub(crate) fn reach(&self, flow: &Flow) -> Option<Reach> {
+        let to = flow.to.as_deref()?;
+        let section = self.0.get(to).cloned().map(|ues| Reach { group: ues.len() > 1, ues });
+        let first_of = |reach: &Reach| reach.ues.start;
+        section.into_iter().chain(self.member(to)).min_by_key(first_of)
+    }
+
+    /// The member of a group with this name.
+    fn member(&self, to: &str) -> Option<Reach> {
+        let (group, number) = to.rsplit_once('-')?;
+        let ues = self.0.get(group).filter(|ues| ues.len() > 1)?;
+        let k = Some(number).filter(|k| !k.starts_with(['0', '+']))?.parse::<usize>().ok()?;
+        let ue = ues.start + k.checked_sub(1)?;
+        ues.contains(&ue).then_some(Reach { ues: ue..ue + 1, group: false })
+    }
 }
 
 /// Every UE, in the order of the file.
@@ -96,6 +108,7 @@ pub(crate) fn unnamed(section: usize) -> String {
 #[must_use]
 pub(crate) fn flows(scenario: &Resolved) -> Vec<OneFlow> {
     let mut all = Vec::new();
+    let names = UeNames::of(scenario);
     for (section, flow) in scenario.flow.iter().enumerate() {
         let base = flow.name.clone().unwrap_or_else(|| unnamed(section));
         let mut repeated = |name: &str, ue: Option<usize>| match &flow.repeat {
@@ -109,7 +122,7 @@ pub(crate) fn flows(scenario: &Resolved) -> Vec<OneFlow> {
             repeated(&base, None);
             continue;
         }
-        let Some(Reach { ues, group }) = reach(flow, scenario) else { continue };
+        let Some(Reach { ues, group }) = names.reach(flow) else { continue };
         for (k, ue) in ues.enumerate() {
             if group {
                 repeated(&format!("{base}-{}", k + 1), Some(ue));

@@ -9,7 +9,7 @@ use super::video::{dash, video};
 use super::{Checked, FLOWS_MAX, Place, name, rnis};
 use crate::datagrams;
 use crate::de::nearest_help;
-use crate::expand;
+use crate::expand::{self, UeNames};
 use crate::format::{
     App, ArwaWindow, AutotunedWindow, Congestion, Ecn, FixedWindow, Flow, FlowDirection, HttpVersion, Mdcc,
     Network, Ping, Ppbp, Quic, ReceiveBuffer, ReceiveWindow, Resolved, Tcp, Transport, Web,
@@ -36,7 +36,7 @@ const MTU_MIN: u64 = 128;
 pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
     at.require(!scenario.flow.is_empty(), "flow", "the scenario has no flow", "add [[flow]]")?;
     let at = at.under("flow");
-    let mut names = BTreeSet::new();
+    let (mut names, ues) = (BTreeSet::new(), UeNames::of(scenario));
     let mut total = 0;
     for (i, flow) in scenario.flow.iter().enumerate() {
         let at = at.entry(i);
@@ -44,7 +44,7 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
             name(own, &mut names, &at)?;
         }
         let turns = flow.repeat.as_ref().map_or(1, |repeat| u64::from(repeat.count));
-        let each = expand::reach(flow, scenario).map_or(1, |reach| reach.count());
+        let each = ues.reach(flow).map_or(1, |reach| reach.count());
         total += turns * u64::from(each);
         if total > FLOWS_MAX {
             let many = format!("the scenario has {total} flows");
@@ -54,7 +54,7 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
                 at.wrong(many, "the limit is 10000")?;
             }
         }
-        destination(flow, scenario, &at)?;
+        destination(flow, scenario, &ues, &at)?;
         let ordered = flow.stop.is_none_or(|stop| stop > flow.start);
         at.require(ordered, "stop", "not after `start`", "it must be above `start`")?;
         qos(flow, scenario, &at)?;
@@ -112,17 +112,18 @@ fn qos(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
     at.require(has_two, "five_qi", "no cell has a low-latency bearer", help)
 }
 
-fn destination(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
+fn destination(flow: &Flow, scenario: &Resolved, ues: &UeNames<'_>, at: &Place<'_>) -> Checked {
     if scenario.network == Network::Wired {
         let ok = flow.to.as_deref().is_none_or(|to| to == "host");
         return at.require(ok, "to", "a wired network has one host, named \"host\"", "leave it out");
     }
-    let names: Vec<_> = scenario.ue.iter().map(|u| u.name.as_str()).collect();
+    let mut names = scenario.ue.iter().map(|u| u.name.as_str());
     let Some(to) = &flow.to else {
-        let help = format!("add to = \"{}\"", names.first().unwrap_or(&"phone"));
+        let help = format!("add to = \"{}\"", names.next().unwrap_or("phone"));
         return at.wrong("`to` is missing", help);
     };
-    if expand::reach(flow, scenario).is_none() {
+    if ues.reach(flow).is_none() {
+        let names: Vec<_> = names.collect();
         return at.fail("to", "no UE has this name", nearest_help(to, &names));
     }
     Ok(())
