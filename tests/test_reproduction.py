@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from airlane import cli, examples, experiments, native, papers, report, reproduction, terminal
+from airlane import cli, examples, experiments, native, papers, report, reproduction, terminal, verdict_view
 from airlane.cache import Cache
 from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Number, NumberKind, Outcome
 from airlane.metrics import Window, goodput_mbps
@@ -120,13 +120,13 @@ def test_results_constants_and_claims_are_counted_apart_and_nothing_twice(tmp_pa
     assert found["claims_by_kind"]["paper"] == {"yes": 1, "open": 1}
     with terminal.output.capture() as captured:
         parts = Reproduction(cache, False, None, 1, lambda _: None, done=done)
-        terminal.output.print(terminal.papers_view(parts))
+        terminal.output.print(verdict_view.papers_view(parts))
     said = captured.get()
     assert "constants of tables: 1 equal, 1 not equal" in said
     assert "claims of the papers: 1 hold, 0 do not, 1 open" in said
     assert "our predictions: 1 hold, 0 do not, 0 open" in said
     assert "to match a published result): one 1" in said
-    line = terminal.outcome_line(done[0], 1, 2)
+    line = verdict_view.outcome_line(done[0], 1, 2)
     assert line == " 1/2 one/a: 2 match, 1 miss; constants: 1 equal, 1 not equal; claims: 3 hold, 1 open"
 
 
@@ -180,7 +180,7 @@ def test_a_panic_of_the_core_is_a_failure_and_a_signal_is_none(
 @pytest.mark.parametrize("quick", [False, True])
 def test_the_table_of_papers_fits_a_terminal(tmp_path: Path, quick: bool) -> None:
     with terminal.output.capture() as captured:
-        terminal.output.print(terminal.papers_view(conducted(tmp_path, quick)))
+        terminal.output.print(verdict_view.papers_view(conducted(tmp_path, quick)))
     lines = [line.rstrip() for line in captured.get().splitlines()]
     rows = {line.split()[0]: line.split()[1:] for line in lines if line}
     assert rows["paper"] == ["numbers", *Verdict]

@@ -126,7 +126,6 @@ def run(
 ) -> None:
     """Run a scenario and write a result folder."""
     from airlane import control, terminal
-    from airlane.compare_command import report_folders
     from airlane.results import reserved
     from airlane.summary import summary_rows
 
@@ -160,6 +159,8 @@ def run(
     if plot:
         _plot(results, folder / "series.png", described.name)
     if report:
+        from airlane.compare_command import report_folders
+
         report_folders([folder])
     if as_json:
         print(json.dumps(summary_rows(results), indent=2))

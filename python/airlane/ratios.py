@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airlane import plot, terminal
+from airlane import plot, terminal, verdict_view
 from airlane.chart import label_points
 from airlane.experiments import NumberRow
 from airlane.verdict import TOLERANCE, Verdict
@@ -140,6 +140,6 @@ def _row(row: NumberRow) -> _Row | None:
         theirs[0],
         theirs[1],
         terminal.interval(row.ours),
-        terminal.published_text(published.value, published.ci, published.range, row.number.relation),
+        verdict_view.published_text(published.value, published.ci, published.range, row.number.relation),
         row.judgement.verdict,
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from airlane import terminal
+from airlane import terminal, verdict_view
 from airlane.experiments import ClaimKind, Outcome
 from airlane.files import write_text
 from airlane.markdown import code, plain, table
@@ -38,9 +38,9 @@ def write(of: Reproduction, folder: Path) -> None:
 
 
 def _summary(of: Reproduction) -> str:
-    lines = [terminal.outcome_line(one, place, len(of.done)) for place, one in enumerate(of.done, 1)]
+    lines = [verdict_view.outcome_line(one, place, len(of.done)) for place, one in enumerate(of.done, 1)]
     written = StringIO()
-    Console(file=written, width=terminal.PIPE_WIDTH, highlight=False).print(terminal.papers_view(of))
+    Console(file=written, width=terminal.PIPE_WIDTH, highlight=False).print(verdict_view.papers_view(of))
     printed = "\n".join(lines) + "\n" + written.getvalue().rstrip()
     kept = "\n".join(line.rstrip() for line in printed.splitlines())
     links = "\n".join(f"- [{paper}]({paper}.md)" for paper in dict.fromkeys(map(_name, of.done)))
@@ -86,18 +86,18 @@ def _numbers(outcome: Outcome) -> str:
     rows = []
     for row in outcome.numbers:
         number, published = row.number, row.published
-        notes = [row.judgement.why, number.note, terminal.restated(number)]
+        notes = [row.judgement.why, number.note, verdict_view.restated(number)]
         notes.insert(0, f"fitted: {number.fitted}" if number.fitted else "")
         rows.append(
             (
                 code(number.id),
                 plain(number.label),
                 plain(
-                    terminal.published_text(published.value, published.ci, published.range, number.relation)
+                    verdict_view.published_text(published.value, published.ci, published.range, number.relation)
                 ),
                 terminal.interval(row.ours),
                 str(row.ours.n),
-                terminal.verdict_word(number.kind, row.judgement.verdict),
+                verdict_view.verdict_word(number.kind, row.judgement.verdict),
                 plain("; ".join(note for note in notes if note)),
             )
         )

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airlane import found, page, reproduction, terminal
+from airlane import found, page, reproduction, verdict_view
 from airlane.arena import Result, view
 from airlane.arena.conduct import DELAY_FINE_MS, KEPT
 from airlane.arena.picture import draw_heat, draw_plane
@@ -78,7 +78,7 @@ def _number(row: NumberRow) -> dict[str, Any]:
     published: float | list[float] | None = row.published.value
     if row.published.range is not None:
         published = list(row.published.range)
-    notes = [row.judgement.why, row.number.note, terminal.restated(row.number)]
+    notes = [row.judgement.why, row.number.note, verdict_view.restated(row.number)]
     return {
         "id": row.number.id,
         "kind": str(row.number.kind),
@@ -109,9 +109,9 @@ def _number(row: NumberRow) -> dict[str, Any]:
 
 def _environment() -> jinja2.Environment:
     environment = page.environment()
-    environment.globals["published_text"] = terminal.published_text
-    environment.globals["verdict_word"] = terminal.verdict_word
-    environment.globals["restated"] = terminal.restated
+    environment.globals["published_text"] = verdict_view.published_text
+    environment.globals["verdict_word"] = verdict_view.verdict_word
+    environment.globals["restated"] = verdict_view.restated
     environment.globals["finding"] = _finding
     return environment
 
@@ -180,12 +180,12 @@ class _Paper:
     @property
     def constants(self) -> str:
         """How many constants of its tables are equal, as text; empty if it has none."""
-        return terminal.constants_text(self._outcomes)
+        return verdict_view.constants_text(self._outcomes)
 
     @property
     def claims(self) -> list[str]:
         """How many claims of each kind hold, as text."""
-        return terminal.claims_text(self._outcomes)
+        return verdict_view.claims_text(self._outcomes)
 
     @property
     def _outcomes(self) -> list[Outcome]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from airlane import native, record, report, terminal
+from airlane import native, record, report, terminal, verdict_view
 from airlane.cache import Cache
 from airlane.experiments import Experiment, Outcome
 from airlane.files import write_text
@@ -82,9 +82,9 @@ class Call:
 
     def _show(self, outcome: Outcome, place: int) -> None:
         if self.in_full:
-            terminal.output.print(terminal.outcome_view(outcome))
+            terminal.output.print(verdict_view.outcome_view(outcome))
         elif not self.as_json:
-            print(terminal.outcome_line(outcome, place, len(self.chosen)), flush=True)
+            print(verdict_view.outcome_line(outcome, place, len(self.chosen)), flush=True)
 
     def _finish(self, reproduction: Reproduction, book: report.Book, began: float) -> None:
         wall_s = time.perf_counter() - began
@@ -98,6 +98,6 @@ class Call:
             print(found)
             return
         if len(self.chosen) > 1:
-            terminal.output.print(terminal.papers_view(reproduction))
+            terminal.output.print(verdict_view.papers_view(reproduction))
         took = time.perf_counter() - began
         terminal.output.print(f"\nreport: {self.out}/index.html ({took:.1f} s)", style="bold")

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
@@ -171,8 +170,8 @@ class Results:
         """One row per run and expired retransmission timer."""
         return self.tables["timeouts"]
 
-    def summary(self) -> pa.Table:
-        """Mean over the runs and its 95 % interval, one row per flow.
+    def summary(self, first: int | None = None) -> pa.Table:
+        """Mean over the runs and its 95 % interval, one row per flow; of the `first` flows, or of all.
 
         Each numeric column `x` of `flows` gives `x`, `x_ci95`, half of the interval's width (null where there
         are too few runs for one), and `x_n`, the runs in which it is defined. `n` is that of goodput.
@@ -183,19 +182,24 @@ class Results:
         null where it ended in all of them. The same holds for `fct_sent_s` and `fct_acked_s`.
         """
         flows = self.flows
-        names = [str(name) for name in dict.fromkeys(flows["flow"].to_pylist())]
+        rows_of = dict[str, list[int]]()
+        for row, name in enumerate(flows["flow"].to_pylist()):
+            rows_of.setdefault(str(name), []).append(row)
+        names = list(rows_of)[:first]
+        goodput, watched = flows["goodput_mbps"].to_numpy(), self._watched()
         columns: dict[str, Any] = {"flow": names}
-        of_flow = [flows.filter(pc.equal(flows["flow"], pa.scalar(name))) for name in names]
-        columns["n"] = [int(np.sum(~np.isnan(part["goodput_mbps"].to_numpy()))) for part in of_flow]
+        columns["n"] = [int(np.sum(~np.isnan(goodput[rows_of[name]]))) for name in names]
         for column in flows.schema:
             if column.name in ("run", "seed") or not _numeric(column.type):
                 continue
             figure = figure_of(column.name)
-            values: list[Array] = [part[column.name].to_numpy().astype(np.float64) for part in of_flow]
+            of_all = flows[column.name].to_numpy().astype(np.float64)
+            values: list[Array] = [of_all[rows_of[name]] for name in names]
             defined = [int(np.sum(~np.isnan(each))) for each in values]
             horizons: list[float | None] = []
             if column.name in _COMPLETION:
-                cut = [self._restricted(each, part) for each, part in zip(values, of_flow, strict=True)]
+                of_flow = zip(values, names, strict=True)
+                cut = [self._restricted(each, watched[rows_of[name]]) for each, name in of_flow]
                 values, horizons = [each for each, _ in cut], [horizon for _, horizon in cut]
             means = [figure.estimate(each) for each in values]
             columns[column.name] = [m.mean for m in means]
@@ -205,10 +209,14 @@ class Results:
                 columns[f"{column.name}_horizon"] = pa.array(horizons, type=pa.float64())
         return pa.table(columns)
 
-    def _restricted(self, times: Array, flow: pa.Table) -> tuple[Array, float | None]:
+    def _watched(self) -> Array:
+        """Seconds from the start of the flow of each row to the end of its run."""
+        ends = np.array([float(self.meta[run]["sim_s"]) for run in self.flows["run"].to_numpy()])
+        return ends - self.flows["start_s"].to_numpy().astype(np.float64)
+
+    @staticmethod
+    def _restricted(times: Array, watched: Array) -> tuple[Array, float | None]:
         """Limited times of a flow by run, and the horizon; `None` if it ended in all runs or in none."""
-        ends = np.array([float(self.meta[run]["sim_s"]) for run in flow["run"].to_numpy()])
-        watched = ends - flow["start_s"].to_numpy()
         cut_off = np.isnan(times) & (watched > 0.0)
         if np.isnan(times).all() or not cut_off.any():
             return times, None

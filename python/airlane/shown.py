@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from airlane.figures import BY_NAME
 from airlane.plural import counted
@@ -41,9 +39,10 @@ def _table(results: Results) -> tuple[str, list[str], list[list[str]], str]:
     names = [str(name) for name in dict.fromkeys(flows["flow"].to_pylist())]
     shown = [BY_NAME[name] for name in _FIGURES if name in flows.column_names]
     rows = []
+    columns = [flows[figure.name].to_numpy(zero_copy_only=False).astype(np.float64) for figure in shown]
+    of = np.asarray(flows["flow"].to_pylist(), dtype=object)
     for name in names[:_ROWS]:
-        part = flows.filter(pc.equal(flows["flow"], pa.scalar(name)))
-        values = [part[figure.name].to_numpy(zero_copy_only=False).astype(np.float64) for figure in shown]
+        values = [column[of == name] for column in columns]
         means = [float(v[np.isfinite(v)].mean()) if np.isfinite(v).any() else math.nan for v in values]
         cells = ["–" if math.isnan(m) else format(m, f.form) for m, f in zip(means, shown, strict=True)]
         rows.append([name, *cells])

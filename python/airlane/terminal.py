@@ -1,40 +1,35 @@
-"""Output on a terminal: tables of results, verdicts and progress."""
+"""Output on a terminal: tables of results, and progress."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from rich import box
 from rich.console import Console, Group
-from rich.padding import Padding
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from airlane import coverage, reproduction, stats
-from airlane.experiments import ClaimKind, Number, NumberKind, Outcome
+from airlane import coverage, stats
 from airlane.figures import BY_NAME, Figure, per_run
 from airlane.plural import counted
-from airlane.reproduction import Reproduction
 from airlane.results import Results
-from airlane.sweep import Point, figures_in
-from airlane.verdict import Verdict
+
+if TYPE_CHECKING:
+    from airlane.sweep import Point
 
 __all__ = [
     "PIPE_WIDTH",
     "completed_of",
     "errors",
     "interval",
-    "outcome_line",
-    "outcome_view",
     "output",
-    "papers_view",
     "progress",
     "run_view",
     "sweep_view",
@@ -52,15 +47,6 @@ def _console(stderr: bool) -> Console:
 
 output = _console(stderr=False)
 errors = _console(stderr=True)
-
-VERDICT_STYLE = {
-    Verdict.MATCH: "bold green",
-    Verdict.DIRECTION: "yellow",
-    Verdict.MISS: "bold red",
-    Verdict.UNDECIDED: "magenta",
-    Verdict.IMPOSSIBLE: "bold cyan",
-    Verdict.LOST: "dim",
-}
 
 _ROWS = 30
 """Flows that are shown; the files contain all of them."""
@@ -186,9 +172,10 @@ def run_view(results: Results, title: str) -> Group:
     """Flows, cells, and the simulation speed."""
     many = results.runs > 1
     head = f"{title}: flows" + (f", mean of {results.runs} runs" if many else "")
-    summary = results.summary()
+    summary = results.summary(_ROWS)
+    of = len(set(results.flows["flow"].to_pylist()))
     kinds = dict(zip(results.flows["flow"].to_pylist(), _kinds(results), strict=False))
-    rows = summary.slice(0, _ROWS).to_pylist()
+    rows = summary.to_pylist()
 
     def build(shown: Sequence[Figure]) -> Table:
         flows = titled(head)
@@ -209,12 +196,12 @@ def run_view(results: Results, title: str) -> Group:
     parts: list[Table | Text] = [flows]
     if left:
         parts.append(Text(f"in summary.csv, not shown for lack of width: {_words(left)}", style="dim"))
-    if summary.num_rows > _ROWS:
-        parts.append(Text(f"and {summary.num_rows - _ROWS} more flows, all in summary.csv"))
+    if of > _ROWS:
+        parts.append(Text(f"and {of - _ROWS} more flows, all in summary.csv"))
     parts += _applications(results)
     if results.cells.num_rows:
         parts.append(_cells_table(results))
-    if summary.num_rows > 1:
+    if of > 1:
         jain = BY_NAME["jain"]
         parts.append(Text(f"fairness (Jain, goodput) {_jain(jain, results)}"))
     if told := _handovers(results):
@@ -345,6 +332,8 @@ def sweep_view(points: Sequence[Point], title: str, chosen: Sequence[Figure] = (
 
     By default the figures that the flows have, as far as they fit.
     """
+    from airlane.sweep import figures_in  # what a run need not load
+
     runs = points[0].runs
     settings = [{key: _word(value) for key, value in point.settings.items()} for point in points]
     swept = [key for key in settings[0] if len({one[key] for one in settings}) > 1]
@@ -393,210 +382,3 @@ def _word(value: object) -> str:
 
 def _flows(point: Point) -> int:
     return len(set(point.flows["flow"].to_pylist()))
-
-
-def outcome_view(outcome: Outcome) -> Group:
-    """All results of an experiment, for a terminal."""
-    experiment = outcome.experiment
-    parts: list[Table | Text | Padding] = [
-        Text(f"\n{experiment.id}", style="bold"),
-        Text(f"{experiment.title}\n{experiment.source}"),
-    ]
-    if experiment.setup:
-        given = ", ".join(f"{name} = {value}" for name, value in experiment.setup.items())
-        parts.append(Text(f"setup from the publication, not scored: {given}", style="dim"))
-    if outcome.numbers:
-        parts += [_numbers_table(outcome), *_readings_table(outcome)]
-    parts += [_claims_table(outcome)] if outcome.claims else []
-    for listing in outcome.listings:
-        table = titled(listing.title, listing.note)
-        for i, column in enumerate(listing.columns):
-            table.add_column(column, justify="left" if i == 0 else "right")
-        for row in listing.rows:
-            table.add_row(*row)
-        parts.append(table)
-    parts += [Text(f"• {note}") for note in experiment.notes]
-    parts.append(
-        Text(
-            f"{outcome.runs_done} runs now, {outcome.runs_cached} from the cache; "
-            f"{outcome.simulated_s:,.0f} simulated s; {outcome.wall_s:.1f} s",
-            style="dim",
-        )
-    )
-    return Group(*parts)
-
-
-def outcome_line(outcome: Outcome, place: int, of: int) -> str:
-    """The result of an experiment as a line of a list."""
-    results = Counter(row.judgement.verdict for row in outcome.numbers if row.number.kind is _RESULT)
-    parts = [_counts({str(verdict): results[verdict] for verdict in Verdict})]
-    constants = constants_text([outcome])
-    parts += [f"constants: {constants}"] if constants else []
-    holds = reproduction.claims([outcome])
-    claims = _counts({word: holds[each] for each, word in _HOLDS.items()})
-    parts += [f"claims: {claims}"] if claims else []
-    return f"{place:2}/{of} {outcome.experiment.id}: {'; '.join(p for p in parts if p) or 'figures'}"
-
-
-_RESULT = NumberKind.RESULT
-
-_HOLDS = {True: "hold", False: "do not", None: "open"}
-
-_KINDS = {
-    ClaimKind.PAPER: "claims of the papers",
-    ClaimKind.READING: "the same claims in other interpretations",
-    ClaimKind.PREDICTION: "our predictions",
-}
-
-
-def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-
-
-def constants_text(outcomes: Sequence[Outcome]) -> str:
-    """Number of table constants that are equal, not equal and impossible; empty where there are none."""
-    counts = sum(reproduction.constants(outcomes).values(), Counter[Verdict]())
-    return _counts({verdict_word(NumberKind.CONSTANT, verdict): counts[verdict] for verdict in Verdict})
-
-
-def claims_text(outcomes: Sequence[Outcome]) -> list[str]:
-    """Number of claims of each kind that hold, do not hold, and are open."""
-    lines = []
-    for kind, words in _KINDS.items():
-        holds = reproduction.claims(outcomes, kind)
-        if holds:
-            lines.append(f"{words}: " + ", ".join(f"{holds[e]} {word}" for e, word in _HOLDS.items()))
-    return lines
-
-
-def verdict_word(kind: NumberKind, verdict: Verdict) -> str:
-    """Name a verdict: a constant is equal or not."""
-    if kind is NumberKind.CONSTANT:
-        return {Verdict.MATCH: "equal", Verdict.MISS: "not equal"}.get(verdict, str(verdict))
-    return str(verdict)
-
-
-def papers_view(of: Reproduction) -> Group:
-    """Verdicts on the published numbers of each paper."""
-    verdicts, fitted = reproduction.numbers(of.done), reproduction.fitted(of.done)
-    total = sum(verdicts.values(), Counter[Verdict]())
-    table = titled("published numbers" + (", quick form" if of.quick else ""))
-    table.padding = (0, 1, 0, 0)  # fits into 80 columns
-    table.add_column("paper")
-    for heading in ("numbers", *Verdict):
-        table.add_column(str(heading), justify="right")
-    for paper, tally in verdicts.items():
-        table.add_row(paper, *_tallied(tally))
-    if len(verdicts) > 1:
-        table.add_section()
-        table.add_row("all", *_tallied(total))
-    parts: list[Table | Text] = [Text(), table]
-    if fitted:
-        by = ", ".join(f"{paper} {count}" for paper, count in fitted.items())
-        parts.append(Text(f"fitted (a setting was chosen to match a published result): {by}"))
-    constants = constants_text(of.done)
-    parts += [Text(f"constants of tables: {constants}")] if constants else []
-    parts += map(Text, claims_text(of.done))
-    if of.quick:
-        parts += map(Text, _QUICK)
-    if of.failed:
-        names = ", ".join(one.id for one in of.failed)
-        parts.append(Text(f"failed, see above: {names}", style="bold red"))
-    return Group(*parts)
-
-
-_QUICK = (
-    "Quick form: fewer runs, some of them shorter.",
-    "The full form may settle undecided and open results.",
-)
-
-
-def _tallied(tally: Counter[Verdict]) -> list[str]:
-    return [str(count or "") for count in (tally.total(), *(tally[verdict] for verdict in Verdict))]
-
-
-def _numbers_table(outcome: Outcome) -> Table:
-    table = titled("published numbers")
-    table.add_column("number", max_width=42, overflow="fold")
-    table.add_column("published", justify="right", no_wrap=True)
-    table.add_column("ours (95 %)", justify="right", no_wrap=True)
-    table.add_column("n", justify="right")
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("note", ratio=1)
-    for row in outcome.numbers:
-        notes = [row.judgement.why, row.number.note, restated(row.number)]
-        if row.number.fitted:
-            notes.insert(0, f"fitted: {row.number.fitted}")
-        short = row.number.id.split(".", 2)[-1]
-        table.add_row(
-            Text.assemble(short, "\n", (row.number.label, "dim")),
-            published_text(row.published.value, row.published.ci, row.published.range, row.number.relation),
-            interval(row.ours),
-            str(row.ours.n),
-            Text.assemble(
-                (
-                    verdict_word(row.number.kind, row.judgement.verdict),
-                    VERDICT_STYLE[row.judgement.verdict],
-                ),
-                ("\nfitted" if row.number.fitted else "", "dim"),
-            ),
-            "; ".join(n for n in notes if n),
-        )
-    return table
-
-
-def restated(number: Number) -> str:
-    """Why a number is not counted; empty where it is counted."""
-    return f"not counted again: it follows from {number.restates}" if number.restates else ""
-
-
-def published_text(
-    value: float | None, ci: float | None, span: tuple[float, float] | None, relation: str
-) -> str:
-    """Format the published side of a row."""
-    if span is not None:
-        return f"{span[0]:g} – {span[1]:g}"
-    if value is None:
-        return "lost"
-    sign = "" if relation == "=" else f"{relation} "
-    return f"{sign}{value:g}" + (f" ± {ci:g}" if ci is not None else "")
-
-
-def _readings_table(outcome: Outcome) -> list[Table]:
-    rows = [(row, reading) for row in outcome.numbers for reading in row.readings]
-    if not rows:
-        return []
-    table = titled("other interpretations of details that the publication leaves open")
-    table.add_column("number", max_width=42, overflow="fold")
-    table.add_column("reading", ratio=1)
-    table.add_column("ours (95 %)", justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    last = ""
-    for row, (text, estimate, judgement) in rows:
-        name = row.number.id.split(".", 2)[-1]
-        style = VERDICT_STYLE[judgement.verdict]
-        changed = "" if judgement.verdict is row.judgement.verdict else " (changes)"
-        table.add_row(
-            name if name != last else "",
-            text,
-            interval(estimate),
-            Text(f"{judgement.verdict}{changed}", style=style),
-        )
-        last = name
-    return [table]
-
-
-def _claims_table(outcome: Outcome) -> Table:
-    table = titled("claims")
-    table.add_column("claim", ratio=2)
-    table.add_column("holds", no_wrap=True)
-    table.add_column("evidence", ratio=3)
-    for row in outcome.claims:
-        word, style = {True: ("yes", "bold green"), False: ("no", "bold red"), None: ("open", "magenta")}[
-            row.finding.holds
-        ]
-        whose = "" if row.claim.kind is ClaimKind.PAPER else f"\n({row.claim.kind})"
-        table.add_row(
-            Text.assemble(row.claim.text, (whose, "dim")), Text(word, style=style), row.finding.evidence
-        )
-    return table
