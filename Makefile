@@ -117,10 +117,17 @@ targets: $(STAMPS)/venv
 # Zig as linker knows the symbols of every glibc: the wheel asks for no newer one than 2.17 (2012), which maturin
 # checks in the finished file. macOS has its own linker.
 WHEEL_FLAGS := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux2014)
+# COUNTS=no leaves out the profile of bundled scenarios, which takes another build and makes runs faster.
+COUNTS ?= yes
+COUNTED := out/profile/airlane.profdata
 wheel: $(STAMPS)/venv maybe-playground
 	@$(BIN)/python -c 'import maturin, ziglang' 2>/dev/null || $(BIN)/pip install --quiet 'maturin[zig]>=1.13,<2'
 	rm -rf dist
-	source $(BIN)/activate && maturin build --profile $(PROFILE) --quiet $(WHEEL_FLAGS) --out dist
+	@rm -f $(COUNTED)
+	@if [ $(COUNTS) = yes ] && tools/profile.sh --check; then source $(BIN)/activate && tools/profile.sh $(COUNTED) $(WHEEL_FLAGS); \
+	  else echo "the wheel is built without a profile"; fi
+	source $(BIN)/activate && if [ -f $(COUNTED) ]; then export RUSTFLAGS="-Cprofile-use=$(abspath $(COUNTED))" CARGO_TARGET_DIR=target/profiled; fi && \
+	  maturin build --profile $(PROFILE) --quiet $(WHEEL_FLAGS) --out dist
 	$(BIN)/maturin sdist --out dist
 	@ls -l dist
 

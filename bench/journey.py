@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from airlane import native
@@ -41,12 +42,12 @@ def cost() -> dict[str, object]:
         "events_per_packet": round(events / between, 3),
         "ns_per_packet": round(seconds / between * 1e9, 1),
     }
-    instructions = _instructions(cells)
-    if isinstance(instructions, str):
+    counts = instructions([cell.scenario().resolved for cell in cells])
+    if isinstance(counts, str):
         figures["instructions_per_packet"] = None
-        figures["note"] = instructions
+        figures["note"] = counts
     else:
-        figures["instructions_per_packet"] = round((instructions[1] - instructions[0]) / between, 1)
+        figures["instructions_per_packet"] = round((counts[1] - counts[0]) / between, 1)
     return figures
 
 
@@ -61,8 +62,8 @@ def _delivered(output: native.Output) -> int:
     return int(sum(output.tables["flows"]["packets_delivered"].to_pylist()))
 
 
-def _instructions(cells: list[LenaCell]) -> list[int] | str:
-    """Instructions of each run, or why they could not be counted."""
+def instructions(scenarios: Sequence[str]) -> list[int] | str:
+    """Instructions of a run of each resolved scenario, or why they could not be counted."""
     if not has_valgrind():
         return "valgrind is not installed (apt-get install valgrind)"
     program = binary()
@@ -70,9 +71,9 @@ def _instructions(cells: list[LenaCell]) -> list[int] | str:
         return "cargo could not build the example `run` of airlane-scenario"
     counts = []
     with tempfile.TemporaryDirectory() as folder:
-        for cell in cells:
-            scenario = Path(folder) / "cell.toml"
-            scenario.write_text(cell.text(), encoding="utf-8")
+        for resolved in scenarios:
+            scenario = Path(folder) / "resolved.json"
+            scenario.write_text(resolved, encoding="utf-8")
             tool = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out"]
             command = [*tool, str(program), str(scenario)]
             done = subprocess.run(command, check=False, capture_output=True, text=True)

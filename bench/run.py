@@ -238,6 +238,25 @@ def show_growth(growth: list[dict], memory: dict[str, int] | str) -> None:
     console.print(f"Exponent from {growth[0]['fitted_from_ues']} UEs on. Bytes for an idle UE: {memory}")
 
 
+def show_instructions(rows: list[dict] | str) -> None:
+    console = Console(width=None if sys.stdout.isatty() else 150)
+    if isinstance(rows, str):
+        console.print(f"Instructions: not counted ({rows})")
+        return
+    table = Table(title="instructions, by the difference of two run lengths", title_justify="left")
+    for heading in ("work", "instructions", "budget", "aim"):
+        table.add_column(heading, justify="left" if heading == "work" else "right")
+    for cells in instruction_cells(rows):
+        table.add_row(*cells)
+    console.print(table)
+
+
+def instruction_cells(rows: list[dict]) -> list[list[str]]:
+    """The cells of the table of instructions."""
+    keys = ("instructions", "budget", "aim")
+    return [[str(row["name"]), *(text(row[key], ",.0f") for key in keys)] for row in rows]
+
+
 def show_micro(rows: list[dict] | str) -> None:
     console = Console(width=None if sys.stdout.isatty() else 150)
     if isinstance(rows, str):
@@ -301,7 +320,10 @@ def as_markdown(report: dict) -> dict[str, str]:
         if isinstance(small, list)
         else []
     )
+    counted = report["instructions"]
+    cells = instruction_cells(counted) if isinstance(counted, list) else []
     return {
+        "instructions": document.table(["work", "instructions", "budget", "aim"], cells),
         "micro": document.table(["work", "median", "budget"], works),
         "conditions": conditions(report),
         "speed": document.table(headings, speed),
@@ -362,6 +384,8 @@ def main() -> int:
     growth = [scaling.series(fading) for fading in ("none", "eva")]
     memory = scaling.idle_ue_bytes()
     show_growth(growth, memory)
+    counted = budgets.rows()
+    show_instructions(counted)
     small = micro.medians()
     show_micro(small)
     flow_bytes = micro.pep_flow_bytes()
@@ -371,6 +395,7 @@ def main() -> int:
         "journey": cost,
         "scaling": growth,
         "idle_ue_bytes": memory,
+        "instructions": counted,
         "micro": small,
         "pep_flow_bytes": flow_bytes,
         "peer": absent or peer.BUILD_NAME,

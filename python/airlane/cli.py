@@ -177,7 +177,8 @@ def _with_outputs(described: Scenario, pcap: bool, ran_log: bool) -> Scenario:
         wanted["output.pcap"] = ["server", "ue"]
     if ran_log:
         wanted["output.ran_log"] = True
-    described = described.set(wanted)
+    if wanted:
+        described = described.set(wanted)
     _ = described.resolved  # errors are reported before anything is created
     return described
 

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::controllers::{PythonControllers, Watch};
-use crate::{columns, scenario_error};
+use crate::{columns, resolved, scenario_error};
 
 /// How often the calling thread checks for signals.
 const SIGNAL_PERIOD: Duration = Duration::from_millis(100);
@@ -109,7 +109,7 @@ fn read(jobs: &[(String, u64)], captures: Option<Vec<String>>) -> Result<Vec<Job
     for (i, (text, seed)) in jobs.iter().enumerate() {
         let resolved = match i.checked_sub(1) {
             Some(last) if jobs[last].0 == *text => read[last].0.clone(),
-            _ => Resolved::from_json(text)?,
+            _ => resolved::read(text)?,
         };
         read.push((resolved, *seed, captures.next()));
     }

@@ -17,6 +17,7 @@ mod live;
 mod nodes;
 mod packetdrill;
 mod radio;
+mod resolved;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -77,14 +78,14 @@ fn parse(py: Python<'_>, text: &str, file_name: &str, overrides_json: &str) -> P
 /// The files that a run of the resolved scenario reads.
 #[pyfunction]
 fn files(py: Python<'_>, resolved: &str) -> PyResult<Vec<String>> {
-    let resolved = Resolved::from_json(resolved).map_err(|e| scenario_error(py, &e))?;
+    let resolved = resolved::read(resolved).map_err(|e| scenario_error(py, &e))?;
     Ok(resolved.files().into_iter().map(str::to_owned).collect())
 }
 
 /// The names of the UEs of the resolved scenario, as in results; `host` in a wired network.
 #[pyfunction]
 fn ue_names(py: Python<'_>, resolved: &str) -> PyResult<Vec<String>> {
-    Ok(Resolved::from_json(resolved).map_err(|e| scenario_error(py, &e))?.ue_names())
+    Ok(resolved::read(resolved).map_err(|e| scenario_error(py, &e))?.ue_names())
 }
 
 /// Bits of a downlink transport block (TS 36.213 tables 7.1.7.1-1 and 7.1.7.2.1-1).

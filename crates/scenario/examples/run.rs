@@ -1,10 +1,11 @@
 //! Runs a scenario file without Python, for profilers:
-//! `cargo run --release -p airlane-scenario --example run -- scenarios/lte-download.toml [SEED]`.
+//! `cargo run --release -p airlane-scenario --example run -- scenarios/lte-download.toml [SEED]`. A file whose name
+//! ends in `.json` is a resolved scenario.
 
 use std::sync::atomic::AtomicBool;
 
 use airlane_record::Column;
-use airlane_scenario::{Scenario, build};
+use airlane_scenario::{Resolved, Scenario, build};
 
 /// Number of printed rows of a table.
 const ROWS: usize = 4;
@@ -13,7 +14,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let file = arguments.next().ok_or("name a scenario file")?;
     let seed = arguments.next().map_or(Ok(1), |seed| seed.parse())?;
-    let scenario = Scenario::parse(&std::fs::read_to_string(&file)?, &file)?.resolve()?;
+    let text = std::fs::read_to_string(&file)?;
+    let scenario = match file.ends_with(".json") {
+        true => Resolved::from_json(&text)?,
+        false => Scenario::parse(&text, &file)?.resolve()?,
+    };
     let mut built = build(&scenario, seed)?;
     #[expect(clippy::disallowed_types, reason = "measures the run from outside")]
     let start = std::time::Instant::now();
