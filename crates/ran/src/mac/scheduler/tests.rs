@@ -261,7 +261,7 @@ fn who_is_not_looked_at_would_have_got_nothing() {
         by_rbg(&mut Waiting::new(), &mut expected, free, |_| ());
         let mut unseen: Vec<_> = all
             .iter()
-            .map(|d| Demand { metric: d.metric, ..Demand::new(d.ue, d.backlog, false, 350) })
+            .map(|d| Demand { metric: d.metric, ..Demand::new(d.ue, Bytes(d.backlog.into()), false, 350) })
             .collect();
         by_rbg(&mut Waiting::new(), &mut unseen, free, |d| {
             assert!(!d.has_rates, "once is enough");
