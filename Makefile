@@ -1,7 +1,7 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
 # Rust (a virtual environment in .venv, the release extension by maturin) and does it again only when a source
 # has changed.
-.PHONY: help build bpf reproduce reproduce-full paper-tables arena-tables nr-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
+.PHONY: help build bpf reproduce reproduce-full paper-tables arena-tables nr-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate test-kernel kernel-oracle readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -34,6 +34,8 @@ help:
 	@echo "make demo-nodes      each node of 'airlane node' through a live cell, beside the simulator and the paper"
 	@echo "make live-agreement  the kernel's TCP through airlane live beside ours in virtual time, an hour"
 	@echo "make live-tables     docs/live-tables.md from the reports of these two"
+	@echo "make test-kernel     tests with a guest kernel, which is built first if it is not in the cache"
+	@echo "make kernel-oracle   measures the figures of the kernel to which airlane validate compares ours"
 	@echo "make validate        airlane held against reference figures"
 	@echo "make conformance     airlane node rnis against ETSI's OpenAPI and Robot suite, which AIRLANE_RNIS_REFERENCE names"
 	@echo "make lint            formats, clippy, rustdoc, ruff, mypy, crate edges, tidiness, words of the texts"
@@ -67,6 +69,14 @@ nr-tables: build
 
 arena-tables: build
 	$(BIN)/airlane arena --markdown docs/arena-tables.md $(ARGS)
+
+test-kernel: build
+	$(BIN)/airlane kernel build 6.12
+	$(BIN)/pytest -q -p no:cacheprovider tests/test_kernel.py $(ARGS)
+
+kernel-oracle: build
+	$(BIN)/airlane kernel build 6.12
+	$(BIN)/python -m airlane.validation.kernel
 
 validate: build
 	$(BIN)/airlane validate $(ARGS)

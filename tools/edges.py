@@ -28,9 +28,10 @@ ALLOWED: dict[str, set[str]] = {
         "core", "radio", "net", "transport", "quic", "middlebox", "ran", "traffic", "record", "engine",
         "wire",
     },
+    "guest": {"core", "wire", "scenario"},
     "live": {"core", "wire", "net", "engine", "record", "scenario"},
     "nodes": {"core", "wire", "live", "net", "transport", "quic", "middlebox", "engine", "scenario"},
-    "py": {"core", "radio", "scenario", "engine", "record", "live", "nodes", "packetdrill"},
+    "py": {"core", "radio", "scenario", "engine", "record", "live", "guest", "nodes", "packetdrill"},
     "bind": set(),
     "web": {"core", "scenario", "record"},
 }  # fmt: skip

@@ -26,6 +26,17 @@ class ScenarioError(ValueError):
     value: str
     help: str
 
+class GuestError(RuntimeError):
+    """A guest kernel is missing or failed.
+
+    Attributes
+    ----------
+    failed
+        True if the guest failed while it ran.
+    """
+
+    failed: bool
+
 _Data = bytes | list[str] | tuple[list[str], bytes]
 
 @final
@@ -92,6 +103,9 @@ def parse(text: str, file_name: str, overrides_json: str = "{}") -> str:
 
 def files(resolved: str) -> list[str]:
     """Files that a run of the resolved scenario reads."""
+
+def kernels(resolved: str) -> list[str]:
+    """Names of the kernels that a run of the resolved scenario needs."""
 
 def ue_names(resolved: str) -> list[str]:
     """The names of the UEs, as in results; `host` in a wired network."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import airlane
-from airlane import ending, examples, node_command, trace_command
+from airlane import ending, examples, kernel_command, node_command, trace_command
 from airlane.cli_common import (
     AsJson,
     CacheFolder,
@@ -62,6 +62,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(trace_command.app, name="trace")
+app.add_typer(kernel_command.app, name="kernel")
 
 
 class _Shell(StrEnum):

@@ -127,7 +127,8 @@ def mistake(error: BaseException) -> str | None:
     from airlane.dataset import DatasetError
     from airlane.extras import how_to_install
     from airlane.files import FileInTheWayError, NotTextError
-    from airlane.native import ScenarioError
+    from airlane.kernel import KernelError
+    from airlane.native import GuestError, ScenarioError
     from airlane.papers.own import PaperError
     from airlane.playground import NoPlaygroundError
     from airlane.realtime.process import LiveError
@@ -137,13 +138,20 @@ def mistake(error: BaseException) -> str | None:
     from airlane.trace import ExportError, LogError, PatternError
 
     match error:
-        case ScenarioError() | LogError() | ExportError() | PatternError() | examples.UnknownExampleError():
+        case (
+            ScenarioError()
+            | GuestError()
+            | LogError()
+            | ExportError()
+            | PatternError()
+            | examples.UnknownExampleError()
+        ):
             return str(error)
         case FolderInTheWayError() | FileInTheWayError() | NotTextError():
             return str(error)
         case DatasetError() | ClusterError() | ControllerError() | SweepError() | ArenaError():
             return str(error)
-        case PaperError() | CompareError() | NoPlaygroundError() | LiveError():
+        case PaperError() | CompareError() | NoPlaygroundError() | LiveError() | KernelError():
             return str(error)
         case OSError():
             where = f"{error.filename}: " if error.filename else ""
@@ -155,7 +163,7 @@ def mistake(error: BaseException) -> str | None:
 
 
 def user_errors(command: Callable[P, None]) -> Callable[P, None]:
-    """Turn user errors into one message and exit code 2."""
+    """Turn user errors into one message and exit code 2, and the failure of a guest kernel into exit code 1."""
 
     @functools.wraps(command)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -165,6 +173,9 @@ def user_errors(command: Callable[P, None]) -> Callable[P, None]:
             message = mistake(error)
             if message is None:
                 raise
+            if getattr(error, "failed", False):  # a guest kernel: for `git bisect run`, it is a bad one
+                typer.echo(f"error: {message}", err=True)
+                raise typer.Exit(1) from None
             fail(f"error: {message}")
 
     return wrapped

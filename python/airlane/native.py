@@ -15,6 +15,8 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
+from airlane import kernel
+
 try:
     from airlane import _native
 except ImportError as error:  # a checkout without a built extension
@@ -25,6 +27,7 @@ except ImportError as error:  # a checkout without a built extension
 __all__ = [
     "Ack",
     "ControllerError",
+    "GuestError",
     "Loss",
     "Output",
     "ScenarioError",
@@ -46,6 +49,7 @@ __all__ = [
 ]
 
 ScenarioError = _native.ScenarioError
+GuestError = _native.GuestError
 Ack = _native.Ack
 Loss = _native.Loss
 Timeout = _native.Timeout
@@ -117,12 +121,20 @@ def schema() -> str:
 def inputs(resolved: str) -> dict[str, str]:
     """SHA-256 of each file that a run of the resolved scenario reads, by its name.
 
+    Of a kernel, these are the files `kernel NAME/linux`, `kernel NAME/agent` and `kernel NAME/config`.
+
     Raises
     ------
     OSError
         If one cannot be read.
+    KernelError
+        If a kernel has not been built.
     """
-    return {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in _native.files(resolved)}
+    files = {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in _native.files(resolved)}
+    for name in _native.kernels(resolved):
+        own = kernel.find(name)
+        files |= {f"kernel {name}/{file}": digest for file, digest in own.sha256.items()}
+    return files
 
 
 def tbs_bits(mcs: int, n_prb: int) -> int:
@@ -230,11 +242,13 @@ def run(
         If a capture file cannot be written.
     ControllerError
         If a controller raises, or requests a window or a rate that is negative or not finite.
+    GuestError
+        If a guest kernel is missing, or fails; its attribute `failed` distinguishes them.
     """
     own = dict(controllers) if controllers else None
     try:
         outputs = _native.run(list(jobs), threads, on_done, captures, own, costs, _Watch, on_progress)
-    except (ScenarioError, OSError):
+    except (ScenarioError, GuestError, OSError):
         raise
     except (Exception, SystemExit) as error:  # any exception of a user's class
         if own is None:

@@ -32,7 +32,7 @@ pub enum Topic {
     SegmentLost,
     /// [`Event::TransportBlock`] and [`Event::Unsent`].
     TransportBlock,
-    /// [`Event::FlowState`].
+    /// [`Event::FlowState`] and [`Event::SenderRates`].
     FlowState,
     /// [`Event::FlowSent`], [`Event::FlowAcknowledged`], [`Event::FlowCompleted`] and [`Event::FlowGaveUp`].
     FlowCompleted,
@@ -354,6 +354,15 @@ pub enum Event<'a> {
         /// The curve that the window follows, if the controller is CUBIC and has had a loss.
         cubic: Option<CubicCurve>,
     },
+    /// The rates of a sender outside, which reports them from time to time.
+    SenderRates {
+        /// The flow.
+        flow: FlowId,
+        /// The rate at which it paces its packets; `None` if it does not pace.
+        pacing: Option<BitRate>,
+        /// The newest sample of the delivery rate.
+        delivery: BitRate,
+    },
     /// An ARWA receiver reports the state of the path with an acknowledgment.
     CodeSent {
         /// The flow.
@@ -608,7 +617,7 @@ impl Event<'_> {
             Self::Timeout { .. } | Self::TimeoutUndone { .. } => Topic::Timeout,
             Self::SegmentLost { .. } => Topic::SegmentLost,
             Self::TransportBlock { .. } | Self::Unsent { .. } => Topic::TransportBlock,
-            Self::FlowState { .. } => Topic::FlowState,
+            Self::FlowState { .. } | Self::SenderRates { .. } => Topic::FlowState,
             Self::FlowSent { .. }
             | Self::FlowAcknowledged { .. }
             | Self::FlowCompleted { .. }

@@ -1,8 +1,11 @@
 //! The place where packets leave a simulation.
 
+mod streams;
+
 use std::collections::VecDeque;
 
 use airlane_core::{Bytes, Cx, Event, Instant, Node, Packet, PacketRef, Port, Topic};
+use streams::{Arrived, Streams};
 
 /// A packet that has left through an [`Exit`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +24,8 @@ pub struct Departure {
 #[derive(Debug, Default)]
 pub struct Exit {
     waiting: VecDeque<(Port, Instant, PacketRef)>,
+    /// What the receivers of TCP connections can read, if it is followed.
+    streams: Option<Streams>,
 }
 
 impl Exit {
@@ -28,6 +33,13 @@ impl Exit {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same, which also follows the byte streams of TCP connections: for observers, bytes are delivered when their
+    /// receiver can read them, and bytes that had arrived before are not fresh.
+    #[must_use]
+    pub fn of_streams() -> Self {
+        Self { streams: Some(Streams::default()), ..Self::default() }
     }
 
     pub(crate) fn pop(&mut self) -> Option<(Port, Instant, PacketRef)> {
@@ -40,11 +52,14 @@ impl Node for Exit {
         if cx.wants(Topic::Received) {
             cx.emit_about(&packet, |packet| Event::Received { packet });
         }
+        let streams = &mut self.streams;
         if cx.wants(Topic::Delivered) {
-            cx.emit_about(&packet, |packet| Event::Delivered {
-                packet,
-                in_order: Bytes(u64::from(packet.payload.len())),
-                fresh: None, // only the receiver outside knows
+            cx.emit_about(&packet, |packet| {
+                // Without streams, only the receiver outside knows what is fresh.
+                let payload = Arrived { in_order: Bytes(u64::from(packet.payload.len())), fresh: None };
+                let Arrived { in_order, fresh } =
+                    streams.as_mut().map_or(payload, |streams| streams.arrive(packet));
+                Event::Delivered { packet, in_order, fresh }
             });
         }
         self.waiting.push_back((port, cx.now, packet));

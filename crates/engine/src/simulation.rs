@@ -200,15 +200,23 @@ impl Simulation {
 
     /// Passes a packet out of a port of a node at time `at`, as if the node had sent it: for a node that
     /// represents something outside. Everything that is due at `at` or before happens first. If the
-    /// port leads nowhere, the packet is dropped with the cause [`DropCause::NoRoute`].
+    /// port leads nowhere, the packet is dropped with the cause [`DropCause::NoRoute`]. For observers, its payload
+    /// was sent before if it is a `retransmission`.
     ///
     /// # Panics
     /// If `at` is before [`Self::now`], or if the node never existed.
-    pub fn send_from(&mut self, from: (NodeId, Port), packet: Packet, at: Instant, probe: &mut dyn Probe) {
+    pub fn send_from(
+        &mut self,
+        from: (NodeId, Port),
+        packet: Packet,
+        at: Instant,
+        retransmission: bool,
+        probe: &mut dyn Probe,
+    ) {
         assert!(from.0.index() < self.members.len(), "{:?} is not in this network", from.0);
         self.advance(at, probe);
         self.call(from.0, probe, |_, cx| {
-            cx.emit(&Event::Sent { packet: &packet, retransmission: false });
+            cx.emit(&Event::Sent { packet: &packet, retransmission });
             let packet = cx.pool.insert(packet);
             cx.send(from.1, packet);
         });

@@ -1,6 +1,6 @@
 //! Real applications through a simulated network, in real time.
 //!
-//! This is the only crate that opens devices or has unsafe code.
+//! This is the only crate that opens devices. It and `airlane-guest` are the only ones with unsafe code.
 
 pub mod cell;
 pub mod connections;

@@ -6,13 +6,14 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use airlane_guest::{Cause, GuestError, GuestFacts};
 use airlane_scenario::{CaptureError, Own, Resolved, RunOutput as Output, ScenarioError};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::controllers::{PythonControllers, Watch};
-use crate::{columns, resolved, scenario_error};
+use crate::{columns, guest_error, resolved, scenario_error};
 
 /// How often the calling thread checks for signals.
 const SIGNAL_PERIOD: Duration = Duration::from_millis(100);
@@ -39,9 +40,13 @@ pub(crate) struct RunOutput {
 enum Failure {
     Scenario(ScenarioError),
     Capture(CaptureError),
+    Guest(GuestError),
 }
 
-type Outcome = Result<(Output, f64), Failure>;
+type Outcome = Result<Done, Failure>;
+
+/// A run that has ended: its output, the seconds of its loop, and facts about its guests, if it had any.
+type Done = (Output, f64, Option<GuestFacts>);
 
 /// A resolved scenario, a seed, and the prefix of its capture files.
 type Job = (Resolved, u64, Option<String>);
@@ -92,9 +97,12 @@ pub(crate) fn run(
     }
     let to_python = |outcome: Option<Outcome>| {
         let outcome = outcome.expect("a job is left out only after a cancellation, which is an error above");
-        let (output, wall_s) = outcome.map_err(|failure| failure.raise(py))?;
+        let (output, wall_s, guests) = outcome.map_err(|failure| failure.raise(py))?;
         let mut meta = serde_json::to_value(&output.meta).expect("the facts are numbers and names");
         meta["wall_s"] = wall_s.into();
+        if let Some(guests) = guests {
+            meta["kernel"] = serde_json::to_value(&guests).expect("the facts are numbers and names");
+        }
         let tables = columns::tables(py, &output.tables)?.unbind();
         Ok(RunOutput { tables, meta: meta.to_string() })
     };
@@ -243,19 +251,30 @@ fn one(
     }
     #[expect(clippy::disallowed_types, reason = "measures the run from outside; no result depends on it")]
     let start = std::time::Instant::now();
-    let ended = built.run_and_tell(cancel, simulated.of_one_run());
+    let mut guests = None;
+    let ended = if built.kernel_flows().is_empty() {
+        built.run_and_tell(cancel, simulated.of_one_run())
+    } else {
+        match airlane_guest::run(&mut built, *seed, cancel, simulated.of_one_run()) {
+            Ok(facts) => guests = Some(facts),
+            Err(error) if error.cause == Cause::Cancelled => {}
+            Err(error) => return Some(Err(Failure::Guest(error))),
+        }
+        guests.is_some()
+    };
     let captured = built.end_capture();
     let wall_s = start.elapsed().as_secs_f64();
     if let Err(e) = captured {
         return Some(Err(Failure::Capture(e)));
     }
-    ended.then(|| Ok((built.finish(), wall_s)))
+    ended.then(|| Ok((built.finish(), wall_s, guests)))
 }
 
 impl Failure {
     fn raise(self, py: Python<'_>) -> PyErr {
         match self {
             Self::Scenario(error) => scenario_error(py, &error),
+            Self::Guest(error) => guest_error(py, &error),
             // With three arguments, Python determines the subclass of `OSError` and the file.
             Self::Capture(CaptureError { path, error }) => match error.raw_os_error() {
                 Some(number) => PyOSError::new_err((number, error.to_string(), path.into_os_string())),

@@ -19,7 +19,7 @@ mod packetdrill;
 mod radio;
 mod resolved;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 use airlane_core::Direction;
@@ -32,6 +32,20 @@ pyo3::create_exception!(
     PyValueError,
     "A mistake in a scenario, with `file`, `line`, `key`, `value` and, as `help`, what would be right."
 );
+
+pyo3::create_exception!(
+    airlane._native,
+    GuestError,
+    PyRuntimeError,
+    "A guest kernel that is missing or failed; `failed` is true if it failed while it ran."
+);
+
+/// The exception for an error of a guest kernel.
+fn guest_error(py: Python<'_>, error: &airlane_guest::GuestError) -> PyErr {
+    let exception = GuestError::new_err(error.to_string());
+    let failed = error.cause == airlane_guest::Cause::Failed;
+    exception.value(py).setattr("failed", failed).err().unwrap_or(exception)
+}
 
 /// The exception for an error in a scenario.
 fn scenario_error(py: Python<'_>, error: &airlane_scenario::ScenarioError) -> PyErr {
@@ -82,6 +96,13 @@ fn files(py: Python<'_>, resolved: &str) -> PyResult<Vec<String>> {
     Ok(resolved.files().into_iter().map(str::to_owned).collect())
 }
 
+/// The names of the kernels that a run of the resolved scenario needs.
+#[pyfunction]
+fn kernels(py: Python<'_>, resolved: &str) -> PyResult<Vec<String>> {
+    let resolved = Resolved::from_json(resolved).map_err(|e| scenario_error(py, &e))?;
+    Ok(resolved.kernels().into_iter().map(str::to_owned).collect())
+}
+
 /// The names of the UEs of the resolved scenario, as in results; `host` in a wired network.
 #[pyfunction]
 fn ue_names(py: Python<'_>, resolved: &str) -> PyResult<Vec<String>> {
@@ -106,6 +127,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(parse, module)?)?;
     module.add_function(wrap_pyfunction!(files, module)?)?;
+    module.add_function(wrap_pyfunction!(kernels, module)?)?;
     module.add_function(wrap_pyfunction!(ue_names, module)?)?;
     module.add_function(wrap_pyfunction!(tbs_bits, module)?)?;
     #[cfg(target_os = "linux")]
@@ -139,5 +161,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<controllers::Ack>()?;
     module.add_class::<controllers::Loss>()?;
     module.add_class::<controllers::Timeout>()?;
+    module.add("GuestError", module.py().get_type::<GuestError>())?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())
 }

@@ -13,7 +13,7 @@ pub struct FlowDescription {
     pub to: String,
     /// The UE at one of its ends, if there is one: column `ue` and the radio columns.
     pub ue: Option<(String, UeId)>,
-    /// `tcp`, `udp`, `quic`, `icmp` or `ip`: column `kind`.
+    /// `tcp`, `udp`, `quic`, `kernel`, `icmp` or `ip`: column `kind`.
     pub kind: String,
     /// Its congestion controller, or empty: column `congestion`.
     pub congestion: String,
@@ -26,6 +26,14 @@ pub struct FlowDescription {
     pub start: Instant,
     /// When it is stopped, if before the end of the run.
     pub stop: Option<Instant>,
+}
+
+impl FlowDescription {
+    /// Whether its sender reports its rates ([`Event::SenderRates`](airlane_core::Event::SenderRates)).
+    #[must_use]
+    pub fn reports_rates(&self) -> bool {
+        self.kind == "kernel"
+    }
 }
 
 /// A cell, by its index.

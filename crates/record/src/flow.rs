@@ -1,6 +1,6 @@
 //! The sums for one flow.
 
-use airlane_core::{Bytes, CubicCurve, Direction, Duration, Instant};
+use airlane_core::{BitRate, Bytes, CubicCurve, Direction, Duration, Instant};
 
 use crate::codes::Codes;
 use crate::histogram::Histogram;
@@ -79,6 +79,8 @@ pub(crate) struct FlowState {
     pub(crate) cubic: Option<CubicCurve>,
     pub(crate) srtt: Option<Duration>,
     pub(crate) rto: Option<Duration>,
+    /// Pacing rate and delivery rate, of a sender outside that reports them.
+    pub(crate) rates: [Option<BitRate>; 2],
 }
 
 impl FlowRecord {

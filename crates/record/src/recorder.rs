@@ -77,7 +77,10 @@ impl Recorder {
         let series = parameters.bin.map(|bin| {
             assert!(!bin.is_zero(), "a series needs a bin above zero");
             let rows = |count| reserved_rows(count, parameters.end, bin);
-            let flows = FlowSeries::with_capacity(rows(parameters.flows.len()));
+            let mut flows = FlowSeries::with_capacity(rows(parameters.flows.len()));
+            if parameters.flows.iter().any(FlowDescription::reports_rates) {
+                flows.record_rates();
+            }
             let cells = CellSeries::with_capacity(rows(parameters.cells.len()));
             Series { bin, flows, cells }
         });
@@ -502,6 +505,9 @@ impl Probe for Recorder {
             Event::TimeoutUndone { flow, .. } => timeouts::undo(&mut self.timeouts, flow),
             Event::SegmentLost { flow, .. } => self.on_segment_lost(now, flow),
             Event::FlowState { .. } => self.on_flow_state(now, event),
+            Event::SenderRates { flow, pacing, delivery } => {
+                self.with(flow, |flow| flow.state.rates = [pacing, Some(delivery)]);
+            }
             Event::FlowSent { flow, started_at } => {
                 self.with(flow, |flow| flow.on_last_byte_sent(now, started_at))
             }

@@ -17,6 +17,8 @@ pub(crate) struct FlowSeries {
     reals: [Vec<f64>; Self::REALS.len()],
     retransmissions: Vec<u64>,
     lost_segments: Vec<u64>,
+    /// Pacing rate and delivery rate, if some senders report them.
+    rates: Option<[Vec<f64>; 2]>,
 }
 
 impl FlowSeries {
@@ -45,7 +47,13 @@ impl FlowSeries {
             reals: core::array::from_fn(|_| Vec::with_capacity(rows)),
             retransmissions: Vec::with_capacity(rows),
             lost_segments: Vec::with_capacity(rows),
+            rates: None,
         }
+    }
+
+    /// Adds the columns of rates; before the first row.
+    pub(crate) fn record_rates(&mut self) {
+        self.rates = Some(Default::default());
     }
 
     /// Writes the flow's row of the bin `[from, until)` and begins the next one. The queues of its UE are the
@@ -86,6 +94,9 @@ impl FlowSeries {
         }
         self.retransmissions.push(bin.retransmissions);
         self.lost_segments.push(bin.lost_segments);
+        for (column, rate) in self.rates.iter_mut().flatten().zip(state.rates) {
+            column.push(rate.map_or(f64::NAN, |rate| rate.bits_per_second() as f64 / 1e6));
+        }
     }
 
     /// The table `flow_series`. `name` returns the name of the row with an index.
@@ -98,6 +109,10 @@ impl FlowSeries {
         }
         table.push_count("retransmissions", self.retransmissions);
         table.push_count("lost_segments", self.lost_segments);
+        if let Some([pacing, delivery]) = self.rates {
+            table.push("pacing_mbps", Column::F64(pacing));
+            table.push("delivery_mbps", Column::F64(delivery));
+        }
         table
     }
 }

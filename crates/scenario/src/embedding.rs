@@ -9,9 +9,9 @@ use core::net::Ipv4Addr;
 use std::sync::Arc;
 
 use airlane_core::{
-    Cx, Direction, FlowId, Header, Instant, Node, NodeId, Packet, Payload, Port, Seeds, UeId,
+    Cx, Direction, Duration, Event, FlowId, Header, Instant, Node, NodeId, Packet, Payload, Port, Seeds, UeId,
 };
-use airlane_engine::{Conservation, InUse};
+use airlane_engine::{Conservation, Exit, InUse};
 use airlane_middlebox::EnbProxies;
 use airlane_net::{Gateway, Link, pep};
 use airlane_quic::QlogFiles;
@@ -27,11 +27,11 @@ use crate::endpoints::{self, Setup};
 use crate::error::ScenarioError;
 use crate::expand::{self, OneFlow, OneUe};
 use crate::files::Files;
-use crate::format::{Flow, Resolved};
+use crate::format::{App, Flow, Kernel, Resolved, Transport};
 use crate::quantity::Time;
 use crate::run::{Built, Own};
 use crate::web::{self, Web};
-use crate::wiring::MobilePlaces;
+use crate::wiring::{MobilePlaces, data_direction};
 use crate::{links, radio, real, rnis, sinks};
 
 /// The nodes of a built network have the types that they were built with.
@@ -72,6 +72,27 @@ pub enum FlowEnd {
     Server,
     /// The UE, or the host of a wired network, where uplink packets begin.
     Host,
+}
+
+/// A flow whose ends are sockets of a Linux kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KernelFlow {
+    /// Its number.
+    pub flow: FlowId,
+    /// Its name in results.
+    pub name: String,
+    /// The number of its UE; 0 for the host of a wired network.
+    pub ue: u32,
+    /// The direction of its data.
+    pub direction: Direction,
+    /// Its transport.
+    pub kernel: Kernel,
+    /// Its application.
+    pub app: App,
+    /// When the application starts.
+    pub start: Instant,
+    /// When it ends, if that is before the end of the run.
+    pub stop: Option<Instant>,
 }
 
 /// The numbers of what was added.
@@ -123,7 +144,22 @@ impl Built {
     ///
     /// # Panics
     /// If `at` is before [`Self::now`], or if the flow does not exist.
-    pub fn inject(&mut self, flow: FlowId, end: FlowEnd, mut packet: Packet, at: Instant) {
+    pub fn inject(&mut self, flow: FlowId, end: FlowEnd, packet: Packet, at: Instant) {
+        self.inject_again(flow, end, packet, at, false);
+    }
+
+    /// The same, of a packet whose payload may have been sent before, which only its sender knows.
+    ///
+    /// # Panics
+    /// As [`Self::inject`].
+    pub fn inject_again(
+        &mut self,
+        flow: FlowId,
+        end: FlowEnd,
+        mut packet: Packet,
+        at: Instant,
+        retransmission: bool,
+    ) {
         (packet.flow, packet.sent_at) = (flow, at);
         packet.direction = match end {
             FlowEnd::Server => Direction::Downlink,
@@ -134,7 +170,7 @@ impl Built {
         }
         let node = self.node(flow, end);
         let (simulation, probe) = self.observed();
-        simulation.send_from((node, PORT), packet, at, probe);
+        simulation.send_from((node, PORT), packet, at, retransmission, probe);
     }
 
     /// Removes the oldest packet that has arrived at an end of an external flow, with the time of its arrival.
@@ -150,6 +186,16 @@ impl Built {
                 return Some((departure.at, departure.packet));
             }
         }
+    }
+
+    /// Whether a packet has arrived at an end of an external flow, and was not taken.
+    ///
+    /// # Panics
+    /// If the flow does not exist.
+    #[must_use]
+    pub fn has_arrived(&self, flow: FlowId, end: FlowEnd) -> bool {
+        let exit = self.simulation.node::<Exit>(self.node(flow, end));
+        exit.is_some_and(|exit| exit.packets_held() > 0)
     }
 
     /// True if its bytes have a wrong checksum. A proxy would send what it carries with a correct one.
@@ -169,6 +215,48 @@ impl Built {
         self.has_pep
             && packet.outside.is_none()
             && matches!((&packet.header, &packet.payload), (Header::Udp(_), Payload::Bytes(datagram)) if pep::is_message(datagram))
+    }
+
+    /// Reports an event of an end outside to the observers of the run, at time `at`. Everything that is due then or
+    /// before happens first.
+    ///
+    /// # Panics
+    /// If `at` is before [`Self::now`].
+    pub fn report(&mut self, at: Instant, event: &Event<'_>) {
+        self.advance(at);
+        let (_, probe) = self.observed();
+        if probe.topics().wants(event.topic()) {
+            probe.observe(at, event);
+        }
+    }
+
+    /// The width of the bins of time series.
+    #[must_use]
+    pub fn series_bin(&self) -> Duration {
+        self.growth.scenario.run.series_bin.0
+    }
+
+    /// The flows whose ends are sockets of a kernel, which the caller drives.
+    #[must_use]
+    pub fn kernel_flows(&self) -> Vec<KernelFlow> {
+        let scenario = &self.growth.scenario;
+        let flows = (0..).map(FlowId).zip(expand::flows(scenario));
+        let kernels = flows.filter_map(|(flow, one)| {
+            let section = &scenario.flow[one.section];
+            let Transport::Kernel(kernel) = &section.transport else { return None };
+            let stop = section.stop.map(|stop| Instant::ZERO + stop.0);
+            Some(KernelFlow {
+                flow,
+                ue: one.ue.map_or(0, |ue| ue as u32),
+                direction: data_direction(section.direction),
+                kernel: kernel.clone(),
+                app: section.app.clone(),
+                start: one.start(scenario),
+                stop: stop.filter(|&stop| stop < self.end()),
+                name: one.name,
+            })
+        });
+        kernels.collect()
     }
 
     fn node(&self, flow: FlowId, end: FlowEnd) -> NodeId {

@@ -111,6 +111,7 @@ fn endpoint(setup: Setup<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
         }
         (Transport::Icmp, _) => Box::new(PingResponder::new(path)),
         (Transport::External, _) => Box::new(Exit::new()),
+        (Transport::Kernel(_), _) => Box::new(Exit::of_streams()),
         (Transport::Quic(quic), _) => quic_end(quic, setup, one, path),
     }
 }

@@ -43,8 +43,8 @@ impl Resolved {
     /// into memory, at most 1000000 s, and `run.warmup` is zero.
     ///
     /// # Errors
-    /// If a name of `real` is no UE or a name of `keep` is no flow of such a UE, or a name occurs twice, or the
-    /// results of no duration would fit into memory.
+    /// If a name of `real` is no UE or a name of `keep` is no flow of such a UE, or a name occurs twice, or a flow that
+    /// stays has a kernel, or the results of no duration would fit into memory.
     pub fn for_real(&self, real: &[String], keep: &[String]) -> Result<(Self, Vec<RealEnd>), ScenarioError> {
         let names = self.ue_names();
         distinct("ue", real)?;
@@ -57,6 +57,7 @@ impl Resolved {
         check_kept(keep, &flows, is_real)?;
         let mut scenario = self.clone();
         scenario.flow = remaining(self, &flows, |flow| !is_real(flow) || keep.contains(&flow.name));
+        scenario.without_kernels("kernels run in virtual time only; use transport = \"tcp\" here")?;
         scenario.run.warmup = Time(Duration::ZERO);
 
         let mut taken: BTreeSet<String> =

@@ -76,7 +76,7 @@ pub(crate) fn discriminator_of<'a>(scenario: &'a Resolved, one: &OneFlow) -> Opt
     match &scenario.flow[one.section].transport {
         Transport::Tcp(tcp) => Some(&tcp.loss_discriminator),
         Transport::Quic(quic) => Some(&quic.loss_discriminator),
-        Transport::Udp(_) | Transport::Icmp | Transport::External => None,
+        Transport::Udp(_) | Transport::Kernel(_) | Transport::Icmp | Transport::External => None,
     }
 }
 

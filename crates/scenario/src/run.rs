@@ -159,7 +159,7 @@ fn check_own(scenario: &Resolved, own: &Own) -> Result<(), ScenarioError> {
     let of_flows = scenario.flow.iter().enumerate().filter_map(|(i, flow)| match &flow.transport {
         Transport::Tcp(tcp) => Some((format!("flow.{i}.transport"), &tcp.controller)),
         Transport::Quic(quic) => Some((format!("flow.{i}.transport"), &quic.controller)),
-        Transport::Udp(_) | Transport::Icmp | Transport::External => None,
+        Transport::Udp(_) | Transport::Kernel(_) | Transport::Icmp | Transport::External => None,
     });
     let of_proxies = scenario.middlebox.iter().enumerate().flat_map(|(i, one)| match one {
         Middlebox::SplitProxy(proxy) => {
@@ -211,6 +211,7 @@ fn unknown_policy(cell: usize, name: &str, schedulers: &Schedulers) -> ScenarioE
 /// # Errors
 /// If a file that the scenario names cannot be read.
 pub fn run(scenario: &Resolved, seed: u64) -> Result<RunOutput, ScenarioError> {
+    scenario.without_kernels("use the crate airlane-guest, or transport = \"tcp\"")?;
     let mut built = build(scenario, seed)?;
     let ended = built.run(&AtomicBool::new(false));
     assert!(ended, "no caller can have cancelled it");

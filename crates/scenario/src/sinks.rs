@@ -84,7 +84,7 @@ pub(crate) fn capture_parameters(
     let flow = |(flow, ue): (&OneFlow, u32)| CaptureFlow {
         ue,
         direction: direction(flow),
-        tcp: matches!(scenario.flow[flow.section].transport, Transport::Tcp(_)),
+        tcp: matches!(scenario.flow[flow.section].transport, Transport::Tcp(_) | Transport::Kernel(_)),
     };
     let points: Vec<CapturePoint> = scenario.output.pcap.iter().map(point).collect();
     (!points.is_empty()).then(|| CaptureParameters {
@@ -113,6 +113,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
             Transport::Udp(_) => ("udp", ""),
             Transport::Icmp => ("icmp", ""),
             Transport::External => ("ip", ""),
+            Transport::Kernel(kernel) => ("kernel", kernel.congestion.as_str()),
             Transport::Tcp(Tcp { controller: Some(name), .. }) => ("tcp", name.as_str()),
             Transport::Tcp(tcp) => ("tcp", tcp.congestion.kind().name()),
             Transport::Quic(Quic { controller: Some(name), .. }) => ("quic", name.as_str()),
@@ -125,7 +126,11 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
             kind: kind.to_owned(),
             congestion: congestion.to_owned(),
             direction: data_direction(flow.direction),
-            both_directions: matches!(flow.transport, Transport::External),
+            both_directions: match &flow.transport {
+                Transport::External => true,
+                Transport::Kernel(kernel) => kernel.exec.is_some(),
+                Transport::Tcp(_) | Transport::Udp(_) | Transport::Quic(_) | Transport::Icmp => false,
+            },
             start: one.start(scenario),
             stop: flow.stop.map(|stop| Instant::ZERO + stop.0),
         }

@@ -6,7 +6,7 @@ use airlane_core::{Bytes, Duration};
 
 use super::on_off::on_off;
 use super::video::{dash, video};
-use super::{Checked, FLOWS_MAX, Place, name, rnis};
+use super::{Checked, FLOWS_MAX, Place, kernel, name, rnis};
 use crate::datagrams;
 use crate::de::nearest_help;
 use crate::expand::{self, UeNames};
@@ -70,6 +70,7 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
                 quic(settings, &at.under("transport"))?;
                 listens(settings.congestion, flow.direction, &at)?;
             }
+            Transport::Kernel(settings) => kernel::kernel(settings, &at.under("transport"))?,
             Transport::Udp(_) | Transport::Icmp | Transport::External => {}
         }
         rnis::discriminator(flow, scenario, &at)?;
@@ -151,8 +152,9 @@ fn repeat(flow: &Flow, at: &Place<'_>) -> Checked {
 
 fn app(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
     match (&flow.app, &flow.transport) {
-        (App::Bulk, Transport::Tcp(_) | Transport::Quic(_)) | (_, Transport::External) => Ok(()),
-        (App::Fixed(fixed), Transport::Tcp(_) | Transport::Quic(_)) => {
+        (App::Bulk, Transport::Tcp(_) | Transport::Quic(_) | Transport::Kernel(_))
+        | (_, Transport::External) => Ok(()),
+        (App::Fixed(fixed), Transport::Tcp(_) | Transport::Quic(_) | Transport::Kernel(_)) => {
             at.require(fixed.size.0.get() > 0, "app.size", "out of range", "it must be at least 1 B")?;
             let several = matches!(flow.transport, Transport::Quic(_));
             let known = (1..=OBJECTS_MAX).contains(&fixed.objects);
@@ -203,6 +205,10 @@ fn app(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
             let help = "use transport = \"udp\" or \"tcp\"";
             at.fail("app", "this application needs UDP or TCP, and the flow uses QUIC", help)
         }
+        (App::Cbr(_) | App::Ppbp(_) | App::OnOff(_) | App::Web(_), Transport::Kernel(_)) => {
+            let help = "use app = \"bulk\", app = \"fixed\", or programs of your own with transport.exec";
+            at.fail("app", "a kernel's own applications are transfers only", help)
+        }
         (App::Bulk | App::Fixed(_), Transport::Udp(_)) => {
             let help = "use app = { kind = \"cbr\", rate = \"10 Mbit/s\" }";
             at.fail("app", "UDP needs an application with a bit rate", help)
@@ -217,6 +223,7 @@ const fn protocol(transport: &Transport) -> &'static str {
         Transport::Udp(_) => "UDP",
         Transport::Quic(_) => "QUIC",
         Transport::Icmp => "ICMP",
+        Transport::Kernel(_) => "TCP of a kernel",
         Transport::External => "IP",
     }
 }

@@ -7,6 +7,7 @@ mod duration;
 mod files;
 mod flow;
 mod handover;
+mod kernel;
 mod layout;
 mod middlebox;
 mod nr;

@@ -26,7 +26,7 @@ pub(super) fn discriminator(flow: &Flow, scenario: &Resolved, at: &Place<'_>) ->
     let discriminator = match &flow.transport {
         Transport::Tcp(tcp) => &tcp.loss_discriminator,
         Transport::Quic(quic) => &quic.loss_discriminator,
-        Transport::Udp(_) | Transport::Icmp | Transport::External => return Ok(()),
+        Transport::Udp(_) | Transport::Kernel(_) | Transport::Icmp | Transport::External => return Ok(()),
     };
     let key = "transport.loss_discriminator";
     match discriminator {

@@ -101,7 +101,7 @@ fn carried(dash: &Dash, flow: &Flow, at: &Place<'_>) -> Checked {
             let help = "use http = \"3\", or transport = \"tcp\"";
             at.require(dash.http == HttpVersion::Three, "app.http", "QUIC carries HTTP/3 only", help)
         }
-        Transport::Udp(_) | Transport::Icmp | Transport::External => {
+        Transport::Udp(_) | Transport::Kernel(_) | Transport::Icmp | Transport::External => {
             let help = "use transport = \"tcp\", or \"quic\" with http = \"3\"";
             at.fail("transport", "DASH needs TCP or QUIC", help)
         }

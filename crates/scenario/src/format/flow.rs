@@ -5,7 +5,7 @@ use airlane_transport::CongestionKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{App, Ecn, tagged};
+use super::{App, Ecn, Kernel, tagged};
 use crate::quantity::{Rate, Share, Size, Time};
 
 /// Longest delay before a PEP that is no queue.
@@ -91,13 +91,15 @@ pub enum Transport {
     Udp(Udp),
     /// QUIC (RFC 9000), implemented by quinn.
     Quic(Quic),
+    /// TCP of a Linux kernel, in virtual time.
+    Kernel(Kernel),
     /// ICMP (RFC 792), for app = "ping".
     Icmp,
     /// Whatever a program sends in which the simulation is embedded. No file can name it.
     #[serde(skip)]
     External,
 }
-tagged!(Transport by "kind" { "tcp" => Tcp(Tcp), "udp" => Udp(Udp), "quic" => Quic(Quic), "icmp" => Icmp });
+tagged!(Transport by "kind" { "tcp" => Tcp(Tcp), "udp" => Udp(Udp), "quic" => Quic(Quic), "kernel" => Kernel(Kernel), "icmp" => Icmp });
 
 /// UDP.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -30,7 +30,8 @@ pub(super) fn flows(settings: &mut Settings<'_>, base: &Resolved) {
                 let at = &format!("{at}.transport");
                 settings.maybe(0.3, at, "ecn", one_of(&["not-ect", "ect0", "ect1"]));
             }
-            format::Transport::Icmp | format::Transport::External => {}
+            // It needs a kernel.
+            format::Transport::Kernel(_) | format::Transport::Icmp | format::Transport::External => {}
             format::Transport::Quic(quic) => {
                 let at = &format!("{at}.transport");
                 self::quic(settings, at, quic);

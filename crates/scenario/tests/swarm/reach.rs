@@ -286,6 +286,7 @@ fn syn_again(flow: &format::Flow) -> Duration {
     match &flow.transport {
         format::Transport::Tcp(tcp) => SYN_AGAIN.max(tcp.rto_initial.0),
         format::Transport::Udp(_)
+        | format::Transport::Kernel(_)
         | format::Transport::Icmp
         | format::Transport::Quic(_)
         | format::Transport::External => SYN_AGAIN,
@@ -306,6 +307,7 @@ fn largest_packet(flow: &format::Flow) -> Bytes {
     match &flow.transport {
         format::Transport::Tcp(tcp) => tcp.mtu.0,
         format::Transport::Quic(quic) => quic.mtu.0,
+        format::Transport::Kernel(kernel) => kernel.mtu.0,
         format::Transport::Udp(_) | format::Transport::Icmp | format::Transport::External => ETHERNET,
     }
 }

@@ -1,0 +1,137 @@
+//! The hosts of a guest, and the jobs of its agent.
+
+use core::fmt::Write;
+use core::net::Ipv4Addr;
+
+use airlane_core::{Direction, Duration, Instant};
+use airlane_scenario::format::{App, Kernel};
+use airlane_scenario::{FlowEnd, KernelFlow};
+
+/// The addresses of hosts are those of captures: the server, and the base of the UEs, of which the first is number 1.
+const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const UES: u32 = u32::from_be_bytes([10, 1, 0, 0]);
+/// Ports, also as in captures: data is sent from this one plus the number of the flow ...
+const FIRST_SOURCE_PORT: u16 = 50_000;
+/// ... to this one.
+const SINK_PORT: u16 = 5203;
+/// The states of connections are read this long before the end of each bin, so that they belong to it.
+const BEFORE_BIN_END: Duration = Duration::from_micros(50);
+/// The server's program of `exec` starts this long before the UE's.
+const SERVER_FIRST: Duration = Duration::from_millis(100);
+/// The time of day at the begin of a run, in nanoseconds since 1970: 2023-11-14 22:13:20 UTC. Any time would do that is
+/// the same in every run.
+pub(crate) const EPOCH: u64 = 1_700_000_000_000_000_000;
+
+/// Parameters that would otherwise depend on the memory that a guest has at its start. The values are those of a host
+/// with several gigabytes: `tcp_rmem` and `tcp_wmem` are the largest defaults (tcp_init of Linux 6.12).
+const FIXED: [(&str, &str); 3] = [
+    ("net.ipv4.tcp_mem", "190000 253000 380000"),
+    ("net.ipv4.tcp_rmem", "4096 131072 6291456"),
+    ("net.ipv4.tcp_wmem", "4096 16384 4194304"),
+];
+
+/// A host of a guest: an end of a flow.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Host {
+    /// Which flow, by its place in the list of the run.
+    pub(crate) flow: usize,
+    pub(crate) end: FlowEnd,
+}
+
+/// The address of an end.
+pub(crate) fn address(flow: &KernelFlow, end: FlowEnd) -> Ipv4Addr {
+    match end {
+        FlowEnd::Server => SERVER,
+        FlowEnd::Host => Ipv4Addr::from_bits(UES + flow.ue + 1),
+    }
+}
+
+/// The ports of a flow with one connection, at the server and at the UE.
+pub(crate) fn ports(flow: &KernelFlow) -> (u16, u16) {
+    let own = FIRST_SOURCE_PORT + flow.flow.0 as u16;
+    match flow.direction {
+        Direction::Downlink => (own, SINK_PORT),
+        Direction::Uplink => (SINK_PORT, own),
+    }
+}
+
+/// The ends of the flows, each with a network interface.
+pub(crate) fn hosts(flows: &[KernelFlow], chosen: &[usize]) -> Vec<Host> {
+    let ends = |&flow: &usize| {
+        assert!(flow < flows.len(), "it was chosen from these flows");
+        [FlowEnd::Server, FlowEnd::Host].map(|end| Host { flow, end })
+    };
+    chosen.iter().flat_map(ends).collect()
+}
+
+/// The jobs of all hosts. `every` is the time between two reports of the state of a connection.
+pub(crate) fn jobs(flows: &[KernelFlow], hosts: &[Host], every: Duration) -> String {
+    let mut text = String::new();
+    for (index, host) in hosts.iter().enumerate() {
+        let flow = &flows[host.flow];
+        let nic = index + 1; // the first interface is that of reports
+        write_host(&mut text, nic, flow, host.end, every).expect("a string takes everything");
+        let own = flow.kernel.sysctl.iter().map(|(name, value)| (parameter(name), value.0.as_str()));
+        let fixed = FIXED.iter().map(|&(name, value)| (name.to_owned(), value));
+        for (name, value) in fixed.chain(own) {
+            writeln!(text, "sysctl {name}={value}").expect("a string takes everything");
+        }
+        if let Some(exec) = &flow.kernel.exec {
+            let command = if host.end == FlowEnd::Server { &exec.server } else { &exec.ue };
+            writeln!(text, "run {command}").expect("a string takes everything");
+        }
+    }
+    text
+}
+
+/// The whole name of a parameter.
+fn parameter(name: &str) -> String {
+    if name.contains(['.', '/']) { name.replace('/', ".") } else { format!("net.ipv4.{name}") }
+}
+
+fn write_host(
+    text: &mut String,
+    nic: usize,
+    flow: &KernelFlow,
+    end: FlowEnd,
+    every: Duration,
+) -> core::fmt::Result {
+    let Kernel { congestion, mtu, gro, write_size, exec, .. } = &flow.kernel;
+    let peer = if end == FlowEnd::Server { FlowEnd::Host } else { FlowEnd::Server };
+    let (server_port, ue_port) = ports(flow);
+    let (own_port, peer_port) =
+        if end == FlowEnd::Server { (server_port, ue_port) } else { (ue_port, server_port) };
+    let sends = (end == FlowEnd::Server) == (flow.direction == Direction::Downlink);
+    let role = match (exec, sends) {
+        (Some(_), _) => "run",
+        (None, true) => "send",
+        (None, false) => "sink",
+    };
+    let first = if exec.is_some() && end == FlowEnd::Server { SERVER_FIRST } else { Duration::ZERO };
+    let start = time_of_day(flow.start).saturating_sub(first.as_nanos());
+    let stop = flow.stop.map_or(0, time_of_day);
+    let bytes = match &flow.app {
+        App::Fixed(fixed) => fixed.size.0.get(),
+        _ => 0,
+    };
+    let sample_from = EPOCH + every.as_nanos().saturating_sub(BEFORE_BIN_END.as_nanos());
+    writeln!(
+        text,
+        "host nic={nic} address={} mtu={} gro={} role={role} to={} from_port={own_port} to_port={peer_port} \
+         start={start} stop={stop} bytes={bytes} write={} congestion={congestion} every={} \
+         sample_from={sample_from}",
+        address(flow, end),
+        mtu.0.get(),
+        u8::from(*gro),
+        address(flow, peer),
+        write_size.0.get(),
+        every.as_nanos(),
+    )
+}
+
+fn time_of_day(at: Instant) -> u64 {
+    EPOCH + at.as_nanos()
+}
+
+#[cfg(test)]
+mod tests;

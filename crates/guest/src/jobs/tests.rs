@@ -1,0 +1,53 @@
+use airlane_core::FlowId;
+use airlane_scenario::{Scenario, build};
+
+use super::*;
+
+/// The flows of a scenario with a kernel at two UEs.
+fn flows(settings: &str) -> Vec<KernelFlow> {
+    let text = format!(
+        "[[cell]]\nname = \"a\"\n[[ue]]\nname = \"x\"\n[[ue]]\nname = \"y\"\n\
+         [[flow]]\nto = \"y\"\nstart = \"1 s\"\n{settings}"
+    );
+    let resolved = Scenario::parse(&text, "test.toml").unwrap().resolve().unwrap();
+    build(&resolved, 1).unwrap().kernel_flows()
+}
+
+#[test]
+fn a_transfer_has_a_sender_and_a_sink_with_the_addresses_of_captures() {
+    let flows = flows("transport = { kind = \"kernel\", congestion = \"bbr\", sysctl = { tcp_ecn = 3 } }");
+    assert_eq!(flows[0].flow, FlowId(0));
+    let hosts = hosts(&flows, &[0]);
+    let text = jobs(&flows, &hosts, Duration::from_millis(100));
+    let lines: Vec<_> = text.lines().collect();
+    let [server, ue] = [0, lines.len() / 2].map(|line| lines[line]);
+    assert!(server.starts_with("host nic=1 address=10.0.0.1 mtu=1500 gro=1 role=send to=10.1.0.2 "), "{server}");
+    assert!(server.contains(" from_port=50000 to_port=5203 start=1700000001000000000 stop=0 bytes=0 "), "{server}");
+    assert!(server.contains(" congestion=bbr every=100000000 sample_from=1700000000099950000"), "{server}");
+    assert!(ue.starts_with("host nic=2 address=10.1.0.2 mtu=1500 gro=1 role=sink to=10.0.0.1 "), "{ue}");
+    assert!(ue.contains(" from_port=5203 to_port=50000 "), "{ue}");
+    assert_eq!(lines.iter().filter(|&&line| line == "sysctl net.ipv4.tcp_ecn=3").count(), 2);
+    assert_eq!(lines.iter().filter(|line| line.starts_with("sysctl net.ipv4.tcp_mem=")).count(), 2);
+}
+
+#[test]
+fn the_data_of_an_uplink_flow_begins_at_the_ue() {
+    let flows = flows("direction = \"uplink\"\napp = { kind = \"fixed\", size = \"3 kB\" }\ntransport = \"kernel\"");
+    let text = jobs(&flows, &hosts(&flows, &[0]), Duration::from_millis(100));
+    let hosts: Vec<_> = text.lines().filter(|line| line.starts_with("host ")).collect();
+    assert!(hosts[0].contains(" role=sink "), "{}", hosts[0]);
+    assert!(hosts[1].contains(" role=send to=10.0.0.1 from_port=50000 to_port=5203 "), "{}", hosts[1]);
+    assert!(hosts[1].contains(" bytes=3000 "), "{}", hosts[1]);
+}
+
+#[test]
+fn programs_start_with_the_server() {
+    let exec = "exec = { server = \"iperf3 -s -1\", ue = \"iperf3 -c 10.0.0.1\" }";
+    let flows = flows(&format!("transport = {{ kind = \"kernel\", {exec} }}"));
+    let text = jobs(&flows, &hosts(&flows, &[0]), Duration::from_millis(100));
+    let starts: Vec<_> = text.lines().filter_map(|line| line.split(" start=").nth(1)).collect();
+    assert!(starts[0].starts_with("1700000000900000000 "), "{}", starts[0]);
+    assert!(starts[1].starts_with("1700000001000000000 "), "{}", starts[1]);
+    assert_eq!(text.matches("\nrun iperf3 -s -1\n").count(), 1);
+    assert_eq!(text.matches("\nrun iperf3 -c 10.0.0.1\n").count(), 1);
+}

@@ -1,0 +1,6 @@
+//! Guests as processes of Linux.
+
+pub(crate) mod guest;
+pub(crate) mod memory;
+pub(crate) mod process;
+pub(crate) mod sockets;

@@ -1,0 +1,200 @@
+//! The processes of a guest.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
+
+use crate::GuestError;
+
+/// Log of the kernel, in the folder of a guest.
+const LOG: &str = "kernel.log";
+/// Bytes of the log that are searched for a cause.
+const LOG_MAX: usize = 1 << 16;
+/// How often it is looked whether a process has ended that was killed.
+const REAP_PERIOD: Duration = Duration::from_millis(2);
+/// The memory of a guest in MiB. Its file is sparse. The limits of TCP do not depend on it, because they are set.
+const MEMORY_MIB: u32 = 1024;
+
+/// What a guest is started with.
+#[derive(Clone, Debug)]
+pub(crate) struct Start<'a> {
+    /// The kernel.
+    pub(crate) kernel: &'a Path,
+    /// A folder of its own, in which its sockets are.
+    pub(crate) folder: &'a Path,
+    /// Seed of its random numbers.
+    pub(crate) seed: u64,
+    /// Number of network interfaces.
+    pub(crate) nics: u16,
+}
+
+/// A guest's processes, which end with this value.
+#[derive(Debug)]
+pub(crate) struct Processes {
+    kernel: Child,
+    log: PathBuf,
+}
+
+impl Processes {
+    /// Starts a kernel. Everything that could make two runs differ is fixed: the addresses of its memory, its command
+    /// line, its environment and its seed.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub(crate) fn start(start: &Start<'_>) -> Result<Self, GuestError> {
+        let wrong = |what: &str, error: io::Error| {
+            GuestError::missing(format!("{what}: {error}"), "the guest needs a temporary folder")
+        };
+        let log = start.folder.join(LOG);
+        let output = File::create(&log).map_err(|error| wrong("the kernel's log", error))?;
+        let errors = output.try_clone().map_err(|error| wrong("the kernel's log", error))?;
+        // The path of the program is on the kernel's stack: it is the same for every kernel.
+        std::os::unix::fs::symlink(start.kernel, start.folder.join("linux"))
+            .map_err(|error| wrong("the kernel", error))?;
+        let mut command = Command::new("./linux");
+        command
+            .current_dir(start.folder)
+            .args([&format!("mem={MEMORY_MIB}M"), "initrd=initrd", "uml_dir=./", "umid=guest"])
+            .args(["con=null", "ssl=null", "quiet", "norandmaps", "time-travel=ext:1:time"])
+            .args((0..start.nics).map(|nic| format!("virtio_uml.device=n{nic}:1")))
+            .env_clear()
+            // With restartable sequences, glibc would write into memory that the kernel's helper has unmapped.
+            .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
+            .env("AIRLANE_SEED", format!("{:#018x}", start.seed))
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(errors)
+            .process_group(0);
+        // SAFETY: between fork and exec, only system calls are made, and nothing is allocated.
+        unsafe {
+            command.pre_exec(|| {
+                set_parent_process_death_signal(Some(Signal::KILL))?;
+                match libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) {
+                    -1 => Err(io::Error::last_os_error()),
+                    _ => Ok(()),
+                }
+            });
+        }
+        let kernel = command.spawn().map_err(|error| {
+            let help = "airlane kernel list shows the kernels; airlane kernel build builds one";
+            GuestError::missing(format!("{} cannot be started: {error}", start.kernel.display()), help)
+        })?;
+        Ok(Self { kernel, log })
+    }
+
+    /// Whether the kernel has ended.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.kernel.try_wait().is_ok_and(|status| status.is_some())
+    }
+
+    /// Why the guest does not go on, from its end and its log. `silent` is the time for which it sent nothing.
+    pub(crate) fn diagnose(&mut self, at: &str, silent: Option<Duration>) -> GuestError {
+        let log = self.log_text();
+        let ended = (0..100).find_map(|_| {
+            let status = self.kernel.try_wait().ok().flatten();
+            if status.is_none() && silent.is_none() {
+                std::thread::sleep(REAP_PERIOD);
+            }
+            status
+        });
+        if let Some(panic) = line_with(&log, "Kernel panic") {
+            return GuestError::failed(format!("the guest kernel panicked {at}: {panic}"), tail(&log));
+        }
+        if let Some(line) = line_with(&log, "ptrace").filter(|line| !line.ends_with("OK")) {
+            let help = "User Mode Linux traces its programs with ptrace(2): allow it (kernel.yama.ptrace_scope \
+                        below 3; seccomp and containers with CAP_SYS_PTRACE)";
+            return GuestError::missing(format!("the guest kernel cannot use ptrace: {line}"), help);
+        }
+        if let Some(line) = line_with(&log, "No space left").or_else(|| line_with(&log, "not enough space")) {
+            return no_space(&line);
+        }
+        let Some(status) = ended else {
+            let seconds = silent.unwrap_or_default().as_secs_f64();
+            return GuestError::failed(
+                format!("the guest kernel hangs {at}: it did nothing for {seconds} s of real time"),
+                "a loop that reads no clock never ends in virtual time; AIRLANE_KERNEL_WATCHDOG sets the seconds",
+            );
+        };
+        match (status.signal(), status.code()) {
+            (Some(libc::SIGBUS), _) => no_space("the guest kernel was stopped by SIGBUS"),
+            (Some(signal), _) => {
+                GuestError::failed(format!("the guest kernel was killed {at}, by {}", named(signal)), tail(&log))
+            }
+            (_, code) => {
+                let code = code.unwrap_or_default();
+                GuestError::failed(format!("the guest kernel halted {at}, with exit code {code}"), tail(&log))
+            }
+        }
+    }
+
+    fn log_text(&self) -> String {
+        let bytes = fs::read(&self.log).unwrap_or_default();
+        String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(LOG_MAX)..]).into_owned()
+    }
+}
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        // The helpers of the kernel, which run the guest's programs, are in its process group.
+        let _ = kill_process_group(Pid::from_child(&self.kernel), Signal::KILL);
+        let _ = self.kernel.kill();
+        let _ = self.kernel.wait();
+    }
+}
+
+fn no_space(line: &str) -> GuestError {
+    let help = "a guest keeps its memory in a file in /dev/shm: free some space there (about 60 MB each)";
+    GuestError::missing(format!("there is no space for the memory of the guest: {line}"), help)
+}
+
+/// A signal that ends processes, by its name.
+fn named(signal: i32) -> String {
+    match signal {
+        libc::SIGKILL => "SIGKILL".to_owned(),
+        libc::SIGSEGV => "SIGSEGV".to_owned(),
+        libc::SIGABRT => "SIGABRT".to_owned(),
+        libc::SIGTERM => "SIGTERM".to_owned(),
+        other => format!("signal {other}"),
+    }
+}
+
+fn line_with(log: &str, what: &str) -> Option<String> {
+    log.lines().find(|line| line.contains(what)).map(|line| line.trim().to_owned())
+}
+
+/// The last lines of a log.
+fn tail(log: &str) -> String {
+    let lines: Vec<_> = log.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = lines[lines.len().saturating_sub(3)..].join(" / ");
+    if last.is_empty() { last } else { format!("its log ends with: {last}") }
+}
+
+/// The thread and the guests that it starts use one core while this exists: each message is a change between them,
+/// which is three times as fast on one core.
+#[derive(Debug)]
+pub(crate) struct Pinned(Option<CpuSet>);
+
+impl Pinned {
+    /// Keeps to the core on which the thread runs now.
+    pub(crate) fn here() -> Self {
+        let before = sched_getaffinity(None).ok();
+        let mut one = CpuSet::new();
+        one.set(sched_getcpu());
+        let _ = sched_setaffinity(None, &one);
+        Self(before)
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if let Some(before) = &self.0 {
+            let _ = sched_setaffinity(None, before);
+        }
+    }
+}

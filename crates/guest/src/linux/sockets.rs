@@ -1,0 +1,139 @@
+//! The sockets of a guest: streams of messages, some of them with descriptors.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::cmsg_space;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
+};
+
+/// Descriptors of a message, at most.
+const DESCRIPTORS_MAX: usize = 4;
+
+/// Why nothing was read.
+#[derive(Debug)]
+pub(crate) enum Broken {
+    /// The other side has closed the stream.
+    End,
+    /// The other side sent nothing for too long.
+    Silent,
+    /// Another error.
+    Error(io::Error),
+}
+
+impl From<Errno> for Broken {
+    fn from(error: Errno) -> Self {
+        match error {
+            Errno::CONNRESET | Errno::PIPE => Self::End,
+            error => Self::Error(error.into()),
+        }
+    }
+}
+
+/// Waits until one of these can be read, and returns its index: the first, if there are several.
+///
+/// # Errors
+/// If none can be read within this time.
+pub(crate) fn wait(fds: &[BorrowedFd<'_>], patience: Duration) -> Result<usize, Broken> {
+    let mut polled: Vec<_> = fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+    let limit = Timespec::try_from(patience).expect("at most some days");
+    loop {
+        match poll(&mut polled, Some(&limit)) {
+            Ok(0) => return Err(Broken::Silent),
+            Ok(_) => break,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let ready = polled.iter().position(|one| !one.revents().is_empty());
+    Ok(ready.expect("poll(2) has counted one"))
+}
+
+/// Reads exactly this many bytes, which the other side has begun to send.
+///
+/// # Errors
+/// If the stream ends before.
+pub(crate) fn read(fd: BorrowedFd<'_>, into: &mut [u8]) -> Result<Vec<OwnedFd>, Broken> {
+    let mut descriptors = vec![];
+    let mut at = 0;
+    while at < into.len() {
+        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let mut parts = [IoSliceMut::new(&mut into[at..])];
+        let message = match recvmsg(fd, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC) {
+            Err(Errno::INTR) => continue,
+            received => received?,
+        };
+        for one in control.drain() {
+            if let RecvAncillaryMessage::ScmRights(fds) = one {
+                descriptors.extend(fds);
+            }
+        }
+        match message.bytes {
+            0 => return Err(Broken::End),
+            bytes => at += bytes,
+        }
+    }
+    Ok(descriptors)
+}
+
+/// Sends all bytes, the first of them with these descriptors.
+///
+/// # Errors
+/// If the other side has closed the stream.
+pub(crate) fn send(fd: BorrowedFd<'_>, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Broken> {
+    let (mut rest, mut with) = (bytes, descriptors);
+    while !rest.is_empty() {
+        let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        if !with.is_empty() && !control.push(SendAncillaryMessage::ScmRights(with)) {
+            return Err(Broken::Error(io::ErrorKind::InvalidInput.into()));
+        }
+        match sendmsg(fd, &[IoSlice::new(rest)], &mut control, SendFlags::NOSIGNAL) {
+            Ok(sent) => (rest, with) = (&rest[sent..], &[]),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::fd::AsFd;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn descriptors_come_with_the_first_byte() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let (mut kept, passed) = UnixStream::pair().unwrap();
+        send(ours.as_fd(), b"hello", &[passed.as_fd()]).unwrap();
+        let mut bytes = [0; 5];
+        let mut descriptors = read(theirs.as_fd(), &mut bytes).unwrap();
+        assert_eq!((&bytes, descriptors.len()), (b"hello", 1));
+        let there = descriptors.pop().unwrap();
+        send(there.as_fd(), b"x", &[]).unwrap();
+        let mut one = [0];
+        kept.read_exact(&mut one).unwrap();
+        assert_eq!(&one, b"x");
+    }
+
+    #[test]
+    fn silence_and_the_end_differ() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let brief = Duration::from_millis(1);
+        assert!(matches!(wait(&[ours.as_fd()], brief), Err(Broken::Silent)));
+        drop(theirs);
+        assert!(matches!(wait(&[ours.as_fd()], brief), Ok(0)));
+        assert!(matches!(read(ours.as_fd(), &mut [0; 4]), Err(Broken::End)));
+    }
+}

@@ -1,0 +1,10 @@
+//! What a User Mode Linux and the outside say to each other, as bytes and states: no socket, no process.
+
+pub mod calendar;
+pub mod frame;
+pub mod initrd;
+pub mod memory;
+pub mod nic;
+pub mod queue;
+pub mod report;
+pub mod vhost;

@@ -1,0 +1,83 @@
+//! Flows whose ends are sockets of a Linux kernel.
+
+use core::fmt;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::quantity::Size;
+
+/// TCP of a Linux kernel, which runs as a guest in virtual time (`airlane kernel build`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Kernel {
+    /// The kernel, by its name in `airlane kernel list`: a version such as "6.12", or the name of a build of your own.
+    pub kernel: String,
+    /// Congestion control of both ends, by its name in the kernel, such as "reno", "cubic" or "bbr".
+    pub congestion: String,
+    /// Parameters of the network namespaces of both ends. A name without a dot belongs to `net.ipv4`, such as `tcp_ecn`.
+    /// By default, the kernel's own values apply, except that the limits of TCP's memory are set to those of a host
+    /// with several gigabytes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sysctl: BTreeMap<String, Parameter>,
+    /// Maximum size of an IP packet.
+    pub mtu: Size,
+    /// Whether the interfaces merge segments that arrive together (generic receive offload), as on most hosts.
+    pub gro: bool,
+    /// Bytes per write of a bulk application.
+    pub write_size: Size,
+    /// Programs of this machine that run at the two ends, instead of the application of the flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exec: Option<Exec>,
+}
+
+/// Programs at the ends of a flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Exec {
+    /// Command of the server, whose address is 10.0.0.1. It starts 100 ms before the flow.
+    pub server: String,
+    /// Command at the UE, or the host.
+    pub ue: String,
+}
+
+/// The value of a parameter of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Parameter(pub String);
+
+impl<'de> Deserialize<'de> for Parameter {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Value;
+        impl Visitor<'_> for Value {
+            type Value = Parameter;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number, or a string such as \"4096 131072 6291456\"")
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Parameter, E> {
+                Ok(Parameter(number.to_string()))
+            }
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Parameter, E> {
+                Ok(Parameter(number.to_string()))
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Parameter, E> {
+                Ok(Parameter(text.to_owned()))
+            }
+        }
+        from.deserialize_any(Value)
+    }
+}
+
+impl JsonSchema for Parameter {
+    fn schema_name() -> Cow<'static, str> {
+        "Parameter".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "The value of a parameter of the kernel.",
+            "anyOf": [{ "type": "integer" }, { "type": "string" }],
+        })
+    }
+}

@@ -1,0 +1,597 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+/*
+ * The first program of a guest kernel, and the only one. It reads its jobs from /jobs, puts each host into a network
+ * namespace of its own, and reports through the first network interface, so that reports are in the order of virtual
+ * time. `airlane kernel build` compiles it as a static program.
+ *
+ * /jobs has a line for each host, words of the form key=value, and behind it the lines that belong to it:
+ *
+ *   host nic=1 address=10.0.0.1 mtu=1500 gro=1 role=send to=10.1.0.1 from_port=50000 to_port=5203 start=0
+ *        stop=0 bytes=0 write=131072 congestion=cubic every=100000000
+ *   sysctl net.ipv4.tcp_ecn=1
+ *   run iperf3 -s
+ *
+ * Times are nanoseconds of CLOCK_REALTIME; a `stop` or `bytes` of 0 means none. Roles: `send` connects at `start` and
+ * sends; `sink` accepts connections and discards what arrives; `ask` connects, sends requests of `request` bytes and
+ * reads replies of `bytes` bytes, one after the other; `answer` does the other side; `run` starts a program of the
+ * host's file system.
+ *
+ * A report is a frame of type 0x88b5: a letter, the number of the host, two bytes in network order, and text or data.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/ethtool.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <net/route.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { REPORTS = 0x88b5, REPORT_MAX = 1400, TEXT_MAX = 4096, HOST_COUNT = 128, SETTING_COUNT = 64 };
+
+/* What a host is for. */
+struct host {
+	unsigned number;
+	char *words;
+	char *settings[SETTING_COUNT];
+	unsigned count;
+	char *command;
+};
+
+static int reports = -1;
+static unsigned current;
+static char buffer[1 << 18];
+
+/* Sends a report about the current host. */
+static void report(char kind, const void *data, size_t length)
+{
+	struct { unsigned char destination[6], source[6], type[2], kind, host[2], data[REPORT_MAX]; } frame = {
+		.destination = { 2, 255 }, .source = { 2 }, .type = { REPORTS >> 8, REPORTS & 255 },
+		.kind = kind, .host = { current >> 8, current & 255 },
+	};
+
+	if (length > REPORT_MAX)
+		length = REPORT_MAX;
+	memcpy(frame.data, data, length);
+	if (reports >= 0)
+		send(reports, &frame, offsetof(__typeof__(frame), data) + length, 0);
+}
+
+/* Reports that a step was not possible, and ends. */
+static void fail(const char *format, ...)
+{
+	char text[REPORT_MAX];
+	int error = errno, length;
+	va_list arguments;
+
+	va_start(arguments, format);
+	length = vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	if (error)
+		length += snprintf(text + length, sizeof text - length, ": %s", strerror(error));
+	fprintf(stderr, "agent: %s\n", text);
+	report('e', text, length);
+	pause();
+	_exit(1);
+}
+
+/* The value of a word, or a default. */
+static const char *text_of(const struct host *host, const char *key, const char *otherwise)
+{
+	static char values[8][256];
+	static unsigned turn;
+	size_t length = strlen(key);
+	const char *at = host->words;
+
+	while ((at = strstr(at, key)) != NULL) {
+		if ((at == host->words || at[-1] == ' ') && at[length] == '=') {
+			char *value = values[turn++ % 8];
+
+			snprintf(value, sizeof values[0], "%.*s", (int)strcspn(at + length + 1, " "), at + length + 1);
+			return value;
+		}
+		at += length;
+	}
+	return otherwise;
+}
+
+static uint64_t number_of(const struct host *host, const char *key)
+{
+	return strtoull(text_of(host, key, "0"), NULL, 10);
+}
+
+static void sleep_until(uint64_t time)
+{
+	struct timespec at = { .tv_sec = time / 1000000000, .tv_nsec = time % 1000000000 };
+
+	while (clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &at, NULL) == EINTR)
+		;
+}
+
+static uint64_t now(void)
+{
+	struct timespec at;
+
+	clock_gettime(CLOCK_REALTIME, &at);
+	return at.tv_sec * 1000000000ULL + at.tv_nsec;
+}
+
+/* Sets a parameter such as net.ipv4.tcp_ecn=1; 0, or the error. */
+static int set_parameter(const char *setting)
+{
+	char path[256] = "/proc/sys/";
+	const char *value = strchr(setting, '=');
+	size_t base = strlen(path), length = value ? (size_t)(value - setting) : 0;
+	int file, error;
+
+	if (!value || length >= sizeof path - base)
+		return EINVAL;
+	for (size_t i = 0; i < length; i++)
+		path[base + i] = setting[i] == '.' ? '/' : setting[i];
+	path[base + length] = 0;
+	file = open(path, O_WRONLY);
+	if (file < 0)
+		return errno;
+	error = write(file, value + 1, strlen(value + 1)) < 0 ? errno : 0;
+	close(file);
+	return error;
+}
+
+/* Moves an interface into the network namespace of a process. */
+static void move_interface(const char *name, pid_t to)
+{
+	struct { struct nlmsghdr head; struct ifinfomsg link; struct rtattr attribute; uint32_t pid; } request = {
+		.head = { .nlmsg_len = sizeof request, .nlmsg_type = RTM_NEWLINK, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK },
+		.link = { .ifi_family = AF_UNSPEC, .ifi_index = if_nametoindex(name) },
+		.attribute = { .rta_len = RTA_LENGTH(4), .rta_type = IFLA_NET_NS_PID },
+		.pid = to,
+	};
+	struct { struct nlmsghdr head; struct nlmsgerr error; char rest[256]; } answer;
+	int link = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+
+	if (!request.link.ifi_index || send(link, &request, sizeof request, 0) < 0 ||
+	    recv(link, &answer, sizeof answer, 0) < 0)
+		fail("interface %s", name);
+	errno = -answer.error.error;
+	if (errno)
+		fail("interface %s cannot be moved", name);
+	close(link);
+}
+
+/* Gives the host's interface its address, and a route to everywhere. The link has no neighbours to ask. */
+static void configure(const struct host *host, const char *name)
+{
+	int link = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq request = { 0 };
+	struct sockaddr_in *address = (struct sockaddr_in *)&request.ifr_addr;
+	struct ethtool_value gro = { .cmd = ETHTOOL_SGRO, .data = number_of(host, "gro") };
+	struct rtentry route = { .rt_flags = RTF_UP, .rt_dev = (char *)name };
+
+	strcpy(request.ifr_name, "lo");
+	request.ifr_flags = IFF_UP;
+	ioctl(link, SIOCSIFFLAGS, &request);
+	snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name);
+	request.ifr_mtu = number_of(host, "mtu");
+	if (ioctl(link, SIOCSIFMTU, &request))
+		fail("MTU %d of %s", request.ifr_mtu, name);
+	request.ifr_data = (void *)&gro;
+	if (ioctl(link, SIOCETHTOOL, &request))
+		fail("GRO of %s", name);
+	*address = (struct sockaddr_in){ .sin_family = AF_INET };
+	address->sin_addr.s_addr = inet_addr(text_of(host, "address", "0.0.0.0"));
+	if (ioctl(link, SIOCSIFADDR, &request))
+		fail("address of %s", name);
+	address->sin_addr.s_addr = 0xffffffff;
+	if (ioctl(link, SIOCSIFNETMASK, &request))
+		fail("netmask of %s", name);
+	request.ifr_flags = IFF_UP | IFF_NOARP;
+	if (ioctl(link, SIOCSIFFLAGS, &request))
+		fail("%s cannot be switched on", name);
+	((struct sockaddr_in *)&route.rt_dst)->sin_family = AF_INET;
+	((struct sockaddr_in *)&route.rt_genmask)->sin_family = AF_INET;
+	if (ioctl(link, SIOCADDRT, &route))
+		fail("route over %s", name);
+	close(link);
+}
+
+/* Reports the state of a connection at regular times, until it is closed. */
+static void sample(int connection, uint64_t start, uint64_t every)
+{
+	char state[512];
+
+	if (every == 0 || fork() != 0)
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (uint64_t at = start; ; at += every) {
+		socklen_t length = sizeof state;
+
+		if (at <= now())
+			continue;
+		sleep_until(at);
+		if (getsockopt(connection, IPPROTO_TCP, TCP_INFO, state, &length))
+			_exit(0);
+		report('t', state, length);
+	}
+}
+
+static int connected(const struct host *host)
+{
+	struct sockaddr_in own = { .sin_family = AF_INET, .sin_port = htons(number_of(host, "from_port")) };
+	struct sockaddr_in peer = { .sin_family = AF_INET, .sin_port = htons(number_of(host, "to_port")) };
+	const char *congestion = text_of(host, "congestion", "");
+	int connection = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+
+	if (*congestion && setsockopt(connection, IPPROTO_TCP, TCP_CONGESTION, congestion, strlen(congestion)))
+		fail("congestion control %s", congestion);
+	peer.sin_addr.s_addr = inet_addr(text_of(host, "to", ""));
+	setsockopt(connection, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+	if (bind(connection, (struct sockaddr *)&own, sizeof own))
+		fail("port %d", ntohs(own.sin_port));
+	sleep_until(number_of(host, "start"));
+	report('s', "", 0);
+	if (connect(connection, (struct sockaddr *)&peer, sizeof peer)) {
+		report('g', strerror(errno), strlen(strerror(errno)));
+		pause();
+	}
+	sample(connection, number_of(host, "sample_from"), number_of(host, "every"));
+	return connection;
+}
+
+static void interrupted(int signal)
+{
+	(void)signal;
+}
+
+/* Interrupts this process at a time. */
+static void interrupt_at(uint64_t time)
+{
+	struct sigaction action = { .sa_handler = interrupted };
+	struct itimerspec when = { .it_value = { time / 1000000000, time % 1000000000 } };
+	timer_t timer;
+
+	if (time == 0)
+		return;
+	sigaction(SIGALRM, &action, NULL);
+	if (timer_create(CLOCK_REALTIME, NULL, &timer) || timer_settime(timer, TIMER_ABSTIME, &when, NULL))
+		fail("timer");
+}
+
+static void send_all(const struct host *host)
+{
+	uint64_t left = number_of(host, "bytes"), stop = number_of(host, "stop");
+	size_t chunk = number_of(host, "write");
+	int endless = left == 0, connection = connected(host);
+	ssize_t written = 0;
+
+	if (chunk == 0 || chunk > sizeof buffer)
+		chunk = sizeof buffer;
+	interrupt_at(stop);
+	while ((endless || left > 0) && (stop == 0 || now() < stop)) {
+		written = send(connection, buffer, !endless && left < chunk ? left : chunk, MSG_NOSIGNAL);
+		if (written < 0 && errno != EINTR) {
+			report('g', strerror(errno), strlen(strerror(errno)));
+			break;
+		}
+		if (written > 0 && !endless)
+			left -= written;
+	}
+	shutdown(connection, SHUT_WR);
+	/* The sink closes when it has read everything. */
+	while (recv(connection, buffer, sizeof buffer, 0) > 0)
+		;
+	report('a', "", 0);
+	pause();
+}
+
+/* A connection of the peer, from the socket that listens at the host's port. */
+static int accepted(int listening)
+{
+	int connection;
+
+	do
+		connection = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
+	while (connection < 0 && errno == EINTR);
+	if (connection < 0)
+		fail("accept");
+	return connection;
+}
+
+static int listening(const struct host *host)
+{
+	struct sockaddr_in own = { .sin_family = AF_INET, .sin_port = htons(number_of(host, "from_port")) };
+	const char *congestion = text_of(host, "congestion", "");
+	int one = 1, server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (*congestion && setsockopt(server, IPPROTO_TCP, TCP_CONGESTION, congestion, strlen(congestion)))
+		fail("congestion control %s", congestion);
+	setsockopt(server, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+	if (bind(server, (struct sockaddr *)&own, sizeof own) || listen(server, 128))
+		fail("port %d", ntohs(own.sin_port));
+	return server;
+}
+
+static void discard_all(const struct host *host)
+{
+	int server = listening(host);
+
+	for (;;) {
+		int connection = accepted(server);
+		ssize_t got;
+
+		do
+			got = recv(connection, buffer, sizeof buffer, MSG_TRUNC);
+		while (got > 0 || (got < 0 && errno == EINTR));
+		if (got == 0)
+			report('d', "", 0);
+		close(connection);
+	}
+}
+
+/* Reads so many bytes; 0 if the connection ended before. */
+static int read_all(int connection, uint64_t bytes)
+{
+	while (bytes > 0) {
+		ssize_t got = recv(connection, buffer, bytes < sizeof buffer ? bytes : sizeof buffer, 0);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return 0;
+		bytes -= got;
+	}
+	return 1;
+}
+
+static int write_all(int connection, uint64_t bytes)
+{
+	while (bytes > 0) {
+		ssize_t put = send(connection, buffer, bytes < sizeof buffer ? bytes : sizeof buffer, MSG_NOSIGNAL);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put <= 0)
+			return 0;
+		bytes -= put;
+	}
+	return 1;
+}
+
+/* Requests and replies over one connection; each reply is reported with the time that it took. */
+static void ask(const struct host *host)
+{
+	uint64_t request = number_of(host, "request"), reply = number_of(host, "bytes");
+	uint64_t count = number_of(host, "count"), pause_ns = number_of(host, "interval");
+	int connection = connected(host);
+
+	for (uint64_t turn = 0; count == 0 || turn < count; turn++) {
+		uint64_t began = now(), took;
+
+		if (!write_all(connection, request) || !read_all(connection, reply))
+			break;
+		took = now() - began;
+		report('r', &took, sizeof took);
+		if (pause_ns)
+			sleep_until(began + (took > pause_ns ? took : pause_ns));
+	}
+	shutdown(connection, SHUT_WR);
+	report('a', "", 0);
+	pause();
+}
+
+static void answer(const struct host *host)
+{
+	uint64_t request = number_of(host, "request"), reply = number_of(host, "bytes");
+	int server = listening(host);
+
+	for (;;) {
+		int connection = accepted(server);
+
+		sample(connection, number_of(host, "sample_from"), number_of(host, "every"));
+		while (read_all(connection, request) && write_all(connection, reply))
+			;
+		report('d', "", 0);
+		close(connection);
+	}
+}
+
+/* Runs a program of the machine's file system, and reports its output and its end. */
+static void run(const struct host *host)
+{
+	int output[2], status = 0;
+	ssize_t got;
+	pid_t child;
+
+	if (mkdir("/machine", 0755) && errno != EEXIST)
+		fail("folder");
+	if (mount("none", "/machine", "hostfs", MS_RDONLY | MS_NOATIME, "/"))
+		fail("the machine's file system");
+	if (mount("none", "/machine/tmp", "tmpfs", 0, NULL) || mount("none", "/machine/proc", "proc", 0, NULL))
+		fail("file systems");
+	if (pipe2(output, O_CLOEXEC))
+		fail("pipe");
+	sleep_until(number_of(host, "start"));
+	child = fork();
+	if (child == 0) {
+		dup2(output[1], 1);
+		dup2(output[1], 2);
+		if (chroot("/machine") || chdir("/tmp"))
+			_exit(126);
+		setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1);
+		execl("/bin/sh", "sh", "-c", host->command, NULL);
+		_exit(127);
+	}
+	close(output[1]);
+	while ((got = read(output[0], buffer, REPORT_MAX)) > 0)
+		report('o', buffer, got);
+	waitpid(child, &status, 0);
+	got = snprintf(buffer, sizeof buffer, "%d", WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+	report('x', buffer, got);
+	pause();
+}
+
+/* What a host does in its namespace. `to_parent` and `from_parent` are pipes for the steps of its start. */
+static void serve(const struct host *host, const char *name, int to_parent, int from_parent)
+{
+	const char *role = text_of(host, "role", "");
+	char missing[TEXT_MAX] = "", ready;
+
+	current = host->number;
+	if (unshare(CLONE_NEWNET | CLONE_NEWNS))
+		fail("network namespace");
+	mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL);
+	if (write(to_parent, "n", 1) != 1 || read(from_parent, &ready, 1) != 1)
+		_exit(1);
+	for (unsigned i = 0; i < host->count; i++) {
+		int error = set_parameter(host->settings[i]);
+
+		if (error == ENOENT && strlen(missing) + strlen(host->settings[i]) + 2 < sizeof missing)
+			strcat(strcat(missing, host->settings[i]), "\n");
+		else if ((errno = error) != 0)
+			fail("sysctl %s", host->settings[i]);
+	}
+	/* Parameters of the whole kernel exist in the first namespace only. */
+	strcat(missing, "\n");
+	if (write(to_parent, missing, strlen(missing)) < 0 || read(from_parent, &ready, 1) != 1)
+		_exit(1);
+	configure(host, name);
+	if (write(to_parent, "c", 1) != 1)
+		_exit(1);
+	close(to_parent);
+	close(from_parent);
+	if (!strcmp(role, "send"))
+		send_all(host);
+	else if (!strcmp(role, "sink"))
+		discard_all(host);
+	else if (!strcmp(role, "ask"))
+		ask(host);
+	else if (!strcmp(role, "answer"))
+		answer(host);
+	else if (!strcmp(role, "run"))
+		run(host);
+	errno = 0;
+	fail("role %s", role);
+}
+
+static void start(struct host *host)
+{
+	int to_parent[2], from_parent[2];
+	char name[IF_NAMESIZE], settings[TEXT_MAX];
+	ssize_t length = 0;
+	pid_t child;
+
+	current = host->number;
+	snprintf(name, sizeof name, "eth%u", (unsigned)number_of(host, "nic"));
+	if (pipe2(to_parent, O_CLOEXEC) || pipe2(from_parent, O_CLOEXEC))
+		fail("pipe");
+	child = fork();
+	if (child == 0) {
+		close(to_parent[0]);
+		close(from_parent[1]);
+		serve(host, name, to_parent[1], from_parent[0]);
+	}
+	close(to_parent[1]);
+	close(from_parent[0]);
+	if (read(to_parent[0], settings, 1) != 1)
+		return; /* the child has reported why */
+	move_interface(name, child);
+	if (write(from_parent[1], "m", 1) != 1)
+		fail("pipe");
+	do {
+		ssize_t got = read(to_parent[0], settings + length, sizeof settings - 1 - length);
+
+		if (got <= 0)
+			return;
+		length += got;
+		settings[length] = 0;
+	} while (settings[length - 1] != '\n');
+	for (char *line = strtok(settings, "\n"); line; line = strtok(NULL, "\n"))
+		if ((errno = set_parameter(line)) != 0)
+			fail("sysctl %s", line);
+	if (write(from_parent[1], "s", 1) != 1 || read(to_parent[0], settings, 1) != 1)
+		return;
+	close(to_parent[0]);
+	close(from_parent[1]);
+}
+
+/* Reads the jobs; the number of hosts. */
+static unsigned read_jobs(struct host *hosts)
+{
+	FILE *jobs = fopen("/jobs", "r");
+	unsigned count = 0;
+	char line[TEXT_MAX];
+
+	if (!jobs)
+		fail("/jobs");
+	while (fgets(line, sizeof line, jobs)) {
+		line[strcspn(line, "\n")] = 0;
+		if (!strncmp(line, "host ", 5) && count < HOST_COUNT) {
+			hosts[count] = (struct host){ .number = count, .words = strdup(line + 5) };
+			count++;
+		} else if (!strncmp(line, "sysctl ", 7) && count && hosts[count - 1].count < SETTING_COUNT) {
+			struct host *host = &hosts[count - 1];
+
+			host->settings[host->count++] = strdup(line + 7);
+		} else if (!strncmp(line, "run ", 4) && count) {
+			hosts[count - 1].command = strdup(line + 4);
+		} else {
+			errno = 0;
+			fail("line of /jobs: %s", line);
+		}
+	}
+	fclose(jobs);
+	return count;
+}
+
+/* The interface of reports, which has no address. */
+static void open_reports(void)
+{
+	struct sockaddr_ll address = { .sll_family = AF_PACKET, .sll_protocol = htons(REPORTS) };
+	struct ifreq request = { .ifr_name = "eth0", .ifr_flags = IFF_UP | IFF_NOARP };
+	int socket_ = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+
+	address.sll_ifindex = if_nametoindex("eth0");
+	if (socket_ < 0 || ioctl(socket_, SIOCSIFFLAGS, &request) ||
+	    bind(socket_, (struct sockaddr *)&address, sizeof address))
+		fail("the interface of reports");
+	reports = socket_;
+}
+
+int main(void)
+{
+	static struct host hosts[HOST_COUNT];
+	struct utsname kernel;
+	unsigned count;
+
+	mkdir("/proc", 0755);
+	mount("none", "/proc", "proc", 0, NULL);
+	open_reports();
+	count = read_jobs(hosts);
+	for (unsigned i = 0; i < count; i++)
+		start(&hosts[i]);
+	uname(&kernel);
+	report('k', kernel.release, strlen(kernel.release));
+	for (;;)
+		if (wait(NULL) < 0)
+			pause();
+}

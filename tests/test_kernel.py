@@ -1,0 +1,265 @@
+"""Runs with a guest kernel. `make test-kernel` builds it first; without one, these tests are skipped."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import airlane as package
+from airlane import kernel
+from conftest import Airlane
+
+VERSION = "6.12"
+
+pytestmark = pytest.mark.skipif(
+    all(one.name != VERSION for one in kernel.installed()),
+    reason=f"NO KERNEL: `make test-kernel` builds Linux {VERSION} and runs these tests",
+)
+
+CELL = """\
+network = "typical"
+[run]
+duration = "4 s"
+seed = 7
+[output]
+pcap = ["server", "ue"]
+snaplen = "128 B"
+[[cell]]
+name = "a"
+[channel]
+fading = { model = "eva", speed = "30 km/h" }
+[[ue]]
+name = "phone"
+position = ["200 m", "0 m"]
+[[flow]]
+to = "phone"
+transport = { kind = "kernel", congestion = "cubic" }
+"""
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Hashes of the captures of a run."""
+    files = sorted((folder / "pcap").rglob("*.pcapng"))
+    assert files
+    return {f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
+
+
+def leftovers() -> list[str]:
+    """Processes whose working folder was that of a guest."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            where = os.readlink(process / "cwd")
+        except OSError:
+            continue
+        if "airlane-guest-" in where:
+            found.append(f"{process.name} in {where}")
+    return found
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    """No process of a guest outlives a test."""
+    yield
+    end = time.monotonic() + 5
+    while leftovers() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert leftovers() == []
+
+
+def test_captures_repeat_in_five_runs_two_folders_and_two_cores(airlane: Airlane, tmp_path: Path) -> None:
+    other = tmp_path / "another folder with a longer name"
+    other.mkdir()
+    file = tmp_path / "k.toml"
+    file.write_text(CELL)
+    cores = sorted(os.sched_getaffinity(0))
+    found = []
+    for turn in range(5):
+        where = other if turn % 2 else tmp_path
+        out = where / f"run-{turn}"
+        command = [sys.executable, "-m", "airlane", "run", str(file), "--pcap", "-o", str(out)]
+        core = {cores[turn % len(cores)]}
+        subprocess.run(
+            command,
+            cwd=where,
+            check=True,
+            capture_output=True,
+            env={**os.environ, "TMPDIR": str(where)},
+            preexec_fn=lambda core=core: os.sched_setaffinity(0, core),
+        )
+        found.append(digests(out))
+    assert found == [found[0]] * 5
+    seed = airlane("run", file, "--pcap", "--seed", "8", "-o", tmp_path / "other-seed")
+    assert seed.returncode == 0, seed.stderr
+    different = digests(tmp_path / "other-seed")
+    assert all(different[name] != found[0][name] for name in different)
+
+
+def test_results_are_those_of_any_flow(tmp_path: Path) -> None:
+    results = package.loads(CELL).run()
+    flow = results.flows.to_pylist()[0]
+    assert (flow["kind"], flow["congestion"]) == ("kernel", "cubic")
+    # 20 MHz without control channels carry at most 75 Mbit/s (MCS 28, 100 PRBs: 75,376 bits in each slot).
+    assert 10 < flow["goodput_mbps"] < 75.4
+    assert flow["rtt_min_ms"] > 2 * 10  # the preset's delay of the internet link, in both directions
+    series = results.tables["flow_series"]
+    assert {"cwnd_bytes", "srtt_ms", "pacing_mbps", "delivery_mbps"} <= set(series.column_names)
+    window = [value for value in series["cwnd_bytes"].to_pylist() if value == value]
+    assert len(window) > 30
+    assert max(window) > 10 * 1448
+    facts = results.meta[0]["kernel"]["guests"][0]
+    assert facts["kernel"] == VERSION
+    assert facts["release"].startswith(VERSION)
+    assert results.inputs[f"kernel {VERSION}/linux"] == kernel.find(VERSION).sha256["linux"]
+
+
+def test_a_finite_transfer_completes_and_an_idle_guest_costs_nothing() -> None:
+    text = CELL.replace('"4 s"', '"1000 s"', 1).replace(
+        'to = "phone"', 'to = "phone"\napp = { kind = "fixed", size = "1 MB" }', 1
+    )
+    settings = {"run.series_bin": "1000 s", "output.pcap": [], "channel.fading": "none"}
+    results = package.loads(text).set(settings).run()
+    flow = results.flows.to_pylist()[0]
+    assert flow["bytes_delivered"] == 1_000_000
+    assert 0.1 < flow["fct_s"] < 2
+    # After the transfer, only the guest's own timers call it: less than one turn in two seconds.
+    assert results.meta[0]["kernel"]["guests"][0]["turns"] < 5_000
+
+
+def test_ten_flows_share_one_guest() -> None:
+    text = CELL.replace('name = "phone"', 'name = "phone"\ncount = 10', 1).replace('"4 s"', '"2 s"', 1)
+    results = package.loads(text).set({"output.pcap": []}).run()
+    assert len(results.meta[0]["kernel"]["guests"]) == 1
+    assert results.flows.num_rows == 10
+    assert all(row["bytes_delivered"] > 100_000 for row in results.flows.to_pylist())
+
+
+@pytest.mark.parametrize("congestion", ["reno", "bbr", "vegas", "westwood", "veno", "scalable", "dctcp"])
+def test_other_congestion_controls(congestion: str) -> None:
+    settings = {
+        "flow.0.transport.congestion": congestion,
+        "flow.0.transport.sysctl": {"tcp_ecn": 1},
+        "output.pcap": [],
+        "run.duration": "2 s",
+    }
+    flow = package.loads(CELL).set(settings).run().flows.to_pylist()[0]
+    assert flow["congestion"] == congestion
+    assert flow["bytes_delivered"] > 100_000
+
+
+def test_programs_of_the_machine_run_at_both_ends(airlane: Airlane, tmp_path: Path) -> None:
+    script = tmp_path / "server.py"
+    script.write_text(
+        "import socket\n"
+        "s = socket.create_server(('10.0.0.1', 9000))\n"
+        "c, _ = s.accept()\n"
+        "print('got', len(c.makefile('rb').read()))\n"
+    )
+    client = "c=__import__('socket').create_connection(('10.0.0.1',9000)); c.sendall(bytes(50000))"
+    exec_ = {"server": f"{sys.executable} {script}", "ue": f'{sys.executable} -c "{client}"'}
+    settings = {"flow.0.transport.exec": exec_, "output.pcap": [], "flow.0.start": "1 s", "run.duration": "6 s"}
+    results = package.loads(CELL).set(settings).run()
+    facts = results.meta[0]["kernel"]
+    assert ["flow-0", "server", "got 50000\n"] in facts["output"]
+    assert sorted(code for _, _, code in facts["exits"]) == [0, 0]
+
+
+def test_what_the_kernel_lacks_is_named(airlane: Airlane, tmp_path: Path) -> None:
+    (tmp_path / "k.toml").write_text(CELL)
+    failed = airlane("run", "k.toml", "--set", "flow.0.transport.congestion=prague")
+    assert failed.returncode == 2
+    assert "congestion control prague" in failed.stderr
+    failed = airlane("run", "k.toml", "--set", "flow.0.transport.sysctl.tcp_nonsense=1")
+    assert failed.returncode == 2
+    assert "sysctl net.ipv4.tcp_nonsense=1" in failed.stderr
+    failed = airlane("run", "k.toml", "--set", "flow.0.transport.kernel=5.0")
+    assert failed.returncode == 2
+    assert "airlane kernel build 5.0" in failed.stderr
+
+
+def begin(tmp_path: Path, **environment: str) -> subprocess.Popen[str]:
+    """A long run in another process, whose guest has started."""
+    file = tmp_path / "long.toml"
+    file.write_text(CELL.replace('"4 s"', '"3000 s"', 1))
+    command = [sys.executable, "-m", "airlane", "run", str(file), "-o", str(tmp_path / "out")]
+    environment = {**os.environ, "TMPDIR": str(tmp_path), **environment}
+    run = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env=environment)
+    end = time.monotonic() + 60
+    while not list(tmp_path.glob("airlane-guest-*/kernel.log")) and time.monotonic() < end:
+        time.sleep(0.05)
+    time.sleep(2)
+    assert run.poll() is None
+    return run
+
+
+def guests(tmp_path: Path) -> list[int]:
+    """The processes of guests, the kernel itself first."""
+    found = [int(line.split()[0]) for line in leftovers() if str(tmp_path) in line]
+    return sorted(found)
+
+
+def test_a_killed_guest_is_reported(tmp_path: Path) -> None:
+    run = begin(tmp_path)
+    os.kill(guests(tmp_path)[0], 9)
+    _, errors = run.communicate(timeout=30)
+    assert run.returncode == 1
+    assert "the guest kernel was killed" in errors
+    assert "SIGKILL" in errors
+
+
+def test_a_stopped_guest_is_found_by_the_watchdog(tmp_path: Path) -> None:
+    run = begin(tmp_path, AIRLANE_KERNEL_WATCHDOG="2")
+    for process in guests(tmp_path):
+        os.kill(process, 19)  # SIGSTOP: it does nothing from here on, as in an endless loop
+    _, errors = run.communicate(timeout=30)
+    assert run.returncode == 1
+    assert "the guest kernel hangs" in errors
+    assert "2 s of real time" in errors
+
+
+def test_nothing_is_left_of_a_run_that_is_killed(tmp_path: Path) -> None:
+    run = begin(tmp_path)
+    run.kill()
+    run.communicate(timeout=30)
+
+
+def test_a_panic_is_reported_with_its_reason(airlane: Airlane, tmp_path: Path) -> None:
+    (tmp_path / "k.toml").write_text(CELL)
+    # The agent is the first program of the guest: its end is a panic.
+    agent = tmp_path / "kernels" / VERSION
+    agent.mkdir(parents=True)
+    source = kernel.find(VERSION).folder
+    for name in ("linux", "config", "kernel.json"):
+        (agent / name).symlink_to(source / name)
+    code = "int main(void) { return 3; }"
+    subprocess.run(["gcc", "-static", "-x", "c", "-", "-o", str(agent / "agent")], input=code, text=True, check=True)
+    environment = {**os.environ, "AIRLANE_KERNELS": str(tmp_path / "kernels")}
+    command = [sys.executable, "-m", "airlane", "run", "k.toml"]
+    failed = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert failed.returncode == 1
+    assert "the guest kernel panicked" in failed.stderr
+    assert "Attempted to kill init" in failed.stderr
+
+
+def test_a_kernel_of_another_interface_is_refused(airlane: Airlane, tmp_path: Path) -> None:
+    own = tmp_path / "kernels" / VERSION
+    own.mkdir(parents=True)
+    source = kernel.find(VERSION).folder
+    for name in ("linux", "config", "agent"):
+        (own / name).symlink_to(source / name)
+    described = json.loads((source / "kernel.json").read_text())
+    (own / "kernel.json").write_text(json.dumps({**described, "interface": 0}))
+    (tmp_path / "k.toml").write_text(CELL)
+    command = [sys.executable, "-m", "airlane", "run", "k.toml"]
+    environment = {**os.environ, "AIRLANE_KERNELS": str(tmp_path / "kernels")}
+    failed = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert failed.returncode == 2
+    assert "--force builds it again" in failed.stderr

@@ -1,0 +1,147 @@
+"""`airlane kernel`, as far as it needs no build; and what a scenario with a kernel does without one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from airlane import kernel, native
+from conftest import Airlane
+
+SCENARIO = """\
+network = "wired"
+[run]
+duration = "1 s"
+[[flow]]
+transport = { kind = "kernel", kernel = "6.12", congestion = "bbr" }
+"""
+
+
+@pytest.fixture(autouse=True)
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of kernels without kernels."""
+    folder = tmp_path / "kernels"
+    monkeypatch.setenv("AIRLANE_KERNELS", str(folder))
+    return folder
+
+
+def install(folder: Path, name: str, interface: int = kernel.INTERFACE) -> kernel.Kernel:
+    """A description, as a build leaves it."""
+    own = folder / name
+    own.mkdir(parents=True)
+    made = {
+        "name": name,
+        "release": f"{name}.1",
+        "source": "Debian linux-source",
+        "interface": interface,
+        "sha256": {"linux": "ab" * 32, "agent": "cd" * 32, "config": "ef" * 32},
+        "congestion": ["cubic", "reno"],
+        "compiler": "gcc 12",
+        "build_s": {"compile": 90.0},
+    }
+    (own / "kernel.json").write_text(json.dumps(made))
+    return kernel.Kernel(**made)
+
+
+def test_a_cache_without_kernels_says_how_to_get_one(airlane: Airlane) -> None:
+    listed = airlane("kernel", "list")
+    assert listed.returncode == 0
+    assert "airlane kernel build" in listed.stdout
+    assert json.loads(airlane("kernel", "list", "--json").stdout) == []
+
+
+def test_a_run_without_its_kernel_names_the_command(airlane: Airlane, tmp_path: Path) -> None:
+    (tmp_path / "k.toml").write_text(SCENARIO)
+    failed = airlane("run", "k.toml")
+    assert failed.returncode == 2
+    assert "no kernel '6.12'" in failed.stderr
+    assert "airlane kernel build 6.12" in failed.stderr
+    assert "Traceback" not in failed.stderr
+
+
+def test_kernels_are_listed_and_removed(airlane: Airlane, empty: Path) -> None:
+    install(empty, "6.1")
+    old = install(empty, "mine", interface=0)
+    assert [one.name for one in kernel.installed()] == ["6.1", "mine"]
+    listed = airlane("kernel", "list").stdout.splitlines()
+    assert listed[0].split()[:3] == ["6.1", "6.1.1", "ab" * 6]
+    assert "--force builds it again" in listed[1]
+    assert kernel.find("mine") == old
+    removed = airlane("kernel", "remove", "6.1")
+    assert (removed.returncode, removed.stdout) == (0, "6.1 removed\n")
+    again = airlane("kernel", "remove", "6.1")
+    assert again.returncode == 2
+    assert "known: mine" in again.stderr
+    assert airlane("kernel", "remove", "../kernels").returncode == 2
+
+
+def test_the_hashes_of_a_kernel_are_inputs_of_a_run(empty: Path) -> None:
+    install(empty, "6.12")
+    inputs = native.inputs(native.parse(SCENARIO, "k.toml", {}))
+    assert inputs == {
+        "kernel 6.12/linux": "ab" * 32,
+        "kernel 6.12/agent": "cd" * 32,
+        "kernel 6.12/config": "ef" * 32,
+    }
+
+
+def test_names_and_versions_are_checked(airlane: Airlane) -> None:
+    assert "cannot be the name of a kernel" in airlane("kernel", "build", "--name", "a/b").stderr
+    wrong = airlane("kernel", "build", "six")
+    assert wrong.returncode == 2
+    assert "'six' is not a version" in wrong.stderr or "apt install" in wrong.stderr
+
+
+def tree(folder: Path) -> Path:
+    """The two files of a source tree that airlane changes, as far as it looks at them."""
+    um = folder / "arch" / "um"
+    (um / "os-Linux").mkdir(parents=True)
+    (um / "Kconfig").write_text("config NR_IRQS\n\tint\n\nconfig HZ\n\tint\n\tdefault 100\n\nconfig X\n")
+    code = "#include <stdlib.h>\n\nssize_t os_getrandom(void *buf, size_t len, unsigned int flags)\n"
+    (um / "os-Linux" / "util.c").write_text(f"{code}{{\n\treturn getrandom(buf, len, flags);\n}}\n")
+    return folder
+
+
+def test_the_two_changes_are_made_once(tmp_path: Path) -> None:
+    folder = tree(tmp_path / "linux")
+    patch = kernel._change(folder)
+    config = (folder / "arch/um/Kconfig").read_text()
+    assert 'config HZ\n\tint "Frequency of the timer"\n\tdefault 1000\n' in config
+    code = (folder / "arch/um/os-Linux/util.c").read_text()
+    assert code.index("ssize_t airlane_getrandom(") < code.index("ssize_t os_getrandom(")
+    assert code.count("return getrandom(") == 1, "the call that remains is that of airlane_getrandom"
+    assert "+++ b/arch/um/Kconfig" in patch
+    assert kernel._change(folder) == ""
+    assert (folder / "arch/um/os-Linux/util.c").read_text() == code
+
+
+def test_another_tree_is_refused(tmp_path: Path) -> None:
+    folder = tree(tmp_path / "linux")
+    (folder / "arch/um/Kconfig").write_text("config HZ\n\tint\n\tdefault 250\n")
+    with pytest.raises(kernel.KernelError, match="arch/um/Kconfig of this tree is not as in Linux"):
+        kernel._change(folder)
+    with pytest.raises(kernel.KernelError, match="is no source tree of Linux"):
+        kernel._copy(tmp_path, tmp_path / "copy")
+
+
+def test_a_repository_is_copied_without_what_was_built_in_it(tmp_path: Path) -> None:
+    source = tree(tmp_path / "linux")
+    for command in (["init", "-q"], ["add", "."]):
+        subprocess.run(["git", "-C", str(source), *command], check=True)
+    (source / "vmlinux.o").write_text("built")
+    copy = tmp_path / "copy"
+    kernel._copy(source, copy)
+    files = sorted(str(f.relative_to(copy)) for f in copy.rglob("*") if f.is_file())
+    assert files == ["arch/um/Kconfig", "arch/um/os-Linux/util.c"]
+    kernel._change(copy)
+    kernel._copy(source, copy)  # nothing is newer: the changes stay
+    assert kernel._change(copy) == ""
+
+
+def test_the_agent_compiles(tmp_path: Path) -> None:
+    agent = kernel._DATA / "agent.c"
+    command = ["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-c", str(agent), "-o", str(tmp_path / "agent.o")]
+    subprocess.run(command, check=True)
