@@ -1,7 +1,7 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
 # Rust (a virtual environment in .venv, the release extension by maturin) and does it again only when a source
 # has changed.
-.PHONY: help build bpf reproduce reproduce-full paper-tables arena-tables nr-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate test-kernel kernel-oracle readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
+.PHONY: help build bpf reproduce reproduce-full paper-tables arena-tables nr-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate test-kernel kernel-oracle bench-kernel readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -35,6 +35,7 @@ help:
 	@echo "make live-agreement  the kernel's TCP through airlane live beside ours in virtual time, an hour"
 	@echo "make live-tables     docs/live-tables.md from the reports of these two"
 	@echo "make test-kernel     tests with a guest kernel, which is built first if it is not in the cache"
+	@echo "make bench-kernel    what a guest kernel costs, a row for each run"
 	@echo "make kernel-oracle   measures the figures of the kernel to which airlane validate compares ours"
 	@echo "make validate        airlane held against reference figures"
 	@echo "make conformance     airlane node rnis against ETSI's OpenAPI and Robot suite, which AIRLANE_RNIS_REFERENCE names"
@@ -73,6 +74,10 @@ arena-tables: build
 test-kernel: build
 	$(BIN)/airlane kernel build 6.12
 	$(BIN)/pytest -q -p no:cacheprovider tests/test_kernel.py $(ARGS)
+
+bench-kernel: build
+	$(BIN)/airlane kernel build 6.12
+	$(BIN)/python bench/kernel.py $(ARGS)
 
 kernel-oracle: build
 	$(BIN)/airlane kernel build 6.12

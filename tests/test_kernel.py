@@ -165,7 +165,12 @@ def test_programs_of_the_machine_run_at_both_ends(airlane: Airlane, tmp_path: Pa
     )
     client = "c=__import__('socket').create_connection(('10.0.0.1',9000)); c.sendall(bytes(50000))"
     exec_ = {"server": f"{sys.executable} {script}", "ue": f'{sys.executable} -c "{client}"'}
-    settings = {"flow.0.transport.exec": exec_, "output.pcap": [], "flow.0.start": "1 s", "run.duration": "6 s"}
+    settings = {
+        "flow.0.transport.exec": exec_,
+        "output.pcap": [],
+        "flow.0.start": "1 s",
+        "run.duration": "6 s",
+    }
     results = package.loads(CELL).set(settings).run()
     facts = results.meta[0]["kernel"]
     assert ["flow-0", "server", "got 50000\n"] in facts["output"]
@@ -240,10 +245,14 @@ def test_a_panic_is_reported_with_its_reason(airlane: Airlane, tmp_path: Path) -
     for name in ("linux", "config", "kernel.json"):
         (agent / name).symlink_to(source / name)
     code = "int main(void) { return 3; }"
-    subprocess.run(["gcc", "-static", "-x", "c", "-", "-o", str(agent / "agent")], input=code, text=True, check=True)
+    subprocess.run(
+        ["gcc", "-static", "-x", "c", "-", "-o", str(agent / "agent")], input=code, text=True, check=True
+    )
     environment = {**os.environ, "AIRLANE_KERNELS": str(tmp_path / "kernels")}
     command = [sys.executable, "-m", "airlane", "run", "k.toml"]
-    failed = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    failed = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
     assert failed.returncode == 1
     assert "the guest kernel panicked" in failed.stderr
     assert "Attempted to kill init" in failed.stderr
@@ -260,6 +269,8 @@ def test_a_kernel_of_another_interface_is_refused(airlane: Airlane, tmp_path: Pa
     (tmp_path / "k.toml").write_text(CELL)
     command = [sys.executable, "-m", "airlane", "run", "k.toml"]
     environment = {**os.environ, "AIRLANE_KERNELS": str(tmp_path / "kernels")}
-    failed = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    failed = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
     assert failed.returncode == 2
     assert "--force builds it again" in failed.stderr

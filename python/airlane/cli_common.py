@@ -163,7 +163,7 @@ def mistake(error: BaseException) -> str | None:
 
 
 def user_errors(command: Callable[P, None]) -> Callable[P, None]:
-    """Turn user errors into one message and exit code 2, and the failure of a guest kernel into exit code 1."""
+    """Turn user errors into one message and exit code 2, and a failed guest kernel into exit code 1."""
 
     @functools.wraps(command)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:

@@ -1,8 +1,8 @@
 """Linux kernels that run as guests in virtual time: built from source, and kept in the user's cache.
 
-A kernel is a User Mode Linux with two small changes outside of `net/`: the frequency of its timer can be chosen, and its
-random numbers come from a seed. It is a program of its own under the GPL-2.0, built on the user's machine; nothing of it
-is part of airlane.
+A kernel is a User Mode Linux with two small changes outside of `net/`: the frequency of its timer can be
+chosen, and its random numbers come from a seed. It is a program of its own under the GPL-2.0, built on the
+user's machine; nothing of it is part of airlane.
 """
 
 from __future__ import annotations
@@ -141,7 +141,9 @@ def find(name: str) -> Kernel:
         if one.name == name:
             return one
     known = ", ".join(one.name for one in found) or "none yet"
-    raise KernelError(f"no kernel {name!r} in {folder()}; there: {known}; airlane kernel build {name} builds it")
+    raise KernelError(
+        f"no kernel {name!r} in {folder()}; there: {known}; airlane kernel build {name} builds it"
+    )
 
 
 def sha256(path: Path) -> str:
@@ -181,8 +183,8 @@ def build(
     version
         The version of Debian's package linux-source, such as 6.12; without effect if `source` is given.
     source
-        A kernel's source tree. It is copied and not changed; of a git repository, the files under version control. The
-        copy is kept, so that the next build of this name compiles only what has changed.
+        A kernel's source tree. It is copied and not changed; of a git repository, the files under version
+        control. The copy is kept, so that the next build of this name compiles only what has changed.
     name
         The name of the kernel [default: the version, or the name of the tree].
     jobs
@@ -201,7 +203,9 @@ def build(
         raise KernelError("guest kernels need Linux on x86-64")
     name = name or (source.resolve().name if source else version)
     if not _NAME.fullmatch(name):
-        raise KernelError(f"{name!r} cannot be the name of a kernel; use letters, digits, '.', '-', '_' and '+'")
+        raise KernelError(
+            f"{name!r} cannot be the name of a kernel; use letters, digits, '.', '-', '_' and '+'"
+        )
     _check_tools()
     steps = _Steps(on_step)
     tree = folder() / _BUILD / name
@@ -238,17 +242,26 @@ class _Steps:
 def _check_tools() -> None:
     missing = sorted({package for tool, package in _TOOLS.items() if shutil.which(tool) is None})
     if missing:
-        raise KernelError(f"a kernel needs tools that are missing; install them: apt install {' '.join(missing)}")
+        raise KernelError(
+            f"a kernel needs tools that are missing; install them: apt install {' '.join(missing)}"
+        )
     with tempfile.TemporaryDirectory() as scratch:
         call = ["gcc", "-static", "-x", "c", "-", "-o", f"{scratch}/probe"]
         probe = subprocess.run(call, input=b"int main(void) { return 0; }", capture_output=True, check=False)
     if probe.returncode != 0:
-        raise KernelError("a kernel is linked statically, and the static C library is missing: apt install libc6-dev")
+        raise KernelError(
+            "a kernel is linked statically, and the static C library is missing: apt install libc6-dev"
+        )
 
 
 def _call(what: str, command: Sequence[str | Path], cwd: Path | None = None) -> str:
     """Run a command of a build; its output. The last lines of a failure are part of the error."""
-    environment = {**os.environ, "LC_ALL": "C", "KBUILD_BUILD_TIMESTAMP": "@0", "KBUILD_BUILD_USER": "airlane"}
+    environment = {
+        **os.environ,
+        "LC_ALL": "C",
+        "KBUILD_BUILD_TIMESTAMP": "@0",
+        "KBUILD_BUILD_USER": "airlane",
+    }
     environment["KBUILD_BUILD_HOST"] = "airlane"
     done = subprocess.run(
         [os.fspath(word) for word in command],
@@ -307,7 +320,9 @@ def _described(source: Path) -> str:
 def _unpack(version: str, tree: Path, steps: _Steps) -> str:
     """Unpack the source of Debian's package; its name and version."""
     if not _VERSION.fullmatch(version):
-        raise KernelError(f"{version!r} is not a version of Debian's kernel sources, such as 6.12; or use --source")
+        raise KernelError(
+            f"{version!r} is not a version of Debian's kernel sources, such as 6.12; or use --source"
+        )
     package = f"linux-source-{version}"
     here = Path("/usr/src") / f"{package}.tar.xz"
     with tempfile.TemporaryDirectory() as name:
@@ -359,7 +374,9 @@ def _change(tree: Path) -> str:
         if after in text:
             continue
         if text.count(before) != 1:
-            raise KernelError(f"{name} of this tree is not as in Linux 6.1 to 6.12: it lacks {before.strip()!r}")
+            raise KernelError(
+                f"{name} of this tree is not as in Linux 6.1 to 6.12: it lacks {before.strip()!r}"
+            )
         at = text.rindex("\n\n", 0, text.index(before)) + 2 if above else 0
         changed = text[:at] + (f"{above}\n" if above else "") + text[at:].replace(before, after)
         path.write_text(changed, encoding="utf-8")

@@ -29,7 +29,8 @@ def build_command(
         typer.Option(metavar="TREE", help="A source tree of yours instead. It is copied, not changed."),
     ] = None,
     name: Annotated[
-        str | None, typer.Option(help="Name of the kernel in scenarios [default: version, or name of the tree].")
+        str | None,
+        typer.Option(help="Name of the kernel in scenarios [default: version, or name of the tree]."),
     ] = None,
     config: Annotated[
         list[str] | None, typer.Option(metavar="CONFIG_X=VALUE", help="A line of the configuration.")
@@ -49,7 +50,11 @@ def build_command(
     wanted = name or version
     there = next((k for k in kernel.installed() if k.name == wanted), None)
     if there is not None and source is None and not force and there.interface == kernel.INTERFACE:
-        print(json.dumps(asdict(there), indent=2) if as_json else f"{there.name} is there; --force builds it again")
+        print(
+            json.dumps(asdict(there), indent=2)
+            if as_json
+            else f"{there.name} is there; --force builds it again"
+        )
         return
 
     def tell(step: str, seconds: float) -> None:
@@ -76,7 +81,11 @@ def list_command(as_json: AsJson = False) -> None:
     if not found:
         print(f"no kernel in {kernel.folder()}; airlane kernel build makes one")
     for one in found:
-        old = "" if one.interface == kernel.INTERFACE else "  (built for another version: --force builds it again)"
+        old = (
+            ""
+            if one.interface == kernel.INTERFACE
+            else "  (built for another version: --force builds it again)"
+        )
         print(f"{one.name:<16} {one.release:<24} {one.sha256['linux'][:12]}  {one.source}{old}")
 
 

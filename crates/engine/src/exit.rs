@@ -24,7 +24,7 @@ pub struct Departure {
 #[derive(Debug, Default)]
 pub struct Exit {
     waiting: VecDeque<(Port, Instant, PacketRef)>,
-    /// What the receivers of TCP connections can read, if it is followed.
+    /// The byte streams of TCP connections, if they are followed.
     streams: Option<Streams>,
 }
 

@@ -15,7 +15,7 @@ mod error;
 mod jobs;
 pub mod kernels;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#[expect(unsafe_code, reason = "processes and file descriptors: each use says why it is sound")]
+#[expect(unsafe_code, reason = "the step between fork and exec: it says why it is sound")]
 mod linux;
 pub mod protocol;
 mod run;

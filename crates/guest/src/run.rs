@@ -1,8 +1,8 @@
 //! A run whose flows have ends in guests.
 //!
-//! The driver is conservative: whoever has the earliest event goes on, and the simulation goes first at the same time.
-//! A guest runs up to the next event of the simulation, and no further. What it sends enters the simulation at its
-//! time, while the guest is blocked, and the limit of its turn moves with the events that follow from it.
+//! The driver is conservative: the side with the earliest event continues, and the simulation is first at the same
+//! time. A guest runs up to the next event of the simulation, and no further. Its packets enter the simulation at their
+//! times, while it is blocked, and the limit of its turn moves with the events that follow from them.
 
 use std::sync::atomic::AtomicBool;
 
@@ -37,7 +37,7 @@ pub struct GuestCounts {
 pub struct GuestFacts {
     /// The guests.
     pub guests: Vec<GuestCounts>,
-    /// What programs have printed: the name of the flow, its end, and the text.
+    /// The output of programs: the name of the flow, its end, and the text.
     pub output: Vec<(String, &'static str, String)>,
     /// How programs have ended: the name of the flow, its end, and the exit code.
     pub exits: Vec<(String, &'static str, i32)>,

@@ -353,6 +353,9 @@ impl Recorder {
 
     #[inline]
     fn on_flow_state(&mut self, now: Instant, event: &Event<'_>) {
+        if let Event::SenderRates { flow, pacing, delivery } = *event {
+            return self.with(flow, |flow| flow.state.rates = [pacing, Some(delivery)]);
+        }
         let Event::FlowState { flow, congestion_window, ssthresh, in_flight, offered_window, cubic } = *event
         else {
             return;
@@ -504,10 +507,7 @@ impl Probe for Recorder {
             Event::Timeout { .. } => self.on_timeout(now, event),
             Event::TimeoutUndone { flow, .. } => timeouts::undo(&mut self.timeouts, flow),
             Event::SegmentLost { flow, .. } => self.on_segment_lost(now, flow),
-            Event::FlowState { .. } => self.on_flow_state(now, event),
-            Event::SenderRates { flow, pacing, delivery } => {
-                self.with(flow, |flow| flow.state.rates = [pacing, Some(delivery)]);
-            }
+            Event::FlowState { .. } | Event::SenderRates { .. } => self.on_flow_state(now, event),
             Event::FlowSent { flow, started_at } => {
                 self.with(flow, |flow| flow.on_last_byte_sent(now, started_at))
             }

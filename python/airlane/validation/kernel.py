@@ -1,7 +1,7 @@
-"""Our TCP beside that of a Linux kernel, over the same cell, with the same radio channel.
+"""Our TCP compared with that of a Linux kernel, over the same cell, with the same radio channel.
 
-The kernel's figures are in `data/kernel/oracle.csv` and its windows in `data/kernel/windows.csv`: `make kernel-oracle`
-measures them with a guest kernel. They are the same on every machine, which `make test-kernel` checks.
+The kernel's figures are in `data/kernel/oracle.csv` and its windows in `data/kernel/windows.csv`:
+`make kernel-oracle` measures them with a guest kernel.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-//! What a receiver outside can read of the TCP connections that arrive at an exit.
+//! The byte streams of the TCP connections that arrive at an exit, as their receivers outside can read them.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(super) struct Arrived {
     pub(super) fresh: Option<Bytes>,
 }
 
-/// What has arrived of a byte stream, by positions that count from its SYN.
+/// The arrived parts of a byte stream, by positions that count from its SYN.
 #[derive(Debug)]
 struct Stream {
     /// The sequence number at position 0.

@@ -24,13 +24,13 @@ use crate::protocol::queue::QueueError;
 use crate::protocol::vhost::{self, Header};
 
 /// Longest time for which a guest may do nothing, unless `AIRLANE_KERNEL_WATCHDOG` sets another.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// How often it is looked whether a kernel that has not connected still runs.
 const START_PERIOD: Duration = Duration::from_millis(20);
 /// Frames that wait for a buffer of the guest; a queue of its driver has 256.
 const PENDING_MAX: usize = 4096;
 
-/// What a guest is made of.
+/// The parts of a guest.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup<'a> {
     pub(crate) kernel: &'a Path,
@@ -62,7 +62,7 @@ pub(crate) struct Counts {
     pub(crate) received: u64,
 }
 
-/// What becomes of a guest's output.
+/// The receiver of a guest's output.
 pub(crate) trait Outside {
     /// An interface has sent an IP packet.
     fn sent(&mut self, at: u64, nic: u16, packet: &[u8]) -> Result<(), GuestError>;

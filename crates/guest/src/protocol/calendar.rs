@@ -123,7 +123,7 @@ impl Message {
     }
 }
 
-/// What a guest does.
+/// The activity of a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
     /// It has not connected.
@@ -134,7 +134,7 @@ enum Turn {
     Waiting,
 }
 
-/// What the caller has to do after a message.
+/// The action that a message needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Send this.
@@ -293,8 +293,8 @@ impl<M: Memory> Calendar<M> {
         self.shared.as_ref().map_or(Ok(()), |shared| shared.write_u64(head::CURRENT_TIME, time))
     }
 
-    /// Gives the turn to the guest at `time`, and up to `limit`, which it does not reach. The messages are to be sent
-    /// in their order.
+    /// Gives the turn to the guest at `time`, and up to `limit`, which it does not reach. The messages must be sent in
+    /// their order.
     ///
     /// # Errors
     /// If the shared memory is too small.
@@ -313,7 +313,7 @@ impl<M: Memory> Calendar<M> {
         Ok(messages)
     }
 
-    /// Changes the limit of a guest that runs. A message is to be sent before the guest goes on.
+    /// Changes the limit of a guest that runs. A message must be sent before the guest continues.
     ///
     /// # Errors
     /// If the shared memory is too small.

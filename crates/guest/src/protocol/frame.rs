@@ -21,7 +21,7 @@ pub const fn mac(number: u16) -> Mac {
     [0x02, 0, 0, 0, high, low]
 }
 
-/// What a guest has sent.
+/// The content of a frame from a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content<'a> {
     /// An IP packet.

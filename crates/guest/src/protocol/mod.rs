@@ -1,4 +1,4 @@
-//! What a User Mode Linux and the outside say to each other, as bytes and states: no socket, no process.
+//! The protocols between a User Mode Linux and the outside, as bytes and states: no socket, no process.
 
 pub mod calendar;
 pub mod frame;

@@ -12,7 +12,7 @@ const TO_GUEST: usize = 0;
 /// The queue of packets from the guest.
 const FROM_GUEST: usize = 1;
 
-/// What the caller has to do with a request.
+/// The action that a request needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Send this answer, if it is not empty.

@@ -7,11 +7,11 @@ use airlane_core::{BitRate, Bytes, Duration};
 pub struct Report {
     /// The number of the host.
     pub host: u16,
-    /// What is reported.
+    /// Its content.
     pub what: What,
 }
 
-/// What an agent reports.
+/// The content of an agent's report.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
     /// All hosts are set up; the release of the kernel.

@@ -102,9 +102,9 @@ pub struct Region {
 pub struct Addresses {
     /// Descriptors.
     pub descriptors: u64,
-    /// What the device has used.
+    /// Ring of used entries.
     pub used: u64,
-    /// What is available to the device.
+    /// Ring of available entries.
     pub available: u64,
 }
 

@@ -83,7 +83,7 @@ pub(super) fn drive(
         ready: vec![None; groups.len()],
         flows,
     };
-    let _pinned = Pinned::here();
+    let _pinned = Pinned::begin();
     let mut guests = Vec::with_capacity(groups.len());
     for (number, (kernel, _)) in groups.iter().enumerate() {
         let files = kernels::find(kernel)?;
@@ -269,7 +269,7 @@ impl Driver<'_> {
         let end = header.sequence.wrapping_add(packet.payload.len() as u32);
         let key = (flow, packet.sockets, packet.direction == Direction::Downlink);
         let last = *self.sent.get(&key).unwrap_or(&end.wrapping_sub(1));
-        // A SYN begins a stream anew.
+        // A SYN begins another stream.
         let further = end.wrapping_sub(last) as i32 > 0 || header.flags.has(TcpFlags::SYN);
         if further {
             self.sent.insert(key, end);
@@ -416,7 +416,7 @@ impl Outside for Side<'_, '_> {
     fn limit(&mut self) -> u64 {
         let end = guest_time(self.driver.built.end()) + 1;
         let own = self.driver.built.next_event().map_or(u64::MAX, guest_time);
-        // What has arrived at an end already is passed on when the guest waits.
+        // A packet that has arrived at an end already is passed on when the guest waits.
         let now = if self.driver.has_arrived() { guest_time(self.driver.built.now()) } else { u64::MAX };
         own.min(self.others).min(end).min(now)
     }

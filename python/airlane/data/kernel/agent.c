@@ -223,11 +223,11 @@ static void sample(int connection, uint64_t start, uint64_t every)
 	if (every == 0 || fork() != 0)
 		return;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (now() > start)
+		start += ((now() - start) / every + 1) * every;
 	for (uint64_t at = start; ; at += every) {
 		socklen_t length = sizeof state;
 
-		if (at <= now())
-			continue;
 		sleep_until(at);
 		if (getsockopt(connection, IPPROTO_TCP, TCP_INFO, state, &length))
 			_exit(0);

@@ -9,7 +9,7 @@ fn message(operation: Operation, sequence: u32, time: u64) -> Message {
     Message { operation, sequence, time }
 }
 
-/// What the guest does in the shared memory when it wants to run at a time.
+/// The guest's entries in the shared memory when it wants to run at a time.
 fn request(calendar: &Calendar<Bytes>, time: u64) {
     let memory = calendar.shared.as_ref().unwrap();
     memory.write_u32(HEAD + SLOT + slot::FLAGS, slot::WANTS_TO_RUN).unwrap();
