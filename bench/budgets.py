@@ -1,7 +1,7 @@
 """Instructions for the work of a run, with budgets: one core, counted by callgrind.
 
-Each is the difference of two runs of different length, divided by the work in between, so start-up, tables and
-slow start are left out. Time depends on the machine and on what else it does; these counts do not.
+Each is the difference of two runs of different length, divided by the work in between, so start-up,
+tables and slow start are left out. Time depends on the machine and on what else it does; these counts do not.
 """
 
 from __future__ import annotations
@@ -47,14 +47,18 @@ class Work:
 
 def _cell(ues: int, traffic: str, fading: str = "none") -> tuple[str, str]:
     def text(length_s: float) -> str:
-        return LenaCell(
-            places=positions(ues),
-            traffic=traffic,
-            fading=fading,
-            speed_kmph=0.0 if fading == "none" else 60.0,
-            warmup_s=WARMUP_S,
-            duration_s=length_s,
-        ).scenario().resolved
+        return (
+            LenaCell(
+                places=positions(ues),
+                traffic=traffic,
+                fading=fading,
+                speed_kmph=0.0 if fading == "none" else 60.0,
+                warmup_s=WARMUP_S,
+                duration_s=length_s,
+            )
+            .scenario()
+            .resolved
+        )
 
     short, long = map(text, LENGTHS_S)
     return short, long
@@ -83,16 +87,23 @@ def _blocks(output: native.Output, _: float) -> float:
 
 
 def works() -> list[Work]:
-    """What is counted, with the budgets."""
+    """The pieces of work that are counted, with their budgets."""
     return [
         Work("a TCP packet and half an ACK", 4_300, 3_500, _cell(1, "tcp"), _data_packets),
         Work("a UDP packet, sent at twice the rate of the cell", 1_900, 1_300, _cell(1, "udp"), _packets),
         Work(
-            "a QUIC packet over a wire", 10_000, None, _example("quic-wired", (6.0, 12.0)), _packets, (6.0, 12.0)
+            "a QUIC packet over a wire",
+            10_000,
+            None,
+            _example("quic-wired", (6.0, 12.0)),
+            _packets,
+            (6.0, 12.0),
         ),
         Work("a slot of 100 UEs", 40_000, 30_000, _cell(100, "tcp"), _slots),
         Work("a slot of 100 UEs, EVA", 60_000, 45_000, _cell(100, "tcp", "eva"), _slots),
-        Work("a block of 19 loaded cells", 9_000, None, _example("urban-19", (4.0, 6.0)), _blocks, (4.0, 6.0)),
+        Work(
+            "a block of 19 loaded cells", 9_000, None, _example("urban-19", (4.0, 6.0)), _blocks, (4.0, 6.0)
+        ),
     ]
 
 

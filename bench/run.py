@@ -22,6 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 import airlane
+import budgets
 import document
 import hotspots
 import journey

@@ -93,7 +93,9 @@ def _numbers(outcome: Outcome) -> str:
                 code(number.id),
                 plain(number.label),
                 plain(
-                    verdict_view.published_text(published.value, published.ci, published.range, number.relation)
+                    verdict_view.published_text(
+                        published.value, published.ci, published.range, number.relation
+                    )
                 ),
                 terminal.interval(row.ours),
                 str(row.ours.n),

@@ -36,6 +36,7 @@ VERDICT_STYLE = {
     Verdict.LOST: "dim",
 }
 
+
 def outcome_view(outcome: Outcome) -> Group:
     """All results of an experiment, for a terminal."""
     experiment = outcome.experiment

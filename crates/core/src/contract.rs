@@ -124,7 +124,7 @@ impl Cx<'_> {
     }
 }
 
-/// What a driver may know of a node before the run, so that it need not ask in each call.
+/// Properties of a node that a driver may know before the run, so that it need not ask in each call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
     /// Any node.
@@ -151,7 +151,7 @@ pub trait Node: Any + Send {
     /// Packets it holds, for the check of conservation at the end of a run.
     fn packets_held(&self) -> usize;
 
-    /// What a driver may assume of it as long as it exists.
+    /// The properties that a driver may assume of it as long as it exists.
     fn role(&self) -> Role {
         Role::Any
     }

@@ -397,7 +397,7 @@ impl Wiring {
         self.deliveries.pop()
     }
 
-    /// A packet at a router by flow goes on to the node that the router leads to: behind those that are queued. If
+    /// A packet at a router by flow continues to the node that the router leads to: behind those that are queued. If
     /// none is queued, it is returned.
     #[inline(always)]
     fn route(
@@ -409,7 +409,7 @@ impl Wiring {
     ) -> Option<Delivery> {
         let port = Port::try_from(cx.pool.get(&packet).flow.0).ok();
         let Some(next) = port.and_then(|port| router.leads_to(port, &self.wires)) else {
-            return Some(Delivery { to, packet }); // the router itself knows what becomes of it
+            return Some(Delivery { to, packet }); // the router itself decides what happens to it
         };
         counters.packets += 1;
         if self.deliveries.is_empty() {

@@ -14,7 +14,7 @@ use airlane_core::{Bytes, CellId, Cx, DropCause, Duration, Instant, Node, Packet
 use crate::link::Bucket;
 use crate::{Link, RandomLoss, Schedule, gtp};
 
-/// What the gateway does with a packet between the two links.
+/// The function of the gateway for a packet between the two links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tunnel {
     /// It puts it into the tunnel to this cell.
@@ -110,7 +110,8 @@ impl Tandem {
     }
 
     fn find_due(&mut self) {
-        let due = |queue: &VecDeque<(Instant, PacketRef)>| queue.front().map_or(Instant::FAR_FUTURE, |next| next.0);
+        let due =
+            |queue: &VecDeque<(Instant, PacketRef)>| queue.front().map_or(Instant::FAR_FUTURE, |next| next.0);
         self.due = due(&self.ring).min(due(&self.overflows));
     }
 

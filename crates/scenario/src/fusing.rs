@@ -31,9 +31,9 @@ pub(crate) fn fuse(simulation: &mut Simulation, places: &Places) {
     let to_cell = leads_to((gateway, Gateway::enb(0)));
     let downlink = to_cell.filter(|_| leads_to((down, Link::OUTPUT)) == Some((gateway, Gateway::INTERNET)));
     let is_direct = leads_to((gateway, Gateway::INTERNET)) == Some((up, Link::INPUT));
-    let from_cell = mobile.s1u_up.filter(|(link, _)| {
-        is_direct && leads_to((*link, Link::OUTPUT)) == Some((gateway, Gateway::enb(0)))
-    });
+    let from_cell = mobile
+        .s1u_up
+        .filter(|(link, _)| is_direct && leads_to((*link, Link::OUTPUT)) == Some((gateway, Gateway::enb(0))));
     if let Some((second, Link::INPUT)) = downlink {
         fuse_downlink(simulation, down, second);
     }
@@ -65,7 +65,12 @@ fn reconnect(simulation: &mut Simulation, from: (NodeId, Port), to: Option<End>)
 }
 
 /// The node instead of two links, which are removed; `None` if they have to stay.
-fn tandem(simulation: &mut Simulation, first: NodeId, tunnel: Tunnel, second: NodeId) -> Option<Box<dyn Node>> {
+fn tandem(
+    simulation: &mut Simulation,
+    first: NodeId,
+    tunnel: Tunnel,
+    second: NodeId,
+) -> Option<Box<dyn Node>> {
     let (one, other) = (simulation.node::<Link>(first)?, simulation.node::<Link>(second)?);
     if !Tandem::can_fuse(one, other) {
         return None;

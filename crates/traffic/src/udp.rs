@@ -1,8 +1,8 @@
 //! The two ends of a stream of datagrams.
 
 use airlane_core::{
-    Bytes, Cx, DropCause, Ecn, Event, Header, Instant, Node, Packet, PacketRef, Payload, Port, Role,
-    Topic, UdpHeader,
+    Bytes, Cx, DropCause, Ecn, Event, Header, Instant, Node, Packet, PacketRef, Payload, Port, Role, Topic,
+    UdpHeader,
 };
 use airlane_transport::{Path, UdpReceiver, UdpReceiverStats, UdpSender};
 
@@ -166,7 +166,11 @@ impl Node for UdpSink {
         }
         self.receiver.on_datagram(serial, payload);
         if cx.wants(Topic::Delivered) {
-            cx.emit_about(&packet, |packet| Event::Delivered { packet, in_order: payload, fresh: Some(payload) });
+            cx.emit_about(&packet, |packet| Event::Delivered {
+                packet,
+                in_order: payload,
+                fresh: Some(payload),
+            });
         }
         cx.pool.retire(packet);
     }

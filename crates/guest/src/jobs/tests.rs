@@ -21,8 +21,14 @@ fn a_transfer_has_a_sender_and_a_sink_with_the_addresses_of_captures() {
     let text = jobs(&flows, &hosts, Duration::from_millis(100));
     let lines: Vec<_> = text.lines().collect();
     let [server, ue] = [0, lines.len() / 2].map(|line| lines[line]);
-    assert!(server.starts_with("host nic=1 address=10.0.0.1 mtu=1500 gro=1 role=send to=10.1.0.2 "), "{server}");
-    assert!(server.contains(" from_port=50000 to_port=5203 start=1700000001000000000 stop=0 bytes=0 "), "{server}");
+    assert!(
+        server.starts_with("host nic=1 address=10.0.0.1 mtu=1500 gro=1 role=send to=10.1.0.2 "),
+        "{server}"
+    );
+    assert!(
+        server.contains(" from_port=50000 to_port=5203 start=1700000001000000000 stop=0 bytes=0 "),
+        "{server}"
+    );
     assert!(server.contains(" congestion=bbr every=100000000 sample_from=1700000000099950000"), "{server}");
     assert!(ue.starts_with("host nic=2 address=10.1.0.2 mtu=1500 gro=1 role=sink to=10.0.0.1 "), "{ue}");
     assert!(ue.contains(" from_port=5203 to_port=50000 "), "{ue}");
@@ -32,7 +38,8 @@ fn a_transfer_has_a_sender_and_a_sink_with_the_addresses_of_captures() {
 
 #[test]
 fn the_data_of_an_uplink_flow_begins_at_the_ue() {
-    let flows = flows("direction = \"uplink\"\napp = { kind = \"fixed\", size = \"3 kB\" }\ntransport = \"kernel\"");
+    let flows =
+        flows("direction = \"uplink\"\napp = { kind = \"fixed\", size = \"3 kB\" }\ntransport = \"kernel\"");
     let text = jobs(&flows, &hosts(&flows, &[0]), Duration::from_millis(100));
     let hosts: Vec<_> = text.lines().filter(|line| line.starts_with("host ")).collect();
     assert!(hosts[0].contains(" role=sink "), "{}", hosts[0]);

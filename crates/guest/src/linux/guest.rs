@@ -170,8 +170,7 @@ impl Guest {
         let shared_fd = descriptor.map_err(wrong)?;
         let calendar = Calendar::new(shared, setup.epoch);
         let calendar = calendar.map_err(|error| GuestError::failed(error.to_string(), ""))?;
-        let start =
-            Start { kernel: setup.kernel, folder: &folder.0, seed: setup.seed, nics: setup.nics };
+        let start = Start { kernel: setup.kernel, folder: &folder.0, seed: setup.seed, nics: setup.nics };
         let mut processes = Processes::start(&start)?;
         let clock = accept(&mut processes, &clock)?;
         Ok(Self {
@@ -444,7 +443,10 @@ impl Guest {
                 GuestError::failed(format!("the connection to the guest failed {at}: {error}"), "")
             }
             Fault::Protocol(what) => {
-                let help = format!("its files were in {}; is it a kernel of airlane kernel build?", self.folder.0.display());
+                let help = format!(
+                    "its files were in {}; is it a kernel of airlane kernel build?",
+                    self.folder.0.display()
+                );
                 GuestError::failed(format!("{what} ({at})"), help)
             }
         }
@@ -497,7 +499,10 @@ fn write_initrd(folder: &Path, setup: &Setup<'_>) -> Result<(), GuestError> {
     let written = fs::File::create(folder.join("initrd"))
         .and_then(|mut file| file.write_all(&initrd::archive(&entries)));
     written.map_err(|error| {
-        GuestError::missing(format!("the first file system of the guest: {error}"), "free some space in TMPDIR")
+        GuestError::missing(
+            format!("the first file system of the guest: {error}"),
+            "free some space in TMPDIR",
+        )
     })
 }
 
@@ -511,7 +516,9 @@ fn accept(processes: &mut Processes, listener: &UnixListener) -> Result<OwnedFd,
                 Ok((socket, _)) => return Ok(socket.into()),
                 Err(error) => return Err(GuestError::failed(format!("the guest's clock: {error}"), "")),
             },
-            Err(Broken::Silent) if processes.has_ended() => return Err(processes.diagnose("at its start", None)),
+            Err(Broken::Silent) if processes.has_ended() => {
+                return Err(processes.diagnose("at its start", None));
+            }
             Err(Broken::Silent) if waited < patience => waited += START_PERIOD,
             Err(_) => return Err(processes.diagnose("at its start", Some(waited))),
         }

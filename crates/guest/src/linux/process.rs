@@ -123,9 +123,10 @@ impl Processes {
         };
         match (status.signal(), status.code()) {
             (Some(libc::SIGBUS), _) => no_space("the guest kernel was stopped by SIGBUS"),
-            (Some(signal), _) => {
-                GuestError::failed(format!("the guest kernel was killed {at}, by {}", named(signal)), tail(&log))
-            }
+            (Some(signal), _) => GuestError::failed(
+                format!("the guest kernel was killed {at}, by {}", named(signal)),
+                tail(&log),
+            ),
             (_, code) => {
                 let code = code.unwrap_or_default();
                 GuestError::failed(format!("the guest kernel halted {at}, with exit code {code}"), tail(&log))

@@ -34,7 +34,11 @@ pub struct Unknown {
 
 impl fmt::Display for Unknown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a network interface got the vhost-user request {}, which it does not understand", self.request)
+        write!(
+            f,
+            "a network interface got the vhost-user request {}, which it does not understand",
+            self.request
+        )
     }
 }
 

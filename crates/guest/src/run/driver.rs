@@ -166,7 +166,10 @@ impl Driver<'_> {
         }
         if self.ready[number].is_none() {
             let what = "the guest kernel has started, but its first program has not set up its hosts in 2 s";
-            return Err(GuestError::failed(what, "airlane kernel build --force builds kernel and agent again"));
+            return Err(GuestError::failed(
+                what,
+                "airlane kernel build --force builds kernel and agent again",
+            ));
         }
         Ok(guest)
     }
@@ -289,7 +292,8 @@ impl Driver<'_> {
         match (report.what, host, now) {
             (What::Ready(release), ..) => self.ready[guest] = Some(release),
             (What::Failed(text), ..) => {
-                let help = "the kernel may lack what was asked for: airlane kernel list --json shows what it has";
+                let help =
+                    "the kernel may lack what was asked for: airlane kernel list --json shows what it has";
                 return Err(GuestError::missing(format!("{} could not be set up: {text}", named()), help));
             }
             (What::Output(bytes), Some(host), _) => self.keep_output(host, &bytes),

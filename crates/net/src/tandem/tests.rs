@@ -11,7 +11,7 @@ enum Seen {
     Dropped { at_ns: u64, by_cause: [u64; 3] },
 }
 
-/// What an observer behind the second link sees.
+/// An observer behind the second link, and the packets that it sees.
 #[derive(Default)]
 struct Behind {
     seen: Vec<Seen>,
@@ -74,7 +74,8 @@ fn of_three(arrivals: &Arrivals, [first, second]: [LinkParameters; 2], tunnel: T
     let mut next = 0;
     loop {
         let arrival = arrivals.get(next).map_or(u64::MAX, |arrival| arrival.0);
-        let [one, two] = [&first, &second].map(|link| link.next_timeout().map_or(u64::MAX, Instant::as_nanos));
+        let [one, two] =
+            [&first, &second].map(|link| link.next_timeout().map_or(u64::MAX, Instant::as_nanos));
         let now = arrival.min(one).min(two);
         if now == u64::MAX {
             assert_eq!(first.packets_held() + second.packets_held(), 0);
@@ -125,7 +126,10 @@ fn it_does_what_the_three_nodes_do() {
     let mut draws = Seeds::new(1).stream("arrivals");
     let ms = Instant::from_millis;
     let varied = || LinkParameters {
-        rate_steps: vec![RateStep { at: ms(50), rate: BitRate(3_000_000) }, RateStep { at: ms(90), rate: BitRate(9_000_000) }],
+        rate_steps: vec![
+            RateStep { at: ms(50), rate: BitRate(3_000_000) },
+            RateStep { at: ms(90), rate: BitRate(9_000_000) },
+        ],
         holds: vec![Hold { from: ms(20), until: ms(31) }],
         loss: Some(RandomLoss::new(0.1, Seeds::new(2).stream("loss"))),
         policer: Some(Policer { rate: BitRate(7_000_000), burst: Bytes(9_000) }),
@@ -182,7 +186,11 @@ fn some_links_stay_nodes_of_their_own() {
     };
     assert!(Tandem::can_fuse(&Link::new(lossy.clone()), &plain()));
     assert!(!Tandem::can_fuse(&plain(), &Link::new(lossy)));
-    let detour = crate::Detour { from: Instant::ZERO, until: Instant::from_millis(1), extra: Duration::from_millis(9) };
+    let detour = crate::Detour {
+        from: Instant::ZERO,
+        until: Instant::from_millis(1),
+        extra: Duration::from_millis(9),
+    };
     let reorders = LinkParameters { detours: vec![detour], ..limited(10, 9_000) };
     assert!(!Tandem::can_fuse(&Link::new(reorders), &plain()));
 }

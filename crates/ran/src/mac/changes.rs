@@ -1,6 +1,6 @@
-//! The UEs with downlink data that a slot has to look at, where candidates stand from slot to slot.
+//! The UEs with downlink data that a slot has to evaluate, where candidates stand from slot to slot.
 //!
-//! That is a cell alone on its carrier under proportional fair. What the scheduler knows of a UE that waits changes
+//! That is a cell alone on its carrier under proportional fair. The scheduler's knowledge of a UE that waits changes
 //! only with
 //! - its backlog, from zero or to zero: by a packet, a block in either direction, or a timer of its bearer;
 //! - its HARQ processes: by its own blocks and their acknowledgments;
@@ -9,10 +9,10 @@
 //!   their measurement. Without fading all are equal. With fading they are computed where the scheduler needs them,
 //!   and their upper bound is constant.
 //!
-//! A UE is therefore looked at in the slot after such a change, and in each slot if its reports need that: until the
+//! A UE is therefore evaluated in the slot after such a change, and in each slot if its reports need that: until the
 //! first one, while it moves, with bursts, and while it is out of range, since that is reported in each slot.
 //!
-//! Early throttling selects UEs by the slot, and handovers change bearers in other ways: such cells look at every UE.
+//! Early throttling selects UEs by the slot, and handovers change bearers in other ways: such cells evaluate every UE.
 
 use airlane_core::{Bytes, Direction};
 
@@ -22,7 +22,7 @@ use super::scheduler::{Demand, Rates, SharedSlot};
 use crate::slot::Slot;
 use crate::ue::Ue;
 
-/// The UEs to look at.
+/// The UEs to evaluate.
 #[derive(Debug)]
 pub(super) struct Changes {
     /// Those of the next slot, each once.
@@ -31,7 +31,7 @@ pub(super) struct Changes {
     now: Vec<u32>,
     /// By UE.
     marks: Vec<Mark>,
-    /// The latest slot in which UEs were looked at, and all others with data would have been.
+    /// The latest slot in which UEs were evaluated, and all others with data would have been.
     latest: u64,
     /// There is no fading.
     flat: bool,
@@ -41,7 +41,7 @@ pub(super) struct Changes {
 struct Mark {
     /// It is among the next.
     changed: bool,
-    /// It was looked at, and has had data since.
+    /// It was evaluated, and has had data since.
     followed: bool,
 }
 
@@ -61,7 +61,7 @@ impl Changes {
         self.marks.push(Mark::default());
     }
 
-    /// A UE has to be looked at in the next slot.
+    /// A UE has to be evaluated in the next slot.
     #[inline]
     pub(super) fn add(&mut self, ue: u32) {
         let mark = &mut self.marks[ue as usize];
@@ -82,7 +82,7 @@ impl Changes {
         self.marks[ue as usize].followed = false;
     }
 
-    /// Puts the reports into force that a UE with data has made since it was looked at.
+    /// Puts the reports into force that a UE with data has made since it was evaluated.
     pub(super) fn use_reports(&self, ue: &mut Ue) {
         if self.marks[ue.id.index()].followed {
             ue.downlink.cqi.continue_steady(self.latest);

@@ -429,13 +429,7 @@ impl<'a> RbgSizes<'a> {
     }
 
     /// Bytes of each RBG for a UE by its report in force. `flat` if all are equal.
-    pub(super) fn rates(
-        &self,
-        ue: &mut Ue,
-        flat: bool,
-        air: &Air,
-        scratch: &mut [f32],
-    ) -> [u16; MAX_RBGS] {
+    pub(super) fn rates(&self, ue: &mut Ue, flat: bool, air: &Air, scratch: &mut [f32]) -> [u16; MAX_RBGS] {
         let (fixed, rbgs) = (ue.downlink.fixed_mcs, self.rbgs);
         let (cqi, rank) = ue.reported_cqi((self.cell, air), self.amc, scratch);
         let bytes_by_cqi = &self.amc.rbg_bytes[usize::from(rank) - 1][self.format as usize];

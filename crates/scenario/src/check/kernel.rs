@@ -38,7 +38,8 @@ pub(super) fn kernel(kernel: &Kernel, at: &Place<'_>) -> Checked {
         let key = format!("sysctl.{name}");
         let letters = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
         let valid = (1..128).contains(&name.len()) && name.chars().all(letters) && !name.contains("..");
-        let help = "write its name as sysctl(8) does, in quotes if it has dots, such as \"net.core.rmem_max\"";
+        let help =
+            "write its name as sysctl(8) does, in quotes if it has dots, such as \"net.core.rmem_max\"";
         at.require(valid, "sysctl", "not a name of a parameter", help)?;
         let printable = value.0.len() < 256 && value.0.chars().all(|c| c.is_ascii_graphic() || c == ' ');
         at.require(printable, &key, "not a value of a parameter", "use letters, digits and spaces")?;

@@ -38,7 +38,11 @@ fn a_driver_finds_its_device() {
     queue.enable(true);
     assert_eq!(nic.queues, [queue; 2]);
     assert_eq!(request(&mut nic, 35, &[1, 0]), Action::Sent);
-    assert_eq!(number_of(&request(&mut nic, 35, &[0, 0])), 0, "buffers for frames to the guest need no action");
+    assert_eq!(
+        number_of(&request(&mut nic, 35, &[0, 0])),
+        0,
+        "buffers for frames to the guest need no action"
+    );
 }
 
 #[test]

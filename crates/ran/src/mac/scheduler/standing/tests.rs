@@ -89,7 +89,9 @@ fn they_get_what_a_comparison_of_all_gives() {
             let taken = world.below(30).saturating_sub(4);
             let candidates = (0..UES as u32).filter(|ue| world.backlog[*ue as usize].is_some());
             let mut compared: Vec<_> = candidates.map(|ue| world.demand(ue)).collect();
-            all.schedule(world.slot, &mut compared, &mut world.grid(taken), |d| d.set_rates(world.rates(d.ue)));
+            all.schedule(world.slot, &mut compared, &mut world.grid(taken), |d| {
+                d.set_rates(world.rates(d.ue))
+            });
             let mut evaluated = Vec::new();
             let slot = SharedSlot { number: world.slot, format: 0, flat };
             standing.schedule_standing(slot, &mut evaluated, &mut world.grid(taken), |ue| {
