@@ -6,7 +6,8 @@ use super::*;
 /// The flows of a scenario with a kernel at two UEs.
 fn flows(settings: &str) -> Vec<KernelFlow> {
     let text = format!(
-        "[[cell]]\nname = \"a\"\n[[ue]]\nname = \"x\"\n[[ue]]\nname = \"y\"\n\
+        "[[cell]]\nname = \"a\"\n[[ue]]\nname = \"x\"\nposition = [\"50 m\", \"0 m\"]\n\
+         [[ue]]\nname = \"y\"\nposition = [\"90 m\", \"0 m\"]\n\
          [[flow]]\nto = \"y\"\nstart = \"1 s\"\n{settings}"
     );
     let resolved = Scenario::parse(&text, "test.toml").unwrap().resolve().unwrap();

@@ -81,7 +81,7 @@ struct Port {
     requests: Option<OwnedFd>,
     /// Frames for which the guest had no buffer.
     pending: VecDeque<Vec<u8>>,
-    /// Whether the guest has frames of which it does not know.
+    /// Whether the guest was interrupted and has not run since.
     rings: bool,
 }
 
@@ -199,12 +199,11 @@ impl Guest {
 
     /// The time at which the guest wants to run; `None` if it has nothing to do.
     pub(crate) fn request(&self) -> Option<u64> {
-        let waiting = self.ports.iter().any(|port| port.rings);
-        if waiting { Some(self.calendar.time()) } else { self.calendar.request() }
+        self.calendar.request()
     }
 
-    /// A packet for an interface at time `at`, which `append` adds to the frame. The guest gets it with its next turn,
-    /// which is at this time.
+    /// A packet for an interface at time `at`, which `append` adds to the frame. The guest is interrupted, so that it
+    /// wants to run at this time, unless its driver has switched interrupts off, because it polls.
     ///
     /// # Errors
     /// If the guest fails.
@@ -228,17 +227,27 @@ impl Guest {
         self.counts.received += 1;
         self.calendar.set_time(at)?;
         if port.pending.is_empty() && port.nic.put(memory, bytes)? {
-            port.rings = true;
-        } else if port.pending.len() < PENDING_MAX {
-            port.pending.push_back(bytes.to_vec());
-            port.rings = true;
-        } else {
+            return self.ring(usize::from(nic));
+        }
+        if port.pending.len() == PENDING_MAX {
             return Err(Fault::Protocol(format!("the guest does not read its interface {nic}")));
         }
+        port.pending.push_back(bytes.to_vec());
         Ok(())
     }
 
-    /// The guest runs at time `at`, with the packets that it got, until it waits.
+    /// Interrupts the guest about frames of an interface, once before its next turn.
+    fn ring(&mut self, nic: usize) -> Result<(), Fault> {
+        let port = &mut self.ports[nic];
+        let memory = self.memory.as_ref().ok_or_else(|| no_memory(nic as u16))?;
+        if port.rings || !port.nic.wants_interrupt(memory)? {
+            return Ok(());
+        }
+        port.rings = true;
+        self.interrupt(nic, Nic::interrupt())
+    }
+
+    /// The guest runs at time `at`, that of its request, until it waits.
     ///
     /// # Errors
     /// If the guest fails.
@@ -248,36 +257,27 @@ impl Guest {
 
     fn turn(&mut self, at: u64, outside: &mut impl Outside) -> Result<(), Fault> {
         self.calendar.set_time(at)?;
-        for nic in 0..self.ports.len() {
-            let port = &mut self.ports[nic];
-            if core::mem::take(&mut port.rings) {
-                let memory = self.memory.as_ref().ok_or_else(|| no_memory(nic as u16))?;
-                if port.nic.wants_interrupt(memory)? {
-                    self.interrupt(nic, Nic::interrupt())?;
-                }
-            }
-        }
+        self.ports.iter_mut().for_each(|port| port.rings = false);
         self.counts.turns += 1;
         for message in self.calendar.run(at, outside.limit())? {
             self.send_time(message)?;
         }
         self.serve(outside)?;
-        self.refill()
+        (0..self.ports.len()).try_for_each(|nic| self.refill(nic))
     }
 
     /// Frames for which the guest had no buffer get the buffers that it has provided.
-    fn refill(&mut self) -> Result<(), Fault> {
-        let Some(memory) = &self.memory else { return Ok(()) };
-        for port in &mut self.ports {
-            while let Some(frame) = port.pending.front() {
-                if !port.nic.put(memory, frame)? {
-                    break;
-                }
-                port.rings = true;
-                port.pending.pop_front();
+    fn refill(&mut self, nic: usize) -> Result<(), Fault> {
+        let (Some(memory), port) = (&self.memory, &mut self.ports[nic]) else { return Ok(()) };
+        let mut some = false;
+        while let Some(frame) = port.pending.front() {
+            if !port.nic.put(memory, frame)? {
+                break;
             }
+            some = true;
+            port.pending.pop_front();
         }
-        Ok(())
+        if some { self.ring(nic) } else { Ok(()) }
     }
 
     /// Handles messages until the guest waits.

@@ -61,7 +61,14 @@ impl Processes {
         command
             .current_dir(start.folder)
             .args([&format!("mem={MEMORY_MIB}M"), "initrd=initrd", "uml_dir=./", "umid=guest"])
-            .args(["con=null", "ssl=null", "quiet", "norandmaps", "time-travel=ext:1:time"])
+            .args([
+                "con=null",
+                "con0=null,fd:1",
+                "ssl=null",
+                "loglevel=4",
+                "norandmaps",
+                "time-travel=ext:1:time",
+            ])
             .args((0..start.nics).map(|nic| format!("virtio_uml.device=n{nic}:1")))
             .env_clear()
             // With restartable sequences, glibc would write into memory that the kernel's helper has unmapped.
