@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ def install(folder: Path, name: str, interface: int = kernel.INTERFACE) -> kerne
     """A description, as a build leaves it."""
     own = folder / name
     own.mkdir(parents=True)
-    made = {
+    made: dict[str, Any] = {
         "name": name,
         "release": f"{name}.1",
         "source": "Debian linux-source",

@@ -336,7 +336,7 @@ def _unpack(version: str, tree: Path, steps: _Steps) -> str:
             _call("unpacking the package", ["dpkg-deb", "-x", found, scratch])
         shutil.rmtree(tree)
         tree.mkdir(parents=True)
-        unpack = ["tar", "-x", "-f", here, "-C", tree, "--strip-components=1"]
+        unpack: list[str | Path] = ["tar", "-x", "-f", here, "-C", tree, "--strip-components=1"]
         steps.run("unpack", lambda: _done(_call("unpacking the source", unpack)))
     return origin
 
@@ -367,7 +367,7 @@ def _change(tree: Path) -> str:
         ("arch/um/Kconfig", "config HZ\n\tint\n\tdefault 100\n", hz, ""),
         ("arch/um/os-Linux/util.c", "return getrandom(buf, len, flags)", f"return {own}", entropy),
     )
-    patch = []
+    patch: list[str] = []
     for name, before, after, above in changes:
         path = tree / name
         text = path.read_text(encoding="utf-8")
@@ -422,7 +422,7 @@ def _install(name: str, tree: Path, origin: tuple[str, str], steps: _Steps) -> K
         text = patch or (kept.read_text(encoding="utf-8") if kept.is_file() else "")
         (fresh / "airlane.patch").write_text(text, encoding="utf-8")
         with resources.as_file(_DATA / "agent.c") as agent:
-            command = ["gcc", "-O2", "-static", "-s", "-o", fresh / "agent", agent]
+            command: list[str | Path] = ["gcc", "-O2", "-static", "-s", "-o", fresh / "agent", agent]
             steps.run("agent", lambda: _done(_call("compiling the agent", command)))
         made = Kernel(
             name=name,

@@ -156,8 +156,9 @@ def oracle(family: Family) -> list[OracleCase]:
     missing = set(family.runs) - figures.keys()
     assert not missing, f"{family.id}: no run {missing} in the reference"
     return [
-        OracleCase(f"{family.id}/{name}", unit, float(np.mean(figures[name])), *name.split("/"), column)
+        OracleCase(f"{family.id}/{name}", unit, float(np.mean(figures[name])), situation, congestion, column)
         for name in family.runs
+        for situation, _, congestion in [name.partition("/")]
     ]
 
 
