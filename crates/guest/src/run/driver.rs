@@ -269,7 +269,7 @@ impl Driver<'_> {
         if packet.payload.is_empty() && !header.flags.has(TcpFlags::SYN) {
             return false;
         }
-        let end = header.sequence.wrapping_add(packet.payload.len() as u32);
+        let end = header.sequence.wrapping_add(packet.payload.len());
         let key = (flow, packet.sockets, packet.direction == Direction::Downlink);
         let last = *self.sent.get(&key).unwrap_or(&end.wrapping_sub(1));
         // A SYN begins another stream.
