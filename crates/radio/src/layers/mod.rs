@@ -32,6 +32,7 @@ mod matrix;
 pub mod simulation;
 mod table;
 
+use pulp::{Arch, Simd, WithSimd};
 use table::TABLE;
 
 use crate::mutual_information;
@@ -221,7 +222,28 @@ impl LayerGain {
         if self.spread == 1.0 {
             out.iter_mut().zip(gains).for_each(|(out, gain)| *out = gain * scale);
         } else {
-            out.iter_mut().zip(gains).for_each(|(out, gain)| *out = power(*gain, self.spread) * scale);
+            Arch::new().dispatch(PutPowers { exponent: self.spread, scale, gains, out });
+        }
+    }
+}
+
+/// Writes `scale · gain^exponent`. A type instead of a closure, because the compiler need not compile a closure for
+/// the selected vector instructions.
+struct PutPowers<'a> {
+    exponent: f32,
+    scale: f32,
+    gains: &'a [f32],
+    out: &'a mut [f32],
+}
+
+impl WithSimd for PutPowers<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { exponent, scale, gains, out } = self;
+        for (out, gain) in out.iter_mut().zip(gains) {
+            *out = power(*gain, exponent) * scale;
         }
     }
 }
@@ -229,11 +251,15 @@ impl LayerGain {
 /// `x^exponent`, for x from 0 (counts as 2^-40) up. Plain arithmetic, so that the bits are the same everywhere.
 #[inline(always)]
 fn power(x: f32, exponent: f32) -> f32 {
+    exp2(log2(x) * exponent)
+}
+
+/// The binary logarithm, for x from 0 (counts as 2^-40) up.
+#[inline(always)]
+fn log2(x: f32) -> f32 {
     const LEAST: f32 = 9.094_947e-13;
     /// The bits of √½: mantissas are from there to √2.
     const MIDDLE: u32 = 0x3f35_04f3;
-    /// Added and subtracted, it rounds to an integer.
-    const ROUND: f32 = 12_582_912.0;
     let bits = if x > LEAST { x } else { LEAST }.to_bits();
     let octave = (bits.wrapping_sub(MIDDLE) as i32) >> 23;
     let m = f32::from_bits(bits.wrapping_sub((octave << 23) as u32)) - 1.0;
@@ -243,16 +269,25 @@ fn power(x: f32, exponent: f32) -> f32 {
     let p = p * m - 0.366_413_26;
     let p = p * m + 0.479_793_88;
     let p = p * m - 0.721_208_47;
-    let log = (p * m + 1.442_701_8) * m + octave as f32;
-    let y = log * exponent;
-    let whole = (y + ROUND) - ROUND;
-    let z = y - whole;
+    (p * m + 1.442_701_8) * m + octave as f32
+}
+
+/// 2^y, for y from −126 to 127.
+#[inline(always)]
+fn exp2(y: f32) -> f32 {
+    /// 1.5 · 2^23: added, it rounds to an integer, which is then in the low bits. A conversion that saturates would
+    /// keep a loop from being vectorized.
+    const ROUND: f32 = 12_582_912.0;
+    /// The bits of 1.
+    const ONE: u32 = 0x3f80_0000;
+    let shifted = y + ROUND;
+    let z = y - (shifted - ROUND);
     // 2^z on ±½; Chebyshev interpolation of degree four, error 3e-6.
     let q = 0.009_676_037;
     let q = q * z + 0.055_922_036;
     let q = q * z + 0.240_221_07;
     let q = q * z + 0.693_121;
-    (q * z + 1.0) * f32::from_bits(((whole as i32 + 127) << 23) as u32)
+    (q * z + 1.0) * f32::from_bits((shifted.to_bits() << 23).wrapping_add(ONE))
 }
 
 /// The layers of a link with certain antennas.
@@ -290,11 +325,19 @@ impl LayerTable {
     #[must_use]
     pub fn gain(&self, rank: u8, mean_snr: f32) -> LayerGain {
         assert!((1..=self.layers).contains(&rank), "{rank} of {} layers", self.layers);
-        let row = self.rows[usize::from(rank) - 1];
+        self.gain_between(rank, Self::place(mean_snr))
+    }
+
+    /// The entry below a linear mean SNR, and the fraction of the distance to the next.
+    fn place(mean_snr: f32) -> (usize, f32) {
         let place = (10.0 * libm::log10f(mean_snr.max(1e-6)) - LOWEST_DB) / STEP_DB;
         let place = place.clamp(0.0, (ENTRIES - 1) as f32);
         let left = (place as usize).min(ENTRIES - 2);
-        let fraction = place - left as f32;
+        (left, place - left as f32)
+    }
+
+    fn gain_between(&self, rank: u8, (left, fraction): (usize, f32)) -> LayerGain {
+        let row = self.rows[usize::from(rank) - 1];
         let [factor, spread, steady] =
             core::array::from_fn(|i| row[left][i] + fraction * (row[left + 1][i] - row[left][i]));
         LayerGain { factor, spread, steady }
@@ -304,27 +347,58 @@ impl LayerTable {
     /// and the gains of PRBs; without gains, in a channel without fading.
     #[must_use]
     pub fn rank(&self, mean_snr: f32, gains: &[f32], most: u8) -> u8 {
-        /// Number of PRBs that are evaluated.
-        const PROBES: usize = 16;
-        let mut best = (0.0, 1);
-        let step = gains.len().div_ceil(PROBES).max(1);
-        for rank in 1..=most.min(self.layers) {
-            let gain = self.gain(rank, mean_snr);
+        let (most, place) = (most.min(self.layers), Self::place(mean_snr));
+        let of_rank = core::array::from_fn(|i| self.gain_between((i as u8 + 1).min(self.layers), place));
+        let mut sinr = [[0.0; PROBES]; 4];
+        let mut count = 0;
+        if gains.is_empty() {
+            (sinr, count) = (of_rank.map(|gain| [gain.steady * mean_snr; PROBES]), 1);
+        } else {
             let mut probes = [0.0; PROBES];
-            let mut count = 0;
+            let step = gains.len().div_ceil(PROBES);
             for (probe, value) in probes.iter_mut().zip(gains.iter().step_by(step)) {
-                *probe = power(*value, gain.spread) * gain.factor * mean_snr;
+                *probe = *value;
                 count += 1;
             }
-            if count == 0 {
-                (probes[0], count) = (gain.steady * mean_snr, 1);
-            }
-            let carried = f32::from(rank) * mutual_information::mean_of(Modulation::Qam256, &probes[..count]);
+            Arch::new().dispatch(Probe { mean_snr, of_rank, probes: &probes, out: &mut sinr });
+        }
+        let mut best = (0.0, 1);
+        for (rank, sinr) in (1..=most).zip(&sinr) {
+            let carried = f32::from(rank) * mutual_information::mean_of(Modulation::Qam256, &sinr[..count]);
             if carried > best.0 {
                 best = (carried, rank);
             }
         }
         best.1
+    }
+}
+
+/// Number of PRBs that are evaluated for the number of layers.
+const PROBES: usize = 16;
+
+/// Writes the SINR of each number of layers at some PRBs with these gains.
+struct Probe<'a> {
+    mean_snr: f32,
+    of_rank: [LayerGain; 4],
+    probes: &'a [f32; PROBES],
+    out: &'a mut [[f32; PROBES]; 4],
+}
+
+impl WithSimd for Probe<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { mean_snr, of_rank, probes, out } = self;
+        let mut logs = [0.0; PROBES];
+        for (log, gain) in logs.iter_mut().zip(probes) {
+            *log = log2(*gain);
+        }
+        for (out, gain) in out.iter_mut().zip(&of_rank) {
+            for (out, log) in out.iter_mut().zip(&logs) {
+                *out = exp2(*log * gain.spread) * gain.factor * mean_snr;
+            }
+        }
     }
 }
 

@@ -155,3 +155,44 @@ fn the_table_carries_what_channels_do() {
         }
     }
 }
+
+/// Vectors of any width compute the same bits as one value at a time.
+#[test]
+fn powers_of_many_gains_are_those_of_each() {
+    let gains: Vec<f32> = (0..275).map(|i| libm::exp2f(i as f32 * 0.1 - 20.0)).collect();
+    for count in [1, 7, 8, 31, 275] {
+        for spread in [0.1, 0.37, 0.9] {
+            let mut out = vec![0.0; count];
+            LayerGain { factor: 1.7, spread, steady: 1.0 }.put_sinr(12.0, &gains[..count], &mut out);
+            for (sinr, gain) in out.iter().zip(&gains) {
+                assert_eq!(*sinr, power(*gain, spread) * (12.0 * 1.7), "{gain}^{spread} of {count}");
+            }
+        }
+    }
+}
+
+/// The number of layers is that of the information of each, computed one by one.
+#[test]
+fn the_rank_is_that_of_the_information_of_each() {
+    let gains: Vec<f32> = (0..273).map(|i| libm::exp2f(libm::sinf(i as f32) * 3.0)).collect();
+    let (table, mut seen) = (table(4, 4, Correlation::Low, Precoding::Singular), [false; 5]);
+    for db in -20..50 {
+        let mean = linear(f64::from(db)) as f32;
+        for gains in [&gains[..], &gains[..24], &gains[..1], &[]] {
+            let carried = |rank: u8| {
+                let gain = table.gain(rank, mean);
+                let at = |of: &f32| power(*of, gain.spread) * gain.factor * mean;
+                let probes: Vec<f32> =
+                    gains.iter().step_by(gains.len().div_ceil(16).max(1)).map(at).collect();
+                let sinr = if probes.is_empty() { &[gain.steady * mean][..] } else { &probes[..] };
+                f32::from(rank) * mutual_information::mean_of(Modulation::Qam256, sinr)
+            };
+            let ranks = 1..=4_u8;
+            let most = ranks.clone().map(carried).fold(0.0, f32::max);
+            let first = { ranks }.find(|rank| carried(*rank) == most).expect("one of them");
+            assert_eq!(table.rank(mean, gains, 4), first, "{db} dB, {} gains", gains.len());
+            seen[usize::from(first)] = true;
+        }
+    }
+    assert_eq!(seen, [false, true, true, true, true]);
+}
