@@ -72,7 +72,8 @@ impl Field {
             let k = (1.0 / (outside * outside) - 1.0).max(0.0).sqrt();
             let direction = stream.uniform_in(0.0, TURN);
             field.phase[index] = stream.uniform_in(0.0, TURN);
-            (field.x[index], field.y[index]) = (k * libm::cos(direction), k * libm::sin(direction));
+            let (sine, cosine) = libm::sincos(direction);
+            (field.x[index], field.y[index]) = (k * cosine, k * sine);
         }
         field
     }

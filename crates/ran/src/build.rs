@@ -95,7 +95,7 @@ impl Environment {
         let cells = || (0..).map(CellId).zip(&config.cells);
         Self {
             channel: config.channel.clone(),
-            grids: cells().map(|(_, cell)| frequency_grid(&config.channel, cell)).collect(),
+            grids: frequency_grids(config),
             sites: cells().map(|(id, _)| site_of(&config.cells, id)).collect(),
         }
     }
@@ -133,14 +133,23 @@ fn site_of(cells: &[CellConfig], cell: CellId) -> usize {
     cells.iter().position(|other| plan(&other.position) == here).unwrap_or(cell.index())
 }
 
-fn frequency_grid(channel: &ChannelConfig, cell: &CellConfig) -> Option<Arc<FrequencyGrid>> {
-    let prbs = cell.resource_blocks;
-    let make = |f: &crate::config::FadingConfig| {
-        let spacing_hz = f.prb_spacing_hz.unwrap_or_else(|| cell.numerology.prb_bandwidth_hz());
-        let (n_prb, size) = (usize::from(prbs), usize::from(cell.numerology.rbg_size(prbs)));
-        Arc::new(FrequencyGrid::with_spacing(f.profile, n_prb, size, spacing_hz))
+/// The frequency grid of each cell, if there is fading. Cells of equal bands share one: it stays in the cache, several
+/// would not.
+fn frequency_grids(config: &RanConfig) -> Vec<Option<Arc<FrequencyGrid>>> {
+    let Some(fading) = &config.channel.fading else { return vec![None; config.cells.len()] };
+    let mut known: Vec<((usize, usize, f64), Arc<FrequencyGrid>)> = Vec::new();
+    let grid = |cell: &CellConfig| {
+        let prbs = cell.resource_blocks;
+        let spacing_hz = fading.prb_spacing_hz.unwrap_or_else(|| cell.numerology.prb_bandwidth_hz());
+        let band = (usize::from(prbs), usize::from(cell.numerology.rbg_size(prbs)), spacing_hz);
+        let same = known.iter().find(|(of, _)| *of == band).map(|(_, grid)| Arc::clone(grid));
+        Some(same.unwrap_or_else(|| {
+            let grid = Arc::new(FrequencyGrid::with_spacing(fading.profile, band.0, band.1, band.2));
+            known.push((band, Arc::clone(&grid)));
+            grid
+        }))
     };
-    channel.fading.as_ref().map(make)
+    config.cells.iter().map(grid).collect()
 }
 
 /// The channels between a UE and each cell; the serving cell is separate.
@@ -354,11 +363,11 @@ fn build_channel(
     };
     let fading = channel.fading.zip(grid).map(|(fading, grid)| {
         // Each pair of UE and cell has its own stream, independent of the serving cell.
-        let mut stream = match id.index() {
+        let stream = match id.index() {
             0 => seeds.stream(&format!("ue/{index}/fading/{name}")),
             cell => seeds.stream(&format!("ue/{index}/cell/{cell}/fading/{name}")),
         };
-        Fading::new(grid, fading.speed_mps, carrier_hz, &mut stream)
+        Fading::on_demand(grid, fading.speed_mps, carrier_hz, stream)
     });
     let budget = LinkBudget {
         path_loss: channel.path_loss.at(carrier_hz),

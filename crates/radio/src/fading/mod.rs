@@ -30,6 +30,7 @@ mod oscillators;
 mod profile;
 mod sums;
 
+use core::cell::OnceCell;
 use core::ops::Range;
 use std::sync::Arc;
 
@@ -40,7 +41,7 @@ use pulp::{Simd, WithSimd};
 pub use delay_lines::{DelayLine, Profile};
 use oscillators::Taps;
 pub use profile::FrequencyGrid;
-use profile::{PAIRS, Response, SINGLES, WIDE};
+use profile::{PAIRS, Phasors, Response, Upwards, WIDE};
 use sums::{last_powers, powers};
 
 use crate::path_loss::SPEED_OF_LIGHT;
@@ -55,7 +56,11 @@ pub fn max_doppler(speed_m_s: f64, carrier_hz: f64) -> f64 {
 #[derive(Clone, Debug)]
 pub struct Fading {
     grid: Arc<FrequencyGrid>,
-    taps: Taps,
+    max_doppler_hz: f64,
+    /// What the taps are drawn from.
+    stream: Stream,
+    /// Drawn for the first gain.
+    taps: OnceCell<Taps>,
 }
 
 impl Fading {
@@ -63,13 +68,29 @@ impl Fading {
     /// the gains are constant.
     #[must_use]
     pub fn new(grid: &Arc<FrequencyGrid>, speed_m_s: f64, carrier_hz: f64, stream: &mut Stream) -> Self {
-        let doppler = max_doppler(speed_m_s, carrier_hz);
+        let fading = Self::on_demand(grid, speed_m_s, carrier_hz, stream.clone());
+        let _ = fading.taps.set(fading.draw(stream));
+        fading
+    }
+
+    /// The same with a stream that nothing else draws from: the taps are drawn for the first gain. Among many cells
+    /// most links are too weak to need one.
+    #[must_use]
+    pub fn on_demand(grid: &Arc<FrequencyGrid>, speed_m_s: f64, carrier_hz: f64, stream: Stream) -> Self {
+        let max_doppler_hz = max_doppler(speed_m_s, carrier_hz);
         // Above this limit the phase change per microsecond is no longer small; the shift is below
         // 100 kHz at LTE carriers for any vehicle.
-        assert!(doppler < 100e3, "Doppler shift of {doppler} Hz");
-        let profile = grid.profile();
-        let taps = Taps::new(profile.scattered().len(), profile.specular(), doppler, stream);
-        Self { grid: Arc::clone(grid), taps }
+        assert!(max_doppler_hz < 100e3, "Doppler shift of {max_doppler_hz} Hz");
+        Self { grid: Arc::clone(grid), max_doppler_hz, stream, taps: OnceCell::new() }
+    }
+
+    fn draw(&self, stream: &mut Stream) -> Taps {
+        Taps::new(self.grid.scattered, self.grid.specular, self.max_doppler_hz, stream)
+    }
+
+    #[inline]
+    fn taps(&self) -> &Taps {
+        self.taps.get_or_init(|| self.draw(&mut self.stream.clone()))
     }
 
     /// Its frequency grid.
@@ -98,12 +119,13 @@ impl Fading {
     /// afterwards.
     pub fn gains_in(&self, now: Instant, prbs: impl Iterator<Item = Range<usize>>, out: &mut [f32]) {
         assert_eq!(out.len(), self.grid.prbs.points, "one gain per point of the grid");
-        self.grid.arch.dispatch(Few { fading: self, micros: micros(now), prbs, out });
+        let (taps, response) = (self.taps(), &self.grid.prbs);
+        self.grid.arch.dispatch(Few { taps, response, micros: micros(now), prbs, out });
     }
 
     fn evaluate(&self, response: &Response, now: Instant, out: &mut [f32]) {
         assert_eq!(out.len(), response.points, "one gain per point of the grid");
-        self.grid.arch.dispatch(All { taps: &self.taps, response, micros: micros(now), out });
+        self.grid.arch.dispatch(All { taps: self.taps(), response, micros: micros(now), out });
     }
 }
 
@@ -184,7 +206,8 @@ fn put_pairs<const N: usize>(out: &mut [f32], first: usize, (upper, mut lower): 
 
 /// The gains of some PRBs.
 struct Few<'a, I> {
-    fading: &'a Fading,
+    taps: &'a Taps,
+    response: &'a Response,
     micros: u32,
     prbs: I,
     out: &'a mut [f32],
@@ -195,7 +218,7 @@ impl<I: Iterator<Item = Range<usize>>> WithSimd for Few<'_, I> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        match self.fading.taps.places() {
+        match self.taps.places() {
             4 => self.compute::<S, 4, 9>(simd),
             7 => self.compute::<S, 7, 9>(simd),
             9 => self.compute::<S, 9, 9>(simd),
@@ -209,18 +232,29 @@ impl<I: Iterator<Item = Range<usize>>> WithSimd for Few<'_, I> {
 impl<I: Iterator<Item = Range<usize>>> Few<'_, I> {
     #[inline(always)]
     fn compute<S: Simd, const TAPS: usize, const PLACES: usize>(self, simd: S) {
-        let Fading { taps, grid } = self.fading;
-        let (values, mut last) = (taps.at::<S, PLACES>(simd, self.micros), usize::MAX);
-        let (chunks, _) = grid.prbs.upwards.as_chunks::<TAPS>();
+        match &self.response.upwards {
+            Upwards::Narrow(phasors) => self.put::<S, _, TAPS, PLACES>(simd, phasors),
+            Upwards::Wide(phasors) => self.put::<S, _, TAPS, PLACES>(simd, phasors),
+        }
+    }
+
+    #[inline(always)]
+    fn put<S: Simd, const POINTS: usize, const TAPS: usize, const PLACES: usize>(
+        self,
+        simd: S,
+        phasors: &[Phasors<POINTS>],
+    ) {
+        let (values, mut last) = (self.taps.at::<S, PLACES>(simd, self.micros), usize::MAX);
+        let (chunks, _) = phasors.as_chunks::<TAPS>();
         for range in self.prbs {
-            let chunks = chunks.iter().enumerate().take(range.end.div_ceil(SINGLES));
-            for (chunk, phasors) in chunks.skip(range.start / SINGLES) {
+            let chunks = chunks.iter().enumerate().take(range.end.div_ceil(POINTS));
+            for (chunk, phasors) in chunks.skip(range.start / POINTS) {
                 if chunk == last {
                     continue; // Neighbours share a chunk.
                 }
                 last = chunk;
                 let (power, _) = powers(simd, &values, phasors);
-                let out = &mut self.out[chunk * SINGLES..];
+                let out = &mut self.out[chunk * POINTS..];
                 match out.first_chunk_mut() {
                     Some(out) => *out = power,
                     None => out.iter_mut().zip(power).for_each(|(out, power)| *out = power),

@@ -161,8 +161,9 @@ fn draw<const N: usize, const ANGLES: usize>(
             let place = first + m * N + tap;
             angles.phase[place] = stream.bits() as u32;
             angles.step[place] = (max_doppler_hz * libm::cos(alpha) * 1e-6 * TURN + 0.5) as u32;
-            directions.re[m][tap] = (amplitude * libm::cos(beta)) as f32;
-            directions.im[m][tap] = (amplitude * libm::sin(beta)) as f32;
+            let (sine, cosine) = libm::sincos(beta);
+            directions.re[m][tap] = (amplitude * cosine) as f32;
+            directions.im[m][tap] = (amplitude * sine) as f32;
         }
     }
     directions

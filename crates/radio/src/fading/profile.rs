@@ -5,7 +5,7 @@ use core::ops::Range;
 use pulp::Arch;
 
 use super::delay_lines::Profile;
-use super::oscillators::{MAX_TAPS, Values, places};
+use super::oscillators::{MAX_TAPS, Specular, Values, places};
 
 /// Pairs of points computed together: two registers of AVX2, or four of SSE.
 pub(super) const WIDE: usize = 16;
@@ -16,8 +16,9 @@ pub(super) const PAIRS: usize = 8;
 /// Pairs computed together at the end: both of their parts, interleaved, fill one register.
 pub(super) const REST: usize = 2;
 
-/// Single points computed together: the number of PRBs in most RBGs.
+/// Single points computed together: the number of PRBs in most RBGs of LTE, and a part of those of wide carriers.
 pub(super) const SINGLES: usize = 4;
+pub(super) const MORE_SINGLES: usize = 8;
 
 /// One tap's phasor, amplitude included, at neighbouring frequencies.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +64,10 @@ impl Last {
 #[derive(Clone, Debug)]
 pub struct FrequencyGrid {
     profile: Profile,
+    /// Number of taps that fade.
+    pub(super) scattered: usize,
+    /// The line of sight of the first tap.
+    pub(super) specular: Option<Specular>,
     /// The widest vectors of this machine. Results do not depend on it: each lane does the same
     /// additions and multiplications in the same order, and none of them is fused.
     pub(super) arch: Arch,
@@ -84,9 +89,36 @@ pub(super) struct Response {
     /// The phase rotation of each tap at the middle of these points, if it is not the middle of the
     /// carrier.
     pub(super) turn: Option<Values<MAX_TAPS>>,
-    /// The phasors again, for queries of few points: by chunk of [`SINGLES`] points from the
-    /// lowest, then by tap; below the middle the sine includes its sign.
-    pub(super) upwards: Vec<Phasors<SINGLES>>,
+    /// The phasors again, for queries of few points.
+    pub(super) upwards: Upwards,
+}
+
+/// Tap phasors by chunk of points from the lowest, then by tap; below the middle the sine includes its sign.
+#[derive(Clone, Debug)]
+pub(super) enum Upwards {
+    /// Chunks of [`SINGLES`] points.
+    Narrow(Vec<Phasors<SINGLES>>),
+    /// Chunks of [`MORE_SINGLES`] points, for RBGs of whole chunks.
+    Wide(Vec<Phasors<MORE_SINGLES>>),
+}
+
+/// The phasors of all points in chunks of `N`; `phasor` gives the cosine and sine of a tap at a pair of points.
+fn upwards<const N: usize>(
+    points: usize,
+    taps: &[(f64, f64)],
+    phasor: impl Fn(usize, (f64, f64)) -> (f32, f32),
+) -> Vec<Phasors<N>> {
+    let (half, pairs) = (points / 2, points.div_ceil(2));
+    let mut upwards = vec![Phasors::SILENT; points.div_ceil(N) * taps.len()];
+    for point in 0..points {
+        let (pair, sign) = if point >= half { (point - half, 1.0) } else { (pairs - 1 - point, -1.0) };
+        for (number, &tap) in taps.iter().enumerate() {
+            let to = &mut upwards[point / N * taps.len() + number];
+            let (cos, sin) = phasor(pair, tap);
+            (to.cos[point % N], to.sin[point % N]) = (cos, sign * sin);
+        }
+    }
+    upwards
 }
 
 impl FrequencyGrid {
@@ -102,15 +134,18 @@ impl FrequencyGrid {
     pub fn with_spacing(profile: Profile, n_prb: usize, rbg_size: usize, spacing_hz: f64) -> Self {
         assert!(rbg_size > 0, "an RBG has a PRB");
         let mut taps = profile.scattered();
+        let scattered = taps.len();
         taps.resize(places(taps.len()), (0.0, 0.0));
         let n_rbg = n_prb.div_ceil(rbg_size);
         // In PRBs: how far the middle of the groups, all counted as full, is above that of the carrier.
         let beyond = (n_rbg * rbg_size - n_prb) as f64 / 2.0;
         Self {
             profile,
+            scattered,
+            specular: profile.specular(),
             arch: Arch::new(),
-            prbs: Response::new(&taps, n_prb, spacing_hz, 0.0),
-            rbgs: Response::new(&taps, n_rbg, rbg_size as f64 * spacing_hz, beyond * spacing_hz),
+            prbs: Response::new(&taps, (n_prb, rbg_size), spacing_hz, 0.0),
+            rbgs: Response::new(&taps, (n_rbg, 1), rbg_size as f64 * spacing_hz, beyond * spacing_hz),
         }
     }
 
@@ -135,8 +170,8 @@ impl FrequencyGrid {
 
 impl Response {
     /// `√power · e^(−j 2π f τ)` for each tap at `points` frequencies `spacing` Hz apart, whose
-    /// middle is `middle` Hz above that of the carrier.
-    fn new(taps: &[(f64, f64)], points: usize, spacing: f64, middle: f64) -> Self {
+    /// middle is `middle` Hz above that of the carrier. Queries are for groups of `group` points.
+    fn new(taps: &[(f64, f64)], (points, group): (usize, usize), spacing: f64, middle: f64) -> Self {
         assert!(taps[0].0 == 0.0, "delays count from the first path");
         let pairs = points.div_ceil(2);
         // Offsets from the middle: 0, 1, 2, … spacings, or ½, 1½, 2½, …
@@ -173,16 +208,10 @@ impl Response {
             }
             turn
         });
-        let mut upwards = vec![Phasors::SILENT; points.div_ceil(SINGLES) * taps.len()];
-        for point in 0..points {
-            let half = points / 2;
-            let (pair, sign) = if point >= half { (point - half, 1.0) } else { (pairs - 1 - point, -1.0) };
-            for (number, &tap) in taps.iter().enumerate() {
-                let to = &mut upwards[point / SINGLES * taps.len() + number];
-                let (cos, sin) = phasor(pair, tap);
-                (to.cos[point % SINGLES], to.sin[point % SINGLES]) = (cos, sign * sin);
-            }
-        }
+        let upwards = match group.is_multiple_of(MORE_SINGLES) {
+            true => Upwards::Wide(upwards(points, taps, phasor)),
+            false => Upwards::Narrow(upwards(points, taps, phasor)),
+        };
         Self { points, wide, pairs: fewer, last, turn, upwards }
     }
 }

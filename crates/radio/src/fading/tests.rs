@@ -205,7 +205,7 @@ fn folding_the_band_changes_nothing() {
     for (n_prb, rbg_size) in [(6, 1), (15, 2), (25, 2), (50, 3), (75, 4), (100, 4)] {
         let grid = Arc::new(FrequencyGrid::new(Profile::Eva, n_prb, rbg_size));
         let fading = Fading::new(&grid, 30.0, CARRIER, &mut Seeds::new(2).stream("fading"));
-        let taps = fading.taps.at::<_, 9>(Scalar, 987_000);
+        let taps = fading.taps().at::<_, 9>(Scalar, 987_000);
         let mut out = vec![0.0; n_prb];
         fading.gains(Instant::from_millis(987), &mut out);
         for (k, &g) in out.iter().enumerate() {
@@ -286,8 +286,9 @@ fn wider_spacing_decorrelates_neighbours() {
 
 #[test]
 fn a_few_prbs_are_the_same_as_among_all() {
-    for n_prb in [1, 6, 15, 25, 50, 75, 99, 100, 110] {
-        let grid = Arc::new(FrequencyGrid::new(Profile::Etu, n_prb, 1));
+    let bands = [1, 6, 15, 25, 50, 75, 99, 100, 110].into_iter();
+    for (n_prb, rbg_size) in bands.flat_map(|n_prb| [(n_prb, 1), (n_prb, 8)]) {
+        let grid = Arc::new(FrequencyGrid::new(Profile::Etu, n_prb, rbg_size));
         let fading = Fading::new(&grid, 20.0, CARRIER, &mut Seeds::new(7).stream("fading"));
         let mut all = vec![0.0; n_prb];
         let at = Instant::from_millis(1234);
@@ -295,7 +296,7 @@ fn a_few_prbs_are_the_same_as_among_all() {
         for (from, to) in [(0, 1), (0, n_prb), (n_prb / 3, n_prb / 2 + 1), (n_prb - 1, n_prb)] {
             let mut few = vec![f32::NAN; n_prb];
             fading.gains_in(at, [from..to, from..from + 1].into_iter(), &mut few);
-            assert_eq!(few[from..to], all[from..to], "{n_prb} PRBs, {from}..{to}");
+            assert_eq!(few[from..to], all[from..to], "{n_prb} PRBs in groups of {rbg_size}, {from}..{to}");
         }
     }
 }
@@ -314,10 +315,28 @@ fn vectors_of_any_width_give_the_same() {
                     (vec![0.0; response.points], vec![0.0; response.points]);
                 fading.evaluate(response, now, &mut in_vectors);
                 let out = &mut one_by_one[..];
-                All { taps: &fading.taps, response, micros: micros(now), out }.with_simd(Scalar);
+                All { taps: fading.taps(), response, micros: micros(now), out }.with_simd(Scalar);
                 assert_eq!(in_vectors, one_by_one, "{profile:?}, {prbs} PRBs");
             }
         }
+    }
+}
+
+#[test]
+fn taps_that_are_drawn_later_are_the_same() {
+    for profile in [Profile::Flat, Profile::Eva, Profile::Tdl(DelayLine::D, Duration::from_nanos(300))] {
+        let grid = Arc::new(FrequencyGrid::new(profile, 100, 4));
+        let stream = || Seeds::new(3).stream("fading");
+        let at_once = Fading::new(&grid, 30.0, CARRIER, &mut stream());
+        let later = Fading::on_demand(&grid, 30.0, CARRIER, stream());
+        let (mut one, mut other) = ([0.0; 100], [1.0; 100]);
+        at_once.gains(Instant::from_millis(1234), &mut one);
+        later.clone().gains(Instant::from_millis(1234), &mut other);
+        assert_eq!(one, other, "{profile:?}");
+        assert!(later.taps.get().is_none(), "a link that nothing asks has no taps");
+        let band = core::iter::once(0..100);
+        later.gains_in(Instant::from_millis(1234), band, &mut other);
+        assert_eq!(one, other, "{profile:?}");
     }
 }
 

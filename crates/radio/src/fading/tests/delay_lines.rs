@@ -141,7 +141,7 @@ fn the_widest_carrier_is_the_transform_of_its_taps() {
         for (n_prb, rbg_size) in [(275, 16), (273, 16), (106, 8), (24, 2)] {
             let grid = Arc::new(FrequencyGrid::with_spacing(profile, n_prb, rbg_size, SPACING));
             let fading = Fading::new(&grid, 30.0, CARRIER, &mut Seeds::new(2).stream("fading"));
-            let taps = fading.taps.at::<_, 24>(Scalar, 987_000);
+            let taps = fading.taps().at::<_, 24>(Scalar, 987_000);
             let (mut out, mut rbgs) = (vec![0.0; n_prb], vec![0.0; grid.n_rbg()]);
             fading.gains(Instant::from_millis(987), &mut out);
             fading.gains_at_rbg(Instant::from_millis(987), &mut rbgs);
