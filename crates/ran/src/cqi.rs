@@ -56,7 +56,10 @@ impl Ue {
                 continue;
             }
             let mut report = Report::of(input);
-            if !air.is_quiet() && (self.downlink.cqi.current.asked || !may_wait(serving)) {
+            // A UE whose report was needed may need this one, too. Where PDCCH can be missed, it looks at the same
+            // fading of other cells in this slot.
+            let is_shared = self.downlink.cqi.current.asked && mac.control_errors;
+            if !air.is_quiet() && (is_shared || !may_wait(serving)) {
                 self.make_report(&mut report, (serving, air), amc, scratch);
             }
             self.downlink.cqi.pending.push_back(report);
