@@ -10,11 +10,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Scenario, and simulated time: each transport, RLC in both modes, fading, several cells, handovers, applications.
+# Scenario, and simulated time: each transport, RLC in both modes, fading, several cells, handovers, applications, NR.
 RUNS=(
   "lte-download 10" "lte-udp 5" "lte-20ue 10" "lte-drive 10" "lte-ping 5" "lte-aqm 10" "lte-urban 5" "urban-19 5"
   "two-cells 5" "x2-handover 10" "quic-download 5" "quic-wired 10" "meld 10" "mdcc 10" "splitproxy 5" "dash 20"
-  "video 20" "web-2011 10" "wired-cubic 10" "trace-link 10"
+  "video 20" "web-2011 10" "wired-cubic 10" "trace-link 10" "nr-download 3" "nr-20ue 3" "nr-walk 10"
+  "nr-low-latency 5" "nr-urban-57 1.5"
 )
 
 profdata() {
