@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from airlane import native
 from airlane.validation.cells import TwoCells
 from airlane.validation.claims import Family, Row, families
+from airlane.validation.drive import Download5G
 from airlane.validation.durations import Passing
 from airlane.validation.handover import Drive, Flight
 from airlane.validation.measures import MEASURES
@@ -21,6 +22,7 @@ from airlane.validation.patterns import Replay
 from airlane.validation.schedulers import SchedulerCell
 
 __all__ = [
+    "Download5G",
     "Drive",
     "Family",
     "Flight",
