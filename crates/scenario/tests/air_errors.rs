@@ -1,4 +1,4 @@
-//! The errors for mistakes in interference, loss, the uplink, and radio information.
+//! The errors for mistakes in fading, blockage, interference, loss, the uplink, and radio information.
 
 mod snapshots;
 
@@ -162,6 +162,30 @@ fn mistakes_of_the_uplink() -> Vec<(&'static str, String)> {
     ]
 }
 
+fn mistakes_of_fading_and_blockage() -> Vec<(&'static str, String)> {
+    let fading = |model: &str| changed("fading = \"none\"", &format!("fading = {{ {model} }}"));
+    let blockage = |keys: &str| {
+        changed(
+            "fading = \"none\"",
+            &format!("fading = \"none\"\nblockage = {{ kind = \"screens\", {keys} }}"),
+        )
+    };
+    let fast = BASE.replacen("fading = \"none\"", "fading = { model = \"eva\", speed = \"2000 km/h\" }", 1);
+    vec![
+        ("delays without spread", fading("model = \"tdl-c\", delay_spread = \"0 ns\"")),
+        (
+            "a delay spread of a profile that has its own",
+            fading("model = \"eva\", delay_spread = \"100 ns\""),
+        ),
+        (
+            "fading faster than its clock",
+            error(&fast.replacen("name = \"a\"", "name = \"a\"\nfrequency = \"60 GHz\"", 1)),
+        ),
+        ("blockers in the wrong order", blockage("people_distance = [\"3 m\", \"1 m\"]")),
+        ("a crowd of blockers", blockage("people_interval = \"1 ms\"")),
+    ]
+}
+
 #[test]
 fn every_mistake_is_explained() {
     let cases = [
@@ -169,6 +193,7 @@ fn every_mistake_is_explained() {
         mistakes_of_discriminators(),
         mistakes_of_interference(),
         mistakes_of_the_uplink(),
+        mistakes_of_fading_and_blockage(),
     ];
     let cases = cases.into_iter().flatten();
     let printed: String = cases.map(|(what, text)| format!("{what}\n    {text}\n")).collect();
