@@ -20,7 +20,7 @@ _SLOTS_PER_MS = {15: 1, 30: 2, 60: 4, 120: 8}
 _SAMPLES = 1000
 """Arrivals per slot over which the mean is taken: its error is below a thousandth of a slot."""
 
-# Symbols by subcarrier spacing. PDSCH: TS 38.214 v17.0 tables 5.3-1 (with DM-RS in front only) and 5.3-2.
+# Symbols by subcarrier spacing. PDSCH: TS 38.214 v18.7.0 tables 5.3-1 (with DM-RS in front only) and 5.3-2.
 # PUSCH: tables 6.4-1 and 6.4-2.
 _N1 = {1: {15: 8.0, 30: 10.0, 60: 17.0, 120: 20.0}, 2: {15: 3.0, 30: 4.5, 60: 9.0}}
 _N2 = {1: {15: 10.0, 30: 12.0, 60: 23.0, 120: 36.0}, 2: {15: 5.0, 30: 5.5, 60: 11.0}}
