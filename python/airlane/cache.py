@@ -18,6 +18,7 @@ import tempfile
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,8 +35,8 @@ __all__ = ["Cache", "key_of", "outputs_of"]
 T = TypeVar("T")
 
 _BATCH = 32
-"""Runs passed to the core at once: their outputs are in memory together and are written to the cache
-together.
+"""Runs passed to the core at once. Their outputs are written to the cache while the next runs are simulated,
+so that those of two batches are in memory together.
 """
 
 _CORE = re.compile("[0-9a-f]{16}")
@@ -187,7 +188,8 @@ def outputs_of(
     Parameters
     ----------
     take
-        Extracts the needed part of an output; the rest does not stay in memory.
+        Extracts the needed part of an output; the rest does not stay in memory. It may be called in another
+        thread, one output at a time.
     on_done
         Called with the number of finished jobs and of all jobs.
 
@@ -215,14 +217,26 @@ def outputs_of(
 
     if on_done is not None:
         on_done(done, len(distinct))
-    for start in range(0, len(missing), _BATCH):
-        batch = missing[start : start + _BATCH]
-        fresh = native.run(batch, threads, tick)
+
+    def keep(batch: Sequence[tuple[str, int]], fresh: Sequence[Output]) -> None:
         now = _keys(batch, cache)
         for job, output in zip(batch, fresh, strict=True):
             if now[job] == keys[job]:  # otherwise a file has changed while the run may have read it
                 cache.put(keys[job], output)
             outputs[job] = take(output)
+
+    # The main thread runs the core, since only there a signal interrupts it.
+    with ThreadPoolExecutor(max_workers=1) as writer:
+        kept_before: Future[None] | None = None
+        for start in range(0, len(missing), _BATCH):
+            batch = missing[start : start + _BATCH]
+            fresh = native.run(batch, threads, tick)
+            if kept_before is not None:
+                kept_before.result()
+            kept_before = writer.submit(keep, batch, fresh)
+            del fresh
+        if kept_before is not None:
+            kept_before.result()
     return outputs, len(missing)
 
 
