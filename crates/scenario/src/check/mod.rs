@@ -37,7 +37,7 @@ const UES_MAX: u64 = 10_000;
 /// Maximum number of flows.
 const FLOWS_MAX: u64 = 10_000;
 /// Maximum number of channels between cells and UEs, if there are several cells: 61 sites of three sectors with ten UEs
-/// each are 334,890. With fading and shadowing a channel takes 6 KiB, all together 2 GiB.
+/// each are 334,890. With fading and shadowing these take 1 GiB, and 3 KiB more for each that is strong enough to fade.
 const LINKS_MAX: u64 = 350_000;
 /// Maximum number of cells.
 const CELLS_MAX: usize = 1_000;
