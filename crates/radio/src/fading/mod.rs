@@ -57,7 +57,7 @@ pub fn max_doppler(speed_m_s: f64, carrier_hz: f64) -> f64 {
 pub struct Fading {
     grid: Arc<FrequencyGrid>,
     max_doppler_hz: f64,
-    /// What the taps are drawn from.
+    /// The stream from which the taps are drawn.
     stream: Stream,
     /// Drawn for the first gain.
     taps: OnceCell<Taps>,
