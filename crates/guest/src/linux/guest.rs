@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,6 +16,7 @@ use crate::linux::memory::Mapped;
 use crate::linux::process::{Processes, Start};
 use crate::linux::sockets::{self, Broken};
 use crate::protocol::calendar::{self, Answer, Calendar, Message};
+use crate::protocol::flood::{FRAMES_MAX, Flood};
 use crate::protocol::frame::{self, Content};
 use crate::protocol::initrd::{self, Entry};
 use crate::protocol::memory::OutOfBounds;
@@ -97,6 +98,7 @@ pub(crate) struct Guest {
     ports: Vec<Port>,
     memory: Option<Mapped>,
     patience: Duration,
+    flood: Flood,
     /// Scratch memory of a frame.
     frame: Vec<u8>,
     counts: Counts,
@@ -156,7 +158,10 @@ impl Guest {
         };
         let folder = folder().map_err(wrong)?;
         write_initrd(&folder.0, setup)?;
-        let listen = |name: &str| UnixListener::bind(folder.0.join(name)).map_err(wrong);
+        // The address of a socket has at most 108 bytes (unix(7)), and the path of the folder may be longer.
+        let opened = fs::File::open(&folder.0).map_err(wrong)?;
+        let base = PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd()));
+        let listen = |name: &str| UnixListener::bind(base.join(name)).map_err(wrong);
         let clock = listen("time")?;
         let port = |number: u16| {
             let listener = listen(&format!("n{number}"))?;
@@ -182,6 +187,7 @@ impl Guest {
             ports,
             memory: None,
             patience: patience(),
+            flood: Flood::default(),
             frame: Vec::with_capacity(2048),
             counts: Counts::default(),
         })
@@ -384,6 +390,9 @@ impl Guest {
         while self.ports[nic].nic.take(memory, &mut frame)? {
             self.counts.sent += 1;
             some = true;
+            if self.flood.count(at) {
+                return Err(floods(at).into());
+            }
             match frame::content(&frame) {
                 Content::Packet(packet) => outside.sent(at, nic as u16, packet)?,
                 Content::Report(report) => outside.reported(at, report)?,
@@ -462,6 +471,16 @@ enum Source {
 
 fn no_memory(nic: u16) -> Fault {
     Fault::Protocol(format!("interface {nic} was used before the guest had shared its memory"))
+}
+
+fn floods(at: u64) -> GuestError {
+    let seconds = at as f64 / 1e9;
+    GuestError::failed(
+        format!(
+            "the guest kernel floods at {seconds:.3} s of its time: more than {FRAMES_MAX} frames in 1 ms"
+        ),
+        "one of its programs sends without end, and neither waits nor reads the clock",
+    )
 }
 
 fn patience() -> Duration {

@@ -3,4 +3,5 @@
 pub(crate) mod guest;
 pub(crate) mod memory;
 pub(crate) mod process;
+pub(crate) mod scheduling;
 pub(crate) mod sockets;

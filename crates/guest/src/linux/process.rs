@@ -8,7 +8,6 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
-use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity};
 
 use crate::GuestError;
 
@@ -67,6 +66,8 @@ impl Processes {
                 "ssl=null",
                 "loglevel=4",
                 "norandmaps",
+                // A frame has left when it was sent: an interrupt would tell the driver nothing.
+                "virtio_net.napi_tx=0",
                 "time-travel=ext:1:time",
             ])
             .args((0..start.nics).map(|nic| format!("virtio_uml.device=n{nic}:1")))
@@ -181,34 +182,4 @@ fn tail(log: &str) -> String {
     let lines: Vec<_> = log.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines[lines.len().saturating_sub(3)..].join(" / ");
     if last.is_empty() { last } else { format!("its log ends with: {last}") }
-}
-
-/// The thread and the guests that it starts use one core while this exists: each message is a change between them,
-/// which is faster on one core. Threads that were started one after the other have different cores.
-#[derive(Debug)]
-pub(crate) struct Pinned(Option<CpuSet>);
-
-impl Pinned {
-    /// Keeps to one of the cores that the thread may use.
-    pub(crate) fn begin() -> Self {
-        let before = sched_getaffinity(None).ok();
-        if let Some(cores) = &before {
-            let turn = gettid().as_raw_nonzero().get().unsigned_abs() % cores.count().max(1);
-            let mut allowed = (0..CpuSet::MAX_CPU).filter(|&core| cores.is_set(core));
-            if let Some(core) = allowed.nth(turn as usize) {
-                let mut one = CpuSet::new();
-                one.set(core);
-                let _ = sched_setaffinity(None, &one);
-            }
-        }
-        Self(before)
-    }
-}
-
-impl Drop for Pinned {
-    fn drop(&mut self) {
-        if let Some(before) = &self.0 {
-            let _ = sched_setaffinity(None, before);
-        }
-    }
 }

@@ -1,0 +1,39 @@
+//! Finds guests that send without end.
+
+/// The time over which frames are counted, in nanoseconds.
+const WINDOW_NS: u64 = 1_000_000;
+/// More frames in that time are a fault: a link of 10 Gbit/s carries 14,881 of the smallest Ethernet frames in it
+/// (IEEE Std 802.3-2018 clause 3: 64 bytes, a preamble of 8 and a gap of 12).
+pub const FRAMES_MAX: u32 = 100_000;
+
+/// Counts the frames of a guest. A program that sends and reads no clock does so without the passing of time, and would
+/// never return.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Flood {
+    since: u64,
+    frames: u32,
+}
+
+impl Flood {
+    /// A frame of the guest at this time, in nanoseconds. True if there are too many.
+    pub const fn count(&mut self, at: u64) -> bool {
+        if at.saturating_sub(self.since) >= WINDOW_NS {
+            *self = Self { since: at, frames: 0 };
+        }
+        self.frames += 1;
+        self.frames > FRAMES_MAX
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_without_the_passing_of_time_are_a_flood() {
+        let mut flood = Flood::default();
+        assert!((0..FRAMES_MAX).all(|_| !flood.count(5_000_000)));
+        assert!(flood.count(5_000_001));
+        assert!(!flood.count(6_000_000));
+    }
+}
