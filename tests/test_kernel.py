@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
 import os
+import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -53,27 +55,28 @@ def digests(folder: Path) -> dict[str, str]:
     return {f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
 
 
-def leftovers() -> list[str]:
-    """Processes whose working folder was that of a guest."""
+def leftovers(folder: Path) -> list[str]:
+    """Processes whose working folder was that of a guest in this folder for temporary files."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             where = os.readlink(process / "cwd")
         except OSError:
             continue
-        if "airlane-guest-" in where:
+        if where.startswith(f"{folder}/") and "airlane-guest-" in where:
             found.append(f"{process.name} in {where}")
     return found
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_left() -> Iterator[None]:
+def nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No process of a guest outlives a test."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     yield
     end = time.monotonic() + 5
-    while leftovers() and time.monotonic() < end:
+    while leftovers(tmp_path) and time.monotonic() < end:
         time.sleep(0.05)
-    assert leftovers() == []
+    assert leftovers(tmp_path) == []
 
 
 def test_captures_repeat_in_five_runs_two_folders_and_two_cores(airlane: Airlane, tmp_path: Path) -> None:
@@ -156,6 +159,44 @@ def test_other_congestion_controls(congestion: str) -> None:
     assert flow["bytes_delivered"] > 100_000
 
 
+@pytest.mark.parametrize("ends", ["server", "ue"])
+@pytest.mark.parametrize("direction", ["downlink", "uplink"])
+def test_one_end_can_be_the_simulated_tcp(ends: str, direction: str) -> None:
+    settings = {
+        "flow.0.transport.ends": ends,
+        "flow.0.transport.peer": {"congestion": "newreno"},
+        "flow.0.direction": direction,
+        "flow.0.app": {"kind": "fixed", "size": "1 MB"},
+        "output.pcap": [],
+    }
+    results = package.loads(CELL).set(settings).run()
+    flow = results.flows.to_pylist()[0]
+    assert flow["bytes_delivered"] == 1_000_000
+    assert 0.1 < flow["fct_s"] < 3
+    of_kernel = (ends == "server") == (direction == "downlink")
+    assert flow["congestion"] == ("cubic" if of_kernel else "newreno")
+    window = [value for value in results.tables["flow_series"]["cwnd_bytes"].to_pylist() if value == value]
+    assert max(window) > 10 * 1448
+
+
+def test_requests_are_answered_at_their_interval() -> None:
+    requests = {"request": "200 B", "reply": "30 kB", "count": 5, "interval": "500 ms"}
+    settings = {"flow.0.transport.requests": requests, "output.pcap": []}
+    results = package.loads(CELL).set(settings).run()
+    ((flow, times),) = results.meta[0]["kernel"]["replies_ms"]
+    assert (flow, len(times)) == ("flow-1", 5)
+    # At least a round trip; 30 kB are 21 segments, which the initial window of ten sends in two round trips.
+    assert times[0] > 2 * results.flows.to_pylist()[0]["rtt_min_ms"]
+    assert all(40 < time < 500 for time in times)
+    series = results.tables["flow_series"]
+    answered = [
+        t
+        for t, rate in zip(series["t_s"].to_pylist(), series["goodput_mbps"].to_pylist(), strict=True)
+        if rate > 0
+    ]
+    assert max(answered) < 2.5  # the fifth begins 2 s after the first
+
+
 def test_programs_of_the_machine_run_at_both_ends(airlane: Airlane, tmp_path: Path) -> None:
     script = tmp_path / "server.py"
     script.write_text(
@@ -174,7 +215,7 @@ def test_programs_of_the_machine_run_at_both_ends(airlane: Airlane, tmp_path: Pa
     }
     results = package.loads(CELL).set(settings).run()
     facts = results.meta[0]["kernel"]
-    assert ["flow-0", "server", "got 50000\n"] in facts["output"]
+    assert ["flow-1", "server", "got 50000\n"] in facts["output"]
     assert sorted(code for _, _, code in facts["exits"]) == [0, 0]
 
 
@@ -189,6 +230,28 @@ def test_what_the_kernel_lacks_is_named(airlane: Airlane, tmp_path: Path) -> Non
     failed = airlane("run", "k.toml", "--set", "flow.0.transport.kernel=5.0")
     assert failed.returncode == 2
     assert "airlane kernel build 5.0" in failed.stderr
+
+
+def tried(
+    tmp_path: Path,
+    *settings: str,
+    before: Sequence[str] = (),
+    preexec: Callable[[], None] | None = None,
+    **environment: str,
+) -> subprocess.CompletedProcess[str]:
+    """A run that ends by itself within a minute."""
+    (tmp_path / "k.toml").write_text(CELL)
+    sets = [word for setting in settings for word in ("--set", setting)]
+    return subprocess.run(
+        [*before, sys.executable, "-m", "airlane", "run", "k.toml", *sets],
+        cwd=tmp_path,
+        env={**os.environ, **environment},
+        preexec_fn=preexec,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 def begin(tmp_path: Path, **environment: str) -> subprocess.Popen[str]:
@@ -208,7 +271,7 @@ def begin(tmp_path: Path, **environment: str) -> subprocess.Popen[str]:
 
 def guests(tmp_path: Path) -> list[int]:
     """The processes of guests, the kernel itself first."""
-    found = [int(line.split()[0]) for line in leftovers() if str(tmp_path) in line]
+    found = [int(line.split()[0]) for line in leftovers(tmp_path)]
     return sorted(found)
 
 
@@ -237,8 +300,57 @@ def test_nothing_is_left_of_a_run_that_is_killed(tmp_path: Path) -> None:
     run.communicate(timeout=30)
 
 
-def test_a_panic_is_reported_with_its_reason(airlane: Airlane, tmp_path: Path) -> None:
-    (tmp_path / "k.toml").write_text(CELL)
+def test_a_program_in_an_endless_loop_is_found_by_the_watchdog(tmp_path: Path) -> None:
+    loop = '{ server = "while :; do :; done", ue = "true" }'
+    failed = tried(tmp_path, f"flow.0.transport.exec={loop}", AIRLANE_KERNEL_WATCHDOG="2")
+    assert failed.returncode == 1
+    assert "the guest kernel hangs" in failed.stderr
+
+
+def test_a_flood_is_reported(tmp_path: Path) -> None:
+    # A raw socket: neither the program nor the kernel reads the clock for a frame.
+    script = tmp_path / "flood.py"
+    script.write_text(
+        "import socket\n"
+        "raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)\n"
+        "raw.bind(('eth1', 0))\n"
+        "while True:\n"
+        "    raw.send(bytes(12) + bytes([0x88, 0xb6]) + bytes(46))\n"
+    )
+    programs = f'{{ server = "{sys.executable} {script}", ue = "true" }}'
+    failed = tried(tmp_path, f"flow.0.transport.exec={programs}")
+    assert failed.returncode == 1
+    assert "the guest kernel floods" in failed.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="it mounts a file system of 4 MB, as root")
+def test_no_space_for_the_memory_of_a_guest(tmp_path: Path) -> None:
+    small = "mount -t tmpfs -o size=4M none /dev/shm && exec "
+    failed = tried(tmp_path, before=["unshare", "-m", "sh", "-c", f'{small} "$@"', "sh"])
+    assert failed.returncode == 2
+    assert "there is no space for the memory of the guest" in failed.stderr
+    assert "/dev/shm" in failed.stderr
+
+
+def forbid_ptrace() -> None:
+    """The next programs of this process may not call ptrace(2): a seccomp filter, as those of containers."""
+    # BPF: load the number of the system call; 101 is ptrace (arch/x86/entry/syscalls/syscall_64.tbl).
+    filters = [(0x20, 0, 0, 0), (0x15, 0, 1, 101), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in filters))
+    program = struct.pack("HxxxxxxP", len(filters), ctypes.addressof(code))
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    assert prctl(38, 1, 0, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS
+    assert prctl(22, 2, program, 0, 0) == 0  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
+
+
+def test_a_machine_without_ptrace(tmp_path: Path) -> None:
+    failed = tried(tmp_path, preexec=forbid_ptrace)
+    assert failed.returncode == 2
+    assert "the guest kernel cannot use ptrace" in failed.stderr
+    assert "CAP_SYS_PTRACE" in failed.stderr
+
+
+def test_a_panic_is_reported_with_its_reason(tmp_path: Path) -> None:
     # The agent is the first program of the guest: its end is a panic.
     agent = tmp_path / "kernels" / VERSION
     agent.mkdir(parents=True)
@@ -249,17 +361,13 @@ def test_a_panic_is_reported_with_its_reason(airlane: Airlane, tmp_path: Path) -
     subprocess.run(
         ["gcc", "-static", "-x", "c", "-", "-o", str(agent / "agent")], input=code, text=True, check=True
     )
-    environment = {**os.environ, "AIRLANE_KERNELS": str(tmp_path / "kernels")}
-    command = [sys.executable, "-m", "airlane", "run", "k.toml"]
-    failed = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+    failed = tried(tmp_path, AIRLANE_KERNELS=str(tmp_path / "kernels"))
     assert failed.returncode == 1
     assert "the guest kernel panicked" in failed.stderr
     assert "Attempted to kill init" in failed.stderr
 
 
-def test_a_kernel_of_another_interface_is_refused(airlane: Airlane, tmp_path: Path) -> None:
+def test_a_kernel_of_another_interface_is_refused(tmp_path: Path) -> None:
     own = tmp_path / "kernels" / VERSION
     own.mkdir(parents=True)
     source = kernel.find(VERSION).folder
@@ -267,11 +375,6 @@ def test_a_kernel_of_another_interface_is_refused(airlane: Airlane, tmp_path: Pa
         (own / name).symlink_to(source / name)
     described = json.loads((source / "kernel.json").read_text())
     (own / "kernel.json").write_text(json.dumps({**described, "interface": 0}))
-    (tmp_path / "k.toml").write_text(CELL)
-    command = [sys.executable, "-m", "airlane", "run", "k.toml"]
-    environment = {**os.environ, "AIRLANE_KERNELS": str(tmp_path / "kernels")}
-    failed = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
+    failed = tried(tmp_path, AIRLANE_KERNELS=str(tmp_path / "kernels"))
     assert failed.returncode == 2
     assert "--force builds it again" in failed.stderr

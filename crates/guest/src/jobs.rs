@@ -4,7 +4,7 @@ use core::fmt::Write;
 use core::net::Ipv4Addr;
 
 use airlane_core::{Direction, Duration, Instant};
-use airlane_scenario::format::{App, Kernel};
+use airlane_scenario::format::{App, Kernel, Requests};
 use airlane_scenario::{FlowEnd, KernelFlow};
 
 /// The addresses of hosts are those of captures: the server, and the base of the UEs, of which the first is number 1.
@@ -55,11 +55,12 @@ pub(crate) fn ports(flow: &KernelFlow) -> (u16, u16) {
     }
 }
 
-/// The ends of the flows, each with a network interface.
+/// The ends of the flows that are the kernel's, each with a network interface.
 pub(crate) fn hosts(flows: &[KernelFlow], chosen: &[usize]) -> Vec<Host> {
     let ends = |&flow: &usize| {
         assert!(flow < flows.len(), "it was chosen from these flows");
-        [FlowEnd::Server, FlowEnd::Host].map(|end| Host { flow, end })
+        let of_kernel = [FlowEnd::Server, FlowEnd::Host].into_iter().filter(move |&end| flows[flow].has(end));
+        of_kernel.map(move |end| Host { flow, end })
     };
     chosen.iter().flat_map(ends).collect()
 }
@@ -96,26 +97,31 @@ fn write_host(
     end: FlowEnd,
     every: Duration,
 ) -> core::fmt::Result {
-    let Kernel { congestion, mtu, gro, write_size, exec, .. } = &flow.kernel;
+    let Kernel { congestion, mtu, gro, write_size, exec, requests, .. } = &flow.kernel;
     let peer = if end == FlowEnd::Server { FlowEnd::Host } else { FlowEnd::Server };
     let (server_port, ue_port) = ports(flow);
     let (own_port, peer_port) =
         if end == FlowEnd::Server { (server_port, ue_port) } else { (ue_port, server_port) };
     let sends = (end == FlowEnd::Server) == (flow.direction == Direction::Downlink);
-    let role = match (exec, sends) {
-        (Some(_), _) => "run",
-        (None, true) => "send",
-        (None, false) => "sink",
+    let role = match (exec, requests, sends) {
+        (Some(_), ..) => "run",
+        (None, Some(_), true) => "answer",
+        (None, Some(_), false) => "ask",
+        (None, None, true) => "send",
+        (None, None, false) => "sink",
     };
+    // The state of a flow is that of the end that sends its data.
+    let every = if role == "ask" { Duration::ZERO } else { every };
     let first = if exec.is_some() && end == FlowEnd::Server { SERVER_FIRST } else { Duration::ZERO };
     let start = time_of_day(flow.start).saturating_sub(first.as_nanos());
     let stop = flow.stop.map_or(0, time_of_day);
-    let bytes = match &flow.app {
-        App::Fixed(fixed) => fixed.size.0.get(),
+    let bytes = match (&flow.app, requests) {
+        (_, Some(requests)) => requests.reply.0.get(),
+        (App::Fixed(fixed), None) => fixed.size.0.get(),
         _ => 0,
     };
     let sample_from = EPOCH + every.as_nanos().saturating_sub(BEFORE_BIN_END.as_nanos());
-    writeln!(
+    write!(
         text,
         "host nic={nic} address={} mtu={} gro={} role={role} to={} from_port={own_port} to_port={peer_port} \
          start={start} stop={stop} bytes={bytes} write={} congestion={congestion} every={} \
@@ -126,7 +132,13 @@ fn write_host(
         address(flow, peer),
         write_size.0.get(),
         every.as_nanos(),
-    )
+    )?;
+    if let Some(Requests { request, count, interval, .. }) = requests {
+        let (size, count) = (request.0.get(), count.unwrap_or(0));
+        let interval = interval.map_or(0, |time| time.0.as_nanos());
+        write!(text, " request={size} count={count} interval={interval}")?;
+    }
+    writeln!(text)
 }
 
 fn time_of_day(at: Instant) -> u64 {

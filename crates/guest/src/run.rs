@@ -33,12 +33,14 @@ pub struct GuestCounts {
 }
 
 /// Facts about the guests of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct GuestFacts {
     /// The guests.
     pub guests: Vec<GuestCounts>,
     /// The output of programs: the name of the flow, its end, and the text.
     pub output: Vec<(String, &'static str, String)>,
+    /// Times from requests to the last bytes of their replies, in milliseconds: the name of the flow, and its replies.
+    pub replies_ms: Vec<(String, Vec<f64>)>,
     /// How programs have ended: the name of the flow, its end, and the exit code.
     pub exits: Vec<(String, &'static str, i32)>,
 }

@@ -74,7 +74,7 @@ pub enum FlowEnd {
     Host,
 }
 
-/// A flow whose ends are sockets of a Linux kernel.
+/// A flow with ends that are sockets of a Linux kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KernelFlow {
     /// Its number.
@@ -93,6 +93,14 @@ pub struct KernelFlow {
     pub start: Instant,
     /// When it ends, if that is before the end of the run.
     pub stop: Option<Instant>,
+}
+
+impl KernelFlow {
+    /// Whether this end is a socket of the kernel.
+    #[must_use]
+    pub fn has(&self, end: FlowEnd) -> bool {
+        self.kernel.simulated(end == FlowEnd::Server).is_none()
+    }
 }
 
 /// The numbers of what was added.

@@ -111,7 +111,11 @@ fn endpoint(setup: Setup<'_>, one: &OneFlow, path: Path) -> Box<dyn Node> {
         }
         (Transport::Icmp, _) => Box::new(PingResponder::new(path)),
         (Transport::External, _) => Box::new(Exit::new()),
-        (Transport::Kernel(_), _) => Box::new(Exit::of_streams()),
+        (Transport::Kernel(kernel), _) => match kernel.simulated(path.direction == Direction::Downlink) {
+            None => Box::new(Exit::of_streams()),
+            Some(tcp) if is_source => tcp_source(tcp, setup, one, path),
+            Some(tcp) => Box::new(TcpSink::new(tcp_config(tcp, setup), path, start)),
+        },
         (Transport::Quic(quic), _) => quic_end(quic, setup, one, path),
     }
 }

@@ -138,14 +138,20 @@ fn fill_hops(scenario: &mut Tree) {
     }
 }
 
-/// The defaults for the TCP of flows also apply to both connections of a split-connection proxy.
+/// The defaults for the TCP of flows also apply to both connections of a split-connection proxy, and to the peer of a
+/// kernel.
 fn of_legs(defaults: &Tree) -> Vec<Tree> {
     let tcp = ["flow", "transport", "kind=tcp"].iter().try_fold(defaults, |tree, key| tree.get(key));
     let within = |inner: Tree, key: &str| Tree::unplaced(Value::Table(vec![(key.to_owned(), inner)]));
-    let leg = |(tcp, leg): (&Tree, &str)| {
-        ["middlebox", "kind=split-proxy", leg].iter().rev().fold(tcp.clone(), |inner, key| within(inner, key))
-    };
-    tcp.into_iter().flat_map(|tcp| [(tcp, "core"), (tcp, "ran")]).map(leg).collect()
+    let places: [&[&str]; 4] = [
+        &["middlebox", "kind=split-proxy", "core"],
+        &["middlebox", "kind=split-proxy", "ran"],
+        &["flow", "transport", "kind=kernel", "ends=server", "peer"],
+        &["flow", "transport", "kind=kernel", "ends=ue", "peer"],
+    ];
+    let at =
+        |tcp: &Tree, place: &[&str]| place.iter().rev().fold(tcp.clone(), |inner, key| within(inner, key));
+    tcp.into_iter().flat_map(|tcp| places.map(|place| at(tcp, place))).collect()
 }
 
 /// Fills in the missing keys of the layout, the only section of the tree.

@@ -159,7 +159,10 @@ fn check_own(scenario: &Resolved, own: &Own) -> Result<(), ScenarioError> {
     let of_flows = scenario.flow.iter().enumerate().filter_map(|(i, flow)| match &flow.transport {
         Transport::Tcp(tcp) => Some((format!("flow.{i}.transport"), &tcp.controller)),
         Transport::Quic(quic) => Some((format!("flow.{i}.transport"), &quic.controller)),
-        Transport::Udp(_) | Transport::Kernel(_) | Transport::Icmp | Transport::External => None,
+        Transport::Kernel(kernel) => {
+            kernel.peer.as_ref().map(|tcp| (format!("flow.{i}.transport.peer"), &tcp.controller))
+        }
+        Transport::Udp(_) | Transport::Icmp | Transport::External => None,
     });
     let of_proxies = scenario.middlebox.iter().enumerate().flat_map(|(i, one)| match one {
         Middlebox::SplitProxy(proxy) => {

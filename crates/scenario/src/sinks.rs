@@ -9,7 +9,9 @@ use airlane_transport::congestion::LossDiscrimination;
 
 use crate::endpoints::Setup;
 use crate::expand::{OneFlow, OneUe};
-use crate::format::{self, App, Cell, Congestion, Quic, ReceiveWindow, Resolved, Satisfied, Tcp, Transport};
+use crate::format::{
+    self, App, Cell, Congestion, FlowDirection, Quic, ReceiveWindow, Resolved, Satisfied, Tcp, Transport,
+};
 use crate::middlebox;
 use crate::radio::nr::{slot, slot_directions};
 use crate::real::{HOST, host_names};
@@ -105,6 +107,11 @@ fn cell_names(scenario: &Resolved) -> Vec<String> {
     scenario.cell.iter().map(|cell| cell.name.clone()).collect()
 }
 
+/// The name of the controller in results.
+fn controller_name(tcp: &Tcp) -> &str {
+    tcp.controller.as_deref().unwrap_or_else(|| tcp.congestion.kind().name())
+}
+
 /// The names and settings for the recorder.
 fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) -> RecorderParameters {
     let flow = |one: &OneFlow| {
@@ -113,9 +120,11 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
             Transport::Udp(_) => ("udp", ""),
             Transport::Icmp => ("icmp", ""),
             Transport::External => ("ip", ""),
-            Transport::Kernel(kernel) => ("kernel", kernel.congestion.as_str()),
-            Transport::Tcp(Tcp { controller: Some(name), .. }) => ("tcp", name.as_str()),
-            Transport::Tcp(tcp) => ("tcp", tcp.congestion.kind().name()),
+            Transport::Kernel(kernel) => {
+                let sender = kernel.simulated(flow.direction == FlowDirection::Downlink);
+                ("kernel", sender.map_or(kernel.congestion.as_str(), controller_name))
+            }
+            Transport::Tcp(tcp) => ("tcp", controller_name(tcp)),
             Transport::Quic(Quic { controller: Some(name), .. }) => ("quic", name.as_str()),
             Transport::Quic(quic) => ("quic", quic.congestion.kind().name()),
         };

@@ -769,6 +769,14 @@ fn settings_of_kernels_are_checked() {
         ("exec = { server = \"a\\nb\", ue = \"c\" }", "flow.0.transport.exec.server", "one line"),
         ("exec = { server = \"iperf3 -s\" }", "flow.0.transport.exec.ue", "add ue"),
         ("congestoin = \"bbr\"", "flow.0.transport.congestoin", "did you mean `congestion`?"),
+        (
+            "requests = { request = \"9 B\", reply = \"0 B\" }",
+            "flow.0.transport.requests.reply",
+            "at least 1 B",
+        ),
+        ("peer = { congestion = \"bbr\" }", "flow.0.transport.peer", "ends = \"server\""),
+        ("ends = \"ue\", peer = { congestion = \"mdcc\" }", "flow.0.transport.peer.congestion", "another"),
+        ("ends = \"ue\", exec = { server = \"a\", ue = \"b\" }", "flow.0.transport.exec", "leave out `ends`"),
     ];
     for (settings, key, help) in wrong {
         let error = kernel(settings);

@@ -59,3 +59,26 @@ fn programs_start_with_the_server() {
     assert_eq!(text.matches("\nrun iperf3 -s -1\n").count(), 1);
     assert_eq!(text.matches("\nrun iperf3 -c 10.0.0.1\n").count(), 1);
 }
+
+#[test]
+fn the_receiver_asks_and_the_sender_answers() {
+    let requests = "requests = { request = \"100 B\", reply = \"9 kB\", count = 3, interval = \"1 s\" }";
+    let flows = flows(&format!("transport = {{ kind = \"kernel\", {requests} }}"));
+    let text = jobs(&flows, &hosts(&flows, &[0]), Duration::from_millis(100));
+    let hosts: Vec<_> = text.lines().filter(|line| line.starts_with("host ")).collect();
+    assert!(hosts[0].contains(" role=answer ") && hosts[0].contains(" every=100000000 "), "{}", hosts[0]);
+    assert!(hosts[1].contains(" role=ask to=10.0.0.1 ") && hosts[1].contains(" every=0 "), "{}", hosts[1]);
+    for host in hosts {
+        assert!(host.contains(" bytes=9000 ") && host.ends_with(" request=100 count=3 interval=1000000000"));
+    }
+}
+
+#[test]
+fn an_end_of_the_simulated_tcp_is_no_host() {
+    let flows = flows("transport = { kind = \"kernel\", ends = \"ue\" }");
+    assert!(flows[0].has(FlowEnd::Host) && !flows[0].has(FlowEnd::Server));
+    let hosts = hosts(&flows, &[0]);
+    assert_eq!(hosts, [Host { flow: 0, end: FlowEnd::Host }]);
+    let text = jobs(&flows, &hosts, Duration::from_millis(100));
+    assert!(text.starts_with("host nic=1 address=10.1.0.2 mtu=1500 gro=1 role=sink "), "{text}");
+}

@@ -16,7 +16,7 @@ use crate::GuestError;
 use crate::jobs::{self, EPOCH, Host};
 use crate::kernels;
 use crate::linux::guest::{Guest, Outside, Setup};
-use crate::linux::process::Pinned;
+use crate::linux::scheduling::Scheduling;
 use crate::protocol::report::{Report, TcpState, What};
 
 /// A guest's time at the begin of the run: it starts, and its hosts are set up, before.
@@ -25,6 +25,8 @@ const BOOT: Duration = Duration::from_secs(2);
 const HOSTS_MAX: usize = 120;
 /// Bytes of output of programs that are kept.
 const OUTPUT_MAX: usize = 1 << 20;
+/// Times of replies that are kept, for each flow.
+const REPLIES_MAX: usize = 100_000;
 /// Turns between two looks at the clock for the progress.
 const PROGRESS_PERIOD: Duration = Duration::from_millis(100);
 
@@ -83,7 +85,7 @@ pub(super) fn drive(
         ready: vec![None; groups.len()],
         flows,
     };
-    let _pinned = Pinned::begin();
+    let _scheduling = Scheduling::begin();
     let mut guests = Vec::with_capacity(groups.len());
     for (number, (kernel, _)) in groups.iter().enumerate() {
         let files = kernels::find(kernel)?;
@@ -219,7 +221,7 @@ impl Driver<'_> {
         while self.drained != self.built.transfers() {
             self.drained = self.built.transfers();
             for flow in 0..self.flows.len() {
-                for end in [FlowEnd::Server, FlowEnd::Host] {
+                for end in self.ends(flow) {
                     self.pass_on_from(flow, end, guests)?;
                 }
             }
@@ -231,7 +233,13 @@ impl Driver<'_> {
     fn has_arrived(&self) -> bool {
         let waits = |flow: &KernelFlow, end| self.built.has_arrived(flow.flow, end);
         self.built.transfers() != self.drained
-            && self.flows.iter().any(|flow| waits(flow, FlowEnd::Server) || waits(flow, FlowEnd::Host))
+            && (0..self.flows.len()).any(|flow| self.ends(flow).any(|end| waits(&self.flows[flow], end)))
+    }
+
+    /// The ends of a flow that are in guests.
+    fn ends(&self, flow: usize) -> impl Iterator<Item = FlowEnd> + use<> {
+        let ends = [FlowEnd::Server, FlowEnd::Host].map(|end| (end, self.flows[flow].has(end)));
+        ends.into_iter().filter_map(|(end, has)| has.then_some(end))
     }
 
     fn pass_on_from(&mut self, flow: usize, end: FlowEnd, guests: &mut [Guest]) -> Result<(), GuestError> {
@@ -297,6 +305,7 @@ impl Driver<'_> {
                 return Err(GuestError::missing(format!("{} could not be set up: {text}", named()), help));
             }
             (What::Output(bytes), Some(host), _) => self.keep_output(host, &bytes),
+            (What::Replied(took), Some(host), _) => self.keep_reply(host, took),
             (What::Exited(code), Some(host), _) => {
                 self.facts.exits.push((self.flows[host.flow].name.clone(), name(host.end), code));
             }
@@ -317,6 +326,17 @@ impl Driver<'_> {
         match output.iter_mut().find(|(of, at, _)| of == flow && *at == end) {
             Some((.., kept)) => kept.push_str(&text),
             None => output.push((flow.clone(), end, text.into_owned())),
+        }
+    }
+
+    fn keep_reply(&mut self, host: &Host, took: Duration) {
+        let flow = &self.flows[host.flow].name;
+        let replies = &mut self.facts.replies_ms;
+        let ms = took.as_secs_f64() * 1e3;
+        match replies.iter_mut().find(|(of, _)| of == flow) {
+            Some((_, kept)) if kept.len() < REPLIES_MAX => kept.push(ms),
+            Some(_) => {}
+            None => replies.push((flow.clone(), vec![ms])),
         }
     }
 

@@ -2,8 +2,9 @@
 
 use airlane_core::Bytes;
 
+use super::flow::tcp;
 use super::{Checked, Place};
-use crate::format::{Exec, Kernel};
+use crate::format::{Congestion, Exec, Kernel, KernelEnds, LossDiscriminator, Requests, Tcp};
 use crate::quantity::Size;
 
 /// Longest name of a congestion control, with its terminating zero (`TCP_CA_NAME_MAX` of Linux).
@@ -44,7 +45,42 @@ pub(super) fn kernel(kernel: &Kernel, at: &Place<'_>) -> Checked {
         let printable = value.0.len() < 256 && value.0.chars().all(|c| c.is_ascii_graphic() || c == ' ');
         at.require(printable, &key, "not a value of a parameter", "use letters, digits and spaces")?;
     }
+    let both = kernel.ends == KernelEnds::Both;
+    at.require(both || kernel.exec.is_none(), "exec", "it needs a kernel at both ends", "leave out `ends`")?;
+    at.require(
+        !both || kernel.peer.is_none(),
+        "peer",
+        "both ends are the kernel's",
+        "write ends = \"server\" or \"ue\"",
+    )?;
+    kernel.peer.as_ref().map_or(Ok(()), |tcp| peer(tcp, &at.under("peer")))?;
+    let one = kernel.exec.is_none() || kernel.requests.is_none();
+    at.require(one, "requests", "the flow has programs", "leave out `exec` or `requests`")?;
+    let whole = both || kernel.requests.is_none();
+    at.require(whole, "requests", "they need a kernel at both ends", "leave out `ends`")?;
+    kernel.requests.as_ref().map_or(Ok(()), |requests| sizes(requests, &at.under("requests")))?;
     kernel.exec.as_ref().map_or(Ok(()), |exec| programs(exec, &at.under("exec")))
+}
+
+/// The other end is a plain sender or receiver.
+fn peer(settings: &Tcp, at: &Place<'_>) -> Checked {
+    tcp(settings, at)?;
+    let listens = settings.congestion == Congestion::Mdcc;
+    at.require(!listens, "congestion", "the peer of a kernel gets no messages of PEPs", "choose another")?;
+    let plain = matches!(settings.loss_discriminator, LossDiscriminator::Legacy);
+    let help = "leave it out, or use kind = \"tcp\"";
+    at.require(plain, "loss_discriminator", "the peer of a kernel has no loss discriminator", help)
+}
+
+fn sizes(requests: &Requests, at: &Place<'_>) -> Checked {
+    at.at_least(requests.request, Size(Bytes(1)), "request", "out of range")?;
+    at.at_least(requests.reply, Size(Bytes(1)), "reply", "out of range")?;
+    at.require(
+        requests.count != Some(0),
+        "count",
+        "out of range",
+        "it must be at least 1; leave it out for no limit",
+    )
 }
 
 fn programs(exec: &Exec, at: &Place<'_>) -> Checked {

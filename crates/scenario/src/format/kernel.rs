@@ -8,7 +8,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::quantity::Size;
+use super::Tcp;
+use crate::quantity::{Size, Time};
 
 /// TCP of a Linux kernel, which runs as a guest in virtual time (`airlane kernel build`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -16,9 +17,14 @@ use crate::quantity::Size;
 pub struct Kernel {
     /// The kernel, by its name in `airlane kernel list`: a version such as "6.12", or the name of a build of your own.
     pub kernel: String,
-    /// Congestion control of both ends, by its name in the kernel, such as "reno", "cubic" or "bbr".
+    /// Which ends of the flow are sockets of the kernel.
+    pub ends: KernelEnds,
+    /// The simulated TCP of the other end, with ends = "server" or "ue". Its keys are those of kind = "tcp".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peer: Option<Box<Tcp>>,
+    /// Congestion control of the kernel's ends, by its name in the kernel, such as "reno", "cubic" or "bbr".
     pub congestion: String,
-    /// Parameters of the network namespaces of both ends. A name without a dot belongs to `net.ipv4`, such as `tcp_ecn`.
+    /// Parameters of the network namespaces of the kernel's ends. A name without a dot belongs to `net.ipv4`, such as `tcp_ecn`.
     /// By default, the kernel's own values apply, except that the limits of TCP's memory are set to those of a host
     /// with several gigabytes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -29,9 +35,54 @@ pub struct Kernel {
     pub gro: bool,
     /// Bytes per write of a bulk application.
     pub write_size: Size,
+    /// Requests and replies over one connection, instead of the application of the flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Requests>,
     /// Programs of this machine that run at the two ends, instead of the application of the flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exec: Option<Exec>,
+}
+
+/// The ends of a flow that are sockets of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum KernelEnds {
+    /// Both.
+    Both,
+    /// The server; the other end is the simulated TCP.
+    Server,
+    /// The UE, or the host of a wired network; the server is the simulated TCP.
+    Ue,
+}
+
+impl Kernel {
+    /// The simulated TCP of the server, or of the other end, if it is not the kernel's.
+    #[must_use]
+    pub fn simulated(&self, server: bool) -> Option<&Tcp> {
+        let of_kernel = match self.ends {
+            KernelEnds::Both => true,
+            KernelEnds::Server => server,
+            KernelEnds::Ue => !server,
+        };
+        if of_kernel { None } else { self.peer.as_deref() }
+    }
+}
+
+/// Requests and replies: the receiver of the flow's data connects and asks, one request after the other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Requests {
+    /// Size of a request.
+    pub request: Size,
+    /// Size of a reply.
+    pub reply: Size,
+    /// Number of requests. If absent, there is no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// Time between the begins of two requests, if the reply has arrived by then. If absent, a request follows each
+    /// reply at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Time>,
 }
 
 /// Programs at the ends of a flow.
