@@ -197,16 +197,20 @@ def test_requests_are_answered_at_their_interval() -> None:
     assert max(answered) < 2.5  # the fifth begins 2 s after the first
 
 
-def test_programs_of_the_machine_run_at_both_ends(airlane: Airlane, tmp_path: Path) -> None:
-    script = tmp_path / "server.py"
-    script.write_text(
+def python(script: str) -> str:
+    """A command of one line: the folder for temporary files is not that of the machine."""
+    return f"{sys.executable} -c 'import sys; exec(bytes.fromhex(sys.argv[1]))' {script.encode().hex()}"
+
+
+def test_programs_of_the_machine_run_at_both_ends() -> None:
+    server = (
         "import socket\n"
         "s = socket.create_server(('10.0.0.1', 9000))\n"
         "c, _ = s.accept()\n"
         "print('got', len(c.makefile('rb').read()))\n"
     )
-    client = "c=__import__('socket').create_connection(('10.0.0.1',9000)); c.sendall(bytes(50000))"
-    exec_ = {"server": f"{sys.executable} {script}", "ue": f'{sys.executable} -c "{client}"'}
+    client = "import socket\nc = socket.create_connection(('10.0.0.1', 9000))\nc.sendall(bytes(50000))\n"
+    exec_ = {"server": python(server), "ue": python(client)}
     settings = {
         "flow.0.transport.exec": exec_,
         "output.pcap": [],
@@ -227,7 +231,7 @@ def test_what_the_kernel_lacks_is_named(airlane: Airlane, tmp_path: Path) -> Non
     failed = airlane("run", "k.toml", "--set", "flow.0.transport.sysctl.tcp_nonsense=1")
     assert failed.returncode == 2
     assert "sysctl net.ipv4.tcp_nonsense=1" in failed.stderr
-    failed = airlane("run", "k.toml", "--set", "flow.0.transport.kernel=5.0")
+    failed = airlane("run", "k.toml", "--set", 'flow.0.transport.kernel="5.0"')
     assert failed.returncode == 2
     assert "airlane kernel build 5.0" in failed.stderr
 
@@ -309,15 +313,14 @@ def test_a_program_in_an_endless_loop_is_found_by_the_watchdog(tmp_path: Path) -
 
 def test_a_flood_is_reported(tmp_path: Path) -> None:
     # A raw socket: neither the program nor the kernel reads the clock for a frame.
-    script = tmp_path / "flood.py"
-    script.write_text(
+    script = (
         "import socket\n"
         "raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)\n"
         "raw.bind(('eth1', 0))\n"
         "while True:\n"
         "    raw.send(bytes(12) + bytes([0x88, 0xb6]) + bytes(46))\n"
     )
-    programs = f'{{ server = "{sys.executable} {script}", ue = "true" }}'
+    programs = f'{{ server = "{python(script)}", ue = "true" }}'
     failed = tried(tmp_path, f"flow.0.transport.exec={programs}")
     assert failed.returncode == 1
     assert "the guest kernel floods" in failed.stderr

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use rustix::fs::statvfs;
 use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
 
 use crate::GuestError;
@@ -19,6 +20,9 @@ const LOG_MAX: usize = 1 << 16;
 const REAP_PERIOD: Duration = Duration::from_millis(2);
 /// The memory of a guest in MiB. Its file is sparse. The limits of TCP do not depend on it, because they are set.
 const MEMORY_MIB: u32 = 1024;
+/// Where a User Mode Linux keeps its memory, and the bytes that it needs there at least: 46 MB were used.
+const MEMORY_FOLDER: &str = "/dev/shm";
+const MEMORY_NEEDED: u64 = 60_000_000;
 
 /// Parameters of a guest's start.
 #[derive(Clone, Debug)]
@@ -50,6 +54,9 @@ impl Processes {
         let wrong = |what: &str, error: io::Error| {
             GuestError::missing(format!("{what}: {error}"), "the guest needs a temporary folder")
         };
+        if statvfs(MEMORY_FOLDER).is_ok_and(|free| free.f_bavail * free.f_frsize < MEMORY_NEEDED) {
+            return Err(no_space(&format!("{MEMORY_FOLDER} is full")));
+        }
         let log = start.folder.join(LOG);
         let output = File::create(&log).map_err(|error| wrong("the kernel's log", error))?;
         let errors = output.try_clone().map_err(|error| wrong("the kernel's log", error))?;
