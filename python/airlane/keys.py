@@ -18,13 +18,7 @@ from airlane.native import schema
 __all__ = ["Key", "keys"]
 
 _UNIT = re.compile(r"with its unit \(([^)]+)\)")
-_PLAIN = {
-    "boolean": "true or false",
-    "integer": "integer",
-    "number": "number",
-    "object": "table with keys of any name",
-    "string": "text",
-}
+_PLAIN = {"boolean": "true or false", "integer": "integer", "number": "number", "string": "text"}
 
 
 @dataclass(frozen=True)
