@@ -24,7 +24,7 @@ def test_each_situation_takes_the_contenders(situation: Situation) -> None:
     scenario = situation.scenario()
     assert situation.main in {figure.name for figure in FIGURES}
     assert situation.told().endswith(".")
-    kinds = {(cell["radio"] or {"kind": "lte"})["kind"] for cell in scenario.settings["cell"]}
+    kinds = {(cell.get("radio") or {"kind": "lte"})["kind"] for cell in scenario.settings["cell"]}
     assert kinds == {"lte" if situation.name.startswith("lte-") else "nr"}
     without = []
     for contender in CONTENDERS:

@@ -77,6 +77,7 @@ class _Kind(StrEnum):
     """Starter files; the same as `starter.Kind`, which takes long to load."""
 
     CELL = "cell"
+    NR = "nr"
     WIRED = "wired"
     TRACE = "trace"
 

@@ -186,7 +186,8 @@ class Results:
         for row, name in enumerate(flows["flow"].to_pylist()):
             rows_of.setdefault(str(name), []).append(row)
         names = list(rows_of)[:first]
-        goodput, watched = flows["goodput_mbps"].to_numpy(), self._watched()
+        goodput = flows["goodput_mbps"].to_numpy()
+        watched = self._watched() if set(_COMPLETION) & set(flows.column_names) else np.empty(0)
         columns: dict[str, Any] = {"flow": names}
         columns["n"] = [int(np.sum(~np.isnan(goodput[rows_of[name]]))) for name in names]
         for column in flows.schema:
