@@ -81,7 +81,7 @@ bench-kernel: build
 
 kernel-oracle: build
 	$(BIN)/airlane kernel build 6.12
-	$(BIN)/python -m airlane.validation.kernel
+	$(BIN)/python -m airlane.validation.kernel $(ARGS)
 
 validate: build
 	$(BIN)/airlane validate $(ARGS)

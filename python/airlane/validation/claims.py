@@ -14,6 +14,7 @@ _FILES = (
     "claims.toml",
     "claims_cells.toml",
     "claims_transport.toml",
+    "claims_kernel.toml",
     "claims_l4s.toml",
     "claims_nr.toml",
     "claims_channel.toml",
@@ -54,7 +55,7 @@ class Family:
     sizes
         Sizes of sub-bands that have a row, in resource blocks.
     runs
-        Runs of the Linux kernel that have a row.
+        Runs of the Linux kernel that have a row; over a cell, `situation/control`.
     figure
         The compared figure of these runs, where the measure has several.
     flow

@@ -6,11 +6,15 @@ The kernel's figures are in `data/kernel/oracle.csv` and its windows in `data/ke
 
 from __future__ import annotations
 
+import argparse
 import csv
 import io
+import itertools
 import os
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from pathlib import Path
 
@@ -22,24 +26,34 @@ from airlane.scenario import Scenario, load
 from airlane.validation.cell import reference_rows
 from airlane.validation.claims import Family, Row, within
 
-__all__ = ["CONTROLLERS", "SEEDS", "SITUATIONS", "OracleCase", "measure", "oracle", "write_windows"]
+__all__ = [
+    "CONTROLLERS",
+    "SHOWN",
+    "SITUATIONS",
+    "OracleCase",
+    "cases",
+    "measure",
+    "oracle",
+    "scenario",
+    "write_windows",
+]
 
 Array = npt.NDArray[np.float64]
 
 CONTROLLERS = ("reno", "cubic", "bbr", "vegas", "westwood", "veno", "scalable", "dctcp")
 """Congestion controls, by their names in the kernel."""
 
-SEEDS = (1, 2, 3)
-"""Seeds of the radio channel, the same on both sides."""
+SHOWN = ("reno", "cubic", "bbr", "vegas")
+"""Those whose windows are kept and shown."""
 
 _OURS = {"reno": "newreno"}
 """Names that differ."""
 
 _KERNEL = "6.12"
 
-_DURATION = {"run.duration": "20 s", "run.warmup": "0 s", "run.series_bin": "100 ms"}
+_SAMPLES = {"run.duration": "15 s", "run.warmup": "0 s", "run.series_bin": "100 ms"}
 
-_LOSS = {"channel.fading": "none", "internet.loss": "0.1 %", "internet.loss_seed": 1}
+_SHORT = {"run.duration": "10 s"}
 
 _MARKS = {"cell.rlc.aqm": {"kind": "codel", "ecn": True}}
 
@@ -54,19 +68,31 @@ class Situation:
         Name of the scenario.
     settings
         Values by dotted path.
+    random
+        Whether the radio channel or the loss depends on the seed, which is the same on both sides.
+    gro
+        Whether the kernel's interfaces merge segments that arrive together. Ours do not.
     """
 
     example: str
     settings: Mapping[str, object]
+    random: bool = True
+    gro: bool = False
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Seeds of the runs."""
+        return (1, 2) if self.random else (1,)
 
 
 SITUATIONS = {
-    "still": Situation("lte-download", {"channel.fading": "none"}),
-    "fading": Situation("lte-download", {}),
-    "drive": Situation("lte-drive", {}),
-    "handover": Situation("x2-handover", {"run.duration": "40 s"}),
-    "codel": Situation("lte-aqm", {}),
-    "loss": Situation("lte-download", _LOSS),
+    "still": Situation("lte-download", {"channel.fading": "none"}, random=False),
+    "still-gro": Situation("lte-download", {"channel.fading": "none"}, random=False, gro=True),
+    "codel": Situation("lte-aqm", {}, random=False),
+    "fading": Situation("lte-download", _SHORT),
+    # It begins 55 m, or 5 s, before the middle between the cells.
+    "handover": Situation("x2-handover", {**_SHORT, "ue.0.position": ["320 m", "20 m"]}),
+    "loss": Situation("lte-download", {**_SHORT, "channel.fading": "none", "internet.loss": "0.1 %"}),
 }
 
 _FIGURES = {
@@ -81,12 +107,13 @@ _HEAD = """\
 """
 
 
-def scenario(situation: str, congestion: str, *, of_kernel: bool) -> Scenario:
-    """The scenario of a situation with one flow, of the kernel or of ours."""
+def scenario(situation: str, congestion: str, seed: int, *, of_kernel: bool) -> Scenario:
+    """The scenario of a situation with one flow, of the kernel or of ours; `seed` is that of the loss."""
     chosen = SITUATIONS[situation]
     marks = congestion == "dctcp"
     if of_kernel:
         transport: dict[str, object] = {"kind": "kernel", "congestion": congestion, "kernel": _KERNEL}
+        transport["gro"] = chosen.gro
         if marks:
             transport["sysctl"] = {"tcp_ecn": 1}
     else:
@@ -94,10 +121,22 @@ def scenario(situation: str, congestion: str, *, of_kernel: bool) -> Scenario:
         transport = {"kind": "tcp", "preset": "linux", "congestion": name, "write_size": "128 KiB"}
         if marks:
             transport["ecn"] = True
-    settings = {**_DURATION, **chosen.settings, "flow.0.transport": transport}
+    settings = {**_SAMPLES, **chosen.settings, "flow.0.transport": transport}
+    if "internet.loss" in settings:
+        settings["internet.loss_seed"] = seed
     if marks and situation == "codel":
         settings |= _MARKS
     return load(examples.path(chosen.example)).set(settings)
+
+
+def cases() -> list[tuple[str, str]]:
+    """Situations and congestion controls that are measured. DCTCP needs marks: without, it is Reno."""
+    return [
+        (s, c)
+        for s in SITUATIONS
+        for c in (SHOWN if s == "still-gro" else CONTROLLERS)
+        if c != "dctcp" or s in ("still", "codel")
+    ]
 
 
 @dataclass(frozen=True)
@@ -110,8 +149,8 @@ class OracleCase:
         As in `Row`.
     situation, congestion
         What runs.
-    column
-        Column of `flows`.
+    figure
+        Takes the compared figure from one run.
     """
 
     id: str
@@ -119,16 +158,18 @@ class OracleCase:
     reference: float
     situation: str
     congestion: str
-    column: str
+    figure: Callable[[native.Output], float]
 
     def jobs(self, _family: Family) -> list[tuple[str, int]]:
         """Resolved scenario with each seed."""
-        resolved = scenario(self.situation, self.congestion, of_kernel=False).resolved
-        return [(resolved, seed) for seed in SEEDS]
+        return [
+            (scenario(self.situation, self.congestion, seed, of_kernel=False).resolved, seed)
+            for seed in SITUATIONS[self.situation].seeds
+        ]
 
     def row(self, family: Family, outputs: Sequence[native.Output]) -> Row:
         """Judge the runs of this case."""
-        ours = stats.estimate([_figure(output, self.column) for output in outputs])
+        ours = stats.estimate([self.figure(output) for output in outputs])
         near = abs(ours.mean - self.reference) <= family.slack
         return Row(
             id=self.id,
@@ -143,52 +184,87 @@ class OracleCase:
         )
 
 
+def oracle(family: Family) -> list[OracleCase]:
+    """The rows of a family: each situation and congestion control that it names, as `situation/control`."""
+    rows = reference_rows("kernel/oracle.csv")
+    found = []
+    for name in family.runs:
+        situation, _, congestion = name.partition("/")
+        assert (situation, congestion) in cases(), f"{family.id}: {name} is not measured"
+        if family.figure == "window":
+            reference, unit, figure = 0.0, "% apart", _apart(situation, congestion)
+        else:
+            column, unit = _FIGURES[family.figure]
+            of_run = [row for row in rows if (row["situation"], row["congestion"]) == (situation, congestion)]
+            reference = float(np.mean([float(row[column]) for row in of_run]))
+            figure = partial(_figure, column=column)
+        found.append(OracleCase(f"{family.id}/{name}", unit, reference, situation, congestion, figure))
+    return found
+
+
 def _figure(output: native.Output, column: str) -> float:
     return float(output.tables["flows"][column][0].as_py())
 
 
-def oracle(family: Family) -> list[OracleCase]:
-    """The rows of a family: each situation and congestion control that it names, as `situation/control`."""
-    column, unit = _FIGURES[family.figure]
-    figures: dict[str, list[float]] = {}
-    for row in reference_rows("kernel/oracle.csv"):
-        figures.setdefault(f"{row['situation']}/{row['congestion']}", []).append(float(row[column]))
-    missing = set(family.runs) - figures.keys()
-    assert not missing, f"{family.id}: no run {missing} in the reference"
-    return [
-        OracleCase(f"{family.id}/{name}", unit, float(np.mean(figures[name])), situation, congestion, column)
-        for name in family.runs
-        for situation, _, congestion in [name.partition("/")]
+def _apart(situation: str, congestion: str) -> Callable[[native.Output], float]:
+    """How far our window is from the kernel's on average, in percent of the kernel's."""
+    points = [
+        (float(row["t_s"]), float(row["cwnd_bytes"]))
+        for row in reference_rows("kernel/windows.csv")
+        if (row["situation"], row["congestion"]) == (situation, congestion)
     ]
 
+    def apart(output: native.Output) -> float:
+        ours = {round(t_s, 1): window for t_s, window in zip(*_window(output), strict=True)}
+        both = [(ours[t_s], kernels) for t_s, kernels in points if t_s in ours]
+        return float(100.0 * np.mean([abs(own - kernels) / kernels for own, kernels in both]))
 
-def measure(threads: int) -> tuple[str, str]:
-    """Run the kernel in every situation; the contents of `oracle.csv` and `windows.csv`.
+    return apart
+
+
+Rows = dict[str, list[list[str]]]
+"""Rows of a table by their situation."""
+
+
+def measure(
+    situations: Sequence[str], threads: int, on_run: Callable[[int], None] | None = None
+) -> tuple[Rows, Rows]:
+    """Run the kernel in these situations; the rows of `oracle.csv` and of `windows.csv`.
 
     Raises
     ------
     KernelError
         If the kernel has not been built.
     """
-    release = kernel.find(_KERNEL).release
-    cases = [(s, c, seed) for s in SITUATIONS for c in CONTROLLERS for seed in SEEDS]
-    jobs = [(scenario(s, c, of_kernel=True).resolved, seed) for s, c, seed in cases]
-    outputs = native.run(jobs, threads)
-    summary, windows = io.StringIO(), io.StringIO()
-    for out in (summary, windows):
-        out.write(_HEAD.format(release=release))
-    columns = [column for column, _ in _FIGURES.values()]
-    rows = csv.writer(summary, lineterminator="\n")
-    rows.writerow(["situation", "congestion", "seed", *columns])
-    points = csv.writer(windows, lineterminator="\n")
-    points.writerow(["situation", "congestion", "t_s", "cwnd_bytes"])
-    for (situation, congestion, seed), output in zip(cases, outputs, strict=True):
-        figures = [f"{_figure(output, column):.6g}" for column in columns]
-        rows.writerow([situation, congestion, seed, *figures])
-        if seed == SEEDS[0]:
-            for t_s, window in zip(*_window(output), strict=True):
-                points.writerow([situation, congestion, f"{t_s:.1f}", f"{window:.0f}"])
-    return summary.getvalue(), windows.getvalue()
+    runs = [(s, c, seed) for s, c in cases() if s in situations for seed in SITUATIONS[s].seeds]
+    jobs = [(scenario(s, c, seed, of_kernel=True).resolved, seed) for s, c, seed in runs]
+    outputs = native.run(jobs, threads, on_run)
+    summary: Rows = {situation: [] for situation in situations}
+    windows: Rows = {situation: [] for situation in situations}
+    for (situation, congestion, seed), output in zip(runs, outputs, strict=True):
+        figures = [f"{_figure(output, column):.6g}" for column, _ in _FIGURES.values()]
+        summary[situation].append([situation, congestion, str(seed), *figures])
+        if seed == 1 and congestion in SHOWN:
+            windows[situation] += [
+                [situation, congestion, f"{t_s:.1f}", f"{window:.0f}"]
+                for t_s, window in zip(*_window(output), strict=True)
+            ]
+    return summary, windows
+
+
+def _write(name: str, columns: Sequence[str], fresh: Rows, release: str) -> None:
+    """Write a table: the fresh rows, and those that are there of other situations."""
+    path = Path(str(resources.files("airlane") / "data" / "kernel" / name))
+    kept: Rows = {}
+    for row in reference_rows(f"kernel/{name}") if path.is_file() else []:
+        kept.setdefault(row["situation"], []).append(list(row.values()))
+    text = io.StringIO()
+    text.write(_HEAD.format(release=release))
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(columns)
+    for situation in SITUATIONS:
+        table.writerows(fresh.get(situation, kept.get(situation, [])))
+    path.write_text(text.getvalue(), encoding="utf-8")
 
 
 def _window(output: native.Output) -> tuple[Array, Array]:
@@ -202,25 +278,24 @@ def _window(output: native.Output) -> tuple[Array, Array]:
 
 def write_windows(path: Path, threads: int | None = None) -> None:
     """Draw the windows of both sides over time, a row for each situation, as PNG."""
-    shown = ("reno", "cubic", "bbr", "vegas")
-    cases = [(s, c) for s in SITUATIONS for c in shown]
-    jobs = [(scenario(s, c, of_kernel=False).resolved, SEEDS[0]) for s, c in cases]
+    shown = [(s, c) for s in SITUATIONS for c in SHOWN]
+    jobs = [(scenario(s, c, 1, of_kernel=False).resolved, 1) for s, c in shown]
     outputs = native.run(jobs, threads or os.cpu_count() or 1)
     kernels: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for row in reference_rows("kernel/windows.csv"):
         point = (float(row["t_s"]), float(row["cwnd_bytes"]) / 1e3)
         kernels.setdefault((row["situation"], row["congestion"]), []).append(point)
     with plot.style():
-        fig, axes = plot.figure(len(SITUATIONS), len(shown), (11.0, 11.0))
-        for axis, case, output in zip(axes, cases, outputs, strict=True):
+        fig, axes = plot.figure(len(SITUATIONS), len(SHOWN), (11.0, 12.0))
+        for axis, case, output in zip(axes, shown, outputs, strict=True):
             axis.plot(*zip(*kernels[case], strict=True), label="Linux 6.12", color=plot.COLOURS[1])
             t_s, window = _window(output)
             axis.plot(t_s, window / 1e3, label="airlane", color=plot.COLOURS[0], linewidth=0.9)
             axis.set_title(" ".join(case))
             axis.set_ylim(bottom=0)
-        for axis in axes[:: len(shown)]:
+        for axis in axes[:: len(SHOWN)]:
             axis.set_ylabel("window in kB")
-        for axis in axes[-len(shown) :]:
+        for axis in axes[-len(SHOWN) :]:
             axis.set_xlabel("time in s")
         fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -228,10 +303,21 @@ def write_windows(path: Path, threads: int | None = None) -> None:
 
 
 def _main() -> None:
-    folder = Path(str(resources.files("airlane") / "data" / "kernel"))
-    summary, windows = measure(os.cpu_count() or 1)
-    (folder / "oracle.csv").write_text(summary, encoding="utf-8")
-    (folder / "windows.csv").write_text(windows, encoding="utf-8")
+    parser = argparse.ArgumentParser(description="Measure the figures of the kernel.")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("situations", nargs="*", metavar="SITUATION", help=", ".join(SITUATIONS))
+    arguments = parser.parse_args()
+    unknown = sorted(set(arguments.situations) - SITUATIONS.keys())
+    if unknown:
+        parser.error(f"no situation {', '.join(unknown)}; there are: {', '.join(SITUATIONS)}")
+    release = kernel.find(_KERNEL).release
+    ended = itertools.count(1)
+    chosen = arguments.situations or list(SITUATIONS)
+    told = lambda _: print(f"{next(ended)} runs have ended", file=sys.stderr)  # noqa: E731
+    summary, windows = measure(chosen, arguments.threads, told)
+    columns = ["situation", "congestion"]
+    _write("oracle.csv", [*columns, "seed", *(column for column, _ in _FIGURES.values())], summary, release)
+    _write("windows.csv", [*columns, "t_s", "cwnd_bytes"], windows, release)
 
 
 if __name__ == "__main__":

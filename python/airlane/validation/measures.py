@@ -21,6 +21,7 @@ from airlane.validation.claims import Family, Row, within
 from airlane.validation.downloads import Download, apart, flights, mean_of, points
 from airlane.validation.dualpi2 import CoupledCase, flood, law, law_slow, pairs, rest, single
 from airlane.validation.fading import fading_rows
+from airlane.validation.kernel import oracle
 from airlane.validation.measured import measured_rows
 from airlane.validation.nr import layer_rows, ldpc_rows, scheduler_rows, transport_block_rows
 from airlane.validation.radio import bler_rows, cqi_rows, piro_rows
@@ -330,6 +331,7 @@ MEASURES: dict[str, Callable[[Family], Plan]] = {
     "channel_shadowing": lambda family: Plan(rows=shadowing_rows(family)),
     "channel_calibration": lambda family: Plan(rows=calibration_rows(family)),
     "channel_full_calibration": lambda family: Plan(rows=full_rows(family)),
+    "kernel": lambda family: Plan(cases=[*oracle(family)]),
     "linux": lambda family: Plan(cases=[*linux(family)]),
     "linux_pairs": lambda family: Plan(cases=[*linux_pairs(family)]),
 }

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from airlane.validation import Family, Row, Validation, validate
 from airlane.validation.channel_overlay import write_channel_overlay, write_spread_overlay
+from airlane.validation.kernel import write_windows
 from airlane.validation.ldpc_figure import write_ldpc_figure
 from airlane.validation.overlay import write_overlay
 
@@ -20,6 +21,7 @@ __all__ = ["as_json", "as_markdown", "run_command"]
 
 _DOCUMENT = Path("docs/validation.md")
 _OVERLAY = Path("docs/images/linux-cwnd.png")
+_KERNEL_OVERLAY = Path("docs/images/kernel-cwnd.png")
 _CHANNEL_OVERLAY = Path("docs/images/channel-calibration.png")
 _SPREAD_OVERLAY = Path("docs/images/channel-spreads.png")
 _LDPC_FIGURE = Path("docs/images/nr-ldpc.png")
@@ -118,6 +120,7 @@ def run_command(as_machine: bool = False, write: bool = False, threads: int | No
         _DOCUMENT.parent.mkdir(exist_ok=True)
         _DOCUMENT.write_text(as_markdown(validation), encoding="utf-8")
         write_overlay(_OVERLAY, threads)
+        write_windows(_KERNEL_OVERLAY, threads)
         write_channel_overlay(_CHANNEL_OVERLAY)
         write_spread_overlay(_SPREAD_OVERLAY)
         write_ldpc_figure(_LDPC_FIGURE)
