@@ -120,6 +120,8 @@ class _Walk:
         elif "properties" in node:
             yield this("table")
             yield from self.table(node, path)
+        elif "additionalProperties" in node:
+            yield this("table with names of your own")
         elif "pattern" in node:
             unit = _UNIT.search(node["description"])
             assert unit, f"the schema gives no unit for {'.'.join(path)}"

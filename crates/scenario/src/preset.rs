@@ -143,11 +143,10 @@ fn fill_hops(scenario: &mut Tree) {
 fn of_legs(defaults: &Tree) -> Vec<Tree> {
     let tcp = ["flow", "transport", "kind=tcp"].iter().try_fold(defaults, |tree, key| tree.get(key));
     let within = |inner: Tree, key: &str| Tree::unplaced(Value::Table(vec![(key.to_owned(), inner)]));
-    let places: [&[&str]; 4] = [
+    let places: [&[&str]; 3] = [
         &["middlebox", "kind=split-proxy", "core"],
         &["middlebox", "kind=split-proxy", "ran"],
-        &["flow", "transport", "kind=kernel", "ends=server", "peer"],
-        &["flow", "transport", "kind=kernel", "ends=ue", "peer"],
+        &["flow", "transport", "kind=kernel", PEER],
     ];
     let at =
         |tcp: &Tree, place: &[&str]| place.iter().rev().fold(tcp.clone(), |inner, key| within(inner, key));
@@ -212,11 +211,13 @@ fn merge(user: &mut Tree, defaults: &Tree) {
 
 fn merge_entry(table: &mut Table, key: &str, default: &Tree) {
     let nested = matches!(default.value, Value::Table(_));
+    let lacks_peer = key == PEER && !has_simulated_end(table);
     match table.iter_mut().find(|(k, _)| k == key) {
         Some((_, value)) if nested => merge(value, default),
         Some(_) => {}
         // Sections that are lists have no default element.
         None if LISTS.contains(&key) || [L4S_BEARER, BUILDING].contains(&key) => {}
+        None if lacks_peer => {}
         None if nested => {
             let mut value = Tree::unplaced(Value::Table(Table::new()));
             merge(&mut value, default);
@@ -229,6 +230,11 @@ fn merge_entry(table: &mut Table, key: &str, default: &Tree) {
     }
 }
 
+/// Whether the transport of a kernel has a simulated end.
+fn has_simulated_end(transport: &Table) -> bool {
+    transport.iter().any(|(key, ends)| key == "ends" && matches!(ends.text(), Some("server" | "ue")))
+}
+
 /// Sections that may occur several times.
 pub(crate) const LISTS: [&str; 4] = ["cell", "middlebox", "ue", "flow"];
 
@@ -238,6 +244,8 @@ const HANDOVER: [&str; 2] = ["handover", "x2"];
 const INFORMATION: &str = "rnis";
 /// A table of a cell that exists only if the user writes it.
 const L4S_BEARER: &str = "l4s_bearer";
+/// The simulated TCP at the other end of a kernel: a table of a transport that has it if one end is simulated.
+const PEER: &str = "peer";
 /// A table of a UE that exists only if the user writes it.
 const BUILDING: &str = "building";
 
