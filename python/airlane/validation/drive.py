@@ -8,7 +8,7 @@ ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -131,19 +131,9 @@ class AmongCase(TcpCase):
     def row(self, family: Family, outputs: Sequence[native.Output]) -> Row:
         """Judge the runs of this case."""
         row = super().row(family, outputs)
-        ok = min(self.recorded) <= row.ours <= max(self.recorded)
-        return Row(
-            id=row.id,
-            unit=row.unit,
-            reference=row.reference,
-            ours=row.ours,
-            band=row.band,
-            ok=ok,
-            note=f"{len(self.recorded)} recordings: {min(self.recorded):g} to {max(self.recorded):g}",
-            counted=row.counted,
-            ci95=row.ci95,
-            n=row.n,
-        )
+        least, most = min(self.recorded), max(self.recorded)
+        note = f"{len(self.recorded)} recordings: {least:g} to {most:g}"
+        return replace(row, ok=least <= row.ours <= most, note=note)
 
 
 def drive(family: Family) -> Plan:

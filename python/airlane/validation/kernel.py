@@ -21,10 +21,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from airlane import examples, kernel, native, plot, stats
+from airlane import examples, kernel, native, plot
 from airlane.scenario import Scenario, load
 from airlane.validation.cell import reference_rows
-from airlane.validation.claims import Family, Row, within
+from airlane.validation.claims import Family
+from airlane.validation.transport import TcpCase
 
 __all__ = [
     "CONTROLLERS",
@@ -140,48 +141,35 @@ def cases() -> list[tuple[str, str]]:
 
 
 @dataclass(frozen=True)
-class OracleCase:
-    """A figure of a situation and a congestion control, as a mean over the seeds.
+class OurRun:
+    """A run of our TCP in a situation.
 
     Attributes
     ----------
-    id, unit, reference
-        As in `Row`.
     situation, congestion
         What runs.
-    figure
-        Takes the compared figure from one run.
+    seed
+        Of the run, and of the loss.
     """
 
-    id: str
-    unit: str
-    reference: float
     situation: str
     congestion: str
-    figure: Callable[[native.Output], float]
+    seed: int
+
+    def scenario(self) -> Scenario:
+        """The scenario."""
+        return scenario(self.situation, self.congestion, self.seed, of_kernel=False)
+
+
+@dataclass(frozen=True)
+class OracleCase(TcpCase):
+    """A figure of a situation and a congestion control, as a mean over the seeds of the situation."""
+
+    setups: tuple[OurRun, ...]
 
     def jobs(self, _family: Family) -> list[tuple[str, int]]:
-        """Resolved scenario with each seed."""
-        return [
-            (scenario(self.situation, self.congestion, seed, of_kernel=False).resolved, seed)
-            for seed in SITUATIONS[self.situation].seeds
-        ]
-
-    def row(self, family: Family, outputs: Sequence[native.Output]) -> Row:
-        """Judge the runs of this case."""
-        ours = stats.estimate([self.figure(output) for output in outputs])
-        near = abs(ours.mean - self.reference) <= family.slack
-        return Row(
-            id=self.id,
-            unit=self.unit,
-            reference=self.reference,
-            ours=ours.mean,
-            band=family.band,
-            ok=near or within(self.reference, ours.mean, family.band),
-            counted=family.counted,
-            ci95=ours.half_width,
-            n=ours.n,
-        )
+        """Resolved scenarios with their seeds."""
+        return [(run.scenario().resolved, run.seed) for run in self.setups]
 
 
 def oracle(family: Family) -> list[OracleCase]:
@@ -198,7 +186,8 @@ def oracle(family: Family) -> list[OracleCase]:
             of_run = [row for row in rows if (row["situation"], row["congestion"]) == (situation, congestion)]
             reference = float(np.mean([float(row[column]) for row in of_run]))
             figure = partial(_figure, column=column)
-        found.append(OracleCase(f"{family.id}/{name}", unit, reference, situation, congestion, figure))
+        ours = tuple(OurRun(situation, congestion, seed) for seed in SITUATIONS[situation].seeds)
+        found.append(OracleCase(f"{family.id}/{name}", unit, reference, ours, figure))
     return found
 
 
@@ -279,7 +268,7 @@ def _window(output: native.Output) -> tuple[Array, Array]:
 def write_windows(path: Path, threads: int | None = None) -> None:
     """Draw the windows of both sides over time, a row for each situation, as PNG."""
     shown = [(s, c) for s in SITUATIONS for c in SHOWN]
-    jobs = [(scenario(s, c, 1, of_kernel=False).resolved, 1) for s, c in shown]
+    jobs = [(OurRun(s, c, 1).scenario().resolved, 1) for s, c in shown]
     outputs = native.run(jobs, threads or os.cpu_count() or 1)
     kernels: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for row in reference_rows("kernel/windows.csv"):

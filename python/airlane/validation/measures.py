@@ -21,7 +21,7 @@ from airlane.validation.claims import Family, Row, within
 from airlane.validation.downloads import Download, apart, flights, mean_of, points
 from airlane.validation.dualpi2 import CoupledCase, flood, law, law_slow, pairs, rest, single
 from airlane.validation.fading import fading_rows
-from airlane.validation.kernel import OracleCase, oracle
+from airlane.validation.kernel import oracle
 from airlane.validation.measured import measured_rows
 from airlane.validation.nr import layer_rows, ldpc_rows, scheduler_rows, transport_block_rows
 from airlane.validation.radio import bler_rows, cqi_rows, piro_rows
@@ -84,7 +84,7 @@ class Plan:
     """The rows and cases of a family."""
 
     rows: list[Row] = field(default_factory=list)
-    cases: list[Case | TcpCase | CoupledCase | OracleCase] = field(default_factory=list)
+    cases: list[Case | TcpCase | CoupledCase] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
 
