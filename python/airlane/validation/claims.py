@@ -56,6 +56,9 @@ class Family:
         Sizes of sub-bands that have a row, in resource blocks.
     runs
         Runs of the Linux kernel that have a row; over a cell, `situation/control`.
+    outside
+        Those of them that were outside of the band when they were first measured. Their rows are shown and
+        not counted until the cause is found.
     figure
         The compared figure of these runs, where the measure has several.
     flow
@@ -97,6 +100,7 @@ class Family:
     where: Mapping[str, str | int] = field(default_factory=dict)
     sizes: tuple[int, ...] = ()
     runs: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
     figure: str = ""
     flow: str | None = None
     writes: bool = False
