@@ -110,16 +110,17 @@ def works() -> list[Work]:
 def rows() -> list[dict[str, object]] | str:
     """Rows `{name, instructions, budget, aim}`; or why there are none."""
     found: list[dict[str, object]] = []
-    for work in works():
+    costs: dict[tuple[str, str], float] = {}
+    few = Work("", 0, None, _cell(WAITING[0], "tcp"), _slots)
+    for work in (*works(), few):
         cost = _cost(work)
         if isinstance(cost, str):
             return cost
-        found.append({"name": work.name, "instructions": cost, "budget": work.budget, "aim": work.aim})
-    slots = [_cost(Work("", 0, None, _cell(ues, "tcp"), _slots)) for ues in WAITING]
-    if any(isinstance(slot, str) for slot in slots):
-        return str(slots)
-    few, many = (float(slot) for slot in slots)
-    waiting = (many - few) / (WAITING[1] - WAITING[0])
+        costs[work.texts] = cost
+        if work is not few:
+            found.append({"name": work.name, "instructions": cost, "budget": work.budget, "aim": work.aim})
+    more = costs[_cell(WAITING[1], "tcp")] - costs[few.texts]
+    waiting = more / (WAITING[1] - WAITING[0])
     found.append({"name": "a UE that waits, in a slot", "instructions": waiting, "budget": 5, "aim": None})
     return found
 

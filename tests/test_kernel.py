@@ -350,16 +350,22 @@ def test_a_machine_without_ptrace(tmp_path: Path) -> None:
     assert "CAP_SYS_PTRACE" in failed.stderr
 
 
+def kernel_without(tmp_path: Path, missing: str) -> Path:
+    """The folder of a copy of the kernel, without one of its files."""
+    own = tmp_path / "kernels" / VERSION
+    own.mkdir(parents=True)
+    for file in kernel.find(VERSION).folder.iterdir():
+        if file.name != missing:
+            (own / file.name).symlink_to(file)
+    return own
+
+
 def test_a_panic_is_reported_with_its_reason(tmp_path: Path) -> None:
     # The agent is the first program of the guest: its end is a panic.
-    agent = tmp_path / "kernels" / VERSION
-    agent.mkdir(parents=True)
-    source = kernel.find(VERSION).folder
-    for name in ("linux", "config", "kernel.json"):
-        (agent / name).symlink_to(source / name)
+    own = kernel_without(tmp_path, "agent")
     code = "int main(void) { return 3; }"
     subprocess.run(
-        ["gcc", "-static", "-x", "c", "-", "-o", str(agent / "agent")], input=code, text=True, check=True
+        ["gcc", "-static", "-x", "c", "-", "-o", str(own / "agent")], input=code, text=True, check=True
     )
     failed = tried(tmp_path, AIRLANE_KERNELS=str(tmp_path / "kernels"))
     assert failed.returncode == 1
@@ -368,12 +374,8 @@ def test_a_panic_is_reported_with_its_reason(tmp_path: Path) -> None:
 
 
 def test_a_kernel_of_another_interface_is_refused(tmp_path: Path) -> None:
-    own = tmp_path / "kernels" / VERSION
-    own.mkdir(parents=True)
-    source = kernel.find(VERSION).folder
-    for name in ("linux", "config", "agent"):
-        (own / name).symlink_to(source / name)
-    described = json.loads((source / "kernel.json").read_text())
+    own = kernel_without(tmp_path, "kernel.json")
+    described = json.loads((kernel.find(VERSION).folder / "kernel.json").read_text())
     (own / "kernel.json").write_text(json.dumps({**described, "interface": 0}))
     failed = tried(tmp_path, AIRLANE_KERNELS=str(tmp_path / "kernels"))
     assert failed.returncode == 2

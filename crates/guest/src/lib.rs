@@ -15,7 +15,10 @@ mod error;
 mod jobs;
 pub mod kernels;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#[expect(unsafe_code, reason = "the step between fork and exec: it says why it is sound")]
+#[expect(
+    unsafe_code,
+    reason = "the step between fork and exec, and the calls for the time slice: each says why it is sound"
+)]
 mod linux;
 pub mod protocol;
 mod run;
