@@ -22,7 +22,7 @@ queue = "561694 B"
 """
 _FLOW = """\
 [[flow]]
-start = "{start} s"
+start = "{start_ms} ms"
 app = {app}
 transport = {{ kind = "kernel", kernel = "{kernel}", congestion = "{congestion}" }}
 """
@@ -41,7 +41,7 @@ class Case:
     def text(self, kernel: str) -> str:
         """The scenario."""
         flow = [
-            _FLOW.format(start=0.1 * turn, app=self.app, kernel=kernel, congestion=self.congestion)
+            _FLOW.format(start_ms=100 * turn, app=self.app, kernel=kernel, congestion=self.congestion)
             for turn in range(self.flows)
         ]
         return _LINK.format(seconds=self.seconds) + "".join(flow)
