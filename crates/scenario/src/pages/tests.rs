@@ -4,7 +4,7 @@ use super::*;
 
 #[path = "../../examples/page_set.rs"]
 mod page_set;
-#[path = "../../tests/snapshots/mod.rs"]
+#[path = "../../tests/all/snapshots/mod.rs"]
 mod snapshots;
 
 fn objects(set: &PageSet) -> impl Iterator<Item = &PageObject> {

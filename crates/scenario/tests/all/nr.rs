@@ -1,10 +1,7 @@
 //! Scenarios with cells of NR: their rates by hand, their bandwidths, and the errors for users.
 
-mod snapshots;
-mod tables;
-
+use crate::tables::{reals, table, texts};
 use airlane_scenario::{Scenario, run};
-use tables::{reals, table, texts};
 
 /// One UE near a gNB, in free space.
 const BASE: &str = r#"network = "nr-typical-fr1"
@@ -218,5 +215,5 @@ fn mistakes() -> Vec<(&'static str, String)> {
 fn each_mistake_has_its_error() {
     let printed: String =
         mistakes().into_iter().map(|(what, error)| format!("{what}\n    {error}\n")).collect();
-    snapshots::compare(&printed, "nr-errors.txt");
+    crate::snapshots::compare(&printed, "nr-errors.txt");
 }

@@ -1,10 +1,8 @@
 //! What works in a cell of LTE works in one of NR: classes of service, interference, handovers, queue disciplines.
 
-mod tables;
-
+use crate::tables::{reals, table, texts};
 use airlane_core::DropCause;
 use airlane_scenario::{RunOutput, Scenario, run};
-use tables::{reals, table, texts};
 
 /// A carrier of 20 MHz, whose rate is below what the flows offer.
 const BASE: &str = r#"network = "nr-typical-fr1"

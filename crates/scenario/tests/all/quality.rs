@@ -1,10 +1,7 @@
 //! Handover by RSRQ: its position on a line between two cells, idle and loaded, by hand and compared with ns-3.
 
-mod snapshots;
-mod tables;
-
+use crate::tables::{reals, table, texts};
 use airlane_scenario::{RunOutput, Scenario, run};
-use tables::{reals, table, texts};
 
 /// Two cells 1000 m apart, and a UE that starts at 400 m and moves at 10 m/s. It receives nothing, so that its
 /// path loss is computed for the samples only: every 200 ms, 2 m. Without the filter of layer 3.
@@ -149,5 +146,5 @@ fn mistakes_are_explained() {
         ("unknown elements", "{ kind = \"a2-a4-rsrq\", rssi = \"some\" }"),
     ];
     let printed: String = cases.iter().map(|(name, rule)| format!("--- {name}\n{}\n", error(rule))).collect();
-    snapshots::compare(&printed, "quality-errors.txt");
+    crate::snapshots::compare(&printed, "quality-errors.txt");
 }

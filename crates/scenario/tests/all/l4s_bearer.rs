@@ -2,8 +2,7 @@
 
 use airlane_scenario::{RunOutput, Scenario, run};
 
-mod tables;
-use tables::{reals, table, texts};
+use crate::tables::{reals, table, texts};
 
 /// One UE with datagrams in both bearers, of which its cell carries all.
 const BASE: &str = r#"network = "typical"

@@ -1,10 +1,7 @@
 //! On/off applications: packets that are counted by hand, and the mean rate of random periods.
 
-mod snapshots;
-mod tables;
-
+use crate::tables::{reals, table, texts};
 use airlane_scenario::{RunOutput, Scenario, ScenarioError, run};
-use tables::{reals, table, texts};
 
 /// A server and a host, 20 ms apart.
 const WIRED: &str = r#"network = "wired"
@@ -120,5 +117,5 @@ fn mistakes() -> Vec<(&'static str, String)> {
 fn mistakes_are_explained() {
     let printed: String =
         mistakes().into_iter().map(|(name, message)| format!("--- {name}\n{message}\n")).collect();
-    snapshots::compare(&printed, "on-off-errors.txt");
+    crate::snapshots::compare(&printed, "on-off-errors.txt");
 }

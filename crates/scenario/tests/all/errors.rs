@@ -1,7 +1,5 @@
 //! The errors for users: each mistake with the complete text of its error.
 
-mod snapshots;
-
 use airlane_scenario::{Scenario, ScenarioError};
 
 /// A valid scenario; each case changes one thing.
@@ -671,7 +669,7 @@ fn every_mistake_is_explained() {
     ];
     let cases = cases.into_iter().flatten();
     let printed: String = cases.map(|(what, text)| format!("{what}\n    {text}\n")).collect();
-    snapshots::compare(&printed, "errors.txt");
+    crate::snapshots::compare(&printed, "errors.txt");
 }
 
 #[test]

@@ -3,8 +3,6 @@
 //! its reason. `AIRLANE_BLESS=1` writes a new table, and the change of the file is reviewed. The
 //! heads are in `behaviour/*.md`, the tables with their heads in `snapshots/behaviour-*.txt`.
 
-mod snapshots;
-
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
 
@@ -26,7 +24,7 @@ const CONTROLLERS: [&str; 7] = ["newreno", "cubic", "scalable", "vegas", "westwo
 /// Compares a table under its head with the accepted one.
 fn check(name: &str, head: &str, table: &str) {
     let printed = format!("{head}\n{table}");
-    snapshots::compare(&printed, &format!("behaviour-{name}.txt"));
+    crate::snapshots::compare(&printed, &format!("behaviour-{name}.txt"));
 }
 
 /// The results of all jobs in order, on both cores of a small machine.

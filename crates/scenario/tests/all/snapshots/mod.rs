@@ -3,7 +3,7 @@
 /// Compares, line by line, with the file of that name in this folder, or writes it.
 #[track_caller]
 pub(crate) fn compare(printed: &str, name: &str) {
-    let path = format!("{}/tests/snapshots/{name}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/tests/all/snapshots/{name}", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("AIRLANE_BLESS").is_some() {
         std::fs::write(&path, printed).unwrap();
     }

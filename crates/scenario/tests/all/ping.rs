@@ -1,11 +1,8 @@
 //! Ping: round-trip times calculated by hand, and losses.
 
-mod snapshots;
-mod tables;
-
+use crate::tables::{reals, table, texts};
 use airlane_record::Column;
 use airlane_scenario::{RunOutput, Scenario, ScenarioError, run};
-use tables::{reals, table, texts};
 
 /// A server and a host: 10 Mbit/s down, 1 Gbit/s up, 20 ms each way.
 const WIRED: &str = r#"network = "wired"
@@ -174,5 +171,5 @@ fn mistakes() -> Vec<(&'static str, String)> {
 fn mistakes_are_explained() {
     let printed: String =
         mistakes().into_iter().map(|(name, message)| format!("--- {name}\n{message}\n")).collect();
-    snapshots::compare(&printed, "ping-errors.txt");
+    crate::snapshots::compare(&printed, "ping-errors.txt");
 }

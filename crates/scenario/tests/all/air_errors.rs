@@ -1,7 +1,5 @@
 //! The errors for mistakes in fading, blockage, interference, loss, the uplink, and radio information.
 
-mod snapshots;
-
 use airlane_scenario::Scenario;
 
 const BASE: &str = r#"network = "typical"
@@ -197,5 +195,5 @@ fn every_mistake_is_explained() {
     ];
     let cases = cases.into_iter().flatten();
     let printed: String = cases.map(|(what, text)| format!("{what}\n    {text}\n")).collect();
-    snapshots::compare(&printed, "air-errors.txt");
+    crate::snapshots::compare(&printed, "air-errors.txt");
 }

@@ -1,9 +1,7 @@
 //! Packets from outside on their way through the network: nodes that mark change their bytes, and nodes that look at
 //! the typed view cope with packets that have none.
 
-#[path = "../../wire/tests/generate/mod.rs"]
-mod generate;
-
+use crate::generate::Generator;
 use airlane_core::{
     BitRate, Bytes, Cx, Direction, DropCause, Duration, Ecn, Event, FlowId, Header, Instant, Node, Packet,
     PacketPool, Probe, Seeds, Silence, TopicSet,
@@ -20,7 +18,6 @@ use airlane_record::{
 };
 use airlane_transport::TcpConfig;
 use airlane_wire::{Ends, checksum, emit, ip_bytes, outside, protocol};
-use generate::Generator;
 
 fn call(pool: &mut PacketPool, now: Instant, act: impl FnOnce(&mut Cx<'_>)) -> Vec<Packet> {
     let mut outbox = Vec::new();

@@ -1,7 +1,5 @@
 //! Layouts: the positions of their cells and UEs, and the errors for bad ones.
 
-mod snapshots;
-
 use airlane_record::Column;
 use airlane_scenario::format::{Antenna, Cell};
 use airlane_scenario::{Resolved, Scenario, run};
@@ -205,5 +203,5 @@ fn every_mistake_is_explained() {
         mistake("network = \"lena\"", "network = \"wired\""),
     ]
     .join("\n");
-    snapshots::compare(&printed, "layout-errors.txt");
+    crate::snapshots::compare(&printed, "layout-errors.txt");
 }

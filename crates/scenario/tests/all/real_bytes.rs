@@ -1,20 +1,17 @@
 //! Packets from outside, of every kind, through every bundled scenario: none is lost from sight, and each leaves with
 //! the bytes with which it came, apart from ECN marks.
 
-#[path = "../../wire/tests/generate/mod.rs"]
-mod generate;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use crate::generate::Generator;
 use airlane_core::{DropCause, Duration, Ecn, FlowId, Header, Instant, Packet, PacketPool, SocketPair};
 use airlane_engine::parallel;
 use airlane_scenario::format::Rlc;
 use airlane_scenario::{Built, FlowEnd, Meta, Resolved, RunOutput, Scenario, build};
 use airlane_wire::checksum::{self, Verdict};
 use airlane_wire::{Ends, emit, ip_bytes, outside};
-use generate::Generator;
 
 const ENDS: [FlowEnd; 2] = [FlowEnd::Server, FlowEnd::Host];
 /// Packets that enter each scenario.

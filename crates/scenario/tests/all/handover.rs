@@ -4,8 +4,7 @@ use airlane_core::DropCause;
 use airlane_record::Column;
 use airlane_scenario::{RunOutput, Scenario, run};
 
-mod tables;
-use tables::{reals, table, texts};
+use crate::tables::{reals, table, texts};
 
 /// A car from one cell to the next within 20 s. The internet is slower than the radio, so that no queue
 /// drops packets.

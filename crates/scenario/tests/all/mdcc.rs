@@ -3,7 +3,7 @@
 use airlane_record::{Column, Table};
 use airlane_scenario::{RunOutput, Scenario, run};
 
-const FILE: &str = include_str!("../../../scenarios/mdcc.toml");
+const FILE: &str = include_str!("../../../../scenarios/mdcc.toml");
 
 fn simulate(text: &str, overrides: &[(&str, &str)], seed: u64) -> RunOutput {
     let mut scenario = Scenario::parse(text, "mdcc.toml").unwrap();

@@ -3,8 +3,7 @@
 use airlane_record::Column;
 use airlane_scenario::{RunOutput, Scenario, run};
 
-mod tables;
-use tables::{reals, table, texts};
+use crate::tables::{reals, table, texts};
 
 /// Three UEs of the west cell at 100, 200 and 250 m, and one of the east cell, each with a download at 1
 /// Mbit/s over an internet without drops.

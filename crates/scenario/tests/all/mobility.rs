@@ -1,7 +1,5 @@
 //! Movement: the errors for bad descriptions, and that UEs move as described.
 
-mod snapshots;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -162,7 +160,7 @@ fn every_mistake_is_explained() {
     fs::write(folder.join("walk.tcl"), WALK).unwrap();
     let cases = of_form(&folder).into_iter().chain(of_files(&folder));
     let printed: String = cases.map(|(what, text)| format!("{what}\n    {text}\n")).collect();
-    snapshots::compare(&printed, "mobility-errors.txt");
+    crate::snapshots::compare(&printed, "mobility-errors.txt");
 }
 
 #[test]
