@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from airlane import arrays
 from airlane.survival import Times
 
 __all__ = ["COLUMNS", "KINDS", "with_applications"]
@@ -83,11 +84,11 @@ class _ByFlow:
     def __init__(self, table: pa.Table) -> None:
         flow = table["flow"].combine_chunks().dictionary_encode()
         self.names = [str(name) for name in flow.dictionary.to_pylist()]
-        self._rows = [np.flatnonzero(flow.indices.to_numpy() == i) for i in range(len(self.names))]
+        self._rows = [np.flatnonzero(arrays.whole(flow.indices) == i) for i in range(len(self.names))]
         self._table = table
 
     def __call__(self, name: str) -> list[Array]:
-        values = self._table[name].to_numpy(zero_copy_only=False).astype(np.float64)
+        values = arrays.numbers(self._table[name])
         return [values[rows] for rows in self._rows]
 
 
@@ -121,8 +122,8 @@ def _views(table: pa.Table, end_s: float) -> _Summed:
 
 def _pings(table: pa.Table, _: float) -> _Summed:
     of = _ByFlow(table)
-    columns = zip(of("rtt_ms"), of("lost"), of("measured"), strict=True)
-    counted = [(rtt[measured > 0.0], lost[measured > 0.0]) for rtt, lost, measured in columns]
+    requests = zip(of("rtt_ms"), of("lost"), of("measured"), strict=True)
+    counted = [(rtt[measured > 0.0], lost[measured > 0.0]) for rtt, lost, measured in requests]
     answered = [rtt[np.isfinite(rtt)] for rtt, _ in counted]
     return of.names, {
         "pings_sent": [rtt.size for rtt, _ in counted],
@@ -156,10 +157,14 @@ def _mean(values: Array) -> float:
     return float(present.mean()) if present.size else math.nan
 
 
-def _added(flows: pa.Table, names: list[str], columns: Mapping[str, list[float]]) -> pa.Table:
+def _added(flows: pa.Table, names: list[str], added: Mapping[str, list[float]]) -> pa.Table:
     place = {name: i for i, name in enumerate(names)}
     rows = [place.get(str(name)) for name in flows["flow"].to_pylist()]
-    for name, values in columns.items():
-        kind = pa.int64() if name in _COUNTS else pa.float64()
-        flows = flows.append_column(name, pa.array([None if i is None else values[i] for i in rows], kind))
+    for name, values in added.items():
+        of_rows = [None if i is None else values[i] for i in rows]
+        if name in _COUNTS:
+            column = arrays.integers([None if value is None else int(value) for value in of_rows])
+        else:
+            column = arrays.reals(of_rows)
+        flows = flows.append_column(name, column)
     return flows

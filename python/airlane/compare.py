@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from airlane import applications, dataset
+from airlane import applications, arrays, dataset
 from airlane.figures import BY_NAME, Better, Figure, Outcome, Versus, per_run
 from airlane.plural import counted
 from airlane.results import Results, manifest_of
@@ -87,8 +87,8 @@ class Side:
     @property
     def seeds(self) -> list[int]:
         """The seeds of its runs, in their order."""
-        runs, first = np.unique(self.flows["run"].to_numpy(), return_index=True)
-        seeds = self.flows["seed"].to_numpy()
+        runs, first = np.unique(arrays.whole(self.flows["run"]), return_index=True)
+        seeds = arrays.whole(self.flows["seed"])
         return [int(seeds[i]) for _, i in zip(runs, first, strict=True)]
 
     def has(self, figure: Figure) -> bool:
@@ -267,7 +267,7 @@ def _points(rows: pa.Table, keys: Sequence[str]) -> dict[str, pa.Table]:
     of: dict[str, list[int]] = {}
     for i, values in enumerate(zip(*(rows[key].to_pylist() for key in keys), strict=True)):
         of.setdefault(json.dumps([_plain(value) for value in values]), []).append(i)
-    run = rows["run"].to_numpy()
+    run = arrays.whole(rows["run"])
     return {
         point: rows.take(np.array(sorted(of[point], key=lambda i: int(run[i])), np.int64))
         for point in sorted(of, key=lambda point: [_place(value) for value in json.loads(point)])

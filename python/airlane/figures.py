@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from airlane import stats
+from airlane import arrays, stats
 from airlane.stats import Estimate, Scale
 
 __all__ = ["BY_NAME", "Better", "Figure", "Outcome", "Versus", "figure_of", "per_run", "versus"]
@@ -183,8 +183,8 @@ def versus(
 
 def per_run(figure: Figure, flows: pa.Table) -> list[float]:
     """The figure's value of each run, from a table `flows` with a column `run`."""
-    run = flows["run"].to_numpy()
-    columns = {name: flows[name].to_numpy().astype(np.float64) for name in figure.columns}
+    run = arrays.whole(flows["run"])
+    columns = {name: arrays.numbers(flows[name]) for name in figure.columns}
     return [
         figure.value({name: values[run == r] for name, values in columns.items()}) for r in np.unique(run)
     ]

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from airlane import arrays
 from airlane.survival import Times, since
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Run:
 
     def numbers(self, table: str, column: str) -> Array:
         """A column of a table as floats; NaN for missing values."""
-        found: Array = self.tables[table][column].to_numpy(zero_copy_only=False).astype(np.float64)
+        found: Array = arrays.numbers(self.tables[table][column])
         return found
 
     def flows(self, to: str | None = None) -> list[str]:
@@ -117,12 +118,8 @@ def run_of(output: Output) -> Run:
 
 def _by_flow(table: pa.Table) -> dict[str, dict[str, Array]]:
     flow = table["flow"].combine_chunks().dictionary_encode()
-    index = flow.indices.to_numpy()
-    numbers = {
-        f.name: table[f.name].to_numpy().astype(np.float64)
-        for f in table.schema
-        if not pa.types.is_string(f.type)
-    }
+    index = arrays.whole(flow.indices)
+    numbers = {f.name: arrays.numbers(table[f.name]) for f in table.schema if not pa.types.is_string(f.type)}
     cut: dict[str, dict[str, Array]] = {}
     for i, name in enumerate(flow.dictionary.to_pylist()):
         rows = index == i

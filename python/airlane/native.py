@@ -22,6 +22,8 @@ except ImportError as error:  # a checkout without a built extension
         "the compiled part of airlane is missing; in a checkout run `make build` (needs Rust and a C linker)"
     ) from error
 
+from airlane import arrays
+
 __all__ = [
     "Ack",
     "ControllerError",
@@ -108,7 +110,7 @@ def ue_names(resolved: str) -> list[str]:
 
 def live_output(tables: Mapping[str, Any], meta: dict[str, Any]) -> Output:
     """The output of a live run, whose process sent its columns."""
-    return Output({name: _table(columns) for name, columns in tables.items()}, meta)
+    return Output({name: _table(described) for name, described in tables.items()}, meta)
 
 
 def schema() -> str:
@@ -263,8 +265,8 @@ def _place(error: BaseException) -> str:
     return f"{frames[-1].filename}:{frames[-1].lineno}: " if len(frames) > 1 else ""
 
 
-def _table(columns: Sequence[tuple[str, str, Any]]) -> pa.Table:
-    return pa.table({name: _column(kind, data) for name, kind, data in columns})
+def _table(described: Sequence[tuple[str, str, Any]]) -> pa.Table:
+    return pa.table({name: _column(kind, data) for name, kind, data in described})
 
 
 def _column(kind: str, data: Any) -> pa.Array[Any]:
@@ -275,14 +277,14 @@ def _column(kind: str, data: Any) -> pa.Array[Any]:
             arrow = pa.float64() if kind == "f64" else pa.int64()
             column = pa.Array.from_buffers(arrow, len(data) // 8, [None, pa.py_buffer(data)])
         case "bool":
-            column = pa.array(np.frombuffer(data, dtype=np.uint8).astype(bool))
+            column = arrays.booleans(np.frombuffer(data, dtype=np.uint8))
         case "labels":
             labels, index = data
             indices = pa.Array.from_buffers(pa.int32(), len(index) // 4, [None, pa.py_buffer(index)])
-            names = pa.array(labels, pa.string())
+            names = arrays.texts(labels)
             column = pa.DictionaryArray.from_arrays(indices, names).dictionary_decode()
         case "utf8":
-            column = pa.array(data, type=pa.string())
+            column = arrays.texts(data)
         case _:
             raise AssertionError(f"the core sent a column of unknown kind {kind!r}")
     return column

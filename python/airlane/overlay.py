@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from airlane import plot
+from airlane import arrays, plot
 from airlane.figures import Figure
 from airlane.plot import BINS_MAX, COLOURS, thinned
 from airlane.survival import Times
@@ -42,9 +42,9 @@ def over_flows(series: pa.Table, column: str, how: Callable[..., Any]) -> tuple[
     """Sum or mean over all flows, then the mean over the runs, by time bin."""
     if column not in series.column_names:
         return np.empty(0), np.empty(0)
-    t = series["t_s"].to_numpy().astype(np.float64)
-    y = series[column].to_numpy(zero_copy_only=False).astype(np.float64)
-    run = series["run"].to_numpy()
+    t = arrays.numbers(series["t_s"])
+    y = arrays.numbers(series[column])
+    run = arrays.whole(series["run"])
     there = np.isfinite(y)
     if not there.any():
         return np.empty(0), np.empty(0)
@@ -126,7 +126,7 @@ def _distributions() -> Iterator[tuple[str, str, Callable[[Results], _Curve]]]:
 
 
 def _column(table: pa.Table, name: str) -> Array:
-    found: Array = table[name].to_numpy(zero_copy_only=False).astype(np.float64)
+    found: Array = arrays.numbers(table[name])
     return found
 
 
@@ -157,7 +157,7 @@ def _ended(results: Results, name: str, column: str) -> _Curve:
     table = results.tables.get(name)
     if table is None or not table.num_rows:
         return np.empty(0), np.empty(0)
-    ends = np.array([float(meta["sim_s"]) for meta in results.meta])[table["run"].to_numpy()]
+    ends = np.array([float(meta["sim_s"]) for meta in results.meta])[arrays.whole(table["run"])]
     taken, watched = _column(table, column), ends - _column(table, "start_s")
     if not np.isfinite(taken).any():
         return np.empty(0), np.empty(0)

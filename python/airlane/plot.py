@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from airlane import arrays
 from airlane.chart import label_points
 from airlane.metrics import Run
 from airlane.plural import counted
@@ -193,7 +194,7 @@ def draw_run(results: Results, run: int = 0, title: str = "") -> Figure:
 def _of_run(results: Results, run: int) -> dict[str, pa.Table]:
     wanted = ("flows", "flow_series", "cell_series", "timeouts", "handovers", "outages", "pings")
     return {
-        name: table.filter(np.asarray(table["run"].to_numpy()) == run)
+        name: table.filter(arrays.whole(table["run"]) == run)
         for name, table in results.tables.items()
         if name in wanted
     }
@@ -302,7 +303,7 @@ def _pings(view: Run) -> dict[str, tuple[Array, Array]]:
     if table is None:
         return {}
     of = np.asarray(table["flow"].to_pylist())
-    t, rtt = (table[name].to_numpy().astype(np.float64) for name in ("t_s", "rtt_ms"))
+    t, rtt = (arrays.numbers(table[name]) for name in ("t_s", "rtt_ms"))
     names = dict.fromkeys(of[np.isfinite(rtt)].tolist())
     return {name: (t[of == name], rtt[of == name]) for name in names}
 
@@ -329,13 +330,13 @@ def _mcs(view: Run) -> dict[str, tuple[Any, Any]]:
     if table is None or table.num_rows == 0:
         return {}
     cells = np.asarray(table["cell"].to_pylist())
-    t, blocks = (table[c].to_numpy().astype(np.float64) for c in ("t_s", "tb_sent"))
+    t, blocks = (arrays.numbers(table[c]) for c in ("t_s", "tb_sent"))
     names = list(dict.fromkeys(cells.tolist()))
     found: dict[str, tuple[Any, Any]] = {}
     for direction, column in (("downlink", "mcs_mean"), ("uplink", "mcs_mean_uplink")):
         if column not in table.column_names:
             continue  # a folder of an older version
-        mcs = table[column].to_numpy().astype(np.float64)
+        mcs = arrays.numbers(table[column])
         there = np.isfinite(mcs)
         if not there.any():
             continue
@@ -380,12 +381,12 @@ def draw_map(results: Results, sites: dict[str, tuple[float, float]], run: int =
     table = results.tables.get("ue_series")
     if table is None or len(sites) < 2 or table.num_rows == 0:
         return None
-    table = table.filter(np.asarray(table["run"].to_numpy()) == run)
+    table = table.filter(arrays.whole(table["run"]) == run)
     ues, cells = (np.asarray(table[name].to_pylist()) for name in ("ue", "cell"))
-    places = np.column_stack([table["x_m"].to_numpy(), table["y_m"].to_numpy()]) * 1e-3
+    places = np.column_stack([arrays.numbers(table["x_m"]), arrays.numbers(table["y_m"])]) * 1e-3
     stands = np.array(list(sites.values())) * 1e-3
     colour = dict(zip(sites, _apart(stands), strict=True))
-    order = np.lexsort((table["t_s"].to_numpy(), ues))
+    order = np.lexsort((arrays.numbers(table["t_s"]), ues))
     ues, cells, places = ues[order], cells[order], places[order]
     # A track ends where the UE or the cell changes; the next one starts there if the UE is the same.
     new_ue, new_cell = ues[1:] != ues[:-1], cells[1:] != cells[:-1]
@@ -415,7 +416,7 @@ def draw_map(results: Results, sites: dict[str, tuple[float, float]], run: int =
         rim = {"facecolors": "white", "edgecolors": "#222222", "linewidths": 0.8}
         crossed = axis.scatter(x, y, s=17, label=label, zorder=3, **rim)  # type: ignore[arg-type]
         at = np.flatnonzero(new_cell & ~new_ue)
-        times = table["t_s"].to_numpy()[order]
+        times = arrays.numbers(table["t_s"])[order]
         label_points(crossed, [f"{ues[i]}: {cells[i]} to {cells[i + 1]}, {times[i + 1]:g} s" for i in at])
         x, y = stands.T
         masts = axis.scatter(x, y, marker="^", s=60, c=list(colour.values()), edgecolors="black", zorder=4)

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from airlane import shown
+from airlane import arrays, shown
 from airlane.applications import with_applications
 from airlane.figures import figure_of
 from airlane.files import LockedError, is_mount, locked, naming
@@ -186,15 +186,15 @@ class Results:
         for row, name in enumerate(flows["flow"].to_pylist()):
             rows_of.setdefault(str(name), []).append(row)
         names = list(rows_of)[:first]
-        goodput = flows["goodput_mbps"].to_numpy()
+        goodput = arrays.numbers(flows["goodput_mbps"])
         watched = self._watched() if set(_COMPLETION) & set(flows.column_names) else np.empty(0)
-        columns: dict[str, Any] = {"flow": names}
-        columns["n"] = [int(np.sum(~np.isnan(goodput[rows_of[name]]))) for name in names]
+        found: dict[str, pa.Array[Any]] = {"flow": arrays.texts(names)}
+        found["n"] = arrays.integers([int(np.sum(~np.isnan(goodput[rows_of[name]]))) for name in names])
         for column in flows.schema:
             if column.name in ("run", "seed") or not _numeric(column.type):
                 continue
             figure = figure_of(column.name)
-            of_all = flows[column.name].to_numpy().astype(np.float64)
+            of_all = arrays.numbers(flows[column.name])
             values: list[Array] = [of_all[rows_of[name]] for name in names]
             defined = [int(np.sum(~np.isnan(each))) for each in values]
             horizons: list[float | None] = []
@@ -203,17 +203,17 @@ class Results:
                 cut = [self._restricted(each, watched[rows_of[name]]) for each, name in of_flow]
                 values, horizons = [each for each, _ in cut], [horizon for _, horizon in cut]
             means = [figure.estimate(each) for each in values]
-            columns[column.name] = [m.mean for m in means]
-            columns[f"{column.name}_ci95"] = [m.half_width for m in means]
-            columns[f"{column.name}_n"] = defined
+            found[column.name] = arrays.reals_or_null([m.mean for m in means])
+            found[f"{column.name}_ci95"] = arrays.reals_or_null([m.half_width for m in means])
+            found[f"{column.name}_n"] = arrays.integers(defined)
             if horizons:
-                columns[f"{column.name}_horizon"] = pa.array(horizons, type=pa.float64())
-        return pa.table(columns)
+                found[f"{column.name}_horizon"] = arrays.reals(horizons)
+        return pa.table(found)
 
     def _watched(self) -> Array:
         """Seconds from the start of the flow of each row to the end of its run."""
-        ends = np.array([float(self.meta[run]["sim_s"]) for run in self.flows["run"].to_numpy()])
-        return ends - self.flows["start_s"].to_numpy().astype(np.float64)
+        ends = np.array([float(self.meta[run]["sim_s"]) for run in arrays.whole(self.flows["run"])])
+        return ends - arrays.numbers(self.flows["start_s"])
 
     @staticmethod
     def _restricted(times: Array, watched: Array) -> tuple[Array, float | None]:
@@ -478,8 +478,8 @@ def _remove_left(parent: Path) -> None:
 
 def _numbered(table: pa.Table, run: int, seed: int) -> pa.Table:
     rows = table.num_rows
-    table = table.add_column(0, "seed", pa.array([seed] * rows, type=pa.int64()))
-    return table.add_column(0, "run", pa.array([run] * rows, type=pa.int64()))
+    table = table.add_column(0, "seed", arrays.repeated(seed, rows))
+    return table.add_column(0, "run", arrays.repeated(run, rows))
 
 
 def _numeric(kind: pa.DataType) -> bool:

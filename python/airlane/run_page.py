@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from airlane import overlay, page, plot, terminal
+from airlane import arrays, overlay, page, plot, terminal
 from airlane.figures import BY_NAME, per_run
 from airlane.files import write_text
 from airlane.page_figure import Embedded, page_figure
@@ -101,7 +101,7 @@ def write_run_html(
 
 
 def _bins(results: Results) -> int:
-    return len(np.unique(results.flow_series["t_s"].to_numpy()))
+    return len(np.unique(arrays.numbers(results.flow_series["t_s"])))
 
 
 def _told(results: Results, live: bool) -> str:
@@ -129,7 +129,7 @@ def _tiles(results: Results, names: Sequence[str]) -> list[dict[str, str]]:
             tiles.append({"name": figure.full, "value": terminal.interval(e), "more": more, "look": ""})
     use = "prb_use_downlink"
     if results.cells.num_rows and use in results.cells.column_names:
-        share = float(results.cells[use].to_numpy().mean())
+        share = float(arrays.numbers(results.cells[use]).mean())
         cells = len(set(results.cells["cell"].to_pylist()))
         more = f"mean of {cells} cells" if cells > 1 else ""
         tiles.append({"name": "PRB use, downlink", "value": f"{share:.1%}", "more": more, "look": ""})

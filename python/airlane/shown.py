@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from airlane import arrays
 from airlane.figures import BY_NAME
 from airlane.plural import counted
 
@@ -39,7 +40,7 @@ def _table(results: Results) -> tuple[str, list[str], list[list[str]], str]:
     names = [str(name) for name in dict.fromkeys(flows["flow"].to_pylist())]
     shown = [BY_NAME[name] for name in _FIGURES if name in flows.column_names]
     rows = []
-    columns = [flows[figure.name].to_numpy(zero_copy_only=False).astype(np.float64) for figure in shown]
+    columns = [arrays.numbers(flows[figure.name]) for figure in shown]
     of = np.asarray(flows["flow"].to_pylist(), dtype=object)
     for name in names[:_ROWS]:
         values = [column[of == name] for column in columns]

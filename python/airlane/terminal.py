@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from airlane import coverage, stats
+from airlane import arrays, coverage, stats
 from airlane.figures import BY_NAME, Figure, per_run
 from airlane.plural import counted
 from airlane.results import Results
@@ -239,7 +239,7 @@ def _applications(results: Results) -> Iterator[Table | Text]:
 
 def completed_of(flows: pa.Table, completed: str, begun: str) -> str:
     """Number of pages or views that ended and that began, over all runs."""
-    ended, all_of_them = (int(np.nansum(flows[c].to_numpy().astype(np.float64))) for c in (completed, begun))
+    ended, all_of_them = (int(np.nansum(arrays.numbers(flows[c]))) for c in (completed, begun))
     return f"{ended:,} of {all_of_them:,}"
 
 
@@ -287,7 +287,7 @@ def _cells_table(results: Results) -> Table:
     names = np.asarray(results.cells["cell"].to_pylist(), dtype=object)
     for name in dict.fromkeys(names.tolist()):
         rows = names == name
-        means = [float(results.cells[c].to_numpy()[rows].astype(np.float64).mean()) for _, c, _ in shown]
+        means = [float(arrays.numbers(results.cells[c])[rows].mean()) for _, c, _ in shown]
         table.add_row(str(name), *(number(m, form) for m, (_, _, form) in zip(means, shown, strict=True)))
     return table
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from airlane import arrays
 from airlane.figures import BY_NAME
 from airlane.metrics import SEGMENT_BYTES
 from airlane.survival import Times, since
@@ -105,7 +106,7 @@ def measured(setting: Setting, tables: Tables, end_s: float) -> Measured:
     names = np.asarray(flows["flow"].to_pylist(), dtype=str)
 
     def of(column: str, beginning: str = "tested") -> Array:
-        found: Array = flows[column].to_numpy()[np.char.startswith(names, beginning)].astype(np.float64)
+        found: Array = arrays.numbers(flows[column])[np.char.startswith(names, beginning)]
         return found
 
     delays = of("owd_p95_ms", setting.delay_of)
@@ -155,11 +156,11 @@ def _waiting(views: pa.Table, end_s: float) -> tuple[Array, Array]:
     """Total waiting and observation time of each viewer; for unfinished views, the waiting time so far."""
     waited = _column(views, "startup_s") + _column(views, "stalled_s")
     watched = end_s - _column(views, "start_s")
-    finished = views["finished"].to_numpy(zero_copy_only=False).astype(bool)
+    finished = arrays.numbers(views["finished"]).astype(bool)
     so_far = watched - _column(views, "played_s")
     return np.where(finished, waited, math.nan), np.where(finished, watched, so_far)
 
 
 def _column(table: pa.Table, name: str) -> Array:
-    found: Array = table[name].to_numpy().astype(np.float64)
+    found: Array = arrays.numbers(table[name])
     return found
