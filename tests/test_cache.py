@@ -13,8 +13,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from airlane import experiments, load, native
-from airlane.cache import Cache
+from airlane import example, experiments, load, native
+from airlane.cache import Cache, outputs_of
 from airlane.experiments import Experiment
 from airlane.native import Output
 from airlane.results import Results
@@ -236,3 +236,15 @@ def test_the_manifest_names_the_inputs(airlane: Airlane, tmp_path: Path) -> None
     manifest = json.loads((tmp_path / "here/manifest.json").read_text())
     assert manifest["inputs"] == {"link.down": hashlib.sha256(b"1\n2\n").hexdigest()}
     assert Results.read(tmp_path / "here").inputs == manifest["inputs"]
+
+
+def test_outputs_are_in_the_order_of_the_jobs_whatever_ends_first(tmp_path: Path) -> None:
+    base = load(example("lte-download"))
+    long, short = (base.set({"run.duration": f"{s}s", "run.warmup": "0s"}).resolved for s in (4, 1))
+    jobs = [(long, 1), (short, 1), (long, 2), (short, 2), (short, 1)]
+    cache = Cache(tmp_path, "core")
+    found, fresh = outputs_of(jobs, cache, lambda one: float(one.meta["sim_s"]), 2, None)
+    assert (list(found), fresh) == (jobs[:4], 4)
+    assert list(found.values()) == [4.0, 1.0, 4.0, 1.0]
+    again, fresh = outputs_of(jobs[::-1], cache, lambda one: float(one.meta["sim_s"]), 2, None)
+    assert (list(again), fresh) == ([jobs[4], jobs[3], jobs[2], jobs[0]], 0)

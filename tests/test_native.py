@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 import airlane
-from airlane import _native
+from airlane import _native, native
+from airlane.native import Output
 
 LONG = {"run.duration": "5000 s"}
 SHORT = {"run.duration": "1 s", "run.warmup": "0 s"}
@@ -71,6 +72,30 @@ def ctrl_c_heeded() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+def test_outputs_that_are_passed_on_equal_those_that_are_returned(scenarios: Path) -> None:
+    resolved = airlane.load(scenarios / "lte-download.toml").set({"run.duration": "3s"}).resolved
+    jobs = [(resolved, seed) for seed in (1, 2, 3)]
+    passed_on = dict[int, Output]()
+    nothing = native.run(jobs, 2, on_output=lambda index, output: passed_on.update({index: output}))
+    assert nothing == []
+    for index, returned in enumerate(native.run(jobs, 2)):
+        assert passed_on[index].tables["flows"].equals(returned.tables["flows"])
+        assert passed_on[index].meta["events"] == returned.meta["events"]
+
+
+def test_an_exception_in_the_callback_that_takes_outputs_ends_the_batch(scenarios: Path) -> None:
+    resolved = airlane.load(scenarios / "lte-download.toml").set({"run.duration": "3s"}).resolved
+    taken = list[int]()
+
+    def fail(index: int, _: Output) -> None:
+        taken.append(index)
+        raise OSError("no space")
+
+    with pytest.raises(OSError, match="no space"):
+        native.run([(resolved, seed) for seed in range(200)], 2, on_output=fail)
+    assert len(taken) == 1
 
 
 @pytest.mark.usefixtures("ctrl_c_heeded")

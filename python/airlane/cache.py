@@ -17,6 +17,7 @@ import shutil
 import tempfile
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -34,10 +35,8 @@ __all__ = ["Cache", "key_of", "outputs_of"]
 
 T = TypeVar("T")
 
-_BATCH = 32
-"""Runs passed to the core at once. Their outputs are written to the cache while the next runs are simulated,
-so that those of two batches are in memory together.
-"""
+_UNWRITTEN = 8
+"""Outputs that may wait to be written to the cache; with more, the runs wait."""
 
 _CORE = re.compile("[0-9a-f]{16}")
 """The name of a core's folder: the beginning of its fingerprint."""
@@ -218,26 +217,27 @@ def outputs_of(
     if on_done is not None:
         on_done(done, len(distinct))
 
-    def keep(batch: Sequence[tuple[str, int]], fresh: Sequence[Output]) -> None:
-        now = _keys(batch, cache)
-        for job, output in zip(batch, fresh, strict=True):
-            if now[job] == keys[job]:  # otherwise a file has changed while the run may have read it
-                cache.put(keys[job], output)
-            outputs[job] = take(output)
+    def keep(job: tuple[str, int], output: Output) -> None:
+        if (
+            _keys([job], cache)[job] == keys[job]
+        ):  # otherwise a file has changed while the run may have read it
+            cache.put(keys[job], output)
+        outputs[job] = take(output)
 
     # The main thread runs the core, since only there a signal interrupts it.
     with ThreadPoolExecutor(max_workers=1) as writer:
-        kept_before: Future[None] | None = None
-        for start in range(0, len(missing), _BATCH):
-            batch = missing[start : start + _BATCH]
-            fresh = native.run(batch, threads, tick)
-            if kept_before is not None:
-                kept_before.result()
-            kept_before = writer.submit(keep, batch, fresh)
-            del fresh
-        if kept_before is not None:
-            kept_before.result()
-    return outputs, len(missing)
+        unwritten: deque[Future[None]] = deque()
+
+        def give(index: int, output: Output) -> None:
+            unwritten.append(writer.submit(keep, missing[index], output))
+            while unwritten and (unwritten[0].done() or len(unwritten) > _UNWRITTEN):
+                unwritten.popleft().result()
+
+        if missing:
+            native.run(missing, threads, tick, on_output=give)
+        for kept_now in unwritten:
+            kept_now.result()
+    return {job: outputs[job] for job in distinct}, len(missing)
 
 
 def _keys(jobs: Sequence[tuple[str, int]], cache: Cache) -> dict[tuple[str, int], str]:

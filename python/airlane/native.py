@@ -216,6 +216,7 @@ def run(
     controllers: Mapping[str, type] | None = None,
     costs: dict[str, tuple[int, float]] | None = None,
     on_progress: Callable[[float], None] | None = None,
+    on_output: Callable[[int, Output], None] | None = None,
 ) -> list[Output]:
     """Run each (resolved scenario, seed) and return the outputs in the order of the jobs.
 
@@ -237,6 +238,9 @@ def run(
         Receives the cost of the calls into each of them: number of calls, and seconds of all threads.
     on_progress
         Called about ten times a second with the number of runs that have been simulated, parts included.
+    on_output
+        Called with the index of each job that ended and its output; then nothing is returned, so that the
+        outputs of many jobs need not be in memory together.
 
     Raises
     ------
@@ -249,14 +253,20 @@ def run(
     """
     own = dict(controllers) if controllers else None
     try:
-        outputs = _native.run(list(jobs), threads, on_done, captures, own, costs, _Watch, on_progress)
+        take = None if on_output is None else lambda index, output: on_output(index, _output(output))
+        outputs = _native.run(list(jobs), threads, on_done, captures, own, costs, _Watch, on_progress, take)
     except (ScenarioError, GuestError, OSError):
         raise
     except (Exception, SystemExit) as error:  # any exception of a user's class
         if own is None:
             raise
         raise ControllerError(f"{_place(error)}{type(error).__name__}: {error}") from error
-    return [Output({name: _table(t) for name, t in o.tables.items()}, json.loads(o.meta)) for o in outputs]
+    return [_output(output) for output in outputs]
+
+
+def _output(output: _native.RunOutput) -> Output:
+    tables = {name: _table(described) for name, described in output.tables.items()}
+    return Output(tables, json.loads(output.meta))
 
 
 def _place(error: BaseException) -> str:

@@ -51,7 +51,9 @@ type Done = (Output, f64, Option<GuestFacts>);
 /// A resolved scenario, a seed, and the prefix of its capture files.
 type Job = (Resolved, u64, Option<String>);
 
-/// Runs each (resolved scenario, seed) and returns the outputs in the order of the jobs. `on_done` is called
+/// Runs each (resolved scenario, seed) and returns the outputs in the order of the jobs. With `on_output`, it
+/// gets each output when its job ends, with the index of the job, and nothing is returned: outputs of many jobs
+/// need not be in memory together. `on_done` is called
 /// with the index of each job that ends, `on_progress` ten times a second with the sum of the simulated shares
 /// of all jobs. `captures` gives the prefix of the capture files of each job;
 /// without it nothing is captured. `controllers` maps the names of users' own controllers in scenarios to
@@ -59,7 +61,7 @@ type Job = (Resolved, u64, Option<String>);
 /// `watch` ends calls into controllers that continue after a signal: its method `interrupt` gets the threads
 /// that are in such a call, and `leave` those whose call did not end.
 #[pyfunction]
-#[pyo3(signature = (jobs, threads, on_done = None, captures = None, controllers = None, costs = None, watch = None, on_progress = None))]
+#[pyo3(signature = (jobs, threads, on_done = None, captures = None, controllers = None, costs = None, watch = None, on_progress = None, on_output = None))]
 #[expect(clippy::too_many_arguments, reason = "Python calls it with names")]
 pub(crate) fn run(
     py: Python<'_>,
@@ -71,13 +73,19 @@ pub(crate) fn run(
     costs: Option<Bound<'_, PyDict>>,
     watch: Option<Bound<'_, PyAny>>,
     on_progress: Option<Py<PyAny>>,
+    on_output: Option<Py<PyAny>>,
 ) -> PyResult<Vec<RunOutput>> {
     let jobs = read(&jobs, captures).map_err(|e| scenario_error(py, &e))?;
     let cancel = Arc::new(AtomicBool::new(false));
     let own = PythonControllers::new(controllers.as_ref(), &cancel)?;
-    let on_done = |index: usize| match &on_done {
-        Some(callback) => callback.call1(py, (index,)).map(drop),
-        None => Ok(()),
+    let on_end = |Ended { index, outcome }: Ended| {
+        if let (Some(callback), Some(outcome)) = (&on_output, outcome) {
+            callback.call1(py, (index, to_python(py, outcome)?))?;
+        }
+        match &on_done {
+            Some(callback) => callback.call1(py, (index,)).map(drop),
+            None => Ok(()),
+        }
     };
     let simulated = Arc::new(Simulated::default());
     let on_period = || match &on_progress {
@@ -85,8 +93,9 @@ pub(crate) fn run(
         None => Ok(()),
     };
     let parts = Own { controllers: own.controllers(), ..Own::default() };
-    let work = begin(jobs, threads, (Arc::clone(&cancel), Arc::clone(&simulated)), parts);
-    let listened = listen(py, work.ended, &cancel, (on_done, on_period));
+    let stopping = (Arc::clone(&cancel), Arc::clone(&simulated));
+    let work = begin(jobs, threads, stopping, (parts, on_output.is_some()));
+    let listened = listen(py, work.ended, &cancel, (on_end, on_period));
     cancel.fetch_or(listened.is_err(), Ordering::Relaxed);
     let outcomes = end(py, work.thread, &cancel, &own.watch(watch))?;
     listened?;
@@ -95,18 +104,23 @@ pub(crate) fn run(
     if let Some(costs) = costs {
         own.report(&costs)?;
     }
-    let to_python = |outcome: Option<Outcome>| {
-        let outcome = outcome.expect("a job is left out only after a cancellation, which is an error above");
-        let (output, wall_s, guests) = outcome.map_err(|failure| failure.raise(py))?;
-        let mut meta = serde_json::to_value(&output.meta).expect("the facts are numbers and names");
-        meta["wall_s"] = wall_s.into();
-        if let Some(guests) = guests {
-            meta["kernel"] = serde_json::to_value(&guests).expect("the facts are numbers and names");
-        }
-        let tables = columns::tables(py, &output.tables)?.unbind();
-        Ok(RunOutput { tables, meta: meta.to_string() })
-    };
-    outcomes.into_iter().map(to_python).collect()
+    if on_output.is_some() {
+        return Ok(Vec::new());
+    }
+    let left_out = "a job is left out only after a cancellation, which is an error above";
+    outcomes.into_iter().map(|outcome| to_python(py, outcome.expect(left_out))).collect()
+}
+
+/// The output of a run for Python, or the exception of its failure.
+fn to_python(py: Python<'_>, outcome: Outcome) -> PyResult<RunOutput> {
+    let (output, wall_s, guests) = outcome.map_err(|failure| failure.raise(py))?;
+    let mut meta = serde_json::to_value(&output.meta).expect("the facts are numbers and names");
+    meta["wall_s"] = wall_s.into();
+    if let Some(guests) = guests {
+        meta["kernel"] = serde_json::to_value(&guests).expect("the facts are numbers and names");
+    }
+    let tables = columns::tables(py, &output.tables)?.unbind();
+    Ok(RunOutput { tables, meta: meta.to_string() })
 }
 
 /// The scenarios of the jobs. Jobs of one scenario with many seeds have the same text, which is
@@ -152,29 +166,52 @@ impl Simulated {
 /// Runs under way on other threads.
 struct Work {
     thread: JoinHandle<Vec<Option<Outcome>>>,
-    /// The index of each job that ended; disconnected when all have.
-    ended: mpsc::Receiver<usize>,
+    /// Each job that ended; disconnected when all have.
+    ended: mpsc::Receiver<Ended>,
 }
+
+/// A job that ended.
+struct Ended {
+    index: usize,
+    /// Its output, if outputs are passed on as they come.
+    outcome: Option<Outcome>,
+}
+
+/// Outputs that wait for Python; more make the runs wait.
+const WAITING: usize = 8;
 
 /// Runs the jobs on other threads, which may outlive the caller.
 fn begin(
     jobs: Vec<Job>,
     threads: usize,
     (cancel, simulated): (Arc<AtomicBool>, Arc<Simulated>),
-    own: Own,
+    (own, passed_on): (Own, bool),
 ) -> Work {
-    let (sender, ended) = mpsc::channel();
+    let (sender, ended) = mpsc::sync_channel(WAITING);
     let thread = thread::spawn(move || {
-        let job = |index: usize| {
+        let run = |index: usize| {
             if own.controllers.is_empty() {
                 return one(&jobs[index], &own, &cancel, &simulated);
             }
             // The thread state of the interpreter exists for the whole run, not for each call.
             Python::attach(|py| py.detach(|| one(&jobs[index], &own, &cancel, &simulated)))
         };
+        let send = |ended: Ended| {
+            // The receiver is dropped only when `cancel` is about to be set.
+            let _ = sender.send(ended);
+        };
+        let job = |index| {
+            let outcome = run(index);
+            if !passed_on {
+                return outcome;
+            }
+            send(Ended { index, outcome });
+            None
+        };
         let tell = |index| {
-            // The receiver is dropped only after `cancel` is set.
-            let _ = sender.send(index);
+            if !passed_on {
+                send(Ended { index, outcome: None });
+            }
         };
         let outcomes = airlane_engine::parallel(jobs.len(), threads, &cancel, job, tell);
         outcomes.into_iter().map(Option::flatten).collect()
@@ -213,9 +250,9 @@ fn end(
 /// Reports jobs that end until all have ended, the runs were cancelled, or Python requests the end.
 fn listen(
     py: Python<'_>,
-    mut receiver: mpsc::Receiver<usize>,
+    mut receiver: mpsc::Receiver<Ended>,
     cancel: &AtomicBool,
-    (on_done, on_period): (impl Fn(usize) -> PyResult<()>, impl Fn() -> PyResult<()>),
+    (on_end, on_period): (impl Fn(Ended) -> PyResult<()>, impl Fn() -> PyResult<()>),
 ) -> PyResult<()> {
     loop {
         let heard;
@@ -225,7 +262,7 @@ fn listen(
         });
         py.check_signals()?;
         match heard {
-            Ok(index) => on_done(index)?,
+            Ok(ended) => on_end(ended)?,
             Err(RecvTimeoutError::Timeout) if cancel.load(Ordering::Relaxed) => return Ok(()),
             Err(RecvTimeoutError::Timeout) => on_period()?,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
