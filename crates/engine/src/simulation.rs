@@ -12,7 +12,7 @@
 //! None of these calls looks at every node.
 
 use airlane_core::{
-    Cx, DropCause, Event, Instant, Node, NodeId, Outbox, Packet, PacketPool, Port, Probe, Role, TopicSet,
+    Cx, DropCause, Event, Instant, Node, NodeId, Outbox, Packet, PacketPool, Port, Probe, Role,
 };
 use core::any::Any;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -150,16 +150,25 @@ impl Simulation {
     /// As [`Self::advance`].
     pub fn advance_unless(&mut self, cancel: &AtomicBool, to: Instant, probe: &mut dyn Probe) -> bool {
         assert!(to >= self.now, "the run is at {}, after {to}", self.now);
-        let topics = probe.topics();
         self.arm_changed();
-        while let Some((at, node)) = self.timers.wheel.pop_until(to) {
-            self.set_time(at, node);
-            self.fire(node, topics, probe);
+        let Self { members, wiring, timers, now, pool, outbox, calls_at_now, .. } = self;
+        // One context serves all events: only its time changes.
+        let cx = &mut Cx { now: *now, pool, outbox, topics: probe.topics(), probe };
+        while let Some((at, node)) = timers.wheel.pop_until(to) {
+            if at > cx.now {
+                *calls_at_now = 0;
+            } else {
+                *calls_at_now += 1;
+                check_progress(cx.now, at, node, *calls_at_now);
+            }
+            cx.now = at;
+            fire(cx, members, node, wiring, timers);
             if cancel.load(Ordering::Relaxed) {
+                *now = at;
                 return false;
             }
         }
-        self.now = to;
+        *now = to;
         true
     }
 
@@ -269,32 +278,6 @@ impl Simulation {
         }
     }
 
-    #[inline]
-    fn set_time(&mut self, at: Instant, node: NodeId) {
-        assert!(at >= self.now, "time went back from {} to {at}", self.now);
-        self.calls_at_now = if at == self.now { self.calls_at_now + 1 } else { 0 };
-        assert!(self.calls_at_now < CALLS_PER_INSTANT_MAX, "stuck at {at} with {node:?}");
-        self.now = at;
-    }
-
-    /// Handles a timer that came out of the wheel.
-    #[inline]
-    fn fire(&mut self, id: NodeId, topics: TopicSet, probe: &mut dyn Probe) {
-        let Self { members, wiring, timers, now, pool, outbox, .. } = self;
-        let now = *now;
-        let member = &mut members[id.index()];
-        member.armed = Instant::FAR_FUTURE;
-        if member.wanted > now {
-            timers.counters.timers_stale += 1;
-            return member.arm(id, now, timers);
-        }
-        timers.counters.events += 1;
-        let cx = &mut Cx { now, pool, outbox, topics, probe };
-        member.node.handle_timeout(cx);
-        member.arm(id, now, timers);
-        deliver(cx, members, id, wiring, timers);
-    }
-
     /// The current time of the run.
     #[must_use]
     pub fn now(&self) -> Instant {
@@ -346,6 +329,28 @@ impl Simulation {
         };
         if conservation.holds() { Ok(conservation) } else { Err(conservation) }
     }
+}
+
+/// Another event at the time of the last one.
+#[inline(never)]
+fn check_progress(now: Instant, at: Instant, node: NodeId, calls: u64) {
+    assert!(at == now, "time went back from {now} to {at}");
+    assert!(calls < CALLS_PER_INSTANT_MAX, "stuck at {at} with {node:?}");
+}
+
+/// Handles a timer that came out of the wheel.
+#[inline(always)]
+fn fire(cx: &mut Cx<'_>, members: &mut [Member], id: NodeId, wiring: &mut Wiring, timers: &mut Timers) {
+    let member = &mut members[id.index()];
+    member.armed = Instant::FAR_FUTURE;
+    if member.wanted > cx.now {
+        timers.counters.timers_stale += 1;
+        return member.arm(id, cx.now, timers);
+    }
+    timers.counters.events += 1;
+    member.node.handle_timeout(cx);
+    member.arm(id, cx.now, timers);
+    deliver(cx, members, id, wiring, timers);
 }
 
 /// Passes on the packets that a node has sent, and those that its receivers send in turn, until nothing is

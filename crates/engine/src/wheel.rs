@@ -38,7 +38,8 @@ pub struct Wheel {
     /// One per node, and a sentinel that belongs to no list. Lists end at the sentinel. It is
     /// written but never read, which saves a branch.
     entries: Vec<Entry>,
-    heads: Vec<u32>,
+    /// The first timer of each slot.
+    heads: Box<[[u32; SLOTS]; LEVELS]>,
     /// One bit per slot that holds a timer.
     occupied: [u64; LEVELS],
     /// One bit per level that holds a timer.
@@ -61,7 +62,7 @@ impl Wheel {
         let idle = Entry { at: 0, next: nil, previous: nil, place: IDLE };
         Self {
             entries: vec![idle; nodes + 1],
-            heads: vec![nil; LEVELS * SLOTS],
+            heads: Box::new([[nil; SLOTS]; LEVELS]),
             occupied: [0; LEVELS],
             levels: 0,
             elapsed: 0,
@@ -92,7 +93,7 @@ impl Wheel {
             end(&mut entry.next);
             end(&mut entry.previous);
         }
-        self.heads.iter_mut().for_each(end);
+        self.heads.as_flattened_mut().iter_mut().for_each(end);
         let idle = Entry { at: 0, next: nil, previous: nil, place: IDLE };
         self.entries[old as usize] = idle;
         self.entries.resize(room + 1, idle);
@@ -110,7 +111,7 @@ impl Wheel {
         }
         let level = self.levels.trailing_zeros() as usize;
         let slot = self.occupied[level].trailing_zeros() as usize;
-        let mut node = self.heads[level * SLOTS + slot];
+        let mut node = self.heads[level][slot];
         let mut earliest = u64::MAX;
         while node != self.nil() {
             let entry = &self.entries[node as usize];
@@ -127,21 +128,29 @@ impl Wheel {
     #[inline]
     pub fn arm(&mut self, node: NodeId, at: Instant) {
         let at = at.as_nanos();
-        assert!(at >= self.elapsed, "a timer of {node:?} at {at} ns, which is past");
-        let index = node.index();
-        match self.entries[index].place {
+        match self.entries[node.index()].place {
             IDLE => {}
-            READY => panic!("{node:?} has a timer that is due now; it cannot be moved"),
+            READY => is_due_now(node),
             _ => self.unlink(node.0),
         }
-        self.entries[index].at = at;
-        if at == self.elapsed && !self.ready.is_empty() {
-            self.entries[index].place = READY;
-            let after = self.ready.partition_point(|&other| other > node.0);
-            self.ready.insert(after, node.0);
-        } else {
+        if at > self.elapsed {
             self.link(node.0, at);
+        } else {
+            self.arm_now(node, at);
         }
+    }
+
+    /// Sets a timer for the time of the last pop.
+    #[cold]
+    #[inline(never)]
+    fn arm_now(&mut self, node: NodeId, at: u64) {
+        assert!(at == self.elapsed, "a timer of {node:?} at {at} ns, which is past");
+        if self.ready.is_empty() {
+            return self.link(node.0, at);
+        }
+        (self.entries[node.index()].at, self.entries[node.index()].place) = (at, READY);
+        let after = self.ready.partition_point(|&other| other > node.0);
+        self.ready.insert(after, node.0);
     }
 
     /// Removes the earliest timer, if it is due at `limit` or before.
@@ -157,9 +166,8 @@ impl Wheel {
         }
         let level = self.levels.trailing_zeros() as usize;
         let slot = self.occupied[level].trailing_zeros() as usize;
-        let place = level * SLOTS + slot;
         let nil = self.nil();
-        let first = self.heads[place];
+        let first = self.heads[level][slot];
         let entry = &mut self.entries[first as usize];
         if entry.next == nil {
             if entry.at > limit {
@@ -167,9 +175,9 @@ impl Wheel {
             }
             entry.place = IDLE;
             self.elapsed = entry.at;
-            self.clear(place);
+            self.clear(level, slot);
         } else {
-            self.spread(place, limit)?;
+            self.spread((level, slot), limit)?;
             let first = self.ready.pop().expect("the earliest of the slot is ready");
             self.entries[first as usize].place = IDLE;
             return Some((Instant::from_nanos(self.elapsed), NodeId(first)));
@@ -179,9 +187,9 @@ impl Wheel {
 
     /// Moves the earliest timers of a slot to `ready` and the others to lower levels; `None` if the
     /// earliest is after the limit.
-    fn spread(&mut self, place: usize, limit: u64) -> Option<()> {
+    fn spread(&mut self, (level, slot): (usize, usize), limit: u64) -> Option<()> {
         let nil = self.nil();
-        let first = self.heads[place];
+        let first = self.heads[level][slot];
         let mut earliest = u64::MAX;
         let mut node = first;
         while node != nil {
@@ -192,7 +200,7 @@ impl Wheel {
         if earliest > limit {
             return None;
         }
-        self.clear(place);
+        self.clear(level, slot);
         self.elapsed = earliest;
         node = first;
         while node != nil {
@@ -216,19 +224,17 @@ impl Wheel {
         self.entries.len() as u32 - 1
     }
 
+    #[inline]
     fn link(&mut self, node: u32, at: u64) {
         // The lowest bit is set so that equal times count as different in digit 0.
         let highest_bit = 63 - ((at ^ self.elapsed) | 1).leading_zeros();
         let level = (highest_bit / DIGIT_BITS) as usize;
         let slot = (at >> (level as u32 * DIGIT_BITS)) as usize % SLOTS;
-        let place = level * SLOTS + slot;
-        let (head, nil) = (self.heads[place], self.nil());
+        let nil = self.nil();
+        let head = core::mem::replace(&mut self.heads[level][slot], node);
         self.entries[head as usize].previous = node;
-        let entry = &mut self.entries[node as usize];
-        entry.next = head;
-        entry.previous = nil;
-        entry.place = place as u16;
-        self.heads[place] = node;
+        let place = (level * SLOTS + slot) as u16;
+        self.entries[node as usize] = Entry { at, next: head, previous: nil, place };
         self.occupied[level] |= 1 << slot;
         self.levels |= 1 << level;
     }
@@ -236,24 +242,30 @@ impl Wheel {
     fn unlink(&mut self, node: u32) {
         let Entry { next, previous, place, .. } = self.entries[node as usize];
         let nil = self.nil();
+        let (level, slot) = (usize::from(place) / SLOTS, usize::from(place) % SLOTS);
         self.entries[next as usize].previous = previous;
         if previous != nil {
             self.entries[previous as usize].next = next;
         } else if next != nil {
-            self.heads[usize::from(place)] = next;
+            self.heads[level][slot] = next;
         } else {
-            self.clear(usize::from(place));
+            self.clear(level, slot);
         }
     }
 
     /// Empties a slot's list.
-    fn clear(&mut self, place: usize) {
-        let (level, slot) = (place / SLOTS, place % SLOTS);
-        self.heads[place] = self.nil();
+    #[inline]
+    fn clear(&mut self, level: usize, slot: usize) {
+        self.heads[level][slot] = self.nil();
         self.occupied[level] &= !(1 << slot);
         // Without a branch: whether the list is now empty is hard to predict.
         self.levels &= !(u16::from(self.occupied[level] == 0) << level);
     }
+}
+
+#[cold]
+fn is_due_now(node: NodeId) -> ! {
+    panic!("{node:?} has a timer that is due now; it cannot be moved")
 }
 
 #[cfg(test)]
