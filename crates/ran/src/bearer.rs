@@ -278,6 +278,17 @@ impl RadioBearer {
         control + retransmission + new
     }
 
+    /// Whether [`Self::backlog`] is not zero.
+    #[inline(always)]
+    #[must_use]
+    pub fn has_backlog(&self, direction: Direction, now: Instant) -> bool {
+        if self.is_suspended() {
+            return false;
+        }
+        let way = self.way(direction);
+        way.rlc.has_new_data(&way.source).unwrap_or_else(|| self.backlog(direction, now) > Bytes::ZERO)
+    }
+
     /// The bytes of a block that this direction would use, at least: [`Self::backlog`] with the MAC's overhead of a
     /// control PDU, which this leaves out.
     #[must_use]

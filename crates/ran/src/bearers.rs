@@ -244,6 +244,13 @@ impl Bearers {
         }
     }
 
+    /// [`RadioBearer::has_backlog`], of any of them.
+    #[inline(always)]
+    pub(crate) fn has_backlog(&self, direction: Direction, now: Instant) -> bool {
+        self.default.has_backlog(direction, now)
+            || self.l4s.as_ref().is_some_and(|l4s| l4s.bearer.has_backlog(direction, now))
+    }
+
     /// [`RadioBearer::transmit`], of both logical channels.
     #[inline]
     pub(crate) fn transmit(

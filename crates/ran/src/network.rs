@@ -395,14 +395,14 @@ impl RadioNetwork {
         for index in self.touched.drain(..) {
             let ue = &mut self.ues[index as usize];
             let cell = &mut self.cells[ue.cell.index()];
-            let has_data = ue.backlog(Direction::Downlink, now).get() > 0;
+            let has_data = ue.has_backlog(Direction::Downlink, now);
             if ue.downlink.active && !has_data {
                 cell.downlink.note_change(index);
             } else if !ue.downlink.active && has_data {
                 cell.downlink.activate(ue);
                 self.busy = true;
             }
-            if !ue.uplink.active && ue.backlog(Direction::Uplink, now).get() > 0 {
+            if !ue.uplink.active && ue.has_backlog(Direction::Uplink, now) {
                 cell.uplink.activate(ue);
                 self.busy = true;
             }

@@ -83,6 +83,12 @@ impl Ue {
         self.bearers.backlog(direction, now)
     }
 
+    /// Whether bytes wait in the direction.
+    #[inline]
+    pub(crate) fn has_backlog(&self, direction: Direction, now: Instant) -> bool {
+        self.bearers.has_backlog(direction, now)
+    }
+
     /// The UE arrives at `cell` with only its bearer: the MAC is reset (TS 36.331 §5.3.5.4, TS
     /// 36.321 §5.9), and the channel to that cell becomes the serving one.
     pub(crate) fn enter(&mut self, id: CellId, cell: &CellConfig) {

@@ -14,7 +14,7 @@
 //!
 //! Early throttling selects UEs by the slot, and handovers change bearers in other ways: such cells evaluate every UE.
 
-use airlane_core::{Bytes, Direction};
+use airlane_core::Direction;
 
 use super::downlink::{DownlinkMac, RbgSizes, report_unsent};
 use super::phy::SlotFormat;
@@ -136,7 +136,7 @@ impl DownlinkMac {
     /// Looks at a UE that has had data.
     fn look_at(&mut self, slot: &mut Slot<'_, '_>, index: u32) {
         let ue = &mut slot.ues[index as usize];
-        if ue.backlog(Direction::Downlink, slot.cx.now) == Bytes::ZERO {
+        if !ue.has_backlog(Direction::Downlink, slot.cx.now) {
             ue.downlink.active = false;
             self.changes_mut().stop_following(ue);
             self.scheduler.set_candidate(index, None);

@@ -100,7 +100,7 @@ impl DownlinkMac {
     pub(crate) fn accept(&mut self, ue: &mut Ue, now: Instant) {
         self.activate(ue);
         // A queue may drop what it had, and a larger SDU may not fit into the retransmission queue.
-        if self.changes.is_some() && ue.backlog(Direction::Downlink, now) == Bytes::ZERO {
+        if self.changes.is_some() && !ue.has_backlog(Direction::Downlink, now) {
             self.note_change(ue.id.0);
         }
     }
@@ -139,7 +139,7 @@ impl DownlinkMac {
         self.active.retain(|&index| {
             let ue = &mut ues[index as usize];
             // None of them is a candidate: each has been forgotten.
-            ue.downlink.active = ue.backlog(Direction::Downlink, cx.now) > Bytes::ZERO;
+            ue.downlink.active = ue.has_backlog(Direction::Downlink, cx.now);
             if ue.downlink.active {
                 report_unsent(cx, ue, Direction::Downlink);
             }

@@ -9,7 +9,7 @@
 use core::ops::Range;
 use std::collections::VecDeque;
 
-use airlane_core::{Bytes, CellId, Cx, Direction, Event, Topic};
+use airlane_core::{Bytes, CellId, Cx, Direction, Event, Instant, Topic};
 use airlane_radio::{Cqi, Mcs};
 
 use super::configured::ConfiguredGrants;
@@ -119,7 +119,7 @@ impl UplinkMac {
         let (ues, cx) = (&mut *slot.ues, &mut *slot.cx);
         self.active.retain(|&index| {
             let ue = &mut ues[index as usize];
-            ue.uplink.active = ue.backlog(Direction::Uplink, cx.now).get() > 0;
+            ue.uplink.active = ue.has_backlog(Direction::Uplink, cx.now);
             if ue.uplink.active {
                 report_unsent(cx, ue, Direction::Uplink);
             }
@@ -339,15 +339,16 @@ impl UplinkMac {
         let (ues, now, number) = (&mut *slot.ues, slot.cx.now, slot.number);
         self.active.retain(|&index| {
             let ue = &mut ues[index as usize];
-            let backlog = ue.backlog(Direction::Uplink, now).get();
-            let granted = ue.uplink.known_backlog != 0 || ue.uplink.outstanding != 0;
-            if backlog == 0 {
-                ue.uplink.active = granted;
-                return granted;
+            // The eNB knows of its data, or will receive a buffer status with the granted block.
+            if ue.uplink.known_backlog != 0 || ue.uplink.outstanding != 0 {
+                return true;
             }
-            if !granted
-                && !ue.uplink.request_pending
-                && let Some((due, bytes)) = ask(cell, number, ue, backlog)
+            if !ue.has_backlog(Direction::Uplink, now) {
+                ue.uplink.active = false;
+                return false;
+            }
+            if !ue.uplink.request_pending
+                && let Some((due, bytes)) = ask(cell, number, ue, now)
             {
                 ue.uplink.request_pending = true;
                 let at = requests.partition_point(|request| request.slot <= due);
@@ -478,7 +479,7 @@ fn process_for(harq: HarqTiming, pusch: u64, entity: &HarqEntity) -> Option<u8> 
 }
 
 /// When a UE's request reaches the eNB, and the number of bytes in it, if it can be sent in this slot.
-fn ask(cell: &CellConfig, slot: u64, ue: &mut Ue, backlog: u64) -> Option<(u64, u64)> {
+fn ask(cell: &CellConfig, slot: u64, ue: &mut Ue, now: Instant) -> Option<(u64, u64)> {
     let mac = &cell.mac;
     match mac.uplink.access {
         UplinkAccess::SchedulingRequest { period, processing, initial_grant } => {
@@ -494,7 +495,9 @@ fn ask(cell: &CellConfig, slot: u64, ue: &mut Ue, backlog: u64) -> Option<(u64, 
                 .then_some((slot + 1, initial_grant.get()))
         }
         UplinkAccess::ConfiguredGrant { .. } => None,
-        UplinkAccess::IdealBufferStatus { delay } => Some((slot + u64::from(delay), backlog)),
+        UplinkAccess::IdealBufferStatus { delay } => {
+            Some((slot + u64::from(delay), ue.backlog(Direction::Uplink, now).get()))
+        }
     }
 }
 
@@ -605,7 +608,7 @@ fn build(cx: &mut Cx<'_>, grant: Grant, cell: &CellConfig, ue: &mut Ue) -> bool 
     // If nothing fits, the eNB still receives the buffer status (TS 36.321 §5.4.5), unless it knows
     // it already.
     let asks = !matches!(cell.mac.uplink.access, UplinkAccess::IdealBufferStatus { .. });
-    let reports = asks && ue.bearers.backlog(Direction::Uplink, cx.now) > Bytes::ZERO;
+    let reports = asks && ue.bearers.has_backlog(Direction::Uplink, cx.now);
     if process.pdus.is_empty() && !reports {
         ue.uplink.harq.release(grant.process);
         return false;

@@ -132,6 +132,17 @@ impl Entity {
         }
     }
 
+    /// Whether there is new data that may be sent; `None` where the bytes have to be computed to know it.
+    #[inline(always)]
+    pub(crate) fn has_new_data(&self, source: &Source) -> Option<bool> {
+        match self {
+            Self::Um { .. } => Some(!source.is_empty()),
+            // Without new data, there may be some for retransmission.
+            Self::Am { transmitter, .. } => (!transmitter.is_stalled() && !source.is_empty()).then_some(true),
+            Self::Tm | Self::Nr(_) => None,
+        }
+    }
+
     /// Data for retransmission, and new data. `overhead` is that of the MAC for each PDU.
     pub(crate) fn amounts(&self, source: &Source, overhead: u32) -> [Bytes; 2] {
         match self {
