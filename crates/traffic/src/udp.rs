@@ -99,6 +99,24 @@ impl UdpSource {
     pub fn sent(&self) -> u64 {
         self.sender.sent()
     }
+
+    /// Sends the next datagram, if it is due. It has its due time as send time, even if this call is late. Not inlined
+    /// into a loop, which would load for many what one needs.
+    #[inline(never)]
+    fn send_due(&mut self, cx: &mut Cx<'_>) {
+        let due = self.sender.next_at();
+        let Some(serial) = self.sender.take_due(cx.now) else { return };
+        let payload = Payload::Length(self.sender.payload().get() as u32);
+        let header = Header::Udp(UdpHeader { serial });
+        let mut packet = Packet::new(self.path.flow, self.path.direction, header, payload, due);
+        packet.ecn = self.ecn;
+        let packet = cx.pool.insert(packet);
+        if cx.wants(Topic::Sent) {
+            let sent = Event::Sent { packet: cx.pool.get(&packet), retransmission: false };
+            cx.probe.observe(cx.now, &sent);
+        }
+        cx.send(crate::PORT, packet);
+    }
 }
 
 impl Node for UdpSource {
@@ -107,20 +125,9 @@ impl Node for UdpSource {
     }
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
-        loop {
-            // Each datagram has its due time as send time, even if this call is late.
-            let due = self.sender.next_at();
-            let Some(serial) = self.sender.take_due(cx.now) else { return };
-            let payload = Payload::Length(self.sender.payload().get() as u32);
-            let header = Header::Udp(UdpHeader { serial });
-            let mut packet = Packet::new(self.path.flow, self.path.direction, header, payload, due);
-            packet.ecn = self.ecn;
-            let packet = cx.pool.insert(packet);
-            if cx.wants(Topic::Sent) {
-                let sent = Event::Sent { packet: cx.pool.get(&packet), retransmission: false };
-                cx.probe.observe(cx.now, &sent);
-            }
-            cx.send(crate::PORT, packet);
+        self.send_due(cx);
+        while self.sender.next_at() <= cx.now {
+            self.send_due(cx);
         }
     }
 
