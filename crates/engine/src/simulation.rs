@@ -12,7 +12,7 @@
 //! None of these calls looks at every node.
 
 use airlane_core::{
-    Cx, DropCause, Event, Instant, Node, NodeId, Outbox, Packet, PacketPool, Port, Probe, Role,
+    Cx, DropCause, Event, Instant, Node, NodeId, Outbox, Packet, PacketPool, PacketRef, Port, Probe, Role,
 };
 use core::any::Any;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -60,14 +60,29 @@ impl Member {
     /// Arms the timer if the node needs a call earlier than the armed timer.
     #[inline(always)]
     fn arm(&mut self, id: NodeId, now: Instant, timers: &mut Timers) {
+        if let Some(at) = self.earlier(now) {
+            timers.arm(id, at);
+        }
+    }
+
+    /// The same, not inlined, where a node seldom needs an earlier call: after a packet.
+    #[inline(always)]
+    fn arm_seldom(&mut self, id: NodeId, now: Instant, timers: &mut Timers) {
+        if let Some(at) = self.earlier(now) {
+            timers.arm_seldom(id, at);
+        }
+    }
+
+    /// When the node needs a call, if that is earlier than the armed timer, which becomes this one.
+    #[inline(always)]
+    fn earlier(&mut self, now: Instant) -> Option<Instant> {
         self.wanted = self.node.next_timeout().unwrap_or(Instant::FAR_FUTURE);
         // A time in the past becomes now.
         let at = self.wanted.max(now);
-        if at < self.armed {
+        (at < self.armed).then(|| {
             self.armed = at;
-            timers.counters.timers_armed += 1;
-            timers.wheel.arm(id, at);
-        }
+            at
+        })
     }
 }
 
@@ -75,6 +90,19 @@ impl Member {
 struct Timers {
     wheel: Wheel,
     counters: Counters,
+}
+
+impl Timers {
+    #[inline(always)]
+    fn arm(&mut self, id: NodeId, at: Instant) {
+        self.counters.timers_armed += 1;
+        self.wheel.arm(id, at);
+    }
+
+    #[inline(never)]
+    fn arm_seldom(&mut self, id: NodeId, at: Instant) {
+        self.arm(id, at);
+    }
 }
 
 /// The wires between nodes, and the packets on them.
@@ -258,7 +286,7 @@ impl Simulation {
         let cx = &mut Cx { now: *now, pool, outbox, topics: probe.topics(), probe };
         let member = &mut members[id.index()];
         let result = act(member.node.as_mut(), cx);
-        member.arm(id, *now, timers);
+        member.arm_seldom(id, *now, timers);
         deliver(cx, members, id, wiring, timers);
         result
     }
@@ -274,7 +302,7 @@ impl Simulation {
     fn arm_changed(&mut self) {
         let Self { members, timers, now, changed, .. } = self;
         for id in changed.drain(..) {
-            members[id.index()].arm(id, *now, timers);
+            members[id.index()].arm_seldom(id, *now, timers);
         }
     }
 
@@ -345,7 +373,7 @@ fn fire(cx: &mut Cx<'_>, members: &mut [Member], id: NodeId, wiring: &mut Wiring
     member.armed = Instant::FAR_FUTURE;
     if member.wanted > cx.now {
         timers.counters.timers_stale += 1;
-        return member.arm(id, cx.now, timers);
+        return member.arm_seldom(id, cx.now, timers);
     }
     timers.counters.events += 1;
     member.node.handle_timeout(cx);
@@ -363,20 +391,21 @@ fn deliver(
     wiring: &mut Wiring,
     timers: &mut Timers,
 ) {
-    let mut sender = &mut members[sender.index()];
-    while let Some(Delivery { to, packet }) = wiring.next(cx, sender, &mut timers.counters) {
-        sender = &mut members[to.node.index()];
-        let Some(Delivery { to, packet }) = (match sender.role {
-            Role::FlowRouter => wiring.route(cx, sender, Delivery { to, packet }, &mut timers.counters),
-            Role::Any | Role::WithoutTimers => Some(Delivery { to, packet }),
-        }) else {
+    let mut next = wiring.next(cx, &members[sender.index()], &mut timers.counters);
+    while let Some(Delivery { to, packet }) = next {
+        let receiver = &mut members[to.node.index()];
+        if receiver.role == Role::FlowRouter
+            && let Some(to) = wiring.behind(cx, receiver, &packet)
+        {
+            timers.counters.packets += 1;
+            next = wiring.deliveries.exchange(Delivery { to, packet });
             continue;
-        };
-        sender = &mut members[to.node.index()];
-        sender.node.handle_packet(cx, to.port, packet);
-        if sender.role == Role::Any {
-            sender.arm(to.node, cx.now, timers);
         }
+        receiver.node.handle_packet(cx, to.port, packet);
+        if receiver.role == Role::Any {
+            receiver.arm_seldom(to.node, cx.now, timers);
+        }
+        next = wiring.next(cx, receiver, &mut timers.counters);
     }
 }
 
@@ -389,53 +418,40 @@ impl Wiring {
             if let Some(to) = sender.leads_to(port, &self.wires) {
                 let (_, packet) = cx.outbox.pop()?;
                 counters.packets += 1;
-                if self.deliveries.is_empty() {
-                    return Some(Delivery { to, packet });
-                }
-                self.deliveries.push(Delivery { to, packet });
-                return self.deliveries.pop();
+                return self.deliveries.exchange(Delivery { to, packet });
             }
         }
         if !cx.outbox.is_empty() {
-            self.forward(cx, sender, counters);
+            return self.forward(cx, sender, counters);
         }
         self.deliveries.pop()
     }
 
-    /// A packet at a router by flow continues to the node that the router leads to: behind those that are queued. If
-    /// none is queued, it is returned.
+    /// Where a packet at a router by flow continues; `None` if the router itself decides what happens to it.
     #[inline(always)]
-    fn route(
-        &mut self,
-        cx: &mut Cx<'_>,
-        router: &Member,
-        Delivery { to, packet }: Delivery,
-        counters: &mut Counters,
-    ) -> Option<Delivery> {
-        let port = Port::try_from(cx.pool.get(&packet).flow.0).ok();
-        let Some(next) = port.and_then(|port| router.leads_to(port, &self.wires)) else {
-            return Some(Delivery { to, packet }); // the router itself decides what happens to it
-        };
-        counters.packets += 1;
-        if self.deliveries.is_empty() {
-            return Some(Delivery { to: next, packet });
-        }
-        self.deliveries.push(Delivery { to: next, packet });
-        None
+    fn behind(&self, cx: &Cx<'_>, router: &Member, packet: &PacketRef) -> Option<End> {
+        let port = Port::try_from(cx.pool.get(packet).flow.0).ok()?;
+        router.leads_to(port, &self.wires)
     }
 
-    /// Queues the packets that the node sent for the nodes at the other ends.
-    fn forward(&mut self, cx: &mut Cx<'_>, sender: &Member, counters: &mut Counters) {
+    /// Queues the packets that the node sent for the nodes at the other ends, and takes the first of all.
+    fn forward(&mut self, cx: &mut Cx<'_>, sender: &Member, counters: &mut Counters) -> Option<Delivery> {
+        let mut first = self.deliveries.pop();
         let mut sent = core::mem::take(cx.outbox);
         for (port, packet) in sent.drain(..) {
-            if let Some(to) = sender.leads_to(port, &self.wires) {
-                counters.packets += 1;
+            let Some(to) = sender.leads_to(port, &self.wires) else {
+                cx.discard(packet, DropCause::NoRoute);
+                continue;
+            };
+            counters.packets += 1;
+            if first.is_some() {
                 self.deliveries.push(Delivery { to, packet });
             } else {
-                cx.discard(packet, DropCause::NoRoute);
+                first = Some(Delivery { to, packet });
             }
         }
         *cx.outbox = sent; // keeps its memory
+        first
     }
 }
 

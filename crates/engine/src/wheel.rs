@@ -125,7 +125,7 @@ impl Wheel {
     ///
     /// # Panics
     /// If `at` is before the last pop, or if the node's old timer is due at this instant.
-    #[inline]
+    #[inline(always)]
     pub fn arm(&mut self, node: NodeId, at: Instant) {
         let at = at.as_nanos();
         match self.entries[node.index()].place {
@@ -224,7 +224,7 @@ impl Wheel {
         self.entries.len() as u32 - 1
     }
 
-    #[inline]
+    #[inline(always)]
     fn link(&mut self, node: u32, at: u64) {
         // The lowest bit is set so that equal times count as different in digit 0.
         let highest_bit = 63 - ((at ^ self.elapsed) | 1).leading_zeros();

@@ -27,13 +27,18 @@ impl Deliveries {
     }
 
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
-        self.places.is_empty()
-    }
-
-    #[inline]
     pub(super) fn push(&mut self, delivery: Delivery) {
         self.places.push(Some(delivery));
+    }
+
+    /// Queues a delivery behind the others, and takes the first.
+    #[inline]
+    pub(super) fn exchange(&mut self, delivery: Delivery) -> Option<Delivery> {
+        if self.places.is_empty() {
+            return Some(delivery);
+        }
+        self.push(delivery);
+        self.pop()
     }
 
     #[inline]
