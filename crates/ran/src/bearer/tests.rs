@@ -52,7 +52,13 @@ impl Rig {
             topics: TopicSet::NONE,
             probe: &mut Silence,
         };
-        f(&mut self.bearer, &mut cx)
+        let result = f(&mut self.bearer, &mut cx);
+        for direction in [Direction::Downlink, Direction::Uplink] {
+            let (has, bytes) =
+                (self.bearer.has_backlog(direction, self.now), self.bearer.backlog(direction, self.now));
+            assert_eq!(has, bytes > Bytes::ZERO, "{direction:?} has {bytes}");
+        }
+        result
     }
 
     /// Submits a downlink packet of `sdu` bytes as an IP packet, with the next serial.
