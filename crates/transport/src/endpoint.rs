@@ -29,7 +29,7 @@ use airlane_core::{Bytes, Cx, Duration, Ecn, Instant, TcpFlags, TcpHeader, TcpSy
 
 use crate::accurate::{MarkCounter, OPTION_BYTES};
 use crate::config::TcpConfig;
-use crate::congestion::RadioInformation;
+use crate::congestion::{CongestionKind, RadioInformation};
 use crate::ecn::{EcnFeedback, handshake_ace};
 use crate::header::{Io, Negotiated, send_packet, timestamp};
 use crate::path::Path;
@@ -514,6 +514,7 @@ impl TcpEndpoint {
             timestamps,
             sack,
             ecn,
+            exact_echo: ecn == EcnFeedback::Classic && c.congestion == CongestionKind::Dctcp,
             codes: c.obeys_codes.is_some() && header.syn.codes_permitted,
             local_scale: if scaling { self.own_scale() } else { 0 },
             remote_scale: if scaling { header.syn.window_scale.unwrap_or(0).min(14) } else { 0 },
@@ -733,7 +734,7 @@ impl TcpEndpoint {
                 return 0;
             }
             if n.ecn == EcnFeedback::Classic {
-                io.receiver.on_ecn(ecn, header.flags.has(TcpFlags::CWR));
+                sender.on_ecn(&mut io, ecn, header.flags.has(TcpFlags::CWR));
             }
             if io.receiver.crowds_out(start, start + u64::from(payload)) {
                 sender.send_ack(&mut io);

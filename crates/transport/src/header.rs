@@ -21,6 +21,9 @@ pub(crate) struct Negotiated {
     pub(crate) timestamps: bool,
     pub(crate) sack: bool,
     pub(crate) ecn: EcnFeedback,
+    /// With classic ECN, this end is one of DCTCP: it echoes each mark, and all its packets after the handshake are
+    /// ECN-capable (RFC 8257 §3.2; Linux `TCP_CONG_NEEDS_ECN`).
+    pub(crate) exact_echo: bool,
     /// Both ends support codes.
     pub(crate) codes: bool,
     /// Window scale of the windows we announce, and of those the peer announces.
@@ -88,7 +91,7 @@ impl Io<'_, '_> {
                     flags |= TcpFlags::ECE;
                 }
                 // RFC 3168 §6.1.4, §6.1.5: ACKs and retransmissions are not ECN-capable.
-                if payload > 0 && !retransmission {
+                if (payload > 0 && !retransmission) || n.exact_echo {
                     ecn = capable;
                 }
             }

@@ -484,6 +484,17 @@ impl Sender {
         self.una
     }
 
+    /// Data arrived with this ECN field, on a connection with classic ECN.
+    pub(crate) fn on_ecn(&mut self, io: &mut Io<'_, '_>, ecn: Ecn, window_reduced: bool) {
+        if !io.negotiated.exact_echo {
+            return io.receiver.on_ecn(ecn, window_reduced);
+        }
+        if io.receiver.owes_old_echo(ecn) {
+            self.send_ack(io);
+        }
+        io.receiver.on_exact_ecn(ecn);
+    }
+
     /// Sends an acknowledgment without data.
     pub(crate) fn send_ack(&self, io: &mut Io<'_, '_>) {
         self.send(io, self.nxt, 0, 0, false);

@@ -20,6 +20,7 @@ struct Seen {
     ecn: Ecn,
     payload: u32,
     sequence: u32,
+    acknowledgment: u32,
 }
 
 impl Seen {
@@ -66,7 +67,8 @@ impl Pair {
             let Header::Tcp(header) = &packet.header else { panic!("only TCP here") };
             let payload = packet.payload.len();
             let (flags, ecn, sequence) = (header.flags, packet.ecn, header.sequence);
-            self.seen.push(Seen { from_sender: who == 0, flags, ecn, payload, sequence });
+            let acknowledgment = header.acknowledgment;
+            self.seen.push(Seen { from_sender: who == 0, flags, ecn, payload, sequence, acknowledgment });
             if who == 0 && payload > 0 {
                 self.data_packets += 1;
                 if self.marked.contains(&self.data_packets) {
@@ -233,27 +235,80 @@ fn a_marking_queue_loses_nothing() {
     }
 }
 
-/// A queue that marks above 2 ms of data, at 40 Mbit/s and 20 ms (100 kB in flight fill the link): a response to the
-/// share of marks keeps the link full, one that halves the window does not. Nothing is lost.
+/// The goodput in Mbit/s behind a queue that marks above 2 ms of data, at 40 Mbit/s and 20 ms (100 kB in flight fill
+/// the link). Nothing is lost.
+fn behind_a_short_queue(congestion: CongestionKind, ecn: EcnConfig) -> f64 {
+    let config = TcpConfig { ecn, congestion, hystart: false, ..TcpConfig::linux() };
+    let flow = FlowConfig { sender: config.clone(), receiver: config, start: Instant::ZERO, bytes: None };
+    let mut link = LinkConfig::new(40, 20, 1_000_000);
+    link.mark_above = Some(Bytes(10_000));
+    let result = Harness::new(link, vec![flow]).run(Instant::from_millis(20_000));
+    let stats = result.flows[0].sender;
+    let name = congestion.name();
+    assert_eq!((stats.retransmissions, stats.timeouts, result.queue_drops), (0, 0, 0), "{name}");
+    assert_eq!(stats.marks_reported > 0, ecn == EcnConfig::ACCURATE, "{name}");
+    stats.bytes_acked.get() as f64 * 8.0 / 20.0 / 1e6
+}
+
+/// A response to the share of marks keeps the link full, one that halves the window does not.
 #[test]
 fn scalable_controllers_fill_a_link_with_a_short_queue() {
-    let goodput = |congestion| {
-        let config = TcpConfig { ecn: EcnConfig::ACCURATE, congestion, hystart: false, ..TcpConfig::linux() };
-        let flow = FlowConfig { sender: config.clone(), receiver: config, start: Instant::ZERO, bytes: None };
-        let mut link = LinkConfig::new(40, 20, 1_000_000);
-        link.mark_above = Some(Bytes(10_000));
-        let result = Harness::new(link, vec![flow]).run(Instant::from_millis(20_000));
-        let stats = result.flows[0].sender;
-        let name = congestion.name();
-        assert_eq!((stats.retransmissions, stats.timeouts, result.queue_drops), (0, 0, 0), "{name}");
-        assert!(stats.marks_reported > 0, "{name}");
-        stats.bytes_acked.get() as f64 * 8.0 / 20.0 / 1e6
-    };
     use CongestionKind::{Cubic, Dctcp, NewReno, Prague};
-    let [newreno, cubic, dctcp, prague] = [NewReno, Cubic, Dctcp, Prague].map(goodput);
+    let [newreno, cubic, dctcp, prague] =
+        [NewReno, Cubic, Dctcp, Prague].map(|kind| behind_a_short_queue(kind, EcnConfig::ACCURATE));
     // 40 Mbit/s * 1436/1500 = 38.3.
     assert!(dctcp > 37.0 && prague > 36.0, "{newreno} {cubic} {dctcp} {prague}");
     assert!(newreno < 36.0, "{newreno} {cubic} {dctcp} {prague}");
+}
+
+/// The same with the feedback of DCTCP by the classic flag, which other controllers read as RFC 3168 has it.
+#[test]
+fn dctcp_fills_it_with_classic_feedback_too() {
+    use CongestionKind::{Dctcp, NewReno};
+    let [newreno, dctcp] = [NewReno, Dctcp].map(|kind| behind_a_short_queue(kind, EcnConfig::CLASSIC));
+    // 40 Mbit/s * 1448/1500 = 38.6.
+    assert!(dctcp > 37.0 && newreno < 30.0, "{newreno} {dctcp}");
+}
+
+/// Two ends of DCTCP without accurate feedback: an acknowledgment has the flag if and only if what it acknowledges was
+/// marked (RFC 8257 §3.2), so that the sender knows the share; with RFC 3168, the flag is there for a round trip. All
+/// packets after the handshake are ECN-capable.
+#[test]
+fn the_echo_of_dctcp_tells_which_segments_were_marked() {
+    let dctcp = TcpConfig { congestion: CongestionKind::Dctcp, ..asks() };
+    let mut pair = Pair::new(dctcp.clone(), dctcp);
+    pair.marked = vec![31, 33, 34, 40, 120, 121];
+    pair.run(400_000);
+    let (mut echoed, mut acked, mut data) = (0, None, 0);
+    for p in pair.seen.iter().filter(|p| !p.from_sender && !p.flags.has(TcpFlags::SYN)) {
+        let before = acked.replace(p.acknowledgment).unwrap_or(p.acknowledgment);
+        let bytes = p.acknowledgment.wrapping_sub(before);
+        data += bytes;
+        echoed += if p.has(TcpFlags::ECE) { bytes } else { 0 };
+        assert_eq!(p.ecn, Ecn::Capable0);
+    }
+    assert_eq!((data, echoed), (400_000 - 1448, 6 * 1448)); // the first ACK, of one segment, begins the count
+    // Marks of two round trips reduce twice.
+    let stats = pair.ends[0].stats();
+    assert_eq!((stats.ecn_reductions, stats.retransmissions), (2, 0));
+}
+
+/// As in Linux, a loss while the window is reduced for a mark halves what the window is then.
+#[test]
+fn a_loss_halves_the_window_of_dctcp_during_a_reduction_too() {
+    let reductions = |lost: Vec<u64>| {
+        let dctcp = TcpConfig { congestion: CongestionKind::Dctcp, ..asks() };
+        let mut pair = Pair::new(dctcp.clone(), dctcp);
+        pair.marked = vec![31];
+        pair.lost = lost;
+        pair.run(400_000);
+        let stats = pair.ends[0].stats();
+        assert_eq!((stats.ecn_reductions, stats.timeouts), (1, 0));
+        (stats.recoveries, stats.ssthresh.unwrap().get() / 1448)
+    };
+    let ((none, marked), (one, lost)) = (reductions(vec![]), reductions(vec![36]));
+    assert_eq!((none, one), (0, 1));
+    assert!(lost < marked && lost >= marked / 2, "{marked} {lost}");
 }
 
 /// The same queue as above and classic feedback, which Prague asks for last: it is NewReno with pacing then.

@@ -52,9 +52,10 @@ impl Network {
         assert!(!(handshake && capable), "a SYN with ECT");
         match self.allowed {
             EcnFeedback::None => assert!(!capable, "ECT without ECN"),
-            // RFC 3168 §6.1.4, §6.1.5; RFC 8311 §4.2.
+            // RFC 3168 §6.1.4, §6.1.5; RFC 8311 §4.2. Ends of DCTCP send each packet with ECT.
             EcnFeedback::Classic => {
-                assert!(!capable || (payload > 0 && !again), "ECT of an ACK or a retransmission");
+                let each = self.law == CongestionKind::Dctcp;
+                assert!(!capable || each || (payload > 0 && !again), "ECT of an ACK or a retransmission");
                 assert_ne!(packet.ecn, Ecn::Capable1);
             }
             // RFC 9331 §4.3: ECT(1) is for scalable responses; RFC 8311 §4.3 allows it on every other packet.

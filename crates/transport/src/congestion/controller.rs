@@ -268,6 +268,10 @@ impl Controller {
         }
         cause
     }
+    /// [`CongestionController::on_loss_while_reducing`].
+    pub fn on_loss_while_reducing(&mut self, current: u32) {
+        each!(&mut self.law, law => law.on_loss_while_reducing(&mut self.window, current));
+    }
     /// The cause of a timeout: congestion, unless the discriminator also classifies timeouts and finds
     /// another cause.
     pub fn cause_of_timeout(&mut self, episode: &LossEpisode) -> LossCause {
@@ -288,6 +292,12 @@ impl Controller {
     pub fn on_marks(&mut self, sample: &MarkSample) {
         if self.law_needs.marks {
             each!(&mut self.law, law => law.on_marks(&mut self.window, sample));
+        }
+    }
+    /// [`CongestionController::on_echo`].
+    pub fn on_echo(&mut self, sample: &MarkSample) {
+        if self.law_needs.marks {
+            each!(&mut self.law, law => law.on_echo(sample));
         }
     }
     /// [`CongestionController::on_ecn`].

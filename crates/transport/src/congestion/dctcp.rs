@@ -1,8 +1,9 @@
-//! DCTCP (RFC 8257) with accurate feedback: the window is reduced by half of the share of marked bytes, once per
-//! window of data. Growth and the response to losses are those of NewReno.
+//! DCTCP (RFC 8257): the window is reduced by half of the share of marked bytes, once per window of data. Growth and
+//! the response to losses are those of NewReno.
 //!
-//! RFC 8257 §3.2 has a feedback of its own, by the classic flag, which RFC 9768 supersedes. Without accurate
-//! feedback, a mark halves the window as a loss does (RFC 3168).
+//! The marks are known from accurate feedback, or from the classic flag, which two ends of DCTCP use in a way of their
+//! own (RFC 8257 §3.2): each acknowledgment tells whether what it acknowledges was marked. With the classic flag the
+//! transport reduces the window as Linux does, over a round trip, in which the window does not grow.
 //!
 //! The text of RFC 8257 was not available. The steps of §3.3 are those that INET's `DcTcp.cc` quotes; §3.2 and §3.5
 //! are as the audits of PyTCP quote them.
@@ -10,7 +11,7 @@
 use airlane_core::Duration;
 
 use super::marks::{MarkedShare, OncePerRound};
-use super::{AckSample, CongestionController, MarkSample, Needs, SegmentWindow};
+use super::{AckSample, CongestionController, LossEpisode, MarkSample, Needs, SegmentWindow};
 
 /// The controller.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +57,23 @@ impl CongestionController for Dctcp {
             window.reduce_to((f64::from(window.segments) * kept) as u32);
             window.segments = window.ssthresh;
         }
+    }
+
+    fn on_echo(&mut self, sample: &MarkSample) {
+        let bytes = (sample.delivered_bytes.get(), sample.marked_bytes.get());
+        self.share.on_marks(sample, bytes, Duration::ZERO);
+    }
+
+    fn on_ecn(&mut self, window: &mut SegmentWindow, _: &LossEpisode) {
+        // RFC 8257 §3.3 step 9. A reduction by less than a segment is none, as in Linux (`dctcp_ssthresh`): rounded up,
+        // rare marks would take as many segments as the window grows by.
+        let reduction = (f64::from(window.segments) * self.share.alpha() / 2.0) as u32;
+        window.reduce_to(window.segments - reduction);
+    }
+
+    fn on_loss_while_reducing(&mut self, window: &mut SegmentWindow, current: u32) {
+        // Linux `dctcp_react_to_loss`: also where a mark has just reduced it.
+        window.ssthresh = (current / 2).max(SegmentWindow::MIN_SSTHRESH);
     }
 
     fn threshold(&mut self, window: &SegmentWindow) -> u32 {

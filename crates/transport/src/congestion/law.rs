@@ -113,8 +113,13 @@ pub trait CongestionController {
             LossCause::Unreported => {}
         }
     }
+    /// A loss episode begins while the window is being reduced for a mark; it is `current` now.
+    fn on_loss_while_reducing(&mut self, _: &mut SegmentWindow, _current: u32) {}
     /// Accurate feedback about congestion marks, before [`Self::on_ack`]; called if [`Needs::marks`].
     fn on_marks(&mut self, _: &mut SegmentWindow, _: &MarkSample) {}
+    /// Classic feedback of an acknowledgment: all that it delivers counts as marked if it echoes a mark, else nothing.
+    /// Where it does, [`Self::on_ecn`] follows, at most once per window. Called if [`Needs::marks`].
+    fn on_echo(&mut self, _: &MarkSample) {}
     /// Congestion was marked instead of lost (RFC 3168): treated as a loss, unless a controller
     /// overrides this.
     fn on_ecn(&mut self, window: &mut SegmentWindow, episode: &LossEpisode) {

@@ -44,6 +44,37 @@ impl Receiver {
         }
     }
 
+    /// True if an acknowledgment that waits must leave before the next segment, because that changes the echo (RFC
+    /// 8257 §3.2; Linux `dctcp_ece_ack_update`).
+    pub(crate) const fn owes_old_echo(&self, ecn: Ecn) -> bool {
+        self.pending && self.changes_echo(ecn)
+    }
+
+    /// A retransmission of a sender without ECN changes nothing.
+    const fn changes_echo(&self, ecn: Ecn) -> bool {
+        match ecn {
+            Ecn::CongestionExperienced => !self.echo_congestion,
+            Ecn::Capable0 | Ecn::Capable1 => self.echo_congestion,
+            Ecn::NotCapable => false,
+        }
+    }
+
+    /// The ECN field of a data segment, at an end of DCTCP: the echo is the mark of the last segment, independent of
+    /// CWR, and a change of it is acknowledged at once, so that each acknowledgment covers segments of one kind (RFC
+    /// 8257 §3.2).
+    pub(crate) fn on_exact_ecn(&mut self, ecn: Ecn) {
+        if self.changes_echo(ecn) {
+            let marked = ecn == Ecn::CongestionExperienced;
+            if marked {
+                self.quick = self.quick.max(QUICK_AFTER_MARK);
+                self.delay = DELAY_MIN;
+            }
+            self.echo_congestion = marked;
+            self.at_once = true;
+        }
+        self.capable_seen |= ecn != Ecn::NotCapable;
+    }
+
     /// From now on marks are counted.
     pub(crate) fn count_marks(&mut self, counter: MarkCounter) {
         self.marks = Some(counter);

@@ -134,21 +134,27 @@ impl Sender {
         });
         io.stats.marks_reported += u64::from(marks.packets);
         if self.controller.needs().marks {
-            self.controller.on_marks(&MarkSample {
-                now: io.now(),
-                delivered_segments: outcome.delivered,
-                marked_segments: marks.packets,
-                delivered_bytes: Bytes(u64::from(outcome.delivered_bytes)),
-                marked_bytes: Bytes(u64::from(marks.bytes)),
-                srtt: self.rtt.srtt(),
-                acked_to: self.una,
-                sent_to: self.nxt,
-                recovering: self.phase.reduces(),
-            });
+            let sample = self.mark_sample(io.now(), outcome, (marks.packets, marks.bytes));
+            self.controller.on_marks(&sample);
         } else {
             ack.congestion_echoed = marks.packets > 0;
         }
         ack
+    }
+
+    /// An acknowledgment that reports this many marked packets and bytes.
+    fn mark_sample(&self, now: Instant, outcome: &Outcome, (packets, bytes): (u32, u32)) -> MarkSample {
+        MarkSample {
+            now,
+            delivered_segments: outcome.delivered,
+            marked_segments: packets,
+            delivered_bytes: Bytes(u64::from(outcome.delivered_bytes)),
+            marked_bytes: Bytes(u64::from(bytes)),
+            srtt: self.rtt.srtt(),
+            acked_to: self.una,
+            sent_to: self.nxt,
+            recovering: self.phase.reduces(),
+        }
     }
 
     /// Every step of [`Self::on_ack`].
@@ -184,6 +190,12 @@ impl Sender {
         }
         self.rack.adapt_window(self.una, self.nxt);
         let ack = &self.with_marks(io, ack, &outcome);
+        if self.options.ecn && self.controller.needs().marks {
+            let echoed =
+                if ack.congestion_echoed { (outcome.delivered, outcome.delivered_bytes) } else { (0, 0) };
+            let sample = self.mark_sample(io.now(), &outcome, echoed);
+            self.controller.on_echo(&sample);
+        }
         let mut resend = Resend::Nothing;
         if let Some(probe) = self.probe {
             self.on_probe_ack(io, ack, probe, &outcome);

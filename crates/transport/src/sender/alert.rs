@@ -253,7 +253,9 @@ impl Sender {
         let mut under_way = self.board.retransmitted();
         under_way += u32::from(self.probe.is_some_and(|p| p.retransmission));
         self.undo.begin(self.una, snapshot, under_way);
-        if !reducing {
+        if reducing {
+            self.controller.on_loss_while_reducing(self.reduction.window);
+        } else {
             self.recovery_point = self.nxt;
             self.probe = None;
             self.reduction =

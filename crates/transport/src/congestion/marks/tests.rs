@@ -183,3 +183,26 @@ fn abe_reduces_less_at_marks() {
         }
     }
 }
+
+/// With the classic flag, a mark halves the window at first. After a hundred windows without a mark the share is
+/// (15/16)^100 = 0.16 %: a reduction by less than a segment is none.
+#[test]
+fn an_echo_reduces_dctcp_by_half_of_the_share() {
+    let mut c = controller(&ControllerSetup::new(CongestionKind::Dctcp), 100);
+    let mark = |c: &mut Controller| {
+        c.on_ecn(&episode(true));
+        c.ssthresh_segments()
+    };
+    assert_eq!(mark(&mut c), 50);
+    c.on_recovery_exit();
+    for window in 0..100 {
+        c.on_echo(&marks(window * 10, 1 + window * 10, 10, 0));
+    }
+    assert_eq!(mark(&mut c), 50);
+    // A window in which all is marked adds a sixteenth: 50 (1 - 0.064 / 2) = 48.4, and a part of a segment is kept.
+    c.on_echo(&marks(2000, 2000, 10, 10));
+    assert_eq!(mark(&mut c), 49);
+    // A loss in between halves what the window is then.
+    c.on_loss_while_reducing(40);
+    assert_eq!(c.ssthresh_segments(), 20);
+}
