@@ -96,17 +96,27 @@ def test_names_and_versions_are_checked(airlane: Airlane) -> None:
     assert "'six' is not a version" in wrong.stderr or "apt install" in wrong.stderr
 
 
+CLOCK = """\
+\t\t\tif (time < time_travel_shm->free_until)
+\t\t\t\ttime_travel_shm->free_until = time;
+
+\ttime_travel_ext_req(UM_TIMETRAVEL_WAIT, -1);
+"""
+
+
 def tree(folder: Path) -> Path:
-    """The two files of a source tree that airlane changes, as far as it looks at them."""
+    """The files of a source tree that airlane changes, as far as it looks at them."""
     um = folder / "arch" / "um"
     (um / "os-Linux").mkdir(parents=True)
+    (um / "kernel").mkdir()
+    (um / "kernel" / "time.c").write_text(CLOCK)
     (um / "Kconfig").write_text("config NR_IRQS\n\tint\n\nconfig HZ\n\tint\n\tdefault 100\n\nconfig X\n")
     code = "#include <stdlib.h>\n\nssize_t os_getrandom(void *buf, size_t len, unsigned int flags)\n"
     (um / "os-Linux" / "util.c").write_text(f"{code}{{\n\treturn getrandom(buf, len, flags);\n}}\n")
     return folder
 
 
-def test_the_two_changes_are_made_once(tmp_path: Path) -> None:
+def test_the_changes_are_made_once(tmp_path: Path) -> None:
     folder = tree(tmp_path / "linux")
     patch = kernel._change(folder)
     config = (folder / "arch/um/Kconfig").read_text()
@@ -114,9 +124,22 @@ def test_the_two_changes_are_made_once(tmp_path: Path) -> None:
     code = (folder / "arch/um/os-Linux/util.c").read_text()
     assert code.index("ssize_t airlane_getrandom(") < code.index("ssize_t os_getrandom(")
     assert code.count("return getrandom(") == 1, "the call that remains is that of airlane_getrandom"
+    clock = (folder / "arch/um/kernel/time.c").read_text()
+    assert "if (running != time_travel_shm_client && time < time_travel_shm->free_until)" in clock
+    assert "time_travel_ext_req(UM_TIMETRAVEL_WAIT, idle ? -2 : -1);" in clock
     assert "+++ b/arch/um/Kconfig" in patch
+    assert "+++ b/arch/um/kernel/time.c" in patch
     assert kernel._change(folder) == ""
     assert (folder / "arch/um/os-Linux/util.c").read_text() == code
+
+
+def test_a_clock_of_messages_stays_as_it_is(tmp_path: Path) -> None:
+    """Linux before 6.10 has no shared memory of the clock."""
+    folder = tree(tmp_path / "linux")
+    clock = folder / "arch" / "um" / "kernel" / "time.c"
+    clock.write_text("\ttime_travel_ext_req(UM_TIMETRAVEL_WAIT, -1);\n")
+    assert "time.c" not in kernel._change(folder)
+    assert clock.read_text() == "\ttime_travel_ext_req(UM_TIMETRAVEL_WAIT, -1);\n"
 
 
 def test_another_tree_is_refused(tmp_path: Path) -> None:
@@ -136,7 +159,7 @@ def test_a_repository_is_copied_without_what_was_built_in_it(tmp_path: Path) -> 
     copy = tmp_path / "copy"
     kernel._copy(source, copy)
     files = sorted(str(f.relative_to(copy)) for f in copy.rglob("*") if f.is_file())
-    assert files == ["arch/um/Kconfig", "arch/um/os-Linux/util.c"]
+    assert files == ["arch/um/Kconfig", "arch/um/kernel/time.c", "arch/um/os-Linux/util.c"]
     kernel._change(copy)
     kernel._copy(source, copy)  # nothing is newer: the changes stay
     assert kernel._change(copy) == ""

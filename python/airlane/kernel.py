@@ -1,8 +1,8 @@
 """Linux kernels that run as guests in virtual time: built from source, and kept in the user's cache.
 
-A kernel is a User Mode Linux with two small changes outside of `net/`: the frequency of its timer can be
-chosen, and its random numbers come from a seed. It is a program of its own under the GPL-2.0, built on the
-user's machine; nothing of it is part of airlane.
+A kernel is a User Mode Linux with three small changes outside of `net/`: the frequency of its timer can be
+chosen, its random numbers come from a seed, and an interrupt can come with its turn. It is a program of its
+own under the GPL-2.0, built on the user's machine; nothing of it is part of airlane.
 """
 
 from __future__ import annotations
@@ -359,14 +359,23 @@ def _download(package: str, into: Path) -> None:
 
 
 def _change(tree: Path) -> str:
-    """Make airlane's two changes; as a patch. A tree that has them stays as it is."""
+    """Make airlane's three changes; as a patch. A tree that has them stays as it is."""
     entropy = (_DATA / "entropy.c").read_text(encoding="utf-8")
     hz = 'config HZ\n\tint "Frequency of the timer"\n\tdefault 1000\n'
     own = "airlane_getrandom(buf, len, flags)"
-    changes = (
+    # A guest that says that it is idle gets interrupts with its turn. They must not limit that turn.
+    limits = "time < time_travel_shm->free_until"
+    waits = "time_travel_ext_req(UM_TIMETRAVEL_WAIT, {});"
+    changes = [
         ("arch/um/Kconfig", "config HZ\n\tint\n\tdefault 100\n", hz, ""),
         ("arch/um/os-Linux/util.c", "return getrandom(buf, len, flags)", f"return {own}", entropy),
-    )
+    ]
+    clock = "arch/um/kernel/time.c"
+    if "time_travel_shm" in (tree / clock).read_text(encoding="utf-8"):  # since 6.10
+        changes += [
+            (clock, f"if ({limits})", f"if (running != time_travel_shm_client && {limits})", ""),
+            (clock, waits.format("-1"), waits.format("idle ? -2 : -1"), ""),
+        ]
     patch: list[str] = []
     for name, before, after, above in changes:
         path = tree / name

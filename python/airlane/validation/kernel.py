@@ -319,10 +319,12 @@ def _main() -> None:
     ended = itertools.count(1)
     chosen = arguments.situations or list(SITUATIONS)
     told = lambda _: print(f"{next(ended)} runs have ended", file=sys.stderr)  # noqa: E731
-    summary, windows = measure(chosen, arguments.threads, told)
     columns = ["situation", "congestion"]
-    _write("oracle.csv", [*columns, "seed", *(column for column, _ in _FIGURES.values())], summary, release)
-    _write("windows.csv", [*columns, "t_s", "cwnd_bytes"], windows, release)
+    figures = [column for column, _ in _FIGURES.values()]
+    for situation in chosen:  # what was measured stays if the next one is interrupted
+        summary, windows = measure([situation], arguments.threads, told)
+        _write("oracle.csv", [*columns, "seed", *figures], summary, release)
+        _write("windows.csv", [*columns, "t_s", "cwnd_bytes"], windows, release)
 
 
 if __name__ == "__main__":

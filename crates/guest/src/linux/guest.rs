@@ -14,7 +14,7 @@ use std::time::Duration;
 use crate::GuestError;
 use crate::linux::memory::Mapped;
 use crate::linux::process::{Processes, Start};
-use crate::linux::sockets::{self, Broken};
+use crate::linux::sockets::{self, Broken, Sources};
 use crate::protocol::calendar::{self, Answer, Calendar, Message};
 use crate::protocol::flood::{FRAMES_MAX, Flood};
 use crate::protocol::frame::{self, Content};
@@ -82,7 +82,7 @@ struct Port {
     requests: Option<OwnedFd>,
     /// Frames for which the guest had no buffer.
     pending: VecDeque<Vec<u8>>,
-    /// Whether the guest was interrupted and has not run since.
+    /// Whether the guest was interrupted, or will be before its turn, and has not run since.
     rings: bool,
 }
 
@@ -92,11 +92,16 @@ pub(crate) struct Guest {
     processes: Processes,
     folder: Folder,
     clock: OwnedFd,
+    /// The clock, and then the sockets of the interfaces.
+    sources: Sources,
     calendar: Calendar<Mapped>,
     /// The descriptor of the calendar's memory.
     shared: Option<OwnedFd>,
     ports: Vec<Port>,
     memory: Option<Mapped>,
+    /// Interfaces whose interrupts are sent with the next turn, and its time.
+    rung: Vec<usize>,
+    rung_at: Option<u64>,
     patience: Duration,
     flood: Flood,
     /// Scratch memory of a frame.
@@ -178,14 +183,18 @@ impl Guest {
         let start = Start { kernel: setup.kernel, folder: &folder.0, seed: setup.seed, nics: setup.nics };
         let mut processes = Processes::start(&start)?;
         let clock = accept(&mut processes, &clock)?;
+        let sources = sources(&clock, &ports).map_err(wrong)?;
         Ok(Self {
             processes,
             folder,
             clock,
+            sources,
             calendar,
             shared: shared_fd,
             ports,
             memory: None,
+            rung: vec![],
+            rung_at: None,
             patience: patience(),
             flood: Flood::default(),
             frame: Vec::with_capacity(2048),
@@ -205,7 +214,10 @@ impl Guest {
 
     /// The time at which the guest wants to run; `None` if it has nothing to do.
     pub(crate) fn request(&self) -> Option<u64> {
-        self.calendar.request()
+        match (self.rung_at, self.calendar.request()) {
+            (Some(rung), Some(own)) => Some(rung.min(own)),
+            (rung, own) => rung.or(own),
+        }
     }
 
     /// A packet for an interface at time `at`, which `append` adds to the frame. The guest is interrupted, so that it
@@ -250,7 +262,33 @@ impl Guest {
             return Ok(());
         }
         port.rings = true;
-        self.interrupt(nic, Nic::interrupt())
+        if !self.calendar.is_idle() {
+            return self.interrupt(nic, Nic::interrupt(true));
+        }
+        // It learns of the interrupt with its turn, which saves two changes between the guest and us.
+        self.rung.push(nic);
+        self.rung_at.get_or_insert(self.calendar.time());
+        Ok(())
+    }
+
+    /// Sends the interrupts that wait for a turn. The signal about them precedes the message of the turn, and the guest
+    /// handles signals first.
+    fn send_rung(&mut self) -> Result<(), Fault> {
+        self.rung_at = None;
+        let mut rung = core::mem::take(&mut self.rung);
+        for nic in rung.drain(..) {
+            self.counts.interrupts += 1;
+            sockets::send_bytes(self.requests(nic)?, &Nic::interrupt(false))?;
+        }
+        self.rung = rung;
+        Ok(())
+    }
+
+    /// The socket for our requests about an interface.
+    fn requests(&self, nic: usize) -> Result<BorrowedFd<'_>, Fault> {
+        let requests = self.ports[nic].requests.as_ref();
+        let missing = || Fault::Protocol(format!("interface {nic} cannot be interrupted"));
+        Ok(requests.ok_or_else(missing)?.as_fd())
     }
 
     /// The guest runs at time `at`, that of its request, until it waits.
@@ -265,7 +303,9 @@ impl Guest {
         self.calendar.set_time(at)?;
         self.ports.iter_mut().for_each(|port| port.rings = false);
         self.counts.turns += 1;
-        for message in self.calendar.run(at, outside.limit())? {
+        let messages = self.calendar.run(at, outside.limit())?;
+        self.send_rung()?;
+        for message in messages {
             self.send_time(message)?;
         }
         self.serve(outside)?;
@@ -292,8 +332,7 @@ impl Guest {
             match self.next()? {
                 Source::Clock => self.serve_clock()?,
                 Source::Connection(nic) => {
-                    let (socket, _) = self.ports[nic].listener.accept().map_err(Broken::Error)?;
-                    self.ports[nic].socket = Some(socket.into());
+                    self.connect(nic).map_err(Broken::Error)?;
                 }
                 Source::Device(nic) => self.serve_device(nic, outside)?,
             }
@@ -301,15 +340,19 @@ impl Guest {
         Ok(self.calendar.take_turn()?)
     }
 
+    /// The guest has found an interface.
+    fn connect(&mut self, nic: usize) -> io::Result<()> {
+        let port = &mut self.ports[nic];
+        let (socket, _) = port.listener.accept()?;
+        self.sources.remove(port.listener.as_fd())?;
+        self.sources.add(socket.as_fd(), nic + 1)?;
+        port.socket = Some(socket.into());
+        Ok(())
+    }
+
     /// Waits for the next message.
     fn next(&self) -> Result<Source, Fault> {
-        let mut fds = Vec::with_capacity(1 + self.ports.len());
-        fds.push(self.clock.as_fd());
-        fds.extend(self.ports.iter().map(|port| match &port.socket {
-            Some(socket) => socket.as_fd(),
-            None => port.listener.as_fd(),
-        }));
-        let ready = sockets::wait(&fds, self.patience)?;
+        let ready = self.sources.wait(self.patience)?;
         Ok(match ready.checked_sub(1) {
             None => Source::Clock,
             Some(nic) if self.ports[nic].socket.is_none() => Source::Connection(nic),
@@ -319,7 +362,7 @@ impl Guest {
 
     fn serve_clock(&mut self) -> Result<(), Fault> {
         let mut bytes = [0; calendar::MESSAGE];
-        sockets::read(self.clock.as_fd(), &mut bytes)?;
+        sockets::read_some(self.clock.as_fd(), &mut bytes, calendar::MESSAGE)?;
         let message = Message::decode(&bytes)
             .ok_or_else(|| Fault::Protocol("the guest sent an unknown message of its clock".to_owned()))?;
         let answer = self.calendar.receive(message).map_err(|unexpected| {
@@ -340,20 +383,26 @@ impl Guest {
 
     fn send_time(&mut self, message: Message) -> Result<(), Fault> {
         self.counts.times += 1;
-        Ok(sockets::send(self.clock.as_fd(), &message.encode(), &[])?)
+        Ok(sockets::send_bytes(self.clock.as_fd(), &message.encode())?)
     }
 
     fn serve_device(&mut self, nic: usize, outside: &mut impl Outside) -> Result<(), Fault> {
         let socket = self.ports[nic].socket.as_ref().expect("it was ready to read").as_fd();
-        let mut head = [0; vhost::HEADER];
-        let mut descriptors = sockets::read(socket, &mut head)?;
-        let header = Header::decode(&head);
-        let length = header.size as usize;
-        if length > vhost::PAYLOAD_MAX {
+        let mut bytes = [0; vhost::HEADER + vhost::PAYLOAD_MAX];
+        // A notification is read at once. Requests for the setup may follow each other, and may have descriptors.
+        let (got, mut descriptors) = match self.ports[nic].nic.is_up() {
+            true => (sockets::read_some(socket, &mut bytes[..vhost::NOTIFICATION], vhost::HEADER)?, vec![]),
+            false => (vhost::HEADER, sockets::read(socket, &mut bytes[..vhost::HEADER])?),
+        };
+        let (head, payload) = bytes.split_at_mut(vhost::HEADER);
+        let header = Header::decode(head.first_chunk().expect("it was split there"));
+        let (length, begun) = (header.size as usize, got - vhost::HEADER);
+        if length > vhost::PAYLOAD_MAX || length < begun {
             return Err(Fault::Protocol(format!("interface {nic} got a request of {length} bytes")));
         }
-        let mut payload = [0; vhost::PAYLOAD_MAX];
-        descriptors.extend(sockets::read(socket, &mut payload[..length])?);
+        if begun < length {
+            descriptors.extend(sockets::read(socket, &mut payload[begun..length])?);
+        }
         let action = self.ports[nic].nic.handle(header, &payload[..length]);
         let action = action.map_err(|unknown| Fault::Protocol(unknown.to_string()))?;
         let descriptor = || Fault::Protocol(format!("interface {nic} got no descriptor"));
@@ -377,7 +426,7 @@ impl Guest {
             }
         };
         let socket = self.ports[nic].socket.as_ref().expect("it was read").as_fd();
-        Ok(sockets::send(socket, &answer, &[])?)
+        Ok(sockets::send_bytes(socket, &answer)?)
     }
 
     /// The guest has sent frames, and is blocked until they were taken.
@@ -415,20 +464,17 @@ impl Guest {
     }
 
     /// Interrupts the guest, and returns when it knows it.
-    fn interrupt(&mut self, nic: usize, call: [u8; vhost::HEADER + 8]) -> Result<(), Fault> {
+    fn interrupt(&mut self, nic: usize, call: [u8; vhost::NOTIFICATION]) -> Result<(), Fault> {
         self.counts.interrupts += 1;
-        let missing = || Fault::Protocol(format!("interface {nic} cannot be interrupted"));
-        let requests = self.ports[nic].requests.as_ref().ok_or_else(missing)?;
-        sockets::send(requests.as_fd(), &call, &[])?;
+        sockets::send_bytes(self.requests(nic)?, &call)?;
         loop {
-            let requests = self.ports[nic].requests.as_ref().ok_or_else(missing)?;
             // Without a shared memory, the guest asks for the time first.
-            if sockets::wait(&[self.clock.as_fd(), requests.as_fd()], self.patience)? == 0 {
+            if sockets::wait(&[self.clock.as_fd(), self.requests(nic)?], self.patience)? == 0 {
                 self.serve_clock()?;
                 continue;
             }
-            let mut answer = [0; vhost::HEADER + 8];
-            sockets::read(requests.as_fd(), &mut answer)?;
+            let mut answer = [0; vhost::NOTIFICATION];
+            sockets::read_some(self.requests(nic)?, &mut answer, vhost::NOTIFICATION)?;
             if !vhost::is_call_confirmed(&answer) {
                 return Err(Fault::Protocol(format!("interface {nic} refused an interrupt")));
             }
@@ -467,6 +513,15 @@ enum Source {
     Clock,
     Connection(usize),
     Device(usize),
+}
+
+fn sources(clock: &OwnedFd, ports: &[Port]) -> io::Result<Sources> {
+    let sources = Sources::new()?;
+    sources.add(clock.as_fd(), 0)?;
+    for (number, port) in (1..).zip(ports) {
+        sources.add(port.listener.as_fd(), number)?;
+    }
+    Ok(sources)
 }
 
 fn no_memory(nic: u16) -> Fault {

@@ -6,11 +6,11 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::cmsg_space;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, recvmsg, sendmsg,
+    SendFlags, recv, recvmsg, send as send_plain, sendmsg,
 };
 
 /// Descriptors of a message, at most.
@@ -55,6 +55,72 @@ pub(crate) fn wait(fds: &[BorrowedFd<'_>], patience: Duration) -> Result<usize, 
     Ok(ready.expect("poll(2) has counted one"))
 }
 
+/// Sources of messages, each with a number.
+#[derive(Debug)]
+pub(crate) struct Sources(OwnedFd);
+
+impl Sources {
+    /// No sources.
+    ///
+    /// # Errors
+    /// If the system has no more descriptors.
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self(epoll::create(epoll::CreateFlags::CLOEXEC)?))
+    }
+
+    /// Adds a source.
+    ///
+    /// # Errors
+    /// If the system has no memory for it.
+    pub(crate) fn add(&self, fd: BorrowedFd<'_>, number: usize) -> io::Result<()> {
+        Ok(epoll::add(&self.0, fd, epoll::EventData::new_u64(number as u64), epoll::EventFlags::IN)?)
+    }
+
+    /// Removes a source.
+    ///
+    /// # Errors
+    /// If it was not there.
+    pub(crate) fn remove(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
+        Ok(epoll::delete(&self.0, fd)?)
+    }
+
+    /// Waits until one of them can be read, and returns its number.
+    ///
+    /// # Errors
+    /// If none can be read within this time.
+    pub(crate) fn wait(&self, patience: Duration) -> Result<usize, Broken> {
+        let limit = Timespec::try_from(patience).expect("at most some days");
+        let mut space = [MaybeUninit::uninit(); 1];
+        loop {
+            match epoll::wait(&self.0, &mut space, Some(&limit)) {
+                Ok((ready, _)) => match ready.first() {
+                    Some(event) => return Ok(event.data.u64() as usize),
+                    None => return Err(Broken::Silent),
+                },
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// Reads at least `least` bytes, and returns how many there were. Descriptors that came with them are closed.
+///
+/// # Errors
+/// If the stream ends before.
+pub(crate) fn read_some(fd: BorrowedFd<'_>, into: &mut [u8], least: usize) -> Result<usize, Broken> {
+    let mut at = 0;
+    while at < least {
+        match recv(fd, &mut into[at..], RecvFlags::empty()) {
+            Ok((0, _)) => return Err(Broken::End),
+            Ok((bytes, _)) => at += bytes,
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(at)
+}
+
 /// Reads exactly this many bytes, which the other side has begun to send.
 ///
 /// # Errors
@@ -81,6 +147,21 @@ pub(crate) fn read(fd: BorrowedFd<'_>, into: &mut [u8]) -> Result<Vec<OwnedFd>, 
         }
     }
     Ok(descriptors)
+}
+
+/// Sends all bytes.
+///
+/// # Errors
+/// If the other side has closed the stream.
+pub(crate) fn send_bytes(fd: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Broken> {
+    while !bytes.is_empty() {
+        match send_plain(fd, bytes, SendFlags::NOSIGNAL) {
+            Ok(sent) => bytes = &bytes[sent..],
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }
 
 /// Sends all bytes, the first of them with these descriptors.

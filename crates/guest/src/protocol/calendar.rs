@@ -24,6 +24,8 @@ const SLOT: u64 = 128;
 pub const SHARED: usize = (HEAD + 2 * SLOT) as usize;
 /// Version of the layout of the shared memory.
 const VERSION: u32 = 2;
+/// The time in the message of a guest that waits because it is idle, with the change of `airlane kernel build`.
+const IDLE: u64 = u64::MAX - 1;
 /// A request for no time at all.
 const NEVER: u64 = i64::MAX as u64;
 
@@ -159,6 +161,8 @@ pub struct Unexpected(pub Message);
 pub struct Calendar<M> {
     shared: Option<M>,
     turn: Turn,
+    /// Whether it waits because it has nothing to do, and not within a step of its clock.
+    idle: bool,
     /// The time of day at the time zero of the guest, in nanoseconds since 1970.
     epoch: u64,
     /// Without a shared memory: the guest's time, as far as we have heard.
@@ -190,6 +194,7 @@ impl<M: Memory> Calendar<M> {
         Ok(Self {
             shared,
             turn: Turn::Absent,
+            idle: false,
             epoch,
             now: 0,
             request: None,
@@ -226,6 +231,7 @@ impl<M: Memory> Calendar<M> {
             }
             (Operation::Wait, Turn::Running) => {
                 self.turn = Turn::Waiting;
+                self.idle = message.time == IDLE;
                 self.told = None; // the guest forgets it
                 Ok(match self.shared {
                     Some(_) => Answer::Waits,
@@ -245,6 +251,14 @@ impl<M: Memory> Calendar<M> {
     #[must_use]
     pub const fn is_settled(&self) -> bool {
         self.unacknowledged == 0
+    }
+
+    /// Whether the guest can get interrupts with its turn: it is idle, so that it would ask to run at the time of the
+    /// interrupt, and sends no messages about times. Within a step of its clock, it may have an interrupt that it has not
+    /// handled, and would not ask.
+    #[must_use]
+    pub const fn is_idle(&self) -> bool {
+        self.idle && self.shared.is_some()
     }
 
     /// Whether the guest waits for its turn.

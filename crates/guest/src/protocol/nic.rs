@@ -120,6 +120,12 @@ impl Nic {
         bytes
     }
 
+    /// Whether the guest has set it up. From then on it sends one request at a time.
+    #[must_use]
+    pub const fn is_up(&self) -> bool {
+        self.queues[FROM_GUEST].is_ready()
+    }
+
     /// Takes the oldest frame that the guest has sent. False if there is none.
     ///
     /// # Errors
@@ -158,16 +164,16 @@ impl Nic {
         self.queues[TO_GUEST].wants_interrupt(memory)
     }
 
-    /// The message that interrupts the guest about frames to it.
+    /// The message that interrupts the guest about frames to it. If `confirmed`, it answers.
     #[must_use]
-    pub fn interrupt() -> [u8; vhost::HEADER + 8] {
-        vhost::call(TO_GUEST as u32)
+    pub fn interrupt(confirmed: bool) -> [u8; vhost::NOTIFICATION] {
+        vhost::call(TO_GUEST as u32, confirmed)
     }
 
     /// The message that interrupts the guest about frames that have left.
     #[must_use]
-    pub fn completion() -> [u8; vhost::HEADER + 8] {
-        vhost::call(FROM_GUEST as u32)
+    pub fn completion() -> [u8; vhost::NOTIFICATION] {
+        vhost::call(FROM_GUEST as u32, true)
     }
 }
 

@@ -9,6 +9,9 @@ pub const HEADER: usize = 12;
 /// Largest payload: a memory table of two regions, or a configuration space.
 pub const PAYLOAD_MAX: usize = 256 + HEADER;
 
+/// Size of a notification, an interrupt, and the acknowledgment of a request.
+pub const NOTIFICATION: usize = HEADER + 8;
+
 /// Version of the protocol, in the flags.
 const VERSION: u32 = 1;
 /// Flags of a message: it is an answer; it asks for one.
@@ -153,20 +156,22 @@ pub fn reply(request: u32, payload: &[u8]) -> Vec<u8> {
 
 /// The acknowledgment of a request that succeeded.
 #[must_use]
-pub fn acknowledgment(request: u32) -> [u8; HEADER + 8] {
-    let mut bytes = [0; HEADER + 8];
+pub fn acknowledgment(request: u32) -> [u8; NOTIFICATION] {
+    let mut bytes = [0; NOTIFICATION];
     bytes[..4].copy_from_slice(&request.to_ne_bytes());
     bytes[4..8].copy_from_slice(&(VERSION | REPLY).to_ne_bytes());
     bytes[8..12].copy_from_slice(&8_u32.to_ne_bytes());
     bytes
 }
 
-/// Our request to interrupt the driver of a queue. It is answered by an [`acknowledgment`] of the same size.
+/// Our request to interrupt the driver of a queue. If `confirmed`, it is answered by an [`acknowledgment`] of the same
+/// size.
 #[must_use]
-pub fn call(queue: u32) -> [u8; HEADER + 8] {
-    let mut bytes = [0; HEADER + 8];
+pub fn call(queue: u32, confirmed: bool) -> [u8; NOTIFICATION] {
+    let mut bytes = [0; NOTIFICATION];
     bytes[..4].copy_from_slice(&CALL.to_ne_bytes());
-    bytes[4..8].copy_from_slice(&(VERSION | NEED_REPLY).to_ne_bytes());
+    let flags = if confirmed { VERSION | NEED_REPLY } else { VERSION };
+    bytes[4..8].copy_from_slice(&flags.to_ne_bytes());
     bytes[8..12].copy_from_slice(&8_u32.to_ne_bytes());
     bytes[12..16].copy_from_slice(&queue.to_ne_bytes());
     bytes
@@ -174,7 +179,7 @@ pub fn call(queue: u32) -> [u8; HEADER + 8] {
 
 /// Whether these bytes confirm a call.
 #[must_use]
-pub fn is_call_confirmed(bytes: &[u8; HEADER + 8]) -> bool {
+pub fn is_call_confirmed(bytes: &[u8; NOTIFICATION]) -> bool {
     let word = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     word(0) == CALL && word(4) == VERSION | REPLY && bytes[12..].iter().all(|&byte| byte == 0)
 }

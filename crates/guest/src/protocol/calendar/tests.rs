@@ -61,6 +61,21 @@ fn with_a_shared_memory_only_turns_are_messages() {
 }
 
 #[test]
+fn only_an_idle_guest_is_interrupted_with_its_turn() {
+    let mut calendar = shared();
+    calendar.receive(message(Operation::Start, 1, 9)).unwrap();
+    calendar.receive(message(Operation::Wait, 2, u64::MAX)).unwrap();
+    assert!(!calendar.is_idle(), "within a step of its clock, or without the change of the kernel");
+    calendar.run(700, 900).unwrap();
+    calendar.receive(message(Operation::Wait, 3, u64::MAX - 1)).unwrap();
+    assert!(calendar.is_idle());
+    let mut of_messages = Calendar::<Bytes>::new(None, 0).unwrap();
+    of_messages.receive(message(Operation::Start, 1, 9)).unwrap();
+    of_messages.receive(message(Operation::Wait, 2, u64::MAX - 1)).unwrap();
+    assert!(!of_messages.is_idle(), "it would answer with messages");
+}
+
+#[test]
 fn a_request_for_never_is_none() {
     let mut calendar = shared();
     calendar.receive(message(Operation::Start, 1, 9)).unwrap();

@@ -36,7 +36,7 @@ fn short_and_unknown_requests_are_refused() {
 
 #[test]
 fn a_call_is_confirmed_by_its_answer() {
-    let sent = call(1);
+    let sent = call(1, true);
     let mut answer = sent;
     answer[4..8].copy_from_slice(&(VERSION | REPLY).to_ne_bytes());
     answer[12..].fill(0);
@@ -44,5 +44,8 @@ fn a_call_is_confirmed_by_its_answer() {
     answer[12] = 1; // an error
     assert!(!is_call_confirmed(&answer));
     assert!(!is_call_confirmed(&sent));
-    assert_eq!(Header::decode(&sent[..HEADER].try_into().unwrap()).size, 8);
+    let header = |call: [u8; HEADER + 8]| Header::decode(&call[..HEADER].try_into().unwrap());
+    assert_eq!(header(sent).size, 8);
+    assert!(header(sent).needs_reply());
+    assert!(!header(call(1, false)).needs_reply());
 }
