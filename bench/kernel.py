@@ -137,6 +137,8 @@ def main() -> None:
     parser.add_argument("--kernel", default="6.12")
     parser.add_argument("cases", nargs="*", type=int, metavar="CASE", help=f"1 to {len(CASES)}")
     arguments = parser.parse_args()
+    if wrong := [number for number in arguments.cases if not 1 <= number <= len(CASES)]:
+        parser.error(f"CASE {wrong[0]}: there are the cases 1 to {len(CASES)}")
     chosen = [CASES[number - 1] for number in arguments.cases] or CASES
     print(
         f"{'run':<20} {'virtual s':>9} {'wall s':>7} {'per s':>8} {'turns':>8} {'kicks':>8} "

@@ -84,7 +84,8 @@ class _ByFlow:
     def __init__(self, table: pa.Table) -> None:
         flow = table["flow"].combine_chunks().dictionary_encode()
         self.names = [str(name) for name in flow.dictionary.to_pylist()]
-        self._rows = [np.flatnonzero(arrays.whole(flow.indices) == i) for i in range(len(self.names))]
+        indices = arrays.whole(flow.indices)
+        self._rows = [np.flatnonzero(indices == i) for i in range(len(self.names))]
         self._table = table
 
     def __call__(self, name: str) -> list[Array]:

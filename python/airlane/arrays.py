@@ -22,14 +22,12 @@ __all__ = ["booleans", "integers", "numbers", "reals", "reals_or_null", "repeate
 
 def integers(values: Sequence[int | None]) -> pa.Array[Any]:
     """Column of `int64`; `None` is null."""
-    filled = np.array([0 if value is None else value for value in values], dtype=np.int64)
-    return pa.Array.from_buffers(pa.int64(), len(values), [_validity(values), _buffer(filled)])
+    return _filled(values, pa.int64(), np.int64)
 
 
 def reals(values: Sequence[float | None]) -> pa.Array[Any]:
     """Column of `float64`; `None` is null, NaN a value."""
-    filled = np.array([0.0 if value is None else value for value in values], dtype=np.float64)
-    return pa.Array.from_buffers(pa.float64(), len(values), [_validity(values), _buffer(filled)])
+    return _filled(values, pa.float64(), np.float64)
 
 
 def reals_or_null(values: Sequence[float | None]) -> pa.Array[Any]:
@@ -56,6 +54,11 @@ def booleans(values: NDArray[np.uint8]) -> pa.Array[Any]:
 def repeated(value: int, count: int) -> pa.Array[Any]:
     """Column of `int64` with one value."""
     return pa.Array.from_buffers(pa.int64(), count, [None, _buffer(np.full(count, value, dtype=np.int64))])
+
+
+def _filled(values: Sequence[float | None], kind: pa.DataType, dtype: type[np.generic]) -> pa.Array[Any]:
+    filled = np.array([0 if value is None else value for value in values], dtype)
+    return pa.Array.from_buffers(kind, len(values), [_validity(values), _buffer(filled)])
 
 
 def _validity(values: Sequence[object]) -> pa.Buffer | None:

@@ -199,7 +199,8 @@ def outputs_of(
     outputs: dict[tuple[str, int], T] = {}
     missing: list[tuple[str, int]] = []
     distinct = list(dict.fromkeys(jobs))
-    keys = _keys(distinct, cache)
+    inputs = {resolved: native.inputs(resolved) for resolved in dict.fromkeys(r for r, _ in distinct)}
+    keys = {(resolved, seed): cache.key(resolved, inputs[resolved], seed) for resolved, seed in distinct}
     for job in distinct:
         kept = cache.get(keys[job])
         if kept is None:
@@ -218,9 +219,9 @@ def outputs_of(
         on_done(done, len(distinct))
 
     def keep(job: tuple[str, int], output: Output) -> None:
-        if (
-            _keys([job], cache)[job] == keys[job]
-        ):  # otherwise a file has changed while the run may have read it
+        resolved, _ = job
+        # Otherwise a file has changed while the run may have read it.
+        if not inputs[resolved] or native.inputs(resolved) == inputs[resolved]:
             cache.put(keys[job], output)
         outputs[job] = take(output)
 
@@ -238,8 +239,3 @@ def outputs_of(
         for kept_now in unwritten:
             kept_now.result()
     return {job: outputs[job] for job in distinct}, len(missing)
-
-
-def _keys(jobs: Sequence[tuple[str, int]], cache: Cache) -> dict[tuple[str, int], str]:
-    inputs = {resolved: native.inputs(resolved) for resolved, _ in dict.fromkeys(jobs)}
-    return {(resolved, seed): cache.key(resolved, inputs[resolved], seed) for resolved, seed in jobs}

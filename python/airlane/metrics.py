@@ -83,8 +83,7 @@ class Run:
 
     def numbers(self, table: str, column: str) -> Array:
         """A column of a table as floats; NaN for missing values."""
-        found: Array = arrays.numbers(self.tables[table][column])
-        return found
+        return arrays.numbers(self.tables[table][column])
 
     def flows(self, to: str | None = None) -> list[str]:
         """Names of the flows, or of those to the UEs declared under the name `to`."""

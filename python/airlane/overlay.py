@@ -126,8 +126,7 @@ def _distributions() -> Iterator[tuple[str, str, Callable[[Results], _Curve]]]:
 
 
 def _column(table: pa.Table, name: str) -> Array:
-    found: Array = arrays.numbers(table[name])
-    return found
+    return arrays.numbers(table[name])
 
 
 def _series(results: Results, name: str) -> Array:

@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from airlane import applications, arrays, native, stats
+from airlane import applications, native, stats
 from airlane.dataset import Dataset
 from airlane.figures import BY_NAME, Figure, per_run
 from airlane.files import landing
@@ -95,7 +95,7 @@ class Point:
     @property
     def runs(self) -> int:
         """Number of runs."""
-        return len(np.unique(arrays.whole(self.flows["run"])))
+        return len(np.unique(self.flows["run"].to_numpy()))
 
 
 def axes(settings: Sequence[str]) -> dict[str, list[object]]:
@@ -199,15 +199,15 @@ class Plan:
         """One table: the swept keys, `run`, `seed`, `scenario`, `task`, and the columns of `flows`."""
         types, parts = self.types, list[pa.Table]()
         for task, flows in finished:
-            cells: dict[str, Any] = {}
+            columns: dict[str, Any] = {}
             for key, value in self.settings[task.point].items():
                 text = pa.types.is_string(types[key]) and not isinstance(value, str)
-                cells[key] = pa.array([json.dumps(value) if text else value] * flows.num_rows, types[key])
+                columns[key] = pa.array([json.dumps(value) if text else value] * flows.num_rows, types[key])
             for name in ("run", "seed"):
-                cells[name] = arrays.repeated(getattr(task, name), flows.num_rows)
+                columns[name] = pa.array([getattr(task, name)] * flows.num_rows, pa.int64())
             for name, value in (("scenario", task.scenario), ("task", task.key)):
-                cells[name] = arrays.texts([value] * flows.num_rows)
-            parts.append(pa.table(cells | {name: flows[name] for name in flows.column_names}))
+                columns[name] = pa.array([value] * flows.num_rows)
+            parts.append(pa.table(columns | {name: flows[name] for name in flows.column_names}))
         return pa.concat_tables(parts, promote_options="permissive")
 
     @functools.cached_property

@@ -53,10 +53,9 @@ type Job = (Resolved, u64, Option<String>);
 
 /// Runs each (resolved scenario, seed) and returns the outputs in the order of the jobs. With `on_output`, it
 /// gets each output when its job ends, with the index of the job, and nothing is returned: outputs of many jobs
-/// need not be in memory together. `on_done` is called
-/// with the index of each job that ends, `on_progress` ten times a second with the sum of the simulated shares
-/// of all jobs. `captures` gives the prefix of the capture files of each job;
-/// without it nothing is captured. `controllers` maps the names of users' own controllers in scenarios to
+/// need not be in memory together. `on_done` is called with the index of each job that ends, `on_progress` ten
+/// times a second with the sum of the simulated shares of all jobs. `captures` gives the prefix of the capture
+/// files of each job; without it nothing is captured. `controllers` maps the names of users' own controllers in scenarios to
 /// classes. The cost of the calls into them is put into `costs`, by name: number of calls, and seconds.
 /// `watch` ends calls into controllers that continue after a signal: its method `interrupt` gets the threads
 /// that are in such a call, and `leave` those whose call did not end.

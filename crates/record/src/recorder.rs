@@ -550,7 +550,7 @@ impl Recorder {
             | Event::EchoAnswered { .. }
             | Event::CodeSent { .. }
             | Event::CodeApplied { .. } => self.on_asked_for(now, event),
-            Event::Sent { .. } => unreachable!("`observe` sees to it"),
+            Event::Sent { .. } => unreachable!("`observe` has handled it"),
             Event::Received { .. }
             | Event::Tunnelled { .. }
             | Event::Assigned { .. }

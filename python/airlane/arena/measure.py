@@ -106,8 +106,7 @@ def measured(setting: Setting, tables: Tables, end_s: float) -> Measured:
     names = np.asarray(flows["flow"].to_pylist(), dtype=str)
 
     def of(column: str, beginning: str = "tested") -> Array:
-        found: Array = arrays.numbers(flows[column])[np.char.startswith(names, beginning)]
-        return found
+        return arrays.numbers(flows[column])[np.char.startswith(names, beginning)]
 
     delays = of("owd_p95_ms", setting.delay_of)
     delays = delays[~np.isnan(delays)]
@@ -162,5 +161,4 @@ def _waiting(views: pa.Table, end_s: float) -> tuple[Array, Array]:
 
 
 def _column(table: pa.Table, name: str) -> Array:
-    found: Array = arrays.numbers(table[name])
-    return found
+    return arrays.numbers(table[name])

@@ -169,20 +169,18 @@ pub(crate) fn send_bytes(fd: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Bro
 /// # Errors
 /// If the other side has closed the stream.
 pub(crate) fn send(fd: BorrowedFd<'_>, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Broken> {
-    let (mut rest, mut with) = (bytes, descriptors);
-    while !rest.is_empty() {
+    loop {
         let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
         let mut control = SendAncillaryBuffer::new(&mut space);
-        if !with.is_empty() && !control.push(SendAncillaryMessage::ScmRights(with)) {
+        if !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
             return Err(Broken::Error(io::ErrorKind::InvalidInput.into()));
         }
-        match sendmsg(fd, &[IoSlice::new(rest)], &mut control, SendFlags::NOSIGNAL) {
-            Ok(sent) => (rest, with) = (&rest[sent..], &[]),
+        match sendmsg(fd, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL) {
+            Ok(sent) => return send_bytes(fd, &bytes[sent..]),
             Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(())
 }
 
 #[cfg(test)]
