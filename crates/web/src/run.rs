@@ -45,7 +45,9 @@ impl Run {
 }
 
 impl Run {
-    pub(crate) fn new(built: Built, scenario: &Resolved) -> Self {
+    pub(crate) fn new(mut built: Built, scenario: &Resolved) -> Self {
+        // A page shows how far a run is, and nothing of the network within it.
+        built.fuse();
         Self { built, now: Instant::ZERO, end: Instant::ZERO + scenario.run.duration.0 }
     }
 }
