@@ -1,7 +1,7 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
 # Rust (a virtual environment in .venv, the release extension by maturin) and does it again only when a source
 # has changed.
-.PHONY: help build bpf reproduce reproduce-full paper-tables arena-tables nr-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate test-kernel kernel-oracle bench-kernel readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
+.PHONY: help build bpf reproduce reproduce-full paper-tables arena-tables nr-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate test-kernel kernel-oracle kernel-spread bench-kernel readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -37,6 +37,7 @@ help:
 	@echo "make test-kernel     tests with a guest kernel, which is built first if it is not in the cache"
 	@echo "make bench-kernel    what a guest kernel costs, a row for each run"
 	@echo "make kernel-oracle   measures the figures of the kernel to which airlane validate compares ours"
+	@echo "make kernel-spread   rows of that comparison over several delays and seeds: ARGS='still/vegas --delays -1 0 1'"
 	@echo "make validate        airlane held against reference figures"
 	@echo "make conformance     airlane node rnis against ETSI's OpenAPI and Robot suite, which AIRLANE_RNIS_REFERENCE names"
 	@echo "make lint            formats, clippy, rustdoc, ruff, mypy, crate edges, tidiness, words of the texts"
@@ -82,6 +83,11 @@ bench-kernel: build
 kernel-oracle: build
 	$(BIN)/airlane kernel build 6.12
 	$(BIN)/python -m airlane.validation.kernel $(ARGS)
+
+# Whether a row of that comparison is outside of its band by chance.
+kernel-spread: build
+	$(BIN)/airlane kernel build 6.12
+	$(BIN)/python -m airlane.validation.spread $(ARGS)
 
 validate: build
 	$(BIN)/airlane validate $(ARGS)

@@ -32,9 +32,8 @@ def test_every_target_it_runs_exists_and_begins_on_a_clean_environment() -> None
     script, makefile = CI.read_text(), (ROOT / "Makefile").read_text()
     called = re.findall(r"^ *(?:fresh|chrt --idle 0 make VENV=\S+) ([^#\n]+)", script, re.MULTILINE)
     targets = [word for words in called for word in words.split() if re.fullmatch(r"[a-z][\w-]*", word)]
-    assert {"build", "docs", "lint", "test", "validate", "readme-check", "wheel-check", "least", "newest"} <= set(
-        targets
-    )
+    needed = "build docs lint test validate readme-check wheel-check least newest"
+    assert set(needed.split()) <= set(targets)
     assert [t for t in targets if not re.search(rf"^{t}:", makefile, re.MULTILINE)] == []
     assert re.findall(r"^\s*make .*$", script, re.MULTILINE) == ['  make "$@"'], "by `fresh` alone"
     assert script.index("rm -rf .venv") < script.index('  make "$@"')

@@ -33,6 +33,7 @@ __all__ = [
     "SITUATIONS",
     "OracleCase",
     "cases",
+    "figures",
     "measure",
     "oracle",
     "scenario",
@@ -207,6 +208,11 @@ def oracle(family: Family) -> list[OracleCase]:
     return found
 
 
+def figures(output: native.Output) -> dict[str, float]:
+    """Goodput in Mbit/s, one-way delay in ms, and number of retransmissions of the flow of a run."""
+    return {figure: _figure(output, column) for figure, (column, _) in _FIGURES.items()}
+
+
 def _figure(output: native.Output, column: str) -> float:
     return float(output.tables["flows"][column][0].as_py())
 
@@ -247,8 +253,8 @@ def measure(
     summary: Rows = {situation: [] for situation in situations}
     windows: Rows = {situation: [] for situation in situations}
     for (situation, congestion, seed), output in zip(runs, outputs, strict=True):
-        figures = [f"{_figure(output, column):.6g}" for column, _ in _FIGURES.values()]
-        summary[situation].append([situation, congestion, str(seed), *figures])
+        told = [f"{value:.6g}" for value in figures(output).values()]
+        summary[situation].append([situation, congestion, str(seed), *told])
         if seed == 1 and congestion in SHOWN:
             windows[situation] += [
                 [situation, congestion, f"{t_s:.1f}", f"{window:.0f}"]
@@ -320,10 +326,10 @@ def _main() -> None:
     chosen = arguments.situations or list(SITUATIONS)
     told = lambda _: print(f"{next(ended)} runs have ended", file=sys.stderr)  # noqa: E731
     columns = ["situation", "congestion"]
-    figures = [column for column, _ in _FIGURES.values()]
+    measured = [column for column, _ in _FIGURES.values()]
     for situation in chosen:  # what was measured stays if the next one is interrupted
         summary, windows = measure([situation], arguments.threads, told)
-        _write("oracle.csv", [*columns, "seed", *figures], summary, release)
+        _write("oracle.csv", [*columns, "seed", *measured], summary, release)
         _write("windows.csv", [*columns, "t_s", "cwnd_bytes"], windows, release)
 
 

@@ -1,0 +1,222 @@
+"""Rows of the comparison with a Linux kernel over several delays and seeds.
+
+A figure of a single run is one draw: a millisecond more on the path moves a loss to another flight. Where the
+ranges of both sides overlap over many draws, and their means are close, one draw that is outside of its band
+says little.
+
+    $ make kernel-spread ARGS="still/vegas codel/vegas --delays -2 -1 0 1 2"
+    $ make kernel-spread ARGS="fading/westwood --seeds 1 2 3 4 5 6 7 8"
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import itertools
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from rich import box
+from rich.table import Table
+
+from airlane import native, terminal
+from airlane.scenario import Scenario, seconds
+from airlane.validation.kernel import SITUATIONS, cases, figures, scenario
+
+__all__ = ["Draw", "Spread", "draws", "spreads", "table", "write"]
+
+FIGURES = {"goodput": "Mbit/s", "delay": "ms", "retransmissions": "segments"}
+"""The compared figures, each with its unit."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One run of either side.
+
+    Attributes
+    ----------
+    delay_ms
+        Addition to the delay of the internet link, in each direction, in milliseconds.
+    seed
+        Of the radio channel and of the loss.
+    """
+
+    delay_ms: float
+    seed: int
+
+    def scenario(self, situation: str, congestion: str, *, of_kernel: bool) -> Scenario:
+        """The scenario of a row, with the delay of this draw."""
+        found = scenario(situation, congestion, self.seed, of_kernel=of_kernel)
+        if self.delay_ms == 0:
+            return found
+        delay_s = seconds(json.loads(found.resolved)["internet"]["delay"])
+        return found.set({"internet.delay": f"{1e3 * delay_s + self.delay_ms:.6g} ms"})
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A figure of a row over all draws.
+
+    Attributes
+    ----------
+    row
+        Situation and congestion control, as in `still/vegas`.
+    figure
+        A key of `FIGURES`.
+    linux, ours
+        shape (n,): the figure in each draw, in the unit of `FIGURES`.
+    """
+
+    row: str
+    figure: str
+    linux: npt.NDArray[np.float64]
+    ours: npt.NDArray[np.float64]
+
+    @property
+    def difference(self) -> float:
+        """Difference of the means, ours against Linux, as a fraction of Linux's; NaN where that is 0."""
+        there, here = float(np.mean(self.linux)), float(np.mean(self.ours))
+        return (here - there) / there if there else float("nan")
+
+    @property
+    def standard_error(self) -> float:
+        """Of the mean difference of runs with the same draw, as a fraction of Linux's mean; NaN for one."""
+        there = float(np.mean(self.linux))
+        if len(self.linux) < 2 or not there:
+            return float("nan")
+        apart = self.ours - self.linux
+        return float(np.std(apart, ddof=1) / np.sqrt(len(apart)) / there)
+
+
+def draws(situation: str, delays_ms: Sequence[float], seeds: Sequence[int]) -> list[Draw]:
+    """All pairs of a delay and a seed; one seed where nothing of the situation is random."""
+    used = seeds if SITUATIONS[situation].random else seeds[:1]
+    return [Draw(delay_ms, seed) for delay_ms in delays_ms for seed in used]
+
+
+def spreads(
+    rows: Sequence[str], delays_ms: Sequence[float], seeds: Sequence[int], threads: int
+) -> list[Spread]:
+    """Run both sides in all draws of these rows.
+
+    Raises
+    ------
+    KernelError
+        If the kernel has not been built.
+    """
+    runs = [
+        (row, of_kernel, draw)
+        for row in rows
+        for draw in draws(row.partition("/")[0], delays_ms, seeds)
+        for of_kernel in (True, False)
+    ]
+    jobs = []
+    for row, of_kernel, draw in runs:
+        situation, _, congestion = row.partition("/")
+        jobs.append((draw.scenario(situation, congestion, of_kernel=of_kernel).resolved, draw.seed))
+    ended = itertools.count(1)
+    outputs = native.run(
+        jobs, threads, lambda _: print(f"{next(ended)} of {len(jobs)} runs have ended", file=sys.stderr)
+    )
+    of_run = {run: figures(output) for run, output in zip(runs, outputs, strict=True)}
+    return [
+        Spread(row, figure, *(_column(of_run, row, figure, of_kernel=side) for side in (True, False)))
+        for row in rows
+        for figure in FIGURES
+    ]
+
+
+def _column(
+    of_run: dict[tuple[str, bool, Draw], dict[str, float]], row: str, figure: str, *, of_kernel: bool
+) -> npt.NDArray[np.float64]:
+    return np.array(
+        [found[figure] for (name, side, _), found in of_run.items() if (name, side) == (row, of_kernel)]
+    )
+
+
+def table(found: Sequence[Spread]) -> Table:
+    """Means and ranges of both sides, a row per figure."""
+    shown = Table(
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        caption_justify="left",
+        caption="difference of the means ± its standard error, from pairs of runs with the same draw",
+    )
+    shown.add_column("row", no_wrap=True)
+    shown.add_column("figure", no_wrap=True)
+    for heading in ("runs", "Linux: mean", "range", "ours: mean", "range", "difference"):
+        shown.add_column(heading, justify="right", no_wrap=True)
+    last = ""
+    for one in found:
+        told = [
+            cell
+            for values in (one.linux, one.ours)
+            for cell in (f"{np.mean(values):.4g}", f"{np.min(values):.4g} to {np.max(values):.4g}")
+        ]
+        name = f"{one.figure}, {FIGURES[one.figure]}"
+        if np.isnan(one.difference):
+            apart = "–"
+        elif np.isnan(one.standard_error):
+            apart = f"{one.difference:+.1%}"
+        else:
+            apart = f"{one.difference:+.1%} ± {one.standard_error:.1%}"
+        shown.add_row(one.row if one.row != last else "", name, str(len(one.linux)), *told, apart)
+        last = one.row
+    return shown
+
+
+def write(found: Sequence[Spread], path: Path) -> None:
+    """Write means, ranges and errors as CSV, a row per figure."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        sides = [f"{side}_{what}" for side in ("linux", "ours") for what in ("mean", "least", "greatest")]
+        out.writerow(["row", "figure", "unit", "runs", *sides, "difference", "standard_error"])
+        for one in found:
+            cells = [
+                f"{how(values):.6g}" for values in (one.linux, one.ours) for how in (np.mean, np.min, np.max)
+            ]
+            told = [f"{value:.4g}" for value in (one.difference, one.standard_error)]
+            out.writerow([one.row, one.figure, FIGURES[one.figure], len(one.linux), *cells, *told])
+
+
+def _main() -> None:
+    known = ["/".join(case) for case in cases()]
+    parser = argparse.ArgumentParser(description="Rows of the comparison with a Linux kernel over several delays and seeds.")
+    parser.add_argument("rows", nargs="+", metavar="ROW", help=", ".join(known))
+    parser.add_argument(
+        "--delays",
+        nargs="+",
+        type=float,
+        default=[0.0],
+        metavar="MS",
+        help="added to the delay of the internet link in each direction, in milliseconds",
+    )
+    parser.add_argument(
+        "--seeds",
+        nargs="+",
+        type=int,
+        default=[1],
+        metavar="SEED",
+        help="of the radio channel and of the loss",
+    )
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="writes the table to this file, too")
+    arguments = parser.parse_args()
+    if unknown := sorted(set(arguments.rows) - set(known)):
+        parser.error(f"no row {', '.join(unknown)}; there are: {', '.join(known)}")
+    rows = list(dict.fromkeys(arguments.rows))
+    found = spreads(rows, arguments.delays, arguments.seeds, arguments.threads)
+    if arguments.csv:
+        write(found, arguments.csv)
+    terminal.output.print(table(found))
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,64 @@
+"""Rows of the comparison with a Linux kernel over several delays and seeds, without a kernel: runs and table."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from airlane.scenario import seconds
+from airlane.validation.kernel import SITUATIONS
+from airlane.validation.spread import FIGURES, Draw, Spread, draws, table, write
+
+FOUND = Spread("still/vegas", "goodput", np.array([10.0, 12.0, 14.0]), np.array([11.0, 12.0, 16.0]))
+
+
+@pytest.mark.parametrize("situation", SITUATIONS)
+@pytest.mark.parametrize("of_kernel", [True, False])
+def test_a_draw_moves_the_delay_of_the_internet_link_and_nothing_else(
+    situation: str, of_kernel: bool
+) -> None:
+    still, moved = (
+        json.loads(Draw(delay_ms, 1).scenario(situation, "cubic", of_kernel=of_kernel).resolved)
+        for delay_ms in (0.0, -1.5)
+    )
+    before, after = still["internet"].pop("delay"), moved["internet"].pop("delay")
+    assert seconds(after) == pytest.approx(seconds(before) - 1.5e-3)
+    assert still == moved
+
+
+def test_seeds_are_drawn_where_something_is_random() -> None:
+    assert draws("fading", [0.0, 1.0], [3, 4]) == [Draw(0, 3), Draw(0, 4), Draw(1, 3), Draw(1, 4)]
+    assert draws("still", [0.0, 1.0], [3, 4]) == [Draw(0, 3), Draw(1, 3)]
+
+
+def test_the_difference_of_means_has_the_error_of_pairs() -> None:
+    assert FOUND.difference == pytest.approx(1 / 12)
+    # Pairs are 1, 0 and 2 apart: a standard deviation of 1.
+    assert FOUND.standard_error == pytest.approx(1 / np.sqrt(3) / 12)
+    alone = Spread("still/vegas", "goodput", np.array([10.0]), np.array([11.0]))
+    assert np.isnan(alone.standard_error)
+    none = Spread("still/reno", "retransmissions", np.zeros(3), np.ones(3))
+    assert np.isnan(none.difference)
+
+
+def test_the_table_and_the_file_have_a_row_per_figure(tmp_path: Path) -> None:
+    shown = table([FOUND, Spread("still/vegas", "delay", FOUND.ours, FOUND.linux)])
+    assert [next(iter(column.cells)) for column in shown.columns] == [
+        "still/vegas", "goodput, Mbit/s", "3", "12", "10 to 14", "13", "11 to 16", "+8.3% ± 4.8%",
+    ]  # fmt: skip
+    write([FOUND], tmp_path / "new" / "spread.csv")
+    (row,) = csv.DictReader((tmp_path / "new" / "spread.csv").read_text(encoding="utf-8").splitlines())
+    assert (row["unit"], row["linux_least"], row["ours_greatest"]) == (FIGURES["goodput"], "10", "16")
+
+
+def test_an_unknown_row_is_named() -> None:
+    command = [sys.executable, "-m", "airlane.validation.spread", "still/hybla", "--seeds", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert "no row still/hybla; there are: still/reno" in done.stderr
