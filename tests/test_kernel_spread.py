@@ -1,19 +1,17 @@
-"""Rows of the comparison with a Linux kernel over several delays and seeds, without a kernel: runs and table."""
+"""Rows of the comparison with a Linux kernel over several delays and seeds; no kernel is run."""
 
 from __future__ import annotations
 
-import csv
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from airlane.scenario import seconds
 from airlane.validation.kernel import SITUATIONS
-from airlane.validation.spread import FIGURES, Draw, Spread, draws, table, write
+from airlane.validation.spread import Draw, Spread, draws, markdown, table, told
 
 FOUND = Spread("still/vegas", "goodput", np.array([10.0, 12.0, 14.0]), np.array([11.0, 12.0, 16.0]))
 
@@ -47,14 +45,15 @@ def test_the_difference_of_means_has_the_error_of_pairs() -> None:
     assert np.isnan(none.difference)
 
 
-def test_the_table_and_the_file_have_a_row_per_figure(tmp_path: Path) -> None:
-    shown = table([FOUND, Spread("still/vegas", "delay", FOUND.ours, FOUND.linux)])
-    assert [next(iter(column.cells)) for column in shown.columns] == [
-        "still/vegas", "goodput, Mbit/s", "3", "12", "10 to 14", "13", "11 to 16", "+8.3% ± 4.8%",
-    ]  # fmt: skip
-    write([FOUND], tmp_path / "new" / "spread.csv")
-    (row,) = csv.DictReader((tmp_path / "new" / "spread.csv").read_text(encoding="utf-8").splitlines())
-    assert (row["unit"], row["linux_least"], row["ours_greatest"]) == (FIGURES["goodput"], "10", "16")
+def test_the_table_has_a_row_per_figure_with_means_ranges_and_the_difference() -> None:
+    cells = ["still/vegas", "goodput, Mbit/s", "3", "12", "10 to 14", "13", "11 to 16", "+8.3% ± 4.8%"]
+    assert told(FOUND) == cells
+    other = Spread("still/vegas", "delay", FOUND.ours, FOUND.linux)
+    assert table([FOUND, other]).row_count == 2
+    page = markdown([FOUND, other], "make kernel-spread").splitlines()
+    assert page[0] == "`make kernel-spread`"
+    assert page[4] == "| " + " | ".join(cells) + " |"
+    assert len({line.count("|") for line in page if line.startswith("|")}) == 1
 
 
 def test_an_unknown_row_is_named() -> None:

@@ -11,14 +11,12 @@ says little.
 from __future__ import annotations
 
 import argparse
-import csv
 import itertools
 import json
 import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +27,7 @@ from airlane import native, terminal
 from airlane.scenario import Scenario, seconds
 from airlane.validation.kernel import SITUATIONS, cases, figures, scenario
 
-__all__ = ["Draw", "Spread", "draws", "spreads", "table", "write"]
+__all__ = ["Draw", "Spread", "draws", "markdown", "spreads", "table", "told"]
 
 FIGURES = {"goodput": "Mbit/s", "delay": "ms", "retransmissions": "segments"}
 """The compared figures, each with its unit."""
@@ -140,55 +138,56 @@ def _column(
     )
 
 
+HEADINGS = ("row", "figure", "runs", "Linux: mean", "range", "ours: mean", "range", "difference")
+
+_CAPTION = "difference: of the means, ± its standard error from pairs of runs with the same draw"
+
+
+def told(one: Spread) -> list[str]:
+    """The cells of a figure, under `HEADINGS`."""
+    sides = [
+        cell
+        for values in (one.linux, one.ours)
+        for cell in (f"{np.mean(values):.4g}", f"{np.min(values):.4g} to {np.max(values):.4g}")
+    ]
+    if np.isnan(one.difference):
+        apart = "–"
+    elif np.isnan(one.standard_error):
+        apart = f"{one.difference:+.1%}"
+    else:
+        apart = f"{one.difference:+.1%} ± {one.standard_error:.1%}"
+    return [one.row, f"{one.figure}, {FIGURES[one.figure]}", str(len(one.linux)), *sides, apart]
+
+
 def table(found: Sequence[Spread]) -> Table:
     """Means and ranges of both sides, a row per figure."""
-    shown = Table(
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        caption_justify="left",
-        caption="difference of the means ± its standard error, from pairs of runs with the same draw",
-    )
-    shown.add_column("row", no_wrap=True)
-    shown.add_column("figure", no_wrap=True)
-    for heading in ("runs", "Linux: mean", "range", "ours: mean", "range", "difference"):
-        shown.add_column(heading, justify="right", no_wrap=True)
-    last = ""
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, caption=_CAPTION, caption_justify="left")
+    for place, heading in enumerate(HEADINGS):
+        shown.add_column(heading, justify="left" if place < 2 else "right", no_wrap=True)
     for one in found:
-        told = [
-            cell
-            for values in (one.linux, one.ours)
-            for cell in (f"{np.mean(values):.4g}", f"{np.min(values):.4g} to {np.max(values):.4g}")
-        ]
-        name = f"{one.figure}, {FIGURES[one.figure]}"
-        if np.isnan(one.difference):
-            apart = "–"
-        elif np.isnan(one.standard_error):
-            apart = f"{one.difference:+.1%}"
-        else:
-            apart = f"{one.difference:+.1%} ± {one.standard_error:.1%}"
-        shown.add_row(one.row if one.row != last else "", name, str(len(one.linux)), *told, apart)
-        last = one.row
+        shown.add_row(*told(one))
     return shown
 
 
-def write(found: Sequence[Spread], path: Path) -> None:
-    """Write means, ranges and errors as CSV, a row per figure."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        out = csv.writer(file, lineterminator="\n")
-        sides = [f"{side}_{what}" for side in ("linux", "ours") for what in ("mean", "least", "greatest")]
-        out.writerow(["row", "figure", "unit", "runs", *sides, "difference", "standard_error"])
-        for one in found:
-            cells = [
-                f"{how(values):.6g}" for values in (one.linux, one.ours) for how in (np.mean, np.min, np.max)
-            ]
-            told = [f"{value:.4g}" for value in (one.difference, one.standard_error)]
-            out.writerow([one.row, one.figure, FIGURES[one.figure], len(one.linux), *cells, *told])
+def markdown(found: Sequence[Spread], command: str) -> str:
+    """The table as a section that names the command which prints it."""
+    lines = [
+        f"`{command}`",
+        "",
+        "| " + " | ".join(HEADINGS) + " |",
+        "|---|---" + "|---:" * (len(HEADINGS) - 2) + "|",
+        *("| " + " | ".join(told(one)) + " |" for one in found),
+        "",
+        f"{_CAPTION[0].upper()}{_CAPTION[1:]}.",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _main() -> None:
     known = ["/".join(case) for case in cases()]
-    parser = argparse.ArgumentParser(description="Rows of the comparison with a Linux kernel over several delays and seeds.")
+    parser = argparse.ArgumentParser(
+        description="Rows of the comparison with a Linux kernel over several delays and seeds."
+    )
     parser.add_argument("rows", nargs="+", metavar="ROW", help=", ".join(known))
     parser.add_argument(
         "--delays",
@@ -207,15 +206,17 @@ def _main() -> None:
         help="of the radio channel and of the loss",
     )
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="writes the table to this file, too")
+    parser.add_argument("--markdown", action="store_true", help="print the table in Markdown")
     arguments = parser.parse_args()
     if unknown := sorted(set(arguments.rows) - set(known)):
         parser.error(f"no row {', '.join(unknown)}; there are: {', '.join(known)}")
     rows = list(dict.fromkeys(arguments.rows))
     found = spreads(rows, arguments.delays, arguments.seeds, arguments.threads)
-    if arguments.csv:
-        write(found, arguments.csv)
-    terminal.output.print(table(found))
+    if arguments.markdown:
+        words = " ".join(word for word in sys.argv[1:] if word != "--markdown")
+        sys.stdout.write(markdown(found, f'make kernel-spread ARGS="{words}"'))
+    else:
+        terminal.output.print(table(found))
 
 
 if __name__ == "__main__":
