@@ -78,8 +78,9 @@ def test_the_last_row_is_what_the_socket_says_about_itself(
     rows = [r for r in results.tables["tcp_info"].to_pylist() if r["end"] == "server"]
     at_rest = [r for r in rows if r["state"] == "established" and r["bytes_acked"] == said["bytes_acked"]]
     assert len(at_rest) >= 3
-    assert said.pop("congestion") == "reno"
-    assert {key: at_rest[-1][key] for key in said} == pytest.approx(said)
+    numbers = {key: value for key, value in said.items() if key != "congestion"}
+    assert said["congestion"] == "reno"
+    assert {key: at_rest[-1][key] for key in numbers} == pytest.approx(numbers)
     assert said["bytes_acked"] == _BYTES
     assert {(r["local_port"], r["congestion"]) for r in rows} == {(5000, "reno")}
 
@@ -101,8 +102,10 @@ def test_rows_are_on_the_clock_of_the_run_and_agree_with_the_network(
     assert max(row["bytes_received"] for row in receiver) == _BYTES
     # The kernel counts as many retransmissions as an observer of its packets.
     assert sender[-1]["retransmissions"] == connection["downlink_retransmissions"] > 0
-    least = min(row["min_rtt_ms"] for row in sender)
-    assert 0.95 * connection["rtt_min_ms"] < least < connection["rtt_max_ms"]
+    # Later it also has round trips of retransmitted segments, by their timestamps; the observer does not know
+    # which of two segments was acknowledged.
+    before = [row["min_rtt_ms"] for row in sender if row["retransmissions"] == 0]
+    assert 0.95 * connection["rtt_min_ms"] < min(before) < connection["rtt_max_ms"]
     assert max(row["cwnd_bytes"] for row in sender) > 10 * sender[0]["mss_bytes"]
     assert [row["bytes_acked"] for row in sender] == sorted(row["bytes_acked"] for row in sender)
 

@@ -180,7 +180,8 @@ fn row(socket: &InetResponse) -> Option<Row> {
         ssthresh_bytes: info.u32(76).filter(|&segments| segments < NO_THRESHOLD).and_then(bytes),
         in_flight_segments: info.u32(24),
         srtt_ms: info.ms(68),
-        rttvar_ms: info.ms(72),
+        // With a sample, zero is a variation: round trips that were equal to the millisecond of their timestamps.
+        rttvar_ms: info.ms(68).and_then(|_| info.u32(72)).map(|us| f64::from(us) / 1e3),
         min_rtt_ms: info.ms(148),
         rto_ms: info.ms(8),
         pacing_mbps: info.mbps(104),
@@ -317,6 +318,15 @@ mod tests {
         let row = parsed(&bytes);
         let absent = (row.ssthresh_bytes, row.pacing_mbps, row.min_rtt_ms, row.delivery_rate_mbps);
         assert_eq!(absent, (None, None, None, None));
+    }
+
+    #[test]
+    fn a_variation_of_zero_is_one_if_there_was_a_round_trip() {
+        let mut words = info(232);
+        words[72..76].fill(0);
+        assert_eq!((parsed(&words).srtt_ms, parsed(&words).rttvar_ms), (Some(0.068), Some(0.0)));
+        words[68..72].fill(0);
+        assert_eq!((parsed(&words).srtt_ms, parsed(&words).rttvar_ms), (None, None));
     }
 
     #[test]
