@@ -11,7 +11,7 @@ import pytest
 
 from airlane.scenario import seconds
 from airlane.validation.kernel import SITUATIONS
-from airlane.validation.spread import Draw, Spread, draws, markdown, table, told
+from airlane.validation.spread import Draw, Spread, cells, draws, markdown, table
 
 FOUND = Spread("still/vegas", "goodput", np.array([10.0, 12.0, 14.0]), np.array([11.0, 12.0, 16.0]))
 
@@ -46,13 +46,13 @@ def test_the_difference_of_means_has_the_error_of_pairs() -> None:
 
 
 def test_the_table_has_a_row_per_figure_with_means_ranges_and_the_difference() -> None:
-    cells = ["still/vegas", "goodput, Mbit/s", "3", "12", "10 to 14", "13", "11 to 16", "+8.3% ± 4.8%"]
-    assert told(FOUND) == cells
+    wanted = ["still/vegas", "goodput, Mbit/s", "3", "12", "10 to 14", "13", "11 to 16", "+8.3% ± 4.8%"]
+    assert cells(FOUND) == wanted
     other = Spread("still/vegas", "delay", FOUND.ours, FOUND.linux)
     assert table([FOUND, other]).row_count == 2
     page = markdown([FOUND, other], "make kernel-spread").splitlines()
     assert page[0] == "`make kernel-spread`"
-    assert page[4] == "| " + " | ".join(cells) + " |"
+    assert page[4] == "| " + " | ".join(wanted) + " |"
     assert len({line.count("|") for line in page if line.startswith("|")}) == 1
 
 

@@ -1,10 +1,10 @@
 //! Links in series that become one node in a run that goes to its end at once.
 //!
 //! [`wire`](crate::wiring::wire) builds every part of the path as a node. That is the network of a run which somebody
-//! steps, looks at or changes. A run that goes from its beginning to its end ([`Built::run`](crate::Built::run)) needs
-//! only what it does: where the internet link, the gateway and S1-U follow on each other, they become one
-//! [`Tandem`]. The tables are the same to the last bit (`tests/mirror.rs`); the numbers of events, timers and
-//! transfers are smaller.
+//! steps, looks at or changes. A run that goes from its beginning to its end ([`Built::run`](crate::Built::run), or
+//! after [`Built::fuse`](crate::Built::fuse)) needs only what it does: where the internet link, the gateway and S1-U
+//! follow on each other, they become one [`Tandem`]. The tables are the same to the last bit (`tests/mirror.rs`); the
+//! numbers of events, timers and transfers are smaller.
 
 use airlane_core::{CellId, Node, NodeId, Port};
 use airlane_engine::Simulation;

@@ -29,6 +29,7 @@ from airlane.validation.transport import TcpCase
 
 __all__ = [
     "CONTROLLERS",
+    "FIGURES",
     "SHOWN",
     "SITUATIONS",
     "OracleCase",
@@ -97,11 +98,12 @@ SITUATIONS = {
     "loss": Situation("lte-download", {**_SHORT, "channel.fading": "none", "internet.loss": "0.1 %"}),
 }
 
-_FIGURES = {
+FIGURES = {
     "goodput": ("goodput_mbps", "Mbit/s"),
     "delay": ("owd_ms", "ms"),
     "retransmissions": ("retransmissions", "segments"),
 }
+"""The compared figures: the column of each in the table `flows`, and its unit."""
 
 _HEAD = """\
 # TCP of Linux {release} as both ends of the flow, a guest in virtual time; written by make kernel-oracle.
@@ -195,7 +197,7 @@ def oracle(family: Family) -> list[OracleCase]:
         if family.figure == "window":
             reference, unit, figure = 0.0, "% apart", _apart(situation, congestion)
         else:
-            column, unit = _FIGURES[family.figure]
+            column, unit = FIGURES[family.figure]
             of_run = [row for row in rows if (row["situation"], row["congestion"]) == (situation, congestion)]
             reference = float(np.mean([float(row[column]) for row in of_run]))
             figure = partial(_figure, column=column)
@@ -210,7 +212,7 @@ def oracle(family: Family) -> list[OracleCase]:
 
 def figures(output: native.Output) -> dict[str, float]:
     """Goodput in Mbit/s, one-way delay in ms, and number of retransmissions of the flow of a run."""
-    return {figure: _figure(output, column) for figure, (column, _) in _FIGURES.items()}
+    return {figure: _figure(output, column) for figure, (column, _) in FIGURES.items()}
 
 
 def _figure(output: native.Output, column: str) -> float:
@@ -326,7 +328,7 @@ def _main() -> None:
     chosen = arguments.situations or list(SITUATIONS)
     told = lambda _: print(f"{next(ended)} runs have ended", file=sys.stderr)  # noqa: E731
     columns = ["situation", "congestion"]
-    measured = [column for column, _ in _FIGURES.values()]
+    measured = [column for column, _ in FIGURES.values()]
     for situation in chosen:  # what was measured stays if the next one is interrupted
         summary, windows = measure([situation], arguments.threads, told)
         _write("oracle.csv", [*columns, "seed", *measured], summary, release)

@@ -25,12 +25,9 @@ from rich.table import Table
 
 from airlane import native, terminal
 from airlane.scenario import Scenario, seconds
-from airlane.validation.kernel import SITUATIONS, cases, figures, scenario
+from airlane.validation.kernel import FIGURES, SITUATIONS, cases, figures, scenario
 
-__all__ = ["Draw", "Spread", "draws", "markdown", "spreads", "table", "told"]
-
-FIGURES = {"goodput": "Mbit/s", "delay": "ms", "retransmissions": "segments"}
-"""The compared figures, each with its unit."""
+__all__ = ["Draw", "Spread", "cells", "draws", "markdown", "spreads", "table"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ class Spread:
     figure
         A key of `FIGURES`.
     linux, ours
-        shape (n,): the figure in each draw, in the unit of `FIGURES`.
+        shape (n,): the figure in each draw, in the unit that `FIGURES` names.
     """
 
     row: str
@@ -143,7 +140,7 @@ HEADINGS = ("row", "figure", "runs", "Linux: mean", "range", "ours: mean", "rang
 _CAPTION = "difference: of the means, ± its standard error from pairs of runs with the same draw"
 
 
-def told(one: Spread) -> list[str]:
+def cells(one: Spread) -> list[str]:
     """The cells of a figure, under `HEADINGS`."""
     sides = [
         cell
@@ -156,7 +153,7 @@ def told(one: Spread) -> list[str]:
         apart = f"{one.difference:+.1%}"
     else:
         apart = f"{one.difference:+.1%} ± {one.standard_error:.1%}"
-    return [one.row, f"{one.figure}, {FIGURES[one.figure]}", str(len(one.linux)), *sides, apart]
+    return [one.row, f"{one.figure}, {FIGURES[one.figure][1]}", str(len(one.linux)), *sides, apart]
 
 
 def table(found: Sequence[Spread]) -> Table:
@@ -165,7 +162,7 @@ def table(found: Sequence[Spread]) -> Table:
     for place, heading in enumerate(HEADINGS):
         shown.add_column(heading, justify="left" if place < 2 else "right", no_wrap=True)
     for one in found:
-        shown.add_row(*told(one))
+        shown.add_row(*cells(one))
     return shown
 
 
@@ -176,7 +173,7 @@ def markdown(found: Sequence[Spread], command: str) -> str:
         "",
         "| " + " | ".join(HEADINGS) + " |",
         "|---|---" + "|---:" * (len(HEADINGS) - 2) + "|",
-        *("| " + " | ".join(told(one)) + " |" for one in found),
+        *("| " + " | ".join(cells(one)) + " |" for one in found),
         "",
         f"{_CAPTION[0].upper()}{_CAPTION[1:]}.",
     ]
