@@ -145,7 +145,7 @@ wheel: $(STAMPS)/venv maybe-playground
 	@$(BIN)/python -c 'import maturin, ziglang' 2>/dev/null || $(BIN)/pip install --quiet 'maturin[zig]>=1.13,<2'
 	rm -rf dist
 	@rm -f $(COUNTED)
-	@if [ $(COUNTS) = yes ] && tools/profile.sh --check; then source $(BIN)/activate && tools/profile.sh $(COUNTED) $(WHEEL_FLAGS); \
+	@if [ $(COUNTS) = yes ] && tools/profile.sh --check; then source $(BIN)/activate && tools/profile.sh $(COUNTED); \
 	  else echo "the wheel is built without a profile"; fi
 	source $(BIN)/activate && if [ -f $(COUNTED) ]; then export RUSTFLAGS="-Cprofile-use=$(abspath $(COUNTED))" CARGO_TARGET_DIR=target/profiled; fi && \
 	  maturin build --profile $(PROFILE) --quiet $(WHEEL_FLAGS) --out dist

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # A profile for the compiler, from short runs of bundled scenarios: which branches and calls of the core are frequent.
 #
-#   tools/profile.sh OUT [maturin flags]   writes OUT (*.profdata), in some minutes
-#   tools/profile.sh --check               names what is missing, if anything is
+#   tools/profile.sh OUT       writes OUT (*.profdata), in some minutes
+#   tools/profile.sh --check   names what is missing, if anything is
 #
 # Steps: build the extension with counters, install it in an environment of its own, run the scenarios below, merge
 # their counts. It needs llvm-profdata of the LLVM of rustc: `rustup component add llvm-tools`, or a package of the
@@ -18,10 +18,11 @@ RUNS=(
   "nr-low-latency 5" "nr-urban-57 1.5"
 )
 
+host=$(rustc -vV | sed -n 's/^host: //p')
+
 profdata() {
-  local sysroot host major
+  local sysroot major
   sysroot=$(rustc --print sysroot)
-  host=$(rustc -vV | sed -n 's/^host: //p')
   major=$(rustc -vV | sed -n 's/^LLVM version: \([0-9]*\).*/\1/p')
   for tool in "$sysroot/lib/rustlib/$host/bin/llvm-profdata" "$(command -v "llvm-profdata-$major" || true)"; do
     [ -x "$tool" ] && { echo "$tool"; return; }
@@ -33,13 +34,14 @@ profdata() {
 tool=$(profdata)
 [ "${1:-}" = --check ] && exit 0
 out=$(realpath -m "${1:?name the file to write}")
-shift
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# A target folder of its own: the flags differ, and cargo would build everything again at the next `make build`.
+# A target folder of its own: the flags differ, and cargo would build everything again at the next `make build`. This
+# wheel runs here only, so the machine's own linker is used: Zig's does not know the symbol that the counters need. With
+# --target, programs that run during the build are not counted.
 RUSTFLAGS="-Cprofile-generate=$work/counts" CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/counted" \
-  maturin build --quiet --profile release --out "$work/wheel" "$@"
+  maturin build --quiet --profile release --target "$host" --compatibility linux --out "$work/wheel"
 python3 -m venv "$work/venv"
 "$work/venv/bin/pip" install --quiet --disable-pip-version-check "$work"/wheel/*.whl
 for run in "${RUNS[@]}"; do

@@ -18,6 +18,8 @@
 
 pub mod nr;
 
+use std::collections::BTreeMap;
+
 use airlane_core::{Duration, Instant};
 
 /// OFDM symbols of a slot with a normal cyclic prefix (TS 36.211 §6.2.3; TS 38.211 §4.3.2).
@@ -245,6 +247,49 @@ impl Duplex {
         }
     }
 
+    /// The uplink slot before which there are `count` others since time zero: the inverse of
+    /// [`Duplex::uplinks_before`].
+    #[must_use]
+    pub fn uplink_slot(self, count: u64) -> u64 {
+        match self {
+            Self::Fdd => count,
+            Self::Tdd(pattern) => {
+                let each = u64::from(pattern.uplink.count_ones());
+                let mut left = pattern.uplink;
+                for _ in 0..count % each {
+                    left &= left - 1; // without its lowest slot
+                }
+                count / each * u64::from(pattern.slots) + u64::from(left.trailing_zeros())
+            }
+        }
+    }
+
+    /// The phase of the occasions of a UE, of which each has one in `period` slots: UE `k` takes the uplink slot `k`
+    /// after the first one from `offset` on, so that UEs share a slot only if a period has fewer than UEs.
+    #[inline]
+    #[must_use]
+    pub fn phase_of(self, (period, offset): (u32, u32), ue: u32) -> u64 {
+        self.uplink_slot(self.uplinks_before(offset.into()) + u64::from(ue)) % u64::from(period)
+    }
+
+    /// The most of `ues` UEs whose occasions ([`Duplex::phase_of`]) are in one slot.
+    #[must_use]
+    pub fn occasions_at_once(self, (period, offset): (u32, u32), ues: u32) -> u64 {
+        let pattern = match self {
+            Self::Fdd => 1,
+            Self::Tdd(pattern) => pattern.slots(),
+        };
+        let mut slots = BTreeMap::<u64, u64>::new();
+        for ue in 0..ues {
+            let phase = self.phase_of((period, offset), ue);
+            // After as many periods, they and the pattern repeat together; one more for what is moved into the next.
+            for turn in 0..=pattern {
+                *slots.entry(self.next_uplink(turn * u64::from(period) + phase)).or_default() += 1;
+            }
+        }
+        slots.into_values().max().unwrap_or(0)
+    }
+
     /// Whether what happens in the slots `slot % period == phase` takes place in this slot. If such a slot has no
     /// uplink, the next one that has takes its place.
     #[must_use]
@@ -379,6 +424,19 @@ mod tests {
         assert_eq!(Duplex::Fdd.grant_slot(9, 4), Some(5));
         assert_eq!([4, 9, 11].map(|slot| duplex.previous_uplink(slot)), [None, Some(4), Some(9)]);
         assert_eq!([4, 5, 9, 10].map(|slot| duplex.uplinks_before(slot)), [0, 1, 1, 2]);
+    }
+
+    #[test]
+    fn occasions_take_turns_in_slots_with_an_uplink() {
+        let duplex = Duplex::Tdd(TddPattern::new("DDSUU", 10, 2));
+        assert_eq!([0, 1, 2, 3].map(|count| duplex.uplink_slot(count)), [3, 4, 8, 9]);
+        assert_eq!([0, 1, 2, 3, 4].map(|ue| duplex.phase_of((10, 4), ue)), [4, 8, 9, 3, 4]);
+        assert_eq!([1, 4, 5, 8, 9].map(|ues| duplex.occasions_at_once((10, 4), ues)), [1, 1, 2, 2, 3]);
+        assert_eq!([5, 8, 9].map(|ues| Duplex::Fdd.occasions_at_once((4, 1), ues)), [2, 2, 3]);
+        // Of the slots 4, 11, 18 of UE 0 and 2, 9, 16 of UE 1, the first and the last ones move to slots 4 and 19.
+        let duplex = Duplex::Tdd(TddPattern::new("DDDSU", 10, 2));
+        assert_eq!([0, 1].map(|ue| duplex.phase_of((7, 4), ue)), [4, 2]);
+        assert_eq!(duplex.occasions_at_once((7, 4), 2), 2);
     }
 
     #[test]

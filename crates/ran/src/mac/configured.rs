@@ -1,8 +1,8 @@
 //! Configured grants of type 1 (TS 38.321 §5.8.2): each UE has resource blocks of its own at regular times, on which it
 //! sends without a scheduling request and without a grant on PDCCH.
 //!
-//! UE `k` of the network has its occasions `k` slots after those of the configuration, so that the UEs of a cell take
-//! turns. With TDD, an occasion in a slot without an uplink is in the next one that has. The block of an occasion has a
+//! UE `k` of the network has its occasions `k` uplink slots after those of the configuration, so that the UEs of a cell
+//! take turns. With TDD, an occasion in a slot without an uplink is in the next one that has. The block of an occasion has a
 //! buffer status report: the rest of the data gets dynamic grants, and so do retransmissions. A UE with a
 //! dynamic grant for the same slot uses that one (§5.4.1). The resource blocks of an occasion stay empty if its UE has no
 //! data.
@@ -45,7 +45,7 @@ impl ConfiguredGrants {
 
     /// Whether a UE has an occasion in this slot.
     fn is_due(&self, slot: u64, ue: u32) -> bool {
-        let phase = (u64::from(self.offset) + u64::from(ue)) % u64::from(self.period);
+        let phase = self.duplex.phase_of((self.period, self.offset), ue);
         self.duplex.takes_place(slot, (self.period, phase))
     }
 

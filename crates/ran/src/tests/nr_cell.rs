@@ -63,7 +63,7 @@ fn a_request_is_answered_in_the_next_slot_with_an_uplink() {
 }
 
 /// With configured grants there is no request: a packet is sent in the next occasion. UE 0 has one in slots 4, 14, 24;
-/// that of UE 1 in slots 5, 15 and 25 is in slots 9, 19 and 29, the next ones with an uplink.
+/// UE 1 takes the next ones with an uplink, 9, 19 and 29.
 #[test]
 fn a_configured_grant_needs_no_request() {
     let grant = UplinkAccess::ConfiguredGrant { period: 10, offset: 4, size: Bytes(100), mcs: Mcs::new(4) };

@@ -50,7 +50,7 @@ pub(crate) fn largest_block(cell: &Cell) -> Bytes {
 }
 
 /// The numerology of a cell, and its tables of link adaptation.
-pub(super) fn numerology(cell: &Cell) -> (Numerology, Arc<dyn LinkTables>) {
+pub(crate) fn numerology(cell: &Cell) -> (Numerology, Arc<dyn LinkTables>) {
     let Some(nr) = nr(cell) else { return (Numerology::LTE, Arc::new(LteTables)) };
     let duplex = match &nr.duplex {
         Duplex::Fdd => numerology::Duplex::Fdd,

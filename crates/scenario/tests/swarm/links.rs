@@ -31,7 +31,12 @@ pub(super) fn draw(
     for (index, ue) in base.ue.iter().enumerate() {
         let moved = others.iter().any(|(path, _)| path.starts_with(&format!("ue.{index}.mobility")));
         if matches!(ue.mobility, format::Mobility::Static) && !moved && s.chance(0.5) {
-            list.push((format!("ue.{index}.building"), building(s)));
+            let mut building = building(s);
+            // Their UMi ends at 2.5 m.
+            if matches!(channel.path_loss, format::PathLoss::Tr36814(_)) {
+                building["storeys"] = json!([1, 1]);
+            }
+            list.push((format!("ue.{index}.building"), building));
         }
     }
     list
@@ -73,7 +78,7 @@ fn building(s: &mut Stream) -> Value {
         "walls": one_of(&["tr38.901", "tr36.873"])(s),
         "low_loss": format!("{} %", number(s, 0, 100)),
         "depth": format!("{} m", number(s, 0, 25)),
-        // All path-loss models include 7.5 m.
+        // The other path-loss models include 7.5 m.
         "storeys": [1, number(s, 1, 3)],
         "storey_height": "3 m",
     })
