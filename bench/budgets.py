@@ -18,7 +18,10 @@ WARMUP_S = 2.0
 LENGTHS_S = (4.0, 8.0)
 SLOTS_PER_S = 1_000
 WAITING = (20, 100)
-"""A slot serves the same packets to 20 UEs and to 100: what it costs more is that of 80 waiting UEs."""
+"""UDP that fills the cell serves the same packets to 20 UEs and to 100: what a slot costs more is that of 80
+waiting UEs. With TCP, more flows have a larger queue to fill, so more packets arrive in the same time."""
+WAITING_BIN_S = 2.0
+"""Rows of the series are written for each UE and bin. Long bins leave them out."""
 
 
 @dataclass(frozen=True)
@@ -45,20 +48,19 @@ class Work:
     lengths_s: tuple[float, float] = LENGTHS_S
 
 
-def _cell(ues: int, traffic: str, fading: str = "none") -> tuple[str, str]:
+def _cell(ues: int, traffic: str, fading: str = "none", series_bin_s: float | None = None) -> tuple[str, str]:
     def text(length_s: float) -> str:
-        return (
-            LenaCell(
-                places=positions(ues),
-                traffic=traffic,
-                fading=fading,
-                speed_kmph=0.0 if fading == "none" else 60.0,
-                warmup_s=WARMUP_S,
-                duration_s=length_s,
-            )
-            .scenario()
-            .resolved
-        )
+        scenario = LenaCell(
+            places=positions(ues),
+            traffic=traffic,
+            fading=fading,
+            speed_kmph=0.0 if fading == "none" else 60.0,
+            warmup_s=WARMUP_S,
+            duration_s=length_s,
+        ).scenario()
+        if series_bin_s is not None:
+            scenario = scenario.set({"run.series_bin": f"{series_bin_s:g} s"})
+        return scenario.resolved
 
     short, long = map(text, LENGTHS_S)
     return short, long
@@ -110,17 +112,18 @@ def works() -> list[Work]:
 def rows() -> list[dict[str, object]] | str:
     """Rows `{name, instructions, budget, aim}`; or why there are none."""
     found: list[dict[str, object]] = []
-    costs: dict[tuple[str, str], float] = {}
-    few = Work("", 0, None, _cell(WAITING[0], "tcp"), _slots)
-    for work in (*works(), few):
+    for work in works():
         cost = _cost(work)
         if isinstance(cost, str):
             return cost
-        costs[work.texts] = cost
-        if work is not few:
-            found.append({"name": work.name, "instructions": cost, "budget": work.budget, "aim": work.aim})
-    more = costs[_cell(WAITING[1], "tcp")] - costs[few.texts]
-    waiting = more / (WAITING[1] - WAITING[0])
+        found.append({"name": work.name, "instructions": cost, "budget": work.budget, "aim": work.aim})
+    slots: list[float] = []
+    for ues in WAITING:
+        cost = _cost(Work("", 0, None, _cell(ues, "udp", series_bin_s=WAITING_BIN_S), _slots))
+        if isinstance(cost, str):
+            return cost
+        slots.append(cost)
+    waiting = (slots[1] - slots[0]) / (WAITING[1] - WAITING[0])
     found.append({"name": "a UE that waits, in a slot", "instructions": waiting, "budget": 5, "aim": None})
     return found
 

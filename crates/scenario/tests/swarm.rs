@@ -11,6 +11,9 @@ mod generate;
 
 /// Scenarios per test run.
 const SCENARIOS: u64 = 200;
+/// Scenarios that found a fault among many others: five configured grants in a band of 11 resource blocks, and a UE that
+/// is handed over again before all SDUs that X2 delays have arrived.
+const FOUND: [u64; 2] = [1_199, 15_782];
 /// Number of scenarios in which each key of the format has to occur.
 const DRAWN: u64 = 1_000;
 
@@ -30,7 +33,7 @@ fn whatever_the_format_allows_runs() {
     let (mut within_reach, mut alive) = (0, 0);
     let (mut without_excuse, mut handovers, mut written) = (0, 0, 0);
     let mut longest = (0, 0);
-    for seed in 0..SCENARIOS {
+    for seed in (0..SCENARIOS).chain(FOUND) {
         let outcome = generate::attempt(seed).unwrap_or_else(|text| {
             panic!(
                 "{text}\nrepeat with: cargo run --release -p airlane-scenario --example swarm -- --seed {seed}"

@@ -344,7 +344,7 @@ impl OneWay {
         }
         let mut begun = Vec::new();
         self.source.sdus.drain(&mut begun);
-        let mut confirmed_so_far = true;
+        let (mut confirmed_so_far, mut late) = (true, Vec::new());
         for sdu in begun.into_iter().filter(|sdu| sdu.count != CONTROL) {
             let confirmed = self.rlc.has_confirmed(sdu.from, sdu.to, &self.source);
             confirmed_so_far &= confirmed;
@@ -354,7 +354,7 @@ impl OneWay {
             let numbered = |packet| NumberedSdu { e_rab: DEFAULT_BEARER, count: Some(count), size, packet };
             match mode {
                 HandoverMode::Seamless | HandoverMode::SeamlessUm => match packet {
-                    Some(packet) if is_complete => self.source.sdus.reception.store(count, packet),
+                    Some(packet) if is_complete => late.extend(self.source.sdus.reception.store(count, packet)),
                     Some(packet) => drop_packet(cx, packet, statistics),
                     None => {}
                 },
@@ -363,7 +363,7 @@ impl OneWay {
                     let (stored, rest) = if is_complete { (packet, None) } else { (None, packet) };
                     assert!(!confirmed || rest.is_none(), "confirmed what has not come");
                     if let Some(packet) = stored {
-                        self.source.sdus.reception.store(count, packet);
+                        late.extend(self.source.sdus.reception.store(count, packet));
                     }
                     if !confirmed {
                         keep(numbered(rest));
@@ -374,7 +374,7 @@ impl OneWay {
                     // v17.0 §5.4).
                     if let Some(packet) = packet {
                         assert!(is_complete, "confirmed what has not come");
-                        self.source.sdus.reception.store(count, packet);
+                        late.extend(self.source.sdus.reception.store(count, packet));
                     }
                 }
                 // TS 36.323 v17.0 §5.2.1.1: all SDUs from the first unconfirmed one on; the eNB has
@@ -382,6 +382,7 @@ impl OneWay {
                 HandoverMode::Lossless => keep(numbered(packet.or_else(|| self.rlc.take_back(count)))),
             }
         }
+        late.into_iter().for_each(|packet| drop_packet(cx, packet, statistics));
         let mut left = Vec::new();
         self.source.drain_again(|_, sdu| left.push(sdu));
         for sdu in left {
