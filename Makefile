@@ -1,7 +1,7 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
 # Rust (a virtual environment in .venv, the release extension by maturin) and does it again only when a source
 # has changed.
-.PHONY: help build bpf reproduce reproduce-full paper-tables arena-tables nr-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate test-kernel kernel-oracle kernel-spread bench-kernel readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
+.PHONY: help build bpf reproduce reproduce-full paper-tables arena-tables nr-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate test-kernel kernel-oracle kernel-spread bench-kernel bench-profile readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -35,6 +35,7 @@ help:
 	@echo "make live-agreement  the kernel's TCP through airlane live beside ours in virtual time, an hour"
 	@echo "make live-tables     docs/live-tables.md from the reports of these two"
 	@echo "make test-kernel     tests with a guest kernel, which is built first if it is not in the cache"
+	@echo "make bench-profile   instructions without and with the profile of the wheel"
 	@echo "make bench-kernel    what a guest kernel costs, a row for each run"
 	@echo "make kernel-oracle   measures the figures of the kernel to which airlane validate compares ours"
 	@echo "make kernel-spread   rows of that comparison over several delays and seeds: ARGS='still/vegas --delays -1 0 1'"
@@ -94,6 +95,9 @@ validate: build
 
 bench: build
 	$(BIN)/python bench/run.py $(ARGS)
+
+bench-profile: build
+	source $(BIN)/activate && $(BIN)/python bench/profiled.py $(ARGS)
 
 bench-cluster: build $(STAMPS)/dev
 	$(BIN)/python bench/cluster.py $(ARGS)
