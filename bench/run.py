@@ -258,6 +258,11 @@ def instruction_cells(rows: list[dict]) -> list[list[str]]:
     return [[str(row["name"]), *(text(row[key], ",.0f") for key in keys)] for row in rows]
 
 
+def instruction_table(rows: list[dict]) -> str:
+    """The table of instructions for the page."""
+    return document.table(["work", "instructions", "budget", "aim"], instruction_cells(rows))
+
+
 def show_micro(rows: list[dict] | str) -> None:
     console = Console(width=None if sys.stdout.isatty() else 150)
     if isinstance(rows, str):
@@ -322,9 +327,8 @@ def as_markdown(report: dict) -> dict[str, str]:
         else []
     )
     counted = report["instructions"]
-    cells = instruction_cells(counted) if isinstance(counted, list) else []
     return {
-        "instructions": document.table(["work", "instructions", "budget", "aim"], cells),
+        "instructions": instruction_table(counted if isinstance(counted, list) else []),
         "micro": document.table(["work", "median", "budget"], works),
         "conditions": conditions(report),
         "speed": document.table(headings, speed),
@@ -369,9 +373,18 @@ def main() -> int:
     arguments.add_argument("--no-ns3", action="store_true", help="ours alone")
     arguments.add_argument("--only", help="scenarios whose name contains this")
     arguments.add_argument("--write", action="store_true", help="put the tables into docs/performance.md")
+    arguments.add_argument(
+        "--instructions", action="store_true", help="only these: they do not depend on load"
+    )
     arguments.add_argument("-o", "--output", type=Path, default=Path("out/bench.json"))
     chosen = arguments.parse_args()
 
+    if chosen.instructions:
+        counted = budgets.rows()
+        show_instructions(counted)
+        if chosen.write and not isinstance(counted, str):
+            document.write({"instructions": instruction_table(counted)})
+        return 0
     absent = "left out by --no-ns3" if chosen.no_ns3 else peer.prepare()
     if absent:
         print(f"ns-3: {absent}; ours alone follows", file=sys.stderr)
