@@ -16,6 +16,7 @@ use airlane_core::{Cx, Direction, DropCause, PacketRef};
 use super::{OneWay, RadioBearer, RlcMode};
 use crate::bearers::DEFAULT_BEARER;
 use crate::pdcp::NumberedSdu;
+use crate::pdcp::reception::Reception;
 use crate::pdcp::status::StatusReport;
 use crate::rlc::store::{CONTROL, Drained};
 use crate::x2::{ForwardingTarget, SnStatusTransfer};
@@ -253,9 +254,7 @@ impl RadioBearer {
             Direction::Downlink => (&mut self.downlink, &mut self.uplink),
             Direction::Uplink => (&mut self.uplink, &mut self.downlink),
         };
-        while let Some(packet) = way.source.sdus.reception.take_late() {
-            drop_packet(cx, packet, statistics);
-        }
+        drop_late(cx, &mut way.source.sdus.reception, statistics);
         let Some(pdu) = way.source.sdus.reception.take_report() else { return };
         let next_count = back.source.sdus.next_count();
         let report = match back.rlc.nr() {
@@ -344,7 +343,7 @@ impl OneWay {
         }
         let mut begun = Vec::new();
         self.source.sdus.drain(&mut begun);
-        let (mut confirmed_so_far, mut late) = (true, Vec::new());
+        let mut confirmed_so_far = true;
         for sdu in begun.into_iter().filter(|sdu| sdu.count != CONTROL) {
             let confirmed = self.rlc.has_confirmed(sdu.from, sdu.to, &self.source);
             confirmed_so_far &= confirmed;
@@ -354,7 +353,7 @@ impl OneWay {
             let numbered = |packet| NumberedSdu { e_rab: DEFAULT_BEARER, count: Some(count), size, packet };
             match mode {
                 HandoverMode::Seamless | HandoverMode::SeamlessUm => match packet {
-                    Some(packet) if is_complete => late.extend(self.source.sdus.reception.store(count, packet)),
+                    Some(packet) if is_complete => self.source.sdus.reception.store(count, packet),
                     Some(packet) => drop_packet(cx, packet, statistics),
                     None => {}
                 },
@@ -363,7 +362,7 @@ impl OneWay {
                     let (stored, rest) = if is_complete { (packet, None) } else { (None, packet) };
                     assert!(!confirmed || rest.is_none(), "confirmed what has not come");
                     if let Some(packet) = stored {
-                        late.extend(self.source.sdus.reception.store(count, packet));
+                        self.source.sdus.reception.store(count, packet);
                     }
                     if !confirmed {
                         keep(numbered(rest));
@@ -374,7 +373,7 @@ impl OneWay {
                     // v17.0 §5.4).
                     if let Some(packet) = packet {
                         assert!(is_complete, "confirmed what has not come");
-                        late.extend(self.source.sdus.reception.store(count, packet));
+                        self.source.sdus.reception.store(count, packet);
                     }
                 }
                 // TS 36.323 v17.0 §5.2.1.1: all SDUs from the first unconfirmed one on; the eNB has
@@ -382,7 +381,7 @@ impl OneWay {
                 HandoverMode::Lossless => keep(numbered(packet.or_else(|| self.rlc.take_back(count)))),
             }
         }
-        late.into_iter().for_each(|packet| drop_packet(cx, packet, statistics));
+        drop_late(cx, &mut self.source.sdus.reception, statistics);
         let mut left = Vec::new();
         self.source.drain_again(|_, sdu| left.push(sdu));
         for sdu in left {
@@ -417,6 +416,12 @@ impl OneWay {
             }
         }
         self.rlc.restart(&mut self.source);
+    }
+}
+
+fn drop_late(cx: &mut Cx<'_>, reception: &mut Reception, statistics: &mut HandoverStatistics) {
+    while let Some(packet) = reception.take_late() {
+        drop_packet(cx, packet, statistics);
     }
 }
 

@@ -68,16 +68,14 @@ impl Reception {
         self.stored.iter().map(|(count, _)| *count)
     }
 
-    /// Stores an SDU that RLC delivers because of its re-establishment; this does not give up a gap. One that this side
-    /// has gone past before is returned, to be discarded.
-    #[must_use]
-    pub(crate) fn store(&mut self, count: u32, packet: PacketRef) -> Option<PacketRef> {
+    /// Stores an SDU that RLC delivers because of its re-establishment; this does not give up a gap. It is late if this
+    /// side has gone past it before.
+    pub(crate) fn store(&mut self, count: u32, packet: PacketRef) {
         if self.sorting && count < self.next {
-            return Some(packet);
+            return self.late.push(packet);
         }
         let index = self.stored.partition_point(|(other, _)| *other < count);
         self.stored.insert(index, (count, packet));
-        None
     }
 
     /// Delivers the SDUs that are in order.
