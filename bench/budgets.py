@@ -20,8 +20,6 @@ SLOTS_PER_S = 1_000
 WAITING = (20, 100)
 """UDP that fills the cell serves the same packets to 20 UEs and to 100: what a slot costs more is that of 80
 waiting UEs. With TCP, more flows have a larger queue to fill, so more packets arrive in the same time."""
-WAITING_BIN_S = 2.0
-"""Rows of the series are written for each UE and bin. Long bins leave them out."""
 
 
 @dataclass(frozen=True)
@@ -48,19 +46,20 @@ class Work:
     lengths_s: tuple[float, float] = LENGTHS_S
 
 
-def _cell(ues: int, traffic: str, fading: str = "none", series_bin_s: float | None = None) -> tuple[str, str]:
+def _cell(ues: int, traffic: str, fading: str = "none") -> tuple[str, str]:
     def text(length_s: float) -> str:
-        scenario = LenaCell(
-            places=positions(ues),
-            traffic=traffic,
-            fading=fading,
-            speed_kmph=0.0 if fading == "none" else 60.0,
-            warmup_s=WARMUP_S,
-            duration_s=length_s,
-        ).scenario()
-        if series_bin_s is not None:
-            scenario = scenario.set({"run.series_bin": f"{series_bin_s:g} s"})
-        return scenario.resolved
+        return (
+            LenaCell(
+                places=positions(ues),
+                traffic=traffic,
+                fading=fading,
+                speed_kmph=0.0 if fading == "none" else 60.0,
+                warmup_s=WARMUP_S,
+                duration_s=length_s,
+            )
+            .scenario()
+            .resolved
+        )
 
     short, long = map(text, LENGTHS_S)
     return short, long
@@ -119,7 +118,7 @@ def rows() -> list[dict[str, object]] | str:
         found.append({"name": work.name, "instructions": cost, "budget": work.budget, "aim": work.aim})
     slots: list[float] = []
     for ues in WAITING:
-        cost = _cost(Work("", 0, None, _cell(ues, "udp", series_bin_s=WAITING_BIN_S), _slots))
+        cost = _cost(Work("", 0, None, _cell(ues, "udp"), _slots))
         if isinstance(cost, str):
             return cost
         slots.append(cost)

@@ -24,7 +24,7 @@ def main() -> int:
     chosen = arguments.parse_args()
     if not PROFILE.exists():
         subprocess.run([journey.ROOT / "tools" / "profile.sh", PROFILE], check=True)
-    plain = budgets.rows()
+    plain = budgets.rows()  # the profile is not taken again after a change: remove it, or `make wheel`
     os.environ |= {
         "RUSTFLAGS": f"-Cprofile-use={PROFILE}",
         "CARGO_TARGET_DIR": str(journey.ROOT / "target" / "profiled"),

@@ -279,11 +279,12 @@ impl Duplex {
             Self::Fdd => 1,
             Self::Tdd(pattern) => pattern.slots(),
         };
+        // After as many periods, pattern and occasions repeat together; one more for what is moved into the next.
+        let turns = (1..=pattern).find(|turns| turns * u64::from(period) % pattern == 0).unwrap_or(pattern);
         let mut slots = BTreeMap::<u64, u64>::new();
         for ue in 0..ues {
             let phase = self.phase_of((period, offset), ue);
-            // After as many periods, they and the pattern repeat together; one more for what is moved into the next.
-            for turn in 0..=pattern {
+            for turn in 0..=turns {
                 *slots.entry(self.next_uplink(turn * u64::from(period) + phase)).or_default() += 1;
             }
         }

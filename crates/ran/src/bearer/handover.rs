@@ -264,9 +264,11 @@ impl RadioBearer {
         let report = report.expect("what the other end has encoded");
         let mut given_up = Vec::new();
         statistics.spared += back.source.spare(|count| report.confirms(count), &mut given_up);
-        // The receiver has gone past them: after the end of t-Reordering (TS 38.323 v18.5.0 §5.4.2: all below FMC count as
-        // delivered), or in LTE if X2 delays some SDUs so much that later ones overtake them (TS 36.323 v17.0 §5.1.2.1.2:
-        // what is below a received SDU is not awaited) and the UE is handed over again.
+        // The receiver no longer awaits them: after the end of t-Reordering (TS 38.323 v18.5.0 §5.4.2: all below FMC count
+        // as delivered), or in the downlink of LTE, where later SDUs may overtake them on X2 before the UE is handed over
+        // again (TS 36.323 v17.0 §5.1.2.1.2: what is below a received SDU is not awaited).
+        let may_overtake = back.rlc.nr().is_some() || direction == Direction::Uplink;
+        assert!(given_up.is_empty() || may_overtake, "a packet that is at both ends");
         given_up.into_iter().for_each(|packet| cx.discard(packet, DropCause::Discarded));
         back.after_shrinking(cx);
     }

@@ -45,6 +45,9 @@ impl ConfiguredGrants {
 
     /// Whether a UE has an occasion in this slot.
     fn is_due(&self, slot: u64, ue: u32) -> bool {
+        if !self.duplex.has_uplink(slot) {
+            return false;
+        }
         let phase = self.duplex.phase_of((self.period, self.offset), ue);
         self.duplex.takes_place(slot, (self.period, phase))
     }

@@ -74,6 +74,7 @@ impl Reception {
         if self.sorting && count < self.next {
             return self.late.push(packet);
         }
+        debug_assert!(count >= self.next, "delivered and still there");
         let index = self.stored.partition_point(|(other, _)| *other < count);
         self.stored.insert(index, (count, packet));
     }

@@ -9,7 +9,7 @@ use airlane_ran::numerology::nr::FrequencyRange;
 
 use super::{Checked, Place};
 use crate::format::{Cell, CqiToMcs, Duplex, Mimo, Nr, Radio, Tdd, TransmissionMode, Uplink};
-use crate::radio::nr::{numerology, slot, tables};
+use crate::radio::nr::{duplex, slot, tables};
 
 /// PRBs of a carrier of NR: from 5 MHz with 30 kHz (TS 38.101-1 table 5.3.2-1) to the maximum of TS 38.211 §4.4.4.3.
 const RESOURCE_BLOCKS: core::ops::RangeInclusive<u16> = 11..=275;
@@ -66,9 +66,8 @@ pub(super) fn configured_grants(cell: &Cell, ues: u64, at: &Place<'_>) -> Checke
         );
     };
     let slots = |time: Duration| u32::try_from(time.as_nanos() / slot(cell).as_nanos()).unwrap_or(u32::MAX);
-    let (numerology, _) = numerology(cell);
     let configured = (slots(grant.period.0), slots(grant.offset.0));
-    let at_once = numerology.duplex.occasions_at_once(configured, ues as u32);
+    let at_once = duplex(nr).occasions_at_once(configured, ues as u32);
     let help = format!("up to {at_once} UEs would share a slot of {band} resource blocks, with {prbs} each");
     at.require(
         at_once * u64::from(prbs) <= u64::from(band),

@@ -50,18 +50,22 @@ pub(crate) fn largest_block(cell: &Cell) -> Bytes {
 }
 
 /// The numerology of a cell, and its tables of link adaptation.
-pub(crate) fn numerology(cell: &Cell) -> (Numerology, Arc<dyn LinkTables>) {
+pub(super) fn numerology(cell: &Cell) -> (Numerology, Arc<dyn LinkTables>) {
     let Some(nr) = nr(cell) else { return (Numerology::LTE, Arc::new(LteTables)) };
-    let duplex = match &nr.duplex {
+    let numerology = Numerology::nr(nr.subcarrier_spacing.numerology(), nr.k1.into(), duplex(nr));
+    (numerology, Arc::new(NrTables::new(tables(nr))))
+}
+
+/// The directions of slots.
+pub(crate) fn duplex(nr: &Nr) -> numerology::Duplex {
+    match &nr.duplex {
         Duplex::Fdd => numerology::Duplex::Fdd,
         Duplex::Tdd(tdd) => numerology::Duplex::Tdd(TddPattern::new(
             &tdd.pattern,
             tdd.special_downlink_symbols,
             tdd.special_uplink_symbols,
         )),
-    };
-    let numerology = Numerology::nr(nr.subcarrier_spacing.numerology(), nr.k1.into(), duplex);
-    (numerology, Arc::new(NrTables::new(tables(nr))))
+    }
 }
 
 /// The layers of a cell, of the downlink and of the uplink; `None` in LTE. `sight` is the line of sight of its channel.

@@ -32,7 +32,7 @@ pub(super) fn draw(
         let moved = others.iter().any(|(path, _)| path.starts_with(&format!("ue.{index}.mobility")));
         if matches!(ue.mobility, format::Mobility::Static) && !moved && s.chance(0.5) {
             let mut building = building(s);
-            // Their UMi ends at 2.5 m.
+            // UMi of TR 36.814 ends at 2.5 m.
             if matches!(channel.path_loss, format::PathLoss::Tr36814(_)) {
                 building["storeys"] = json!([1, 1]);
             }
