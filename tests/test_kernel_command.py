@@ -89,6 +89,21 @@ def test_the_hashes_of_a_kernel_are_inputs_of_a_run(empty: Path) -> None:
     }
 
 
+def test_an_agent_of_another_version_is_compiled_again(airlane: Airlane, empty: Path) -> None:
+    install(empty, "6.12")
+    (empty / "6.12" / "agent").write_text("of an older version")
+    built = airlane("kernel", "build", "6.12")
+    if "a kernel needs tools that are missing" in built.stderr:
+        pytest.skip(built.stderr)
+    assert (built.returncode, built.stderr) == (0, "")
+    assert "its agent was of another version of airlane" in built.stdout
+    made = kernel.find("6.12")
+    assert made.sha256["agent"] == kernel.sha256(empty / "6.12" / "agent") != "cd" * 32
+    assert made.sha256["linux"] == "ab" * 32
+    assert sorted(f.name for f in (empty / "6.12").iterdir()) == ["agent", "kernel.json"]
+    assert "is there; --force builds it again" in airlane("kernel", "build", "6.12").stdout
+
+
 def test_names_and_versions_are_checked(airlane: Airlane) -> None:
     assert "cannot be the name of a kernel" in airlane("kernel", "build", "--name", "a/b").stderr
     wrong = airlane("kernel", "build", "six")

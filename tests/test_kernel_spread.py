@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 
 from airlane.scenario import seconds
-from airlane.validation.kernel import SITUATIONS
-from airlane.validation.spread import Draw, Spread, cells, draws, markdown, table
+from airlane.validation.kernel import REFERENCE, SITUATIONS
+from airlane.validation.spread import Draw, Spread, cells, draws, headings, markdown, table
 
 FOUND = Spread("still/vegas", "goodput", np.array([10.0, 12.0, 14.0]), np.array([11.0, 12.0, 16.0]))
 
 
 @pytest.mark.parametrize("situation", SITUATIONS)
-@pytest.mark.parametrize("of_kernel", [True, False])
+@pytest.mark.parametrize("kernel", [REFERENCE, None])
 def test_a_draw_moves_the_delay_of_the_internet_link_and_nothing_else(
-    situation: str, of_kernel: bool
+    situation: str, kernel: str | None
 ) -> None:
     still, moved = (
-        json.loads(Draw(delay_ms, 1).scenario(situation, "cubic", of_kernel=of_kernel).resolved)
+        json.loads(Draw(delay_ms, 1).scenario(f"{situation}/cubic", kernel=kernel).resolved)
         for delay_ms in (0.0, -1.5)
     )
     before, after = still["internet"].pop("delay"), moved["internet"].pop("delay")
@@ -48,12 +48,18 @@ def test_the_difference_of_means_has_the_error_of_pairs() -> None:
 def test_the_table_has_a_row_per_figure_with_means_ranges_and_the_difference() -> None:
     wanted = ["still/vegas", "goodput, Mbit/s", "3", "12", "10 to 14", "13", "11 to 16", "+8.3% ± 4.8%"]
     assert cells(FOUND) == wanted
-    other = Spread("still/vegas", "delay", FOUND.ours, FOUND.linux)
+    other = Spread("still/vegas", "delay", FOUND.other, FOUND.reference)
     assert table([FOUND, other]).row_count == 2
     page = markdown([FOUND, other], "make kernel-spread").splitlines()
     assert page[0] == "`make kernel-spread`"
     assert page[4] == "| " + " | ".join(wanted) + " |"
     assert len({line.count("|") for line in page if line.startswith("|")}) == 1
+
+
+def test_headings_name_both_sides() -> None:
+    assert headings(None)[3:7] == ("Linux 6.12: mean", "range", "ours: mean", "range")
+    assert headings("6.1")[3:7] == ("Linux 6.12: mean", "range", "Linux 6.1: mean", "range")
+    assert markdown([FOUND], "make", "6.1").splitlines()[2].count("Linux 6.1: mean") == 1
 
 
 def test_an_unknown_row_is_named() -> None:

@@ -18,11 +18,22 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
 
-__all__ = ["INTERFACE", "Kernel", "KernelError", "build", "find", "folder", "installed", "remove", "sha256"]
+__all__ = [
+    "INTERFACE",
+    "Kernel",
+    "KernelError",
+    "build",
+    "find",
+    "folder",
+    "installed",
+    "remove",
+    "renew_agent",
+    "sha256",
+]
 
 INTERFACE = 1
 """The version of what a kernel and its agent can do; `airlane_guest::kernels::INTERFACE`."""
@@ -91,6 +102,8 @@ class Kernel:
         The compiler.
     build_s
         Seconds of each step of its build.
+    agent_source
+        Hash of the source of its agent; empty in a kernel of an older version of airlane.
     """
 
     name: str
@@ -101,6 +114,7 @@ class Kernel:
     congestion: list[str]
     compiler: str
     build_s: dict[str, float]
+    agent_source: str = ""
 
     @property
     def folder(self) -> Path:
@@ -430,9 +444,7 @@ def _install(name: str, tree: Path, origin: tuple[str, str], steps: _Steps) -> K
         kept = own / "airlane.patch"
         text = patch or (kept.read_text(encoding="utf-8") if kept.is_file() else "")
         (fresh / "airlane.patch").write_text(text, encoding="utf-8")
-        with resources.as_file(_DATA / "agent.c") as agent:
-            command: list[str | Path] = ["gcc", "-O2", "-static", "-s", "-o", fresh / "agent", agent]
-            steps.run("agent", lambda: _done(_call("compiling the agent", command)))
+        steps.run("agent", lambda: _compile_agent(fresh / "agent"))
         made = Kernel(
             name=name,
             release=(tree / "include/config/kernel.release").read_text(encoding="utf-8").strip(),
@@ -442,14 +454,52 @@ def _install(name: str, tree: Path, origin: tuple[str, str], steps: _Steps) -> K
             congestion=_congestion(fresh / "config"),
             compiler=_call("gcc", ["gcc", "--version"]).splitlines()[0],
             build_s=steps.seconds,
+            agent_source=_agent_source(),
         )
-        (fresh / _DESCRIPTION).write_text(json.dumps(asdict(made), indent=2) + "\n", encoding="utf-8")
+        _describe(made, fresh)
         fresh.chmod(0o755)
         if own.exists():
             shutil.rmtree(own)
         fresh.rename(own)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
+    return made
+
+
+def _compile_agent(into: Path) -> None:
+    with resources.as_file(_DATA / "agent.c") as agent:
+        _call("compiling the agent", ["gcc", "-O2", "-static", "-s", "-o", into, agent])
+
+
+def _agent_source() -> str:
+    return hashlib.sha256((_DATA / "agent.c").read_bytes()).hexdigest()
+
+
+def _describe(made: Kernel, into: Path) -> None:
+    text = json.dumps(asdict(made), indent=2) + "\n"
+    (into / _DESCRIPTION).write_text(text, encoding="utf-8")
+
+
+def renew_agent(there: Kernel) -> Kernel | None:
+    """Compile the agent of a kernel again, where this version of airlane has another one; else None.
+
+    Raises
+    ------
+    KernelError
+        If a tool is missing, or the compiler fails.
+    """
+    if there.agent_source == _agent_source():
+        return None
+    _check_tools()
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=there.folder) as scratch:
+        fresh = Path(scratch)
+        _compile_agent(fresh / "agent")
+        hashes = {**there.sha256, "agent": sha256(fresh / "agent")}
+        made = replace(there, sha256=hashes, agent_source=_agent_source())
+        _describe(made, fresh)
+        # In this order: if the second does not happen, the next build does both again.
+        (fresh / "agent").rename(there.folder / "agent")
+        (fresh / _DESCRIPTION).rename(there.folder / _DESCRIPTION)
     return made
 
 

@@ -50,11 +50,13 @@ def build_command(
     wanted = name or version
     there = next((k for k in kernel.installed() if k.name == wanted), None)
     if there is not None and source is None and not force and there.interface == kernel.INTERFACE:
-        print(
-            json.dumps(asdict(there), indent=2)
-            if as_json
-            else f"{there.name} is there; --force builds it again"
-        )
+        renewed = kernel.renew_agent(there)
+        if as_json:
+            print(json.dumps(asdict(renewed or there), indent=2))
+        elif renewed is not None:
+            print(f"{there.name} is there; its agent was of another version of airlane, and is a new one now")
+        else:
+            print(f"{there.name} is there; --force builds it again")
         return
 
     def tell(step: str, seconds: float) -> None:

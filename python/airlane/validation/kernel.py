@@ -21,7 +21,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from airlane import examples, kernel, native, plot
+from airlane import examples, native, plot
+from airlane import kernel as kernels
 from airlane.scenario import Scenario, load
 from airlane.validation.cell import reference_rows
 from airlane.validation.claims import Family, Row
@@ -30,6 +31,7 @@ from airlane.validation.transport import TcpCase
 __all__ = [
     "CONTROLLERS",
     "FIGURES",
+    "REFERENCE",
     "SHOWN",
     "SITUATIONS",
     "OracleCase",
@@ -52,7 +54,8 @@ SHOWN = ("reno", "cubic", "bbr", "vegas")
 _OURS = {"reno": "newreno"}
 """Names that differ."""
 
-_KERNEL = "6.12"
+REFERENCE = "6.12"
+"""The kernel with which ours is compared, by its name in the cache."""
 
 _SAMPLES = {"run.duration": "15 s", "run.warmup": "0 s", "run.series_bin": "100 ms"}
 
@@ -111,12 +114,15 @@ _HEAD = """\
 """
 
 
-def scenario(situation: str, congestion: str, seed: int, *, of_kernel: bool) -> Scenario:
-    """The scenario of a situation with one flow, of the kernel or of ours; `seed` is that of the loss."""
+def scenario(situation: str, congestion: str, seed: int, *, kernel: str | None) -> Scenario:
+    """The scenario of a situation with one flow, of this kernel or, for None, of ours.
+
+    `seed` is that of the loss.
+    """
     chosen = SITUATIONS[situation]
     marks = congestion == "dctcp"
-    if of_kernel:
-        transport: dict[str, object] = {"kind": "kernel", "congestion": congestion, "kernel": _KERNEL}
+    if kernel is not None:
+        transport: dict[str, object] = {"kind": "kernel", "congestion": congestion, "kernel": kernel}
         transport["gro"] = chosen.gro
         if marks:
             transport["sysctl"] = {"tcp_ecn": 1}
@@ -161,7 +167,7 @@ class OurRun:
 
     def scenario(self) -> Scenario:
         """The scenario."""
-        return scenario(self.situation, self.congestion, self.seed, of_kernel=False)
+        return scenario(self.situation, self.congestion, self.seed, kernel=None)
 
 
 @dataclass(frozen=True)
@@ -250,7 +256,7 @@ def measure(
         If the kernel has not been built.
     """
     runs = [(s, c, seed) for s, c in cases() if s in situations for seed in SITUATIONS[s].seeds]
-    jobs = [(scenario(s, c, seed, of_kernel=True).resolved, seed) for s, c, seed in runs]
+    jobs = [(scenario(s, c, seed, kernel=REFERENCE).resolved, seed) for s, c, seed in runs]
     outputs = native.run(jobs, threads, on_run)
     summary: Rows = {situation: [] for situation in situations}
     windows: Rows = {situation: [] for situation in situations}
@@ -323,7 +329,7 @@ def _main() -> None:
     unknown = sorted(set(arguments.situations) - SITUATIONS.keys())
     if unknown:
         parser.error(f"no situation {', '.join(unknown)}; there are: {', '.join(SITUATIONS)}")
-    release = kernel.find(_KERNEL).release
+    release = kernels.find(REFERENCE).release
     ended = itertools.count(1)
     chosen = arguments.situations or list(SITUATIONS)
     told = lambda _: print(f"{next(ended)} runs have ended", file=sys.stderr)  # noqa: E731

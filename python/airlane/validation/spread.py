@@ -6,6 +6,10 @@ says little.
 
     $ make kernel-spread ARGS="still/vegas codel/vegas --delays -2 -1 0 1 2"
     $ make kernel-spread ARGS="fading/westwood --seeds 1 2 3 4 5 6 7 8"
+
+With `--beside`, another kernel takes the place of the simulated TCP: what has changed between two versions.
+
+    $ make kernel-spread ARGS="still/bbr --beside 6.1 --delays -2 -1 0 1 2"
 """
 
 from __future__ import annotations
@@ -25,9 +29,9 @@ from rich.table import Table
 
 from airlane import native, terminal
 from airlane.scenario import Scenario, seconds
-from airlane.validation.kernel import FIGURES, SITUATIONS, cases, figures, scenario
+from airlane.validation.kernel import FIGURES, REFERENCE, SITUATIONS, cases, figures, scenario
 
-__all__ = ["Draw", "Spread", "cells", "draws", "markdown", "spreads", "table"]
+__all__ = ["Draw", "Spread", "cells", "draws", "headings", "markdown", "spreads", "table"]
 
 
 @dataclass(frozen=True)
@@ -45,9 +49,10 @@ class Draw:
     delay_ms: float
     seed: int
 
-    def scenario(self, situation: str, congestion: str, *, of_kernel: bool) -> Scenario:
-        """The scenario of a row, with the delay of this draw."""
-        found = scenario(situation, congestion, self.seed, of_kernel=of_kernel)
+    def scenario(self, row: str, *, kernel: str | None) -> Scenario:
+        """The scenario of a row with this kernel or, for None, with the simulated TCP."""
+        situation, _, congestion = row.partition("/")
+        found = scenario(situation, congestion, self.seed, kernel=kernel)
         if self.delay_ms == 0:
             return found
         delay_s = seconds(json.loads(found.resolved)["internet"]["delay"])
@@ -64,28 +69,32 @@ class Spread:
         Situation and congestion control, as in `still/vegas`.
     figure
         A key of `FIGURES`.
-    linux, ours
-        shape (n,): the figure in each draw, in the unit that `FIGURES` names.
+    reference, other
+        shape (n,): the figure in each draw, of the kernel `REFERENCE` and of what is beside it, in the unit
+        that `FIGURES` names.
     """
 
     row: str
     figure: str
-    linux: npt.NDArray[np.float64]
-    ours: npt.NDArray[np.float64]
+    reference: npt.NDArray[np.float64]
+    other: npt.NDArray[np.float64]
 
     @property
     def difference(self) -> float:
-        """Difference of the means, ours against Linux, as a fraction of Linux's; NaN where that is 0."""
-        there, here = float(np.mean(self.linux)), float(np.mean(self.ours))
+        """Difference of the means, as a fraction of the reference's; NaN where that is 0."""
+        there, here = float(np.mean(self.reference)), float(np.mean(self.other))
         return (here - there) / there if there else float("nan")
 
     @property
     def standard_error(self) -> float:
-        """Of the mean difference of runs with the same draw, as a fraction of Linux's mean; NaN for one."""
-        there = float(np.mean(self.linux))
-        if len(self.linux) < 2 or not there:
+        """Of the mean difference of runs with the same draw, as a fraction of the reference's mean.
+
+        NaN for one draw, and where that mean is 0.
+        """
+        there = float(np.mean(self.reference))
+        if len(self.reference) < 2 or not there:
             return float("nan")
-        apart = self.ours - self.linux
+        apart = self.other - self.reference
         return float(np.std(apart, ddof=1) / np.sqrt(len(apart)) / there)
 
 
@@ -96,55 +105,57 @@ def draws(situation: str, delays_ms: Sequence[float], seeds: Sequence[int]) -> l
 
 
 def spreads(
-    rows: Sequence[str], delays_ms: Sequence[float], seeds: Sequence[int], threads: int
+    rows: Sequence[str],
+    delays_ms: Sequence[float],
+    seeds: Sequence[int],
+    threads: int,
+    beside: str | None = None,
 ) -> list[Spread]:
-    """Run both sides in all draws of these rows.
+    """Run the kernel `REFERENCE` and, in `beside`, another one or (None) the simulated TCP in all draws.
 
     Raises
     ------
     KernelError
-        If the kernel has not been built.
+        If a kernel has not been built.
     """
     runs = [
-        (row, of_kernel, draw)
+        (row, kernel, draw)
         for row in rows
         for draw in draws(row.partition("/")[0], delays_ms, seeds)
-        for of_kernel in (True, False)
+        for kernel in (REFERENCE, beside)
     ]
-    jobs = []
-    for row, of_kernel, draw in runs:
-        situation, _, congestion = row.partition("/")
-        jobs.append((draw.scenario(situation, congestion, of_kernel=of_kernel).resolved, draw.seed))
+    jobs = [(draw.scenario(row, kernel=kernel).resolved, draw.seed) for row, kernel, draw in runs]
     ended = itertools.count(1)
     outputs = native.run(
         jobs, threads, lambda _: print(f"{next(ended)} of {len(jobs)} runs have ended", file=sys.stderr)
     )
-    of_run = {run: figures(output) for run, output in zip(runs, outputs, strict=True)}
+    of_run = [(row, kernel, figures(output)) for (row, kernel, _), output in zip(runs, outputs, strict=True)]
+
+    def column(row: str, kernel: str | None, figure: str) -> npt.NDArray[np.float64]:
+        return np.array([found[figure] for *side, found in of_run if side == [row, kernel]])
+
     return [
-        Spread(row, figure, *(_column(of_run, row, figure, of_kernel=side) for side in (True, False)))
+        Spread(row, figure, column(row, REFERENCE, figure), column(row, beside, figure))
         for row in rows
         for figure in FIGURES
     ]
 
 
-def _column(
-    of_run: dict[tuple[str, bool, Draw], dict[str, float]], row: str, figure: str, *, of_kernel: bool
-) -> npt.NDArray[np.float64]:
-    return np.array(
-        [found[figure] for (name, side, _), found in of_run.items() if (name, side) == (row, of_kernel)]
-    )
+def headings(beside: str | None) -> tuple[str, ...]:
+    """Those of the table, with the other kernel's name or, for None, ours."""
+    other = "ours" if beside is None else f"Linux {beside}"
+    sides = (f"Linux {REFERENCE}: mean", "range", f"{other}: mean", "range")
+    return "row", "figure", "runs", *sides, "difference"
 
-
-HEADINGS = ("row", "figure", "runs", "Linux: mean", "range", "ours: mean", "range", "difference")
 
 _CAPTION = "difference: of the means, ± its standard error from pairs of runs with the same draw"
 
 
 def cells(one: Spread) -> list[str]:
-    """The cells of a figure, under `HEADINGS`."""
+    """The cells of a figure, under `headings`."""
     sides = [
         cell
-        for values in (one.linux, one.ours)
+        for values in (one.reference, one.other)
         for cell in (f"{np.mean(values):.4g}", f"{np.min(values):.4g} to {np.max(values):.4g}")
     ]
     if np.isnan(one.difference):
@@ -153,26 +164,27 @@ def cells(one: Spread) -> list[str]:
         apart = f"{one.difference:+.1%}"
     else:
         apart = f"{one.difference:+.1%} ± {one.standard_error:.1%}"
-    return [one.row, f"{one.figure}, {FIGURES[one.figure][1]}", str(len(one.linux)), *sides, apart]
+    return [one.row, f"{one.figure}, {FIGURES[one.figure][1]}", str(len(one.reference)), *sides, apart]
 
 
-def table(found: Sequence[Spread]) -> Table:
+def table(found: Sequence[Spread], beside: str | None = None) -> Table:
     """Means and ranges of both sides, a row per figure."""
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, caption=_CAPTION, caption_justify="left")
-    for place, heading in enumerate(HEADINGS):
+    for place, heading in enumerate(headings(beside)):
         shown.add_column(heading, justify="left" if place < 2 else "right", no_wrap=True)
     for one in found:
         shown.add_row(*cells(one))
     return shown
 
 
-def markdown(found: Sequence[Spread], command: str) -> str:
+def markdown(found: Sequence[Spread], command: str, beside: str | None = None) -> str:
     """The table as a section that names the command which prints it."""
+    titles = headings(beside)
     lines = [
         f"`{command}`",
         "",
-        "| " + " | ".join(HEADINGS) + " |",
-        "|---|---" + "|---:" * (len(HEADINGS) - 2) + "|",
+        "| " + " | ".join(titles) + " |",
+        "|---|---" + "|---:" * (len(titles) - 2) + "|",
         *("| " + " | ".join(cells(one)) + " |" for one in found),
         "",
         f"{_CAPTION[0].upper()}{_CAPTION[1:]}.",
@@ -202,18 +214,24 @@ def _main() -> None:
         metavar="SEED",
         help="of the radio channel and of the loss",
     )
+    parser.add_argument(
+        "--beside",
+        metavar="KERNEL",
+        help="the name of another kernel, in the place of the simulated TCP",
+    )
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--markdown", action="store_true", help="print the table in Markdown")
     arguments = parser.parse_args()
     if unknown := sorted(set(arguments.rows) - set(known)):
         parser.error(f"no row {', '.join(unknown)}; there are: {', '.join(known)}")
     rows = list(dict.fromkeys(arguments.rows))
-    found = spreads(rows, arguments.delays, arguments.seeds, arguments.threads)
+    beside = arguments.beside
+    found = spreads(rows, arguments.delays, arguments.seeds, arguments.threads, beside)
     if arguments.markdown:
         words = " ".join(word for word in sys.argv[1:] if word != "--markdown")
-        sys.stdout.write(markdown(found, f'make kernel-spread ARGS="{words}"'))
+        sys.stdout.write(markdown(found, f'make kernel-spread ARGS="{words}"', beside))
     else:
-        terminal.output.print(table(found))
+        terminal.output.print(table(found, beside))
 
 
 if __name__ == "__main__":
