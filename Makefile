@@ -139,11 +139,19 @@ targets: $(STAMPS)/venv
 	@$(BIN)/python -c 'import ziglang' 2>/dev/null || $(BIN)/pip install --quiet ziglang
 	tools/targets.sh
 
+# The congestion control of `airlane node mdcc` needs libelf. Without its headers everything else is built.
+BPF := $(shell printf '\043include <libelf.h>\n\043include <zlib.h>\n' | $${CC:-cc} -E - >/dev/null 2>&1 && echo --features bpf)
+
 # Zig as linker knows the symbols of every glibc: the wheel asks for no newer one than 2.17 (2012), which maturin
 # checks in the finished file. macOS has its own linker.
 WHEEL_FLAGS := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux2014)
 # COUNTS=no leaves out the profile of bundled scenarios, which takes another build and makes runs faster.
 COUNTS ?= yes
+# HERE=yes: a wheel for this machine alone, from what `make build` has compiled, to check what is in it.
+ifeq ($(HERE),yes)
+  COUNTS := no
+  WHEEL_FLAGS := --compatibility linux $(BPF)
+endif
 COUNTED := out/profile/airlane.profdata
 wheel: $(STAMPS)/venv maybe-playground
 	@$(BIN)/python -c 'import maturin, ziglang' 2>/dev/null || $(BIN)/pip install --quiet 'maturin[zig]>=1.13,<2'
@@ -171,7 +179,7 @@ docs: $(STAMPS)/native $(STAMPS)/docs maybe-playground
 	tools/docs.sh
 
 wheel-check: wheel
-	tools/check_wheel.sh $(ARGS)
+	tools/check_wheel.sh $(if $(filter yes,$(HERE)),--here) $(ARGS)
 
 # Both take the wheel that is there: it is for any Python >= 3.11.
 least: $(if $(wildcard dist/*.whl),,wheel)
@@ -197,8 +205,6 @@ $(STAMPS)/venv:
 	$(PYTHON) -m venv $(VENV)
 	@mkdir -p $(STAMPS) && touch $@
 
-# The congestion control of `airlane node mdcc` needs libelf. Without its headers everything else is built.
-BPF := $(shell printf '\043include <libelf.h>\n\043include <zlib.h>\n' | $${CC:-cc} -E - >/dev/null 2>&1 && echo --features bpf)
 LIBELF := $(STAMPS)/libelf-$(if $(BPF),found,missing)
 $(LIBELF): $(STAMPS)/venv
 	@rm -f $(STAMPS)/libelf-* && touch $@

@@ -1,9 +1,18 @@
 #!/usr/bin/env bash
 # Installs what `make wheel` left in dist/ as a user without Rust would, and runs the first commands of the
-# tutorial, all within a minute. With --sdist, the source distribution too, which needs Rust and takes minutes.
+# tutorial, all within a minute. With --sdist, the source distribution too, which needs Rust and takes minutes;
+# with --here, the wheel may be for this machine alone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 limit_s=60
+here='' sdist_too=''
+for option in "$@"; do
+  case $option in
+    --here) here=yes ;;
+    --sdist) sdist_too=yes ;;
+    *) echo "check_wheel: $option is no option: --here, --sdist" >&2; exit 2 ;;
+  esac
+done
 python=${PYTHON:-python3}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -14,10 +23,11 @@ shopt -s nullglob
 wheels=(dist/*.whl) sdists=(dist/*.tar.gz)
 [ ${#wheels[@]} -eq 1 ] && [ ${#sdists[@]} -eq 1 ] || fail "dist/ should hold one wheel and one sdist: make wheel"
 wheel=$(realpath "${wheels[0]}") sdist=$(realpath "${sdists[0]}")
-case $(uname -s):$wheel in
+case $(uname -s)$here:$wheel in
+  Linuxyes:*-abi3-linux_*) ;;
   Linux:*-abi3-*manylinux_2_17_*) ;;
   Darwin:*-abi3-macosx_*) ;;
-  *) fail "$wheel is not for any CPython 3 of this system (Linux: glibc 2.17)" ;;
+  *) fail "$wheel is not for any CPython 3 of ${here:+this machine alone}${here:-this system (Linux: glibc 2.17)}" ;;
 esac
 
 "$python" -m venv "$work/venv"
@@ -45,7 +55,7 @@ airlane run mine.toml --set run.duration=6s
 if airlane report out/runs/lte-download 2>"$work/said"; then fail "the report needs the extra, yet worked"; fi
 grep -qF "pip install 'jinja2" "$work/said" || fail "a missing extra is not named: $(cat "$work/said")"
 
-if [ "${1:-}" = --sdist ]; then
+if [ "$sdist_too" ]; then
   "$python" -m venv "$work/source"
   "$work/source/bin/pip" install --quiet --disable-pip-version-check "$sdist"
   (cd "$work" && source/bin/airlane run --example trace-link -o from-sdist)
