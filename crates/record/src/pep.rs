@@ -92,7 +92,7 @@ impl PepLog {
     pub(crate) fn into_series(self, flow_names: &[&str]) -> Table {
         let mut table = Table::default();
         table.push("t_s", Column::F64(self.t_s));
-        table.push_text("flow", self.flow.iter().map(|&flow| flow_names[flow as usize]));
+        table.push("flow", Column::labels(flow_names, self.flow));
         for (name, values) in Self::REALS.into_iter().zip(self.reals) {
             table.push(name, Column::F64(values));
         }

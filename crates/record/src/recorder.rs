@@ -161,12 +161,9 @@ impl Recorder {
         ];
         let has_series = self.series.is_some();
         if let Some(series) = self.series {
-            tables.push((
-                "flow_series",
-                series
-                    .flows
-                    .into_table(|row| self.returns.name(row).unwrap_or_else(|| flow_names[row as usize])),
-            ));
+            let mut names = flow_names.clone();
+            let at = self.returns.add_names(&mut names);
+            tables.push(("flow_series", series.flows.into_table(&names, at)));
             tables.push(("cell_series", series.cells.into_table(&cell_names)));
         }
         if !self.parameters.tracked.is_empty() {
@@ -274,7 +271,7 @@ impl Recorder {
             let ue = described.ue.as_ref().and_then(|(_, ue)| self.ues.get(ue.index()));
             let queue = ue.and_then(|ue| ue.queue[described.direction as usize]);
             let uplink = ue.and_then(|ue| ue.queue[Direction::Uplink as usize]);
-            series.flows.push(from..until, index as u32, flow, [queue, uplink]);
+            series.flows.push(until - from, index as u32, flow, [queue, uplink]);
             self.pep.push(from, index);
         }
         for (index, one) in self.returns.all.iter_mut().enumerate() {
@@ -285,8 +282,9 @@ impl Recorder {
             let ue = described.ue.as_ref().and_then(|(_, ue)| self.ues.get(ue.index()));
             let queue = |direction| ue.and_then(|ue| ue.queue[direction as usize]);
             let queues = [queue(one.record.direction), queue(Direction::Uplink)];
-            series.flows.push(from..until, Returns::row(index), &mut one.record, queues);
+            series.flows.push(until - from, Returns::row(index), &mut one.record, queues);
         }
+        series.flows.end_bin(from);
         for (index, cell) in self.cells.iter_mut().enumerate() {
             series.cells.push(from..until, index as u32, cell);
         }

@@ -46,9 +46,11 @@ impl Returns {
         BIT | index as u32
     }
 
-    /// The name of a row; `None` if it is the row of a flow.
-    pub(crate) fn name(&self, row: u32) -> Option<&str> {
-        (row & BIT != 0).then(|| self.all[(row & !BIT) as usize].name.as_str())
+    /// Adds the names of this data to those of the flows; for the index of a row its place in them.
+    pub(crate) fn add_names<'a>(&'a self, names: &mut Vec<&'a str>) -> impl Fn(u32) -> u32 + use<> {
+        let flows = u32::try_from(names.len()).expect("flows are numbered in 32 bits");
+        names.extend(self.all.iter().map(|one| one.name.as_str()));
+        move |row| if row & BIT == 0 { row } else { flows + (row & !BIT) }
     }
 }
 

@@ -5,12 +5,13 @@ use core::ops::Range;
 use airlane_core::{Bytes, Direction, Duration, Instant};
 
 use crate::cell::{CellRecord, Radio};
-use crate::flow::{FlowRecord, duration_ms, milliseconds};
-use crate::table::{Column, Table, mbps, ratio};
+use crate::flow::{FlowBin, FlowRecord, duration_ms, milliseconds};
+use crate::table::{Column, Table, mbps};
 
-/// Rows of `flow_series`, by column.
+/// Rows of `flow_series`, by column. Those of a bin are collected first, so that each column grows once a bin.
 #[derive(Debug, Default)]
 pub(crate) struct FlowSeries {
+    pending: Vec<Row>,
     t_s: Vec<f64>,
     flow: Vec<u32>,
     /// In the order of [`FlowSeries::REALS`].
@@ -19,6 +20,15 @@ pub(crate) struct FlowSeries {
     lost_segments: Vec<u64>,
     /// Pacing rate and delivery rate, if some senders report them.
     rates: Option<[Vec<f64>; 2]>,
+}
+
+/// A row of `flow_series`, but for its time and its rates.
+#[derive(Debug)]
+struct Row {
+    flow: u32,
+    reals: [f64; FlowSeries::REALS.len()],
+    retransmissions: u64,
+    lost_segments: u64,
 }
 
 impl FlowSeries {
@@ -42,6 +52,7 @@ impl FlowSeries {
 
     pub(crate) fn with_capacity(rows: usize) -> Self {
         Self {
+            pending: Vec::new(),
             t_s: Vec::with_capacity(rows),
             flow: Vec::with_capacity(rows),
             reals: core::array::from_fn(|_| Vec::with_capacity(rows)),
@@ -56,26 +67,29 @@ impl FlowSeries {
         self.rates = Some(Default::default());
     }
 
-    /// Writes the flow's row of the bin `[from, until)` and begins the next one. The queues of its UE are the
-    /// one in the flow's direction and the uplink's.
+    /// Writes the flow's row of the current bin, of this length, and begins the next one. The queues of its UE are
+    /// the one in the flow's direction and the uplink's.
     pub(crate) fn push(
         &mut self,
-        time: Range<Instant>,
+        span: Duration,
         index: u32,
         flow: &mut FlowRecord,
         [queue, uplink_queue]: [Option<Bytes>; 2],
     ) {
-        let Range { start: from, end: until } = time;
         let bin = core::mem::take(&mut flow.bin);
-        let delivered = bin.delivered;
+        let (delay_mean, delay_max) = if bin.delivered == 0 {
+            (f64::NAN, f64::NAN)
+        } else {
+            (milliseconds(bin.delay_ns_sum) / bin.delivered as f64, milliseconds(bin.delay_ns_max))
+        };
         let told = |value| if bin.untold { f64::NAN } else { value };
         let state = &flow.state;
-        let row = [
-            mbps(bin.in_order, until - from),
-            told(mbps(bin.received, until - from)),
-            told(mbps(bin.again, until - from)),
-            ratio(milliseconds(bin.delay_ns_sum), delivered),
-            if delivered == 0 { f64::NAN } else { milliseconds(bin.delay_ns_max) },
+        let reals = [
+            mbps(bin.in_order, span),
+            told(mbps(bin.received, span)),
+            told(mbps(bin.again, span)),
+            delay_mean,
+            delay_max,
             bytes(state.congestion_window),
             bytes(state.ssthresh),
             duration_ms(state.srtt),
@@ -87,23 +101,33 @@ impl FlowSeries {
             bytes(state.cubic.map(|curve| curve.w_max)),
             state.cubic.and_then(|curve| curve.k).map_or(f64::NAN, Duration::as_secs_f64),
         ];
-        self.t_s.push(from.as_secs_f64());
-        self.flow.push(index);
-        for (column, value) in self.reals.iter_mut().zip(row) {
-            column.push(value);
-        }
-        self.retransmissions.push(bin.retransmissions);
-        self.lost_segments.push(bin.lost_segments);
-        for (column, rate) in self.rates.iter_mut().flatten().zip(state.rates) {
-            column.push(rate.map_or(f64::NAN, |rate| rate.bits_per_second() as f64 / 1e6));
+        let FlowBin { retransmissions, lost_segments, .. } = bin;
+        self.pending.push(Row { flow: index, reals, retransmissions, lost_segments });
+        if let Some(columns) = &mut self.rates {
+            for (column, rate) in columns.iter_mut().zip(state.rates) {
+                column.push(rate.map_or(f64::NAN, |rate| rate.bits_per_second() as f64 / 1e6));
+            }
         }
     }
 
-    /// The table `flow_series`. `name` returns the name of the row with an index.
-    pub(crate) fn into_table<'a>(self, name: impl Fn(u32) -> &'a str) -> Table {
+    /// Ends the bin that began at `from`.
+    pub(crate) fn end_bin(&mut self, from: Instant) {
+        let rows = &self.pending;
+        self.t_s.resize(self.t_s.len() + rows.len(), from.as_secs_f64());
+        self.flow.extend(rows.iter().map(|row| row.flow));
+        for (k, column) in self.reals.iter_mut().enumerate() {
+            column.extend(rows.iter().map(|row| row.reals[k]));
+        }
+        self.retransmissions.extend(rows.iter().map(|row| row.retransmissions));
+        self.lost_segments.extend(rows.iter().map(|row| row.lost_segments));
+        self.pending.clear();
+    }
+
+    /// The table `flow_series`. `at` returns for the index of a row its place in `names`.
+    pub(crate) fn into_table(self, names: &[&str], at: impl Fn(u32) -> u32) -> Table {
         let mut table = Table::default();
         table.push("t_s", Column::F64(self.t_s));
-        table.push_text("flow", self.flow.iter().map(|&flow| name(flow)));
+        table.push("flow", Column::labels(names, self.flow.into_iter().map(at)));
         for (name, values) in Self::REALS.into_iter().zip(self.reals) {
             table.push(name, Column::F64(values));
         }
@@ -164,7 +188,7 @@ impl CellSeries {
         let [mcs_mean, mcs_mean_uplink] = self.mcs_mean;
         let [mac_downlink_mbps, mac_uplink_mbps] = self.mac_mbps;
         table.push("t_s", Column::F64(self.t_s));
-        table.push_text("cell", self.cell.iter().map(|&cell| cell_names[cell as usize]));
+        table.push("cell", Column::labels(cell_names, self.cell));
         table.push("prb_use_downlink", Column::F64(prb_use_downlink));
         table.push("prb_use_uplink", Column::F64(prb_use_uplink));
         table.push("mcs_mean", Column::F64(mcs_mean));

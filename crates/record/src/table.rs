@@ -27,8 +27,19 @@ pub enum Column {
 impl Column {
     /// A column of repeated names, for each row an index into them.
     #[must_use]
-    pub(crate) fn labels(labels: &[String], of: impl IntoIterator<Item = u32>) -> Self {
-        Self::Labels { labels: labels.to_vec(), of: of.into_iter().collect() }
+    pub(crate) fn labels(labels: &[impl AsRef<str>], of: impl IntoIterator<Item = u32>) -> Self {
+        let labels = labels.iter().map(|name| name.as_ref().to_owned()).collect();
+        Self::Labels { labels, of: of.into_iter().collect() }
+    }
+
+    /// The name in each row, if it is a column of names.
+    #[must_use]
+    pub fn names(&self) -> Option<Vec<&str>> {
+        match self {
+            Self::Text(values) => Some(values.iter().map(String::as_str).collect()),
+            Self::Labels { labels, of } => Some(of.iter().map(|&at| labels[at as usize].as_str()).collect()),
+            Self::F64(_) | Self::I64(_) | Self::Bool(_) => None,
+        }
     }
 
     /// Number of rows.

@@ -26,10 +26,10 @@ impl UeSeries {
     pub(crate) fn into_table(self, ue_names: &[String], cell_names: &[&str]) -> Table {
         let mut table = Table::default();
         table.push("t_s", Column::F64(self.t_s));
-        table.push_text("ue", self.ue.iter().map(|&ue| ue_names[ue as usize].as_str()));
+        table.push("ue", Column::labels(ue_names, self.ue));
         table.push("x_m", Column::F64(self.x_m));
         table.push("y_m", Column::F64(self.y_m));
-        table.push_text("cell", self.cell.iter().map(|&cell| cell_names[cell as usize]));
+        table.push("cell", Column::labels(cell_names, self.cell));
         table
     }
 }

@@ -7,9 +7,9 @@ says little.
     $ make kernel-spread ARGS="still/vegas codel/vegas --delays -2 -1 0 1 2"
     $ make kernel-spread ARGS="fading/westwood --seeds 1 2 3 4 5 6 7 8"
 
-With `--beside`, another kernel takes the place of the simulated TCP: what has changed between two versions.
+With `--other`, another kernel takes the place of the simulated TCP: what has changed between two versions.
 
-    $ make kernel-spread ARGS="still/bbr --beside 6.1 --delays -2 -1 0 1 2"
+    $ make kernel-spread ARGS="still/bbr --other 6.1 --delays -2 -1 0 1 2"
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class Spread:
     figure
         A key of `FIGURES`.
     reference, other
-        shape (n,): the figure in each draw, of the kernel `REFERENCE` and of what is beside it, in the unit
-        that `FIGURES` names.
+        shape (n,): the figure in each draw, of the kernel `REFERENCE` and of the other side, in the unit that
+        `FIGURES` names.
     """
 
     row: str
@@ -109,9 +109,9 @@ def spreads(
     delays_ms: Sequence[float],
     seeds: Sequence[int],
     threads: int,
-    beside: str | None = None,
+    rival: str | None = None,
 ) -> list[Spread]:
-    """Run the kernel `REFERENCE` and, in `beside`, another one or (None) the simulated TCP in all draws.
+    """Run the kernel `REFERENCE`, and `rival`: another one or, for None, the simulated TCP; in all draws.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def spreads(
         (row, kernel, draw)
         for row in rows
         for draw in draws(row.partition("/")[0], delays_ms, seeds)
-        for kernel in (REFERENCE, beside)
+        for kernel in (REFERENCE, rival)
     ]
     jobs = [(draw.scenario(row, kernel=kernel).resolved, draw.seed) for row, kernel, draw in runs]
     ended = itertools.count(1)
@@ -135,15 +135,15 @@ def spreads(
         return np.array([found[figure] for *side, found in of_run if side == [row, kernel]])
 
     return [
-        Spread(row, figure, column(row, REFERENCE, figure), column(row, beside, figure))
+        Spread(row, figure, column(row, REFERENCE, figure), column(row, rival, figure))
         for row in rows
         for figure in FIGURES
     ]
 
 
-def headings(beside: str | None) -> tuple[str, ...]:
+def headings(rival: str | None) -> tuple[str, ...]:
     """Those of the table, with the other kernel's name or, for None, ours."""
-    other = "ours" if beside is None else f"Linux {beside}"
+    other = "ours" if rival is None else f"Linux {rival}"
     sides = (f"Linux {REFERENCE}: mean", "range", f"{other}: mean", "range")
     return "row", "figure", "runs", *sides, "difference"
 
@@ -167,19 +167,19 @@ def cells(one: Spread) -> list[str]:
     return [one.row, f"{one.figure}, {FIGURES[one.figure][1]}", str(len(one.reference)), *sides, apart]
 
 
-def table(found: Sequence[Spread], beside: str | None = None) -> Table:
+def table(found: Sequence[Spread], rival: str | None = None) -> Table:
     """Means and ranges of both sides, a row per figure."""
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, caption=_CAPTION, caption_justify="left")
-    for place, heading in enumerate(headings(beside)):
+    for place, heading in enumerate(headings(rival)):
         shown.add_column(heading, justify="left" if place < 2 else "right", no_wrap=True)
     for one in found:
         shown.add_row(*cells(one))
     return shown
 
 
-def markdown(found: Sequence[Spread], command: str, beside: str | None = None) -> str:
+def markdown(found: Sequence[Spread], command: str, rival: str | None = None) -> str:
     """The table as a section that names the command which prints it."""
-    titles = headings(beside)
+    titles = headings(rival)
     lines = [
         f"`{command}`",
         "",
@@ -215,7 +215,7 @@ def _main() -> None:
         help="of the radio channel and of the loss",
     )
     parser.add_argument(
-        "--beside",
+        "--other",
         metavar="KERNEL",
         help="the name of another kernel, in the place of the simulated TCP",
     )
@@ -225,13 +225,13 @@ def _main() -> None:
     if unknown := sorted(set(arguments.rows) - set(known)):
         parser.error(f"no row {', '.join(unknown)}; there are: {', '.join(known)}")
     rows = list(dict.fromkeys(arguments.rows))
-    beside = arguments.beside
-    found = spreads(rows, arguments.delays, arguments.seeds, arguments.threads, beside)
+    rival = arguments.other
+    found = spreads(rows, arguments.delays, arguments.seeds, arguments.threads, rival)
     if arguments.markdown:
         words = " ".join(word for word in sys.argv[1:] if word != "--markdown")
-        sys.stdout.write(markdown(found, f'make kernel-spread ARGS="{words}"', beside))
+        sys.stdout.write(markdown(found, f'make kernel-spread ARGS="{words}"', rival))
     else:
-        terminal.output.print(table(found, beside))
+        terminal.output.print(table(found, rival))
 
 
 if __name__ == "__main__":

@@ -192,11 +192,15 @@ fn track(ue: &str, settings: &[(&str, serde_json::Value)]) -> Vec<(f64, String, 
         Some(Column::F64(values)) => values.clone(),
         other => panic!("{other:?}"),
     };
-    let Some(Column::Text(ues)) = table.column("ue") else { panic!("no names") };
-    let Some(Column::Text(cells)) = table.column("cell") else { panic!("no cells") };
-    assert!(cells.iter().all(|cell| cell == "a"));
+    let names = |column| table.column(column).and_then(Column::names).unwrap();
+    assert!(names("cell").iter().all(|&cell| cell == "a"));
     let places = reals("x_m").into_iter().zip(reals("y_m"));
-    reals("t_s").into_iter().zip(ues).zip(places).map(|((t, ue), (x, y))| (t, ue.clone(), x, y)).collect()
+    reals("t_s")
+        .into_iter()
+        .zip(names("ue"))
+        .zip(places)
+        .map(|((t, ue), (x, y))| (t, ue.to_owned(), x, y))
+        .collect()
 }
 
 #[test]

@@ -16,8 +16,6 @@ pub(crate) fn reals(table: &Table, name: &str) -> Vec<f64> {
 }
 
 pub(crate) fn texts(table: &Table, name: &str) -> Vec<String> {
-    match table.column(name) {
-        Some(Column::Text(values)) => values.clone(),
-        other => panic!("{name}: {other:?}"),
-    }
+    let names = table.column(name).and_then(Column::names);
+    names.unwrap_or_else(|| panic!("no names in {name}")).into_iter().map(str::to_owned).collect()
 }
