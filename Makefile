@@ -1,7 +1,7 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
 # Rust (a virtual environment in .venv, the release extension by maturin) and does it again only when a source
 # has changed.
-.PHONY: help build bpf reproduce reproduce-full paper-tables arena-tables nr-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate test-kernel kernel-oracle kernel-spread bench-kernel bench-profile readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
+.PHONY: help build bpf reproduce reproduce-full paper-tables arena-tables nr-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate test-kernel kernel-oracle kernel-spread kernel-papers bench-kernel bench-profile readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -39,6 +39,7 @@ help:
 	@echo "make bench-kernel    what a guest kernel costs, a row for each run"
 	@echo "make kernel-oracle   measures the figures of the kernel to which airlane validate compares ours"
 	@echo "make kernel-spread   rows of that comparison over several delays and seeds: ARGS='still/vegas --delays -1 0 1'"
+	@echo "make kernel-papers   published numbers of two papers beside ours and a kernel: ARGS='mdcc/table4 --seeds 8'"
 	@echo "make validate        airlane held against reference figures"
 	@echo "make conformance     airlane node rnis against ETSI's OpenAPI and Robot suite, which AIRLANE_RNIS_REFERENCE names"
 	@echo "make lint            formats, clippy, rustdoc, ruff, mypy, crate edges, tidiness, words of the texts"
@@ -89,6 +90,11 @@ kernel-oracle: build
 kernel-spread: build
 	$(BIN)/airlane kernel build 6.12
 	$(BIN)/python -m airlane.validation.spread $(ARGS)
+
+# The papers that used the Linux stack, with one at both ends.
+kernel-papers: build
+	$(BIN)/airlane kernel build 6.12
+	$(BIN)/python -m airlane.validation.kernel_papers $(ARGS)
 
 validate: build
 	$(BIN)/airlane validate $(ARGS)
