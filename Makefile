@@ -76,7 +76,7 @@ arena-tables: build
 
 test-kernel: build
 	$(BIN)/airlane kernel build 6.12
-	$(BIN)/pytest -q -p no:cacheprovider tests/test_kernel.py $(ARGS)
+	$(BIN)/pytest -q -p no:cacheprovider tests/test_kernel.py tests/test_packetdrill_kernel.py $(ARGS)
 
 bench-kernel: build
 	$(BIN)/airlane kernel build 6.12

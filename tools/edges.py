@@ -28,7 +28,7 @@ ALLOWED: dict[str, set[str]] = {
         "core", "radio", "net", "transport", "quic", "middlebox", "ran", "traffic", "record", "engine",
         "wire",
     },
-    "guest": {"core", "wire", "scenario"},
+    "guest": {"core", "wire", "packetdrill", "scenario"},
     "live": {"core", "wire", "net", "engine", "record", "scenario"},
     "nodes": {"core", "wire", "live", "net", "transport", "quic", "middlebox", "engine", "scenario"},
     "py": {"core", "radio", "scenario", "engine", "record", "live", "guest", "nodes", "packetdrill"},

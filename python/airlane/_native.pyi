@@ -60,7 +60,7 @@ class RunOutput:
 def version() -> str:
     """Version of the compiled core."""
 
-def play_script(text: str, folder: str, ipv6: bool, tolerance_us: int) -> str:
+def play_script(text: str, folder: str, ipv6: bool, tolerance_us: int, kernel: str | None = None) -> str:
     """Play a script of packetdrill; an object with result, line and reason, as JSON."""
 
 class NodeError(Exception):

@@ -489,21 +489,39 @@ def packetdrill(
         float,
         typer.Option(metavar="MS", min=0, help="By how much an event may be earlier or later than stated."),
     ] = 4.0,
+    kernel: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Test the sockets of this guest kernel (`airlane kernel list`)."),
+    ] = None,
+    both: Annotated[
+        bool, typer.Option("--both", help="Also test the simulated TCP, and compare the two.")
+    ] = False,
 ) -> None:
-    """Play scripts of packetdrill against the simulated TCP, in virtual time.
+    """Play scripts of packetdrill against the simulated TCP or a guest kernel, in virtual time.
 
-    Exit code 1 if a script fails; 2 if a script cannot be read.
+    Exit code 1 if a script fails, or with --both if the two differ; 2 if a script cannot be read.
     """
     from airlane import packetdrill as player
 
-    played = []
-    for path in scripts:
+    def play(path: Path, of: str | None) -> player.Played:
         try:
-            played.append(player.play(path, ipv6=ipv6, tolerance_ms=tolerance))
+            return player.play(path, ipv6=ipv6, tolerance_ms=tolerance, kernel=of)
         except OSError as error:
             fail(f"error: {path}: cannot be read ({error.strerror}); expected a script of packetdrill")
-    print(json.dumps(player.summary(played), indent=2) if as_json else player.text_of(played))
-    raise typer.Exit(1 if any(each.result == "fail" for each in played) else 0)
+
+    if both and kernel is None:
+        fail("error: --both compares with a guest kernel; expected --kernel NAME with it")
+    played = [play(path, kernel) for path in scripts]
+    if not both or kernel is None:
+        print(json.dumps(player.summary(played), indent=2) if as_json else player.text_of(played))
+        raise typer.Exit(1 if any(each.result == "fail" for each in played) else 0)
+    simulated = [play(path, None) for path in scripts]
+    if as_json:
+        found = {"simulated": player.summary(simulated), kernel: player.summary(played)}
+        print(json.dumps(found, indent=2))
+    else:
+        print(player.compared(simulated, played, kernel))
+    raise typer.Exit(1 if player.differing(simulated, played) else 0)
 
 
 _Folders = Annotated[

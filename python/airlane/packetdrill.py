@@ -1,4 +1,4 @@
-"""Scripts of packetdrill, played against the simulated TCP: `airlane packetdrill`."""
+"""Scripts of packetdrill, played against the simulated TCP or a guest kernel: `airlane packetdrill`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Literal
 
 from airlane import _native
 
-__all__ = ["TOLERANCE_MS", "Played", "play", "summary", "text_of"]
+__all__ = ["TOLERANCE_MS", "Played", "compared", "differing", "play", "summary", "text_of"]
 
 TOLERANCE_MS = 4.0
 """By how much an event may be earlier or later than a script states; packetdrill's default."""
@@ -51,7 +51,9 @@ class Played:
         return "\n".join([*self.printed, last])
 
 
-def play(path: Path, *, ipv6: bool = False, tolerance_ms: float = TOLERANCE_MS) -> Played:
+def play(
+    path: Path, *, ipv6: bool = False, tolerance_ms: float = TOLERANCE_MS, kernel: str | None = None
+) -> Played:
     """Play a script in virtual time.
 
     Parameters
@@ -62,14 +64,18 @@ def play(path: Path, *, ipv6: bool = False, tolerance_ms: float = TOLERANCE_MS) 
         IPv6 instead of IPv4.
     tolerance_ms
         By how much an event may be earlier or later than stated.
+    kernel
+        Name of the guest kernel that is tested (`airlane kernel list`); the simulated TCP without it.
 
     Raises
     ------
     OSError
         If the script cannot be read.
+    GuestError
+        If the kernel is missing or fails.
     """
     text = path.read_text(encoding="utf-8", errors="replace")
-    found = json.loads(_native.play_script(text, str(path.parent), ipv6, round(tolerance_ms * 1000)))
+    found = json.loads(_native.play_script(text, str(path.parent), ipv6, round(tolerance_ms * 1000), kernel))
     return Played(str(path), found["result"], found["line"], found["reason"], tuple(found["printed"]))
 
 
@@ -86,6 +92,42 @@ def summary(played: Sequence[Played]) -> dict[str, object]:
         "fail": counts["fail"],
         "not_applicable": counts["not-applicable"],
     }
+
+
+def differing(simulated: Sequence[Played], kernel: Sequence[Played]) -> list[tuple[Played, Played]]:
+    """The scripts that one of the two passes and the other fails."""
+    judged = ("pass", "fail")
+    return [
+        (ours, theirs)
+        for ours, theirs in zip(simulated, kernel, strict=True)
+        if ours.result in judged and theirs.result in judged and ours.result != theirs.result
+    ]
+
+
+def compared(simulated: Sequence[Played], kernel: Sequence[Played], name: str) -> str:
+    """Counts of the simulated TCP and of a kernel, for each folder, and where the two differ.
+
+    Parameters
+    ----------
+    simulated, kernel
+        The same scripts, in the same order.
+    name
+        Name of the kernel.
+    """
+    results: tuple[_Result, ...] = ("pass", "fail", "not-applicable")
+    rows = [["folder", "of", *(word.replace("-", " ") for word in results), "differ"]]
+    for folder in dict.fromkeys(Path(each.path).parent for each in simulated):
+        for who, played in (("simulated", simulated), (name, kernel)):
+            here = [each for each in played if Path(each.path).parent == folder]
+            counts = Counter(each.result for each in here)
+            rows.append([str(folder), who, *(str(counts[word]) for word in results), ""])
+        both = differing(simulated, kernel)
+        rows[-1][-1] = str(sum(Path(ours.path).parent == folder for ours, _ in both))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    for ours, theirs in differing(simulated, kernel):
+        lines += [f"differ, simulated: {ours}", f"differ, {name}: {theirs}"]
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def text_of(played: Sequence[Played]) -> str:

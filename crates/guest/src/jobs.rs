@@ -24,7 +24,7 @@ pub(crate) const EPOCH: u64 = 1_700_000_000_000_000_000;
 
 /// Parameters that would otherwise depend on the memory that a guest has at its start. The values are those of a host
 /// with several gigabytes: `tcp_rmem` and `tcp_wmem` are the largest defaults (tcp_init of Linux 6.12).
-const FIXED: [(&str, &str); 3] = [
+pub(crate) const FIXED: [(&str, &str); 3] = [
     ("net.ipv4.tcp_mem", "190000 253000 380000"),
     ("net.ipv4.tcp_rmem", "4096 131072 6291456"),
     ("net.ipv4.tcp_wmem", "4096 16384 4194304"),

@@ -22,6 +22,8 @@ pub mod kernels;
 mod linux;
 pub mod protocol;
 mod run;
+mod script;
 
 pub use error::{Cause, GuestError};
 pub use run::{GuestCounts, GuestFacts, run};
+pub use script::play_script;

@@ -7,23 +7,10 @@ use airlane_transport::{ConnectionState, info::state};
 
 use crate::machine::{Machine, Socket};
 use crate::script::{Call, Value};
+use crate::stack::Answer;
 use crate::zero_copy::PAGES_MAX;
 
 pub(crate) use epoll::Interest;
-
-/// The result of a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
-    Returns(i64),
-    /// -1 with this error.
-    Fails(&'static str),
-    /// It waits.
-    Blocks,
-    /// It returns as stated, but with another content.
-    Differs(String),
-    /// Not modelled.
-    Foreign(String),
-}
 
 use Answer::{Blocks, Differs, Fails, Foreign, Returns};
 
@@ -49,7 +36,7 @@ fn number(call: &Call, index: usize) -> i64 {
 
 impl Machine {
     /// Makes a call.
-    pub(crate) fn call(&mut self, call: &Call) -> Answer {
+    pub(crate) fn execute(&mut self, call: &Call) -> Answer {
         let fd = number(call, 0);
         match &*call.name {
             "socket" => return self.socket(call),

@@ -2,8 +2,9 @@
 
 use airlane_core::{Ecn, TcpFlags, TcpHeader};
 
-use crate::machine::{Connection, Sent, flags};
+use crate::numbering::{Numbering, flags};
 use crate::script::{EcnField, Segment, SegmentOption};
+use crate::stack::Sent;
 
 /// The segments that were sent, as one: several of one size are one segment that a network card divided.
 pub(crate) fn joined(parts: &[Sent]) -> Sent {
@@ -14,17 +15,17 @@ pub(crate) fn joined(parts: &[Sent]) -> Sent {
 }
 
 /// A segment in the notation of scripts.
-pub(crate) fn show(sent: &Sent, connection: &Connection) -> String {
+pub(crate) fn show(sent: &Sent, numbers: &Numbering) -> String {
     let h = &sent.header;
     let mut text = letters(h.flags);
     let syn = h.flags.has(TcpFlags::SYN);
-    let start = connection.local_number(h.sequence, syn);
+    let start = numbers.local_number(h.sequence, syn);
     text += &format!(" {start}:{}({})", start.wrapping_add(sent.payload), sent.payload);
     if h.flags.has(TcpFlags::ACK) {
-        text += &format!(" ack {}", connection.remote_number(h.acknowledgment, syn));
+        text += &format!(" ack {}", numbers.remote_number(h.acknowledgment, syn));
     }
     text += &format!(" win {}", h.window);
-    let options = options_of(h, connection);
+    let options = options_of(h, numbers);
     if !options.is_empty() {
         text += &format!(" <{}>", options.iter().map(show_option).collect::<Vec<_>>().join(","));
     }
@@ -87,7 +88,7 @@ fn show_option(option: &SegmentOption) -> String {
 }
 
 /// The options of a segment, in the order of the kinds.
-fn options_of(h: &TcpHeader, connection: &Connection) -> Vec<SegmentOption> {
+fn options_of(h: &TcpHeader, numbers: &Numbering) -> Vec<SegmentOption> {
     let mut options = Vec::new();
     if h.flags.has(TcpFlags::SYN) {
         options.extend(h.syn.mss.map(SegmentOption::Mss));
@@ -96,7 +97,7 @@ fn options_of(h: &TcpHeader, connection: &Connection) -> Vec<SegmentOption> {
     }
     if !h.sack.is_empty() {
         let blocks = h.sack.as_slice().iter();
-        let number = |n| connection.remote_number(n, false);
+        let number = |n| numbers.remote_number(n, false);
         options.push(SegmentOption::Sack(blocks.map(|b| (number(b.left), number(b.right))).collect()));
     }
     if let Some(option) = &h.accurate_ecn {
@@ -141,11 +142,11 @@ pub(crate) struct Comparison<'a> {
 
 impl Comparison<'_> {
     /// The first difference.
-    pub(crate) fn difference(&self, connection: &mut Connection) -> Result<Option<String>, String> {
+    pub(crate) fn difference(&self, numbers: &mut Numbering) -> Result<Option<String>, String> {
         let (stated, h) = (self.stated, &self.sent.header);
         let wanted = flags(stated)?;
         if wanted.has(TcpFlags::SYN) && h.flags.has(TcpFlags::SYN) {
-            connection.learn_start(stated.start);
+            numbers.learn_start(stated.start);
         }
         // Linux sets PSH on each segment that the card divides.
         // It also depends on how Linux divides its queue into such segments whether a full one has it.
@@ -167,17 +168,17 @@ impl Comparison<'_> {
                 return Ok(Some(format!("the flag {name} must be {set}")));
             }
         }
-        let numbers = [
-            ("sequence number", Some(stated.start), connection.local_number(h.sequence, syn)),
+        let wanted_numbers = [
+            ("sequence number", Some(stated.start), numbers.local_number(h.sequence, syn)),
             ("payload", Some(stated.payload), self.sent.payload),
             (
                 "acknowledgment number",
                 stated.ack.filter(|_| wanted.has(TcpFlags::ACK)),
-                connection.remote_number(h.acknowledgment, syn),
+                numbers.remote_number(h.acknowledgment, syn),
             ),
             ("window", stated.window.map(u32::from), u32::from(h.window)),
         ];
-        for (name, wanted, found) in numbers {
+        for (name, wanted, found) in wanted_numbers {
             if let Some(wanted) = wanted
                 && wanted != found
             {
@@ -187,7 +188,7 @@ impl Comparison<'_> {
         if let Some(difference) = self.ecn() {
             return Ok(Some(difference));
         }
-        self.options(connection)
+        self.options(numbers)
     }
 
     fn ecn(&self) -> Option<String> {
@@ -202,14 +203,14 @@ impl Comparison<'_> {
         (!same).then(|| format!("the ECN field must be {wanted:?}, not {:?}", self.sent.ecn))
     }
 
-    fn options(&self, connection: &mut Connection) -> Result<Option<String>, String> {
-        let found = options_of(&self.sent.header, connection);
+    fn options(&self, numbers: &mut Numbering) -> Result<Option<String>, String> {
+        let found = options_of(&self.sent.header, numbers);
         let stated_stamp = self.stated.options.iter().flatten().find_map(|option| match option {
             SegmentOption::Timestamps(value, _) => Some(*value),
             _ => None,
         });
         let in_script = match (stated_stamp, self.sent.header.timestamps) {
-            (Some(stated), Some(sent)) => Some((stated, connection.learn_stamp(stated, sent.value))),
+            (Some(stated), Some(sent)) => Some((stated, numbers.learn_stamp(stated, sent.value))),
             _ => None,
         };
         let Some(stated) = &self.stated.options else { return Ok(None) };

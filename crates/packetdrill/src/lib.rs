@@ -31,14 +31,25 @@ mod host;
 mod lexer;
 mod machine;
 mod names;
+mod numbering;
 mod parser;
 mod runner;
 mod script;
 mod shell;
+mod stack;
 mod zero_copy;
 
-use airlane_core::Duration;
+use airlane_core::{Duration, Instant};
 use serde::Serialize;
+
+use machine::Machine;
+pub use numbering::Numbering;
+pub use script::{Call, EcnField, Script, Segment, SegmentOption, Value};
+pub use shell::Settings;
+pub use stack::{Answer, Device, Sent, Stack};
+
+/// Scripts begin at this time of the simulated host, so that its clock for timestamps is not zero.
+const START: Instant = Instant::from_millis(1_000_000);
 
 /// The result of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -104,20 +115,61 @@ pub(crate) enum End {
     Foreign(String),
 }
 
-/// Plays a script. `file` reads a file in the folder of the script, such as `./defaults.sh`.
+impl Report {
+    fn new(result: Result<(), (usize, End)>, printed: Vec<String>) -> Self {
+        let (verdict, place) = match result {
+            Ok(()) => (Verdict::Pass, None),
+            Err((line, End::Differs(reason))) => (Verdict::Fail, Some((line, reason))),
+            Err((line, End::Foreign(reason))) => (Verdict::NotApplicable, Some((line, reason))),
+        };
+        let (line, reason) = place.unzip();
+        Self { verdict, line, reason, printed }
+    }
+}
+
+impl Script {
+    /// Reads a script.
+    ///
+    /// # Errors
+    /// If it has a mistake: its report.
+    pub fn read(text: &str) -> Result<Self, Report> {
+        parser::parse(text).map_err(|mistake| {
+            let reason = format!("the script cannot be read: {}", mistake.text);
+            Report::new(Err((mistake.line, End::Differs(reason))), Vec::new())
+        })
+    }
+
+    /// The network device that the script asks for.
+    ///
+    /// # Errors
+    /// If its settings are wrong or not known: its report.
+    pub fn device(&self, options: &Options) -> Result<Device, Report> {
+        let (device, _) = runner::settings(self, options).map_err(|end| Report::new(Err(end), Vec::new()))?;
+        Ok(device)
+    }
+
+    /// Plays the script on a TCP. `file` reads a file in the folder of the script, such as `./defaults.sh`.
+    pub fn play<S: Stack>(
+        &self,
+        stack: &mut S,
+        file: &dyn Fn(&str) -> Option<String>,
+        options: &Options,
+    ) -> Report {
+        let mut printed = Vec::new();
+        let result = runner::settings(self, options)
+            .and_then(|(_, comparing)| runner::run(self, stack, comparing, file, &mut printed));
+        Report::new(result, printed)
+    }
+}
+
+/// Plays a script on the simulated TCP. `file` reads a file in the folder of the script, such as `./defaults.sh`.
 #[must_use]
 pub fn play(text: &str, file: &dyn Fn(&str) -> Option<String>, options: &Options) -> Report {
-    let mut printed = Vec::new();
-    let script = parser::parse(text).map_err(|mistake| {
-        (mistake.line, End::Differs(format!("the script cannot be read: {}", mistake.text)))
-    });
-    let (verdict, place) = match script.and_then(|s| runner::run(&s, file, options, &mut printed)) {
-        Ok(()) => (Verdict::Pass, None),
-        Err((line, End::Differs(reason))) => (Verdict::Fail, Some((line, reason))),
-        Err((line, End::Foreign(reason))) => (Verdict::NotApplicable, Some((line, reason))),
-    };
-    let (line, reason) = place.unzip();
-    Report { verdict, line, reason, printed }
+    let ready = Script::read(text).and_then(|script| Ok((script.device(options)?, script)));
+    match ready {
+        Ok((device, script)) => script.play(&mut Machine::new(START, device), file, options),
+        Err(report) => report,
+    }
 }
 
 #[cfg(test)]

@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use airlane_core::{
-    AccEcnOption, Cx, Direction, Duration, Ecn, FlowId, Header, Instant, PacketPool, SackBlock, SackList,
-    Silence, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps, TopicSet,
+    Cx, Direction, Duration, Ecn, FlowId, Header, Instant, PacketPool, SackList, Silence, TcpFlags, TopicSet,
 };
 use airlane_transport::{ConnectionState, Path, TcpEndpoint, TcpInfo, info::state, refusal};
 
 use crate::calls::Interest;
 use crate::host::{SocketOptions, config};
-use crate::script::{EcnField, Segment, SegmentOption};
+use crate::numbering::Numbering;
+use crate::script::{Call, EcnField, Segment};
 use crate::shell::Settings;
+use crate::stack::{Answer, Device, Sent, Stack};
 use crate::zero_copy::ZeroCopy;
 
 /// A descriptor's socket.
@@ -31,11 +32,8 @@ pub(crate) struct Socket {
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) endpoint: TcpEndpoint,
-    /// Initial sequence numbers: ours, and the peer's once its SYN has arrived.
-    local: u32,
-    remote: Option<u32>,
-    /// Sequence number of our SYN in the script.
-    script_local: u32,
+    /// Its numbers in the script.
+    numbering: Numbering,
     /// Linux has no state of it any more: segments are answered with a RST.
     pub(crate) gone: bool,
     /// An error that the next call reports.
@@ -45,19 +43,6 @@ pub(crate) struct Connection {
     pub(crate) zero_copy: ZeroCopy,
     /// The socket that listens for it.
     listener: Option<i64>,
-    /// Timestamps that were sent, as the script writes them and as they were.
-    stamps: BTreeMap<u32, u32>,
-    first_stamp: Option<(u32, u32)>,
-}
-
-/// A segment that the host sent.
-#[derive(Clone, Debug)]
-pub(crate) struct Sent {
-    pub(crate) at: Instant,
-    pub(crate) connection: usize,
-    pub(crate) header: TcpHeader,
-    pub(crate) payload: u32,
-    pub(crate) ecn: Ecn,
 }
 
 /// Where segments without an address go: as in packetdrill, to the connection that was opened last.
@@ -83,12 +68,12 @@ pub(crate) struct Machine {
     mss: u16,
     /// Size of the segments that arrive, if `--mss` gives it: a larger one is several that were joined
     /// on their way up (GRO).
-    pub(crate) arriving_mss: Option<u32>,
+    arriving_mss: Option<u32>,
     pool: PacketPool,
 }
 
 impl Machine {
-    pub(crate) fn new(now: Instant, mss: u16) -> Self {
+    pub(crate) fn new(now: Instant, device: Device) -> Self {
         Self {
             settings: Settings::default(),
             now,
@@ -97,8 +82,8 @@ impl Machine {
             sent: VecDeque::new(),
             under_test: UnderTest::Nothing,
             interests: BTreeMap::new(),
-            mss,
-            arriving_mss: None,
+            mss: device.mss(),
+            arriving_mss: device.arriving,
             pool: PacketPool::default(),
         }
     }
@@ -128,16 +113,12 @@ impl Machine {
         }
         self.connections.push(Connection {
             endpoint,
-            local,
-            remote: None,
-            script_local: 0,
+            numbering: Numbering::new(Some(local)),
             gone: false,
             error: None,
             written: 0,
             zero_copy: ZeroCopy::default(),
             listener,
-            stamps: BTreeMap::new(),
-            first_stamp: None,
         });
         self.under_test = UnderTest::Connection(index);
         Ok(index)
@@ -222,37 +203,11 @@ impl Machine {
     }
 
     /// Settings that also have an effect on open connections.
-    pub(crate) fn apply_settings(&mut self) {
+    fn apply_settings(&mut self) {
         let options = self.settings.sysctl.get("tcp_ecn_option").is_none_or(|value| value != "0");
         for connection in &mut self.connections {
             connection.endpoint.send_ecn_options(options);
         }
-    }
-
-    /// The earliest timer.
-    pub(crate) fn next_timeout(&self) -> Instant {
-        let timers = self.connections.iter().filter(|c| !c.gone).map(|c| c.endpoint.next_timeout());
-        timers.min().unwrap_or(Instant::FAR_FUTURE)
-    }
-
-    /// Handles the timers of the next instant at which one is due.
-    pub(crate) fn step(&mut self) {
-        self.now = self.now.max(self.next_timeout());
-        for index in 0..self.connections.len() {
-            if !self.connections[index].gone && self.connections[index].endpoint.next_timeout() <= self.now {
-                self.on(index, TcpEndpoint::handle_timeout);
-                self.flush(index);
-            }
-        }
-    }
-
-    /// Lets time pass. Timers of the instant itself come after what happens then, because those of a kernel
-    /// are rounded up.
-    pub(crate) fn advance(&mut self, to: Instant) {
-        while self.next_timeout() < to {
-            self.step();
-        }
-        self.now = self.now.max(to);
     }
 
     /// The connection of a descriptor.
@@ -261,58 +216,12 @@ impl Machine {
     }
 
     /// The state of the connection under test.
-    pub(crate) fn info(&self) -> TcpInfo {
+    fn state(&self) -> TcpInfo {
         match self.under_test {
             UnderTest::Connection(index) => self.connections[index].endpoint.info(self.now),
             UnderTest::Listener(_) => TcpInfo { state: state::LISTEN, ..TcpInfo::default() },
             UnderTest::Nothing => TcpInfo { state: state::CLOSE, ..TcpInfo::default() },
         }
-    }
-
-    /// A segment arrives.
-    pub(crate) fn receive(&mut self, segment: &Segment) -> Result<(), String> {
-        let index = match self.under_test {
-            UnderTest::Connection(index) => index,
-            UnderTest::Listener(fd) => {
-                let Some(options) = self.sockets.get(&fd).map(|s| s.options.clone()) else {
-                    return Err("a segment for a socket that was closed".to_owned());
-                };
-                self.open(&options, Some(fd))?
-            }
-            UnderTest::Nothing => return Err("a segment without a connection".to_owned()),
-        };
-        if !self.connections[index].checks_out(segment) {
-            return Ok(());
-        }
-        let header = self.connections[index].header(segment)?;
-        let ecn = match segment.ecn {
-            None | Some(EcnField::NotCapable) => Ecn::NotCapable,
-            Some(EcnField::Capable0 | EcnField::Capable) => Ecn::Capable0,
-            Some(EcnField::Capable1) => Ecn::Capable1,
-            Some(EcnField::Marked) => Ecn::CongestionExperienced,
-        };
-        let opens = segment.flags.contains('S') && !segment.flags.contains('.');
-        if opens && self.connections[index].endpoint.state() == ConnectionState::SynSent {
-            return Err("a simultaneous open".to_owned());
-        }
-        if self.connections[index].gone {
-            if let Some(header) = refusal(&header, segment.payload) {
-                let (at, connection) = (self.now, index);
-                self.sent.push_back(Sent { at, connection, header, payload: 0, ecn: Ecn::NotCapable });
-            }
-            return Ok(());
-        }
-        let waiting = self.connections[index].endpoint.state() != ConnectionState::Established;
-        let payload = segment.payload;
-        self.on(index, |endpoint, cx| endpoint.handle_segment(cx, &header, ecn, payload));
-        let established = self.connections[index].endpoint.state() == ConnectionState::Established;
-        if let Some(fd) = self.connections[index].listener.filter(|_| waiting && established)
-            && let Some(socket) = self.sockets.get_mut(&fd)
-        {
-            socket.backlog.push_back(index);
-        }
-        self.flush(index);
-        Ok(())
     }
 
     /// Closes a descriptor.
@@ -337,128 +246,114 @@ impl Machine {
     }
 }
 
-impl Connection {
-    /// False for a segment that Linux drops before TCP sees it: signed, without a key on this end.
-    fn checks_out(&self, segment: &Segment) -> bool {
-        !segment.options.iter().flatten().any(|option| *option == SegmentOption::Md5)
+impl Stack for Machine {
+    fn now(&self) -> Instant {
+        self.now
     }
 
-    /// The header of a segment that arrives, with sequence numbers and timestamps as they are.
-    fn header(&mut self, segment: &Segment) -> Result<TcpHeader, String> {
-        let flags = flags(segment)?;
-        let syn = flags.has(TcpFlags::SYN);
-        if syn && self.remote.is_none() {
-            self.remote = Some(segment.start);
-        }
-        // In a SYN, scripts write sequence numbers in full, elsewhere relative to the SYNs.
-        let base = if syn { 0 } else { self.remote.unwrap_or(0) };
-        let local = if syn { self.local.wrapping_sub(self.script_local) } else { self.local };
-        let mut header = TcpHeader {
-            sequence: segment.start.wrapping_add(base),
-            acknowledgment: segment.ack.unwrap_or(0).wrapping_add(local),
-            window: segment.window.unwrap_or(0),
-            flags,
-            ..TcpHeader::default()
-        };
-        for option in segment.options.iter().flatten() {
-            match option {
-                SegmentOption::Mss(mss) => header.syn.mss = Some(*mss),
-                SegmentOption::WindowScale(scale) => header.syn.window_scale = Some(*scale),
-                SegmentOption::SackPermitted => header.syn.sack_permitted = true,
-                SegmentOption::Sack(blocks) => {
-                    for (left, right) in blocks {
-                        let (left, right) = (left.wrapping_add(local), right.wrapping_add(local));
-                        header.sack.push(SackBlock { left, right });
-                    }
-                }
-                SegmentOption::Timestamps(value, echo) => {
-                    let echo_reply = self.stamp_of(*echo);
-                    header.timestamps = Some(TcpTimestamps { value: *value, echo_reply });
-                }
-                SegmentOption::Md5 => {}
-                SegmentOption::FastOpen(_) => return Err("Fast Open".to_owned()),
-                SegmentOption::AccurateEcn(counters) => header.accurate_ecn = Some(accurate_ecn(counters)?),
-                SegmentOption::Other(text) => return Err(format!("the option {text:?}")),
+    fn next_timeout(&self) -> Instant {
+        let timers = self.connections.iter().filter(|c| !c.gone).map(|c| c.endpoint.next_timeout());
+        timers.min().unwrap_or(Instant::FAR_FUTURE)
+    }
+
+    fn step(&mut self, _latest: Instant) {
+        self.now = self.now.max(self.next_timeout());
+        for index in 0..self.connections.len() {
+            if !self.connections[index].gone && self.connections[index].endpoint.next_timeout() <= self.now {
+                self.on(index, TcpEndpoint::handle_timeout);
+                self.flush(index);
             }
         }
-        if !syn {
-            header.syn = TcpSynOptions::default();
+    }
+
+    // Timers of the instant itself come after what happens then, because those of a kernel are rounded up.
+    fn advance(&mut self, to: Instant) {
+        while self.next_timeout() < to {
+            self.step(to);
         }
-        Ok(header)
+        self.now = self.now.max(to);
     }
 
-    /// Our timestamp that the script writes so.
-    fn stamp_of(&self, written: u32) -> u32 {
-        match (self.stamps.get(&written), self.first_stamp) {
-            (Some(stamp), _) => *stamp,
-            (None, Some((first, real))) if written != 0 => real.wrapping_add(written.wrapping_sub(first)),
-            _ => written,
-        }
+    fn sent(&mut self) -> &mut VecDeque<Sent> {
+        &mut self.sent
     }
 
-    /// The script writes our timestamp so. Returns the timestamp in the script's units.
-    pub(crate) fn learn_stamp(&mut self, written: u32, real: u32) -> u32 {
-        self.stamps.insert(written, real);
-        let (first, base) = *self.first_stamp.get_or_insert((written, real));
-        first.wrapping_add(real.wrapping_sub(base))
+    fn numbering(&mut self, connection: usize) -> &mut Numbering {
+        &mut self.connections[connection].numbering
     }
 
-    /// The script gives our SYN this sequence number.
-    pub(crate) fn learn_start(&mut self, written: u32) {
-        self.script_local = written;
+    fn full_segment(&self, sent: &Sent) -> u32 {
+        self.connections[sent.connection].endpoint.info(sent.at).snd_mss
     }
 
-    /// Our sequence number as the script writes it: relative to our SYN, but in a SYN in full. A RST in answer to
-    /// a segment without a connection has the number 0 (RFC 9293 §3.10.7.1).
-    pub(crate) fn local_number(&self, number: u32, syn: bool) -> u32 {
-        if number == 0 {
-            return 0;
-        }
-        let number = number.wrapping_sub(self.local);
-        if syn { number.wrapping_add(self.script_local) } else { number }
-    }
-
-    /// The peer's sequence number as the script writes it.
-    pub(crate) fn remote_number(&self, number: u32, syn: bool) -> u32 {
-        if syn { number } else { number.wrapping_sub(self.remote.unwrap_or(0)) }
-    }
-}
-
-/// The flags of a segment.
-pub(crate) fn flags(segment: &Segment) -> Result<TcpFlags, String> {
-    let mut bits = 0;
-    for letter in segment.flags.chars() {
-        bits |= match letter {
-            'S' => TcpFlags::SYN,
-            'F' => TcpFlags::FIN,
-            'R' => TcpFlags::RST,
-            'P' => TcpFlags::PSH,
-            '.' => TcpFlags::ACK,
-            'E' => TcpFlags::ECE,
-            'W' => TcpFlags::CWR,
-            'A' => TcpFlags::AE,
-            _ => return Err("urgent data".to_owned()),
+    fn receive(&mut self, segment: &Segment) -> Result<(), String> {
+        let index = match self.under_test {
+            UnderTest::Connection(index) => index,
+            UnderTest::Listener(fd) => {
+                let Some(options) = self.sockets.get(&fd).map(|s| s.options.clone()) else {
+                    return Err("a segment for a socket that was closed".to_owned());
+                };
+                self.open(&options, Some(fd))?
+            }
+            UnderTest::Nothing => return Err("a segment without a connection".to_owned()),
         };
+        if segment.is_signed() {
+            return Ok(()); // without a key on this end, Linux drops it before TCP sees it
+        }
+        let header = self.connections[index].numbering.header(segment)?;
+        let ecn = segment.ecn.map_or(Ecn::NotCapable, EcnField::sent);
+        let opens = segment.flags.contains('S') && !segment.flags.contains('.');
+        if opens && self.connections[index].endpoint.state() == ConnectionState::SynSent {
+            return Err("a simultaneous open".to_owned());
+        }
+        if self.connections[index].gone {
+            if let Some(header) = refusal(&header, segment.payload) {
+                let (at, connection) = (self.now, index);
+                self.sent.push_back(Sent { at, connection, header, payload: 0, ecn: Ecn::NotCapable });
+            }
+            return Ok(());
+        }
+        let waiting = self.connections[index].endpoint.state() != ConnectionState::Established;
+        let payload = segment.payload;
+        self.on(index, |endpoint, cx| endpoint.handle_segment(cx, &header, ecn, payload));
+        let established = self.connections[index].endpoint.state() == ConnectionState::Established;
+        if let Some(fd) = self.connections[index].listener.filter(|_| waiting && established)
+            && let Some(socket) = self.sockets.get_mut(&fd)
+        {
+            socket.backlog.push_back(index);
+        }
+        self.flush(index);
+        Ok(())
     }
-    if let Some(ace) = segment.ace {
-        bits |= TcpFlags::of_ace(u32::from(ace));
-    }
-    if segment.urgent.is_some() {
-        return Err("urgent data".to_owned());
-    }
-    Ok(TcpFlags(bits))
-}
 
-/// An AccECN option: its order is that of its first counter, `e0b` or `e1b`.
-fn accurate_ecn(counters: &[(String, u32)]) -> Result<AccEcnOption, String> {
-    let names: Vec<&str> = counters.iter().map(|(name, _)| &**name).collect();
-    let order = match names.as_slice() {
-        [] | ["e0b"] | ["e0b", "ceb"] | ["e0b", "ceb", "e1b"] => 0,
-        ["e1b"] | ["e1b", "ceb"] | ["e1b", "ceb", "e0b"] => 1,
-        _ => return Err(format!("an AccECN option with the counters {}", names.join(" "))),
-    };
-    let values: Vec<u32> = counters.iter().map(|(_, value)| *value).collect();
-    Ok(AccEcnOption::new(order, &values))
+    fn call(&mut self, call: &Call) -> Answer {
+        self.execute(call)
+    }
+
+    fn resume(&mut self, call: &Call) -> Answer {
+        match &*call.name {
+            "connect" => self.connected(call.arguments[0].number().unwrap_or(-1)),
+            _ => self.execute(call),
+        }
+    }
+
+    fn apply(&mut self, settings: &Settings) -> Result<(), String> {
+        if settings.paces {
+            return Err("a queue that paces segments of several times the segment size (fq)".to_owned());
+        }
+        self.settings = settings.clone();
+        self.apply_settings();
+        Ok(())
+    }
+
+    fn listens(&self) -> bool {
+        self.sockets.values().any(|socket| socket.listening)
+    }
+
+    fn info(&mut self) -> Result<Vec<(&'static str, i64)>, String> {
+        let fields = self.state().fields();
+        Ok(fields.iter().filter_map(|&(name, value)| Some((name, i64::try_from(value).ok()?))).collect())
+    }
 }
 
 /// A span in whole microseconds, for texts.

@@ -1,7 +1,5 @@
 //! The names that code in scripts uses: fields of `tcp_info` and constants of Linux.
 
-use airlane_transport::TcpInfo;
-
 const CONSTANTS: [(&str, i64); 24] = [
     ("TCP_ESTABLISHED", 1),
     ("TCP_SYN_SENT", 2),
@@ -29,12 +27,8 @@ const CONSTANTS: [(&str, i64); 24] = [
     ("TCPI_OPT_TFO_CHILD", 128),
 ];
 
-/// The value of a name.
-pub(crate) fn value(name: &str, info: &TcpInfo) -> Option<i64> {
-    if let Some((_, value)) = CONSTANTS.iter().find(|(n, _)| *n == name) {
-        return Some(*value);
-    }
-    let fields = info.fields();
-    let (_, value) = fields.iter().find(|(n, _)| *n == name)?;
-    i64::try_from(*value).ok()
+/// The value of a name: a constant, or one of these fields.
+pub(crate) fn value(name: &str, fields: &[(&'static str, i64)]) -> Option<i64> {
+    let found = CONSTANTS.iter().chain(fields).find(|(known, _)| *known == name);
+    found.map(|(_, value)| *value)
 }

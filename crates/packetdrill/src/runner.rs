@@ -2,16 +2,15 @@
 
 use airlane_core::{Duration, Instant};
 
-use crate::calls::Answer;
 use crate::compare::{Comparison, joined, show, show_stated};
 use crate::expression::{Failure, Variables};
-use crate::machine::{Machine, seconds};
+use crate::machine::seconds;
 use crate::names;
 use crate::script::{Action, Call, Event, Script, Segment, Value, When};
+use crate::shell::Settings;
+use crate::stack::{Answer, Device, Stack};
 use crate::{End, Options};
 
-/// Scripts begin at this time of the host, so that its clock for timestamps is not zero.
-const START: Instant = Instant::from_millis(1_000_000);
 /// For an event at any time, the longest time that is waited for.
 const PATIENCE: Duration = Duration::from_secs(10_000);
 
@@ -23,8 +22,11 @@ struct Waiting<'a> {
     tolerance: Duration,
 }
 
-struct Runner<'a> {
-    machine: Machine,
+struct Runner<'a, S> {
+    stack: &'a mut S,
+    /// The time of the stack at which the script begins.
+    start: Instant,
+    settings: Settings,
     variables: Variables,
     waiting: Option<Waiting<'a>>,
     file: &'a dyn Fn(&str) -> Option<String>,
@@ -46,14 +48,50 @@ struct Window {
     tolerance: Duration,
 }
 
+/// The settings of a script, apart from those of its device.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Comparing {
+    tolerance: Duration,
+    tick: Option<u64>,
+    strict: bool,
+}
+
+/// Reads the settings of a script. An error has the line.
+pub(crate) fn settings(script: &Script, options: &Options) -> Result<(Device, Comparing), (usize, End)> {
+    let (mut ipv6, mut mtu, mut arriving) = (options.ipv6, None, None);
+    let (mut tolerance, mut tick, mut strict) = (options.tolerance, 0, false);
+    for (line, name, value) in &script.settings {
+        let number = || {
+            let wrong = || (*line, End::Differs(format!("--{name}={value} is no number")));
+            value.parse::<u64>().map_err(|_| wrong())
+        };
+        match &**name {
+            "ip_version" => ipv6 = value == "ipv6",
+            "mtu" => mtu = Some(number()?),
+            "mss" => arriving = u32::try_from(number()?).ok(),
+            "tolerance_usecs" => tolerance = Duration::from_micros(number()?),
+            "tcp_ts_tick_usecs" => tick = number()?,
+            "strict_segments" => strict = true,
+            "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip" | "bind_port" | "connect_port"
+            | "speed" | "tcp_ts_ecr_scaled" | "verbose" | "debug" | "define" | "init_scripts"
+            | "send_omit_free" => {}
+            _ => return Err((*line, End::Foreign(format!("the setting --{name}")))),
+        }
+    }
+    let mtu = mtu.unwrap_or(if ipv6 { 1520 } else { 1500 });
+    let device = Device { ipv6, mtu: u16::try_from(mtu).unwrap_or(u16::MAX), arriving };
+    Ok((device, Comparing { tolerance, tick: (tick > 0).then_some(tick), strict }))
+}
+
 /// Plays a script. An error has the line. `printed` takes the lines that the script prints.
-pub(crate) fn run(
+pub(crate) fn run<S: Stack>(
     script: &Script,
+    stack: &mut S,
+    comparing: Comparing,
     file: &dyn Fn(&str) -> Option<String>,
-    options: &Options,
     printed: &mut Vec<String>,
 ) -> Result<(), (usize, End)> {
-    let mut runner = Runner::new(script, file, options)?;
+    let mut runner = Runner::new(stack, comparing, file);
     let mut line = 1;
     let mut result = Ok(());
     for event in &script.events {
@@ -79,51 +117,26 @@ fn foreign<T>(text: String) -> Result<T, Ended> {
     Err((None, End::Foreign(text)))
 }
 
-impl<'a> Runner<'a> {
-    fn new(
-        script: &Script,
-        file: &'a dyn Fn(&str) -> Option<String>,
-        options: &Options,
-    ) -> Result<Self, (usize, End)> {
-        let (mut ipv6, mut mtu, mut arriving) = (options.ipv6, None, None);
-        let (mut tolerance, mut tick, mut strict) = (options.tolerance, 0, false);
-        for (line, name, value) in &script.settings {
-            let number = || {
-                let wrong = || (*line, End::Differs(format!("--{name}={value} is no number")));
-                value.parse::<u64>().map_err(|_| wrong())
-            };
-            match &**name {
-                "ip_version" => ipv6 = value == "ipv6",
-                "mtu" => mtu = Some(number()?),
-                "mss" => arriving = u32::try_from(number()?).ok(),
-                "tolerance_usecs" => tolerance = Duration::from_micros(number()?),
-                "tcp_ts_tick_usecs" => tick = number()?,
-                "strict_segments" => strict = true,
-                "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip" | "bind_port" | "connect_port"
-                | "speed" | "tcp_ts_ecr_scaled" | "verbose" | "debug" | "define" | "init_scripts"
-                | "send_omit_free" => {}
-                _ => return Err((*line, End::Foreign(format!("the setting --{name}")))),
-            }
-        }
-        let mtu = mtu.unwrap_or(if ipv6 { 1520 } else { 1500 });
-        let mss = mtu.saturating_sub(if ipv6 { 60 } else { 40 }).clamp(88, 65_495) as u16;
-        let mut machine = Machine::new(START, mss);
-        machine.arriving_mss = arriving;
-        Ok(Self {
-            machine,
+impl<'a, S: Stack> Runner<'a, S> {
+    fn new(stack: &'a mut S, comparing: Comparing, file: &'a dyn Fn(&str) -> Option<String>) -> Self {
+        let Comparing { tolerance, tick, strict } = comparing;
+        Self {
+            start: stack.now(),
+            stack,
+            settings: Settings::default(),
             variables: Variables::default(),
             waiting: None,
             file,
             tolerance,
-            tick: (tick > 0).then_some(tick),
+            tick,
             strict,
             last: Duration::ZERO,
             arrived: false,
-        })
+        }
     }
 
     fn elapsed(&self) -> Duration {
-        self.machine.now.saturating_since(START)
+        self.stack.now().saturating_since(self.start)
     }
 
     /// The time of an event. The last time is replaced.
@@ -141,7 +154,7 @@ impl<'a> Runner<'a> {
         self.arrived = arrives && matches!(when, When::At(_) | When::After(_));
         self.last = from;
         let tolerance = self.tolerance.max(share);
-        let at = |span| START.saturating_add(span);
+        let at = |span| self.start.saturating_add(span);
         Window { from: at(from), to: at(to), tolerance }
     }
 
@@ -156,13 +169,12 @@ impl<'a> Runner<'a> {
         self.advance(window.from)?;
         match &event.action {
             Action::Expect(_) => {}
-            Action::Receive(segment) => self.machine.receive(segment).or_else(foreign)?,
+            Action::Receive(segment) => self.stack.receive(segment).or_else(foreign)?,
             Action::Call(call) => self.call(event, call, window)?,
             Action::Command(command) => {
-                self.machine.settings.run(command, self.file).or_else(foreign)?;
-                self.machine.apply_settings();
-                let listens = self.machine.sockets.values().any(|s| s.listening);
-                if core::mem::take(&mut self.machine.settings.wants_listener) && !listens {
+                self.settings.run(command, self.file).or_else(foreign)?;
+                self.stack.apply(&self.settings).or_else(foreign)?;
+                if core::mem::take(&mut self.settings.wants_listener) && !self.stack.listens() {
                     return differs("expected a socket that listens, but there is none".to_owned());
                 }
             }
@@ -174,20 +186,24 @@ impl<'a> Runner<'a> {
 
     /// Lets time pass, with a call that waits.
     fn advance(&mut self, to: Instant) -> Result<(), Ended> {
-        while self.waiting.is_some() && self.machine.next_timeout() < to {
-            self.machine.step();
+        while self.waiting.is_some() && self.stack.next_timeout() < to {
+            self.stack.step(to);
             self.continue_waiting()?;
         }
-        self.machine.advance(to);
+        self.stack.advance(to);
         Ok(())
     }
 
     fn code(&mut self, code: &str) -> Result<(), Ended> {
-        let info = self.machine.info();
-        match self.variables.run(code, &|name| names::value(name, &info)) {
-            Ok(()) => Ok(()),
-            Err(Failure::Untrue(text)) => differs(format!("the assertion does not hold: {text}")),
-            Err(Failure::Unknown(text)) => foreign(text),
+        let (fields, missing) = match self.stack.info() {
+            Ok(fields) => (fields, None),
+            Err(reason) => (Vec::new(), Some(reason)),
+        };
+        match (self.variables.run(code, &|name| names::value(name, &fields)), missing) {
+            (Ok(()), _) => Ok(()),
+            (Err(Failure::Untrue(text)), _) => differs(format!("the assertion does not hold: {text}")),
+            (Err(Failure::Unknown(text)), None) => foreign(text),
+            (Err(Failure::Unknown(_)), Some(reason)) => foreign(reason),
         }
     }
 
@@ -196,11 +212,11 @@ impl<'a> Runner<'a> {
         let latest = window.to.saturating_add(window.tolerance);
         let mut parts: Vec<_> = Vec::new();
         loop {
-            while self.machine.sent.is_empty() && self.machine.next_timeout() <= latest {
-                self.machine.step();
+            while self.stack.sent().is_empty() && self.stack.next_timeout() <= latest {
+                self.stack.step(latest);
                 self.continue_waiting()?;
             }
-            let Some(sent) = self.machine.sent.pop_front() else {
+            let Some(sent) = self.stack.sent().pop_front() else {
                 if parts.is_empty() {
                     return differs(format!("expected {}, but nothing was sent", show_stated(stated)));
                 }
@@ -212,7 +228,7 @@ impl<'a> Runner<'a> {
             let apart = one.connection != first.connection
                 || one.header.sequence != first.header.sequence.wrapping_add(length - one.payload);
             if apart && parts.len() > 1 {
-                self.machine.sent.push_front(parts.remove(parts.len() - 1));
+                self.stack.sent().push_front(parts.remove(parts.len() - 1));
                 break;
             }
             if length >= stated.payload || self.strict || one.payload == 0 {
@@ -220,25 +236,24 @@ impl<'a> Runner<'a> {
             }
         }
         let sent = joined(&parts);
-        self.machine.now = self.machine.now.max(sent.at);
-        let full = self.machine.connections[sent.connection].endpoint.info(sent.at).snd_mss;
+        let full = self.stack.full_segment(&sent);
         // As in packetdrill, an eighth of the time since the start is tolerated in a timestamp.
-        let since_start = sent.at.saturating_since(START).as_micros() / 8;
+        let since_start = sent.at.saturating_since(self.start).as_micros() / 8;
         let ticks = self.tick.map(|tick| (self.tolerance.as_micros().max(since_start) / tick) as u32);
         let comparison = Comparison { stated, sent: &sent, parts: parts.len(), full, ticks };
-        let connection = &mut self.machine.connections[sent.connection];
-        let difference = match comparison.difference(connection) {
+        let numbers = self.stack.numbering(sent.connection);
+        let difference = match comparison.difference(numbers) {
             Ok(difference) => difference,
             Err(reason) => return foreign(reason),
         };
-        let at = seconds(sent.at.saturating_since(START));
+        let at = seconds(sent.at.saturating_since(self.start));
         if let Some(difference) = difference {
-            let (wanted, found) = (show_stated(stated), show(&sent, connection));
+            let (wanted, found) = (show_stated(stated), show(&sent, numbers));
             return differs(format!("expected {wanted}, got {found} at {at} s: {difference}"));
         }
         let early = sent.at.saturating_add(window.tolerance) < window.from;
         if !any && (early || sent.at > latest) {
-            let stated_at = |at: Instant| seconds(at.saturating_since(START));
+            let stated_at = |at: Instant| seconds(at.saturating_since(self.start));
             let range = if window.from == window.to {
                 stated_at(window.from)
             } else {
@@ -255,7 +270,7 @@ impl<'a> Runner<'a> {
 
     fn call(&mut self, event: &Event, call: &'a Call, window: Window) -> Result<(), Ended> {
         self.finish_waiting()?;
-        let answer = self.machine.call(call);
+        let answer = self.stack.call(call);
         if answer != Answer::Blocks {
             return check(call, &answer).map_err(|end| (None, end));
         }
@@ -276,23 +291,20 @@ impl<'a> Runner<'a> {
     fn continue_waiting(&mut self) -> Result<(), Ended> {
         let Some(waiting) = &self.waiting else { return Ok(()) };
         let (line, call) = (waiting.line, waiting.call);
-        let answer = match &*call.name {
-            "connect" => self.machine.connected(call.arguments[0].number().unwrap_or(-1)),
-            _ => self.machine.call(call),
-        };
+        let answer = self.stack.resume(call);
         if answer == Answer::Blocks {
             return Ok(());
         }
         let (until, tolerance) = (waiting.until, waiting.tolerance.max(self.tolerance));
         self.waiting = None;
         check(call, &answer).map_err(|end| (Some(line), end))?;
-        let now = self.machine.now;
+        let now = self.stack.now();
         if now > until.saturating_add(tolerance) || now.saturating_add(tolerance) < until {
             let text = format!(
                 "expected {} to return at {} s, but it returned at {} s",
                 show_call(call),
-                seconds(until.saturating_since(START)),
-                seconds(now.saturating_since(START)),
+                seconds(until.saturating_since(self.start)),
+                seconds(now.saturating_since(self.start)),
             );
             return Err((Some(line), End::Differs(text)));
         }
@@ -303,11 +315,11 @@ impl<'a> Runner<'a> {
     fn finish_waiting(&mut self) -> Result<(), Ended> {
         while let Some(waiting) = &self.waiting {
             let latest = waiting.until.saturating_add(waiting.tolerance.max(self.tolerance));
-            if self.machine.next_timeout() > latest {
+            if self.stack.next_timeout() > latest {
                 let text = format!("expected {} to return, but it waits", show_call(waiting.call));
                 return Err((Some(waiting.line), End::Differs(text)));
             }
-            self.machine.step();
+            self.stack.step(latest);
             self.continue_waiting()?;
         }
         Ok(())

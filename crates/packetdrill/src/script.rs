@@ -1,10 +1,10 @@
 //! A script as data.
 
-use airlane_core::Duration;
+use airlane_core::{Duration, Ecn};
 
 /// A whole script.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Script {
+pub struct Script {
     /// `--name=value`, with the line.
     pub(crate) settings: Vec<(usize, String, String)>,
     pub(crate) events: Vec<Event>,
@@ -51,73 +51,120 @@ pub(crate) enum Action {
 
 /// A segment as the script writes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Segment {
+pub struct Segment {
     /// The flags as letters, `.` for ACK.
-    pub(crate) flags: String,
+    pub flags: String,
     /// The value of the three ECN flags as a number (the ACE field), if they are written so.
-    pub(crate) ace: Option<u8>,
-    pub(crate) start: u32,
-    pub(crate) payload: u32,
-    pub(crate) ack: Option<u32>,
-    pub(crate) window: Option<u16>,
-    pub(crate) urgent: Option<u16>,
-    pub(crate) ecn: Option<EcnField>,
+    pub ace: Option<u8>,
+    /// Its sequence number, of a SYN in full, otherwise relative to the SYN.
+    pub start: u32,
+    /// Bytes of payload.
+    pub payload: u32,
+    /// The acknowledgment number, relative to the SYN.
+    pub ack: Option<u32>,
+    /// The field of the window, without its scale.
+    pub window: Option<u16>,
+    /// The urgent pointer.
+    pub urgent: Option<u16>,
+    /// The ECN field of its packet.
+    pub ecn: Option<EcnField>,
     /// `None` for `<...>`: any options.
-    pub(crate) options: Option<Vec<SegmentOption>>,
+    pub options: Option<Vec<SegmentOption>>,
+}
+
+impl Segment {
+    /// Whether it has a signature (RFC 2385).
+    #[must_use]
+    pub fn is_signed(&self) -> bool {
+        self.options.iter().flatten().any(|option| *option == SegmentOption::Md5)
+    }
 }
 
 /// The ECN field of the IP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EcnField {
+pub enum EcnField {
+    /// Not ECN-capable.
     NotCapable,
+    /// ECT(0).
     Capable0,
+    /// ECT(1).
     Capable1,
     /// ECT(0) or ECT(1).
     Capable,
+    /// CE.
     Marked,
+}
+
+impl EcnField {
+    /// The field of a packet that a script sends so.
+    #[must_use]
+    pub const fn sent(self) -> Ecn {
+        match self {
+            Self::NotCapable => Ecn::NotCapable,
+            Self::Capable0 | Self::Capable => Ecn::Capable0,
+            Self::Capable1 => Ecn::Capable1,
+            Self::Marked => Ecn::CongestionExperienced,
+        }
+    }
 }
 
 /// An option of a segment, without padding.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum SegmentOption {
+pub enum SegmentOption {
+    /// The maximum segment size in bytes.
     Mss(u16),
+    /// The shift of the window.
     WindowScale(u8),
+    /// SACK is permitted.
     SackPermitted,
+    /// Blocks, from the first number to the one behind the last.
     Sack(Vec<(u32, u32)>),
+    /// TSval and TSecr.
     Timestamps(u32, u32),
+    /// A signature.
     Md5,
     /// A Fast Open cookie.
     FastOpen(String),
     /// Accurate ECN: the names of the counters and their values, in order.
     AccurateEcn(Vec<(String, u32)>),
+    /// Anything else.
     Other(String),
 }
 
 /// A system call and its result.
 #[derive(Clone, Debug)]
-pub(crate) struct Call {
-    pub(crate) name: String,
-    pub(crate) arguments: Vec<Value>,
-    pub(crate) result: Value,
-    pub(crate) error: Option<String>,
+pub struct Call {
+    /// Its name.
+    pub name: String,
+    /// Its arguments.
+    pub arguments: Vec<Value>,
+    /// The result that the script states.
+    pub result: Value,
+    /// The error that the script states, such as `EAGAIN`.
+    pub error: Option<String>,
 }
 
 /// An argument.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
+pub enum Value {
     /// `...`
     Any,
+    /// A number.
     Number(i64),
     /// A name, or several that are combined by `|`.
     Name(String),
+    /// A string.
     Text(String),
+    /// Values in brackets.
     List(Vec<Value>),
     /// Fields in braces; a field without a name has an empty one.
     Struct(Vec<(String, Value)>),
 }
 
 impl Value {
-    pub(crate) const fn number(&self) -> Option<i64> {
+    /// The number, if it is one.
+    #[must_use]
+    pub const fn number(&self) -> Option<i64> {
         match self {
             Self::Number(n) => Some(*n),
             _ => None,
@@ -125,18 +172,23 @@ impl Value {
     }
 
     /// True if the name is, or contains, this flag.
-    pub(crate) fn names(&self, flag: &str) -> bool {
+    #[must_use]
+    pub fn names(&self, flag: &str) -> bool {
         matches!(self, Self::Name(name) if name.split('|').any(|part| part == flag))
     }
 
-    pub(crate) fn name(&self) -> &str {
+    /// The name, or flags, as they are written; empty for everything else.
+    #[must_use]
+    pub fn name(&self) -> &str {
         match self {
             Self::Name(name) => name,
             _ => "",
         }
     }
 
-    pub(crate) fn field(&self, name: &str) -> Option<&Self> {
+    /// The field of this name.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<&Self> {
         match self {
             Self::Struct(fields) => fields.iter().find(|(n, _)| n == name).map(|(_, v)| v),
             _ => None,
@@ -144,7 +196,8 @@ impl Value {
     }
 
     /// The first number in it: of `[1]`, `1` or `[{..., 1}]`.
-    pub(crate) fn inner_number(&self) -> Option<i64> {
+    #[must_use]
+    pub fn inner_number(&self) -> Option<i64> {
         match self {
             Self::Number(n) => Some(*n),
             Self::List(list) => list.iter().find_map(Self::inner_number),

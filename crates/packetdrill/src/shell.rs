@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 /// The configuration of the host.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Settings {
+pub struct Settings {
     /// Values of sysctl by name, without `net.ipv4.`.
-    pub(crate) sysctl: BTreeMap<String, String>,
+    pub sysctl: BTreeMap<String, String>,
     /// Attributes of the route to the peer: `initcwnd`, `mtu`, `advmss`, `congctl`, ….
-    pub(crate) route: BTreeMap<String, String>,
+    pub route: BTreeMap<String, String>,
+    /// The queue of the network device paces (the queue discipline fq).
+    pub paces: bool,
     /// A check of the list of sockets: some socket must be listening.
     pub(crate) wants_listener: bool,
 }
@@ -49,10 +51,10 @@ impl Settings {
             "tc" if text.contains("limit") || text.contains("netem") => {
                 Err("a queue with a limit of its own (tc)".to_owned())
             }
-            "tc" if words.iter().any(|word| word == "fq") => {
-                Err("a queue that paces segments of several times the segment size (fq)".to_owned())
+            "tc" => {
+                self.paces = words.iter().any(|word| word == "fq");
+                Ok(())
             }
-            "tc" => Ok(()),
             "nstat" if !text.contains('|') => Ok(()),
             "echo" if text.contains("tcp_cubic/parameters/hystart_detect") => {
                 if text.contains("echo 3") {

@@ -72,6 +72,10 @@ fn what_is_not_modelled_is_named() {
         ("+0 < [1:1001(1000)] icmp unreachable frag_needed mtu 1200", "ICMP packets"),
         ("+0 < . 1:1(0) ack 1 win 9 <nop,mp_x v1 flags[flag_a,flag_b] key[1],nop>", "the option \"mp_x\""),
         ("+0 `python3 x.py`", "the shell command \"python3\""),
+        (
+            "+0 `tc qdisc replace dev tun0 root fq`",
+            "a queue that paces segments of several times the segment size (fq)",
+        ),
         ("+0 %{ assert SK_MEMINFO_RCVBUF > 0 }%", "the name \"SK_MEMINFO_RCVBUF\""),
         ("+0 splice(4, NULL, 5, NULL, 10, 0) = 10", "the call splice()"),
     ] {

@@ -41,6 +41,9 @@ pub(crate) struct Setup<'a> {
     pub(crate) seed: u64,
     /// Network interfaces, of which the first is that of the agent's reports.
     pub(crate) nics: u16,
+    /// Whether they take frames in several buffers and without checksums, and say when each has left: what the
+    /// notifications of zero-copy sends depend on.
+    pub(crate) scattered: bool,
     /// The time of day when the guest starts, in nanoseconds since 1970.
     pub(crate) epoch: u64,
     /// Whether the guest shares its clock in memory, if it can.
@@ -170,7 +173,9 @@ impl Guest {
         let clock = listen("time")?;
         let port = |number: u16| {
             let listener = listen(&format!("n{number}"))?;
-            let (nic, pending) = (Nic::new(number), VecDeque::new());
+            let nic = Nic::new(number);
+            let nic = if setup.scattered { nic.with_scattered_frames() } else { nic };
+            let pending = VecDeque::new();
             Ok(Port { nic, listener, socket: None, requests: None, pending, rings: false })
         };
         let ports = (0..setup.nics).map(port).collect::<Result<Vec<_>, GuestError>>()?;
@@ -180,7 +185,13 @@ impl Guest {
         let shared_fd = descriptor.map_err(wrong)?;
         let calendar = Calendar::new(shared, setup.epoch);
         let calendar = calendar.map_err(|error| GuestError::failed(error.to_string(), ""))?;
-        let start = Start { kernel: setup.kernel, folder: &folder.0, seed: setup.seed, nics: setup.nics };
+        let start = Start {
+            kernel: setup.kernel,
+            folder: &folder.0,
+            seed: setup.seed,
+            nics: setup.nics,
+            completes: setup.scattered,
+        };
         let mut processes = Processes::start(&start)?;
         let clock = accept(&mut processes, &clock)?;
         let sources = sources(&clock, &ports).map_err(wrong)?;
@@ -237,6 +248,23 @@ impl Guest {
         let put = self.put_frame(at, nic, &bytes);
         self.frame = bytes;
         put.map_err(|fault| self.explain(fault))
+    }
+
+    /// A request to the agent at time `at`, which wakes it up; `meanwhile` while another one waits.
+    ///
+    /// # Errors
+    /// If the guest fails.
+    pub(crate) fn ask(&mut self, at: u64, meanwhile: bool, request: &[u8]) -> Result<(), GuestError> {
+        let mut bytes = core::mem::take(&mut self.frame);
+        frame::to_agent(self.ports[0].nic.mac(), meanwhile, &mut bytes, request);
+        let put = self.put_frame(at, 0, &bytes);
+        self.frame = bytes;
+        put.map_err(|fault| self.explain(fault))
+    }
+
+    /// Its time, while it waits.
+    pub(crate) fn time(&self) -> u64 {
+        self.calendar.time()
     }
 
     fn put_frame(&mut self, at: u64, nic: u16, bytes: &[u8]) -> Result<(), Fault> {

@@ -35,6 +35,8 @@ pub(crate) struct Start<'a> {
     pub(crate) seed: u64,
     /// Number of network interfaces.
     pub(crate) nics: u16,
+    /// Whether the driver is interrupted when a frame has left, and frees it then.
+    pub(crate) completes: bool,
 }
 
 /// A guest's processes, which end with this value.
@@ -74,7 +76,7 @@ impl Processes {
                 "loglevel=4",
                 "norandmaps",
                 // A frame has left when it was sent: an interrupt would tell the driver nothing.
-                "virtio_net.napi_tx=0",
+                if start.completes { "virtio_net.napi_tx=1" } else { "virtio_net.napi_tx=0" },
                 "time-travel=ext:1:time",
             ])
             .args((0..start.nics).map(|nic| format!("virtio_uml.device=n{nic}:1")))

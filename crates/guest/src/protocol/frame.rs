@@ -10,6 +10,8 @@ const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 /// The first type for local experiments (IEEE Std 802-2014 §9.2.3): reports of the agent.
 const EXPERIMENT: u16 = 0x88b5;
+/// The second of them: calls that the agent makes while another one waits.
+const EXPERIMENT_MEANWHILE: u16 = 0x88b6;
 
 /// The address of a network interface.
 pub type Mac = [u8; 6];
@@ -57,6 +59,13 @@ pub fn to_interface(mac: Mac, into: &mut Vec<u8>, append: impl FnOnce(&mut Vec<u
     }
 }
 
+/// Makes the frame that carries a request to the agent; `meanwhile` while another one waits. `into` is cleared.
+pub fn to_agent(mac: Mac, meanwhile: bool, into: &mut Vec<u8>, request: &[u8]) {
+    to_interface(mac, into, |into| into.extend_from_slice(request));
+    let kind = if meanwhile { EXPERIMENT_MEANWHILE } else { EXPERIMENT };
+    into[BEFORE - 2..BEFORE].copy_from_slice(&kind.to_be_bytes());
+}
+
 /// The configuration space of a network device: its address, then its status and number of queues.
 #[must_use]
 pub fn configuration(mac: Mac) -> [u8; 12] {
@@ -79,6 +88,15 @@ mod tests {
             assert_eq!(frame[12..18], [2, 0, 0, 0, 1, 2]);
             assert_eq!(content(&frame), Content::Packet(&packet));
         }
+    }
+
+    #[test]
+    fn a_request_has_its_own_type_whatever_it_begins_with() {
+        let mut frame = vec![];
+        to_agent(mac(0), true, &mut frame, &[0x60, 1]);
+        assert_eq!(frame[24..], [0x88, 0xb6, 0x60, 1]);
+        to_agent(mac(0), false, &mut frame, &[2]);
+        assert_eq!(content(&frame), Content::Report(&[2]));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The protocols between a User Mode Linux and the outside, as bytes and states: no socket, no process.
 
 pub mod calendar;
+pub mod call;
 pub mod flood;
 pub mod frame;
 pub mod initrd;

@@ -46,6 +46,8 @@ impl fmt::Display for Unknown {
 #[derive(Clone, Debug)]
 pub struct Nic {
     mac: Mac,
+    /// Whether it takes frames in several buffers, and without checksums.
+    scattered: bool,
     queues: [Queue; 2],
 }
 
@@ -53,7 +55,13 @@ impl Nic {
     /// An interface that the guest has not found yet.
     #[must_use]
     pub fn new(number: u16) -> Self {
-        Self { mac: frame::mac(number), queues: [Queue::default(); 2] }
+        Self { mac: frame::mac(number), scattered: false, queues: [Queue::default(); 2] }
+    }
+
+    /// The same, which takes frames in several buffers, and without checksums: data is not copied on its way out.
+    #[must_use]
+    pub fn with_scattered_frames(self) -> Self {
+        Self { scattered: true, ..self }
     }
 
     /// Its address.
@@ -75,7 +83,9 @@ impl Nic {
         };
         let number = |value: u64| Action::Reply(vhost::reply(header.request, &value.to_ne_bytes()));
         Ok(match request {
-            Request::GetFeatures => number(vhost::FEATURES),
+            Request::GetFeatures => {
+                number(vhost::FEATURES | if self.scattered { vhost::WITHOUT_CHECKSUM } else { 0 })
+            }
             Request::GetProtocolFeatures => number(vhost::PROTOCOL_FEATURES),
             Request::SetFeatures(_) | Request::SetProtocolFeatures(_) | Request::SetOwner => {
                 Action::Reply(confirmed)

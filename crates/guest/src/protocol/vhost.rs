@@ -22,6 +22,8 @@ const CALL: u32 = 4;
 
 /// Feature bits of virtio: VIRTIO_NET_F_MAC, VHOST_USER_F_PROTOCOL_FEATURES and VIRTIO_F_VERSION_1.
 pub const FEATURES: u64 = 1 << 5 | 1 << 30 | 1 << 32;
+/// Another one: VIRTIO_NET_F_CSUM. Frames may have no checksum, and several buffers (NETIF_F_SG).
+pub const WITHOUT_CHECKSUM: u64 = 1;
 /// The protocol features of this page.
 pub const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 5 | 1 << 9 | 1 << 14;
 

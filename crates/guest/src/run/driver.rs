@@ -96,6 +96,7 @@ pub(super) fn drive(
             jobs: &jobs,
             seed: Seeds::new(seed).stream(&format!("guest/{number}")).bits(),
             nics: hosts[number].len() as u16 + 1,
+            scattered: false,
             epoch: EPOCH - BOOT.as_nanos(),
             shares: std::env::var_os("AIRLANE_KERNEL_MESSAGES").is_none(),
         };

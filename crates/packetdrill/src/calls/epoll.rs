@@ -1,9 +1,9 @@
 //! `epoll`: level- and edge-triggered events of sockets.
 
-use super::Answer::{self, Blocks, Differs, Fails, Foreign, Returns};
 use super::{argument, number};
 use crate::machine::Machine;
 use crate::script::{Call, Value};
+use crate::stack::Answer::{self, Blocks, Differs, Fails, Foreign, Returns};
 
 /// A socket in an interest list.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! Options of sockets.
 
-use super::Answer::{self, Differs, Fails, Foreign, Returns};
 use crate::machine::Machine;
 use crate::script::Value;
+use crate::stack::Answer::{self, Differs, Fails, Foreign, Returns};
 
 /// Options without an effect on what is modelled.
 const WITHOUT_EFFECT: [&str; 13] = [

@@ -14,7 +14,7 @@
  * Times are nanoseconds of CLOCK_REALTIME; a `stop` or `bytes` of 0 means none. Roles: `send` connects at `start` and
  * sends; `sink` accepts connections and discards what arrives; `ask` connects, sends requests of `request` bytes and
  * reads replies of `bytes` bytes, one after the other; `answer` does the other side; `run` starts a program of the
- * host's file system.
+ * host's file system; `calls` makes the system calls that frames to the first network interface ask for.
  *
  * A report is a frame of type 0x88b5: a letter, the number of the host, two bytes in network order, and text or data.
  */
@@ -42,6 +42,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -54,7 +55,9 @@
 /* Bytes of one call that discards: no more are possible (MAX_RW_COUNT, include/linux/fs.h), and none are stored. */
 #define DISCARD_MAX 0x7ffff000UL
 
-enum { REPORTS = 0x88b5, REPORT_MAX = 1400, TEXT_MAX = 4096, HOST_COUNT = 128, SETTING_COUNT = 64 };
+/* Calls are of the type of reports, or of the next one for those that are made while another call waits. */
+enum { REPORTS = 0x88b5, CALLS_MEANWHILE = 0x88b6, AREA_SIZE = 1 << 22 };
+enum { REPORT_MAX = 1400, TEXT_MAX = 4096, HOST_COUNT = 128, SETTING_COUNT = 64 };
 
 /* What a host is for. */
 struct host {
@@ -462,11 +465,71 @@ static void run(const struct host *host)
 	pause();
 }
 
+/* A request for a system call: behind the header of its frame, and followed by the first bytes of the area. */
+struct request { int64_t number, arguments[6]; } __attribute__((packed));
+
+/* The answer, followed by as many bytes of the area as the request had. */
+struct outcome { int64_t result, error; } __attribute__((packed));
+
+/* The memory of calls. Its address is reported, so that requests can contain pointers into it. */
+static unsigned char area[AREA_SIZE] __attribute__((aligned(4096)));
+
+/* Makes the calls that frames ask for, one after the other, and reports their results. */
+static void make_calls(int frames, char kind)
+{
+	static unsigned char frame[2048];
+	static union { struct outcome outcome; unsigned char bytes[REPORT_MAX]; } answer;
+	const size_t before = ETH_HLEN + sizeof(struct request);
+
+	for (;;) {
+		struct request request;
+		ssize_t got = recv(frames, frame, sizeof frame, 0);
+		size_t length = got < (ssize_t)before ? 0 : got - before;
+		const int64_t *a = request.arguments;
+
+		if (got < (ssize_t)before || length > sizeof answer - sizeof answer.outcome)
+			continue;
+		memcpy(&request, frame + ETH_HLEN, sizeof request);
+		memcpy(area, frame + before, length);
+		answer.outcome.result = syscall(request.number, a[0], a[1], a[2], a[3], a[4], a[5]);
+		answer.outcome.error = answer.outcome.result < 0 ? errno : 0;
+		memcpy(answer.bytes + sizeof answer.outcome, area, length);
+		report(kind, &answer, sizeof answer.outcome + length);
+	}
+}
+
+/* Serves calls in two processes with the same files: a call that waits does not delay the others. */
+static void serve_calls(int meanwhile)
+{
+	uint64_t address = (uintptr_t)area;
+
+	signal(SIGPIPE, SIG_IGN);
+	report('p', &address, sizeof address);
+	if (syscall(SYS_clone, CLONE_FILES | SIGCHLD, NULL, NULL, NULL, 0) == 0)
+		make_calls(meanwhile, 'i');
+	make_calls(reports, 'c');
+}
+
+/* Frames of a type on the interface of reports, which has no address. */
+static int frames_of(int type)
+{
+	struct sockaddr_ll address = { .sll_family = AF_PACKET, .sll_protocol = htons(type) };
+	struct ifreq request = { .ifr_name = "eth0", .ifr_flags = IFF_UP | IFF_NOARP };
+	int frames = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+
+	address.sll_ifindex = if_nametoindex("eth0");
+	if (frames < 0 || ioctl(frames, SIOCSIFFLAGS, &request) ||
+	    bind(frames, (struct sockaddr *)&address, sizeof address))
+		fail("the interface of reports");
+	return frames;
+}
+
 /* What a host does in its namespace. `to_parent` and `from_parent` are pipes for the steps of its start. */
 static void serve(const struct host *host, const char *name, int to_parent, int from_parent)
 {
 	const char *role = text_of(host, "role", "");
 	char missing[TEXT_MAX] = "", ready;
+	int meanwhile = strcmp(role, "calls") ? -1 : frames_of(CALLS_MEANWHILE);
 
 	current = host->number;
 	if (unshare(CLONE_NEWNET | CLONE_NEWNS))
@@ -501,6 +564,8 @@ static void serve(const struct host *host, const char *name, int to_parent, int 
 		answer(host);
 	else if (!strcmp(role, "run"))
 		run(host);
+	else if (!strcmp(role, "calls"))
+		serve_calls(meanwhile);
 	errno = 0;
 	fail("role %s", role);
 }
@@ -575,20 +640,6 @@ static unsigned read_jobs(struct host *hosts)
 	return count;
 }
 
-/* The interface of reports, which has no address. */
-static void open_reports(void)
-{
-	struct sockaddr_ll address = { .sll_family = AF_PACKET, .sll_protocol = htons(REPORTS) };
-	struct ifreq request = { .ifr_name = "eth0", .ifr_flags = IFF_UP | IFF_NOARP };
-	int socket_ = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-
-	address.sll_ifindex = if_nametoindex("eth0");
-	if (socket_ < 0 || ioctl(socket_, SIOCSIFFLAGS, &request) ||
-	    bind(socket_, (struct sockaddr *)&address, sizeof address))
-		fail("the interface of reports");
-	reports = socket_;
-}
-
 int main(void)
 {
 	static struct host hosts[HOST_COUNT];
@@ -599,7 +650,7 @@ int main(void)
 	mount("none", "/proc", "proc", 0, NULL);
 	/* With the usual slack of 50 us, a process that sleeps until a time wakes up so much later (PR_SET_TIMERSLACK). */
 	prctl(PR_SET_TIMERSLACK, 1UL);
-	open_reports();
+	reports = frames_of(REPORTS);
 	count = read_jobs(hosts);
 	for (unsigned i = 0; i < count; i++)
 		start(&hosts[i]);
