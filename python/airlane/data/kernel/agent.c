@@ -466,10 +466,10 @@ static void run(const struct host *host)
 }
 
 /* A request for a system call: behind the header of its frame, and followed by the first bytes of the area. */
-struct request { int64_t number, arguments[6]; } __attribute__((packed));
+struct request { int64_t number, arguments[6]; };
 
 /* The answer, followed by as many bytes of the area as the request had. */
-struct outcome { int64_t result, error; } __attribute__((packed));
+struct outcome { int64_t result, error; };
 
 /* The memory of calls. Its address is reported, so that requests can contain pointers into it. */
 static unsigned char area[AREA_SIZE] __attribute__((aligned(4096)));
