@@ -196,7 +196,9 @@ def test_requests_are_answered_at_their_interval() -> None:
 
 def python(script: str) -> str:
     """A command of one line: the folder for temporary files is not that of the machine."""
-    return f"{sys.executable} -c 'import sys; exec(bytes.fromhex(sys.argv[1]))' {script.encode().hex()}"
+    # A virtual environment may be in /tmp, which programs of a guest do not see.
+    interpreter = Path(sys.executable).resolve()
+    return f"{interpreter} -c 'import sys; exec(bytes.fromhex(sys.argv[1]))' {script.encode().hex()}"
 
 
 def test_programs_of_the_machine_run_at_both_ends() -> None:
