@@ -1,7 +1,7 @@
 //! Runs a scenario with guest kernels, and prints what passed between them and how long it took.
 //!
 //! ```text
-//! cargo run --release -p airlane-guest --example run -- SCENARIO.toml SEED [CAPTURE-PREFIX]
+//! cargo run --release -p airlane-guest --example scenario -- SCENARIO.toml SEED [CAPTURE-PREFIX]
 //! ```
 
 use std::error::Error;
