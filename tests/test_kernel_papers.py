@@ -14,8 +14,8 @@ import pytest
 from airlane import kernel, native, papers
 from airlane.cache import Cache
 from airlane.experiments import Outcome, conduct
-from airlane.scenario import load
-from airlane.validation import kernel_papers
+from airlane.scenario import load, seconds
+from airlane.validation import kernel_measures, kernel_papers
 from airlane.validation.kernel import REFERENCE
 from airlane.validation.kernel_papers import PARTS, Part, Row, experiment, page, rows, tables, transport
 from conftest import ROOT
@@ -57,6 +57,11 @@ def test_ours_are_the_runs_of_the_experiment(part: Part) -> None:
     labels = {number.id: number.label for number in whole.numbers}
     assert all(number.label == labels[number.id] for number in ours.numbers)
     assert not any(number.readings or number.parts for number in ours.numbers)
+
+
+def test_the_bin_of_the_measures_is_that_of_the_scenario() -> None:
+    resolved = json.loads(load(experiment(PARTS["ltetcp/load"], 2, kernel=False).scenario).resolved)
+    assert seconds(resolved["run"]["series_bin"]) == kernel_measures._BIN_S
 
 
 def test_timestamps_are_off_where_the_experiment_has_none() -> None:

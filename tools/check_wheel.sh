@@ -27,7 +27,8 @@ case $(uname -s)$here:$wheel in
   Linuxyes:*-abi3-linux_*) ;;
   Linux:*-abi3-*manylinux_2_17_*) ;;
   Darwin:*-abi3-macosx_*) ;;
-  *) fail "$wheel is not for any CPython 3 of ${here:+this machine alone}${here:-this system (Linux: glibc 2.17)}" ;;
+  *yes:*) fail "$wheel is not for any CPython 3 of this machine" ;;
+  *) fail "$wheel is not for any CPython 3 of this system (Linux: glibc 2.17)" ;;
 esac
 
 "$python" -m venv "$work/venv"

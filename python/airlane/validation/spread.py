@@ -109,42 +109,44 @@ def spreads(
     delays_ms: Sequence[float],
     seeds: Sequence[int],
     threads: int,
-    rival: str | None = None,
+    other: str | None = None,
 ) -> list[Spread]:
-    """Run the kernel `REFERENCE`, and `rival`: another one or, for None, the simulated TCP; in all draws.
+    """Run these rows in all draws, with the kernel `REFERENCE` and with the other side.
+
+    That is the kernel `other` or, for None, the simulated TCP.
 
     Raises
     ------
     KernelError
         If a kernel has not been built.
     """
-    runs = [
-        (row, kernel, draw)
-        for row in rows
-        for draw in draws(row.partition("/")[0], delays_ms, seeds)
-        for kernel in (REFERENCE, rival)
+    runs = [(row, draw) for row in rows for draw in draws(row.partition("/")[0], delays_ms, seeds)]
+    jobs = [
+        (draw.scenario(row, kernel=kernel).resolved, draw.seed)
+        for kernel in (REFERENCE, other)
+        for row, draw in runs
     ]
-    jobs = [(draw.scenario(row, kernel=kernel).resolved, draw.seed) for row, kernel, draw in runs]
     ended = itertools.count(1)
     outputs = native.run(
         jobs, threads, lambda _: print(f"{next(ended)} of {len(jobs)} runs have ended", file=sys.stderr)
     )
-    of_run = [(row, kernel, figures(output)) for (row, kernel, _), output in zip(runs, outputs, strict=True)]
+    found = [figures(output) for output in outputs]
 
-    def column(row: str, kernel: str | None, figure: str) -> npt.NDArray[np.float64]:
-        return np.array([found[figure] for *side, found in of_run if side == [row, kernel]])
+    def column(row: str, figure: str, side: Sequence[dict[str, float]]) -> npt.NDArray[np.float64]:
+        return np.array([one[figure] for (of, _), one in zip(runs, side, strict=True) if of == row])
 
+    reference, others = found[: len(runs)], found[len(runs) :]
     return [
-        Spread(row, figure, column(row, REFERENCE, figure), column(row, rival, figure))
+        Spread(row, figure, column(row, figure, reference), column(row, figure, others))
         for row in rows
         for figure in FIGURES
     ]
 
 
-def headings(rival: str | None) -> tuple[str, ...]:
+def headings(other: str | None) -> tuple[str, ...]:
     """Those of the table, with the other kernel's name or, for None, ours."""
-    other = "ours" if rival is None else f"Linux {rival}"
-    sides = (f"Linux {REFERENCE}: mean", "range", f"{other}: mean", "range")
+    name = "ours" if other is None else f"Linux {other}"
+    sides = (f"Linux {REFERENCE}: mean", "range", f"{name}: mean", "range")
     return "row", "figure", "runs", *sides, "difference"
 
 
@@ -167,19 +169,19 @@ def cells(one: Spread) -> list[str]:
     return [one.row, f"{one.figure}, {FIGURES[one.figure][1]}", str(len(one.reference)), *sides, apart]
 
 
-def table(found: Sequence[Spread], rival: str | None = None) -> Table:
+def table(found: Sequence[Spread], other: str | None = None) -> Table:
     """Means and ranges of both sides, a row per figure."""
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, caption=_CAPTION, caption_justify="left")
-    for place, heading in enumerate(headings(rival)):
+    for place, heading in enumerate(headings(other)):
         shown.add_column(heading, justify="left" if place < 2 else "right", no_wrap=True)
     for one in found:
         shown.add_row(*cells(one))
     return shown
 
 
-def markdown(found: Sequence[Spread], command: str, rival: str | None = None) -> str:
+def markdown(found: Sequence[Spread], command: str, other: str | None = None) -> str:
     """The table as a section that names the command which prints it."""
-    titles = headings(rival)
+    titles = headings(other)
     lines = [
         f"`{command}`",
         "",
@@ -225,13 +227,13 @@ def _main() -> None:
     if unknown := sorted(set(arguments.rows) - set(known)):
         parser.error(f"no row {', '.join(unknown)}; there are: {', '.join(known)}")
     rows = list(dict.fromkeys(arguments.rows))
-    rival = arguments.other
-    found = spreads(rows, arguments.delays, arguments.seeds, arguments.threads, rival)
+    other = arguments.other
+    found = spreads(rows, arguments.delays, arguments.seeds, arguments.threads, other)
     if arguments.markdown:
         words = " ".join(word for word in sys.argv[1:] if word != "--markdown")
-        sys.stdout.write(markdown(found, f'make kernel-spread ARGS="{words}"', rival))
+        sys.stdout.write(markdown(found, f'make kernel-spread ARGS="{words}"', other))
     else:
-        terminal.output.print(table(found, rival))
+        terminal.output.print(table(found, other))
 
 
 if __name__ == "__main__":
