@@ -173,9 +173,10 @@ impl Meld {
         self.config.judges_timeouts
     }
 
-    /// The information at `now`, if it may be used.
+    /// The information at `now`, if it may be used. In real time it comes from another thread, and may be newer than
+    /// the time at which the work on a packet began.
     fn usable(&self, now: Instant) -> Option<RadioInformation> {
-        let newest = self.newest.filter(|newest| newest.measured_at <= now)?;
+        let newest = self.newest?;
         let fresh = self.config.age_max.is_none_or(|most| now.saturating_since(newest.measured_at) <= most);
         fresh.then_some(newest)
     }
@@ -358,9 +359,9 @@ mod tests {
         // Late information does not replace newer information.
         meld.on_radio_information(&said(40, 0, 0));
         assert_eq!(meld.classify(&at(150)), LossCause::Unreported);
-        // Information from the future is not used until its time.
-        meld.on_radio_information(&said(1_000, 2292, 0));
-        assert_eq!(meld.classify(&at(160)), LossCause::Congestion);
+        // Information that came while the packet was worked on. Times that are wrong are refused on arrival.
+        meld.on_radio_information(&said(161, 2292, 0));
+        assert_eq!(meld.classify(&at(160)), LossCause::Unreported);
         // As run, age is ignored.
         let mut meld = Meld::new(config);
         meld.on_radio_information(&said(50, 2292, 0));
