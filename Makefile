@@ -18,6 +18,10 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
 
+# uv, where it is installed, does the same as pip in a fraction of the time.
+UV := $(shell command -v uv 2>/dev/null)
+INSTALL := $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/pip install --quiet)
+
 RUST := Cargo.toml Cargo.lock $(shell find crates -type f -not -path '*/target/*' -not -path 'crates/web/*')
 
 help:
@@ -135,14 +139,14 @@ readme-check: $(STAMPS)/native $(STAMPS)/dev
 
 # ETSI's files are in the folder that AIRLANE_RNIS_REFERENCE names.
 conformance: $(STAMPS)/native
-	@$(BIN)/python tools/requirements.py conformance | $(BIN)/pip install --quiet -r /dev/stdin
+	@$(BIN)/python tools/requirements.py conformance | $(INSTALL) -r /dev/stdin
 	$(BIN)/python tools/rnis_conformance.py $(ARGS)
 
 lint: $(STAMPS)/dev
 	tools/lint.sh
 
 targets: $(STAMPS)/venv
-	@$(BIN)/python -c 'import ziglang' 2>/dev/null || $(BIN)/pip install --quiet ziglang
+	@$(BIN)/python -c 'import ziglang' 2>/dev/null || $(INSTALL) ziglang
 	tools/targets.sh
 
 # The congestion control of `airlane node mdcc` needs libelf. Without its headers everything else is built.
@@ -160,7 +164,7 @@ ifeq ($(HERE),yes)
 endif
 COUNTED := out/profile/airlane.profdata
 wheel: $(STAMPS)/venv maybe-playground
-	@$(BIN)/python -c 'import maturin, ziglang' 2>/dev/null || $(BIN)/pip install --quiet 'maturin[zig]>=1.13,<2'
+	@$(BIN)/python -c 'import maturin, ziglang' 2>/dev/null || $(INSTALL) 'maturin[zig]>=1.13,<2'
 	rm -rf dist
 	@rm -f $(COUNTED)
 	@if [ $(COUNTS) = yes ] && tools/profile.sh --check; then source $(BIN)/activate && tools/profile.sh $(COUNTED); \
@@ -216,14 +220,14 @@ $(LIBELF): $(STAMPS)/venv
 	@rm -f $(STAMPS)/libelf-* && touch $@
 
 $(STAMPS)/native: $(STAMPS)/venv $(LIBELF) pyproject.toml $(RUST)
-	@$(BIN)/python -c 'import maturin' 2>/dev/null || $(BIN)/pip install --quiet 'maturin>=1.13,<2'
-	source $(BIN)/activate && maturin develop --profile $(PROFILE) --quiet --extras report $(BPF)
+	@$(BIN)/python -c 'import maturin' 2>/dev/null || $(INSTALL) 'maturin>=1.13,<2'
+	source $(BIN)/activate && maturin develop --profile $(PROFILE) --quiet --extras report $(if $(UV),--uv) $(BPF)
 	@touch $@
 
 $(STAMPS)/dev: $(STAMPS)/venv pyproject.toml
-	$(BIN)/python tools/requirements.py report dev | $(BIN)/pip install --quiet -r /dev/stdin
+	$(BIN)/python tools/requirements.py report dev | $(INSTALL) -r /dev/stdin
 	@touch $@
 
 $(STAMPS)/docs: $(STAMPS)/venv pyproject.toml
-	$(BIN)/python tools/requirements.py report gym docs | $(BIN)/pip install --quiet -r /dev/stdin
+	$(BIN)/python tools/requirements.py report gym docs | $(INSTALL) -r /dev/stdin
 	@touch $@

@@ -34,7 +34,11 @@ wheels=(dist/*.whl)
 [ ${#wheels[@]} -eq 1 ] || fail "dist/ should hold one wheel: make wheel"
 
 "$python" -m venv "$work/venv"
-pip() { "$work/venv/bin/python" -m pip --quiet --disable-pip-version-check "$@"; }
+if command -v uv >/dev/null; then
+  pip() { uv pip "$1" --quiet --python "$work/venv/bin/python" "${@:2}"; }
+else
+  pip() { "$work/venv/bin/python" -m pip --quiet --disable-pip-version-check "$@"; }
+fi
 "$python" tools/requirements.py $how report cluster gym | pip install -r /dev/stdin
 pip install pytest
 pip install --no-deps "${wheels[0]}"
