@@ -202,20 +202,40 @@ impl Wheel {
         }
         self.clear(level, slot);
         self.elapsed = earliest;
+        let (mut last, mut ascends) = (u32::MAX, 0);
+        let mut linked = (0, nil); // the time of the last one that was linked, and its node
         node = first;
         while node != nil {
             let entry = &mut self.entries[node as usize];
             let (at, next) = (entry.at, entry.next);
             if at == earliest {
                 entry.place = READY;
+                ascends += usize::from(node > last);
+                last = node;
                 self.ready.push(node);
             } else {
-                self.link(node, at);
+                if at == linked.0 {
+                    self.link_before(node, linked.1);
+                } else {
+                    self.link(node, at);
+                }
+                linked = (at, node);
             }
             node = next;
         }
-        self.ready.sort_unstable_by(|a, b| b.cmp(a));
+        self.order_ready(ascends);
         Some(())
+    }
+
+    /// Puts the timers that are due into order, of which so many have a greater number than the one before. Nodes that
+    /// were armed in their order are in that order here, or in the reverse.
+    #[inline]
+    fn order_ready(&mut self, ascends: usize) {
+        if ascends + 1 == self.ready.len() {
+            self.ready.reverse();
+        } else if ascends > 0 {
+            self.ready.sort_unstable_by(|a, b| b.cmp(a));
+        }
     }
 
     /// The end of a list.
@@ -237,6 +257,17 @@ impl Wheel {
         self.entries[node as usize] = Entry { at, next: head, previous: nil, place };
         self.occupied[level] |= 1 << slot;
         self.levels |= 1 << level;
+    }
+
+    /// Puts a timer in front of the first one of a slot, which has the same time.
+    #[inline]
+    fn link_before(&mut self, node: u32, first: u32) {
+        let nil = self.nil();
+        let other = &mut self.entries[first as usize];
+        other.previous = node;
+        let (at, place) = (other.at, other.place);
+        self.entries[node as usize] = Entry { at, next: first, previous: nil, place };
+        self.heads.as_flattened_mut()[usize::from(place)] = node;
     }
 
     fn unlink(&mut self, node: u32) {
