@@ -34,22 +34,31 @@ pub(crate) struct Stage {
     /// Bytes that wait for transmission, and when each packet among them begins.
     waiting: Bytes,
     starts: VecDeque<(Instant, Bytes)>,
+    /// When the first of them begins; [`Instant::FAR_FUTURE`] if none waits.
+    next_start: Instant,
 }
 
 impl Stage {
     pub(crate) fn new(schedule: Schedule, delay: Duration, limit: Bytes) -> Self {
-        let starts = VecDeque::with_capacity(64);
-        Self { schedule, delay, limit, free_at: Instant::ZERO, waiting: Bytes::ZERO, starts }
+        Self {
+            schedule,
+            delay,
+            limit,
+            free_at: Instant::ZERO,
+            waiting: Bytes::ZERO,
+            starts: VecDeque::with_capacity(64),
+            next_start: Instant::FAR_FUTURE,
+        }
     }
 
     /// When a packet that arrives at `now` is at the other end; `None` if the queue has no room. Times must not
     /// decrease.
     fn accept(&mut self, now: Instant, size: Bytes) -> Option<Instant> {
-        while let Some(&(start, size)) = self.starts.front()
-            && start <= now
+        while self.next_start <= now
+            && let Some((_, size)) = self.starts.pop_front()
         {
             self.waiting -= size;
-            self.starts.pop_front();
+            self.next_start = self.starts.front().map_or(Instant::FAR_FUTURE, |next| next.0);
         }
         if self.free_at > now && self.waiting + size > self.limit {
             return None;
@@ -58,10 +67,16 @@ impl Stage {
         self.free_at = end;
         if start > now {
             self.waiting += size;
+            self.next_start = self.next_start.min(start);
             self.starts.push_back((start, size));
         }
         Some(end + self.delay)
     }
+}
+
+#[inline]
+fn time_of_first(queue: &VecDeque<(Instant, PacketRef)>) -> Instant {
+    queue.front().map_or(Instant::FAR_FUTURE, |first| first.0)
 }
 
 /// Two links in series, from port [`Link::INPUT`] to port [`Link::OUTPUT`].
@@ -76,7 +91,8 @@ pub struct Tandem {
     ring: VecDeque<(Instant, PacketRef)>,
     /// Packets on the first link that the second will have no room for, and when they arrive there.
     overflows: VecDeque<(Instant, PacketRef)>,
-    /// When the first of either is due; [`Instant::FAR_FUTURE`] if there is none.
+    /// When the first of the ring is due, and when the first of either; [`Instant::FAR_FUTURE`] if there is none.
+    ring_due: Instant,
     due: Instant,
 }
 
@@ -105,14 +121,9 @@ impl Tandem {
             second,
             ring: VecDeque::with_capacity(64),
             overflows: VecDeque::new(),
+            ring_due: Instant::FAR_FUTURE,
             due: Instant::FAR_FUTURE,
         }
-    }
-
-    fn find_due(&mut self) {
-        let due =
-            |queue: &VecDeque<(Instant, PacketRef)>| queue.front().map_or(Instant::FAR_FUTURE, |next| next.0);
-        self.due = due(&self.ring).min(due(&self.overflows));
     }
 
     /// Delivers the packets that are at the other end.
@@ -120,13 +131,13 @@ impl Tandem {
         if !self.overflows.is_empty() {
             self.drop_overflows(cx);
         }
-        while let Some((at, _)) = self.ring.front()
-            && *at <= cx.now
+        while self.ring_due <= cx.now
             && let Some((_, packet)) = self.ring.pop_front()
         {
+            self.ring_due = time_of_first(&self.ring);
             cx.send(Link::OUTPUT, packet);
         }
-        self.find_due();
+        self.due = self.ring_due.min(time_of_first(&self.overflows));
     }
 
     #[cold]
@@ -174,6 +185,7 @@ impl Node for Tandem {
             self.due = self.due.min(between);
             return;
         };
+        self.ring_due = self.ring_due.min(at);
         self.due = self.due.min(at);
         self.ring.push_back((at, packet));
         // At once if the links have neither rate nor delay.
