@@ -18,7 +18,8 @@ pub(crate) struct FlowRecord {
     until: Instant,
     pub(crate) direction: Direction,
     pub(crate) bin: FlowBin,
-    pub(crate) state: FlowState,
+    /// `None` until the sender has reported something.
+    pub(crate) state: Option<FlowState>,
     pub(crate) codes: Codes,
     in_order: u64,
     delivered: u64,
@@ -99,7 +100,7 @@ impl FlowRecord {
             until: flow.stop.map_or(parameters.end, |stop| stop.min(parameters.end)),
             direction,
             bin: FlowBin::default(),
-            state: FlowState::default(),
+            state: None,
             codes: Codes::default(),
             in_order: 0,
             delivered: 0,
@@ -118,6 +119,12 @@ impl FlowRecord {
             gave_up_at: None,
             completed_at: None,
         }
+    }
+
+    /// The state of the sender, which has reported something.
+    #[inline]
+    pub(crate) fn state_mut(&mut self) -> &mut FlowState {
+        self.state.get_or_insert_default()
     }
 
     #[inline]

@@ -16,7 +16,7 @@ use crate::pep::PepLog;
 use crate::pings::PingLog;
 use crate::returns::{Return, Returns};
 use crate::series::{CellSeries, FlowSeries, reserved_rows};
-use crate::table::{Column, Table};
+use crate::table::{Column, Table, Throughput};
 use crate::timeouts::{self, LastSecond, Timeout};
 use crate::track::UeSeries;
 use crate::verdicts::VerdictLog;
@@ -264,6 +264,8 @@ impl Recorder {
     fn close_bin(&mut self, until: Instant) {
         let Some(series) = &mut self.series else { return };
         let from = self.bin_end - series.bin;
+        let throughput = Throughput::over(until - from);
+        let has_pep = self.parameters.pep;
         for (index, (flow, described)) in self.flows.iter_mut().zip(&self.parameters.flows).enumerate() {
             if described.start >= until || flow.completed_at.is_some_and(|at| at < from) {
                 continue;
@@ -271,8 +273,10 @@ impl Recorder {
             let ue = described.ue.as_ref().and_then(|(_, ue)| self.ues.get(ue.index()));
             let queue = ue.and_then(|ue| ue.queue[described.direction as usize]);
             let uplink = ue.and_then(|ue| ue.queue[Direction::Uplink as usize]);
-            series.flows.push(until - from, index as u32, flow, [queue, uplink]);
-            self.pep.push(from, index);
+            series.flows.push(throughput, index as u32, flow, [queue, uplink]);
+            if has_pep {
+                self.pep.push(from, index);
+            }
         }
         for (index, one) in self.returns.all.iter_mut().enumerate() {
             let described = &self.parameters.flows[one.flow.index()];
@@ -282,7 +286,7 @@ impl Recorder {
             let ue = described.ue.as_ref().and_then(|(_, ue)| self.ues.get(ue.index()));
             let queue = |direction| ue.and_then(|ue| ue.queue[direction as usize]);
             let queues = [queue(one.record.direction), queue(Direction::Uplink)];
-            series.flows.push(until - from, Returns::row(index), &mut one.record, queues);
+            series.flows.push(throughput, Returns::row(index), &mut one.record, queues);
         }
         series.flows.end_bin(from);
         for (index, cell) in self.cells.iter_mut().enumerate() {
@@ -352,7 +356,7 @@ impl Recorder {
     #[inline]
     fn on_flow_state(&mut self, now: Instant, event: &Event<'_>) {
         if let Event::SenderRates { flow, pacing, delivery } = *event {
-            return self.with(flow, |flow| flow.state.rates = [pacing, Some(delivery)]);
+            return self.with(flow, |flow| flow.state_mut().rates = [pacing, Some(delivery)]);
         }
         let Event::FlowState { flow, congestion_window, ssthresh, in_flight, offered_window, cubic } = *event
         else {
@@ -360,11 +364,12 @@ impl Recorder {
         };
         timeouts::leave(&mut self.timeouts, flow, now, congestion_window);
         if let Some(flow) = self.flow_mut(flow) {
-            flow.state.congestion_window = Some(congestion_window);
-            flow.state.ssthresh = ssthresh;
-            flow.state.in_flight = Some(in_flight);
-            flow.state.offered_window = offered_window;
-            flow.state.cubic = cubic;
+            let state = flow.state_mut();
+            state.congestion_window = Some(congestion_window);
+            state.ssthresh = ssthresh;
+            state.in_flight = Some(in_flight);
+            state.offered_window = offered_window;
+            state.cubic = cubic;
         }
     }
 
@@ -508,7 +513,8 @@ impl Recorder {
             Event::RttSample { flow, rtt, srtt, rto } => {
                 if let Some(flow) = self.flow_mut(flow) {
                     flow.on_rtt(now, rtt);
-                    (flow.state.srtt, flow.state.rto) = (Some(srtt), Some(rto));
+                    let state = flow.state_mut();
+                    (state.srtt, state.rto) = (Some(srtt), Some(rto));
                 }
             }
             Event::Timeout { .. } => self.on_timeout(now, event),

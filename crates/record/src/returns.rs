@@ -46,11 +46,13 @@ impl Returns {
         BIT | index as u32
     }
 
-    /// Adds the names of this data to those of the flows; for the index of a row its place in them.
-    pub(crate) fn add_names<'a>(&'a self, names: &mut Vec<&'a str>) -> impl Fn(u32) -> u32 + use<> {
+    /// Adds the names of this data to those of the flows; for the index of a row its place in them, `None` if it is the
+    /// index itself.
+    pub(crate) fn add_names<'a>(&'a self, names: &mut Vec<&'a str>) -> Option<impl Fn(u32) -> u32 + use<>> {
         let flows = u32::try_from(names.len()).expect("flows are numbered in 32 bits");
         names.extend(self.all.iter().map(|one| one.name.as_str()));
-        move |row| if row & BIT == 0 { row } else { flows + (row & !BIT) }
+        let place = move |row| if row & BIT == 0 { row } else { flows + (row & !BIT) };
+        (!self.all.is_empty()).then_some(place)
     }
 }
 

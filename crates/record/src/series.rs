@@ -1,21 +1,26 @@
 //! The two time series, written bin by bin during the run.
 
 use core::ops::Range;
+use std::collections::BTreeMap;
 
 use airlane_core::{Bytes, Direction, Duration, Instant};
 
 use crate::cell::{CellRecord, Radio};
-use crate::flow::{FlowBin, FlowRecord, duration_ms, milliseconds};
-use crate::table::{Column, Table, mbps};
+use crate::flow::{FlowRecord, FlowState, duration_ms};
+use crate::table::{Column, Table, Throughput, mbps, real};
 
 /// Rows of `flow_series`, by column. Those of a bin are collected first, so that each column grows once a bin.
 #[derive(Debug, Default)]
 pub(crate) struct FlowSeries {
-    pending: Vec<Row>,
+    /// Rows, of which the first `pending` are those of the current bin.
+    rows: Vec<Row>,
+    pending: usize,
     t_s: Vec<f64>,
     flow: Vec<u32>,
-    /// In the order of [`FlowSeries::REALS`].
-    reals: [Vec<f64>; Self::REALS.len()],
+    /// In the order of [`FlowSeries::PACKETS`].
+    packets: [Vec<f64>; Self::PACKETS.len()],
+    /// In the order of [`FlowSeries::STATE`].
+    state: [Vec<f64>; Self::STATE.len()],
     retransmissions: Vec<u64>,
     lost_segments: Vec<u64>,
     /// Pacing rate and delivery rate, if some senders report them.
@@ -23,15 +28,18 @@ pub(crate) struct FlowSeries {
 }
 
 /// A row of `flow_series`, but for its time and its rates.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Row {
     flow: u32,
-    reals: [f64; FlowSeries::REALS.len()],
+    packets: [f64; FlowSeries::PACKETS.len()],
+    /// `None` if the sender has reported nothing.
+    state: Option<[f64; FlowSeries::STATE.len()]>,
     retransmissions: u64,
     lost_segments: u64,
 }
 
 impl FlowSeries {
+    /// The real numbers in the order of the table.
     const REALS: [&'static str; 15] = [
         "goodput_mbps",
         "received_mbps",
@@ -49,16 +57,37 @@ impl FlowSeries {
         "cubic_w_max_bytes",
         "cubic_k_s",
     ];
+    /// Those of packets and queues.
+    const PACKETS: [&'static str; 7] = [
+        "goodput_mbps",
+        "received_mbps",
+        "again_mbps",
+        "owd_ms",
+        "owd_max_ms",
+        "rlc_queue_bytes",
+        "uplink_queue_bytes",
+    ];
+    /// Those of the sender's state.
+    const STATE: [&'static str; 8] = [
+        "cwnd_bytes",
+        "ssthresh_bytes",
+        "srtt_ms",
+        "rto_ms",
+        "in_flight_bytes",
+        "rwnd_bytes",
+        "cubic_w_max_bytes",
+        "cubic_k_s",
+    ];
 
     pub(crate) fn with_capacity(rows: usize) -> Self {
         Self {
-            pending: Vec::new(),
             t_s: Vec::with_capacity(rows),
             flow: Vec::with_capacity(rows),
-            reals: core::array::from_fn(|_| Vec::with_capacity(rows)),
+            packets: core::array::from_fn(|_| Vec::with_capacity(rows)),
+            state: core::array::from_fn(|_| Vec::with_capacity(rows)),
             retransmissions: Vec::with_capacity(rows),
             lost_segments: Vec::with_capacity(rows),
-            rates: None,
+            ..Self::default()
         }
     }
 
@@ -67,44 +96,43 @@ impl FlowSeries {
         self.rates = Some(Default::default());
     }
 
-    /// Writes the flow's row of the current bin, of this length, and begins the next one. The queues of its UE are
-    /// the one in the flow's direction and the uplink's.
+    /// Writes the flow's row of the current bin and begins the next one. The queues of its UE are the one in the
+    /// flow's direction and the uplink's.
     pub(crate) fn push(
         &mut self,
-        span: Duration,
+        throughput: Throughput,
         index: u32,
         flow: &mut FlowRecord,
         [queue, uplink_queue]: [Option<Bytes>; 2],
     ) {
+        if self.pending == self.rows.len() {
+            self.rows.push(Row::default());
+        }
+        let row = &mut self.rows[self.pending];
+        self.pending += 1;
         let bin = core::mem::take(&mut flow.bin);
         let (delay_mean, delay_max) = if bin.delivered == 0 {
             (f64::NAN, f64::NAN)
         } else {
-            (milliseconds(bin.delay_ns_sum) / bin.delivered as f64, milliseconds(bin.delay_ns_max))
+            let milliseconds = |ns| real(ns) / 1e6;
+            (milliseconds(bin.delay_ns_sum) / real(bin.delivered), milliseconds(bin.delay_ns_max))
         };
         let told = |value| if bin.untold { f64::NAN } else { value };
-        let state = &flow.state;
-        let reals = [
-            mbps(bin.in_order, span),
-            told(mbps(bin.received, span)),
-            told(mbps(bin.again, span)),
+        row.flow = index;
+        row.packets = [
+            throughput.mbps(bin.in_order),
+            told(throughput.mbps(bin.received)),
+            told(throughput.mbps(bin.again)),
             delay_mean,
             delay_max,
-            bytes(state.congestion_window),
-            bytes(state.ssthresh),
-            duration_ms(state.srtt),
-            duration_ms(state.rto),
-            bytes(state.in_flight),
             bytes(queue),
-            bytes(state.offered_window),
             bytes(uplink_queue),
-            bytes(state.cubic.map(|curve| curve.w_max)),
-            state.cubic.and_then(|curve| curve.k).map_or(f64::NAN, Duration::as_secs_f64),
         ];
-        let FlowBin { retransmissions, lost_segments, .. } = bin;
-        self.pending.push(Row { flow: index, reals, retransmissions, lost_segments });
+        row.state = flow.state.as_ref().map(columns_of);
+        (row.retransmissions, row.lost_segments) = (bin.retransmissions, bin.lost_segments);
         if let Some(columns) = &mut self.rates {
-            for (column, rate) in columns.iter_mut().zip(state.rates) {
+            let rates = flow.state.as_ref().map_or([None; 2], |state| state.rates);
+            for (column, rate) in columns.iter_mut().zip(rates) {
                 column.push(rate.map_or(f64::NAN, |rate| rate.bits_per_second() as f64 / 1e6));
             }
         }
@@ -112,23 +140,42 @@ impl FlowSeries {
 
     /// Ends the bin that began at `from`.
     pub(crate) fn end_bin(&mut self, from: Instant) {
-        let rows = &self.pending;
-        self.t_s.resize(self.t_s.len() + rows.len(), from.as_secs_f64());
+        let rows = &self.rows[..self.pending];
+        let end = self.t_s.len() + rows.len();
+        self.t_s.resize(end, from.as_secs_f64());
         self.flow.extend(rows.iter().map(|row| row.flow));
-        for (k, column) in self.reals.iter_mut().enumerate() {
-            column.extend(rows.iter().map(|row| row.reals[k]));
+        for (k, column) in self.packets.iter_mut().enumerate() {
+            column.extend(rows.iter().map(|row| row.packets[k]));
+        }
+        let is_silent = rows.iter().all(|row| row.state.is_none());
+        for (k, column) in self.state.iter_mut().enumerate() {
+            if is_silent {
+                column.resize(end, f64::NAN);
+            } else {
+                column.extend(rows.iter().map(|row| row.state.map_or(f64::NAN, |state| state[k])));
+            }
         }
         self.retransmissions.extend(rows.iter().map(|row| row.retransmissions));
         self.lost_segments.extend(rows.iter().map(|row| row.lost_segments));
-        self.pending.clear();
+        self.pending = 0;
     }
 
-    /// The table `flow_series`. `at` returns for the index of a row its place in `names`.
-    pub(crate) fn into_table(self, names: &[&str], at: impl Fn(u32) -> u32) -> Table {
+    /// The table `flow_series`. `at` returns for the index of a row its place in `names`; without it, that is the index.
+    pub(crate) fn into_table(self, names: &[&str], at: Option<impl Fn(u32) -> u32>) -> Table {
         let mut table = Table::default();
         table.push("t_s", Column::F64(self.t_s));
-        table.push("flow", Column::labels(names, self.flow.into_iter().map(at)));
-        for (name, values) in Self::REALS.into_iter().zip(self.reals) {
+        table.push(
+            "flow",
+            match at {
+                Some(at) => Column::labels(names, self.flow.into_iter().map(at)),
+                None => Column::labels(names, self.flow),
+            },
+        );
+        let mut columns = BTreeMap::new();
+        columns.extend(Self::PACKETS.into_iter().zip(self.packets));
+        columns.extend(Self::STATE.into_iter().zip(self.state));
+        for name in Self::REALS {
+            let values = columns.remove(name).expect("it is of packets or of the sender's state");
             table.push(name, Column::F64(values));
         }
         table.push_count("retransmissions", self.retransmissions);
@@ -139,6 +186,20 @@ impl FlowSeries {
         }
         table
     }
+}
+
+/// The columns [`FlowSeries::STATE`].
+fn columns_of(state: &FlowState) -> [f64; FlowSeries::STATE.len()] {
+    [
+        bytes(state.congestion_window),
+        bytes(state.ssthresh),
+        duration_ms(state.srtt),
+        duration_ms(state.rto),
+        bytes(state.in_flight),
+        bytes(state.offered_window),
+        bytes(state.cubic.map(|curve| curve.w_max)),
+        state.cubic.and_then(|curve| curve.k).map_or(f64::NAN, Duration::as_secs_f64),
+    ]
 }
 
 /// Rows of `cell_series`, by column.
@@ -202,7 +263,7 @@ impl CellSeries {
 }
 
 fn bytes(bytes: Option<Bytes>) -> f64 {
-    bytes.map_or(f64::NAN, |bytes| bytes.get() as f64)
+    bytes.map_or(f64::NAN, |bytes| real(bytes.get()))
 }
 
 /// The number of rows for which room is made at the start, about 30 MB: in longer runs, the series grow.

@@ -146,7 +146,33 @@ pub(crate) fn ratio(sum: f64, count: u64) -> f64 {
 
 /// Bytes over a span as Mbit/s, rounded once; `NaN` for an empty span.
 pub(crate) fn mbps(bytes: u64, span: Duration) -> f64 {
-    if span.is_zero() { f64::NAN } else { (bytes * 8_000) as f64 / span.as_nanos() as f64 }
+    Throughput::over(span).mbps(bytes)
+}
+
+/// The throughput of sums of bytes over one span.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Throughput {
+    /// `NaN` for an empty span.
+    span_ns: f64,
+}
+
+impl Throughput {
+    pub(crate) fn over(span: Duration) -> Self {
+        Self { span_ns: if span.is_zero() { f64::NAN } else { real(span.as_nanos()) } }
+    }
+
+    /// These bytes as Mbit/s, rounded once.
+    #[inline]
+    pub(crate) fn mbps(self, bytes: u64) -> f64 {
+        real(bytes * 8_000) / self.span_ns
+    }
+}
+
+/// A count below 2^63 as a real number. From a signed integer that is one instruction, from an unsigned one it is six.
+#[inline]
+pub(crate) fn real(count: u64) -> f64 {
+    debug_assert!(i64::try_from(count).is_ok(), "{count} is no count");
+    count.cast_signed() as f64
 }
 
 /// The name of a direction in tables.
