@@ -28,7 +28,7 @@ use crate::marks::{Reader, Reports};
 use crate::model::{Limit, Model, Totals};
 use crate::pacer::{LeakyBucket, QuicPacing, RatePacer};
 use crate::setup::QuicConfig;
-use crate::time::{QuinnInstant, from_quinn, span_from_quinn};
+use crate::time::{LastTime, QuinnInstant, span_from_quinn};
 use crate::timeouts::{QuicTimeouts, Timeouts};
 
 /// kMinimumWindow in datagrams (RFC 9002 §7.2).
@@ -145,6 +145,9 @@ pub(crate) struct Sender {
     phase: Phase,
     /// Consecutive probe timeouts.
     probes_in_row: u32,
+    /// The times of quinn's calls, and of the packets that they are about.
+    call_time: LastTime,
+    send_time: LastTime,
 }
 
 impl Sender {
@@ -186,6 +189,8 @@ impl Sender {
             bucket: (config.pacing == QuicPacing::Picoquic2020).then(LeakyBucket::default),
             phase: Phase::Open,
             probes_in_row: 0,
+            call_time: LastTime::default(),
+            send_time: LastTime::default(),
         }
     }
 
@@ -678,19 +683,27 @@ impl Sender {
 
 impl QuinnController for Shared {
     fn on_sent(&mut self, now: QuinnInstant, bytes: u64, _: u64) {
-        self.lock().on_sent(from_quinn(now), bytes);
+        let mut sender = self.lock();
+        let now = sender.call_time.of(now);
+        sender.on_sent(now, bytes);
     }
 
     fn on_ack(&mut self, now: QuinnInstant, sent: QuinnInstant, bytes: u64, _: bool, rtt: &RttEstimator) {
-        self.lock().on_ack(from_quinn(now), from_quinn(sent), bytes, span_from_quinn(rtt.get()));
+        let mut sender = self.lock();
+        let (now, sent) = (sender.call_time.of(now), sender.send_time.of(sent));
+        sender.on_ack(now, sent, bytes, span_from_quinn(rtt.get()));
     }
 
     fn on_end_acks(&mut self, now: QuinnInstant, in_flight: u64, app_limited: bool, _: Option<u64>) {
-        self.lock().on_end_acks(from_quinn(now), in_flight, app_limited);
+        let mut sender = self.lock();
+        let now = sender.call_time.of(now);
+        sender.on_end_acks(now, in_flight, app_limited);
     }
 
     fn on_congestion_event(&mut self, now: QuinnInstant, sent: QuinnInstant, persistent: bool, bytes: u64) {
-        self.lock().on_congestion_event(from_quinn(now), from_quinn(sent), persistent, bytes);
+        let mut sender = self.lock();
+        let (now, sent) = (sender.call_time.of(now), sender.send_time.of(sent));
+        sender.on_congestion_event(now, sent, persistent, bytes);
     }
 
     fn on_mtu_update(&mut self, mtu: u16) {

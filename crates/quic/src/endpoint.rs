@@ -477,7 +477,10 @@ impl QuicEndpoint {
         if cx.wants(Topic::FlowState) && state != self.reporter.state {
             self.reporter.state = state;
             let (congestion_window, ssthresh, in_flight) = state;
-            let cubic = self.setup.sender.lock().controller.cubic_curve();
+            let (cubic, domains) = {
+                let sender = self.setup.sender.lock();
+                (sender.controller.cubic_curve(), sender.domain_state())
+            };
             cx.emit(&Event::FlowState {
                 flow,
                 congestion_window,
@@ -486,7 +489,6 @@ impl QuicEndpoint {
                 offered_window: None,
                 cubic,
             });
-            let domains = self.setup.sender.lock().domain_state();
             if let Some((internet, ran, pep_srtt)) = domains.filter(|_| cx.wants(Topic::Pep)) {
                 cx.emit(&Event::DomainState { flow, internet, ran, pep_srtt });
             }

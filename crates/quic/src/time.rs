@@ -32,6 +32,25 @@ pub(crate) fn from_quinn(at: QuinnInstant) -> Instant {
     Instant::ZERO + span_from_quinn(since)
 }
 
+/// Remembers the last conversion: quinn passes the time of a call to several methods, and sends packets in bursts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LastTime(Option<(QuinnInstant, Instant)>);
+
+impl LastTime {
+    /// The same as [`from_quinn`].
+    #[inline]
+    pub(crate) fn of(&mut self, at: QuinnInstant) -> Instant {
+        if let Some((last, time)) = self.0
+            && last == at
+        {
+            return time;
+        }
+        let time = from_quinn(at);
+        self.0 = Some((at, time));
+        time
+    }
+}
+
 pub(crate) const fn span_to_quinn(span: Duration) -> std::time::Duration {
     std::time::Duration::from_nanos(span.as_nanos())
 }
