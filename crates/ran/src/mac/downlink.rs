@@ -356,7 +356,8 @@ impl DownlinkMac {
     fn build(&mut self, slot: &mut Slot<'_, '_>, index: u32, rbgs: RbgSet) {
         let ue = &mut slot.ues[index as usize];
         let prbs = self.grid.prbs_in(rbgs);
-        let mcs = select_mcs(slot.cell.mac.mcs_rule, slot.phy, ue, rbgs);
+        let flat = slot.air.is_quiet() && ue.downlink.channel.is_flat();
+        let mcs = select_mcs(slot.cell.mac.mcs_rule, slot.phy, ue, (rbgs, flat));
         let rank = ue.downlink.cqi.known().1;
         let Rank { blocks, layers } = Rank::of(slot.cell, rank);
         let size = slot.phy.blocks.downlink(layers, self.format, mcs, prbs);
@@ -506,13 +507,15 @@ fn feedback_handled(cell: &CellConfig, received: u64) -> u64 {
     sent + u64::from(after - feedback)
 }
 
-fn select_mcs(rule: McsRule, phy: &mut Phy, ue: &Ue, rbgs: RbgSet) -> Mcs {
+/// The MCS of a block on these RBGs, whose reports are equal if `flat`.
+fn select_mcs(rule: McsRule, phy: &mut Phy, ue: &Ue, (rbgs, flat): (RbgSet, bool)) -> Mcs {
     if let Some(mcs) = ue.downlink.fixed_mcs {
         return mcs;
     }
     let (cqi, _) = ue.downlink.cqi.known();
     let of = |cqi: Cqi| phy.downlink.mcs_of[usize::from(cqi.index() & 15)];
     match rule {
+        McsRule::WorstSubband if flat => of(cqi[0]),
         McsRule::WorstSubband => {
             let worst = each(rbgs).map(|rbg| cqi[usize::from(rbg)]).min();
             of(worst.expect("a policy gives at least one RBG"))

@@ -447,7 +447,9 @@ impl UplinkMac {
             if grant.prbs < share {
                 let ue = &mut slot.ues[index as usize];
                 let mcs = select_mcs(slot.cell, slot.phy, ue, grant.prbs);
-                grant = size_grant(pusch, slot, index, (mcs, grant.prbs)).unwrap_or(grant);
+                if mcs != grant.mcs {
+                    grant = size_grant(pusch, slot, index, (mcs, grant.prbs)).unwrap_or(grant);
+                }
             }
             grant.missed = slot.misses_control(index);
             let ue = &mut slot.ues[index as usize];

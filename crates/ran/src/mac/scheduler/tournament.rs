@@ -44,10 +44,17 @@ impl Tournament {
     /// Sets the key of a UE, which is not negative.
     pub(super) fn set(&mut self, ue: u32, key: f64) {
         let mut at = self.leaves + ue as usize;
-        self.entries[at].key = key;
+        if self.entries[at].key == key {
+            return;
+        }
+        let mut better = Entry { key, ue };
+        self.entries[at] = better;
         while at > 1 {
-            let (left, right) = (self.entries[at & !1], self.entries[at | 1]);
-            let better = if right.key > left.key { right } else { left };
+            let other = self.entries[at ^ 1];
+            let other_is_left = at & 1 == 1;
+            if other.key > better.key || (other_is_left && other.key == better.key) {
+                better = other;
+            }
             at /= 2;
             if self.entries[at] == better {
                 return; // this UE neither leads nor led here
