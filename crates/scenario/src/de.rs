@@ -16,7 +16,7 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 
 use crate::error::ScenarioError;
-use crate::settings::variants_with;
+use crate::settings::{keys_of, variants_with};
 use crate::tree::{OVERRIDE, Tree, Value};
 
 /// Separates the message from the help in the text of a custom error.
@@ -274,8 +274,7 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
             return Err(place(ReadError::new(what, nearest_help(variant, variants))));
         }
         if let Some(tag) = tag {
-            let lines = (&visitor as &dyn de::Expected).to_string();
-            keys_of_others(self.0, (tag, variant), &lines)?;
+            keys_of_others(self.0, (tag, variant), &visitor)?;
         }
         visitor.visit_enum(Chosen { variant, settings: Settings::Beside { tree: self.0, tag } })
     }
@@ -286,11 +285,21 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
     }
 }
 
-/// Rejects a key that the chosen variant does not have, if another variant has it.
-fn keys_of_others(tree: &Tree, (tag, chosen): (&str, &str), lines: &str) -> Result<(), ReadError> {
+/// Rejects a key that the chosen variant does not have, if another variant has it. `expected` lists the keys of all
+/// variants.
+fn keys_of_others(
+    tree: &Tree,
+    (tag, chosen): (&str, &str),
+    expected: &dyn de::Expected,
+) -> Result<(), ReadError> {
     let Value::Table(entries) = &tree.value else { return Ok(()) };
-    for (key, value) in entries.iter().filter(|(key, _)| key != tag) {
-        let others = variants_with(key, chosen, lines);
+    if entries.iter().all(|(key, _)| key == tag) {
+        return Ok(());
+    }
+    let lines = expected.to_string();
+    let own = keys_of(chosen, &lines);
+    for (key, value) in entries.iter().filter(|(key, _)| key != tag && !own.contains(&key.as_str())) {
+        let others = variants_with(key, &lines);
         if !others.is_empty() {
             let quoted: Vec<_> = others.iter().map(|name| format!("{name:?}")).collect();
             let message = format!("not allowed with {tag} = {chosen:?}");

@@ -19,12 +19,16 @@ pub(crate) fn write_variant(f: &mut fmt::Formatter<'_>, variant: &str, keys: &[&
     writeln!(f, "{variant} {}", keys.join(" "))
 }
 
-/// The variants that have this key, from the lines of [`write_variant`]; empty if `chosen` has it.
-pub(crate) fn variants_with<'a>(key: &str, chosen: &str, lines: &'a str) -> Vec<&'a str> {
+/// The keys of a variant, from the lines of [`write_variant`].
+pub(crate) fn keys_of<'a>(variant: &str, lines: &'a str) -> Vec<&'a str> {
+    let keys = lines.lines().find_map(|line| line.strip_prefix(variant)?.strip_prefix(' '));
+    keys.map_or(Vec::new(), |keys| keys.split(' ').collect())
+}
+
+/// The variants that have this key, from the same lines.
+pub(crate) fn variants_with<'a>(key: &str, lines: &'a str) -> Vec<&'a str> {
     let has = |line: &&str| line.split(' ').skip(1).any(|known| known == key);
-    let names = lines.lines().filter(has).filter_map(|line| line.split(' ').next());
-    let names: Vec<&str> = names.collect();
-    if names.contains(&chosen) { Vec::new() } else { names }
+    lines.lines().filter(has).filter_map(|line| line.split(' ').next()).collect()
 }
 
 /// Returns the fields of the struct that is read from it, as an error.
@@ -84,9 +88,15 @@ mod tests {
     #[test]
     fn variants_are_found_by_their_keys() {
         let lines = "static \nline heading speed\nrandom-waypoint area speed\n";
-        assert_eq!(variants_with("speed", "static", lines), ["line", "random-waypoint"]);
-        assert!(variants_with("speed", "line", lines).is_empty());
-        assert!(variants_with("sped", "static", lines).is_empty());
-        assert!(variants_with("line", "static", lines).is_empty());
+        assert_eq!(variants_with("speed", lines), ["line", "random-waypoint"]);
+        assert!(variants_with("sped", lines).is_empty());
+        assert!(variants_with("line", lines).is_empty());
+    }
+
+    #[test]
+    fn a_variant_has_the_keys_of_its_line() {
+        let lines = "line-up a\nstatic \nline heading speed\n";
+        assert_eq!(keys_of("line", lines), ["heading", "speed"]);
+        assert_eq!((keys_of("static", lines), keys_of("other", lines)), (vec![""], vec![]));
     }
 }
