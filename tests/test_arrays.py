@@ -40,6 +40,18 @@ def test_texts_equal_those_of_pyarrow() -> None:
         assert made.equals(pa.array(values, pa.string()))
 
 
+def test_chosen_names_equal_those_of_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["a", "", "größer", "日本"]
+    for index in ([], [0], [1, 1], [3, 0, 2, 2, 1, 3] * 5):
+        expected = pa.array([names[at] for at in index], pa.string())
+        for many in (0, 100):
+            monkeypatch.setattr(arrays, "MANY", many)
+            made = arrays.chosen(names, np.array(index, dtype=np.int32))
+            made.validate(full=True)
+            assert made.equals(expected)
+    assert arrays.chosen([], np.array([], dtype=np.int32)).equals(pa.array([], pa.string()))
+
+
 def test_booleans_and_a_repeated_number_equal_those_of_pyarrow() -> None:
     made = arrays.booleans(np.array(SOME, dtype=np.uint8))
     made.validate(full=True)

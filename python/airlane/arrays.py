@@ -1,7 +1,8 @@
 """Arrow columns from Python values and NumPy arrays, and NumPy arrays from Arrow columns.
 
 `pyarrow.array` and `to_numpy` give the same, but import pandas where it is installed, to recognise its
-types, which takes longer than a short run.
+types, which takes longer than a short run. So does `pyarrow.compute`, which casts and methods like
+`dictionary_decode` import.
 """
 
 from __future__ import annotations
@@ -17,7 +18,23 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["booleans", "integers", "numbers", "reals", "reals_or_null", "repeated", "texts", "whole"]
+EXACT = 1 << 53
+"""Whole numbers up to this one are exact as `float64`."""
+
+MANY = 100_000
+"""Rows from which on `pyarrow.compute` saves more time than its import takes."""
+
+__all__ = [
+    "booleans",
+    "chosen",
+    "integers",
+    "numbers",
+    "reals",
+    "reals_or_null",
+    "repeated",
+    "texts",
+    "whole",
+]
 
 
 def integers(values: Sequence[int | None]) -> pa.Array[Any]:
@@ -43,6 +60,26 @@ def texts(values: Sequence[str | None]) -> pa.Array[Any]:
         raise OverflowError(f"{ends[-1]} bytes of text in one column; an Arrow string column holds 2 GiB")
     buffers = [_validity(values), _buffer(ends.astype(np.int32)), _buffer(b"".join(encoded))]
     return pa.Array.from_buffers(pa.string(), len(values), buffers)
+
+
+def chosen(names: Sequence[str], index: NDArray[np.int32]) -> pa.Array[Any]:
+    """Column of `string` with the name of each index."""
+    if len(index) > MANY:
+        indices = pa.Array.from_buffers(pa.int32(), len(index), [None, _buffer(index)])
+        return pa.DictionaryArray.from_arrays(indices, texts(names)).dictionary_decode()
+    encoded = [name.encode() for name in names]
+    lengths = np.array([len(name) for name in encoded], dtype=np.int64)
+    starts = np.cumsum(lengths) - lengths
+    each = lengths[index]
+    ends = np.zeros(len(index) + 1, dtype=np.int64)
+    np.cumsum(each, out=ends[1:])
+    if ends[-1] > np.iinfo(np.int32).max:
+        raise OverflowError(f"{ends[-1]} bytes of text in one column; an Arrow string column holds 2 GiB")
+    # For each byte of the column its place among the names.
+    places = np.arange(ends[-1]) + np.repeat(starts[index] - ends[:-1], each)
+    content = np.frombuffer(b"".join(encoded), dtype=np.uint8)[places]
+    buffers = [None, _buffer(ends.astype(np.int32)), _buffer(content)]
+    return pa.Array.from_buffers(pa.string(), len(index), buffers)
 
 
 def booleans(values: NDArray[np.uint8]) -> pa.Array[Any]:
@@ -85,7 +122,12 @@ def _values(
     column: pa.ChunkedArray[Any] | pa.Array[Any], kind: pa.DataType, null: float, dtype: type[np.generic]
 ) -> NDArray[Any]:
     array: Any = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    array = array.cast(kind)
+    if array.type == pa.int64() and not array.null_count:
+        counts = np.frombuffer(array.buffers()[1], np.int64, len(array), 8 * array.offset)
+        if dtype is np.int64 or np.all(np.abs(counts) <= EXACT):
+            return counts.astype(dtype)
+    if array.type != kind:
+        array = array.cast(kind)
     if array.null_count:
         array = array.fill_null(pa.scalar(null, kind))
     return np.frombuffer(array.buffers()[1], dtype, len(array), 8 * array.offset)

@@ -290,9 +290,7 @@ def _column(kind: str, data: Any) -> pa.Array[Any]:
             column = arrays.booleans(np.frombuffer(data, dtype=np.uint8))
         case "labels":
             labels, index = data
-            indices = pa.Array.from_buffers(pa.int32(), len(index) // 4, [None, pa.py_buffer(index)])
-            names = arrays.texts(labels)
-            column = pa.DictionaryArray.from_arrays(indices, names).dictionary_decode()
+            column = arrays.chosen(labels, np.frombuffer(index, dtype=np.int32))
         case "utf8":
             column = arrays.texts(data)
         case _:

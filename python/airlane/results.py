@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from airlane import arrays, shown
+from airlane._native import version
 from airlane.applications import with_applications
 from airlane.figures import figure_of
 from airlane.files import LockedError, is_mount, locked, naming
@@ -328,7 +328,7 @@ class Results:
             with naming(folder / name, place / name) as file:
                 pyarrow.parquet.write_table(rows, file, compression="zstd")
         manifest = {
-            "airlane": version("airlane"),
+            "airlane": version(),
             "file": file_name,
             **{key: value for key, value in written.items() if key in ("command", "set", "toml")},
             "scenario": json.loads(scenario_json),
