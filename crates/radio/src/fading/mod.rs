@@ -166,17 +166,15 @@ impl All<'_> {
         let Self { response, out, .. } = self;
         let mut taps = self.taps.at::<S, PLACES>(simd, self.micros);
         if let Some(turn) = &response.turn {
-            for tap in 0..TAPS {
-                let (a, b, c, s) = (taps.re[tap], taps.im[tap], turn.re[tap], turn.im[tap]);
-                (taps.re[tap], taps.im[tap]) = (a * c - b * s, a * s + b * c);
-            }
+            taps.turn(simd, turn);
         }
         let mut first = 0;
         for chunk in response.wide.as_chunks::<TAPS>().0 {
             put_pairs(out, first, powers(simd, &taps, chunk));
             first += WIDE;
         }
-        for chunk in response.pairs.as_chunks::<TAPS>().0 {
+        // At most one chunk: a loop would prepare the taps for many.
+        if let Some(chunk) = response.pairs.first_chunk::<TAPS>() {
             put_pairs(out, first, powers(simd, &taps, chunk));
             first += PAIRS;
         }

@@ -142,6 +142,46 @@ impl<const N: usize> Directions<N> {
     }
 }
 
+impl<const N: usize> Directions<N> {
+    /// Writes the values of all taps. The cosines are computed by oscillator: those of many taps do not fit into the
+    /// registers.
+    #[inline(always)]
+    fn put_all<S: Simd, const ANGLES: usize, const PLACES: usize>(
+        &self,
+        simd: S,
+        angles: &Angles<ANGLES>,
+        micros: u32,
+        values: &mut Values<PLACES>,
+    ) {
+        let (mut re, mut im) = ([0.0_f32; N], [0.0_f32; N]);
+        let angles = angles.phase.as_chunks::<N>().0.iter().zip(angles.step.as_chunks::<N>().0);
+        for ((phase, step), (to_re, to_im)) in angles.zip(self.re.iter().zip(&self.im)) {
+            let mut cosines = [0.0; N];
+            for (c, (phase, step)) in cosines.iter_mut().zip(phase.iter().zip(step)) {
+                *c = cosine(phase.wrapping_add(step.wrapping_mul(micros)));
+            }
+            add_products(simd, &cosines, to_re, &mut re);
+            add_products(simd, &cosines, to_im, &mut im);
+        }
+        values.re[..N].copy_from_slice(&re);
+        values.im[..N].copy_from_slice(&im);
+    }
+}
+
+/// Adds the products of two rows.
+#[inline(always)]
+fn add_products<S: Simd, const N: usize>(simd: S, a: &[f32; N], b: &[f32; N], sums: &mut [f32; N]) {
+    let (sums, rest) = S::as_mut_simd_f32s(sums);
+    let whole = N - rest.len();
+    let factors = S::as_simd_f32s(a).0.iter().zip(S::as_simd_f32s(b).0);
+    for (sum, (&a, &b)) in sums.iter_mut().zip(factors) {
+        *sum = simd.add_f32s(*sum, simd.mul_f32s(a, b));
+    }
+    for (sum, (a, b)) in rest.iter_mut().zip(a[whole..].iter().zip(&b[whole..])) {
+        *sum += a * b;
+    }
+}
+
 /// Draws the next taps of a stream, at most `N`, the others zero; their angles start at place `first`.
 fn draw<const N: usize, const ANGLES: usize>(
     (taps, max_doppler_hz): (usize, f64),
@@ -181,6 +221,7 @@ fn side_by_side<const N: usize, const ANGLES: usize>(
 
 /// The values of all taps at one time.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(align(32))]
 pub(super) struct Values<const PLACES: usize> {
     pub(super) re: [f32; PLACES],
     pub(super) im: [f32; PLACES],
@@ -188,6 +229,30 @@ pub(super) struct Values<const PLACES: usize> {
 
 impl<const PLACES: usize> Values<PLACES> {
     pub(super) const ZERO: Self = Self { re: [0.0; PLACES], im: [0.0; PLACES] };
+
+    /// Real and imaginary part of each.
+    #[inline(always)]
+    pub(super) fn parts(&self) -> [[f32; 2]; PLACES] {
+        core::array::from_fn(|tap| [self.re[tap], self.im[tap]])
+    }
+
+    /// Multiplies each by its phasor.
+    #[inline(always)]
+    pub(super) fn turn<S: Simd>(&mut self, simd: S, by: &Values<MAX_TAPS>) {
+        let (to_re, to_im) = (S::as_simd_f32s(&by.re).0, S::as_simd_f32s(&by.im).0);
+        let (re, last_re) = S::as_mut_simd_f32s(&mut self.re);
+        let (im, last_im) = S::as_mut_simd_f32s(&mut self.im);
+        let whole = PLACES - last_re.len();
+        for ((a, b), (&c, &s)) in re.iter_mut().zip(im).zip(to_re.iter().zip(to_im)) {
+            let re = simd.sub_f32s(simd.mul_f32s(*a, c), simd.mul_f32s(*b, s));
+            *b = simd.add_f32s(simd.mul_f32s(*a, s), simd.mul_f32s(*b, c));
+            *a = re;
+        }
+        let phasors = by.re[whole..].iter().zip(&by.im[whole..]);
+        for ((a, b), (c, s)) in last_re.iter_mut().zip(last_im).zip(phasors) {
+            (*a, *b) = (*a * c - *b * s, *a * s + *b * c);
+        }
+    }
 }
 
 impl Taps {
@@ -264,9 +329,8 @@ impl Taps {
                 }
             }
             Kept::Most(kept) => {
-                let ((angles, directions), mut cosines) = (&**kept, [0.0; MAX_TAPS * OSCILLATORS]);
-                angles.put_cosines(micros, &mut cosines);
-                directions.put(simd, &cosines, 0, &mut values);
+                let (angles, directions) = &**kept;
+                directions.put_all(simd, angles, micros, &mut values);
             }
         }
         values

@@ -41,7 +41,8 @@ impl<const N: usize> Phasors<N> {
     }
 }
 
-/// One tap's phasors at the last pairs: their cosines, their sines, and both again.
+/// One tap's phasors at the last pairs: of each the cosine, twice the sine, and the cosine, which are multiplied with the
+/// real and the imaginary part of the tap in turn.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub(super) struct Last(pub(super) [f32; 4 * REST]);
@@ -52,8 +53,7 @@ impl Last {
         let mut last = Self([0.0; 4 * REST]);
         for (lane, pair) in pairs.enumerate() {
             let (cos, sin) = phasor(pair);
-            (last.0[lane], last.0[2 * REST + lane]) = (cos, cos);
-            (last.0[REST + lane], last.0[3 * REST + lane]) = (sin, sin);
+            last.0[4 * lane..][..4].copy_from_slice(&[cos, sin, sin, cos]);
         }
         last
     }

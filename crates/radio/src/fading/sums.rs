@@ -103,17 +103,17 @@ pub(super) fn last_powers<S: Simd, const TAPS: usize, const PLACES: usize>(
     phasors: &[Last; TAPS],
 ) -> ([f32; REST], [f32; REST]) {
     assert!((4 * REST).is_multiple_of(S::F32_LANES), "whole vectors");
-    let mut sums = [0.0; 4 * REST];
+    let (mut sums, parts) = ([0.0; 4 * REST], taps.parts());
     for (vector, sums) in S::as_mut_simd_f32s(&mut sums).0.iter_mut().enumerate() {
         for tap in 0..TAPS {
-            let (a, b) = (taps.re[tap], taps.im[tap]);
-            let factors = [a, a, b, b, b, b, a, a];
+            let [a, b] = parts[tap];
+            let factors = [a, b, a, b, a, b, a, b];
             let factors = S::as_simd_f32s(&factors).0[vector];
             let phasors = S::as_simd_f32s(&phasors[tap].0).0[vector];
             *sums = simd.add_f32s(*sums, simd.mul_f32s(factors, phasors));
         }
     }
-    let [ac0, ac1, bs0, bs1, bc0, bc1, as0, as1] = sums;
+    let [ac0, bs0, as0, bc0, ac1, bs1, as1, bc1] = sums;
     Sums { ac: [ac0, ac1], bs: [bs0, bs1], bc: [bc0, bc1], as_: [as0, as1] }.powers()
 }
 
