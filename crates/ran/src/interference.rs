@@ -29,7 +29,7 @@ use crate::channel::Channel;
 use crate::config::CellConfig;
 use crate::mac::grid::RbgSet;
 use crate::numerology::Duplex;
-use noise::{AddAll, AddUp, Heard, LANES, Listen};
+use noise::{AddAll, AddUp, Heard, LANES, Listen, Uneven};
 pub(crate) use noise::{Noise, PLACES};
 use rivals::Rivals;
 
@@ -492,8 +492,8 @@ impl Air {
         let clock = &self.clocks[site.clock];
         let (_, rivals) = site.downlink_rivals.at(Instant::ZERO + clock.slot * slot);
         let sent = clock.sent.of(slot);
-        let total = self.arch.dispatch(Listen { heard, levels, sent, rivals, wanted });
-        (total > 1.0).then(|| self.add_up(cell, (wanted, total), moment, neighbours))
+        let total = self.arch.dispatch(Listen { heard, levels, sent, rivals, wanted, share: SMALL });
+        (total > 1.0).then(|| self.add_up(cell, (wanted, SMALL * total), moment, neighbours))
     }
 
     /// Noise and interference of a UE of `cell` in the control region.
@@ -537,27 +537,28 @@ impl Air {
         1.0 + heard.map(|(level, _)| level).sum::<f32>()
     }
 
-    /// Noise and interference of the recorded cells, whose sum before fading is `total`.
+    /// Noise and interference of the recorded cells. Those from the level `counts` on may fade.
     fn add_up(
         &self,
         cell: CellId,
-        (wanted, total): (RbgSet, f32),
+        (wanted, counts): (RbgSet, f32),
         moment: Moment,
         neighbours: &mut Neighbours,
     ) -> Noise {
-        let (site, counts) = (&self.sites[cell.index()], SMALL * total);
-        for other in 0..self.sites.len() {
-            if neighbours.heard.levels[other] >= counts {
-                neighbours.gains(link_to(other, cell), moment.fading, site.rbgs);
+        let site = &self.sites[cell.index()];
+        for index in 0..neighbours.heard.uneven.len() {
+            let Uneven { cell: other, level, .. } = neighbours.heard.uneven[index];
+            if level >= counts {
+                neighbours.gains(link_to(other.into(), cell), moment.fading, site.rbgs);
             }
         }
         let Neighbours { heard, gains, .. } = neighbours;
         let mut noise = Noise::alone(site.rbgs, site.rbg_size);
-        let fades = |cell: usize| {
+        let fades = |cell: usize, level: f32| {
             let (at, gains) = &gains[cell];
-            (*at == moment.fading).then_some(gains)
+            (level >= counts && *at == moment.fading).then_some(gains)
         };
-        self.arch.dispatch(AddUp { noise: &mut noise, heard, wanted, counts, fades });
+        self.arch.dispatch(AddUp { noise: &mut noise, heard, wanted, fades });
         noise
     }
 }

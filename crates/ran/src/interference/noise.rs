@@ -94,14 +94,55 @@ pub(super) struct Heard {
     rbgs: Vec<RbgSet>,
     /// The levels of those with the same power on all wanted RBGs.
     flat: Vec<f32>,
+    /// The other cells that are received, ascending.
+    pub(super) uneven: Vec<Uneven>,
+}
+
+/// A cell whose power differs between the wanted RBGs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Uneven {
+    pub(super) cell: u16,
+    rbgs: RbgSet,
+    pub(super) level: f32,
 }
 
 impl Heard {
     /// For this many places, which fill whole vectors.
     pub(super) fn new(places: usize) -> Self {
-        Self { levels: vec![0.0; places], rbgs: vec![0; places], flat: vec![0.0; places] }
+        Self {
+            levels: vec![0.0; places],
+            rbgs: vec![0; places],
+            flat: vec![0.0; places],
+            uneven: Vec::with_capacity(places),
+        }
+    }
+
+    /// Distinguishes the cells with the same power on all wanted RBGs, and less than `counts`, from the others.
+    #[inline(always)]
+    fn sort<S: Simd>(&mut self, simd: S, wanted: RbgSet, counts: f32) {
+        let Self { levels, rbgs, flat, uneven } = self;
+        let (all, silence, fading) = (simd.splat_u32s(wanted), simd.splat_f32s(0.0), simd.splat_f32s(counts));
+        let places = S::as_simd_f32s(&PLACE_BITS).0[0];
+        let cells = S::as_simd_u32s(rbgs).0.iter().zip(S::as_simd_f32s(levels).0);
+        uneven.clear();
+        for (vector, (flat, (&sent, &level))) in S::as_mut_simd_f32s(flat).0.iter_mut().zip(cells).enumerate()
+        {
+            let alike = simd.select_f32s(simd.equal_u32s(sent, all), level, silence);
+            *flat = simd.select_f32s(simd.greater_than_or_equal_f32s(level, fading), silence, alike);
+            let differing = simd.select_f32s(simd.equal_f32s(level, *flat), silence, places);
+            // The sum of different powers of two is exact in any order. Its bits are the last ones beside 2^23.
+            let mut differing = (simd.reduce_sum_f32s(differing) + 8_388_608.0).to_bits() & 0xff;
+            while differing != 0 {
+                let cell = vector * S::F32_LANES + differing.trailing_zeros() as usize;
+                uneven.push(Uneven { cell: cell as u16, rbgs: rbgs[cell], level: levels[cell] });
+                differing &= differing - 1;
+            }
+        }
     }
 }
+
+/// The bit of each place of a vector.
+const PLACE_BITS: [f32; LANES] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
 
 /// Finds the cells that are received on wanted RBGs. Returns the sum of noise and these cells.
 pub(super) struct Listen<'a> {
@@ -112,6 +153,8 @@ pub(super) struct Listen<'a> {
     pub(super) sent: &'a [RbgSet],
     pub(super) rivals: &'a [RbgSet],
     pub(super) wanted: RbgSet,
+    /// The share of the sum from which an interferer may fade.
+    pub(super) share: f32,
 }
 
 impl WithSimd for Listen<'_> {
@@ -119,18 +162,20 @@ impl WithSimd for Listen<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f32 {
-        let Self { heard, levels, sent, rivals, wanted } = self;
-        let (nothing, silence, wanted) = (simd.splat_u32s(0), simd.splat_f32s(0.0), simd.splat_u32s(wanted));
+        let Self { heard, levels, sent, rivals, wanted, share } = self;
+        let (nothing, silence, all) = (simd.splat_u32s(0), simd.splat_f32s(0.0), simd.splat_u32s(wanted));
         let cells =
             S::as_simd_u32s(sent).0.iter().zip(S::as_simd_u32s(rivals).0).zip(S::as_simd_f32s(levels).0);
         let places = S::as_mut_simd_u32s(&mut heard.rbgs).0.iter_mut();
-        for ((rbgs, level), ((&sent, &rivals), &all)) in
+        for ((rbgs, level), ((&sent, &rivals), &mean)) in
             places.zip(S::as_mut_simd_f32s(&mut heard.levels).0).zip(cells)
         {
-            *rbgs = simd.and_u32s(simd.and_u32s(sent, rivals), wanted);
-            *level = simd.select_f32s(simd.equal_u32s(*rbgs, nothing), silence, all);
+            *rbgs = simd.and_u32s(simd.and_u32s(sent, rivals), all);
+            *level = simd.select_f32s(simd.equal_u32s(*rbgs, nothing), silence, mean);
         }
-        heard.levels.iter().fold(1.0, |total, level| total + level)
+        let total = heard.levels.iter().fold(1.0, |total, level| total + level);
+        heard.sort(simd, wanted, share * total);
+        total
     }
 }
 
@@ -140,36 +185,24 @@ pub(super) struct AddUp<'a, F> {
     pub(super) heard: &'a mut Heard,
     /// A level that is the same on all of these is added to all RBGs; the other RBGs are undefined.
     pub(super) wanted: RbgSet,
-    /// The level from which an interferer may fade.
-    pub(super) counts: f32,
-    /// The gain of each RBG of a cell with such a level, if it fades.
+    /// The gain of each RBG of an uneven cell with this level, if it fades.
     pub(super) fades: F,
 }
 
-impl<'g, F: Fn(usize) -> Option<&'g [f32; PLACES]>> WithSimd for AddUp<'_, F> {
+impl<'g, F: Fn(usize, f32) -> Option<&'g [f32; PLACES]>> WithSimd for AddUp<'_, F> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { noise, heard, wanted, counts, fades } = self;
-        let (all, silence, fading) = (simd.splat_u32s(wanted), simd.splat_f32s(0.0), simd.splat_f32s(counts));
-        let cells = S::as_simd_u32s(&heard.rbgs).0.iter().zip(S::as_simd_f32s(&heard.levels).0);
-        for (flat, (&rbgs, &level)) in S::as_mut_simd_f32s(&mut heard.flat).0.iter_mut().zip(cells) {
-            let alike = simd.select_f32s(simd.equal_u32s(rbgs, all), level, silence);
-            *flat = simd.select_f32s(simd.greater_than_or_equal_f32s(level, fading), silence, alike);
-        }
-        let mut flat = 0.0;
+        let Self { noise, heard, wanted, fades } = self;
+        let Heard { flat, uneven, .. } = heard;
+        let silence = simd.splat_f32s(0.0);
         let (vectors, sums) = (noise.vectors * LANES, S::as_mut_simd_f32s(&mut noise.rbgs).0);
         let (vectors, bits) = (vectors / S::F32_LANES, S::as_simd_u32s(&BITS).0);
-        for (cell, (&level, &alike)) in heard.levels.iter().zip(&heard.flat).enumerate() {
-            flat += alike;
-            if level == alike {
-                continue; // most
-            }
-            let gains = if level >= counts { fades(cell) } else { None };
-            let rbgs = heard.rbgs[cell];
+        for &Uneven { cell, rbgs, level } in uneven.iter() {
+            let gains = fades(usize::from(cell), level);
             if gains.is_none() && rbgs == wanted {
-                flat += level;
+                flat[usize::from(cell)] = level;
                 continue;
             }
             // The other RBGs get zero, which is cheaper than skipping them.
@@ -182,7 +215,7 @@ impl<'g, F: Fn(usize) -> Option<&'g [f32; PLACES]>> WithSimd for AddUp<'_, F> {
                 sums[vector] = simd.add_f32s(sums[vector], power);
             }
         }
-        let flat = simd.splat_f32s(flat);
+        let flat = simd.splat_f32s(flat.iter().fold(0.0, |sum, level| sum + level));
         for sum in &mut sums[..vectors] {
             *sum = simd.add_f32s(*sum, flat);
         }
