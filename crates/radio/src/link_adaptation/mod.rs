@@ -27,6 +27,7 @@
 //! ```
 
 mod bounds;
+mod step_bounds;
 mod steps;
 
 use airlane_core::Direction;
@@ -35,6 +36,7 @@ use crate::link_tables::{Allocation, LinkTables};
 use crate::mutual_information::{self, Lanes};
 use crate::tables::{Cqi, Mcs, Modulation};
 use bounds::Bounds;
+use step_bounds::StepBounds;
 use steps::Steps;
 
 /// How a CQI is derived from SINRs.
@@ -77,7 +79,7 @@ enum Rule {
     /// Linear SINR thresholds of CQI 1 to 15.
     ShannonGap([f32; 15]),
     /// Mutual information, with tables in which each CQI has a scheme of its own.
-    OwnSchemes { wideband: Steps, subband: Steps },
+    OwnSchemes { wideband: (Steps, StepBounds), subband: (Steps, StepBounds) },
 }
 
 impl Amc {
@@ -93,7 +95,11 @@ impl Amc {
     ) -> Self {
         let rule = match rule {
             AmcRule::MutualInformation { .. } if Steps::new(tables, direction, 1).is_some() => {
-                let steps = |prbs| Steps::new(tables, direction, prbs).expect("the tables have schemes");
+                let steps = |prbs| {
+                    let steps = Steps::new(tables, direction, prbs).expect("the tables have schemes");
+                    let bounds = StepBounds::new(&steps, prbs);
+                    (steps, bounds)
+                };
                 Rule::OwnSchemes { wideband: steps(n_prb), subband: steps(rbg_size) }
             }
             AmcRule::MutualInformation { target_error_rate } => {
@@ -118,7 +124,7 @@ impl Amc {
         match &self.rule {
             Rule::MutualInformation { wideband, .. } => wideband.cqi(mutual_information::mean(sinr)),
             Rule::ShannonGap(thresholds) => mean_cqi(thresholds, sinr),
-            Rule::OwnSchemes { wideband, .. } => wideband.cqi(mutual_information::mean(sinr)),
+            Rule::OwnSchemes { wideband: (steps, bounds), .. } => bounds.wideband(steps, sinr),
         }
     }
 
@@ -141,9 +147,13 @@ impl Amc {
                     *cqi = mean_cqi(thresholds, group);
                 }
             }
-            Rule::OwnSchemes { subband, .. } => {
-                for (group, cqi) in sinr.chunks(points).zip(out) {
-                    *cqi = subband.cqi(mutual_information::mean(group));
+            Rule::OwnSchemes { subband: (steps, bounds), .. } => {
+                if bounds.fit(sinr, points) {
+                    bounds.cqi(steps, sinr, out);
+                } else {
+                    for (group, cqi) in sinr.chunks(points).zip(out) {
+                        *cqi = steps.cqi(mutual_information::mean(group));
+                    }
                 }
             }
         }

@@ -30,6 +30,11 @@ impl Steps {
         Some(Self { needs })
     }
 
+    /// The needs of CQI 1 to 15: information per symbol in bits, and the index of the modulation in which it is counted.
+    pub(super) const fn needs(&self) -> [(f32, usize); 15] {
+        self.needs
+    }
+
     /// The highest CQI whose scheme meets its target at this mean information per symbol.
     #[inline]
     pub(super) fn cqi(&self, mean: Lanes) -> Cqi {

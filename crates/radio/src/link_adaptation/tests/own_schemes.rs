@@ -87,3 +87,40 @@ fn the_mcs_of_a_cqi_is_the_highest_one_that_is_not_above_it() {
     // A table of CQIs up to 256QAM with schemes up to 64QAM.
     assert_eq!(of(McsTable::Qam64, CqiTable::Qam256, 15), 28);
 }
+
+#[test]
+fn bounds_decide_most_and_all_as_the_information_does() {
+    let mut stream = airlane_core::Seeds::new(1).stream("sinr");
+    for table in TABLES {
+        for (n_prb, size) in [(11, 2), (24, 2), (51, 4), (106, 8), (273, 16), (275, 16)] {
+            let amc =
+                Amc::new(&tables(table, Ldpc::Sionna), AmcRule::MUTUAL_INFORMATION, Downlink, n_prb, size);
+            let Rule::OwnSchemes { wideband, subband } = &amc.rule else { panic!("it is that rule") };
+            let (mut looked, mut near) = (0, 0);
+            for _ in 0..1000 {
+                let middle = -12.0 + 44.0 * stream.uniform();
+                let spread = 12.0 * stream.uniform();
+                let sinr: Vec<f32> =
+                    (0..n_prb).map(|_| linear(middle + spread * (stream.uniform() - 0.5))).collect();
+                let mut out = vec![Cqi::OUT_OF_RANGE; n_prb.div_ceil(size)];
+                amc.subband_cqi(&sinr, size, &mut out);
+                for (group, cqi) in sinr.chunks(size).zip(&out) {
+                    assert_eq!(*cqi, subband.0.cqi(mutual_information::mean(group)), "{group:?}");
+                }
+                assert_eq!(amc.wideband_cqi(&sinr), wideband.0.cqi(mutual_information::mean(&sinr)));
+                assert!(subband.1.fit(&sinr, size));
+                looked += out.len();
+                near += subband.1.undecided(&sinr);
+            }
+            assert!(near * 8 < looked, "{n_prb} PRBs: {near} of {looked} sub-bands undecided");
+        }
+    }
+    let amc =
+        Amc::new(&tables(CqiTable::Qam256, Ldpc::Sionna), AmcRule::MUTUAL_INFORMATION, Downlink, 273, 16);
+    for odd in [f32::NAN, f32::INFINITY, -1.0, 0.0, f32::MIN_POSITIVE, 4096.0, f32::MAX] {
+        let (mut many, mut one) = ([Cqi::OUT_OF_RANGE; 18], [Cqi::OUT_OF_RANGE]);
+        amc.subband_cqi(&[odd; 273], 16, &mut many);
+        amc.subband_cqi(&[odd; 1], 16, &mut one);
+        assert_eq!(many, [one[0]; 18], "{odd}");
+    }
+}
