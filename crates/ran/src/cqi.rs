@@ -135,7 +135,7 @@ impl Ue {
             report.rank = measurement.report(scratch, out);
             return;
         };
-        let seen = mean / noise.as_ref().map_or(1.0, Noise::mean);
+        let seen = mean / noise.map_or(1.0, Noise::mean);
         report.rank = layers.rank(serving.mac.rank, seen, channel.gains(moment.fading));
         channel.layered_sinr(moment.fading, (mean, layers.gain(report.rank, seen)), scratch);
         if let Some(noise) = noise {

@@ -64,7 +64,7 @@ pub(crate) struct Snapshot(u32);
 struct ControlLevels {
     /// The snapshot for which they are valid, and the time since which these cells' radios were on.
     of: Option<(Snapshot, Instant)>,
-    /// Links that fade, and their mean power.
+    /// Cells whose links fade, and their mean power.
     fading: Vec<(usize, f32)>,
     /// Sum of the powers of all other links.
     flat: f32,
@@ -85,8 +85,9 @@ pub(crate) struct Neighbours {
     control: ControlLevels,
     checked_at: Option<Instant>,
     place: Option<Position>,
-    /// The interferers of the current reception.
+    /// The interferers of the current reception, and their sum with the noise.
     heard: Heard,
+    noise: Noise,
     /// Fading of each RBG by cell, and the time to which it belongs.
     gains: Vec<(Instant, [f32; PLACES])>,
 }
@@ -107,6 +108,7 @@ impl Neighbours {
             checked_at: None,
             place: None,
             heard: Heard::new(places),
+            noise: Noise::alone(0, 1),
             gains: vec![(Instant::FAR_FUTURE, [0.0; PLACES]); cells],
         }
     }
@@ -175,7 +177,7 @@ impl Neighbours {
         (control.of, control.flat) = (Some((snapshot, since)), 0.0);
         for (link, level) in heard {
             if level >= SMALL * total && !links[link].downlink.is_flat() {
-                control.fading.push((link, level));
+                control.fading.push((links[link].cell.index(), level));
             } else {
                 control.flat += level;
             }
@@ -188,17 +190,20 @@ impl Neighbours {
         &downlink[snapshot.0 as usize % 2]
     }
 
-    /// The fading of each RBG between a cell and the UE; `None` without fading.
-    fn gains(&mut self, link: usize, at: Instant, rbgs: usize) -> Option<&[f32; PLACES]> {
+    /// Computes the fading of each RBG between cell `other` and the UE, unless it is known or there is no fading.
+    #[inline]
+    fn hear_fading(&mut self, other: usize, serving: CellId, at: Instant, rbgs: usize) {
+        if self.gains[other].0 != at {
+            self.hear_fading_anew(link_to(other, serving), at, rbgs);
+        }
+    }
+
+    fn hear_fading_anew(&mut self, link: usize, at: Instant, rbgs: usize) {
         let link = &self.links[link];
         let (computed, gains) = &mut self.gains[link.cell.index()];
-        if *computed != at {
-            if !link.downlink.rbg_gains(at, &mut gains[..rbgs]) {
-                return None;
-            }
+        if link.downlink.rbg_gains(at, &mut gains[..rbgs]) {
             *computed = at;
         }
-        Some(gains)
     }
 }
 
@@ -451,16 +456,17 @@ impl Air {
         now: Instant,
         (neighbours, mobility): (&mut Neighbours, &mut Mobility),
     ) {
-        let Some(site) = self.sites.get(cell) else { return };
+        let Some(site) = self.sites.get_mut(cell) else { return };
         neighbours.snapshot(now, mobility);
         neighbours.hear_uplink();
-        for index in 0..site.uplink_rivals.len() {
-            let other = self.sites[cell].uplink_rivals[index];
+        let rivals = core::mem::take(&mut site.uplink_rivals);
+        for &other in &rivals {
             let level = factor * neighbours.uplink[other - usize::from(other > cell)];
             if level >= NEGLIGIBLE {
                 self.sites[other].rise[prbs.clone()].iter_mut().for_each(|rise| *rise += level);
             }
         }
+        self.sites[cell].uplink_rivals = rivals;
     }
 
     /// Applies the interference of the latest slot to the SINR of a cell's uplink on these PRBs.
@@ -475,13 +481,13 @@ impl Air {
 
     /// Noise and interference of a UE of `cell` on these RBGs in the data region of a slot; the values
     /// of other RBGs are undefined. `None` without other transmissions on these RBGs.
-    pub(crate) fn data_noise(
+    pub(crate) fn data_noise<'n>(
         &self,
         cell: CellId,
         (slot, rbgs): (u64, RbgSet),
         moment: Moment,
-        neighbours: &mut Neighbours,
-    ) -> Option<Noise> {
+        neighbours: &'n mut Neighbours,
+    ) -> Option<&'n Noise> {
         if self.is_quiet() {
             return None;
         }
@@ -497,12 +503,12 @@ impl Air {
     }
 
     /// Noise and interference of a UE of `cell` in the control region.
-    pub(crate) fn control_noise(
+    pub(crate) fn control_noise<'n>(
         &self,
         cell: CellId,
         moment: Moment,
-        neighbours: &mut Neighbours,
-    ) -> Option<Noise> {
+        neighbours: &'n mut Neighbours,
+    ) -> Option<&'n Noise> {
         let site = self.sites.get(cell.index())?;
         let rivals = site.downlink_rivals.at(moment.fading);
         if neighbours.control.of != Some((moment.snapshot, rivals.0)) {
@@ -513,13 +519,13 @@ impl Air {
             return None;
         }
         for index in 0..neighbours.control.fading.len() {
-            let (link, _) = neighbours.control.fading[index];
-            neighbours.gains(link, moment.fading, site.rbgs).expect("a link that fades");
+            let (other, _) = neighbours.control.fading[index];
+            neighbours.hear_fading(other, cell, moment.fading, site.rbgs);
         }
-        let Neighbours { links, control, gains, .. } = &*neighbours;
-        let fading = control.fading.iter().map(|&(link, level)| (&gains[links[link].cell.index()].1, level));
-        let mut noise = Noise::alone(site.rbgs, site.rbg_size);
-        self.arch.dispatch(AddAll { noise: &mut noise, fading, flat });
+        let Neighbours { control, gains, noise, .. } = neighbours;
+        let fading = control.fading.iter().map(|&(other, level)| (&gains[other].1, level));
+        *noise = Noise::alone(site.rbgs, site.rbg_size);
+        self.arch.dispatch(AddAll { noise, fading, flat });
         Some(noise)
     }
 
@@ -538,27 +544,27 @@ impl Air {
     }
 
     /// Noise and interference of the recorded cells. Those from the level `counts` on may fade.
-    fn add_up(
+    fn add_up<'n>(
         &self,
         cell: CellId,
         (wanted, counts): (RbgSet, f32),
         moment: Moment,
-        neighbours: &mut Neighbours,
-    ) -> Noise {
+        neighbours: &'n mut Neighbours,
+    ) -> &'n Noise {
         let site = &self.sites[cell.index()];
         for index in 0..neighbours.heard.uneven.len() {
             let Uneven { cell: other, level, .. } = neighbours.heard.uneven[index];
             if level >= counts {
-                neighbours.gains(link_to(other.into(), cell), moment.fading, site.rbgs);
+                neighbours.hear_fading(other.into(), cell, moment.fading, site.rbgs);
             }
         }
-        let Neighbours { heard, gains, .. } = neighbours;
-        let mut noise = Noise::alone(site.rbgs, site.rbg_size);
+        let Neighbours { heard, gains, noise, .. } = neighbours;
         let fades = |cell: usize, level: f32| {
             let (at, gains) = &gains[cell];
             (level >= counts && *at == moment.fading).then_some(gains)
         };
-        self.arch.dispatch(AddUp { noise: &mut noise, heard, wanted, fades });
+        *noise = Noise::alone(site.rbgs, site.rbg_size);
+        self.arch.dispatch(AddUp { noise, heard, wanted, fades });
         noise
     }
 }

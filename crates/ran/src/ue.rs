@@ -7,7 +7,7 @@ use crate::bearers::Bearers;
 use crate::channel::Channel;
 use crate::config::CellConfig;
 use crate::cqi::CqiReports;
-use crate::interference::{Air, Moment, Neighbours};
+use crate::interference::{Air, Moment, Neighbours, PLACES};
 use crate::mac::control;
 use crate::mac::harq::HarqEntity;
 use crate::mac::polls::Polls;
@@ -184,8 +184,8 @@ impl Ue {
             return control::effective_sinr(scratch);
         };
         // Control is spread over the band: among several cells, the middle of an RBG represents it.
-        let (seen, rbgs) = noise.sinr_by_rbg(channel.gains(now), mean, air.arch());
-        let seen = &seen[..rbgs];
+        let mut seen = [0.0; PLACES];
+        let seen = noise.sinr_by_rbg(channel.gains(now), mean, air.arch(), &mut seen);
         if seen.iter().all(|sinr| *sinr >= control::SAFE) {
             return control::SAFE; // the effective SINR is between them
         }

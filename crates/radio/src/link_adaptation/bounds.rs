@@ -122,12 +122,24 @@ impl WithSimd for Levels<'_> {
         let units = coarse::sums(self.sinr, self.points);
         let least = self.bounds.level(&units, |steps| &steps.sure);
         let most = self.bounds.level(&units, |steps| &steps.possible);
-        let mut open = 0_u32;
-        for (g, (least, most)) in least.iter().zip(&most).enumerate() {
-            open |= u32::from(least != most) << g;
+        let mut differs = [0; GROUPS];
+        for (differs, (least, most)) in differs.iter_mut().zip(least.iter().zip(&most)) {
+            *differs = u8::from(least != most);
         }
-        (least, u64::from(open))
+        (least, bits_of(&differs))
     }
+}
+
+/// A bit for each byte of zero or one.
+#[inline(always)]
+fn bits_of(bytes: &[u8; GROUPS]) -> u64 {
+    let mut bits = 0;
+    for (place, eight) in bytes.as_chunks().0.iter().enumerate() {
+        // The factor moves bit 8 i to bit 56 + i; no two of its products are at the same place.
+        let moved = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080);
+        bits |= (moved >> 56) << (8 * place);
+    }
+    bits
 }
 
 impl Steps {

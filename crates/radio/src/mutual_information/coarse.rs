@@ -98,21 +98,24 @@ pub(crate) fn sums(sinr: &[f32], points: usize) -> Units {
     // A separate pass over a plain slice, which the compiler vectorizes to four lanes.
     let mut bins = [0_u32; GROUPS * MOST];
     put_bins(sinr, &mut bins);
+    let bins = &bins[..sinr.len()];
+    match points {
+        2 => sums_of::<2>(bins),
+        3 => sums_of::<3>(bins),
+        4 => sums_of::<4>(bins),
+        _ => sums_of::<1>(bins),
+    }
+}
+
+/// Sums groups of `POINTS` bins.
+#[inline(always)]
+fn sums_of<const POINTS: usize>(bins: &[u32]) -> Units {
     let mut units = [[0; GROUPS]; 3];
     let [qpsk, qam16, qam64] = &mut units;
     let places = qpsk.iter_mut().zip(qam16).zip(qam64);
-    let put = |((a, b), c): ((&mut i16, &mut i16), &mut i16), sum: u64| {
+    for (((a, b), c), group) in places.zip(bins.as_chunks::<POINTS>().0) {
+        let sum: u64 = group.iter().map(|&bin| FLOOR[bin as usize & (PLACES - 1)]).sum();
         (*a, *b, *c) = (sum as i16, (sum >> 16) as i16, (sum >> 32) as i16);
-    };
-    let of = |bin: u32| FLOOR[bin as usize & (PLACES - 1)];
-    if points == MOST {
-        for (place, &[a, b, c, d]) in places.zip(bins[..sinr.len()].as_chunks::<MOST>().0) {
-            put(place, of(a) + of(b) + of(c) + of(d));
-        }
-    } else {
-        for (place, group) in places.zip(bins[..sinr.len()].chunks_exact(points)) {
-            put(place, group.iter().map(|&bin| of(bin)).sum());
-        }
     }
     units
 }

@@ -63,20 +63,26 @@ impl Noise {
     }
 
     /// The SINR at the middle PRB of each RBG, for a band with these gains (if there is fading) and this
-    /// mean SINR without interference. Also returns the number of RBGs.
-    pub(crate) fn sinr_by_rbg(&self, gains: Option<&[f32]>, mean: f32, arch: Arch) -> ([f32; PLACES], usize) {
-        let mut seen = match (gains, self.rbg_size) {
-            (None, _) => [1.0; PLACES],
-            (Some(gains), 1) => middles::<1>(gains),
-            (Some(gains), 2) => middles::<2>(gains),
-            (Some(gains), 3) => middles::<3>(gains),
-            (Some(gains), 4) => middles::<4>(gains),
-            (Some(gains), 8) => middles::<8>(gains),
-            (Some(gains), 16) => middles::<16>(gains),
+    /// mean SINR without interference. The places beyond the band are undefined.
+    pub(crate) fn sinr_by_rbg<'s>(
+        &self,
+        gains: Option<&[f32]>,
+        mean: f32,
+        arch: Arch,
+        seen: &'s mut [f32; PLACES],
+    ) -> &'s [f32] {
+        match (gains, self.rbg_size) {
+            (None, _) => seen.fill(1.0),
+            (Some(gains), 1) => put_middles::<1>(gains, seen),
+            (Some(gains), 2) => put_middles::<2>(gains, seen),
+            (Some(gains), 3) => put_middles::<3>(gains, seen),
+            (Some(gains), 4) => put_middles::<4>(gains, seen),
+            (Some(gains), 8) => put_middles::<8>(gains, seen),
+            (Some(gains), 16) => put_middles::<16>(gains, seen),
             (_, size) => unreachable!("RBGs of {size} PRBs"),
-        };
-        arch.dispatch(Weaken { seen: &mut seen, mean, noise: self });
-        (seen, self.count)
+        }
+        arch.dispatch(Weaken { seen, mean, noise: self });
+        &seen[..self.count]
     }
 }
 
@@ -285,8 +291,7 @@ const BITS: [RbgSet; PLACES] = {
 
 /// The element in the middle of each group; for a smaller last group, at the place of a full
 /// group's middle, or the last.
-fn middles<const SIZE: usize>(sinr: &[f32]) -> [f32; PLACES] {
-    let mut middles = [0.0; PLACES];
+fn put_middles<const SIZE: usize>(sinr: &[f32], middles: &mut [f32; PLACES]) {
     let (groups, rest) = sinr.as_chunks::<SIZE>();
     for (middle, group) in middles.iter_mut().zip(groups) {
         *middle = group[SIZE / 2];
@@ -294,7 +299,6 @@ fn middles<const SIZE: usize>(sinr: &[f32]) -> [f32; PLACES] {
     if let Some(last) = rest.len().checked_sub(1) {
         middles[groups.len()] = rest[last.min(SIZE / 2)];
     }
-    middles
 }
 
 /// Multiplies each group by its factor; the last may be smaller.

@@ -32,7 +32,8 @@ fn built(config: &RanConfig) -> (Air, Vec<Ue>) {
 
 fn data(air: &Air, ue: &mut Ue, slot: u64, rbgs: RbgSet) -> Option<Noise> {
     let snapshot = air.snapshot(EARLY, &mut ue.neighbours, &mut ue.mobility);
-    air.data_noise(ue.cell, (slot, rbgs), Moment { snapshot, fading: EARLY }, &mut ue.neighbours)
+    let moment = Moment { snapshot, fading: EARLY };
+    air.data_noise(ue.cell, (slot, rbgs), moment, &mut ue.neighbours).cloned()
 }
 
 #[test]

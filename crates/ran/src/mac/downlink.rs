@@ -189,7 +189,7 @@ impl DownlinkMac {
         let decoded = !process.missed && {
             let heard = (slot.number - 1, process.rbgs);
             let noise = slot.air.data_noise(ue.cell, heard, moment, &mut ue.neighbours);
-            let seen = || mean / noise.as_ref().map_or(1.0, |noise| noise.mean_on(process.rbgs));
+            let seen = || mean / noise.map_or(1.0, |noise| noise.mean_on(process.rbgs));
             let layers = cell.layers.map_or(LayerGain::ONE, |of| of.gain(process.layers, seen()));
             if state.channel.is_flat() && noise.is_none() {
                 let sinr = mean * layers.steady;
