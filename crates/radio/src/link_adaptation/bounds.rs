@@ -18,9 +18,9 @@ use crate::tables::Cqi;
 /// The steps of one modulation, in units of the information of a whole group.
 #[derive(Clone, Copy, Debug)]
 struct Steps {
-    /// A sum of at least this certainly passes.
+    /// A sum above this certainly passes.
     sure: [i16; 7],
-    /// A sum below this certainly fails.
+    /// A sum up to this certainly fails.
     possible: [i16; 7],
     steps: usize,
     /// Steps that increase the CQI: all, or all but the last.
@@ -57,32 +57,28 @@ impl Bounds {
 
     /// The CQI of each sub-band, the last of which may have fewer points.
     pub(super) fn cqi(&self, ladders: &Ladders, sinr: &[f32], points: usize, out: &mut [Cqi]) {
-        let (least, mut open) = self.levels(sinr, points);
+        let (least, most) = self.levels(sinr, points);
         for (cqi, &level) in out.iter_mut().zip(&least) {
             *cqi = Cqi::new(level as u8 & 15);
         }
         let full = sinr.len() / points;
-        open &= (1 << full) - 1;
-        if full < out.len() {
-            open |= 1 << full;
-        }
-        while open != 0 {
-            let g = open.trailing_zeros() as usize;
-            let group = &sinr[g * points..sinr.len().min((g + 1) * points)];
-            out[g] = ladders.cqi(mutual_information::mean(group));
-            open &= open - 1;
+        let differing = least.iter().zip(&most).take(full).enumerate();
+        let open = differing.filter(|(_, (least, most))| least != most).map(|(place, _)| place);
+        for place in open.chain(full..out.len()) {
+            let group = &sinr[place * points..sinr.len().min((place + 1) * points)];
+            out[place] = ladders.cqi(mutual_information::mean(group));
         }
     }
 
     /// The number of sub-bands that the bounds do not decide.
     #[cfg(test)]
     pub(super) fn undecided(&self, sinr: &[f32], points: usize) -> usize {
-        let (_, open) = self.levels(sinr, points);
-        (0..sinr.len() / points).filter(|&g| open >> g & 1 == 1).count()
+        let (least, most) = self.levels(sinr, points);
+        (0..sinr.len() / points).filter(|&g| least[g] != most[g]).count()
     }
 
-    /// The lowest possible CQI of each group, and one bit for each group whose CQI may be higher.
-    fn levels(&self, sinr: &[f32], points: usize) -> (Lanes, u64) {
+    /// The lowest and the highest possible CQI of each group.
+    fn levels(&self, sinr: &[f32], points: usize) -> (Lanes, Lanes) {
         self.arch.dispatch(Levels { bounds: self, sinr, points })
     }
 
@@ -95,11 +91,11 @@ impl Bounds {
             let thresholds = &of(steps)[..steps.steps];
             let Some(&last) = thresholds.last() else { continue };
             for (level, &units) in level.iter_mut().zip(units) {
-                *level &= -i16::from(units >= last);
+                *level &= -i16::from(units > last);
             }
             for &threshold in &thresholds[..steps.raising] {
                 for (level, &units) in level.iter_mut().zip(units) {
-                    *level += i16::from(units >= threshold);
+                    *level += i16::from(units > threshold);
                 }
             }
         }
@@ -115,31 +111,14 @@ struct Levels<'a> {
 }
 
 impl WithSimd for Levels<'_> {
-    type Output = (Lanes, u64);
+    type Output = (Lanes, Lanes);
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> (Lanes, u64) {
+    fn with_simd<S: Simd>(self, _: S) -> (Lanes, Lanes) {
         let units = coarse::sums(self.sinr, self.points);
         let least = self.bounds.level(&units, |steps| &steps.sure);
-        let most = self.bounds.level(&units, |steps| &steps.possible);
-        let mut differs = [0; GROUPS];
-        for (differs, (least, most)) in differs.iter_mut().zip(least.iter().zip(&most)) {
-            *differs = u8::from(least != most);
-        }
-        (least, bits_of(&differs))
+        (least, self.bounds.level(&units, |steps| &steps.possible))
     }
-}
-
-/// A bit for each byte of zero or one.
-#[inline(always)]
-fn bits_of(bytes: &[u8; GROUPS]) -> u64 {
-    let mut bits = 0;
-    for (place, eight) in bytes.as_chunks().0.iter().enumerate() {
-        // The factor moves bit 8 i to bit 56 + i; no two of its products are at the same place.
-        let moved = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080);
-        bits |= (moved >> 56) << (8 * place);
-    }
-    bits
 }
 
 impl Steps {
@@ -149,8 +128,8 @@ impl Steps {
         for (step, &need) in ladder.needs[..ladder.steps].iter().enumerate() {
             // One more unit on either side is much larger than the rounding error of `f32` sums.
             let units = need * UNITS * f32::from(points);
-            this.sure[step] = units as i16 + 2;
-            this.possible[step] = (units as i16 - 1 - points * slack).max(0);
+            this.sure[step] = units as i16 + 1;
+            this.possible[step] = units as i16 - 2 - points * slack;
         }
         if ladder.steps > 0 && ladder.reached[ladder.steps] == ladder.reached[ladder.steps - 1] {
             this.raising -= 1;
