@@ -191,13 +191,14 @@ impl Neighbours {
     }
 
     /// Computes the fading of each RBG between cell `other` and the UE, unless it is known or there is no fading.
-    #[inline]
+    #[inline(always)]
     fn hear_fading(&mut self, other: usize, serving: CellId, at: Instant, rbgs: usize) {
         if self.gains[other].0 != at {
             self.hear_fading_anew(link_to(other, serving), at, rbgs);
         }
     }
 
+    #[inline(never)]
     fn hear_fading_anew(&mut self, link: usize, at: Instant, rbgs: usize) {
         let link = &self.links[link];
         let (computed, gains) = &mut self.gains[link.cell.index()];

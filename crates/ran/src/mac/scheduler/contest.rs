@@ -134,6 +134,8 @@ pub(super) struct Contest {
     best: [f64; MAX_RBGS],
     /// The minimum of `high`.
     least: f64,
+    /// Number of vectors that contain all free RBGs.
+    vectors: usize,
     /// The widest vectors of this machine; the comparisons are the same in any.
     arch: Arch,
 }
@@ -142,7 +144,8 @@ impl Contest {
     pub(super) fn new(free: RbgSet) -> Self {
         let high = core::array::from_fn(|rbg| if free >> rbg & 1 == 1 { 0.0 } else { f64::INFINITY });
         let least = if free == 0 { f64::INFINITY } else { 0.0 };
-        Self { high, best: [-1.0; MAX_RBGS], least, arch: Arch::new() }
+        let vectors = (RbgSet::BITS - free.leading_zeros()).div_ceil(LANES as u32) as usize;
+        Self { high, best: [-1.0; MAX_RBGS], least, vectors, arch: Arch::new() }
     }
 
     fn enter(&mut self, demand: &Demand, number: usize) {
@@ -171,11 +174,11 @@ impl WithSimd for Entry<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Contest { high, best, least, .. } = self.contest;
+        let Contest { high, best, least, vectors, .. } = self.contest;
         let (rates, _) = self.demand.rbg_bytes.as_chunks::<LANES>();
         let (high, best) = (high.as_chunks_mut::<LANES>().0, best.as_chunks_mut::<LANES>().0);
         let mut lowest = [f64::INFINITY; LANES];
-        for ((rates, high), best) in rates.iter().zip(high).zip(best) {
+        for ((rates, high), best) in rates.iter().zip(high).zip(best).take(*vectors) {
             for lane in 0..LANES {
                 let metric = f64::from(rates[lane]) * self.demand.metric;
                 let better = (metric > high[lane]) | ((metric == high[lane]) & (self.number < best[lane]));
