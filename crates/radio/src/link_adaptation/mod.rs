@@ -72,14 +72,14 @@ pub struct Amc {
 enum Rule {
     MutualInformation {
         wideband: Ladders,
-        subband: Ladders,
+        subband: Box<Ladders>,
         /// Decides for most sub-bands.
-        bounds: Bounds,
+        bounds: Box<Bounds>,
     },
     /// Linear SINR thresholds of CQI 1 to 15.
     ShannonGap([f32; 15]),
     /// Mutual information, with tables in which each CQI has a scheme of its own.
-    OwnSchemes { wideband: (Steps, StepBounds), subband: (Steps, StepBounds) },
+    OwnSchemes { wideband: Box<StepBounds>, subband: Box<StepBounds> },
 }
 
 impl Amc {
@@ -97,8 +97,7 @@ impl Amc {
             AmcRule::MutualInformation { .. } if Steps::new(tables, direction, 1).is_some() => {
                 let steps = |prbs| {
                     let steps = Steps::new(tables, direction, prbs).expect("the tables have schemes");
-                    let bounds = StepBounds::new(&steps, prbs);
-                    (steps, bounds)
+                    Box::new(StepBounds::new(steps, prbs))
                 };
                 Rule::OwnSchemes { wideband: steps(n_prb), subband: steps(rbg_size) }
             }
@@ -106,8 +105,8 @@ impl Amc {
                 let subband = Ladders::new(tables, direction, rbg_size, target_error_rate);
                 Rule::MutualInformation {
                     wideband: Ladders::new(tables, direction, n_prb, target_error_rate),
-                    bounds: Bounds::new(&subband, rbg_size),
-                    subband,
+                    bounds: Box::new(Bounds::new(&subband, rbg_size)),
+                    subband: Box::new(subband),
                 }
             }
             AmcRule::ShannonGap { bit_error_rate } => {
@@ -124,7 +123,7 @@ impl Amc {
         match &self.rule {
             Rule::MutualInformation { wideband, .. } => wideband.cqi(mutual_information::mean(sinr)),
             Rule::ShannonGap(thresholds) => mean_cqi(thresholds, sinr),
-            Rule::OwnSchemes { wideband: (steps, bounds), .. } => bounds.wideband(steps, sinr),
+            Rule::OwnSchemes { wideband, .. } => wideband.wideband(sinr),
         }
     }
 
@@ -147,15 +146,7 @@ impl Amc {
                     *cqi = mean_cqi(thresholds, group);
                 }
             }
-            Rule::OwnSchemes { subband: (steps, bounds), .. } => {
-                if bounds.fit(sinr, points) {
-                    bounds.cqi(steps, sinr, out);
-                } else {
-                    for (group, cqi) in sinr.chunks(points).zip(out) {
-                        *cqi = steps.cqi(mutual_information::mean(group));
-                    }
-                }
-            }
+            Rule::OwnSchemes { subband, .. } => subband.subbands(sinr, points, out),
         }
     }
 

@@ -16,6 +16,8 @@ use crate::tables::Cqi;
 /// The needs of the CQIs for groups of this many points, in units of the information of a whole group.
 #[derive(Clone, Debug)]
 pub(super) struct StepBounds {
+    /// What decides where the bounds do not.
+    pub(super) steps: Steps,
     points: usize,
     /// By CQI from 1 on: the modulation in which it is counted, the sum that is certainly enough, and the least that
     /// may be enough.
@@ -25,7 +27,7 @@ pub(super) struct StepBounds {
 }
 
 impl StepBounds {
-    pub(super) fn new(steps: &Steps, points: usize) -> Self {
+    pub(super) fn new(steps: Steps, points: usize) -> Self {
         let size = points as f64;
         // The bound of the rounding error of a sum of `f32`, each at most 8 bits, in units; and whole units.
         let rounding = size * size * 8.0 * f64::from(UNITS_OF_MANY) * f64::from(f32::EPSILON) + 2.0;
@@ -34,7 +36,7 @@ impl StepBounds {
             let slack = f64::from(SLACK_OF_MANY[modulation]) * size;
             (modulation, (units + rounding) as u32 + 1, (units - slack - rounding).max(0.0) as u32)
         });
-        Self { points, needs, arch: Arch::new() }
+        Self { steps, points, needs, arch: Arch::new() }
     }
 
     /// Whether sub-bands of this size can be bounded.
@@ -42,21 +44,25 @@ impl StepBounds {
         points == self.points && points <= MANY && sinr.len() >= points && sinr.len() <= GROUPS * points
     }
 
-    /// The CQI of each sub-band, the last of which may have fewer points.
-    pub(super) fn cqi(&self, steps: &Steps, sinr: &[f32], out: &mut [Cqi]) {
-        let (least, most) = self.arch.dispatch(Levels { bounds: self, sinr });
-        let full = sinr.len() / self.points;
-        for (place, (cqi, group)) in out.iter_mut().zip(sinr.chunks(self.points)).enumerate() {
+    /// The CQI of each sub-band of `points`, the last of which may have fewer.
+    pub(super) fn subbands(&self, sinr: &[f32], points: usize, out: &mut [Cqi]) {
+        let (least, most, full) = if self.fit(sinr, points) {
+            let (least, most) = self.arch.dispatch(Levels { bounds: self, sinr });
+            (least, most, sinr.len() / points)
+        } else {
+            ([0; GROUPS], [0; GROUPS], 0)
+        };
+        for (place, (cqi, group)) in out.iter_mut().zip(sinr.chunks(points)).enumerate() {
             *cqi = if place < full && least[place] == most[place] {
                 Cqi::new(least[place] as u8 & 15)
             } else {
-                steps.cqi(mutual_information::mean(group))
+                self.steps.cqi(mutual_information::mean(group))
             };
         }
     }
 
     /// The CQI of all points together.
-    pub(super) fn wideband(&self, steps: &Steps, sinr: &[f32]) -> Cqi {
+    pub(super) fn wideband(&self, sinr: &[f32]) -> Cqi {
         if sinr.len() == self.points {
             let units = self.arch.dispatch(Sum(sinr));
             let highest = |needs: [(usize, u32); 15]| {
@@ -70,7 +76,7 @@ impl StepBounds {
                 return Cqi::new(least as u8 & 15);
             }
         }
-        steps.cqi(mutual_information::mean(sinr))
+        self.steps.cqi(mutual_information::mean(sinr))
     }
 
     /// The number of sub-bands that the bounds do not decide.

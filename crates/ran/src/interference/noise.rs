@@ -136,7 +136,7 @@ impl Heard {
             let alike = simd.select_f32s(simd.equal_u32s(sent, all), level, silence);
             *flat = simd.select_f32s(simd.greater_than_or_equal_f32s(level, fading), silence, alike);
             let differing = simd.select_f32s(simd.equal_f32s(level, *flat), silence, places);
-            // The sum of different powers of two is exact in any order. Its bits are the last ones beside 2^23.
+            // The sum of different powers of two is exact in any order; added to 2^23, it is in the last bits.
             let mut differing = (simd.reduce_sum_f32s(differing) + 8_388_608.0).to_bits() & 0xff;
             while differing != 0 {
                 let cell = vector * S::F32_LANES + differing.trailing_zeros() as usize;

@@ -105,12 +105,12 @@ fn bounds_decide_most_and_all_as_the_information_does() {
                 let mut out = vec![Cqi::OUT_OF_RANGE; n_prb.div_ceil(size)];
                 amc.subband_cqi(&sinr, size, &mut out);
                 for (group, cqi) in sinr.chunks(size).zip(&out) {
-                    assert_eq!(*cqi, subband.0.cqi(mutual_information::mean(group)), "{group:?}");
+                    assert_eq!(*cqi, subband.steps.cqi(mutual_information::mean(group)), "{group:?}");
                 }
-                assert_eq!(amc.wideband_cqi(&sinr), wideband.0.cqi(mutual_information::mean(&sinr)));
-                assert!(subband.1.fit(&sinr, size));
+                assert_eq!(amc.wideband_cqi(&sinr), wideband.steps.cqi(mutual_information::mean(&sinr)));
+                assert!(subband.fit(&sinr, size));
                 looked += out.len();
-                near += subband.1.undecided(&sinr);
+                near += subband.undecided(&sinr);
             }
             assert!(near * 8 < looked, "{n_prb} PRBs: {near} of {looked} sub-bands undecided");
         }
