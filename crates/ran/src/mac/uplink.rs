@@ -168,8 +168,7 @@ impl UplinkMac {
             Report::Answered => {
                 (ue.uplink.known_backlog, ue.uplink.request_pending) = (0, true);
                 let due = slot + u64::from(processing);
-                let at = self.requests.partition_point(|request| request.slot <= due);
-                self.requests.insert(at, Request { slot: due, ue: pusch.ue, bytes: known });
+                self.note_request(Request { slot: due, ue: pusch.ue, bytes: known });
             }
         }
     }
@@ -334,28 +333,43 @@ impl UplinkMac {
             ue.request_pending = false;
             ue.known_backlog = ue.known_backlog.max(request.bytes.saturating_sub(ue.outstanding));
         }
-        let cell = slot.cell;
-        let requests = &mut self.requests;
-        let (ues, now, number) = (&mut *slot.ues, slot.cx.now, slot.number);
-        self.active.retain(|&index| {
-            let ue = &mut ues[index as usize];
+        let mut kept = 0;
+        for at in 0..self.active.len() {
+            let index = self.active[at];
+            let ue = &slot.ues[index as usize].uplink;
             // The eNB knows of its data, or will receive a buffer status with the granted block.
-            if ue.uplink.known_backlog != 0 || ue.uplink.outstanding != 0 {
-                return true;
+            let is_known = ue.known_backlog != 0 || ue.outstanding != 0;
+            if is_known || self.request(slot, index) {
+                self.active[kept] = index;
+                kept += 1;
             }
-            if !ue.has_backlog(Direction::Uplink, now) {
-                ue.uplink.active = false;
-                return false;
-            }
-            if !ue.uplink.request_pending
-                && let Some((due, bytes)) = ask(cell, number, ue, now)
-            {
-                ue.uplink.request_pending = true;
-                let at = requests.partition_point(|request| request.slot <= due);
-                requests.insert(at, Request { slot: due, ue: index, bytes });
-            }
-            true
-        });
+        }
+        self.active.truncate(kept);
+    }
+
+    /// A UE of whose data the eNB does not know sends a request, if it can in this slot. False if it has no data.
+    fn request(&mut self, slot: &mut Slot<'_, '_>, index: u32) -> bool {
+        let (cell, now, ue) = (slot.cell, slot.cx.now, &mut slot.ues[index as usize]);
+        if !ue.has_backlog(Direction::Uplink, now) {
+            ue.uplink.active = false;
+            return false;
+        }
+        if !ue.uplink.request_pending
+            && let Some((due, bytes)) = ask(cell, slot.number, ue, now)
+        {
+            ue.uplink.request_pending = true;
+            self.note_request(Request { slot: due, ue: index, bytes });
+        }
+        true
+    }
+
+    /// Adds a request behind those that reach the eNB before it or with it, usually all.
+    fn note_request(&mut self, request: Request) {
+        if self.requests.back().is_none_or(|last| last.slot <= request.slot) {
+            return self.requests.push_back(request);
+        }
+        let at = self.requests.partition_point(|other| other.slot <= request.slot);
+        self.requests.insert(at, request);
     }
 
     /// Grants the PUSCHs that have to be granted in this slot: those of `slot + grant_to_pusch`, or of the slots with
