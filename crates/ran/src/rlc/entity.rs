@@ -139,7 +139,8 @@ impl Entity {
             Self::Um { .. } => Some(!source.is_empty()),
             // Without new data, there may be some for retransmission.
             Self::Am { transmitter, .. } => (!transmitter.is_stalled() && !source.is_empty()).then_some(true),
-            Self::Tm | Self::Nr(_) => None,
+            Self::Nr(nr) => nr.has_new_data(source).then_some(true),
+            Self::Tm => None,
         }
     }
 

@@ -91,6 +91,16 @@ impl NrEntity {
         }
     }
 
+    /// Whether there is new data that may be sent now. Without, there may be other data.
+    #[inline]
+    pub(crate) fn has_new_data(&self, source: &Source) -> bool {
+        let is_full = match &self.rlc {
+            Mode::Um { .. } => false,
+            Mode::Am { transmitter, .. } => transmitter.is_full(),
+        };
+        !is_full && !source.is_empty()
+    }
+
     /// Data for retransmission, and new data. `overhead` is that of the MAC for each PDU.
     pub(crate) fn amounts(&self, source: &Source, overhead: u32) -> [Bytes; 2] {
         match &self.rlc {
