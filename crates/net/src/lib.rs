@@ -37,7 +37,7 @@ pub use managed::ManagedLink;
 pub use queue::{Aqm, Discipline, QueueDiscipline};
 pub use router::{FlowRouter, TunnelRouter};
 pub use schedule::{Hold, RateStep, Schedule};
-pub use tandem::{Tandem, Tunnel};
+pub use tandem::{LinkPair, Passage, Tandem, Tunnel};
 pub use trace::{DeliveryTrace, TraceError};
 pub use trace_link::TraceLink;
 

@@ -140,6 +140,16 @@ impl DropTail {
         self.bytes + ahead + size <= self.limit.bytes && self.waiting.len() < self.limit.packets
     }
 
+    /// Adds a packet for which there is room.
+    #[inline]
+    fn store(&mut self, arrived: Waiting) {
+        self.bytes += Bytes(u64::from(arrived.size));
+        if self.waiting.len() == self.waiting.capacity() {
+            return self.push_beyond(arrived);
+        }
+        self.waiting.push_back(arrived);
+    }
+
     #[cold]
     #[inline(never)]
     fn push_beyond(&mut self, arrived: Waiting) {
@@ -196,12 +206,7 @@ impl QueueDiscipline for DropTail {
             cx.discard(packet, DropCause::QueueFull);
             return;
         }
-        self.bytes = bytes;
-        let arrived = Waiting { packet, since: cx.now, size };
-        if self.waiting.len() == self.waiting.capacity() {
-            return self.push_beyond(arrived);
-        }
-        self.waiting.push_back(arrived);
+        self.store(Waiting { packet, since: cx.now, size });
     }
 
     #[inline]
@@ -357,6 +362,35 @@ macro_rules! each {
             Discipline::Other($queue) => $call,
         }
     };
+}
+
+impl Discipline {
+    /// Bytes that are certain to be stored if they arrive now or later, and nothing else does. `None` if a rule or a limit
+    /// in packets may drop a packet that arrives.
+    #[inline]
+    #[must_use]
+    pub fn certain_room(&self) -> Option<Bytes> {
+        let queue = match self {
+            Self::DropTail(queue) => queue,
+            Self::CoDel(codel) => &codel.queue,
+            _ => return None,
+        };
+        let room = queue.limit.bytes.get().saturating_sub(queue.bytes.get());
+        (queue.limit.packets == usize::MAX).then_some(Bytes(room))
+    }
+
+    /// Adds a packet within [`Self::certain_room`], which has arrived at its time.
+    ///
+    /// # Panics
+    /// If that is not known.
+    #[inline]
+    pub fn store(&mut self, arrived: Waiting) {
+        match self {
+            Self::DropTail(queue) => queue.store(arrived),
+            Self::CoDel(codel) => codel.queue.store(arrived),
+            _ => panic!("this discipline decides about each packet"),
+        }
+    }
 }
 
 impl QueueDiscipline for Discipline {

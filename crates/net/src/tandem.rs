@@ -5,7 +5,10 @@
 //! and one transfer instead of three. Each packet leaves at the instant, and each packet that the second queue has no
 //! room for is dropped at the instant, at which that happens in the three nodes.
 //!
-//! [`Tandem::fuse`] says which links allow that.
+//! [`LinkPair::fuse`] says which links allow that.
+//!
+//! A node behind the second link may contain both instead of being wired to a [`Tandem`]: [`LinkPair`] holds no
+//! packets, and tells when each leaves.
 
 use std::collections::VecDeque;
 
@@ -53,6 +56,7 @@ impl Stage {
 
     /// When a packet that arrives at `now` is at the other end; `None` if the queue has no room. Times must not
     /// decrease.
+    #[inline(always)]
     fn accept(&mut self, now: Instant, size: Bytes) -> Option<Instant> {
         while self.next_start <= now
             && let Some((_, size)) = self.starts.pop_front()
@@ -79,14 +83,83 @@ fn time_of_first(queue: &VecDeque<(Instant, PacketRef)>) -> Instant {
     queue.front().map_or(Instant::FAR_FUTURE, |first| first.0)
 }
 
-/// Two links in series, from port [`Link::INPUT`] to port [`Link::OUTPUT`].
+/// The fate of a packet that arrives at two links in series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passage {
+    /// It leaves the second link then.
+    Leaves(Instant),
+    /// It arrives at the second link then, whose queue has no room.
+    Overflows(Instant),
+    /// It does not enter the first link.
+    Refused(DropCause),
+}
+
+/// Two links in series with the gateway between them, without their packets.
 #[derive(Debug)]
-pub struct Tandem {
+pub struct LinkPair {
     loss: Option<RandomLoss>,
     bucket: Option<Bucket>,
     first: Stage,
     tunnel: Tunnel,
     second: Stage,
+}
+
+impl LinkPair {
+    /// True if [`Self::fuse`] accepts these links: neither has packets or detours, and the second has neither losses
+    /// nor a policer.
+    #[must_use]
+    pub fn can_fuse(first: &Link, second: &Link) -> bool {
+        first.is_idle() && second.is_idle() && second.takes_all()
+    }
+
+    /// The two links.
+    ///
+    /// # Panics
+    /// If [`Self::can_fuse`] is false.
+    #[must_use]
+    pub fn fuse(first: Link, tunnel: Tunnel, second: Link) -> Self {
+        assert!(Self::can_fuse(&first, &second), "these links have to be nodes of their own");
+        let (first, loss, bucket) = first.into_stage();
+        let (second, _, _) = second.into_stage();
+        Self { loss, bucket, first, tunnel, second }
+    }
+
+    /// A packet arrives at the first link. If it passes that one, it has the state in which it arrives at the second,
+    /// or leaves it.
+    #[inline]
+    pub fn pass(&mut self, cx: &mut Cx<'_>, packet: &PacketRef) -> Passage {
+        let arrived = cx.pool.get_mut(packet);
+        arrived.queued_at = cx.now;
+        let size = arrived.size;
+        if RandomLoss::takes(&mut self.loss, cx, packet) {
+            return Passage::Refused(DropCause::RandomLoss);
+        }
+        if self.bucket.as_mut().is_some_and(|bucket| !bucket.takes(cx.now, size)) {
+            return Passage::Refused(DropCause::QueueManagement);
+        }
+        let Some(between) = self.first.accept(cx.now, size) else {
+            return Passage::Refused(DropCause::QueueFull);
+        };
+        let passed = cx.pool.get_mut(packet);
+        passed.queued_at = between;
+        match self.tunnel {
+            Tunnel::To(cell) => {
+                gtp::encapsulate(passed);
+                passed.set_tunnel(cell);
+            }
+            Tunnel::End => gtp::decapsulate(passed),
+        }
+        match self.second.accept(between, passed.size) {
+            Some(at) => Passage::Leaves(at),
+            None => Passage::Overflows(between),
+        }
+    }
+}
+
+/// Two links in series as a node, from port [`Link::INPUT`] to port [`Link::OUTPUT`].
+#[derive(Debug)]
+pub struct Tandem {
+    links: LinkPair,
     /// Every packet on the links, the oldest first, and when it is at the other end.
     ring: VecDeque<(Instant, PacketRef)>,
     /// Packets on the first link that the second will have no room for, and when they arrive there.
@@ -97,28 +170,11 @@ pub struct Tandem {
 }
 
 impl Tandem {
-    /// True if [`Self::fuse`] accepts these links: neither has packets or detours, and the second has neither losses
-    /// nor a policer.
+    /// A node of these links.
     #[must_use]
-    pub fn can_fuse(first: &Link, second: &Link) -> bool {
-        first.is_idle() && second.is_idle() && second.takes_all()
-    }
-
-    /// The two links as one node.
-    ///
-    /// # Panics
-    /// If [`Self::can_fuse`] is false.
-    #[must_use]
-    pub fn fuse(first: Link, tunnel: Tunnel, second: Link) -> Self {
-        assert!(Self::can_fuse(&first, &second), "these links have to be nodes of their own");
-        let (first, loss, bucket) = first.into_stage();
-        let (second, _, _) = second.into_stage();
+    pub fn new(links: LinkPair) -> Self {
         Self {
-            loss,
-            bucket,
-            first,
-            tunnel,
-            second,
+            links,
             ring: VecDeque::with_capacity(64),
             overflows: VecDeque::new(),
             ring_due: Instant::FAR_FUTURE,
@@ -149,48 +205,25 @@ impl Tandem {
             cx.discard(packet, DropCause::QueueFull);
         }
     }
-
-    /// Drops a packet that does not enter the first queue.
-    #[cold]
-    fn refuse(&mut self, cx: &mut Cx<'_>, packet: PacketRef, cause: DropCause) {
-        cx.pool.get_mut(&packet).queued_at = cx.now;
-        cx.discard(packet, cause);
-    }
 }
 
 impl Node for Tandem {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
-        let arrived = cx.pool.get_mut(&packet);
-        let size = arrived.size;
-        if RandomLoss::takes(&mut self.loss, cx, &packet) {
-            return self.refuse(cx, packet, DropCause::RandomLoss);
-        }
-        if self.bucket.as_mut().is_some_and(|bucket| !bucket.takes(cx.now, size)) {
-            return self.refuse(cx, packet, DropCause::QueueManagement);
-        }
-        let Some(between) = self.first.accept(cx.now, size) else {
-            return self.refuse(cx, packet, DropCause::QueueFull);
-        };
-        let passed = cx.pool.get_mut(&packet);
-        passed.queued_at = between;
-        match self.tunnel {
-            Tunnel::To(cell) => {
-                gtp::encapsulate(passed);
-                passed.set_tunnel(cell);
+        match self.links.pass(cx, &packet) {
+            Passage::Leaves(at) => {
+                self.ring_due = self.ring_due.min(at);
+                self.due = self.due.min(at);
+                self.ring.push_back((at, packet));
+                // At once if the links have neither rate nor delay.
+                if at <= cx.now {
+                    self.deliver(cx);
+                }
             }
-            Tunnel::End => gtp::decapsulate(passed),
-        }
-        let Some(at) = self.second.accept(between, passed.size) else {
-            self.overflows.push_back((between, packet));
-            self.due = self.due.min(between);
-            return;
-        };
-        self.ring_due = self.ring_due.min(at);
-        self.due = self.due.min(at);
-        self.ring.push_back((at, packet));
-        // At once if the links have neither rate nor delay.
-        if at <= cx.now {
-            self.deliver(cx);
+            Passage::Overflows(between) => {
+                self.overflows.push_back((between, packet));
+                self.due = self.due.min(between);
+            }
+            Passage::Refused(cause) => cx.discard(packet, cause),
         }
     }
 

@@ -38,6 +38,7 @@
 //! ```
 
 use airlane_core::{Bytes, Cx, Direction, DropCause, Duration, Instant, PacketRef, Stream};
+use airlane_net::queue::Waiting;
 
 use crate::pdcp::PdcpConfig;
 use crate::rlc::entity::Entity;
@@ -252,6 +253,23 @@ impl RadioBearer {
         self.timeout = self.timeout.min(expires_at);
     }
 
+    /// Bytes of SDUs that are certain to be stored whenever they arrive, if no others do.
+    #[inline]
+    pub(crate) fn certain_room(&self, direction: Direction) -> u64 {
+        self.way(direction).source.certain_room()
+    }
+
+    /// Stores an SDU for which there is room, and which has arrived at its time. True if it is certain that there is data
+    /// to be sent now.
+    #[inline]
+    pub(crate) fn store(&mut self, direction: Direction, arrived: Waiting) -> bool {
+        let way = self.ways_mut(direction).0;
+        way.source.queue.store(arrived);
+        let (expires_at, sends) = (way.source.queue.expires_at(), way.rlc.has_new_data(&way.source));
+        self.timeout = self.timeout.min(expires_at);
+        sends == Some(true) && !self.is_suspended()
+    }
+
     /// The buffer status of the transmitter of this direction.
     #[must_use]
     pub fn buffer_status(&self, direction: Direction, now: Instant) -> BufferStatus {
@@ -389,6 +407,7 @@ impl RadioBearer {
 
     /// The size of an IP packet as an SDU of the downlink with its headers of PDCP and SDAP.
     #[must_use]
+    #[inline]
     pub fn sdu_size(&self, packet: Bytes) -> u32 {
         self.downlink.source.queue.size_of(packet)
     }

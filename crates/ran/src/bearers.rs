@@ -15,6 +15,7 @@
 use airlane_core::{
     BitRate, Bytes, Cx, Direction, DropCause, Duration, Ecn, FlowId, Instant, Packet, PacketRef, Stream,
 };
+use airlane_net::queue::Waiting;
 
 use crate::bearer::{BearerConfig, Departure, HandoverMode, HandoverStatistics, RadioBearer, RlcConfig};
 use crate::pdcp::NumberedSdu;
@@ -232,6 +233,24 @@ impl Bearers {
             Some(bearer) => bearer.submit(cx, direction, packet),
             None => self.default.submit(cx, direction, packet),
         }
+    }
+
+    /// [`RadioBearer::certain_room`]; 0 if a packet may be for another bearer than the default one.
+    #[inline]
+    pub(crate) fn certain_room(&self, direction: Direction) -> u64 {
+        if self.l4s.is_none() { self.default.certain_room(direction) } else { 0 }
+    }
+
+    /// [`RadioBearer::store`], in the default bearer.
+    #[inline]
+    pub(crate) fn store(&mut self, direction: Direction, arrived: Waiting) -> bool {
+        self.default.store(direction, arrived)
+    }
+
+    /// The bytes that a packet counts in the queue of the default bearer.
+    #[inline]
+    pub(crate) fn sdu_size(&self, packet: Bytes) -> u32 {
+        self.default.sdu_size(packet)
     }
 
     /// [`RadioBearer::backlog`], the sum.

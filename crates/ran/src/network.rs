@@ -9,6 +9,7 @@ use airlane_core::{
     UeId,
 };
 
+mod backhaul;
 mod handover;
 mod information;
 mod look;
@@ -16,6 +17,7 @@ mod membership;
 mod radio_link;
 mod service;
 
+use backhaul::Backhaul;
 use handover::HandoverState;
 use information::Publisher;
 pub use look::{CellQuality, ReportEvent, UeLook};
@@ -110,6 +112,9 @@ pub struct RadioNetwork {
     survey: (Duration, Instant),
     publisher: Publisher,
     plan: Plan,
+    backhaul: Option<Box<Backhaul>>,
+    /// When the next packet leaves it.
+    backhaul_due: Instant,
 }
 
 impl RadioNetwork {
@@ -170,6 +175,8 @@ impl RadioNetwork {
             survey: (Duration::MAX, Instant::FAR_FUTURE),
             publisher: Publisher::idle(),
             plan: Plan::new(config),
+            backhaul: None,
+            backhaul_due: Instant::FAR_FUTURE,
         }
     }
 
@@ -307,6 +314,23 @@ impl RadioNetwork {
         }
     }
 
+    /// When UEs measure, or something is published.
+    #[inline]
+    fn next_report(&self) -> Instant {
+        let next = self.survey.1.min(self.publisher.due());
+        self.monitor.as_ref().map_or(next, |monitor| next.min(monitor.next()))
+    }
+
+    /// Makes the measurements, and publishes what is due by then.
+    #[inline]
+    fn report_until(&mut self, cx: &mut Cx<'_>, until: Instant) {
+        if self.next_report() <= until {
+            self.measure_until(until);
+            self.report_due_positions(cx, until);
+            self.publish_due(cx, until);
+        }
+    }
+
     /// Processes the slots that begin now: the cells take each step in the order of their numbers.
     fn process(&mut self, cx: &mut Cx<'_>) {
         for cell in &mut self.cells {
@@ -408,10 +432,9 @@ impl RadioNetwork {
             }
         }
     }
-}
 
-impl Node for RadioNetwork {
-    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef) {
+    /// A packet arrives at an eNB or a UE.
+    fn receive(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef) {
         let cells = self.cells.len();
         let (index, direction) = if usize::from(port) < cells {
             if matches!(cx.pool.get(&packet).header, Header::Signalling) {
@@ -459,6 +482,16 @@ impl Node for RadioNetwork {
         }
         self.busy = true;
     }
+}
+
+impl Node for RadioNetwork {
+    fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef) {
+        if port == Self::BACKHAUL {
+            return self.enter_backhaul(cx, packet);
+        }
+        self.take_arrived(cx, cx.now);
+        self.receive(cx, port, packet);
+    }
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
         let called = cx.now;
@@ -473,12 +506,13 @@ impl Node for RadioNetwork {
             if self.handover.is_some() && self.hand_over(cx, until) {
                 continue;
             }
+            if self.take_arrived(cx, until) {
+                continue;
+            }
             if work > called {
                 break;
             }
-            self.measure_until(work);
-            self.report_due_positions(cx, work);
-            self.publish_due(cx, work);
+            self.report_until(cx, work);
             let mut cx = Cx {
                 now: work,
                 pool: &mut *cx.pool,
@@ -488,17 +522,12 @@ impl Node for RadioNetwork {
             };
             self.process(&mut cx);
         }
-        self.measure_until(called);
-        self.report_due_positions(cx, called);
-        self.publish_due(cx, called);
+        self.report_until(cx, called);
+        self.look_ahead(cx);
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        let slot = self.next_work();
-        let mut next = slot.min(self.survey.1).min(self.publisher.due()).min(self.plan.due());
-        if let Some(monitor) = &self.monitor {
-            next = next.min(monitor.next());
-        }
+        let mut next = self.next_work().min(self.next_arrival()).min(self.next_report()).min(self.plan.due());
         if let Some(handover) = &self.handover {
             next = next.min(handover.due());
         }
@@ -507,7 +536,9 @@ impl Node for RadioNetwork {
 
     fn packets_held(&self) -> usize {
         let bearers: usize = self.ues.iter().map(|ue| ue.bearers.packets_held()).sum();
-        bearers + self.handover.as_ref().map_or(0, |h| h.packets_held())
+        bearers
+            + self.handover.as_ref().map_or(0, |h| h.packets_held())
+            + self.backhaul.as_ref().map_or(0, |backhaul| backhaul.packets_held())
     }
 }
 

@@ -18,6 +18,7 @@ use crate::rlc::UmConfig;
 use crate::rrc::MeasurementReport;
 use crate::rrc::measurement::{EventA3, MeasurementConfig};
 
+mod backhaul;
 pub(crate) mod bearers;
 mod drop;
 mod membership;

@@ -3,19 +3,21 @@
 //! [`wire`](crate::wiring::wire) builds every part of the path as a node. That is the network of a run which somebody
 //! steps, looks at or changes. A run that goes from its beginning to its end ([`Built::run`](crate::Built::run), or
 //! after [`Built::fuse`](crate::Built::fuse)) needs only what it does: where the internet link, the gateway and S1-U
-//! follow on each other, they become one [`Tandem`]. The tables are the same to the last bit (`tests/mirror.rs`); the
-//! numbers of events, timers and transfers are smaller.
+//! follow on each other, they become one [`Tandem`]. In the downlink this becomes a part of the radio network, which
+//! takes what has arrived when a slot begins. The tables are the same to the last bit (`tests/mirror.rs`); the numbers
+//! of events, timers and transfers are smaller.
 
-use airlane_core::{CellId, Node, NodeId, Port};
+use airlane_core::{CellId, NodeId, Port};
 use airlane_engine::Simulation;
-use airlane_net::{Gateway, Link, Tandem, Tunnel};
+use airlane_net::{Gateway, Link, LinkPair, Tandem, Tunnel};
+use airlane_ran::RadioNetwork;
 
 use crate::wiring::{End, Places};
 
 /// Fuses the links that can be, before anything has happened.
 ///
 /// That needs a single cell, whose links no handover changes; an internet link that all servers share; one link of
-/// S1-U; and links that [`Tandem::can_fuse`] accepts: drop-tail, and without detours. Nothing else may be between
+/// S1-U; and links that [`LinkPair::can_fuse`] accepts: drop-tail, and without detours. Nothing else may be between
 /// them: no middlebox before the gateway.
 pub(crate) fn fuse(simulation: &mut Simulation, places: &Places) {
     let (Some(mobile), Some((down, _)), Some(up)) =
@@ -35,25 +37,35 @@ pub(crate) fn fuse(simulation: &mut Simulation, places: &Places) {
         .s1u_up
         .filter(|(link, _)| is_direct && leads_to((*link, Link::OUTPUT)) == Some((gateway, Gateway::enb(0))));
     if let Some((second, Link::INPUT)) = downlink {
-        fuse_downlink(simulation, down, second);
+        fuse_downlink(simulation, mobile.radio, down, second);
     }
     if let Some(first) = from_cell {
         fuse_uplink(simulation, first, up);
     }
 }
 
-/// The internet link, the gateway and S1-U become a node in the place of the internet link.
-fn fuse_downlink(simulation: &mut Simulation, down: NodeId, second: NodeId) {
+/// The internet link, the gateway and S1-U become a part of the radio network, or a node in the place of the internet
+/// link.
+fn fuse_downlink(simulation: &mut Simulation, radio: NodeId, down: NodeId, second: NodeId) {
     let end = simulation.leads_to((second, Link::OUTPUT));
-    let Some(tandem) = tandem(simulation, down, Tunnel::To(CellId(0)), second) else { return };
-    simulation.fill(down, tandem);
+    let Some(links) = link_pair(simulation, down, Tunnel::To(CellId(0)), second) else { return };
+    let leads_there = end.is_some_and(|(node, _)| node == radio);
+    if let Some(network) = simulation.node_mut::<RadioNetwork>(radio)
+        && leads_there
+        && network.can_contain_backhaul()
+    {
+        network.contain_backhaul(links);
+        simulation.redirect((down, Link::INPUT), (radio, RadioNetwork::BACKHAUL));
+        return;
+    }
+    simulation.fill(down, Box::new(Tandem::new(links)));
     reconnect(simulation, (down, Link::OUTPUT), end);
 }
 
 /// S1-U, the gateway and the internet link become a node in the place of the internet link.
 fn fuse_uplink(simulation: &mut Simulation, first: End, up: NodeId) {
-    let Some(tandem) = tandem(simulation, first.0, Tunnel::End, up) else { return };
-    simulation.fill(up, tandem);
+    let Some(links) = link_pair(simulation, first.0, Tunnel::End, up) else { return };
+    simulation.fill(up, Box::new(Tandem::new(links)));
     simulation.redirect(first, (up, Link::INPUT));
 }
 
@@ -64,17 +76,12 @@ fn reconnect(simulation: &mut Simulation, from: (NodeId, Port), to: Option<End>)
     }
 }
 
-/// The node instead of two links, which are removed; `None` if they have to stay.
-fn tandem(
-    simulation: &mut Simulation,
-    first: NodeId,
-    tunnel: Tunnel,
-    second: NodeId,
-) -> Option<Box<dyn Node>> {
+/// One pair instead of two links, which are removed; `None` if they have to stay.
+fn link_pair(simulation: &mut Simulation, first: NodeId, tunnel: Tunnel, second: NodeId) -> Option<LinkPair> {
     let (one, other) = (simulation.node::<Link>(first)?, simulation.node::<Link>(second)?);
-    if !Tandem::can_fuse(one, other) {
+    if !LinkPair::can_fuse(one, other) {
         return None;
     }
     let [first, second] = [first, second].map(|link| simulation.remove_as::<Link>(link));
-    Some(Box::new(Tandem::fuse(first?, tunnel, second?)))
+    Some(LinkPair::fuse(first?, tunnel, second?))
 }

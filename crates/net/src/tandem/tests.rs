@@ -40,7 +40,7 @@ fn give(top: &mut BenchTop, node: &mut dyn Node, flow: usize, (at_ns, size): (u6
 
 fn of_tandem(arrivals: &Arrivals, [first, second]: [LinkParameters; 2], tunnel: Tunnel) -> Vec<Seen> {
     let (mut top, mut behind) = (BenchTop::new(), Behind::default());
-    let mut tandem = Tandem::fuse(Link::new(first), tunnel, Link::new(second));
+    let mut tandem = Tandem::new(LinkPair::fuse(Link::new(first), tunnel, Link::new(second)));
     let mut next = 0;
     loop {
         let arrival = arrivals.get(next).map_or(u64::MAX, |arrival| arrival.0);
@@ -179,18 +179,18 @@ fn it_overflows_where_the_second_queue_does() {
 #[test]
 fn some_links_stay_nodes_of_their_own() {
     let plain = || Link::new(limited(10, 9_000));
-    assert!(Tandem::can_fuse(&plain(), &plain()));
+    assert!(LinkPair::can_fuse(&plain(), &plain()));
     let lossy = LinkParameters {
         loss: Some(RandomLoss::new(0.1, Seeds::new(2).stream("loss"))),
         ..limited(10, 9_000)
     };
-    assert!(Tandem::can_fuse(&Link::new(lossy.clone()), &plain()));
-    assert!(!Tandem::can_fuse(&plain(), &Link::new(lossy)));
+    assert!(LinkPair::can_fuse(&Link::new(lossy.clone()), &plain()));
+    assert!(!LinkPair::can_fuse(&plain(), &Link::new(lossy)));
     let detour = crate::Detour {
         from: Instant::ZERO,
         until: Instant::from_millis(1),
         extra: Duration::from_millis(9),
     };
     let reorders = LinkParameters { detours: vec![detour], ..limited(10, 9_000) };
-    assert!(!Tandem::can_fuse(&Link::new(reorders), &plain()));
+    assert!(!LinkPair::can_fuse(&Link::new(reorders), &plain()));
 }

@@ -105,6 +105,15 @@ impl DownlinkMac {
         }
     }
 
+    /// The same where it is known whether there is certain to be data to be sent now.
+    #[inline]
+    pub(crate) fn accept_stored(&mut self, ue: &mut Ue, now: Instant, sends: bool) {
+        match sends {
+            true => self.activate(ue),
+            false => self.accept(ue, now),
+        }
+    }
+
     fn activate_anew(&mut self, ue: &mut Ue) {
         ue.downlink.active = true;
         let at = self.active.partition_point(|&other| other < ue.id.0);

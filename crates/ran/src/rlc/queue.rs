@@ -34,6 +34,7 @@ impl TransmitQueue {
     }
 
     /// The bytes that a packet counts: its own, and the headers of PDCP and SDAP.
+    #[inline]
     pub(crate) fn size_of(&self, packet: Bytes) -> u32 {
         u32::try_from(packet.get()).expect("an IP packet has fewer than 2^32 bytes") + self.header
     }
@@ -43,6 +44,18 @@ impl TransmitQueue {
     #[inline]
     pub(crate) fn enqueue(&mut self, cx: &mut Cx<'_>, packet: PacketRef, ahead: u64) {
         self.discipline.enqueue(cx, packet, Bytes(ahead));
+    }
+
+    /// [`Discipline::certain_room`].
+    #[inline]
+    pub(crate) fn certain_room(&self) -> Option<Bytes> {
+        self.discipline.certain_room()
+    }
+
+    /// [`Discipline::store`].
+    #[inline]
+    pub(crate) fn store(&mut self, arrived: Waiting) {
+        self.discipline.store(arrived);
     }
 
     /// Removes the next packet to be sent; may drop others first.

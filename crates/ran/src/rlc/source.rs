@@ -101,6 +101,13 @@ impl Source {
         false
     }
 
+    /// Bytes of SDUs that are certain to be stored whenever they arrive, if no others do.
+    #[inline]
+    pub(crate) fn certain_room(&self) -> u64 {
+        let room = if self.is_bounded() { None } else { self.queue.certain_room() };
+        room.map_or(0, |room| room.get().saturating_sub(self.begun()))
+    }
+
     fn submit_bounded(&mut self, cx: &mut Cx<'_>, packet: PacketRef) -> bool {
         let size = self.queue.size_of(cx.pool.get(&packet).size);
         let closing = size > self.gate.largest;
