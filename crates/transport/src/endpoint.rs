@@ -678,12 +678,51 @@ impl TcpEndpoint {
         }
     }
 
+    /// True for a segment of data that needs few steps: the stream continues with it, and this end only receives.
+    #[inline]
+    fn is_continuation(&self, header: &TcpHeader, start: u64, payload: u32) -> bool {
+        let Some(Halves { negotiated: n, sender, receiver }) = &self.halves else { return false };
+        payload > 0
+            && header.flags.0 & !TcpFlags::PSH == TcpFlags::ACK
+            && n.ecn == EcnFeedback::None
+            && !n.codes
+            && sender.only_receives()
+            && receiver.continues_with(start, payload)
+            && !self.requests.gone
+    }
+
+    /// What [`Self::on_segment`] does with such a segment.
+    #[inline]
+    fn on_continuation(
+        &mut self,
+        now: Instant,
+        header: &TcpHeader,
+        (start, payload): (u64, u32),
+        acknowledged: u64,
+    ) -> u64 {
+        let Some(Halves { negotiated: n, sender, receiver }) = &mut self.halves else { return 0 };
+        let stamp = if n.timestamps { header.timestamps } else { None };
+        if let Some(ts) = stamp {
+            receiver.on_timestamp(ts.value, start);
+        }
+        sender.on_ack_of_receiver(start, acknowledged, u64::from(header.window) << n.remote_scale);
+        self.stats.data_segments_received += 1;
+        receiver.on_continuation(&DataSegment {
+            now,
+            start,
+            payload,
+            fin: false,
+            push: header.flags.has(TcpFlags::PSH),
+            value: stamp.map(|ts| ts.value),
+            echo: stamp.map(|ts| ts.echo_reply),
+        })
+    }
+
     #[inline]
     fn on_segment(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, ecn: Ecn, payload: u32) -> u64 {
         let Some(h) = &self.halves else { return 0 };
-        let n = &h.negotiated;
+        let (n, una) = (&h.negotiated, h.sender.una());
         let start = sequence::position(header.sequence, n.remote_initial, h.receiver.next());
-        let una = h.sender.una();
         let acknowledged = sequence::position(header.acknowledgment, n.local_initial, una);
         let stamp = if n.timestamps { header.timestamps } else { None };
         let newer = stamp.is_some_and(|stamp| h.receiver.is_newer(stamp.value));
@@ -697,14 +736,16 @@ impl TcpEndpoint {
         if !ordinary && !self.admits_with_ecn(cx, header, ecn, payload) {
             return 0;
         }
+        if ordinary && self.is_continuation(header, start, payload) {
+            return self.on_continuation(cx.now, header, (start, payload), acknowledged);
+        }
         if accurate {
             self.see_option(header);
         }
         let Some(Halves { negotiated: n, sender, receiver }) = &mut self.halves else { return 0 };
-        let (mut value, mut echo) = (None, None);
-        if let Some(ts) = stamp {
-            receiver.on_timestamp(ts.value, start); // RFC 7323 §4.3: of acceptable segments alone
-            (value, echo) = (Some(ts.value), Some(ts.echo_reply));
+        let (value, echo) = (stamp.map(|ts| ts.value), stamp.map(|ts| ts.echo_reply));
+        if let Some(value) = value {
+            receiver.on_timestamp(value, start); // RFC 7323 §4.3: of acceptable segments alone
         }
         let fin = header.flags.has(TcpFlags::FIN);
         let with_data = payload > 0 || fin;

@@ -110,6 +110,9 @@ pub(crate) struct Receiver {
     last_data_at: Option<Instant>,
     pending: bool,
     at_once: bool,
+    /// The window of the last ACK, if the next one would be the same: nothing has changed, and there are no blocks. A
+    /// sender acknowledges with each segment, and mostly nothing has arrived in between.
+    settled: Option<u64>,
     /// Data with PSH has arrived since the last ACK.
     pushed: bool,
     /// Whether ACKs echo congestion until the peer confirms it, and whether any packet was ECN-capable.
@@ -165,6 +168,7 @@ impl Receiver {
             last_data_at: None,
             pending: false,
             at_once: false,
+            settled: None,
             pushed: false,
             echo_congestion: false,
             capable_seen: false,
@@ -228,6 +232,7 @@ impl Receiver {
     /// A segment with data outside the window: if it was received before, the sender is informed (RFC 2883
     /// §4).
     pub(crate) fn on_unacceptable(&mut self, start: u64, end: u64) {
+        self.settled = None;
         if start < self.next {
             self.grant_quick_acks();
             self.delay = DELAY_MIN;
@@ -237,11 +242,13 @@ impl Receiver {
 
     /// The handshake is complete.
     pub(crate) fn on_established(&mut self, now: Instant) {
+        self.settled = None;
         self.window.on_established(now);
     }
 
     /// The peer requests an acknowledgment.
     pub(crate) fn demand_ack(&mut self) {
+        self.settled = None;
         self.pending = true;
         self.at_once = true;
     }
@@ -281,8 +288,28 @@ impl Receiver {
         }
     }
 
+    /// True if this data is what the stream continues with, all of it within the window, and nothing is held beyond.
+    #[inline]
+    pub(crate) fn continues_with(&self, start: u64, payload: u32) -> bool {
+        start == self.next
+            && start + u64::from(payload) <= self.edge
+            && self.beyond.is_empty()
+            && self.fin_at.is_none()
+    }
+
+    /// [`Self::on_data`] of such a segment.
+    #[inline]
+    pub(crate) fn on_continuation(&mut self, segment: &DataSegment) -> u64 {
+        self.settled = None;
+        self.pending = true;
+        self.next += u64::from(segment.payload);
+        self.adapt_to(segment);
+        u64::from(segment.payload)
+    }
+
     /// A data segment (or a FIN) arrived; returns the bytes that became readable.
     pub(crate) fn on_data(&mut self, segment: &DataSegment) -> u64 {
+        self.settled = None;
         let start = segment.start;
         let end = start + u64::from(segment.payload) + u64::from(segment.fin);
         self.pending = true;
@@ -377,6 +404,7 @@ impl Receiver {
     /// The code for the next ACK without data; returned once.
     #[inline]
     pub(crate) fn take_code(&mut self) -> Option<Code> {
+        self.settled = None;
         self.window.take_code()
     }
 
@@ -386,6 +414,7 @@ impl Receiver {
     }
 
     /// In-order data: round trip, ACK delay, window.
+    #[inline]
     fn adapt_to(&mut self, segment: &DataSegment) {
         self.measure(segment);
         self.measure_rtt(segment);
@@ -620,6 +649,7 @@ impl Receiver {
 
     /// Handles the timer: true if an ACK must be sent.
     pub(crate) fn on_timeout(&mut self, now: Instant) -> bool {
+        self.settled = None;
         let mut due = false;
         if self.gather_until <= now {
             self.gather_until = Instant::FAR_FUTURE;
@@ -638,6 +668,17 @@ impl Receiver {
     /// A segment with an ACK is sent, with or without a code: returns its fields, and stops all timers.
     #[inline(always)]
     pub(crate) fn acknowledge(&mut self, with_code: bool) -> Acknowledgment {
+        if let Some(window) = self.settled
+            && !self.pending
+            && !self.at_once
+        {
+            let sack = SackList::default();
+            return Acknowledgment { next: self.next, window, sack, dsack: false, ts_recent: self.ts_recent };
+        }
+        self.acknowledge_anew(with_code)
+    }
+
+    fn acknowledge_anew(&mut self, with_code: bool) -> Acknowledgment {
         if self.pending {
             self.quick = self.quick.saturating_sub(1);
             if self.quick == 0 && self.at_once {
@@ -664,11 +705,10 @@ impl Receiver {
         }
         self.edge = self.edge.max(self.next + window);
         let dsack = self.dsack.is_some() && self.options.sack;
-        let sack = if self.recent_len > 0 || self.dsack.is_some() {
-            self.sack_list(with_code)
-        } else {
-            SackList::default()
-        };
+        let has_blocks = self.recent_len > 0 || self.dsack.is_some();
+        // The edge of the first ACK may still move the window of the second.
+        self.settled = (!has_blocks && window == offered).then_some(window);
+        let sack = if has_blocks { self.sack_list(with_code) } else { SackList::default() };
         Acknowledgment { next: self.next, window, sack, dsack, ts_recent: self.ts_recent }
     }
 

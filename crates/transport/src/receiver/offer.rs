@@ -12,6 +12,7 @@ impl Receiver {
     pub(crate) fn read(&mut self, now: Instant, limit: u64) -> u64 {
         let bytes = self.readable().min(limit);
         if bytes > 0 {
+            self.settled = None;
             // A long read counts in the buffer tuning from its first segment on: when a gap closes,
             // the rest belongs to the round trip that begins now.
             let first = bytes.min(u64::from(self.options.segment_size));
@@ -44,6 +45,7 @@ impl Receiver {
 
     /// From now on no position from `end` on is offered; earlier offers remain valid.
     pub(crate) fn offer_up_to(&mut self, end: u64) {
+        self.settled = None;
         let wider = end > self.offer_end;
         self.offer_end = end;
         if wider && self.fin_at.is_none() {

@@ -264,25 +264,44 @@ impl Sender {
     /// counts, and a window of zero.
     #[inline]
     fn update_window(&mut self, ack: &Ack<'_>) -> bool {
-        if ack.ack < self.una {
+        self.update_window_from(ack.segment_start, ack.ack, ack.window)
+    }
+
+    #[inline]
+    fn update_window_from(&mut self, segment_start: u64, ack: u64, window: u64) -> bool {
+        if ack < self.una {
             return false;
         }
         let (start, acked) = self.window_from;
-        let end = ack.ack + ack.window;
-        if ack.ack > acked
-            || ack.segment_start > start
-            || (ack.segment_start == start && (end > self.window_end || ack.window == 0))
+        let end = ack + window;
+        if ack > acked
+            || segment_start > start
+            || (segment_start == start && (end > self.window_end || window == 0))
         {
-            let moved = end - ack.ack != self.window_end.saturating_sub(acked);
-            self.window_from = (ack.segment_start, ack.ack);
+            let moved = end - ack != self.window_end.saturating_sub(acked);
+            self.window_from = (segment_start, ack);
             self.window_end = end;
-            if ack.window > self.max_offered {
-                self.max_offered = ack.window;
-                self.segment_max = super::bound_to_half(self.options.segment_size, ack.window);
+            if window > self.max_offered {
+                self.max_offered = window;
+                self.segment_max = super::bound_to_half(self.options.segment_size, window);
             }
             return moved;
         }
         false
+    }
+
+    /// True if this end has sent no data and will not until its application writes: an ACK without marks and codes
+    /// changes its window, and nothing else.
+    #[inline]
+    pub(crate) fn only_receives(&self) -> bool {
+        self.supply.written <= 1 && !self.supply.closed && self.board.is_empty()
+    }
+
+    /// [`Self::on_ack`] of such an end.
+    #[inline]
+    pub(crate) fn on_ack_of_receiver(&mut self, segment_start: u64, ack: u64, window: u64) {
+        self.update_window_from(segment_start, ack, window);
+        self.window_probes_in_row = 0;
     }
 
     fn process_sack(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>) -> SackOutcome {
