@@ -610,6 +610,17 @@ impl PacketPool {
         self.slots[packet.0 as usize].as_ref().expect("a handle outlives its packet only by a bug")
     }
 
+    /// Reads packets that have waited for so long that they may have left the processor's caches. What follows uses them
+    /// one after the other, which would wait for the memory each time; here all are fetched at once.
+    #[inline(never)]
+    pub fn fetch(&self, packets: &[PacketRef]) {
+        let of = |packet: &PacketRef| match &self.slots[packet.0 as usize] {
+            Some(p) => p.flow.0 ^ p.sent_at.as_nanos() as u32 ^ p.size.get() as u32 ^ p.payload.len(),
+            None => 0,
+        };
+        core::hint::black_box(packets.iter().fold(0, |all, packet| all ^ of(packet)));
+    }
+
     /// The packet behind a handle, mutable.
     #[inline]
     pub fn get_mut(&mut self, packet: &PacketRef) -> &mut Packet {

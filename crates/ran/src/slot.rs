@@ -38,6 +38,9 @@ pub(crate) struct Ports {
 impl Ports {
     /// Forwards SDUs: to the UE's upper layers, or through the tunnel to the gateway.
     pub(crate) fn send(self, cx: &mut Cx<'_>, direction: Direction, ue: u32, sdus: &mut Vec<PacketRef>) {
+        if direction == Direction::Downlink && sdus.len() > 1 {
+            cx.pool.fetch(sdus);
+        }
         for packet in sdus.drain(..) {
             if cx.wants(Topic::SduDelivered) {
                 let ue = UeId(ue);
