@@ -208,10 +208,11 @@ impl Receiver {
         (self.next..=self.edge).contains(&start)
     }
 
-    /// True for a timestamp that is older than the peer's newest (RFC 7323 §5.3 R1).
+    /// True for a timestamp that is older than the peer's newest by more than a tick (RFC 7323 §5.3 R1 without the
+    /// tick; Linux TCP_PAWS_WINDOW).
     #[inline]
     pub(crate) fn is_stale(&self, value: u32) -> bool {
-        (value.wrapping_sub(self.ts_recent) as i32) < 0 && self.ts_recent != 0
+        (value.wrapping_sub(self.ts_recent) as i32) < -1 && self.ts_recent != 0
     }
 
     /// True for a timestamp that is newer than the peer's newest.

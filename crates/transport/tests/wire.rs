@@ -61,19 +61,21 @@ fn the_echo_of_a_first_sending_puts_the_timeouts_into_the_round_trip() {
     assert_eq!(table.end.stats().rto, Duration::from_millis(2_687));
 }
 
-/// RFC 7323 §5.3 R1: data with an old timestamp is dropped and acknowledged; the timestamp of a RST is not
-/// checked (§5.2).
+/// RFC 7323 §5.3 R1: data with an old timestamp is dropped and acknowledged, unless it is a tick old as in Linux; the
+/// timestamp of a RST is not checked (§5.2).
 #[test]
 fn an_old_timestamp_is_not_believed() {
     let mut table = Table::established(TcpConfig::linux());
     table.take(stamped(1, 500), 1_000);
     assert_eq!(table.end.received_to(), 1_000);
-    let sent = table.take(stamped(1_001, 499), 1_000);
+    let sent = table.take(stamped(1_001, 498), 1_000);
     assert_eq!((sent.len(), sent[0].0.acknowledgment), (1, 1_001));
     assert_eq!(table.end.received_to(), 1_000);
     table.take(stamped(1_001, 500), 1_000);
     assert_eq!(table.end.received_to(), 2_000, "an equal one is no older");
-    table.take(TcpHeader { flags: RST, ..stamped(2_001, 1) }, 0);
+    table.take(stamped(2_001, 499), 1_000);
+    assert_eq!(table.end.received_to(), 3_000, "nor one that is a tick older");
+    table.take(TcpHeader { flags: RST, ..stamped(3_001, 1) }, 0);
     assert_eq!(table.end.state(), ConnectionState::Reset);
 }
 

@@ -182,3 +182,11 @@ fn a_stream_ends_where_its_first_fin_says() {
     assert_eq!(r.read(Instant::from_millis(4), u64::MAX), 5 * u64::from(SEGMENT));
     assert!(r.finished());
 }
+
+/// Linux accepts a timestamp that is one tick older (TCP_PAWS_WINDOW).
+#[test]
+fn a_timestamp_may_be_a_tick_old() {
+    let mut r = receiver(40_000);
+    r.on_timestamp(100, 0);
+    assert_eq!([101, 100, 99, 98].map(|value| r.is_stale(value)), [false, false, false, true]);
+}
