@@ -28,6 +28,18 @@ pub struct KernelFiles {
     pub release: String,
 }
 
+impl KernelFiles {
+    /// Whether the kernel exchanges its clock in a shared memory: since Linux 6.10. An older one would not read it.
+    /// `AIRLANE_KERNEL_MESSAGES` makes each kernel exchange messages.
+    #[must_use]
+    pub fn shares_clock(&self) -> bool {
+        let mut parts =
+            self.release.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse().unwrap_or(0));
+        let version: (u32, u32) = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+        version >= (6, 10) && env::var_os("AIRLANE_KERNEL_MESSAGES").is_none()
+    }
+}
+
 /// The parts of a description that a run needs.
 #[derive(Debug, Deserialize)]
 struct Description {
@@ -93,6 +105,18 @@ fn names(folder: &Path) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_clock_is_shared_since_6_10() {
+        let shares = |release: &str| {
+            let release = release.to_owned();
+            KernelFiles { program: PathBuf::new(), agent: PathBuf::new(), release }.shares_clock()
+        };
+        assert_eq!(
+            ["6.1.192", "6.9.0", "6.10.0-rc1", "6.12.117", "7.0"].map(shares),
+            [false, false, true, true, true]
+        );
+    }
 
     #[test]
     fn a_missing_kernel_is_named_with_those_that_exist() {

@@ -46,7 +46,7 @@ pub(crate) struct Setup<'a> {
     pub(crate) scattered: bool,
     /// The time of day when the guest starts, in nanoseconds since 1970.
     pub(crate) epoch: u64,
-    /// Whether the guest shares its clock in memory, if it can.
+    /// Whether the guest shares its clock in memory.
     pub(crate) shares: bool,
 }
 

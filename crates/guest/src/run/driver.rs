@@ -98,7 +98,7 @@ pub(super) fn drive(
             nics: hosts[number].len() as u16 + 1,
             scattered: false,
             epoch: EPOCH - BOOT.as_nanos(),
-            shares: std::env::var_os("AIRLANE_KERNEL_MESSAGES").is_none(),
+            shares: files.shares_clock(),
         };
         let guest = driver.boot(number, &hosts[number], &setup)?;
         guests.push(guest);

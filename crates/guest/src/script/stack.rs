@@ -93,7 +93,7 @@ impl GuestStack {
             nics: NIC + 1,
             scattered: true,
             epoch: EPOCH - BEGIN,
-            shares: std::env::var_os("AIRLANE_KERNEL_MESSAGES").is_none(),
+            shares: files.shares_clock(),
         })?;
         let mut outbox = Outbox { limit: BEGIN, ..Outbox::default() };
         guest.begin(&mut outbox)?;
