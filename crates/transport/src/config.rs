@@ -116,6 +116,10 @@ pub struct TcpConfig {
     /// Compression of SACK-carrying ACKs for at most 1 ms or a twentieth of a round trip, as in
     /// Linux from the fourth duplicate ACK on.
     pub compressed_sack: bool,
+    /// Generic receive offload: segments that arrive at one instant are acknowledged together.
+    pub gro: bool,
+    /// Generic segmentation offload: what a millisecond carries leaves as one, with PSH at its end.
+    pub gso: bool,
     /// Initial congestion window in segments (RFC 6928).
     pub initial_window_segments: u32,
     /// Floor under the variance term of the retransmission timeout, as in Linux: RTO = SRTT +
@@ -201,6 +205,8 @@ impl TcpConfig {
             window_scaling: true,
             delayed_ack: true,
             compressed_sack: true,
+            gro: false, // neither has an effect on single packets, which is what the model has
+            gso: false,
             initial_window_segments: 10,            // RFC 6928 §2
             rto_min: Duration::from_millis(200),    // tcp_rto_min_us
             rto_max: Duration::from_secs(120),      // TCP_RTO_MAX

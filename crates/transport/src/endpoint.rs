@@ -777,12 +777,13 @@ impl TcpEndpoint {
             if n.ecn == EcnFeedback::Classic {
                 sender.on_ecn(&mut io, ecn, header.flags.has(TcpFlags::CWR));
             }
-            if io.receiver.crowds_out(start, start + u64::from(payload)) {
+            let push = header.flags.has(TcpFlags::PSH);
+            let segment = DataSegment { now, start, payload, fin, push, value, echo };
+            if io.receiver.ends_join(&segment) || io.receiver.crowds_out(start, start + u64::from(payload)) {
                 sender.send_ack(&mut io);
             }
             self.stats.data_segments_received += 1;
-            let push = header.flags.has(TcpFlags::PSH);
-            return receiver.on_data(&DataSegment { now, start, payload, fin, push, value, echo });
+            return if self.config.gro { receiver.on_joined(&segment) } else { receiver.on_data(&segment) };
         }
         if start < receiver.next() {
             receiver.demand_ack(); // a window probe: RFC 9293 §3.10.7.4

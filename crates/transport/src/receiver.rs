@@ -7,7 +7,7 @@
 //! millisecond.
 
 mod ecn;
-
+mod join;
 mod offer;
 
 use std::collections::VecDeque;
@@ -125,6 +125,7 @@ pub(crate) struct Receiver {
     gathered: u32,
     gathered_next: u64,
     gather_until: Instant,
+    joined: Option<join::Joined>,
     // Timestamps and round trips.
     ts_recent: u32,
     last_echo: Option<u32>,
@@ -178,6 +179,7 @@ impl Receiver {
             gathered: 0,
             gathered_next: 0,
             gather_until: Instant::FAR_FUTURE,
+            joined: None,
             ts_recent: 0,
             last_echo: None,
             rtt_x8: 0,
@@ -583,7 +585,7 @@ impl Receiver {
 
     /// Decides whether an ACK must be sent now; otherwise arms a timer.
     pub(crate) fn ack_is_due(&mut self, now: Instant) -> bool {
-        if !self.pending {
+        if !self.pending || self.joined.is_some() {
             return false;
         }
         let several = self.next - self.acked > u64::from(self.segment_seen) && self.may_advance();
@@ -652,9 +654,13 @@ impl Receiver {
     pub(crate) fn on_timeout(&mut self, now: Instant) -> bool {
         self.settled = None;
         let mut due = false;
+        if self.joined.is_some() {
+            self.end_join();
+            due = self.ack_is_due(now);
+        }
         if self.gather_until <= now {
             self.gather_until = Instant::FAR_FUTURE;
-            due = self.gathered > 0;
+            due |= self.gathered > 0;
         }
         if self.delayed_until <= now {
             self.delayed_until = Instant::FAR_FUTURE;
@@ -690,6 +696,7 @@ impl Receiver {
         self.at_once = false;
         self.pushed = false;
         self.gathered = 0;
+        self.joined = None;
         self.delayed_until = Instant::FAR_FUTURE;
         self.gather_until = Instant::FAR_FUTURE;
         self.acked = self.next;

@@ -104,6 +104,7 @@ struct SenderOptions {
     rtt_from_sack: bool,
     send_buffer: u64,
     write_size: Option<Bytes>,
+    gso: bool,
     nagle: bool,
     corked: bool,
     rto_min: Duration,
@@ -129,6 +130,8 @@ pub(crate) struct Sender {
     /// Right edge of the peer's window, its largest width, and the segments that announced it.
     window_end: u64,
     window_from: (u64, u64),
+    /// The next segment is the last of those that leave as one.
+    closes_segment: bool,
     max_offered: u64,
     controller: Controller,
     rtt: RttEstimator,
@@ -230,6 +233,7 @@ impl SenderOptions {
             rtt_from_sack: config.rtt_from_sack,
             send_buffer: config.send_buffer.map_or(u64::MAX, Bytes::get),
             write_size: config.write_size,
+            gso: config.gso,
             nagle: config.nagle,
             corked: false,
             rto_min: config.rto_min,
@@ -268,6 +272,7 @@ impl Sender {
             writer: None,
             window_end: 1 + window,
             window_from: (0, 1),
+            closes_segment: false,
             max_offered: window,
             controller,
             rto: rtt.rto(),

@@ -346,3 +346,17 @@ fn window_probes_are_answered() {
     table.wait(Duration::from_millis(500).as_millis());
     assert_eq!(table.take(probe, 0).len(), 1);
 }
+
+/// With segmentation offload, the last packet of each segment that has several carries PSH (Linux
+/// `__tcp_transmit_skb`): at first each has two. Without, only the end of what was written has it.
+#[test]
+fn segments_of_several_packets_end_with_push() {
+    let pushed = |gso| {
+        let mut table = Table::established(TcpConfig { gso, ..TcpConfig::linux() });
+        table.end.supply(7 * 1_448);
+        let sent = table.flush();
+        sent.iter().map(|(header, _)| header.flags.has(TcpFlags::PSH)).collect::<Vec<_>>()
+    };
+    assert_eq!(pushed(true), [false, true, false, true, false, true, true]);
+    assert_eq!(pushed(false), [false, false, false, false, false, false, true]);
+}

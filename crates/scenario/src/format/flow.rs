@@ -172,6 +172,15 @@ pub struct Tcp {
     pub delayed_ack: bool,
     /// SACK compression, as in Linux.
     pub compressed_sack: bool,
+    /// Whether segments that arrive at one instant, such as those of a transport block, are acknowledged together, as by
+    /// hosts with generic receive offload. By default, each segment is handled alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gro: Option<bool>,
+    /// Whether the sender builds segments larger than a packet, up to what a millisecond carries, as hosts with generic
+    /// segmentation offload. The last packet of each has PSH, which is acknowledged at once. By default, each packet is
+    /// built alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gso: Option<bool>,
     /// Initial congestion window in segments (RFC 6928).
     pub initial_window: u32,
     /// Minimum of the variance term of the retransmission timeout.

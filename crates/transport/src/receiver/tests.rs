@@ -183,6 +183,62 @@ fn a_stream_ends_where_its_first_fin_says() {
     assert!(r.finished());
 }
 
+/// Processes a segment of a block as the endpoint does with receive offload, and counts its ACKs.
+fn take_joined(r: &mut Receiver, segment: &DataSegment) -> Vec<u64> {
+    let mut acked = Vec::new();
+    if r.ends_join(segment) {
+        acked.push(r.acknowledge(false).next);
+    }
+    r.on_joined(segment);
+    r.read(segment.now, u64::MAX);
+    if r.ack_is_due(segment.now) {
+        acked.push(r.acknowledge(false).next);
+    }
+    acked
+}
+
+/// Seven segments that arrive at one instant have one ACK, when no further one has come. PSH, another timestamp and a
+/// gap end what is joined before.
+#[test]
+fn joined_segments_are_acknowledged_once() {
+    let position = |number: u64| 1 + number * u64::from(SEGMENT);
+    let mut r = receiver(40_000);
+    for n in 0..7 {
+        assert_eq!(take_joined(&mut r, &data(0, n)), []);
+    }
+    assert_eq!(r.next_timeout(), Instant::ZERO);
+    assert!(r.on_timeout(Instant::ZERO));
+    assert_eq!(r.acknowledge(false).next, position(7));
+    assert_eq!(r.next_timeout(), Instant::FAR_FUTURE);
+    // PSH.
+    assert_eq!(take_joined(&mut r, &data(1, 7)), []);
+    let pushed = DataSegment { push: true, ..data(1, 8) };
+    assert_eq!(take_joined(&mut r, &pushed), [position(9)]);
+    // Another timestamp, then a gap: each is acknowledged by the segment that does not fit.
+    assert_eq!(take_joined(&mut r, &data(2, 9)), []);
+    let later = DataSegment { value: Some(5), ..data(2, 10) };
+    assert_eq!(take_joined(&mut r, &later), [position(10)]);
+    assert_eq!(take_joined(&mut r, &data(2, 12)), [position(11)]);
+    assert!(r.on_timeout(Instant::from_millis(2)));
+    let ack = r.acknowledge(false);
+    assert_eq!((ack.next, blocks(&ack)), (position(11), vec![(12, 13)]));
+}
+
+/// What arrives at another instant is not joined: the first decides when its instant is over.
+#[test]
+fn a_join_lasts_an_instant() {
+    let mut r = receiver(40_000);
+    for n in 0..20 {
+        assert_eq!(take_joined(&mut r, &data(n, n)), []);
+        let now = Instant::from_millis(n);
+        if r.next_timeout() <= now && r.on_timeout(now) {
+            r.acknowledge(false);
+        }
+    }
+    // As without offload: after the quick ACKs, every second one.
+    assert_eq!(r.acked, 1 + 20 * u64::from(SEGMENT));
+}
+
 /// Linux accepts a timestamp that is one tick older (TCP_PAWS_WINDOW).
 #[test]
 fn a_timestamp_may_be_a_tick_old() {
