@@ -97,7 +97,7 @@ fn write_host(
     end: FlowEnd,
     every: Duration,
 ) -> core::fmt::Result {
-    let Kernel { congestion, mtu, gro, write_size, exec, requests, .. } = &flow.kernel;
+    let Kernel { congestion, mtu, gro, gso, write_size, exec, requests, .. } = &flow.kernel;
     let peer = if end == FlowEnd::Server { FlowEnd::Host } else { FlowEnd::Server };
     let (server_port, ue_port) = ports(flow);
     let (own_port, peer_port) =
@@ -123,12 +123,13 @@ fn write_host(
     let sample_from = EPOCH + every.as_nanos().saturating_sub(BEFORE_BIN_END.as_nanos());
     write!(
         text,
-        "host nic={nic} address={} mtu={} gro={} role={role} to={} from_port={own_port} to_port={peer_port} \
-         start={start} stop={stop} bytes={bytes} write={} congestion={congestion} every={} \
+        "host nic={nic} address={} mtu={} gro={} gso={} role={role} to={} from_port={own_port} \
+         to_port={peer_port} start={start} stop={stop} bytes={bytes} write={} congestion={congestion} every={} \
          sample_from={sample_from}",
         address(flow, end),
         mtu.0.get(),
         u8::from(*gro),
+        u8::from(*gso),
         address(flow, peer),
         write_size.0.get(),
         every.as_nanos(),

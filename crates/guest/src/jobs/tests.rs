@@ -23,7 +23,7 @@ fn a_transfer_has_a_sender_and_a_sink_with_the_addresses_of_captures() {
     let lines: Vec<_> = text.lines().collect();
     let [server, ue] = [0, lines.len() / 2].map(|line| lines[line]);
     assert!(
-        server.starts_with("host nic=1 address=10.0.0.1 mtu=1500 gro=1 role=send to=10.1.0.2 "),
+        server.starts_with("host nic=1 address=10.0.0.1 mtu=1500 gro=1 gso=1 role=send to=10.1.0.2 "),
         "{server}"
     );
     assert!(
@@ -31,7 +31,10 @@ fn a_transfer_has_a_sender_and_a_sink_with_the_addresses_of_captures() {
         "{server}"
     );
     assert!(server.contains(" congestion=bbr every=100000000 sample_from=1700000000099950000"), "{server}");
-    assert!(ue.starts_with("host nic=2 address=10.1.0.2 mtu=1500 gro=1 role=sink to=10.0.0.1 "), "{ue}");
+    assert!(
+        ue.starts_with("host nic=2 address=10.1.0.2 mtu=1500 gro=1 gso=1 role=sink to=10.0.0.1 "),
+        "{ue}"
+    );
     assert!(ue.contains(" from_port=5203 to_port=50000 "), "{ue}");
     assert_eq!(lines.iter().filter(|&&line| line == "sysctl net.ipv4.tcp_ecn=3").count(), 2);
     assert_eq!(lines.iter().filter(|line| line.starts_with("sysctl net.ipv4.tcp_mem=")).count(), 2);
@@ -80,5 +83,5 @@ fn an_end_of_the_simulated_tcp_is_no_host() {
     let hosts = hosts(&flows, &[0]);
     assert_eq!(hosts, [Host { flow: 0, end: FlowEnd::Host }]);
     let text = jobs(&flows, &hosts, Duration::from_millis(100));
-    assert!(text.starts_with("host nic=1 address=10.1.0.2 mtu=1500 gro=1 role=sink "), "{text}");
+    assert!(text.starts_with("host nic=1 address=10.1.0.2 mtu=1500 gro=1 gso=1 role=sink "), "{text}");
 }

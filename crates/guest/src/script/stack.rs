@@ -80,7 +80,7 @@ impl GuestStack {
     /// Starts a guest with the host of a script.
     pub(super) fn start(kernel: &str, device: Device) -> Result<Self, GuestError> {
         let files = kernels::find(kernel)?;
-        let mut jobs = format!("host nic={NIC} address={LOCAL} mtu={} gro=1 role=calls\n", device.mtu);
+        let mut jobs = format!("host nic={NIC} address={LOCAL} mtu={} gro=1 gso=1 role=calls\n", device.mtu);
         for (name, value) in FIXED {
             jobs += &format!("sysctl {name}={value}\n");
         }

@@ -33,6 +33,9 @@ pub struct Kernel {
     pub mtu: Size,
     /// Whether the interfaces merge segments that arrive together (generic receive offload), as on most hosts.
     pub gro: bool,
+    /// Whether the sender builds segments larger than a packet, which the interface divides (generic segmentation
+    /// offload), as on each host. If false, each packet passes through TCP alone, as in the simulated one.
+    pub gso: bool,
     /// Bytes per write of a bulk application.
     pub write_size: Size,
     /// Requests and replies over one connection, instead of the application of the flow.

@@ -6,8 +6,8 @@
  *
  * /jobs has a line for each host, words of the form key=value, and behind it the lines that belong to it:
  *
- *   host nic=1 address=10.0.0.1 mtu=1500 gro=1 role=send to=10.1.0.1 from_port=50000 to_port=5203 start=0
- *        stop=0 bytes=0 write=131072 congestion=cubic every=100000000
+ *   host nic=1 address=10.0.0.1 mtu=1500 gro=1 gso=1 role=send to=10.1.0.1 from_port=50000 to_port=5203
+ *        start=0 stop=0 bytes=0 write=131072 congestion=cubic every=100000000
  *   sysctl net.ipv4.tcp_ecn=1
  *   run iperf3 -s
  *
@@ -167,14 +167,14 @@ static int set_parameter(const char *setting)
 	return error;
 }
 
-/* Moves an interface into the network namespace of a process. */
-static void move_interface(const char *name, pid_t to)
+/* Changes an attribute of an interface. */
+static void change_interface(const char *name, int attribute, uint32_t value)
 {
-	struct { struct nlmsghdr head; struct ifinfomsg link; struct rtattr attribute; uint32_t pid; } request = {
+	struct { struct nlmsghdr head; struct ifinfomsg link; struct rtattr attribute; uint32_t value; } request = {
 		.head = { .nlmsg_len = sizeof request, .nlmsg_type = RTM_NEWLINK, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK },
 		.link = { .ifi_family = AF_UNSPEC, .ifi_index = if_nametoindex(name) },
-		.attribute = { .rta_len = RTA_LENGTH(4), .rta_type = IFLA_NET_NS_PID },
-		.pid = to,
+		.attribute = { .rta_len = RTA_LENGTH(4), .rta_type = attribute },
+		.value = value,
 	};
 	struct { struct nlmsghdr head; struct nlmsgerr error; char rest[256]; } answer;
 	int link = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
@@ -184,7 +184,7 @@ static void move_interface(const char *name, pid_t to)
 		fail("interface %s", name);
 	errno = -answer.error.error;
 	if (errno)
-		fail("interface %s cannot be moved", name);
+		fail("attribute %d of interface %s cannot be changed", attribute, name);
 	close(link);
 }
 
@@ -591,7 +591,9 @@ static void start(struct host *host)
 	close(from_parent[0]);
 	if (read(to_parent[0], settings, 1) != 1)
 		return; /* the child has reported why */
-	move_interface(name, child);
+	if (!number_of(host, "gso"))
+		change_interface(name, IFLA_GSO_MAX_SEGS, 1); /* TCP has no other switch */
+	change_interface(name, IFLA_NET_NS_PID, child);
 	if (write(from_parent[1], "m", 1) != 1)
 		fail("pipe");
 	do {
