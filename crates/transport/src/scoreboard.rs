@@ -26,6 +26,8 @@ pub(crate) const SEEN: u8 = 32;
 
 /// It ends what was written, and carries PSH.
 pub(crate) const PUSHED: u8 = 64;
+/// The next segment left with it as one (segmentation offload).
+pub(crate) const JOINED: u8 = 128;
 
 /// A sent segment.
 #[derive(Clone, Copy, Debug)]

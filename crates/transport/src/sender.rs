@@ -130,8 +130,8 @@ pub(crate) struct Sender {
     /// Right edge of the peer's window, its largest width, and the segments that announced it.
     window_end: u64,
     window_from: (u64, u64),
-    /// The next segment is the last of those that leave as one.
-    closes_segment: bool,
+    /// The place of the next segment among those that leave as one: `JOINED`, `PUSHED` for the last, or 0.
+    place: u8,
     max_offered: u64,
     controller: Controller,
     rtt: RttEstimator,
@@ -272,7 +272,7 @@ impl Sender {
             writer: None,
             window_end: 1 + window,
             window_from: (0, 1),
-            closes_segment: false,
+            place: 0,
             max_offered: window,
             controller,
             rto: rtt.rto(),

@@ -21,6 +21,12 @@ impl Pacer {
         self.rate = rate;
     }
 
+    /// That rate.
+    #[must_use]
+    pub const fn rate(&self) -> Option<BitRate> {
+        self.rate
+    }
+
     /// When the next packet may leave.
     #[must_use]
     pub const fn next_send_at(&self) -> Instant {

@@ -35,9 +35,14 @@ impl Sender {
         if in_flight == 0 && self.next_fits(end) {
             self.tell_restart(now);
         }
-        let quantum = self.controller.send_quantum();
+        let joined = if self.options.gso { self.segments_at_once() } else { 0 };
+        let quantum = self.controller.send_quantum().max(joined);
         let quota = self.delivery.as_ref().map_or(u32::MAX, |d| d.pacer.quota(now, quantum));
         let mut sent = 0;
+        if joined > 0 {
+            sent = self.transmit_joined(io, end, joined, window.saturating_sub(in_flight).min(quota));
+            in_flight += sent;
+        }
         while in_flight < window
             && sent < quota
             && self.next_fits(end)

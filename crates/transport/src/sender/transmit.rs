@@ -10,7 +10,7 @@ use crate::congestion::Restart;
 use crate::header::{Io, timestamp};
 use crate::model::window_rate;
 use crate::recovery::Phase;
-use crate::scoreboard::{FIN, PUSHED, Segment};
+use crate::scoreboard::{FIN, JOINED, PUSHED, Segment};
 use crate::timer::TimerKind;
 
 impl Sender {
@@ -113,7 +113,8 @@ impl Sender {
             self.tell_restart(io.now());
         }
         if self.options.gso {
-            sent = self.transmit_joined(io, end, window.saturating_sub(in_flight));
+            let size = self.segments_at_once();
+            sent = self.transmit_joined(io, end, size, window.saturating_sub(in_flight));
             in_flight += sent;
         }
         while in_flight < window
@@ -129,9 +130,8 @@ impl Sender {
         self.after_transmit(io.now(), sent, in_flight, window, outstanding_before);
     }
 
-    /// Sends up to this many segments, several as one: the last of them has PSH (Linux `__tcp_transmit_skb`).
-    fn transmit_joined(&mut self, io: &mut Io<'_, '_>, end: u64, quota: u32) -> u32 {
-        let size = self.segments_at_once();
+    /// Sends up to `quota` segments, `size` as one: the last of several has PSH (Linux `__tcp_transmit_skb`).
+    pub(super) fn transmit_joined(&mut self, io: &mut Io<'_, '_>, end: u64, size: u32, quota: u32) -> u32 {
         let (mut sent, mut at_once) = (0, 0);
         while sent < quota
             && let Some((len, fin)) = self.next_segment(end)
@@ -141,9 +141,9 @@ impl Sender {
             let ends = sent + 1 == quota || at_once + 1 == size || next >= end || {
                 next + u64::from(self.segment_max) > self.window_end
             };
-            self.closes_segment = ends && at_once > 0;
+            self.place = if !ends { JOINED } else { PUSHED * u8::from(at_once > 0) };
             self.send_new(io, len, fin);
-            self.closes_segment = false;
+            self.place = 0;
             at_once = if ends { 0 } else { at_once + 1 };
             sent += 1;
         }
@@ -152,11 +152,13 @@ impl Sender {
 
     /// The number of segments that a millisecond carries at the pacing rate, at least two (Linux
     /// `tcp_tso_autosize`); the part for short round trips is left out.
-    fn segments_at_once(&self) -> u32 {
+    pub(super) fn segments_at_once(&self) -> u32 {
         const GSO_MAX: u64 = 65_536;
         let (window, ssthresh) = (self.controller.window_segments(), self.controller.ssthresh_segments());
         let size = self.options.segment_size;
-        let rate = window_rate(window, ssthresh, self.board.outstanding(), size, self.rtt.srtt());
+        let paced = self.delivery.as_ref().and_then(|delivery| delivery.pacer.rate());
+        let rate =
+            paced.or_else(|| window_rate(window, ssthresh, self.board.outstanding(), size, self.rtt.srtt()));
         let bytes = rate.map_or(0, |rate| (rate.0 / 8) >> 10).min(GSO_MAX);
         ((bytes / u64::from(size)) as u32).max(2)
     }
@@ -203,8 +205,8 @@ impl Sender {
         let pushed = match &mut self.writer {
             Some(writer) => writer.takes_push(start + u64::from(payload)),
             None => payload > 0 && start + u64::from(payload) == self.supply.pushed,
-        } | self.closes_segment;
-        let state = if fin { FIN } else { 0 } | if pushed { PUSHED } else { 0 };
+        } | (self.place == PUSHED);
+        let state = if fin { FIN } else { 0 } | if pushed { PUSHED } else { 0 } | self.place;
         self.board.push(Segment { start, sent_at: now, len, state });
         if self.delivery.is_some() {
             self.note_sent(self.board.tail() - 1, now, true);
