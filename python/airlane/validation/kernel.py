@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from airlane import examples, native, plot
 from airlane import kernel as kernels
-from airlane.scenario import Scenario, load
+from airlane.scenario import Scenario, load, seconds
 from airlane.validation.cell import reference_rows
 from airlane.validation.claims import Family, Row
 from airlane.validation.transport import TcpCase
@@ -57,11 +57,43 @@ _OURS = {"reno": "newreno"}
 REFERENCE = "6.12"
 """The kernel with which ours is compared, by its name in the cache."""
 
-_SAMPLES = {"run.duration": "15 s", "run.warmup": "0 s", "run.series_bin": "100 ms"}
+_SAMPLES = {
+    "run.duration": "15 s",
+    "run.warmup": "0 s",
+    "run.series_bin": "100 ms",
+    # RACK compares times in microseconds. If several acknowledgments of a transport block arrive within
+    # one, which no processor could handle, it declares segments lost that are still under way.
+    "internet.uplink_rate": "500 Mbit/s",
+}
 
 _SHORT = {"run.duration": "10 s"}
 
 _MARKS = {"cell.rlc.aqm": {"kind": "codel", "ecn": True}}
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One run of either side.
+
+    Attributes
+    ----------
+    delay_ms
+        Addition to the delay of the internet link, in each direction, in milliseconds.
+    seed
+        Of the radio channel and of the loss.
+    """
+
+    delay_ms: float
+    seed: int
+
+    def scenario(self, row: str, *, kernel: str | None) -> Scenario:
+        """The scenario of a row with this kernel or, for None, with the simulated TCP."""
+        situation, _, congestion = row.partition("/")
+        found = scenario(situation, congestion, self.seed, kernel=kernel)
+        if self.delay_ms == 0:
+            return found
+        delay_s = seconds(found.settings["internet"]["delay"])
+        return found.set({"internet.delay": f"{1e3 * delay_s + self.delay_ms:.6g} ms"})
 
 
 @dataclass(frozen=True)
@@ -76,24 +108,26 @@ class Situation:
         Values by dotted path.
     random
         Whether the radio channel or the loss depends on the seed, which is the same on both sides.
-    gro
-        Whether the kernel's interfaces merge segments that arrive together. Ours do not.
+    offloads
+        Whether both sides send and receive segments larger than a packet (GSO and GRO), as hosts do.
     """
 
     example: str
     settings: Mapping[str, object]
     random: bool = True
-    gro: bool = False
+    offloads: bool = True
 
     @property
-    def seeds(self) -> tuple[int, ...]:
-        """Seeds of the runs."""
-        return (1, 2) if self.random else (1,)
+    def draws(self) -> tuple[Draw, ...]:
+        """The runs: one is a draw, since a millisecond more on the path moves a loss to another flight."""
+        if self.random:
+            return tuple(Draw(0.0, seed) for seed in range(1, 9))
+        return tuple(Draw(float(delay_ms), 1) for delay_ms in (0, -4, -3, -2, -1, 1, 2, 3, 4))
 
 
 SITUATIONS = {
     "still": Situation("lte-download", {"channel.fading": "none"}, random=False),
-    "still-gro": Situation("lte-download", {"channel.fading": "none"}, random=False, gro=True),
+    "still-single": Situation("lte-download", {"channel.fading": "none"}, random=False, offloads=False),
     "codel": Situation("lte-aqm", {}, random=False),
     "fading": Situation("lte-download", _SHORT),
     # It begins 55 m, or 5 s, before the middle between the cells.
@@ -123,7 +157,6 @@ def scenario(situation: str, congestion: str, seed: int, *, kernel: str | None) 
     marks = congestion == "dctcp"
     if kernel is not None:
         transport: dict[str, object] = {"kind": "kernel", "congestion": congestion, "kernel": kernel}
-        transport["gro"] = chosen.gro
         if marks:
             transport["sysctl"] = {"tcp_ecn": 1}
     else:
@@ -131,6 +164,7 @@ def scenario(situation: str, congestion: str, seed: int, *, kernel: str | None) 
         transport = {"kind": "tcp", "preset": "linux", "congestion": name, "write_size": "128 KiB"}
         if marks:
             transport["ecn"] = True
+    transport |= {"gro": chosen.offloads, "gso": chosen.offloads}
     settings = {**_SAMPLES, **chosen.settings, "flow.0.transport": transport}
     if "internet.loss" in settings:
         settings["internet.loss_seed"] = seed
@@ -144,35 +178,39 @@ def cases() -> list[tuple[str, str]]:
     return [
         (s, c)
         for s in SITUATIONS
-        for c in (SHOWN if s == "still-gro" else CONTROLLERS)
+        for c in (SHOWN if s == "still-single" else CONTROLLERS)
         if c != "dctcp" or s in ("still", "codel")
     ]
 
 
 @dataclass(frozen=True)
 class OurRun:
-    """A run of our TCP in a situation.
+    """A run of our TCP.
 
     Attributes
     ----------
-    situation, congestion
-        What runs.
-    seed
-        Of the run, and of the loss.
+    name
+        Situation and congestion control, as in `still/vegas`.
+    draw
+        Delay and seed.
     """
 
-    situation: str
-    congestion: str
-    seed: int
+    name: str
+    draw: Draw
+
+    @property
+    def seed(self) -> int:
+        """Of the run."""
+        return self.draw.seed
 
     def scenario(self) -> Scenario:
         """The scenario."""
-        return scenario(self.situation, self.congestion, self.seed, kernel=None)
+        return self.draw.scenario(self.name, kernel=None)
 
 
 @dataclass(frozen=True)
 class OracleCase(TcpCase):
-    """A figure of a situation and a congestion control, as a mean over the seeds of the situation.
+    """A figure of a situation and a congestion control, as a mean over the draws of the situation.
 
     Attributes
     ----------
@@ -202,12 +240,14 @@ def oracle(family: Family) -> list[OracleCase]:
         assert (situation, congestion) in cases(), f"{family.id}: {name} is not measured"
         if family.figure == "window":
             reference, unit, figure = 0.0, "% apart", _apart(situation, congestion)
+            drawn = SITUATIONS[situation].draws[:1]
         else:
             column, unit = FIGURES[family.figure]
             of_run = [row for row in rows if (row["situation"], row["congestion"]) == (situation, congestion)]
             reference = float(np.mean([float(row[column]) for row in of_run]))
             figure = partial(_figure, column=column)
-        ours = tuple(OurRun(situation, congestion, seed) for seed in SITUATIONS[situation].seeds)
+            drawn = SITUATIONS[situation].draws
+        ours = tuple(OurRun(name, draw) for draw in drawn)
         found.append(
             OracleCase(
                 f"{family.id}/{name}", unit, reference, ours, figure, counted=name not in family.outside
@@ -255,15 +295,15 @@ def measure(
     KernelError
         If the kernel has not been built.
     """
-    runs = [(s, c, seed) for s, c in cases() if s in situations for seed in SITUATIONS[s].seeds]
-    jobs = [(scenario(s, c, seed, kernel=REFERENCE).resolved, seed) for s, c, seed in runs]
+    runs = [(s, c, draw) for s, c in cases() if s in situations for draw in SITUATIONS[s].draws]
+    jobs = [(draw.scenario(f"{s}/{c}", kernel=REFERENCE).resolved, draw.seed) for s, c, draw in runs]
     outputs = native.run(jobs, threads, on_run)
     summary: Rows = {situation: [] for situation in situations}
     windows: Rows = {situation: [] for situation in situations}
-    for (situation, congestion, seed), output in zip(runs, outputs, strict=True):
+    for (situation, congestion, draw), output in zip(runs, outputs, strict=True):
         told = [f"{value:.6g}" for value in figures(output).values()]
-        summary[situation].append([situation, congestion, str(seed), *told])
-        if seed == 1 and congestion in SHOWN:
+        summary[situation].append([situation, congestion, f"{draw.delay_ms:g}", str(draw.seed), *told])
+        if draw == SITUATIONS[situation].draws[0] and congestion in SHOWN:
             windows[situation] += [
                 [situation, congestion, f"{t_s:.1f}", f"{window:.0f}"]
                 for t_s, window in zip(*_window(output), strict=True)
@@ -298,7 +338,7 @@ def _window(output: native.Output) -> tuple[Array, Array]:
 def write_windows(path: Path, threads: int | None = None) -> None:
     """Draw the windows of both sides over time, a row for each situation, as PNG."""
     shown = [(s, c) for s in SITUATIONS for c in SHOWN]
-    jobs = [(OurRun(s, c, 1).scenario().resolved, 1) for s, c in shown]
+    jobs = [(OurRun(f"{s}/{c}", SITUATIONS[s].draws[0]).scenario().resolved, 1) for s, c in shown]
     outputs = native.run(jobs, threads or os.cpu_count() or 1)
     kernels: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for row in reference_rows("kernel/windows.csv"):
@@ -337,7 +377,7 @@ def _main() -> None:
     measured = [column for column, _ in FIGURES.values()]
     for situation in chosen:  # what was measured stays if the next one is interrupted
         summary, windows = measure([situation], arguments.threads, told)
-        _write("oracle.csv", [*columns, "seed", *measured], summary, release)
+        _write("oracle.csv", [*columns, "delay_ms", "seed", *measured], summary, release)
         _write("windows.csv", [*columns, "t_s", "cwnd_bytes"], windows, release)
 
 

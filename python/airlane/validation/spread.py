@@ -1,8 +1,7 @@
 """Rows of the comparison with a Linux kernel over several delays and seeds.
 
-A figure of a single run is one draw: a millisecond more on the path moves a loss to another flight. Where the
-ranges of both sides overlap over many draws, and their means are close, one draw that is outside of its band
-says little.
+A figure of a single run is one draw: a millisecond more on the path moves a loss to another flight. The rows
+of the comparison are means of draws; here they have as many as wanted, with ranges and a standard error.
 
     $ make kernel-spread ARGS="still/vegas codel/vegas --delays -2 -1 0 1 2"
     $ make kernel-spread ARGS="fading/westwood --seeds 1 2 3 4 5 6 7 8"
@@ -16,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -28,35 +26,9 @@ from rich import box
 from rich.table import Table
 
 from airlane import native, terminal
-from airlane.scenario import Scenario, seconds
-from airlane.validation.kernel import FIGURES, REFERENCE, SITUATIONS, cases, figures, scenario
+from airlane.validation.kernel import FIGURES, REFERENCE, SITUATIONS, Draw, cases, figures
 
 __all__ = ["Draw", "Spread", "cells", "draws", "headings", "markdown", "spreads", "table"]
-
-
-@dataclass(frozen=True)
-class Draw:
-    """One run of either side.
-
-    Attributes
-    ----------
-    delay_ms
-        Addition to the delay of the internet link, in each direction, in milliseconds.
-    seed
-        Of the radio channel and of the loss.
-    """
-
-    delay_ms: float
-    seed: int
-
-    def scenario(self, row: str, *, kernel: str | None) -> Scenario:
-        """The scenario of a row with this kernel or, for None, with the simulated TCP."""
-        situation, _, congestion = row.partition("/")
-        found = scenario(situation, congestion, self.seed, kernel=kernel)
-        if self.delay_ms == 0:
-            return found
-        delay_s = seconds(json.loads(found.resolved)["internet"]["delay"])
-        return found.set({"internet.delay": f"{1e3 * delay_s + self.delay_ms:.6g} ms"})
 
 
 @dataclass(frozen=True)
