@@ -686,6 +686,7 @@ impl TcpEndpoint {
             && header.flags.0 & !TcpFlags::PSH == TcpFlags::ACK
             && n.ecn == EcnFeedback::None
             && !n.codes
+            && !self.config.gro
             && sender.only_receives()
             && receiver.continues_with(start, payload)
             && !self.requests.gone
