@@ -2,6 +2,7 @@
 
 use airlane_core::{Dbm, Decibel, Seeds, UeId};
 use airlane_radio::Position;
+use pulp::{Scalar, WithSimd};
 
 use super::*;
 use crate::build;
@@ -256,4 +257,52 @@ fn rectangle(d1: f64, d2: f64) -> RanConfig {
         (ue.cell, ue.start) = (Some(CellId(cell)), Start::At(Position::on_ground(x, y)));
     }
     config
+}
+
+/// Noise and interference of these cells on these RBGs, with these vectors.
+fn added(levels: &[f32], sent: &[RbgSet], wanted: RbgSet, vectors: Option<Arch>) -> (f32, Noise) {
+    let rivals = vec![RbgSet::MAX; levels.len()];
+    let (mut heard, mut noise) = (Heard::new(levels.len()), Noise::alone(17, 3));
+    let listen = Listen { heard: &mut heard, levels, sent, rivals: &rivals, wanted, share: SMALL };
+    let total = match vectors {
+        Some(arch) => arch.dispatch(listen),
+        None => listen.with_simd(Scalar),
+    };
+    let gains: [f32; PLACES] = core::array::from_fn(|rbg| 0.1 + rbg as f32 / 7.0);
+    let fades =
+        |cell: usize, level: f32| (!cell.is_multiple_of(3) && level >= SMALL * total).then_some(&gains);
+    let add_up = AddUp { noise: &mut noise, heard: &mut heard, wanted, fades };
+    match vectors {
+        Some(arch) => arch.dispatch(add_up),
+        None => add_up.with_simd(Scalar),
+    }
+    (total, noise)
+}
+
+#[test]
+fn interference_is_the_same_in_vectors_of_any_width() {
+    let mut stream = Seeds::new(1).stream("cells");
+    for _ in 0..500 {
+        let wanted = (stream.bits() as RbgSet & 0x1_ffff) | 1;
+        let levels: Vec<f32> = (0..24).map(|_| (20.0 * stream.uniform() - 4.0).max(0.0) as f32).collect();
+        let sent: Vec<RbgSet> = (0..24)
+            .map(|_| match stream.bits() % 3 {
+                0 => 0,
+                1 => RbgSet::MAX,
+                _ => stream.bits() as RbgSet,
+            })
+            .collect();
+        let (total, noise) = added(&levels, &sent, wanted, None);
+        assert_eq!((total, noise.clone()), added(&levels, &sent, wanted, Some(Arch::new())));
+        // By hand on the lowest RBG, up to rounding: what is sent there, and its fading.
+        let mut expected = 1.0;
+        for (cell, (level, sent)) in
+            levels.iter().zip(&sent).enumerate().filter(|(_, (_, sent))| **sent & 1 == 1)
+        {
+            let fades = !cell.is_multiple_of(3) && *level >= SMALL * total;
+            expected += if fades { 0.1 * level } else { *level };
+            assert!(sent & wanted != 0);
+        }
+        assert!((noise.rbgs[0] / expected - 1.0).abs() < 1e-5, "{} against {expected}", noise.rbgs[0]);
+    }
 }
