@@ -28,6 +28,9 @@ pub(crate) struct Slot<'a, 'c> {
     pub(crate) bearers_due: Instant,
 }
 
+/// From this many packets on, those that a block delivers are fetched together (choice).
+const FETCHED: usize = 16;
+
 /// The numbering of ports.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ports {
@@ -38,7 +41,7 @@ pub(crate) struct Ports {
 impl Ports {
     /// Forwards SDUs: to the UE's upper layers, or through the tunnel to the gateway.
     pub(crate) fn send(self, cx: &mut Cx<'_>, direction: Direction, ue: u32, sdus: &mut Vec<PacketRef>) {
-        if direction == Direction::Downlink && sdus.len() > 1 {
+        if direction == Direction::Downlink && sdus.len() >= FETCHED {
             cx.pool.fetch(sdus);
         }
         for packet in sdus.drain(..) {
