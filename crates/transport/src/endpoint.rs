@@ -748,7 +748,7 @@ impl TcpEndpoint {
         if let Some(value) = value {
             receiver.on_timestamp(value, start); // RFC 7323 §4.3: of acceptable segments alone
         }
-        let fin = header.flags.has(TcpFlags::FIN);
+        let (fin, push) = (header.flags.has(TcpFlags::FIN), header.flags.has(TcpFlags::PSH));
         let with_data = payload > 0 || fin;
         // As `Halves::io` makes it; borrowing `receiver` separately saves instructions for each segment.
         let mut io = Io { cx, path: &self.path, negotiated: n, receiver, stats: &mut self.stats };
@@ -778,7 +778,6 @@ impl TcpEndpoint {
             if n.ecn == EcnFeedback::Classic {
                 sender.on_ecn(&mut io, ecn, header.flags.has(TcpFlags::CWR));
             }
-            let push = header.flags.has(TcpFlags::PSH);
             let segment = DataSegment { now, start, payload, fin, push, value, echo };
             if io.receiver.ends_join(&segment) || io.receiver.crowds_out(start, start + u64::from(payload)) {
                 sender.send_ack(&mut io);

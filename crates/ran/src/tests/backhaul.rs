@@ -106,12 +106,11 @@ fn play(path: &mut Path) {
     let mut stream = Seeds::new(6).stream("arrivals");
     let (mut now, end) = (Instant::ZERO, Instant::from_millis(400));
     while now < end {
-        now = now
-            + Duration::from_nanos(match stream.below(120) {
-                0 => 20_000_000,
-                1..4 => 1_000_000,
-                _ => stream.below(60_000),
-            });
+        now += Duration::from_nanos(match stream.below(120) {
+            0 => 20_000_000,
+            1..4 => 1_000_000,
+            _ => stream.below(60_000),
+        });
         match stream.below(10) {
             0 => path.send(now, Direction::Uplink, stream.below(3) as u32, 40),
             // The last flow has no UE.
