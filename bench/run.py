@@ -255,7 +255,7 @@ def show_instructions(rows: list[dict] | str) -> None:
 def instruction_cells(rows: list[dict]) -> list[list[str]]:
     """The cells of the table of instructions."""
     keys = ("instructions", "budget", "aim")
-    return [[str(row["name"]), *(text(row[key], ",.0f") for key in keys)] for row in rows]
+    return [[str(row["name"]), *(document.count(row[key]) for key in keys)] for row in rows]
 
 
 def instruction_table(rows: list[dict]) -> str:
