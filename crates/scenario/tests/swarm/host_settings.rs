@@ -159,6 +159,8 @@ fn tcp(settings: &mut Settings<'_>, at: &str, base: &format::Tcp, leg: bool) {
         ("window_scaling", flag()),
         ("delayed_ack", flag()),
         ("compressed_sack", flag()),
+        ("gro", flag()),
+        ("gso", flag()),
         ("frto", flag()),
         ("ecn", ecn()),
         ("pacing", flag()),
