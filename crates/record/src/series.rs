@@ -1,7 +1,6 @@
 //! The two time series, written bin by bin during the run.
 
 use core::ops::Range;
-use std::collections::BTreeMap;
 
 use airlane_core::{Bytes, Direction, Duration, Instant};
 
@@ -17,10 +16,10 @@ pub(crate) struct FlowSeries {
     pending: usize,
     t_s: Vec<f64>,
     flow: Vec<u32>,
-    /// In the order of [`FlowSeries::PACKETS`].
-    packets: [Vec<f64>; Self::PACKETS.len()],
-    /// In the order of [`FlowSeries::STATE`].
-    state: [Vec<f64>; Self::STATE.len()],
+    /// Of packets and queues, in the order of [`FlowSeries::push`].
+    packets: [Vec<f64>; Self::PACKETS],
+    /// Of the sender, in the order of [`columns_of`].
+    state: [Vec<f64>; Self::STATE],
     retransmissions: Vec<u64>,
     lost_segments: Vec<u64>,
     /// Pacing rate and delivery rate, if some senders report them.
@@ -31,53 +30,18 @@ pub(crate) struct FlowSeries {
 #[derive(Debug, Default)]
 struct Row {
     flow: u32,
-    packets: [f64; FlowSeries::PACKETS.len()],
+    packets: [f64; FlowSeries::PACKETS],
     /// `None` if the sender has reported nothing.
-    state: Option<[f64; FlowSeries::STATE.len()]>,
+    state: Option<[f64; FlowSeries::STATE]>,
     retransmissions: u64,
     lost_segments: u64,
 }
 
 impl FlowSeries {
-    /// The real numbers in the order of the table.
-    const REALS: [&'static str; 15] = [
-        "goodput_mbps",
-        "received_mbps",
-        "again_mbps",
-        "owd_ms",
-        "owd_max_ms",
-        "cwnd_bytes",
-        "ssthresh_bytes",
-        "srtt_ms",
-        "rto_ms",
-        "in_flight_bytes",
-        "rlc_queue_bytes",
-        "rwnd_bytes",
-        "uplink_queue_bytes",
-        "cubic_w_max_bytes",
-        "cubic_k_s",
-    ];
-    /// Those of packets and queues.
-    const PACKETS: [&'static str; 7] = [
-        "goodput_mbps",
-        "received_mbps",
-        "again_mbps",
-        "owd_ms",
-        "owd_max_ms",
-        "rlc_queue_bytes",
-        "uplink_queue_bytes",
-    ];
-    /// Those of the sender's state.
-    const STATE: [&'static str; 8] = [
-        "cwnd_bytes",
-        "ssthresh_bytes",
-        "srtt_ms",
-        "rto_ms",
-        "in_flight_bytes",
-        "rwnd_bytes",
-        "cubic_w_max_bytes",
-        "cubic_k_s",
-    ];
+    /// The number of columns of packets and queues.
+    const PACKETS: usize = 7;
+    /// Of the sender's state.
+    const STATE: usize = 8;
 
     pub(crate) fn with_capacity(rows: usize) -> Self {
         Self {
@@ -171,11 +135,25 @@ impl FlowSeries {
                 None => Column::labels(names, self.flow),
             },
         );
-        let mut columns = BTreeMap::new();
-        columns.extend(Self::PACKETS.into_iter().zip(self.packets));
-        columns.extend(Self::STATE.into_iter().zip(self.state));
-        for name in Self::REALS {
-            let values = columns.remove(name).expect("it is of packets or of the sender's state");
+        let [goodput, received, again, delay, delay_max, queue, uplink_queue] = self.packets;
+        let [window, ssthresh, srtt, rto, in_flight, offered, w_max, k] = self.state;
+        for (name, values) in [
+            ("goodput_mbps", goodput),
+            ("received_mbps", received),
+            ("again_mbps", again),
+            ("owd_ms", delay),
+            ("owd_max_ms", delay_max),
+            ("cwnd_bytes", window),
+            ("ssthresh_bytes", ssthresh),
+            ("srtt_ms", srtt),
+            ("rto_ms", rto),
+            ("in_flight_bytes", in_flight),
+            ("rlc_queue_bytes", queue),
+            ("rwnd_bytes", offered),
+            ("uplink_queue_bytes", uplink_queue),
+            ("cubic_w_max_bytes", w_max),
+            ("cubic_k_s", k),
+        ] {
             table.push(name, Column::F64(values));
         }
         table.push_count("retransmissions", self.retransmissions);
@@ -188,8 +166,8 @@ impl FlowSeries {
     }
 }
 
-/// The columns [`FlowSeries::STATE`].
-fn columns_of(state: &FlowState) -> [f64; FlowSeries::STATE.len()] {
+/// What a row has of a sender.
+fn columns_of(state: &FlowState) -> [f64; FlowSeries::STATE] {
     [
         bytes(state.congestion_window),
         bytes(state.ssthresh),

@@ -205,7 +205,7 @@ impl TcpConfig {
             window_scaling: true,
             delayed_ack: true,
             compressed_sack: true,
-            gro: false, // neither has an effect on single packets, which is what the model has
+            gro: false, // on in Linux; here, a scenario switches them on
             gso: false,
             initial_window_segments: 10,            // RFC 6928 §2
             rto_min: Duration::from_millis(200),    // tcp_rto_min_us

@@ -1,5 +1,6 @@
 use airlane_core::Decibel;
 use airlane_core::Direction::{Downlink, Uplink};
+use airlane_core::Stream;
 
 use super::*;
 use crate::CodedBlock;
@@ -156,6 +157,13 @@ fn a_group_is_as_good_as_its_mean_information() {
     assert_eq!(cqi, subband(&amc, flat_db));
 }
 
+/// The linear SINRs of a band: up to 12 dB around a middle between -12 and 32 dB.
+fn drawn(stream: &mut Stream, n_prb: usize) -> Vec<f32> {
+    let middle = -12.0 + 44.0 * stream.uniform();
+    let spread = 12.0 * stream.uniform();
+    (0..n_prb).map(|_| linear(middle + spread * (stream.uniform() - 0.5))).collect()
+}
+
 #[test]
 fn bounds_decide_most_sub_bands_and_all_as_the_ladder_does() {
     let mut stream = airlane_core::Seeds::new(1).stream("sinr");
@@ -167,10 +175,7 @@ fn bounds_decide_most_sub_bands_and_all_as_the_ladder_does() {
             };
             let (mut looked, mut near) = (0, 0);
             for _ in 0..2000 {
-                let middle = -12.0 + 44.0 * stream.uniform();
-                let spread = 12.0 * stream.uniform();
-                let sinr: Vec<f32> =
-                    (0..n_prb).map(|_| linear(middle + spread * (stream.uniform() - 0.5))).collect();
+                let sinr = drawn(&mut stream, n_prb);
                 let mut out = vec![Cqi::OUT_OF_RANGE; n_prb.div_ceil(size)];
                 amc.subband_cqi(&sinr, size, &mut out);
                 for (group, cqi) in sinr.chunks(size).zip(&out) {

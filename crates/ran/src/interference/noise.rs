@@ -125,7 +125,7 @@ impl Heard {
 
     /// Distinguishes the cells with the same power on all wanted RBGs, and less than `counts`, from the others.
     #[inline(always)]
-    fn sort<S: Simd>(&mut self, simd: S, wanted: RbgSet, counts: f32) {
+    fn separate<S: Simd>(&mut self, simd: S, wanted: RbgSet, counts: f32) {
         let Self { levels, rbgs, flat, uneven } = self;
         let (all, silence, fading) = (simd.splat_u32s(wanted), simd.splat_f32s(0.0), simd.splat_f32s(counts));
         let places = S::as_simd_f32s(&PLACE_BITS).0[0];
@@ -180,7 +180,7 @@ impl WithSimd for Listen<'_> {
             *level = simd.select_f32s(simd.equal_u32s(*rbgs, nothing), silence, mean);
         }
         let total = heard.levels.iter().fold(1.0, |total, level| total + level);
-        heard.sort(simd, wanted, share * total);
+        heard.separate(simd, wanted, share * total);
         total
     }
 }

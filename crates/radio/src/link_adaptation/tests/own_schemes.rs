@@ -98,10 +98,7 @@ fn bounds_decide_most_and_all_as_the_information_does() {
             let Rule::OwnSchemes { wideband, subband } = &amc.rule else { panic!("it is that rule") };
             let (mut looked, mut near) = (0, 0);
             for _ in 0..1000 {
-                let middle = -12.0 + 44.0 * stream.uniform();
-                let spread = 12.0 * stream.uniform();
-                let sinr: Vec<f32> =
-                    (0..n_prb).map(|_| linear(middle + spread * (stream.uniform() - 0.5))).collect();
+                let sinr = drawn(&mut stream, n_prb);
                 let mut out = vec![Cqi::OUT_OF_RANGE; n_prb.div_ceil(size)];
                 amc.subband_cqi(&sinr, size, &mut out);
                 for (group, cqi) in sinr.chunks(size).zip(&out) {
