@@ -166,7 +166,7 @@ impl FlowSeries {
     }
 }
 
-/// What a row has of a sender.
+/// The columns of the state of a sender.
 fn columns_of(state: &FlowState) -> [f64; FlowSeries::STATE] {
     [
         bytes(state.congestion_window),
