@@ -17,6 +17,7 @@ pub(crate) mod source;
 pub(crate) mod store;
 pub(crate) mod tm;
 pub(crate) mod um;
+pub(crate) mod window;
 
 pub use airlane_net::queue::Aqm;
 pub use am::AmConfig;

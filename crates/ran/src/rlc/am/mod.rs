@@ -15,6 +15,8 @@ pub(crate) use transmitter::Transmitter;
 
 use airlane_core::{Bytes, Duration};
 
+use crate::rlc::window::WindowConfig;
+
 /// Configuration of acknowledged mode (TS 36.331 §6.3.2, UL-AM-RLC and DL-AM-RLC).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AmConfig {
@@ -47,5 +49,17 @@ impl AmConfig {
     /// the PDUs of about a second.
     const fn reserved(&self) -> usize {
         if self.window() < 1024 { self.window() } else { 1024 }
+    }
+
+    /// The parameters of the transmitting window.
+    fn transmitting(&self) -> WindowConfig {
+        WindowConfig {
+            size: self.window(),
+            reserved: self.reserved(),
+            t_poll_retransmit: self.t_poll_retransmit,
+            poll_pdu: self.poll_pdu,
+            poll_byte: self.poll_byte,
+            max_retx: self.max_retx,
+        }
     }
 }

@@ -7,7 +7,8 @@ use super::super::header;
 use super::super::store::{Ranges, SduStore};
 use super::super::{DataPdu, StatusPdu};
 use super::AmConfig;
-use super::status::{Nack, OPEN_END, Reports};
+use super::status::Reports;
+use crate::rlc::window::{Missing, OPEN_END};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
@@ -320,7 +321,7 @@ impl Receiver {
     fn write_status(&self, space: u32, reports: &mut Reports) -> StatusPdu {
         reports.begin();
         let mut with_offsets = 0;
-        let mut list = |reports: &mut Reports, nack: Nack| {
+        let mut list = |reports: &mut Reports, nack: Missing| {
             let grown = with_offsets + u32::from(nack.is_partial());
             let fits = header::status(self.config.sn_bits, reports.listed() + 1, grown) <= space;
             if fits {
@@ -334,13 +335,13 @@ impl Receiver {
             let before = reports.listed();
             let listed = match slot.state {
                 State::Complete => true,
-                State::Missing => list(reports, Nack::whole(sn)),
+                State::Missing => list(reports, Missing::whole(sn)),
                 State::Partial => {
                     let listed = self.gaps(sn, slot).all(|nack| list(reports, nack));
                     // Without room for one pair of offsets, the only way to request anything is to
                     // request the whole PDU.
                     if !listed && reports.listed() == 0 {
-                        list(reports, Nack::whole(sn));
+                        list(reports, Missing::whole(sn));
                     }
                     listed
                 }
@@ -355,7 +356,7 @@ impl Receiver {
     }
 
     /// The missing ranges of an incomplete PDU.
-    fn gaps<'a>(&'a self, sn: u32, slot: &'a Slot) -> impl Iterator<Item = Nack> + 'a {
+    fn gaps<'a>(&'a self, sn: u32, slot: &'a Slot) -> impl Iterator<Item = Missing> + 'a {
         let low = self.received.partition_point(|r| r.sn < sn);
         let pieces = self.received[low..].iter().take_while(move |r| r.sn == sn);
         let offset = |at: u64| u32::try_from(at - slot.from).expect("within a PDU");
@@ -363,9 +364,9 @@ impl Receiver {
         let starts = pieces.map(|r| Some(r.from)).chain(core::iter::once(None));
         ends.zip(starts).filter_map(move |(from, to)| {
             let nack = match to {
-                Some(to) => Nack { sn, from: offset(from), to: offset(to) },
-                None if slot.len > 0 => Nack { sn, from: offset(from), to: slot.len },
-                None => Nack { sn, from: offset(from), to: OPEN_END },
+                Some(to) => Missing { sn, from: offset(from), to: offset(to) },
+                None if slot.len > 0 => Missing { sn, from: offset(from), to: slot.len },
+                None => Missing { sn, from: offset(from), to: OPEN_END },
             };
             (nack.from < nack.to).then_some(nack)
         })

@@ -2,35 +2,12 @@
 
 use airlane_core::ring::Ring;
 
-use super::super::StatusPdu;
-
-/// The end of a PDU whose length the receiver does not know (SOend with all bits set,
-/// TS 36.322 v17.0 §6.2.2.19).
-pub(crate) const OPEN_END: u32 = u32::MAX;
-
-/// NACK_SN with the missing bytes: SOstart, and one past SOend.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Nack {
-    pub(crate) sn: u32,
-    pub(crate) from: u32,
-    pub(crate) to: u32,
-}
-
-impl Nack {
-    /// The whole PDU is missing.
-    pub(crate) fn whole(sn: u32) -> Self {
-        Self { sn, from: 0, to: OPEN_END }
-    }
-
-    /// True if it needs SOstart and SOend.
-    pub(crate) fn is_partial(&self) -> bool {
-        (self.from, self.to) != (0, OPEN_END)
-    }
-}
+use crate::rlc::StatusPdu;
+use crate::rlc::window::Missing;
 
 /// The content of one STATUS PDU.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Report<'a, N = Nack> {
+pub(crate) struct Report<'a, N = Missing> {
     /// ACK_SN: all PDUs below it were received, except those listed.
     pub(crate) ack_sn: u32,
     listed: &'a Ring<N>,
@@ -43,11 +20,6 @@ impl<'a, N: Default> Report<'a, N> {
     /// The missing ranges, in the order of sequence numbers and bytes.
     pub(crate) fn nacks(&self) -> impl Iterator<Item = &'a N> + Clone + use<'a, N> {
         self.listed.iter_from(self.from).take(self.to - self.from)
-    }
-
-    /// True if nothing is listed as missing.
-    pub(crate) fn is_clear(&self) -> bool {
-        self.from == self.to
     }
 }
 
@@ -67,7 +39,7 @@ struct Head {
 
 /// The reports of the last `N` STATUS PDUs, which may still arrive.
 #[derive(Debug)]
-pub(crate) struct Reports<K = Nack, const N: usize = ON_AIR> {
+pub(crate) struct Reports<K = Missing, const N: usize = ON_AIR> {
     heads: Ring<Head>,
     /// Their entries, one report after the other.
     listed: Ring<K>,
@@ -133,7 +105,7 @@ mod tests {
     #[test]
     fn a_report_is_read_until_its_place_is_needed() {
         let mut reports: Reports = Reports::default();
-        let missing = |serial: u32| (0..serial % 4).map(move |k| Nack::whole(100 * serial + k));
+        let missing = |serial: u32| (0..serial % 4).map(move |k| Missing::whole(100 * serial + k));
         let pdus: Vec<StatusPdu> = (0..3 * ON_AIR as u32)
             .map(|serial| {
                 reports.begin();
@@ -146,7 +118,7 @@ mod tests {
         assert!(gone.iter().all(|&pdu| reports.get(pdu).is_none()));
         for (serial, &pdu) in (2 * ON_AIR as u32..).zip(kept) {
             let report = reports.get(pdu).expect("one of the last");
-            assert_eq!((report.ack_sn, report.is_clear()), (serial, serial % 4 == 0));
+            assert_eq!(report.ack_sn, serial);
             assert!(report.nacks().copied().eq(missing(serial)));
         }
     }

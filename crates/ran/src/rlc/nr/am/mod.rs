@@ -10,6 +10,8 @@ pub(crate) use transmitter::Transmitter;
 
 use airlane_core::{Bytes, Duration};
 
+use crate::rlc::window::WindowConfig;
+
 /// Configuration of acknowledged mode (TS 38.331 v18.6.0 §6.3.2, UL-AM-RLC and DL-AM-RLC).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AmConfig {
@@ -40,5 +42,17 @@ impl AmConfig {
     /// HARQ transmissions of one SDU and a STATUS PDU take.
     const fn reserved(&self) -> usize {
         2048
+    }
+
+    /// The parameters of the transmitting window.
+    fn transmitting(&self) -> WindowConfig {
+        WindowConfig {
+            size: self.window(),
+            reserved: self.reserved(),
+            t_poll_retransmit: self.t_poll_retransmit,
+            poll_pdu: self.poll_pdu,
+            poll_byte: self.poll_byte,
+            max_retx: self.max_retx,
+        }
     }
 }

@@ -4,9 +4,10 @@ use airlane_core::Instant;
 use airlane_core::ring::Ring;
 
 use super::AmConfig;
-use super::status::{Missing, NrReports, OPEN_END, Writer};
+use super::status::{NrReports, Writer};
 use crate::rlc::nr::header;
 use crate::rlc::nr::parts::Parts;
+use crate::rlc::window::{Missing, OPEN_END};
 use crate::rlc::{DataPdu, StatusPdu};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,9 +2,7 @@
 
 use crate::rlc::am::status::Reports;
 use crate::rlc::nr::header;
-
-/// The end of an SDU (SOend with all bits set, TS 38.322 v18.2.0 §6.2.3.15).
-pub(super) const OPEN_END: u32 = u32::MAX;
+use crate::rlc::window::{Missing, OPEN_END};
 
 /// The largest NACK range: 8 bits (TS 38.322 v18.2.0 §6.2.3.17).
 pub(super) const RANGE_MAX: u32 = 255;
@@ -18,20 +16,6 @@ pub(crate) struct Nack {
     pub(super) count: u32,
     pub(super) from: u32,
     pub(super) to: u32,
-}
-
-/// A missing part of one SDU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Missing {
-    pub(super) sn: u32,
-    pub(super) from: u32,
-    pub(super) to: u32,
-}
-
-impl Missing {
-    pub(super) const fn whole(sn: u32) -> Self {
-        Self { sn, from: 0, to: OPEN_END }
-    }
 }
 
 impl Nack {
