@@ -30,6 +30,9 @@ from airlane.cli_common import (
     Own,
     Settings,
     Threads,
+    WithPcap,
+    WithRanLog,
+    WithReport,
     below_limit,
     check_file,
     complete_experiment,
@@ -114,15 +117,9 @@ def run(
     plot: Annotated[
         bool, typer.Option("--plot", help="Plot the time series of the first run (series.png in the folder).")
     ] = False,
-    report: Annotated[
-        bool, typer.Option("--report", help="Write an HTML page (report.html in the folder).")
-    ] = False,
-    pcap: Annotated[
-        bool, typer.Option("--pcap", help="Capture packets at the server and the UEs (pcap/*.pcapng).")
-    ] = False,
-    ran_log: Annotated[
-        bool, typer.Option("--ran-log", help="Log every transport block (series/ran_log.parquet).")
-    ] = False,
+    report: WithReport = False,
+    pcap: WithPcap = False,
+    ran_log: WithRanLog = False,
     controllers: Own = None,
     threads: Threads = None,
 ) -> None:

@@ -24,6 +24,9 @@ __all__ = [
     "Own",
     "Settings",
     "Threads",
+    "WithPcap",
+    "WithRanLog",
+    "WithReport",
     "below_limit",
     "check_file",
     "complete_experiment",
@@ -85,6 +88,13 @@ Own = Annotated[
 ]
 CacheFolder = Annotated[Path, typer.Option(help="Folder of cached outputs.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only, for other programs.")]
+WithReport = Annotated[bool, typer.Option("--report", help="Write an HTML page (report.html in the folder).")]
+WithPcap = Annotated[
+    bool, typer.Option("--pcap", help="Capture packets at the server and the UEs (pcap/*.pcapng).")
+]
+WithRanLog = Annotated[
+    bool, typer.Option("--ran-log", help="Log every transport block (series/ran_log.parquet).")
+]
 
 
 def below_limit(seed: int | None) -> int | None:

@@ -19,6 +19,9 @@ from airlane.cli_common import (
     File,
     FirstSeed,
     Settings,
+    WithPcap,
+    WithRanLog,
+    WithReport,
     fail,
     scenario_file,
     scenario_of,
@@ -169,15 +172,9 @@ def live(
         Path | None, typer.Option("-o", "--out", help="Result folder [default: out/live/<scenario>].")
     ] = None,
     as_json: AsJson = False,
-    report: Annotated[
-        bool, typer.Option("--report", help="Write an HTML page (report.html in the folder).")
-    ] = False,
-    pcap: Annotated[
-        bool, typer.Option("--pcap", help="Capture packets at the server and the UEs (pcap/*.pcapng).")
-    ] = False,
-    ran_log: Annotated[
-        bool, typer.Option("--ran-log", help="Log every transport block (series/ran_log.parquet).")
-    ] = False,
+    report: WithReport = False,
+    pcap: WithPcap = False,
+    ran_log: WithRanLog = False,
     dashboard: Annotated[
         bool, typer.Option("--dashboard", help="Show goodput, delay and queues while the run continues.")
     ] = False,
