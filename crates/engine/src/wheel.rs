@@ -203,25 +203,18 @@ impl Wheel {
         self.clear(level, slot);
         self.elapsed = earliest;
         let (mut last, mut ascends) = (u32::MAX, 0);
-        let mut linked = (0, nil); // the time of the last one that was linked, and its node
         node = first;
         while node != nil {
             let entry = &mut self.entries[node as usize];
-            let (at, next) = (entry.at, entry.next);
-            if at == earliest {
+            if entry.at == earliest {
                 entry.place = READY;
                 ascends += usize::from(node > last);
                 last = node;
                 self.ready.push(node);
+                node = entry.next;
             } else {
-                if at == linked.0 {
-                    self.link_before(node, linked.1);
-                } else {
-                    self.link(node, at);
-                }
-                linked = (at, node);
+                node = self.link_run(node);
             }
-            node = next;
         }
         self.order_ready(ascends);
         Some(())
@@ -259,15 +252,30 @@ impl Wheel {
         self.levels |= 1 << level;
     }
 
-    /// Puts a timer in front of the first one of a slot, which has the same time.
+    /// Links a timer and those behind it in its old list that have the same time: they stay linked to each other.
+    /// Returns the next one of the old list.
     #[inline]
-    fn link_before(&mut self, node: u32, first: u32) {
+    fn link_run(&mut self, first: u32) -> u32 {
         let nil = self.nil();
-        let other = &mut self.entries[first as usize];
-        other.previous = node;
-        let (at, place) = (other.at, other.place);
-        self.entries[node as usize] = Entry { at, next: first, previous: nil, place };
-        self.heads.as_flattened_mut()[usize::from(place)] = node;
+        let Entry { at, mut next, .. } = self.entries[first as usize];
+        self.link(first, at);
+        let Entry { next: behind, place, .. } = self.entries[first as usize];
+        let mut last = first;
+        if next == nil || self.entries[next as usize].at != at {
+            return next;
+        }
+        self.entries[first as usize].next = next;
+        while next != nil {
+            let entry = &mut self.entries[next as usize];
+            if entry.at != at {
+                break;
+            }
+            entry.place = place;
+            (last, next) = (next, entry.next);
+        }
+        self.entries[last as usize].next = behind;
+        self.entries[behind as usize].previous = last;
+        next
     }
 
     fn unlink(&mut self, node: u32) {
