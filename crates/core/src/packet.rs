@@ -565,6 +565,8 @@ pub struct PacketPool {
     free: Vec<u32>,
     /// Payload buffers for reuse.
     spare: Vec<Vec<u8>>,
+    /// Datagrams for reuse, all of one length: the largest that ended.
+    spare_datagrams: Vec<Box<[u8]>>,
     /// Header buffers for reuse. Boxes, because packets have them so.
     #[expect(clippy::vec_box, reason = "the box moves into a packet")]
     spare_headers: Vec<Box<HeaderBytes>>,
@@ -631,6 +633,30 @@ impl PacketPool {
     #[must_use]
     pub fn buffer(&mut self) -> Vec<u8> {
         self.spare.pop().unwrap_or_default()
+    }
+
+    /// A payload with a copy of these bytes. An ended datagram of the same length is reused, as most datagrams of a
+    /// connection have one length.
+    #[must_use]
+    pub fn datagram(&mut self, bytes: &[u8]) -> Payload {
+        if self.spare_datagrams.last().is_some_and(|spare| spare.len() == bytes.len())
+            && let Some(mut spare) = self.spare_datagrams.pop()
+        {
+            spare.copy_from_slice(bytes);
+            return Payload::Bytes(spare);
+        }
+        Payload::Bytes(bytes.into())
+    }
+
+    /// Keeps a datagram whose bytes are no longer needed for reuse by [`Self::datagram`].
+    pub fn reuse(&mut self, datagram: Box<[u8]>) {
+        let length = self.spare_datagrams.last().map_or(0, |spare| spare.len());
+        if datagram.len() > length {
+            self.spare_datagrams.clear();
+        }
+        if datagram.len() >= length && self.spare_datagrams.len() < Self::SPARE_MAX {
+            self.spare_datagrams.push(datagram);
+        }
     }
 
     /// A buffer for headers, with any content; a reused one if available.
@@ -733,6 +759,27 @@ mod tests {
         assert_eq!(pool.consumed() + pool.discarded(DropCause::QueueFull) + pool.live() as u64, 4);
         let _ = (pool.consume(c), pool.consume(d));
         assert_eq!(pool.live(), 0);
+    }
+
+    #[test]
+    fn datagrams_of_the_largest_length_are_reused() {
+        let mut pool = PacketPool::default();
+        let bytes = |payload: Payload| match payload {
+            Payload::Bytes(bytes) => bytes,
+            Payload::Length(_) => panic!("real bytes"),
+        };
+        let large = bytes(pool.datagram(&[1; 9]));
+        let at = large.as_ptr();
+        pool.reuse(large);
+        pool.reuse(vec![7; 5].into());
+        let small = bytes(pool.datagram(&[2; 5]));
+        assert_eq!(small[..], [2; 5]);
+        let again = bytes(pool.datagram(&[3; 9]));
+        assert_eq!((again.as_ptr(), &again[..]), (at, &[3; 9][..]));
+        pool.reuse(again);
+        pool.reuse(vec![4; 10].into()); // from now on these
+        assert_ne!(bytes(pool.datagram(&[5; 9])).len(), 10);
+        assert_eq!(bytes(pool.datagram(&[6; 10]))[..], [6; 10]);
     }
 
     /// Packets are moved into the pool by value; their size is part of the cost of each. The AccECN option takes

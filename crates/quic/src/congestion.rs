@@ -11,10 +11,10 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use airlane_core::{Bytes, Duration, Instant, Stream};
+use airlane_core::{Bytes, CubicCurve, Duration, Instant, Stream};
 use airlane_transport::CongestionKind;
 use airlane_transport::congestion::{
-    AckSample, Arrival, Controller, Domain, InflightScope, LossCause, LossEpisode, MarkSample, MultiDomain,
+    AckSample, Arrival, Controller, CubicWindow, Domain, InflightScope, LossCause, LossEpisode, MarkSample, MultiDomain,
     Phase, PhaseChange, Restart, SegmentWindow, Snapshot, TimeoutEpisode,
 };
 #[cfg(not(target_family = "wasm"))]
@@ -89,6 +89,17 @@ pub(crate) struct Judged {
     pub(crate) sent_at: Instant,
     pub(crate) timeout: bool,
     pub(crate) cause: LossCause,
+}
+
+/// Window, threshold and bytes in flight.
+pub(crate) type State = (Bytes, Option<Bytes>, Bytes);
+
+/// The state of a sender for observers.
+pub(crate) struct StateReport {
+    pub(crate) state: State,
+    pub(crate) cubic: Option<CubicCurve>,
+    /// Windows of the two domains and the round trip to the PEP, if there are two.
+    pub(crate) domains: Option<(Bytes, Bytes, Duration)>,
 }
 
 /// A timeout.
@@ -209,13 +220,19 @@ impl Sender {
     }
 
     /// Takes the classifications since the last query.
+    #[inline]
     pub(crate) fn take_judged(&mut self) -> Vec<Judged> {
         core::mem::take(&mut self.judged)
     }
 
-    /// Window, threshold and bytes in flight.
-    pub(crate) fn state(&self) -> (Bytes, Option<Bytes>, Bytes) {
+    /// Its state.
+    pub(crate) fn state(&self) -> State {
         (self.window(), self.controller.ssthresh(), Bytes(self.in_flight))
+    }
+
+    /// A report of this state.
+    pub(crate) fn report(&self, state: State) -> StateReport {
+        StateReport { state, cubic: self.controller.cubic_curve(), domains: self.domain_state() }
     }
 
     fn enter(&mut self, phase: Phase) {
@@ -234,6 +251,9 @@ impl Sender {
     /// Called before sending: passes deliveries and losses to a model-based controller, and allows data if
     /// pacing does.
     pub(crate) fn settle(&mut self, now: Instant) {
+        if !self.paces() {
+            return; // a model-based controller always paces
+        }
         self.pace(now);
         let totals = self.totals(now);
         let mut rate_changes = self.model.is_none();
@@ -261,8 +281,26 @@ impl Sender {
         }
     }
 
+    /// True if it delays data in addition to quinn.
+    const fn paces(&self) -> bool {
+        self.rate_pacer.is_some() || self.bucket.is_some()
+    }
+
+    /// True if [`Self::next_timeout`] or [`Self::paced_until`] may give a time.
+    pub(crate) const fn has_times(&self) -> bool {
+        self.paces() || self.has_timer()
+    }
+
+    /// Sets the time of the next calls of quinn.
+    pub(crate) fn begin(&mut self, at: QuinnInstant, now: Instant) {
+        self.call_time.set(at, now);
+    }
+
     /// Updates the bucket with the current window.
     fn pace(&mut self, now: Instant) {
+        if self.bucket.is_none() {
+            return;
+        }
         let (window, segment, srtt) = (self.window(), self.segment(), self.srtt);
         let slow_start = self.controller.ssthresh().is_none_or(|threshold| window < threshold);
         if let Some(bucket) = &mut self.bucket {
@@ -340,6 +378,9 @@ impl Sender {
             }
             _ => window,
         };
+        if self.domains.is_none() {
+            return window;
+        }
         match self.controller.domains() {
             Some(mdcc) if mdcc.inflight_scope() == InflightScope::PerDomain => {
                 let internet = mdcc.window_of(Domain::Internet).bytes().get();
@@ -511,7 +552,7 @@ impl Sender {
                 srtt: self.srtt,
             });
         }
-        let in_flight = self.segments(self.in_flight);
+        let in_flight = if self.model.is_some() { self.segments(self.in_flight) } else { 0 };
         let note = self.model.as_mut().map_or_else(SendNote::default, |model| model.on_sent(now, in_flight));
         if let Some(pacer) = &mut self.rate_pacer {
             pacer.on_sent(now, bytes);

@@ -1,21 +1,24 @@
 //! One end of one connection.
 
 use airlane_core::{
-    Bytes, Cx, Duration, Ecn, Event, Header, Instant, Packet, Payload, Port, Topic, UdpHeader,
+    Bytes, Cx, Duration, Ecn, Event, Header, Instant, Packet, Port, Topic, UdpHeader,
 };
 use airlane_transport::Path;
-use airlane_transport::congestion::{CubicWindow, RadioInformation};
+use airlane_transport::congestion::RadioInformation;
 use bytes::BytesMut;
 use quinn_proto::{
     Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, StreamEvent, StreamId, VarInt,
 };
 
-use crate::congestion::{Expiry, Judged, MAX_ACK_DELAY, News};
+use crate::congestion::{Expiry, Judged, MAX_ACK_DELAY, News, State, StateReport};
 use crate::setup::{QuicConfig, QuicCrypto, Role, Setup, address};
-use crate::time::{from_quinn, span_from_quinn, to_quinn};
+use crate::time::{QuinnInstant, from_quinn, span_from_quinn, to_quinn};
 
 /// The data that applications write: zeros, which are copied only into packets.
 static ZEROS: [u8; 65_536] = [0; 65_536];
+
+/// Bytes that are reserved for datagrams at once.
+const ROOM: usize = 16_384;
 
 /// Timer granularity (RFC 9002 §6.1.2).
 const GRANULARITY: Duration = Duration::from_millis(1);
@@ -52,12 +55,16 @@ pub type Identifier = Box<dyn Fn(&[u8]) -> u64 + Send>;
 /// One end of a connection.
 pub struct QuicEndpoint {
     setup: Setup,
+    /// True if the sender has a timer or paces in addition to quinn.
+    has_times: bool,
     path: Path,
     port: Port,
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Connection)>,
     /// The buffer for quinn's datagrams.
     scratch: Vec<u8>,
+    /// Room for the datagrams that arrive. quinn keeps parts of them until they are read; then the room is used again.
+    arrived: BytesMut,
     due: Instant,
     /// Arrival time of the peer's last datagram.
     heard_at: Instant,
@@ -77,7 +84,7 @@ struct Reporter {
     /// Packets that will repeat the content of lost ones.
     to_resend: u64,
     rttvar: Duration,
-    state: (Bytes, Option<Bytes>, Bytes),
+    state: State,
 }
 
 impl core::fmt::Debug for QuicEndpoint {
@@ -96,13 +103,16 @@ impl QuicEndpoint {
     pub fn new(config: QuicConfig, path: Path, role: Role, port: Port) -> Self {
         let setup = Setup::new(config, path, role);
         let endpoint = setup.endpoint();
+        let has_times = setup.sender.lock().has_times();
         Self {
             setup,
+            has_times,
             path,
             port,
             endpoint,
             connection: None,
             scratch: Vec::with_capacity(2048),
+            arrived: BytesMut::new(),
             due: Instant::FAR_FUTURE,
             heard_at: Instant::ZERO,
             identifier: None,
@@ -131,7 +141,7 @@ impl QuicEndpoint {
     }
 
     /// A datagram arrives, with the bytes of the peer's quinn.
-    pub fn handle_datagram(&mut self, cx: &Cx<'_>, ecn: Ecn, datagram: Box<[u8]>) {
+    pub fn handle_datagram(&mut self, cx: &mut Cx<'_>, ecn: Ecn, datagram: Box<[u8]>) {
         let peer = match self.setup.role {
             Role::Client => Role::Server,
             Role::Server => Role::Client,
@@ -142,7 +152,12 @@ impl QuicEndpoint {
             Ecn::Capable1 => Some(EcnCodepoint::Ect1),
             Ecn::CongestionExperienced => Some(EcnCodepoint::Ce),
         };
-        let (now, data) = (to_quinn(cx.now), BytesMut::from(bytes::Bytes::from(datagram)));
+        if self.arrived.capacity() < datagram.len() {
+            self.arrived.reserve(datagram.len().max(ROOM));
+        }
+        self.arrived.extend_from_slice(&datagram);
+        let (now, data) = (to_quinn(cx.now), self.arrived.split());
+        cx.pool.reuse(datagram);
         self.heard_at = cx.now;
         self.scratch.clear();
         let event = self.endpoint.handle(now, address(peer), None, ecn, data, &mut self.scratch);
@@ -338,15 +353,9 @@ impl QuicEndpoint {
                 connection.handle_event(event);
             }
         }
-        self.expire(cx);
-        self.report(cx);
-        self.tell_secrets(cx);
         let now = to_quinn(cx.now);
-        let last_sent_at = {
-            let mut sender = self.setup.sender.lock();
-            sender.settle(cx.now);
-            sender.last_sent_at()
-        };
+        let last_sent_at = self.prepare(cx, now);
+        self.tell_secrets(cx);
         while let Some((_, connection)) = &mut self.connection {
             self.scratch.clear();
             let Some(transmit) = connection.poll_transmit(now, 1, &mut self.scratch) else { break };
@@ -356,11 +365,7 @@ impl QuicEndpoint {
             self.count_probes(cx, last_sent_at);
         }
         let timeout = self.connection.as_mut().and_then(|(_, connection)| connection.poll_timeout());
-        let own = {
-            let sender = self.setup.sender.lock();
-            let at = |timeout: Option<Instant>| timeout.unwrap_or(Instant::FAR_FUTURE);
-            at(sender.next_timeout()).min(at(sender.paced_until()))
-        };
+        let own = if self.has_times { self.own_timeout() } else { Instant::FAR_FUTURE };
         // A timer that is already due would be called at this instant without end.
         let soon = cx.now + Duration::from_nanos(1);
         self.due = timeout.map_or(Instant::FAR_FUTURE, from_quinn).min(own).max(soon);
@@ -376,6 +381,13 @@ impl QuicEndpoint {
         }
     }
 
+    /// When the sender needs a call of its own.
+    fn own_timeout(&self) -> Instant {
+        let sender = self.setup.sender.lock();
+        let at = |timeout: Option<Instant>| timeout.unwrap_or(Instant::FAR_FUTURE);
+        at(sender.next_timeout()).min(at(sender.paced_until()))
+    }
+
     /// Handles the sender's own timer, if it has one.
     fn expire(&mut self, cx: &mut Cx<'_>) {
         let mut sender = self.setup.sender.lock();
@@ -385,6 +397,35 @@ impl QuicEndpoint {
             drop(sender);
             self.report_timeout(cx, expiry);
         }
+    }
+
+    /// Before sending: handles the sender's own timer, reports its changes and lets it decide about data. Returns when
+    /// it has sent last.
+    fn prepare(&mut self, cx: &mut Cx<'_>, now: QuinnInstant) -> Instant {
+        if self.has_times {
+            self.expire(cx);
+        }
+        let mut sender = self.setup.sender.lock();
+        sender.begin(now, cx.now);
+        let (news, judged) = (sender.take_news(), sender.take_judged());
+        let reports = self.setup.config.sends_data;
+        let changed = if reports && cx.wants(Topic::FlowState) {
+            let state = sender.state();
+            (state != self.reporter.state).then(|| sender.report(state))
+        } else {
+            None
+        };
+        let window = if news.undone { sender.state().0 } else { Bytes::ZERO };
+        sender.settle(cx.now);
+        let last_sent_at = sender.last_sent_at();
+        drop(sender);
+        if reports {
+            self.report(cx, news, judged, window);
+            if let Some(report) = changed {
+                self.report_state(cx, report);
+            }
+        }
+        last_sent_at
     }
 
     /// quinn does not report when its probe timer fires, but each probe requests an immediate
@@ -422,41 +463,32 @@ impl QuicEndpoint {
         }
         let header = Header::Udp(UdpHeader { serial: self.serial });
         self.serial += 1;
-        let payload = Payload::Bytes(self.scratch.as_slice().into());
+        let payload = cx.pool.datagram(&self.scratch);
         let mut packet = Packet::new(self.path.flow, self.path.direction, header, payload, cx.now);
         packet.sockets = self.path.sockets;
         packet.ecn = match ecn {
-            Some(EcnCodepoint::Ect0) if self.setup.config.ecn && self.setup.sender.lock().is_scalable() => {
-                Ecn::Capable1
-            }
+            Some(EcnCodepoint::Ect0) if self.setup.config.ecn && self.setup.scalable => Ecn::Capable1,
             Some(EcnCodepoint::Ect0) if self.setup.config.ecn => Ecn::Capable0,
             Some(EcnCodepoint::Ect1) if self.setup.config.ecn => Ecn::Capable1,
             _ => Ecn::NotCapable,
         };
         let retransmission = self.reporter.to_resend > 0;
         self.reporter.to_resend -= u64::from(retransmission);
-        if cx.wants(Topic::Sent) {
-            cx.emit(&Event::Sent { packet: &packet, retransmission });
-        }
         let packet = cx.pool.insert(packet);
+        if cx.wants(Topic::Sent) {
+            cx.emit_about(&packet, |packet| Event::Sent { packet, retransmission });
+        }
         cx.send(self.port, packet);
     }
 
-    /// Reports the changes of the sender to observers.
-    fn report(&mut self, cx: &mut Cx<'_>) {
-        let (News { rtt, lost, undone }, state, judged) = {
-            let mut sender = self.setup.sender.lock();
-            (sender.take_news(), sender.state(), sender.take_judged())
-        };
+    /// Reports the sender's news to observers, with the window that follows from a timeout undone.
+    fn report(&mut self, cx: &mut Cx<'_>, news: News, judged: Vec<Judged>, window: Bytes) {
         let Some((_, connection)) = &self.connection else { return };
         let flow = self.path.flow;
-        if !self.setup.config.sends_data {
-            return;
-        }
         for Judged { sent_at, timeout, cause } in judged {
             cx.emit(&Event::LossJudged { flow, sent_at, timeout, verdict: cause.verdict() });
         }
-        if lost {
+        if news.lost {
             let lost_packets = connection.stats().path.lost_packets;
             let new = lost_packets - self.reporter.lost_packets;
             self.reporter.lost_packets = lost_packets;
@@ -464,34 +496,33 @@ impl QuicEndpoint {
             let bytes = Bytes(u64::from(connection.stats().path.current_mtu));
             (0..new).for_each(|_| cx.emit(&Event::SegmentLost { flow, bytes }));
         }
-        if undone {
-            cx.emit(&Event::TimeoutUndone { flow, congestion_window: state.0 });
+        if news.undone {
+            cx.emit(&Event::TimeoutUndone { flow, congestion_window: window });
         }
-        if let Some(rtt) = rtt {
+        if let Some(rtt) = news.rtt {
             let srtt = span_from_quinn(connection.rtt());
             // RFC 9002 §5.3 without the correction for delayed acknowledgments, which quinn does not expose.
             self.reporter.rttvar = (self.reporter.rttvar * 3 + srtt.abs_diff(rtt)) / 4;
             let rto = srtt + (self.reporter.rttvar * 4).max(GRANULARITY);
             cx.emit(&Event::RttSample { flow, rtt, srtt, rto });
         }
-        if cx.wants(Topic::FlowState) && state != self.reporter.state {
-            self.reporter.state = state;
-            let (congestion_window, ssthresh, in_flight) = state;
-            let (cubic, domains) = {
-                let sender = self.setup.sender.lock();
-                (sender.controller.cubic_curve(), sender.domain_state())
-            };
-            cx.emit(&Event::FlowState {
-                flow,
-                congestion_window,
-                ssthresh,
-                in_flight,
-                offered_window: None,
-                cubic,
-            });
-            if let Some((internet, ran, pep_srtt)) = domains.filter(|_| cx.wants(Topic::Pep)) {
-                cx.emit(&Event::DomainState { flow, internet, ran, pep_srtt });
-            }
+    }
+
+    /// Reports the state of the sender.
+    fn report_state(&mut self, cx: &mut Cx<'_>, report: StateReport) {
+        let (flow, StateReport { state, cubic, domains }) = (self.path.flow, report);
+        self.reporter.state = state;
+        let (congestion_window, ssthresh, in_flight) = state;
+        cx.emit(&Event::FlowState {
+            flow,
+            congestion_window,
+            ssthresh,
+            in_flight,
+            offered_window: None,
+            cubic,
+        });
+        if let Some((internet, ran, pep_srtt)) = domains.filter(|_| cx.wants(Topic::Pep)) {
+            cx.emit(&Event::DomainState { flow, internet, ran, pep_srtt });
         }
     }
 }

@@ -33,6 +33,8 @@ pub(crate) struct Flight {
     packets: VecDeque<Flying>,
     next_serial: u64,
     newest_acked: Option<u64>,
+    /// The newest acknowledged packet when those that will never be acknowledged were forgotten last.
+    forgotten_for: Option<u64>,
     /// After the newest packet that a PEP has seen.
     seen_to: u64,
     seen_bytes: u64,
@@ -95,7 +97,11 @@ impl Flight {
     /// A packet of this size and send time is acknowledged. `None` if quinn has not announced it, as is the
     /// case for probes of the path MTU.
     pub(crate) fn on_acked(&mut self, sent_at: Instant, bytes: u64) -> Option<Flying> {
-        let from = self.packets.partition_point(|p| p.sent_at < sent_at);
+        // Most packets are acknowledged in the order in which they were sent.
+        let from = match self.packets.front() {
+            Some(oldest) if oldest.sent_at >= sent_at => 0,
+            _ => self.packets.partition_point(|p| p.sent_at < sent_at),
+        };
         let alike = |p: &Flying| !p.settled && p.bytes == bytes;
         let sent_then = |p: &&Flying| p.sent_at == sent_at;
         let candidates = || self.packets.range(from..).take_while(sent_then);
@@ -133,6 +139,10 @@ impl Flight {
     /// An acknowledgment and its losses have been processed: a packet that is still here and older than the
     /// newest acknowledged packet by the threshold will never be acknowledged.
     pub(crate) fn forget_unacknowledgeable(&mut self, packet_threshold: u64) {
+        if self.forgotten_for == self.newest_acked {
+            return;
+        }
+        self.forgotten_for = self.newest_acked;
         let Some(newest) = self.newest_acked else { return };
         for packet in &mut self.packets {
             if packet.serial + packet_threshold > newest {

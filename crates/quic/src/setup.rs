@@ -210,6 +210,8 @@ pub(crate) struct Setup {
     path: Path,
     ids: Ids,
     pub(crate) sender: Shared,
+    /// True if datagrams are sent with ECT(1).
+    pub(crate) scalable: bool,
     /// The secrets of a server's handshakes.
     pub(crate) secrets: Arc<Secrets>,
 }
@@ -220,7 +222,8 @@ impl Setup {
         let stream = config.seeds.stream(&format!("{place}/congestion"));
         let sender = Shared::new(&config, config.initial_mtu - HEADERS, stream);
         let ids = Ids::new(config.seeds.stream(&format!("{place}/quic/{}/ids", role.name())));
-        Self { config, role, path, ids, sender, secrets: Arc::default() }
+        let scalable = sender.lock().is_scalable();
+        Self { config, role, path, ids, sender, scalable, secrets: Arc::default() }
     }
 
     /// The stream of this end of the flow.

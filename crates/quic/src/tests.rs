@@ -125,7 +125,7 @@ fn download_told(
         if let Some((to, packet)) = packet {
             let packet = cx.pool.consume(packet);
             let Payload::Bytes(datagram) = packet.payload else { panic!("real bytes") };
-            ends[to].handle_datagram(&cx, packet.ecn, datagram);
+            ends[to].handle_datagram(&mut cx, packet.ecn, datagram);
         }
         for end in [CLIENT, SERVER] {
             ends[end].handle_timeout(&cx);

@@ -37,6 +37,12 @@ pub(crate) fn from_quinn(at: QuinnInstant) -> Instant {
 pub(crate) struct LastTime(Option<(QuinnInstant, Instant)>);
 
 impl LastTime {
+    /// Both are the same time.
+    #[inline]
+    pub(crate) const fn set(&mut self, at: QuinnInstant, time: Instant) {
+        self.0 = Some((at, time));
+    }
+
     /// The same as [`from_quinn`].
     #[inline]
     pub(crate) fn of(&mut self, at: QuinnInstant) -> Instant {

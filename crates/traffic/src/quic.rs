@@ -2,7 +2,7 @@
 //! a separate stream, and the server answers on this stream; uplink data needs no request.
 
 use airlane_core::{
-    Bytes, Cx, DropCause, Duration, Event, FlowId, Header, Instant, Node, Packet, PacketRef, Payload, Port,
+    Bytes, Cx, DropCause, Duration, Event, FlowId, Header, Instant, Node, PacketRef, Payload, Port,
     Topic,
 };
 use airlane_net::pep;
@@ -105,9 +105,8 @@ impl End {
         (at != Instant::FAR_FUTURE).then_some(at)
     }
 
-    /// Passes a datagram to the endpoint. Returns the packet without its bytes, which now belong to
-    /// quinn.
-    fn take_in(&mut self, cx: &mut Cx<'_>, packet: PacketRef) -> Option<Packet> {
+    /// Passes a datagram to the endpoint. Returns the packet without its bytes, for [`report`].
+    fn take_in(&mut self, cx: &mut Cx<'_>, packet: PacketRef) -> Option<PacketRef> {
         let arrived = cx.pool.get(&packet);
         if !matches!((&arrived.header, &arrived.payload), (Header::Udp(_), Payload::Bytes(_))) {
             cx.discard(packet, DropCause::Endpoint);
@@ -116,10 +115,11 @@ impl End {
         if cx.wants(Topic::Received) {
             cx.emit_about(&packet, |packet| Event::Received { packet });
         }
-        let mut packet = cx.pool.consume(packet);
-        let length = Payload::Length(packet.payload.len());
-        if let Payload::Bytes(datagram) = core::mem::replace(&mut packet.payload, length) {
-            self.endpoint.handle_datagram(cx, packet.ecn, datagram);
+        let arrived = cx.pool.get_mut(&packet);
+        let length = Payload::Length(arrived.payload.len());
+        if let Payload::Bytes(datagram) = core::mem::replace(&mut arrived.payload, length) {
+            let ecn = arrived.ecn;
+            self.endpoint.handle_datagram(cx, ecn, datagram);
         }
         Some(packet)
     }
@@ -141,10 +141,13 @@ impl End {
     }
 }
 
-fn report(cx: &mut Cx<'_>, packet: &Packet, in_order: u64) {
+/// Reports the stream bytes that became readable with a packet, which ends here.
+fn report(cx: &mut Cx<'_>, packet: PacketRef, in_order: u64) {
     if cx.wants(Topic::Delivered) {
-        cx.emit(&Event::Delivered { packet, in_order: Bytes(in_order), fresh: None });
+        let in_order = Bytes(in_order);
+        cx.emit_about(&packet, |packet| Event::Delivered { packet, in_order, fresh: None });
     }
+    cx.pool.retire(packet);
 }
 
 /// The host's end.
@@ -214,7 +217,7 @@ impl Node for QuicClient {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
         let Some(packet) = self.end.take_in(cx, packet) else { return };
         let in_order = self.work(cx);
-        report(cx, &packet, in_order);
+        report(cx, packet, in_order);
     }
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
@@ -360,7 +363,7 @@ impl Node for QuicServer {
         let Some(packet) = self.end.take_in(cx, packet) else { return };
         let in_order = self.work(cx);
         self.listen(cx);
-        report(cx, &packet, in_order);
+        report(cx, packet, in_order);
     }
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
