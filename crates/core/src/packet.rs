@@ -565,8 +565,8 @@ pub struct PacketPool {
     free: Vec<u32>,
     /// Payload buffers for reuse.
     spare: Vec<Vec<u8>>,
-    /// Datagrams for reuse, all of one length: the largest that ended.
-    spare_datagrams: Vec<Box<[u8]>>,
+    /// Datagrams for reuse, by the lowest bits of their length. Those of a list have one length.
+    spare_datagrams: [Vec<Box<[u8]>>; Self::LENGTHS],
     /// Header buffers for reuse. Boxes, because packets have them so.
     #[expect(clippy::vec_box, reason = "the box moves into a packet")]
     spare_headers: Vec<Box<HeaderBytes>>,
@@ -578,6 +578,8 @@ pub struct PacketPool {
 impl PacketPool {
     /// Maximum number of buffers that are kept for reuse.
     const SPARE_MAX: usize = 256;
+    /// Number of lists of datagrams: full datagrams of a few connections and acknowledgments with a few ranges.
+    const LENGTHS: usize = 16;
 
     /// A pool with room for `capacity` packets before it has to grow.
     #[must_use]
@@ -635,27 +637,22 @@ impl PacketPool {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// A payload with a copy of these bytes. An ended datagram of the same length is reused, as most datagrams of a
-    /// connection have one length.
-    #[must_use]
-    pub fn datagram(&mut self, bytes: &[u8]) -> Payload {
-        if self.spare_datagrams.last().is_some_and(|spare| spare.len() == bytes.len())
-            && let Some(mut spare) = self.spare_datagrams.pop()
-        {
-            spare.copy_from_slice(bytes);
-            return Payload::Bytes(spare);
-        }
-        Payload::Bytes(bytes.into())
+    /// An ended datagram of this length, with any content, if there is one.
+    #[inline]
+    pub fn spare_datagram(&mut self, length: usize) -> Option<Box<[u8]>> {
+        let spares = &mut self.spare_datagrams[length % Self::LENGTHS];
+        if spares.last()?.len() == length { spares.pop() } else { None }
     }
 
-    /// Keeps a datagram whose bytes are no longer needed for reuse by [`Self::datagram`].
+    /// Keeps a datagram whose bytes are no longer needed for reuse by one of the same length.
+    #[inline]
     pub fn reuse(&mut self, datagram: Box<[u8]>) {
-        let length = self.spare_datagrams.last().map_or(0, |spare| spare.len());
-        if datagram.len() > length {
-            self.spare_datagrams.clear();
+        let spares = &mut self.spare_datagrams[datagram.len() % Self::LENGTHS];
+        if spares.last().is_some_and(|spare| spare.len() != datagram.len()) {
+            spares.clear();
         }
-        if datagram.len() >= length && self.spare_datagrams.len() < Self::SPARE_MAX {
-            self.spare_datagrams.push(datagram);
+        if spares.len() < Self::SPARE_MAX {
+            spares.push(datagram);
         }
     }
 
@@ -762,24 +759,14 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_of_the_largest_length_are_reused() {
+    fn datagrams_are_reused_for_others_of_their_length() {
         let mut pool = PacketPool::default();
-        let bytes = |payload: Payload| match payload {
-            Payload::Bytes(bytes) => bytes,
-            Payload::Length(_) => panic!("real bytes"),
-        };
-        let large = bytes(pool.datagram(&[1; 9]));
-        let at = large.as_ptr();
-        pool.reuse(large);
-        pool.reuse(vec![7; 5].into());
-        let small = bytes(pool.datagram(&[2; 5]));
-        assert_eq!(small[..], [2; 5]);
-        let again = bytes(pool.datagram(&[3; 9]));
-        assert_eq!((again.as_ptr(), &again[..]), (at, &[3; 9][..]));
-        pool.reuse(again);
-        pool.reuse(vec![4; 10].into()); // from now on these
-        assert_ne!(bytes(pool.datagram(&[5; 9])).len(), 10);
-        assert_eq!(bytes(pool.datagram(&[6; 10]))[..], [6; 10]);
+        pool.reuse([1; 20].into());
+        pool.reuse([2; 21].into());
+        assert_eq!(pool.spare_datagram(20).as_deref(), Some(&[1; 20][..]));
+        assert_eq!((pool.spare_datagram(20), pool.spare_datagram(37)), (None, None));
+        pool.reuse([3; 37].into()); // takes the place of the one with 21 bytes
+        assert_eq!((pool.spare_datagram(21), pool.spare_datagram(37)), (None, Some([3; 37].into())));
     }
 
     /// Packets are moved into the pool by value; their size is part of the cost of each. The AccECN option takes

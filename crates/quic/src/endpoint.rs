@@ -1,7 +1,7 @@
 //! One end of one connection.
 
 use airlane_core::{
-    Bytes, Cx, Duration, Ecn, Event, Header, Instant, Packet, Port, Topic, UdpHeader,
+    Bytes, Cx, Duration, Ecn, Event, Header, Instant, Packet, Payload, Port, Topic, UdpHeader,
 };
 use airlane_transport::Path;
 use airlane_transport::congestion::RadioInformation;
@@ -61,7 +61,7 @@ pub struct QuicEndpoint {
     port: Port,
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Connection)>,
-    /// The buffer for quinn's datagrams.
+    /// The buffer for quinn's datagrams, with room for a full one.
     scratch: Vec<u8>,
     /// Room for the datagrams that arrive. quinn keeps parts of them until they are read; then the room is used again.
     arrived: BytesMut,
@@ -111,7 +111,7 @@ impl QuicEndpoint {
             port,
             endpoint,
             connection: None,
-            scratch: Vec::with_capacity(2048),
+            scratch: Vec::new(),
             arrived: BytesMut::new(),
             due: Instant::FAR_FUTURE,
             heard_at: Instant::ZERO,
@@ -358,6 +358,10 @@ impl QuicEndpoint {
         self.tell_secrets(cx);
         while let Some((_, connection)) = &mut self.connection {
             self.scratch.clear();
+            let full = usize::from(connection.current_mtu());
+            if self.scratch.capacity() != full {
+                self.scratch = Vec::with_capacity(full);
+            }
             let Some(transmit) = connection.poll_transmit(now, 1, &mut self.scratch) else { break };
             self.send(cx, transmit.ecn);
         }
@@ -457,13 +461,30 @@ impl QuicEndpoint {
         }
     }
 
+    /// Takes quinn's datagram. A full one leaves in its buffer, whose place a spare one takes; others are copied.
+    fn take_datagram(&mut self, cx: &mut Cx<'_>) -> Box<[u8]> {
+        let length = self.scratch.len();
+        let spare = cx.pool.spare_datagram(length);
+        if length == self.scratch.capacity() {
+            let next = spare.map_or_else(|| Vec::with_capacity(length), Vec::from);
+            return core::mem::replace(&mut self.scratch, next).into_boxed_slice();
+        }
+        match spare {
+            Some(mut spare) => {
+                spare.copy_from_slice(&self.scratch);
+                spare
+            }
+            None => self.scratch.as_slice().into(),
+        }
+    }
+
     fn send(&mut self, cx: &mut Cx<'_>, ecn: Option<EcnCodepoint>) {
         if let Some(identifier) = &self.identifier {
             self.setup.sender.lock().name_newest(identifier(&self.scratch));
         }
         let header = Header::Udp(UdpHeader { serial: self.serial });
         self.serial += 1;
-        let payload = cx.pool.datagram(&self.scratch);
+        let payload = Payload::Bytes(self.take_datagram(cx));
         let mut packet = Packet::new(self.path.flow, self.path.direction, header, payload, cx.now);
         packet.sockets = self.path.sockets;
         packet.ecn = match ecn {
