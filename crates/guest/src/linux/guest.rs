@@ -192,8 +192,8 @@ impl Guest {
             nics: setup.nics,
             completes: setup.scattered,
         };
-        let mut processes = Processes::start(&start)?;
-        let clock = accept(&mut processes, &clock)?;
+        let processes = Processes::start(&start)?;
+        let clock = accept(&processes, &clock)?;
         let sources = sources(&clock, &ports).map_err(wrong)?;
         Ok(Self {
             processes,
@@ -609,7 +609,7 @@ fn write_initrd(folder: &Path, setup: &Setup<'_>) -> Result<(), GuestError> {
 }
 
 /// The connection of a kernel that was just started.
-fn accept(processes: &mut Processes, listener: &UnixListener) -> Result<OwnedFd, GuestError> {
+fn accept(processes: &Processes, listener: &UnixListener) -> Result<OwnedFd, GuestError> {
     let mut waited = Duration::ZERO;
     let patience = patience();
     loop {

@@ -5,3 +5,4 @@ pub(crate) mod memory;
 pub(crate) mod process;
 pub(crate) mod scheduling;
 pub(crate) mod sockets;
+mod spawn;

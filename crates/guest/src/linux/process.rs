@@ -2,15 +2,13 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rustix::fs::statvfs;
-use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
 
 use crate::GuestError;
+use crate::linux::spawn::{End, Process, Program};
 
 /// Log of the kernel, in the folder of a guest.
 const LOG: &str = "kernel.log";
@@ -42,7 +40,7 @@ pub(crate) struct Start<'a> {
 /// A guest's processes, which end with this value.
 #[derive(Debug)]
 pub(crate) struct Processes {
-    kernel: Child,
+    kernel: Process,
     log: PathBuf,
 }
 
@@ -61,44 +59,21 @@ impl Processes {
         }
         let log = start.folder.join(LOG);
         let output = File::create(&log).map_err(|error| wrong("the kernel's log", error))?;
-        let errors = output.try_clone().map_err(|error| wrong("the kernel's log", error))?;
         // The path of the program is on the kernel's stack: it is the same for every kernel.
         std::os::unix::fs::symlink(start.kernel, start.folder.join("linux"))
             .map_err(|error| wrong("the kernel", error))?;
-        let mut command = Command::new("./linux");
-        command
-            .current_dir(start.folder)
-            .args([&format!("mem={MEMORY_MIB}M"), "initrd=initrd", "uml_dir=./", "umid=guest"])
-            .args([
-                "con=null",
-                "con0=null,fd:1",
-                "ssl=null",
-                "loglevel=4",
-                "norandmaps",
-                // A frame has left when it was sent: an interrupt would tell the driver nothing.
-                if start.completes { "virtio_net.napi_tx=1" } else { "virtio_net.napi_tx=0" },
-                "time-travel=ext:1:time",
-            ])
-            .args((0..start.nics).map(|nic| format!("virtio_uml.device=n{nic}:1")))
-            .env_clear()
-            // With restartable sequences, glibc would write into memory that the kernel's helper has unmapped.
-            .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
-            .env("AIRLANE_SEED", format!("{:#018x}", start.seed))
-            .stdin(Stdio::null())
-            .stdout(output)
-            .stderr(errors)
-            .process_group(0);
-        // SAFETY: between fork and exec, only system calls are made, and nothing is allocated.
-        unsafe {
-            command.pre_exec(|| {
-                set_parent_process_death_signal(Some(Signal::KILL))?;
-                match libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) {
-                    -1 => Err(io::Error::last_os_error()),
-                    _ => Ok(()),
-                }
-            });
-        }
-        let kernel = command.spawn().map_err(|error| {
+        let program = Program {
+            path: "./linux",
+            arguments: &arguments(start),
+            environment: &[
+                format!("AIRLANE_SEED={:#018x}", start.seed),
+                // With restartable sequences, glibc would write into memory that the kernel's helper has unmapped.
+                "GLIBC_TUNABLES=glibc.pthread.rseq=0".to_owned(),
+            ],
+            folder: start.folder.as_os_str(),
+            output: &output,
+        };
+        let kernel = Process::start(&program).map_err(|error| {
             let help = "airlane kernel list shows the kernels; airlane kernel build builds one";
             GuestError::missing(format!("{} cannot be started: {error}", start.kernel.display()), help)
         })?;
@@ -106,19 +81,19 @@ impl Processes {
     }
 
     /// Whether the kernel has ended.
-    pub(crate) fn has_ended(&mut self) -> bool {
-        self.kernel.try_wait().is_ok_and(|status| status.is_some())
+    pub(crate) fn has_ended(&self) -> bool {
+        self.kernel.end().is_some()
     }
 
     /// Why the guest does not go on, from its end and its log. `silent` is the time for which it sent nothing.
-    pub(crate) fn diagnose(&mut self, at: &str, silent: Option<Duration>) -> GuestError {
+    pub(crate) fn diagnose(&self, at: &str, silent: Option<Duration>) -> GuestError {
         let log = self.log_text();
         let ended = (0..100).find_map(|_| {
-            let status = self.kernel.try_wait().ok().flatten();
-            if status.is_none() && silent.is_none() {
+            let end = self.kernel.end();
+            if end.is_none() && silent.is_none() {
                 std::thread::sleep(REAP_PERIOD);
             }
-            status
+            end
         });
         if let Some(panic) = line_with(&log, "Kernel panic") {
             return GuestError::failed(format!("the guest kernel panicked {at}: {panic}"), tail(&log));
@@ -131,23 +106,23 @@ impl Processes {
         if let Some(line) = line_with(&log, "No space left").or_else(|| line_with(&log, "not enough space")) {
             return no_space(&line);
         }
-        let Some(status) = ended else {
+        let Some(end) = ended else {
             let seconds = silent.unwrap_or_default().as_secs_f64();
             return GuestError::failed(
                 format!("the guest kernel hangs {at}: it did nothing for {seconds} s of real time"),
                 "a loop that reads no clock never ends in virtual time; AIRLANE_KERNEL_WATCHDOG sets the seconds",
             );
         };
-        match (status.signal(), status.code()) {
-            (Some(libc::SIGBUS), _) => no_space("the guest kernel was stopped by SIGBUS"),
-            (Some(signal), _) => GuestError::failed(
+        match end {
+            End::Killed(libc::SIGBUS) => no_space("the guest kernel was stopped by SIGBUS"),
+            End::Killed(signal) => GuestError::failed(
                 format!("the guest kernel was killed {at}, by {}", named(signal)),
                 tail(&log),
             ),
-            (_, code) => {
-                let code = code.unwrap_or_default();
+            End::Exited(code) => {
                 GuestError::failed(format!("the guest kernel halted {at}, with exit code {code}"), tail(&log))
             }
+            End::Unknown => GuestError::failed(format!("the guest kernel halted {at}"), tail(&log)),
         }
     }
 
@@ -157,13 +132,24 @@ impl Processes {
     }
 }
 
-impl Drop for Processes {
-    fn drop(&mut self) {
-        // The helpers of the kernel, which run the guest's programs, are in its process group.
-        let _ = kill_process_group(Pid::from_child(&self.kernel), Signal::KILL);
-        let _ = self.kernel.kill();
-        let _ = self.kernel.wait();
-    }
+/// The command line of a kernel.
+fn arguments(start: &Start<'_>) -> Vec<String> {
+    let fixed = [
+        "initrd=initrd",
+        "uml_dir=./",
+        "umid=guest",
+        "con=null",
+        "con0=null,fd:1",
+        "ssl=null",
+        "loglevel=4",
+        "norandmaps",
+        // A frame has left when it was sent: an interrupt would tell the driver nothing.
+        if start.completes { "virtio_net.napi_tx=1" } else { "virtio_net.napi_tx=0" },
+        "time-travel=ext:1:time",
+    ];
+    let memory = format!("mem={MEMORY_MIB}M");
+    let nics = (0..start.nics).map(|nic| format!("virtio_uml.device=n{nic}:1"));
+    std::iter::once(memory).chain(fixed.map(str::to_owned)).chain(nics).collect()
 }
 
 fn no_space(line: &str) -> GuestError {
