@@ -9,12 +9,13 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::GuestError;
 use crate::linux::memory::Mapped;
 use crate::linux::process::{Processes, Start};
-use crate::linux::sockets::{self, Broken, Sources};
+use crate::linux::sockets::{self, Broken, Patience, Sources};
 use crate::protocol::calendar::{self, Answer, Calendar, Message};
 use crate::protocol::flood::{FRAMES_MAX, Flood};
 use crate::protocol::frame::{self, Content};
@@ -25,7 +26,7 @@ use crate::protocol::queue::QueueError;
 use crate::protocol::vhost::{self, Header};
 
 /// Longest time for which a guest may do nothing, unless `AIRLANE_KERNEL_WATCHDOG` sets another.
-const PATIENCE: Duration = Duration::from_secs(60);
+const WATCHDOG: Duration = Duration::from_secs(60);
 /// How often it is looked whether a kernel that has not connected still runs.
 const START_PERIOD: Duration = Duration::from_millis(20);
 /// Frames that wait for a buffer of the guest; a queue of its driver has 256.
@@ -91,7 +92,7 @@ struct Port {
 
 /// A guest.
 #[derive(Debug)]
-pub(crate) struct Guest {
+pub(crate) struct Guest<'a> {
     processes: Processes,
     folder: Folder,
     clock: OwnedFd,
@@ -105,7 +106,7 @@ pub(crate) struct Guest {
     /// Interfaces whose interrupts are sent with the next turn, and its time.
     rung: Vec<usize>,
     rung_at: Option<u64>,
-    patience: Duration,
+    patience: Patience<'a>,
     flood: Flood,
     /// Scratch memory of a frame.
     frame: Vec<u8>,
@@ -125,6 +126,8 @@ impl Drop for Folder {
 /// A failure of a step of the protocol.
 enum Fault {
     Broken(Broken),
+    /// The guest was silent, while this was awaited.
+    Silent(&'static str),
     Protocol(String),
     /// Of the outside.
     Guest(GuestError),
@@ -132,7 +135,7 @@ enum Fault {
 
 impl From<Broken> for Fault {
     fn from(error: Broken) -> Self {
-        Self::Broken(error)
+        awaiting("the rest of a message")(error)
     }
 }
 
@@ -154,12 +157,12 @@ impl From<GuestError> for Fault {
     }
 }
 
-impl Guest {
-    /// Starts a guest, which then waits at its time zero.
+impl<'a> Guest<'a> {
+    /// Starts a guest, which then waits at its time zero. `cancel` ends each wait for it when it becomes true.
     ///
     /// # Errors
     /// If it cannot be started.
-    pub(crate) fn start(setup: &Setup<'_>) -> Result<Self, GuestError> {
+    pub(crate) fn start(setup: &Setup<'_>, cancel: Option<&'a AtomicBool>) -> Result<Self, GuestError> {
         let wrong = |error: io::Error| {
             let help = "TMPDIR names the folder for temporary files";
             GuestError::missing(format!("the files of a guest cannot be written: {error}"), help)
@@ -193,7 +196,9 @@ impl Guest {
             completes: setup.scattered,
         };
         let processes = Processes::start(&start)?;
-        let clock = accept(&processes, &clock)?;
+        let patience = Patience { limit: watchdog(), cancel };
+        let clock = accept(&processes, &clock, patience)?;
+        sockets::limit(clock.as_fd(), patience).map_err(wrong)?;
         let sources = sources(&clock, &ports).map_err(wrong)?;
         Ok(Self {
             processes,
@@ -206,7 +211,7 @@ impl Guest {
             memory: None,
             rung: vec![],
             rung_at: None,
-            patience: patience(),
+            patience,
             flood: Flood::default(),
             frame: Vec::with_capacity(2048),
             counts: Counts::default(),
@@ -374,13 +379,14 @@ impl Guest {
         let (socket, _) = port.listener.accept()?;
         self.sources.remove(port.listener.as_fd())?;
         self.sources.add(socket.as_fd(), nic + 1)?;
+        sockets::limit(socket.as_fd(), self.patience)?;
         port.socket = Some(socket.into());
         Ok(())
     }
 
     /// Waits for the next message.
     fn next(&self) -> Result<Source, Fault> {
-        let ready = self.sources.wait(self.patience)?;
+        let ready = self.sources.wait(self.patience).map_err(awaiting("its next message"))?;
         Ok(match ready.checked_sub(1) {
             None => Source::Clock,
             Some(nic) if self.ports[nic].socket.is_none() => Source::Connection(nic),
@@ -445,7 +451,9 @@ impl Guest {
                 bytes
             }
             Action::KeepSocket(bytes) => {
-                self.ports[nic].requests = Some(descriptors.into_iter().next().ok_or_else(descriptor)?);
+                let requests = descriptors.into_iter().next().ok_or_else(descriptor)?;
+                sockets::limit(requests.as_fd(), self.patience).map_err(Broken::Error)?;
+                self.ports[nic].requests = Some(requests);
                 bytes
             }
             Action::Sent => {
@@ -484,7 +492,8 @@ impl Guest {
             self.send_time(message)?;
             // The guest would read the answer to its notification first.
             while !self.calendar.is_settled() {
-                sockets::wait(&[self.clock.as_fd()], self.patience)?;
+                let confirmed = sockets::wait(&[self.clock.as_fd()], self.patience);
+                confirmed.map_err(awaiting("its confirmation of the limit of its turn"))?;
                 self.serve_clock()?;
             }
         }
@@ -497,7 +506,8 @@ impl Guest {
         sockets::send_bytes(self.requests(nic)?, &call)?;
         loop {
             // Without a shared memory, the guest asks for the time first.
-            if sockets::wait(&[self.clock.as_fd(), self.requests(nic)?], self.patience)? == 0 {
+            let confirmed = sockets::wait(&[self.clock.as_fd(), self.requests(nic)?], self.patience);
+            if confirmed.map_err(awaiting("its confirmation of an interrupt"))? == 0 {
                 self.serve_clock()?;
                 continue;
             }
@@ -520,8 +530,10 @@ impl Guest {
         let at = format!("at {virtual_s:.3} s of its time");
         match fault {
             Fault::Guest(error) => error,
+            Fault::Broken(Broken::Cancelled) => GuestError::cancelled(),
             Fault::Broken(Broken::End) => self.processes.diagnose(&at, None),
-            Fault::Broken(Broken::Silent) => self.processes.diagnose(&at, Some(self.patience)),
+            Fault::Silent(what) => self.processes.diagnose(&at, Some((self.patience.limit, what))),
+            Fault::Broken(Broken::Silent) => self.processes.diagnose(&at, Some((self.patience.limit, "it"))),
             Fault::Broken(Broken::Error(error)) => {
                 GuestError::failed(format!("the connection to the guest failed {at}: {error}"), "")
             }
@@ -533,6 +545,14 @@ impl Guest {
                 GuestError::failed(format!("{what} ({at})"), help)
             }
         }
+    }
+}
+
+/// The fault of a wait for this.
+fn awaiting(what: &'static str) -> impl Fn(Broken) -> Fault {
+    move |error| match error {
+        Broken::Silent => Fault::Silent(what),
+        error => Fault::Broken(error),
     }
 }
 
@@ -566,9 +586,9 @@ fn floods(at: u64) -> GuestError {
     )
 }
 
-fn patience() -> Duration {
+fn watchdog() -> Duration {
     let given = std::env::var("AIRLANE_KERNEL_WATCHDOG").ok().and_then(|text| text.parse::<f64>().ok());
-    given.filter(|&seconds| seconds > 0.0 && seconds < 1e6).map_or(PATIENCE, Duration::from_secs_f64)
+    given.filter(|&seconds| seconds > 0.0 && seconds < 1e6).map_or(WATCHDOG, Duration::from_secs_f64)
 }
 
 /// A new folder for the files of a guest.
@@ -609,20 +629,25 @@ fn write_initrd(folder: &Path, setup: &Setup<'_>) -> Result<(), GuestError> {
 }
 
 /// The connection of a kernel that was just started.
-fn accept(processes: &Processes, listener: &UnixListener) -> Result<OwnedFd, GuestError> {
+fn accept(
+    processes: &Processes,
+    listener: &UnixListener,
+    patience: Patience<'_>,
+) -> Result<OwnedFd, GuestError> {
     let mut waited = Duration::ZERO;
-    let patience = patience();
+    let period = Patience { limit: START_PERIOD, ..patience };
     loop {
-        match sockets::wait(&[listener.as_fd() as BorrowedFd<'_>], START_PERIOD) {
+        match sockets::wait(&[listener.as_fd() as BorrowedFd<'_>], period) {
             Ok(_) => match listener.accept() {
                 Ok((socket, _)) => return Ok(socket.into()),
                 Err(error) => return Err(GuestError::failed(format!("the guest's clock: {error}"), "")),
             },
+            Err(Broken::Cancelled) => return Err(GuestError::cancelled()),
             Err(Broken::Silent) if processes.has_ended() => {
                 return Err(processes.diagnose("at its start", None));
             }
-            Err(Broken::Silent) if waited < patience => waited += START_PERIOD,
-            Err(_) => return Err(processes.diagnose("at its start", Some(waited))),
+            Err(Broken::Silent) if waited < patience.limit => waited += START_PERIOD,
+            Err(_) => return Err(processes.diagnose("at its start", Some((waited, "its connection")))),
         }
     }
 }

@@ -85,8 +85,9 @@ impl Processes {
         self.kernel.end().is_some()
     }
 
-    /// Why the guest does not go on, from its end and its log. `silent` is the time for which it sent nothing.
-    pub(crate) fn diagnose(&self, at: &str, silent: Option<Duration>) -> GuestError {
+    /// Why the guest does not go on, from its end and its log. `silent` is the time for which it sent nothing, and
+    /// what was awaited.
+    pub(crate) fn diagnose(&self, at: &str, silent: Option<(Duration, &str)>) -> GuestError {
         let log = self.log_text();
         let ended = (0..100).find_map(|_| {
             let end = self.kernel.end();
@@ -107,9 +108,13 @@ impl Processes {
             return no_space(&line);
         }
         let Some(end) = ended else {
-            let seconds = silent.unwrap_or_default().as_secs_f64();
+            let (silence, awaited) = silent.unwrap_or_default();
             return GuestError::failed(
-                format!("the guest kernel hangs {at}: it did nothing for {seconds} s of real time"),
+                format!(
+                    "the guest kernel hangs {at}: it did nothing for {} s of real time ({}, awaited: {awaited})",
+                    silence.as_secs_f64(),
+                    activity(self.kernel.pid().as_raw_nonzero().get()),
+                ),
                 "a loop that reads no clock never ends in virtual time; AIRLANE_KERNEL_WATCHDOG sets the seconds",
             );
         };
@@ -157,6 +162,54 @@ fn no_space(line: &str) -> GuestError {
     GuestError::missing(format!("there is no space for the memory of the guest: {line}"), help)
 }
 
+/// What the processes of a kernel do, which is the first of their group.
+fn activity(kernel: i32) -> String {
+    let folders = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let stats =
+        folders.filter_map(|folder| Stat::read(&fs::read_to_string(folder.path().join("stat")).ok()?));
+    let mut own = "it has ended";
+    let mut computes = 0;
+    for stat in stats.filter(|stat| stat.group == kernel) {
+        match stat.state {
+            state if stat.process == kernel => own = state_words(state),
+            'R' => computes += 1,
+            _ => {} // programs wait for the kernel, which traces them
+        }
+    }
+    if computes > 0 { format!("{own}, and a program of it computes") } else { own.to_owned() }
+}
+
+/// A part of `/proc/PID/stat` (proc(5)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stat {
+    process: i32,
+    state: char,
+    group: i32,
+}
+
+impl Stat {
+    fn read(text: &str) -> Option<Self> {
+        // The name of the program is in parentheses, and may contain any character.
+        let (process, rest) = text.split_once(" (")?;
+        let (_, rest) = rest.rsplit_once(") ")?;
+        let mut words = rest.split(' ');
+        let state = words.next()?.chars().next()?;
+        let group = words.nth(1)?.parse().ok()?;
+        Some(Self { process: process.parse().ok()?, state, group })
+    }
+}
+
+/// The state of a kernel's process, as proc(5) names it.
+fn state_words(state: char) -> &'static str {
+    match state {
+        'T' | 't' => "its process is stopped by a signal or a debugger",
+        'R' => "its process computes",
+        'D' => "its process waits for a device of this machine",
+        'Z' | 'X' => "its process has ended",
+        _ => "its process sleeps",
+    }
+}
+
 /// A signal that ends processes, by its name.
 fn named(signal: i32) -> String {
     match signal {
@@ -177,4 +230,18 @@ fn tail(log: &str) -> String {
     let lines: Vec<_> = log.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines[lines.len().saturating_sub(3)..].join(" / ");
     if last.is_empty() { last } else { format!("its log ends with: {last}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_read_whatever_the_name_of_the_program() {
+        let stat = Stat { process: 17, state: 'T', group: 12 };
+        assert_eq!(Stat::read("17 (a) R (b) T 3 12 12 0 -1"), Some(stat));
+        assert_eq!(Stat::read("17 (a"), None);
+        let own = Stat::read(&fs::read_to_string("/proc/self/stat").unwrap()).unwrap();
+        assert_eq!(own.process as u32, std::process::id());
+    }
 }

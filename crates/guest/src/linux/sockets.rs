@@ -3,6 +3,7 @@
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::cmsg_space;
@@ -10,11 +11,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, recv, recvmsg, send as send_plain, sendmsg,
+    SendFlags, recv, recvmsg, send as send_plain, sendmsg, sockopt,
 };
 
 /// Descriptors of a message, at most.
 const DESCRIPTORS_MAX: usize = 4;
+/// How often a wait looks whether the run was cancelled.
+const LOOK_PERIOD: Duration = Duration::from_millis(100);
 
 /// Why nothing was read.
 #[derive(Debug)]
@@ -23,6 +26,8 @@ pub(crate) enum Broken {
     End,
     /// The other side sent nothing for too long.
     Silent,
+    /// The run was cancelled meanwhile.
+    Cancelled,
     /// Another error.
     Error(io::Error),
 }
@@ -31,7 +36,45 @@ impl From<Errno> for Broken {
     fn from(error: Errno) -> Self {
         match error {
             Errno::CONNRESET | Errno::PIPE => Self::End,
+            Errno::AGAIN => Self::Silent, // after the time of `limit`
             error => Self::Error(error.into()),
+        }
+    }
+}
+
+/// How long to wait for the other side.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience<'a> {
+    pub(crate) limit: Duration,
+    /// Ends the wait when it becomes true.
+    pub(crate) cancel: Option<&'a AtomicBool>,
+}
+
+impl Patience<'_> {
+    /// Whether the run was cancelled.
+    pub(crate) fn is_over(&self) -> bool {
+        self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed))
+    }
+
+    /// Waits by repeated calls of `wait`, which returns `None` if nothing came within its time, or at a signal.
+    fn wait<T>(&self, mut wait: impl FnMut(&Timespec) -> Result<Option<T>, Broken>) -> Result<T, Broken> {
+        let period = self.limit.min(LOOK_PERIOD);
+        let limit = Timespec::try_from(period).expect("at most some days");
+        #[expect(clippy::disallowed_types, reason = "a watchdog of wall time, on which no result depends")]
+        let mut begun: Option<std::time::Instant> = None;
+        loop {
+            if let Some(found) = wait(&limit)? {
+                return Ok(found);
+            }
+            if self.is_over() {
+                return Err(Broken::Cancelled);
+            }
+            // From the end of the first call, so that a wait that is short reads no clock.
+            #[expect(clippy::disallowed_types, reason = "as above")]
+            let begun = *begun.get_or_insert_with(std::time::Instant::now);
+            if begun.elapsed() + period >= self.limit {
+                return Err(Broken::Silent);
+            }
         }
     }
 }
@@ -40,19 +83,27 @@ impl From<Errno> for Broken {
 ///
 /// # Errors
 /// If none can be read within this time.
-pub(crate) fn wait(fds: &[BorrowedFd<'_>], patience: Duration) -> Result<usize, Broken> {
+pub(crate) fn wait(fds: &[BorrowedFd<'_>], patience: Patience<'_>) -> Result<usize, Broken> {
     let mut polled: Vec<_> = fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
-    let limit = Timespec::try_from(patience).expect("at most some days");
-    loop {
-        match poll(&mut polled, Some(&limit)) {
-            Ok(0) => return Err(Broken::Silent),
-            Ok(_) => break,
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+    patience.wait(|limit| match poll(&mut polled, Some(limit)) {
+        Ok(0) | Err(Errno::INTR) => Ok(None),
+        Ok(_) => {
+            Ok(Some(polled.iter().position(|one| !one.revents().is_empty()).expect("it has counted one")))
         }
+        Err(error) => Err(error.into()),
+    })
+}
+
+/// Limits the time for which a call waits that reads from this socket or writes to it: for a message of which the other
+/// side has sent a part, or for space if it reads nothing.
+///
+/// # Errors
+/// If it is no socket.
+pub(crate) fn limit(fd: BorrowedFd<'_>, patience: Patience<'_>) -> io::Result<()> {
+    for way in [sockopt::Timeout::Recv, sockopt::Timeout::Send] {
+        sockopt::set_socket_timeout(fd, way, Some(patience.limit))?;
     }
-    let ready = polled.iter().position(|one| !one.revents().is_empty());
-    Ok(ready.expect("poll(2) has counted one"))
+    Ok(())
 }
 
 /// Sources of messages, each with a number.
@@ -88,19 +139,13 @@ impl Sources {
     ///
     /// # Errors
     /// If none can be read within this time.
-    pub(crate) fn wait(&self, patience: Duration) -> Result<usize, Broken> {
-        let limit = Timespec::try_from(patience).expect("at most some days");
+    pub(crate) fn wait(&self, patience: Patience<'_>) -> Result<usize, Broken> {
         let mut space = [MaybeUninit::uninit(); 1];
-        loop {
-            match epoll::wait(&self.0, &mut space, Some(&limit)) {
-                Ok((ready, _)) => match ready.first() {
-                    Some(event) => return Ok(event.data.u64() as usize),
-                    None => return Err(Broken::Silent),
-                },
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
+        patience.wait(|limit| match epoll::wait(&self.0, &mut space, Some(limit)) {
+            Ok((ready, _)) => Ok(ready.first().map(|event| event.data.u64() as usize)),
+            Err(Errno::INTR) => Ok(None),
+            Err(error) => Err(error.into()),
+        })
     }
 }
 
@@ -209,10 +254,32 @@ mod tests {
     #[test]
     fn silence_and_the_end_differ() {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let brief = Duration::from_millis(1);
+        let brief = Patience { limit: Duration::from_millis(1), cancel: None };
         assert!(matches!(wait(&[ours.as_fd()], brief), Err(Broken::Silent)));
         drop(theirs);
         assert!(matches!(wait(&[ours.as_fd()], brief), Ok(0)));
         assert!(matches!(read(ours.as_fd(), &mut [0; 4]), Err(Broken::End)));
+    }
+    #[test]
+    fn a_part_of_a_message_and_a_side_that_reads_nothing_are_silence() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let brief = Patience { limit: Duration::from_millis(1), cancel: None };
+        limit(ours.as_fd(), brief).unwrap();
+        send_bytes(theirs.as_fd(), b"abc").unwrap();
+        assert!(matches!(read(ours.as_fd(), &mut [0; 4]), Err(Broken::Silent)));
+        send_bytes(theirs.as_fd(), b"abc").unwrap();
+        assert!(matches!(read_some(ours.as_fd(), &mut [0; 4], 4), Err(Broken::Silent)));
+        assert!(matches!(send_bytes(ours.as_fd(), &vec![0; 1 << 22]), Err(Broken::Silent)));
+    }
+
+    #[test]
+    fn a_cancelled_run_waits_no_longer() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let cancel = AtomicBool::new(true);
+        let patience = Patience { limit: Duration::from_secs(3600), cancel: Some(&cancel) };
+        assert!(matches!(wait(&[ours.as_fd()], patience), Err(Broken::Cancelled)));
+        let sources = Sources::new().unwrap();
+        sources.add(ours.as_fd(), 0).unwrap();
+        assert!(matches!(sources.wait(patience), Err(Broken::Cancelled)));
     }
 }

@@ -100,7 +100,7 @@ pub(super) fn drive(
             epoch: EPOCH - BOOT.as_nanos(),
             shares: files.shares_clock(),
         };
-        let guest = driver.boot(number, &hosts[number], &setup)?;
+        let guest = driver.boot(number, &hosts[number], &setup, cancel)?;
         guests.push(guest);
     }
     driver.turns(&mut guests, &hosts, cancel, progress)?;
@@ -159,8 +159,14 @@ fn run_time(at: u64) -> Option<Instant> {
 
 impl Driver<'_> {
     /// Starts a guest and sets up its hosts, in the time before the run.
-    fn boot(&mut self, number: usize, hosts: &[Host], setup: &Setup<'_>) -> Result<Guest, GuestError> {
-        let mut guest = Guest::start(setup)?;
+    fn boot<'g>(
+        &mut self,
+        number: usize,
+        hosts: &[Host],
+        setup: &Setup<'_>,
+        cancel: &'g AtomicBool,
+    ) -> Result<Guest<'g>, GuestError> {
+        let mut guest = Guest::start(setup, Some(cancel))?;
         let begin = BOOT.as_nanos();
         let mut side = Side { driver: self, guest: number, hosts, others: begin };
         guest.begin(&mut side)?;
@@ -179,7 +185,7 @@ impl Driver<'_> {
 
     fn turns(
         &mut self,
-        guests: &mut [Guest],
+        guests: &mut [Guest<'_>],
         hosts: &[Vec<Host>],
         cancel: &AtomicBool,
         mut progress: impl FnMut(f64),
@@ -218,7 +224,7 @@ impl Driver<'_> {
     }
 
     /// Passes the packets that have arrived at the ends of flows to their guests.
-    fn pass_on(&mut self, guests: &mut [Guest]) -> Result<(), GuestError> {
+    fn pass_on(&mut self, guests: &mut [Guest<'_>]) -> Result<(), GuestError> {
         while self.drained != self.built.transfers() {
             self.drained = self.built.transfers();
             for flow in 0..self.flows.len() {
@@ -243,7 +249,12 @@ impl Driver<'_> {
         ends.into_iter().filter_map(|(end, has)| has.then_some(end))
     }
 
-    fn pass_on_from(&mut self, flow: usize, end: FlowEnd, guests: &mut [Guest]) -> Result<(), GuestError> {
+    fn pass_on_from(
+        &mut self,
+        flow: usize,
+        end: FlowEnd,
+        guests: &mut [Guest<'_>],
+    ) -> Result<(), GuestError> {
         let id = self.flows[flow].flow;
         while let Some((at, packet)) = self.built.take(id, end) {
             let (guest, nic) = self.places[flow][side(end)];

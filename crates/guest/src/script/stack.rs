@@ -50,7 +50,7 @@ enum UnderTest {
 /// The guest under a script.
 #[derive(Debug)]
 pub(super) struct GuestStack {
-    guest: Guest,
+    guest: Guest<'static>,
     outbox: Outbox,
     /// The time of the guest, and that of the script's last event, which it may exceed by what followed at once.
     now: u64,
@@ -85,7 +85,7 @@ impl GuestStack {
             jobs += &format!("sysctl {name}={value}\n");
         }
         let scheduling = Scheduling::begin();
-        let mut guest = Guest::start(&Setup {
+        let setup = Setup {
             kernel: &files.program,
             agent: &files.agent,
             jobs: &jobs,
@@ -94,7 +94,8 @@ impl GuestStack {
             scattered: true,
             epoch: EPOCH - BEGIN,
             shares: files.shares_clock(),
-        })?;
+        };
+        let mut guest = Guest::start(&setup, None)?;
         let mut outbox = Outbox { limit: BEGIN, ..Outbox::default() };
         guest.begin(&mut outbox)?;
         while let Some(at) = guest.request().filter(|&at| at < BEGIN) {
