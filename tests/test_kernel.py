@@ -6,6 +6,7 @@ import ctypes
 import hashlib
 import json
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -294,7 +295,26 @@ def test_a_stopped_guest_is_found_by_the_watchdog(tmp_path: Path) -> None:
     _, errors = run.communicate(timeout=30)
     assert run.returncode == 1
     assert "the guest kernel hangs" in errors
-    assert "2 s of real time" in errors
+    assert "2 s of real time (its process is stopped by a signal" in errors
+    assert "awaited: its next message" in errors
+
+
+def test_a_stopped_guest_does_not_delay_the_end_of_a_cancelled_run(tmp_path: Path) -> None:
+    run = begin(tmp_path)
+    for process in guests(tmp_path):
+        os.kill(process, signal.SIGSTOP)
+    time.sleep(0.3)
+    run.send_signal(signal.SIGINT)
+    run.communicate(timeout=20)
+    assert run.returncode == 130
+
+
+def test_a_guest_that_was_asked_to_end_is_reported(tmp_path: Path) -> None:
+    run = begin(tmp_path)
+    os.kill(guests(tmp_path)[0], signal.SIGTERM)
+    _, errors = run.communicate(timeout=30)
+    assert run.returncode == 1
+    assert "the guest kernel ended" in errors or "the guest kernel halted" in errors
 
 
 def test_nothing_is_left_of_a_run_that_is_killed(tmp_path: Path) -> None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
 import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -184,3 +188,95 @@ def test_the_agent_compiles(tmp_path: Path) -> None:
     agent = kernel._DATA / "agent.c"
     command = ["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-c", str(agent), "-o", str(tmp_path / "agent.o")]
     subprocess.run(command, check=True)
+
+
+needs_x86 = pytest.mark.skipif(
+    (sys.platform, platform.machine()) != ("linux", "x86_64"), reason="guests need Linux on x86-64"
+)
+
+
+def install_program(folder: Path, program: bytes) -> None:
+    """A kernel that is another program."""
+    install(folder, "6.12")
+    (folder / "6.12" / "agent").write_bytes(b"an agent")
+    file = folder / "6.12" / "linux"
+    file.write_bytes(program)
+    file.chmod(0o755)
+
+
+@needs_x86
+@pytest.mark.parametrize(
+    ("program", "code", "words"),
+    [
+        (b"", 2, "linux cannot be started: Exec format error"),
+        (b"\x7fELF and no more", 2, "linux cannot be started: Exec format error"),
+        (b"#!/bin/sh\nexit 3\n", 1, "halted at its start, with exit code 3; airlane kernel build --force"),
+        (b"#!/bin/sh\nkill -11 $$\n", 1, "killed at its start, by SIGSEGV; airlane kernel build --force"),
+        (b"#!/bin/sh\nexec sleep 100\n", 1, "hangs at its start: it did nothing for 1 s of real time"),
+    ],
+)
+def test_a_damaged_kernel_is_named(
+    airlane: Airlane,
+    tmp_path: Path,
+    empty: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    program: bytes,
+    code: int,
+    words: str,
+) -> None:
+    monkeypatch.setenv("AIRLANE_KERNEL_WATCHDOG", "1")
+    install_program(empty, program)
+    (tmp_path / "k.toml").write_text(SCENARIO)
+    failed = airlane("run", "k.toml")
+    assert failed.returncode == code
+    assert words in failed.stderr
+    assert "airlane kernel build" in failed.stderr
+
+
+def test_a_description_that_cannot_be_read_is_named(airlane: Airlane, tmp_path: Path, empty: Path) -> None:
+    install(empty, "6.12")
+    (empty / "6.12" / "kernel.json").write_text("{")
+    (tmp_path / "k.toml").write_text(SCENARIO)
+    failed = airlane("run", "k.toml")
+    assert failed.returncode == 2
+    assert "kernel.json cannot be read; airlane kernel build 6.12 --force" in failed.stderr
+
+
+@needs_x86
+def test_kernels_start_while_threads_compute(empty: Path) -> None:
+    # The handler of OpenBLAS for fork(3) ends its threads, and a product that waits for them never ends.
+    install_program(empty, b"#!/bin/sh\nexit 3\n")
+    script = (
+        "import sys, threading\n"
+        "import numpy as np\n"
+        "from airlane import _native\n"
+        "done = 0\n"
+        "def multiply():\n"
+        "    global done\n"
+        "    matrix = np.ones((300, 300))\n"
+        "    while True:\n"
+        "        matrix @ matrix\n"
+        "        done += 1\n"
+        "threading.Thread(target=multiply, daemon=True).start()\n"
+        "for _ in range(20):\n"
+        "    before = done\n"
+        "    try:\n"
+        "        _native.run([(sys.argv[1], 1)], 1)\n"
+        "    except _native.GuestError:\n"
+        "        pass\n"
+        "    while done < before + 2:\n"
+        "        pass\n"
+    )
+    resolved = native.parse(SCENARIO, "k.toml", {})
+    subprocess.run([sys.executable, "-c", script, resolved], env=os.environ, check=True, timeout=60)
+
+
+@needs_x86
+def test_a_run_that_fails_ends_those_under_way(empty: Path) -> None:
+    install_program(empty, b"#!/bin/sh\nexit 3\n")
+    long = SCENARIO.replace("1 s", "1000000 s").replace('kind = "kernel", kernel = "6.12"', 'kind = "tcp"')
+    jobs = [(native.parse(text, "k.toml", {}), 1) for text in (long, SCENARIO)]
+    begin = time.monotonic()
+    with pytest.raises(native.GuestError, match="exit code 3"):
+        native.run(jobs, 2)
+    assert time.monotonic() - begin < 20

@@ -148,12 +148,15 @@ def find(name: str) -> Kernel:
     Raises
     ------
     KernelError
-        If there is none.
+        If there is none, or if its description cannot be read.
     """
     found = installed()
     for one in found:
         if one.name == name:
             return one
+    described = folder() / name / _DESCRIPTION
+    if described.exists():
+        raise KernelError(f"{described} cannot be read; airlane kernel build {name} --force builds it again")
     known = ", ".join(one.name for one in found) or "none yet"
     raise KernelError(
         f"no kernel {name!r} in {folder()}; there: {known}; airlane kernel build {name} builds it"

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use airlane_guest::{Cause, GuestError, GuestFacts};
 use airlane_scenario::{CaptureError, Own, Resolved, RunOutput as Output, ScenarioError};
-use pyo3::exceptions::PyOSError;
+use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -99,7 +99,13 @@ pub(crate) fn run(
     let outcomes = end(py, work.thread, &cancel, &own.watch(watch))?;
     listened?;
     own.raise_failure()?;
-    let outcomes = outcomes.expect("only what was cancelled is left, which is an error above");
+    let Some(mut outcomes) = outcomes else {
+        return Err(PyRuntimeError::new_err("a run has failed, and a call into a controller does not end"));
+    };
+    if let Some(failed) = outcomes.iter().position(|outcome| matches!(outcome, Some(Err(_)))) {
+        let outcome = outcomes.swap_remove(failed).expect("it is a failure");
+        return to_python(py, outcome).map(|output| vec![output]);
+    }
     if let Some(costs) = costs {
         own.report(&costs)?;
     }
@@ -202,6 +208,8 @@ fn begin(
         let job = |index| {
             let outcome = run(index);
             if !passed_on {
+                // A failure is reported without the runs that are under way; one that is passed on, by its receiver.
+                cancel.fetch_or(matches!(outcome, Some(Err(_))), Ordering::Relaxed);
                 return outcome;
             }
             send(Ended { index, outcome });

@@ -644,10 +644,10 @@ fn accept(
             },
             Err(Broken::Cancelled) => return Err(GuestError::cancelled()),
             Err(Broken::Silent) if processes.has_ended() => {
-                return Err(processes.diagnose("at its start", None));
+                return Err(processes.diagnose_start(None));
             }
             Err(Broken::Silent) if waited < patience.limit => waited += START_PERIOD,
-            Err(_) => return Err(processes.diagnose("at its start", Some((waited, "its connection")))),
+            Err(_) => return Err(processes.diagnose_start(Some((waited, "its connection")))),
         }
     }
 }

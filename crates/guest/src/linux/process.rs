@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::fs::statvfs;
 
-use crate::GuestError;
+use crate::error::{Cause, GuestError};
 use crate::linux::spawn::{End, Process, Program};
 
 /// Log of the kernel, in the folder of a guest.
@@ -108,12 +108,15 @@ impl Processes {
             return no_space(&line);
         }
         let Some(end) = ended else {
-            let (silence, awaited) = silent.unwrap_or_default();
+            let activity = activity(self.kernel.pid().as_raw_nonzero().get());
+            let Some((silence, awaited)) = silent else {
+                let what = format!("the guest kernel ended {at}: it has closed its connection ({activity})");
+                return GuestError::failed(what, tail(&log));
+            };
             return GuestError::failed(
                 format!(
-                    "the guest kernel hangs {at}: it did nothing for {} s of real time ({}, awaited: {awaited})",
+                    "the guest kernel hangs {at}: it did nothing for {} s of real time ({activity}, awaited: {awaited})",
                     silence.as_secs_f64(),
-                    activity(self.kernel.pid().as_raw_nonzero().get()),
                 ),
                 "a loop that reads no clock never ends in virtual time; AIRLANE_KERNEL_WATCHDOG sets the seconds",
             );
@@ -129,6 +132,18 @@ impl Processes {
             }
             End::Unknown => GuestError::failed(format!("the guest kernel halted {at}"), tail(&log)),
         }
+    }
+
+    /// The same for a kernel that has not connected.
+    pub(crate) fn diagnose_start(&self, silent: Option<(Duration, &str)>) -> GuestError {
+        let error = self.diagnose("at its start", silent);
+        if error.cause == Cause::Missing {
+            return error;
+        }
+        let again = "airlane kernel build --force builds the kernel again, if its files are damaged";
+        let log = tail(&self.log_text());
+        let help = if log.is_empty() { again.to_owned() } else { format!("{again}; {log}") };
+        GuestError { help, ..error }
     }
 
     fn log_text(&self) -> String {
