@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use airlane_core::{Bytes, CubicCurve, Duration, Instant, Stream};
 use airlane_transport::CongestionKind;
 use airlane_transport::congestion::{
-    AckSample, Arrival, Controller, CubicWindow, Domain, InflightScope, LossCause, LossEpisode, MarkSample, MultiDomain,
-    Phase, PhaseChange, Restart, SegmentWindow, Snapshot, TimeoutEpisode,
+    AckSample, Arrival, Controller, CubicWindow, Domain, InflightScope, LossCause, LossEpisode, MarkSample,
+    MultiDomain, Phase, PhaseChange, Restart, SegmentWindow, Snapshot, TimeoutEpisode,
 };
 #[cfg(not(target_family = "wasm"))]
 use airlane_transport::model::DomainCounts;

@@ -2,8 +2,7 @@
 //! a separate stream, and the server answers on this stream; uplink data needs no request.
 
 use airlane_core::{
-    Bytes, Cx, DropCause, Duration, Event, FlowId, Header, Instant, Node, PacketRef, Payload, Port,
-    Topic,
+    Bytes, Cx, DropCause, Duration, Event, FlowId, Header, Instant, Node, PacketRef, Payload, Port, Topic,
 };
 use airlane_net::pep;
 use airlane_net::rni::Consumer;
