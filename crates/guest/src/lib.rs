@@ -17,7 +17,7 @@ pub mod kernels;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[expect(
     unsafe_code,
-    reason = "the step between fork and exec, and the calls for the time slice: each says why it is sound"
+    reason = "the start of a process, and the calls for the time slice: each says why it is sound"
 )]
 mod linux;
 pub mod protocol;

@@ -196,7 +196,7 @@ impl<'a> Guest<'a> {
             completes: setup.scattered,
         };
         let processes = Processes::start(&start)?;
-        let patience = Patience { limit: watchdog(), cancel };
+        let patience = Patience { limit: watchdog(), cancel, process: Some(processes.kernel()) };
         let clock = accept(&processes, &clock, patience)?;
         sockets::limit(clock.as_fd(), patience).map_err(wrong)?;
         let sources = sources(&clock, &ports).map_err(wrong)?;
@@ -643,9 +643,7 @@ fn accept(
                 Err(error) => return Err(GuestError::failed(format!("the guest's clock: {error}"), "")),
             },
             Err(Broken::Cancelled) => return Err(GuestError::cancelled()),
-            Err(Broken::Silent) if processes.has_ended() => {
-                return Err(processes.diagnose_start(None));
-            }
+            Err(Broken::End) => return Err(processes.diagnose_start(None)),
             Err(Broken::Silent) if waited < patience.limit => waited += START_PERIOD,
             Err(_) => return Err(processes.diagnose_start(Some((waited, "its connection")))),
         }

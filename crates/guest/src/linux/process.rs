@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::statvfs;
+use rustix::process::Pid;
 
 use crate::error::{Cause, GuestError};
 use crate::linux::spawn::{End, Process, Program};
@@ -80,9 +81,9 @@ impl Processes {
         Ok(Self { kernel, log })
     }
 
-    /// Whether the kernel has ended.
-    pub(crate) fn has_ended(&self) -> bool {
-        self.kernel.end().is_some()
+    /// The process of the kernel.
+    pub(crate) const fn kernel(&self) -> Pid {
+        self.kernel.pid()
     }
 
     /// Why the guest does not go on, from its end and its log. `silent` is the time for which it sent nothing, and
@@ -103,6 +104,10 @@ impl Processes {
             let help = "User Mode Linux traces its programs with ptrace(2): allow it (kernel.yama.ptrace_scope \
                         below 3; seccomp and containers with CAP_SYS_PTRACE)";
             return GuestError::missing(format!("the guest kernel cannot use ptrace: {line}"), help);
+        }
+        if let Some(line) = line_with(&log, "noexec") {
+            let help = "mount -o remount,exec /dev/shm: a guest keeps its memory there, with its programs";
+            return GuestError::missing(format!("the guest kernel cannot use {MEMORY_FOLDER}: {line}"), help);
         }
         if let Some(line) = line_with(&log, "No space left").or_else(|| line_with(&log, "not enough space")) {
             return no_space(&line);

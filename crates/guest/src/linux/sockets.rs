@@ -13,6 +13,9 @@ use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
     SendFlags, recv, recvmsg, send as send_plain, sendmsg, sockopt,
 };
+use rustix::process::Pid;
+
+use crate::linux::spawn;
 
 /// Descriptors of a message, at most.
 const DESCRIPTORS_MAX: usize = 4;
@@ -48,6 +51,9 @@ pub(crate) struct Patience<'a> {
     pub(crate) limit: Duration,
     /// Ends the wait when it becomes true.
     pub(crate) cancel: Option<&'a AtomicBool>,
+    /// The other side's process, a child of this one. Its end is that of the connection, although another process of
+    /// the guest may have the descriptor, too.
+    pub(crate) process: Option<Pid>,
 }
 
 impl Patience<'_> {
@@ -68,6 +74,9 @@ impl Patience<'_> {
             }
             if self.is_over() {
                 return Err(Broken::Cancelled);
+            }
+            if self.process.is_some_and(|process| spawn::end(process).is_some()) {
+                return Err(Broken::End);
             }
             // From the end of the first call, so that a wait that is short reads no clock.
             #[expect(clippy::disallowed_types, reason = "as above")]
@@ -254,7 +263,7 @@ mod tests {
     #[test]
     fn silence_and_the_end_differ() {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let brief = Patience { limit: Duration::from_millis(1), cancel: None };
+        let brief = Patience { limit: Duration::from_millis(1), cancel: None, process: None };
         assert!(matches!(wait(&[ours.as_fd()], brief), Err(Broken::Silent)));
         drop(theirs);
         assert!(matches!(wait(&[ours.as_fd()], brief), Ok(0)));
@@ -263,7 +272,7 @@ mod tests {
     #[test]
     fn a_part_of_a_message_and_a_side_that_reads_nothing_are_silence() {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let brief = Patience { limit: Duration::from_millis(1), cancel: None };
+        let brief = Patience { limit: Duration::from_millis(1), cancel: None, process: None };
         limit(ours.as_fd(), brief).unwrap();
         send_bytes(theirs.as_fd(), b"abc").unwrap();
         assert!(matches!(read(ours.as_fd(), &mut [0; 4]), Err(Broken::Silent)));
@@ -276,10 +285,23 @@ mod tests {
     fn a_cancelled_run_waits_no_longer() {
         let (ours, _theirs) = UnixStream::pair().unwrap();
         let cancel = AtomicBool::new(true);
-        let patience = Patience { limit: Duration::from_secs(3600), cancel: Some(&cancel) };
+        let patience = Patience { limit: Duration::from_secs(3600), cancel: Some(&cancel), process: None };
         assert!(matches!(wait(&[ours.as_fd()], patience), Err(Broken::Cancelled)));
         let sources = Sources::new().unwrap();
         sources.add(ours.as_fd(), 0).unwrap();
         assert!(matches!(sources.wait(patience), Err(Broken::Cancelled)));
+    }
+
+    #[test]
+    fn a_process_that_has_ended_sends_nothing_more() {
+        let (ours, _of_another_process) = UnixStream::pair().unwrap();
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let patience = Patience {
+            limit: Duration::from_secs(3600),
+            cancel: None,
+            process: Some(Pid::from_child(&child)),
+        };
+        assert!(matches!(wait(&[ours.as_fd()], patience), Err(Broken::End)));
+        child.wait().unwrap();
     }
 }

@@ -103,22 +103,27 @@ impl Process {
 
     /// How it has ended; `None` while it runs.
     pub(crate) fn end(&self) -> Option<End> {
-        // It stays as a zombie, so that no other process gets its number.
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        match waitid(WaitId::Pid(self.pid), options) {
-            Ok(found) => found.map(|status| match (status.exit_status(), status.terminating_signal()) {
-                (Some(code), _) => End::Exited(code),
-                (_, Some(signal)) => End::Killed(signal),
-                (None, None) => End::Unknown,
-            }),
-            Err(Errno::CHILD) => Some(End::Unknown),
-            Err(_) => None,
-        }
+        end(self.pid)
     }
 
     /// Its number, and that of its group.
     pub(crate) const fn pid(&self) -> Pid {
         self.pid
+    }
+}
+
+/// How a child has ended; `None` while it runs.
+pub(crate) fn end(pid: Pid) -> Option<End> {
+    // It stays as a zombie, so that no other process gets its number.
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    match waitid(WaitId::Pid(pid), options) {
+        Ok(found) => found.map(|status| match (status.exit_status(), status.terminating_signal()) {
+            (Some(code), _) => End::Exited(code),
+            (_, Some(signal)) => End::Killed(signal),
+            (None, None) => End::Unknown,
+        }),
+        Err(Errno::CHILD) => Some(End::Unknown),
+        Err(_) => None,
     }
 }
 
