@@ -35,8 +35,8 @@ struct Entry {
 /// One timer per node, in total order.
 #[derive(Clone, Debug)]
 pub struct Wheel {
-    /// One per node, and a sentinel that belongs to no list. Lists end at the sentinel. It is
-    /// written but never read, which saves a branch.
+    /// One per node, and a sentinel that belongs to no list. Lists end at the sentinel. Its links are
+    /// written but never read, which saves a branch, and its time stays zero.
     entries: Vec<Entry>,
     /// The first timer of each slot.
     heads: Box<[[u32; SLOTS]; LEVELS]>,
@@ -256,20 +256,18 @@ impl Wheel {
     /// Returns the next one of the old list.
     #[inline]
     fn link_run(&mut self, first: u32) -> u32 {
-        let nil = self.nil();
         let Entry { at, mut next, .. } = self.entries[first as usize];
+        // The time of the sentinel is zero, which is no time to come.
+        let alone = self.entries[next as usize].at != at;
         self.link(first, at);
-        let Entry { next: behind, place, .. } = self.entries[first as usize];
-        let mut last = first;
-        if next == nil || self.entries[next as usize].at != at {
+        if alone {
             return next;
         }
+        let Entry { next: behind, place, .. } = self.entries[first as usize];
         self.entries[first as usize].next = next;
-        while next != nil {
+        let mut last = first;
+        while self.entries[next as usize].at == at {
             let entry = &mut self.entries[next as usize];
-            if entry.at != at {
-                break;
-            }
             entry.place = place;
             (last, next) = (next, entry.next);
         }

@@ -98,23 +98,28 @@ impl Flight {
     /// case for probes of the path MTU.
     pub(crate) fn on_acked(&mut self, sent_at: Instant, bytes: u64) -> Option<Flying> {
         // Most packets are acknowledged in the order in which they were sent.
-        let from = match self.packets.front() {
-            Some(oldest) if oldest.sent_at >= sent_at => 0,
-            _ => self.packets.partition_point(|p| p.sent_at < sent_at),
+        let index = match self.packets.front() {
+            Some(oldest) if (oldest.sent_at, oldest.bytes, self.seen_bytes) == (sent_at, bytes, 0) => 0,
+            _ => self.find(sent_at, bytes)?,
         };
-        let alike = |p: &Flying| !p.settled && p.bytes == bytes;
-        let sent_then = |p: &&Flying| p.sent_at == sent_at;
-        let candidates = || self.packets.range(from..).take_while(sent_then);
-        // Of packets that were sent at one time, one that a PEP has seen: one that it missed is rather lost.
-        let seen = (self.seen_bytes > 0).then(|| candidates().position(|p| alike(p) && p.seen)).flatten();
-        let index = seen.or_else(|| candidates().position(alike))?;
-        let found = self.packets.get_mut(from + index)?;
+        let found = self.packets.get_mut(index)?;
         found.settled = true;
         let found = *found;
         self.seen_bytes -= if found.seen { found.bytes } else { 0 };
         self.newest_acked = self.newest_acked.max(Some(found.serial));
         self.trim();
         Some(found)
+    }
+
+    /// The place of a packet of this size and send time that is in flight.
+    fn find(&self, sent_at: Instant, bytes: u64) -> Option<usize> {
+        let from = self.packets.partition_point(|p| p.sent_at < sent_at);
+        let alike = |p: &Flying| !p.settled && p.bytes == bytes;
+        let sent_then = |p: &&Flying| p.sent_at == sent_at;
+        let candidates = || self.packets.range(from..).take_while(sent_then);
+        // Of packets that were sent at one time, one that a PEP has seen: one that it missed is rather lost.
+        let seen = (self.seen_bytes > 0).then(|| candidates().position(|p| alike(p) && p.seen)).flatten();
+        Some(from + seen.or_else(|| candidates().position(alike))?)
     }
 
     /// This many bytes are lost, the newest of them sent at this time. Returns each lost packet.

@@ -57,6 +57,25 @@ impl LastTime {
     }
 }
 
+/// Remembers the last conversion to quinn's time: a datagram that arrives is followed by a flush at the same time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct QuinnClock(Option<(Instant, QuinnInstant)>);
+
+impl QuinnClock {
+    /// The same as [`to_quinn`].
+    #[inline]
+    pub(crate) fn of(&mut self, at: Instant) -> QuinnInstant {
+        if let Some((last, time)) = self.0
+            && last == at
+        {
+            return time;
+        }
+        let time = to_quinn(at);
+        self.0 = Some((at, time));
+        time
+    }
+}
+
 pub(crate) const fn span_to_quinn(span: Duration) -> std::time::Duration {
     std::time::Duration::from_nanos(span.as_nanos())
 }
