@@ -11,6 +11,7 @@ mod event;
 mod id;
 pub mod ip_bytes;
 mod packet;
+mod pool;
 pub mod ring;
 mod seed;
 mod time;
@@ -23,9 +24,10 @@ pub use event::{
 };
 pub use id::{CellId, FlowId, Lcid, NodeId, Rnti, UeId};
 pub use packet::{
-    AccEcnOption, Direction, DropCause, Ecn, Header, HeaderBytes, IcmpEcho, Packet, PacketPool, PacketRef,
-    Payload, SackBlock, SackList, SocketPair, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps, UdpHeader,
+    AccEcnOption, Direction, DropCause, Ecn, Header, HeaderBytes, IcmpEcho, Packet, Payload, SackBlock,
+    SackList, SocketPair, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps, UdpHeader,
 };
+pub use pool::{PacketPool, PacketRef};
 pub use seed::{Seeds, Stream};
 pub use time::{Duration, Instant};
 pub use units::{BitRate, Bytes, Dbm, Decibel};
