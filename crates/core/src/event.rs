@@ -584,8 +584,7 @@ pub enum Event<'a> {
         /// The step.
         step: HandoverStep,
     },
-    /// A bearer has delivered an IP packet: PDCP at the UE (downlink) or at the eNB (uplink). Its `queued_at` is the
-    /// time at which it entered the transmit queue of the bearer, at the eNB that sent it.
+    /// A bearer has delivered an IP packet: PDCP at the UE (downlink) or at the eNB (uplink).
     SduDelivered {
         /// The UE.
         ue: UeId,
@@ -593,6 +592,8 @@ pub enum Event<'a> {
         direction: Direction,
         /// The packet, without the headers of the tunnel.
         packet: &'a Packet,
+        /// When it entered the transmit queue of the bearer, at the eNB that sent it.
+        queued_at: Instant,
     },
     /// The length of the transmit queue of a UE's bearer has changed since the last report.
     QueueDepth {

@@ -24,7 +24,7 @@ pub use event::{
 };
 pub use id::{CellId, FlowId, Lcid, NodeId, Rnti, UeId};
 pub use packet::{
-    AccEcnOption, Direction, DropCause, Ecn, Header, HeaderBytes, IcmpEcho, Packet, Payload, SackBlock,
+    AccEcnOption, Direction, DropCause, Ecn, Header, HeaderBytes, IcmpEcho, Mss, Packet, Payload, SackBlock,
     SackList, SocketPair, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps, UdpHeader,
 };
 pub use pool::{PacketPool, PacketRef};

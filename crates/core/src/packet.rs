@@ -4,7 +4,7 @@
 //! A packet from outside has its bytes too: its headers as they came, with the typed view that queues, middleboxes
 //! and captures read, and its payload. Packets of simulated hosts have no header bytes.
 
-use core::num::NonZeroU32;
+use core::num::{NonZeroU8, NonZeroU32};
 
 use crate::{Bytes, CellId, FlowId, Instant, ip_bytes};
 
@@ -88,6 +88,7 @@ impl TcpFlags {
 
 /// A SACK block: `[left, right)` in sequence space (RFC 2018 §3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(packed)] // so that a header fits into its part of a packet
 pub struct SackBlock {
     /// First sequence number of the block.
     pub left: u32,
@@ -126,6 +127,7 @@ impl SackList {
 
 /// The timestamps option (RFC 7323 §3), in the sender's own units of one millisecond.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(packed)] // as above
 pub struct TcpTimestamps {
     /// TSval.
     pub value: u32,
@@ -133,11 +135,16 @@ pub struct TcpTimestamps {
     pub echo_reply: u32,
 }
 
+/// A maximum segment size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(packed)] // as above
+pub struct Mss(pub u16);
+
 /// Options carried by a SYN only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpSynOptions {
     /// Maximum segment size (RFC 9293 §3.7.1).
-    pub mss: Option<u16>,
+    pub mss: Option<Mss>,
     /// Window scale shift (RFC 7323 §2).
     pub window_scale: Option<u8>,
     /// SACK permitted (RFC 2018 §2).
@@ -253,7 +260,7 @@ pub struct TcpHeader {
     /// SACK option.
     pub sack: SackList,
     /// The code of an ARWA receiver about the path, 1 to 120, in an experimental option (RFC 6994).
-    pub receiver_code: Option<u8>,
+    pub receiver_code: Option<NonZeroU8>,
     /// AccECN option.
     pub accurate_ecn: Option<AccEcnOption>,
     /// Options of a SYN.
@@ -364,7 +371,10 @@ pub struct SocketPair {
 }
 
 /// An IP packet.
+///
+/// It has two lines of the cache, and begins at the first of such a pair.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[repr(align(128))]
 pub struct Packet {
     /// The flow it belongs to.
     pub flow: FlowId,
@@ -374,22 +384,20 @@ pub struct Packet {
     pub direction: Direction,
     /// ECN field.
     pub ecn: Ecn,
+    /// The number of the cell at the end of its tunnel, from 1 on. It takes four bytes less than an `Option<CellId>`,
+    /// so that `outside` does not make packets larger.
+    tunnel: Option<NonZeroU32>,
     /// IP header, transport header and payload. A tunnel adds its headers at its entry and removes
     /// them at its exit.
     pub size: Bytes,
     /// When its sender emitted it.
     pub sent_at: Instant,
-    /// When it entered its current queue; each queue sets this time.
-    pub queued_at: Instant,
-    /// The number of the cell at the end of its tunnel, from 1 on. It takes four bytes less than an `Option<CellId>`,
-    /// so that `outside` does not make packets larger.
-    tunnel: Option<NonZeroU32>,
     /// The headers as bytes, of a packet from outside.
     pub outside: Option<Box<HeaderBytes>>,
-    /// Transport header.
-    pub header: Header,
     /// Payload.
     pub payload: Payload,
+    /// Transport header.
+    pub header: Header,
 }
 
 impl Packet {
@@ -410,7 +418,6 @@ impl Packet {
             ecn: Ecn::NotCapable,
             size,
             sent_at: now,
-            queued_at: now,
             tunnel: None,
             outside: None,
             header,
@@ -553,11 +560,11 @@ impl DropCause {
 mod tests {
     use super::*;
 
-    /// Packets are moved into the pool by value; their size is part of the cost of each. The AccECN option takes
-    /// eight of the bytes.
+    /// Two lines of the cache.
     #[test]
-    fn a_packet_has_144_bytes() {
-        assert_eq!((size_of::<Packet>(), size_of::<Option<Packet>>(), size_of::<Payload>()), (144, 144, 16));
+    fn a_packet_has_128_bytes() {
+        assert_eq!((size_of::<Packet>(), size_of::<Option<Packet>>(), align_of::<Packet>()), (128, 128, 128));
+        assert_eq!((size_of::<Header>(), size_of::<Payload>()), (72, 16));
     }
 
     /// RFC 9768 figure 4 and table 5: ECT(0), CE, ECT(1) in order 0, and the reverse in order 1.
@@ -590,7 +597,7 @@ mod tests {
             flags: TcpFlags(TcpFlags::SYN),
             timestamps: Some(TcpTimestamps::default()),
             syn: TcpSynOptions {
-                mss: Some(1460),
+                mss: Some(Mss(1460)),
                 window_scale: Some(7),
                 sack_permitted: true,
                 codes_permitted: false,
@@ -600,7 +607,7 @@ mod tests {
         assert_eq!(syn.wire_len(), 40); // what Linux sends: a 60-byte SYN with its IP header
         let asks = TcpSynOptions { codes_permitted: true, ..syn.syn };
         assert_eq!(TcpHeader { syn: asks, ..syn }.wire_len(), 48);
-        assert_eq!(TcpHeader { receiver_code: Some(70), ..tcp }.wire_len(), 52);
+        assert_eq!(TcpHeader { receiver_code: NonZeroU8::new(70), ..tcp }.wire_len(), 52);
         let (header, payload) = (Header::Udp(UdpHeader::default()), Payload::Length(1400));
         let packet = Packet::new(FlowId(0), Direction::Downlink, header, payload, Instant::ZERO);
         assert_eq!(packet.size, Bytes(1428));

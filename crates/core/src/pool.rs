@@ -4,7 +4,7 @@
 //! exactly two ways, [`PacketPool::consume`] (delivered) or [`PacketPool::discard`] (dropped,
 //! counted by cause), so `inserted = consumed + discarded + live` holds at every instant.
 
-use crate::{DropCause, HeaderBytes, Packet, Payload};
+use crate::{DropCause, Header, HeaderBytes, Instant, Packet, Payload};
 
 /// The owner's handle of a packet in a [`PacketPool`].
 #[derive(Debug, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct PacketRef(u32);
 pub struct PacketPool {
     slots: Vec<Option<Packet>>,
     free: Vec<u32>,
+    /// When packets entered the transmit queue of a bearer, by slot; for its observers.
+    entered: Vec<Instant>,
     /// Payload buffers for reuse.
     spare: Vec<Vec<u8>>,
     /// Datagrams for reuse, by the lowest bits of their length. Those of a list have one length.
@@ -72,7 +74,7 @@ impl PacketPool {
     #[inline(never)]
     pub fn fetch(&self, packets: &[PacketRef]) {
         let of = |packet: &PacketRef| match &self.slots[packet.0 as usize] {
-            Some(p) => p.flow.0 ^ p.sent_at.as_nanos() as u32 ^ p.size.get() as u32 ^ p.payload.len(),
+            Some(p) => p.flow.0 ^ p.sent_at.as_nanos() as u32 ^ u32::from(matches!(p.header, Header::Tcp(_))),
             None => 0,
         };
         core::hint::black_box(packets.iter().fold(0, |all, packet| all ^ of(packet)));
@@ -82,6 +84,22 @@ impl PacketPool {
     #[inline]
     pub fn get_mut(&mut self, packet: &PacketRef) -> &mut Packet {
         self.slots[packet.0 as usize].as_mut().expect("a handle outlives its packet only by a bug")
+    }
+
+    /// Notes when a packet enters the transmit queue of a bearer.
+    pub fn note_entry(&mut self, packet: &PacketRef, at: Instant) {
+        let slot = packet.0 as usize;
+        if self.entered.len() <= slot {
+            self.entered.resize(self.slots.len(), Instant::ZERO);
+        }
+        self.entered[slot] = at;
+    }
+
+    /// The latest time of [`Self::note_entry`]; without one, when the packet was sent.
+    #[must_use]
+    pub fn entered_at(&self, packet: &PacketRef) -> Instant {
+        let noted = self.entered.get(packet.0 as usize).copied().unwrap_or_default();
+        noted.max(self.get(packet).sent_at) // an earlier one is of an earlier packet
     }
 
     /// An empty buffer for a payload; a reused one if available.
@@ -185,7 +203,7 @@ impl PacketPool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Direction, FlowId, Header, Instant, UdpHeader};
+    use crate::{Direction, FlowId, UdpHeader};
 
     fn packet(n: u32) -> Packet {
         Packet::new(
@@ -210,6 +228,23 @@ mod tests {
         assert_eq!(pool.consumed() + pool.discarded(DropCause::QueueFull) + pool.live() as u64, 4);
         let _ = (pool.consume(c), pool.consume(d));
         assert_eq!(pool.live(), 0);
+    }
+
+    #[test]
+    fn the_entry_into_a_bearer_is_that_of_the_packet_in_the_slot() {
+        let (mut pool, ms) = (PacketPool::with_capacity(1), Instant::from_millis);
+        let sent = |at| {
+            let header = Header::Udp(UdpHeader::default());
+            Packet::new(FlowId(0), Direction::Downlink, header, Payload::Length(1), at)
+        };
+        let first = pool.insert(sent(ms(1)));
+        assert_eq!(pool.entered_at(&first), ms(1));
+        pool.note_entry(&first, ms(3));
+        assert_eq!(pool.entered_at(&first), ms(3));
+        let _ = pool.consume(first);
+        let second = pool.insert(sent(ms(5)));
+        assert_eq!(pool.entered_at(&second), ms(5));
+        let _ = pool.consume(second);
     }
 
     #[test]

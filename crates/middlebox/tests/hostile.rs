@@ -4,8 +4,8 @@
 mod world;
 
 use airlane_core::{
-    AccEcnOption, Cx, Direction, Duration, Ecn, FlowId, Header, Instant, Node, Packet, PacketPool, Payload,
-    SackBlock, Seeds, Stream, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps,
+    AccEcnOption, Cx, Direction, Duration, Ecn, FlowId, Header, Instant, Mss, Node, Packet, PacketPool,
+    Payload, SackBlock, Seeds, Stream, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps,
 };
 use airlane_middlebox::{Middlebox, Side, SplitProxy};
 use world::{is_bounded, is_done, pick, proxy, with};
@@ -59,7 +59,8 @@ fn segment(s: &mut Stream, last: &TcpHeader) -> TcpHeader {
     }
     if TcpFlags(flags).has(TcpFlags::SYN) {
         header.syn = TcpSynOptions {
-            mss: pick(s, &[None, Some(0), Some(1), Some(11), Some(40), Some(536), Some(1460), Some(65_535)]),
+            mss: pick(s, &[None, Some(0), Some(1), Some(11), Some(40), Some(536), Some(1460), Some(65_535)])
+                .map(Mss),
             window_scale: pick(s, &[None, Some(0), Some(7), Some(14), Some(255)]),
             sack_permitted: s.chance(0.5),
             codes_permitted: s.chance(0.5),

@@ -180,8 +180,7 @@ fn bucket((flow, sockets): Connection, buckets: u32) -> usize {
 
 impl QueueDiscipline for FqCoDel {
     fn enqueue(&mut self, cx: &mut Cx<'_>, packet: PacketRef, ahead: Bytes) {
-        let arrived = cx.pool.get_mut(&packet);
-        arrived.queued_at = cx.now;
+        let arrived = cx.pool.get(&packet);
         let (size, flow) = (self.limit.size_of(arrived.size), (arrived.flow, arrived.sockets));
         let index = self.queue_of(flow);
         let queue = &mut self.queues[index];

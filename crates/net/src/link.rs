@@ -276,9 +276,7 @@ impl Link {
 impl Node for Link {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
         self.statistics.arrived += 1;
-        let arrived = cx.pool.get_mut(&packet);
-        arrived.queued_at = cx.now;
-        let size = arrived.size;
+        let size = cx.pool.get(&packet).size;
         if RandomLoss::takes(&mut self.loss, cx, &packet) {
             self.statistics.random_drops += 1;
             cx.discard(packet, DropCause::RandomLoss);

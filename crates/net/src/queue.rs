@@ -197,9 +197,7 @@ impl DropTail {
 impl QueueDiscipline for DropTail {
     #[inline]
     fn enqueue(&mut self, cx: &mut Cx<'_>, packet: PacketRef, ahead: Bytes) {
-        let arrived = cx.pool.get_mut(&packet);
-        arrived.queued_at = cx.now;
-        let size = self.limit.size_of(arrived.size);
+        let size = self.limit.size_of(cx.pool.get(&packet).size);
         let bytes = self.bytes + Bytes(u64::from(size));
         if bytes + ahead > self.limit.bytes || self.waiting.len() >= self.limit.packets {
             self.overflows += 1;

@@ -128,9 +128,7 @@ impl LinkPair {
     /// or leaves it.
     #[inline]
     pub fn pass(&mut self, cx: &mut Cx<'_>, packet: &PacketRef) -> Passage {
-        let arrived = cx.pool.get_mut(packet);
-        arrived.queued_at = cx.now;
-        let size = arrived.size;
+        let size = cx.pool.get(packet).size;
         if RandomLoss::takes(&mut self.loss, cx, packet) {
             return Passage::Refused(DropCause::RandomLoss);
         }
@@ -141,7 +139,6 @@ impl LinkPair {
             return Passage::Refused(DropCause::QueueFull);
         };
         let passed = cx.pool.get_mut(packet);
-        passed.queued_at = between;
         match self.tunnel {
             Tunnel::To(cell) => {
                 gtp::encapsulate(passed);

@@ -91,7 +91,7 @@ fn show_option(option: &SegmentOption) -> String {
 fn options_of(h: &TcpHeader, numbers: &Numbering) -> Vec<SegmentOption> {
     let mut options = Vec::new();
     if h.flags.has(TcpFlags::SYN) {
-        options.extend(h.syn.mss.map(SegmentOption::Mss));
+        options.extend(h.syn.mss.map(|mss| SegmentOption::Mss(mss.0)));
         options.extend(h.syn.window_scale.map(SegmentOption::WindowScale));
         options.extend(h.syn.sack_permitted.then_some(SegmentOption::SackPermitted));
     }

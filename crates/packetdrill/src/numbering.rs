@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use airlane_core::{AccEcnOption, SackBlock, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps};
+use airlane_core::{AccEcnOption, Mss, SackBlock, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps};
 
 use crate::script::{Segment, SegmentOption};
 
@@ -65,7 +65,7 @@ impl Numbering {
         };
         for option in segment.options.iter().flatten() {
             match option {
-                SegmentOption::Mss(mss) => header.syn.mss = Some(*mss),
+                SegmentOption::Mss(mss) => header.syn.mss = Some(Mss(*mss)),
                 SegmentOption::WindowScale(scale) => header.syn.window_scale = Some(*scale),
                 SegmentOption::SackPermitted => header.syn.sack_permitted = true,
                 SegmentOption::Sack(blocks) => {

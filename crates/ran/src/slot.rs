@@ -29,7 +29,7 @@ pub(crate) struct Slot<'a, 'c> {
 }
 
 /// From this many packets on, those that a block delivers are fetched together (choice).
-const FETCHED: usize = 16;
+const FETCHED: usize = 8;
 
 /// The numbering of ports.
 #[derive(Clone, Copy, Debug)]
@@ -46,8 +46,8 @@ impl Ports {
         }
         for packet in sdus.drain(..) {
             if cx.wants(Topic::SduDelivered) {
-                let ue = UeId(ue);
-                cx.emit_about(&packet, |packet| Event::SduDelivered { ue, direction, packet });
+                let (ue, queued_at) = (UeId(ue), cx.pool.entered_at(&packet));
+                cx.emit_about(&packet, |packet| Event::SduDelivered { ue, direction, packet, queued_at });
             }
             match direction {
                 Direction::Downlink => cx.send(self.first_ue + ue as Port, packet),

@@ -25,7 +25,11 @@ mod inspect;
 mod relay;
 mod reset;
 
-use airlane_core::{Bytes, Cx, Duration, Ecn, Instant, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps};
+use core::num::NonZeroU8;
+
+use airlane_core::{
+    Bytes, Cx, Duration, Ecn, Instant, Mss, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps,
+};
 
 use crate::accurate::{MarkCounter, OPTION_BYTES};
 use crate::config::TcpConfig;
@@ -414,7 +418,7 @@ impl TcpEndpoint {
             sequence: c.initial_sequence,
             flags: TcpFlags(TcpFlags::SYN | asks),
             syn: TcpSynOptions {
-                mss: Some(c.mss()),
+                mss: Some(Mss(c.mss())),
                 window_scale: scaling.then(|| self.own_scale()),
                 sack_permitted: sack,
                 codes_permitted: codes,
@@ -507,7 +511,7 @@ impl TcpEndpoint {
         let stamp_bytes = if timestamps { 12 } else { 0 };
         // Each segment carries the AccECN option, as in Linux.
         let option_bytes = stamp_bytes + if accurate && c.ecn.options { OPTION_BYTES } else { 0 };
-        let peer_mss = u32::from(header.syn.mss.unwrap_or(536).max(MSS_MIN)); // RFC 9293 §3.7.1
+        let peer_mss = u32::from(header.syn.mss.map_or(536, |mss| mss.0).max(MSS_MIN)); // RFC 9293 §3.7.1
         let negotiated = Negotiated {
             local_initial: c.initial_sequence,
             remote_initial: header.sequence,
@@ -762,7 +766,7 @@ impl TcpEndpoint {
             congestion_echoed: n.ecn == EcnFeedback::Classic && header.flags.has(TcpFlags::ECE),
             accurate: accurate.then(|| (header.flags.ace(), header.accurate_ecn)),
             newer,
-            code: if n.codes { header.receiver_code } else { None },
+            code: if n.codes { header.receiver_code.map(NonZeroU8::get) } else { None },
         };
         if accurate {
             io.receiver.on_accurate_ecn(ecn, payload);

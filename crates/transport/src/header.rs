@@ -1,5 +1,7 @@
 //! Builds segments: the typed header of a packet from the state of both halves.
 
+use core::num::NonZeroU8;
+
 use airlane_core::{
     Cx, Ecn, Event, Header, Instant, Packet, Payload, TcpFlags, TcpHeader, TcpTimestamps, Topic,
 };
@@ -114,7 +116,7 @@ impl Io<'_, '_> {
                 .timestamps
                 .then_some(TcpTimestamps { value: timestamp(self.cx.now), echo_reply: ack.ts_recent }),
             sack: ack.sack,
-            receiver_code: code.map(|code| code.value),
+            receiver_code: code.and_then(|code| NonZeroU8::new(code.value)),
             accurate_ecn,
             ..TcpHeader::default()
         };

@@ -1,7 +1,7 @@
 //! The segments that an end accepts (RFC 9293 §3.10.7).
 
 use airlane_core::{
-    Cx, Direction, Ecn, FlowId, Header, Instant, Outbox, PacketPool, Silence, TcpFlags, TcpHeader,
+    Cx, Direction, Ecn, FlowId, Header, Instant, Mss, Outbox, PacketPool, Silence, TcpFlags, TcpHeader,
     TcpSynOptions, TopicSet,
 };
 use airlane_transport::{ConnectionState, Path, TcpConfig, TcpEndpoint};
@@ -48,7 +48,7 @@ impl Table {
 
     /// Receives a SYN with this MSS and sequence number 0.
     fn hear_syn(&mut self, mss: Option<u16>) {
-        let syn = TcpSynOptions { mss, ..TcpSynOptions::default() };
+        let syn = TcpSynOptions { mss: mss.map(Mss), ..TcpSynOptions::default() };
         let flags = TcpFlags(TcpFlags::SYN);
         self.take(TcpHeader { window: 60_000, flags, syn, ..TcpHeader::default() }, 0);
     }

@@ -3,7 +3,7 @@
 //! answer is printed as there, with the ACE field as a number and the option in its order.
 
 use airlane_core::{
-    AccEcnOption, Cx, Direction, Duration, Ecn, FlowId, Header, Instant, Outbox, PacketPool, SackBlock,
+    AccEcnOption, Cx, Direction, Duration, Ecn, FlowId, Header, Instant, Mss, Outbox, PacketPool, SackBlock,
     Silence, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps, TopicSet,
 };
 use airlane_transport::{EcnConfig, Path, TcpConfig, TcpEndpoint};
@@ -113,7 +113,7 @@ impl End {
         if is_syn {
             let window_scale = Some(8);
             header.syn = TcpSynOptions {
-                mss: Some(1_050),
+                mss: Some(Mss(1_050)),
                 window_scale,
                 sack_permitted: true,
                 codes_permitted: false,

@@ -4,8 +4,8 @@
 mod harness;
 
 use airlane_core::{
-    Cx, Direction, Duration, Ecn, FlowId, Header, Instant, Outbox, PacketPool, SackBlock, Seeds, Silence,
-    TcpFlags, TcpHeader, TcpSynOptions, TopicSet,
+    Cx, Direction, Duration, Ecn, FlowId, Header, Instant, Mss, Outbox, PacketPool, SackBlock, Seeds,
+    Silence, TcpFlags, TcpHeader, TcpSynOptions, TopicSet,
 };
 use airlane_transport::congestion::{InflightScope, MdccConfig};
 use airlane_transport::{CongestionKind, Path, PepReport, TcpConfig, TcpEndpoint};
@@ -267,7 +267,7 @@ impl Adversary {
             window: u16::MAX,
             flags: TcpFlags(TcpFlags::SYN | TcpFlags::ACK),
             syn: TcpSynOptions {
-                mss: Some(1448),
+                mss: Some(Mss(1448)),
                 window_scale: Some(14),
                 sack_permitted: true,
                 ..TcpSynOptions::default()

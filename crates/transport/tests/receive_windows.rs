@@ -5,6 +5,7 @@
 
 mod harness;
 
+use core::num::NonZeroU8;
 use std::cell::RefCell;
 
 use airlane_core::{BitRate, Bytes, Duration, Instant, Seeds, Stream, TcpFlags, TcpHeader};
@@ -97,7 +98,7 @@ impl Watch {
             self.scales[who] = header.syn.window_scale;
             self.codes[who] = header.syn.codes_permitted;
         }
-        if let Some(code) = header.receiver_code {
+        if let Some(code) = header.receiver_code.map(NonZeroU8::get) {
             self.codes_sent += 1;
             assert!(self.codes == [true; 2], "a code that was not agreed on");
             assert!((1..=120).contains(&code), "code {code}");

@@ -7,7 +7,7 @@
 use core::net::IpAddr;
 
 use airlane_core::{
-    AccEcnOption, Header, IcmpEcho, Packet, Payload, TcpFlags, TcpHeader, TcpSynOptions, ip_bytes,
+    AccEcnOption, Header, IcmpEcho, Mss, Packet, Payload, TcpFlags, TcpHeader, TcpSynOptions, ip_bytes,
 };
 
 use crate::checksum::{Sum, fill_header};
@@ -207,7 +207,7 @@ fn options(header: &TcpHeader, out: &mut Vec<u8>) {
     let nops = |count: usize, out: &mut Vec<u8>| (0..count).for_each(|_| TcpOption::Nop.emit(out));
     let is_syn = header.flags.has(TcpFlags::SYN);
     let syn = if is_syn { header.syn } else { TcpSynOptions::default() };
-    if let Some(mss) = syn.mss {
+    if let Some(Mss(mss)) = syn.mss {
         TcpOption::Mss(mss).emit(out);
     }
     if let Some(t) = header.timestamps {
@@ -248,6 +248,6 @@ fn options(header: &TcpHeader, out: &mut Vec<u8>) {
     if let Some(code) = header.receiver_code {
         nops(1, out);
         let [a, b, c, d] = CODE_EXID;
-        TcpOption::Other(EXPERIMENT, &[a, b, c, d, code]).emit(out);
+        TcpOption::Other(EXPERIMENT, &[a, b, c, d, code.get()]).emit(out);
     }
 }

@@ -3,9 +3,11 @@
 //!
 //! [`crate::emit()`] gives the same bytes again, with the changes that were made on the way: ECN, code point, hop limit.
 
+use core::num::NonZeroU8;
+
 use airlane_core::{
-    AccEcnOption, Bytes, Direction, FlowId, Header, IcmpEcho, Instant, Packet, PacketPool, Payload, SackList,
-    TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps, UdpHeader, ip_bytes,
+    AccEcnOption, Bytes, Direction, FlowId, Header, IcmpEcho, Instant, Mss, Packet, PacketPool, Payload,
+    SackList, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps, UdpHeader, ip_bytes,
 };
 
 use crate::emit::{CODE_EXID, EXPERIMENT};
@@ -107,7 +109,7 @@ pub fn typed_tcp(tcp: &Tcp<'_>) -> TcpHeader {
     let mut syn = TcpSynOptions::default();
     for option in tcp.options().map_while(Result::ok) {
         match option {
-            TcpOption::Mss(mss) => syn.mss = Some(mss),
+            TcpOption::Mss(mss) => syn.mss = Some(Mss(mss)),
             TcpOption::WindowScale(shift) => syn.window_scale = Some(shift),
             TcpOption::SackPermitted => syn.sack_permitted = true,
             TcpOption::Timestamps(value, echo_reply) => {
@@ -122,7 +124,7 @@ pub fn typed_tcp(tcp: &Tcp<'_>) -> TcpHeader {
             TcpOption::Experiment(EXPERIMENT, first, rest) if first.to_be_bytes() == CODE_EXID[..2] => {
                 match rest {
                     [b'W', b'A'] => syn.codes_permitted = true,
-                    [b'W', b'A', code] => header.receiver_code = Some(*code),
+                    [b'W', b'A', code] => header.receiver_code = NonZeroU8::new(*code),
                     _ => {}
                 }
             }

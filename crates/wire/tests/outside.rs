@@ -4,8 +4,10 @@ mod generate;
 
 use core::net::IpAddr;
 
+use core::num::NonZeroU8;
+
 use airlane_core::{
-    AccEcnOption, Direction, DropCause, Ecn, FlowId, Header, HeaderBytes, Instant, Packet, PacketPool,
+    AccEcnOption, Direction, DropCause, Ecn, FlowId, Header, HeaderBytes, Instant, Mss, Packet, PacketPool,
     Payload, SackBlock, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps,
 };
 use airlane_wire::{Ends, IpPacket, Transport, checksum, emit, ip_bytes, outside};
@@ -103,7 +105,7 @@ fn the_typed_view_of_a_written_segment_is_the_segment() {
         flags: TcpFlags(TcpFlags::SYN | TcpFlags::ECE | TcpFlags::CWR),
         timestamps,
         syn: TcpSynOptions {
-            mss: Some(1460),
+            mss: Some(Mss(1460)),
             window_scale: Some(7),
             sack_permitted: true,
             codes_permitted: true,
@@ -114,7 +116,7 @@ fn the_typed_view_of_a_written_segment_is_the_segment() {
     for left in [10, 30, 50] {
         ack.sack.push(SackBlock { left, right: left + 10 });
     }
-    let coded = TcpHeader { receiver_code: Some(70), timestamps: None, ..ack };
+    let coded = TcpHeader { receiver_code: NonZeroU8::new(70), timestamps: None, ..ack };
     let counters = AccEcnOption::new(1, &[0x0001_0203, 0x00ff_fefd, 0x0000_0001]);
     let flags = TcpFlags(TcpFlags::ACK | TcpFlags::ACE);
     let counted = TcpHeader { flags, accurate_ecn: Some(counters), timestamps, ..TcpHeader::default() };

@@ -338,7 +338,7 @@ impl Stack for GuestStack {
         let index = self.destination()?;
         let connection = &mut self.connections[index];
         let header = connection.numbering.header(segment)?;
-        connection.peer_mss = header.syn.mss.unwrap_or(connection.peer_mss);
+        connection.peer_mss = header.syn.mss.map_or(connection.peer_mss, |mss| mss.0);
         if header.wire_len() > 60 {
             return Err("more than 40 bytes of options".to_owned());
         }

@@ -56,10 +56,10 @@ struct Burst {
 
 impl Sums {
     /// A bearer has delivered a packet.
-    pub(super) fn deliver(&mut self, now: Instant, packet: &Packet) {
+    pub(super) fn deliver(&mut self, now: Instant, packet: &Packet, queued_at: Instant) {
         self.bytes += packet.size.get();
         self.packets += 1;
-        self.delay_ns += u128::from(now.saturating_since(packet.queued_at).as_nanos());
+        self.delay_ns += u128::from(now.saturating_since(queued_at).as_nanos());
     }
 
     /// A block is sent, perhaps again; `queue` waits behind it.
@@ -143,7 +143,7 @@ mod tests {
             let at = Instant::from_millis(queued_ms);
             let payload = Payload::Length(payload);
             let packet = Packet::new(FlowId(0), Direction::Downlink, header(), payload, at);
-            sums.deliver(Instant::from_millis(100), &packet);
+            sums.deliver(Instant::from_millis(100), &packet, at);
         }
         assert_eq!(sums.take(), (12, Some(16), None));
         assert_eq!(sums.take(), (0, None, None));

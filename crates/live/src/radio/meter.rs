@@ -280,7 +280,9 @@ impl Probe for Observer {
                     meter.sums(ue, direction).receive(now, process, bytes);
                 }
             }
-            Event::SduDelivered { ue, direction, packet } => meter.sums(ue, direction).deliver(now, packet),
+            Event::SduDelivered { ue, direction, packet, queued_at } => {
+                meter.sums(ue, direction).deliver(now, packet, queued_at);
+            }
             Event::Handover { ue, step, .. } => meter.on_handover(now, ue, step),
             _ => {}
         }

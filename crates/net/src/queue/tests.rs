@@ -162,7 +162,7 @@ fn storm(aqm: &Aqm, seed: u64) -> QueueStatistics {
         } else if let Some(head) = queue.dequeue(&mut cx) {
             let packet = cx.pool.consume(head.packet);
             assert_eq!(u64::from(head.size), packet.size.get() + 3);
-            assert_eq!(head.since, packet.queued_at);
+            assert_eq!(head.since, packet.sent_at);
             let last = since.insert(packet.flow.0, head.since.as_nanos());
             assert!(last.is_none_or(|last| last <= head.since.as_nanos()), "out of order");
             assert_ne!(packet.ecn, Ecn::Capable0);

@@ -159,8 +159,7 @@ impl RadioNetwork {
                     && ue.index() < backhaul.coming.len()
                 {
                     (of, size) = (ue.0, self.ues[ue.index()].bearers.sdu_size(bytes));
-                    let arrived = cx.pool.get_mut(&packet);
-                    (arrived.size, arrived.queued_at) = (bytes, at);
+                    cx.pool.get_mut(&packet).size = bytes;
                 }
                 backhaul.push(Arrival { at, packet, ue: of, size, is_stored: false });
                 at
@@ -192,7 +191,7 @@ impl RadioNetwork {
     #[inline(never)]
     fn look_at_arrivals(&mut self, cx: &Cx<'_>) {
         let Some(backhaul) = &mut self.backhaul else { return };
-        let is_observed = cx.wants(Topic::Tunnelled);
+        let is_observed = cx.wants(Topic::Tunnelled) || cx.wants(Topic::SduDelivered);
         // The UE of the previous arrival, and the room that is left in its queue.
         let mut last = (u32::MAX, 0);
         while let Some(arrival) = backhaul.arrivals.get_mut(backhaul.known)

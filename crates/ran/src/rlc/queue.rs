@@ -4,7 +4,7 @@
 //! COUNT when its first byte is about to be sent, so any discipline may be used, also one that
 //! drops at the head or lets an SDU overtake another.
 
-use airlane_core::{Bytes, Cx, Duration, Instant, PacketRef, Stream};
+use airlane_core::{Bytes, Cx, Duration, Instant, PacketRef, Stream, Topic};
 use airlane_net::queue::{Aqm, Discipline, Limit, QueueDiscipline, Waiting};
 
 use crate::pdcp::PdcpConfig;
@@ -43,6 +43,9 @@ impl TransmitQueue {
     /// queue but still count.
     #[inline]
     pub(crate) fn enqueue(&mut self, cx: &mut Cx<'_>, packet: PacketRef, ahead: u64) {
+        if cx.wants(Topic::SduDelivered) {
+            cx.pool.note_entry(&packet, cx.now);
+        }
         self.discipline.enqueue(cx, packet, Bytes(ahead));
     }
 

@@ -1,8 +1,10 @@
 //! Captures are read back block by block, and packets by an independent parser.
 
+use core::num::NonZeroU8;
+
 use airlane_core::{
-    Bytes, Duration, Ecn, FlowId, Header, IcmpEcho, Payload, SackBlock, TcpFlags, TcpHeader, TcpSynOptions,
-    TcpTimestamps, UdpHeader,
+    Bytes, Duration, Ecn, FlowId, Header, IcmpEcho, Mss, Payload, SackBlock, TcpFlags, TcpHeader,
+    TcpSynOptions, TcpTimestamps, UdpHeader,
 };
 
 use super::*;
@@ -149,7 +151,7 @@ fn a_segment_stands_as_on_the_wire() {
 #[test]
 fn a_syn_carries_the_options_in_the_order_of_linux() {
     let every = TcpSynOptions {
-        mss: Some(1460),
+        mss: Some(Mss(1460)),
         window_scale: Some(7),
         sack_permitted: true,
         codes_permitted: false,
@@ -184,7 +186,7 @@ fn codes_of_a_receiver_stand_in_an_option_for_experiments() {
         syn: TcpSynOptions { codes_permitted: true, ..TcpSynOptions::default() },
         ..TcpHeader::default()
     };
-    let mut says = TcpHeader { timestamps, receiver_code: Some(70), ..TcpHeader::default() };
+    let mut says = TcpHeader { timestamps, receiver_code: NonZeroU8::new(70), ..TcpHeader::default() };
     says.sack.push(SackBlock { left: 10, right: 20 });
     says.sack.push(SackBlock { left: 40, right: 50 });
     // RFC 6994 §3: kind, length, experiment identifier "ARWA", code. Two SACK blocks still fit: 60 bytes in all.

@@ -1,8 +1,8 @@
 //! One end under test: segments are passed to it by hand, and its answers are read.
 
 use airlane_core::{
-    Cx, Direction, Duration, Ecn, FlowId, Header, Instant, Outbox, PacketPool, Silence, TcpFlags, TcpHeader,
-    TcpSynOptions, TcpTimestamps, TopicSet,
+    Cx, Direction, Duration, Ecn, FlowId, Header, Instant, Mss, Outbox, PacketPool, Silence, TcpFlags,
+    TcpHeader, TcpSynOptions, TcpTimestamps, TopicSet,
 };
 use airlane_transport::{ConnectionState, Path, TcpConfig, TcpEndpoint};
 
@@ -60,8 +60,12 @@ impl Table {
 
     /// Receives a SYN with this MSS, all options and this window, which is not scaled.
     pub(crate) fn hear_syn(&mut self, mss: Option<u16>, window: u16) {
-        let syn =
-            TcpSynOptions { mss, window_scale: Some(0), sack_permitted: true, ..TcpSynOptions::default() };
+        let syn = TcpSynOptions {
+            mss: mss.map(Mss),
+            window_scale: Some(0),
+            sack_permitted: true,
+            ..TcpSynOptions::default()
+        };
         let timestamps = Some(TcpTimestamps { value: 100, echo_reply: 0 });
         self.take(TcpHeader { window, flags: SYN, syn, timestamps, ..TcpHeader::default() }, 0);
     }
