@@ -88,7 +88,7 @@ impl TcpFlags {
 
 /// A SACK block: `[left, right)` in sequence space (RFC 2018 §3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(packed)] // so that a header fits into its part of a packet
+#[repr(Rust, packed)] // so that a header fits into its part of a packet
 pub struct SackBlock {
     /// First sequence number of the block.
     pub left: u32,
@@ -127,7 +127,7 @@ impl SackList {
 
 /// The timestamps option (RFC 7323 §3), in the sender's own units of one millisecond.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(packed)] // as above
+#[repr(Rust, packed)] // as above
 pub struct TcpTimestamps {
     /// TSval.
     pub value: u32,
@@ -137,7 +137,7 @@ pub struct TcpTimestamps {
 
 /// A maximum segment size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(packed)] // as above
+#[repr(Rust, packed)] // as above
 pub struct Mss(pub u16);
 
 /// Options carried by a SYN only.
