@@ -58,7 +58,7 @@ impl RatePacer {
 
     pub(crate) fn on_sent(&mut self, now: Instant, bytes: u64) {
         self.burst = self.burst.saturating_sub(1);
-        self.pacer.on_sent(now, Bytes(bytes));
+        self.pacer.on_sent(now, Bytes(bytes), false);
     }
 }
 

@@ -297,6 +297,7 @@ pub(crate) fn tcp_config(tcp: &Tcp, setup: Setup<'_>) -> TcpConfig {
         delayed_ack: tcp.delayed_ack,
         compressed_sack: tcp.compressed_sack,
         gro: tcp.gro.unwrap_or(false),
+        batched_reads: tcp.batched_reads.unwrap_or(false),
         gso: tcp.gso.unwrap_or(false),
         initial_window_segments: tcp.initial_window,
         rto_min: tcp.rto_min.0,

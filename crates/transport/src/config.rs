@@ -116,8 +116,12 @@ pub struct TcpConfig {
     /// Compression of SACK-carrying ACKs for at most 1 ms or a twentieth of a round trip, as in
     /// Linux from the fourth duplicate ACK on.
     pub compressed_sack: bool,
-    /// Generic receive offload: segments that arrive at one instant are acknowledged together.
+    /// Generic receive offload: segments that arrive at one instant are acknowledged together. Implies
+    /// `batched_reads`.
     pub gro: bool,
+    /// The application reads when all segments of an instant have arrived, as after an interrupt of a network
+    /// interface, not between them.
+    pub batched_reads: bool,
     /// Generic segmentation offload: what a millisecond carries leaves as one, with PSH at its end.
     pub gso: bool,
     /// Initial congestion window in segments (RFC 6928).
@@ -206,6 +210,7 @@ impl TcpConfig {
             delayed_ack: true,
             compressed_sack: true,
             gro: false, // on in Linux; here, a scenario switches them on
+            batched_reads: false,
             gso: false,
             initial_window_segments: 10,            // RFC 6928 §2
             rto_min: Duration::from_millis(200),    // tcp_rto_min_us

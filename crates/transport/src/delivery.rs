@@ -6,7 +6,7 @@ use airlane_core::{BitRate, Bytes, Duration, Instant, ring};
 
 use crate::congestion::{LostSegment, RateSample};
 use crate::model::{DeliveredPacket, DeliveryRate, Pacer, SendNote};
-use crate::scoreboard::{EVER_RETRANSMITTED, RESERVED, Scoreboard, Segment};
+use crate::scoreboard::{EVER_RETRANSMITTED, JOINED, RESERVED, Scoreboard, Segment};
 
 /// The note of a segment.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,7 +58,10 @@ impl Delivery {
         let note = self.rate.on_sent(now, was_empty, in_flight);
         let slot = self.slot(number);
         self.notes[slot] = Note { note, outstanding: true };
-        self.pacer.on_sent(now, Bytes(u64::from(board.get(number).payload())));
+        let segment = board.get(number);
+        let is_first = !segment.is(EVER_RETRANSMITTED);
+        let follows = is_first && number > board.head() && board.get(number - 1).is(JOINED);
+        self.pacer.on_sent(now, Bytes(u64::from(segment.payload())), follows);
     }
 
     /// Starts the processing of an ACK.

@@ -682,6 +682,11 @@ impl TcpEndpoint {
         }
     }
 
+    /// True if the application reads when all segments of an instant have arrived.
+    const fn reads_batches(&self) -> bool {
+        self.config.gro || self.config.batched_reads
+    }
+
     /// True for a segment of data that needs few steps: the stream continues with it, and this end only receives.
     #[inline]
     fn is_continuation(&self, header: &TcpHeader, start: u64, payload: u32) -> bool {
@@ -690,7 +695,7 @@ impl TcpEndpoint {
             && header.flags.0 & !TcpFlags::PSH == TcpFlags::ACK
             && n.ecn == EcnFeedback::None
             && !n.codes
-            && !self.config.gro
+            && !self.reads_batches()
             && sender.only_receives()
             && receiver.continues_with(start, payload)
             && !self.requests.gone
@@ -787,7 +792,12 @@ impl TcpEndpoint {
                 sender.send_ack(&mut io);
             }
             self.stats.data_segments_received += 1;
-            return if self.config.gro { receiver.on_joined(&segment) } else { receiver.on_data(&segment) };
+            let joins = self.config.gro;
+            return if joins || self.config.batched_reads {
+                receiver.on_joined(&segment, joins)
+            } else {
+                receiver.on_data(&segment)
+            };
         }
         if start < receiver.next() {
             receiver.demand_ack(); // a window probe: RFC 9293 §3.10.7.4

@@ -125,7 +125,7 @@ pub(crate) struct Receiver {
     gathered: u32,
     gathered_next: u64,
     gather_until: Instant,
-    joined: Option<join::Joined>,
+    burst: Option<join::Burst>,
     // Timestamps and round trips.
     ts_recent: u32,
     last_echo: Option<u32>,
@@ -179,7 +179,7 @@ impl Receiver {
             gathered: 0,
             gathered_next: 0,
             gather_until: Instant::FAR_FUTURE,
-            joined: None,
+            burst: None,
             ts_recent: 0,
             last_echo: None,
             rtt_x8: 0,
@@ -306,7 +306,7 @@ impl Receiver {
         self.settled = None;
         self.pending = true;
         self.next += u64::from(segment.payload);
-        self.adapt_to(segment);
+        self.adapt_to(segment, false);
         u64::from(segment.payload)
     }
 
@@ -354,7 +354,8 @@ impl Receiver {
         let before = self.next;
         self.next = end;
         if segment.payload > 0 {
-            self.adapt_to(segment); // a bare FIN says nothing about the gaps between data
+            // A bare FIN says nothing about the gaps between data.
+            self.adapt_to(segment, self.burst.is_some());
         }
         if !self.beyond.is_empty() {
             self.join_held();
@@ -395,13 +396,13 @@ impl Receiver {
     }
 
     fn arrival(&self, segment: &DataSegment) -> Arrival {
-        Arrival {
-            now: segment.now,
-            bytes: Bytes(u64::from(segment.payload)),
-            segment_size: Bytes(u64::from(self.options.segment_size)),
-            timestamp: segment.value,
-            echo: segment.echo,
-        }
+        self.arrival_of(segment.now, u64::from(segment.payload), segment.value, segment.echo)
+    }
+
+    #[inline]
+    fn arrival_of(&self, now: Instant, bytes: u64, timestamp: Option<u32>, echo: Option<u32>) -> Arrival {
+        let segment_size = Bytes(u64::from(self.options.segment_size));
+        Arrival { now, bytes: Bytes(bytes), segment_size, timestamp, echo }
     }
 
     /// The code for the next ACK without data; returned once.
@@ -418,7 +419,7 @@ impl Receiver {
 
     /// In-order data: round trip, ACK delay, window.
     #[inline]
-    fn adapt_to(&mut self, segment: &DataSegment) {
+    fn adapt_to(&mut self, segment: &DataSegment, is_joined: bool) {
         self.measure(segment);
         self.measure_rtt(segment);
         let now = segment.now;
@@ -440,9 +441,11 @@ impl Receiver {
             }
         }
         self.last_data_at = Some(now);
-        let arrival = self.arrival(segment);
-        if self.window.on_data(&arrival, Bytes(self.beyond_bytes)) {
-            self.quick |= 1; // at least one; an even grant is not used up while the window grows
+        if !is_joined {
+            let arrival = self.arrival(segment);
+            if self.window.on_data(&arrival, Bytes(self.beyond_bytes)) {
+                self.quick |= 1; // at least one; an even grant is not used up while the window grows
+            }
         }
         if segment.push && segment.payload > 0 && !segment.fin {
             self.pushed = self.options.delayed_ack;
@@ -585,7 +588,7 @@ impl Receiver {
 
     /// Decides whether an ACK must be sent now; otherwise arms a timer.
     pub(crate) fn ack_is_due(&mut self, now: Instant) -> bool {
-        if !self.pending || self.joined.is_some() {
+        if !self.pending || self.is_joining() {
             return false;
         }
         let several = self.next - self.acked > u64::from(self.segment_seen) && self.may_advance();
@@ -598,14 +601,15 @@ impl Receiver {
     /// True unless the application leaves data unread and the window would be smaller than the last one. Quick
     /// ACKs end when less than half of the buffer is free (Linux `__tcp_ack_snd_check`, `__tcp_select_window`).
     fn may_advance(&mut self) -> bool {
-        if self.readable() == 0 {
+        let unread = self.unread();
+        if unread == 0 {
             return true;
         }
-        let held = Bytes(self.readable() + self.beyond_bytes);
+        let held = Bytes(unread + self.beyond_bytes);
         if 2 * self.window.advertise(held).get() < self.window.advertise(Bytes(0)).get() {
             self.quick = 0;
         }
-        self.offer() >= self.edge - self.acked
+        self.offer_beside(unread) >= self.edge - self.acked
     }
 
     fn delay_ack(&mut self, now: Instant) -> bool {
@@ -638,8 +642,10 @@ impl Receiver {
             return true;
         }
         self.gathered += 1;
-        if self.gather_until == Instant::FAR_FUTURE {
-            self.gather_until = now + (self.rtt() / 20).min(GATHER_MAX);
+        let latest = now + (self.rtt() / 20).min(GATHER_MAX);
+        let until = self.gather_until();
+        if *until == Instant::FAR_FUTURE {
+            *until = latest;
         }
         false
     }
@@ -654,9 +660,8 @@ impl Receiver {
     pub(crate) fn on_timeout(&mut self, now: Instant) -> bool {
         self.settled = None;
         let mut due = false;
-        if self.joined.is_some() {
-            self.end_join();
-            due = self.ack_is_due(now);
+        if self.burst.is_some() {
+            due = self.end_burst(now);
         }
         if self.gather_until <= now {
             self.gather_until = Instant::FAR_FUTURE;
@@ -704,13 +709,12 @@ impl Receiver {
         self.at_once = false;
         self.pushed = false;
         self.gathered = 0;
-        self.joined = None;
         self.delayed_until = Instant::FAR_FUTURE;
-        self.gather_until = Instant::FAR_FUTURE;
+        *self.gather_until() = Instant::FAR_FUTURE;
         self.acked = self.next;
         // The right edge never moves left, and is a multiple of the scale unit.
         let scale = self.options.scale;
-        let offered = (self.next + self.offer()).max(self.edge) - self.next;
+        let offered = (self.next + self.offer_beside(self.unread())).max(self.edge) - self.next;
         let window = ((offered + (1 << scale) - 1) >> scale) << scale;
         let mut window = window.min(65_535 << scale);
         assert!(self.next + window >= self.edge, "the advertised right edge moved left");

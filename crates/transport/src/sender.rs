@@ -7,6 +7,7 @@
 mod ack;
 mod alert;
 mod domains;
+mod joined;
 mod paced;
 mod timeout;
 mod transmit;

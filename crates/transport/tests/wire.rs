@@ -362,3 +362,22 @@ fn a_segment_of_several_packets_ends_with_push() {
     assert_eq!(pushed(true), last(9));
     assert_eq!(pushed(false), last(10));
 }
+
+/// With segmentation offload, what is less than a millisecond carries, and less than a third of the window, waits for
+/// the next acknowledgment if that is near (Linux `tcp_tso_should_defer`).
+#[test]
+fn a_small_segment_waits_for_more_room() {
+    let sent_after_each_ack = |gso| {
+        let mut table = Table::established(TcpConfig { gso, ..TcpConfig::linux() });
+        table.end.supply(40 * 1_448);
+        assert_eq!(table.flush().len(), 10);
+        table.wait(1);
+        let ack = |table: &mut Table, segments: u32| {
+            let acknowledgment = 1 + segments * 1_448;
+            table.take(TcpHeader { acknowledgment, window: 60_000, ..stamped(1, 200) }, 0).len()
+        };
+        [1, 2].map(|segments| ack(&mut table, segments))
+    };
+    assert_eq!(sent_after_each_ack(true), [0, 4]);
+    assert_eq!(sent_after_each_ack(false), [2, 2]);
+}

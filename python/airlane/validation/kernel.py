@@ -164,6 +164,8 @@ def scenario(situation: str, congestion: str, seed: int, *, kernel: str | None) 
         transport = {"kind": "tcp", "preset": "linux", "congestion": name, "write_size": "128 KiB"}
         if marks:
             transport["ecn"] = True
+        # A guest's program runs after the interrupt that has brought all segments of an instant.
+        transport["batched_reads"] = True
     transport |= {"gro": chosen.offloads, "gso": chosen.offloads}
     settings = {**_SAMPLES, **chosen.settings, "flow.0.transport": transport}
     if "internet.loss" in settings:

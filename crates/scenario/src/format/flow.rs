@@ -176,6 +176,11 @@ pub struct Tcp {
     /// hosts with generic receive offload. By default, each segment is handled alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gro: Option<bool>,
+    /// Whether the application reads when all segments of an instant have arrived, as after an interrupt of a network
+    /// interface. Their acknowledgments wait for it where the window would be smaller otherwise. `gro` includes this. By
+    /// default, the application reads each segment at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batched_reads: Option<bool>,
     /// Whether the sender builds segments larger than a packet, up to what a millisecond carries, as hosts with generic
     /// segmentation offload. The last packet of each has PSH, which is acknowledged at once. By default, each packet is
     /// built alone.

@@ -160,6 +160,7 @@ fn tcp(settings: &mut Settings<'_>, at: &str, base: &format::Tcp, leg: bool) {
         ("delayed_ack", flag()),
         ("compressed_sack", flag()),
         ("gro", flag()),
+        ("batched_reads", flag()),
         ("gso", flag()),
         ("frto", flag()),
         ("ecn", ecn()),

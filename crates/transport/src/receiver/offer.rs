@@ -24,9 +24,11 @@ impl Receiver {
             };
             self.read_to += bytes;
             self.window.on_read(&read);
-            // The end of a write was read, and nothing is left (Linux `__tcp_cleanup_rbuf`).
-            self.at_once |= self.pushed && self.readable() == 0;
-            self.tell_wider_window();
+            if self.burst.is_none() {
+                // The end of a write was read, and nothing is left (Linux `__tcp_cleanup_rbuf`).
+                self.at_once |= self.pushed && self.readable() == 0;
+                self.tell_wider_window();
+            }
         }
         bytes
     }
@@ -34,7 +36,7 @@ impl Receiver {
     /// A window that doubles is announced with a separate ACK (RFC 9293 §3.8.6.2.2). A window that is open
     /// to more than half of its maximum cannot double.
     #[inline]
-    fn tell_wider_window(&mut self) {
+    pub(super) fn tell_wider_window(&mut self) {
         let current = self.edge - self.next.min(self.edge);
         let doubled = 2 * current.max(u64::from(self.segment_seen));
         if doubled <= self.ceiling && self.offer() >= doubled {
@@ -78,7 +80,13 @@ impl Receiver {
     /// Bytes that could be offered now.
     #[inline(always)]
     pub(super) fn offer(&self) -> u64 {
-        let held = self.beyond_bytes + self.readable();
+        self.offer_beside(self.readable())
+    }
+
+    /// The same, with this many bytes that the application has not read.
+    #[inline(always)]
+    pub(super) fn offer_beside(&self, unread: u64) -> u64 {
+        let held = self.beyond_bytes + unread;
         let limit = 65_535_u64 << self.options.scale;
         let unit = 1_u64 << self.options.scale; // what is offered is rounded up to it
         let allowed = self.offer_end.saturating_sub(self.next + unit - 1);

@@ -189,7 +189,7 @@ fn take_joined(r: &mut Receiver, segment: &DataSegment) -> Vec<u64> {
     if r.ends_join(segment) {
         acked.push(r.acknowledge(false).next);
     }
-    r.on_joined(segment);
+    r.on_joined(segment, true);
     r.read(segment.now, u64::MAX);
     if r.ack_is_due(segment.now) {
         acked.push(r.acknowledge(false).next);
@@ -222,6 +222,47 @@ fn joined_segments_are_acknowledged_once() {
     assert!(r.on_timeout(Instant::from_millis(2)));
     let ack = r.acknowledge(false);
     assert_eq!((ack.next, blocks(&ack)), (position(11), vec![(12, 13)]));
+}
+
+/// The application reads when an instant is over. Before that the window would be smaller, so that two groups have one
+/// acknowledgment, unless the receiver acknowledges each group quickly.
+#[test]
+fn groups_of_an_instant_are_read_together() {
+    let position = |number: u64| 1 + number * u64::from(SEGMENT);
+    let mut r = receiver(40_000);
+    let push = |at, n| DataSegment { push: true, ..data(at, n) };
+    let quick = u64::from(QUICK_MAX);
+    for n in 0..quick {
+        assert_eq!(take_joined(&mut r, &push(n, n)), [position(n + 1)]);
+        assert!(!r.on_timeout(Instant::from_millis(n)));
+    }
+    for (at, n) in [(100, quick), (101, quick + 4)] {
+        assert_eq!(take_joined(&mut r, &data(at, n)), []);
+        assert_eq!(take_joined(&mut r, &push(at, n + 1)), []);
+        assert_eq!(take_joined(&mut r, &data(at, n + 2)), []);
+        assert_eq!(take_joined(&mut r, &data(at, n + 3)), []);
+        assert!(r.on_timeout(Instant::from_millis(at)));
+        let ack = r.acknowledge(false);
+        assert_eq!((ack.next, ack.window), (position(n + 4), 40_000));
+    }
+    assert_eq!(r.next_timeout(), Instant::FAR_FUTURE);
+}
+
+/// From the fourth duplicate on, what several instants show is gathered for a millisecond, which begins in an instant.
+#[test]
+fn joined_segments_out_of_order_are_gathered() {
+    let mut r = receiver(40_000);
+    let end = |r: &mut Receiver, at| r.on_timeout(Instant::from_millis(at)).then(|| r.acknowledge(false));
+    r.rtt_x8 = 8 * 100_000_000;
+    for at in 0..3 {
+        assert_eq!(take_joined(&mut r, &data(at, 2 + 2 * at)), []);
+        assert!(end(&mut r, at).is_some(), "{at}");
+    }
+    r.quick = 0;
+    assert_eq!(take_joined(&mut r, &data(3, 8)), []);
+    assert!(end(&mut r, 3).is_none());
+    assert_eq!(r.next_timeout(), Instant::from_millis(4));
+    assert_eq!(end(&mut r, 4).map(|ack| ack.next), Some(1));
 }
 
 /// What arrives at another instant is not joined: the first decides when its instant is over.

@@ -9,7 +9,7 @@ use crate::congestion::{AckSample, Arrival, MarkSample, ObeysCodes};
 use crate::header::Io;
 use crate::recovery::Phase;
 use crate::sack::{Blocks, SackOutcome};
-use crate::scoreboard::{EVER_RETRANSMITTED, JOINED, RETRANSMITTED, SACKED};
+use crate::scoreboard::{EVER_RETRANSMITTED, RETRANSMITTED, SACKED};
 
 /// The results of one ACK.
 #[derive(Clone, Copy, Debug, Default)]
@@ -390,9 +390,7 @@ impl Sender {
                 }
                 break;
             }
-            // Segments that left as one give the sample of the last.
-            let of_later = s.is(JOINED) && !s.is(EVER_RETRANSMITTED);
-            if let Some(delivery) = self.delivery.as_mut().filter(|_| !of_later) {
+            if let Some(delivery) = &mut self.delivery {
                 delivery.on_delivered(self.board.head(), &s);
             }
             if let Some(domains) = self.domains.as_mut().filter(|_| !s.is(SACKED)) {

@@ -40,8 +40,10 @@ impl Sender {
         let quota = self.delivery.as_ref().map_or(u32::MAX, |d| d.pacer.quota(now, quantum));
         let mut sent = 0;
         if joined > 0 {
-            sent = self.transmit_joined(io, end, joined, window.saturating_sub(in_flight).min(quota));
-            in_flight += sent;
+            let room = window.saturating_sub(in_flight);
+            let waits;
+            (sent, waits) = self.transmit_joined(io, end, joined, (room, quota));
+            in_flight = if waits { window } else { in_flight + sent };
         }
         while in_flight < window
             && sent < quota

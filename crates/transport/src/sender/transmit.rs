@@ -8,9 +8,8 @@ use crate::accurate::{MarkCounter, OPTION_BYTES};
 use crate::config::RttSampling;
 use crate::congestion::Restart;
 use crate::header::{Io, timestamp};
-use crate::model::window_rate;
 use crate::recovery::Phase;
-use crate::scoreboard::{FIN, JOINED, PUSHED, Segment};
+use crate::scoreboard::{FIN, PUSHED, Segment};
 use crate::timer::TimerKind;
 
 impl Sender {
@@ -114,8 +113,10 @@ impl Sender {
         }
         if self.options.gso {
             let size = self.segments_at_once();
-            sent = self.transmit_joined(io, end, size, window.saturating_sub(in_flight));
-            in_flight += sent;
+            let room = window.saturating_sub(in_flight);
+            let waits;
+            (sent, waits) = self.transmit_joined(io, end, size, (room, room));
+            in_flight = if waits { window } else { in_flight + sent };
         }
         while in_flight < window
             && let Some((len, fin)) = self.next_segment(end)
@@ -128,39 +129,6 @@ impl Sender {
             sent += 1;
         }
         self.after_transmit(io.now(), sent, in_flight, window, outstanding_before);
-    }
-
-    /// Sends up to `quota` segments, `size` as one: the last of several has PSH (Linux `__tcp_transmit_skb`).
-    pub(super) fn transmit_joined(&mut self, io: &mut Io<'_, '_>, end: u64, size: u32, quota: u32) -> u32 {
-        let (mut sent, mut at_once) = (0, 0);
-        while sent < quota
-            && let Some((len, fin)) = self.next_segment(end)
-            && self.nxt + u64::from(len) <= self.window_end
-        {
-            let next = self.nxt + u64::from(len);
-            let ends = sent + 1 == quota || at_once + 1 == size || next >= end || {
-                next + u64::from(self.segment_max) > self.window_end
-            };
-            self.place = if !ends { JOINED } else { PUSHED * u8::from(at_once > 0) };
-            self.send_new(io, len, fin);
-            self.place = 0;
-            at_once = if ends { 0 } else { at_once + 1 };
-            sent += 1;
-        }
-        sent
-    }
-
-    /// The number of segments that a millisecond carries at the pacing rate, at least two (Linux
-    /// `tcp_tso_autosize`); the part for short round trips is left out.
-    pub(super) fn segments_at_once(&self) -> u32 {
-        const GSO_MAX: u64 = 65_536;
-        let (window, ssthresh) = (self.controller.window_segments(), self.controller.ssthresh_segments());
-        let size = self.options.segment_size;
-        let paced = self.delivery.as_ref().and_then(|delivery| delivery.pacer.rate());
-        let rate =
-            paced.or_else(|| window_rate(window, ssthresh, self.board.outstanding(), size, self.rtt.srtt()));
-        let bytes = rate.map_or(0, |rate| (rate.0 / 8) >> 10).min(GSO_MAX);
-        ((bytes / u64::from(size)) as u32).max(2)
     }
 
     /// Updates the state after this many segments were sent, including zero.
