@@ -28,9 +28,24 @@ rate = "75 Mbit/s"
 delay = "30 ms"
 queue = "561694 B"
 """
+_DRIVE = """\
+network = "typical"
+[run]
+duration = "{seconds} s"
+[[cell]]
+name = "a"
+resource_blocks = 100
+rlc = {{ mode = "am", buffer = "512 KiB", aqm = "drop-tail" }}
+[channel]
+fading = {{ model = "eva", speed = "60 km/h" }}
+[[ue]]
+name = "phone"
+position = ["100 m", "0 m"]
+mobility = {{ kind = "line", towards = ["1100 m", "0 m"], speed = "60 km/h" }}
+"""
 _FLOW = """\
 [[flow]]
-start = "{start_ms} ms"
+{to}start = "{start_ms} ms"
 app = {app}
 transport = {{ kind = "kernel", kernel = "{kernel}", congestion = "{congestion}" }}
 """
@@ -38,27 +53,34 @@ transport = {{ kind = "kernel", kernel = "{kernel}", congestion = "{congestion}"
 
 @dataclass(frozen=True)
 class Case:
-    """A run: flows over a link of 75 Mbit/s with a round trip of 60 ms and a queue of 371 packets."""
+    """A run: flows over a link of 75 Mbit/s with a round trip of 60 ms and a queue of 371 packets.
+
+    Or a flow to a phone that is driven through a fading LTE cell (`scenarios/lte-drive.toml`).
+    """
 
     name: str
     seconds: int
     flows: int = 1
     congestion: str = "cubic"
     app: str = '"bulk"'
+    drive: bool = False
 
     def text(self, kernel: str) -> str:
         """The scenario."""
+        to = 'to = "phone"\n' if self.drive else ""
         flow = [
-            _FLOW.format(start_ms=100 * turn, app=self.app, kernel=kernel, congestion=self.congestion)
+            _FLOW.format(to=to, start_ms=100 * turn, app=self.app, kernel=kernel, congestion=self.congestion)
             for turn in range(self.flows)
         ]
-        return _LINK.format(seconds=self.seconds) + "".join(flow)
+        network = _DRIVE if self.drive else _LINK
+        return network.format(seconds=self.seconds) + "".join(flow)
 
 
 CASES = (
     Case("one flow, CUBIC", 20),
     Case("one flow, BBR", 20, congestion="bbr"),
     Case("ten flows, CUBIC", 20, flows=10),
+    Case("drive, CUBIC", 20, drive=True),
     Case("idle after 100 kB", 10_000, app='{ kind = "fixed", size = "100 kB" }'),
 )
 

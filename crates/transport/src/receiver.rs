@@ -355,7 +355,7 @@ impl Receiver {
         self.next = end;
         if segment.payload > 0 {
             // A bare FIN says nothing about the gaps between data.
-            self.adapt_to(segment, self.burst.is_some());
+            self.adapt_to(segment, self.burst.is_some() && self.window.takes_joined());
         }
         if !self.beyond.is_empty() {
             self.join_held();
@@ -396,13 +396,19 @@ impl Receiver {
     }
 
     fn arrival(&self, segment: &DataSegment) -> Arrival {
-        self.arrival_of(segment.now, u64::from(segment.payload), segment.value, segment.echo)
+        let stamps = (segment.value, segment.echo);
+        self.arrival_of(segment.now, (u64::from(segment.payload), 1), stamps)
     }
 
     #[inline]
-    fn arrival_of(&self, now: Instant, bytes: u64, timestamp: Option<u32>, echo: Option<u32>) -> Arrival {
+    fn arrival_of(
+        &self,
+        now: Instant,
+        (bytes, segments): (u64, u64),
+        (timestamp, echo): (Option<u32>, Option<u32>),
+    ) -> Arrival {
         let segment_size = Bytes(u64::from(self.options.segment_size));
-        Arrival { now, bytes: Bytes(bytes), segment_size, timestamp, echo }
+        Arrival { now, bytes: Bytes(bytes), segments, segment_size, timestamp, echo }
     }
 
     /// The code for the next ACK without data; returned once.

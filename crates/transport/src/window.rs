@@ -28,6 +28,8 @@ pub struct Arrival {
     pub now: Instant,
     /// Its payload.
     pub bytes: Bytes,
+    /// Number of segments that arrived as one.
+    pub segments: u64,
     /// Largest segment seen.
     pub segment_size: Bytes,
     /// When the peer sent it by its own clock, in milliseconds (TSval of RFC 7323).
@@ -43,6 +45,8 @@ pub struct Read {
     pub now: Instant,
     /// Bytes read since the start of the connection.
     pub total: u64,
+    /// Bytes that it can read in addition.
+    pub queued: u64,
     /// Round-trip time at the receiver; zero before the first sample.
     pub rtt: Duration,
     /// Largest segment the receiver offered to take.
@@ -102,6 +106,13 @@ impl Window {
             ReceiveWindowKind::Drwa(drwa) => Self::Drwa(DrwaWindow::new(drwa, segment_size)),
             ReceiveWindowKind::Arwa(arwa) => Self::Arwa(ArwaWindow::new(arwa, segment_size)),
         }
+    }
+}
+
+impl Window {
+    /// True if segments that arrive as one are one arrival. A policy that measures the path takes each alone.
+    pub(crate) const fn takes_joined(&self) -> bool {
+        matches!(self, Self::Plain(_))
     }
 }
 

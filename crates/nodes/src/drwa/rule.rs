@@ -64,7 +64,7 @@ impl Rule {
             return None;
         }
         let total = sample.bytes.saturating_sub(self.bytes_before);
-        let read = Read { now, total, rtt: sample.rtt, segment_size: self.segment };
+        let read = Read { now, total, queued: 0, rtt: sample.rtt, segment_size: self.segment };
         self.window.on_round_trip(sample.rtt);
         self.window.on_read(&read);
         let offer = self.window.advertise(Bytes(0));

@@ -14,6 +14,9 @@ use crate::window::ReceiveWindow;
 
 /// The most bytes that are joined (Linux GRO_LEGACY_MAX_SIZE).
 const JOINED_MAX: u64 = 65_535;
+/// Segments in an element of the receive queue, which holds what follows on it (Linux `tcp_try_coalesce`,
+/// MAX_SKB_FRAGS).
+const ELEMENT_SEGMENTS: u64 = 17;
 
 /// Segments that are joined.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +25,9 @@ struct Joined {
     end: u64,
     payload: u32,
     stamps: (Option<u32>, Option<u32>),
-    /// By how much they advanced the stream.
+    /// By how much they advanced the stream, and their number.
     advance: u64,
+    segments: u64,
 }
 
 /// What has arrived at one instant.
@@ -82,9 +86,11 @@ impl Receiver {
             payload: segment.payload,
             stamps: (segment.value, segment.echo),
             advance: 0,
+            segments: 0,
         });
         joined.end = end;
         joined.advance += advance;
+        joined.segments += 1;
         let last =
             !joins || segment.push || segment.fin || segment.payload < joined.payload || segment.payload == 0;
         if last || begins && end <= acked {
@@ -97,8 +103,10 @@ impl Receiver {
         let Some(burst) = &mut self.burst else { return };
         let (unread, joined) = (burst.unread, burst.open.take());
         let Some(joined) = joined.filter(|joined| joined.advance > 0) else { return };
-        let (value, echo) = joined.stamps;
-        let arrival = self.arrival_of(now, joined.advance, value, echo);
+        if !self.window.takes_joined() {
+            return;
+        }
+        let arrival = self.arrival_of(now, (joined.advance, joined.segments), joined.stamps);
         if self.window.on_data(&arrival, Bytes(self.beyond_bytes + unread)) {
             self.quick |= 1;
         }
@@ -136,6 +144,10 @@ impl Receiver {
         if burst.unread > 0 && self.readable() == 0 {
             // Linux `__tcp_cleanup_rbuf`.
             due |= self.pending && (self.pushed || self.next - self.acked > u64::from(self.segment_seen));
+            // What fits into one element of the queue is read first.
+            let first = burst.unread.min(ELEMENT_SEGMENTS * u64::from(self.segment_seen));
+            let queued = burst.unread - first;
+            self.tune(now, self.total_read() - queued, queued);
             self.tell_wider_window();
             due |= self.at_once;
         }

@@ -13,17 +13,12 @@ impl Receiver {
         let bytes = self.readable().min(limit);
         if bytes > 0 {
             self.settled = None;
-            // A long read counts in the buffer tuning from its first segment on: when a gap closes,
-            // the rest belongs to the round trip that begins now.
-            let first = bytes.min(u64::from(self.options.segment_size));
-            let read = Read {
-                now,
-                total: self.total_read() + first,
-                rtt: self.rtt(),
-                segment_size: Bytes(u64::from(self.options.segment_size)),
-            };
+            if self.burst.is_none() {
+                // A long read counts in the buffer tuning from its first segment on: when a gap closes,
+                // the rest belongs to the round trip that begins now.
+                self.tune(now, self.total_read() + bytes.min(u64::from(self.options.segment_size)), 0);
+            }
             self.read_to += bytes;
-            self.window.on_read(&read);
             if self.burst.is_none() {
                 // The end of a write was read, and nothing is left (Linux `__tcp_cleanup_rbuf`).
                 self.at_once |= self.pushed && self.readable() == 0;
@@ -31,6 +26,19 @@ impl Receiver {
             }
         }
         bytes
+    }
+
+    /// The buffer follows what the application has read in `total`, while so many bytes are `queued`.
+    #[inline]
+    pub(super) fn tune(&mut self, now: Instant, total: u64, queued: u64) {
+        let read = Read {
+            now,
+            total,
+            queued,
+            rtt: self.rtt(),
+            segment_size: Bytes(u64::from(self.options.segment_size)),
+        };
+        self.window.on_read(&read);
     }
 
     /// A window that doubles is announced with a separate ACK (RFC 9293 §3.8.6.2.2). A window that is open

@@ -21,6 +21,7 @@ fn take(w: &mut ArwaWindow, at_ms: u64, bytes: u64, delay_ms: u64, rtt_ms: u64) 
     let arrival = Arrival {
         now: Instant::from_millis(at_ms),
         bytes: Bytes(bytes),
+        segments: 1,
         segment_size: Bytes(1000),
         timestamp: Some((at_ms - delay_ms) as u32),
         echo: Some((at_ms - rtt_ms) as u32),
@@ -141,8 +142,14 @@ fn without_timestamps_nothing_is_measured_and_nothing_said() {
     let mut w = window(CONFIG);
     for i in 0..100 {
         let now = Instant::from_millis(1000 + 10 * i);
-        let arrival =
-            Arrival { now, bytes: Bytes(1000), segment_size: Bytes(1000), timestamp: None, echo: None };
+        let arrival = Arrival {
+            now,
+            bytes: Bytes(1000),
+            segments: 1,
+            segment_size: Bytes(1000),
+            timestamp: None,
+            echo: None,
+        };
         w.on_data(&arrival, Bytes::ZERO);
         assert_eq!(w.take_code(), None);
     }

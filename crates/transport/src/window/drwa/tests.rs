@@ -19,6 +19,7 @@ fn arrive(w: &mut DrwaWindow, at_ms: u64, rtt_ms: u64) {
         &Arrival {
             now: Instant::from_millis(at_ms),
             bytes: Bytes(1000),
+            segments: 1,
             segment_size: Bytes(1000),
             timestamp: None,
             echo: Some((at_ms - rtt_ms) as u32),
@@ -30,7 +31,7 @@ fn arrive(w: &mut DrwaWindow, at_ms: u64, rtt_ms: u64) {
 /// The application has read this amount since the start.
 fn read(w: &mut DrwaWindow, at_ms: u64, total: u64) -> u64 {
     let now = Instant::from_millis(at_ms);
-    w.on_read(&Read { now, total, rtt: Duration::ZERO, segment_size: Bytes(1000) });
+    w.on_read(&Read { now, total, queued: 0, rtt: Duration::ZERO, segment_size: Bytes(1000) });
     w.advertise(Bytes::ZERO).get()
 }
 
@@ -95,7 +96,7 @@ fn without_timestamps_the_time_of_a_window_of_data_counts() {
     let mut w = window(1);
     let read = |w: &mut DrwaWindow, at_ms, total, rtt_ms| {
         let (now, rtt) = (Instant::from_millis(at_ms), Duration::from_millis(rtt_ms));
-        w.on_read(&Read { now, total, rtt, segment_size: Bytes(1000) });
+        w.on_read(&Read { now, total, queued: 0, rtt, segment_size: Bytes(1000) });
         w.advertise(Bytes::ZERO).get()
     };
     assert_eq!(read(&mut w, 1040, 4_000, 0), 100_000, "it is not known yet");
