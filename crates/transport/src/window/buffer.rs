@@ -91,6 +91,26 @@ impl AutotunedWindow {
         }
     }
 
+    /// The memory that an arrival takes.
+    const fn memory_of(arrival: &Arrival) -> u64 {
+        let shared = (arrival.segments - 1) * Self::SHARED_OVERHEAD;
+        arrival.bytes.get() + arrival.segments * Self::SEGMENT_OVERHEAD - shared
+    }
+
+    /// True unless segments that take more memory than the window counts for them have opened it far: to half of
+    /// its maximum if they take up to twice as much, to a quarter if up to four times (Linux `__tcp_grow_window`).
+    fn fits_again(&self, arrival: &Arrival) -> bool {
+        let mut counted = Self::memory_of(arrival) * self.payload_share / 256;
+        let mut limit = self.memory_max * self.payload_share / 256;
+        while counted > arrival.bytes.get() {
+            (counted, limit) = (counted / 2, limit / 2);
+            if self.open > limit {
+                return false;
+            }
+        }
+        true
+    }
+
     /// The part of the buffer that payload can fill.
     const fn buffer(&self) -> u64 {
         self.memory * self.payload_share / 256
@@ -105,12 +125,10 @@ impl ReceiveWindow for AutotunedWindow {
     fn on_data(&mut self, arrival: &Arrival, held: Bytes) -> bool {
         let payload = arrival.bytes.get();
         if self.payload_share == Self::INITIAL_SHARE && payload >= arrival.segment_size.get() {
-            let shared = (arrival.segments - 1) * Self::SHARED_OVERHEAD;
-            let overhead = arrival.segments * Self::SEGMENT_OVERHEAD - shared;
-            self.payload_share = payload * 256 / (payload + overhead);
+            self.payload_share = payload * 256 / Self::memory_of(arrival);
         }
         let room = self.buffer().saturating_sub(held.get()).saturating_sub(self.open);
-        let grows = room > 0 && payload >= Self::SMALL;
+        let grows = room > 0 && payload >= Self::SMALL && self.fits_again(arrival);
         if grows {
             self.open += room.min(2 * arrival.bytes.max(arrival.segment_size).get());
         }
