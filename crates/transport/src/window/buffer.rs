@@ -49,6 +49,8 @@ pub struct AutotunedWindow {
     memory_max: u64,
     /// Payload in 256 bytes of memory.
     payload_share: u64,
+    /// Segments have arrived as one.
+    has_joined: bool,
     /// Maximum number of bytes read in a round trip so far.
     per_rtt: u64,
     /// Position and time at the start of the current round trip.
@@ -85,6 +87,7 @@ impl AutotunedWindow {
             memory: initial.get(),
             memory_max: max.get().max(initial.get()),
             payload_share: Self::INITIAL_SHARE,
+            has_joined: false,
             per_rtt: open.min(Self::INITIAL_SEGMENTS * segment),
             round_from: 0,
             round_began: Instant::ZERO,
@@ -99,6 +102,7 @@ impl AutotunedWindow {
 
     /// True unless segments that take more memory than the window counts for them have opened it far: to half of
     /// its maximum if they take up to twice as much, to a quarter if up to four times (Linux `__tcp_grow_window`).
+    /// Asked only where some arrive as one, which makes it the rule for single ones.
     fn fits_again(&self, arrival: &Arrival) -> bool {
         let mut counted = Self::memory_of(arrival) * self.payload_share / 256;
         let mut limit = self.memory_max * self.payload_share / 256;
@@ -127,8 +131,9 @@ impl ReceiveWindow for AutotunedWindow {
         if self.payload_share == Self::INITIAL_SHARE && payload >= arrival.segment_size.get() {
             self.payload_share = payload * 256 / Self::memory_of(arrival);
         }
+        self.has_joined |= arrival.segments > 1;
         let room = self.buffer().saturating_sub(held.get()).saturating_sub(self.open);
-        let grows = room > 0 && payload >= Self::SMALL && self.fits_again(arrival);
+        let grows = room > 0 && payload >= Self::SMALL && (!self.has_joined || self.fits_again(arrival));
         if grows {
             self.open += room.min(2 * arrival.bytes.max(arrival.segment_size).get());
         }
