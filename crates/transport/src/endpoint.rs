@@ -534,6 +534,8 @@ impl TcpEndpoint {
             initial: header.sequence,
             scale: negotiated.local_scale,
             segment_size: own_segment,
+            joins: self.config.gro,
+            reads_batches: self.config.gro || self.config.batched_reads,
             arriving_max: self.joined_from.map_or(own_segment, |size| size.min(own_segment)),
         };
         let mut receiver =
@@ -682,11 +684,6 @@ impl TcpEndpoint {
         }
     }
 
-    /// True if the application reads when all segments of an instant have arrived.
-    const fn reads_batches(&self) -> bool {
-        self.config.gro || self.config.batched_reads
-    }
-
     /// True for a segment of data that needs few steps: the stream continues with it, and this end only receives.
     #[inline]
     fn is_continuation(&self, header: &TcpHeader, start: u64, payload: u32) -> bool {
@@ -695,7 +692,6 @@ impl TcpEndpoint {
             && header.flags.0 & !TcpFlags::PSH == TcpFlags::ACK
             && n.ecn == EcnFeedback::None
             && !n.codes
-            && !self.reads_batches()
             && sender.only_receives()
             && receiver.continues_with(start, payload)
             && !self.requests.gone
@@ -792,12 +788,7 @@ impl TcpEndpoint {
                 sender.send_ack(&mut io);
             }
             self.stats.data_segments_received += 1;
-            let joins = self.config.gro;
-            return if joins || self.config.batched_reads {
-                receiver.on_joined(&segment, joins)
-            } else {
-                receiver.on_data(&segment)
-            };
+            return receiver.on_segment(&segment);
         }
         if start < receiver.next() {
             receiver.demand_ack(); // a window probe: RFC 9293 §3.10.7.4

@@ -75,6 +75,9 @@ pub(crate) struct ReceiverOptions {
     pub(crate) segment_size: u32,
     /// The largest segment that counts as one, at most that size.
     pub(crate) arriving_max: u32,
+    /// The application reads when all segments of an instant have arrived, and whether these are joined.
+    pub(crate) reads_batches: bool,
+    pub(crate) joins: bool,
 }
 
 #[derive(Debug)]
@@ -291,10 +294,12 @@ impl Receiver {
         }
     }
 
-    /// True if this data is what the stream continues with, all of it within the window, and nothing is held beyond.
+    /// True if this data is what the stream continues with, all of it within the window, nothing is held beyond, and the
+    /// application reads it at once.
     #[inline]
     pub(crate) fn continues_with(&self, start: u64, payload: u32) -> bool {
         start == self.next
+            && !self.options.reads_batches
             && start + u64::from(payload) <= self.edge
             && self.beyond.is_empty()
             && self.fin_at.is_none()

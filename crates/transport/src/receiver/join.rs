@@ -30,7 +30,7 @@ struct Joined {
     segments: u64,
 }
 
-/// What has arrived at one instant.
+/// The segments of one instant.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Burst {
     /// Those to which further ones may be joined.
@@ -62,20 +62,26 @@ impl Receiver {
         self.ack_is_due(segment.now)
     }
 
-    /// [`Self::on_data`]; further segments may follow at this instant, and are joined to it if it `joins`.
-    pub(crate) fn on_joined(&mut self, segment: &DataSegment, joins: bool) -> u64 {
+    /// [`Self::on_data`], with what the offload of the host does.
+    #[inline]
+    pub(crate) fn on_segment(&mut self, segment: &DataSegment) -> u64 {
+        if self.options.reads_batches { self.on_joined(segment) } else { self.on_data(segment) }
+    }
+
+    /// [`Self::on_data`]; further segments may follow at this instant.
+    pub(super) fn on_joined(&mut self, segment: &DataSegment) -> u64 {
         if self.burst.is_none() {
             self.burst = Some(Burst { open: None, unread: 0, gather_until: self.gather_until });
             self.gather_until = segment.now;
         }
         let (before, acked) = (self.next, self.acked);
         let readable = self.on_data(segment);
-        self.join(segment, joins, (self.next - before, acked));
+        self.join(segment, self.next - before, acked);
         readable
     }
 
     /// A segment was processed that advanced the stream by so much, and what had been acknowledged before it.
-    fn join(&mut self, segment: &DataSegment, joins: bool, (advance, acked): (u64, u64)) {
+    fn join(&mut self, segment: &DataSegment, advance: u64, acked: u64) {
         let Some(burst) = &mut self.burst else { return };
         burst.unread += advance;
         let begins = burst.open.is_none();
@@ -91,8 +97,11 @@ impl Receiver {
         joined.end = end;
         joined.advance += advance;
         joined.segments += 1;
-        let last =
-            !joins || segment.push || segment.fin || segment.payload < joined.payload || segment.payload == 0;
+        let last = !self.options.joins
+            || segment.push
+            || segment.fin
+            || segment.payload < joined.payload
+            || segment.payload == 0;
         if last || begins && end <= acked {
             self.end_join(segment.now);
         }

@@ -28,7 +28,7 @@ impl Receiver {
         bytes
     }
 
-    /// The buffer follows what the application has read in `total`, while so many bytes are `queued`.
+    /// The buffer follows what the application has read in `total`, while `queued` bytes are left.
     #[inline]
     pub(super) fn tune(&mut self, now: Instant, total: u64, queued: u64) {
         let read = Read {

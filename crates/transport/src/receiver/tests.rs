@@ -13,6 +13,8 @@ fn receiver(window: u64) -> Receiver {
         scale: 0,
         segment_size: SEGMENT,
         arriving_max: SEGMENT,
+        reads_batches: true,
+        joins: true,
     };
     let kind = ReceiveWindowKind::Fixed(Bytes(window));
     let mut r = Receiver::new(options, Window::new(kind, Bytes(u64::from(SEGMENT))), u64::MAX);
@@ -189,7 +191,7 @@ fn take_joined(r: &mut Receiver, segment: &DataSegment) -> Vec<u64> {
     if r.ends_join(segment) {
         acked.push(r.acknowledge(false).next);
     }
-    r.on_joined(segment, true);
+    r.on_joined(segment);
     r.read(segment.now, u64::MAX);
     if r.ack_is_due(segment.now) {
         acked.push(r.acknowledge(false).next);
