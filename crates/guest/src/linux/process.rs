@@ -182,7 +182,7 @@ fn no_space(line: &str) -> GuestError {
     GuestError::missing(format!("there is no space for the memory of the guest: {line}"), help)
 }
 
-/// What the processes of a kernel do, which is the first of their group.
+/// The activity of a kernel, which is the first process of its group, and of the programs in it, in words.
 fn activity(kernel: i32) -> String {
     let folders = fs::read_dir("/proc").into_iter().flatten().flatten();
     let stats =

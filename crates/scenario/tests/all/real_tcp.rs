@@ -182,7 +182,9 @@ impl World {
             let packet = outside::packet(&mut self.pool, &bytes, arrival).unwrap();
             let Header::Tcp(header) = packet.header else { panic!("not TCP") };
             if header.flags.has(TcpFlags::SYN) {
-                self.offers.entry((index, side)).or_insert((header.syn.mss, header.syn.window_scale));
+                self.offers
+                    .entry((index, side))
+                    .or_insert((header.syn.mss.map(|mss| mss.0), header.syn.window_scale));
             }
             let handle = self.pool.insert(packet);
             self.call((index, side), |host, cx| {
