@@ -223,5 +223,6 @@ def test_the_outside_corpus_on_the_kernel() -> None:
     if folder is None:
         pytest.skip(f"{CORPUS} names no folder with packetdrill scripts of the Linux kernel")
     results = [packetdrill.play(script, kernel=VERSION) for script in sorted(Path(folder).glob("*.pkt"))]
+    assert results, f"{CORPUS}: {folder} has no scripts (*.pkt)"
     failed = {Path(each.path).name for each in results if each.result == "fail"}
     assert failed <= OUTSIDE_FAILING, "\n".join(str(each) for each in results if each.result == "fail")
