@@ -558,6 +558,8 @@ impl DropCause {
 
 #[cfg(test)]
 mod tests {
+    use core::mem::offset_of;
+
     use super::*;
 
     /// Two lines of the cache.
@@ -565,6 +567,9 @@ mod tests {
     fn a_packet_has_128_bytes() {
         assert_eq!((size_of::<Packet>(), size_of::<Option<Packet>>(), align_of::<Packet>()), (128, 128, 128));
         assert_eq!((size_of::<Header>(), size_of::<Payload>()), (72, 16));
+        // `PacketPool::fetch` reads these.
+        let read = [offset_of!(Packet, flow), offset_of!(Packet, sent_at), offset_of!(Packet, header)];
+        assert!(read.iter().any(|at| at / 64 == 0) && read.iter().any(|at| at / 64 == 1), "{read:?}");
     }
 
     /// RFC 9768 figure 4 and table 5: ECT(0), CE, ECT(1) in order 0, and the reverse in order 1.

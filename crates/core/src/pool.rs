@@ -117,7 +117,7 @@ impl PacketPool {
 
     /// Keeps a datagram whose bytes are no longer needed for reuse by one of the same length.
     #[inline]
-    pub fn reuse(&mut self, datagram: Box<[u8]>) {
+    pub fn keep_datagram(&mut self, datagram: Box<[u8]>) {
         let spares = &mut self.spare_datagrams[datagram.len() % Self::LENGTHS];
         if spares.last().is_some_and(|spare| spare.len() != datagram.len()) {
             spares.clear();
@@ -250,11 +250,11 @@ mod tests {
     #[test]
     fn datagrams_are_reused_for_others_of_their_length() {
         let mut pool = PacketPool::default();
-        pool.reuse([1; 20].into());
-        pool.reuse([2; 21].into());
+        pool.keep_datagram([1; 20].into());
+        pool.keep_datagram([2; 21].into());
         assert_eq!(pool.spare_datagram(20).as_deref(), Some(&[1; 20][..]));
         assert_eq!((pool.spare_datagram(20), pool.spare_datagram(37)), (None, None));
-        pool.reuse([3; 37].into()); // takes the place of the one with 21 bytes
+        pool.keep_datagram([3; 37].into()); // takes the place of the one with 21 bytes
         assert_eq!((pool.spare_datagram(21), pool.spare_datagram(37)), (None, Some([3; 37].into())));
     }
 }

@@ -12,7 +12,7 @@ use quinn_proto::{
 
 use crate::congestion::{Expiry, Judged, MAX_ACK_DELAY, News, State, StateReport};
 use crate::setup::{QuicConfig, QuicCrypto, Role, Setup, address};
-use crate::time::{QuinnClock, QuinnInstant, from_quinn, span_from_quinn, to_quinn};
+use crate::time::{LastTime, QuinnInstant, from_quinn, span_from_quinn, to_quinn};
 
 /// The data that applications write: zeros, which are copied only into packets.
 static ZEROS: [u8; 65_536] = [0; 65_536];
@@ -65,7 +65,7 @@ pub struct QuicEndpoint {
     scratch: Vec<u8>,
     /// Room for the datagrams that arrive. quinn keeps parts of them until they are read; then the room is used again.
     arrived: BytesMut,
-    clock: QuinnClock,
+    last_time: LastTime,
     due: Instant,
     /// Arrival time of the peer's last datagram.
     heard_at: Instant,
@@ -114,7 +114,7 @@ impl QuicEndpoint {
             connection: None,
             scratch: Vec::new(),
             arrived: BytesMut::new(),
-            clock: QuinnClock::default(),
+            last_time: LastTime::default(),
             due: Instant::FAR_FUTURE,
             heard_at: Instant::ZERO,
             identifier: None,
@@ -158,8 +158,8 @@ impl QuicEndpoint {
             self.arrived.reserve(datagram.len().max(ROOM));
         }
         self.arrived.extend_from_slice(&datagram);
-        let (now, data) = (self.clock.of(cx.now), self.arrived.split());
-        cx.pool.reuse(datagram);
+        let (now, data) = (self.last_time.quinn_of(cx.now), self.arrived.split());
+        cx.pool.keep_datagram(datagram);
         self.heard_at = cx.now;
         self.scratch.clear();
         let event = self.endpoint.handle(now, address(peer), None, ecn, data, &mut self.scratch);
@@ -185,7 +185,7 @@ impl QuicEndpoint {
         if let Some((_, connection)) = &mut self.connection
             && self.due <= cx.now
         {
-            connection.handle_timeout(self.clock.of(cx.now));
+            connection.handle_timeout(self.last_time.quinn_of(cx.now));
             self.timer_fired = true;
         }
     }
@@ -355,7 +355,7 @@ impl QuicEndpoint {
                 connection.handle_event(event);
             }
         }
-        let now = self.clock.of(cx.now);
+        let now = self.last_time.quinn_of(cx.now);
         let last_sent_at = self.prepare(cx, now);
         self.tell_secrets(cx);
         while let Some((_, connection)) = &mut self.connection {

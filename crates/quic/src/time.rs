@@ -32,7 +32,8 @@ pub(crate) fn from_quinn(at: QuinnInstant) -> Instant {
     Instant::ZERO + span_from_quinn(since)
 }
 
-/// Remembers the last conversion: quinn passes the time of a call to several methods, and sends packets in bursts.
+/// Remembers the last conversion: quinn passes the time of a call to several methods and sends packets in bursts, and a
+/// datagram that arrives is followed by a flush at the same time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LastTime(Option<(QuinnInstant, Instant)>);
 
@@ -52,27 +53,21 @@ impl LastTime {
             return time;
         }
         let time = from_quinn(at);
-        self.0 = Some((at, time));
+        self.set(at, time);
         time
     }
-}
 
-/// Remembers the last conversion to quinn's time: a datagram that arrives is followed by a flush at the same time.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct QuinnClock(Option<(Instant, QuinnInstant)>);
-
-impl QuinnClock {
     /// The same as [`to_quinn`].
     #[inline]
-    pub(crate) fn of(&mut self, at: Instant) -> QuinnInstant {
-        if let Some((last, time)) = self.0
-            && last == at
+    pub(crate) fn quinn_of(&mut self, time: Instant) -> QuinnInstant {
+        if let Some((at, last)) = self.0
+            && last == time
         {
-            return time;
+            return at;
         }
-        let time = to_quinn(at);
-        self.0 = Some((at, time));
-        time
+        let at = to_quinn(time);
+        self.set(at, time);
+        at
     }
 }
 

@@ -534,8 +534,8 @@ impl TcpEndpoint {
             initial: header.sequence,
             scale: negotiated.local_scale,
             segment_size: own_segment,
-            joins: self.config.gro,
-            reads_batches: self.config.gro || self.config.batched_reads,
+            gro: self.config.gro,
+            batched_reads: self.config.gro || self.config.batched_reads,
             arriving_max: self.joined_from.map_or(own_segment, |size| size.min(own_segment)),
         };
         let mut receiver =

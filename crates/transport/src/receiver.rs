@@ -75,9 +75,10 @@ pub(crate) struct ReceiverOptions {
     pub(crate) segment_size: u32,
     /// The largest segment that counts as one, at most that size.
     pub(crate) arriving_max: u32,
-    /// The application reads when all segments of an instant have arrived, and whether these are joined.
-    pub(crate) reads_batches: bool,
-    pub(crate) joins: bool,
+    /// The application reads when all segments of an instant have arrived.
+    pub(crate) batched_reads: bool,
+    /// These are joined; needs `batched_reads`.
+    pub(crate) gro: bool,
 }
 
 #[derive(Debug)]
@@ -299,7 +300,7 @@ impl Receiver {
     #[inline]
     pub(crate) fn continues_with(&self, start: u64, payload: u32) -> bool {
         start == self.next
-            && !self.options.reads_batches
+            && !self.options.batched_reads
             && start + u64::from(payload) <= self.edge
             && self.beyond.is_empty()
             && self.fin_at.is_none()

@@ -125,9 +125,14 @@ impl Drop for Folder {
 
 /// A failure of a step of the protocol.
 enum Fault {
-    Broken(Broken),
+    /// The guest has closed the connection.
+    End,
     /// The guest was silent, while this was awaited.
     Silent(&'static str),
+    /// The run was cancelled.
+    Cancelled,
+    /// The connection has failed.
+    Connection(io::Error),
     Protocol(String),
     /// Of the outside.
     Guest(GuestError),
@@ -193,7 +198,7 @@ impl<'a> Guest<'a> {
             folder: &folder.0,
             seed: setup.seed,
             nics: setup.nics,
-            completes: setup.scattered,
+            scattered: setup.scattered,
         };
         let processes = Processes::start(&start)?;
         let patience = Patience { limit: watchdog(), cancel, process: Some(processes.kernel()) };
@@ -530,11 +535,10 @@ impl<'a> Guest<'a> {
         let at = format!("at {virtual_s:.3} s of its time");
         match fault {
             Fault::Guest(error) => error,
-            Fault::Broken(Broken::Cancelled) => GuestError::cancelled(),
-            Fault::Broken(Broken::End) => self.processes.diagnose(&at, None),
+            Fault::Cancelled => GuestError::cancelled(),
+            Fault::End => self.processes.diagnose(&at, None),
             Fault::Silent(what) => self.processes.diagnose(&at, Some((self.patience.limit, what))),
-            Fault::Broken(Broken::Silent) => self.processes.diagnose(&at, Some((self.patience.limit, "it"))),
-            Fault::Broken(Broken::Error(error)) => {
+            Fault::Connection(error) => {
                 GuestError::failed(format!("the connection to the guest failed {at}: {error}"), "")
             }
             Fault::Protocol(what) => {
@@ -551,8 +555,10 @@ impl<'a> Guest<'a> {
 /// The fault of a wait for this.
 fn awaiting(what: &'static str) -> impl Fn(Broken) -> Fault {
     move |error| match error {
+        Broken::End => Fault::End,
         Broken::Silent => Fault::Silent(what),
-        error => Fault::Broken(error),
+        Broken::Cancelled => Fault::Cancelled,
+        Broken::Error(error) => Fault::Connection(error),
     }
 }
 

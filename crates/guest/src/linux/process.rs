@@ -35,7 +35,7 @@ pub(crate) struct Start<'a> {
     /// Number of network interfaces.
     pub(crate) nics: u16,
     /// Whether the driver is interrupted when a frame has left, and frees it then.
-    pub(crate) completes: bool,
+    pub(crate) scattered: bool,
 }
 
 /// A guest's processes, which end with this value.
@@ -169,7 +169,7 @@ fn arguments(start: &Start<'_>) -> Vec<String> {
         "loglevel=4",
         "norandmaps",
         // A frame has left when it was sent: an interrupt would tell the driver nothing.
-        if start.completes { "virtio_net.napi_tx=1" } else { "virtio_net.napi_tx=0" },
+        if start.scattered { "virtio_net.napi_tx=1" } else { "virtio_net.napi_tx=0" },
         "time-travel=ext:1:time",
     ];
     let memory = format!("mem={MEMORY_MIB}M");

@@ -65,7 +65,7 @@ impl Receiver {
     /// [`Self::on_data`], with what the offload of the host does.
     #[inline]
     pub(crate) fn on_segment(&mut self, segment: &DataSegment) -> u64 {
-        if self.options.reads_batches { self.on_joined(segment) } else { self.on_data(segment) }
+        if self.options.batched_reads { self.on_joined(segment) } else { self.on_data(segment) }
     }
 
     /// [`Self::on_data`]; further segments may follow at this instant.
@@ -97,7 +97,7 @@ impl Receiver {
         joined.end = end;
         joined.advance += advance;
         joined.segments += 1;
-        let last = !self.options.joins
+        let last = !self.options.gro
             || segment.push
             || segment.fin
             || segment.payload < joined.payload

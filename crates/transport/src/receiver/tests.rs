@@ -13,8 +13,8 @@ fn receiver(window: u64) -> Receiver {
         scale: 0,
         segment_size: SEGMENT,
         arriving_max: SEGMENT,
-        reads_batches: true,
-        joins: true,
+        batched_reads: true,
+        gro: true,
     };
     let kind = ReceiveWindowKind::Fixed(Bytes(window));
     let mut r = Receiver::new(options, Window::new(kind, Bytes(u64::from(SEGMENT))), u64::MAX);

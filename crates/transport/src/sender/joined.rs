@@ -18,7 +18,7 @@ const WINDOW_PARTS: u64 = 3;
 impl Sender {
     /// Sends segments, `size` as one: the last of several has PSH (Linux `__tcp_transmit_skb`). There is room for
     /// `room` in the window, and at most `quota` may leave now. Returns how many have left, and whether the rest
-    /// waits for more room.
+    /// waits for more room, so that the window limits the sender (Linux `is_cwnd_limited`).
     pub(super) fn transmit_joined(
         &mut self,
         io: &mut Io<'_, '_>,

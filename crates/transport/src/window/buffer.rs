@@ -102,7 +102,7 @@ impl AutotunedWindow {
 
     /// True unless segments that take more memory than the window counts for them have opened it far: to half of
     /// its maximum if they take up to twice as much, to a quarter if up to four times (Linux `__tcp_grow_window`).
-    /// Asked only where some arrive as one, which makes it the rule for single ones.
+    /// Asked only once segments have arrived as one, so that hosts without receive offload keep their windows.
     fn fits_again(&self, arrival: &Arrival) -> bool {
         let mut counted = Self::memory_of(arrival) * self.payload_share / 256;
         let mut limit = self.memory_max * self.payload_share / 256;
