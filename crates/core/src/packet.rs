@@ -401,6 +401,20 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// Empty, to be filled in.
+    pub(crate) const BLANK: Self = Self {
+        flow: FlowId(0),
+        sockets: SocketPair { server: 0, server_port: 0, ue_port: 0 },
+        direction: Direction::Downlink,
+        ecn: Ecn::NotCapable,
+        tunnel: None,
+        size: Bytes::ZERO,
+        sent_at: Instant::ZERO,
+        outside: None,
+        payload: Payload::Length(0),
+        header: Header::Signalling,
+    };
+
     /// An IPv4 packet of this header and payload; its size is their sum.
     #[inline(always)]
     #[must_use]

@@ -52,6 +52,20 @@ impl PacketPool {
         PacketRef(index)
     }
 
+    /// [`Self::insert`] of a packet that is written at its place. To move a packet that has just been assembled
+    /// elsewhere, the processor waits until all its parts have been written there.
+    #[inline(always)]
+    pub fn insert_with(&mut self, write: impl FnOnce(&mut Packet)) -> PacketRef {
+        self.inserted += 1;
+        let index = self.free.pop().unwrap_or_else(|| self.grow());
+        let slot = &mut self.slots[index as usize];
+        core::mem::forget(slot.replace(Packet::BLANK)); // as in `insert`
+        if let Some(packet) = slot {
+            write(packet);
+        }
+        PacketRef(index)
+    }
+
     /// One more slot.
     #[cold]
     fn grow(&mut self) -> u32 {
@@ -78,6 +92,14 @@ impl PacketPool {
             None => 0,
         };
         core::hint::black_box(packets.iter().fold(0, |all, packet| all ^ of(packet)));
+    }
+
+    /// [`Self::fetch`] of one packet, which is used soon, but not next.
+    #[inline(always)]
+    pub fn fetch_one(&self, packet: &PacketRef) {
+        if let Some(Some(packet)) = self.slots.get(packet.0 as usize) {
+            core::hint::black_box(packet.flow.0);
+        }
     }
 
     /// The packet behind a handle, mutable.

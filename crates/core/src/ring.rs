@@ -85,6 +85,16 @@ impl<T: Default> Ring<T> {
         Some(core::mem::take(&mut self.places[place]))
     }
 
+    /// Removes the first element. Its place keeps the content until another element takes it.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline]
+    pub fn skip_front(&mut self) {
+        assert!(!self.is_empty(), "nothing to skip");
+        self.head += 1;
+    }
+
     /// Appends empty elements until there are `len`.
     pub fn extend_to(&mut self, len: usize) {
         while self.len() < len {

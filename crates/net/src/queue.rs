@@ -145,18 +145,19 @@ impl DropTail {
     fn store(&mut self, arrived: Waiting) {
         self.bytes += Bytes(u64::from(arrived.size));
         if self.waiting.len() == self.waiting.capacity() {
-            return self.push_beyond(arrived);
+            return self.push_beyond(arrived.packet, arrived.since, arrived.size);
         }
         self.waiting.push_back(arrived);
     }
 
+    /// It takes the parts, so that none of the callers assembles them in memory.
     #[cold]
     #[inline(never)]
-    fn push_beyond(&mut self, arrived: Waiting) {
+    fn push_beyond(&mut self, packet: PacketRef, since: Instant, size: u32) {
         if self.waiting.capacity() == 0 {
             self.waiting.reserve(self.limit.full_packets().min(RESERVED));
         }
-        self.waiting.push_back(arrived);
+        self.waiting.push_back(Waiting { packet, since, size });
     }
 
     /// Removes the head.

@@ -188,6 +188,9 @@ impl Tandem {
             && let Some((_, packet)) = self.ring.pop_front()
         {
             self.ring_due = time_of_first(&self.ring);
+            if let Some((_, next)) = self.ring.front() {
+                cx.pool.fetch_one(next); // while this one is worked on
+            }
             cx.send(Link::OUTPUT, packet);
         }
         self.due = self.ring_due.min(time_of_first(&self.overflows));

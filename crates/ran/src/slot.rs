@@ -41,7 +41,7 @@ pub(crate) struct Ports {
 impl Ports {
     /// Forwards SDUs: to the UE's upper layers, or through the tunnel to the gateway.
     pub(crate) fn send(self, cx: &mut Cx<'_>, direction: Direction, ue: u32, sdus: &mut Vec<PacketRef>) {
-        if direction == Direction::Downlink && sdus.len() >= FETCHED {
+        if sdus.len() >= FETCHED {
             cx.pool.fetch(sdus);
         }
         for packet in sdus.drain(..) {

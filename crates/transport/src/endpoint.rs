@@ -467,7 +467,7 @@ impl TcpEndpoint {
         self.stats.handshake_retransmissions += u64::from(again);
         self.handshake.sent_at = cx.now;
         self.handshake.at = cx.now + self.handshake.rto;
-        send_packet(cx, &self.path, header, 0, (Ecn::NotCapable, again));
+        send_packet(cx, &self.path, header, (Ecn::NotCapable, again));
     }
 
     /// As in Linux, a SYN is first repeated at even intervals (`tcp_syn_linear_timeouts`), then according to
@@ -719,8 +719,7 @@ impl TcpEndpoint {
             payload,
             fin: false,
             push: header.flags.has(TcpFlags::PSH),
-            value: stamp.map(|ts| ts.value),
-            echo: stamp.map(|ts| ts.echo_reply),
+            stamp,
         })
     }
 
@@ -749,9 +748,8 @@ impl TcpEndpoint {
             self.see_option(header);
         }
         let Some(Halves { negotiated: n, sender, receiver }) = &mut self.halves else { return 0 };
-        let (value, echo) = (stamp.map(|ts| ts.value), stamp.map(|ts| ts.echo_reply));
-        if let Some(value) = value {
-            receiver.on_timestamp(value, start); // RFC 7323 §4.3: of acceptable segments alone
+        if let Some(stamp) = stamp {
+            receiver.on_timestamp(stamp.value, start); // RFC 7323 §4.3: of acceptable segments alone
         }
         let (fin, push) = (header.flags.has(TcpFlags::FIN), header.flags.has(TcpFlags::PSH));
         let with_data = payload > 0 || fin;
@@ -763,7 +761,7 @@ impl TcpEndpoint {
             segment_start: start,
             with_data,
             sack: if n.sack { header.sack.as_slice() } else { &[] },
-            echo,
+            echo: stamp.map(|ts| ts.echo_reply),
             congestion_echoed: n.ecn == EcnFeedback::Classic && header.flags.has(TcpFlags::ECE),
             accurate: accurate.then(|| (header.flags.ace(), header.accurate_ecn)),
             newer,
@@ -783,7 +781,7 @@ impl TcpEndpoint {
             if n.ecn == EcnFeedback::Classic {
                 sender.on_ecn(&mut io, ecn, header.flags.has(TcpFlags::CWR));
             }
-            let segment = DataSegment { now, start, payload, fin, push, value, echo };
+            let segment = DataSegment { now, start, payload, fin, push, stamp };
             if io.receiver.ends_join(&segment) || io.receiver.crowds_out(start, start + u64::from(payload)) {
                 sender.send_ack(&mut io);
             }

@@ -3,7 +3,7 @@
 use core::num::NonZeroU8;
 
 use airlane_core::{
-    Cx, Ecn, Event, Header, Instant, Packet, Payload, TcpFlags, TcpHeader, TcpTimestamps, Topic,
+    Bytes, Cx, Ecn, Event, Header, Instant, Payload, TcpFlags, TcpHeader, TcpTimestamps, Topic,
 };
 
 use crate::accurate::OPTION_BYTES;
@@ -107,25 +107,29 @@ impl Io<'_, '_> {
                 (flags, accurate_ecn, ecn) = (flags | ace, option, capable);
             }
         }
-        let header = TcpHeader {
-            sequence: sequence::wire(start, n.local_initial),
-            acknowledgment: sequence::wire(ack.next, n.remote_initial),
-            window: (ack.window >> n.local_scale) as u16,
-            flags: TcpFlags(flags | TcpFlags::ACK),
-            timestamps: n
-                .timestamps
-                .then_some(TcpTimestamps { value: timestamp(self.cx.now), echo_reply: ack.ts_recent }),
-            sack: ack.sack,
-            receiver_code: code.and_then(|code| NonZeroU8::new(code.value)),
-            accurate_ecn,
-            ..TcpHeader::default()
-        };
         self.stats.segments_sent += 1;
         if payload > 0 || flags & TcpFlags::FIN != 0 {
             self.stats.data_segments_sent += 1;
             self.stats.retransmissions += u64::from(retransmission);
         }
-        send_packet(self.cx, self.path, header, payload, (ecn, retransmission));
+        let now = timestamp(self.cx.now);
+        let write = |header: &mut TcpHeader| {
+            header.sequence = sequence::wire(start, n.local_initial);
+            header.acknowledgment = sequence::wire(ack.next, n.remote_initial);
+            header.window = (ack.window >> n.local_scale) as u16;
+            header.flags = TcpFlags(flags | TcpFlags::ACK);
+            if n.timestamps {
+                header.timestamps = Some(TcpTimestamps { value: now, echo_reply: ack.ts_recent });
+            }
+            if !ack.sack.is_empty() {
+                header.sack = ack.sack;
+            }
+            header.receiver_code = code.and_then(|code| NonZeroU8::new(code.value));
+            if accurate_ecn.is_some() {
+                header.accurate_ecn = accurate_ecn;
+            }
+        };
+        send_written(self.cx, self.path, payload, (ecn, retransmission), write);
     }
 
     #[cold]
@@ -136,20 +140,36 @@ impl Io<'_, '_> {
     }
 }
 
-/// Sends a segment and reports it.
-#[inline(always)]
+/// Sends a segment without payload and reports it.
 pub(crate) fn send_packet(
     cx: &mut Cx<'_>,
     path: &Path,
     header: TcpHeader,
-    payload: u32,
     (ecn, retransmission): (Ecn, bool),
 ) {
-    let mut packet =
-        Packet::new(path.flow, path.direction, Header::Tcp(header), Payload::Length(payload), cx.now);
-    packet.ecn = ecn;
-    packet.sockets = path.sockets;
-    let packet = cx.pool.insert(packet);
+    send_written(cx, path, 0, (ecn, retransmission), |place| *place = header);
+}
+
+/// Sends a segment whose header is written at its place, and reports it.
+#[inline(always)]
+fn send_written(
+    cx: &mut Cx<'_>,
+    path: &Path,
+    payload: u32,
+    (ecn, retransmission): (Ecn, bool),
+    write: impl FnOnce(&mut TcpHeader),
+) {
+    let now = cx.now;
+    let packet = cx.pool.insert_with(|packet| {
+        packet.header = Header::Tcp(TcpHeader::default());
+        if let Header::Tcp(header) = &mut packet.header {
+            write(header);
+            packet.size = Bytes(u64::from(20 + header.wire_len() + payload));
+        }
+        packet.payload = Payload::Length(payload);
+        (packet.flow, packet.direction, packet.sockets) = (path.flow, path.direction, path.sockets);
+        (packet.ecn, packet.sent_at) = (ecn, now);
+    });
     if cx.wants(Topic::Sent) {
         cx.probe.observe(cx.now, &Event::Sent { packet: cx.pool.get(&packet), retransmission });
     }

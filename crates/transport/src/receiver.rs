@@ -12,7 +12,7 @@ mod offer;
 
 use std::collections::VecDeque;
 
-use airlane_core::{Bytes, Duration, Instant, SackBlock, SackList};
+use airlane_core::{Bytes, Duration, Instant, SackBlock, SackList, TcpTimestamps};
 
 use crate::accurate::MarkCounter;
 use crate::sack::Block;
@@ -44,10 +44,8 @@ pub(crate) struct DataSegment {
     pub(crate) payload: u32,
     pub(crate) fin: bool,
     pub(crate) push: bool,
-    /// The peer's timestamp, in milliseconds of its clock.
-    pub(crate) value: Option<u32>,
-    /// Milliseconds since our timestamp that the peer echoes, if it is new.
-    pub(crate) echo: Option<u32>,
+    /// The peer's timestamp, in milliseconds of its clock, and ours that it echoes.
+    pub(crate) stamp: Option<TcpTimestamps>,
 }
 
 /// The acknowledgment fields of the next segment.
@@ -402,8 +400,7 @@ impl Receiver {
     }
 
     fn arrival(&self, segment: &DataSegment) -> Arrival {
-        let stamps = (segment.value, segment.echo);
-        self.arrival_of(segment.now, (u64::from(segment.payload), 1), stamps)
+        self.arrival_of(segment.now, (u64::from(segment.payload), 1), segment.stamp)
     }
 
     #[inline]
@@ -411,8 +408,9 @@ impl Receiver {
         &self,
         now: Instant,
         (bytes, segments): (u64, u64),
-        (timestamp, echo): (Option<u32>, Option<u32>),
+        stamp: Option<TcpTimestamps>,
     ) -> Arrival {
+        let (timestamp, echo) = (stamp.map(|ts| ts.value), stamp.map(|ts| ts.echo_reply));
         let segment_size = Bytes(u64::from(self.options.segment_size));
         Arrival { now, bytes: Bytes(bytes), segments, segment_size, timestamp, echo }
     }
@@ -468,7 +466,7 @@ impl Receiver {
     /// window of data (an upper bound, of which the minimum is used).
     fn measure_rtt(&mut self, segment: &DataSegment) {
         if self.options.timestamps {
-            let Some(echo) = segment.echo else { return };
+            let Some(TcpTimestamps { echo_reply: echo, .. }) = segment.stamp else { return };
             if self.last_echo == Some(echo) || segment.payload < self.segment_seen {
                 return;
             }

@@ -201,8 +201,10 @@ impl<'a> Guest<'a> {
             scattered: setup.scattered,
         };
         let processes = Processes::start(&start)?;
-        let patience = Patience { limit: watchdog(), cancel, process: Some(processes.kernel()) };
-        let clock = accept(&processes, &clock, patience)?;
+        let start =
+            Patience { limit: watchdog(), cancel, process: Some(processes.kernel()), connected: false };
+        let clock = accept(&processes, &clock, start)?;
+        let patience = Patience { connected: true, ..start };
         sockets::limit(clock.as_fd(), patience).map_err(wrong)?;
         let sources = sources(&clock, &ports).map_err(wrong)?;
         Ok(Self {

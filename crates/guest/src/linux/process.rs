@@ -9,7 +9,7 @@ use rustix::fs::statvfs;
 use rustix::process::Pid;
 
 use crate::error::{Cause, GuestError};
-use crate::linux::spawn::{End, Process, Program};
+use crate::linux::spawn::{End, Process, Program, was_asked_to_end};
 
 /// Log of the kernel, in the folder of a guest.
 const LOG: &str = "kernel.log";
@@ -114,6 +114,10 @@ impl Processes {
         }
         let Some(end) = ended else {
             let activity = activity(self.kernel.pid().as_raw_nonzero().get());
+            if was_asked_to_end(self.kernel.pid()) {
+                let what = format!("the guest kernel was asked to end {at}, by SIGTERM or SIGINT");
+                return GuestError::failed(what, tail(&log));
+            }
             let Some((silence, awaited)) = silent else {
                 let what = format!("the guest kernel ended {at}: it has closed its connection ({activity})");
                 return GuestError::failed(what, tail(&log));

@@ -54,6 +54,9 @@ pub(crate) struct Patience<'a> {
     /// The other side's process, a child of this one. Its end is that of the connection, although another process of
     /// the guest may have the descriptor, too.
     pub(crate) process: Option<Pid>,
+    /// Whether that process has connected. If a signal then asks it to end, that is the end of the connection, too: a
+    /// kernel that it reaches in the middle of a message may wait without end.
+    pub(crate) connected: bool,
 }
 
 impl Patience<'_> {
@@ -76,6 +79,9 @@ impl Patience<'_> {
                 return Err(Broken::Cancelled);
             }
             if self.process.is_some_and(|process| spawn::end(process).is_some()) {
+                return Err(Broken::End);
+            }
+            if self.connected && self.process.is_some_and(spawn::was_asked_to_end) {
                 return Err(Broken::End);
             }
             // From the end of the first call, so that a wait that is short reads no clock.
@@ -263,7 +269,8 @@ mod tests {
     #[test]
     fn silence_and_the_end_differ() {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let brief = Patience { limit: Duration::from_millis(1), cancel: None, process: None };
+        let brief =
+            Patience { limit: Duration::from_millis(1), cancel: None, process: None, connected: false };
         assert!(matches!(wait(&[ours.as_fd()], brief), Err(Broken::Silent)));
         drop(theirs);
         assert!(matches!(wait(&[ours.as_fd()], brief), Ok(0)));
@@ -272,7 +279,8 @@ mod tests {
     #[test]
     fn a_part_of_a_message_and_a_side_that_reads_nothing_are_silence() {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let brief = Patience { limit: Duration::from_millis(1), cancel: None, process: None };
+        let brief =
+            Patience { limit: Duration::from_millis(1), cancel: None, process: None, connected: false };
         limit(ours.as_fd(), brief).unwrap();
         send_bytes(theirs.as_fd(), b"abc").unwrap();
         assert!(matches!(read(ours.as_fd(), &mut [0; 4]), Err(Broken::Silent)));
@@ -285,7 +293,12 @@ mod tests {
     fn a_cancelled_run_waits_no_longer() {
         let (ours, _theirs) = UnixStream::pair().unwrap();
         let cancel = AtomicBool::new(true);
-        let patience = Patience { limit: Duration::from_secs(3600), cancel: Some(&cancel), process: None };
+        let patience = Patience {
+            limit: Duration::from_secs(3600),
+            cancel: Some(&cancel),
+            process: None,
+            connected: false,
+        };
         assert!(matches!(wait(&[ours.as_fd()], patience), Err(Broken::Cancelled)));
         let sources = Sources::new().unwrap();
         sources.add(ours.as_fd(), 0).unwrap();
@@ -300,6 +313,7 @@ mod tests {
             limit: Duration::from_secs(3600),
             cancel: None,
             process: Some(Pid::from_child(&child)),
+            connected: false,
         };
         assert!(matches!(wait(&[ours.as_fd()], patience), Err(Broken::End)));
         child.wait().unwrap();

@@ -127,6 +127,22 @@ pub(crate) fn end(pid: Pid) -> Option<End> {
     }
 }
 
+/// Whether SIGTERM or SIGINT has asked a running kernel to end. User Mode Linux catches each once: its handler
+/// halts the kernel, and the next such signal ends the process.
+pub(crate) fn was_asked_to_end(pid: Pid) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status"));
+    status.is_ok_and(|status| caught(&status).is_some_and(|caught| caught & ENDING != ENDING))
+}
+
+/// Both in a set of signals, whose lowest bit is signal 1.
+const ENDING: u64 = 1 << (libc::SIGTERM - 1) | 1 << (libc::SIGINT - 1);
+
+/// The signals with a handler, from `/proc/PID/status` (proc(5)).
+fn caught(status: &str) -> Option<u64> {
+    let set = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
+    u64::from_str_radix(set.trim(), 16).ok()
+}
+
 impl Drop for Process {
     fn drop(&mut self) {
         let _ = kill_process_group(self.pid, Signal::KILL);

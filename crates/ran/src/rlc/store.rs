@@ -196,7 +196,7 @@ impl SduStore {
         let packet = self.entries.get_mut(index).filter(|e| e.start == from)?.packet.take()?;
         self.held -= 1;
         while self.entries.front().is_some_and(|e| e.packet.is_none()) {
-            self.entries.pop_front();
+            self.entries.skip_front();
         }
         Some(packet)
     }
@@ -225,15 +225,18 @@ impl SduStore {
     #[inline]
     pub(crate) fn release_taken(&mut self) {
         while self.entries.front().is_some_and(|e| e.packet.is_none()) {
-            self.entries.pop_front();
+            self.entries.skip_front();
         }
     }
 
     /// Removes the first entry, whose packet must have been removed.
     #[inline]
     pub(crate) fn release_front(&mut self) {
-        let entry = self.entries.pop_front().expect("an entry for each SDU in the window");
-        debug_assert!(entry.packet.is_none(), "confirmed what has not come");
+        debug_assert!(
+            self.entries.front().is_some_and(|e| e.packet.is_none()),
+            "confirmed what has not come"
+        );
+        self.entries.skip_front();
     }
 
     /// Removes the first SDU if its COUNT is below `count`, with its packet if it has one.
@@ -265,7 +268,7 @@ impl SduStore {
     #[inline]
     pub(crate) fn release_until(&mut self, position: u64) {
         while self.open > 0 && self.entries.front().is_some_and(|entry| entry.end() <= position) {
-            self.entries.pop_front();
+            self.entries.skip_front();
             self.open -= 1;
         }
     }

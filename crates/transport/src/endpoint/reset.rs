@@ -25,7 +25,7 @@ impl TcpEndpoint {
                         ..TcpHeader::default()
                     };
                     self.stats.segments_sent += 1;
-                    send_packet(cx, &self.path, header, 0, (Ecn::NotCapable, false));
+                    send_packet(cx, &self.path, header, (Ecn::NotCapable, false));
                 }
             }
         }
@@ -45,7 +45,7 @@ impl TcpEndpoint {
     pub(super) fn refuse(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, payload: u32) {
         if let Some(header) = refusal(header, payload) {
             self.stats.segments_sent += 1;
-            send_packet(cx, &self.path, header, 0, (Ecn::NotCapable, false));
+            send_packet(cx, &self.path, header, (Ecn::NotCapable, false));
         }
     }
 

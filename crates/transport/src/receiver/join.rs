@@ -7,7 +7,7 @@
 //! mostly the window would be smaller than the last one, and the acknowledgment waits until the application reads
 //! (`__tcp_ack_snd_check`). It reads at the end of the instant, everything that has arrived by then.
 
-use airlane_core::{Bytes, Instant};
+use airlane_core::{Bytes, Instant, TcpTimestamps};
 
 use super::{DataSegment, Receiver};
 use crate::window::ReceiveWindow;
@@ -24,7 +24,7 @@ struct Joined {
     begin: u64,
     end: u64,
     payload: u32,
-    stamps: (Option<u32>, Option<u32>),
+    stamp: Option<TcpTimestamps>,
     /// By how much they advanced the stream, and their number.
     advance: u64,
     segments: u64,
@@ -53,7 +53,7 @@ impl Receiver {
     fn parts(&mut self, joined: &Joined, segment: &DataSegment) -> bool {
         let fits = segment.start == joined.end
             && segment.payload <= joined.payload
-            && (segment.value, segment.echo) == joined.stamps
+            && segment.stamp == joined.stamp
             && segment.start + u64::from(segment.payload) - joined.begin <= JOINED_MAX;
         if fits {
             return false;
@@ -90,7 +90,7 @@ impl Receiver {
             begin: segment.start,
             end,
             payload: segment.payload,
-            stamps: (segment.value, segment.echo),
+            stamp: segment.stamp,
             advance: 0,
             segments: 0,
         });
@@ -115,7 +115,7 @@ impl Receiver {
         if !self.window.takes_joined() {
             return;
         }
-        let arrival = self.arrival_of(now, (joined.advance, joined.segments), joined.stamps);
+        let arrival = self.arrival_of(now, (joined.advance, joined.segments), joined.stamp);
         if self.window.on_data(&arrival, Bytes(self.beyond_bytes + unread)) {
             self.quick |= 1;
         }

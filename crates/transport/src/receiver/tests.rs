@@ -29,8 +29,7 @@ fn data(at_ms: u64, number: u64) -> DataSegment {
         payload: SEGMENT,
         fin: false,
         push: false,
-        value: None,
-        echo: None,
+        stamp: None,
     }
 }
 
@@ -218,7 +217,7 @@ fn joined_segments_are_acknowledged_once() {
     assert_eq!(take_joined(&mut r, &pushed), [position(9)]);
     // Another timestamp, then a gap: each is acknowledged by the segment that does not fit.
     assert_eq!(take_joined(&mut r, &data(2, 9)), []);
-    let later = DataSegment { value: Some(5), ..data(2, 10) };
+    let later = DataSegment { stamp: Some(TcpTimestamps { value: 5, echo_reply: 0 }), ..data(2, 10) };
     assert_eq!(take_joined(&mut r, &later), [position(10)]);
     assert_eq!(take_joined(&mut r, &data(2, 12)), [position(11)]);
     assert!(r.on_timeout(Instant::from_millis(2)));

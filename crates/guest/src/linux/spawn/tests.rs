@@ -127,3 +127,31 @@ fn the_group_ends_with_the_value() {
     assert!(!runs());
     fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn the_caught_signals_are_read() {
+    let status = "Name:\tlinux\nSigIgn:\t0000000000001000\nSigCgt:\t00000000180064da\nCapInh:\t0\n";
+    assert_eq!(caught(status), Some(0x1800_64da));
+    assert_eq!(caught("Name:\tlinux\n"), None);
+}
+
+/// User Mode Linux uses up the handler of a signal that asks it to end; the tests with a kernel show that.
+#[test]
+fn a_process_with_its_handlers_was_not_asked_to_end() {
+    let (folder, output) = folder("asked");
+    let arguments = ["-c".to_owned(), "trap : TERM INT; echo ready; while :; do sleep 0.01; done".to_owned()];
+    let environment = ["PATH=/usr/bin:/bin".to_owned()];
+    let program = Program {
+        path: "/bin/sh",
+        arguments: &arguments,
+        environment: &environment,
+        folder: folder.as_os_str(),
+        output: &output,
+    };
+    let process = Process::start(&program).unwrap();
+    while fs::read_to_string(folder.join("output")).unwrap().is_empty() {
+        thread::sleep(Duration::from_millis(1));
+    }
+    assert!(!was_asked_to_end(process.pid()));
+    fs::remove_dir_all(&folder).unwrap();
+}
