@@ -49,7 +49,7 @@ def test_a_curve_a_decibel_off_is_refused() -> None:
     assert "50.00 (-1.01)" in table([curve])
 
 
-@pytest.mark.parametrize("name", ["channel/full/38.900", "channel/full/36.873"])
+@pytest.mark.parametrize("name", ["channel/full/38.900", "channel/full/36.873", "channel/full/sionna"])
 def test_spreads_are_within_ten_percent_and_between_the_companies(name: str) -> None:
     rows = full_rows(family(name))
     assert rows
@@ -76,6 +76,18 @@ def test_shadowing_shortens_the_delays_of_the_serving_sector() -> None:
     }
     # Into buildings, the correlation is -0.5 of 0.32 decades; the serving shadowing is about +0.8 deviations.
     assert 0.65 < median[True] / median[False] < 0.9
+
+
+def test_the_line_of_sight_removes_no_short_delays() -> None:
+    # Of the delays of UEs outdoors with a line of sight, the shortest are those with the highest K factor.
+    drop: dict[str, Any] = {"carrier_ghz": 6.0, "rows": 4, "ues": 3000, "correlated_shadowing": False}
+    removals: list[tuple[channel.Reading, ...]] = [(), ("removal-with-sight",), ("no-removal",)]
+    low = {
+        readings: np.percentile(channel.full_calibration("UMi", readings=readings, **drop).delay_spread_ns, 5)
+        for readings in removals
+    }
+    assert low[removals[1]] < 0.9 * low[()]
+    assert low[removals[2]] == pytest.approx(low[()], rel=0.1)
 
 
 def test_results_depend_on_the_seed_only() -> None:
@@ -130,6 +142,7 @@ def test_a_drop_that_there_is_not(change: dict[str, Any], message: str) -> None:
         ({"columns": 1001}, "columns: expected 1 to 1000, not 1001"),
         ({"ues": 0}, "ues: expected 1 to 10,000,000, not 0"),
         ({"ue_antennas": "none"}, "ue_antennas: expected vertical or cross-polarized, not 'none'"),
+        ({"readings": ["none"]}, "attachment-by-path-loss, not 'none'"),
     ],
 )
 def test_a_full_drop_that_there_is_not(change: dict[str, Any], message: str) -> None:

@@ -180,7 +180,7 @@ def channel_full_calibration(
     scenario: str,
     carrier_ghz: float,
     antennas: tuple[int, int, float, bool],
-    drop: tuple[int, int, bool],
+    drop: tuple[int, int, bool, Sequence[str]],
 ) -> list[list[float]]:
     """The same with clusters, and delay (ns), ASD, ASA, ZSD and ZSA (degrees) of the serving link."""
 

@@ -6,8 +6,9 @@ open office of InH. `docs/channel.md` names the sources and compares the calibra
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -29,6 +30,18 @@ __all__ = [
 _Array = np.ndarray[Any, np.dtype[np.float64]]
 Report = Literal["36.873", "38.900", "38.901"]
 Scenario = Literal["UMa", "UMi", "RMa", "InH-mixed", "InH-open"]
+
+Reading = Literal[
+    "removal-with-sight",
+    "no-removal",
+    "sight-in-first-cluster",
+    "logarithmic-spread",
+    "zenith-of-outdoor-part",
+    "shadowing-as-loss",
+    "least-distance-of-whole",
+    "attachment-by-path-loss",
+]
+"""Readings of the reports that other implementations have (`docs/channel.md`)."""
 
 _REPORTS = ("36.873", "38.900", "38.901")
 _SCENARIOS = ("UMa", "UMi", "RMa", "InH-mixed", "InH-open")
@@ -254,6 +267,7 @@ def full_calibration(
     ues: int = 12_000,
     seed: int = 1,
     report: Report = "38.901",
+    readings: Sequence[Reading] = (),
 ) -> FullCurves:
     """Drop UEs as in 3GPP's calibrations with clusters (TR 36.873 clause 8.2, TR 38.901 clause 7.8.2).
 
@@ -277,14 +291,19 @@ def full_calibration(
         Number of UEs, and seed of their places and of the channel.
     report
         Source of the parameters.
+    readings
+        Readings of other implementations that apply in place of those taken here.
     """
     _checked(report, scenario, carrier_ghz)
     _checked_counts(rows=rows, columns=columns)
     _checked_drop(ues)
     if ue_antennas not in ("vertical", "cross-polarized"):
         raise ValueError(f"ue_antennas: expected vertical or cross-polarized, not {ue_antennas!r}")
+    for reading in readings:
+        if reading not in get_args(Reading):
+            raise ValueError(f"readings: expected {', '.join(get_args(Reading))}, not {reading!r}")
     antennas = (rows, columns, tilt_deg, ue_antennas == "cross-polarized")
-    drop = (ues, seed, correlated_shadowing)
+    drop = (ues, seed, correlated_shadowing, list(readings))
     curves = _native.channel_full_calibration(report, scenario, carrier_ghz, antennas, drop)
     return FullCurves(*map(np.array, curves))
 

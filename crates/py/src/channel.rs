@@ -2,6 +2,7 @@
 
 use airlane_core::Seeds;
 use airlane_radio::calibration::{Calibration, Curves, UeAntennas};
+use airlane_radio::clusters::Reading;
 use airlane_radio::large_scale::sidelink::{self, Road};
 use airlane_radio::large_scale::{BuildingType, ChannelReport, ChannelScenario, LargeScale};
 use airlane_radio::panel::Panel;
@@ -87,8 +88,8 @@ pub(crate) fn channel_calibration(
 
 /// The same with clusters, and after them the spreads of the serving link: delay in ns, azimuth of departure and of
 /// arrival, zenith of departure and of arrival in degrees. `antennas` are rows, columns and tilt, and whether those of
-/// UEs are cross-polarized; `drop` is the number of UEs, the seed, and whether the shadowing is correlated with the
-/// spreads.
+/// UEs are cross-polarized; `drop` is the number of UEs, the seed, whether the shadowing is correlated with the
+/// spreads, and the readings of other implementations that apply.
 #[pyfunction]
 pub(crate) fn channel_full_calibration(
     py: Python<'_>,
@@ -96,13 +97,15 @@ pub(crate) fn channel_full_calibration(
     scenario: &str,
     carrier_ghz: f64,
     antennas: (u32, u32, f64, bool),
-    drop: (u32, u64, bool),
+    drop: (u32, u64, bool, Vec<String>),
 ) -> PyResult<Vec<Vec<f64>>> {
     let (rows, columns, tilt_deg, cross_polarized) = antennas;
-    let (ues, seed, correlated_shadowing) = drop;
+    let (ues, seed, correlated_shadowing, readings) = drop;
+    let readings: Vec<Reading> = readings.iter().map(|name| reading(name)).collect::<PyResult<_>>()?;
     let ue = if cross_polarized { UeAntennas::CrossPolarized } else { UeAntennas::Vertical };
     let calibration = calibration(report, scenario, carrier_ghz, Panel::new(rows, columns, tilt_deg))?
-        .with_clusters(ue, correlated_shadowing);
+        .with_clusters(ue, correlated_shadowing)
+        .with_readings(&readings);
     Ok(dropped(py, &calibration, (ues, seed)))
 }
 
@@ -124,6 +127,20 @@ fn dropped(py: Python<'_>, calibration: &Calibration, drop: (u32, u64)) -> Vec<V
         columns.push(spreads.iter().map(|one| one.zenith_arrival_deg).collect());
     }
     columns
+}
+
+fn reading(name: &str) -> PyResult<Reading> {
+    Ok(match name {
+        "removal-with-sight" => Reading::RemovalWithSight,
+        "no-removal" => Reading::NoRemoval,
+        "sight-in-first-cluster" => Reading::SightInFirstCluster,
+        "logarithmic-spread" => Reading::LogarithmicSpread,
+        "zenith-of-outdoor-part" => Reading::ZenithOfOutdoorPart,
+        "shadowing-as-loss" => Reading::ShadowingAsLoss,
+        "least-distance-of-whole" => Reading::LeastDistanceOfWhole,
+        "attachment-by-path-loss" => Reading::AttachmentByPathLoss,
+        other => return Err(unknown("readings", "one of airlane.channel.Reading", other)),
+    })
 }
 
 fn channel(report: &str, scenario: &str, carrier_ghz: f64) -> PyResult<LargeScale> {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
@@ -101,7 +101,12 @@ class FullCurve:
 
 @cache
 def _dropped(
-    scenario: channel.Scenario, report: channel.Report, carrier_ghz: float, antenna: str, correlated: bool
+    scenario: channel.Scenario,
+    report: channel.Report,
+    carrier_ghz: float,
+    antenna: str,
+    correlated: bool,
+    readings: tuple[channel.Reading, ...],
 ) -> channel.FullCurves:
     rows, columns, tilt_deg, ue = _PANELS[antenna]
     return channel.full_calibration(
@@ -114,6 +119,7 @@ def _dropped(
         correlated_shadowing=correlated,
         ues=_UES,
         report=report,
+        readings=readings,
     )
 
 
@@ -125,8 +131,12 @@ def full_curves(
     scenario: str = "",
     carriers: Iterable[int] = (),
     antennas: Iterable[str] = (),
+    readings: Sequence[channel.Reading] = (),
 ) -> list[FullCurve]:
-    """Every curve of a reference file with our drop, or those of a scenario, of carriers and of antennas."""
+    """Every curve of a reference file with our drop, or those of a scenario, of carriers and of antennas.
+
+    `readings` are those of other implementations that apply in our drop.
+    """
     theirs: dict[tuple[str, ...], dict[int, dict[str, str]]] = defaultdict(dict)
     carriers, antennas = set(carriers), set(antennas)
     for row in reference_rows(reference):
@@ -138,7 +148,7 @@ def full_curves(
     for (name, carrier, antenna, quantity, unit), points in theirs.items():
         # Phase 1 of TR 36.873, which has the zenith of the sight, has one element without polarization.
         panel = "K=1,M=2" if antenna == "K=M=1" else antenna
-        dropped = _dropped(_SCENARIOS[name], report, float(carrier), panel, correlated)
+        dropped = _dropped(_SCENARIOS[name], report, float(carrier), panel, correlated, tuple(readings))
         found.append(
             FullCurve(
                 report,
@@ -202,4 +212,5 @@ def _family_curves(family: Family) -> list[FullCurve]:
         scenario=str(family.where.get("scenario", "")),
         carriers=family.carriers,
         antennas=family.antennas,
+        readings=cast(tuple[channel.Reading, ...], family.readings),
     )

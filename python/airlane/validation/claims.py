@@ -75,6 +75,8 @@ class Family:
         Carriers in GHz and configurations of antennas of a calibration that have rows; without, all.
     ranges
         Whether our percentiles must be between the least and the greatest company.
+    readings
+        Readings of another implementation that apply in our drop of a calibration with clusters.
     errors
         Number of our standard errors that passes, where a closed form is the reference.
     fading, speed_kmph
@@ -109,6 +111,7 @@ class Family:
     correlated_shadowing: bool = True
     carriers: tuple[int, ...] = ()
     antennas: tuple[str, ...] = ()
+    readings: tuple[str, ...] = ()
     ranges: bool = False
     errors: float = 0.0
     fading: str = "none"
@@ -177,7 +180,7 @@ def families() -> list[Family]:
     for name in _FILES:
         for entry in tomllib.loads((folder / name).read_text(encoding="utf-8"))["family"]:
             deviations = tuple(Deviation(**d) for d in entry.pop("deviation", ()))
-            for key in ("runs", "carriers", "antennas"):
+            for key in ("runs", "carriers", "antennas", "readings"):
                 entry[key] = tuple(entry.get(key, ()))
             declared.append(Family(**entry, deviation=deviations))
     return declared

@@ -18,7 +18,7 @@ use airlane_core::{Decibel, Seeds, Stream};
 use beams::GainTable;
 pub use layout::{SECTORS_DEG, SiteLayout};
 
-use crate::clusters::{ClusterLink, ClusterModel, Rays, Spreads};
+use crate::clusters::{ClusterLink, ClusterModel, LinkParameters, Rays, Reading, Readings, Spreads};
 use crate::geometry::Position;
 use crate::large_scale::{BuildingEntry, BuildingType, ChannelReport, ChannelScenario, LargeScale};
 use crate::panel::{Panel, element_gain};
@@ -59,6 +59,7 @@ pub struct Calibration {
     layout: SiteLayout,
     /// Least distance of a UE from its site, along the ground and outdoors.
     least_m: f64,
+    readings: Readings,
     clusters: Option<Clusters>,
 }
 
@@ -92,6 +93,7 @@ struct Dropped {
 /// A site as a UE sees it.
 struct SeenSite {
     link: ClusterLink,
+    path_loss: Decibel,
     /// Linear gain of each sector, with antenna.
     gains: [f64; 3],
     rays: Option<Rays>,
@@ -109,7 +111,7 @@ impl Calibration {
             ChannelScenario::MixedOffice | ChannelScenario::OpenOffice => (SiteLayout::hall(3.0), 0.0),
             ChannelScenario::RuralMacro => return None,
         };
-        Some(Self { channel, antenna, layout, least_m, clusters: None })
+        Some(Self { channel, antenna, layout, least_m, readings: Readings::default(), clusters: None })
     }
 
     /// The same with clusters: phase 2 of TR 36.873, the full calibration of TR 38.901. The reports demand
@@ -118,6 +120,16 @@ impl Calibration {
     pub fn with_clusters(mut self, ue: UeAntennas, correlated_shadowing: bool) -> Self {
         let model = ClusterModel::new(&self.channel, correlated_shadowing);
         self.clusters = Some(Clusters { model, beam: GainTable::new(&self.antenna), ue });
+        self
+    }
+
+    /// The same with other readings of the reports than those taken here.
+    #[must_use]
+    pub fn with_readings(mut self, readings: &[Reading]) -> Self {
+        self.readings = Readings::new(readings);
+        if let Some(clusters) = &mut self.clusters {
+            clusters.model = clusters.model.clone().with_readings(self.readings.clone());
+        }
         self
     }
 
@@ -132,7 +144,7 @@ impl Calibration {
                 None => self.sites(&dropped, &mut stream),
                 Some(clusters) => self.clustered_sites(clusters, &dropped, &mut stream),
             };
-            curves.add(&sites);
+            curves.add(&sites, self.readings.has(Reading::AttachmentByPathLoss));
         }
         curves
     }
@@ -147,7 +159,9 @@ impl Calibration {
         let storeys = STOREYS[0] + stream.below(STOREYS[1] - STOREYS[0] + 1);
         let floor = if indoor { stream.below(storeys) } else { 0 };
         // The least distance is that of the part outdoors (TR 36.873 Table 6-1, note 1).
-        let least_m = self.least_m + entry.map_or(0.0, |entry| entry.inside_m);
+        let of_whole = self.readings.has(Reading::LeastDistanceOfWhole);
+        let inside_m = entry.filter(|_| !of_whole).map_or(0.0, |entry| entry.inside_m);
+        let least_m = self.least_m + inside_m;
         let place = self.layout.place(least_m, stream);
         let z = ABOVE_FLOOR_M + STOREY_M * floor as f64;
         Dropped { position: Position { z, ..place }, entry }
@@ -179,7 +193,7 @@ impl Calibration {
                 let beside = self.antenna.horizontal_factor(zenith_deg, off_deg);
                 (element_gain(zenith_deg, off_deg) + beside + common).linear()
             });
-            seen.push(SeenSite { link, gains, rays: None });
+            seen.push(SeenSite { link, path_loss, gains, rays: None });
         }
         seen
     }
@@ -193,11 +207,11 @@ impl Calibration {
             let parameters = clusters.model.parameters(&link, stream);
             let (sigma, _) = self.channel.shadowing(&link.path, link.indoor);
             let gain = Decibel(sigma.0 * parameters.shadowing) - path_loss - entry_loss;
-            drawn.push((position, link, parameters, gain));
+            drawn.push((link, path_loss, parameters, gain));
         }
         let best = drawn.iter().map(|(.., gain)| gain.0).fold(f64::NEG_INFINITY, f64::max);
         drawn.retain(|(.., gain)| gain.0 > best - NEGLIGIBLE_DB);
-        let site = |(_, link, parameters, gain): (Position, ClusterLink, _, Decibel)| {
+        let site = |(link, path_loss, parameters, gain): (ClusterLink, Decibel, LinkParameters, Decibel)| {
             let rays = clusters.model.rays(&link, &parameters, stream);
             let [scattered, sight] = match clusters.ue {
                 UeAntennas::Vertical => [1.0, 1.0],
@@ -209,7 +223,7 @@ impl Calibration {
                 let by_sight = rays.line_of_sight.as_ref().map_or(0.0, of);
                 gain.linear() * (scattered * by_clusters + sight * by_sight)
             });
-            SeenSite { link, gains, rays: Some(rays) }
+            SeenSite { link, path_loss, gains, rays: Some(rays) }
         };
         drawn.into_iter().map(site).collect()
     }
@@ -225,7 +239,7 @@ impl Calibration {
         let path = RadioPath::between(site, &ue.position, line_of_sight);
         let (dx, dy) = (ue.position.x - site.x, ue.position.y - site.y);
         let bearing_deg = libm::atan2(dy, dx).to_degrees();
-        let link = ClusterLink { path, indoor: ue.entry.is_some(), bearing_deg };
+        let link = ClusterLink { path, indoor: ue.entry.is_some(), bearing_deg, outdoor_m };
         (link, self.channel.loss(&path, environment_m))
     }
 }
@@ -236,7 +250,7 @@ fn zenith_deg(path: &RadioPath) -> f64 {
 }
 
 impl Curves {
-    fn add(&mut self, sites: &[SeenSite]) {
+    fn add(&mut self, sites: &[SeenSite], by_path_loss: bool) {
         let (mut best, mut serving, mut sum) = (0.0, 0, 0.0);
         for (index, site) in sites.iter().enumerate() {
             for gain in site.gains {
@@ -245,6 +259,11 @@ impl Curves {
                     (best, serving) = (gain, index);
                 }
             }
+        }
+        if by_path_loss {
+            let least = |a: &usize, b: &usize| sites[*a].path_loss.0.total_cmp(&sites[*b].path_loss.0);
+            serving = (0..sites.len()).min_by(least).expect("a layout has sites");
+            best = sites[serving].gains.iter().copied().fold(0.0, f64::max);
         }
         self.coupling_gain_db.push(Decibel::from_linear(best).0);
         self.geometry_db.push(Decibel::from_linear(best / (sum - best)).0);

@@ -84,3 +84,27 @@ fn every_ue_has_a_serving_sector() {
         assert!(curves.geometry_db.iter().all(|geometry| (-18.0..=60.0).contains(geometry)));
     }
 }
+
+#[test]
+fn readings_of_the_drop() {
+    let drop = |readings: &[Reading]| calibration(ChannelScenario::UrbanMicro).with_readings(readings);
+    let least = |readings: &[Reading]| {
+        let (drop, mut stream) = (drop(readings), Seeds::new(7).stream("test"));
+        let away = |ue: &Dropped| {
+            let to = |site: &Position| site.ground_distance(&ue.position);
+            drop.layout.sites_around(&ue.position).iter().map(to).fold(f64::INFINITY, f64::min)
+        };
+        let ues: Vec<Dropped> = (0..4000).map(|_| drop.drop_ue(&mut stream)).collect();
+        let outdoors = |ue: &Dropped| away(ue) - ue.entry.map_or(0.0, |entry| entry.inside_m);
+        ues.iter().map(outdoors).fold(f64::INFINITY, f64::min)
+    };
+    assert!(least(&[]) >= 10.0);
+    // 10 m away and up to 25 m in a building: the part outdoors would be negative.
+    assert!(least(&[Reading::LeastDistanceOfWhole]) < 0.0);
+    // Shadowing chooses another site for some.
+    let gains = |readings: &[Reading]| drop(readings).run(200, Seeds::new(8)).coupling_gain_db;
+    let by_path_loss = gains(&[Reading::AttachmentByPathLoss]);
+    let pairs: Vec<(f64, f64)> = gains(&[]).into_iter().zip(by_path_loss).collect();
+    assert!(pairs.iter().all(|(best, other)| other <= best));
+    assert!((20..150).contains(&pairs.iter().filter(|(best, other)| other < best).count()));
+}

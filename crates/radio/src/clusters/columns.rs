@@ -458,20 +458,21 @@ pub(super) fn zenith_departure(
     scenario: ChannelScenario,
     carrier_ghz: f64,
     link: &ClusterLink,
+    ground_m: f64,
 ) -> (Normal, f64) {
     use ChannelScenario::{MixedOffice, OpenOffice, RuralMacro, UrbanMacro, UrbanMicro};
     let path = &link.path;
-    let (km, up_m, seen) = (path.ground_m / 1000.0, path.ue_height_m - 1.5, path.line_of_sight);
+    let (km, up_m, seen) = (ground_m / 1000.0, path.ue_height_m - 1.5, path.line_of_sight);
     let higher_m = path.ue_height_m - path.site_height_m;
     let lte = report == ChannelReport::Tr36873;
-    let far_m = path.ground_m.max(10.0);
+    let far_m = ground_m.max(10.0);
     match (scenario, seen) {
         (UrbanMacro, true) => (((-2.1 * km - 0.01 * up_m + 0.75).max(-0.5), 0.40), 0.0),
         (UrbanMacro, false) => {
             let offset = if lte {
                 -libm::exp10(-0.62 * libm::log10(far_m) + 1.93 - 0.07 * up_m)
             } else {
-                macro_offset(carrier_ghz, path.ground_m, up_m)
+                macro_offset(carrier_ghz, ground_m, up_m)
             };
             (((-2.1 * km - 0.01 * up_m + 0.9).max(-0.5), 0.49), offset)
         }
@@ -487,7 +488,7 @@ pub(super) fn zenith_departure(
         ),
         (RuralMacro, true) if !link.indoor => (((-0.17 * km - 0.01 * up_m + 0.22).max(-1.0), 0.34), 0.0),
         (RuralMacro, _) => {
-            let towards = |height_m: f64| libm::atan2(height_m, path.ground_m).to_degrees();
+            let towards = |height_m: f64| libm::atan2(height_m, ground_m).to_degrees();
             (((-0.19 * km - 0.01 * up_m + 0.28).max(-1.0), 0.30), towards(35.0 - 3.5) - towards(35.0 - 1.5))
         }
         (MixedOffice | OpenOffice, _) => (office_zenith_departure(report, carrier_ghz, seen), 0.0),

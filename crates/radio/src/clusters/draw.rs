@@ -2,8 +2,8 @@
 
 use airlane_core::Stream;
 
-use super::columns::{self, Column};
-use super::{ClusterLink, ClusterModel, LinkParameters, Spreads, spread};
+use super::columns::Column;
+use super::{ClusterLink, ClusterModel, LinkParameters, Reading, Readings, Spreads, spread};
 
 /// Rays of a cluster, and their offsets for a spread of one degree (Table 7.5-3): each with both signs.
 const RAYS: usize = 20;
@@ -42,6 +42,8 @@ pub struct Rays {
     arrivals: Vec<(f64, f64, f64)>,
     /// Delays in seconds, with their powers.
     delays: Vec<(f64, f64)>,
+    /// Whether the angle spread is that of TR 38.901 Annex A.
+    logarithmic: bool,
 }
 
 /// One cluster: delay in seconds, its power in the model of angles and its share of the power of the link.
@@ -57,7 +59,8 @@ impl ClusterModel {
     pub fn rays(&self, link: &ClusterLink, parameters: &LinkParameters, stream: &mut Stream) -> Rays {
         let column = &self.condition(link).column;
         let k = parameters.k_db.map_or(0.0, |k_db| libm::exp10(k_db / 10.0));
-        let clusters = clusters(column, parameters, k, stream);
+        let mut clusters = clusters(column, parameters, k, stream);
+        remove_weak(&mut clusters, &self.readings);
         let strongest = clusters.iter().map(|cluster| cluster.with_sight).fold(0.0, f64::max);
         let angles = Angles::new(self, link, parameters);
         let mut centres: Vec<[f64; 4]> =
@@ -67,13 +70,23 @@ impl ClusterModel {
             let first = centres[0];
             centres.iter_mut().for_each(|centre| (0..4).for_each(|i| centre[i] -= first[i]));
         }
-        let mut rays =
-            Rays { line_of_sight: None, scattered: Vec::new(), arrivals: Vec::new(), delays: Vec::new() };
+        let logarithmic = self.readings.has(Reading::LogarithmicSpread);
+        let mut rays = Rays {
+            line_of_sight: None,
+            scattered: Vec::new(),
+            arrivals: Vec::new(),
+            delays: Vec::new(),
+            logarithmic,
+        };
+        let spread_sight = self.readings.has(Reading::SightInFirstCluster);
+        if spread_sight {
+            clusters.iter_mut().for_each(|cluster| cluster.power = cluster.with_sight);
+        }
         for (cluster, centre) in clusters.iter().zip(&centres) {
             rays.add(cluster.power, &angles, *centre, stream);
         }
         rays.add_delays(&clusters, column, parameters);
-        if parameters.k_db.is_some() {
+        if parameters.k_db.is_some() && !spread_sight {
             let [azimuth_deg, zenith_deg, arrival_deg, zenith_arrival_deg] = angles.sight;
             let power = k / (1.0 + k);
             rays.line_of_sight = Some(Ray { azimuth_deg, zenith_deg, power });
@@ -84,7 +97,7 @@ impl ClusterModel {
     }
 }
 
-/// Steps 5 and 6: in the order of their delays, without the weakest.
+/// Steps 5 and 6: in the order of their delays.
 fn clusters(column: &Column, parameters: &LinkParameters, k: f64, stream: &mut Stream) -> Vec<Cluster> {
     let scale_s = column.delay_scaling * parameters.delay_s;
     let mut delays: Vec<f64> = (0..column.clusters).map(|_| stream.exponential(scale_s)).collect();
@@ -103,10 +116,18 @@ fn clusters(column: &Column, parameters: &LinkParameters, k: f64, stream: &mut S
         let sight = if index == 0 { k / (1.0 + k) } else { 0.0 };
         Cluster { delay_s: delay - first, with_sight: power + sight, power }
     };
-    let mut found: Vec<Cluster> = delays.iter().zip(&powers).enumerate().map(cluster).collect();
-    let strongest = found.iter().map(|cluster| cluster.with_sight).fold(0.0, f64::max);
-    found.retain(|cluster| cluster.with_sight >= strongest * WEAKEST);
-    found
+    delays.iter().zip(&powers).enumerate().map(cluster).collect()
+}
+
+/// Step 6 without the clusters that are 25 dB below the strongest. Their powers are those of (7.5-6), in the scale
+/// of (7.5-8) but without its line of sight: the report has the power with it "only" for (7.5-9) and (7.5-14).
+fn remove_weak(clusters: &mut Vec<Cluster>, readings: &Readings) {
+    let with_sight = readings.has(Reading::RemovalWithSight);
+    let power = |cluster: &Cluster| if with_sight { cluster.with_sight } else { cluster.power };
+    let strongest = clusters.iter().map(power).fold(0.0, f64::max);
+    if !readings.has(Reading::NoRemoval) {
+        clusters.retain(|cluster| power(cluster) >= strongest * WEAKEST);
+    }
 }
 
 /// Step 7: angles of a link in the order azimuth and zenith of departure, azimuth and zenith of arrival.
@@ -126,8 +147,7 @@ impl Angles {
         let path = &link.path;
         let down_deg = libm::atan2(path.site_height_m - path.ue_height_m, path.ground_m).to_degrees();
         let sight = [link.bearing_deg, 90.0 + down_deg, link.bearing_deg + 180.0, 90.0 - down_deg];
-        let ((zenith_mean, _), offset) =
-            columns::zenith_departure(model.report, model.scenario, model.carrier_ghz, link);
+        let ((zenith_mean, _), offset) = model.zenith_departure(link);
         let mut centre = sight;
         centre[1] += offset;
         if link.indoor {
@@ -220,7 +240,9 @@ impl Rays {
     #[must_use]
     pub fn spreads(&self) -> Spreads {
         let departures = || self.scattered.iter().chain(&self.line_of_sight);
-        let circular = |mut rays: Vec<(f64, f64)>| spread::circular_deg(&mut rays);
+        let circular = |mut rays: Vec<(f64, f64)>| {
+            if self.logarithmic { spread::logarithmic_deg(&rays) } else { spread::circular_deg(&mut rays) }
+        };
         Spreads {
             delay_ns: spread::linear(&self.delays) * 1e9,
             departure_deg: circular(departures().map(|ray| (ray.azimuth_deg, ray.power)).collect()),

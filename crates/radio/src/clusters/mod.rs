@@ -13,6 +13,7 @@
 
 mod columns;
 mod draw;
+mod readings;
 mod spread;
 
 use airlane_core::Stream;
@@ -22,6 +23,7 @@ use crate::path_loss::RadioPath;
 use columns::{ASA, ASD, Column, DS, K, PARAMETERS, SF, ZSA, ZSD};
 
 pub use draw::{Ray, Rays};
+pub use readings::{Reading, Readings};
 
 /// The links of a scenario.
 #[derive(Clone, Debug)]
@@ -29,6 +31,7 @@ pub struct ClusterModel {
     report: ChannelReport,
     scenario: ChannelScenario,
     carrier_ghz: f64,
+    readings: Readings,
     /// With line of sight, without, and into a building.
     conditions: [Condition; 3],
 }
@@ -49,6 +52,8 @@ pub struct ClusterLink {
     pub indoor: bool,
     /// Direction from the site to the UE in degrees from the x axis.
     pub bearing_deg: f64,
+    /// Part of the distance along the ground that is outdoors, metres.
+    pub outdoor_m: f64,
 }
 
 /// Large-scale parameters of a link (TR 38.901 clause 7.5, step 4).
@@ -103,12 +108,26 @@ impl ClusterModel {
             Condition { column, root }
         };
         let conditions = [condition(true, false), condition(false, false), condition(true, true)];
-        Self { report, scenario, carrier_ghz, conditions }
+        Self { report, scenario, carrier_ghz, readings: Readings::default(), conditions }
+    }
+
+    /// The same with other readings of the report.
+    #[must_use]
+    pub fn with_readings(mut self, readings: Readings) -> Self {
+        self.readings = readings;
+        self
     }
 
     fn condition(&self, link: &ClusterLink) -> &Condition {
         let index = if link.indoor { 2 } else { usize::from(!link.path.line_of_sight) };
         &self.conditions[index]
+    }
+
+    /// lg of the zenith spread of departure in degrees, and the offset of the zenith of departure in degrees.
+    fn zenith_departure(&self, link: &ClusterLink) -> (columns::Normal, f64) {
+        let of_outdoor_part = self.readings.has(Reading::ZenithOfOutdoorPart);
+        let ground_m = if of_outdoor_part { link.outdoor_m } else { link.path.ground_m };
+        columns::zenith_departure(self.report, self.scenario, self.carrier_ghz, link, ground_m)
     }
 
     /// Draws the large-scale parameters of a link.
@@ -117,10 +136,10 @@ impl ClusterModel {
         let independent: [f64; PARAMETERS] = core::array::from_fn(|_| stream.normal());
         let correlated = |row: usize| root[row].iter().zip(&independent).map(|(r, x)| r * x).sum::<f64>();
         let spread = |row: usize, (mean, sigma): (f64, f64)| libm::exp10(mean + sigma * correlated(row));
-        let (zenith, _) = columns::zenith_departure(self.report, self.scenario, self.carrier_ghz, link);
+        let (zenith, _) = self.zenith_departure(link);
         let [azimuth_limit, zenith_limit] = LIMITS_DEG;
         LinkParameters {
-            shadowing: correlated(SF),
+            shadowing: if self.readings.has(Reading::ShadowingAsLoss) { -1.0 } else { 1.0 } * correlated(SF),
             k_db: column.k_db.map(|(mean, sigma)| mean + sigma * correlated(K)),
             delay_s: spread(DS, column.delay),
             departure_deg: spread(ASD, column.departure).min(azimuth_limit),

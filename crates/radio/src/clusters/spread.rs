@@ -39,3 +39,15 @@ pub(super) fn circular_deg(rays: &mut [(f64, f64)]) -> f64 {
     }
     libm::sqrt(least.max(0.0))
 }
+
+/// The angle spread of TR 38.901 Annex A in degrees, from the length of the mean of the unit vectors.
+pub(super) fn logarithmic_deg(rays: &[(f64, f64)]) -> f64 {
+    let (mut power, mut x, mut y) = (0.0, 0.0, 0.0);
+    for &(angle, weight) in rays {
+        power += weight;
+        x += weight * libm::cos(angle.to_radians());
+        y += weight * libm::sin(angle.to_radians());
+    }
+    let length = (libm::hypot(x, y) / power).min(1.0);
+    libm::sqrt(-2.0 * libm::log(length)).to_degrees()
+}

@@ -10,7 +10,12 @@ fn model(report: ChannelReport, scenario: ChannelScenario, correlated_shadowing:
 fn link(line_of_sight: bool, indoor: bool) -> ClusterLink {
     let site = Position { x: 0.0, y: 0.0, z: 10.0 };
     let ue = Position { x: 100.0, y: 0.0, z: 1.5 };
-    ClusterLink { path: RadioPath::between(&site, &ue, line_of_sight), indoor, bearing_deg: 0.0 }
+    ClusterLink {
+        path: RadioPath::between(&site, &ue, line_of_sight),
+        indoor,
+        bearing_deg: 0.0,
+        outdoor_m: 100.0,
+    }
 }
 
 fn near(ours: f64, expected: f64, tolerance: f64) {
@@ -28,6 +33,8 @@ fn spreads_by_hand() {
     // variance (135² + 45²) / 2 = 10125.
     let mut around = [(0.0, 1.0), (90.0, 1.0), (180.0, 1.0), (270.0, 1.0)];
     near(spread::circular_deg(&mut around), 10_125.0_f64.sqrt(), 1e-9);
+    // TR 38.901 Annex A, 10 degrees to either side: the root of -2 ln cos 10 degrees is 0.174979, 10.0256 degrees.
+    near(spread::logarithmic_deg(&[(350.0, 0.5), (10.0, 0.5)]), 10.0256, 1e-4);
 }
 
 #[test]
@@ -120,6 +127,63 @@ fn powers_of_the_rays_add_up_and_the_line_of_sight_has_its_share() {
             );
         }
     }
+}
+
+#[test]
+fn the_line_of_sight_removes_no_cluster() {
+    let model = model(ChannelReport::Tr38901, ChannelScenario::UrbanMicro, true);
+    let by_sight = model.clone().with_readings(Readings::new(&[Reading::RemovalWithSight]));
+    let all = model.clone().with_readings(Readings::new(&[Reading::NoRemoval]));
+    let link = link(true, false);
+    let mut fewer = 0;
+    for seed in 0..50 {
+        let clusters = |model: &ClusterModel, k_db: f64| {
+            let mut stream = Seeds::new(seed).stream("test");
+            let parameters = LinkParameters { k_db: Some(k_db), ..model.parameters(&link, &mut stream) };
+            model.rays(&link, &parameters, &mut stream).scattered.len() / 20
+        };
+        // Equation (7.5-6) does not have the K factor: with the same draws, the same clusters remain.
+        assert_eq!(clusters(&model, 0.0), clusters(&model, 30.0));
+        assert_eq!(clusters(&all, 30.0), 12);
+        assert!(clusters(&model, 0.0) <= 12);
+        // With 30 dB of line of sight, every cluster but the first is 25 dB below it.
+        assert_eq!(clusters(&by_sight, 30.0), 1);
+        fewer += usize::from(clusters(&by_sight, 9.0) < clusters(&model, 9.0));
+    }
+    assert!(fewer > 25, "{fewer}");
+}
+
+#[test]
+fn the_line_of_sight_in_the_first_cluster() {
+    let model = model(ChannelReport::Tr38901, ChannelScenario::UrbanMicro, true)
+        .with_readings(Readings::new(&[Reading::SightInFirstCluster]));
+    let mut stream = Seeds::new(6).stream("test");
+    let link = link(true, false);
+    let parameters = LinkParameters { k_db: Some(30.0), ..model.parameters(&link, &mut stream) };
+    let rays = model.rays(&link, &parameters, &mut stream);
+    assert!(rays.line_of_sight.is_none());
+    near(rays.scattered.iter().map(|ray| ray.power).sum(), 1.0, 0.001);
+    // c_ZSA is 7 degrees with line of sight: that of a link which is one cluster.
+    near(rays.spreads().zenith_arrival_deg, 7.0, 0.2);
+}
+
+#[test]
+fn readings_of_zenith_and_shadowing() {
+    let model = model(ChannelReport::Tr38901, ChannelScenario::UrbanMicro, true);
+    let drawn = |reading: Option<Reading>| {
+        let model = model.clone().with_readings(Readings::new(reading.as_slice()));
+        // 40 m away, of which 20 m are in the building.
+        let site = Position { x: 0.0, y: 0.0, z: 10.0 };
+        let path = RadioPath::between(&site, &Position { x: 40.0, y: 0.0, z: 1.5 }, true);
+        let link = ClusterLink { path, indoor: true, bearing_deg: 0.0, outdoor_m: 20.0 };
+        model.parameters(&link, &mut Seeds::new(7).stream("test"))
+    };
+    let usual = drawn(None);
+    let outdoor = drawn(Some(Reading::ZenithOfOutdoorPart));
+    // Table 7.5-8: lg of the mean falls by 14.8 per km.
+    let ratio = outdoor.zenith_departure_deg / usual.zenith_departure_deg;
+    near(ratio, libm::pow(10.0, 14.8 * 0.02), 1e-9);
+    near(drawn(Some(Reading::ShadowingAsLoss)).shadowing, -usual.shadowing, 1e-12);
 }
 
 #[test]
