@@ -162,8 +162,7 @@ impl QuicEndpoint {
         cx.pool.keep_datagram(datagram);
         self.heard_at = cx.now;
         self.scratch.clear();
-        let event = self.endpoint.handle(now, address(peer), None, ecn, data, &mut self.scratch);
-        match event {
+        match self.endpoint.handle(now, address(peer), None, ecn, data, &mut self.scratch) {
             Some(DatagramEvent::ConnectionEvent(_, event)) => {
                 if let Some((_, connection)) = &mut self.connection {
                     connection.handle_event(event);
@@ -422,7 +421,9 @@ impl QuicEndpoint {
             None
         };
         let window = if news.undone { sender.state().0 } else { Bytes::ZERO };
-        sender.settle(cx.now);
+        if self.has_times {
+            sender.settle(cx.now);
+        }
         let last_sent_at = sender.last_sent_at();
         drop(sender);
         if reports {

@@ -15,11 +15,11 @@ use quinn_proto::{
     TransportConfig, ValidationTokenConfig, VarInt,
 };
 
-use crate::congestion::{Factory, Shared};
 use crate::crypto::{NullCrypto, NullTokenKey};
 use crate::identity::Ids;
 use crate::pacer::QuicPacing;
 use crate::qlog::QlogFiles;
+use crate::shared::{Factory, Shared};
 use crate::time::span_to_quinn;
 use crate::timeouts::QuicTimeouts;
 use crate::tls::{self, Secrets};
