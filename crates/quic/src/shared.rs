@@ -3,7 +3,7 @@
 //! Inputs of the endpoint other than packets (our own timeouts, reports about the path) reach the sender without quinn.
 
 use std::any::Any;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use airlane_core::{Bytes, Stream};
@@ -23,6 +23,8 @@ struct Cell {
     /// The window that quinn was given last, until it may have changed: quinn asks twice for each datagram. Written
     /// while the sender is locked.
     window: AtomicU64,
+    /// True if quinn has nothing left to send and was not asked.
+    nothing_to_send: AtomicBool,
 }
 
 /// [`Cell::window`] after a change.
@@ -32,7 +34,8 @@ impl Shared {
     /// The sender of a connection whose first datagrams have this payload.
     pub(crate) fn new(config: &QuicConfig, payload: u16, stream: Stream) -> Self {
         let sender = Mutex::new(Sender::new(config, payload, stream));
-        Self(Arc::new(Cell { sender, window: AtomicU64::new(UNKNOWN) }))
+        let (window, nothing_to_send) = (AtomicU64::new(UNKNOWN), AtomicBool::new(false));
+        Self(Arc::new(Cell { sender, window, nothing_to_send }))
     }
 
     /// For calls that may change the window.
@@ -40,6 +43,17 @@ impl Shared {
         let sender = self.lock_with_window();
         self.0.window.store(UNKNOWN, Ordering::Relaxed);
         sender
+    }
+
+    /// quinn has nothing left to send, but was not asked: with the next acknowledgment it will not say that the
+    /// application limits the sender.
+    pub(crate) fn has_nothing_to_send(&self) {
+        self.0.nothing_to_send.store(true, Ordering::Relaxed);
+    }
+
+    /// quinn is asked for datagrams, and remembers whether there are any.
+    pub(crate) fn is_asked(&self) {
+        self.0.nothing_to_send.store(false, Ordering::Relaxed);
     }
 
     /// For calls that leave the window as it is.
@@ -77,6 +91,7 @@ impl QuinnController for Shared {
     fn on_end_acks(&mut self, now: QuinnInstant, in_flight: u64, app_limited: bool, _: Option<u64>) {
         let mut sender = self.lock();
         let now = sender.call_time.of(now);
+        let app_limited = app_limited || self.0.nothing_to_send.load(Ordering::Relaxed);
         sender.on_end_acks(now, in_flight, app_limited);
     }
 
