@@ -4,12 +4,8 @@
 //! segments and receive each acknowledgment once. A segment is a full datagram. Recovery periods (RFC 9002
 //! §7.3.2) are determined here, as the TCP sender does for TCP; reductions are immediate (there is no rate
 //! reduction in between).
-//!
-//! The sender is in a cell shared by quinn's controller ([`Shared`]) and the endpoint: inputs of the endpoint
-//! other than packets (our own timeouts, reports about the path) reach the controller without quinn.
 
-use std::any::Any;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use airlane_core::{Bytes, CubicCurve, Duration, Instant, Stream};
 use airlane_transport::CongestionKind;
@@ -20,46 +16,19 @@ use airlane_transport::congestion::{
 #[cfg(not(target_family = "wasm"))]
 use airlane_transport::model::DomainCounts;
 use airlane_transport::model::{Domains, SendNote};
-use quinn_proto::RttEstimator;
-use quinn_proto::congestion::{Controller as QuinnController, ControllerFactory, ControllerMetrics};
 
 use crate::flight::Flight;
 use crate::marks::{Reader, Reports};
 use crate::model::{Limit, Model, Totals};
 use crate::pacer::{LeakyBucket, QuicPacing, RatePacer};
 use crate::setup::QuicConfig;
-use crate::time::{LastTime, QuinnInstant, span_from_quinn};
+use crate::time::{LastTime, QuinnInstant};
 use crate::timeouts::{QuicTimeouts, Timeouts};
 
 /// kMinimumWindow in datagrams (RFC 9002 §7.2).
 const MINIMUM_WINDOW: u32 = 2;
 /// max_ack_delay if the peer sends none (RFC 9000 §18.2).
 pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
-
-/// A sender that quinn and the endpoint share.
-#[derive(Clone)]
-pub(crate) struct Shared(Arc<Mutex<Sender>>);
-
-impl Shared {
-    /// The sender of a connection whose first datagrams have this payload.
-    pub(crate) fn new(config: &QuicConfig, payload: u16, stream: Stream) -> Self {
-        Self(Arc::new(Mutex::new(Sender::new(config, payload, stream))))
-    }
-
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Sender> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Creates the controller of quinn's only path.
-pub(crate) struct Factory(pub(crate) Shared);
-
-impl ControllerFactory for Factory {
-    fn build(self: Arc<Self>, _: QuinnInstant, payload: u16) -> Box<dyn QuinnController> {
-        assert_eq!(self.0.lock().segment(), u64::from(payload), "datagrams are as large at first as was set");
-        Box::new(self.0.clone())
-    }
-}
 
 /// The sums over the packets of one acknowledgment.
 #[derive(Clone, Copy, Debug, Default)]
@@ -115,7 +84,7 @@ pub(crate) struct Expiry {
 /// The congestion-control part of a connection's sender.
 pub(crate) struct Sender {
     pub(crate) controller: Controller,
-    initial_window: u32,
+    pub(crate) initial_window: u32,
     established: bool,
     batch: Batch,
     /// Acknowledged bytes less than a segment.
@@ -157,12 +126,12 @@ pub(crate) struct Sender {
     /// Consecutive probe timeouts.
     probes_in_row: u32,
     /// The times of quinn's calls, and of the packets that they are about.
-    call_time: LastTime,
-    send_time: LastTime,
+    pub(crate) call_time: LastTime,
+    pub(crate) send_time: LastTime,
 }
 
 impl Sender {
-    fn new(config: &QuicConfig, payload: u16, stream: Stream) -> Self {
+    pub(crate) fn new(config: &QuicConfig, payload: u16, stream: Stream) -> Self {
         let window = SegmentWindow::new(u32::from(payload), config.initial_window);
         let controller = Controller::new(&config.controller(), window, stream);
         let domains = controller.domains().map(|mdcc| Domains::new(mdcc.wired_queue()));
@@ -205,7 +174,7 @@ impl Sender {
         }
     }
 
-    fn segment(&self) -> u64 {
+    pub(crate) fn segment(&self) -> u64 {
         u64::from(self.controller.window().segment_size())
     }
 
@@ -292,7 +261,7 @@ impl Sender {
     }
 
     /// Sets the time of the next calls of quinn.
-    pub(crate) fn begin(&mut self, at: QuinnInstant, now: Instant) {
+    pub(crate) const fn begin(&mut self, at: QuinnInstant, now: Instant) {
         self.call_time.set(at, now);
     }
 
@@ -370,7 +339,7 @@ impl Sender {
     }
 
     /// The current window: the threshold from the start of a recovery period on (RFC 9002 §7.3.2).
-    fn window(&self) -> Bytes {
+    pub(crate) fn window(&self) -> Bytes {
         let window = self.controller.congestion_window();
         let window = match self.controller.ssthresh() {
             Some(threshold) if self.in_recovery && self.domains.is_none() && self.model.is_none() => {
@@ -541,7 +510,12 @@ impl Sender {
         self.recovery_from = None;
     }
 
-    fn on_sent(&mut self, now: Instant, bytes: u64) {
+    /// True if the window changes in calls of the sender only, and with none of its packets while others are in flight.
+    pub(crate) const fn keeps_window(&self) -> bool {
+        self.in_flight > 0 && !self.paces() && self.domains.is_none()
+    }
+
+    pub(crate) fn on_sent(&mut self, now: Instant, bytes: u64) {
         self.flight.forget_unacknowledgeable(self.packet_threshold);
         if self.in_flight == 0 {
             self.controller.on_restart(&Restart {
@@ -571,7 +545,7 @@ impl Sender {
         self.flight.name_newest(identifier);
     }
 
-    fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, srtt: Duration) {
+    pub(crate) fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, srtt: Duration) {
         self.probes_in_row = 0;
         let packet = self.flight.on_acked(sent, bytes);
         if let (Some(domains), Some(packet)) = (&mut self.domains, &packet) {
@@ -600,7 +574,7 @@ impl Sender {
         self.srtt = srtt;
     }
 
-    fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool) {
+    pub(crate) fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool) {
         let batch = core::mem::take(&mut self.batch);
         let Some(sent) = batch.newest_sent else { return };
         let rtt = now.saturating_since(sent);
@@ -677,7 +651,13 @@ impl Sender {
         });
     }
 
-    fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, bytes: u64) {
+    /// The path MTU has changed.
+    pub(crate) fn on_segment_size(&mut self, payload: u16) {
+        self.controller.on_segment_size(u32::from(payload));
+        self.carry %= self.segment();
+    }
+
+    pub(crate) fn on_congestion_event(&mut self, now: Instant, sent: Instant, persistent: bool, bytes: u64) {
         if bytes == 0 && self.controller.needs().marks {
             return; // marks, of which it has heard more
         }
@@ -719,66 +699,5 @@ impl Sender {
         let (internet, ran, _) = self.domain_state()?;
         let domains = self.domains.as_ref()?;
         Some((crate::DomainState { internet, ran, heard: domains.hears_pep() }, domains.counts()))
-    }
-}
-
-impl QuinnController for Shared {
-    fn on_sent(&mut self, now: QuinnInstant, bytes: u64, _: u64) {
-        let mut sender = self.lock();
-        let now = sender.call_time.of(now);
-        sender.on_sent(now, bytes);
-    }
-
-    fn on_ack(&mut self, now: QuinnInstant, sent: QuinnInstant, bytes: u64, _: bool, rtt: &RttEstimator) {
-        let mut sender = self.lock();
-        let (now, sent) = (sender.call_time.of(now), sender.send_time.of(sent));
-        sender.on_ack(now, sent, bytes, span_from_quinn(rtt.get()));
-    }
-
-    fn on_end_acks(&mut self, now: QuinnInstant, in_flight: u64, app_limited: bool, _: Option<u64>) {
-        let mut sender = self.lock();
-        let now = sender.call_time.of(now);
-        sender.on_end_acks(now, in_flight, app_limited);
-    }
-
-    fn on_congestion_event(&mut self, now: QuinnInstant, sent: QuinnInstant, persistent: bool, bytes: u64) {
-        let mut sender = self.lock();
-        let (now, sent) = (sender.call_time.of(now), sender.send_time.of(sent));
-        sender.on_congestion_event(now, sent, persistent, bytes);
-    }
-
-    fn on_mtu_update(&mut self, mtu: u16) {
-        let mut sender = self.lock();
-        sender.controller.on_segment_size(u32::from(mtu));
-        sender.carry %= sender.segment();
-    }
-
-    /// One byte more than the window: quinn sends only while the sum of bytes in flight and the
-    /// datagram is below this value; RFC 9002 §7 lets it reach the window.
-    fn window(&self) -> u64 {
-        let sender = self.lock();
-        if sender.waits_until().is_some() { 0 } else { sender.window().get() + 1 }
-    }
-
-    fn metrics(&self) -> ControllerMetrics {
-        let (congestion_window, ssthresh, _) = self.lock().state();
-        let mut metrics = ControllerMetrics::default();
-        metrics.congestion_window = congestion_window.get();
-        metrics.ssthresh = ssthresh.map(Bytes::get);
-        metrics
-    }
-
-    /// For another path, which does not exist: addresses do not change.
-    fn clone_box(&self) -> Box<dyn QuinnController> {
-        Box::new(self.clone())
-    }
-
-    fn initial_window(&self) -> u64 {
-        let sender = self.lock();
-        u64::from(sender.initial_window) * sender.segment()
-    }
-
-    fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
     }
 }

@@ -7,7 +7,8 @@ use airlane_transport::Path;
 use airlane_transport::congestion::RadioInformation;
 use bytes::BytesMut;
 use quinn_proto::{
-    Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, StreamEvent, StreamId, VarInt,
+    Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, StreamEvent, StreamId,
+    Transmit, VarInt,
 };
 
 use crate::congestion::{Expiry, Judged, MAX_ACK_DELAY, News, State, StateReport};
@@ -19,6 +20,10 @@ static ZEROS: [u8; 65_536] = [0; 65_536];
 
 /// Bytes that are reserved for datagrams at once.
 const ROOM: usize = 16_384;
+
+/// Half of the smallest maximum datagram size (RFC 9000 §14). A datagram up to this size has room left for each frame
+/// but STREAM and CRYPTO, which fill what is there.
+const SHORT: usize = 600;
 
 /// Timer granularity (RFC 9002 §6.1.2).
 const GRANULARITY: Duration = Duration::from_millis(1);
@@ -73,6 +78,8 @@ pub struct QuicEndpoint {
     identifier: Option<Identifier>,
     /// True if a timeout was passed to quinn since it last sent.
     timer_fired: bool,
+    /// True once the handshake is confirmed (RFC 9001 §4.1.2): all packets are 1-RTT packets.
+    confirmed: bool,
     serial: u64,
     reporter: Reporter,
 }
@@ -119,6 +126,7 @@ impl QuicEndpoint {
             heard_at: Instant::ZERO,
             identifier: None,
             timer_fired: false,
+            confirmed: false,
             serial: 0,
             reporter: Reporter::default(),
         }
@@ -162,8 +170,7 @@ impl QuicEndpoint {
         cx.pool.keep_datagram(datagram);
         self.heard_at = cx.now;
         self.scratch.clear();
-        let event = self.endpoint.handle(now, address(peer), None, ecn, data, &mut self.scratch);
-        match event {
+        match self.endpoint.handle(now, address(peer), None, ecn, data, &mut self.scratch) {
             Some(DatagramEvent::ConnectionEvent(_, event)) => {
                 if let Some((_, connection)) = &mut self.connection {
                     connection.handle_event(event);
@@ -358,14 +365,15 @@ impl QuicEndpoint {
         let now = self.last_time.quinn_of(cx.now);
         let last_sent_at = self.prepare(cx, now);
         self.tell_secrets(cx);
-        while let Some((_, connection)) = &mut self.connection {
-            self.scratch.clear();
-            let full = usize::from(connection.current_mtu());
-            if self.scratch.capacity() != full {
-                self.scratch = Vec::with_capacity(full);
-            }
-            let Some(transmit) = connection.poll_transmit(now, 1, &mut self.scratch) else { break };
+        self.setup.sender.is_asked();
+        while let Some(transmit) = self.next_datagram(now) {
+            let is_last = self.is_last();
             self.send(cx, transmit.ecn);
+            if is_last {
+                debug_assert!(self.next_datagram(now).is_none(), "nothing is left to send");
+                self.setup.sender.has_nothing_to_send();
+                break;
+            }
         }
         if core::mem::take(&mut self.timer_fired) {
             self.count_probes(cx, last_sent_at);
@@ -375,6 +383,46 @@ impl QuicEndpoint {
         // A timer that is already due would be called at this instant without end.
         let soon = cx.now + Duration::from_nanos(1);
         self.due = timeout.map_or(Instant::FAR_FUTURE, from_quinn).min(own).max(soon);
+    }
+
+    /// Writes quinn's next datagram to the buffer.
+    fn next_datagram(&mut self, now: QuinnInstant) -> Option<Transmit> {
+        let (_, connection) = self.connection.as_mut()?;
+        self.scratch.clear();
+        let full = usize::from(connection.current_mtu());
+        if self.scratch.capacity() != full {
+            self.scratch = Vec::with_capacity(full);
+        }
+        connection.poll_transmit(now, 1, &mut self.scratch)
+    }
+
+    /// True if quinn is known to have nothing left to send after the datagram in the buffer: to ask it takes some 700
+    /// instructions. It fills each datagram as far as it can (`Connection::populate_packet`), so a short one of the only
+    /// packet number space leaves nothing but
+    /// - a second probe after a timeout, and
+    /// - a probe of the path MTU, while the search has not reached its upper bound.
+    fn is_last(&mut self) -> bool {
+        let is_short =
+            self.scratch.len() <= SHORT && self.scratch.first().is_some_and(|form| form & 0x80 == 0);
+        is_short && !self.timer_fired && self.has_full_mtu() && self.is_confirmed()
+    }
+
+    /// True if there is no larger path MTU to search for.
+    fn has_full_mtu(&self) -> bool {
+        let mtu = self.connection.as_ref().map_or(0, |(_, connection)| connection.current_mtu());
+        mtu >= self.setup.config.searched_mtu()
+    }
+
+    fn is_confirmed(&mut self) -> bool {
+        if !self.confirmed
+            && let Some((_, connection)) = &self.connection
+        {
+            self.confirmed = match self.setup.role {
+                Role::Server => !connection.is_handshaking(),
+                Role::Client => connection.stats().frame_rx.handshake_done > 0,
+            };
+        }
+        self.confirmed
     }
 
     /// Reports the secrets of a handshake, before any packet that they protect is sent.
@@ -422,7 +470,9 @@ impl QuicEndpoint {
             None
         };
         let window = if news.undone { sender.state().0 } else { Bytes::ZERO };
-        sender.settle(cx.now);
+        if self.has_times {
+            sender.settle(cx.now);
+        }
         let last_sent_at = sender.last_sent_at();
         drop(sender);
         if reports {

@@ -98,14 +98,18 @@ impl Flight {
     /// case for probes of the path MTU.
     pub(crate) fn on_acked(&mut self, sent_at: Instant, bytes: u64) -> Option<Flying> {
         // Most packets are acknowledged in the order in which they were sent.
-        let index = match self.packets.front() {
-            Some(oldest) if (oldest.sent_at, oldest.bytes, self.seen_bytes) == (sent_at, bytes, 0) => 0,
-            _ => self.find(sent_at, bytes)?,
+        let found = match self.packets.front() {
+            Some(oldest) if (oldest.sent_at, oldest.bytes, self.seen_bytes) == (sent_at, bytes, 0) => {
+                self.packets.pop_front()?
+            }
+            _ => {
+                let index = self.find(sent_at, bytes)?;
+                let found = self.packets.get_mut(index)?;
+                found.settled = true;
+                self.seen_bytes -= if found.seen { found.bytes } else { 0 };
+                *found
+            }
         };
-        let found = self.packets.get_mut(index)?;
-        found.settled = true;
-        let found = *found;
-        self.seen_bytes -= if found.seen { found.bytes } else { 0 };
         self.newest_acked = self.newest_acked.max(Some(found.serial));
         self.trim();
         Some(found)

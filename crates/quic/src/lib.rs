@@ -31,6 +31,7 @@ mod qlog;
 #[cfg(not(target_family = "wasm"))]
 mod real_time;
 mod setup;
+mod shared;
 #[cfg(test)]
 mod tests;
 mod time;

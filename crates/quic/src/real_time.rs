@@ -14,8 +14,8 @@ use airlane_transport::model::DomainCounts;
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller as QuinnController, ControllerFactory, ControllerMetrics};
 
-use crate::congestion::Shared;
 use crate::setup::QuicConfig;
+use crate::shared::Shared;
 use crate::time::{self, QuinnInstant, from_quinn, to_quinn};
 
 /// Reads the clock of the program.

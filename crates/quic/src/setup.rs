@@ -15,11 +15,11 @@ use quinn_proto::{
     TransportConfig, ValidationTokenConfig, VarInt,
 };
 
-use crate::congestion::{Factory, Shared};
 use crate::crypto::{NullCrypto, NullTokenKey};
 use crate::identity::Ids;
 use crate::pacer::QuicPacing;
 use crate::qlog::QlogFiles;
+use crate::shared::{Factory, Shared};
 use crate::time::span_to_quinn;
 use crate::timeouts::QuicTimeouts;
 use crate::tls::{self, Secrets};
@@ -124,6 +124,11 @@ pub struct QuicConfig {
 }
 
 impl QuicConfig {
+    /// The upper bound of the search for the path MTU, as the payload of a datagram; zero without a search.
+    pub(crate) const fn searched_mtu(&self) -> u16 {
+        if self.mtu_discovery { self.mtu - HEADERS } else { 0 }
+    }
+
     /// The setup of the controller. quinn paces always.
     pub(crate) const fn controller(&self) -> ControllerSetup<'_> {
         ControllerSetup {
@@ -317,7 +322,7 @@ pub fn transport(c: &QuicConfig, factory: Arc<dyn ControllerFactory + Send + Syn
     let mut t = TransportConfig::default();
     let var = |n: u64| VarInt::from_u64(n).unwrap_or(VarInt::MAX);
     let mut discovery = MtuDiscoveryConfig::default();
-    discovery.upper_bound(c.mtu - HEADERS);
+    discovery.upper_bound(c.searched_mtu());
     let idle = c.idle_timeout.map(|span| IdleTimeout::from(var(span.as_millis().max(1))));
     t.max_idle_timeout(idle)
         .stream_receive_window(var(c.stream_receive_window.get()))

@@ -427,7 +427,7 @@ fn a_delay_that_jumps_collapses_the_window_where_silence_does() {
 /// the given value.
 #[test]
 fn quinn_is_told_one_byte_more_than_the_window() {
-    use crate::congestion::{Factory, Shared};
+    use crate::shared::{Factory, Shared};
     use quinn_proto::congestion::ControllerFactory;
     let sender = Shared::new(&newreno()(), 1200, Seeds::new(1).stream("congestion"));
     let mut controller = std::sync::Arc::new(Factory(sender)).build(crate::time::start(), 1200);
