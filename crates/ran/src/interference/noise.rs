@@ -33,13 +33,50 @@ impl Noise {
         sum / rbgs.count_ones().max(1) as f32
     }
 
-    /// Divides the interference-free SINR of some RBGs.
-    pub(crate) fn weaken_on(&self, rbgs: RbgSet, sinr: &mut [f32]) {
+    /// Writes the interference-free SINR of some RBGs divided by the noise, one PRB after another without gaps. It is
+    /// given by PRB, relative to `scale`. Returns the number of PRBs, and the least SINR.
+    pub(crate) fn gather(&self, rbgs: RbgSet, sinr: (&[f32], f32), to: &mut [f32]) -> (usize, f32) {
+        match self.rbg_size {
+            1 => self.gather_groups::<1>(rbgs, sinr, to),
+            2 => self.gather_groups::<2>(rbgs, sinr, to),
+            3 => self.gather_groups::<3>(rbgs, sinr, to),
+            4 => self.gather_groups::<4>(rbgs, sinr, to),
+            8 => self.gather_groups::<8>(rbgs, sinr, to),
+            16 => self.gather_groups::<16>(rbgs, sinr, to),
+            size => unreachable!("RBGs of {size} PRBs"),
+        }
+    }
+
+    #[inline(always)]
+    fn gather_groups<const SIZE: usize>(
+        &self,
+        rbgs: RbgSet,
+        (sinr, scale): (&[f32], f32),
+        to: &mut [f32],
+    ) -> (usize, f32) {
+        let (groups, last) = sinr.as_chunks::<SIZE>();
+        let (mut count, mut least) = (0, [f32::INFINITY; SIZE]);
         for rbg in each(rbgs).map(usize::from) {
             let share = 1.0 / self.rbgs[rbg];
-            let prbs = rbg * self.rbg_size..sinr.len().min((rbg + 1) * self.rbg_size);
-            sinr[prbs].iter_mut().for_each(|sinr| *sinr *= share);
+            match (groups.get(rbg), to[count..].first_chunk_mut::<SIZE>()) {
+                (Some(group), Some(to)) => {
+                    for prb in 0..SIZE {
+                        to[prb] = group[prb] * scale * share;
+                        least[prb] = lower(least[prb], to[prb]);
+                    }
+                    count += SIZE;
+                }
+                // The last RBG of the band may be smaller.
+                _ => {
+                    for (to, sinr) in to[count..].iter_mut().zip(last) {
+                        *to = sinr * scale * share;
+                        least[0] = lower(least[0], *to);
+                    }
+                    count += last.len();
+                }
+            }
         }
+        (count, least.into_iter().fold(f32::INFINITY, lower))
     }
 
     /// Divides the interference-free SINR of the band.
@@ -84,6 +121,10 @@ impl Noise {
         arch.dispatch(Weaken { seen, mean, noise: self });
         &seen[..self.count]
     }
+}
+
+fn lower(a: f32, b: f32) -> f32 {
+    if b < a { b } else { a }
 }
 
 /// Places for RBGs, in whole vectors; those beyond the band are undefined.
@@ -293,7 +334,12 @@ const BITS: [RbgSet; PLACES] = {
 /// group's middle, or the last.
 fn put_middles<const SIZE: usize>(sinr: &[f32], middles: &mut [f32; PLACES]) {
     let (groups, rest) = sinr.as_chunks::<SIZE>();
-    for (middle, group) in middles.iter_mut().zip(groups) {
+    let (fours, singles) = groups.as_chunks::<4>();
+    let places = middles.as_chunks_mut::<4>().0.iter_mut();
+    for (middles, groups) in places.zip(fours) {
+        *middles = core::array::from_fn(|group| groups[group][SIZE / 2]);
+    }
+    for (middle, group) in middles.iter_mut().skip(4 * fours.len()).zip(singles) {
         *middle = group[SIZE / 2];
     }
     if let Some(last) = rest.len().checked_sub(1) {

@@ -1,9 +1,10 @@
 //! The downlink of a cell, slot by slot: retransmissions, then the policy's assignment, then the
 //! blocks; three slots later their reception and feedback.
 
+use core::ops::Range;
 use std::collections::VecDeque;
 
-use airlane_core::{Bytes, CellId, Cx, Direction, Duration, Event, Instant, Topic, UeId};
+use airlane_core::{Bytes, CellId, Cx, Direction, Duration, Event, Instant, Stream, Topic, UeId};
 use airlane_radio::layers::LayerGain;
 use airlane_radio::{Cqi, Mcs};
 
@@ -13,8 +14,9 @@ use super::harq::{HarqProcess, on_other_layer};
 use super::phy::{LinkAdaptation, Phy, Rank, SlotFormat};
 use super::scheduler::{Demand, MAX_RBGS, Scheduler, SchedulerCell};
 use super::throttle::Throttle;
+use crate::channel::Channel;
 use crate::config::{CellConfig, McsRule};
-use crate::interference::{Air, Moment};
+use crate::interference::{Air, Moment, Noise};
 use crate::numerology::SYMBOLS;
 use crate::slot::Slot;
 use crate::ue::Ue;
@@ -205,11 +207,8 @@ impl DownlinkMac {
                 slot.phy.receive_flat(Direction::Downlink, process, sinr, &mut state.draws)
             } else {
                 let prbs = self.grid.runs(process.rbgs);
-                state.channel.sinr_on(sent, (mean, layers), prbs.clone(), slot.phy.sinr_mut());
-                if let Some(noise) = noise {
-                    noise.weaken_on(process.rbgs, slot.phy.sinr_mut());
-                }
-                slot.phy.receive(Direction::Downlink, process, prbs, &mut state.draws)
+                let link = (&mut state.channel, &mut state.draws);
+                receive_unevenly((slot.phy, process), link, (sent, (mean, layers), noise), prbs)
             }
         };
         if process.transmissions == 1 && !process.missed {
@@ -401,6 +400,26 @@ impl DownlinkMac {
             self.sent |= rbgs;
             slot.note_timer(index);
         }
+    }
+}
+
+/// Receives a block on these PRBs, whose SINRs differ. True if it decodes.
+fn receive_unevenly(
+    (phy, process): (&mut Phy, &mut HarqProcess),
+    (channel, draws): (&mut Channel, &mut Stream),
+    (sent, sinr, noise): (Instant, (f32, LayerGain), Option<&Noise>),
+    prbs: impl Iterator<Item = Range<usize>> + Clone,
+) -> bool {
+    let (mean, layers) = sinr;
+    if let (Some(noise), Some(scale)) = (noise, layers.scale(mean))
+        && let Some(gains) = channel.gains_on(sent, prbs.clone())
+    {
+        return phy.receive_in(noise, Some((gains, scale)), process, draws);
+    }
+    channel.sinr_on(sent, sinr, prbs.clone(), phy.sinr_mut());
+    match noise {
+        Some(noise) => phy.receive_in(noise, None, process, draws),
+        None => phy.receive(Direction::Downlink, process, prbs, draws),
     }
 }
 

@@ -9,6 +9,7 @@ use airlane_radio::{Amc, CodedBlock, Cqi, CqiToMcs, Mcs};
 
 use super::harq::HarqProcess;
 use crate::config::CellConfig;
+use crate::interference::Noise;
 use crate::numerology::{Duplex, SYMBOLS};
 
 /// The kinds of slots with a downlink, which differ in the size of their blocks.
@@ -309,15 +310,39 @@ impl Phy {
         prbs: impl Iterator<Item = Range<usize>>,
         draws: &mut Stream,
     ) -> bool {
-        let block = self.blocks.coded(process, direction);
         let (mut count, mut least) = (0, Least::default());
         for range in prbs {
             let from = &self.sinr[range];
             least.copy(from, &mut self.gathered[count..][..from.len()]);
             count += from.len();
         }
+        self.judge(direction, process, (count, least.value()), draws)
+    }
+
+    /// The same in the downlink, with this noise on the RBGs of the block. Without it the SINR of each PRB is in
+    /// [`Phy::sinr_mut`], or given relative to a factor.
+    pub(crate) fn receive_in(
+        &mut self,
+        noise: &Noise,
+        seen: Option<(&[f32], f32)>,
+        process: &mut HarqProcess,
+        draws: &mut Stream,
+    ) -> bool {
+        let seen = seen.unwrap_or((&self.sinr, 1.0));
+        let gathered = noise.gather(process.rbgs, seen, &mut self.gathered);
+        self.judge(Direction::Downlink, process, gathered, draws)
+    }
+
+    fn judge(
+        &self,
+        direction: Direction,
+        process: &mut HarqProcess,
+        (count, least): (usize, f32),
+        draws: &mut Stream,
+    ) -> bool {
+        let block = self.blocks.coded(process, direction);
         // For many blocks the worst PRB is sufficient. Their soft information is not kept.
-        if process.transmissions == 1 && least.value() >= block.certain_from {
+        if process.transmissions == 1 && least >= block.certain_from {
             return true;
         }
         let block = &block.coded;
