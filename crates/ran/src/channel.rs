@@ -268,7 +268,7 @@ impl Channel {
         step_m: f64,
         common: &mut CommonShadow,
     ) -> f32 {
-        let looked = |at: Instant| mobility.is_static() || now.saturating_since(at) < PATH_LOSS_REFRESH;
+        let looked = |at: Instant| now.saturating_since(at) < PATH_LOSS_REFRESH || mobility.is_static();
         if self.looked_at.is_some_and(looked) {
             return self.mean_sinr;
         }

@@ -18,6 +18,7 @@
 
 mod noise;
 mod rivals;
+mod uplink;
 
 use core::ops::Range;
 
@@ -32,6 +33,7 @@ use crate::numerology::Duplex;
 use noise::{AddAll, AddUp, Heard, LANES, Listen, Uneven};
 pub(crate) use noise::{Noise, PLACES};
 use rivals::Rivals;
+use uplink::{Average, Raise};
 
 /// An interferer this far below the noise is ignored: -30 dB.
 const NEGLIGIBLE: f32 = 1e-3;
@@ -134,7 +136,7 @@ impl Neighbours {
 
     /// Computes the received powers at the current position, if the UE has moved.
     fn snapshot(&mut self, now: Instant, mobility: &mut Mobility) {
-        let is_recent = |at: Instant| mobility.is_static() || now.saturating_since(at) < SNAPSHOT_PERIOD;
+        let is_recent = |at: Instant| now.saturating_since(at) < SNAPSHOT_PERIOD || mobility.is_static();
         if self.checked_at.is_some_and(is_recent) {
             return;
         }
@@ -440,10 +442,7 @@ impl Air {
         let stays = 1.0 - 1.0 / RISE_WINDOW;
         for site in self.sites.iter_mut().filter(|site| site.clock == clock) {
             let faded = if silent == 0.0 { 1.0 } else { libm::powf(stays, silent) };
-            for (mean, rise) in site.mean_rise.iter_mut().zip(&mut site.rise) {
-                *mean = (stays * *mean + *rise / RISE_WINDOW) * faded;
-                *rise = 0.0;
-            }
+            self.arch.dispatch(Average { site, stays, faded });
         }
     }
 
@@ -461,12 +460,8 @@ impl Air {
         neighbours.snapshot(now, mobility);
         neighbours.hear_uplink();
         let rivals = core::mem::take(&mut site.uplink_rivals);
-        for &other in &rivals {
-            let level = factor * neighbours.uplink[other - usize::from(other > cell)];
-            if level >= NEGLIGIBLE {
-                self.sites[other].rise[prbs.clone()].iter_mut().for_each(|rise| *rise += level);
-            }
-        }
+        let (sites, levels) = (&mut self.sites[..], &neighbours.uplink[..]);
+        self.arch.dispatch(Raise { sites, cell, rivals: &rivals, levels, factor, prbs });
         self.sites[cell].uplink_rivals = rivals;
     }
 
