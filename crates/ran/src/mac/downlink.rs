@@ -466,11 +466,7 @@ impl<'a> RbgSizes<'a> {
         match fixed.map(|mcs| self.of_mcs(rank, mcs)) {
             Some(bytes) => core::array::from_fn(|rbg| if rbg < rbgs { bytes } else { 0 }),
             None if flat => [bytes(cqi[0]); MAX_RBGS],
-            None => {
-                let mut rates = [0; MAX_RBGS];
-                rates.iter_mut().zip(&cqi[..rbgs]).for_each(|(rate, cqi)| *rate = bytes(*cqi));
-                rates
-            }
+            None => ue.downlink.cqi.rbg_bytes(self.format, bytes),
         }
     }
 
