@@ -16,6 +16,7 @@
 //! and always counts with its mean. Not included: interference of the neighbours' reference signals
 //! with PDSCH, and PUCCH and sounding signals.
 
+mod control;
 mod noise;
 mod rivals;
 mod uplink;
@@ -30,6 +31,7 @@ use crate::channel::Channel;
 use crate::config::CellConfig;
 use crate::mac::grid::RbgSet;
 use crate::numerology::Duplex;
+pub(crate) use control::Control;
 use noise::{AddAll, AddUp, Heard, LANES, Listen, Uneven};
 pub(crate) use noise::{Noise, PLACES};
 use rivals::Rivals;
@@ -374,11 +376,6 @@ impl Air {
         Self { sites, clocks, arch: Arch::new(), used: Vec::new() }
     }
 
-    /// The widest vectors of this machine.
-    pub(crate) const fn arch(&self) -> Arch {
-        self.arch
-    }
-
     /// True if there is one cell.
     pub(crate) fn is_quiet(&self) -> bool {
         self.sites.is_empty()
@@ -498,13 +495,13 @@ impl Air {
         (total > 1.0).then(|| self.add_up(cell, (wanted, SMALL * total), moment, neighbours))
     }
 
-    /// Noise and interference of a UE of `cell` in the control region.
-    pub(crate) fn control_noise<'n>(
+    /// The other cells' control regions at a UE of `cell`; `None` without any.
+    pub(crate) fn control<'n>(
         &self,
         cell: CellId,
         moment: Moment,
         neighbours: &'n mut Neighbours,
-    ) -> Option<&'n Noise> {
+    ) -> Option<Control<'n>> {
         let site = self.sites.get(cell.index())?;
         let rivals = site.downlink_rivals.at(moment.fading);
         if neighbours.control.of != Some((moment.snapshot, rivals.0)) {
@@ -518,9 +515,22 @@ impl Air {
             let (other, _) = neighbours.control.fading[index];
             neighbours.hear_fading(other, cell, moment.fading, site.rbgs);
         }
+        let Neighbours { control: ControlLevels { fading, .. }, gains, .. } = neighbours;
+        let Site { rbgs, rbg_size, .. } = *site;
+        Some(Control { fading, gains, flat, rbgs, rbg_size, arch: self.arch })
+    }
+
+    /// Noise and interference of a UE of `cell` in the control region.
+    pub(crate) fn control_noise<'n>(
+        &self,
+        cell: CellId,
+        moment: Moment,
+        neighbours: &'n mut Neighbours,
+    ) -> Option<&'n Noise> {
+        let Control { flat, rbgs, rbg_size, .. } = self.control(cell, moment, neighbours)?;
         let Neighbours { control, gains, noise, .. } = neighbours;
         let fading = control.fading.iter().map(|&(other, level)| (&gains[other].1, level));
-        *noise = Noise::alone(site.rbgs, site.rbg_size);
+        *noise = Noise::alone(rbgs, rbg_size);
         self.arch.dispatch(AddAll { noise, fading, flat });
         Some(noise)
     }

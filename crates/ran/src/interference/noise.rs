@@ -1,6 +1,6 @@
 //! Noise and interference by resource block group, and their effect on the SINR of a band.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use crate::mac::grid::{RbgSet, each};
 use crate::mac::scheduler::MAX_RBGS;
@@ -97,29 +97,6 @@ impl Noise {
             16 => scale::<16>(sinr, &shares),
             size => unreachable!("RBGs of {size} PRBs"),
         }
-    }
-
-    /// The SINR at the middle PRB of each RBG, for a band with these gains (if there is fading) and this
-    /// mean SINR without interference. The places beyond the band are undefined.
-    pub(crate) fn sinr_by_rbg<'s>(
-        &self,
-        gains: Option<&[f32]>,
-        mean: f32,
-        arch: Arch,
-        seen: &'s mut [f32; PLACES],
-    ) -> &'s [f32] {
-        match (gains, self.rbg_size) {
-            (None, _) => seen.fill(1.0),
-            (Some(gains), 1) => put_middles::<1>(gains, seen),
-            (Some(gains), 2) => put_middles::<2>(gains, seen),
-            (Some(gains), 3) => put_middles::<3>(gains, seen),
-            (Some(gains), 4) => put_middles::<4>(gains, seen),
-            (Some(gains), 8) => put_middles::<8>(gains, seen),
-            (Some(gains), 16) => put_middles::<16>(gains, seen),
-            (_, size) => unreachable!("RBGs of {size} PRBs"),
-        }
-        arch.dispatch(Weaken { seen, mean, noise: self });
-        &seen[..self.count]
     }
 }
 
@@ -299,27 +276,6 @@ impl<'g, F: Iterator<Item = (&'g [f32; PLACES], f32)>> WithSimd for AddAll<'_, F
     }
 }
 
-/// Scales gains to this mean, and divides them by the noise on the RBGs.
-struct Weaken<'a> {
-    seen: &'a mut [f32; PLACES],
-    mean: f32,
-    noise: &'a Noise,
-}
-
-impl WithSimd for Weaken<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { seen, mean, noise } = self;
-        let (mean, vectors) = (simd.splat_f32s(mean), noise.vectors * LANES / S::F32_LANES);
-        let noise = &S::as_simd_f32s(&noise.rbgs).0[..vectors];
-        for (seen, noise) in S::as_mut_simd_f32s(seen).0.iter_mut().zip(noise) {
-            *seen = simd.div_f32s(simd.mul_f32s(*seen, mean), *noise);
-        }
-    }
-}
-
 /// The bit of each RBG in a set.
 const BITS: [RbgSet; PLACES] = {
     let (mut bits, mut rbg) = ([0; PLACES], 0);
@@ -329,23 +285,6 @@ const BITS: [RbgSet; PLACES] = {
     }
     bits
 };
-
-/// The element in the middle of each group; for a smaller last group, at the place of a full
-/// group's middle, or the last.
-fn put_middles<const SIZE: usize>(sinr: &[f32], middles: &mut [f32; PLACES]) {
-    let (groups, rest) = sinr.as_chunks::<SIZE>();
-    let (fours, singles) = groups.as_chunks::<4>();
-    let places = middles.as_chunks_mut::<4>().0.iter_mut();
-    for (middles, groups) in places.zip(fours) {
-        *middles = core::array::from_fn(|group| groups[group][SIZE / 2]);
-    }
-    for (middle, group) in middles.iter_mut().skip(4 * fours.len()).zip(singles) {
-        *middle = group[SIZE / 2];
-    }
-    if let Some(last) = rest.len().checked_sub(1) {
-        middles[groups.len()] = rest[last.min(SIZE / 2)];
-    }
-}
 
 /// Multiplies each group by its factor; the last may be smaller.
 fn scale<const SIZE: usize>(sinr: &mut [f32], shares: &[f32; PLACES]) {

@@ -158,7 +158,7 @@ impl Contest {
     }
 
     fn best(&self, rbg: u16) -> Option<usize> {
-        Some(self.best[usize::from(rbg)]).filter(|&number| number >= 0.0).map(|number| number as usize)
+        Some(self.best[usize::from(rbg)]).filter(|&number| number >= 0.0).map(|number| number as u32 as usize)
     }
 }
 
