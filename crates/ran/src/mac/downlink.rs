@@ -545,7 +545,8 @@ fn select_mcs(rule: McsRule, phy: &mut Phy, ue: &Ue, (rbgs, flat): (RbgSet, bool
             of(worst.expect("a policy gives at least one RBG"))
         }
         McsRule::Effective { .. } => {
-            let efficiency = |rbg| phy.blocks.efficiency(of(cqi[usize::from(rbg)]));
+            let efficiency =
+                |rbg| phy.downlink.efficiency_of[usize::from(cqi[usize::from(rbg)].index() & 15)];
             let sum: f64 = each(rbgs).map(efficiency).sum();
             let mean = sum / f64::from(rbgs.count_ones());
             phy.blocks.corrected(phy.blocks.of_efficiency(mean), ue.downlink.outer_loop)

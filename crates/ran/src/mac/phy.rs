@@ -218,6 +218,8 @@ pub(crate) struct LinkAdaptation {
     pub(crate) blocks: Arc<BlockTables>,
     /// The MCS of each CQI.
     pub(crate) mcs_of: [Mcs; 16],
+    /// Information bits per symbol of that MCS.
+    pub(crate) efficiency_of: [f64; 16],
     /// Bytes of the downlink blocks of one RBG, by number of layers less one, kind of slot and CQI; zero out of range.
     pub(crate) rbg_bytes: [[[u16; 16]; FORMATS]; LAYERS],
 }
@@ -258,6 +260,7 @@ impl Phy {
                 amc: Amc::new(&*cell.tables, rule, direction, prbs, usize::from(rbg_size)),
                 rbg_bytes: core::array::from_fn(of_layers),
                 blocks: Arc::clone(&blocks),
+                efficiency_of: mcs_of.map(|mcs| blocks.efficiency(mcs)),
                 mcs_of,
             }
         };
