@@ -215,7 +215,7 @@ impl LayerGain {
     /// One antenna on each side.
     pub const ONE: Self = Self { factor: 1.0, spread: 1.0, steady: 1.0 };
 
-    /// The factor between the gain of a PRB and its linear SINR, where the SINR is proportional to the gain: with one antenna.
+    /// The factor between the gain of a PRB and its linear SINR; `None` where one is not proportional to the other.
     #[must_use]
     #[inline]
     pub fn scale(self, mean_snr: f32) -> Option<f32> {

@@ -200,8 +200,8 @@ pub fn mean_of(modulation: Modulation, sinr: &[f32]) -> f32 {
     total * (1.0 / sinr.len().max(1) as f32)
 }
 
-/// The summed information, in one modulation. A type instead of a closure, because the compiler need not compile a closure
-/// for the selected vector instructions.
+/// The summed information, in one modulation. A type instead of a closure, because the compiler need not
+/// compile a closure for the selected vector instructions.
 struct SumOf<'a> {
     spans: &'static SpansOf,
     sinr: &'a [f32],
