@@ -217,7 +217,9 @@ mod tests {
             let middle = 1.0 + (f64::from(k) + 0.5) * f64::from(f32::EPSILON);
             same(Decibel::from_linear(middle).0);
         }
-        [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, 370.0, 380.0, -370.0, 1e9].map(same);
+        [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, 370.0, 380.0, -370.0, 1e9]
+            .into_iter()
+            .for_each(same);
     }
 
     #[test]
