@@ -270,9 +270,9 @@ fn shannon_thresholds(tables: &dyn LinkTables, bit_error_rate: f64) -> [f32; 15]
 /// The mean of the points' CQIs, rounded down; ns-3.37 `lte-ue-phy.cc` reports this for a group.
 fn mean_cqi(thresholds: &[f32; 15], sinr: &[f32]) -> Cqi {
     let mut sum = 0;
-    // The long loop is the inner one.
-    for &threshold in thresholds {
-        for &x in sinr {
+    // Loops instead of closures, which need not be inlined: the inner one is unrolled.
+    for &x in sinr {
+        for &threshold in thresholds {
             sum += u32::from(x > threshold);
         }
     }
