@@ -447,7 +447,7 @@ impl RadioBearer {
         })
     }
 
-    #[inline(always)]
+    #[inline]
     fn update_timeout(&mut self) {
         self.timeout = self.downlink.next_timeout().min(self.uplink.next_timeout());
     }

@@ -219,7 +219,7 @@ impl LayerGain {
     #[must_use]
     #[inline]
     pub fn scale(self, mean_snr: f32) -> Option<f32> {
-        (self.spread == 1.0).then(|| mean_snr * self.factor)
+        (self.spread == 1.0).then_some(mean_snr * self.factor)
     }
 
     /// Writes the linear SINR of each PRB, the same on all layers, from the mean SNR and the gain of each PRB.
