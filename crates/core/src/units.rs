@@ -73,11 +73,45 @@ impl Decibel {
     pub fn linear(self) -> f64 {
         libm::pow(10.0, self.0 / 10.0)
     }
+    /// The same in single precision, to the bit: most values need no power with all digits of a double.
+    #[must_use]
+    pub fn linear_f32(self) -> f32 {
+        // An error of the series, and of `pow`, is far below this share.
+        const MARGIN: f64 = 1.0 / (1_u64 << 40) as f64;
+        let near = power_of_ten(self.0 / 10.0);
+        let [low, high] = [near * (1.0 - MARGIN), near * (1.0 + MARGIN)].map(|x| x as f32);
+        if low == high { low } else { self.linear() as f32 }
+    }
     /// The decibels of a linear factor; zero gives minus infinity.
     #[must_use]
     pub fn from_linear(x: f64) -> Self {
         Self(10.0 * libm::log10(x))
     }
+}
+
+/// 10^x with a relative error below 1e-13; not a number beyond the range of [`f32`].
+fn power_of_ten(x: f64) -> f64 {
+    /// 1.5 · 2^52: adding it to a small number rounds that number to an integer.
+    const ROUND: f64 = 6_755_399_441_055_744.0;
+    /// The coefficients of Taylor's series of e^x up to the 13th power, 1/n!.
+    const SERIES: [f64; 14] = {
+        let (mut of, mut n) = ([1.0; 14], 1);
+        while n < 14 {
+            of[n] = of[n - 1] / n as f64;
+            n += 1;
+        }
+        of
+    };
+    if !(-37.0..38.0).contains(&x) {
+        return f64::NAN;
+    }
+    // Of at most 127 twos the product and the constant are exact to 1e-14.
+    let exponent = x * core::f64::consts::LOG2_10;
+    let twos = (exponent + ROUND) - ROUND;
+    let rest = (exponent - twos) * core::f64::consts::LN_2;
+    // The remainder is below (ln 2 / 2)^14 / 14! = 5e-18.
+    let series = SERIES.iter().rev().fold(0.0, |sum, coefficient| sum * rest + coefficient);
+    series * f64::from_bits(((twos as i64 + 1023) as u64) << 52)
 }
 
 impl Dbm {
@@ -166,6 +200,35 @@ impl fmt::Display for BitRate {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_factor_in_single_precision_is_that_in_double_precision_rounded() {
+        let same = |db: f64| {
+            let (fast, exact) = (Decibel(db).linear_f32(), Decibel(db).linear() as f32);
+            assert!(
+                fast.to_bits() == exact.to_bits() || (fast.is_nan() && exact.is_nan()),
+                "{db}: {fast} {exact}"
+            );
+        };
+        for k in -500_000..500_000_i32 {
+            same(f64::from(k) * 1e-3);
+            same(f64::from(k) * 9.876_543_21e-4);
+            // Factors in the middle of two neighbours in single precision.
+            let middle = 1.0 + (f64::from(k) + 0.5) * f64::from(f32::EPSILON);
+            same(Decibel::from_linear(middle).0);
+        }
+        [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, 370.0, 380.0, -370.0, 1e9]
+            .into_iter()
+            .for_each(same);
+    }
+
+    #[test]
+    fn powers_of_ten_are_near() {
+        for k in -37_000..38_000_i32 {
+            let x = f64::from(k) * 1e-3;
+            assert!((power_of_ten(x) / libm::pow(10.0, x) - 1.0).abs() < 1e-13, "{x}");
+        }
+    }
 
     #[test]
     fn a_full_packet_at_ten_megabit_takes_1_2_ms() {

@@ -364,6 +364,11 @@ macro_rules! each {
 }
 
 impl Discipline {
+    #[inline(never)]
+    fn oldest_of_others(&self) -> Option<Instant> {
+        each!(self, queue => queue.oldest())
+    }
+
     /// Bytes that are certain to be stored if they arrive now or later, and nothing else does. `None` if a rule or a limit
     /// in packets may drop a packet that arrives.
     #[inline]
@@ -408,9 +413,10 @@ impl QueueDiscipline for Discipline {
         each!(self, queue => queue.backlog())
     }
 
-    #[inline]
+    #[inline(always)]
     fn oldest(&self) -> Option<Instant> {
-        each!(self, queue => queue.oldest())
+        // Asked after every block.
+        if let Self::DropTail(queue) = self { queue.oldest() } else { self.oldest_of_others() }
     }
 
     fn expire(&mut self, cx: &mut Cx<'_>, until: Instant) {

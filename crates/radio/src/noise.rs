@@ -25,7 +25,7 @@ pub fn prb_power(total: Dbm, n_prb: usize) -> Dbm {
 /// loss, over the receiver's noise. Also used for the interference-to-noise ratio of a neighbour.
 #[must_use]
 pub fn prb_snr(sent: Dbm, loss: Decibel, noise: Dbm) -> f32 {
-    (sent - loss - noise).linear() as f32
+    (sent - loss - noise).linear_f32()
 }
 
 /// Another cell's signal at this receiver.

@@ -268,7 +268,7 @@ impl Channel {
         step_m: f64,
         common: &mut CommonShadow,
     ) -> f32 {
-        let looked = |at: Instant| mobility.is_static() || now.saturating_since(at) < PATH_LOSS_REFRESH;
+        let looked = |at: Instant| now.saturating_since(at) < PATH_LOSS_REFRESH || mobility.is_static();
         if self.looked_at.is_some_and(looked) {
             return self.mean_sinr;
         }
@@ -369,6 +369,29 @@ impl Channel {
         Some(held)
     }
 
+    /// [`Channel::gains`] of these PRBs alone, at their places; the other places are undefined.
+    pub(crate) fn gains_on(
+        &mut self,
+        now: Instant,
+        prbs: impl Iterator<Item = Range<usize>> + Clone,
+    ) -> Option<&[f32]> {
+        let fading = self.fading.as_ref()?;
+        let (held_at, held) = &mut self.held;
+        if *held_at != now {
+            let band = fading.grid().n_prb();
+            held.resize(band, 0.0);
+            // For more than half of the band, computing the whole band is cheaper.
+            if prbs.clone().map(|range| range.len()).sum::<usize>() * 2 < band {
+                fading.gains_in(now, prbs, held);
+                *held_at = Instant::FAR_FUTURE; // the others are undefined
+            } else {
+                fading.gains(now, held);
+                *held_at = now;
+            }
+        }
+        Some(held)
+    }
+
     /// [`Channel::layered_sinr`] of these PRBs alone, at their places in `out`; the other places are undefined.
     pub(crate) fn sinr_on(
         &mut self,
@@ -377,19 +400,13 @@ impl Channel {
         prbs: impl Iterator<Item = Range<usize>> + Clone,
         out: &mut [f32],
     ) {
-        let (held_at, held) = &mut self.held;
-        match &self.fading {
-            Some(_) if *held_at == now => {}
-            // For more than half of the band, computing the whole band is cheaper.
-            Some(fading) if prbs.clone().map(|range| range.len()).sum::<usize>() * 2 < out.len() => {
-                held.resize(fading.grid().n_prb(), 0.0);
-                fading.gains_in(now, prbs.clone(), held);
-                *held_at = Instant::FAR_FUTURE; // the others are undefined
+        match self.gains_on(now, prbs.clone()) {
+            Some(gains) => {
+                for range in prbs {
+                    layers.put_sinr(mean, &gains[range.clone()], &mut out[range]);
+                }
             }
-            _ => return self.layered_sinr(now, (mean, layers), out),
-        }
-        for range in prbs {
-            layers.put_sinr(mean, &held[range.clone()], &mut out[range]);
+            None => out.fill(mean * layers.steady),
         }
     }
 }

@@ -82,7 +82,7 @@ impl Ue {
         if !self.downlink.cqi.current.is_made() {
             let mut report = self.downlink.cqi.current;
             self.make_report(&mut report, around, amc, scratch);
-            self.downlink.cqi.current = report;
+            self.downlink.cqi.put_into_force(report);
         }
         self.downlink.cqi.known()
     }
@@ -97,7 +97,7 @@ impl Ue {
         let at = serving.numerology.start_of(slot);
         let mean = channel.mean_sinr(at, &mut self.mobility);
         let snapshot = air.snapshot(at, &mut self.neighbours, &mut self.mobility);
-        reports.current = Report::of(MeasurementInput { slot, mean, snapshot });
+        reports.put_into_force(Report::of(MeasurementInput { slot, mean, snapshot }));
         if channel.is_flat() {
             let measurement = Measurement { serving, amc, points: reports.rbg_size };
             let mut one = [Cqi::OUT_OF_RANGE];
@@ -246,6 +246,8 @@ pub(crate) struct CqiReports {
     offset: u64,
     flat: Option<(f32, Cqi, u8)>,
     valid: bool,
+    /// The bytes of each RBG by the report in force, in the kind of slot for which they were last needed.
+    rbg_bytes: Option<(SlotFormat, [u16; MAX_RBGS])>,
     /// For a UE whose reports depend only on the slot of their measurement: the slots of its first and its
     /// latest measurement.
     steady: Option<(u64, u64)>,
@@ -270,6 +272,7 @@ impl CqiReports {
             offset,
             flat: None,
             valid: false,
+            rbg_bytes: None,
             steady: None,
         }
     }
@@ -277,6 +280,25 @@ impl CqiReports {
     /// Whether a report is in force: the first has arrived.
     pub(crate) fn is_valid(&self) -> bool {
         self.valid
+    }
+
+    fn put_into_force(&mut self, report: Report) {
+        (self.current, self.rbg_bytes) = (report, None);
+    }
+
+    /// The bytes of each RBG by a report that has been computed, in a kind of slot. `bytes_of` gives those of a CQI; it
+    /// is the same in each call.
+    pub(crate) fn rbg_bytes(&mut self, format: SlotFormat, bytes_of: impl Fn(Cqi) -> u16) -> [u16; MAX_RBGS] {
+        if let Some((of, bytes)) = &self.rbg_bytes
+            && *of == format
+        {
+            return *bytes;
+        }
+        let mut bytes = [0; MAX_RBGS];
+        let cqi = &self.current.cqi[..self.subbands];
+        bytes.iter_mut().zip(cqi).for_each(|(bytes, cqi)| *bytes = bytes_of(*cqi));
+        self.rbg_bytes = Some((format, bytes));
+        bytes
     }
 
     /// Whether the report in force has been computed.
@@ -291,8 +313,8 @@ impl CqiReports {
             *until = slot;
         } else if let Some(first) = self.next_due(slot, mac) {
             (self.steady, self.valid) = (Some((first, slot)), true);
-            self.current =
-                Report::of(MeasurementInput { slot: u64::MAX, mean: 0.0, snapshot: Snapshot::default() });
+            let none = MeasurementInput { slot: u64::MAX, mean: 0.0, snapshot: Snapshot::default() };
+            self.put_into_force(Report::of(none));
         }
     }
 
@@ -373,7 +395,7 @@ impl CqiReports {
             if self.valid && report.input.slot + u64::from(delay) > slot {
                 return;
             }
-            self.current = *report;
+            (self.current, self.rbg_bytes) = (*report, None);
             self.valid = true;
             self.pending.pop_front();
         }

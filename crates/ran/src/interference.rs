@@ -16,8 +16,10 @@
 //! and always counts with its mean. Not included: interference of the neighbours' reference signals
 //! with PDSCH, and PUCCH and sounding signals.
 
+mod control;
 mod noise;
 mod rivals;
+mod uplink;
 
 use core::ops::Range;
 
@@ -29,9 +31,11 @@ use crate::channel::Channel;
 use crate::config::CellConfig;
 use crate::mac::grid::RbgSet;
 use crate::numerology::Duplex;
+pub(crate) use control::Control;
 use noise::{AddAll, AddUp, Heard, LANES, Listen, Uneven};
 pub(crate) use noise::{Noise, PLACES};
 use rivals::Rivals;
+use uplink::{Average, Raise};
 
 /// An interferer this far below the noise is ignored: -30 dB.
 const NEGLIGIBLE: f32 = 1e-3;
@@ -134,7 +138,7 @@ impl Neighbours {
 
     /// Computes the received powers at the current position, if the UE has moved.
     fn snapshot(&mut self, now: Instant, mobility: &mut Mobility) {
-        let is_recent = |at: Instant| mobility.is_static() || now.saturating_since(at) < SNAPSHOT_PERIOD;
+        let is_recent = |at: Instant| now.saturating_since(at) < SNAPSHOT_PERIOD || mobility.is_static();
         if self.checked_at.is_some_and(is_recent) {
             return;
         }
@@ -372,11 +376,6 @@ impl Air {
         Self { sites, clocks, arch: Arch::new(), used: Vec::new() }
     }
 
-    /// The widest vectors of this machine.
-    pub(crate) const fn arch(&self) -> Arch {
-        self.arch
-    }
-
     /// True if there is one cell.
     pub(crate) fn is_quiet(&self) -> bool {
         self.sites.is_empty()
@@ -440,10 +439,7 @@ impl Air {
         let stays = 1.0 - 1.0 / RISE_WINDOW;
         for site in self.sites.iter_mut().filter(|site| site.clock == clock) {
             let faded = if silent == 0.0 { 1.0 } else { libm::powf(stays, silent) };
-            for (mean, rise) in site.mean_rise.iter_mut().zip(&mut site.rise) {
-                *mean = (stays * *mean + *rise / RISE_WINDOW) * faded;
-                *rise = 0.0;
-            }
+            self.arch.dispatch(Average { site, stays, faded });
         }
     }
 
@@ -461,12 +457,8 @@ impl Air {
         neighbours.snapshot(now, mobility);
         neighbours.hear_uplink();
         let rivals = core::mem::take(&mut site.uplink_rivals);
-        for &other in &rivals {
-            let level = factor * neighbours.uplink[other - usize::from(other > cell)];
-            if level >= NEGLIGIBLE {
-                self.sites[other].rise[prbs.clone()].iter_mut().for_each(|rise| *rise += level);
-            }
-        }
+        let (sites, levels) = (&mut self.sites[..], &neighbours.uplink[..]);
+        self.arch.dispatch(Raise { sites, cell, rivals: &rivals, levels, factor, prbs });
         self.sites[cell].uplink_rivals = rivals;
     }
 
@@ -503,13 +495,13 @@ impl Air {
         (total > 1.0).then(|| self.add_up(cell, (wanted, SMALL * total), moment, neighbours))
     }
 
-    /// Noise and interference of a UE of `cell` in the control region.
-    pub(crate) fn control_noise<'n>(
+    /// The other cells' control regions at a UE of `cell`; `None` without any.
+    pub(crate) fn control<'n>(
         &self,
         cell: CellId,
         moment: Moment,
         neighbours: &'n mut Neighbours,
-    ) -> Option<&'n Noise> {
+    ) -> Option<Control<'n>> {
         let site = self.sites.get(cell.index())?;
         let rivals = site.downlink_rivals.at(moment.fading);
         if neighbours.control.of != Some((moment.snapshot, rivals.0)) {
@@ -523,9 +515,22 @@ impl Air {
             let (other, _) = neighbours.control.fading[index];
             neighbours.hear_fading(other, cell, moment.fading, site.rbgs);
         }
+        let Neighbours { control: ControlLevels { fading, .. }, gains, .. } = neighbours;
+        let Site { rbgs, rbg_size, .. } = *site;
+        Some(Control { fading, gains, flat, rbgs, rbg_size, arch: self.arch })
+    }
+
+    /// Noise and interference of a UE of `cell` in the control region.
+    pub(crate) fn control_noise<'n>(
+        &self,
+        cell: CellId,
+        moment: Moment,
+        neighbours: &'n mut Neighbours,
+    ) -> Option<&'n Noise> {
+        let Control { flat, rbgs, rbg_size, .. } = self.control(cell, moment, neighbours)?;
         let Neighbours { control, gains, noise, .. } = neighbours;
         let fading = control.fading.iter().map(|&(other, level)| (&gains[other].1, level));
-        *noise = Noise::alone(site.rbgs, site.rbg_size);
+        *noise = Noise::alone(rbgs, rbg_size);
         self.arch.dispatch(AddAll { noise, fading, flat });
         Some(noise)
     }

@@ -175,18 +175,18 @@ impl Ue {
             * serving.transmission_mode.one_layer_gain()
             * channel.burst_gain(now);
         let snapshot = air.snapshot(now, &mut self.neighbours, &mut self.mobility);
-        let noise = air.control_noise(self.cell, Moment { snapshot, fading: now }, &mut self.neighbours);
-        if channel.is_flat() && noise.is_none() {
+        let others = air.control(self.cell, Moment { snapshot, fading: now }, &mut self.neighbours);
+        if channel.is_flat() && others.is_none() {
             return mean;
         }
-        let Some(noise) = noise else {
+        let Some(others) = others else {
             channel.sinr(now, mean, scratch);
             return control::effective_sinr(scratch);
         };
         // Control is spread over the band: among several cells, the middle of an RBG represents it.
         let mut seen = [0.0; PLACES];
-        let seen = noise.sinr_by_rbg(channel.gains(now), mean, air.arch(), &mut seen);
-        if seen.iter().all(|sinr| *sinr >= control::SAFE) {
+        let (seen, least) = others.sinr_by_rbg(channel.gains(now), mean, &mut seen);
+        if least >= control::SAFE {
             return control::SAFE; // the effective SINR is between them
         }
         control::effective_sinr(seen)

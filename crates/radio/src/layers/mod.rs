@@ -215,13 +215,20 @@ impl LayerGain {
     /// One antenna on each side.
     pub const ONE: Self = Self { factor: 1.0, spread: 1.0, steady: 1.0 };
 
+    /// The factor between the gain of a PRB and its linear SINR; `None` where one is not proportional to the other.
+    #[must_use]
+    #[inline]
+    pub fn scale(self, mean_snr: f32) -> Option<f32> {
+        (self.spread == 1.0).then_some(mean_snr * self.factor)
+    }
+
     /// Writes the linear SINR of each PRB, the same on all layers, from the mean SNR and the gain of each PRB.
     /// Relative error below 1e-5.
     pub fn put_sinr(self, mean_snr: f32, gains: &[f32], out: &mut [f32]) {
-        let scale = mean_snr * self.factor;
-        if self.spread == 1.0 {
+        if let Some(scale) = self.scale(mean_snr) {
             out.iter_mut().zip(gains).for_each(|(out, gain)| *out = gain * scale);
         } else {
+            let scale = mean_snr * self.factor;
             Arch::new().dispatch(PutPowers { exponent: self.spread, scale, gains, out });
         }
     }

@@ -269,8 +269,13 @@ fn shannon_thresholds(tables: &dyn LinkTables, bit_error_rate: f64) -> [f32; 15]
 
 /// The mean of the points' CQIs, rounded down; ns-3.37 `lte-ue-phy.cc` reports this for a group.
 fn mean_cqi(thresholds: &[f32; 15], sinr: &[f32]) -> Cqi {
-    let of = |x: f32| thresholds.iter().map(|&t| u32::from(x > t)).sum::<u32>();
-    let sum: u32 = sinr.iter().map(|&x| of(x)).sum();
+    let mut sum = 0;
+    // Loops instead of closures, which need not be inlined: the inner one is unrolled.
+    for &x in sinr {
+        for &threshold in thresholds {
+            sum += u32::from(x > threshold);
+        }
+    }
     Cqi::new((sum / sinr.len().max(1) as u32) as u8)
 }
 

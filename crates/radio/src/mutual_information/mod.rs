@@ -25,7 +25,10 @@ pub(crate) mod coarse;
 mod exact;
 mod table;
 
+use core::hint::black_box;
+
 pub use exact::{SymbolInformation, exact};
+use pulp::{Arch, Simd, WithSimd};
 use table::{TABLE, VARIANCE};
 
 use crate::tables::Modulation;
@@ -103,21 +106,30 @@ const fn spans() -> Spans {
     Spans(spans)
 }
 
-/// The same by modulation.
-static SPANS_OF: [[[f32; 2]; PLACES]; 4] = spans_of();
+/// The entries of one modulation, and their distances to the next.
+struct SpansOf {
+    left: [f32; PLACES],
+    span: [f32; PLACES],
+}
 
-const fn spans_of() -> [[[f32; 2]; PLACES]; 4] {
-    let (all, mut of) = (spans(), [[[0.0; 2]; PLACES]; 4]);
-    let mut m = 0;
-    while m < 4 {
-        let mut i = 0;
-        while i < PLACES {
-            of[m][i] = [all.0[i][0][m], all.0[i][1][m]];
-            i += 1;
-        }
-        m += 1;
+static SPANS_OF: [SpansOf; 4] = [spans_of(0), spans_of(1), spans_of(2), spans_of(3)];
+
+const fn spans_of(modulation: usize) -> SpansOf {
+    let (all, mut i) = (spans(), 0);
+    let mut of = SpansOf { left: [0.0; PLACES], span: [0.0; PLACES] };
+    while i < PLACES {
+        (of.left[i], of.span[i]) = (all.0[i][0][modulation], all.0[i][1][modulation]);
+        i += 1;
     }
     of
+}
+
+impl SpansOf {
+    #[inline(always)]
+    fn at(&self, entry: u32, fraction: f32) -> f32 {
+        let entry = entry as usize & (PLACES - 1);
+        self.left[entry] + fraction * self.span[entry]
+    }
 }
 
 /// The summed information of one symbol at each of these linear SINRs, in bits, for every
@@ -184,12 +196,37 @@ pub fn mean(sinr: &[f32]) -> Lanes {
 /// The same for one modulation only.
 #[must_use]
 pub fn mean_of(modulation: Modulation, sinr: &[f32]) -> f32 {
-    let (mut total, spans) = (0.0, &SPANS_OF[modulation.index()]);
-    each_place(sinr, |i, fraction| {
-        let [left, span] = spans[i & (PLACES - 1)];
-        total += left + fraction * span;
-    });
+    let total = Arch::new().dispatch(SumOf { spans: &SPANS_OF[modulation.index()], sinr });
     total * (1.0 / sinr.len().max(1) as f32)
+}
+
+/// The summed information, in one modulation. A type instead of a closure, because the compiler need not
+/// compile a closure for the selected vector instructions.
+struct SumOf<'a> {
+    spans: &'static SpansOf,
+    sinr: &'a [f32],
+}
+
+impl WithSimd for SumOf<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> f32 {
+        let (chunks, rest) = self.sinr.as_chunks::<SOME>();
+        let mut total = 0.0;
+        for chunk in chunks {
+            // Through memory: the compiler would take the vectors apart with more instructions.
+            let (entries, fractions) = black_box(places(chunk));
+            for lane in 0..SOME {
+                total += self.spans.at(entries[lane], fractions[lane]);
+            }
+        }
+        for &x in rest {
+            let (entry, fraction) = place(x);
+            total += self.spans.at(entry, fraction);
+        }
+        total
+    }
 }
 
 /// Information of one symbol at a linear SINR, interpolated in the tables.

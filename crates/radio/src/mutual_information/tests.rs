@@ -18,6 +18,18 @@ fn every_entry_is_its_integral() {
 }
 
 #[test]
+fn one_modulation_alone_gets_the_same_sum() {
+    // Chunks and what is left over, and SINRs beyond both ends of the table.
+    let sinr: Vec<f32> = (0..59).map(|k| linear(f64::from(k) * 1.7 - 50.0)).collect();
+    for count in 0..=sinr.len() {
+        let all = mean(&sinr[..count]);
+        for m in Modulation::ALL {
+            assert_eq!(mean_of(m, &sinr[..count]), all[m.index()], "{m:?} of {count}");
+        }
+    }
+}
+
+#[test]
 fn known_capacities() {
     // Rate-1/2 binary signalling in Gaussian noise needs Eb/N0 = 0.187 dB (textbook value). QPSK
     // then carries one information bit a symbol, so that SNR = Es/N0 = Eb/N0.

@@ -1,6 +1,6 @@
 //! Noise and interference by resource block group, and their effect on the SINR of a band.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use crate::mac::grid::{RbgSet, each};
 use crate::mac::scheduler::MAX_RBGS;
@@ -33,13 +33,50 @@ impl Noise {
         sum / rbgs.count_ones().max(1) as f32
     }
 
-    /// Divides the interference-free SINR of some RBGs.
-    pub(crate) fn weaken_on(&self, rbgs: RbgSet, sinr: &mut [f32]) {
+    /// Writes the interference-free SINR of some RBGs divided by the noise, one PRB after another without gaps. It is
+    /// given by PRB, relative to `scale`. Returns the number of PRBs, and the least SINR.
+    pub(crate) fn gather(&self, rbgs: RbgSet, sinr: (&[f32], f32), to: &mut [f32]) -> (usize, f32) {
+        match self.rbg_size {
+            1 => self.gather_groups::<1>(rbgs, sinr, to),
+            2 => self.gather_groups::<2>(rbgs, sinr, to),
+            3 => self.gather_groups::<3>(rbgs, sinr, to),
+            4 => self.gather_groups::<4>(rbgs, sinr, to),
+            8 => self.gather_groups::<8>(rbgs, sinr, to),
+            16 => self.gather_groups::<16>(rbgs, sinr, to),
+            size => unreachable!("RBGs of {size} PRBs"),
+        }
+    }
+
+    #[inline(always)]
+    fn gather_groups<const SIZE: usize>(
+        &self,
+        rbgs: RbgSet,
+        (sinr, scale): (&[f32], f32),
+        to: &mut [f32],
+    ) -> (usize, f32) {
+        let (groups, last) = sinr.as_chunks::<SIZE>();
+        let (mut count, mut least) = (0, [f32::INFINITY; SIZE]);
         for rbg in each(rbgs).map(usize::from) {
             let share = 1.0 / self.rbgs[rbg];
-            let prbs = rbg * self.rbg_size..sinr.len().min((rbg + 1) * self.rbg_size);
-            sinr[prbs].iter_mut().for_each(|sinr| *sinr *= share);
+            match (groups.get(rbg), to[count..].first_chunk_mut::<SIZE>()) {
+                (Some(group), Some(to)) => {
+                    for prb in 0..SIZE {
+                        to[prb] = group[prb] * scale * share;
+                        least[prb] = lower(least[prb], to[prb]);
+                    }
+                    count += SIZE;
+                }
+                // The last RBG of the band may be smaller.
+                _ => {
+                    for (to, sinr) in to[count..].iter_mut().zip(last) {
+                        *to = sinr * scale * share;
+                        least[0] = lower(least[0], *to);
+                    }
+                    count += last.len();
+                }
+            }
         }
+        (count, least.into_iter().fold(f32::INFINITY, lower))
     }
 
     /// Divides the interference-free SINR of the band.
@@ -61,29 +98,10 @@ impl Noise {
             size => unreachable!("RBGs of {size} PRBs"),
         }
     }
+}
 
-    /// The SINR at the middle PRB of each RBG, for a band with these gains (if there is fading) and this
-    /// mean SINR without interference. The places beyond the band are undefined.
-    pub(crate) fn sinr_by_rbg<'s>(
-        &self,
-        gains: Option<&[f32]>,
-        mean: f32,
-        arch: Arch,
-        seen: &'s mut [f32; PLACES],
-    ) -> &'s [f32] {
-        match (gains, self.rbg_size) {
-            (None, _) => seen.fill(1.0),
-            (Some(gains), 1) => put_middles::<1>(gains, seen),
-            (Some(gains), 2) => put_middles::<2>(gains, seen),
-            (Some(gains), 3) => put_middles::<3>(gains, seen),
-            (Some(gains), 4) => put_middles::<4>(gains, seen),
-            (Some(gains), 8) => put_middles::<8>(gains, seen),
-            (Some(gains), 16) => put_middles::<16>(gains, seen),
-            (_, size) => unreachable!("RBGs of {size} PRBs"),
-        }
-        arch.dispatch(Weaken { seen, mean, noise: self });
-        &seen[..self.count]
-    }
+fn lower(a: f32, b: f32) -> f32 {
+    if b < a { b } else { a }
 }
 
 /// Places for RBGs, in whole vectors; those beyond the band are undefined.
@@ -258,27 +276,6 @@ impl<'g, F: Iterator<Item = (&'g [f32; PLACES], f32)>> WithSimd for AddAll<'_, F
     }
 }
 
-/// Scales gains to this mean, and divides them by the noise on the RBGs.
-struct Weaken<'a> {
-    seen: &'a mut [f32; PLACES],
-    mean: f32,
-    noise: &'a Noise,
-}
-
-impl WithSimd for Weaken<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { seen, mean, noise } = self;
-        let (mean, vectors) = (simd.splat_f32s(mean), noise.vectors * LANES / S::F32_LANES);
-        let noise = &S::as_simd_f32s(&noise.rbgs).0[..vectors];
-        for (seen, noise) in S::as_mut_simd_f32s(seen).0.iter_mut().zip(noise) {
-            *seen = simd.div_f32s(simd.mul_f32s(*seen, mean), *noise);
-        }
-    }
-}
-
 /// The bit of each RBG in a set.
 const BITS: [RbgSet; PLACES] = {
     let (mut bits, mut rbg) = ([0; PLACES], 0);
@@ -288,18 +285,6 @@ const BITS: [RbgSet; PLACES] = {
     }
     bits
 };
-
-/// The element in the middle of each group; for a smaller last group, at the place of a full
-/// group's middle, or the last.
-fn put_middles<const SIZE: usize>(sinr: &[f32], middles: &mut [f32; PLACES]) {
-    let (groups, rest) = sinr.as_chunks::<SIZE>();
-    for (middle, group) in middles.iter_mut().zip(groups) {
-        *middle = group[SIZE / 2];
-    }
-    if let Some(last) = rest.len().checked_sub(1) {
-        middles[groups.len()] = rest[last.min(SIZE / 2)];
-    }
-}
 
 /// Multiplies each group by its factor; the last may be smaller.
 fn scale<const SIZE: usize>(sinr: &mut [f32], shares: &[f32; PLACES]) {

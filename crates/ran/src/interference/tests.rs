@@ -103,6 +103,46 @@ fn the_control_region_is_always_there() {
 }
 
 #[test]
+fn the_sinr_of_the_control_region_is_that_of_each_middle() {
+    let gain = |cell: usize, rbg: usize| ((3 * cell + 7 * rbg) % 11) as f32 * 0.3;
+    let gains: Vec<_> = (0..4).map(|c| (EARLY, core::array::from_fn(|rbg| gain(c, rbg)))).collect();
+    for (prbs, rbg_size) in [(6, 1), (25, 2), (50, 3), (100, 4), (68, 4), (100, 8), (273, 16)] {
+        let rbgs = usize::div_ceil(prbs, rbg_size);
+        let own: Vec<f32> = (0..prbs).map(|prb| 0.1 + (prb % 13) as f32).collect();
+        for fading in [&[][..], &[(2, 3.0)], &[(0, 0.5), (3, 2.0)]] {
+            let control = Control { fading, gains: &gains, flat: 0.25, rbgs, rbg_size, arch: Arch::new() };
+            let mut seen = [0.0; PLACES];
+            let (seen, least) = control.sinr_by_rbg(Some(&own), 20.0, &mut seen);
+            assert_eq!(seen.len(), rbgs);
+            for (rbg, seen) in seen.iter().enumerate() {
+                let middle = own[(rbg * rbg_size + rbg_size / 2).min(prbs - 1)];
+                let noise = fading.iter().fold(1.0, |sum, (cell, level)| sum + level * gain(*cell, rbg));
+                assert_eq!(*seen, middle * 20.0 / (noise + 0.25), "RBG {rbg} of {prbs} PRBs");
+            }
+            assert_eq!(least, seen.iter().copied().fold(f32::INFINITY, f32::min));
+        }
+    }
+}
+
+#[test]
+fn the_sinrs_of_a_block_stand_side_by_side() {
+    for (prbs, rbg_size) in [(6, 1), (25, 2), (50, 3), (100, 4), (99, 8), (273, 16)] {
+        let rbgs = usize::div_ceil(prbs, rbg_size);
+        let mut noise = Noise::alone(rbgs, rbg_size);
+        (0..rbgs).for_each(|rbg| noise.rbgs[rbg] = 1.0 + rbg as f32);
+        let sinr: Vec<f32> = (0..prbs).map(|prb| (prb * prb % 17) as f32 + 2.0).collect();
+        for set in [1, 0b101, 1 << (rbgs - 1), ((1_u64 << rbgs) - 1) as RbgSet] {
+            let of = |prb: usize| sinr[prb] * 3.0 * (1.0 / noise.rbgs[prb / rbg_size]);
+            let wanted: Vec<_> = (0..prbs).filter(|prb| set >> (prb / rbg_size) & 1 == 1).map(of).collect();
+            let mut to = vec![0.0; prbs];
+            let (count, least) = noise.gather(set, (&sinr, 3.0), &mut to);
+            assert_eq!(to[..count], wanted, "RBGs {set:b} of {prbs} PRBs");
+            assert_eq!(least, wanted.iter().copied().fold(f32::INFINITY, f32::min));
+        }
+    }
+}
+
+#[test]
 fn another_carrier_does_not_disturb() {
     let mut config = line(2, &[500.0]);
     config.cells[1].downlink_hz += 20e6;

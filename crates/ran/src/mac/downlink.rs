@@ -1,9 +1,10 @@
 //! The downlink of a cell, slot by slot: retransmissions, then the policy's assignment, then the
 //! blocks; three slots later their reception and feedback.
 
+use core::ops::Range;
 use std::collections::VecDeque;
 
-use airlane_core::{Bytes, CellId, Cx, Direction, Duration, Event, Instant, Topic, UeId};
+use airlane_core::{Bytes, CellId, Cx, Direction, Duration, Event, Instant, Stream, Topic, UeId};
 use airlane_radio::layers::LayerGain;
 use airlane_radio::{Cqi, Mcs};
 
@@ -13,8 +14,9 @@ use super::harq::{HarqProcess, on_other_layer};
 use super::phy::{LinkAdaptation, Phy, Rank, SlotFormat};
 use super::scheduler::{Demand, MAX_RBGS, Scheduler, SchedulerCell};
 use super::throttle::Throttle;
+use crate::channel::Channel;
 use crate::config::{CellConfig, McsRule};
-use crate::interference::{Air, Moment};
+use crate::interference::{Air, Moment, Noise};
 use crate::numerology::SYMBOLS;
 use crate::slot::Slot;
 use crate::ue::Ue;
@@ -205,11 +207,8 @@ impl DownlinkMac {
                 slot.phy.receive_flat(Direction::Downlink, process, sinr, &mut state.draws)
             } else {
                 let prbs = self.grid.runs(process.rbgs);
-                state.channel.sinr_on(sent, (mean, layers), prbs.clone(), slot.phy.sinr_mut());
-                if let Some(noise) = noise {
-                    noise.weaken_on(process.rbgs, slot.phy.sinr_mut());
-                }
-                slot.phy.receive(Direction::Downlink, process, prbs, &mut state.draws)
+                let link = (&mut state.channel, &mut state.draws);
+                receive_unevenly((slot.phy, process), link, (sent, (mean, layers), noise), prbs)
             }
         };
         if process.transmissions == 1 && !process.missed {
@@ -404,6 +403,26 @@ impl DownlinkMac {
     }
 }
 
+/// Receives a block on these PRBs, whose SINRs differ. True if it decodes.
+fn receive_unevenly(
+    (phy, process): (&mut Phy, &mut HarqProcess),
+    (channel, draws): (&mut Channel, &mut Stream),
+    (sent, sinr, noise): (Instant, (f32, LayerGain), Option<&Noise>),
+    prbs: impl Iterator<Item = Range<usize>> + Clone,
+) -> bool {
+    let (mean, layers) = sinr;
+    if let (Some(noise), Some(scale)) = (noise, layers.scale(mean))
+        && let Some(gains) = channel.gains_on(sent, prbs.clone())
+    {
+        return phy.receive_in(noise, Some((gains, scale)), process, draws);
+    }
+    channel.sinr_on(sent, sinr, prbs.clone(), phy.sinr_mut());
+    match noise {
+        Some(noise) => phy.receive_in(noise, None, process, draws),
+        None => phy.receive(Direction::Downlink, process, prbs, draws),
+    }
+}
+
 /// The bytes of an RBG in a slot.
 pub(super) struct RbgSizes<'a> {
     /// The kind of the slot.
@@ -447,11 +466,7 @@ impl<'a> RbgSizes<'a> {
         match fixed.map(|mcs| self.of_mcs(rank, mcs)) {
             Some(bytes) => core::array::from_fn(|rbg| if rbg < rbgs { bytes } else { 0 }),
             None if flat => [bytes(cqi[0]); MAX_RBGS],
-            None => {
-                let mut rates = [0; MAX_RBGS];
-                rates.iter_mut().zip(&cqi[..rbgs]).for_each(|(rate, cqi)| *rate = bytes(*cqi));
-                rates
-            }
+            None => ue.downlink.cqi.rbg_bytes(self.format, bytes),
         }
     }
 
@@ -530,7 +545,8 @@ fn select_mcs(rule: McsRule, phy: &mut Phy, ue: &Ue, (rbgs, flat): (RbgSet, bool
             of(worst.expect("a policy gives at least one RBG"))
         }
         McsRule::Effective { .. } => {
-            let efficiency = |rbg| phy.blocks.efficiency(of(cqi[usize::from(rbg)]));
+            let efficiency =
+                |rbg| phy.downlink.efficiency_of[usize::from(cqi[usize::from(rbg)].index() & 15)];
             let sum: f64 = each(rbgs).map(efficiency).sum();
             let mean = sum / f64::from(rbgs.count_ones());
             phy.blocks.corrected(phy.blocks.of_efficiency(mean), ue.downlink.outer_loop)

@@ -9,6 +9,7 @@ use airlane_radio::{Amc, CodedBlock, Cqi, CqiToMcs, Mcs};
 
 use super::harq::HarqProcess;
 use crate::config::CellConfig;
+use crate::interference::Noise;
 use crate::numerology::{Duplex, SYMBOLS};
 
 /// The kinds of slots with a downlink, which differ in the size of their blocks.
@@ -217,6 +218,8 @@ pub(crate) struct LinkAdaptation {
     pub(crate) blocks: Arc<BlockTables>,
     /// The MCS of each CQI.
     pub(crate) mcs_of: [Mcs; 16],
+    /// Information bits per symbol of that MCS.
+    pub(crate) efficiency_of: [f64; 16],
     /// Bytes of the downlink blocks of one RBG, by number of layers less one, kind of slot and CQI; zero out of range.
     pub(crate) rbg_bytes: [[[u16; 16]; FORMATS]; LAYERS],
 }
@@ -257,6 +260,7 @@ impl Phy {
                 amc: Amc::new(&*cell.tables, rule, direction, prbs, usize::from(rbg_size)),
                 rbg_bytes: core::array::from_fn(of_layers),
                 blocks: Arc::clone(&blocks),
+                efficiency_of: mcs_of.map(|mcs| blocks.efficiency(mcs)),
                 mcs_of,
             }
         };
@@ -309,15 +313,39 @@ impl Phy {
         prbs: impl Iterator<Item = Range<usize>>,
         draws: &mut Stream,
     ) -> bool {
-        let block = self.blocks.coded(process, direction);
         let (mut count, mut least) = (0, Least::default());
         for range in prbs {
             let from = &self.sinr[range];
             least.copy(from, &mut self.gathered[count..][..from.len()]);
             count += from.len();
         }
+        self.judge(direction, process, (count, least.value()), draws)
+    }
+
+    /// The same in the downlink, with this noise on the RBGs of the block. Without it the SINR of each PRB is in
+    /// [`Phy::sinr_mut`], or given relative to a factor.
+    pub(crate) fn receive_in(
+        &mut self,
+        noise: &Noise,
+        seen: Option<(&[f32], f32)>,
+        process: &mut HarqProcess,
+        draws: &mut Stream,
+    ) -> bool {
+        let seen = seen.unwrap_or((&self.sinr, 1.0));
+        let gathered = noise.gather(process.rbgs, seen, &mut self.gathered);
+        self.judge(Direction::Downlink, process, gathered, draws)
+    }
+
+    fn judge(
+        &self,
+        direction: Direction,
+        process: &mut HarqProcess,
+        (count, least): (usize, f32),
+        draws: &mut Stream,
+    ) -> bool {
+        let block = self.blocks.coded(process, direction);
         // For many blocks the worst PRB is sufficient. Their soft information is not kept.
-        if process.transmissions == 1 && least.value() >= block.certain_from {
+        if process.transmissions == 1 && least >= block.certain_from {
             return true;
         }
         let block = &block.coded;

@@ -80,11 +80,15 @@ impl TransmitQueue {
     #[inline]
     pub(crate) fn expires_at(&self) -> Instant {
         match self.discard {
-            Some(discard) => {
-                self.discipline.oldest().map_or(Instant::FAR_FUTURE, |since| since.saturating_add(discard))
-            }
+            Some(discard) => self.oldest_expires_at(discard),
             None => Instant::FAR_FUTURE,
         }
+    }
+
+    /// A function of its own, so that blocks of a bearer without a timer save no registers for it.
+    #[inline(never)]
+    fn oldest_expires_at(&self, discard: Duration) -> Instant {
+        self.discipline.oldest().map_or(Instant::FAR_FUTURE, |since| since.saturating_add(discard))
     }
 
     /// Removes all packets, in the order in which they would be sent.

@@ -158,7 +158,7 @@ impl Contest {
     }
 
     fn best(&self, rbg: u16) -> Option<usize> {
-        Some(self.best[usize::from(rbg)]).filter(|&number| number >= 0.0).map(|number| number as usize)
+        Some(self.best[usize::from(rbg)]).filter(|&number| number >= 0.0).map(|number| number as u32 as usize)
     }
 }
 
@@ -173,21 +173,24 @@ impl WithSimd for Entry<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let Contest { high, best, least, vectors, .. } = self.contest;
-        let (rates, _) = self.demand.rbg_bytes.as_chunks::<LANES>();
-        let (high, best) = (high.as_chunks_mut::<LANES>().0, best.as_chunks_mut::<LANES>().0);
-        let mut lowest = [f64::INFINITY; LANES];
-        for ((rates, high), best) in rates.iter().zip(high).zip(best).take(*vectors) {
-            for lane in 0..LANES {
-                let metric = f64::from(rates[lane]) * self.demand.metric;
-                let better = (metric > high[lane]) | ((metric == high[lane]) & (self.number < best[lane]));
-                high[lane] = if better { metric } else { high[lane] };
-                best[lane] = if better { self.number } else { best[lane] };
-                lowest[lane] = if high[lane] < lowest[lane] { high[lane] } else { lowest[lane] };
+        let (high, best) = (S::as_mut_simd_f64s(high).0.iter_mut(), S::as_mut_simd_f64s(best).0.iter_mut());
+        let mut places = high.zip(best);
+        let (weight, number) = (simd.splat_f64s(self.demand.metric), simd.splat_f64s(self.number));
+        let mut lowest = simd.splat_f64s(f64::INFINITY);
+        for rates in self.demand.rbg_bytes.as_chunks::<LANES>().0.iter().take(*vectors) {
+            let rates = [rates[0], rates[1], rates[2], rates[3]].map(f64::from);
+            for (rates, (high, best)) in S::as_simd_f64s(&rates).0.iter().zip(&mut places) {
+                let metric = simd.mul_f64s(*rates, weight);
+                let first = simd.and_m64s(simd.equal_f64s(metric, *high), simd.less_than_f64s(number, *best));
+                let better = simd.or_m64s(simd.greater_than_f64s(metric, *high), first);
+                *high = simd.select_f64s(better, metric, *high);
+                *best = simd.select_f64s(better, number, *best);
+                lowest = simd.min_f64s(*high, lowest);
             }
         }
-        *least = lowest.into_iter().fold(f64::INFINITY, f64::min);
+        *least = simd.reduce_min_f64s(lowest);
     }
 }
 
