@@ -89,6 +89,11 @@ impl Processes {
     /// Why the guest does not go on, from its end and its log. `silent` is the time for which it sent nothing, and
     /// what was awaited.
     pub(crate) fn diagnose(&self, at: &str, silent: Option<(Duration, &str)>) -> GuestError {
+        self.reason(at, silent, was_asked_to_end(self.kernel.pid()))
+    }
+
+    /// The same for a kernel of which it is known whether a signal has asked it to end.
+    fn reason(&self, at: &str, silent: Option<(Duration, &str)>, asked_to_end: bool) -> GuestError {
         let log = self.log_text();
         let ended = (0..100).find_map(|_| {
             let end = self.kernel.end();
@@ -114,7 +119,7 @@ impl Processes {
         }
         let Some(end) = ended else {
             let activity = activity(self.kernel.pid().as_raw_nonzero().get());
-            if was_asked_to_end(self.kernel.pid()) {
+            if asked_to_end {
                 let what = format!("the guest kernel was asked to end {at}, by SIGTERM or SIGINT");
                 return GuestError::failed(what, tail(&log));
             }
@@ -145,7 +150,7 @@ impl Processes {
 
     /// The same for a kernel that has not connected.
     pub(crate) fn diagnose_start(&self, silent: Option<(Duration, &str)>) -> GuestError {
-        let error = self.diagnose("at its start", silent);
+        let error = self.reason("at its start", silent, false); // it may not have its handlers yet
         if error.cause == Cause::Missing {
             return error;
         }

@@ -191,8 +191,10 @@ impl Prepared {
                 && libc::setpgid(0, 0) == 0
                 && libc::chdir(self.folder.as_ptr()) == 0
                 && (0..).zip(streams).all(|(number, stream)| libc::dup2(stream, number) >= 0)
-                // Python ignores this signal, and another program may block any.
-                && libc::signal(libc::SIGPIPE, libc::SIG_DFL) != libc::SIG_ERR
+                // Python ignores the first, a shell the others in the background, and another program may block any.
+                && [libc::SIGPIPE, libc::SIGINT, libc::SIGTERM]
+                    .iter()
+                    .all(|&number| libc::signal(number, libc::SIG_DFL) != libc::SIG_ERR)
                 && libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut()) == 0;
             if ready {
                 libc::execve(self.path.as_ptr(), self.arguments.0.as_ptr(), self.environment.0.as_ptr());
