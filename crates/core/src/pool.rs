@@ -45,8 +45,7 @@ impl PacketPool {
     /// Adds a packet and returns its handle to the owner.
     #[inline]
     pub fn insert(&mut self, packet: Packet) -> PacketRef {
-        self.inserted += 1;
-        let index = self.free.pop().unwrap_or_else(|| self.grow());
+        let index = self.free_slot();
         // A free slot is empty. Without `forget`, the compiler adds code that drops its content.
         core::mem::forget(self.slots[index as usize].replace(packet));
         PacketRef(index)
@@ -56,14 +55,20 @@ impl PacketPool {
     /// elsewhere, the processor waits until all its parts have been written there.
     #[inline(always)]
     pub fn insert_with(&mut self, write: impl FnOnce(&mut Packet)) -> PacketRef {
-        self.inserted += 1;
-        let index = self.free.pop().unwrap_or_else(|| self.grow());
+        let index = self.free_slot();
         let slot = &mut self.slots[index as usize];
         core::mem::forget(slot.replace(Packet::BLANK)); // as in `insert`
         if let Some(packet) = slot {
             write(packet);
         }
         PacketRef(index)
+    }
+
+    /// A slot for a packet that enters.
+    #[inline(always)]
+    fn free_slot(&mut self) -> u32 {
+        self.inserted += 1;
+        self.free.pop().unwrap_or_else(|| self.grow())
     }
 
     /// One more slot.

@@ -395,7 +395,8 @@ impl CqiReports {
             if self.valid && report.input.slot + u64::from(delay) > slot {
                 return;
             }
-            (self.current, self.rbg_bytes) = (*report, None);
+            let report = *report; // only if it is due
+            self.put_into_force(report);
             self.valid = true;
             self.pending.pop_front();
         }

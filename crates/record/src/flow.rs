@@ -1,6 +1,6 @@
 //! The sums for one flow.
 
-use airlane_core::{BitRate, Bytes, Direction, Duration, Instant};
+use airlane_core::{BitRate, Bytes, CubicCurve, Direction, Duration, Instant};
 
 use crate::codes::Codes;
 use crate::histogram::Histogram;
@@ -73,44 +73,15 @@ impl FlowBin {
 /// The last reported state of the sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FlowState {
-    pub(crate) congestion_window: Known,
-    pub(crate) ssthresh: Known,
-    pub(crate) in_flight: Known,
-    pub(crate) offered_window: Known,
-    /// The maximum of the curve of CUBIC, and when it is reached.
-    pub(crate) w_max: Known,
-    pub(crate) k: Known,
+    pub(crate) congestion_window: Option<Bytes>,
+    pub(crate) ssthresh: Option<Bytes>,
+    pub(crate) in_flight: Option<Bytes>,
+    pub(crate) offered_window: Option<Bytes>,
+    pub(crate) cubic: Option<CubicCurve>,
     pub(crate) srtt: Option<Duration>,
     pub(crate) rto: Option<Duration>,
     /// Pacing rate and delivery rate, of a sender outside that reports them.
     pub(crate) rates: [Option<BitRate>; 2],
-}
-
-/// Bytes or nanoseconds, or nothing. One word, where an `Option` has two: they are written apart, and the processor
-/// waits for both before it copies them as one.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Known(u64);
-
-impl Known {
-    const NOTHING: Self = Self(u64::MAX);
-
-    pub(crate) const fn bytes(bytes: Bytes) -> Self {
-        Self(bytes.get())
-    }
-
-    pub(crate) const fn duration(duration: Duration) -> Self {
-        Self(duration.as_nanos())
-    }
-
-    pub(crate) fn get(self) -> Option<u64> {
-        (self.0 != Self::NOTHING.0).then_some(self.0)
-    }
-}
-
-impl Default for Known {
-    fn default() -> Self {
-        Self::NOTHING
-    }
 }
 
 impl FlowRecord {

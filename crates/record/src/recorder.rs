@@ -8,7 +8,7 @@ use airlane_core::{
 use crate::cell::{self, Block, CellRecord, Radio};
 use crate::codes;
 use crate::coverage::CoverageLog;
-use crate::flow::{self, FlowRecord, Known};
+use crate::flow::{self, FlowRecord};
 use crate::handover::HandoverLog;
 use crate::information::InformationLog;
 use crate::pages::{Loaded, PageLog};
@@ -365,12 +365,11 @@ impl Recorder {
         timeouts::leave(&mut self.timeouts, flow, now, congestion_window);
         if let Some(flow) = self.flow_mut(flow) {
             let state = flow.state_mut();
-            state.congestion_window = Known::bytes(congestion_window);
-            state.ssthresh = ssthresh.map_or_else(Known::default, Known::bytes);
-            state.in_flight = Known::bytes(in_flight);
-            state.offered_window = offered_window.map_or_else(Known::default, Known::bytes);
-            state.w_max = cubic.as_ref().map_or_else(Known::default, |curve| Known::bytes(curve.w_max));
-            state.k = cubic.and_then(|curve| curve.k).map_or_else(Known::default, Known::duration);
+            state.congestion_window = Some(congestion_window);
+            state.ssthresh = ssthresh;
+            state.in_flight = Some(in_flight);
+            state.offered_window = offered_window;
+            state.cubic = cubic;
         }
     }
 

@@ -5,7 +5,7 @@ use core::ops::Range;
 use airlane_core::{Bytes, Direction, Duration, Instant};
 
 use crate::cell::{CellRecord, Radio};
-use crate::flow::{FlowRecord, FlowState, Known, duration_ms};
+use crate::flow::{FlowRecord, FlowState, duration_ms};
 use crate::table::{Column, Table, Throughput, mbps, real};
 
 /// Rows of `flow_series`, by column. Those of a bin are collected first, so that each column grows once a bin.
@@ -169,14 +169,14 @@ impl FlowSeries {
 /// The columns of the state of a sender.
 fn columns_of(state: &FlowState) -> [f64; FlowSeries::STATE] {
     [
-        known_bytes(state.congestion_window),
-        known_bytes(state.ssthresh),
+        bytes(state.congestion_window),
+        bytes(state.ssthresh),
         duration_ms(state.srtt),
         duration_ms(state.rto),
-        known_bytes(state.in_flight),
-        known_bytes(state.offered_window),
-        known_bytes(state.w_max),
-        state.k.get().map_or(f64::NAN, |nanos| Duration::from_nanos(nanos).as_secs_f64()),
+        bytes(state.in_flight),
+        bytes(state.offered_window),
+        bytes(state.cubic.map(|curve| curve.w_max)),
+        state.cubic.and_then(|curve| curve.k).map_or(f64::NAN, Duration::as_secs_f64),
     ]
 }
 
@@ -242,10 +242,6 @@ impl CellSeries {
 
 fn bytes(bytes: Option<Bytes>) -> f64 {
     bytes.map_or(f64::NAN, |bytes| real(bytes.get()))
-}
-
-fn known_bytes(bytes: Known) -> f64 {
-    bytes.get().map_or(f64::NAN, real)
 }
 
 /// The number of rows for which room is made at the start, about 30 MB: in longer runs, the series grow.

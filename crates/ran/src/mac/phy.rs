@@ -322,8 +322,8 @@ impl Phy {
         self.judge(direction, process, (count, least.value()), draws)
     }
 
-    /// The same in the downlink, with this noise on the RBGs of the block. Without it the SINR of each PRB is in
-    /// [`Phy::sinr_mut`], or given relative to a factor.
+    /// The same in the downlink, with this noise and interference on the RBGs of the block. The SINR of each PRB without
+    /// interference is the product of the gain and the factor in `seen`; if there is none, it is in [`Phy::sinr_mut`].
     pub(crate) fn receive_in(
         &mut self,
         noise: &Noise,

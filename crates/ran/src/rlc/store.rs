@@ -195,9 +195,7 @@ impl SduStore {
         let index = self.entries.partition_point(|e| e.end() <= from);
         let packet = self.entries.get_mut(index).filter(|e| e.start == from)?.packet.take()?;
         self.held -= 1;
-        while self.entries.front().is_some_and(|e| e.packet.is_none()) {
-            self.entries.skip_front();
-        }
+        self.release_taken();
         Some(packet)
     }
 
