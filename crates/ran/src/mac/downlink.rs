@@ -238,10 +238,11 @@ impl DownlinkMac {
     pub(crate) fn schedule(&mut self, slot: &mut Slot<'_, '_>) {
         self.grid.clear();
         self.sent = 0;
-        if slot.cell.mac.blank_subframes != 0 && is_blank(slot) {
+        let ahead = slot.cell.mac.downlink_latency - 1;
+        if slot.cell.mac.blank_subframes != 0 && is_blank(slot, ahead) {
             return;
         }
-        let on_air = slot.number + u64::from(slot.cell.mac.downlink_latency) - 1;
+        let on_air = slot.number + u64::from(ahead);
         self.format = match slot.cell.numerology.duplex.downlink_symbols(on_air) {
             0 => return,
             SYMBOLS => SlotFormat::Whole,
@@ -508,9 +509,10 @@ fn fill(slot: &mut Slot<'_, '_>, index: u32, id: u8) -> bool {
     filled
 }
 
-/// True if the slot is in a subframe without downlink blocks.
-fn is_blank(slot: &Slot<'_, '_>) -> bool {
-    let subframe = slot.cx.now.as_nanos() / SUBFRAME.as_nanos() % SUBFRAMES;
+/// True if the slot this many slots later is in a subframe without downlink blocks.
+fn is_blank(slot: &Slot<'_, '_>, ahead: u32) -> bool {
+    let on_air = slot.cx.now + slot.cell.numerology.slot * u64::from(ahead);
+    let subframe = on_air.as_nanos() / SUBFRAME.as_nanos() % SUBFRAMES;
     slot.cell.mac.blank_subframes >> subframe & 1 == 1
 }
 

@@ -5,6 +5,8 @@ use airlane_core::{Bytes, CellId, Direction, Duration, FlowId, Instant, UeId};
 use airlane_radio::link_tables::{Allocation, LTE, LinkTables};
 use airlane_radio::{CodeScheme, CodedBlock, Cqi, Mcs, Modulation, Profile};
 
+use std::collections::BTreeSet;
+
 use super::world::{World, driver, road};
 use super::*;
 use crate::numerology::{
@@ -101,6 +103,17 @@ fn overload(d: &mut Driver, direction: Direction, us: u64) {
 fn goodput_of(d: &Driver) -> f64 {
     let window = d.arrived.iter().filter(|(at, ..)| (200..1000).contains(&(at.as_nanos() / 1_000_000)));
     window.count() as f64 * 1400.0 * 8.0 / 0.8 / 1e6
+}
+
+#[test]
+fn nothing_is_on_the_air_in_blank_subframes() {
+    let mut config = tdd(1);
+    config.cells[0].mac.blank_subframes = !(1 << 1 | 1 << 6) & 0x3ff;
+    let mut d = Driver::new(&config);
+    overload(&mut d, Direction::Downlink, 500);
+    // Their second slots, 3 and 13, are special ones.
+    let slots: BTreeSet<_> = d.meter.downlink_blocks.iter().map(|b| slot_before(b.at) % 20).collect();
+    assert_eq!(slots.into_iter().collect::<Vec<_>>(), [2, 3, 12, 13]);
 }
 
 #[test]

@@ -15,6 +15,9 @@ use crate::radio::nr::{duplex, slot, tables};
 const RESOURCE_BLOCKS: core::ops::RangeInclusive<u16> = 11..=275;
 /// Slots of a pattern of TDD.
 const PATTERN_MAX: usize = 64;
+/// TS 38.211 §4.3.1.
+const SUBFRAME: Duration = Duration::from_millis(1);
+const FRAME: Duration = Duration::from_millis(10);
 /// Values of xOverhead (TS 38.331 §6.3.2, PDSCH-ServingCellConfig).
 const OVERHEAD_ELEMENTS: [u8; 4] = [0, 6, 12, 18];
 
@@ -41,7 +44,32 @@ pub(super) fn cell(cell: &Cell, nr: &Nr, at: &Place<'_>) -> Checked {
     at.require(efficiency, "mac.cqi_to_mcs", "not a mapping of NR", help)?;
     let polls = matches!(cell.uplink, Uplink::Polled(_));
     let help = "use \"scheduling-request\" or \"ideal-buffer-status\"";
-    at.require(!polls, "uplink", "an NR cell does not poll", help)
+    at.require(!polls, "uplink", "an NR cell does not poll", help)?;
+    let help = format!(
+        "leave a subframe that has a slot of the downlink with more than {} symbols, which control and DM-RS take",
+        nr.control_symbols + nr.dmrs_symbols
+    );
+    at.under("mac").require(
+        has_downlink(cell, nr),
+        "blank_subframes",
+        "no slot of the downlink is left for data",
+        &help,
+    )
+}
+
+/// Whether a slot of the downlink in a subframe that is not blank has a symbol for data.
+fn has_downlink(cell: &Cell, nr: &Nr) -> bool {
+    let (duplex, slot) = (duplex(nr), slot(cell));
+    let pattern = match &nr.duplex {
+        Duplex::Fdd => 1,
+        Duplex::Tdd(tdd) => tdd.pattern.len() as u64,
+    };
+    // Frames and patterns repeat together after at most this number of slots.
+    (0..FRAME.as_nanos() / slot.as_nanos() * pattern).any(|number| {
+        let subframe = (slot * number).as_nanos() / SUBFRAME.as_nanos() % 10;
+        let is_blank = cell.mac.blank_subframes.iter().any(|blank| u64::from(*blank) == subframe);
+        !is_blank && duplex.downlink_symbols(number) > nr.control_symbols + nr.dmrs_symbols
+    })
 }
 
 /// The configured grants of all UEs, which may be in one cell, fit into its band.

@@ -142,6 +142,10 @@ fn error(cell: &str) -> String {
     changed.expect_err("the scenario is wrong").to_string()
 }
 
+/// A special slot with as many symbols as control and DM-RS take, in the only subframes that are not blank.
+const EMPTY: &str =
+    "radio = { duplex = { special_downlink_symbols = 4 } }\nmac.blank_subframes = [0, 1, 2, 3, 5, 6, 7, 8]";
+
 fn mistakes() -> Vec<(&'static str, String)> {
     let tdd = |settings: &str| error(&format!("radio = {{ duplex = {{ kind = \"tdd\", {settings} }} }}"));
     let radio = |settings: &str| error(&format!("radio = {{ {settings} }}"));
@@ -171,6 +175,7 @@ fn mistakes() -> Vec<(&'static str, String)> {
         ("no uplink", tdd("pattern = \"DDDS\"")),
         ("no guard period", tdd("special_downlink_symbols = 12")),
         ("no data", radio("dmrs_symbols = 4, uplink_control_symbols = 10")),
+        ("special slots without data", error(EMPTY)),
         ("four symbols of PDCCH", radio("control_symbols = 4")),
         ("an overhead between", radio("overhead_elements = 7")),
         ("feedback at once", radio("k1 = 0")),

@@ -213,6 +213,8 @@ fn mac(settings: &mut Settings<'_>, at: &str, cell: &format::Cell) {
         keys.extend([("harq_round_trip", ms(6, 24)), ("downlink_latency", ms(1, 6))]);
     }
     settings.some(at, keys);
+    let blank = format!("{at}.blank_subframes");
+    settings.list.retain(|(path, subframes)| *path != blank || leaves_downlink(cell, subframes));
     if settings.s.chance(0.1) && !is_nr(cell) {
         // A block is retransmitted after its own grant.
         let grant = number(settings.s, 1, 10);
@@ -235,6 +237,23 @@ fn blank_subframes() -> Draw {
         let spared = s.below(10);
         json!((0..10).filter(|subframe| *subframe != spared && s.chance(share)).collect::<Vec<u64>>())
     })
+}
+
+/// Whether a slot of the downlink is in a subframe that is not blank.
+fn leaves_downlink(cell: &format::Cell, blank: &Value) -> bool {
+    let Some(format::Radio::Nr(nr)) = &cell.radio else { return true };
+    let format::Duplex::Tdd(tdd) = &nr.duplex else { return true };
+    let slots = match nr.subcarrier_spacing {
+        format::SubcarrierSpacing::Khz15 => 1,
+        format::SubcarrierSpacing::Khz30 => 2,
+        format::SubcarrierSpacing::Khz60 => 4,
+        format::SubcarrierSpacing::Khz120 => 8,
+    };
+    let is_blank = |subframe: u64| blank.as_array().is_some_and(|list| list.contains(&json!(subframe)));
+    let pattern = tdd.pattern.as_bytes();
+    // Frames and patterns repeat together.
+    (0..10 * slots * pattern.len())
+        .any(|slot| pattern[slot % pattern.len()] == b'D' && !is_blank((slot / slots % 10) as u64))
 }
 
 fn uplink(settings: &mut Settings<'_>, at: &str, cell: &format::Cell) {
