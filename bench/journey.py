@@ -12,6 +12,7 @@ import shutil
 import statistics
 import subprocess
 import tempfile
+import tomllib
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -88,10 +89,16 @@ def has_valgrind() -> bool:
     return shutil.which("valgrind") is not None
 
 
+def of_the_wheel() -> list[str]:
+    """The compiler's settings for the link of the wheel."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    return [str(argument) for argument in settings["tool"]["maturin"]["rustc-args"]]
+
+
 def binary() -> Path | None:
     """The native program that runs one scenario; None where cargo cannot build it."""
-    command = ["cargo", "build", "--release", "-q", "-p", "airlane-scenario", "--example", "run"]
-    command.append("--message-format=json")
+    command = ["cargo", "rustc", "--release", "-q", "-p", "airlane-scenario", "--example", "run"]
+    command += ["--message-format=json", "--", *of_the_wheel()]
     done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
     if done.returncode != 0:
         return None
