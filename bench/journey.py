@@ -12,8 +12,8 @@ import shutil
 import statistics
 import subprocess
 import tempfile
-import tomllib
 import time
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
