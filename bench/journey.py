@@ -89,8 +89,8 @@ def has_valgrind() -> bool:
     return shutil.which("valgrind") is not None
 
 
-def of_the_wheel() -> list[str]:
-    """The compiler's settings for the link of the wheel."""
+def link_arguments() -> list[str]:
+    """The arguments of rustc for the last step of the wheel, which links it."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
     return [str(argument) for argument in settings["tool"]["maturin"]["rustc-args"]]
 
@@ -98,7 +98,7 @@ def of_the_wheel() -> list[str]:
 def binary() -> Path | None:
     """The native program that runs one scenario; None where cargo cannot build it."""
     command = ["cargo", "rustc", "--release", "-q", "-p", "airlane-scenario", "--example", "run"]
-    command += ["--message-format=json", "--", *of_the_wheel()]
+    command += ["--message-format=json", "--", *link_arguments()]
     done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
     if done.returncode != 0:
         return None

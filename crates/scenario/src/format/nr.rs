@@ -116,7 +116,8 @@ pub enum SubcarrierSpacing {
 
 impl SubcarrierSpacing {
     /// The numerology: the spacing is 15 kHz times two to this power.
-    pub(crate) const fn numerology(self) -> u8 {
+    #[must_use]
+    pub const fn numerology(self) -> u8 {
         match self {
             Self::Khz15 => 0,
             Self::Khz30 => 1,

@@ -243,12 +243,7 @@ fn blank_subframes() -> Draw {
 fn leaves_downlink(cell: &format::Cell, blank: &Value) -> bool {
     let Some(format::Radio::Nr(nr)) = &cell.radio else { return true };
     let format::Duplex::Tdd(tdd) = &nr.duplex else { return true };
-    let slots = match nr.subcarrier_spacing {
-        format::SubcarrierSpacing::Khz15 => 1,
-        format::SubcarrierSpacing::Khz30 => 2,
-        format::SubcarrierSpacing::Khz60 => 4,
-        format::SubcarrierSpacing::Khz120 => 8,
-    };
+    let slots = 1 << nr.subcarrier_spacing.numerology();
     let is_blank = |subframe: u64| blank.as_array().is_some_and(|list| list.contains(&json!(subframe)));
     let pattern = tdd.pattern.as_bytes();
     // Frames and patterns repeat together.

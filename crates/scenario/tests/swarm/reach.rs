@@ -108,12 +108,7 @@ fn budget(scenario: &Resolved, ue: &format::Ue) -> f64 {
 /// Bandwidth of a PRB of a cell.
 fn prb_hz(cell: &format::Cell) -> f64 {
     let Some(format::Radio::Nr(nr)) = &cell.radio else { return 180e3 };
-    match nr.subcarrier_spacing {
-        format::SubcarrierSpacing::Khz15 => 180e3,
-        format::SubcarrierSpacing::Khz30 => 360e3,
-        format::SubcarrierSpacing::Khz60 => 720e3,
-        format::SubcarrierSpacing::Khz120 => 1440e3,
-    }
+    f64::from(180_000 << nr.subcarrier_spacing.numerology())
 }
 
 fn law(law: &format::PathLoss, frequency_hz: f64) -> PathLoss {
