@@ -62,6 +62,7 @@ fn cell() -> CellConfig {
             harq_round_trip: 8,
             uplink_round_trip: 8,
             downlink_latency: 3,
+            assigned_ahead: false,
             grant_to_pusch: 4,
             control_errors: false,
             subheaders: false,

@@ -397,6 +397,9 @@ pub struct MacConfig {
     pub uplink_round_trip: u32,
     /// Time from a downlink scheduling decision until the block has been received.
     pub downlink_latency: u32,
+    /// The assignment of a downlink block is sent in the slot of the decision (k0 of TS 38.214 §5.1.2.1), so that this
+    /// is a slot with a downlink. Otherwise it is sent with the block.
+    pub assigned_ahead: bool,
     /// Time from an uplink grant's decision until the UE starts to send (TS 36.213 §8.0: 4).
     pub grant_to_pusch: u32,
     /// Subframes of a frame without downlink blocks: bit 0 is subframe 0.

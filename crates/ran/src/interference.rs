@@ -290,7 +290,9 @@ impl Clock {
         let mut clock = Self { slot, duplex, sent: History::new(Vec::new(), 1), uplinks: 0 };
         let depth = cells.iter().filter(|cell| clock.is_of(cell)).map(|cell| {
             let mac = &cell.mac;
-            u64::from(mac.downlink_latency) + u64::from(mac.cqi_period) + u64::from(mac.cqi_delay) + 2
+            let earlier = if mac.assigned_ahead { duplex.period() } else { 0 };
+            let latency = u64::from(mac.downlink_latency) + earlier;
+            latency + u64::from(mac.cqi_period) + u64::from(mac.cqi_delay) + 2
         });
         let depth = depth.max().expect("at least this cell").next_power_of_two();
         clock.sent = History::new(always.to_vec(), depth as usize);

@@ -275,10 +275,7 @@ impl Duplex {
     /// The most of `ues` UEs whose occasions ([`Duplex::phase_of`]) are in one slot.
     #[must_use]
     pub fn occasions_at_once(self, (period, offset): (u32, u32), ues: u32) -> u64 {
-        let pattern = match self {
-            Self::Fdd => 1,
-            Self::Tdd(pattern) => pattern.slots(),
-        };
+        let pattern = self.period();
         // After as many periods, pattern and occasions repeat together; one more for what is moved into the next.
         let turns = (1..=pattern).find(|turns| turns * u64::from(period) % pattern == 0).unwrap_or(pattern);
         let mut slots = BTreeMap::<u64, u64>::new();
@@ -304,11 +301,20 @@ impl Duplex {
         }
     }
 
-    /// The slot in whose control region the grant for an uplink slot is sent: the last one with a downlink that is
-    /// at least `ahead` slots earlier. `None` before time zero.
+    /// The number of slots after which the directions repeat.
     #[must_use]
-    pub fn grant_slot(self, uplink: u64, ahead: u32) -> Option<u64> {
-        let latest = uplink.checked_sub(ahead.into())?;
+    pub fn period(self) -> u64 {
+        match self {
+            Self::Fdd => 1,
+            Self::Tdd(pattern) => pattern.slots.into(),
+        }
+    }
+
+    /// The slot in whose control region the grant or the assignment for a slot is sent: the last one with a downlink
+    /// that is at least `ahead` slots earlier. `None` before time zero.
+    #[must_use]
+    pub fn control_slot(self, data: u64, ahead: u32) -> Option<u64> {
+        let latest = data.checked_sub(ahead.into())?;
         match self {
             Self::Fdd => Some(latest),
             Self::Tdd(pattern) => {
@@ -419,10 +425,10 @@ mod tests {
     #[test]
     fn grants_are_sent_in_slots_with_a_downlink() {
         let duplex = Duplex::Tdd(TddPattern::new("DDDSU", 10, 2));
-        assert_eq!(duplex.grant_slot(9, 1), Some(8));
-        assert_eq!(duplex.grant_slot(9, 5), Some(3), "slot 4 is an uplink slot");
-        assert_eq!(duplex.grant_slot(4, 5), None);
-        assert_eq!(Duplex::Fdd.grant_slot(9, 4), Some(5));
+        assert_eq!(duplex.control_slot(9, 1), Some(8));
+        assert_eq!(duplex.control_slot(9, 5), Some(3), "slot 4 is an uplink slot");
+        assert_eq!(duplex.control_slot(4, 5), None);
+        assert_eq!(Duplex::Fdd.control_slot(9, 4), Some(5));
         assert_eq!([4, 9, 11].map(|slot| duplex.previous_uplink(slot)), [None, Some(4), Some(9)]);
         assert_eq!([4, 5, 9, 10].map(|slot| duplex.uplinks_before(slot)), [0, 1, 1, 2]);
     }

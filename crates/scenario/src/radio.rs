@@ -326,6 +326,7 @@ fn timing(cell: &Cell) -> nr::Timing {
         [cell.mac.harq_round_trip, cell.mac.downlink_latency, cell.mac.grant_to_pusch].map(of_lte);
     nr::Timing {
         downlink_latency,
+        assigned_ahead: false,
         grant_to_pusch,
         harq_round_trip: round_trip,
         uplink_round_trip: round_trip,
@@ -389,6 +390,7 @@ fn mac(cell: &Cell) -> MacConfig {
         harq_round_trip: timing.harq_round_trip,
         uplink_round_trip: timing.uplink_round_trip,
         downlink_latency: timing.downlink_latency,
+        assigned_ahead: timing.assigned_ahead,
         grant_to_pusch: timing.grant_to_pusch,
         control_errors: cell.control_errors,
         subheaders: mac.subheaders,

@@ -176,7 +176,7 @@ impl DownlinkMac {
 
     /// The policy assigns the slot to candidates that stand.
     pub(super) fn share_among_standing(&mut self, slot: &mut Slot<'_, '_>) {
-        let flat = self.changes_mut().flat;
+        let (number, flat) = (self.decision(slot), self.changes_mut().flat);
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
         let (ues, air, cx) = (&mut *slot.ues, &*slot.air, &mut *slot.cx);
         let sizes = RbgSizes::new(&self.grid, self.format, amc, slot.cell);
@@ -188,7 +188,7 @@ impl DownlinkMac {
             sizes.evaluate(cx, ue, &mut demand, air, scratch);
             demand
         };
-        let shared = SharedSlot { number: slot.number, format: self.format as usize, flat };
+        let shared = SharedSlot { number, format: self.format as usize, flat };
         self.scheduler.schedule_standing(shared, &mut self.demands, &mut self.grid, demand_of);
     }
 }

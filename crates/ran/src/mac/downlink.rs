@@ -54,8 +54,10 @@ pub(crate) struct DownlinkMac {
     retransmissions: VecDeque<Due>,
     pub(super) demands: Vec<Demand>,
     chosen: Vec<(u32, RbgSet)>,
-    /// RBGs with blocks in this slot.
+    /// RBGs with blocks in the slot that is scheduled.
     sent: RbgSet,
+    /// That slot.
+    on_air: u64,
 }
 
 impl DownlinkMac {
@@ -75,6 +77,7 @@ impl DownlinkMac {
             demands: Vec::with_capacity(ues),
             chosen: Vec::with_capacity(MAX_RBGS),
             sent: 0,
+            on_air: 0,
         }
     }
 
@@ -234,15 +237,29 @@ impl DownlinkMac {
         decoded
     }
 
-    /// Schedules the slot and builds its blocks.
+    /// Schedules the blocks that are decided in this slot: those of one slot, or those of the slots for which this is
+    /// the last slot with a downlink that is early enough for their assignments.
     pub(crate) fn schedule(&mut self, slot: &mut Slot<'_, '_>) {
-        self.grid.clear();
-        self.sent = 0;
         let ahead = slot.cell.mac.downlink_latency - 1;
-        if slot.cell.mac.blank_subframes != 0 && is_blank(slot, ahead) {
+        let first = slot.number + u64::from(ahead);
+        let duplex = slot.cell.numerology.duplex;
+        if !slot.cell.mac.assigned_ahead || ahead == 0 {
+            return self.schedule_blocks(slot, first);
+        }
+        for on_air in first..first + duplex.period() {
+            if duplex.control_slot(on_air, ahead) == Some(slot.number) {
+                self.schedule_blocks(slot, on_air);
+            }
+        }
+    }
+
+    /// Schedules the blocks of a slot and builds them.
+    fn schedule_blocks(&mut self, slot: &mut Slot<'_, '_>, on_air: u64) {
+        self.grid.clear();
+        (self.sent, self.on_air) = (0, on_air);
+        if slot.cell.mac.blank_subframes != 0 && is_blank(slot, on_air) {
             return;
         }
-        let on_air = slot.number + u64::from(ahead);
         self.format = match slot.cell.numerology.duplex.downlink_symbols(on_air) {
             0 => return,
             SYMBOLS => SlotFormat::Whole,
@@ -265,6 +282,12 @@ impl DownlinkMac {
         }
         self.chosen = chosen;
         slot.air.send_downlink(slot.cell_index(), on_air, self.sent);
+    }
+
+    /// The slot that is scheduled, less the delay from a decision: the age of the policy's averages. Two slots that are
+    /// decided at once differ in it.
+    pub(super) fn decision(&self, slot: &Slot<'_, '_>) -> u64 {
+        self.on_air + 1 - u64::from(slot.cell.mac.downlink_latency)
     }
 
     /// Sends the due retransmissions, in due order. Blocks that were first sent in one slot fit into one slot
@@ -312,7 +335,7 @@ impl DownlinkMac {
         (missed, shares_prbs): (bool, bool),
     ) {
         self.sent |= rbgs;
-        self.in_air.push_back(Due { slot: slot.number + u64::from(slot.cell.mac.downlink_latency), ..due });
+        self.in_air.push_back(Due { slot: self.on_air + 1, ..due });
         let process = &mut slot.ues[due.ue as usize].downlink.harq.processes[usize::from(due.process)];
         (process.rbgs, process.prbs) = (rbgs, self.grid.prbs_in(rbgs));
         (process.missed, process.shares_prbs) = (missed, shares_prbs);
@@ -354,12 +377,13 @@ impl DownlinkMac {
 
     /// The policy assigns the slot, and reads the CQI reports that it needs for that.
     fn share(&mut self, slot: &mut Slot<'_, '_>) {
+        let number = self.decision(slot);
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
         let (ues, air, cx) = (&mut *slot.ues, &*slot.air, &mut *slot.cx);
         let sizes = RbgSizes::new(&self.grid, self.format, amc, slot.cell);
         let rates =
             |demand: &mut Demand| sizes.evaluate(cx, &mut ues[demand.ue as usize], demand, air, scratch);
-        self.scheduler.schedule(slot.number, &mut self.demands, &mut self.grid, rates);
+        self.scheduler.schedule(number, &mut self.demands, &mut self.grid, rates);
     }
 
     fn build(&mut self, slot: &mut Slot<'_, '_>, index: u32, rbgs: RbgSet) {
@@ -392,8 +416,7 @@ impl DownlinkMac {
             if slot.cx.wants(Topic::Assigned) {
                 report_assignment(slot, index, id);
             }
-            let received_in = slot.number + u64::from(slot.cell.mac.downlink_latency);
-            self.in_air.push_back(Due { slot: received_in, ue: index, process: id });
+            self.in_air.push_back(Due { slot: self.on_air + 1, ue: index, process: id });
         }
         self.scheduler.served(index, size.get() * u64::from(blocks));
         self.note_change(index);
@@ -509,10 +532,10 @@ fn fill(slot: &mut Slot<'_, '_>, index: u32, id: u8) -> bool {
     filled
 }
 
-/// True if the slot this many slots later is in a subframe without downlink blocks.
-fn is_blank(slot: &Slot<'_, '_>, ahead: u32) -> bool {
-    let on_air = slot.cx.now + slot.cell.numerology.slot * u64::from(ahead);
-    let subframe = on_air.as_nanos() / SUBFRAME.as_nanos() % SUBFRAMES;
+/// True if a slot is in a subframe without downlink blocks.
+fn is_blank(slot: &Slot<'_, '_>, on_air: u64) -> bool {
+    let begins = slot.cx.now + slot.cell.numerology.slot * (on_air - slot.number);
+    let subframe = begins.as_nanos() / SUBFRAME.as_nanos() % SUBFRAMES;
     slot.cell.mac.blank_subframes >> subframe & 1 == 1
 }
 

@@ -377,14 +377,10 @@ impl UplinkMac {
     pub(crate) fn schedule(&mut self, slot: &mut Slot<'_, '_>) {
         let ahead = slot.cell.mac.grant_to_pusch;
         let first = slot.number + u64::from(ahead);
-        match slot.cell.numerology.duplex {
-            Duplex::Fdd => self.grant(slot, first),
-            duplex @ Duplex::Tdd(pattern) => {
-                for pusch in first..first + pattern.slots() {
-                    if duplex.has_uplink(pusch) && duplex.grant_slot(pusch, ahead) == Some(slot.number) {
-                        self.grant(slot, pusch);
-                    }
-                }
+        let duplex = slot.cell.numerology.duplex;
+        for pusch in first..first + duplex.period() {
+            if duplex.has_uplink(pusch) && duplex.control_slot(pusch, ahead) == Some(slot.number) {
+                self.grant(slot, pusch);
             }
         }
     }

@@ -1,5 +1,7 @@
 //! A cell of NR: the times of feedback, requests and configured grants by hand.
 
+use std::collections::BTreeSet;
+
 use airlane_core::{Direction, Duration, FlowId, Instant};
 use airlane_radio::Profile;
 use airlane_radio::nr::{LinkSettings, NrTables};
@@ -38,6 +40,45 @@ fn a_packet_of_the_downlink_is_sent_in_the_next_slot_with_a_downlink() {
         d.run_to(Instant::from_millis(100));
         assert_eq!(arrivals(&d), [slot(10 + sent_in + 1)]);
         d.conserved();
+    }
+}
+
+/// A cell with this k0.
+fn with_k0(k0: u32) -> RanConfig {
+    let mut config = nr(IDEAL, 1);
+    let mac = &mut config.cells[0].mac;
+    (mac.downlink_latency, mac.assigned_ahead, mac.harq_round_trip) = (k0 + 1, true, k0 + 4);
+    config
+}
+
+/// With k0 = 1 an assignment is sent at least one slot before its block: for slot 0 of the next period in slot 3, the
+/// last one with a downlink, and none in slot 4.
+#[test]
+fn an_assignment_is_sent_in_a_slot_with_a_downlink() {
+    for (arrives_in, sent_in) in [(0, 2), (1, 3), (2, 5), (3, 6), (4, 6)] {
+        let mut d = Driver::new(&with_k0(1));
+        d.send(slot(10 + arrives_in) + Duration::from_micros(100), 0, Direction::Downlink, 1000);
+        d.run_to(Instant::from_millis(100));
+        assert_eq!(arrivals(&d), [slot(10 + sent_in + 1)], "arrives in slot {arrives_in}");
+        d.conserved();
+    }
+}
+
+/// A slot may have assignments for several later ones: none of the downlink stays empty.
+#[test]
+fn every_slot_of_the_downlink_is_used_with_any_k0() {
+    for k0 in 0..=7 {
+        let mut d = Driver::new(&with_k0(k0));
+        for k in 0..20_000_u64 {
+            d.send(Instant::from_nanos(k * 10_000), 0, Direction::Downlink, 1400);
+        }
+        d.conserved();
+        let mut used = d.meter.downlink_blocks.iter().map(|block| block.at.as_nanos() / 500_000 - 1);
+        let first = used.next().unwrap();
+        let last = d.meter.downlink_blocks.last().unwrap().at.as_nanos() / 500_000 - 1;
+        let wanted = (first..=last).filter(|slot| slot % 5 != 4);
+        let used: BTreeSet<_> = used.chain([first]).collect();
+        assert_eq!(used.into_iter().collect::<Vec<_>>(), wanted.collect::<Vec<_>>(), "k0 = {k0}");
     }
 }
 

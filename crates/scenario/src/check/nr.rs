@@ -4,8 +4,8 @@ use airlane_core::{Direction, Duration};
 use airlane_radio::Mcs;
 use airlane_radio::link_tables::{Allocation, LinkTables};
 use airlane_radio::nr::NrTables;
+use airlane_ran::numerology::SYMBOLS;
 use airlane_ran::numerology::nr::FrequencyRange;
-use airlane_ran::numerology::{self, SYMBOLS};
 
 use super::{Checked, Place};
 use crate::format::{Cell, CqiToMcs, Duplex, Mimo, Nr, Radio, Tdd, TransmissionMode, Uplink};
@@ -60,12 +60,8 @@ pub(super) fn cell(cell: &Cell, nr: &Nr, at: &Place<'_>) -> Checked {
 /// Whether a slot of the downlink in a subframe that is not blank has a symbol for data.
 fn has_downlink(cell: &Cell, nr: &Nr) -> bool {
     let (duplex, slot) = (duplex(nr), slot(cell));
-    let pattern = match duplex {
-        numerology::Duplex::Fdd => 1,
-        numerology::Duplex::Tdd(pattern) => pattern.slots(),
-    };
     // Frames and patterns repeat together after at most this number of slots.
-    (0..FRAME.as_nanos() / slot.as_nanos() * pattern).any(|number| {
+    (0..FRAME.as_nanos() / slot.as_nanos() * duplex.period()).any(|number| {
         let subframe = (slot * number).as_nanos() % FRAME.as_nanos() / SUBFRAME.as_nanos();
         let is_blank = cell.mac.blank_subframes.iter().any(|blank| u64::from(*blank) == subframe);
         !is_blank && duplex.downlink_symbols(number) > nr.control_symbols + nr.dmrs_symbols

@@ -42,11 +42,12 @@ pub struct Nr {
     /// Resource elements of a resource block and slot for CSI-RS, PT-RS and SSB, on average over the slots of the
     /// downlink (TS 38.214 section 5.1.3.2, xOverhead): 0, 6, 12 or 18.
     pub overhead_elements: u8,
-    /// Slots from a downlink assignment to its PDSCH.
+    /// Slots from a downlink assignment to its PDSCH, at least: in TDD the assignment is in the last slot with a
+    /// downlink that is early enough.
     pub k0: u8,
     /// Slots from a PDSCH to its HARQ feedback. If that slot has no uplink, the next one that has.
     pub k1: u8,
-    /// Slots from an uplink grant to its PUSCH.
+    /// Slots from an uplink grant to its PUSCH, at least, as with `k0`.
     pub k2: u8,
     /// Slots from the slot of HARQ feedback or of a PUSCH until the gNB can schedule the retransmission.
     pub gnb_processing: u8,

@@ -120,6 +120,8 @@ pub(crate) fn tables(nr: &Nr) -> LinkSettings {
 pub(super) struct Timing {
     /// From a downlink scheduling decision until the block has been received.
     pub(super) downlink_latency: u32,
+    /// The assignment of a downlink block is sent in the slot of the decision.
+    pub(super) assigned_ahead: bool,
     /// From the grant of an uplink block to its transmission.
     pub(super) grant_to_pusch: u32,
     /// From the scheduling of a downlink block to that of its retransmission.
@@ -134,6 +136,7 @@ impl Timing {
         let [k0, k1, k2, gnb] = [nr.k0, nr.k1, nr.k2, nr.gnb_processing].map(u32::from);
         Self {
             downlink_latency: k0 + 1, // the slot of the block itself
+            assigned_ahead: true,
             grant_to_pusch: k2,
             harq_round_trip: k0 + k1 + gnb,
             uplink_round_trip: gnb + k2,
