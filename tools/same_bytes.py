@@ -91,12 +91,14 @@ def hashes(kinds: list[str], match: str, scratch: Path) -> Iterator[tuple[str, s
         """A cache that stores nothing, and records what it is given."""
 
         found: list[tuple[str, str]]
+        # The numbers of runs, in the order of the experiment: they end in another one.
+        numbers: dict[str, int]
 
         def get(self, key: str) -> None:
-            return None
+            self.numbers.setdefault(key, len(self.numbers))
 
         def put(self, key: str, output: object) -> None:
-            run = len([1 for name, _ in self.found if name.endswith(": meta")])
+            run = self.numbers[key]
             self.found += [(f"run {run}: {table}", digest) for table, digest in of_output(output)]
 
     if "experiments" in kinds:
@@ -104,7 +106,7 @@ def hashes(kinds: list[str], match: str, scratch: Path) -> Iterator[tuple[str, s
             if match not in experiment.id:
                 continue
             recorder = Hashes(scratch / "cache", native.fingerprint())
-            recorder.found = []
+            recorder.found, recorder.numbers = [], {}
             experiments.conduct(
                 experiment, papers.published(), recorder, quick=True, threads=os.cpu_count() or 1
             )
