@@ -258,6 +258,8 @@ def test_kernels_start_without_the_handlers_for_fork(empty: Path, does: str, cod
         "        _native.run([(sys.argv[1], 1)], 1)\n"
         "    except _native.GuestError as error:\n"
         "        assert 'exit code 3' in str(error)\n"
+        "    else:\n"
+        "        sys.exit('no kernel was started')\n"
         f"{does}\n"
     )
     resolved = native.parse(SCENARIO, "k.toml", {})

@@ -243,7 +243,7 @@ impl DownlinkMac {
         let ahead = slot.cell.mac.downlink_latency - 1;
         let first = slot.number + u64::from(ahead);
         let duplex = slot.cell.numerology.duplex;
-        if !slot.cell.mac.assigned_ahead || ahead == 0 {
+        if !slot.cell.mac.assigned_ahead {
             return self.schedule_blocks(slot, first);
         }
         for on_air in first..first + duplex.period() {
@@ -284,8 +284,8 @@ impl DownlinkMac {
         slot.air.send_downlink(slot.cell_index(), on_air, self.sent);
     }
 
-    /// The slot that is scheduled, less the delay from a decision: the age of the policy's averages. Two slots that are
-    /// decided at once differ in it.
+    /// The latest slot in which the blocks of the scheduled slot could be decided. The policy takes its averages at this
+    /// time, so that slots that are decided at once count as several.
     pub(super) fn decision(&self, slot: &Slot<'_, '_>) -> u64 {
         self.on_air + 1 - u64::from(slot.cell.mac.downlink_latency)
     }

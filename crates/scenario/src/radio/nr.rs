@@ -136,7 +136,7 @@ impl Timing {
         let [k0, k1, k2, gnb] = [nr.k0, nr.k1, nr.k2, nr.gnb_processing].map(u32::from);
         Self {
             downlink_latency: k0 + 1, // the slot of the block itself
-            assigned_ahead: true,
+            assigned_ahead: k0 > 0,
             grant_to_pusch: k2,
             harq_round_trip: k0 + k1 + gnb,
             uplink_round_trip: gnb + k2,
