@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from airlane import arrays, coverage, stats
+from airlane import arrays, coverage, stats, uplink_power
 from airlane.figures import BY_NAME, Figure, per_run
 from airlane.plural import counted
 from airlane.results import Results
@@ -110,7 +110,14 @@ _CELL_COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("HARQ\nretx", "harq_retx", ",.0f"),
     ("HARQ\nfailed", "harq_failed", ",.0f"),
     ("first\nBLER", "bler_first", ".2%"),
+    ("uplink\nMCS", "mcs_mean_uplink", ".1f"),
+    ("uplink\nfailed", "harq_failed_uplink", ",.0f"),
+    ("uplink\nBLER", "bler_first_uplink", ".2%"),
+    ("head-\nroom dB", "headroom_db", ".1f"),
 )
+
+_LEAST_OF_CELL = ("headroom_db", "harq_failed_uplink", "harq_failed", "tb_sent")
+"""Columns of a cell that a narrow terminal omits, in this order."""
 
 
 @contextmanager
@@ -200,13 +207,14 @@ def run_view(results: Results, title: str) -> Group:
         parts.append(Text(f"and {of - _ROWS} more flows, all in summary.csv"))
     parts += _applications(results)
     if results.cells.num_rows:
-        parts.append(_cells_table(results))
+        parts += _cells_table(results)
     if of > 1:
         jain = BY_NAME["jain"]
         parts.append(Text(f"fairness (Jain, goodput) {_jain(jain, results)}"))
     if told := _handovers(results):
         parts.append(Text(told))
     parts += [Text(told, style="yellow") for told in coverage.told(results)]
+    parts += [Text(told, style="yellow") for told in uplink_power.told(results)]
     parts += [Text(told) for told in _costs(results)]
     parts.append(Text(_speed(results), style="dim"))
     return Group(*parts)
@@ -265,7 +273,7 @@ def _fitted(
     shown, left = list(columns), list[str]()
     table = build(shown)
     for name in least:
-        if output.measure(table, options=output.options.update(width=1000)).maximum <= output.width:
+        if _is_narrow_enough(table):
             break
         left += [figure.heading for figure in shown if figure.name == name]
         shown = [figure for figure in shown if figure.name != name]
@@ -273,23 +281,47 @@ def _fitted(
     return table, left
 
 
+def _is_narrow_enough(table: Table) -> bool:
+    return output.measure(table, options=output.options.update(width=1000)).maximum <= output.width
+
+
 def _words(headings: Sequence[str]) -> str:
     """Headings on one line, in the order of the table where possible."""
     return ", ".join(heading.replace("-\n", "").replace("\n", " ") for heading in headings)
 
 
-def _cells_table(results: Results) -> Table:
-    table = titled("cells")
-    table.add_column("cell")
-    shown = [c for c in _CELL_COLUMNS if c[1] in results.cells.column_names]
-    for heading, _, _ in shown:
-        table.add_column(heading, justify="right")
+def _cells_table(results: Results) -> list[Table | Text]:
     names = np.asarray(results.cells["cell"].to_pylist(), dtype=object)
-    for name in dict.fromkeys(names.tolist()):
-        rows = names == name
-        means = [float(arrays.numbers(results.cells[c])[rows].mean()) for _, c, _ in shown]
-        table.add_row(str(name), *(number(m, form) for m, (_, _, form) in zip(means, shown, strict=True)))
-    return table
+    shown = [c for c in _CELL_COLUMNS if c[1] in results.cells.column_names]
+    left = list[str]()
+
+    def build() -> Table:
+        table = titled("cells")
+        table.add_column("cell")
+        for heading, _, _ in shown:
+            table.add_column(heading, justify="right")
+        for name in dict.fromkeys(names.tolist()):
+            rows = names == name
+            means = [_mean(results.cells[c], rows) for _, c, _ in shown]
+            table.add_row(
+                str(name), *(number(m, form) for m, (_, _, form) in zip(means, shown, strict=True))
+            )
+        return table
+
+    for name in _LEAST_OF_CELL:
+        if _is_narrow_enough(build()):
+            break
+        left += [heading for heading, column, _ in shown if column == name]
+        shown = [c for c in shown if c[1] != name]
+    note = f"in cells.parquet, not shown for lack of width: {_words(left)}"
+    return [build(), *([Text(note, style="dim")] if left else [])]
+
+
+def _mean(column: pa.ChunkedArray, rows: np.ndarray) -> float:
+    """Mean over the runs that have the number."""
+    values = arrays.numbers(column)[rows]
+    values = values[~np.isnan(values)]
+    return float(values.mean()) if len(values) else math.nan
 
 
 def _speed(results: Results) -> str:

@@ -1,6 +1,6 @@
 //! Observable events, typed. An event is built only if its topic has an observer.
 
-use crate::{BitRate, Bytes, CellId, Direction, DropCause, FlowId, Instant, UeId};
+use crate::{BitRate, Bytes, CellId, Decibel, Direction, DropCause, FlowId, Instant, UeId};
 use crate::{Duration, Packet};
 
 /// The parameters of CUBIC's window curve (RFC 9438 section 4.2).
@@ -36,6 +36,8 @@ pub enum Topic {
     FlowState,
     /// [`Event::FlowSent`], [`Event::FlowAcknowledged`], [`Event::FlowCompleted`] and [`Event::FlowGaveUp`].
     FlowCompleted,
+    /// [`Event::PowerHeadroom`].
+    PowerHeadroom,
     /// [`Event::QueueDepth`].
     QueueDepth,
     /// [`Event::Marked`].
@@ -542,6 +544,17 @@ pub enum Event<'a> {
         attempt: u8,
         /// False if it could not be decoded.
         decoded: bool,
+        /// Uplink: the UE sent it with its maximum power, which is less than power control asked for.
+        power_limited: bool,
+    },
+    /// A cell received a power headroom report.
+    PowerHeadroom {
+        /// The cell.
+        cell: CellId,
+        /// The UE that sent it.
+        ue: UeId,
+        /// The reported headroom: the middle of its level.
+        headroom: Decibel,
     },
     /// The MAC sent nothing for a UE that had data: no MCS can be decoded (CQI 0), or the UE missed the
     /// grant.
@@ -565,6 +578,10 @@ pub enum Event<'a> {
         cqi: Option<u8>,
         /// Bytes in the UE's queue that wait for their first transmission, without this block.
         queue: Bytes,
+        /// Uplink with power control: the UE's power headroom on these resource blocks.
+        headroom: Option<Decibel>,
+        /// Uplink, first transmission: the error rate that the cell expected when it granted the block.
+        expected_bler: Option<f32>,
     },
     /// The position of a UE; reported periodically if requested.
     UePosition {
@@ -623,6 +640,7 @@ impl Event<'_> {
             | Self::FlowAcknowledged { .. }
             | Self::FlowCompleted { .. }
             | Self::FlowGaveUp { .. } => Topic::FlowCompleted,
+            Self::PowerHeadroom { .. } => Topic::PowerHeadroom,
             Self::QueueDepth { .. } => Topic::QueueDepth,
             Self::Marked { .. } => Topic::Marked,
             Self::Received { .. } => Topic::Received,

@@ -76,6 +76,7 @@ fn cell() -> CellConfig {
                 grants_per_slot: 8,
                 sounding_period: 40,
                 power_control: None,
+                headroom: None,
             },
         },
         bearer: bearer(),

@@ -17,12 +17,14 @@ use crate::cqi::CqiReports;
 use crate::interference::{CellChannels, Neighbours};
 use crate::mac::downlink::DownlinkMac;
 use crate::mac::harq::HarqEntity;
+use crate::mac::headroom::{HeadroomReporting, KnownPower};
 use crate::mac::phy::{BlockTables, Phy};
 use crate::mac::polls::Polls;
 use crate::mac::power::PuschPower;
+use crate::mac::pusch::Sounding;
 use crate::mac::uplink::UplinkMac;
 use crate::network::{Cell, SlotClock};
-use crate::ue::{DownlinkState, Sounding, Ue, UplinkState};
+use crate::ue::{DownlinkState, Ue, UplinkState};
 
 /// A MAC subheader with a 15-bit length field (TS 36.321 v17.0 §6.2.1). The last subheader of a PDU
 /// has no length field; the two bytes saved are left unused.
@@ -240,6 +242,8 @@ pub(crate) fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>], now: I
             sounding: Sounding::default(),
             outer_loop: 0.0,
             power: PuschPower::new(cell, ue.tx_power),
+            headroom: HeadroomReporting::default(),
+            known_power: KnownPower::default(),
             known_backlog: 0,
             outstanding: 0,
             request_pending: false,

@@ -431,6 +431,31 @@ pub struct UplinkConfig {
     /// Open-loop power control; without it, the PRBs of a UE have the power that full power over
     /// the whole band would give them.
     pub power_control: Option<PowerControl>,
+    /// Power headroom reports; with them, grants follow the power of each UE. Without them, the cell knows of no limit
+    /// of a UE's power, as in ns-3.
+    pub headroom: Option<HeadroomReports>,
+}
+
+/// Power headroom reports (TS 36.321 §5.4.6, TS 38.321 §5.4.6). UEs without power control have no headroom and send none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HeadroomReports {
+    /// Their size and their levels.
+    pub layout: HeadroomLayout,
+    /// Time from a report until the next one is due; `None` for infinity.
+    pub periodic: Option<Duration>,
+    /// Time from a report during which a change of the path loss triggers none.
+    pub prohibit: Duration,
+    /// The change of the path loss since the last report above which the next one is due; `None` for infinity.
+    pub path_loss_change: Option<Decibel>,
+}
+
+/// The layout of a power headroom report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeadroomLayout {
+    /// One octet (TS 36.321 §6.1.3.6), levels of TS 36.133 §9.1.8.4.
+    Lte,
+    /// Single entry: two octets (TS 38.321 §6.1.3.8), levels of TS 38.133 table 10.1.17.1-1.
+    Nr,
 }
 
 /// Open-loop power control of PUSCH (TS 36.213 §5.1.1.1).

@@ -71,6 +71,7 @@ pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
                 grants_per_slot: 8,
                 sounding_period: 40,
                 power_control: None,
+                headroom: None,
             },
         },
         bearer: BearerConfig { buffer: Bytes(512 * 1024), ..bearers::lena(RlcMode::Um) },

@@ -10,8 +10,10 @@ use crate::cqi::CqiReports;
 use crate::interference::{Air, Moment, Neighbours, PLACES};
 use crate::mac::control;
 use crate::mac::harq::HarqEntity;
+use crate::mac::headroom::{HeadroomReporting, KnownPower};
 use crate::mac::polls::Polls;
 use crate::mac::power::PuschPower;
+use crate::mac::pusch::Sounding;
 use crate::rrc::measurement::MeasurementConfig;
 
 /// A UE.
@@ -64,6 +66,9 @@ pub(crate) struct UplinkState {
     pub(crate) outer_loop: f32,
     /// Its transmit power.
     pub(crate) power: PuschPower,
+    /// Its power headroom reports, and what the cell has learned from them.
+    pub(crate) headroom: HeadroomReporting,
+    pub(crate) known_power: KnownPower,
     /// The UE's backlog as known to the eNB, less the granted bytes.
     pub(crate) known_backlog: u64,
     /// Granted bytes whose PUSCH is in the future.
@@ -109,6 +114,7 @@ impl Ue {
         let uplink = &mut self.uplink;
         uplink.power = uplink.power.moved_to(cell);
         uplink.sounding = Sounding::default();
+        (uplink.headroom, uplink.known_power) = Default::default();
         uplink.harq.flush(cell.numerology.harq.processes);
         (uplink.outer_loop, uplink.active) = (0.0, false);
         (uplink.known_backlog, uplink.outstanding, uplink.request_pending) = (0, 0, false);
@@ -205,19 +211,4 @@ impl Ue {
     pub(crate) fn scheduling_request_offset(&self, period: u32) -> u64 {
         u64::from(self.id.0 % period)
     }
-}
-
-/// The eNB's latest sounding of a UE's uplink.
-#[derive(Debug, Default)]
-pub(crate) struct Sounding {
-    /// The slot in which it was made.
-    pub(crate) at: Option<u64>,
-    /// SINR of each PRB at full power over the band; one value if all are equal.
-    pub(crate) sinr: Vec<f32>,
-    /// Mean of these before fading, of one layer and one antenna on each side.
-    pub(crate) mean: f32,
-    /// Number of layers of a PUSCH.
-    pub(crate) rank: u8,
-    /// The MCS for a PUSCH with this power per PRB relative to the sounding; filled on demand.
-    pub(crate) chosen: Vec<(f32, Mcs)>,
 }

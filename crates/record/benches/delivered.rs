@@ -83,6 +83,7 @@ fn delivered(c: &mut Criterion) {
                     bytes: Bytes(3000),
                     attempt: 0,
                     decoded: true,
+                    power_limited: false,
                 };
                 probe.observe(Instant::from_nanos(now), &event);
             });

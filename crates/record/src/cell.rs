@@ -1,6 +1,6 @@
 //! The sums for one cell, and for one UE's radio.
 
-use airlane_core::{Direction, Instant};
+use airlane_core::{Decibel, Direction, Instant};
 
 use crate::table::{Table, direction_name, ratio};
 use crate::{CellDescription, RecorderParameters};
@@ -13,6 +13,7 @@ pub(crate) struct Block {
     pub(crate) bytes: u64,
     pub(crate) attempt: u8,
     pub(crate) decoded: bool,
+    pub(crate) power_limited: bool,
 }
 
 /// Transport blocks of one direction.
@@ -28,12 +29,15 @@ pub(crate) struct Blocks {
     /// Blocks that were given up.
     failed: u64,
     pub(crate) decoded_bytes: u64,
+    /// Transmissions with the UE's maximum power, which is less than power control asked for.
+    pub(crate) limited: u64,
 }
 
 impl Blocks {
     #[inline]
     pub(crate) fn add(&mut self, block: &Block, transmissions_max: u8) {
         self.prbs += u64::from(block.prbs);
+        self.limited += u64::from(block.power_limited);
         if block.attempt == 0 {
             self.new += 1;
             self.mcs_sum += u64::from(block.mcs);
@@ -46,6 +50,10 @@ impl Blocks {
         } else if block.attempt + 1 >= transmissions_max {
             self.failed += 1;
         }
+    }
+
+    pub(crate) fn transmissions(&self) -> u64 {
+        self.new + self.retransmissions
     }
 
     pub(crate) fn mcs_mean(&self) -> f64 {
@@ -85,11 +93,32 @@ pub(crate) struct CellRecord {
     measured: Radio,
     /// In the current bin of the series.
     pub(crate) bin: Radio,
+    /// Power headroom reports inside the measured window.
+    pub(crate) headroom: Headroom,
+}
+
+/// The sum of reported power headrooms.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Headroom {
+    sum_db: f64,
+    reports: u64,
+}
+
+impl Headroom {
+    pub(crate) fn add(&mut self, headroom: Decibel) {
+        self.sum_db += headroom.0;
+        self.reports += 1;
+    }
+
+    /// The mean in dB.
+    pub(crate) fn mean_db(&self) -> f64 {
+        ratio(self.sum_db, self.reports)
+    }
 }
 
 impl CellRecord {
     pub(crate) fn new(description: CellDescription) -> Self {
-        Self { description, measured: Radio::default(), bin: Radio::default() }
+        Self { description, measured: Radio::default(), bin: Radio::default(), headroom: Headroom::default() }
     }
 
     #[inline]
@@ -114,6 +143,22 @@ impl CellRecord {
     }
 }
 
+/// The table `uplink_power`: one row per UE with uplink transmissions inside `[warm-up, end]`.
+pub(crate) fn power_table<'a>(
+    ues: impl Iterator<Item = (&'a str, &'a Radio, &'a Headroom)> + Clone,
+) -> Table {
+    let rows = || ues.clone().filter(|(_, radio, _)| radio.uplink.transmissions() > 0);
+    let mut table = Table::default();
+    table.push_text("ue", rows().map(|(name, ..)| name));
+    table.push_count("tb_sent_uplink", rows().map(|(_, radio, _)| radio.uplink.transmissions()));
+    let limited = |(_, radio, _): (&str, &Radio, &Headroom)| {
+        ratio(radio.uplink.limited as f64, radio.uplink.transmissions())
+    };
+    table.push_f64("power_limited", rows().map(limited));
+    table.push_f64("headroom_db", rows().map(|(.., headroom)| headroom.mean_db()));
+    table
+}
+
 /// The table `cells`: one row per cell, inside `[warm-up, end]`.
 pub(crate) fn table(cells: &[CellRecord], parameters: &RecorderParameters) -> Table {
     let mut table = Table::default();
@@ -128,10 +173,16 @@ pub(crate) fn table(cells: &[CellRecord], parameters: &RecorderParameters) -> Ta
         let blocks = || cells.iter().map(|cell| cell.measured.in_direction(direction));
         let first = |b: &Blocks| ratio(b.new_failed as f64, b.new);
         table.push_f64(&format!("mcs_mean{suffix}"), blocks().map(Blocks::mcs_mean));
-        table.push_count(&format!("tb_sent{suffix}"), blocks().map(|b| b.new + b.retransmissions));
+        table.push_count(&format!("tb_sent{suffix}"), blocks().map(Blocks::transmissions));
         table.push_count(&format!("harq_retx{suffix}"), blocks().map(|b| b.retransmissions));
         table.push_count(&format!("harq_failed{suffix}"), blocks().map(|b| b.failed));
         table.push_f64(&format!("bler_first{suffix}"), blocks().map(first));
     }
+    let limited = |cell: &CellRecord| {
+        let uplink = cell.measured.in_direction(Direction::Uplink);
+        ratio(uplink.limited as f64, uplink.transmissions())
+    };
+    table.push_f64("power_limited", cells.iter().map(limited));
+    table.push_f64("headroom_db", cells.iter().map(|cell| cell.headroom.mean_db()));
     table
 }

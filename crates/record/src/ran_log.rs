@@ -1,6 +1,6 @@
 //! The RAN log: one row per transmission of a transport block.
 
-use airlane_core::{CellId, Direction, Duration, Event, Instant, Probe, Topic, TopicSet, UeId};
+use airlane_core::{CellId, Decibel, Direction, Duration, Event, Instant, Probe, Topic, TopicSet, UeId};
 
 use crate::table::{Column, Table, direction_name};
 
@@ -25,6 +25,14 @@ struct Process {
     new_data_indicator: bool,
     cqi: Option<u8>,
     queue: u64,
+    uplink: UplinkKnowledge,
+}
+
+/// Of a block of the uplink: the UE's power headroom, and the error rate that the cell expected.
+#[derive(Clone, Copy, Debug, Default)]
+struct UplinkKnowledge {
+    headroom: Option<Decibel>,
+    expected_bler: Option<f32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +50,7 @@ struct Row {
     cqi: Option<u8>,
     new_data_indicator: bool,
     decoded: bool,
+    uplink: UplinkKnowledge,
 }
 
 /// Observes the MAC.
@@ -94,6 +103,11 @@ impl RanLog {
         table.push("decoded", Column::Bool(rows().map(|row| row.decoded).collect()));
         table.push_f64("cqi", rows().map(|row| row.cqi.map_or(f64::NAN, f64::from)));
         table.push_count("rlc_queue_bytes", count(|row| row.queue));
+        let of_uplink = |of: fn(UplinkKnowledge) -> Option<f64>| {
+            self.rows.iter().map(move |row| of(row.uplink).unwrap_or(f64::NAN))
+        };
+        table.push_f64("headroom_db", of_uplink(|known| known.headroom.map(|headroom| headroom.0)));
+        table.push_f64("expected_bler", of_uplink(|known| known.expected_bler.map(f64::from)));
         table
     }
 }
@@ -105,18 +119,30 @@ impl Probe for RanLog {
 
     fn observe(&mut self, now: Instant, event: &Event<'_>) {
         match *event {
-            Event::Assigned { ue, direction, process, cqi, queue } => {
+            Event::Assigned { ue, direction, process, cqi, queue, headroom, expected_bler } => {
                 if let Some(process) = self.process(ue, direction, process) {
                     (process.cqi, process.queue) = (cqi, queue.get());
+                    process.uplink = UplinkKnowledge { headroom, expected_bler };
                 }
             }
-            Event::TransportBlock { cell, ue, direction, process, mcs, prbs, bytes, attempt, decoded } => {
+            Event::TransportBlock {
+                cell,
+                ue,
+                direction,
+                process,
+                mcs,
+                prbs,
+                bytes,
+                attempt,
+                decoded,
+                ..
+            } => {
                 // A block is reported at the end of its slot.
                 let CellId(cell) = cell;
                 let slot = now.as_nanos() / self.parameters.slots[cell as usize].as_nanos() - 1;
                 let Some(known) = self.process(ue, direction, process) else { return };
                 known.new_data_indicator ^= attempt == 0;
-                let Process { new_data_indicator, cqi, queue } = *known;
+                let Process { new_data_indicator, cqi, queue, uplink } = *known;
                 let bytes = u32::try_from(bytes.get()).expect("a transport block is below 4 GB");
                 let UeId(ue) = ue;
                 self.rows.push(Row {
@@ -133,6 +159,7 @@ impl Probe for RanLog {
                     cqi,
                     new_data_indicator,
                     decoded,
+                    uplink,
                 });
             }
             _ => {}
@@ -149,12 +176,25 @@ mod tests {
     fn block(process: u8, attempt: u8, decoded: bool) -> Event<'static> {
         let (cell, ue, direction) = (CellId(0), UeId(1), Direction::Downlink);
         let bytes = Bytes(1_000);
-        Event::TransportBlock { cell, ue, direction, process, mcs: 9, prbs: 12, bytes, attempt, decoded }
+        let (mcs, prbs, power_limited) = (9, 12, false);
+        Event::TransportBlock {
+            cell,
+            ue,
+            direction,
+            process,
+            mcs,
+            prbs,
+            bytes,
+            attempt,
+            decoded,
+            power_limited,
+        }
     }
 
     fn assigned(process: u8, cqi: u8, queue: u64) -> Event<'static> {
         let (ue, direction) = (UeId(1), Direction::Downlink);
-        Event::Assigned { ue, direction, process, cqi: Some(cqi), queue: Bytes(queue) }
+        let (cqi, queue) = (Some(cqi), Bytes(queue));
+        Event::Assigned { ue, direction, process, cqi, queue, headroom: None, expected_bler: None }
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! The probe that fills the tables.
 
 use airlane_core::{
-    Bytes, Direction, DropCause, Duration, Event, FlowId, HandoverStep, Header, Instant, Packet, Probe,
-    Topic, TopicSet, UeId,
+    Bytes, CellId, Decibel, Direction, DropCause, Duration, Event, FlowId, HandoverStep, Header, Instant,
+    Packet, Probe, Topic, TopicSet, UeId,
 };
 
-use crate::cell::{self, Block, CellRecord, Radio};
+use crate::cell::{self, Block, CellRecord, Headroom, Radio};
 use crate::codes;
 use crate::coverage::CoverageLog;
 use crate::flow::{self, FlowRecord};
@@ -57,6 +57,7 @@ struct Recent {
 #[derive(Debug, Default)]
 struct UeRecord {
     measured: Radio,
+    headroom: Headroom,
     /// Downlink and uplink.
     queue: [Option<Bytes>; 2],
 }
@@ -185,6 +186,9 @@ impl Recorder {
             tables.push(("handovers", self.handovers.into_table(&self.parameters.handovers, &cell_names)));
         }
         if !self.parameters.coverage.is_empty() {
+            let ues = self.parameters.coverage.iter().zip(&self.ues);
+            let ues = ues.map(|(name, ue)| (name.as_str(), &ue.measured, &ue.headroom));
+            tables.push(("uplink_power", cell::power_table(ues)));
             tables.push(("outages", self.coverage.into_table(&self.parameters.coverage)));
         }
         if !self.parameters.pages.is_empty() {
@@ -405,6 +409,14 @@ impl Recorder {
         }
     }
 
+    fn on_headroom(&mut self, now: Instant, (cell, ue): (CellId, UeId), headroom: Decibel) {
+        if self.parameters.warmup < now && now <= self.parameters.end {
+            let cell = self.cells.get_mut(cell.index()).map(|cell| &mut cell.headroom);
+            let ue = self.ues.get_mut(ue.index()).map(|ue| &mut ue.headroom);
+            cell.into_iter().chain(ue).for_each(|sum| sum.add(headroom));
+        }
+    }
+
     /// A lost connection carries nothing until it is re-established.
     fn on_handover(&mut self, now: Instant, ue: UeId, attempt: u32, step: HandoverStep) {
         if matches!(
@@ -467,6 +479,7 @@ impl Probe for Recorder {
             .with(Topic::Timeout)
             .with(Topic::SegmentLost)
             .with(Topic::TransportBlock)
+            .with(Topic::PowerHeadroom)
             .with(Topic::FlowCompleted);
         let summary =
             if self.parameters.tracked.is_empty() { summary } else { summary.with(Topic::UePosition) };
@@ -531,10 +544,22 @@ impl Recorder {
             Event::FlowCompleted { flow, started_at } => {
                 self.with(flow, |flow| flow.on_completed(now, started_at))
             }
-            Event::TransportBlock { cell, ue, direction, mcs, prbs, bytes, attempt, decoded, .. } => {
-                let block = Block { mcs, prbs, bytes: bytes.get(), attempt, decoded };
+            Event::TransportBlock {
+                cell,
+                ue,
+                direction,
+                mcs,
+                prbs,
+                bytes,
+                attempt,
+                decoded,
+                power_limited,
+                ..
+            } => {
+                let block = Block { mcs, prbs, bytes: bytes.get(), attempt, decoded, power_limited };
                 self.on_block(now, cell.index(), ue, direction, &block);
             }
+            Event::PowerHeadroom { cell, ue, headroom } => self.on_headroom(now, (cell, ue), headroom),
             Event::UePosition { ue, position_m, cell } => self.tracks.push(now, ue, position_m, cell),
             Event::Unsent { ue, direction } => self.coverage.on_failure(now, ue, direction),
             Event::Handover { ue, attempt, step } => self.on_handover(now, ue, attempt, step),

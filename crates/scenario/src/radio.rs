@@ -21,9 +21,10 @@ use airlane_radio::{
 use airlane_ran::bearer::{BearerConfig, HandoverMode, RlcConfig};
 use airlane_ran::bearers::L4sBearerConfig;
 use airlane_ran::config::{
-    BuildingLaw, CellConfig, ChannelConfig, CqiReference, CqiReport, FadingConfig, LinkRules, MacConfig,
-    McsRule, Movement, PathLossModel, PowerControl, RanConfig, RankRule, ServiceChange, ServiceKind,
-    ShadowingConfig, ShedAmount, Start, ThrottleBy, ThrottleConfig, UeConfig, UplinkAccess, UplinkConfig,
+    BuildingLaw, CellConfig, ChannelConfig, CqiReference, CqiReport, FadingConfig, HeadroomLayout,
+    HeadroomReports, LinkRules, MacConfig, McsRule, Movement, PathLossModel, PowerControl, RanConfig,
+    RankRule, ServiceChange, ServiceKind, ShadowingConfig, ShedAmount, Start, ThrottleBy, ThrottleConfig,
+    UeConfig, UplinkAccess, UplinkConfig,
 };
 use airlane_ran::pdcp::nr::ReorderingConfig;
 use airlane_ran::pdcp::{PdcpConfig, RetransmissionQueue};
@@ -360,6 +361,21 @@ fn access(cell: &Cell) -> UplinkAccess {
     }
 }
 
+/// Power headroom reports: from the format to `airlane_ran`.
+fn headroom(cell: &Cell) -> Option<HeadroomReports> {
+    let format::PowerHeadroom::Report(report) = &cell.mac.power_headroom else { return None };
+    let layout = match cell.radio {
+        Some(format::Radio::Nr(_)) => HeadroomLayout::Nr,
+        Some(format::Radio::Lte) | None => HeadroomLayout::Lte,
+    };
+    Some(HeadroomReports {
+        layout,
+        periodic: report.phr_periodic_timer.milliseconds().map(Duration::from_millis),
+        prohibit: Duration::from_millis(report.phr_prohibit_timer.milliseconds()),
+        path_loss_change: report.dl_pathloss_change.decibels().map(Decibel),
+    })
+}
+
 fn mac(cell: &Cell) -> MacConfig {
     let mac = &cell.mac;
     let timing = timing(cell);
@@ -408,6 +424,7 @@ fn mac(cell: &Cell) -> MacConfig {
                     Some(PowerControl { p0: loop_.p0.0 + nr::power_of_prb(cell), alpha: loop_.alpha.0 })
                 }
             },
+            headroom: headroom(cell),
         },
     }
 }

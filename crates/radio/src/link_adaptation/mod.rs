@@ -60,6 +60,14 @@ impl AmcRule {
     pub const MUTUAL_INFORMATION: Self = Self::MutualInformation { target_error_rate: 0.1 };
     /// `piro`: the bit error rate of ns-3.37 `lte-amc.cc`, attribute `Ber`.
     pub const PIRO: Self = Self::ShannonGap { bit_error_rate: 5e-5 };
+
+    /// The linear SINR at which the bound allows this efficiency in bits per symbol; `None` for another rule.
+    #[must_use]
+    pub fn shannon_sinr(self, efficiency: f64) -> Option<f32> {
+        let Self::ShannonGap { bit_error_rate } = self else { return None };
+        let gamma = -libm::log(5.0 * bit_error_rate) / 1.5;
+        Some((gamma * (libm::exp2(efficiency) - 1.0)) as f32)
+    }
 }
 
 /// Adaptive modulation and coding: derives CQIs from SINRs.
@@ -110,7 +118,7 @@ impl Amc {
                 }
             }
             AmcRule::ShannonGap { bit_error_rate } => {
-                Rule::ShannonGap(shannon_thresholds(tables, bit_error_rate))
+                Rule::ShannonGap(shannon_thresholds(tables, AmcRule::ShannonGap { bit_error_rate }))
             }
         };
         Self { rule }
@@ -258,12 +266,11 @@ impl Ladder {
 }
 
 /// The linear SINR whose Shannon-gap efficiency exceeds that of each CQI.
-fn shannon_thresholds(tables: &dyn LinkTables, bit_error_rate: f64) -> [f32; 15] {
-    let gamma = -libm::log(5.0 * bit_error_rate) / 1.5;
+fn shannon_thresholds(tables: &dyn LinkTables, rule: AmcRule) -> [f32; 15] {
     // The efficiency of a CQI is that of its MCS, rounded as in R1-081483.
     core::array::from_fn(|i| {
         let efficiency = tables.efficiency(tables.mcs_of(Cqi::new(i as u8 + 1)));
-        (gamma * (libm::exp2(efficiency) - 1.0)) as f32
+        rule.shannon_sinr(efficiency).expect("the rule is a Shannon gap")
     })
 }
 

@@ -10,10 +10,16 @@
 use airlane_core::{Bytes, CellId};
 use airlane_radio::Mcs;
 
-use super::phy::BlockTables;
+use super::phy::{BlockTables, Phy};
+use super::pusch::{self, PuschBlock, PuschNeed, sound};
 use crate::config::{CellConfig, UplinkAccess};
+use crate::interference::Air;
 use crate::numerology::Duplex;
 use crate::ue::Ue;
+
+/// Bytes of the smallest block with data: a buffer status report, a power headroom report, and the header of a segment
+/// with a byte.
+const LEAST_BLOCK: u64 = 12;
 
 /// The configured grants of the UEs of a cell.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +47,29 @@ impl ConfiguredGrants {
         let prbs = prbs.expect("a configured grant fits into the band");
         let duplex = cell.numerology.duplex;
         Some(Self { duplex, period, offset, mcs, prbs, size: blocks.uplink(1, mcs, prbs) })
+    }
+
+    /// The block of a UE in an occasion. If the UE is limited by its power, and the configured block would miss the error
+    /// target, the block with the most bytes within the PRBs of the occasion: a gNB that knows the headroom of a UE would
+    /// configure it so. Without power headroom reports, always the configured block.
+    pub(crate) fn block(
+        &self,
+        slot: u64,
+        (cell, air): (&CellConfig, &Air),
+        phy: &mut Phy,
+        ue: &mut Ue,
+    ) -> PuschBlock {
+        let configured =
+            PuschBlock { mcs: self.mcs, prbs: self.prbs, layers: 1, size: self.size, is_beyond_reach: false };
+        let band = f32::from(cell.resource_blocks);
+        let is_limited = |factor| factor * f32::from(self.prbs) > band;
+        if cell.mac.uplink.headroom.is_none() || !ue.uplink.known_power.factor.is_some_and(is_limited) {
+            return configured;
+        }
+        sound(slot, cell, air, ue);
+        let need = PuschNeed { wanted: self.size, least: Bytes(LEAST_BLOCK), highest: self.mcs };
+        let block = pusch::choose(cell, phy, &mut ue.uplink, self.prbs, need);
+        if block.size >= self.size { configured } else { block }
     }
 
     /// Whether a UE has an occasion in this slot.

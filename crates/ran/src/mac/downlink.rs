@@ -605,6 +605,8 @@ fn report_assignment(slot: &mut Slot<'_, '_>, index: u32, id: u8) {
         process: id,
         cqi,
         queue: ue.bearers.queue(Direction::Downlink),
+        headroom: None,
+        expected_bler: None,
     });
 }
 
@@ -644,5 +646,6 @@ pub(crate) fn block_event(
         bytes: process.size,
         attempt: process.transmissions - 1,
         decoded,
+        power_limited: false,
     }
 }

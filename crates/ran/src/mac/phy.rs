@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use airlane_core::{Bytes, Direction, Stream};
 use airlane_radio::link_tables::{Allocation, LinkTables};
-use airlane_radio::{Amc, CodedBlock, Cqi, CqiToMcs, Mcs};
+use airlane_radio::{Amc, AmcRule, CodedBlock, Cqi, CqiToMcs, Mcs, Modulation};
 
 use super::harq::HarqProcess;
 use crate::config::CellConfig;
@@ -41,6 +41,28 @@ pub(crate) struct BlockTables {
     places: usize,
     /// Number of MCS of all kinds of slots of the downlink.
     schemes: usize,
+    needs: UplinkNeeds,
+}
+
+/// The SINR that a block of the uplink needs.
+#[derive(Debug)]
+struct UplinkNeeds {
+    rule: AmcRule,
+    /// The modulation of each MCS.
+    modulation: Vec<Modulation>,
+    /// By MCS, under the rule of a Shannon gap, which does not depend on the size.
+    shannon: Vec<f32>,
+    /// Like the blocks of the uplink, computed when first needed.
+    by_block: Vec<OnceLock<f32>>,
+}
+
+impl UplinkNeeds {
+    fn new(cell: &CellConfig, schemes: &[Mcs]) -> Self {
+        let (rule, tables) = (cell.mac.uplink.amc, &cell.tables);
+        let shannon = schemes.iter().map(|mcs| rule.shannon_sinr(tables.efficiency(*mcs)).unwrap_or(0.0));
+        let modulation = schemes.iter().map(|mcs| tables.modulation(*mcs, Direction::Uplink));
+        Self { rule, modulation: modulation.collect(), shannon: shannon.collect(), by_block: Vec::new() }
+    }
 }
 
 #[derive(Debug)]
@@ -70,6 +92,7 @@ impl BlockTables {
             efficiency: schemes.iter().map(|mcs| tables.efficiency(*mcs)).collect(),
             places: 0,
             schemes: 0,
+            needs: UplinkNeeds::new(cell, &schemes),
         };
         let sharing = cells.iter().filter(|cell| all.are_of(cell)).map(|cell| cell.resource_blocks);
         let widest = sharing.max().unwrap_or(0);
@@ -96,6 +119,7 @@ impl BlockTables {
         let [downlink, uplink] = all.layers;
         all.downlink = blocks(Direction::Downlink, downlink, formats);
         all.uplink = blocks(Direction::Uplink, uplink, &formats[..1]);
+        all.needs.by_block = all.uplink.bytes.iter().map(|_| OnceLock::new()).collect();
         all.places = usize::from(widest) + 1;
         all.schemes = formats.len() * schemes.len();
         all
@@ -103,8 +127,8 @@ impl BlockTables {
 
     /// True if the cell can use them, apart from its bandwidth.
     pub(crate) fn are_of(&self, cell: &CellConfig) -> bool {
-        (self.tables.name(), self.duplex, self.layers)
-            == (cell.tables.name(), cell.numerology.duplex, layers_of(cell))
+        (self.tables.name(), self.duplex, self.layers, self.needs.rule)
+            == (cell.tables.name(), cell.numerology.duplex, layers_of(cell), cell.mac.uplink.amc)
     }
 
     #[inline]
@@ -143,6 +167,56 @@ impl BlockTables {
     pub(crate) fn uplink(&self, layers: u8, mcs: Mcs, prbs: u16) -> Bytes {
         let before = usize::from(layers - 1) * self.places_of_layer(Direction::Uplink);
         Bytes(u64::from(self.uplink.bytes[before + self.place(SlotFormat::Whole, mcs, prbs)]))
+    }
+
+    /// The SINR at which the first transmission of a block of the uplink meets the target of link adaptation.
+    fn uplink_need(&self, layers: u8, mcs: Mcs, prbs: u16) -> f32 {
+        let AmcRule::MutualInformation { target_error_rate } = self.needs.rule else {
+            return self.needs.shannon[usize::from(mcs.index())];
+        };
+        let before = usize::from(layers - 1) * self.places_of_layer(Direction::Uplink);
+        let place = before + self.place(SlotFormat::Whole, mcs, prbs);
+        *self.needs.by_block[place].get_or_init(|| {
+            let size = Bytes(u64::from(self.uplink.bytes[place]));
+            if size == Bytes::ZERO {
+                return f32::INFINITY;
+            }
+            let whole = Allocation { prbs, symbols: SYMBOLS, layers };
+            let reference = self.tables.reference(Cqi::new(1), whole, Direction::Uplink);
+            let target = reference.map_or(target_error_rate, |reference| reference.error_rate);
+            self.tables.coded_block(mcs, size, Direction::Uplink).sinr_for(target)
+        })
+    }
+
+    /// The highest MCS of a block of the uplink that meets the target at these effective SINRs, by modulation. The
+    /// fraction says how much of the way to the need of the next MCS is left behind. Below the need of MCS 0 it is negative,
+    /// in steps as large as the first.
+    pub(crate) fn uplink_index(&self, layers: u8, prbs: u16, levels: &[f32; 4]) -> f32 {
+        let count = self.efficiency.len();
+        let level = |mcs: usize| levels[self.needs.modulation[mcs].index()];
+        let need = |mcs: usize| self.uplink_need(layers, Mcs::new(mcs as u8), prbs);
+        let (mut low, mut high) = (0, count); // MCS below `low` meet it
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if level(middle) >= need(middle) { low = middle + 1 } else { high = middle }
+        }
+        if low == count {
+            return (count - 1) as f32;
+        }
+        let (next, is_at) = (need(low), level(low));
+        if low == 0 {
+            let step = need(1) / next - 1.0;
+            return (-(next / is_at - 1.0) / step.max(0.1)).max(-100.0);
+        }
+        let last = need(low - 1);
+        let way = if next > last { ((is_at - last) / (next - last)).clamp(0.0, 0.999) } else { 0.0 };
+        (low - 1) as f32 + way
+    }
+
+    /// The error rate of the first transmission of a block of the uplink at these effective SINRs.
+    pub(crate) fn uplink_error_rate(&self, (layers, mcs, prbs): (u8, Mcs, u16), levels: &[f32; 4]) -> f64 {
+        let block = self.tables.coded_block(mcs, self.uplink(layers, mcs, prbs), Direction::Uplink);
+        block.error_rate_at(levels[block.modulation().index()])
     }
 
     fn coded(&self, process: &HarqProcess, direction: Direction) -> &Block {
@@ -281,6 +355,16 @@ impl Phy {
     /// Buffer for the SINR of each PRB.
     pub(crate) fn sinr_mut(&mut self) -> &mut [f32] {
         &mut self.sinr
+    }
+
+    /// Link adaptation of the uplink by CQI.
+    pub(crate) const fn uplink(&self) -> &LinkAdaptation {
+        &self.uplink
+    }
+
+    /// The tables of blocks, and the buffer for the SINR of each PRB.
+    pub(crate) fn blocks_and_sinr(&mut self) -> (&BlockTables, &mut [f32]) {
+        (&self.blocks, &mut self.sinr)
     }
 
     /// Link adaptation, and the buffer for the SINR of each PRB.

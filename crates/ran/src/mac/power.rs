@@ -2,7 +2,8 @@
 //!
 //! P = min(Pmax, 10 log10(M) + P0 + α·PL) over the M PRBs of a PUSCH. The path loss is that of the
 //! uplink carrier before fading; a UE would take it from the filtered RSRP of the downlink. Not
-//! included: ΔTF and f(i) (the closed loop), the minimum power, and power control of PUCCH.
+//! included: ΔTF and f(i) (the closed loop), the minimum power, the reduction of the maximum power (MPR: P_CMAX is
+//! the UE's maximum power), and power control of PUCCH.
 //!
 //! Without power control, each granted PRB has the power that it would have if full power were
 //! spread over the whole band, independent of the number of granted PRBs. This is ns-3's behaviour
@@ -22,8 +23,18 @@ pub(crate) struct PuschPower {
     spread: Dbm,
     /// Number of PRBs of the band.
     prbs: f32,
-    /// SINR of a PRB at `spread`, and the SINR that results from P0 + α·PL.
-    wanted: (f32, f32),
+    /// For the latest SINR of a PRB at `spread`: what follows from P0 + α·PL.
+    wanted: Wanted,
+}
+
+/// The power that the formula asks for, at a path loss.
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    /// SINR of a PRB at full power over the band, from which the path loss follows.
+    mean: f32,
+    path_loss_db: f64,
+    /// Power of a PRB relative to full power over the band.
+    factor: f32,
 }
 
 impl PuschPower {
@@ -40,23 +51,63 @@ impl PuschPower {
 
     fn over(control: Option<PowerControl>, noise: Dbm, most: Dbm, prbs: u16) -> Self {
         let spread = most - Decibel::from_linear(f64::from(prbs));
-        Self { control, noise, spread, prbs: f32::from(prbs), wanted: (f32::NAN, 1.0) }
+        Self {
+            control,
+            noise,
+            spread,
+            prbs: f32::from(prbs),
+            wanted: Wanted { mean: f32::NAN, path_loss_db: 0.0, factor: 1.0 },
+        }
+    }
+
+    /// Whether there is power control.
+    pub(crate) const fn is_controlled(&self) -> bool {
+        self.control.is_some()
+    }
+
+    /// The power that is asked for, if there is power control.
+    #[inline]
+    fn asked_for(&mut self, mean: f32) -> Option<Wanted> {
+        let control = self.control?;
+        if self.wanted.mean != mean {
+            self.wanted = self.of_formula(control, mean);
+        }
+        Some(self.wanted)
     }
 
     /// SINR before fading of a PUSCH on `granted` PRBs, relative to `mean`, the SINR of the whole
     /// band at full power.
     pub(crate) fn factor(&mut self, mean: f32, granted: u16) -> f32 {
-        let Some(control) = self.control else { return 1.0 };
-        if self.wanted.0 != mean {
-            self.wanted = (mean, self.asked_for(control, mean));
-        }
-        (self.prbs / f32::from(granted.max(1))).min(self.wanted.1)
+        let most = self.prbs / f32::from(granted.max(1));
+        self.asked_for(mean).map_or(1.0, |wanted| most.min(wanted.factor))
     }
 
-    fn asked_for(&self, control: PowerControl, mean: f32) -> f32 {
+    /// Whether a PUSCH on `granted` PRBs has less power than the formula asks for.
+    #[inline]
+    pub(crate) fn is_limited(&mut self, mean: f32, granted: u16) -> bool {
+        let prbs = self.prbs;
+        self.asked_for(mean).is_some_and(|wanted| wanted.factor * f32::from(granted) > prbs)
+    }
+
+    /// The path loss in dB, if there is power control.
+    #[inline]
+    pub(crate) fn path_loss_db(&mut self, mean: f32) -> Option<f64> {
+        self.asked_for(mean).map(|wanted| wanted.path_loss_db)
+    }
+
+    /// Type 1 power headroom of a PUSCH on `granted` PRBs: P_CMAX less the power of the formula (TS 36.213 §5.1.1.2,
+    /// TS 38.213 §7.7.1), if there is power control.
+    pub(crate) fn headroom(&mut self, mean: f32, granted: u16) -> Option<Decibel> {
+        let prbs = self.prbs;
+        let wanted = self.asked_for(mean)?;
+        Some(Decibel::from_linear(f64::from(prbs / (wanted.factor * f32::from(granted.max(1))))))
+    }
+
+    fn of_formula(&self, control: PowerControl, mean: f32) -> Wanted {
         let received = self.noise.0 + 10.0 * libm::log10(f64::from(mean).max(1e-12));
-        let path_loss = self.spread.0 - received;
-        Decibel(control.p0.0 + control.alpha * path_loss - self.spread.0).linear() as f32
+        let path_loss_db = self.spread.0 - received;
+        let factor = Decibel(control.p0.0 + control.alpha * path_loss_db - self.spread.0).linear() as f32;
+        Wanted { mean, path_loss_db, factor }
     }
 }
 
@@ -89,8 +140,23 @@ mod tests {
     }
 
     #[test]
+    fn headroom_is_what_is_left_and_negative_beyond_the_limit() {
+        let control = PowerControl { p0: Dbm(-80.0), alpha: 0.8 };
+        let mut power = PuschPower::over(Some(control), Dbm(-116.4), Dbm(23.0), 100);
+        // PL 120 dB: +16 dBm a PRB, so that 23 dBm leave 7 dB for one, 0 dB for five, and -3 dB for ten.
+        let at = mean(120.0);
+        for (granted, expected) in [(1, 7.0), (5, 7.0 - 6.99), (10, -3.0)] {
+            let headroom = power.headroom(at, granted).unwrap().0;
+            assert!((headroom - expected).abs() < 0.01, "{granted} PRBs: {headroom} dB");
+            assert_eq!(power.is_limited(at, granted), headroom < 0.0);
+        }
+        assert!((power.path_loss_db(at).unwrap() - 120.0).abs() < 1e-3);
+    }
+
+    #[test]
     fn without_it_the_band_is_at_full_power() {
         let mut power = PuschPower::over(None, Dbm(-116.4), Dbm(23.0), 100);
         assert_eq!(power.factor(5.0, 1), 1.0);
+        assert!(power.headroom(5.0, 1).is_none() && !power.is_limited(5.0, 100));
     }
 }

@@ -10,19 +10,20 @@ use core::ops::Range;
 use std::collections::VecDeque;
 
 use airlane_core::{Bytes, CellId, Cx, Direction, Event, Instant, Topic};
-use airlane_radio::{Cqi, Mcs};
+use airlane_radio::Mcs;
 
 use super::configured::ConfiguredGrants;
 use super::downlink::{block_event, outer_loop, report_queue, report_unsent};
 use super::harq::HarqEntity;
+use super::headroom::{headroom_of, level_of, report_bytes};
 use super::phy::{BlockTables, Phy};
 use super::polls::Report;
-use crate::config::{CellConfig, McsRule, UplinkAccess};
-use crate::interference::Air;
+use super::pusch::{self, PuschBlock, PuschNeed, sound};
+use crate::config::{CellConfig, HeadroomReports, UplinkAccess};
 use crate::layers::gain_of;
-use crate::numerology::{Duplex, HarqTiming, Numerology, PuschSizes, UplinkHarq};
+use crate::numerology::{Duplex, HarqTiming, Numerology, UplinkHarq};
 use crate::slot::Slot;
-use crate::ue::Ue;
+use crate::ue::{Ue, UplinkState};
 
 /// A grant for a future PUSCH, or a PUSCH on the air.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +44,41 @@ struct Grant {
     missed: bool,
     /// Buffer status in the PUSCH.
     backlog: u64,
+    /// Power headroom in it.
+    headroom: Option<u8>,
+    /// The lowest MCS was not expected to be decoded: [`PuschBlock::is_beyond_reach`].
+    is_beyond_reach: bool,
+    /// The error rate that the cell expects of the first transmission; computed only for observers.
+    expected_bler: Option<f32>,
+}
+
+impl Grant {
+    /// A grant of a new block.
+    fn new(slot: u64, ue: u32, process: u8, block: PuschBlock) -> Self {
+        let PuschBlock { mcs, prbs, layers, size, is_beyond_reach } = block;
+        Self {
+            slot,
+            ue,
+            process,
+            mcs,
+            prbs,
+            layers,
+            first: 0,
+            size,
+            retransmission: false,
+            missed: false,
+            backlog: 0,
+            headroom: None,
+            is_beyond_reach,
+            expected_bler: None,
+        }
+    }
+
+    /// Computes the error rate that the cell expects.
+    fn expect(&mut self, cell: &CellConfig, phy: &mut Phy, ue: &mut UplinkState) {
+        let rate = pusch::expected_error_rate(cell, phy, ue, (self.mcs, self.prbs, self.layers));
+        self.expected_bler = Some(rate as f32);
+    }
 }
 
 /// A scheduling request or a buffer status that will reach the eNB.
@@ -144,6 +180,8 @@ impl UplinkMac {
                 let pdus = &ue.uplink.harq.processes[usize::from(pusch.process)].pdus;
                 ue.bearers.receive(slot.cx, Direction::Uplink, pdus, slot.deliverable);
                 ue.uplink.harq.release(pusch.process);
+                note_headroom(slot, pusch);
+                let ue = &mut slot.ues[pusch.ue as usize];
                 // The backlog when the block was built, less the grants since then.
                 ue.uplink.known_backlog = pusch.backlog.saturating_sub(ue.uplink.outstanding);
                 if let UplinkAccess::Polled { polls, processing, .. } = slot.cell.mac.uplink.access {
@@ -178,6 +216,7 @@ impl UplinkMac {
         let ue = &mut slot.ues[pusch.ue as usize];
         let sent = slot.cx.now - cell.numerology.slot;
         let mean = ue.uplink.channel.mean_sinr(slot.cx.now, &mut ue.mobility);
+        let is_limited = ue.uplink.power.is_limited(mean, pusch.prbs);
         let mean = mean * ue.uplink.power.factor(mean, pusch.prbs) * ue.uplink.channel.burst_gain(sent);
         let layers = gain_of(cell.uplink_layers.as_ref(), pusch.layers, mean);
         let process = &mut ue.uplink.harq.processes[usize::from(pusch.process)];
@@ -196,12 +235,17 @@ impl UplinkMac {
             let band = core::iter::once(0..usize::from(cell.resource_blocks));
             slot.phy.receive(Direction::Uplink, process, band, draws)
         };
-        if process.transmissions == 1 {
+        // Nothing more robust could be chosen instead of a block beyond reach.
+        if process.transmissions == 1 && (decoded || !pusch.is_beyond_reach) {
             outer_loop(&mut ue.uplink.outer_loop, cell.mac.mcs_rule, decoded);
         }
         if slot.cx.wants(Topic::TransportBlock) {
             let of = (pusch.process, &*process);
-            slot.cx.emit(&block_event((ue.cell, ue.id), Direction::Uplink, of, decoded));
+            let mut event = block_event((ue.cell, ue.id), Direction::Uplink, of, decoded);
+            if let Event::TransportBlock { power_limited, .. } = &mut event {
+                *power_limited = is_limited;
+            }
+            slot.cx.emit(&event);
         }
         if decoded {
             return true;
@@ -221,7 +265,7 @@ impl UplinkMac {
         let mut sold = 0;
         let lowest = slot.cell.mac.uplink.pucch_resource_blocks / 2;
         while self.grants.front().is_some_and(|grant| grant.slot <= slot.number) {
-            let grant = self.grants.pop_front().expect("the front was there");
+            let mut grant = self.grants.pop_front().expect("the front was there");
             let first = lowest + sold;
             sold += grant.prbs;
             let ue = &mut slot.ues[grant.ue as usize];
@@ -236,7 +280,7 @@ impl UplinkMac {
                     }
                     continue;
                 }
-                if !build(slot.cx, grant, slot.cell, ue) {
+                if !build(slot.cx, &mut grant, slot.cell, ue) {
                     continue; // nothing left to send: padding, which is not modelled
                 }
             }
@@ -255,7 +299,18 @@ impl UplinkMac {
         if slot.cx.wants(Topic::Assigned) {
             let (process, queue) = (grant.process, ue.bearers.queue(Direction::Uplink));
             let direction = Direction::Uplink;
-            slot.cx.emit(&Event::Assigned { ue: ue.id, direction, process, cqi: None, queue });
+            let mean = ue.uplink.channel.mean_sinr(slot.cx.now, &mut ue.mobility);
+            let headroom = ue.uplink.power.headroom(mean, grant.prbs);
+            let expected_bler = grant.expected_bler.filter(|_| !grant.retransmission);
+            slot.cx.emit(&Event::Assigned {
+                ue: ue.id,
+                direction,
+                process,
+                cqi: None,
+                queue,
+                headroom,
+                expected_bler,
+            });
         }
         report_queue(slot.cx, ue, Direction::Uplink);
         let backlog = ue.backlog(Direction::Uplink, slot.cx.now).get();
@@ -291,20 +346,14 @@ impl UplinkMac {
                 continue;
             }
             ue.uplink.harq.start(process);
-            let grant = Grant {
-                slot: slot.number,
-                ue: index,
-                process,
-                mcs: configured.mcs,
-                prbs: configured.prbs,
-                layers: 1,
-                first: first + place * configured.prbs,
-                size: configured.size,
-                retransmission: false,
-                missed: false,
-                backlog: 0,
-            };
-            if build(slot.cx, grant, slot.cell, ue) {
+            let block = configured.block(slot.number, (slot.cell, slot.air), slot.phy, ue);
+            let first = first + place * configured.prbs;
+            let mut grant = Grant { first, ..Grant::new(slot.number, index, process, block) };
+            if slot.cx.wants(Topic::Assigned) {
+                sound(slot.number, slot.cell, slot.air, ue);
+                grant.expect(slot.cell, slot.phy, &mut ue.uplink);
+            }
+            if build(slot.cx, &mut grant, slot.cell, ue) {
                 self.send(slot, grant);
             }
         }
@@ -450,16 +499,14 @@ impl UplinkMac {
             // An equal share of the rest, but at least enough for a small packet.
             let share = (left / (served - k) as u16).max(MIN_SHARE).min(left);
             let ue = &mut slot.ues[index as usize];
+            let Some(process) = process_for(harq, pusch, &ue.uplink.harq) else { break };
             sound(slot.number, slot.cell, slot.air, ue);
-            let mcs = select_mcs(slot.cell, slot.phy, ue, share);
-            let Some(mut grant) = size_grant(pusch, slot, index, (mcs, share)) else { break };
-            // With fewer PRBs each may have more power, which allows a better MCS on even fewer PRBs.
-            if grant.prbs < share {
-                let ue = &mut slot.ues[index as usize];
-                let mcs = select_mcs(slot.cell, slot.phy, ue, grant.prbs);
-                if mcs != grant.mcs {
-                    grant = size_grant(pusch, slot, index, (mcs, grant.prbs)).unwrap_or(grant);
-                }
+            let sent = slot.cell.numerology.start_of(pusch);
+            let need = need_of(slot.cell, &ue.uplink, sent);
+            let block = pusch::choose(slot.cell, slot.phy, &mut ue.uplink, share, need);
+            let mut grant = Grant::new(pusch, index, process, block);
+            if slot.cx.wants(Topic::Assigned) {
+                grant.expect(slot.cell, slot.phy, &mut ue.uplink);
             }
             grant.missed = slot.misses_control(index);
             let ue = &mut slot.ues[index as usize];
@@ -513,52 +560,6 @@ fn ask(cell: &CellConfig, slot: u64, ue: &mut Ue, now: Instant) -> Option<(u64, 
     }
 }
 
-/// Sounds the uplink again when the last sounding is old.
-fn sound(slot: u64, cell: &CellConfig, air: &Air, ue: &mut Ue) {
-    let period = u64::from(cell.mac.uplink.sounding_period.max(1));
-    if ue.uplink.sounding.at.is_some_and(|at| slot < at + period) {
-        return;
-    }
-    let now = cell.numerology.start_of(slot);
-    let (channel, sounding) = (&mut ue.uplink.channel, &mut ue.uplink.sounding);
-    sounding.mean = channel.mean_sinr(now, &mut ue.mobility);
-    sounding
-        .sinr
-        .resize(if channel.is_flat() && air.is_quiet() { 1 } else { usize::from(cell.resource_blocks) }, 0.0);
-    let heard = sounding.mean * channel.burst_gain(now);
-    let gains = channel.gains(now);
-    sounding.rank = cell.uplink_layers.map_or(1, |layers| layers.rank(cell.mac.rank, heard, gains));
-    let layers = gain_of(cell.uplink_layers.as_ref(), sounding.rank, heard);
-    channel.layered_sinr(now, (heard, layers), &mut sounding.sinr);
-    if !air.is_quiet() {
-        air.weaken_uplink_mean(ue.cell.index(), &mut sounding.sinr);
-    }
-    sounding.at = Some(slot);
-    sounding.chosen.clear();
-}
-
-/// The MCS for a PUSCH of up to `prbs` PRBs, from the last sounding and the UE's power on this many
-/// PRBs. On fewer PRBs the power of each is at least as high.
-fn select_mcs(cell: &CellConfig, phy: &mut Phy, ue: &mut Ue, prbs: u16) -> Mcs {
-    let state = &mut ue.uplink;
-    let factor = state.power.factor(state.sounding.mean, prbs);
-    let known = state.sounding.chosen.iter().find(|(of, _)| *of == factor);
-    let mcs = known.map(|&(_, mcs)| mcs).unwrap_or_else(|| {
-        let (amc, scratch) = phy.amc_and_sinr(Direction::Uplink);
-        let sinr = &mut scratch[..state.sounding.sinr.len()];
-        sinr.iter_mut().zip(&state.sounding.sinr).for_each(|(to, from)| *to = from * factor);
-        // Out of range, the most robust scheme is used nevertheless: the UE has no alternative.
-        let cqi = amc.amc.wideband_cqi(sinr).max(Cqi::new(1));
-        let mcs = amc.mcs_of[usize::from(cqi.index() & 15)];
-        state.sounding.chosen.push((factor, mcs));
-        mcs
-    });
-    match cell.mac.mcs_rule {
-        McsRule::WorstSubband => mcs,
-        McsRule::Effective { .. } => phy.blocks.corrected(mcs, state.outer_loop),
-    }
-}
-
 /// Bytes of a short buffer status report and its subheader in a block (TS 36.321 §6.1.3.1).
 fn control_bytes(cell: &CellConfig) -> u64 {
     if cell.mac.subheaders { 2 } else { 0 }
@@ -569,52 +570,49 @@ fn control_bytes(cell: &CellConfig) -> u64 {
 /// subheader, the header of an AM segment (TS 36.322 §6.2.1.5) and that byte.
 const LEAST_PDU: u64 = 2 + 4 + 1;
 
-/// The smallest grant of this MCS within `share` PRBs that covers the known backlog, or the largest.
-fn size_grant(pusch: u64, slot: &Slot<'_, '_>, index: u32, (mcs, share): (Mcs, u16)) -> Option<Grant> {
-    let (cell, ue, blocks) = (slot.cell, &slot.ues[index as usize], &slot.phy.blocks);
-    let wanted = Bytes(ue.uplink.known_backlog.max(LEAST_PDU) + control_bytes(cell));
-    let layers = ue.uplink.sounding.rank;
-    let size = |prbs| blocks.uplink(layers, mcs, prbs);
-    let prbs = match cell.numerology.pusch_sizes {
-        PuschSizes::TransformPrecoded => {
-            let allowed = &DFT_SIZES[..DFT_SIZES.partition_point(|&prbs| prbs <= share)];
-            let enough = allowed.partition_point(|&prbs| size(prbs) < wanted);
-            *allowed.get(enough).or(allowed.last())?
+/// The need of a UE whose block is sent at this time.
+fn need_of(cell: &CellConfig, ue: &UplinkState, sent: Instant) -> PuschNeed {
+    let reserved = cell.mac.uplink.headroom.map_or(0, |config| {
+        if cell.mac.subheaders && ue.power.is_controlled() {
+            ue.known_power.reserve(&config, sent)
+        } else {
+            0
         }
-        PuschSizes::Any => {
-            let enough = (1..=share).find(|&prbs| size(prbs) >= wanted);
-            enough.or((share > 0).then_some(share))?
-        }
-    };
-    Some(Grant {
-        slot: pusch,
-        ue: ue.id.0,
-        process: process_for(cell.numerology.harq, pusch, &ue.uplink.harq)?,
-        mcs,
-        prbs,
-        first: 0,
-        layers,
-        size: size(prbs),
-        retransmission: false,
-        missed: false,
-        backlog: 0,
-    })
+    });
+    let control = control_bytes(cell) + reserved;
+    PuschNeed {
+        wanted: Bytes(ue.known_backlog.max(LEAST_PDU) + control),
+        least: Bytes(LEAST_PDU + control),
+        highest: cell.tables.highest_mcs(),
+    }
 }
 
-/// Numbers of PRBs of a PUSCH: products of 2, 3 and 5 (TS 36.211 §5.3.3).
-const DFT_SIZES: [u16; 53] = [
-    1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16, 18, 20, 24, 25, 27, 30, 32, 36, 40, 45, 48, 50, 54, 60, 64, 72,
-    75, 80, 81, 90, 96, 100, 108, 120, 125, 128, 135, 144, 150, 160, 162, 180, 192, 200, 216, 225, 240, 243,
-    250, 256, 270,
-];
+/// The power headroom report of a decoded block reaches the cell.
+fn note_headroom(slot: &mut Slot<'_, '_>, pusch: Grant) {
+    let (Some(level), Some(config)) = (pusch.headroom, slot.cell.mac.uplink.headroom) else { return };
+    let ue = &mut slot.ues[pusch.ue as usize];
+    let sent = slot.cell.numerology.start_of(pusch.slot);
+    ue.uplink.known_power.on_report(&config, level, (pusch.prbs, slot.cell.resource_blocks), sent);
+    ue.uplink.sounding.forget_choices();
+    if slot.cx.wants(Topic::PowerHeadroom) {
+        let headroom = headroom_of(config.layout, level);
+        slot.cx.emit(&Event::PowerHeadroom { cell: ue.cell, ue: ue.id, headroom });
+    }
+}
 
-/// Fills a granted block, if necessary with the buffer status report alone. Returns false if there
-/// was nothing to send; the process is then free again.
-fn build(cx: &mut Cx<'_>, grant: Grant, cell: &CellConfig, ue: &mut Ue) -> bool {
+/// Fills a granted block, if necessary with control elements alone. Returns false if there was nothing to send; the
+/// process is then free again.
+fn build(cx: &mut Cx<'_>, grant: &mut Grant, cell: &CellConfig, ue: &mut Ue) -> bool {
     let process = &mut ue.uplink.harq.processes[usize::from(grant.process)];
     (process.mcs, process.size) = (grant.mcs, grant.size);
     (process.prbs, process.coded_prbs, process.layers) = (grant.prbs, grant.prbs, grant.layers);
-    let room = grant.size.saturating_sub(Bytes(control_bytes(cell)));
+    let mut room = grant.size.saturating_sub(Bytes(control_bytes(cell)));
+    if let Some(config) = &cell.mac.uplink.headroom {
+        let mean = ue.uplink.channel.mean_sinr(cx.now, &mut ue.mobility);
+        room =
+            room.saturating_sub(report_headroom(config, cell, (cx.now, mean), room, &mut ue.uplink, grant));
+    }
+    let process = &mut ue.uplink.harq.processes[usize::from(grant.process)];
     let used = ue.bearers.transmit(cx, Direction::Uplink, room, &mut process.pdus);
     assert!(used <= room, "RLC filled {used} into {room}");
     // If nothing fits, the eNB still receives the buffer status (TS 36.321 §5.4.5), unless it knows
@@ -625,5 +623,29 @@ fn build(cx: &mut Cx<'_>, grant: Grant, cell: &CellConfig, ue: &mut Ue) -> bool 
         ue.uplink.harq.release(grant.process);
         return false;
     }
+    if let (Some(config), Some(_)) = (&cell.mac.uplink.headroom, grant.headroom) {
+        let mean = ue.uplink.channel.mean_sinr(cx.now, &mut ue.mobility);
+        if let Some(path_loss_db) = ue.uplink.power.path_loss_db(mean) {
+            ue.uplink.headroom.on_sent(config, cx.now, path_loss_db);
+        }
+    }
     true
+}
+
+/// Puts a power headroom report into a block that has room for it, if one is due. Returns its bytes.
+fn report_headroom(
+    config: &HeadroomReports,
+    cell: &CellConfig,
+    (now, mean): (Instant, f32),
+    room: Bytes,
+    ue: &mut UplinkState,
+    grant: &mut Grant,
+) -> Bytes {
+    let Some(path_loss_db) = ue.power.path_loss_db(mean) else { return Bytes::ZERO };
+    let bytes = Bytes(if cell.mac.subheaders { report_bytes(config.layout) } else { 0 });
+    if !ue.headroom.is_due(config, now, path_loss_db) || bytes > room {
+        return Bytes::ZERO;
+    }
+    grant.headroom = ue.power.headroom(mean, grant.prbs).map(|headroom| level_of(config.layout, headroom));
+    bytes
 }

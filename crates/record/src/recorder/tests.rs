@@ -262,6 +262,7 @@ fn blocks_add_up_to_the_use_of_the_cell() {
         bytes: Bytes(1_250),
         attempt,
         decoded,
+        power_limited: false,
     };
     // In every slot of [200, 600), half of the downlink and a quarter of the uplink, reported at
     // the end of each slot.

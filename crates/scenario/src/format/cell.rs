@@ -249,6 +249,8 @@ pub struct Mac {
     pub sounding_period: Time,
     /// Uplink power control.
     pub power_control: PowerControl,
+    /// Power headroom reports of UEs with power control, and whether uplink grants follow the power of a UE.
+    pub power_headroom: PowerHeadroom,
 }
 
 /// Uplink power control (TS 36.213 §5.1.1).
@@ -270,6 +272,153 @@ pub struct OpenLoop {
     pub p0: Power,
     /// Fraction of the path loss that is compensated.
     pub alpha: Share,
+}
+
+/// Power headroom reports (TS 36.321 §5.4.6, TS 38.321 §5.4.6).
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum PowerHeadroom {
+    /// No reports: the cell knows of no limit, and grants each UE its share of the band, as in ns-3.
+    None,
+    /// Reports: the cell grants no more resource blocks than the lowest MCS can be decoded on.
+    Report(PowerHeadroomReport),
+}
+tagged!(PowerHeadroom by "kind" { "none" => None, "report" => Report(PowerHeadroomReport) });
+
+/// Triggers of power headroom reports.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PowerHeadroomReport {
+    /// phr-PeriodicTimer, in LTE periodicPHR-Timer: time from a report until the next one is due.
+    pub phr_periodic_timer: PhrPeriodicTimer,
+    /// phr-ProhibitTimer, in LTE prohibitPHR-Timer: time from a report during which a change of the path loss triggers
+    /// none.
+    pub phr_prohibit_timer: PhrProhibitTimer,
+    /// dl-PathlossChange, in NR phr-Tx-PowerFactorChange: a report is due if the path loss has changed by more since the
+    /// last one.
+    pub dl_pathloss_change: PathlossChange,
+}
+
+/// Values of phr-PeriodicTimer (TS 36.331 and TS 38.331, `PHR-Config`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum PhrPeriodicTimer {
+    /// 10 ms.
+    #[serde(rename = "10 ms")]
+    Sf10,
+    /// 20 ms.
+    #[serde(rename = "20 ms")]
+    Sf20,
+    /// 50 ms.
+    #[serde(rename = "50 ms")]
+    Sf50,
+    /// 100 ms.
+    #[serde(rename = "100 ms")]
+    Sf100,
+    /// 200 ms.
+    #[serde(rename = "200 ms")]
+    Sf200,
+    /// 500 ms.
+    #[serde(rename = "500 ms")]
+    Sf500,
+    /// 1000 ms.
+    #[serde(rename = "1000 ms")]
+    Sf1000,
+    /// Infinity.
+    #[serde(rename = "infinity")]
+    Infinity,
+}
+
+/// Values of phr-ProhibitTimer (TS 36.331 and TS 38.331, `PHR-Config`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum PhrProhibitTimer {
+    /// 0 ms.
+    #[serde(rename = "0 ms")]
+    Sf0,
+    /// 10 ms.
+    #[serde(rename = "10 ms")]
+    Sf10,
+    /// 20 ms.
+    #[serde(rename = "20 ms")]
+    Sf20,
+    /// 50 ms.
+    #[serde(rename = "50 ms")]
+    Sf50,
+    /// 100 ms.
+    #[serde(rename = "100 ms")]
+    Sf100,
+    /// 200 ms.
+    #[serde(rename = "200 ms")]
+    Sf200,
+    /// 500 ms.
+    #[serde(rename = "500 ms")]
+    Sf500,
+    /// 1000 ms.
+    #[serde(rename = "1000 ms")]
+    Sf1000,
+}
+
+/// Values of dl-PathlossChange and phr-Tx-PowerFactorChange (TS 36.331 and TS 38.331, `PHR-Config`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum PathlossChange {
+    /// 1 dB.
+    #[serde(rename = "1 dB")]
+    Db1,
+    /// 3 dB.
+    #[serde(rename = "3 dB")]
+    Db3,
+    /// 6 dB.
+    #[serde(rename = "6 dB")]
+    Db6,
+    /// Infinity.
+    #[serde(rename = "infinity")]
+    Infinity,
+}
+
+impl PhrPeriodicTimer {
+    /// Its value.
+    #[must_use]
+    pub const fn milliseconds(self) -> Option<u64> {
+        match self {
+            Self::Sf10 => Some(10),
+            Self::Sf20 => Some(20),
+            Self::Sf50 => Some(50),
+            Self::Sf100 => Some(100),
+            Self::Sf200 => Some(200),
+            Self::Sf500 => Some(500),
+            Self::Sf1000 => Some(1000),
+            Self::Infinity => None,
+        }
+    }
+}
+
+impl PhrProhibitTimer {
+    /// Its value.
+    #[must_use]
+    pub const fn milliseconds(self) -> u64 {
+        match self {
+            Self::Sf0 => 0,
+            Self::Sf10 => 10,
+            Self::Sf20 => 20,
+            Self::Sf50 => 50,
+            Self::Sf100 => 100,
+            Self::Sf200 => 200,
+            Self::Sf500 => 500,
+            Self::Sf1000 => 1000,
+        }
+    }
+}
+
+impl PathlossChange {
+    /// Its value.
+    #[must_use]
+    pub const fn decibels(self) -> Option<f64> {
+        match self {
+            Self::Db1 => Some(1.0),
+            Self::Db3 => Some(3.0),
+            Self::Db6 => Some(6.0),
+            Self::Infinity => None,
+        }
+    }
 }
 
 /// Number of layers in `tm3` (TS 36.213 §7.1.3), and in NR (TS 38.214 §5.2.1.4.2).

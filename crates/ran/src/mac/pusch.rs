@@ -1,0 +1,395 @@
+//! The number of PRBs and the MCS of a PUSCH, from the latest sounding and the latest power headroom report.
+//!
+//! A UE at its power limit spreads a constant power over its PRBs, so that the SINR falls with their number, and with it
+//! the MCS. Both are therefore chosen together: the MCS is the highest whose block of this size meets the error target at
+//! the SINR that is expected on this many PRBs, and the number of PRBs is the one whose block has most bytes. PRBs on
+//! which the lowest MCS does not meet the target are not granted. A UE without enough data gets the fewest PRBs that
+//! carry it.
+//!
+//! The outer loop's offset is added to the MCS, with its fraction between two needs of SINR. Below MCS 0, a negative
+//! offset reduces the number of PRBs.
+//!
+//! If no number of PRBs meets the target, the block is the smallest that carries data, on the PRBs that the UE has full
+//! power for: HARQ may still combine its transmissions. Its failures do not lower the offset, because nothing more robust
+//! is left.
+//!
+//! The cell knows the power of a sounding only. Until a UE has reported its headroom, and without reports, a PUSCH is
+//! expected to have the SINR of the sounding. Without reports ([`UplinkConfig::headroom`](crate::config::UplinkConfig)),
+//! the MCS follows from a CQI of the sounding, as in ns-3.
+
+use airlane_core::Bytes;
+use airlane_radio::mutual_information;
+use airlane_radio::{Cqi, Mcs, Modulation};
+
+use super::phy::{BlockTables, LinkAdaptation, Phy};
+use crate::config::{CellConfig, McsRule};
+use crate::interference::Air;
+use crate::layers::gain_of;
+use crate::numerology::PuschSizes;
+use crate::ue::{Ue, UplinkState};
+
+/// A block of the uplink.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct PuschBlock {
+    pub(crate) mcs: Mcs,
+    pub(crate) prbs: u16,
+    pub(crate) layers: u8,
+    pub(crate) size: Bytes,
+    /// The lowest MCS is not expected to meet the error target, on any number of PRBs.
+    pub(crate) is_beyond_reach: bool,
+}
+
+/// What a PUSCH should carry.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PuschNeed {
+    /// Bytes that are known to wait, with headers.
+    pub(crate) wanted: Bytes,
+    /// The smallest block that carries data.
+    pub(crate) least: Bytes,
+    /// The highest MCS that may be used.
+    pub(crate) highest: Mcs,
+}
+
+/// The eNB's latest sounding of a UE's uplink.
+#[derive(Debug, Default)]
+pub(crate) struct Sounding {
+    /// The slot in which it was made.
+    pub(crate) at: Option<u64>,
+    /// SINR of each PRB; one value if all are equal. The sounding has the power of a PUSCH on the whole band.
+    pub(crate) sinr: Vec<f32>,
+    /// Number of layers of a PUSCH.
+    pub(crate) rank: u8,
+    /// The MCS of its CQI; computed on demand, like the following.
+    chosen: Option<Mcs>,
+    /// The effective SINR in each modulation with 2^k times the power of the sounding.
+    levels: Vec<Option<[f32; 4]>>,
+    /// By number of PRBs, the MCS that meets the target, with a fraction; NaN where it is not known.
+    indices: Vec<f32>,
+}
+
+impl Sounding {
+    /// What the cell knows of the UE's power has changed.
+    pub(crate) fn forget_choices(&mut self) {
+        self.indices.fill(f32::NAN);
+    }
+}
+
+/// Octaves of the power of a PRB above that of a sounding: one PRB of 275 has less than 2^9 times its power.
+const OCTAVES: usize = 10;
+
+/// Sounds the uplink again when the last sounding is old.
+pub(crate) fn sound(slot: u64, cell: &CellConfig, air: &Air, ue: &mut Ue) {
+    let period = u64::from(cell.mac.uplink.sounding_period.max(1));
+    if ue.uplink.sounding.at.is_some_and(|at| slot < at + period) {
+        return;
+    }
+    let now = cell.numerology.start_of(slot);
+    let UplinkState { channel, sounding, power, .. } = &mut ue.uplink;
+    let mean = channel.mean_sinr(now, &mut ue.mobility);
+    let points = if channel.is_flat() && air.is_quiet() { 1 } else { usize::from(cell.resource_blocks) };
+    sounding.sinr.resize(points, 0.0);
+    let heard = mean * power.factor(mean, cell.resource_blocks) * channel.burst_gain(now);
+    let gains = channel.gains(now);
+    sounding.rank = cell.uplink_layers.map_or(1, |layers| layers.rank(cell.mac.rank, heard, gains));
+    let layers = gain_of(cell.uplink_layers.as_ref(), sounding.rank, heard);
+    channel.layered_sinr(now, (heard, layers), &mut sounding.sinr);
+    if !air.is_quiet() {
+        air.weaken_uplink_mean(ue.cell.index(), &mut sounding.sinr);
+    }
+    sounding.at = Some(slot);
+    sounding.chosen = None;
+    sounding.levels.clear();
+    sounding.levels.resize(OCTAVES, None);
+    sounding.indices.clear();
+    sounding.indices.resize(usize::from(cell.resource_blocks) + 1, f32::NAN);
+}
+
+/// The block of a UE within `share` PRBs.
+pub(crate) fn choose(
+    cell: &CellConfig,
+    phy: &mut Phy,
+    ue: &mut UplinkState,
+    share: u16,
+    need: PuschNeed,
+) -> PuschBlock {
+    if cell.mac.uplink.headroom.is_some() {
+        return Adaptation::new(cell, phy, ue).choose(share, need);
+    }
+    let mcs = by_cqi(phy, ue);
+    let raw = f32::from(mcs.index()) + ue.outer_loop;
+    let mcs = match cell.mac.mcs_rule {
+        McsRule::WorstSubband => mcs,
+        McsRule::Effective { .. } => phy.blocks.corrected(mcs, ue.outer_loop),
+    };
+    let sizes = Sizes(cell.numerology.pusch_sizes);
+    let layers = ue.sounding.rank;
+    let prbs = sizes.smallest(share, |prbs| phy.blocks.uplink(layers, mcs, prbs) >= need.wanted);
+    PuschBlock { mcs, prbs, layers, size: phy.blocks.uplink(layers, mcs, prbs), is_beyond_reach: raw < 0.0 }
+}
+
+/// The block error rate that a cell expects of a first transmission, from what it knows.
+pub(crate) fn expected_error_rate(
+    cell: &CellConfig,
+    phy: &mut Phy,
+    ue: &mut UplinkState,
+    (mcs, prbs, layers): (Mcs, u16, u8),
+) -> f64 {
+    Adaptation::new(cell, phy, ue).error_rate(mcs, prbs, layers)
+}
+
+/// The MCS of the sounding's CQI.
+fn by_cqi(phy: &mut Phy, ue: &mut UplinkState) -> Mcs {
+    let sounding = &mut ue.sounding;
+    *sounding.chosen.get_or_insert_with(|| {
+        let LinkAdaptation { amc, mcs_of, .. } = phy.uplink();
+        // Out of range, the most robust scheme is used nevertheless: the UE has no alternative.
+        let cqi = amc.wideband_cqi(&sounding.sinr).max(Cqi::new(1));
+        mcs_of[usize::from(cqi.index() & 15)]
+    })
+}
+
+/// Link adaptation of a UE's PUSCH.
+struct Adaptation<'a> {
+    blocks: &'a BlockTables,
+    scratch: &'a mut [f32],
+    sizes: Sizes,
+    ue: &'a mut UplinkState,
+    /// PRBs of the band.
+    band: f32,
+    /// [`KnownPower::factor`](super::headroom::KnownPower).
+    known: f32,
+}
+
+impl<'a> Adaptation<'a> {
+    fn new(cell: &CellConfig, phy: &'a mut Phy, ue: &'a mut UplinkState) -> Self {
+        let (blocks, scratch) = phy.blocks_and_sinr();
+        let known = ue.known_power.factor.unwrap_or(1.0);
+        let sizes = Sizes(cell.numerology.pusch_sizes);
+        Self { blocks, scratch, sizes, ue, band: f32::from(cell.resource_blocks), known }
+    }
+
+    fn choose(&mut self, share: u16, need: PuschNeed) -> PuschBlock {
+        let most = self.most(share, need);
+        if most.size <= need.wanted || most.is_beyond_reach {
+            return most;
+        }
+        let prbs = self.smallest(most.mcs, most.prbs, need.wanted);
+        let own = self.mcs_on(prbs, need.highest);
+        if own == Some(most.mcs) {
+            return self.block(most.mcs, prbs);
+        }
+        // Each of fewer PRBs may have more power, which allows a higher MCS on even fewer.
+        if let Some(own) = own.filter(|own| *own > most.mcs) {
+            let fewer = self.smallest(own, prbs, need.wanted);
+            let holds = self.mcs_on(fewer, need.highest).is_some_and(|mcs| mcs >= own);
+            return if holds { self.block(own, fewer) } else { self.block(most.mcs, prbs) };
+        }
+        // A shorter block needs a higher SINR.
+        let sizes = self.sizes;
+        let is_enough = |this: &mut Self, prbs: u16| {
+            this.mcs_on(prbs, need.highest).is_some_and(|mcs| this.block(mcs, prbs).size >= need.wanted)
+        };
+        let prbs = sizes.smallest(most.prbs, |prbs| is_enough(self, prbs));
+        match self.mcs_on(prbs, need.highest) {
+            Some(mcs) if prbs < most.prbs => self.block(mcs, prbs),
+            _ => most,
+        }
+    }
+
+    /// The block with the most bytes within `share` PRBs.
+    fn most(&mut self, share: u16, need: PuschNeed) -> PuschBlock {
+        let share = self.sizes.at(self.sizes.count(share) - 1);
+        if !self.is_limited(share) {
+            return match self.mcs_on(share, need.highest) {
+                Some(mcs) => self.block(mcs, share),
+                None => self.beyond_reach(share, need),
+            };
+        }
+        let full_power = self.full_power().min(share);
+        let ladder = self.sizes.ladder();
+        let mut best: Option<PuschBlock> = None;
+        let mut until = share;
+        for at in ladder.partition_point(|prbs| *prbs < full_power)..=ladder.len() {
+            let prbs = ladder.get(at).map_or(share, |prbs| share.min(*prbs));
+            if let Some(mcs) = self.mcs_on(prbs, need.highest) {
+                let block = self.block(mcs, prbs);
+                if best.is_none_or(|best| block.size >= best.size) {
+                    best = Some(block);
+                    until = ladder.get(at + 1).map_or(share, |next| share.min(*next));
+                }
+            } else if best.is_some() {
+                break; // from here on the SINR only falls
+            }
+            if prbs == share {
+                break;
+            }
+        }
+        match best.filter(|best| best.size >= need.least) {
+            Some(best) => self.widened(best, until, need.highest),
+            None => self.beyond_reach(share, need),
+        }
+    }
+
+    /// A block with its MCS on the most PRBs below `until` that allow it.
+    fn widened(&mut self, block: PuschBlock, until: u16, highest: Mcs) -> PuschBlock {
+        let (mut allowed, mut not) = (self.sizes.count(block.prbs) - 1, self.sizes.count(until));
+        while not - allowed > 1 {
+            let middle = usize::midpoint(allowed, not);
+            let holds = self.mcs_on(self.sizes.at(middle), highest).is_some_and(|mcs| mcs >= block.mcs);
+            *(if holds { &mut allowed } else { &mut not }) = middle;
+        }
+        self.block(block.mcs, self.sizes.at(allowed))
+    }
+
+    /// The block for a UE that is not expected to be decoded.
+    fn beyond_reach(&self, share: u16, need: PuschNeed) -> PuschBlock {
+        let prbs = if self.ue.known_power.factor.is_some() || !self.ue.power.is_controlled() {
+            self.full_power()
+        } else {
+            1
+        };
+        let useful = self.smallest(Mcs::new(0), share, need.least);
+        let prbs = self.sizes.at(self.sizes.count(prbs.max(useful).min(share)) - 1);
+        PuschBlock { is_beyond_reach: true, ..self.block(Mcs::new(0), prbs) }
+    }
+
+    fn block(&self, mcs: Mcs, prbs: u16) -> PuschBlock {
+        let layers = self.ue.sounding.rank;
+        PuschBlock { mcs, prbs, layers, size: self.blocks.uplink(layers, mcs, prbs), is_beyond_reach: false }
+    }
+
+    /// The fewest of `share` PRBs whose block has this size, or all.
+    fn smallest(&self, mcs: Mcs, share: u16, wanted: Bytes) -> u16 {
+        let layers = self.ue.sounding.rank;
+        self.sizes.smallest(share, |prbs| self.blocks.uplink(layers, mcs, prbs) >= wanted)
+    }
+
+    /// Whether a PUSCH on this many PRBs is expected to have less power than the formula asks for.
+    fn is_limited(&self, prbs: u16) -> bool {
+        self.known * f32::from(prbs) > self.band
+    }
+
+    /// The number of PRBs on which the UE is expected to reach the power of the formula.
+    fn full_power(&self) -> u16 {
+        ((self.band / self.known) as u16).max(1) // saturates
+    }
+
+    /// The expected power of a PRB, relative to that of the sounding.
+    fn factor(&self, prbs: u16) -> f32 {
+        (self.band / f32::from(prbs)).min(self.known).max(1.0)
+    }
+
+    /// The highest MCS that meets the target on this many PRBs, corrected by the outer loop.
+    fn mcs_on(&mut self, prbs: u16, highest: Mcs) -> Option<Mcs> {
+        let known = self.ue.sounding.indices[usize::from(prbs)];
+        let index = if known.is_nan() { self.find_index(prbs) } else { known } + self.ue.outer_loop;
+        (index >= 0.0).then(|| Mcs::new((index as u8).min(highest.index())))
+    }
+
+    #[inline(never)]
+    fn find_index(&mut self, prbs: u16) -> f32 {
+        let layers = self.ue.sounding.rank;
+        let levels = self.levels(self.factor(prbs));
+        let blocks = self.blocks;
+        let index = blocks.uplink_index(layers, prbs, &levels);
+        self.ue.sounding.indices[usize::from(prbs)] = index;
+        index
+    }
+
+    /// The effective SINR in each modulation with this factor on the power of the sounding, linear between octaves.
+    fn levels(&mut self, factor: f32) -> [f32; 4] {
+        if let [flat] = self.ue.sounding.sinr[..] {
+            return [factor * flat; 4];
+        }
+        let octave = (factor.to_bits() >> 23).saturating_sub(127) as usize;
+        let low = self.levels_at(octave);
+        let fraction = factor / (1_u32 << octave) as f32 - 1.0;
+        if fraction == 0.0 {
+            return low;
+        }
+        let high = self.levels_at(octave + 1);
+        core::array::from_fn(|m| low[m] + fraction * (high[m] - low[m]))
+    }
+
+    fn levels_at(&mut self, octave: usize) -> [f32; 4] {
+        let sounding = &mut self.ue.sounding;
+        *sounding.levels[octave].get_or_insert_with(|| {
+            let sinr = &mut self.scratch[..sounding.sinr.len()];
+            let factor = (1_u32 << octave) as f32;
+            sinr.iter_mut().zip(&sounding.sinr).for_each(|(to, from)| *to = from * factor);
+            let mean = mutual_information::mean(sinr);
+            Modulation::ALL
+                .map(|modulation| mutual_information::sinr_of(modulation, mean[modulation.index()]))
+        })
+    }
+
+    fn error_rate(&mut self, mcs: Mcs, prbs: u16, layers: u8) -> f64 {
+        let levels = self.levels(self.factor(prbs));
+        self.blocks.uplink_error_rate((layers, mcs, prbs), &levels)
+    }
+}
+
+/// The numbers of PRBs that a PUSCH may have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes(pub(crate) PuschSizes);
+
+impl Sizes {
+    /// How many of them are within `share`, at least one.
+    fn count(self, share: u16) -> usize {
+        match self.0 {
+            PuschSizes::TransformPrecoded => DFT_SIZES.partition_point(|&prbs| prbs <= share).max(1),
+            PuschSizes::Any => usize::from(share.max(1)),
+        }
+    }
+
+    fn at(self, place: usize) -> u16 {
+        match self.0 {
+            PuschSizes::TransformPrecoded => DFT_SIZES[place],
+            PuschSizes::Any => place as u16 + 1,
+        }
+    }
+
+    /// The smallest within `share` that is enough, or the largest. All above one that is enough are enough.
+    pub(crate) fn smallest(self, share: u16, mut is_enough: impl FnMut(u16) -> bool) -> u16 {
+        let (mut low, mut high) = (0, self.count(share) - 1);
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if is_enough(self.at(middle)) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        self.at(low)
+    }
+
+    /// Some of them in ascending order, the same for every bandwidth, at most 7 % apart.
+    fn ladder(self) -> &'static [u16] {
+        match self.0 {
+            PuschSizes::TransformPrecoded => &DFT_SIZES,
+            PuschSizes::Any => &LADDER,
+        }
+    }
+}
+
+/// Numbers of PRBs of a PUSCH: products of 2, 3 and 5 (TS 36.211 §5.3.3).
+const DFT_SIZES: [u16; 53] = [
+    1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16, 18, 20, 24, 25, 27, 30, 32, 36, 40, 45, 48, 50, 54, 60, 64, 72,
+    75, 80, 81, 90, 96, 100, 108, 120, 125, 128, 135, 144, 150, 160, 162, 180, 192, 200, 216, 225, 240, 243,
+    250, 256, 270,
+];
+
+/// [`Sizes::ladder`] of any numbers of PRBs.
+const LADDER: [u16; 64] = {
+    let mut sizes = [0; 64];
+    let (mut place, mut prbs) = (0, 1);
+    while place < 64 {
+        sizes[place] = prbs;
+        prbs += 1 + prbs / 17;
+        place += 1;
+    }
+    sizes
+};
+
+#[cfg(test)]
+mod tests;
