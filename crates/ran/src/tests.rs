@@ -24,6 +24,7 @@ mod drop;
 mod membership;
 mod nr_bearer;
 mod nr_cell;
+mod power;
 mod retransmissions;
 mod tdd;
 mod world;
@@ -125,6 +126,19 @@ struct GridMeter {
     uplink_mcs: Vec<u8>,
     uplink_at: Vec<Instant>,
     downlink_blocks: Vec<Block>,
+    uplink_blocks: Vec<UplinkBlock>,
+    headrooms: Vec<(Instant, Decibel)>,
+}
+
+/// The result of one transmission of an uplink block.
+#[derive(Clone, Copy, Debug)]
+struct UplinkBlock {
+    at: Instant,
+    prbs: u16,
+    bytes: u64,
+    attempt: u8,
+    decoded: bool,
+    power_limited: bool,
 }
 
 /// The result of one transmission of a downlink block.
@@ -139,10 +153,25 @@ struct Block {
 
 impl Probe for GridMeter {
     fn topics(&self) -> TopicSet {
-        TopicSet::NONE.with(Topic::TransportBlock)
+        TopicSet::NONE.with(Topic::TransportBlock).with(Topic::PowerHeadroom)
     }
     fn observe(&mut self, now: Instant, event: &Event<'_>) {
-        let &Event::TransportBlock { ue, direction, prbs, mcs, process, attempt, decoded, .. } = event else {
+        if let &Event::PowerHeadroom { headroom, .. } = event {
+            return self.headrooms.push((now, headroom));
+        }
+        let &Event::TransportBlock {
+            ue,
+            direction,
+            prbs,
+            mcs,
+            process,
+            bytes,
+            attempt,
+            decoded,
+            power_limited,
+            ..
+        } = event
+        else {
             return;
         };
         if now != self.now {
@@ -155,6 +184,8 @@ impl Probe for GridMeter {
                 self.downlink_blocks.push(Block { at: now, ue, process, attempt, decoded });
             }
             Direction::Uplink => {
+                let (at, bytes) = (now, bytes.get());
+                self.uplink_blocks.push(UplinkBlock { at, prbs, bytes, attempt, decoded, power_limited });
                 self.uplink_mcs.push(mcs);
                 self.uplink_at.push(now);
                 self.uplink += u32::from(prbs);
@@ -440,7 +471,10 @@ fn concentrated_power_reaches_further() {
     // 23 dBm over 20 km: −4.8 dB on each PRB of the whole band, 17 dB more on two of them.
     let pc = PowerControl { p0: Dbm(-80.0), alpha: 1.0 };
     let mcs = |power: Option<PowerControl>| {
-        let d = far(20_000.0, Direction::Uplink, |cell| cell.mac.uplink.power_control = power);
+        let d = far(20_000.0, Direction::Uplink, |cell| {
+            // The cell knows of the power from the UE's reports.
+            (cell.mac.uplink.power_control, cell.mac.uplink.headroom) = (power, Some(power::REPORTS));
+        });
         assert_eq!(d.arrived.len(), 200);
         d.meter.uplink_mcs.iter().map(|&m| f64::from(m)).sum::<f64>() / d.meter.uplink_mcs.len() as f64
     };

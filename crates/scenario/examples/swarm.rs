@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     #[expect(clippy::disallowed_types, reason = "measures the runs from outside")]
     let begun = std::time::Instant::now();
     let (mut within_reach, mut alive, mut without_excuse) = (0_u64, 0_u64, 0);
-    let (mut handovers, mut written, mut longest) = (0, 0, (0, 0));
+    let (mut handovers, mut written, mut longest, mut granted) = (0, 0, (0, 0), 0);
     for seed in first..first + count {
         match generate::attempt(seed) {
             Ok(outcome) => {
@@ -32,6 +32,7 @@ fn main() -> ExitCode {
                 handovers += outcome.handovers;
                 written += outcome.written;
                 longest = generate::longer(longest, outcome.longest_wait);
+                granted += outcome.granted;
             }
             Err(text) => {
                 println!("{text}\nscenario {seed} fails; repeat with:");
@@ -47,7 +48,8 @@ fn main() -> ExitCode {
         "{count} scenarios from seed {first}, each run twice: all hold; of {within_reach} with a UE within \
          reach {alive} delivered more than 100 packets; {without_excuse} flows without an excuse received \
          something; {handovers} handovers were completed and {written} bytes of captures written; a block \
-         waited {} ms for its next transmission at most, and {} ms longer than the round trip at most; {:.0} s",
+         waited {} ms for its next transmission at most, and {} ms longer than the round trip at most; {granted} \
+         grants of the lowest MCS were on no more resource blocks than the power allows; {:.0} s",
         longest.0,
         longest.1,
         begun.elapsed().as_secs_f64()

@@ -32,7 +32,7 @@ const NOT_DRAWN: [(&str, &str); 4] = [
 fn whatever_the_format_allows_runs() {
     let (mut within_reach, mut alive) = (0, 0);
     let (mut without_excuse, mut handovers, mut written) = (0, 0, 0);
-    let mut longest = (0, 0);
+    let (mut longest, mut granted) = ((0, 0), 0);
     for seed in (0..SCENARIOS).chain(FOUND) {
         let outcome = generate::attempt(seed).unwrap_or_else(|text| {
             panic!(
@@ -45,12 +45,14 @@ fn whatever_the_format_allows_runs() {
         handovers += outcome.handovers;
         written += outcome.written;
         longest = generate::longer(longest, outcome.longest_wait);
+        granted += outcome.granted;
     }
     println!(
         "{without_excuse} flows without an excuse received something; {handovers} handovers; {written} bytes \
          of captures; {} ms at most between transmissions of a block, {} ms more than a round trip",
         longest.0, longest.1
     );
+    assert!(granted > 1_000, "only {granted} grants of the lowest MCS");
     assert!(longest.1 > 0, "no retransmission met a blank subframe");
     assert!(without_excuse > 0, "no flow of {SCENARIOS} scenarios had to receive anything");
     assert!(handovers > 10 && written > 1_000_000, "{handovers} handovers, {written} bytes of captures");

@@ -51,7 +51,8 @@ impl ConfiguredGrants {
 
     /// The block of a UE in an occasion. If the UE is limited by its power, and the configured block would miss the error
     /// target, the block with the most bytes within the PRBs of the occasion: a gNB that knows the headroom of a UE would
-    /// configure it so. Without power headroom reports, always the configured block.
+    /// configure it so. Before the first power headroom report, every UE may be limited. Without reports, always the
+    /// configured block.
     pub(crate) fn block(
         &self,
         slot: u64,
@@ -62,8 +63,9 @@ impl ConfiguredGrants {
         let configured =
             PuschBlock { mcs: self.mcs, prbs: self.prbs, layers: 1, size: self.size, is_beyond_reach: false };
         let band = f32::from(cell.resource_blocks);
-        let is_limited = |factor| factor * f32::from(self.prbs) > band;
-        if cell.mac.uplink.headroom.is_none() || !ue.uplink.known_power.factor.is_some_and(is_limited) {
+        let may_be_limited = ue.uplink.power.is_controlled()
+            && ue.uplink.known_power.factor.is_none_or(|factor| factor * f32::from(self.prbs) > band);
+        if cell.mac.uplink.headroom.is_none() || !may_be_limited {
             return configured;
         }
         sound(slot, cell, air, ue);

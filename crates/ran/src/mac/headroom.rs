@@ -78,18 +78,21 @@ impl Default for KnownPower {
 }
 
 impl KnownPower {
-    /// A block on `granted` of the band's PRBs that was sent at `sent` has reported this level.
+    /// A block on `granted` of the band's PRBs that was sent at `sent` has reported this level. Returns whether the
+    /// known power has changed.
     pub(crate) fn on_report(
         &mut self,
         config: &HeadroomReports,
         level: u8,
         (granted, band): (u16, u16),
         sent: Instant,
-    ) {
+    ) -> bool {
         let headroom = headroom_of(config.layout, level);
+        let before = self.factor;
         self.factor = Some((Decibel(-headroom.0).linear() * f64::from(band) / f64::from(granted)) as f32);
         let wait = config.periodic.map_or(config.prohibit, |periodic| periodic.min(config.prohibit));
         self.may_report = sent + wait;
+        self.factor != before
     }
 
     /// Bytes of a report that a block sent at this time may contain.

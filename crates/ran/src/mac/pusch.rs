@@ -6,8 +6,9 @@
 //! which the lowest MCS does not meet the target are not granted. A UE without enough data gets the fewest PRBs that
 //! carry it.
 //!
-//! The outer loop's offset is added to the MCS, with its fraction between two needs of SINR. Below MCS 0, a negative
-//! offset reduces the number of PRBs.
+//! The outer loop's offset is added to the MCS, with its fraction between two needs of SINR. At MCS 0, a negative offset
+//! reduces the number of PRBs; a positive one does not increase it beyond those on which MCS 0 is expected to meet the
+//! target.
 //!
 //! If no number of PRBs meets the target, the block is the smallest that carries data, on the PRBs that the UE has full
 //! power for: HARQ may still combine its transmissions. Its failures do not lower the offset, because nothing more robust
@@ -127,14 +128,16 @@ pub(crate) fn choose(
     PuschBlock { mcs, prbs, layers, size: phy.blocks.uplink(layers, mcs, prbs), is_beyond_reach: raw < 0.0 }
 }
 
-/// The block error rate that a cell expects of a first transmission, from what it knows.
+/// The block error rate that a cell expects of a first transmission, from what it knows, without the outer loop. `None`
+/// before a sounding.
 pub(crate) fn expected_error_rate(
     cell: &CellConfig,
     phy: &mut Phy,
     ue: &mut UplinkState,
     (mcs, prbs, layers): (Mcs, u16, u8),
-) -> f64 {
-    Adaptation::new(cell, phy, ue).error_rate(mcs, prbs, layers)
+) -> Option<f64> {
+    ue.sounding.at?;
+    Some(Adaptation::new(cell, phy, ue).error_rate(mcs, prbs, layers))
 }
 
 /// The MCS of the sounding's CQI.
@@ -282,8 +285,10 @@ impl<'a> Adaptation<'a> {
     /// The highest MCS that meets the target on this many PRBs, corrected by the outer loop.
     fn mcs_on(&mut self, prbs: u16, highest: Mcs) -> Option<Mcs> {
         let known = self.ue.sounding.indices[usize::from(prbs)];
-        let index = if known.is_nan() { self.find_index(prbs) } else { known } + self.ue.outer_loop;
-        (index >= 0.0).then(|| Mcs::new((index as u8).min(highest.index())))
+        let index = if known.is_nan() { self.find_index(prbs) } else { known };
+        let offset = self.ue.outer_loop;
+        let meets = index + offset.min(0.0) >= 0.0;
+        meets.then(|| Mcs::new(((index + offset) as u8).min(highest.index())))
     }
 
     #[inline(never)]

@@ -77,7 +77,7 @@ impl Grant {
     /// Computes the error rate that the cell expects.
     fn expect(&mut self, cell: &CellConfig, phy: &mut Phy, ue: &mut UplinkState) {
         let rate = pusch::expected_error_rate(cell, phy, ue, (self.mcs, self.prbs, self.layers));
-        self.expected_bler = Some(rate as f32);
+        self.expected_bler = rate.map(|rate| rate as f32);
     }
 }
 
@@ -350,7 +350,6 @@ impl UplinkMac {
             let first = first + place * configured.prbs;
             let mut grant = Grant { first, ..Grant::new(slot.number, index, process, block) };
             if slot.cx.wants(Topic::Assigned) {
-                sound(slot.number, slot.cell, slot.air, ue);
                 grant.expect(slot.cell, slot.phy, &mut ue.uplink);
             }
             if build(slot.cx, &mut grant, slot.cell, ue) {
@@ -592,8 +591,9 @@ fn note_headroom(slot: &mut Slot<'_, '_>, pusch: Grant) {
     let (Some(level), Some(config)) = (pusch.headroom, slot.cell.mac.uplink.headroom) else { return };
     let ue = &mut slot.ues[pusch.ue as usize];
     let sent = slot.cell.numerology.start_of(pusch.slot);
-    ue.uplink.known_power.on_report(&config, level, (pusch.prbs, slot.cell.resource_blocks), sent);
-    ue.uplink.sounding.forget_choices();
+    if ue.uplink.known_power.on_report(&config, level, (pusch.prbs, slot.cell.resource_blocks), sent) {
+        ue.uplink.sounding.forget_choices();
+    }
     if slot.cx.wants(Topic::PowerHeadroom) {
         let headroom = headroom_of(config.layout, level);
         slot.cx.emit(&Event::PowerHeadroom { cell: ue.cell, ue: ue.id, headroom });

@@ -11,6 +11,8 @@ use serde_json::Value;
 mod applications;
 #[path = "cells.rs"]
 mod cells;
+#[path = "headroom.rs"]
+mod headroom;
 #[path = "host_settings.rs"]
 mod host_settings;
 #[path = "links.rs"]
@@ -86,6 +88,8 @@ pub(crate) struct Outcome {
     /// The longest time from one transmission of a block to the next, and the part of such a time
     /// beyond the HARQ round trip at most, in slots.
     pub(crate) longest_wait: (u64, u64),
+    /// Blocks of the uplink at the lowest MCS whose number of resource blocks was checked.
+    pub(crate) granted: u64,
 }
 
 /// The output of one run of a scenario.
@@ -131,6 +135,7 @@ pub(crate) fn attempt(seed: u64) -> Result<Outcome, String> {
         let log = again.tables.iter().position(|(name, _)| *name == "ran_log");
         let longest_wait =
             log.map_or((0, 0), |log| retransmissions::longest_wait(&resolved, &again.tables[log].1));
+        let granted = log.map_or(0, |log| headroom::check_grants(&resolved, &again.tables[log].1));
         if !resolved.output.ran_log {
             log.map(|log| again.tables.remove(log));
         }
@@ -149,6 +154,7 @@ pub(crate) fn attempt(seed: u64) -> Result<Outcome, String> {
             handovers: once.meta.handovers.map_or(0, |counts| counts.successful),
             written: once.files.iter().map(|(_, bytes)| bytes.len() as u64).sum(),
             longest_wait,
+            granted,
         }
     });
     outcome.map_err(|_| drawn.to_string())
@@ -173,6 +179,8 @@ pub(crate) fn drawn(seed: u64) -> Drawn {
         let s = &mut Seeds::new(seed).stream("swarm/links");
         let links = links::draw(s, &base, layout, &drawn.settings);
         drawn.settings.extend(links);
+        let s = &mut Seeds::new(seed).stream("swarm/headroom");
+        drawn.settings.extend(headroom::draw(s, &base, layout));
     }
     drawn
 }

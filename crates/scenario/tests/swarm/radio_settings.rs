@@ -228,24 +228,7 @@ fn mac(settings: &mut Settings<'_>, at: &str, cell: &format::Cell) {
         let keys = vec![("p0", decibels(-105, -60, "dBm")), ("alpha", percent(60, 100))];
         settings.some(&format!("{at}.power_control"), keys);
     }
-    if settings.s.chance(0.2) {
-        settings.set(at, "power_headroom", json!("none"));
-    } else {
-        settings.set(at, "power_headroom", json!("report"));
-        let keys = vec![
-            ("phr_periodic_timer", one_of(&PERIODIC_TIMERS)),
-            ("phr_prohibit_timer", one_of(&PROHIBIT_TIMERS)),
-            ("dl_pathloss_change", one_of(&["1 dB", "3 dB", "6 dB", "infinity"])),
-        ];
-        settings.some(&format!("{at}.power_headroom"), keys);
-    }
 }
-
-/// The values of the timers of power headroom reports.
-const PERIODIC_TIMERS: [&str; 8] =
-    ["10 ms", "20 ms", "50 ms", "100 ms", "200 ms", "500 ms", "1000 ms", "infinity"];
-const PROHIBIT_TIMERS: [&str; 8] =
-    ["0 ms", "10 ms", "20 ms", "50 ms", "100 ms", "200 ms", "500 ms", "1000 ms"];
 
 /// Up to nine of ten subframes.
 fn blank_subframes() -> Draw {
