@@ -105,12 +105,10 @@ fn a_ue_reports_its_headroom() {
         let reports = &d.meter.headrooms;
         assert!((9..=11).contains(&reports.len()), "{} reports in a second", reports.len());
         let gaps = reports.windows(2).map(|two| (two[1].0 - two[0].0).as_millis());
-        assert!(
-            gaps.clone().all(|gap| (period..period + 30).contains(&gap)),
-            "{:?}",
-            gaps.collect::<Vec<_>>()
-        );
-        // One PRB asks for 37.2 dBm in LTE, on more of them for more: the headroom is below -14 dB.
+        // A report in a block that is repeated is received later.
+        let near = |gap| (period - 30..period + 30).contains(&gap);
+        assert!(gaps.clone().all(near), "{:?}", gaps.collect::<Vec<_>>());
+        // At 100 km, one PRB of LTE asks for 37.2 dBm. Levels are 1 dB wide, and known by their middles.
         assert!(reports.iter().all(|(_, headroom)| headroom.0 < -8.0 && headroom.0 % 1.0 != 0.0));
     }
     // None without power control, and none that is not configured.
