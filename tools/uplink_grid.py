@@ -1,8 +1,8 @@
 """Goodput at the power limit of a UE, over distance and bandwidth: a wider carrier never gives less.
 
 `.venv/bin/python tools/uplink_grid.py` prints the table of docs/howto/uplink.md and draws its picture,
-docs/images/uplink-grid.png. It fails if a point has less goodput than one with a narrower carrier, by more than the
-95 % intervals of both. `--runs N` sets the runs of a point.
+docs/images/uplink-grid.png. It fails if a point has less goodput than one with a narrower carrier, by
+more than the 95 % intervals of both. `--runs N` sets the runs of a point.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Point:
 GRID: dict[str, tuple[Sequence[int], Sequence[int]]] = {
     "typical": ((800, 1500, 2000), (15, 25, 50, 75, 100)),
     "nr-typical-fr1": ((300, 600, 900), (11, 51, 106, 162, 273)),
-    "nr-fdd-lowband": ((1500, 3000), (25, 52, 106)),
+    "nr-fdd-lowband": ((2500, 3000), (25, 52, 106)),
 }
 """Distances in metres and bandwidths in resource blocks of each network."""
 
@@ -112,8 +112,9 @@ def table(found: dict[Row, list[Point]]) -> Iterator[str]:
         yield "|---" * (len(widths) + 1) + "|"
         for row, points in found.items():
             if row.network == network:
-                cells = (f"{point.goodput.mean:.3g}" for point in points)
-                yield f"| {row.metres} m, {row.direction}, {row.transport.upper()} | " + " | ".join(cells) + " |"
+                head = f"{row.metres} m, {row.direction}, {row.transport.upper()}"
+                cells = [head, *(f"{point.goodput.mean:.3g}" for point in points)]
+                yield "| " + " | ".join(cells) + " |"
         yield ""
 
 

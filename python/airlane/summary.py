@@ -16,7 +16,8 @@ def summary_rows(results: Results) -> list[dict[str, Any]]:
     """Rows of `summary.csv` with the figures of the run and, with a single cell, of that cell.
 
     NaN and infinity become null. `outages` lists the intervals in which the flow's UE had no usable link, and
-    `uplink_power_limited` is the share of its uplink transmissions with less power than power control asked for.
+    `uplink_power_limited` is the share of its uplink transmissions with less power than power control
+    asked for.
     """
     rows = results.flows.to_pylist()
     without_link = outages(results)

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -303,9 +303,7 @@ def _cells_table(results: Results) -> list[Table | Text]:
         for name in dict.fromkeys(names.tolist()):
             rows = names == name
             means = [_mean(results.cells[c], rows) for _, c, _ in shown]
-            table.add_row(
-                str(name), *(number(m, form) for m, (_, _, form) in zip(means, shown, strict=True))
-            )
+            table.add_row(str(name), *(number(m, form) for m, (_, _, form) in zip(means, shown, strict=True)))
         return table
 
     for name in _LEAST_OF_CELL:
@@ -317,7 +315,7 @@ def _cells_table(results: Results) -> list[Table | Text]:
     return [build(), *([Text(note, style="dim")] if left else [])]
 
 
-def _mean(column: pa.ChunkedArray, rows: np.ndarray) -> float:
+def _mean(column: pa.ChunkedArray[Any], rows: np.ndarray) -> float:
     """Mean over the runs that have the number."""
     values = arrays.numbers(column)[rows]
     values = values[~np.isnan(values)]

@@ -126,19 +126,8 @@ struct GridMeter {
     uplink_mcs: Vec<u8>,
     uplink_at: Vec<Instant>,
     downlink_blocks: Vec<Block>,
-    uplink_blocks: Vec<UplinkBlock>,
+    uplink_blocks: Vec<power::UplinkBlock>,
     headrooms: Vec<(Instant, Decibel)>,
-}
-
-/// The result of one transmission of an uplink block.
-#[derive(Clone, Copy, Debug)]
-struct UplinkBlock {
-    at: Instant,
-    prbs: u16,
-    bytes: u64,
-    attempt: u8,
-    decoded: bool,
-    power_limited: bool,
 }
 
 /// The result of one transmission of a downlink block.
@@ -185,7 +174,14 @@ impl Probe for GridMeter {
             }
             Direction::Uplink => {
                 let (at, bytes) = (now, bytes.get());
-                self.uplink_blocks.push(UplinkBlock { at, prbs, bytes, attempt, decoded, power_limited });
+                self.uplink_blocks.push(power::UplinkBlock {
+                    at,
+                    prbs,
+                    bytes,
+                    attempt,
+                    decoded,
+                    power_limited,
+                });
                 self.uplink_mcs.push(mcs);
                 self.uplink_at.push(now);
                 self.uplink += u32::from(prbs);

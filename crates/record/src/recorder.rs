@@ -398,7 +398,24 @@ impl Recorder {
         }
     }
 
-    fn on_block(&mut self, now: Instant, cell: usize, ue: UeId, direction: Direction, block: &Block) {
+    fn on_block(&mut self, now: Instant, event: &Event<'_>) {
+        let Event::TransportBlock {
+            cell,
+            ue,
+            direction,
+            mcs,
+            prbs,
+            bytes,
+            attempt,
+            decoded,
+            power_limited,
+            ..
+        } = *event
+        else {
+            return;
+        };
+        let (cell, bytes) = (cell.index(), bytes.get());
+        let block = &Block { mcs, prbs, bytes, attempt, decoded, power_limited };
         // A block is reported when it is received: its slot ends now.
         let measured = self.parameters.warmup < now && now <= self.parameters.end;
         self.coverage.on_block(now, ue, direction, block.decoded);
@@ -544,21 +561,7 @@ impl Recorder {
             Event::FlowCompleted { flow, started_at } => {
                 self.with(flow, |flow| flow.on_completed(now, started_at))
             }
-            Event::TransportBlock {
-                cell,
-                ue,
-                direction,
-                mcs,
-                prbs,
-                bytes,
-                attempt,
-                decoded,
-                power_limited,
-                ..
-            } => {
-                let block = Block { mcs, prbs, bytes: bytes.get(), attempt, decoded, power_limited };
-                self.on_block(now, cell.index(), ue, direction, &block);
-            }
+            Event::TransportBlock { .. } => self.on_block(now, event),
             Event::PowerHeadroom { cell, ue, headroom } => self.on_headroom(now, (cell, ue), headroom),
             Event::UePosition { ue, position_m, cell } => self.tracks.push(now, ue, position_m, cell),
             Event::Unsent { ue, direction } => self.coverage.on_failure(now, ue, direction),

@@ -61,7 +61,7 @@ impl HeadroomReporting {
     }
 }
 
-/// What a cell knows of a UE's power.
+/// The power of a UE, as its cell knows it from reports.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KnownPower {
     /// The power of a PRB without the limit of the UE's power, relative to full power over the band; `None` before the

@@ -40,7 +40,7 @@ pub(crate) struct PuschBlock {
     pub(crate) is_beyond_reach: bool,
 }
 
-/// What a PUSCH should carry.
+/// The bytes that a PUSCH should carry, and its highest MCS.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PuschNeed {
     /// Bytes that are known to wait, with headers.
@@ -69,7 +69,7 @@ pub(crate) struct Sounding {
 }
 
 impl Sounding {
-    /// What the cell knows of the UE's power has changed.
+    /// The known power of the UE has changed.
     pub(crate) fn forget_choices(&mut self) {
         self.indices.fill(f32::NAN);
     }

@@ -7,6 +7,17 @@ use airlane_radio::nr::{LinkSettings, NrTables};
 use super::*;
 use crate::numerology::{Duplex, TddPattern};
 
+/// The result of one transmission of an uplink block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UplinkBlock {
+    pub(super) at: Instant,
+    pub(super) prbs: u16,
+    pub(super) bytes: u64,
+    pub(super) attempt: u8,
+    pub(super) decoded: bool,
+    pub(super) power_limited: bool,
+}
+
 pub(super) const REPORTS: HeadroomReports = HeadroomReports {
     layout: HeadroomLayout::Lte,
     periodic: Some(Duration::from_millis(100)),
