@@ -148,19 +148,7 @@ impl Probe for GridMeter {
         if let &Event::PowerHeadroom { headroom, .. } = event {
             return self.headrooms.push((now, headroom));
         }
-        let &Event::TransportBlock {
-            ue,
-            direction,
-            prbs,
-            mcs,
-            process,
-            bytes,
-            attempt,
-            decoded,
-            power_limited,
-            ..
-        } = event
-        else {
+        let &Event::TransportBlock { ue, direction, prbs, mcs, process, attempt, decoded, .. } = event else {
             return;
         };
         if now != self.now {
@@ -173,15 +161,7 @@ impl Probe for GridMeter {
                 self.downlink_blocks.push(Block { at: now, ue, process, attempt, decoded });
             }
             Direction::Uplink => {
-                let (at, bytes) = (now, bytes.get());
-                self.uplink_blocks.push(power::UplinkBlock {
-                    at,
-                    prbs,
-                    bytes,
-                    attempt,
-                    decoded,
-                    power_limited,
-                });
+                self.uplink_blocks.extend(power::UplinkBlock::of(now, event));
                 self.uplink_mcs.push(mcs);
                 self.uplink_at.push(now);
                 self.uplink += u32::from(prbs);

@@ -98,9 +98,15 @@ impl PuschPower {
     /// Type 1 power headroom of a PUSCH on `granted` PRBs: P_CMAX less the power of the formula (TS 36.213 §5.1.1.2,
     /// TS 38.213 §7.7.1), if there is power control.
     pub(crate) fn headroom(&mut self, mean: f32, granted: u16) -> Option<Decibel> {
-        let prbs = self.prbs;
-        let wanted = self.asked_for(mean)?;
-        Some(Decibel::from_linear(f64::from(prbs / (wanted.factor * f32::from(granted.max(1))))))
+        self.asked_for(mean)?;
+        self.latest_headroom(granted)
+    }
+
+    /// [`Self::headroom`] at the path loss that was used last, if one was.
+    pub(crate) fn latest_headroom(&self, granted: u16) -> Option<Decibel> {
+        let Wanted { mean, factor, .. } = self.wanted;
+        let is_known = self.control.is_some() && !mean.is_nan();
+        is_known.then(|| Decibel::from_linear(f64::from(self.prbs / (factor * f32::from(granted.max(1))))))
     }
 
     fn of_formula(&self, control: PowerControl, mean: f32) -> Wanted {

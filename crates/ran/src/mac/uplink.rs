@@ -299,8 +299,8 @@ impl UplinkMac {
         if slot.cx.wants(Topic::Assigned) {
             let (process, queue) = (grant.process, ue.bearers.queue(Direction::Uplink));
             let direction = Direction::Uplink;
-            let mean = ue.uplink.channel.mean_sinr(slot.cx.now, &mut ue.mobility);
-            let headroom = ue.uplink.power.headroom(mean, grant.prbs);
+            // Observers must not look at the channel: the next look of a UE that moves would be later.
+            let headroom = ue.uplink.power.latest_headroom(grant.prbs);
             let expected_bler = grant.expected_bler.filter(|_| !grant.retransmission);
             slot.cx.emit(&Event::Assigned {
                 ue: ue.id,

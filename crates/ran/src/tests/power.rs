@@ -10,12 +10,22 @@ use crate::numerology::{Duplex, TddPattern};
 /// The result of one transmission of an uplink block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UplinkBlock {
-    pub(super) at: Instant,
-    pub(super) prbs: u16,
-    pub(super) bytes: u64,
-    pub(super) attempt: u8,
-    pub(super) decoded: bool,
-    pub(super) power_limited: bool,
+    at: Instant,
+    prbs: u16,
+    bytes: u64,
+    attempt: u8,
+    decoded: bool,
+    power_limited: bool,
+}
+
+impl UplinkBlock {
+    /// The block of an event at this time.
+    pub(super) fn of(at: Instant, event: &Event<'_>) -> Option<Self> {
+        let &Event::TransportBlock { prbs, bytes, attempt, decoded, power_limited, .. } = event else {
+            return None;
+        };
+        Some(Self { at, prbs, bytes: bytes.get(), attempt, decoded, power_limited })
+    }
 }
 
 pub(super) const REPORTS: HeadroomReports = HeadroomReports {
