@@ -19,7 +19,7 @@ use airlane_transport::model::{Domains, SendNote};
 
 use crate::flight::Flight;
 use crate::marks::{Reader, Reports};
-use crate::model::{Limit, Model, Totals};
+use crate::model::{Limit, Model, Supply, Totals};
 use crate::pacer::{LeakyBucket, QuicPacing, RatePacer};
 use crate::setup::QuicConfig;
 use crate::time::{LastTime, QuinnInstant};
@@ -263,6 +263,17 @@ impl Sender {
     /// Sets the time of the next calls of quinn.
     pub(crate) const fn begin(&mut self, at: QuinnInstant, now: Instant) {
         self.call_time.set(at, now);
+    }
+
+    /// True if a rate of the controller determines when datagrams leave, and no other pacing shall.
+    pub(crate) fn paces_alone(&self) -> bool {
+        self.bucket.is_none() && self.rate_pacer.as_ref().is_some_and(RatePacer::has_rate)
+    }
+
+    /// True if the window has room for a full datagram. quinn's bytes in flight differ by a probe of the path MTU, which
+    /// it does not report.
+    pub(crate) fn has_room(&self) -> bool {
+        Bytes(self.in_flight + self.segment()) <= self.window()
     }
 
     /// Updates the bucket with the current window.
@@ -574,7 +585,7 @@ impl Sender {
         self.srtt = srtt;
     }
 
-    pub(crate) fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool) {
+    pub(crate) fn on_end_acks(&mut self, now: Instant, in_flight: u64, supply: Supply) {
         let batch = core::mem::take(&mut self.batch);
         let Some(sent) = batch.newest_sent else { return };
         let rtt = now.saturating_since(sent);
@@ -592,16 +603,19 @@ impl Sender {
         self.news.rtt = Some(rtt);
         self.pass_on_marks(now, &batch);
         if let Some(model) = &mut self.model {
-            let limit = match app_limited {
-                true => Limit::Application,
-                false if max_outstanding >= self.controller.window_segments() => Limit::Window,
-                false => Limit::Rate,
+            let limit = match supply {
+                Supply::Nothing => Limit::Application,
+                Supply::Blocked => Limit::Receiver,
+                Supply::Sendable if max_outstanding >= self.controller.window_segments() => Limit::Window,
+                Supply::Sendable => Limit::Rate,
             };
             model.on_end_acks(rtt, max_outstanding, limit);
             return;
         }
+        // A window that is not used does not grow, whatever leaves it unused (RFC 9002 §7.8).
+        let window_limited = supply == Supply::Sendable;
         if self.domains.is_some() {
-            self.drive_domains(now, rtt, !app_limited, in_flight + batch.bytes);
+            self.drive_domains(now, rtt, window_limited, in_flight + batch.bytes);
             return;
         }
         self.carry += batch.growing;
@@ -611,7 +625,7 @@ impl Sender {
             now,
             delivered_segments,
             may_grow: delivered_segments > 0,
-            window_limited: !app_limited,
+            window_limited,
             max_outstanding_segments: max_outstanding,
             outstanding_segments: outstanding,
             rtt: Some(rtt),

@@ -1,5 +1,7 @@
 //! One end of one connection.
 
+use std::sync::atomic::Ordering;
+
 use airlane_core::{
     Bytes, Cx, Duration, Ecn, Event, Header, Instant, Packet, Payload, Port, Topic, UdpHeader,
 };
@@ -8,7 +10,7 @@ use airlane_transport::congestion::RadioInformation;
 use bytes::BytesMut;
 use quinn_proto::{
     Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, StreamEvent, StreamId,
-    Transmit, VarInt,
+    Transmit, VarInt, WriteError,
 };
 
 use crate::congestion::{Expiry, Judged, MAX_ACK_DELAY, News, State, StateReport};
@@ -81,6 +83,8 @@ pub struct QuicEndpoint {
     /// True once the handshake is confirmed (RFC 9001 §4.1.2): all packets are 1-RTT packets.
     confirmed: bool,
     serial: u64,
+    /// The streams whose last write left data with the application, because there was no room for it.
+    waiting: Vec<StreamId>,
     reporter: Reporter,
 }
 
@@ -128,6 +132,7 @@ impl QuicEndpoint {
             timer_fired: false,
             confirmed: false,
             serial: 0,
+            waiting: Vec::new(),
             reporter: Reporter::default(),
         }
     }
@@ -251,7 +256,12 @@ impl QuicEndpoint {
     /// Writes these bytes, as many as flow control and the send window allow, and returns their number.
     pub fn write_bytes(&mut self, id: StreamId, bytes: &[u8]) -> usize {
         let Some((_, connection)) = &mut self.connection else { return 0 };
-        connection.send_stream(id).write(bytes).unwrap_or(0)
+        let written = connection.send_stream(id).write(bytes);
+        self.set_waiting(id, match &written {
+            Ok(written) => *written < bytes.len(),
+            Err(error) => *error == WriteError::Blocked,
+        });
+        written.unwrap_or(0)
     }
 
     /// Writes up to this number of zero bytes, as many as flow control and the send window allow, and
@@ -259,19 +269,35 @@ impl QuicEndpoint {
     pub fn write(&mut self, id: StreamId, bytes: u64) -> u64 {
         let Some((_, connection)) = &mut self.connection else { return 0 };
         let mut stream = connection.send_stream(id);
-        let mut written = 0;
+        let (mut written, mut waits) = (0, false);
         while written < bytes {
             let chunk = (bytes - written).min(ZEROS.len() as u64) as usize;
             match stream.write_chunks(&mut [bytes::Bytes::from_static(&ZEROS[..chunk])]) {
                 Ok(some) => written += some.bytes as u64,
-                Err(_) => break,
+                Err(error) => {
+                    waits = error == WriteError::Blocked;
+                    break;
+                }
             }
         }
+        self.set_waiting(id, waits);
         written
+    }
+
+    /// The application has data of this stream for which there is no room, or has none.
+    fn set_waiting(&mut self, id: StreamId, waits: bool) {
+        let known = self.waiting.iter().position(|stream| *stream == id);
+        match (known, waits) {
+            (None, true) => self.waiting.push(id),
+            (Some(place), false) => drop(self.waiting.swap_remove(place)),
+            (Some(_), true) | (None, false) => return,
+        }
+        self.setup.waiting_streams.store(self.waiting.len() as u32, Ordering::Relaxed);
     }
 
     /// Ends this end's direction of a stream.
     pub fn finish(&mut self, id: StreamId) {
+        self.set_waiting(id, false);
         if let Some((_, connection)) = &mut self.connection {
             // Fails only for a stream that the peer has stopped or the connection has lost.
             let _ = connection.send_stream(id).finish();

@@ -43,6 +43,6 @@ pub use pacer::QuicPacing;
 pub use qlog::{QlogError, QlogFiles};
 pub use quinn_proto::{Dir, StreamId};
 #[cfg(not(target_family = "wasm"))]
-pub use real_time::{Clock, DomainState, SenderState, Senders, Totals, Wake, before};
+pub use real_time::{Clock, DomainState, SenderState, Senders, Totals, WaitingStream, Wake, before};
 pub use setup::{QuicConfig, QuicCrypto, Role, transport};
 pub use timeouts::QuicTimeouts;

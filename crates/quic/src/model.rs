@@ -17,11 +17,25 @@ struct Pending {
     rtt: Option<Duration>,
 }
 
+/// The data that a sender has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Supply {
+    /// The application has no more.
+    Nothing,
+    /// The application has more, but the peer's flow control or the send window has no room for it.
+    Blocked,
+    /// quinn has data, which waits for the window or for pacing.
+    Sendable,
+}
+
 /// What limited the data in flight when an acknowledgment arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Limit {
     /// The application had no data to send.
     Application,
+    /// The peer had no room for it. A rate measured then is as valid as any: only a sender without data is
+    /// application-limited (draft-cheng-iccrg-delivery-rate-estimation-02 §3.4; Linux, `tcp_rate_check_app_limited`).
+    Receiver,
     /// The pacing rate.
     #[default]
     Rate,

@@ -1,9 +1,11 @@
-//! Pacing in addition to quinn's, which always paces at 1.25 windows per round trip; a packet has to pass both.
+//! Pacing other than quinn's, which is 1.25 windows per round trip.
 //!
 //! [`RatePacer`] is the pacing of the TCP sender, at the rate of a controller that gives one: while a packet
-//! must wait, quinn sees a window of zero, which holds back data and nothing else.
+//! must wait, quinn sees a window of zero, which holds back data and nothing else. It replaces quinn's pacing. RFC
+//! 9002 §7.7 gives a window per round trip only as an example, for controllers without a rate; after an outage such a
+//! rate can be a datagram in seconds, because the round trip has grown and the window has shrunk.
 //!
-//! [`LeakyBucket`] is that of picoquic of 2020 (`sender.c`, `picoquic_update_pacing_data` and
+//! [`LeakyBucket`] applies in addition to quinn's. It is that of picoquic of 2020 (`sender.c`, `picoquic_update_pacing_data` and
 //! `picoquic_update_pacing_rate`). It is another algorithm than Linux's, which the TCP sender has, and follows
 //! the window. The bucket fills at one window per smoothed round trip, in slow start at a quarter more, and holds a
 //! quarter of the window, from 2 to 16 datagrams: a longer pause is not made up for. Windows of less than eight datagrams are not paced.
@@ -39,6 +41,11 @@ pub(crate) struct RatePacer {
 impl RatePacer {
     pub(crate) const fn set_rate(&mut self, rate: Option<BitRate>) {
         self.pacer.set_rate(rate);
+    }
+
+    /// True if the controller gives a rate: not before its first round trip.
+    pub(crate) fn has_rate(&self) -> bool {
+        self.pacer.rate().is_some_and(|rate| rate.bits_per_second() > 0)
     }
 
     /// When the next packet may leave.

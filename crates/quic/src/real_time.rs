@@ -6,6 +6,7 @@
 //! for the window, which it does before each datagram.
 
 use std::any::Any;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use airlane_core::{Bytes, Duration, Instant};
@@ -29,6 +30,17 @@ pub struct Senders {
     clock: Clock,
     wake: Wake,
     paths: Mutex<Paths>,
+    waiting_streams: Arc<AtomicU32>,
+}
+
+/// A stream whose application has data that the connection has not taken yet, until this is dropped.
+#[derive(Debug)]
+pub struct WaitingStream(Arc<AtomicU32>);
+
+impl Drop for WaitingStream {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 #[derive(Default)]
@@ -93,7 +105,7 @@ impl Senders {
     pub fn new(config: QuicConfig, clock: Clock, wake: Wake) -> Arc<Self> {
         // Instants before the first call would not be distinguishable.
         let _ = time::start();
-        Arc::new(Self { config, clock, wake, paths: Mutex::default() })
+        Arc::new(Self { config, clock, wake, paths: Mutex::default(), waiting_streams: Arc::default() })
     }
 
     fn lock(&self) -> MutexGuard<'_, Paths> {
@@ -104,6 +116,14 @@ impl Senders {
     #[must_use]
     pub fn now(&self) -> Instant {
         from_quinn((self.clock)())
+    }
+
+    /// To be called before each write, and kept until it has ended: a connection that has nothing to send is limited by
+    /// its application only if no write waits for the peer's flow control.
+    #[must_use]
+    pub fn begin_write(&self) -> WaitingStream {
+        self.waiting_streams.fetch_add(1, Ordering::Relaxed);
+        WaitingStream(Arc::clone(&self.waiting_streams))
     }
 
     /// Passes the base station's information about the UE to the controller of the present path. A measurement older
@@ -212,7 +232,7 @@ impl ControllerFactory for Senders {
         let sender = {
             let mut paths = self.lock();
             let stream = self.config.seeds.stream(&format!("path/{}/congestion", paths.count));
-            let sender = Shared::new(&self.config, payload, stream);
+            let sender = Shared::new(&self.config, payload, stream, Arc::clone(&self.waiting_streams));
             paths.count += 1;
             if let Some(before) = paths.newest.replace(sender.clone()) {
                 let mut before = before.lock();

@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use airlane_core::{Bytes, Duration, Seeds, SocketPair, Stream};
 use airlane_transport::congestion::{
@@ -215,6 +216,8 @@ pub(crate) struct Setup {
     path: Path,
     ids: Ids,
     pub(crate) sender: Shared,
+    /// Number of streams whose application has data for which there is no room.
+    pub(crate) waiting_streams: Arc<AtomicU32>,
     /// True if datagrams are sent with ECT(1).
     pub(crate) scalable: bool,
     /// The secrets of a server's handshakes.
@@ -225,10 +228,11 @@ impl Setup {
     pub(crate) fn new(config: QuicConfig, path: Path, role: Role) -> Self {
         let place = place(&path);
         let stream = config.seeds.stream(&format!("{place}/congestion"));
-        let sender = Shared::new(&config, config.initial_mtu - HEADERS, stream);
+        let waiting_streams = Arc::<AtomicU32>::default();
+        let sender = Shared::new(&config, config.initial_mtu - HEADERS, stream, Arc::clone(&waiting_streams));
         let ids = Ids::new(config.seeds.stream(&format!("{place}/quic/{}/ids", role.name())));
         let scalable = sender.lock().is_scalable();
-        Self { config, role, path, ids, sender, scalable, secrets: Arc::default() }
+        Self { config, role, path, ids, sender, waiting_streams, scalable, secrets: Arc::default() }
     }
 
     /// The stream of this end of the flow.

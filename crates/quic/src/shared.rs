@@ -3,7 +3,7 @@
 //! Inputs of the endpoint other than packets (our own timeouts, reports about the path) reach the sender without quinn.
 
 use std::any::Any;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use airlane_core::{Bytes, Stream};
@@ -11,6 +11,7 @@ use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller as QuinnController, ControllerFactory, ControllerMetrics};
 
 use crate::congestion::Sender;
+use crate::model::Supply;
 use crate::setup::QuicConfig;
 use crate::time::{QuinnInstant, span_from_quinn};
 
@@ -25,17 +26,33 @@ struct Cell {
     window: AtomicU64,
     /// True if quinn has nothing left to send and was not asked.
     nothing_to_send: AtomicBool,
+    /// Number of streams whose application has data for which there is no room, in the peer's flow control or in the
+    /// send window. quinn has none of that data: it calls the sender limited by its application.
+    waiting_streams: Arc<AtomicU32>,
 }
 
 /// [`Cell::window`] after a change.
 const UNKNOWN: u64 = u64::MAX;
 
+/// A window above `u32::MAX` bytes switches quinn's pacer off (`Pacer::delay`).
+const WITHOUT_PACING: u64 = 1 << 33;
+
 impl Shared {
-    /// The sender of a connection whose first datagrams have this payload.
-    pub(crate) fn new(config: &QuicConfig, payload: u16, stream: Stream) -> Self {
+    /// The sender of a connection whose first datagrams have this payload, and that reads the number of its waiting
+    /// streams from `waiting`.
+    pub(crate) fn new(
+        config: &QuicConfig,
+        payload: u16,
+        stream: Stream,
+        waiting_streams: Arc<AtomicU32>,
+    ) -> Self {
         let sender = Mutex::new(Sender::new(config, payload, stream));
-        let (window, nothing_to_send) = (AtomicU64::new(UNKNOWN), AtomicBool::new(false));
-        Self(Arc::new(Cell { sender, window, nothing_to_send }))
+        Self(Arc::new(Cell {
+            sender,
+            window: AtomicU64::new(UNKNOWN),
+            nothing_to_send: AtomicBool::new(false),
+            waiting_streams,
+        }))
     }
 
     /// For calls that may change the window.
@@ -54,6 +71,17 @@ impl Shared {
     /// quinn is asked for datagrams, and remembers whether there are any.
     pub(crate) fn is_asked(&self) {
         self.0.nothing_to_send.store(false, Ordering::Relaxed);
+    }
+
+    /// What the sender had to send, given what quinn had.
+    fn supply(&self, quinn_has_nothing: bool) -> Supply {
+        if !quinn_has_nothing && !self.0.nothing_to_send.load(Ordering::Relaxed) {
+            Supply::Sendable
+        } else if self.0.waiting_streams.load(Ordering::Relaxed) > 0 {
+            Supply::Blocked
+        } else {
+            Supply::Nothing
+        }
     }
 
     /// For calls that leave the window as it is.
@@ -91,8 +119,7 @@ impl QuinnController for Shared {
     fn on_end_acks(&mut self, now: QuinnInstant, in_flight: u64, app_limited: bool, _: Option<u64>) {
         let mut sender = self.lock();
         let now = sender.call_time.of(now);
-        let app_limited = app_limited || self.0.nothing_to_send.load(Ordering::Relaxed);
-        sender.on_end_acks(now, in_flight, app_limited);
+        sender.on_end_acks(now, in_flight, self.supply(app_limited));
     }
 
     fn on_congestion_event(&mut self, now: QuinnInstant, sent: QuinnInstant, persistent: bool, bytes: u64) {
@@ -106,14 +133,22 @@ impl QuinnController for Shared {
     }
 
     /// One byte more than the window: quinn sends only while the sum of bytes in flight and the
-    /// datagram is below this value; RFC 9002 §7 lets it reach the window.
+    /// datagram is below this value; RFC 9002 §7 lets it reach the window. A sender that paces at its controller's rate
+    /// answers without a number if the window has room: quinn's pacer, which follows the window, would delay its
+    /// datagrams again.
     fn window(&self) -> u64 {
         let known = self.0.window.load(Ordering::Relaxed);
         if known != UNKNOWN {
             return known;
         }
         let sender = self.lock_with_window();
-        let window = if sender.waits_until().is_some() { 0 } else { sender.window().get() + 1 };
+        let window = if sender.waits_until().is_some() {
+            0
+        } else if sender.paces_alone() && sender.has_room() {
+            WITHOUT_PACING
+        } else {
+            sender.window().get() + 1
+        };
         if sender.keeps_window() {
             self.0.window.store(window, Ordering::Relaxed);
         }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use airlane_core::Seeds;
-use airlane_quic::{Totals, transport};
+use airlane_quic::{Senders, Totals, transport};
 use axum::http::{HeaderValue, Request, Response, header};
 use bytes::Bytes;
 use h3::error::Code;
@@ -232,7 +232,10 @@ impl Http3 {
         loop {
             tokio::select! {
                 resolver = h3.accept(), if !draining || !requests.is_empty() => match resolver {
-                    Ok(Some(resolver)) => drop(requests.spawn(self.clone().request(resolver))),
+                    Ok(Some(resolver)) => {
+                        let senders = Arc::clone(&line.senders);
+                        drop(requests.spawn(self.clone().request(resolver, senders)));
+                    }
                     Ok(None) => break,
                     Err(error) => return error.to_string(),
                 },
@@ -253,7 +256,7 @@ impl Http3 {
         "no more requests".to_owned()
     }
 
-    async fn request(self: Arc<Self>, resolver: Resolver) {
+    async fn request(self: Arc<Self>, resolver: Resolver, senders: Arc<Senders>) {
         let limits = &self.settings.limits;
         let (request, mut stream) = match timeout(time(limits.header_time), resolver.resolve_request()).await
         {
@@ -261,7 +264,7 @@ impl Http3 {
             Ok(Err(error)) => return tracing::debug!(%error, "no request"),
             Err(_) => return tracing::debug!("no request in time"),
         };
-        if let Err(broken) = self.respond(&request, &mut stream).await {
+        if let Err(broken) = self.respond(&request, &mut stream, &senders).await {
             if broken == Broken::Stalled {
                 self.metrics.stalled.inc();
             }
@@ -274,7 +277,12 @@ impl Http3 {
         stream.stop_sending(Code::H3_NO_ERROR);
     }
 
-    async fn respond(&self, request: &Request<()>, stream: &mut Responder) -> Result<(), Broken> {
+    async fn respond(
+        &self,
+        request: &Request<()>,
+        stream: &mut Responder,
+        senders: &Senders,
+    ) -> Result<(), Broken> {
         let limits = &self.settings.limits;
         let answered = answer(&self.root, request.method(), request.uri(), request.headers(), limits.ranges);
         let (mut head, mut body) = answered.await.into_parts();
@@ -286,7 +294,9 @@ impl Http3 {
         while let Some(frame) = body.frame().await {
             let data = frame.ok().and_then(|frame| frame.into_data().ok()).ok_or(Broken::Failed)?;
             let size = data.len() as u64;
+            let write = senders.begin_write();
             in_time(stall, stream.send_data(data)).await?;
+            drop(write);
             self.metrics.body_bytes.inc_by(size);
         }
         in_time(stall, stream.finish()).await
