@@ -426,7 +426,8 @@ impl TcpEndpoint {
             ..TcpHeader::default()
         };
         let mut echo_reply = 0;
-        let mut window = self.window(u32::from(c.mss())).advertise(Bytes::ZERO).get().min(self.offer_end);
+        let mss = u32::from(c.mss());
+        let mut window = self.window(mss).first_offer(Bytes(u64::from(mss))).get().min(self.offer_end);
         if let Some((n, receiver)) = answer {
             let ack = receiver.acknowledge_unscaled();
             let agrees = self.agrees(n.ecn);
@@ -542,6 +543,9 @@ impl TcpEndpoint {
             Receiver::new(options, self.window(u32::from(c.mss())), self.offer_end.saturating_add(1));
         if let Some(ts) = header.timestamps.filter(|_| timestamps) {
             receiver.on_timestamp(ts.value, 0);
+            // Linux reckons with the timestamps of the peer's SYN, but has none yet when it sends its own
+            // (`tcp_openreq_init_rwin`, `tcp_connect_init`).
+            first_segment: u32::from(c.mss()) - if is_client { 0 } else { stamp_bytes },
         }
         let stream = c.seeds.stream(&format!("flow/{}/congestion", self.path.flow.0));
         let mut sender = Sender::new(c, &negotiated, u64::from(header.window), now, stream);

@@ -71,6 +71,8 @@ pub(crate) struct ReceiverOptions {
     pub(crate) scale: u8,
     /// Our announced maximum segment size.
     pub(crate) segment_size: u32,
+    /// The payload of a full segment as far as this end knows it when it first offers a window.
+    pub(crate) first_segment: u32,
     /// The largest segment that counts as one, at most that size.
     pub(crate) arriving_max: u32,
     /// The application reads when all segments of an instant have arrived.
@@ -187,7 +189,7 @@ impl Receiver {
             rtt_x8: 0,
             rtt_window: None,
         };
-        receiver.edge = receiver.next + receiver.offer().min(65_535);
+        receiver.edge = receiver.next + receiver.first_offer();
         receiver
     }
 

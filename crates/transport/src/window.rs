@@ -61,6 +61,10 @@ pub trait ReceiveWindow {
     fn on_data(&mut self, arrival: &Arrival, held: Bytes) -> bool;
     /// The application has read data.
     fn on_read(&mut self, read: &Read);
+    /// Bytes to offer in a SYN or SYN-ACK, for a sender whose full segments have `segment` bytes.
+    fn first_offer(&self, _segment: Bytes) -> Bytes {
+        self.advertise(Bytes::ZERO)
+    }
     /// Bytes to offer while the buffer holds `held` bytes.
     fn advertise(&self, held: Bytes) -> Bytes;
     /// The largest possible offer, for the choice of the window scale.
@@ -127,6 +131,9 @@ impl ReceiveWindow for Window {
     #[inline]
     fn on_read(&mut self, read: &Read) {
         each!(self, w => w.on_read(read));
+    }
+    fn first_offer(&self, segment: Bytes) -> Bytes {
+        each!(self, w => w.first_offer(segment))
     }
     #[inline]
     fn advertise(&self, held: Bytes) -> Bytes {

@@ -91,14 +91,26 @@ impl Receiver {
         self.offer_beside(self.readable())
     }
 
+    /// The offer of the SYN or SYN-ACK, whose window is not scaled (RFC 7323 §2.2).
+    pub(super) fn first_offer(&self) -> u64 {
+        let segment = Bytes(u64::from(self.options.first_segment));
+        self.limited(self.window.first_offer(segment).get().min(65_535))
+    }
+
     /// The same, with this many bytes that the application has not read.
     #[inline(always)]
     pub(super) fn offer_beside(&self, unread: u64) -> u64 {
         let held = self.beyond_bytes + unread;
+        self.limited(self.window.advertise(Bytes(held)).get())
+    }
+
+    /// An offer of a policy, as far as the header and the application allow it.
+    #[inline(always)]
+    fn limited(&self, offer: u64) -> u64 {
         let limit = 65_535_u64 << self.options.scale;
         let unit = 1_u64 << self.options.scale; // what is offered is rounded up to it
         let allowed = self.offer_end.saturating_sub(self.next + unit - 1);
-        let offer = self.window.advertise(Bytes(held)).get().min(limit).min(allowed);
+        let offer = offer.min(limit).min(allowed);
         debug_assert!(offer <= self.ceiling, "a policy offers more than it said that it would");
         // Silly window avoidance (RFC 9293 §3.8.6.2.2): a very small window is not offered.
         if offer < u64::from(self.segment_seen).min(self.ceiling / 2) { 0 } else { offer }

@@ -12,6 +12,7 @@ fn receiver(window: u64) -> Receiver {
         initial: 0,
         scale: 0,
         segment_size: SEGMENT,
+        first_segment: SEGMENT,
         arriving_max: SEGMENT,
         batched_reads: true,
         gro: true,

@@ -270,6 +270,10 @@ impl ReceiveWindow for ArwaWindow {
         self.buffer.on_read(read);
     }
 
+    fn first_offer(&self, segment: Bytes) -> Bytes {
+        self.buffer.first_offer(segment)
+    }
+
     fn advertise(&self, held: Bytes) -> Bytes {
         self.buffer.advertise(held)
     }

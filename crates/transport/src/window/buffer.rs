@@ -158,6 +158,13 @@ impl ReceiveWindow for AutotunedWindow {
         self.round_began = read.now;
     }
 
+    /// The free space in whole segments (Linux `tcp_select_initial_window`). [`Self::open`], which is a segment less than
+    /// the space, applies once the connection is established (`tcp_init_buffer_space`).
+    fn first_offer(&self, segment: Bytes) -> Bytes {
+        let (space, segment) = (self.buffer(), segment.get().max(1));
+        Bytes(if space > segment { space - space % segment } else { space })
+    }
+
     fn advertise(&self, held: Bytes) -> Bytes {
         Bytes(self.open.min(self.buffer().saturating_sub(held.get())))
     }
@@ -208,6 +215,12 @@ impl ReceiveWindow for Buffer {
         match self {
             Self::Fixed(w) => w.on_read(read),
             Self::Autotuned(w) => w.on_read(read),
+        }
+    }
+    fn first_offer(&self, segment: Bytes) -> Bytes {
+        match self {
+            Self::Fixed(w) => w.first_offer(segment),
+            Self::Autotuned(w) => w.first_offer(segment),
         }
     }
     #[inline]

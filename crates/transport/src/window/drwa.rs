@@ -149,6 +149,10 @@ impl ReceiveWindow for DrwaWindow {
         }
     }
 
+    fn first_offer(&self, segment: Bytes) -> Bytes {
+        self.buffer.first_offer(segment).min(Bytes(self.offer))
+    }
+
     fn advertise(&self, held: Bytes) -> Bytes {
         self.buffer.advertise(held).min(Bytes(self.offer))
     }
