@@ -370,7 +370,7 @@ impl TcpHost {
                 continue;
             }
             let connection = self.open.remove(index);
-            if matches!(connection.endpoint.state(), ConnectionState::Reset | ConnectionState::TimedOut) {
+            if was_lost(&connection.endpoint) {
                 add(&mut self.gone, &connection.endpoint.stats());
                 self.lost.push_back(connection.sockets);
             } else if connection.passive {
@@ -402,13 +402,18 @@ impl TcpHost {
 
 /// True if a connection has ended or has nothing left to do.
 fn has_ended(endpoint: &TcpEndpoint) -> bool {
-    !matches!(
-        endpoint.state(),
-        ConnectionState::Listen
-            | ConnectionState::SynSent
-            | ConnectionState::SynReceived
-            | ConnectionState::Established
-    )
+    match endpoint.state() {
+        // The endpoint of a connection does not listen for others: the host does.
+        ConnectionState::Listen => endpoint.ended_by_reset().is_some(),
+        ConnectionState::SynSent | ConnectionState::SynReceived | ConnectionState::Established => false,
+        ConnectionState::Closed | ConnectionState::Reset | ConnectionState::TimedOut => true,
+    }
+}
+
+/// True if a connection was reset, or given up.
+fn was_lost(endpoint: &TcpEndpoint) -> bool {
+    endpoint.ended_by_reset().is_some()
+        || matches!(endpoint.state(), ConnectionState::Reset | ConnectionState::TimedOut)
 }
 
 /// The rest of a limit, which may be infinite.

@@ -45,7 +45,7 @@ use crate::stats::TcpStats;
 use crate::window::{ReceiveWindow, Window};
 
 pub use relay::ClosedEnd;
-pub use reset::refusal;
+pub use reset::{ResetIn, refusal};
 
 /// The smallest MSS that a peer may set, including options (Linux TCP_MIN_SND_MSS).
 const MSS_MIN: u16 = 48;
@@ -141,6 +141,8 @@ pub struct TcpEndpoint {
     joined_from: Option<u32>,
     /// From this time on, unacceptable segments without data are answered again.
     answers_from: Instant,
+    /// How the peer's RST ended the last connection, if it did.
+    ended_by_reset: Option<ResetIn>,
     stats: TcpStats,
 }
 
@@ -163,6 +165,7 @@ impl TcpEndpoint {
             halves: None,
             joined_from: None,
             answers_from: Instant::ZERO,
+            ended_by_reset: None,
             stats: TcpStats::default(),
         }
     }
@@ -494,6 +497,11 @@ impl TcpEndpoint {
         if self.state == ConnectionState::SynSent {
             return self.give_up(cx);
         }
+        self.listen_again();
+    }
+
+    /// The end of a connection that was opened passively and was not established.
+    fn listen_again(&mut self) {
         self.halves = None;
         self.handshake = Handshake { rto: self.config.rto_initial, ..Handshake::IDLE };
         self.state = ConnectionState::Listen;
@@ -535,6 +543,9 @@ impl TcpEndpoint {
             initial: header.sequence,
             scale: negotiated.local_scale,
             segment_size: own_segment,
+            // Linux reckons with the timestamps of the peer's SYN, but has none yet when it sends its own
+            // (`tcp_openreq_init_rwin`, `tcp_connect_init`).
+            first_segment: u32::from(c.mss()) - if is_client { 0 } else { stamp_bytes },
             gro: self.config.gro,
             batched_reads: self.config.gro || self.config.batched_reads,
             arriving_max: self.joined_from.map_or(own_segment, |size| size.min(own_segment)),
@@ -543,9 +554,6 @@ impl TcpEndpoint {
             Receiver::new(options, self.window(u32::from(c.mss())), self.offer_end.saturating_add(1));
         if let Some(ts) = header.timestamps.filter(|_| timestamps) {
             receiver.on_timestamp(ts.value, 0);
-            // Linux reckons with the timestamps of the peer's SYN, but has none yet when it sends its own
-            // (`tcp_openreq_init_rwin`, `tcp_connect_init`).
-            first_segment: u32::from(c.mss()) - if is_client { 0 } else { stamp_bytes },
         }
         let stream = c.seeds.stream(&format!("flow/{}/congestion", self.path.flow.0));
         let mut sender = Sender::new(c, &negotiated, u64::from(header.window), now, stream);
@@ -572,6 +580,7 @@ impl TcpEndpoint {
 
     fn on_syn(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, ecn: Ecn) {
         self.handshake.ecn_of_syn = ecn;
+        self.ended_by_reset = None;
         self.establish(header, ecn, cx.now);
         self.state = ConnectionState::SynReceived;
         self.send_syn(cx);

@@ -63,7 +63,7 @@ pub use config::{
 };
 pub use congestion::{CongestionController, CongestionKind};
 pub use ecn::{EcnConfig, EcnFeedback};
-pub use endpoint::{ClosedEnd, ConnectionState, TcpEndpoint, refusal};
+pub use endpoint::{ClosedEnd, ConnectionState, ResetIn, TcpEndpoint, refusal};
 pub use info::TcpInfo;
 pub use initial::InitialSequence;
 pub use path::Path;

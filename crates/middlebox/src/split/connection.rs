@@ -366,9 +366,13 @@ impl Connection {
     /// The ending that results from the states of the ends, if they have ended.
     fn ending(&mut self, cx: &mut Cx<'_>, shared: &mut Shared) -> Option<Ending> {
         let states = self.ends.each_ref().map(TcpEndpoint::state);
-        if states.contains(&ConnectionState::Reset) {
-            for (leg, state) in shared.legs.iter_mut().zip(states) {
-                leg.resets_received += u64::from(state == ConnectionState::Reset);
+        // The end of the opener listens again after a RST in SYN-RECEIVED; this connection is over all the same.
+        let resets = [0, 1].map(|side: usize| {
+            states[side] == ConnectionState::Reset || self.ends[side].ended_by_reset().is_some()
+        });
+        if resets.contains(&true) {
+            for (leg, reset) in shared.legs.iter_mut().zip(resets) {
+                leg.resets_received += u64::from(reset);
             }
             let opening = self.ends[self.opener.across() as usize].stats().established_at.is_none();
             let by_far = states[self.opener.across() as usize] == ConnectionState::Reset;

@@ -2,7 +2,7 @@
 
 use airlane_core::{Cx, Duration, TcpFlags, TcpHeader};
 
-use super::{ConnectionState, Halves, TcpEndpoint};
+use super::{Halves, TcpEndpoint};
 use crate::sequence;
 
 /// At most one answer to an unacceptable segment without data in this time (Linux `tcp_invalid_ratelimit`;
@@ -140,7 +140,7 @@ impl TcpEndpoint {
         match h.verdict(header, place) {
             Verdict::Take => return true,
             Verdict::Drop => {}
-            Verdict::Reset => self.end(ConnectionState::Reset),
+            Verdict::Reset => self.on_reset(),
             Verdict::Challenge => self.answer(cx),
             Verdict::Unacceptable if place.end > place.start => {
                 // Answers to data cannot cause an ACK loop, so they are not limited.

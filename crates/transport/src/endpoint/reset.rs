@@ -6,7 +6,39 @@ use super::{ConnectionState, TcpEndpoint};
 use crate::header::{send_packet, timestamp};
 use crate::sequence;
 
+/// The state of a connection that the peer's RST has ended, as far as a host reports the difference to its
+/// application (Linux `tcp_reset`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResetIn {
+    /// SYN-SENT: the connection is refused (ECONNREFUSED).
+    SynSent,
+    /// SYN-RECEIVED: the end listens again, and the application does not learn of it.
+    SynReceived,
+    /// CLOSE-WAIT: the peer had ended its data (EPIPE).
+    CloseWait,
+    /// Any other state (ECONNRESET).
+    Other,
+}
+
 impl TcpEndpoint {
+    /// In which state the peer's RST ended the last connection, if it did.
+    #[must_use]
+    pub const fn ended_by_reset(&self) -> Option<ResetIn> {
+        self.ended_by_reset
+    }
+
+    /// An acceptable RST. A connection that was opened passively and is not established returns to LISTEN (RFC 9293
+    /// §3.10.7.4, SYN-RECEIVED).
+    pub(super) fn on_reset(&mut self) {
+        if self.state == ConnectionState::SynReceived {
+            self.ended_by_reset = Some(ResetIn::SynReceived);
+            return self.listen_again();
+        }
+        let waits = self.halves.as_ref().is_some_and(|h| h.receiver.has_fin() && !h.sender.is_closed());
+        self.ended_by_reset = Some(if waits { ResetIn::CloseWait } else { ResetIn::Other });
+        self.end(ConnectionState::Reset);
+    }
+
     /// The application aborts the connection: a RST informs the peer, if the peer knows the
     /// connection. Unsent and unread data is lost.
     pub fn abort(&mut self, cx: &mut Cx<'_>) {
@@ -36,6 +68,7 @@ impl TcpEndpoint {
     pub(super) fn on_reset_in_syn_sent(&mut self, header: &TcpHeader) {
         let acked = sequence::position(header.acknowledgment, self.config.initial_sequence, 1);
         if header.flags.has(TcpFlags::ACK) && acked == 1 {
+            self.ended_by_reset = Some(ResetIn::SynSent);
             self.end(ConnectionState::Reset);
         }
     }
