@@ -87,6 +87,7 @@ def test_the_command_prints_a_line_for_each_script(airlane: Airlane, tmp_path: P
         },
     ]
     assert airlane("packetdrill", "good.pkt", "other.pkt").returncode == 0
+    assert airlane("packetdrill", "other.pkt").returncode == 3
 
 
 def test_a_file_that_cannot_be_read_is_a_user_error(airlane: Airlane) -> None:

@@ -496,7 +496,8 @@ def packetdrill(
 ) -> None:
     """Play scripts of packetdrill against the simulated TCP or a guest kernel, in virtual time.
 
-    Exit code 1 if a script fails, or with --both if the two differ; 2 if a script cannot be read.
+    Exit code 1 if a script fails, or with --both if the two differ; 3 if all scripts are not applicable; 2 if a
+    file cannot be read.
     """
     from airlane import packetdrill as player
 
@@ -511,7 +512,7 @@ def packetdrill(
     played = [play(path, kernel) for path in scripts]
     if not both or kernel is None:
         print(json.dumps(player.summary(played), indent=2) if as_json else player.text_of(played))
-        raise typer.Exit(1 if any(each.result == "fail" for each in played) else 0)
+        raise typer.Exit(player.exit_code(played))
     simulated = [play(path, None) for path in scripts]
     if as_json:
         found = {"simulated": player.summary(simulated), kernel: player.summary(played)}

@@ -11,7 +11,7 @@ from typing import Literal
 
 from airlane import _native
 
-__all__ = ["TOLERANCE_MS", "Played", "compared", "differing", "play", "summary", "text_of"]
+__all__ = ["TOLERANCE_MS", "Played", "compared", "differing", "exit_code", "play", "summary", "text_of"]
 
 TOLERANCE_MS = 4.0
 """By how much an event may be earlier or later than a script states; packetdrill's default."""
@@ -32,7 +32,7 @@ class Played:
     line
         Line of the script from 1; None for a script that passed.
     reason
-        The expected event and the actual one, or the function that is not modelled.
+        The expected event and the actual one; what is not modelled, or not understood.
     printed
         The lines that the script has printed.
     """
@@ -92,6 +92,12 @@ def summary(played: Sequence[Played]) -> dict[str, object]:
         "fail": counts["fail"],
         "not_applicable": counts["not-applicable"],
     }
+
+
+def exit_code(played: Sequence[Played]) -> int:
+    """The exit code of `airlane packetdrill`: 1 if a script fails, 3 if none has judged TCP, else 0."""
+    results = {each.result for each in played}
+    return 1 if "fail" in results else 0 if "pass" in results else 3
 
 
 def differing(simulated: Sequence[Played], kernel: Sequence[Played]) -> list[tuple[Played, Played]]:

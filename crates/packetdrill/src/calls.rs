@@ -6,6 +6,7 @@ mod options;
 use airlane_transport::{ConnectionState, info::state};
 
 use crate::machine::{Machine, Socket};
+use crate::names;
 use crate::script::{Call, Value};
 use crate::stack::Answer;
 use crate::zero_copy::PAGES_MAX;
@@ -18,13 +19,17 @@ use Answer::{Blocks, Differs, Fails, Foreign, Returns};
 const O_RDWR: i64 = 2;
 const O_NONBLOCK: i64 = 0o4000;
 
-/// Flags of a read or write that are not modelled.
-const FOREIGN_FLAGS: [(&str, &str); 4] = [
-    ("MSG_FASTOPEN", "Fast Open"),
-    ("MSG_OOB", "urgent data"),
-    ("MSG_EOR", "ends of records (MSG_EOR)"),
-    ("MSG_WAITALL", "MSG_WAITALL"),
-];
+/// Flags of a read or write that are not modelled, where they are not named by themselves.
+const FOREIGN_FLAGS: [(&str, &str); 3] =
+    [("MSG_FASTOPEN", "Fast Open"), ("MSG_OOB", "urgent data"), ("MSG_EOR", "ends of records (MSG_EOR)")];
+/// The flags that are modelled. A signal is never sent, and bytes have no content that `MSG_TRUNC` could discard.
+const READ_FLAGS: [&str; 5] = ["MSG_PEEK", "MSG_ERRQUEUE", "MSG_DONTWAIT", "MSG_TRUNC", "MSG_NOSIGNAL"];
+const WRITE_FLAGS: [&str; 4] = ["MSG_MORE", "MSG_ZEROCOPY", "MSG_DONTWAIT", "MSG_NOSIGNAL"];
+
+const SOCKET_FLAGS: [&str; 3] = ["SOCK_STREAM", "SOCK_NONBLOCK", "SOCK_CLOEXEC"];
+/// The events of `poll` that are modelled; urgent data, which is not, has POLLPRI.
+const POLL_EVENTS: [&str; 7] =
+    ["POLLIN", "POLLOUT", "POLLERR", "POLLHUP", "POLLNVAL", "POLLRDHUP", "POLLPRI"];
 
 fn argument(call: &Call, index: usize) -> &Value {
     call.arguments.get(index).unwrap_or(&Value::Any)
@@ -37,6 +42,9 @@ fn number(call: &Call, index: usize) -> i64 {
 impl Machine {
     /// Makes a call.
     pub(crate) fn execute(&mut self, call: &Call) -> Answer {
+        if let Some(error) = call.error.as_deref().filter(|error| names::error(error).is_none()) {
+            return Foreign(format!("the error {error:?}"));
+        }
         let fd = number(call, 0);
         match &*call.name {
             "socket" => return self.socket(call),
@@ -48,6 +56,9 @@ impl Machine {
             | "recvmsg" | "readv" | "write" | "send" | "sendto" | "sendmsg" | "writev" | "shutdown"
             | "setsockopt" | "getsockopt" | "fcntl" | "ioctl" => {}
             name => return Foreign(format!("the call {name}()")),
+        }
+        if argument(call, 0).number().is_none() {
+            return Foreign(format!("the descriptor {:?}", argument(call, 0).name()));
         }
         if !self.sockets.contains_key(&fd) {
             return Fails("EBADF");
@@ -81,6 +92,9 @@ impl Machine {
         if !kind.names("SOCK_STREAM") || !(protocol.names("IPPROTO_TCP") || protocol.number() == Some(0)) {
             return Foreign(format!("sockets of the kind {} {}", kind.name(), protocol.name()));
         }
+        if let Err(reason) = names::only(kind, &SOCKET_FLAGS) {
+            return Foreign(reason);
+        }
         let fd = self.descriptor_for(call);
         self.sockets.insert(fd, Socket { nonblocking: kind.names("SOCK_NONBLOCK"), ..Socket::default() });
         Returns(fd)
@@ -100,10 +114,14 @@ impl Machine {
         if !socket.listening {
             return Fails("EINVAL");
         }
+        let flags = call.arguments.get(3).unwrap_or(&Value::Number(0));
+        if let Err(reason) = names::only(flags, &SOCKET_FLAGS[1..]) {
+            return Foreign(reason);
+        }
         let Some(connection) = socket.backlog.pop_front() else { return self.blocks(fd) };
         let options = socket.options.clone();
         let new = self.descriptor_for(call);
-        let nonblocking = call.arguments.get(3).is_some_and(|flags| flags.names("SOCK_NONBLOCK"));
+        let nonblocking = flags.names("SOCK_NONBLOCK");
         let connection = Some(connection);
         self.sockets.insert(new, Socket { options, connection, nonblocking, ..Socket::default() });
         Returns(new)
@@ -119,8 +137,7 @@ impl Machine {
             };
         };
         if let Some(error) = self.connections[index].error.take() {
-            let refused = error == "ECONNRESET";
-            return Fails(if refused { "ECONNREFUSED" } else { error });
+            return Fails(error);
         }
         match self.connections[index].endpoint.state() {
             ConnectionState::SynSent if socket.nonblocking => Fails("EALREADY"),
@@ -133,7 +150,7 @@ impl Machine {
     pub(crate) fn connected(&mut self, fd: i64) -> Answer {
         let Some(index) = self.connection(fd) else { return Fails("EBADF") };
         if let Some(error) = self.connections[index].error.take() {
-            return Fails(if error == "ECONNRESET" { "ECONNREFUSED" } else { error });
+            return Fails(error);
         }
         match self.connections[index].endpoint.state() {
             ConnectionState::SynSent => Blocks,
@@ -142,14 +159,20 @@ impl Machine {
     }
 
     fn shutdown(&mut self, fd: i64, how: &Value) -> Answer {
+        let (read, write) = match (how.name(), how.number()) {
+            ("SHUT_RD", _) | (_, Some(0)) => (true, false),
+            ("SHUT_WR", _) | (_, Some(1)) => (false, true),
+            ("SHUT_RDWR", _) | (_, Some(2)) => (true, true),
+            (name, _) => return Foreign(format!("shutdown {name:?}")),
+        };
         let Some(index) = self.connection(fd) else { return Fails("ENOTCONN") };
         if self.connections[index].gone {
             return Fails("ENOTCONN");
         }
         if let Some(socket) = self.sockets.get_mut(&fd) {
-            socket.shut_read |= how.names("SHUT_RD") || how.names("SHUT_RDWR");
+            socket.shut_read |= read;
         }
-        if how.names("SHUT_WR") || how.names("SHUT_RDWR") {
+        if write {
             self.connections[index].endpoint.shutdown();
             self.flush(index);
         }
@@ -175,21 +198,33 @@ impl Machine {
         }
     }
 
-    fn message_flags(call: &Call) -> &Value {
-        argument(
-            call,
-            match &*call.name {
-                "sendmsg" | "recvmsg" => 2,
-                _ => 3,
-            },
-        )
+    /// The flags of a read or write, of which `known` are modelled.
+    fn message_flags(call: &Call, known: &[&str]) -> Result<Vec<&'static str>, String> {
+        let flags = match &*call.name {
+            "read" | "readv" | "write" | "writev" => return Ok(Vec::new()),
+            "sendmsg" | "recvmsg" => argument(call, 2),
+            _ => argument(call, 3),
+        };
+        let flags = names::message_flags(flags)?;
+        match flags.iter().find(|flag| !known.contains(flag)) {
+            None => Ok(flags),
+            Some(flag) => {
+                let what = FOREIGN_FLAGS.iter().find(|(name, _)| name == flag);
+                Err(what.map_or_else(|| format!("the flag {flag}"), |(_, what)| (*what).to_owned()))
+            }
+        }
+    }
+
+    /// The answer of a call that cannot continue.
+    fn waits(&self, fd: i64, flags: &[&str]) -> Answer {
+        if flags.contains(&"MSG_DONTWAIT") { Fails("EAGAIN") } else { self.blocks(fd) }
     }
 
     fn write(&mut self, fd: i64, call: &Call) -> Answer {
-        let flags = Self::message_flags(call);
-        if let Some((_, what)) = FOREIGN_FLAGS.iter().find(|(flag, _)| flags.names(flag)) {
-            return Foreign((*what).to_owned());
-        }
+        let flags = match Self::message_flags(call, &WRITE_FLAGS) {
+            Ok(flags) => flags,
+            Err(reason) => return Foreign(reason),
+        };
         let Some(index) = self.connection(fd) else { return Fails("EPIPE") };
         if let Some(error) = self.connections[index].error.take() {
             return Fails(error);
@@ -200,15 +235,15 @@ impl Machine {
             return Fails("EPIPE");
         }
         if connection.endpoint.info(now).state == state::SYN_SENT {
-            return self.blocks(fd);
+            return self.waits(fd, &flags);
         }
         let Some(bytes) = Self::length(call).and_then(|n| u64::try_from(n).ok()) else {
             return Foreign("a write of an unknown length".to_owned());
         };
         if self.lacks_room(fd, index) {
-            return self.blocks(fd);
+            return self.waits(fd, &flags);
         }
-        let zero_copy = flags.names("MSG_ZEROCOPY") && self.sockets[&fd].options.zero_copy;
+        let zero_copy = flags.contains(&"MSG_ZEROCOPY") && self.sockets[&fd].options.zero_copy;
         let parts = argument(call, 1).field("msg_iov");
         if zero_copy && parts.is_some_and(|v| matches!(v, Value::List(parts) if parts.len() > PAGES_MAX)) {
             return Foreign("a zero-copy send of more pages than fit into a segment".to_owned());
@@ -218,7 +253,7 @@ impl Machine {
         if zero_copy && bytes > 0 {
             connection.zero_copy.send(connection.written);
         }
-        if flags.names("MSG_MORE") {
+        if flags.contains(&"MSG_MORE") {
             connection.endpoint.supply_more(bytes);
         } else {
             connection.endpoint.supply(bytes);
@@ -235,11 +270,11 @@ impl Machine {
     }
 
     fn read(&mut self, fd: i64, call: &Call) -> Answer {
-        let flags = Self::message_flags(call);
-        if let Some((_, what)) = FOREIGN_FLAGS.iter().find(|(flag, _)| flags.names(flag)) {
-            return Foreign((*what).to_owned());
-        }
-        if flags.names("MSG_ERRQUEUE") {
+        let flags = match Self::message_flags(call, &READ_FLAGS) {
+            Ok(flags) => flags,
+            Err(reason) => return Foreign(reason),
+        };
+        if flags.contains(&"MSG_ERRQUEUE") {
             return self.read_notice(fd, call);
         }
         let Some(index) = self.connection(fd) else { return Fails("ENOTCONN") };
@@ -251,17 +286,22 @@ impl Machine {
         let connection = &mut self.connections[index];
         let available = connection.endpoint.readable();
         if available == 0 {
-            if let Some(error) = connection.error.take() {
+            // The end of the peer's data comes before an error that followed it (Linux `tcp_recvmsg`, SOCK_DONE).
+            let ended = connection.error == Some("EPIPE");
+            if let Some(error) = connection.error.take_if(|_| !ended) {
                 return Fails(error);
             }
             let at_end = connection.gone || shut || connection.endpoint.at_end();
             if connection.endpoint.info(now).state == state::SYN_SENT || !at_end {
-                return self.blocks(fd);
+                return self.waits(fd, &flags);
             }
             return self.rest(fd, index, call).unwrap_or(Returns(0));
         }
-        let read =
-            if flags.names("MSG_PEEK") { available.min(limit) } else { connection.endpoint.read(now, limit) };
+        let read = if flags.contains(&"MSG_PEEK") {
+            available.min(limit)
+        } else {
+            connection.endpoint.read(now, limit)
+        };
         self.flush(index);
         let returned = Returns(i64::try_from(read).unwrap_or(i64::MAX));
         self.rest(fd, index, call).unwrap_or(returned)
@@ -309,10 +349,14 @@ impl Machine {
             return Returns(O_RDWR | if socket.nonblocking { O_NONBLOCK } else { 0 });
         }
         if command.names("F_SETFL") {
-            let flags = argument(call, 2);
-            socket.nonblocking =
-                flags.names("O_NONBLOCK") || flags.number().is_some_and(|n| n & O_NONBLOCK != 0);
-            return Returns(0);
+            return match names::number(argument(call, 2)) {
+                Ok(Some(flags)) if flags & !(O_RDWR | O_NONBLOCK) == 0 => {
+                    socket.nonblocking = flags & O_NONBLOCK != 0;
+                    Returns(0)
+                }
+                Ok(_) => Foreign("fcntl F_SETFL with other flags than O_RDWR and O_NONBLOCK".to_owned()),
+                Err(reason) => Foreign(reason),
+            };
         }
         Foreign(format!("fcntl {}", command.name()))
     }
@@ -340,6 +384,11 @@ impl Machine {
         for file in files {
             let fd = file.field("fd").and_then(Value::number).unwrap_or(-1);
             let wanted = file.field("events").cloned().unwrap_or(Value::Any);
+            for events in [Some(&wanted), file.field("revents")].into_iter().flatten() {
+                if let Err(reason) = names::only(events, &POLL_EVENTS) {
+                    return Foreign(reason);
+                }
+            }
             let found: Vec<&str> = self
                 .readiness(fd)
                 .into_iter()

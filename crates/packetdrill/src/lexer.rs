@@ -1,6 +1,9 @@
 //! The tokens of a script.
 
+mod conditions;
+
 use crate::Mistake;
+use conditions::Conditions;
 
 /// A token.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,14 +38,17 @@ struct Lexer<'a> {
     at: usize,
     line: usize,
     tokens: Vec<Placed>,
+    conditions: Conditions,
 }
 
 /// The tokens of a whole script.
 pub(crate) fn tokens(text: &str) -> Result<Vec<Placed>, Mistake> {
-    let mut lexer = Lexer { text: text.as_bytes(), at: 0, line: 1, tokens: Vec::new() };
+    let conditions = Conditions::default();
+    let mut lexer = Lexer { text: text.as_bytes(), at: 0, line: 1, tokens: Vec::new(), conditions };
     while lexer.at < lexer.text.len() {
         lexer.step()?;
     }
+    lexer.conditions.end()?;
     Ok(lexer.tokens)
 }
 
@@ -75,6 +81,8 @@ impl Lexer<'_> {
             self.at += 1;
         } else if c.is_ascii_whitespace() {
             self.at += 1;
+        } else if c == b'#' && self.begins_line() {
+            self.directive()?;
         } else if self.starts("//") {
             while self.at < self.text.len() && self.byte(0) != b'\n' {
                 self.at += 1;
@@ -103,10 +111,50 @@ impl Lexer<'_> {
                 self.at += 1;
             }
             let word = self.take(from, self.at);
-            self.push(Token::Word(word), line);
+            self.push_word(word, line);
         } else {
             self.at += 1;
             self.push(Token::Mark(char::from(c)), line);
+        }
+        Ok(())
+    }
+
+    /// A word, or the tokens that a definition gives to it.
+    fn push_word(&mut self, word: String, line: usize) {
+        match self.conditions.value(&word) {
+            Some(tokens) => {
+                self.tokens.extend(tokens.iter().map(|token| Placed { token: token.clone(), line }))
+            }
+            None => self.push(Token::Word(word), line),
+        }
+    }
+
+    /// True if only spaces precede on this line.
+    fn begins_line(&self) -> bool {
+        let before = self.text[..self.at].iter().rev().take_while(|&&c| c != b'\n');
+        before.clone().all(u8::is_ascii_whitespace)
+    }
+
+    /// The rest of the line, without a comment; the end of the line stays.
+    fn rest_of_line(&mut self) -> String {
+        let rest = &self.text[self.at..];
+        let length = rest.iter().position(|&c| c == b'\n').unwrap_or(rest.len());
+        let line = self.take(self.at, self.at + length);
+        self.at += length;
+        line.split("//").next().unwrap_or_default().trim().to_owned()
+    }
+
+    /// `#ifdef` and the like; the lines that it excludes are skipped.
+    fn directive(&mut self) -> Result<(), Mistake> {
+        let text = self.rest_of_line();
+        self.conditions.directive(&text, self.line)?;
+        while !self.conditions.are_met() && self.at < self.text.len() {
+            self.at += 1; // the end of the line
+            self.line += 1;
+            let text = self.rest_of_line();
+            if text.starts_with('#') {
+                self.conditions.directive(&text, self.line)?;
+            }
         }
         Ok(())
     }
@@ -149,6 +197,10 @@ impl Lexer<'_> {
                 self.at += 1;
             }
             value = self.take(from, self.at);
+        }
+        if name == "define" {
+            let (symbol, value) = value.split_once('=').unwrap_or((&value, ""));
+            self.conditions.define(symbol, value);
         }
         self.push(Token::Setting(name, value), line);
     }

@@ -18,7 +18,7 @@
 //! ```
 //!
 //! A script fails if the host does something else than the script states. It is not applicable if it needs
-//! something that is not modelled: the report then says what. Offloads are no part of TCP: a stated
+//! something that is not modelled, or is not understood: the report then says what. Offloads are no part of TCP: a stated
 //! segment of several times the segment size means the segments that the network card makes of it, and
 //! its PSH flag is not compared, because Linux sets it on each segment that is larger than one.
 
@@ -57,9 +57,10 @@ const START: Instant = Instant::from_millis(1_000_000);
 pub enum Verdict {
     /// Everything happened as stated.
     Pass,
-    /// Something else happened, or the script cannot be read.
+    /// Something else happened.
     Fail,
-    /// The script needs something that is not modelled.
+    /// The script needs something that is not modelled, has a name that is not known, or cannot be read: TCP was not
+    /// judged.
     NotApplicable,
 }
 
@@ -135,7 +136,7 @@ impl Script {
     pub fn read(text: &str) -> Result<Self, Report> {
         parser::parse(text).map_err(|mistake| {
             let reason = format!("the script cannot be read: {}", mistake.text);
-            Report::new(Err((mistake.line, End::Differs(reason))), Vec::new())
+            Report::new(Err((mistake.line, End::Foreign(reason))), Vec::new())
         })
     }
 

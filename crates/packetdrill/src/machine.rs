@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use airlane_core::{
     Cx, Direction, Duration, Ecn, FlowId, Header, Instant, PacketPool, SackList, Silence, TcpFlags, TopicSet,
 };
-use airlane_transport::{ConnectionState, Path, TcpEndpoint, TcpInfo, info::state, refusal};
+use airlane_transport::{ConnectionState, Path, ResetIn, TcpEndpoint, TcpInfo, info::state, refusal};
 
 use crate::calls::Interest;
 use crate::host::{SocketOptions, config};
@@ -182,7 +182,11 @@ impl Machine {
         let now = self.now;
         let c = &mut self.connections[index];
         let ended = match c.endpoint.state() {
-            ConnectionState::Reset => Some("ECONNRESET"),
+            ConnectionState::Reset => Some(match c.endpoint.ended_by_reset() {
+                Some(ResetIn::SynSent) => "ECONNREFUSED",
+                Some(ResetIn::CloseWait) => "EPIPE",
+                Some(ResetIn::SynReceived | ResetIn::Other) | None => "ECONNRESET",
+            }),
             ConnectionState::TimedOut => Some("ETIMEDOUT"),
             ConnectionState::Closed => (c.endpoint.info(now).state == state::CLOSE).then_some(""),
             _ => None,
@@ -192,6 +196,13 @@ impl Machine {
         {
             c.gone = true;
             c.error = (!error.is_empty()).then_some(error);
+        }
+        // A connection that ended in SYN-RECEIVED leaves nothing: segments go to the socket that listens.
+        if let Some(fd) = c.listener
+            && c.endpoint.state() == ConnectionState::Listen
+        {
+            c.gone = true;
+            self.under_test = UnderTest::Listener(fd);
         }
     }
 

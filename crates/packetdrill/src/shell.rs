@@ -51,10 +51,7 @@ impl Settings {
             "tc" if text.contains("limit") || text.contains("netem") => {
                 Err("a queue with a limit of its own (tc)".to_owned())
             }
-            "tc" => {
-                self.paces = words.iter().any(|word| word == "fq");
-                Ok(())
-            }
+            "tc" => self.queue(&words),
             "nstat" if !text.contains('|') => Ok(()),
             "echo" if text.contains("tcp_cubic/parameters/hystart_detect") => {
                 if text.contains("echo 3") {
@@ -73,6 +70,20 @@ impl Settings {
             _ if name.ends_with(".sh") => self.include(&words[0], file),
             _ => Err(format!("the shell command {name:?}")),
         }
+    }
+
+    /// `tc qdisc replace dev tun0 root fq`.
+    fn queue(&mut self, words: &[String]) -> Result<(), String> {
+        const WITHOUT_RATE: [&str; 5] = ["pfifo", "pfifo_fast", "noqueue", "fq_codel", "mq"];
+        let removes = words.iter().any(|word| matches!(&**word, "del" | "delete" | "show"));
+        let root = words.iter().position(|word| word == "root").and_then(|at| words.get(at + 1));
+        match root.map(String::as_str) {
+            Some("fq") => self.paces = !removes,
+            Some(name) if WITHOUT_RATE.contains(&name) => self.paces = false,
+            _ if removes => self.paces = false,
+            _ => return Err(format!("the shell command {:?}", words.join(" "))),
+        }
+        Ok(())
     }
 
     fn include(&mut self, path: &str, file: &dyn Fn(&str) -> Option<String>) -> Result<(), String> {

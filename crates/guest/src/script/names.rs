@@ -185,7 +185,12 @@ pub(super) fn number(value: &Value) -> Result<i64, String> {
     let constant = |name: &str| {
         let known = CONSTANTS.iter().chain(&OTHERS).find(|(known, _)| *known == name);
         let digits = || name.parse().ok();
-        known.map(|(_, number)| *number).or_else(digits).ok_or_else(|| format!("the name {name:?}"))
+        let error = || ERRORS.iter().find(|(_, known)| *known == name).map(|(number, _)| i64::from(*number));
+        known
+            .map(|(_, number)| *number)
+            .or_else(error)
+            .or_else(digits)
+            .ok_or_else(|| format!("the name {name:?}"))
     };
     match value {
         Value::Number(number) => Ok(*number),

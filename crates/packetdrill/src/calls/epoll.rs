@@ -2,8 +2,22 @@
 
 use super::{argument, number};
 use crate::machine::Machine;
+use crate::names;
 use crate::script::{Call, Value};
 use crate::stack::Answer::{self, Blocks, Differs, Fails, Foreign, Returns};
+
+/// The events that are modelled.
+const EVENTS: [&str; 9] = [
+    "EPOLLIN",
+    "EPOLLOUT",
+    "EPOLLERR",
+    "EPOLLHUP",
+    "EPOLLRDHUP",
+    "EPOLLPRI",
+    "EPOLLET",
+    "EPOLLONESHOT",
+    "EPOLLEXCLUSIVE",
+];
 
 /// A socket in an interest list.
 #[derive(Debug)]
@@ -32,6 +46,9 @@ impl Machine {
     fn epoll_ctl(&mut self, call: &Call) -> Answer {
         let (operation, fd) = (argument(call, 1), number(call, 2));
         let events = argument(call, 3).field("events").cloned().unwrap_or(Value::Any);
+        if let Err(reason) = names::only(&events, &EVENTS) {
+            return Foreign(reason);
+        }
         let known = self.sockets.contains_key(&fd);
         let Some(list) = self.interests.get_mut(&number(call, 0)) else { return Fails("EBADF") };
         let place = list.iter().position(|interest| interest.fd == fd);
@@ -77,6 +94,9 @@ impl Machine {
             Value::List(list) => list.first().unwrap_or(&Value::Any),
             one => one,
         };
+        if let Some(Err(reason)) = stated.field("events").map(|events| names::only(events, &EVENTS)) {
+            return Foreign(reason);
+        }
         let Some((fd, ready)) = found else {
             let waits = number(call, 3) != 0 && call.result.number() != Some(0);
             return if waits { Blocks } else { Returns(0) };

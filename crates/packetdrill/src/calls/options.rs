@@ -1,6 +1,7 @@
 //! Options of sockets.
 
 use crate::machine::Machine;
+use crate::names;
 use crate::script::Value;
 use crate::stack::Answer::{self, Differs, Fails, Foreign, Returns};
 
@@ -21,11 +22,48 @@ const WITHOUT_EFFECT: [&str; 13] = [
     "IP_FREEBIND",
 ];
 
+/// The levels of options that begin with a prefix, by their names and their number.
+const LEVELS: [(&str, &[&str], i64); 4] = [
+    ("SO_", &["SOL_SOCKET"], 1),
+    ("TCP_", &["IPPROTO_TCP", "SOL_TCP"], 6),
+    ("IPV6_", &["IPPROTO_IPV6", "SOL_IPV6"], 41),
+    ("IP_", &["IPPROTO_IP", "SOL_IP"], 0),
+];
+
+/// Options whose value is no number.
+const WITHOUT_NUMBER: [&str; 4] = ["TCP_CONGESTION", "SO_LINGER", "SO_BINDTODEVICE", "SO_RCVTIMEO"];
+
+/// The name of the option of a call.
+///
+/// # Errors
+/// If it is not an option of the level that the call states.
+fn option(arguments: &[Value]) -> Result<&str, String> {
+    let level = arguments.get(1).unwrap_or(&Value::Any);
+    let name = arguments.get(2).map_or("", Value::name);
+    let known = LEVELS.iter().find(|(prefix, ..)| name.starts_with(prefix));
+    match known {
+        Some((_, names, number)) if names.contains(&level.name()) || level.number() == Some(*number) => {
+            Ok(name)
+        }
+        Some(_) => Err(format!("the socket option {name} of the level {:?}", level.name())),
+        None => Err(format!("the socket option {name:?}")),
+    }
+}
+
 impl Machine {
     pub(super) fn setsockopt(&mut self, fd: i64, arguments: &[Value]) -> Answer {
-        let name = arguments.get(2).map_or("", Value::name).to_owned();
+        let name = match option(arguments) {
+            Ok(name) => name.to_owned(),
+            Err(reason) => return Foreign(reason),
+        };
         let value = arguments.get(3).unwrap_or(&Value::Any);
-        let number = value.inner_number().unwrap_or(0);
+        let number = match names::number(value) {
+            _ if WITHOUT_NUMBER.contains(&&*name) => 0,
+            Ok(Some(number)) => number,
+            Ok(None) if WITHOUT_EFFECT.contains(&&*name) => 0,
+            Ok(None) => return Foreign(format!("the socket option {name} without a value")),
+            Err(reason) => return Foreign(reason),
+        };
         let index = self.connection(fd);
         let Some(socket) = self.sockets.get_mut(&fd) else { return Fails("EBADF") };
         let options = &mut socket.options;
@@ -63,7 +101,10 @@ impl Machine {
             },
             "SO_LINGER" => {
                 let field = |name| value.field(name).and_then(Value::number);
-                options.aborts = field("onoff") == Some(1) && field("linger") == Some(0);
+                let (Some(on), Some(linger)) = (field("onoff"), field("linger")) else {
+                    return Foreign("SO_LINGER without onoff and linger".to_owned());
+                };
+                options.aborts = on != 0 && linger == 0;
             }
             "SO_KEEPALIVE" | "TCP_DEFER_ACCEPT" | "TCP_WINDOW_CLAMP" if number == 0 => {}
             _ if WITHOUT_EFFECT.contains(&&*name) => {}
@@ -73,30 +114,27 @@ impl Machine {
     }
 
     pub(super) fn getsockopt(&mut self, fd: i64, arguments: &[Value]) -> Answer {
-        let name = arguments.get(2).map_or("", Value::name).to_owned();
-        let stated = arguments.get(3).unwrap_or(&Value::Any);
+        let name = match option(arguments) {
+            Ok(name) => name,
+            Err(reason) => return Foreign(reason),
+        };
+        let stated = match names::number(arguments.get(3).unwrap_or(&Value::Any)) {
+            Ok(stated) => stated,
+            Err(reason) => return Foreign(reason),
+        };
         let index = self.connection(fd);
         let now = self.now;
         let Some(socket) = self.sockets.get(&fd) else { return Fails("EBADF") };
         let options = &socket.options;
-        let value = match &*name {
+        let value = match name {
             "SO_ERROR" => {
                 let error = index.and_then(|index| self.connections[index].error.take());
-                return match (stated.inner_number(), error) {
-                    (Some(0), None) => Returns(0),
-                    (Some(_), Some("ECONNREFUSED")) => Returns(0),
-                    (_, None) => Differs("[0]".to_owned()),
-                    (_, Some(error)) => {
-                        let number = match error {
-                            "ECONNRESET" => 104,
-                            _ => 110, // ETIMEDOUT
-                        };
-                        if stated.inner_number() == Some(number) {
-                            Returns(0)
-                        } else {
-                            Differs(format!("[{number}] ({error})"))
-                        }
-                    }
+                let value =
+                    error.map_or(Some(0), names::error).expect("an error of a connection has a number");
+                return match (stated, error) {
+                    (Some(stated), Some(error)) if stated != value => Differs(format!("[{value}] ({error})")),
+                    (Some(stated), None) if stated != 0 => Differs("[0]".to_owned()),
+                    _ => Returns(0),
                 };
             }
             "TCP_NODELAY" => i64::from(options.nodelay),
@@ -109,7 +147,7 @@ impl Machine {
             },
             _ => return Foreign(format!("the socket option {name}")),
         };
-        match stated.inner_number() {
+        match stated {
             Some(stated) if stated != value => Differs(format!("[{value}]")),
             _ => Returns(0),
         }

@@ -32,9 +32,16 @@ impl Parser {
             self.skip_event();
             return Ok(Action::Foreign("ICMP packets".to_owned()));
         }
-        let mut segment = Segment { ecn: self.ip_fields()?, ..Segment::default() };
+        let (ecn, other) = self.ip_fields()?;
+        if let Some(field) = other.filter(|_| !inbound) {
+            self.skip_event();
+            return Ok(Action::Foreign(format!("the field {field:?} of the IP header")));
+        }
+        let mut segment = Segment { ecn, ..Segment::default() };
         for (word, reason) in [
             ("udp", "UDP packets"),
+            ("udplite", "UDP-Lite packets"),
+            ("sctp", "SCTP packets"),
             ("icmp", "ICMP packets"),
             ("ipv4", "packets in tunnels"),
             ("ipv6", "packets in tunnels"),
@@ -60,6 +67,10 @@ impl Parser {
         let line = self.line();
         segment.payload = self.unsigned("the number of bytes")?;
         self.expect(')')?;
+        if self.is('!') {
+            self.skip_event();
+            return Ok(Action::Foreign("sequence numbers that are not relative (!)".to_owned()));
+        }
         if segment.start.wrapping_add(segment.payload) != end {
             return Err(Mistake::new(
                 line,
@@ -76,6 +87,10 @@ impl Parser {
             segment.urgent = Some(self.small("the urgent pointer")?);
         }
         segment.options = self.options()?;
+        if self.is('/') {
+            self.skip_event();
+            return Ok(Action::Foreign("TCP over UDP".to_owned()));
+        }
         Ok(if inbound { Action::Receive(segment) } else { Action::Expect(segment) })
     }
 
@@ -87,16 +102,16 @@ impl Parser {
         }
     }
 
-    /// `[ect0]`, `[noecn, ttl 64]` and so on.
-    fn ip_fields(&mut self) -> Result<Option<EcnField>, Mistake> {
-        let mut ecn = None;
+    /// `[ect0]`, `[noecn, ttl 64]` and so on: the ECN field, and the name of another one that is stated.
+    fn ip_fields(&mut self) -> Result<(Option<EcnField>, Option<String>), Mistake> {
+        let (mut ecn, mut other) = (None, None);
         let close = if self.skip('[') {
             ']'
         } else if self.is('(') {
             self.at += 1;
             ')'
         } else {
-            return Ok(None);
+            return Ok((None, None));
         };
         while !self.skip(close) {
             match self.peek().cloned() {
@@ -117,13 +132,16 @@ impl Parser {
                                 _ => EcnField::Marked,
                             })
                         }
-                        "ttl" | "flowlabel" => {
+                        "ttl" | "hlim" | "flowlabel" => {
                             self.unsigned("a number")?;
+                            other = Some(word);
                             ecn
                         }
                         _ => {
                             self.at -= 1;
-                            return Err(self.wrong("noecn, ect0, ect1, ect01, ce, tos, ttl or flowlabel"));
+                            return Err(
+                                self.wrong("noecn, ect0, ect1, ect01, ce, tos, ttl, hlim or flowlabel")
+                            );
                         }
                     };
                 }
@@ -131,7 +149,7 @@ impl Parser {
                 _ => return Err(self.wrong(&format!("{close:?}"))),
             }
         }
-        Ok(ecn)
+        Ok((ecn, other))
     }
 
     /// `S`, `P.`, `.`, `-`, or with the ACE field as a number, `S.5`.
