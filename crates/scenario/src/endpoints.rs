@@ -24,8 +24,9 @@ use crate::expand::OneFlow;
 use crate::files::Files;
 use crate::format::{
     App, ArwaCaseTwo, ArwaDelay, ArwaObeys, ArwaOldCode, ArwaSlowStart, ArwaStep, ArwaWindow, Congestion,
-    CubicVariant, FlowDirection, Growth, InflightScope, LossDetection, Mdcc, Quic, QuicCrypto, QuicPacing,
-    QuicTimeouts, RateReduction, ReceiveBuffer, ReceiveWindow, Resolved, RttSampling, Tcp, Transport, UdpEcn,
+    CubicEpoch, CubicVariant, FlowDirection, Growth, InflightScope, LossDetection, Mdcc, Quic, QuicCrypto,
+    QuicPacing, QuicTimeouts, RateReduction, ReceiveBuffer, ReceiveWindow, Resolved, RttSampling, Tcp,
+    Transport, UdpEcn,
 };
 use crate::middlebox;
 use crate::quantity::{Share, Size, Time};
@@ -205,12 +206,16 @@ fn mdcc_config(mdcc: Option<&Mdcc>) -> MdccConfig {
     })
 }
 
-fn cubic_config(variant: CubicVariant, beta: f64) -> CubicConfig {
+fn cubic_config(variant: CubicVariant, beta: f64, epoch: Option<CubicEpoch>) -> CubicConfig {
     let variant = match variant {
         CubicVariant::Rfc9438 => congestion::CubicVariant::Rfc9438,
         CubicVariant::Picoquic2020 => congestion::CubicVariant::Picoquic2020,
     };
-    CubicConfig { variant, beta_1024: (beta * 1024.0).round() as u32 }
+    let epoch = match epoch {
+        None | Some(CubicEpoch::Linux) => congestion::CubicEpoch::Linux,
+        Some(CubicEpoch::Rfc9438) => congestion::CubicEpoch::Rfc9438,
+    };
+    CubicConfig { variant, beta_1024: (beta * 1024.0).round() as u32, epoch }
 }
 
 fn slow_start_rules(rtt_exit: bool, loss: Share) -> SlowStartRules {
@@ -235,7 +240,7 @@ fn quic_config(quic: &Quic, setup: Setup<'_>, name: &str) -> QuicConfig {
         own: own_controller(quic.controller.as_deref(), setup),
         loss_discriminator: loss_discrimination(&quic.loss_discriminator, scenario),
         hystart: quic.hystart,
-        cubic: cubic_config(quic.cubic, quic.cubic_beta),
+        cubic: cubic_config(quic.cubic, quic.cubic_beta, quic.cubic_epoch),
         abe: quic.abe.unwrap_or(false),
         ecn_max_rtt: quic.ecn_max_rtt.map(|rtt| rtt.0),
         prague: PragueConfig { classic_fallback: quic.classic_fallback.unwrap_or(false) },
@@ -281,7 +286,7 @@ pub(crate) fn tcp_config(tcp: &Tcp, setup: Setup<'_>) -> TcpConfig {
         congestion: tcp.congestion.kind(),
         own: own_controller(tcp.controller.as_deref(), setup),
         loss_discriminator: loss_discrimination(&tcp.loss_discriminator, setup.scenario),
-        cubic: cubic_config(tcp.cubic, tcp.cubic_beta),
+        cubic: cubic_config(tcp.cubic, tcp.cubic_beta, tcp.cubic_epoch),
         abe: tcp.abe.unwrap_or(false),
         ecn_max_rtt: tcp.ecn_max_rtt.map(|rtt| rtt.0),
         prague: PragueConfig { classic_fallback: tcp.classic_fallback.unwrap_or(false) },

@@ -140,6 +140,9 @@ pub struct Tcp {
     pub cubic: CubicVariant,
     /// Multiplicative decrease factor of CUBIC: the window after a loss, relative to the window before (RFC 9438 §4.6).
     pub cubic_beta: f64,
+    /// The time that the curve of CUBIC does not count, with congestion = "cubic". By default that of Linux.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cubic_epoch: Option<CubicEpoch>,
     /// Whether CUBIC and NewReno reduce the window less at a congestion mark than at a loss, to 85 % and 80 % (ABE, RFC
     /// 8511). By default they do not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -258,6 +261,9 @@ pub struct Quic {
     pub cubic: CubicVariant,
     /// Multiplicative decrease factor of CUBIC: the window after a loss, relative to the window before (RFC 9438 §4.6).
     pub cubic_beta: f64,
+    /// The time that the curve of CUBIC does not count, with congestion = "cubic". By default that of Linux.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cubic_epoch: Option<CubicEpoch>,
     /// Whether CUBIC and NewReno reduce the window less at a congestion mark than at a loss, to 85 % and 80 % (ABE, RFC
     /// 8511). By default they do not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -385,6 +391,17 @@ pub enum CubicVariant {
     /// window.
     #[serde(rename = "picoquic-2020")]
     Picoquic2020,
+}
+
+/// The time that the curve of CUBIC does not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CubicEpoch {
+    /// Idle time, in which nothing is in flight, as in Linux.
+    Linux,
+    /// Also the time in which the application or the receiver limits the sender, so that the window does not grow (RFC
+    /// 9438 §5.8).
+    Rfc9438,
 }
 
 /// How the window decreases during recovery.

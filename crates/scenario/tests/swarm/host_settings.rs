@@ -118,6 +118,7 @@ fn laws() -> Vec<(&'static str, Draw)> {
     vec![
         ("cubic", one_of(&["rfc9438", "picoquic-2020"])),
         ("cubic_beta", real(0.1, 0.99)),
+        ("cubic_epoch", one_of(&["linux", "rfc9438"])),
         ("abe", flag()),
         ("slow_start_rtt_exit", flag()),
         ("slow_start_loss", percent(0, 50)),

@@ -12,7 +12,8 @@
 //! Departures from RFC 9438, all Linux's: W_est starts from the reduced window and always grows by
 //! 3(1-β)/(1+β) (§4.3 switches to 1 at W_max); β is 717/1024; C is 410/1024; the reduction uses the
 //! window instead of the flight size (§4.6); a timeout resets W_max (§4.8); growth is at most one
-//! segment per two delivered.
+//! segment per two delivered; the curve runs on while the application limits the sender (§5.8), and only idle time
+//! is excluded. [`CubicEpoch::Rfc9438`] is the RFC's behaviour in the last of these.
 //!
 //! [`CubicVariant::Picoquic2020`] is picoquic's `cubic.c` of 2020. Its differences: a separate Reno window
 //! that starts from half the window at each loss and grows by one segment per window; fast convergence by β;
@@ -55,6 +56,16 @@ pub enum CubicVariant {
     Picoquic2020,
 }
 
+/// The time that the curve does not count (RFC 9438 §5.8: periods in which the window was not updated because of an
+/// application limit).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CubicEpoch {
+    /// Linux: idle time, in which nothing is in flight (`cubictcp_cwnd_event_tx_start`).
+    Linux,
+    /// The time in which the sender does not use its window, and idle time.
+    Rfc9438,
+}
+
 /// Parameters of CUBIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CubicConfig {
@@ -62,13 +73,17 @@ pub struct CubicConfig {
     pub variant: CubicVariant,
     /// The window after a loss in 1/1024 of the window before, from 1 to 1023 (RFC 9438 §4.6, β).
     pub beta_1024: u32,
+    /// The time that the curve does not count.
+    pub epoch: CubicEpoch,
 }
 
 impl CubicConfig {
     /// β = 0.7, rounded as in Linux.
-    pub const RFC9438: Self = Self { variant: CubicVariant::Rfc9438, beta_1024: 717 };
+    pub const RFC9438: Self =
+        Self { variant: CubicVariant::Rfc9438, beta_1024: 717, epoch: CubicEpoch::Linux };
     /// β = 7/8 (`picoquic_cubic_reset`).
-    pub const PICOQUIC_2020: Self = Self { variant: CubicVariant::Picoquic2020, beta_1024: 896 };
+    pub const PICOQUIC_2020: Self =
+        Self { variant: CubicVariant::Picoquic2020, beta_1024: 896, epoch: CubicEpoch::Linux };
 }
 
 /// The controller.
@@ -83,6 +98,8 @@ pub struct Cubic {
     delay_min: Option<Duration>,
     /// Marks reduce the window less than losses (RFC 8511).
     abe: bool,
+    /// Since when the window has not been used, if the curve does not count that time.
+    unused_since: Option<Instant>,
 }
 
 /// The cubic function of the current epoch.
@@ -148,6 +165,19 @@ impl Cubic {
             hystart,
             delay_min: None,
             abe: false,
+            unused_since: None,
+        }
+    }
+
+    /// An acknowledgment whose window was used, or was not.
+    fn note_use(&mut self, now: Instant, used: bool) {
+        if self.config.epoch == CubicEpoch::Linux {
+            return;
+        }
+        if !used {
+            self.unused_since.get_or_insert(now);
+        } else if let Some(since) = self.unused_since.take() {
+            self.curve.exclude(since, now);
         }
     }
 
@@ -277,6 +307,13 @@ impl Curve {
         }
     }
 
+    /// This time does not count (RFC 9438 §5.8). An epoch that began during it begins at its end.
+    fn exclude(&mut self, from: Instant, to: Instant) {
+        if let Some(epoch) = &mut self.epoch {
+            *epoch = (*epoch + to.saturating_since(from)).min(to);
+        }
+    }
+
     /// RFC 9438 §4.2 to §4.5: the number of delivered segments per segment of growth.
     fn update(&mut self, now: Instant, window: u32, delivered: u32, delay_min: Duration) -> u32 {
         self.delivered += delivered;
@@ -363,8 +400,8 @@ impl CongestionController for Cubic {
 
     fn on_restart(&mut self, _: &mut SegmentWindow, restart: &Restart) {
         // Idle time does not advance the position on the curve (RFC 9438 §5.8).
-        if let Some(epoch) = &mut self.curve.epoch {
-            *epoch = (*epoch + restart.now.saturating_since(restart.last_sent_at)).min(restart.now);
+        if self.unused_since.is_none() {
+            self.curve.exclude(restart.last_sent_at, restart.now);
         }
     }
 
@@ -372,7 +409,12 @@ impl CongestionController for Cubic {
         if let Some(rtt) = ack.rtt {
             self.on_delay(window, rtt, ack);
         }
-        if !ack.may_grow || !window.used_by(ack) {
+        if !ack.may_grow {
+            return;
+        }
+        let used = window.used_by(ack);
+        self.note_use(ack.now, used);
+        if !used {
             return;
         }
         let mut delivered = ack.delivered_segments;

@@ -542,3 +542,72 @@ fn a_risen_round_trip_ends_the_first_slow_start() {
         assert_eq!(c.ssthresh_segments(), if rtt_exit { 10 + 23 } else { u32::MAX }, "{kind:?}");
     }
 }
+
+/// CUBIC after a loss at 100 segments: two seconds in use, then `limited_ms` in which the application sends little but
+/// never nothing, then a second in use. The windows at the end of the three parts.
+fn limited_cubic(epoch: CubicEpoch, limited_ms: u64) -> [u32; 3] {
+    let cubic = CubicConfig { epoch, ..CubicConfig::RFC9438 };
+    let mut c = of(&ControllerSetup { cubic, ..PLAIN_CUBIC }, 1448, 100);
+    c.on_loss(&loss(0));
+    c.on_recovery_exit();
+    assert_eq!(c.window_segments(), 70);
+    let end = 2_000 + limited_ms;
+    [(0, 2_000, true), (2_000, end, false), (end, end + 1_000, true)].map(|(from, to, used)| {
+        for now in (from..to).step_by(10) {
+            let delivered = if used { c.window_segments() / 10 } else { 1 };
+            c.on_ack(&AckSample { window_limited: used, ..ack(now, delivered) });
+        }
+        c.window_segments()
+    })
+}
+
+/// RFC 9438 §5.8: the curve continues where it was when the application limited the sender. At 0.4 (t - K)^3 + 100 with
+/// K = cbrt(30 / 0.4) = 4.22 s, the window after 2 s is 95.6 and after 3 s 99.3 (the distance to W_max is
+/// rounded down: 96 and 100); at 8 s, without the exclusion, 121.6,
+/// at 33 s 9,614, of which a window that grows by half in a round trip reaches a part.
+#[test]
+fn the_curve_of_cubic_waits_for_the_application() {
+    let never = limited_cubic(CubicEpoch::Linux, 0);
+    assert_eq!(never, [96, 96, 100]);
+    for limited_ms in [500, 5_000, 30_000] {
+        assert_eq!(limited_cubic(CubicEpoch::Rfc9438, limited_ms), never, "{limited_ms}");
+    }
+    assert_eq!(limited_cubic(CubicEpoch::Rfc9438, 0), never);
+    let [_, before, after] = limited_cubic(CubicEpoch::Linux, 5_000);
+    assert_eq!((before, (115..125).contains(&after)), (96, true), "{after}");
+    let [_, before, after] = limited_cubic(CubicEpoch::Linux, 30_000);
+    assert!(before == 96 && after > 1_000, "{after}");
+}
+
+/// Idle time within the time that is excluded is excluded once.
+#[test]
+fn idle_time_of_a_limited_cubic_counts_once() {
+    let run = |pause_ms: u64| {
+        let cubic = CubicConfig { epoch: CubicEpoch::Rfc9438, ..CubicConfig::RFC9438 };
+        let mut c = of(&ControllerSetup { cubic, ..PLAIN_CUBIC }, 1448, 100);
+        c.on_loss(&loss(0));
+        c.on_recovery_exit();
+        let mut drive = |from: u64, to: u64, used: bool| {
+            for now in (from..to).step_by(10) {
+                let delivered = if used { c.window_segments() / 10 } else { 1 };
+                c.on_ack(&AckSample { window_limited: used, ..ack(now, delivered) });
+            }
+            c.window_segments()
+        };
+        drive(0, 2_000, true);
+        drive(2_000, 2_500, false);
+        let (from, srtt) = (2_500 + pause_ms, Duration::from_millis(100));
+        let [last_sent_at, now] = [2_500, from].map(Instant::from_millis);
+        c.on_restart(&Restart { now, last_sent_at, sent_to: 0, app_limited: true, srtt });
+        let mut drive = |from: u64, to: u64, used: bool| {
+            for now in (from..to).step_by(10) {
+                let delivered = if used { c.window_segments() / 10 } else { 1 };
+                c.on_ack(&AckSample { window_limited: used, ..ack(now, delivered) });
+            }
+            c.window_segments()
+        };
+        drive(from, from + 500, false);
+        drive(from + 500, from + 1_500, true)
+    };
+    assert_eq!([0, 1_000, 20_000].map(run), [100; 3]);
+}
