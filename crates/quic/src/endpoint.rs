@@ -257,10 +257,13 @@ impl QuicEndpoint {
     pub fn write_bytes(&mut self, id: StreamId, bytes: &[u8]) -> usize {
         let Some((_, connection)) = &mut self.connection else { return 0 };
         let written = connection.send_stream(id).write(bytes);
-        self.set_waiting(id, match &written {
-            Ok(written) => *written < bytes.len(),
-            Err(error) => *error == WriteError::Blocked,
-        });
+        self.set_waiting(
+            id,
+            match &written {
+                Ok(written) => *written < bytes.len(),
+                Err(error) => *error == WriteError::Blocked,
+            },
+        );
         written.unwrap_or(0)
     }
 

@@ -461,3 +461,62 @@ fn scalable_controllers_receive_the_number_of_marks() {
         assert!(dctcp < newreno && prague < newreno, "{newreno} {dctcp} {prague}");
     }
 }
+
+/// A transfer over the wire of 40 ms round trip, whose flow control lets 100,000 bytes be in flight.
+fn limited(congestion: CongestionKind, of_stream: bool) -> u64 {
+    let (small, large) = (Bytes(100_000), Bytes(4_000_000));
+    let config = || QuicConfig {
+        congestion,
+        stream_receive_window: if of_stream { small } else { large },
+        receive_window: (!of_stream).then_some(small),
+        ..QuicConfig::quinn(Seeds::new(1))
+    };
+    let done = download(config, 6_000_000, ALL_ARRIVE);
+    assert_eq!((done.received, done.heard.lost), (6_000_000, 0));
+    done.heard.states.iter().rev().map(|(window, _)| *window).take(100).max().unwrap_or(0)
+}
+
+/// draft-ietf-ccwg-bbr: STARTUP ends when the bandwidth has not grown for three rounds, also where flow control and not
+/// the path limits it. The window is then twice what is delivered in a round trip, in STARTUP 2.89 times: 100,000 bytes
+/// make a round trip of 40 ms.
+#[test]
+fn flow_control_is_no_limit_of_the_application() {
+    for congestion in [CongestionKind::Bbr, CongestionKind::Bbr3] {
+        for of_stream in [true, false] {
+            let window = limited(congestion, of_stream);
+            assert!((100_000..240_000).contains(&window), "{congestion:?} {of_stream}: {window}");
+        }
+    }
+    // Other laws see no use of their window, whatever limits it, and keep it (RFC 9002 §7.8).
+    for of_stream in [true, false] {
+        let window = limited(CongestionKind::NewReno, of_stream);
+        assert!((100_000..240_000).contains(&window), "{of_stream}: {window}");
+    }
+}
+
+/// RFC 9002 §7.7: a sender paces at the rate of its controller. After silence that has made the smoothed round trip 2 s,
+/// BBR's window of four packets in PROBE_RTT does not wait for a window per round trip.
+#[test]
+fn a_rate_of_the_controller_paces_alone() {
+    let config = config(CongestionKind::Bbr);
+    let sender = crate::shared::Shared::new(&config(), 1200, Seeds::new(1).stream("x"), Default::default());
+    let mut own = sender.lock();
+    assert!(!own.paces_alone(), "no rate before the first round trip");
+    own.on_sent(Instant::from_millis(0), 1200);
+    own.on_ack(Instant::from_millis(40), Instant::from_millis(0), 1200, Duration::from_millis(40));
+    own.on_end_acks(Instant::from_millis(40), 0, crate::model::Supply::Sendable);
+    own.settle(Instant::from_millis(40));
+    assert!(own.paces_alone() && own.has_room());
+    drop(own);
+    let quinn: &dyn quinn_proto::congestion::Controller = &sender;
+    assert!(quinn.window() > u64::from(u32::MAX), "quinn's pacer is off");
+    let cubic = config_of_cubic();
+    assert!(!cubic.lock().paces_alone());
+    let quinn: &dyn quinn_proto::congestion::Controller = &cubic;
+    assert!(quinn.window() < 100_000);
+}
+
+fn config_of_cubic() -> crate::shared::Shared {
+    let config = config(CongestionKind::Cubic)();
+    crate::shared::Shared::new(&config, 1200, Seeds::new(1).stream("x"), Default::default())
+}
