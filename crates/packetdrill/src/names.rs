@@ -115,6 +115,18 @@ const MESSAGE_FLAGS: [(&str, i64); 13] = [
     ("MSG_FASTOPEN", 0x2000_0000),
 ];
 
+/// Values of socket options (`linux/in.h`, `linux/in6.h`).
+const OPTION_VALUES: [(&str, i64); 8] = [
+    ("IP_PMTUDISC_DONT", 0),
+    ("IP_PMTUDISC_WANT", 1),
+    ("IP_PMTUDISC_DO", 2),
+    ("IP_PMTUDISC_PROBE", 3),
+    ("IPV6_PMTUDISC_DONT", 0),
+    ("IPV6_PMTUDISC_WANT", 1),
+    ("IPV6_PMTUDISC_DO", 2),
+    ("IPV6_PMTUDISC_PROBE", 3),
+];
+
 /// Flags of files and sockets (`asm-generic/fcntl.h`; `SOCK_NONBLOCK` and `SOCK_CLOEXEC` are those of a file).
 const FILE_FLAGS: [(&str, i64); 6] = [
     ("O_RDONLY", 0),
@@ -135,8 +147,8 @@ fn digits(text: &str) -> Option<i64> {
 /// The name that is not known, or that it is no number.
 pub(crate) fn number(value: &Value) -> Result<Option<i64>, String> {
     let one = |name: &str| {
-        let tables = CONSTANTS.iter().chain(&MESSAGE_FLAGS).chain(&FILE_FLAGS);
-        let known = tables.clone().find(|(known, _)| *known == name).map(|(_, number)| *number);
+        let mut tables = CONSTANTS.iter().chain(&MESSAGE_FLAGS).chain(&FILE_FLAGS).chain(&OPTION_VALUES);
+        let known = tables.find(|(known, _)| *known == name).map(|(_, number)| *number);
         known.or_else(|| error(name)).or_else(|| digits(name)).ok_or_else(|| format!("the name {name:?}"))
     };
     match value {

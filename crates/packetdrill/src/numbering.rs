@@ -36,10 +36,16 @@ impl Numbering {
         }
     }
 
-    /// The host has sent a segment. The first SYN tells its initial sequence number.
+    /// The host has sent a segment. The first SYN tells its initial sequence number. A SYN-ACK with another one is of a
+    /// new connection between the same sockets, after a RST in SYN-RECEIVED.
     pub fn on_sent(&mut self, header: &TcpHeader) {
-        if header.flags.has(TcpFlags::SYN) {
-            self.local.get_or_insert(header.sequence);
+        if !header.flags.has(TcpFlags::SYN) {
+            return;
+        }
+        let local = *self.local.get_or_insert(header.sequence);
+        if local != header.sequence && header.flags.has(TcpFlags::ACK) {
+            let remote = Some(header.acknowledgment.wrapping_sub(1));
+            *self = Self { local: Some(header.sequence), remote, ..Self::default() };
         }
     }
 
@@ -162,4 +168,31 @@ fn accurate_ecn(counters: &[(String, u32)]) -> Result<AccEcnOption, String> {
     };
     let values: Vec<u32> = counters.iter().map(|(_, value)| *value).collect();
     Ok(AccEcnOption::new(order, &values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_syn_ack_begins_again() {
+        let mut numbering = Numbering::new(None);
+        let syn = |start| Segment { flags: "S".to_owned(), start, ..Segment::default() };
+        let syn_ack = |sequence, acknowledgment| TcpHeader {
+            sequence,
+            acknowledgment,
+            flags: TcpFlags(TcpFlags::SYN | TcpFlags::ACK),
+            ..TcpHeader::default()
+        };
+        numbering.header(&syn(0)).unwrap();
+        numbering.on_sent(&syn_ack(1_000, 1));
+        numbering.on_sent(&syn_ack(1_000, 1)); // again
+        assert_eq!(numbering.local_number(1_001, false), 1);
+        numbering.header(&syn(500)).unwrap();
+        numbering.on_sent(&syn_ack(9_000, 501));
+        assert_eq!((numbering.local_number(9_000, true), numbering.local_number(9_001, false)), (0, 1));
+        let data = Segment { flags: ".".to_owned(), start: 1, ack: Some(1), ..Segment::default() };
+        let header = numbering.header(&data).unwrap();
+        assert_eq!((header.sequence, header.acknowledgment), (501, 9_001));
+    }
 }

@@ -92,6 +92,11 @@ fn what_is_not_modelled_is_named() {
         ("+0 fcntl(4, F_SETFL, O_RDWR|O_NONBLOK) = 0", "the name \"O_NONBLOK\""),
         ("+0 poll([{fd=4, events=POLLOUTT}], 1, 0) = 0", "the name \"POLLOUTT\""),
         ("+0 < sctp: INIT[flgs=0, tag=1]", "SCTP packets"),
+        ("+0 > sctp: INIT[flgs=0,\n  tag=1,\n  ECN_CAPABLE[]]\n+0 read(4, ..., 1) = 1", "SCTP packets"),
+        (
+            "+0 setsockopt(4, SOL_SOCKET, SO_TIMESTAMPING, [SOF_X], 4) = 0",
+            "the socket option SO_TIMESTAMPING",
+        ),
         ("+0 > (hlim 4) . 1:1(0) ack 1", "the field \"hlim\" of the IP header"),
         ("+0 < . 1:1(0)! ack 1 win 9", "sequence numbers that are not relative (!)"),
         ("+0 < . 1:1(0) ack 1 win 9 <nop>/udp(1 > 2)", "TCP over UDP"),

@@ -429,7 +429,7 @@ fn a_delay_that_jumps_collapses_the_window_where_silence_does() {
 fn quinn_is_told_one_byte_more_than_the_window() {
     use crate::shared::{Factory, Shared};
     use quinn_proto::congestion::ControllerFactory;
-    let sender = Shared::new(&newreno()(), 1200, Seeds::new(1).stream("congestion"), Arc::default());
+    let sender = Shared::new(&newreno()(), 1200, Seeds::new(1).stream("congestion"), Default::default());
     let mut controller = std::sync::Arc::new(Factory(sender)).build(crate::time::start(), 1200);
     assert_eq!((controller.window(), controller.metrics().congestion_window), (12_001, 12_000));
     assert_eq!(controller.initial_window(), 12_000);

@@ -30,6 +30,23 @@ const LEVELS: [(&str, &[&str], i64); 4] = [
     ("IP_", &["IPPROTO_IP", "SOL_IP"], 0),
 ];
 
+/// Options that can be set, with an effect.
+const SETTABLE: [&str; 13] = [
+    "TCP_NODELAY",
+    "TCP_CORK",
+    "SO_SNDBUF",
+    "SO_RCVBUF",
+    "TCP_MAXSEG",
+    "TCP_SYNCNT",
+    "SO_ZEROCOPY",
+    "TCP_INQ",
+    "TCP_CONGESTION",
+    "SO_LINGER",
+    "SO_KEEPALIVE",
+    "TCP_DEFER_ACCEPT",
+    "TCP_WINDOW_CLAMP",
+];
+
 /// Options whose value is no number.
 const WITHOUT_NUMBER: [&str; 4] = ["TCP_CONGESTION", "SO_LINGER", "SO_BINDTODEVICE", "SO_RCVTIMEO"];
 
@@ -56,6 +73,9 @@ impl Machine {
             Ok(name) => name.to_owned(),
             Err(reason) => return Foreign(reason),
         };
+        if !SETTABLE.contains(&&*name) && !WITHOUT_EFFECT.contains(&&*name) {
+            return Foreign(format!("the socket option {name}"));
+        }
         let value = arguments.get(3).unwrap_or(&Value::Any);
         let number = match names::number(value) {
             _ if WITHOUT_NUMBER.contains(&&*name) => 0,

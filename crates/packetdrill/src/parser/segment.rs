@@ -94,10 +94,18 @@ impl Parser {
         Ok(if inbound { Action::Receive(segment) } else { Action::Expect(segment) })
     }
 
-    /// Skips what belongs to a packet that is not played: everything up to the next event.
+    /// Skips what belongs to a packet that is not played: everything up to a line that begins the next event.
     fn skip_event(&mut self) {
-        let line = self.line();
-        while self.peek().is_some() && self.line() == line {
+        let mut line = self.line();
+        while let Some(token) = self.peek() {
+            let begins = matches!(
+                token,
+                Token::Mark('+' | '*') | Token::Number(_) | Token::Command(_) | Token::Setting(..)
+            );
+            if self.line() != line && begins {
+                return;
+            }
+            line = self.line();
             self.at += 1;
         }
     }

@@ -373,7 +373,8 @@ pub enum QuicTimeouts {
 /// How a QUIC sender paces its window over a round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum QuicPacing {
-    /// 1.25 windows per round trip, in bursts of at least ten datagrams.
+    /// 1.25 windows per round trip, in bursts of at least ten datagrams; a controller with a rate of its own (`bbr`,
+    /// `bbr3`, `prague`) paces at this rate alone.
     #[serde(rename = "quinn")]
     Quinn,
     /// One window per round trip, with bursts of at most a quarter of the window or 16 datagrams after a pause.
