@@ -51,7 +51,7 @@ def delay_ms(**transport: object) -> tuple[float, float]:
         {"stream_window": "8 MB", "connection_window": "1.25 MB"},
         {"stream_window": "8 MB", "send_window": "1.25 MB"},
     ],
-    ids=lambda window: " ".join(window),
+    ids=" ".join,
 )
 @pytest.mark.parametrize("law", ["bbr", "bbr3"])
 def test_bbr_leaves_startup_where_a_window_limits_it(law: str, window: dict[str, str]) -> None:
@@ -142,7 +142,8 @@ def windows(limited_s: float, **transport: object) -> tuple[float, float, int]:
         row = min(rows, key=lambda row: abs(row["t_s"] - time))
         return float(row["cwnd_bytes"]) / 1448
 
-    return at(9.5), at(end + 0.4), sum(row["retransmissions"] for row in rows if row["t_s"] >= end)
+    # What the application has written by 10 s leaves within a fifth of a second.
+    return at(10.3), at(end + 0.4), sum(row["retransmissions"] for row in rows if row["t_s"] >= end)
 
 
 def test_the_curve_of_cubic_runs_on_as_in_linux_by_default() -> None:
@@ -186,7 +187,7 @@ while time.monotonic() - t0 < 10 + LIMITED:
 show()
 bulk(20 + LIMITED)
 """
-"""400 kbit/s are 1000 bytes each 20 ms. The window and the retransmissions are tcpi_snd_cwnd and tcpi_total_retrans."""
+"""400 kbit/s are 1000 bytes each 20 ms. What it prints are tcpi_snd_cwnd and tcpi_total_retrans."""
 
 CLIENT = """
 import socket

@@ -99,11 +99,17 @@ impl Default for Options {
 pub(crate) struct Mistake {
     pub(crate) line: usize,
     pub(crate) text: String,
+    /// It is understood, but states a number that no host can send: the script fails.
+    pub(crate) impossible: bool,
 }
 
 impl Mistake {
     pub(crate) const fn new(line: usize, text: String) -> Self {
-        Self { line, text }
+        Self { line, text, impossible: false }
+    }
+
+    pub(crate) const fn impossible(line: usize, text: String) -> Self {
+        Self { line, text, impossible: true }
     }
 }
 
@@ -135,8 +141,12 @@ impl Script {
     /// If it has a mistake: its report.
     pub fn read(text: &str) -> Result<Self, Report> {
         parser::parse(text).map_err(|mistake| {
-            let reason = format!("the script cannot be read: {}", mistake.text);
-            Report::new(Err((mistake.line, End::Foreign(reason))), Vec::new())
+            let end = if mistake.impossible {
+                End::Differs(mistake.text)
+            } else {
+                End::Foreign(format!("the script cannot be read: {}", mistake.text))
+            };
+            Report::new(Err((mistake.line, end)), Vec::new())
         })
     }
 

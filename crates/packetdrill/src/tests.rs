@@ -46,6 +46,12 @@ fn each_difference_is_reported_with_its_line() {
             "expected P. 1:101(100) ack 1 at 0.300000 s, but it was sent at 0.100000 s (tolerance 0.025000 s)",
         ),
         ("+0 > . 1:1(0) ack 1".to_owned(), 8, "expected . 1:1(0) ack 1, but nothing was sent"),
+        (
+            "+0 > . 1:1(0) ack 40000001001".to_owned(),
+            8,
+            "40000001001 is above 4294967295, the largest number of 32",
+        ),
+        ("+0 > . 1:1(0) ack 1 win 70000".to_owned(), 8, "70000 is too large for the window field"),
         ("+0 read(4, ..., 10) = 10".to_owned(), 8, "expected read() = 10 to return at once, but it waits"),
         ("+0 read(9, ..., 10) = 10".to_owned(), 8, "expected read() = 10, got -1 EBADF"),
         (

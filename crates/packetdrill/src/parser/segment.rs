@@ -16,6 +16,10 @@ impl Parser {
                 self.at += 1;
                 return Ok(number);
             }
+            if text.bytes().all(|digit| digit.is_ascii_digit()) {
+                let text = format!("{text} is above {}, the largest number of 32 bits", u32::MAX);
+                return Err(Mistake::impossible(self.line(), text));
+            }
         }
         Err(self.wrong(what))
     }
@@ -23,7 +27,8 @@ impl Parser {
     fn small<T: TryFrom<u32>>(&mut self, what: &str) -> Result<T, Mistake> {
         let line = self.line();
         let number = self.unsigned(what)?;
-        T::try_from(number).map_err(|_| Mistake::new(line, format!("{number} is too large for {what}")))
+        T::try_from(number)
+            .map_err(|_| Mistake::impossible(line, format!("{number} is too large for {what}")))
     }
 
     /// A packet, of which `<` or `>` was read.
