@@ -142,7 +142,7 @@ def windows(limited_s: float, **transport: object) -> tuple[float, float, int]:
         row = min(rows, key=lambda row: abs(row["t_s"] - time))
         return float(row["cwnd_bytes"]) / 1448
 
-    # What the application has written by 10 s leaves within a fifth of a second.
+    # Data that the application has written by 10 s leaves within a fifth of a second.
     return at(10.3), at(end + 0.4), sum(row["retransmissions"] for row in rows if row["t_s"] >= end)
 
 
@@ -187,7 +187,7 @@ while time.monotonic() - t0 < 10 + LIMITED:
 show()
 bulk(20 + LIMITED)
 """
-"""400 kbit/s are 1000 bytes each 20 ms. What it prints are tcpi_snd_cwnd and tcpi_total_retrans."""
+"""400 kbit/s are 1000 bytes each 20 ms. It prints the time, tcpi_snd_cwnd and tcpi_total_retrans."""
 
 CLIENT = """
 import socket

@@ -1,5 +1,5 @@
 //! The names that scripts use: fields of `tcp_info`, constants of Linux, flags and errors. A name that is not known is
-//! never taken for a value: the script is then not applicable.
+//! never interpreted as a value: the script is then not applicable.
 
 use crate::script::Value;
 
@@ -164,7 +164,7 @@ pub(crate) fn number(value: &Value) -> Result<Option<i64>, String> {
 /// The flags of a message, by name.
 ///
 /// # Errors
-/// What is not known.
+/// The first value that is not known.
 pub(crate) fn message_flags(value: &Value) -> Result<Vec<&'static str>, String> {
     let Some(mut bits) = number(value)? else { return Err("flags that the script does not give".to_owned()) };
     let mut found = Vec::new();

@@ -73,7 +73,7 @@ impl Shared {
         self.0.nothing_to_send.store(false, Ordering::Relaxed);
     }
 
-    /// What the sender had to send, given what quinn had.
+    /// The data that the sender has, if quinn has none or some.
     fn supply(&self, quinn_has_nothing: bool) -> Supply {
         if !quinn_has_nothing && !self.0.nothing_to_send.load(Ordering::Relaxed) {
             Supply::Sendable

@@ -492,21 +492,6 @@ impl TcpEndpoint {
         self.send_syn(cx);
     }
 
-    /// A listening end continues to listen (Linux forgets the request).
-    fn give_up_handshake(&mut self, cx: &mut Cx<'_>) {
-        if self.state == ConnectionState::SynSent {
-            return self.give_up(cx);
-        }
-        self.listen_again();
-    }
-
-    /// The end of a connection that was opened passively and was not established.
-    fn listen_again(&mut self) {
-        self.halves = None;
-        self.handshake = Handshake { rto: self.config.rto_initial, ..Handshake::IDLE };
-        self.state = ConnectionState::Listen;
-    }
-
     /// Determines the options from the peer's SYN (RFC 9293 §3.7.1, RFC 7323 §2.2 and §3.2, RFC
     /// 2018 §2) and creates the two halves.
     fn establish(&mut self, header: &TcpHeader, ecn_field: Ecn, now: Instant) {

@@ -2,7 +2,7 @@
 
 use airlane_core::{Cx, Ecn, Event, Instant, TcpFlags, TcpHeader, TcpTimestamps, Topic};
 
-use super::{ConnectionState, TcpEndpoint};
+use super::{ConnectionState, Handshake, TcpEndpoint};
 use crate::header::{send_packet, timestamp};
 use crate::sequence;
 
@@ -89,6 +89,21 @@ impl TcpEndpoint {
         if cx.wants(Topic::FlowCompleted) {
             cx.emit(&Event::FlowGaveUp { flow: self.path.flow });
         }
+    }
+
+    /// A listening end continues to listen (Linux forgets the request).
+    pub(super) fn give_up_handshake(&mut self, cx: &mut Cx<'_>) {
+        if self.state == ConnectionState::SynSent {
+            return self.give_up(cx);
+        }
+        self.listen_again();
+    }
+
+    /// The end of a connection that was opened passively and was not established.
+    fn listen_again(&mut self) {
+        self.halves = None;
+        self.handshake = Handshake { rto: self.config.rto_initial, ..Handshake::IDLE };
+        self.state = ConnectionState::Listen;
     }
 
     /// Ends the connection and discards its unread data.
