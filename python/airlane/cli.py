@@ -496,8 +496,8 @@ def packetdrill(
 ) -> None:
     """Play scripts of packetdrill against the simulated TCP or a guest kernel, in virtual time.
 
-    Exit code 1 if a script fails, or with --both if the two differ; 3 if all scripts are not applicable; 2 if a
-    file cannot be read.
+    Exit code 1 if a script fails, or with --both if the two differ; 3 if all scripts are not applicable; 2 if
+    a file cannot be read.
     """
     from airlane import packetdrill as player
 
