@@ -24,7 +24,7 @@ use pyo3::prelude::*;
 
 use airlane_core::Direction;
 use airlane_radio::tables::{MAX_PRB, Mcs};
-use airlane_scenario::{Resolved, Scenario};
+use airlane_scenario::{Files, Resolved, Scenario};
 
 pyo3::create_exception!(
     airlane._native,
@@ -96,6 +96,13 @@ fn files(py: Python<'_>, resolved: &str) -> PyResult<Vec<String>> {
     Ok(resolved.files().into_iter().map(str::to_owned).collect())
 }
 
+/// What the readers of the scenario's recordings and movements skipped or assumed, a line for each file.
+#[pyfunction]
+fn file_notes(py: Python<'_>, resolved: &str) -> PyResult<Vec<String>> {
+    let resolved = resolved::read(resolved).map_err(|e| scenario_error(py, &e))?;
+    resolved.notes(&Files::Disk).map_err(|e| scenario_error(py, &e))
+}
+
 /// The names of the kernels that a run of the resolved scenario needs.
 #[pyfunction]
 fn kernels(py: Python<'_>, resolved: &str) -> PyResult<Vec<String>> {
@@ -127,6 +134,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(parse, module)?)?;
     module.add_function(wrap_pyfunction!(files, module)?)?;
+    module.add_function(wrap_pyfunction!(file_notes, module)?)?;
     module.add_function(wrap_pyfunction!(kernels, module)?)?;
     module.add_function(wrap_pyfunction!(ue_names, module)?)?;
     module.add_function(wrap_pyfunction!(tbs_bits, module)?)?;

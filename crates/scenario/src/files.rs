@@ -1,7 +1,7 @@
 //! Reads the files named by a scenario.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -81,10 +81,20 @@ impl Files {
 
     /// Reads movements.
     pub(crate) fn movements(&self, file: &str) -> Result<Setdest, ScenarioError> {
-        let text = self.text(file, "expected a movement trace (ns-2 setdest)")?;
+        let text = self.lossy_text(file, "expected a movement trace (ns-2 setdest)")?;
         Setdest::parse(&text).map_err(|e| {
             let found = if e.line.is_some() { format!("found `{}`", e.found) } else { e.found };
             mistake(file, e.line, found, e.help)
+        })
+    }
+
+    /// The text of a file of other programs, with a replacement character for each byte that is not UTF-8, as
+    /// in comments or recorded contents.
+    pub(crate) fn lossy_text(&self, file: &str, help: &str) -> Result<String, ScenarioError> {
+        let bytes = self.bytes(file).map_err(|message| mistake(file, None, message, help.to_owned()))?;
+        Ok(match String::from_utf8_lossy(&bytes) {
+            Cow::Borrowed(text) => text.to_owned(),
+            Cow::Owned(text) => text,
         })
     }
 
@@ -99,9 +109,24 @@ impl Files {
 }
 
 impl Resolved {
-    /// The files that a run reads, relative to the current folder; each once.
-    #[must_use]
-    pub fn files(&self) -> Vec<&str> {
+    /// What the readers of recordings and movements skipped or assumed, a line for each file with the path
+    /// of the file first.
+    ///
+    /// # Errors
+    /// If a file cannot be read or is invalid.
+    pub fn notes(&self, files: &Files) -> Result<Vec<String>, ScenarioError> {
+        let mut notes = Vec::new();
+        for name in self.page_files() {
+            notes.extend(pages::load(name, files)?.note.map(|note| format!("{name}: {note}")));
+        }
+        for name in self.movement_files() {
+            notes.extend(files.movements(name)?.note().map(|note| format!("{name}: {note}")));
+        }
+        Ok(notes)
+    }
+
+    /// Movement files, each once.
+    fn movement_files(&self) -> BTreeSet<&str> {
         let movements = self.ue.iter().filter_map(|ue| match &ue.mobility {
             Mobility::Trace(trace) => Some(trace.file.as_str()),
             Mobility::Static
@@ -110,6 +135,11 @@ impl Resolved {
             | Mobility::RandomWalk(_)
             | Mobility::LevyWalk(_) => None,
         });
+        movements.collect()
+    }
+
+    /// Files of web pages, each once.
+    fn page_files(&self) -> BTreeSet<&str> {
         let pages = self.flow.iter().filter_map(|flow| match &flow.app {
             App::Web(web) => Some(web.pages.as_str()).filter(|name| !pages::is_built_in(name)),
             App::Bulk
@@ -121,9 +151,15 @@ impl Resolved {
             | App::Dash(_)
             | App::Ping(_) => None,
         });
+        pages.collect()
+    }
+
+    /// The files that a run reads, relative to the current folder; each once.
+    #[must_use]
+    pub fn files(&self) -> Vec<&str> {
         let links =
             [&self.internet.trace, &self.internet.uplink_trace].into_iter().filter_map(Option::as_deref);
-        let mut files: Vec<_> = links.chain(movements).chain(pages).collect();
+        let mut files: Vec<_> = links.chain(self.movement_files()).chain(self.page_files()).collect();
         files.sort_unstable();
         files.dedup();
         files

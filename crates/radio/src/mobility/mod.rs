@@ -22,6 +22,7 @@
 mod leg;
 mod levy;
 mod line;
+mod path;
 mod setdest;
 mod walk;
 mod waypoint;
@@ -30,7 +31,8 @@ use airlane_core::{Instant, Stream};
 
 pub use levy::{LevyLaw, LevyWalk, PowerLaw};
 pub use line::{Course, Line, SpeedLaw};
-pub use setdest::{MovementPath, PathFollower, Setdest, SetdestError};
+pub use path::{MovementPath, PathFollower};
+pub use setdest::{Setdest, SetdestError};
 pub use walk::{RandomWalk, Step, WalkLaw};
 pub use waypoint::{Area, RandomWaypoint, WaypointLaw};
 

@@ -5,49 +5,44 @@
 //! $node_(0) set X_ 10.0
 //! $node_(0) set Y_ 0.0
 //! $node_(0) set Z_ 0.0
-//! $ns_ at 3.0 "$node_(0) setdest 12.0 5.0 13.9"
+//! $ns_ at 3.0 "$node_(0) setdest 12.0 5.0 13.9"   # text behind # is a comment
 //! ```
 //!
 //! At the time of an order a node turns from its current position towards a point (metres) at a
 //! speed (m/s), and stays there if it arrives before the next order. At speed 0 it stops, as in
-//! ns-3's `Ns2MobilityHelper`. Before its first movement it stays at its initial position. Nodes
-//! may be in any order, but times must not decrease for one node. Comments (`#`) and lines about
-//! `$god_` are ignored. Heights (`Z_`) are parsed and not used: a UE has its own.
+//! ns-3's `Ns2MobilityHelper`. A coordinate that is set at a time (`$ns_ at 3.0 "$node_(0) set X_ 1"`)
+//! is a jump, and so is an order with a speed above 2000 km/h if it ends within 10 ms: such orders
+//! place vehicles that enter. Before its first movement a node stays at its initial position, which
+//! may be anywhere in the file; a coordinate that is never set is 0. Orders are followed by their
+//! times, and those of the same time by their order in the file, as ns-2 does.
+//!
+//! A file is a script in Tcl, of which the two kinds of line are read. Others are skipped and counted
+//! ([`Setdest::note`]); lines about `$god_` and heights (`Z_`) have no effect. The node is written as
+//! `$node_(0)`, `$node(0)` or `$n0`. Of a file with several names of nodes, such as `$node_(0)` and
+//! `$rsu(0)`, only the nodes of one are read.
+
+mod report;
+mod statement;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use airlane_core::{Duration, Instant};
 
-use super::Velocity;
-use crate::geometry::Position;
-
-/// A number in a line, with its limits.
-struct Kind {
-    name: &'static str,
-    low: f64,
-    high: f64,
-    limits: &'static str,
-}
-
-/// The upper limit is the duration of the longest run.
-const TIME: Kind = Kind { name: "a time in seconds", low: 0.0, high: 1e6, limits: "from 0 to 1000000" };
-/// The limits are those of scenarios.
-const COORDINATE: Kind =
-    Kind { name: "a coordinate", low: -1e7, high: 1e7, limits: "from -10000000 to 10000000" };
-const SPEED: Kind =
-    Kind { name: "a speed in m/s", low: 0.0, high: 2000.0 / 3.6, limits: "from 0 to 555.5 (2000 km/h)" };
-/// A movement that takes longer, in seconds, ends where the node is at that time: no run lasts as long.
-const WAY_MAX_S: f64 = 1e9;
+use super::path::{MovementPath, PathBuilder, distance};
+use report::Tally;
+use statement::{Axis, Order, Read, SPEED_LIMIT_MPS, Splitter, Statement};
 
 /// The lines that are supported.
 const FORMS: &str = "expected `$node_(0) set X_ 10.0` (also Y_, Z_) or \
                      `$ns_ at 3.0 \"$node_(0) setdest 12.0 5.0 13.9\"`";
+/// An order that ends within this time may have any speed: it places the node.
+const PLACING_S: f64 = 0.01;
 
 /// The movements of the nodes in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setdest {
     paths: BTreeMap<u32, MovementPath>,
+    note: Option<String>,
 }
 
 /// An error in a file: its place, and the correct form.
@@ -61,46 +56,50 @@ pub struct SetdestError {
     pub help: String,
 }
 
-/// The position of a node over time: straight lines between knots, and no movement before the first
-/// and after the last one.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MovementPath(Arc<[Knot]>);
+/// The name of a node without its number, and the number.
+type NodeKey = (String, u32);
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Knot {
-    at: Instant,
-    x: f64,
-    y: f64,
+/// What a file has about a node.
+#[derive(Debug, Default)]
+struct Node {
+    start: [Option<f64>; 2],
+    orders: Vec<(f64, Order)>,
 }
 
 impl Setdest {
     /// Parses a file.
     ///
     /// # Errors
-    /// The first line that is not supported or not valid.
+    /// The first line about a position or a movement that is not valid, or that the file has no node.
     pub fn parse(text: &str) -> Result<Self, SetdestError> {
-        let mut nodes = BTreeMap::<u32, Node>::new();
+        let mut nodes = BTreeMap::<NodeKey, Node>::new();
+        let mut tally = Tally::default();
+        let mut splitter = Splitter::default();
         for (index, line) in text.lines().enumerate() {
-            let tokens: Vec<&str> = line.split(['"', ' ', '\t', '\r']).filter(|t| !t.is_empty()).collect();
-            read_line(&tokens, index + 1, &mut nodes).map_err(|help| SetdestError {
-                line: Some(index + 1),
-                found: cut(line),
-                help,
-            })?;
+            for words in splitter.split(line) {
+                let read = statement::read(&words).map_err(|help| SetdestError {
+                    line: Some(index + 1),
+                    found: cut(line),
+                    help,
+                })?;
+                match read {
+                    Read::Statement(statement) => add(&mut nodes, statement, &mut tally),
+                    Read::Skipped(word) => tally.skip(word, line),
+                    Read::Nothing => {}
+                }
+            }
         }
-        if nodes.is_empty() {
+        let Some(name) = most_nodes(&nodes) else {
             let found = "the file has no node".to_owned();
-            return Err(SetdestError { line: None, found, help: FORMS.to_owned() });
-        }
-        let path = |(number, node): (u32, Node)| match node.place() {
-            Some(place) => Ok((number, node.path(place))),
-            None => Err(SetdestError {
-                line: Some(node.line),
-                found: cut(text.lines().nth(node.line - 1).unwrap_or_default()),
-                help: format!("node {number} has no position; set both X_ and Y_ of $node_({number})"),
-            }),
+            return Err(SetdestError { line: None, found, help: tally.help_without_node(FORMS) });
         };
-        Ok(Self { paths: nodes.into_iter().map(path).collect::<Result<_, _>>()? })
+        let all = nodes.len();
+        let mut paths = BTreeMap::new();
+        for ((_, number), node) in nodes.into_iter().filter(|((own, _), _)| *own == name) {
+            paths.insert(number, node.path(&mut tally));
+        }
+        tally.others = all - paths.len();
+        Ok(Self { note: tally.line(paths.len()), paths })
     }
 
     /// The movements of a node.
@@ -113,129 +112,79 @@ impl Setdest {
     pub fn nodes(&self) -> impl Iterator<Item = u32> {
         self.paths.keys().copied()
     }
+
+    /// What was skipped, assumed or is improbable; `None` if nothing was.
+    #[must_use]
+    pub fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
 }
 
-/// The state of a node while the file is parsed.
-#[derive(Debug, Default)]
-struct Node {
-    x: Option<f64>,
-    y: Option<f64>,
-    z: Option<f64>,
-    knots: Vec<Knot>,
-    /// Time of the last order, in seconds as in the file.
-    told_s: f64,
-    /// The first line that names it.
-    line: usize,
+/// The name with the most nodes; `node`, as ns-2's scripts call them, comes first.
+fn most_nodes(nodes: &BTreeMap<NodeKey, Node>) -> Option<String> {
+    let mut counts = BTreeMap::<&str, usize>::new();
+    for (name, _) in nodes.keys() {
+        *counts.entry(name).or_default() += 1;
+    }
+    let most = counts.iter().max_by_key(|(name, count)| (**name == "node", **count));
+    most.map(|(name, _)| (*name).to_owned())
+}
+
+fn add(nodes: &mut BTreeMap<NodeKey, Node>, statement: Statement, tally: &mut Tally) {
+    let node = nodes.entry(statement.node).or_default();
+    match (statement.at_s, statement.order) {
+        (None, Order::Set(axis, value)) => {
+            let Some(index) = axis.index() else { return };
+            tally.set_twice += usize::from(node.start[index].is_some_and(|known| known != value));
+            node.start[index] = Some(value);
+        }
+        (at_s, order) => {
+            let at_s = at_s.unwrap_or(0.0);
+            tally.unsorted += usize::from(node.orders.last().is_some_and(|(last, _)| at_s < *last));
+            node.orders.push((at_s, order));
+        }
+    }
 }
 
 impl Node {
-    fn place(&self) -> Option<(f64, f64)> {
-        self.x.zip(self.y)
-    }
-
-    fn path(self, (x, y): (f64, f64)) -> MovementPath {
-        if self.knots.is_empty() {
-            return MovementPath([Knot { at: Instant::ZERO, x, y }].into());
-        }
-        MovementPath(self.knots.into())
-    }
-
-    /// Its position at `at`, where it turns; removes the knots after it.
-    fn turn(&mut self, at: Instant, place: (f64, f64)) -> Knot {
-        let here = match self.knots[..] {
-            [] => Knot { at, x: place.0, y: place.1 },
-            [.., last] if last.at <= at => Knot { at, ..last },
-            // The node is moving: every order adds at most two knots, the first of them in the past.
-            [.., from, to] => {
-                self.knots.pop();
-                between(&from, &to, at)
-            }
-            [only] => only,
-        };
-        if self.knots.last().is_none_or(|last| last.at < at) {
-            self.knots.push(here);
-        }
-        here
-    }
-
-    fn set_destination(&mut self, at: Instant, to: [f64; 2], speed_mps: f64, place: (f64, f64)) {
-        let here = self.turn(at, place);
-        let (dx, dy) = (to[0] - here.x, to[1] - here.y);
-        let metres = (dx * dx + dy * dy).sqrt();
-        if speed_mps == 0.0 || metres == 0.0 {
-            return;
-        }
-        let seconds = metres / speed_mps;
-        let arrival = if seconds > WAY_MAX_S {
-            let share = WAY_MAX_S / seconds;
-            let at = at + Duration::from_secs_f64(WAY_MAX_S);
-            Knot { at, x: here.x + dx * share, y: here.y + dy * share }
-        } else {
-            let span = Duration::from_secs_f64(seconds).max(Duration::from_nanos(1));
-            Knot { at: at + span, x: to[0], y: to[1] }
-        };
-        self.knots.push(arrival);
-    }
-}
-
-/// Parses a line; the error is the correct form.
-fn read_line(tokens: &[&str], line: usize, nodes: &mut BTreeMap<u32, Node>) -> Result<(), String> {
-    match *tokens {
-        [] | ["$god_", ..] | ["$ns_", "at", _, "$god_", ..] => Ok(()),
-        [first, ..] if first.starts_with('#') => Ok(()),
-        [node, "set", axis, value] => {
-            let value = number(value, &COORDINATE)?;
-            let number = node_number(node)?;
-            let node = nodes.entry(number).or_insert_with(|| Node { line, ..Node::default() });
-            let place = match axis {
-                "X_" => &mut node.x,
-                "Y_" => &mut node.y,
-                "Z_" => &mut node.z,
-                _ => return Err(FORMS.to_owned()),
+    fn path(mut self, tally: &mut Tally) -> MovementPath {
+        let set_at_zero = |axis: Axis| {
+            let is_own = |(at, order): &(f64, Order)| {
+                *at == 0.0 && matches!(order, Order::Set(own, _) if *own == axis)
             };
-            if place.is_some() {
-                return Err(format!("{axis} of node {number} is set twice; set each coordinate once"));
+            self.orders.iter().any(is_own)
+        };
+        let unset = [(0, Axis::X), (1, Axis::Y)]
+            .iter()
+            .any(|(i, axis)| self.start[*i].is_none() && !set_at_zero(*axis));
+        tally.at_origin += usize::from(unset);
+        self.orders.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        let mut path = PathBuilder::new(self.start.map(|coordinate| coordinate.unwrap_or(0.0)));
+        for (at_s, order) in self.orders {
+            let at = Instant::ZERO + Duration::from_secs_f64(at_s);
+            let here = path.position_at(at);
+            match order {
+                Order::Set(axis, value) => {
+                    let mut to = here;
+                    let Some(index) = axis.index() else { continue };
+                    to[index] = value;
+                    path.place(at, to);
+                }
+                Order::GoTo(to, speed)
+                    if speed > SPEED_LIMIT_MPS && distance(here, to) <= speed * PLACING_S =>
+                {
+                    tally.placed += 1;
+                    path.place(at, to);
+                }
+                Order::GoTo(to, speed) => {
+                    let moves = distance(here, to) > 0.0;
+                    tally.fastest_mps = tally.fastest_mps.max(if moves { speed } else { 0.0 });
+                    path.set_destination(at, to, speed);
+                }
             }
-            *place = Some(value);
-            Ok(())
         }
-        ["$ns_", "at", time, node, "setdest", x, y, speed] => {
-            let time_s = number(time, &TIME)?;
-            let x = number(x, &COORDINATE)?;
-            let y = number(y, &COORDINATE)?;
-            let speed = number(speed, &SPEED)?;
-            let number = node_number(node)?;
-            let known = nodes.get_mut(&number).and_then(|node| Some((node.place()?, node)));
-            let Some((place, node)) = known else {
-                return Err(format!("node {number} has no position yet; set its X_ and Y_ first"));
-            };
-            if time_s < node.told_s {
-                return Err(format!(
-                    "the time is before {} s, the time of the last line of node {number}; sort the lines by time",
-                    node.told_s
-                ));
-            }
-            node.told_s = time_s;
-            let at = Instant::ZERO + Duration::from_secs_f64(time_s);
-            node.set_destination(at, [x, y], speed, place);
-            Ok(())
-        }
-        ["$ns_", "at", _, _, "set", ..] => {
-            Err("a position cannot be set during a run; move the node with setdest".to_owned())
-        }
-        _ => Err(FORMS.to_owned()),
+        path.finish()
     }
-}
-
-fn node_number(token: &str) -> Result<u32, String> {
-    let inner = token.strip_prefix("$node_(").and_then(|rest| rest.strip_suffix(')'));
-    let number = inner.ok_or_else(|| FORMS.to_owned())?.parse();
-    number.map_err(|_| format!("`{}` is not a node; write it as $node_(0)", cut(token)))
-}
-
-fn number(token: &str, kind: &Kind) -> Result<f64, String> {
-    let number = token.parse::<f64>().ok().filter(|x| (kind.low..=kind.high).contains(x));
-    number.ok_or_else(|| format!("`{}` is not {} {}", cut(token), kind.name, kind.limits))
 }
 
 /// The text, shortened to fit on a line and without control characters.
@@ -246,78 +195,4 @@ fn cut(text: &str) -> String {
         short += "...";
     }
     short
-}
-
-fn between(from: &Knot, to: &Knot, at: Instant) -> Knot {
-    let share = (at - from.at).as_secs_f64() / (to.at - from.at).as_secs_f64();
-    Knot { at, x: from.x + (to.x - from.x) * share, y: from.y + (to.y - from.y) * share }
-}
-
-impl MovementPath {
-    /// The start position, at this height.
-    #[must_use]
-    pub fn start(&self, height_m: f64) -> Position {
-        Position { x: self.0[0].x, y: self.0[0].y, z: height_m }
-    }
-
-    /// True if the path has no movement.
-    #[must_use]
-    pub fn is_static(&self) -> bool {
-        self.0.iter().all(|knot| (knot.x, knot.y) == (self.0[0].x, self.0[0].y))
-    }
-}
-
-/// A UE that follows a path.
-#[derive(Clone, Debug)]
-pub struct PathFollower {
-    path: MovementPath,
-    is_static: bool,
-    height_m: f64,
-    /// Number of knots passed.
-    passed: usize,
-}
-
-impl PathFollower {
-    /// Follows the path from time zero on, at this height.
-    #[must_use]
-    pub fn new(path: MovementPath, height_m: f64) -> Self {
-        Self { is_static: path.is_static(), path, height_m, passed: 0 }
-    }
-
-    /// The position at `now`, which must not be before the time of an earlier call.
-    pub fn position_at(&mut self, now: Instant) -> Position {
-        let (from, to) = self.stretch(now);
-        let here = if from.at == to.at { *to } else { between(from, to, now) };
-        Position { x: here.x, y: here.y, z: self.height_m }
-    }
-
-    /// The velocity at `now`, which must not be before the time of an earlier call.
-    pub fn velocity_at(&mut self, now: Instant) -> Velocity {
-        let (from, to) = self.stretch(now);
-        let seconds = (to.at - from.at).as_secs_f64();
-        if seconds == 0.0 {
-            return Velocity::default();
-        }
-        Velocity { x: (to.x - from.x) / seconds, y: (to.y - from.y) / seconds }
-    }
-
-    /// The knots before and after `now`; twice the same knot where the node does not move.
-    fn stretch(&mut self, now: Instant) -> (&Knot, &Knot) {
-        let knots = &self.path.0;
-        let behind = self.passed.checked_sub(1).map_or(Instant::ZERO, |last| knots[last].at);
-        assert!(now >= behind, "a walker cannot be asked about its past");
-        while knots.get(self.passed).is_some_and(|knot| knot.at <= now) {
-            self.passed += 1;
-        }
-        match self.passed {
-            0 => (&knots[0], &knots[0]),
-            passed => (&knots[passed - 1], &knots[passed.min(knots.len() - 1)]),
-        }
-    }
-
-    /// True if the position never changes.
-    #[must_use]
-    pub const fn is_static(&self) -> bool {
-        self.is_static
-    }
 }

@@ -49,6 +49,8 @@ const HEAD_BYTES: u64 = 300;
 pub(crate) struct PageSet {
     pub(crate) pages: Arc<[Page]>,
     pub(crate) hosts: usize,
+    /// What was read, and what was left out, of a recording.
+    pub(crate) note: Option<String>,
 }
 
 /// The type of an object.
@@ -103,8 +105,12 @@ pub(crate) fn load(name: &str, files: &Files) -> Result<PageSet, ScenarioError> 
     if let Some((_, text)) = SETS.iter().find(|(set, _)| *set == name) {
         return table::parse(text, name);
     }
-    let text = files.text(name, "expected a page set (.csv) or a HAR file (.har)")?;
-    if is_har(name) { har::parse(&text, name) } else { table::parse(&text, name) }
+    let help = "expected a page set (.csv) or a HAR file (.har)";
+    if is_har(name) {
+        har::parse(&files.lossy_text(name, help)?, name)
+    } else {
+        table::parse(&files.text(name, help)?, name)
+    }
 }
 
 /// True for a bundled set.
@@ -162,5 +168,5 @@ fn assemble(pages: Vec<(String, Vec<Described>)>) -> Option<PageSet> {
         }
         all.push(Page::new(name, objects));
     }
-    Some(PageSet { pages: all.into(), hosts: hosts.0.len() })
+    Some(PageSet { pages: all.into(), hosts: hosts.0.len(), note: None })
 }
