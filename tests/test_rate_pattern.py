@@ -7,8 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import Result
+from typer.testing import CliRunner
 
+from airlane.cli import app
 from airlane.rate_pattern import RatePattern, bundled_patterns, read_pattern, trace_from_pattern
+from airlane.rate_table import RateOptions
 from airlane.trace import PatternError
 
 
@@ -65,7 +69,8 @@ def test_the_numbers_of_samples_are_those_of_the_source() -> None:
         ("", "no rates"),
         ("# only a comment\n", "no rates"),
         ("1000\nfast\n", "rates.csv:2: 'fast': expected one rate in kbit/s"),
-        ("1000,2000\n", "rates.csv:1"),
+        ("1000,2000\n", "all rates have the same time"),
+        ("1000,2000,3000\n", "rates.csv:1: which column"),
         ("-1\n", "from 0 to"),
         ("nan\n", "rates.csv:1"),
         ("# :recommended_freqeuncy=0\n1\n", "expected 1 to 100 samples per second"),
@@ -75,7 +80,7 @@ def test_the_numbers_of_samples_are_those_of_the_source() -> None:
 )
 def test_a_file_that_is_no_pattern_is_named_with_its_line(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "rates.csv"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8", newline="")
     with pytest.raises(PatternError, match=message):
         read_pattern(path)
 
@@ -83,3 +88,114 @@ def test_a_file_that_is_no_pattern_is_named_with_its_line(tmp_path: Path, text: 
 def test_rates_of_nothing_are_no_trace() -> None:
     with pytest.raises(PatternError, match="less than 1500 bytes"):
         trace_from_pattern(RatePattern([0.0], 100), floor_kbps=0.0)
+
+
+def _read(folder: Path, text: str, **options: object) -> RatePattern:
+    path = folder / "rates.txt"
+    path.write_text(text, encoding="utf-8", newline="")
+    return read_pattern(path, RateOptions(**options))  # type: ignore[arg-type]
+
+
+def test_units_and_interval_of_one_column(tmp_path: Path) -> None:
+    pattern = _read(tmp_path, "6\n0.25\n", unit="Mbps", interval_ms=1000)
+    assert (pattern.kbps, pattern.spans_ms(backward=False)) == ([6000.0, 250.0], [1000, 1000])
+    assert _read(tmp_path, "750000\n", unit="B/s").kbps == [6000.0]
+    assert _read(tmp_path, "# :recommended_frequency=4\n5\n").interval_ms == 250
+    assert _read(tmp_path, "# :recommended_freqeuncy=4\n5\n").interval_ms == 250
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [
+        ("0 3\n0.5 6\n2 9\n", "Mbps"),
+        ("100.0\t3.0\r\n100.5\t6.0\r\n102.0\t9.0\r\n", "Mbps"),
+        ("# t rate\ntime,rate (Mbit/s)\n0,3\n0.5,6\n2,9\n", None),
+        ("time_ms;throughput_mbps\n7000;3\n7500;6\n9000;9\n", None),
+        (
+            "\ufeffid,Timestamp,Throughput\n1,2024-01-01T00:00:00Z,3\n1,2024-01-01T00:00:00.5Z,6\n"
+            "2,2024-01-01T00:00:02Z,9\n",
+            None,
+        ),
+        ("bits_per_second,t\n3e6,1700000000000\n6e6,1700000000500\n9e6,1700000002000\n", None),
+    ],
+)
+def test_times_and_rates_in_columns(tmp_path: Path, text: str, unit: str | None) -> None:
+    pattern = _read(tmp_path, text, unit=unit)
+    # The last rate holds for the median of 0.5 and 1.5 s.
+    assert pattern.kbps == [3000.0, 6000.0, 9000.0]
+    assert pattern.spans_ms(backward=False) == [500, 1500, 1000]
+    assert pattern.spans_ms() == [500, 1500, 1000, 1000, 1500, 500]
+    assert pattern.intervals == "500 to 1500 ms"
+    # 500 ms of 3 Mbit/s are 125 packets, then 750 and 750.
+    stamps = np.asarray(trace_from_pattern(pattern, backward=False).stamps_ms)
+    assert [int((stamps <= end).sum()) for end in (500, 2000, 3000)] == [125, 875, 1625]
+
+
+def test_a_regular_table_has_one_interval(tmp_path: Path) -> None:
+    pattern = _read(tmp_path, "1.0 48\n2.0 61\n3.0 83\n", unit="Mbps")
+    assert (pattern.interval_ms, pattern.lengths_ms, pattern.intervals) == (1000, (), "1000 ms")
+
+
+def test_a_log_of_a_phone_has_gaps_and_equal_times(tmp_path: Path) -> None:
+    # As G-NetTrack writes them; two rows of one second share it, and rows without a rate are left out.
+    rows = ["05,-90,1000", "06,-91,2000", "06,-91,4000", "07,-90,-", "08,-90,8000", "09,-90,0"]
+    text = "Timestamp,RSRP,DL_bitrate\n" + "".join(f"2021.03.04_10.00.{row}\n" for row in rows)
+    pattern = _read(tmp_path, text)
+    assert pattern.kbps == [1000.0, 2000.0, 4000.0, 8000.0, 0.0]
+    assert pattern.spans_ms(backward=False) == [1000, 1000, 1000, 1000, 1000]
+    path = tmp_path / "rates.txt"
+    assert pattern.notes == (
+        f"{path}: column DL_bitrate in kbps, times in Timestamp",
+        f"{path}: left out 1 of 6 rows without a rate",
+    )
+
+
+def test_one_run_of_several_is_chosen(tmp_path: Path) -> None:
+    text = "run_num,seq_num,Throughput\n1,1,40\n1,2,50\n2,1,60\n2,2,70\n"
+    assert _read(tmp_path, text, only={"run_num": "2"}).kbps == [60_000.0, 70_000.0]
+    with pytest.raises(PatternError, match=r"rates.txt:4: the time goes back.*--only"):
+        _read(tmp_path, text)
+    assert _read(tmp_path, text, column="3", interval_ms=500, unit="kbps").kbps == [40.0, 50.0, 60.0, 70.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n", "which column has the rates.*a, b"),
+        ("1 2 3\n", "which column has the rates.*3 columns"),
+        ("rate,b\n1,2\n", "write --interval"),
+        ("1 5\n1 6\n", "all rates have the same time"),
+        ("time rate\nnoon 6\nten 7\n", "rates.txt:2: 'noon': expected a time"),
+        ("0 5\n1 fast\n", "rates.txt:2: 'fast': expected a rate"),
+        ("time,rate\n0,-\n1,nan\n", "none of the 2 rows has a rate"),
+        ("time,rate\n", "no rows"),
+        ("0 5\n100000 6\n", "hours, the limit is 24; if the times are in ms"),
+    ],
+)
+def test_a_table_that_cannot_be_meant_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(PatternError, match=message):
+        _read(tmp_path, text)
+
+
+def _from_rates(folder: Path, text: str, *options: str) -> Result:
+    (folder / "r.csv").write_text(text, encoding="utf-8", newline="")
+    return CliRunner().invoke(
+        app, ["trace", "from-rates", str(folder / "r.csv"), "-o", str(folder / "r.down"), *options]
+    )
+
+
+def test_an_improbable_unit_is_asked_about(tmp_path: Path) -> None:
+    low = _from_rates(tmp_path, "41\n7.5\n12\n0\n")
+    assert low.exit_code == 2
+    assert "4 of 4 rates are below 500 kbit/s: are they Mbit/s?" in low.stderr
+    assert not (tmp_path / "r.down").exists()
+    right = _from_rates(tmp_path, "41\n7.5\n12\n0\n", "--unit", "mbps", "--interval", "1")
+    assert right.exit_code == 0, right.stderr
+    assert "over 8.000 s, mean 15.25 Mbit/s; 4 rates of 1000 ms, forward and backward" in right.stdout
+    assert "1 of 4 rates raised to 500 kbit/s (--floor)" in right.stdout
+    meant = _from_rates(tmp_path, "41\n7.5\n", "--unit", "kbps")
+    assert (meant.exit_code, "are they Mbit/s?" in meant.stderr) == (0, True)
+    high = _from_rates(tmp_path, "90000\n80000\n", "--unit", "Mbps")
+    assert "2 of 2 rates are above 20 Gbit/s as Mbit/s" in high.stderr
+    for wrong in ("0", "0.0001", "x", "2h"):
+        assert _from_rates(tmp_path, "5000\n", "--interval", wrong).exit_code == 2

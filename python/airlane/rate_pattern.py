@@ -3,7 +3,8 @@
 A pattern is a text file with one rate in kbit/s per line, sampled at a constant interval, as the player of
 Deutsche Telekom's JENS reads it (github.com/telekom/aml-jens 8bb488074af6, 2025-10-27). Lines that begin with
 `#` are comments; those of the form `# :key=value` are settings, of which `recommended_freqeuncy` (so spelt)
-is the number of samples per second, 10 if absent.
+is the number of samples per second, 10 if absent. Tables with times and named columns are read too
+(`airlane.rate_table`).
 
 The player's rules apply: the rate is the sample times a scale, and at least 500 kbit/s; the pattern is played
 forward, then backward, and so on. Its two seconds of warm-up before the pattern are left out.
@@ -18,24 +19,44 @@ from pathlib import Path
 
 import numpy as np
 
+from airlane.rate_table import UNITS_KBPS, RateOptions, read_rows
 from airlane.trace import OPPORTUNITY_BYTES, PatternError, Trace
 
-__all__ = ["FLOOR_KBPS", "RatePattern", "bundled_patterns", "read_pattern", "trace_from_pattern"]
+__all__ = [
+    "FLOOR_KBPS",
+    "RatePattern",
+    "bundled_patterns",
+    "improbable_unit",
+    "read_pattern",
+    "trace_from_pattern",
+]
 
 FLOOR_KBPS = 500.0
 """Lowest rate of the player, in kbit/s."""
 
-_FREQUENCY = "recommended_freqeuncy"
+_FREQUENCIES = ("recommended_freqeuncy", "recommended_frequency")
 _FREQUENCY_HZ = 10.0
 _FREQUENCIES_HZ = (1.0, 100.0)
 """Frequencies that the player accepts."""
 _KBPS_MAX = 1e8
+_IMPROBABLE_KBPS = 2e7
+"""The peak rate of IMT-2020 (ITU-R M.2410 section 4.1, 20 Gbit/s)."""
+_OPPORTUNITIES_MAX = 200_000_000
 _BITS = OPPORTUNITY_BYTES * 8
+_SPELT = {
+    "bps": "bit/s",
+    "kbps": "kbit/s",
+    "Mbps": "Mbit/s",
+    "Gbps": "Gbit/s",
+    "B/s": "byte/s",
+    "kB/s": "kbyte/s",
+    "MB/s": "Mbyte/s",
+}
 
 
 @dataclass(frozen=True)
 class RatePattern:
-    """Rates at a constant interval.
+    """Rates, most often at a constant interval.
 
     Attributes
     ----------
@@ -45,11 +66,20 @@ class RatePattern:
         Whole milliseconds from a sample to the next.
     settings
         Settings of the file by key, as text.
+    lengths_ms
+        Whole milliseconds for which each rate holds, if they differ; else empty.
+    unit
+        Unit of the rates in the file.
+    notes
+        What was read, and what was left out.
     """
 
     kbps: list[float]
     interval_ms: int
     settings: dict[str, str] = field(default_factory=dict)
+    lengths_ms: tuple[int, ...] = ()
+    unit: str = "kbps"
+    notes: tuple[str, ...] = ()
 
     def played(
         self, scale: float = 1.0, floor_kbps: float = FLOOR_KBPS, backward: bool = True
@@ -57,6 +87,18 @@ class RatePattern:
         """Rates of one round of the player, in kbit/s: forward, then backward unless `backward` is false."""
         rates = [max(rate * scale, floor_kbps) for rate in self.kbps]
         return rates + rates[::-1] if backward else rates
+
+    def spans_ms(self, backward: bool = True) -> list[int]:
+        """The times for which the rates of one round hold."""
+        spans = list(self.lengths_ms) or [self.interval_ms] * len(self.kbps)
+        return spans + spans[::-1] if backward else spans
+
+    @property
+    def intervals(self) -> str:
+        """The interval, or the shortest and the longest one, as text."""
+        if not self.lengths_ms:
+            return f"{self.interval_ms} ms"
+        return f"{min(self.lengths_ms)} to {max(self.lengths_ms)} ms"
 
     def limits_ms(self, name: str) -> tuple[float, float] | None:
         """The limits of a figure of queue delay, in ms: good below the first, bad above the second.
@@ -76,41 +118,67 @@ def bundled_patterns() -> dict[str, Path]:
     return {path.stem.removeprefix("drp_"): path for path in sorted(folder.glob("drp_*.csv"))}
 
 
-def read_pattern(path: Path) -> RatePattern:
-    """Read a rate pattern.
+def read_pattern(path: Path, options: RateOptions | None = None) -> RatePattern:
+    """Read a rate pattern: one rate per line, or a table.
 
     Raises
     ------
     PatternError
         For a line that is no rate, for a frequency that the player does not take, or if there is no rate.
     """
-    rates: list[float] = []
-    settings: dict[str, str] = {}
+    options = options or RateOptions()
     # Bytes that are not UTF-8 become characters that occur in no number.
-    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+    text = path.read_text(encoding="utf-8", errors="replace")
+    settings = _settings(text)
+    rows = read_rows(text, str(path), options)
+    if rows is not None:
+        lengths = rows.lengths_ms
+        regular = len(set(lengths)) == 1
+        return RatePattern(
+            rows.kbps,
+            lengths[0] if regular else 0,
+            settings,
+            () if regular else tuple(lengths),
+            rows.unit,
+            tuple(rows.notes),
+        )
+    unit = options.unit or "kbps"
+    rates: list[float] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip() and not line.startswith("#"):
+            rates.append(_rate(line.strip().strip("\ufeff"), f"{path}:{number}", unit))
+    if not rates:
+        raise PatternError(f"{path}: no rates; a pattern has one rate in kbit/s per line, such as 23074")
+    interval = options.interval_ms
+    return RatePattern(
+        rates, _interval_ms(path, settings) if interval is None else interval, settings, (), unit
+    )
+
+
+def _settings(text: str) -> dict[str, str]:
+    settings: dict[str, str] = {}
+    for line in text.splitlines():
         if line.startswith("#"):
             key, equals, value = line.lstrip("# ").partition("=")
             if key.startswith(":") and equals:
                 settings[key[1:].strip()] = value.strip()
-        elif line.strip():
-            rates.append(_rate(line.strip(), f"{path}:{number}"))
-    if not rates:
-        raise PatternError(f"{path}: no rates; a pattern has one rate in kbit/s per line, such as 23074")
-    return RatePattern(rates, _interval_ms(path, settings), settings)
+    return settings
 
 
-def _rate(text: str, place: str) -> float:
+def _rate(text: str, place: str, unit: str) -> float:
     try:
-        rate = float(text)
+        rate = float(text) * UNITS_KBPS[unit]
     except ValueError:
         rate = math.nan
     if not 0.0 <= rate <= _KBPS_MAX:
-        raise PatternError(f"{place}: {text!r}: expected one rate in kbit/s, from 0 to {_KBPS_MAX:.0f}")
+        most = _KBPS_MAX / UNITS_KBPS[unit]
+        raise PatternError(f"{place}: {text!r}: expected one rate in {_SPELT[unit]}, from 0 to {most:.0f}")
     return rate
 
 
 def _interval_ms(path: Path, settings: dict[str, str]) -> int:
-    text = settings.get(_FREQUENCY, str(_FREQUENCY_HZ))
+    key = next((key for key in _FREQUENCIES if key in settings), _FREQUENCIES[0])
+    text = settings.get(key, str(_FREQUENCY_HZ))
     least, most = _FREQUENCIES_HZ
     try:
         frequency = float(text)
@@ -118,10 +186,24 @@ def _interval_ms(path: Path, settings: dict[str, str]) -> int:
         frequency = math.nan
     if not least <= frequency <= most or not (1000.0 / frequency).is_integer():
         raise PatternError(
-            f"{path}: {_FREQUENCY}={text}: expected {least:g} to {most:g} samples per second, "
+            f"{path}: {key}={text}: expected {least:g} to {most:g} samples per second, "
             "with a whole number of milliseconds between them"
         )
     return round(1000.0 / frequency)
+
+
+def improbable_unit(pattern: RatePattern, scale: float, floor_kbps: float) -> str | None:
+    """The question to ask if all rates are below the floor, or one is above what a cell can carry."""
+    rates = [rate * scale for rate in pattern.kbps]
+    below = sum(rate < floor_kbps for rate in rates)
+    written = _SPELT[pattern.unit]
+    if below == len(rates) and any(rates):
+        more = {"bps": "kbit/s", "kbps": "Mbit/s", "Mbps": "Gbit/s"}.get(pattern.unit, "of a larger unit")
+        return f"{below} of {len(rates)} rates are below {floor_kbps:g} kbit/s: are they {more}?"
+    if max(rates) > _IMPROBABLE_KBPS:
+        above = sum(rate > _IMPROBABLE_KBPS for rate in rates)
+        return f"{above} of {len(rates)} rates are above 20 Gbit/s as {written}: are they of a smaller unit?"
+    return None
 
 
 def trace_from_pattern(
@@ -139,9 +221,15 @@ def trace_from_pattern(
         If scale or floor make a round of less than one opportunity.
     """
     rates = pattern.played(scale, floor_kbps, backward)
-    last_ms = len(rates) * pattern.interval_ms
+    spans = pattern.spans_ms(backward)
+    last_ms = sum(spans)
+    opportunities = sum(rate * span for rate, span in zip(rates, spans, strict=True)) / _BITS
+    if opportunities > _OPPORTUNITIES_MAX:
+        raise PatternError(
+            f"these rates make {opportunities:,.0f} opportunities, the limit is {_OPPORTUNITIES_MAX:,}"
+        )
     # kbit/s are bits per millisecond; the sum after each millisecond.
-    sent_bits = np.cumsum(np.repeat(np.asarray(rates), pattern.interval_ms))
+    sent_bits = np.cumsum(np.repeat(np.asarray(rates), spans))
     stamps = np.searchsorted(sent_bits, np.arange(1, int(sent_bits[-1] // _BITS) + 1) * _BITS) + 1
     times: list[int] = stamps.tolist()
     if not times:

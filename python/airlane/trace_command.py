@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +16,12 @@ from airlane.cli_common import (
     FirstSeed,
     Settings,
     check_file,
+    fail,
     scenario_file,
     scenario_of,
     user_errors,
 )
+from airlane.plural import counted
 
 __all__ = ["app"]
 
@@ -52,13 +57,61 @@ def trace_from_log_command(
     )
 
 
+class _Unit(StrEnum):
+    """Units of rates."""
+
+    BPS = "bps"
+    KBPS = "kbps"
+    MBPS = "Mbps"
+    GBPS = "Gbps"
+    BYTES = "B/s"
+    KILOBYTES = "kB/s"
+    MEGABYTES = "MB/s"
+
+
+class _TimeUnit(StrEnum):
+    """Units of times."""
+
+    S = "s"
+    MS = "ms"
+    US = "us"
+
+
 @app.command(name="from-rates")
 @user_errors
 def trace_from_rates_command(
     pattern: Annotated[
-        Path, typer.Argument(metavar="PATTERN.csv", help="Rates in kbit/s, one per line, as JENS reads them.")
+        Path,
+        typer.Argument(metavar="RATES", help="One rate per line, as JENS reads them, or a table with times."),
     ],
     out: Annotated[Path, typer.Option("-o", "--out", help="Trace to write.")],
+    unit: Annotated[
+        _Unit | None,
+        typer.Option(
+            case_sensitive=False, help="Unit of the rates [default: by the column's name, else kbps]."
+        ),
+    ] = None,
+    interval: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="From a rate to the next, such as 1, 0.5s or 100ms "
+            "[default: by the times in the file, else its frequency, else 100ms].",
+        ),
+    ] = None,
+    column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column of the rates, by name or by number from 1.")
+    ] = None,
+    time_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column of the times, by name or by number from 1.")
+    ] = None,
+    time_unit: Annotated[
+        _TimeUnit | None, typer.Option(help="Unit of times that are numbers [default: s].")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Only the rows with this value in a column; repeatable."),
+    ] = None,
     scale: Annotated[float, typer.Option(metavar="N", min=0, help="Factor of all rates.")] = 1.0,
     floor: Annotated[float, typer.Option(metavar="KBPS", min=0, help="Lowest rate, in kbit/s.")] = 500.0,
     forward_only: Annotated[
@@ -66,22 +119,62 @@ def trace_from_rates_command(
         typer.Option("--forward-only", help="Start again at the end, and do not play the pattern backward."),
     ] = False,
 ) -> None:
-    """Make a trace from a pattern of link rates, such as those of Deutsche Telekom's JENS.
+    """Make a trace from recorded link rates, such as those of Deutsche Telekom's JENS or of a data set.
 
-    By default, the pattern is played forward and then backward, with at least 500 kbit/s, as by JENS.
+    By default, the rates are played forward and then backward, with at least 500 kbit/s, as by JENS.
     """
-    from airlane.rate_pattern import read_pattern, trace_from_pattern
+    from airlane.rate_pattern import improbable_unit, read_pattern, trace_from_pattern
+    from airlane.rate_table import RateOptions
     from airlane.trace import write_trace
 
-    rates = read_pattern(pattern)
+    options = RateOptions(
+        unit=None if unit is None else unit.value,
+        interval_ms=None if interval is None else _interval_ms(interval),
+        column=column,
+        time_column=time_column,
+        time_unit=None if time_unit is None else time_unit.value,
+        only=dict(_pair(one) for one in only or []),
+    )
+    rates = read_pattern(pattern, options)
+    question = improbable_unit(rates, scale, floor)
+    if question and unit is None:
+        fail(f"error: {pattern}: {question} Write --unit, or a lower --floor if the unit is right")
+    if question:
+        print(f"warning: {pattern}: {question}", file=sys.stderr)
     trace = trace_from_pattern(rates, scale, floor, not forward_only)
     write_trace(trace, out)
     way = "forward" if forward_only else "forward and backward"
     print(
         f"{out}: {len(trace.stamps_ms):,} opportunities of 1500 bytes "
         f"over {trace.stamps_ms[-1] / 1000:.3f} s, mean {trace.mean_mbps:.2f} Mbit/s; "
-        f"{len(rates.kbps):,} rates of {rates.interval_ms} ms, {way}"
+        f"{counted(len(rates.kbps), 'rate')} of {rates.intervals}, {way}"
     )
+    for note in rates.notes:
+        print(note)
+    raised = sum(rate * scale < floor for rate in rates.kbps)
+    if raised:
+        print(
+            f"{pattern}: {raised:,} of {counted(len(rates.kbps), 'rate')} "
+            f"raised to {floor:g} kbit/s (--floor)"
+        )
+
+
+def _interval_ms(text: str) -> int:
+    found = re.fullmatch(r"([0-9]*\.?[0-9]+) ?(ms|s|)", text.strip())
+    ms = float(found.group(1)) * (1 if found.group(2) == "ms" else 1000) if found else 0.0
+    if not 1 <= ms <= 3_600_000 or not ms.is_integer():
+        fail(
+            f"error: --interval {text}: expected a time in s from 0.001 to 3600, "
+            "with a whole number of milliseconds, such as 1, 0.5s or 100ms"
+        )
+    return round(ms)
+
+
+def _pair(setting: str) -> tuple[str, str]:
+    name, separator, value = setting.partition("=")
+    if not separator or not name:
+        fail(f"error: --only {setting}: expected NAME=VALUE, such as run_num=1")
+    return name, value
 
 
 @app.command(name="export")
