@@ -189,6 +189,10 @@ def test_an_improbable_unit_is_asked_about(tmp_path: Path) -> None:
     assert low.exit_code == 2
     assert "4 of 4 rates are below 500 kbit/s: are they Mbit/s?" in low.stderr
     assert not (tmp_path / "r.down").exists()
+    # Most are below the floor, and all are plausible in Mbit/s; the second ones are not.
+    most = _from_rates(tmp_path, "0 48\n1 61\n2 815\n")
+    assert "2 of 3 rates are below 500 kbit/s: are they Mbit/s?" in most.stderr
+    assert _from_rates(tmp_path, "0\n100\n60000\n").exit_code == 0
     right = _from_rates(tmp_path, "41\n7.5\n12\n0\n", "--unit", "mbps", "--interval", "1")
     assert right.exit_code == 0, right.stderr
     assert "over 8.000 s, mean 15.25 Mbit/s; 4 rates of 1000 ms, forward and backward" in right.stdout
@@ -197,5 +201,12 @@ def test_an_improbable_unit_is_asked_about(tmp_path: Path) -> None:
     assert (meant.exit_code, "are they Mbit/s?" in meant.stderr) == (0, True)
     high = _from_rates(tmp_path, "90000\n80000\n", "--unit", "Mbps")
     assert "2 of 2 rates are above 20 Gbit/s as Mbit/s" in high.stderr
+    part = _from_rates(tmp_path, "1000\n2000\n3000\n4000\n", "--interval", "1", "--begin", "1", "--end", "3")
+    assert "over 4.000 s, mean 2.50 Mbit/s; 2 rates of 1000 ms" in part.stdout
+    assert "no rate begins" in _from_rates(tmp_path, "1000\n", "--begin", "9").stderr
+    assert (
+        "opportunities, the limit is"
+        in _from_rates(tmp_path, "9000\n", "--unit", "Mbps", "--interval", "100").stderr
+    )
     for wrong in ("0", "0.0001", "x", "2h"):
         assert _from_rates(tmp_path, "5000\n", "--interval", wrong).exit_code == 2

@@ -12,8 +12,9 @@ forward, then backward, and so on. Its two seconds of warm-up before the pattern
 
 from __future__ import annotations
 
+import itertools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 
@@ -41,7 +42,7 @@ _FREQUENCIES_HZ = (1.0, 100.0)
 _KBPS_MAX = 1e8
 _IMPROBABLE_KBPS = 2e7
 """The peak rate of IMT-2020 (ITU-R M.2410 section 4.1, 20 Gbit/s)."""
-_OPPORTUNITIES_MAX = 200_000_000
+_OPPORTUNITIES_MAX = 100_000_000
 _BITS = OPPORTUNITY_BYTES * 8
 _SPELT = {
     "bps": "bit/s",
@@ -99,6 +100,24 @@ class RatePattern:
         if not self.lengths_ms:
             return f"{self.interval_ms} ms"
         return f"{min(self.lengths_ms)} to {max(self.lengths_ms)} ms"
+
+    def part(self, begin_s: float, end_s: float) -> RatePattern:
+        """The rates that begin in this part of the time.
+
+        Raises
+        ------
+        PatternError
+            If there is none.
+        """
+        spans = self.spans_ms(backward=False)
+        begins = itertools.accumulate(spans[:-1], initial=0)
+        kept = [i for i, begin in enumerate(begins) if begin_s * 1000 <= begin < end_s * 1000]
+        if not kept:
+            raise PatternError(
+                f"no rate begins from {begin_s:g} to {end_s:g} s; they end at {sum(spans) / 1000:g} s"
+            )
+        lengths = tuple(self.lengths_ms[i] for i in kept) if self.lengths_ms else ()
+        return replace(self, kbps=[self.kbps[i] for i in kept], lengths_ms=lengths)
 
     def limits_ms(self, name: str) -> tuple[float, float] | None:
         """The limits of a figure of queue delay, in ms: good below the first, bad above the second.
@@ -193,11 +212,16 @@ def _interval_ms(path: Path, settings: dict[str, str]) -> int:
 
 
 def improbable_unit(pattern: RatePattern, scale: float, floor_kbps: float) -> str | None:
-    """The question to ask if all rates are below the floor, or one is above what a cell can carry."""
+    """The question to ask if the unit is improbable.
+
+    It is if all rates are below the floor, or more than half of them although none would be above 20 Gbit/s
+    in the next larger unit; or if a rate is above 20 Gbit/s.
+    """
     rates = [rate * scale for rate in pattern.kbps]
     below = sum(rate < floor_kbps for rate in rates)
     written = _SPELT[pattern.unit]
-    if below == len(rates) and any(rates):
+    larger = 2 * below > len(rates) and max(rates) * 1000 <= _IMPROBABLE_KBPS
+    if any(rates) and (below == len(rates) or larger):
         more = {"bps": "kbit/s", "kbps": "Mbit/s", "Mbps": "Gbit/s"}.get(pattern.unit, "of a larger unit")
         return f"{below} of {len(rates)} rates are below {floor_kbps:g} kbit/s: are they {more}?"
     if max(rates) > _IMPROBABLE_KBPS:
@@ -226,7 +250,8 @@ def trace_from_pattern(
     opportunities = sum(rate * span for rate, span in zip(rates, spans, strict=True)) / _BITS
     if opportunities > _OPPORTUNITIES_MAX:
         raise PatternError(
-            f"these rates make {opportunities:,.0f} opportunities, the limit is {_OPPORTUNITIES_MAX:,}"
+            f"these rates make {opportunities:,.0f} opportunities, the limit is {_OPPORTUNITIES_MAX:,}; "
+            "take a part with --begin and --end"
         )
     # kbit/s are bits per millisecond; the sum after each millisecond.
     sent_bits = np.cumsum(np.repeat(np.asarray(rates), spans))

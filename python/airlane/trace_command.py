@@ -57,6 +57,10 @@ def trace_from_log_command(
     )
 
 
+_READ_MAX = 64 << 20
+"""Maximum bytes of a trace that a scenario can name."""
+
+
 class _Unit(StrEnum):
     """Units of rates."""
 
@@ -112,6 +116,12 @@ def trace_from_rates_command(
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="Only the rows with this value in a column; repeatable."),
     ] = None,
+    begin: Annotated[
+        float, typer.Option(metavar="S", min=0, help="Leave out rates before this time from the first, in s.")
+    ] = 0.0,
+    end: Annotated[
+        float, typer.Option(metavar="S", min=0, help="Leave out rates after this time from the first, in s.")
+    ] = float("inf"),
     scale: Annotated[float, typer.Option(metavar="N", min=0, help="Factor of all rates.")] = 1.0,
     floor: Annotated[float, typer.Option(metavar="KBPS", min=0, help="Lowest rate, in kbit/s.")] = 500.0,
     forward_only: Annotated[
@@ -135,7 +145,7 @@ def trace_from_rates_command(
         time_unit=None if time_unit is None else time_unit.value,
         only=dict(_pair(one) for one in only or []),
     )
-    rates = read_pattern(pattern, options)
+    rates = read_pattern(pattern, options).part(begin, end)
     question = improbable_unit(rates, scale, floor)
     if question and unit is None:
         fail(f"error: {pattern}: {question} Write --unit, or a lower --floor if the unit is right")
@@ -151,6 +161,11 @@ def trace_from_rates_command(
     )
     for note in rates.notes:
         print(note)
+    if out.is_file() and out.stat().st_size > _READ_MAX:
+        print(
+            f"warning: {out} has more than 64 MiB, the limit of internet.trace; --end makes it shorter",
+            file=sys.stderr,
+        )
     raised = sum(rate * scale < floor for rate in rates.kbps)
     if raised:
         print(
