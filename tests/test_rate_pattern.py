@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from airlane.cli import app
 from airlane.rate_pattern import RatePattern, bundled_patterns, read_pattern, trace_from_pattern

@@ -105,7 +105,7 @@ def files(resolved: str) -> list[str]:
     """Files that a run of the resolved scenario reads."""
 
 def file_notes(resolved: str) -> list[str]:
-    """What the readers of recordings and movements skipped or assumed, a line for each file."""
+    """Notes of the readers of recordings and movements, a line for each file."""
 
 def kernels(resolved: str) -> list[str]:
     """Names of the kernels that a run of the resolved scenario needs."""

@@ -163,6 +163,8 @@ def run(
         report_folders([folder])
     if as_json:
         print(json.dumps(summary_rows(results), indent=2))
+        for note in results.notes:
+            print(note, file=sys.stderr)
         return
     terminal.output.print(terminal.run_view(results, described.name))
     made = ["series.png, the first run"] * plot + ["report.html, all runs"] * report

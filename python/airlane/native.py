@@ -118,6 +118,17 @@ def schema() -> str:
     return _native.schema()
 
 
+def file_notes(resolved: str) -> list[str]:
+    """Notes of the readers of recorded pages and movements on what they left out or assumed, by file.
+
+    Raises
+    ------
+    ScenarioError
+        If a file cannot be read or is invalid.
+    """
+    return _native.file_notes(resolved)
+
+
 def inputs(resolved: str) -> dict[str, str]:
     """SHA-256 of each file that a run of the resolved scenario reads, by its name.
 

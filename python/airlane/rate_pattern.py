@@ -72,7 +72,7 @@ class RatePattern:
     unit
         Unit of the rates in the file.
     notes
-        What was read, and what was left out.
+        Lines on columns, units and rows that were left out.
     """
 
     kbps: list[float]

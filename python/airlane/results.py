@@ -68,6 +68,8 @@ class Results:
     costs
         Number of calls into your congestion controllers, and the seconds spent in them, over all
         runs, by name.
+    notes
+        Lines on what the readers of recorded pages and movements left out or assumed.
     """
 
     tables: dict[str, pa.Table]
@@ -75,6 +77,7 @@ class Results:
     seeds: list[int]
     inputs: Mapping[str, str] = field(default_factory=dict)
     costs: Mapping[str, tuple[int, float]] = field(default_factory=dict)
+    notes: Sequence[str] = ()
 
     @classmethod
     def collect(
@@ -262,7 +265,8 @@ class Results:
         files = {_TABLES.get(file.stem, file.stem): file for file in (folder / "series").glob("*.parquet")}
         files |= {table: folder / name for table, name in _SUMMARIES.items()}
         tables = {name: pyarrow.parquet.read_table(file) for name, file in sorted(files.items())}
-        return cls(tables, manifest["runs"], manifest["seeds"], manifest["inputs"])
+        notes = tuple(manifest.get("notes", ()))
+        return cls(tables, manifest["runs"], manifest["seeds"], manifest["inputs"], notes=notes)
 
     def write(
         self,
@@ -333,6 +337,7 @@ class Results:
             **{key: value for key, value in written.items() if key in ("command", "set", "toml")},
             "scenario": json.loads(scenario_json),
             "inputs": dict(self.inputs),
+            **({"notes": list(self.notes)} if self.notes else {}),
             "seeds": self.seeds,
             "runs": self.meta,
             "pcap": captures,

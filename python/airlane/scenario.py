@@ -164,7 +164,8 @@ class Scenario:
         costs: dict[str, tuple[int, float]] = {}
         threads = threads or os.cpu_count() or 1
         outputs = native.run(jobs, threads, on_done, captures, controllers, costs, on_progress)
-        return dataclasses.replace(Results.collect(outputs, seeds, inputs), costs=costs)
+        notes = tuple(native.file_notes(self.resolved))
+        return dataclasses.replace(Results.collect(outputs, seeds, inputs), costs=costs, notes=notes)
 
 
 def load(path: str | os.PathLike[str]) -> Scenario:

@@ -215,6 +215,7 @@ def run_view(results: Results, title: str) -> Group:
         parts.append(Text(told))
     parts += [Text(told, style="yellow") for told in coverage.told(results)]
     parts += [Text(told, style="yellow") for told in uplink_power.told(results)]
+    parts += [Text(note) for note in results.notes]
     parts += [Text(told) for told in _costs(results)]
     parts.append(Text(_speed(results), style="dim"))
     return Group(*parts)

@@ -81,6 +81,37 @@ class _TimeUnit(StrEnum):
     US = "us"
 
 
+_RateUnit = Annotated[
+    _Unit | None,
+    typer.Option(case_sensitive=False, help="Unit of the rates [default: by the column's name, else kbps]."),
+]
+_Interval = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="From a rate to the next, such as 1, 0.5s or 100ms "
+        "[default: by the times in the file, else its frequency, else 100ms].",
+    ),
+]
+_RateColumn = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Column of the rates, by name or by number from 1.")
+]
+_TimeColumn = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Column of the times, by name or by number from 1.")
+]
+_UnitOfTime = Annotated[_TimeUnit | None, typer.Option(help="Unit of times that are numbers [default: s].")]
+_Only = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=VALUE", help="Only the rows with this value in a column; repeatable."),
+]
+_Begin = Annotated[
+    float, typer.Option(metavar="S", min=0, help="Leave out rates before this time from the first, in s.")
+]
+_End = Annotated[
+    float, typer.Option(metavar="S", min=0, help="Leave out rates after this time from the first, in s.")
+]
+
+
 @app.command(name="from-rates")
 @user_errors
 def trace_from_rates_command(
@@ -89,39 +120,14 @@ def trace_from_rates_command(
         typer.Argument(metavar="RATES", help="One rate per line, as JENS reads them, or a table with times."),
     ],
     out: Annotated[Path, typer.Option("-o", "--out", help="Trace to write.")],
-    unit: Annotated[
-        _Unit | None,
-        typer.Option(
-            case_sensitive=False, help="Unit of the rates [default: by the column's name, else kbps]."
-        ),
-    ] = None,
-    interval: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="From a rate to the next, such as 1, 0.5s or 100ms "
-            "[default: by the times in the file, else its frequency, else 100ms].",
-        ),
-    ] = None,
-    column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column of the rates, by name or by number from 1.")
-    ] = None,
-    time_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column of the times, by name or by number from 1.")
-    ] = None,
-    time_unit: Annotated[
-        _TimeUnit | None, typer.Option(help="Unit of times that are numbers [default: s].")
-    ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Only the rows with this value in a column; repeatable."),
-    ] = None,
-    begin: Annotated[
-        float, typer.Option(metavar="S", min=0, help="Leave out rates before this time from the first, in s.")
-    ] = 0.0,
-    end: Annotated[
-        float, typer.Option(metavar="S", min=0, help="Leave out rates after this time from the first, in s.")
-    ] = float("inf"),
+    unit: _RateUnit = None,
+    interval: _Interval = None,
+    column: _RateColumn = None,
+    time_column: _TimeColumn = None,
+    time_unit: _UnitOfTime = None,
+    only: _Only = None,
+    begin: _Begin = 0.0,
+    end: _End = float("inf"),
     scale: Annotated[float, typer.Option(metavar="N", min=0, help="Factor of all rates.")] = 1.0,
     floor: Annotated[float, typer.Option(metavar="KBPS", min=0, help="Lowest rate, in kbit/s.")] = 500.0,
     forward_only: Annotated[
@@ -159,18 +165,19 @@ def trace_from_rates_command(
         f"over {trace.stamps_ms[-1] / 1000:.3f} s, mean {trace.mean_mbps:.2f} Mbit/s; "
         f"{counted(len(rates.kbps), 'rate')} of {rates.intervals}, {way}"
     )
-    for note in rates.notes:
-        print(note)
-    if out.is_file() and out.stat().st_size > _READ_MAX:
-        print(
-            f"warning: {out} has more than 64 MiB, the limit of internet.trace; --end makes it shorter",
-            file=sys.stderr,
-        )
     raised = sum(rate * scale < floor for rate in rates.kbps)
-    if raised:
+    of_all = f"{raised:,} of {counted(len(rates.kbps), 'rate')} raised to {floor:g} kbit/s (--floor)"
+    for note in [*rates.notes, *([f"{pattern}: {of_all}"] if raised else [])]:
+        print(note)
+    _check_size(out)
+
+
+def _check_size(trace: Path) -> None:
+    """Warn of a trace that no scenario can name."""
+    if trace.is_file() and trace.stat().st_size > _READ_MAX:
         print(
-            f"{pattern}: {raised:,} of {counted(len(rates.kbps), 'rate')} "
-            f"raised to {floor:g} kbit/s (--floor)"
+            f"warning: {trace} has more than 64 MiB, the limit of internet.trace; --end makes it shorter",
+            file=sys.stderr,
         )
 
 
