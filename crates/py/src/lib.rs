@@ -96,7 +96,8 @@ fn files(py: Python<'_>, resolved: &str) -> PyResult<Vec<String>> {
     Ok(resolved.files().into_iter().map(str::to_owned).collect())
 }
 
-/// What the readers of the scenario's recordings and movements skipped or assumed, a line for each file.
+/// Notes of the readers of the scenario's recordings and movements on what they skipped or assumed, a line for each
+/// file.
 #[pyfunction]
 fn file_notes(py: Python<'_>, resolved: &str) -> PyResult<Vec<String>> {
     let resolved = resolved::read(resolved).map_err(|e| scenario_error(py, &e))?;

@@ -109,8 +109,8 @@ impl Files {
 }
 
 impl Resolved {
-    /// What the readers of recordings and movements skipped or assumed, a line for each file with the path
-    /// of the file first.
+    /// Notes of the readers of recordings and movements on what they skipped or assumed, a line for each file
+    /// that begins with its path.
     ///
     /// # Errors
     /// If a file cannot be read or is invalid.

@@ -59,7 +59,7 @@ pub struct SetdestError {
 /// The name of a node without its number, and the number.
 type NodeKey = (String, u32);
 
-/// What a file has about a node.
+/// Initial position and orders of a node.
 #[derive(Debug, Default)]
 struct Node {
     start: [Option<f64>; 2],
@@ -113,7 +113,7 @@ impl Setdest {
         self.paths.keys().copied()
     }
 
-    /// What was skipped, assumed or is improbable; `None` if nothing was.
+    /// A line on skipped, assumed and improbable contents; `None` if there are none.
     #[must_use]
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()

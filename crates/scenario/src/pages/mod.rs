@@ -49,7 +49,7 @@ const HEAD_BYTES: u64 = 300;
 pub(crate) struct PageSet {
     pub(crate) pages: Arc<[Page]>,
     pub(crate) hosts: usize,
-    /// What was read, and what was left out, of a recording.
+    /// The line of a recording on its entries that were read and left out.
     pub(crate) note: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a movement file contains that is skipped, assumed or improbable.
+//! A line on the contents of a movement file that are skipped, assumed or improbable.
 
 use std::collections::BTreeMap;
 
@@ -47,9 +47,7 @@ impl Tally {
     pub(super) fn help_without_node(&self, forms: &str) -> String {
         match &self.first {
             None => forms.to_owned(),
-            Some(first) => {
-                format!("{forms}; the first of {} other lines is `{first}`", self.skipped_in_all())
-            }
+            Some(first) => format!("{forms}; the first other statement is in `{first}`"),
         }
     }
 

@@ -39,7 +39,7 @@ impl Axis {
     }
 }
 
-/// What a node does.
+/// An action of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Order {
     /// Sets a coordinate.
@@ -56,7 +56,7 @@ pub(super) struct Statement {
     pub(super) order: Order,
 }
 
-/// What a statement is.
+/// The meaning of a statement.
 #[derive(Debug)]
 pub(super) enum Read<'a> {
     Statement(Statement),
@@ -134,7 +134,7 @@ pub(super) fn read<'a>(words: &[&'a str]) -> Result<Read<'a>, String> {
         }
         // A position or a movement in another form, as in a loop, is not left out in silence.
         _ if command.iter().any(|word| matches!(*word, "setdest" | "X_" | "Y_"))
-            && command.iter().any(|word| word.starts_with('$')) =>
+            && words.iter().any(|word| word.starts_with('$')) =>
         {
             Err(FORMS.to_owned())
         }

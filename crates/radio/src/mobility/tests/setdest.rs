@@ -104,13 +104,13 @@ fn mistakes_are_placed() {
     assert!(with("$node_($i) set X_ 5").contains("`$node_($i)` is not a node; write it with its number"));
     assert!(with("$node_(-22) set X_ 5").contains("is not a node"));
     assert!(with("$node_(3.3) set X_ 5").contains("is not a node"));
-    assert!(with("$ns_ at \"$node_(0) setdest 4 4 4\"").contains("is not a time"));
+    assert!(with("$ns_ at \"$node_(0) setdest 4 4 4\"").contains("setdest 12.0 5.0 13.9"));
     assert!(with("$ns_ at 1 \"$node_(0) setdest 4 4\"").contains("setdest 12.0 5.0 13.9"));
     assert!(with("for {set i 0} {$i < 3} {incr i} { $node_($i) set X_ 5 }").contains("expected"));
     assert_eq!(error("").found, "the file has no node");
     assert_eq!(error("# only a comment").line, None);
     let help = error("<timestep time=\"0.00\">\n</timestep>\n").help;
-    assert!(help.ends_with("the first of 2 other lines is `<timestep time=\"0.00\">`"), "{help}");
+    assert!(help.ends_with("the first other statement is in `<timestep time=\"0.00\">`"), "{help}");
 }
 
 fn note(text: &str) -> String {

@@ -1,4 +1,4 @@
-//! Entries of a HAR file: what was requested, when, from whom, and whether anything was sent.
+//! Entries of a HAR file: address, times and sizes of a request, and whether anything was sent.
 
 use super::address;
 use super::at::{At, Read};
@@ -7,7 +7,7 @@ use super::time::milliseconds;
 use crate::error::ScenarioError;
 use crate::pages::Kind;
 
-/// Maximum number of initiators that are looked at, of a stack and its asynchronous parents.
+/// Maximum number of initiators of an entry, of a stack and its asynchronous parents.
 const INITIATORS_MAX: usize = 256;
 
 /// A request over HTTP.
@@ -58,7 +58,7 @@ pub(super) enum LeftOut {
     Broken(ScenarioError),
 }
 
-/// What a recorder does in all entries of a file.
+/// Habits of a recorder in all entries of a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Habits {
     /// It records how long responses were waited for.
@@ -88,7 +88,7 @@ impl Habits {
     }
 }
 
-/// What became of an entry: a request with its data, a reason for leaving it out, or both for one that the
+/// The result for an entry: a request with its data, a reason for leaving it out, or both for one that the
 /// browser answered itself.
 #[derive(Debug)]
 pub(super) struct Reading<'a> {
@@ -184,13 +184,21 @@ fn times(at: &At<'_>, began_ms: f64) -> Times {
     }
 }
 
+/// True if an entry or its response has this mark.
+fn marked_in(at: &At<'_>, key: &str) -> bool {
+    at.under(key).is_set() || at.under("response").under(key).is_set()
+}
+
 /// Why the network had no part in an entry; `None` if it had.
 fn local_answer(at: &At<'_>, status: f64, habits: Habits) -> Read<Option<LeftOut>> {
     let response = at.under("response");
     if status <= 0.0 {
-        return Ok(Some(LeftOut::NoResponse));
+        // A pushed response has no status in Firefox and WebPageTest, but a size.
+        let received = sizes::arrived(at)?.or(response.under("bodySize").bytes()?).unwrap_or(0) > 0;
+        let failed = marked_in(at, "_error");
+        return Ok((failed || !received).then_some(LeftOut::NoResponse));
     }
-    let marked = |key: &str| at.under(key).is_set() || response.under(key).is_set();
+    let marked = |key: &str| marked_in(at, key);
     let arrived = sizes::arrived(at)?;
     let body = response.under("bodySize").bytes()?.unwrap_or(0);
     let head = response.under("headersSize").bytes()?.unwrap_or(0);

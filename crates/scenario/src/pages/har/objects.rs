@@ -11,7 +11,7 @@ use airlane_core::Duration;
 use super::entry::Entry;
 use crate::pages::{Described, WAIT_MAX_MS};
 
-/// What an entry depends on.
+/// The dependency of an entry.
 #[derive(Clone, Copy, Debug)]
 struct Dependency {
     parent: usize,
@@ -79,8 +79,8 @@ fn dependencies(entries: &[&Entry<'_>]) -> Vec<Dependency> {
         }
     }
     let mut document = 0;
-    for index in 0..entries.len() {
-        document = if redirected[index] == Some(document) { index } else { document };
+    for (index, from) in redirected.iter().enumerate() {
+        document = if *from == Some(document) { index } else { document };
     }
     let dependency = |index: usize| {
         if let Some(parent) = redirected[index] {

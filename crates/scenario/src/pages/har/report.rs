@@ -1,4 +1,4 @@
-//! What a HAR file contains that becomes no object, or an object with assumptions.
+//! Counts of the entries of a HAR file that become no object, or an object with assumptions.
 
 use super::entry::LeftOut;
 

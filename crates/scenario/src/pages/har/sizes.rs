@@ -12,7 +12,7 @@
 use super::at::{At, Read};
 use crate::pages::{BYTES_MAX, HEAD_BYTES, REQUEST_BYTES};
 
-/// What the sizes of an entry are based on.
+/// The basis of the size of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Basis {
     /// On the wire.

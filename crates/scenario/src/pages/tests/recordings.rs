@@ -163,6 +163,10 @@ fn what_the_browser_had_is_left_out() {
             "without a response",
         ),
         (json!({ "response": { "status": -1 } }), "without a response"),
+        (
+            json!({ "response": { "status": 0, "bodySize": 70, "_error": "net::ERR_FAILED" } }),
+            "without a response",
+        ),
         (json!({ "response": null }), "without a response"),
         (json!({ "request": { "url": "blob:https://b.example/1" } }), "not of HTTP"),
         (json!({ "request": { "url": "chrome-extension://abc/x.css" } }), "not of HTTP"),
@@ -179,12 +183,21 @@ fn what_the_browser_had_is_left_out() {
         assert_eq!(note(&text), format!("read 2 entries: left out 1 {why}"), "{members}");
         assert_eq!((read(&text).hosts, objects(&read(&text)).count()), (1, 1), "{members}");
     }
+}
+
+/// Each has a mark of a cache or of nothing sent, and one of the network, which counts.
+#[test]
+fn what_was_sent_is_kept() {
+    let b = "https://b.example/x.png";
+    let first = with(request(0, A), json!({ "response": { "_transferSize": 5_000 } }));
     let over_the_network = [
         json!({ "_fromCache": "disk", "response": { "status": 304, "_transferSize": 190 } }),
         json!({ "response": { "_fetchedViaServiceWorker": true, "_transferSize": 5_000 } }),
         json!({ "response": { "_transferSize": -1, "bodySize": 10 } }),
         json!({ "timings": { "wait": 0, "receive": 0 }, "_was_pushed": "1", "response": { "bodySize": 10 } }),
         json!({ "_fetchType": "Network Load", "response": { "bodySize": 10 } }),
+        // Pushed, as Firefox writes it.
+        json!({ "timings": null, "response": { "status": 0, "headersSize": null, "bodySize": 10 } }),
     ];
     for members in over_the_network {
         let text = log(&[first.clone(), with(request(60, b), members.clone())]);
