@@ -1,7 +1,7 @@
 //! The HTTP server for metrics and health.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
@@ -12,35 +12,37 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 
-use crate::error::NodeError;
+use crate::http1::{Bounds, Server};
+use crate::places::{Count, Counters};
 use crate::running::Running;
 
 /// The type of Prometheus' text format.
 const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Opens the address of the server.
-///
-/// # Errors
-/// If the address is taken or not one of this machine.
-pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, NodeError> {
-    TcpListener::bind(address).await.map_err(|e| {
-        NodeError::new(
-            format!("admin = \"{address}\": cannot listen: {e}"),
-            "choose a free address of this machine",
-        )
-    })
-}
+/// Connections at a time: a monitoring system needs one or two.
+pub(crate) const CONNECTIONS: u32 = 32;
+
+/// The bounds of the server. Its clients are few, and it must not take what the node needs for its own work.
+const BOUNDS: Bounds = Bounds {
+    count: Count { connections: CONNECTIONS, per_client: 8 },
+    header_time: Duration::from_secs(5),
+    // No request has a body.
+    body: 1 << 10,
+    body_time: Duration::from_secs(5),
+    stall: Duration::from_secs(10),
+    responses: Some(8 << 20),
+};
 
 /// Answers `/metrics`, `/healthz` (the node runs) and `/readyz` (it takes new work) until the node ends.
 pub(crate) async fn serve(listener: TcpListener, metrics: Arc<Registry>, running: Running) {
-    let ready = running.clone();
     let app = Router::new()
         .route("/metrics", get(text))
         .with_state(metrics)
         .route("/healthz", get(|| async { "ok\n" }))
-        .route("/readyz", get(move || readiness(ready)));
-    // An error of `accept` is handled by axum; the future itself does not end.
-    let _ = axum::serve(listener, app).await;
+        .route("/readyz", get(move || readiness(running)));
+    let server = Server { router: app, tls: None, bounds: BOUNDS, counters: Counters::default() };
+    // It also answers while the node stops.
+    server.serve(listener, None).await;
 }
 
 async fn text(State(metrics): State<Arc<Registry>>) -> Response {

@@ -11,13 +11,16 @@
 #![expect(clippy::disallowed_types, reason = "a node has a clock, and nothing here has to repeat")]
 
 pub mod admin;
+mod clients;
 pub mod common;
 mod drwa;
 mod error;
+mod guarded;
 mod http1;
 mod logs;
 mod mdcc;
 mod pep;
+mod places;
 mod quic_server;
 mod reports;
 pub mod requirement;

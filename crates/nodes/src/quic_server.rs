@@ -13,7 +13,7 @@ mod settings;
 mod streams;
 
 use std::io;
-use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 
 use airlane_scenario::ScenarioError;
@@ -23,7 +23,8 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Response, header};
 use quinn::{AsyncUdpSocket, Endpoint, EndpointConfig, Runtime, TokioRuntime};
 
-use crate::http1::Server;
+use crate::http1::{self, Server};
+use crate::places::Places;
 use crate::secrets;
 use crate::{Common, Node, NodeError, Requirement, Running, Serving, Setup};
 use files::Root;
@@ -65,8 +66,7 @@ impl Node for QuicServer {
             ),
         ];
         if let Some(https) = https {
-            let bound = TcpListener::bind(https.0).map(drop);
-            all.push(Requirement::tried(format!("https = {}", https.0), bound, choose));
+            all.push(http1::requirement("https", https.0));
         }
         let name = format!("tls = {} and {}", tls.certificate.display(), tls.key.display());
         all.push(match secrets::tls(tls).and_then(|config| http3::config(config).map(drop)) {
@@ -128,9 +128,10 @@ async fn serve(settings: Settings, running: Running) -> Result<(), NodeError> {
             ranges: settings.limits.ranges,
         };
         let server = over_tcp(folder, tls, &settings, &metrics);
-        server.serve(listener, running.clone())
+        server.serve(listener, Some(running.clone()))
     });
     let messages = metrics.pep.clone();
+    let places = Places::new(settings.limits.count(), metrics.quic.clone());
     let http3 = Arc::new(Http3 {
         settings,
         root,
@@ -140,7 +141,7 @@ async fn serve(settings: Settings, running: Running) -> Result<(), NodeError> {
         radio: radio.clone(),
         running,
         tls: config,
-        open: Arc::default(),
+        places,
         handshakes: Arc::default(),
     });
     let https = async {
@@ -172,8 +173,7 @@ fn cannot(key: &str, address: SocketAddr, e: &io::Error) -> NodeError {
 async fn listen(settings: &Settings) -> Result<(UdpSocket, Option<tokio::net::TcpListener>), NodeError> {
     let udp = UdpSocket::bind(settings.listen.0).map_err(|e| cannot("listen", settings.listen.0, &e))?;
     let Some(https) = settings.https else { return Ok((udp, None)) };
-    let tcp = tokio::net::TcpListener::bind(https.0).await.map_err(|e| cannot("https", https.0, &e))?;
-    Ok((udp, Some(tcp)))
+    Ok((udp, Some(http1::listen("https", https.0).await?)))
 }
 
 /// The server of HTTP/1.1.

@@ -19,14 +19,14 @@ mod settings;
 mod source;
 mod subscription;
 
-use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
 use airlane_scenario::ScenarioError;
 use nix::sys::resource::{Resource, getrlimit};
 
-use crate::http1::Server;
+use crate::admin;
+use crate::http1::{self, Server};
 use crate::secrets;
 use crate::{Common, Node, NodeError, Requirement, Running, Serving, Setup};
 use access::Callers;
@@ -61,7 +61,8 @@ impl Rnis {
     /// The files that it may have open at a time.
     fn files(&self) -> u64 {
         let Settings { limits, callbacks, .. } = &self.settings;
-        FILES + u64::from(limits.connections) + u64::from(callbacks.hosts) * u64::from(callbacks.concurrent)
+        let connections = u64::from(limits.connections) + u64::from(admin::CONNECTIONS);
+        FILES + connections + u64::from(callbacks.hosts) * u64::from(callbacks.concurrent)
     }
 }
 
@@ -82,11 +83,7 @@ impl Node for Rnis {
         let Settings { listen, source, access, tls, callbacks, .. } = &self.settings;
         let mut all = vec![
             source::requirement(source),
-            tried(
-                format!("listen = {}", listen.0),
-                TcpListener::bind(listen.0)
-                    .map_err(|e| format!("{e}; choose a free address of this machine")),
-            ),
+            http1::requirement("listen", listen.0),
         ];
         if let Some(path) = &access.tokens {
             let read = Callers::read(access).and_then(|callers| match callers.count() {
@@ -129,10 +126,7 @@ async fn serve(settings: Settings, running: Running) -> Result<(), NodeError> {
     raise_files();
     let callers = Callers::read(&settings.access).map_err(wrong)?;
     let tls = settings.tls.as_ref().map(secrets::tls).transpose().map_err(wrong)?.map(Arc::new);
-    let listener = tokio::net::TcpListener::bind(settings.listen.0).await.map_err(|e| {
-        let what = format!("listen = \"{}\": cannot listen: {e}", settings.listen.0);
-        NodeError::new(what, "choose a free address of this machine")
-    })?;
+    let listener = http1::listen("listen", settings.listen.0).await?;
     let metrics = Metrics::new();
     let sender = Sender::new(&settings.callbacks).map_err(wrong)?;
     let delivery = Delivery::new(sender, settings.callbacks.clone(), metrics.clone());
@@ -146,7 +140,7 @@ async fn serve(settings: Settings, running: Running) -> Result<(), NodeError> {
         routes::router(App { service: service.clone(), running: running.clone() }, &settings.api_root);
     let server =
         Server { router, tls, bounds: settings.limits.bounds(), counters: metrics.connections.clone() };
-    let served = server.serve(listener, running);
+    let served = server.serve(listener, Some(running));
     tokio::pin!(served);
     let mut seconds = tokio::time::interval(Duration::from_secs(1));
     let mut looks = tokio::time::interval(LOOK);

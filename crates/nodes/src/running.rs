@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::error::NodeError;
-use crate::{Node, admin, logs};
+use crate::{Node, admin, http1, logs};
 
 /// State that a node shares with its driver: metrics, readiness, and the request to stop.
 #[derive(Clone, Debug)]
@@ -118,7 +118,7 @@ async fn conduct(node: Box<dyn Node>) -> Result<Ended, NodeError> {
     let (stop, stopping) = watch::channel(false);
     let running = Running::new(stopping);
     let listener = match common.admin {
-        Some(address) => Some(admin::listen(address.0).await?),
+        Some(address) => Some(http1::listen("admin", address.0).await?),
         None => None,
     };
     let mut signals =

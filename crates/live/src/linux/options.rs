@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use nix::errno::Errno;
-use nix::{getsockopt_impl, libc, sockopt_impl};
+use nix::{getsockopt_impl, libc, setsockopt_impl, sockopt_impl};
 
 /// Bounds the receive window of a TCP socket (`TCP_WINDOW_CLAMP`, tcp(7)).
 ///
@@ -37,6 +37,16 @@ sockopt_impl!(
     libc::IPPROTO_TCP,
     libc::TCP_INFO,
     [u8; RECEIVER_INFO]
+);
+
+sockopt_impl!(
+    /// The bytes of a TCP socket that are not sent yet, above which it is not writable (`TCP_NOTSENT_LOWAT` in tcp(7)).
+    /// It bounds what the kernel holds for a peer that does not read, beside the bytes in flight.
+    NotSentLowat,
+    Both,
+    libc::IPPROTO_TCP,
+    libc::TCP_NOTSENT_LOWAT,
+    u32
 );
 
 /// Memory of the buffers of a socket in bytes (`SO_MEMINFO`): received data, and data to send.

@@ -232,6 +232,12 @@ impl<'a> TcpInfo<'a> {
         self.u32(92).filter(|&us| us != 0)
     }
 
+    /// Bytes sent that the peer has acknowledged, since the beginning (`tcpi_bytes_acked`).
+    #[must_use]
+    pub fn bytes_acknowledged(&self) -> Option<u64> {
+        self.u64(120)
+    }
+
     /// Bytes received in order since the beginning (`tcpi_bytes_received`).
     #[must_use]
     pub fn bytes_received(&self) -> Option<u64> {

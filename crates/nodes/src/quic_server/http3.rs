@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use airlane_core::Seeds;
@@ -26,7 +26,7 @@ use super::settings::Settings;
 use super::streams::{Bounded, Stream};
 use crate::Running;
 use crate::common::time;
-use crate::http1::{Open, Place};
+use crate::places::{Place, Places};
 
 type Resolver = RequestResolver<Bounded<h3_quinn::Connection>, Bytes>;
 type Responder = RequestStream<Stream<h3_quinn::BidiStream<Bytes>>, Bytes>;
@@ -53,7 +53,7 @@ pub(super) struct Http3 {
     pub(super) reported: Option<Arc<Reported>>,
     pub(super) running: Running,
     pub(super) tls: quinn::ServerConfig,
-    pub(super) open: Arc<Mutex<Open>>,
+    pub(super) places: Arc<Places>,
     /// Handshakes under way.
     pub(super) handshakes: Arc<AtomicU32>,
 }
@@ -105,18 +105,18 @@ impl Http3 {
         endpoint.wait_idle().await;
     }
 
-    /// Takes a connection below all bounds. Under load, a client must first show that it receives at its address, so
-    /// that forged addresses take no place.
+    /// Takes a connection below all bounds. Under load, or where a connection of another client would have to end for
+    /// it, a client must first show that it receives at its address, so that forged addresses take no place.
     fn admit(&self, incoming: Incoming) -> Option<(Incoming, Place, Handshake)> {
-        let is_loaded = self.handshakes.load(Ordering::Relaxed) >= self.settings.limits.handshakes;
+        let handshakes = self.handshakes.load(Ordering::Relaxed);
+        let is_loaded = handshakes >= self.settings.limits.handshakes || self.places.is_full();
         if is_loaded && incoming.may_retry() && !incoming.remote_address_validated() {
             self.metrics.retries.inc();
             // It fails only for a validated address.
             let _ = incoming.retry();
             return None;
         }
-        let address: IpAddr = incoming.remote_address().ip().to_canonical();
-        match Place::take(&self.open, &self.metrics.quic, &self.settings.limits.bounds(), address) {
+        match self.places.take(incoming.remote_address().ip()) {
             Some(place) => Some((incoming, place, Handshake::begin(&self.handshakes))),
             None => {
                 incoming.refuse();
@@ -158,7 +158,14 @@ impl Http3 {
         match accepted {
             Ok(Ok(connection)) => {
                 line.connected(connection.clone());
-                self.talk(&line, connection, address, entry).await;
+                tokio::select! {
+                    () = self.talk(&line, connection.clone(), address, entry) => {}
+                    () = place.displaced() => {
+                        self.metrics.forget(&line);
+                        let code = VarInt::from_u32(Code::H3_EXCESSIVE_LOAD.value() as u32);
+                        connection.close(code, b"another client needs the place");
+                    }
+                }
             }
             Ok(Err(error)) => tracing::debug!(%error, "no QUIC connection"),
             Err(_) => tracing::debug!("no QUIC connection in time"),

@@ -8,7 +8,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 use super::lines::Line;
-use crate::http1::Counters;
+use crate::places::Counters;
 use crate::reports;
 
 type Labels = Vec<(&'static str, String)>;
@@ -130,11 +130,21 @@ impl Metrics {
             "QUIC connections above a bound",
             self.quic.refused.clone(),
         );
+        registry.register(
+            of("connections_displaced"),
+            "QUIC connections ended for another client",
+            self.quic.displaced.clone(),
+        );
         registry.register(of("https_connections"), "Open TCP connections", self.https.open.clone());
         registry.register(
             of("https_connections_refused"),
             "TCP connections above a bound",
             self.https.refused.clone(),
+        );
+        registry.register(
+            of("https_connections_displaced"),
+            "TCP connections ended for another client",
+            self.https.displaced.clone(),
         );
         registry.register(of("retries"), "Clients whose address was validated first", self.retries.clone());
         registry.register(of("stalled"), "Responses that a client did not read", self.stalled.clone());

@@ -12,7 +12,8 @@ use axum::http::Uri;
 use serde::{Deserialize, Serialize};
 
 use crate::common::{self, Address, Common, Network, time};
-use crate::http1::Bounds;
+use crate::http1::{Bounds, port_of};
+use crate::places::Count;
 use crate::reports::{self, Reception};
 use crate::secrets::Tls;
 
@@ -198,6 +199,9 @@ impl Rnis {
             let what = "it is no URL of http or https without user, query and fragment";
             return Err(Wrong::new("rnis.url", what, "choose one such as http://127.0.0.1:8081"));
         }
+        if let Some(wrong) = uri.authority().and_then(|authority| port_of(authority).err()) {
+            return Err(Wrong::new("rnis.url", wrong, "choose one such as http://127.0.0.1:8081"));
+        }
         let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
         let is_here = host.parse().map_or(host == "localhost", |address: IpAddr| address.is_loopback());
         if self.token.is_some() && uri.scheme_str() == Some("http") && !is_here {
@@ -251,6 +255,7 @@ impl Pep {
 pub(super) struct Limits {
     /// QUIC connections, and as many over TCP.
     pub(super) connections: u32,
+    /// Connections of one client at a time: of an IPv4 address, or of an IPv6 /64.
     pub(super) connections_per_address: u32,
     /// Handshakes at a time from which on a client's address is validated first (RFC 9000 §8.1.2).
     pub(super) handshakes: u32,
@@ -271,14 +276,22 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// The bounds of connections.
+    /// The bounds of connections over TCP.
     pub(super) fn bounds(&self) -> Bounds {
         Bounds {
-            connections: self.connections,
-            per_address: self.connections_per_address,
+            count: self.count(),
             header_time: time(self.header_time),
-            stall: Some(time(self.stall)),
+            // The body of a request has no effect.
+            body: 0,
+            body_time: time(self.header_time),
+            stall: time(self.stall),
+            responses: None,
         }
+    }
+
+    /// The places of QUIC connections, and as many of those over TCP.
+    pub(super) const fn count(&self) -> Count {
+        Count { connections: self.connections, per_client: self.connections_per_address }
     }
 }
 

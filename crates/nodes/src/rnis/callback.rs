@@ -20,6 +20,7 @@ use tower_service::Service;
 
 use super::settings::Callbacks;
 use crate::common::{Network, time};
+use crate::http1::port_of;
 use crate::secrets::trust;
 
 /// The longest response that is read. A connection with a longer one is not used again.
@@ -48,7 +49,7 @@ fn is_allowed(networks: &[Network], address: IpAddr) -> bool {
 
 impl Guarded {
     async fn connect(self, uri: Uri) -> io::Result<TokioIo<TcpStream>> {
-        let (host, port) = host_and_port(&uri).ok_or_else(|| io::Error::other("no host"))?;
+        let (host, port) = host_and_port(&uri).map_err(io::Error::other)?;
         let all: Vec<SocketAddr> = match host.parse() {
             Ok(address) => vec![SocketAddr::new(address, port)],
             Err(_) => lookup_host((host, port)).await?.collect(),
@@ -82,10 +83,10 @@ impl Service<Uri> for Guarded {
 }
 
 /// The host without the brackets of an IPv6 address, and the port.
-fn host_and_port(uri: &Uri) -> Option<(&str, u16)> {
-    let host = uri.host()?;
-    let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
-    Some((host.trim_start_matches('[').trim_end_matches(']'), port))
+fn host_and_port(uri: &Uri) -> Result<(&str, u16), String> {
+    let authority = uri.authority().filter(|authority| !authority.host().is_empty()).ok_or("it has no host")?;
+    let port = port_of(authority)?.unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
+    Ok((authority.host().trim_start_matches('[').trim_end_matches(']'), port))
 }
 
 /// Sends notifications.
@@ -120,11 +121,9 @@ impl Sender {
         if uri.authority().is_none_or(|authority| authority.as_str().contains('@')) {
             return Err("callbackReference has no host, or it has a user".to_owned());
         }
-        let Some((host, port)) = host_and_port(&uri) else {
-            return Err("callbackReference has no host".to_owned());
-        };
+        let (host, _) = host_and_port(&uri).map_err(|why| format!("callbackReference: {why}"))?;
         let literal = host.parse::<IpAddr>();
-        if port == 0 || literal.is_ok_and(|address| !is_allowed(&self.networks, address)) {
+        if literal.is_ok_and(|address| !is_allowed(&self.networks, address)) {
             return Err("callbackReference is outside of the networks that the operator allows".to_owned());
         }
         Ok(uri)

@@ -8,7 +8,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::http1::Counters;
+use crate::places::Counters;
 
 /// Bounds of the delay of notifications, in seconds.
 const DELAYS: [f64; 12] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0];
@@ -53,6 +53,8 @@ impl Metrics {
         registry.register("rnis_connections", "Open connections", self.connections.open.clone());
         let refused = self.connections.refused.clone();
         registry.register("rnis_connections_refused", "Connections above a bound", refused);
+        let displaced = self.connections.displaced.clone();
+        registry.register("rnis_connections_displaced", "Connections ended for another client", displaced);
         registry.register("rnis_subscriptions", "Subscriptions", self.subscriptions.clone());
         registry.register("rnis_notifications_sent", "Notifications delivered", self.sent.clone());
         registry.register("rnis_notifications_failed", "Notifications given up", self.failed.clone());

@@ -4,29 +4,34 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use axum::Router;
+use axum::{Extension, Router};
 use axum::body::Body;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Path, Request as HttpRequest, State};
+use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use serde_json::{Value, json};
-use tokio::time::timeout;
+use tokio::time::{Instant, interval_at, timeout};
 
 use super::problem::Problem;
 use super::query;
 use super::service::{Service, Subscription};
 use super::subscription::{Request, type_of};
 use crate::Running;
+use crate::clients::Client;
 use crate::common::time;
+use crate::http1::BodyError;
 
 /// The longest target of a request.
 const TARGET_MAX: usize = 8 << 10;
 /// The longest message that a client may send over a WebSocket: none of them has an effect.
 const MESSAGE_MAX: usize = 4 << 10;
+/// Bytes of a WebSocket that wait for the socket: a notification, and the answer to a ping.
+const NOTIFICATION_MAX: usize = 64 << 10;
 /// How long a client may take to read a notification from its WebSocket.
 const SEND_MAX: Duration = Duration::from_secs(10);
 
@@ -120,11 +125,17 @@ async fn list(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Answer {
     Ok(json_response(StatusCode::OK, &body))
 }
 
-async fn subscribe(State(app): State<App>, headers: HeaderMap, uri: Uri, body: Body) -> Answer {
+async fn subscribe(
+    State(app): State<App>,
+    Extension(client): Extension<Client>,
+    headers: HeaderMap,
+    uri: Uri,
+    body: Body,
+) -> Answer {
     let caller = app.service.callers.admit(&headers)?;
     query::nothing(uri.query())?;
-    let request = read(&app, &headers, body, StatusCode::UNSUPPORTED_MEDIA_TYPE).await?;
-    let one = app.service.subscribe(caller, request)?;
+    let request = read(&headers, body, StatusCode::UNSUPPORTED_MEDIA_TYPE).await?;
+    let one = app.service.subscribe(caller, client, request)?;
     let mut response = json_response(StatusCode::CREATED, &app.service.describe(&one));
     if let Ok(location) = HeaderValue::from_str(&app.service.href(one.id)) {
         response.headers_mut().insert(header::LOCATION, location);
@@ -134,24 +145,17 @@ async fn subscribe(State(app): State<App>, headers: HeaderMap, uri: Uri, body: B
 
 /// Reads the body of a subscription, within the bounds of length and time. `other` is the status for a body of another
 /// type.
-async fn read(app: &App, headers: &HeaderMap, body: Body, other: StatusCode) -> Result<Request, Problem> {
+async fn read(headers: &HeaderMap, body: Body, other: StatusCode) -> Result<Request, Problem> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case("application/json") {
         return Err(Problem::new(other, "the body is not application/json"));
     }
-    let limits = &app.service.limits;
-    let most = usize::try_from(limits.body.0.get()).unwrap_or(usize::MAX);
-    let late = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time");
-    let whole = timeout(time(limits.header_time), Limited::new(body, most).collect()).await.map_err(late)?;
-    let bytes = whole.map_err(|error| {
-        if error.is::<LengthLimitError>() {
-            return Problem::new(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                format!("the body has more than {most} bytes"),
-            );
-        }
-        Problem::malformed("the body is not complete")
+    // The listener bounds its length and its time.
+    let bytes = body.collect().await.map_err(|error| match error.into_inner().downcast_ref() {
+        Some(error @ BodyError::Long(_)) => Problem::new(StatusCode::PAYLOAD_TOO_LARGE, error.to_string()),
+        Some(error @ BodyError::Late) => Problem::new(StatusCode::REQUEST_TIMEOUT, error.to_string()),
+        None => Problem::malformed("the body is not complete"),
     })?;
     Request::read(&bytes.to_bytes())
 }
@@ -179,7 +183,7 @@ async fn update(
     let caller = app.service.callers.admit(&headers)?;
     query::nothing(uri.query())?;
     // The OpenAPI has no 415 here.
-    let request = read(&app, &headers, body, StatusCode::BAD_REQUEST).await?;
+    let request = read(&headers, body, StatusCode::BAD_REQUEST).await?;
     let one = app.service.update(&caller, number(&id)?, request)?;
     Ok(json_response(StatusCode::OK, &app.service.describe(&one)))
 }
@@ -198,7 +202,13 @@ async fn websocket(State(app): State<App>, Path(secret): Path<String>, upgrade: 
     if one.outbox.is_open.swap(true, Ordering::AcqRel) {
         return Err(Problem::new(StatusCode::CONFLICT, "the WebSocket of this subscription is open"));
     }
-    let upgrade = upgrade.max_message_size(MESSAGE_MAX).max_frame_size(MESSAGE_MAX);
+    let upgrade = upgrade
+        .max_message_size(MESSAGE_MAX)
+        .max_frame_size(MESSAGE_MAX)
+        .read_buffer_size(MESSAGE_MAX)
+        // A notification is written at once; what the client does not read waits in the queue of the subscription.
+        .write_buffer_size(0)
+        .max_write_buffer_size(NOTIFICATION_MAX);
     let failed = one.clone();
     Ok(upgrade.on_failed_upgrade(move |_| failed.outbox.is_open.store(false, Ordering::Release)).on_upgrade(
         move |socket| async move {
@@ -208,8 +218,12 @@ async fn websocket(State(app): State<App>, Path(secret): Path<String>, upgrade: 
     ))
 }
 
-/// Sends notifications until the client, the subscription or the node ends.
+/// Sends notifications until the client, the subscription or the node ends. A client that does not answer pings is
+/// gone, even if no packet says so (RFC 6455 §5.5.2).
 async fn follow(app: &App, one: &Subscription, mut socket: WebSocket) {
+    let stall = time(app.service.limits.stall);
+    let mut pings = interval_at(Instant::now() + stall, stall);
+    let mut is_heard = true;
     loop {
         while let Some(waiting) = one.outbox.take() {
             let text = String::from_utf8_lossy(&waiting.body).into_owned();
@@ -228,8 +242,14 @@ async fn follow(app: &App, one: &Subscription, mut socket: WebSocket) {
             () = app.running.stopping() => break,
             message = socket.recv() => match message {
                 None | Some(Err(_) | Ok(Message::Close(_))) => return,
-                Some(Ok(_)) => {}
+                Some(Ok(_)) => is_heard = true,
             },
+            _ = pings.tick() => {
+                let ping = socket.send(Message::Ping(Bytes::new()));
+                if !std::mem::take(&mut is_heard) || !matches!(timeout(SEND_MAX, ping).await, Ok(Ok(()))) {
+                    return;
+                }
+            }
         }
     }
     let _ = timeout(SEND_MAX, socket.send(Message::Close(None))).await;

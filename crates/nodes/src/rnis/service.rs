@@ -17,16 +17,34 @@ use super::problem::Problem;
 use super::settings::{Limits, Settings};
 use super::source::{Happening, Quality, Report, What};
 use super::subscription::{Event, Kind, Request, Wanted};
+use crate::clients::Client;
 
 /// The E-RABs of the default bearer, and of a second bearer: 5 is the lowest value for a user plane bearer (TS 24.007
 /// §11.2.3.1.5; unverified).
 const ERABS: [i64; 2] = [5, 6];
 
+/// Without a setting, a client has at least this many subscriptions, if there are as many.
+const SHARE_MIN: u32 = 64;
+
+/// Those who share the subscriptions of the service: applications by their tokens, or else clients by their addresses.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Sharer {
+    Application(Caller),
+    Client(Client),
+}
+
+/// Who has a subscription.
+#[derive(Clone, Debug)]
+struct Owner {
+    caller: Caller,
+    sharer: Sharer,
+}
+
 /// A subscription.
 #[derive(Debug)]
 pub(super) struct Subscription {
     pub(super) id: u32,
-    owner: Caller,
+    owner: Owner,
     pub(super) wanted: Wanted,
     callback: Option<Route>,
     reference: Option<String>,
@@ -40,7 +58,10 @@ pub(super) struct Subscription {
 
 #[derive(Default)]
 struct Store {
+    /// The number of the newest subscription. It is 0 when the node begins: subscriptions are not stored.
     last: u32,
+    /// The number of those of each.
+    shares: BTreeMap<Sharer, u32>,
     by_id: BTreeMap<u32, Arc<Subscription>>,
     /// By the secret in the path of the WebSocket.
     sockets: BTreeMap<String, u32>,
@@ -52,6 +73,8 @@ pub(super) struct Service {
     pub(super) metrics: Metrics,
     qci: Option<u8>,
     pub(super) limits: Limits,
+    /// The most subscriptions of one sharer.
+    share: u32,
     delivery: Delivery,
     base: String,
     store: Mutex<Store>,
@@ -60,9 +83,15 @@ pub(super) struct Service {
 
 impl Service {
     pub(super) fn new(settings: &Settings, callers: Callers, delivery: Delivery, metrics: Metrics) -> Self {
+        let Limits { subscriptions, subscriptions_per_client, .. } = settings.limits;
+        let share = match callers.count() {
+            0 => (subscriptions / 2).max(SHARE_MIN),
+            applications => (subscriptions / applications as u32).max(1),
+        };
         Self {
             callers,
             metrics,
+            share: subscriptions_per_client.unwrap_or(share),
             qci: settings.source.qci,
             limits: settings.limits.clone(),
             delivery,
@@ -237,29 +266,48 @@ impl Service {
     }
 
     /// Creates a subscription.
-    pub(super) fn subscribe(&self, owner: Caller, request: Request) -> Result<Arc<Subscription>, Problem> {
+    pub(super) fn subscribe(
+        &self,
+        caller: Caller,
+        client: Client,
+        request: Request,
+    ) -> Result<Arc<Subscription>, Problem> {
+        let sharer = match &self.callers {
+            Callers::Tokens(_) => Sharer::Application(caller.clone()),
+            Callers::Open(_) => Sharer::Client(client),
+        };
+        let owner = Owner { caller, sharer };
         let outbox = Arc::new(Outbox::default());
         let test = request.test;
-        let most = self.limits.subscriptions as usize;
-        let full = || Problem::too_many(format!("there are {most} subscriptions, the most of this service"));
-        if self.lock().by_id.len() >= most {
-            return Err(full());
-        }
-        let (one, id) = (self.prepare(owner, request, outbox)?, {
-            let mut store = self.lock();
-            if store.by_id.len() >= most {
-                return Err(full());
-            }
-            store.last = store.last.checked_add(1).ok_or_else(full)?;
-            store.last
-        });
-        let one = Arc::new(Subscription { id, ..one });
-        self.insert(&one);
+        self.has_place(&self.lock(), &owner.sharer)?;
+        let one = self.prepare(owner, request, outbox)?;
+        let mut store = self.lock();
+        self.has_place(&store, &one.owner.sharer)?;
+        let exhausted = || Problem::too_many("all numbers of subscriptions have been used; restart the service");
+        store.last = store.last.checked_add(1).ok_or_else(exhausted)?;
+        let one = Arc::new(Subscription { id: store.last, ..one });
+        *store.shares.entry(one.owner.sharer.clone()).or_default() += 1;
+        self.insert(&mut store, &one);
+        drop(store);
         if test {
             let body = Map::from_iter([("notificationType".to_owned(), "TestNotification".into())]);
             self.notify(&one, self.with_link(&one, &body), Instant::now());
         }
         Ok(one)
+    }
+
+    /// Whether there may be one more subscription, in all and of this sharer.
+    fn has_place(&self, store: &Store, sharer: &Sharer) -> Result<(), Problem> {
+        let (most, share) = (self.limits.subscriptions, self.share);
+        if store.by_id.len() >= most as usize {
+            let what = format!("there are {most} subscriptions, the most of this service");
+            return Err(Problem::too_many(what));
+        }
+        if store.shares.get(sharer).is_some_and(|own| *own >= share) {
+            let what = format!("this client has {share} subscriptions, the most of one client");
+            return Err(Problem::too_many(what));
+        }
+        Ok(())
     }
 
     /// Replaces a subscription of the same type.
@@ -274,19 +322,23 @@ impl Service {
             let own = before.wanted.name();
             return Err(Problem::impossible(format!("the subscription is a {own}; its type cannot change")));
         }
-        let next = self.prepare(caller.clone(), request, before.outbox.clone())?;
+        let next = self.prepare(before.owner.clone(), request, before.outbox.clone())?;
         // A WebSocket that is there stays.
         let socket = next.socket.as_ref().and(before.socket.clone()).or(next.socket);
         let one = Arc::new(Subscription { id, socket, ..next });
-        if let (Some(secret), None) = (&before.socket, &one.socket) {
-            self.lock().sockets.remove(secret);
+        let mut store = self.lock();
+        if !store.by_id.contains_key(&id) {
+            return Err(Problem::unknown("there is no such subscription"));
         }
-        self.insert(&one);
+        if let (Some(secret), None) = (&before.socket, &one.socket) {
+            store.sockets.remove(secret);
+        }
+        self.insert(&mut store, &one);
+        drop(store);
         Ok(one)
     }
 
-    fn insert(&self, one: &Arc<Subscription>) {
-        let mut store = self.lock();
+    fn insert(&self, store: &mut Store, one: &Arc<Subscription>) {
         if let Some(secret) = &one.socket {
             store.sockets.insert(secret.clone(), one.id);
         }
@@ -307,7 +359,7 @@ impl Service {
     }
 
     /// A subscription without a number.
-    fn prepare(&self, owner: Caller, request: Request, outbox: Arc<Outbox>) -> Result<Subscription, Problem> {
+    fn prepare(&self, owner: Owner, request: Request, outbox: Arc<Outbox>) -> Result<Subscription, Problem> {
         if let Some(reason) = self.refusal(&request.wanted) {
             return Err(Problem::impossible(format!("{}: {reason}", request.wanted.name())));
         }
@@ -344,7 +396,7 @@ impl Service {
 
     /// A subscription of this caller. Those of others do not exist for it.
     pub(super) fn find(&self, caller: &Caller, id: u32) -> Result<Arc<Subscription>, Problem> {
-        let found = self.lock().by_id.get(&id).filter(|one| one.owner == *caller).cloned();
+        let found = self.lock().by_id.get(&id).filter(|one| one.owner.caller == *caller).cloned();
         found.ok_or_else(|| Problem::unknown("there is no such subscription"))
     }
 
@@ -367,6 +419,12 @@ impl Service {
         if let Some(secret) = &one.socket {
             store.sockets.remove(secret);
         }
+        if let Some(own) = store.shares.get_mut(&one.owner.sharer) {
+            *own -= 1;
+            if *own == 0 {
+                store.shares.remove(&one.owner.sharer);
+            }
+        }
         self.metrics.subscriptions.set(store.by_id.len() as i64);
         drop(store);
         one.outbox.end();
@@ -375,7 +433,7 @@ impl Service {
     /// The subscriptions of a caller, of one type or of all.
     pub(super) fn list(&self, caller: &Caller, kind: Option<&str>) -> Vec<Value> {
         let store = self.lock();
-        let own = store.by_id.values().filter(|one| one.owner == *caller);
+        let own = store.by_id.values().filter(|one| one.owner.caller == *caller);
         let own = own.filter(|one| kind.is_none_or(|kind| one.wanted.name() == kind));
         own.map(|one| json!({"href": self.href(one.id), "subscriptionType": one.wanted.name()})).collect()
     }

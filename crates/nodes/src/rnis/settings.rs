@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::common::{self, Address, Common, Network, time};
 use crate::http1::Bounds;
+use crate::places::Count;
 use crate::secrets::Tls;
 
 const DEFAULTS: &str = r#"
@@ -37,7 +38,9 @@ connections = 1000
 connections_per_address = 64
 body = "16 KiB"
 header_time = "10 s"
-subscriptions = 10000
+stall = "30 s"
+responses = "64 MiB"
+subscriptions = 20000
 lifetime = "24 h"
 notice = "60 s"
 "#;
@@ -120,13 +123,21 @@ pub(super) struct Callbacks {
 #[serde(deny_unknown_fields)]
 pub(super) struct Limits {
     pub(super) connections: u32,
-    /// Connections of one address at a time.
+    /// Connections of one client at a time: of an IPv4 address, or of an IPv6 /64.
     pub(super) connections_per_address: u32,
     /// The longest body of a request.
     pub(super) body: Size,
     /// The longest time until a TLS handshake, the next request's header or its body is complete.
     pub(super) header_time: Time,
+    /// How long a client may read nothing of a response or of a WebSocket, and half of the time after which a
+    /// WebSocket is closed whose client does not answer.
+    pub(super) stall: Time,
+    /// Memory of responses that clients have not read.
+    pub(super) responses: Size,
     pub(super) subscriptions: u32,
+    /// Subscriptions of one application with a token, or of one client without tokens. Without the key, it is an equal
+    /// part for each application, or half of `subscriptions`.
+    pub(super) subscriptions_per_client: Option<u32>,
     /// The longest time of a subscription. It gets this deadline if its own is later or missing.
     pub(super) lifetime: Time,
     /// How long before its deadline a subscriber gets a notice.
@@ -166,6 +177,7 @@ fn check(settings: &Settings) -> Result<(), Wrong> {
     least("callbacks.backoff", callbacks.backoff, Duration::from_millis(1))?;
     least("callbacks.backoff_max", callbacks.backoff_max, callbacks.backoff.0)?;
     least("limits.header_time", limits.header_time, Duration::from_millis(1))?;
+    least("limits.stall", limits.stall, Duration::from_millis(1))?;
     let numbers = [
         ("callbacks.attempts", u64::from(callbacks.attempts)),
         ("callbacks.concurrent", callbacks.concurrent.into()),
@@ -174,7 +186,9 @@ fn check(settings: &Settings) -> Result<(), Wrong> {
         ("limits.connections", limits.connections.into()),
         ("limits.connections_per_address", limits.connections_per_address.into()),
         ("limits.subscriptions", limits.subscriptions.into()),
+        ("limits.subscriptions_per_client", limits.subscriptions_per_client.unwrap_or(1).into()),
         ("limits.body", limits.body.0.get()),
+        ("limits.responses", limits.responses.0.get()),
     ];
     if let Some((key, _)) = numbers.into_iter().find(|(_, number)| *number == 0) {
         return Err(Wrong::new(key, "it is zero", "choose 1 or more"));
@@ -198,10 +212,12 @@ impl Limits {
     /// The bounds of connections.
     pub(super) fn bounds(&self) -> Bounds {
         Bounds {
-            connections: self.connections,
-            per_address: self.connections_per_address,
+            count: Count { connections: self.connections, per_client: self.connections_per_address },
             header_time: time(self.header_time),
-            stall: None,
+            body: self.body.0.get(),
+            body_time: time(self.header_time),
+            stall: time(self.stall),
+            responses: Some(self.responses.0.get()),
         }
     }
 }

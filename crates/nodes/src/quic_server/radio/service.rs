@@ -24,6 +24,7 @@ use tokio_tungstenite::{WebSocketStream, client_async_with_config, tungstenite};
 
 use super::super::settings::Rnis;
 use crate::common::time;
+use crate::http1::port_of;
 use crate::secrets;
 
 /// The longest answer to a request, and the longest notification.
@@ -39,6 +40,7 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Link for T {}
 /// The service.
 pub(super) struct Service {
     authority: Authority,
+    port: u16,
     /// What precedes `/rni/v2`.
     root: String,
     tls: Option<TlsConnector>,
@@ -97,14 +99,16 @@ impl Service {
             }
             _ => None,
         };
+        let port = port_of(&authority).map_err(|e| format!("rnis.url = \"{}\": {e}", settings.url))?;
+        let port = port.unwrap_or(if tls.is_some() { 443 } else { 80 });
         let root = uri.path().trim_end_matches('/').to_owned();
         let token = settings.token.as_deref().map(token).transpose()?;
-        Ok(Self { authority, root, tls, token, timeout: time(settings.timeout) })
+        Ok(Self { authority, port, root, tls, token, timeout: time(settings.timeout) })
     }
 
     async fn connect(&self) -> Result<Box<dyn Link>, String> {
         let host = self.authority.host().trim_start_matches('[').trim_end_matches(']');
-        let port = self.authority.port_u16().unwrap_or(if self.tls.is_some() { 443 } else { 80 });
+        let port = self.port;
         let stream = TcpStream::connect((host, port)).await.map_err(|e| format!("{host}:{port}: {e}"))?;
         let _ = stream.set_nodelay(true);
         let Some(tls) = &self.tls else { return Ok(Box::new(stream)) };
