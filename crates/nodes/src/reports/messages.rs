@@ -1,9 +1,9 @@
 //! Which messages of PEPs are accepted, without a socket.
 //!
-//! Each message passes these checks in order, the cheap ones first: its source, the rate of its source, its
-//! form, whether it names an open connection (§5.2 of `docs/pep-wire-format.md`), its tag, its serial. Memory is
-//! bounded: nothing is kept for a message that fails one of them but the rate of its source, and that for a
-//! bounded number of sources.
+//! Each message passes these checks in order: its source, its form, whether it names an open connection (§5.2 of
+//! `docs/pep-wire-format.md`), its tag, its serial, the rate of its source. A source is charged for authentic messages
+//! only: others cost a hash of less than a microsecond, and as they may have any source address, a charge for them
+//! would let everybody silence a PEP. Nothing is kept for a message that is not authentic.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ use airlane_wire::protocol;
 
 use crate::common::Network;
 
-/// Maximum number of sources whose rate is known.
+/// Maximum number of sources whose rate is known; the one that has been silent for the longest time is forgotten first.
 const SOURCES_MAX: usize = 1024;
 /// A source that has been silent for this long is forgotten.
 const SOURCE_IDLE: Duration = Duration::from_secs(10);
@@ -154,7 +154,6 @@ impl<C: Connection> Messages<C> {
         if !contains(&self.peps, source) {
             return Err(Refusal::Source);
         }
-        self.charge(now, source)?;
         if !pep::is_message(datagram) {
             return Err(Refusal::Malformed);
         }
@@ -162,20 +161,20 @@ impl<C: Connection> Messages<C> {
         let open = self.open.get_mut(&identifier).ok_or(Refusal::Connection)?;
         let message = open.receiver.accept(datagram).map_err(refused)?;
         match (open.protocol, &message.body) {
-            (protocol::TCP, Body::Tcp(_)) | (protocol::UDP, Body::Opaque(_)) => Ok(Accepted {
-                connection: open.connection,
-                delay: Duration::from_micros(u64::from(message.delay_us)),
-                body: message.body,
-            }),
-            _ => Err(Refusal::Space),
+            (protocol::TCP, Body::Tcp(_)) | (protocol::UDP, Body::Opaque(_)) => {}
+            _ => return Err(Refusal::Space),
         }
+        let delay = Duration::from_micros(u64::from(message.delay_us));
+        let accepted = Accepted { connection: open.connection, delay, body: message.body };
+        self.charge(now, source).map(|()| accepted)
     }
 
-    /// Takes a token of the source.
+    /// Takes a token of the source, which has sent an authentic message.
     fn charge(&mut self, now: Instant, source: IpAddr) -> Result<(), Refusal> {
         let most = (self.rate * BURST.as_nanos() as f64 / 1e9).max(1.0);
         if !self.sources.contains_key(&source) && self.sources.len() >= SOURCES_MAX {
-            return Err(Refusal::Rate);
+            let silent = self.sources.iter().min_by_key(|(_, bucket)| bucket.at).map(|(source, _)| *source);
+            silent.and_then(|source| self.sources.remove(&source));
         }
         let bucket = self.sources.entry(source).or_insert(Bucket { tokens: most, at: now });
         let elapsed = now.saturating_since(bucket.at).as_nanos() as f64 / 1e9;

@@ -135,12 +135,41 @@ fn memory_is_bounded() {
     let mut messages = messages(1000, &[5000, 5001]);
     messages.peps.clear();
     for address in 0..5000_u32 {
-        refusal(&mut messages, IpAddr::from(address.to_be_bytes()), &made(6000, address, SECRET));
+        let source = IpAddr::from(address.to_be_bytes());
+        assert_eq!(refusal(&mut messages, source, &made(6000, address, SECRET)), Some(Refusal::Connection));
+    }
+    assert_eq!((messages.sources.len(), messages.open.len()), (0, 2));
+    // Authentic messages from more sources than are known: none of them is refused for that.
+    for address in 0..5000_u32 {
+        let source = IpAddr::from(address.to_be_bytes());
+        assert_eq!(refusal(&mut messages, source, &made(5000, address + 1, SECRET)), None);
     }
     assert_eq!((messages.sources.len(), messages.open.len()), (SOURCES_MAX, 2));
     messages.forget(at(60_000));
     messages.connections(&BTreeMap::new());
     assert_eq!((messages.sources.len(), messages.open.len(), messages.identifiers.len()), (0, 0, 0));
+}
+
+/// Whatever others send, from their own addresses and from that of the PEP: the PEP's messages count, up to its rate.
+#[test]
+fn forged_messages_do_not_lock_out_a_pep() {
+    let mut messages = messages(100, &[5000]);
+    messages.peps.clear();
+    let mut accepted = 0;
+    for round in 0..10_000_u32 {
+        let now = Instant::from_millis(u64::from(round));
+        let forged = encoded(identifier(5000, SECRET), round, b"another", Body::Tcp(TcpReport::default()));
+        let stranger = IpAddr::from((round | 0x0a00_0000).to_be_bytes());
+        for (source, datagram) in [(stranger, &b"x"[..]), (stranger, &forged), (PEP, b"x"), (PEP, &forged)] {
+            let refused = messages.judge(now, source, datagram).unwrap_err();
+            assert!(matches!(refused, Refusal::Malformed | Refusal::Forged), "{refused:?}");
+        }
+        // A message each 20 ms, half of the rate.
+        if round % 20 == 0 {
+            accepted += u32::from(messages.judge(now, PEP, &made(5000, round + 1, SECRET)).is_ok());
+        }
+    }
+    assert_eq!((accepted, messages.sources.len()), (500, 1));
 }
 
 /// Any change of a message, and any other bytes, are refused without a panic.
