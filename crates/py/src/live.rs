@@ -58,7 +58,14 @@ pub(crate) fn replay(
     let recorded = match &report.recorded {
         Recorded::Whole => "whole".to_owned(),
         Recorded::Limited => "limited".to_owned(),
-        Recorded::Cut(error) => format!("cut: {error}"),
+        Recorded::Damaged(error) => {
+            let what = format!("{path} is damaged: {error}");
+            let before = match report.first_difference {
+                None => format!("{} packets before that left as recorded", report.left),
+                Some(_) => "the packets before that are not those of the run".to_owned(),
+            };
+            return Err(LiveError::new_err(format!("{what}; {before}, which shows nothing of the rest")));
+        }
     };
     Ok(json!({
         "entered": report.entered,

@@ -17,8 +17,9 @@ pub enum Recorded {
     Whole,
     /// At the limit of its size.
     Limited,
-    /// In the middle: the program that wrote it was ended. The part before is compared.
-    Cut(FlightError),
+    /// Nowhere: it is cut off or damaged. The part before is compared, but without the trailer's checksum nobody knows
+    /// whether that part is as it was written.
+    Damaged(FlightError),
 }
 
 /// The first packet that left differently.
@@ -42,7 +43,7 @@ pub struct ReplayReport {
     /// Packets that left, in the record.
     pub left: u64,
     /// Whether each of them left again, at the same end, in the same order, at the same nanosecond, with the same
-    /// fingerprint, and no others left.
+    /// fingerprint, and no others left. Never of a damaged record.
     pub equal: bool,
     /// The first difference.
     pub first_difference: Option<Difference>,
@@ -89,7 +90,7 @@ pub fn replay<R: Read>(
                 last = trailer.end;
                 break if trailer.limited { Recorded::Limited } else { Recorded::Whole };
             }
-            Err(error) => break Recorded::Cut(error),
+            Err(error) => break Recorded::Damaged(error),
         }
     };
     cell.advance(last.max(cell.now()));
@@ -99,7 +100,7 @@ pub fn replay<R: Read>(
     Ok(ReplayReport {
         entered,
         left,
-        equal: first_difference.is_none(),
+        equal: first_difference.is_none() && !matches!(recorded, Recorded::Damaged(_)),
         first_difference,
         recorded,
         end: last,

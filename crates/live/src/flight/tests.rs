@@ -277,11 +277,33 @@ fn a_record_that_reached_its_limit_is_repeated_as_far_as_it_goes() {
 }
 
 #[test]
-fn a_record_that_was_cut_is_repeated_as_far_as_it_goes() {
+fn a_record_that_was_cut_is_repeated_as_far_as_it_goes_and_never_equal() {
     let (file, _) = record(u64::MAX, 200);
     let report = repeat(&file[..file.len() / 2], 7);
-    assert!(report.equal && matches!(report.recorded, Recorded::Cut(_)), "{report:?}");
-    assert!(report.entered > 50, "{report:?}");
+    assert!(matches!(&report.recorded, Recorded::Damaged(error) if error.problem == Problem::Truncated));
+    assert!(!report.equal && report.first_difference.is_none() && report.entered > 50, "{report:?}");
+    let all = record(u64::MAX, 30).0;
+    for length in (18..all.len()).step_by(7) {
+        let report = repeat(&all[..length], 7);
+        assert!(!report.equal && matches!(report.recorded, Recorded::Damaged(_)), "{length}: {report:?}");
+    }
+}
+
+/// A changed bit is damage, wherever it is: also where the run is repeated without a difference.
+#[test]
+fn a_record_with_a_changed_bit_is_never_equal() {
+    let (file, _) = record(u64::MAX, 30);
+    let mut random = Seeds::new(3).stream("damage");
+    let (mut silent, mut tried) = (0, 0);
+    for place in (18..file.len()).step_by(3) {
+        let mut damaged = file.clone();
+        damaged[place] ^= 1 << random.below(8);
+        let report = repeat(&damaged, 7);
+        assert!(!report.equal && matches!(report.recorded, Recorded::Damaged(_)), "byte {place}: {report:?}");
+        silent += u32::from(report.first_difference.is_none());
+        tried += 1;
+    }
+    assert!(silent > 0 && tried > 100, "{silent} of {tried} change no departure");
 }
 
 #[test]
