@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import random
 import re
@@ -13,13 +14,16 @@ import subprocess
 import time
 from collections.abc import Iterator
 from email import message_from_bytes
-from email.utils import formatdate
+from email.utils import formatdate, parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("aioquic", reason="the tests of quic-server need aioquic: pip install aioquic")
+
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.connection import QuicConnection
 
 from quic_support import Answer, Client, Server, client, over_h3
 
@@ -150,6 +154,76 @@ def test_other_ranges_are_refused_or_ignored(shared: Server, asked: str, status:
     else:
         assert answer.body == DATA
     assert get(shared, "/empty", headers={"range": "bytes=0-"}).status == 416
+
+
+@pytest.mark.parametrize(
+    ("asked", "parts"),
+    [
+        ("bytes=0-1,1-2,2-3", [(0, 3)]),
+        ("bytes=0-9,10-19,5-30", [(0, 30)]),
+        ("bytes=0-0,0-0,0-0", [(0, 0)]),
+        ("bytes=100-199,400000-", [(100, 199)]),
+        ("bytes=5000-5099,0-99,4900-5010", [(4900, 5099), (0, 99)]),
+        ("bytes=" + ",".join(f"{n * 200}-{n * 200}" for n in range(16)), [(0, 3000)]),
+    ],
+)
+def test_ranges_that_overlap_are_sent_once(shared: Server, asked: str, parts: list[tuple[int, int]]) -> None:
+    """No byte twice, and no header of a part that is longer than what it leaves out."""
+    for status, headers, body in (
+        curl(shared, "/data.bin", "--header", f"Range: {asked}"),
+        (lambda one: (one.status, one.headers, one.body))(get(shared, "/data.bin", headers={"range": asked})),
+    ):
+        assert status == 206
+        if len(parts) == 1:
+            first, last = parts[0]
+            assert headers["content-range"] == f"bytes {first}-{last}/{len(DATA)}"
+            assert body == DATA[first : last + 1]
+        else:
+            found = re.findall(rb"content-range: bytes (\d+)-(\d+)/300000", body.lower())
+            assert [(int(a), int(b)) for a, b in found] == parts
+            assert len(body) < sum(last - first + 1 for first, last in parts) + 256 * (len(parts) + 1)
+
+
+@pytest.mark.parametrize("seconds", [253_402_300_800, 300_000_000_000, 9_000_000_000, -1])
+def test_a_file_with_any_time_is_served(shared: Server, seconds: int) -> None:
+    """Dates of HTTP end with the year 9999, and a time of modification is not later than the answer's."""
+    path = shared.root / f"time{seconds}"
+    path.write_bytes(b"a file")
+    try:
+        os.utime(path, (seconds, seconds))
+    except OverflowError:
+        pytest.skip("Python cannot set this time")
+    stored = path.stat().st_mtime
+    for status, headers, body in (
+        curl(shared, f"/{path.name}"),
+        (lambda one: (one.status, one.headers, one.body))(get(shared, f"/{path.name}")),
+    ):
+        assert (status, body) == (200, b"a file")
+        modified = parsedate_to_datetime(headers["last-modified"]).timestamp()
+        assert abs(modified - min(max(stored, 0), time.time())) < 5
+
+
+def test_an_address_that_is_not_validated_gets_three_times_its_bytes(tmp_path: Path) -> None:
+    """RFC 9000 section 8.1, with a client that sends one Initial packet and answers nothing."""
+    server = Server(tmp_path)
+    (server.root / "data.bin").write_bytes(DATA)
+    settings = QuicConfiguration(is_client=True, alpn_protocols=["h3"], verify_mode=ssl.CERT_NONE)
+    with server, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        opening = QuicConnection(configuration=settings)
+        opening.connect(("127.0.0.1", server.port), now=time.time())
+        sent = 0
+        for datagram, _ in opening.datagrams_to_send(time.time()):
+            sent += silent.sendto(datagram, ("127.0.0.1", server.port))
+        received, end = 0, time.monotonic() + 8
+        while (left := end - time.monotonic()) > 0:
+            silent.settimeout(left)
+            with contextlib.suppress(TimeoutError):
+                received += len(silent.recv(65536))
+        assert 1200 < received <= 3 * sent, (received, sent)
+        assert server.metrics()["amplification_dropped_total"] >= 1
+        # It opens connections as before, and a validated address gets all.
+        assert get(server, "/data.bin").body == DATA
 
 
 def test_ranges_at_random_are_those_bytes_or_refused(shared: Server) -> None:

@@ -1,6 +1,7 @@
 //! A file server over HTTP/3 (quinn, h3) with this project's congestion controllers and loss discriminators, which are
 //! those of the simulator. HTTP/1.1 over TLS tells browsers of it.
 
+mod amplification;
 mod answer;
 mod body;
 mod files;
@@ -27,6 +28,7 @@ use crate::http1::{self, Server};
 use crate::places::Places;
 use crate::secrets;
 use crate::{Common, Node, NodeError, Requirement, Running, Serving, Setup};
+use amplification::{Addresses, Limited};
 use files::Root;
 use http3::Http3;
 use lines::Lines;
@@ -107,10 +109,11 @@ async fn serve(settings: Settings, running: Running) -> Result<(), NodeError> {
     let heard = settings.pep.as_ref().map(|pep| pep.reception().open("pep.listen")).transpose()?;
     let own = udp.local_addr().unwrap_or(settings.listen.0);
     let reported = heard.as_ref().map(|heard| Reported::new(heard.secret(), own));
-    let endpoint = endpoint(udp, config.clone(), reported.clone())
+    let metrics = Metrics::default();
+    let addresses = Addresses::new(metrics.amplification.clone());
+    let endpoint = endpoint(udp, config.clone(), reported.clone(), addresses.clone())
         .map_err(|e| cannot("listen", settings.listen.0, &e))?;
     let lines = Lines::start().map_err(|e| NodeError::new(format!("cannot start a thread: {e}"), ""))?;
-    let metrics = Metrics::default();
     let radio = settings.rnis.as_ref().map(|rnis| Radio::new(rnis, metrics.radio.clone()));
     let radio = radio.transpose().map_err(wrong)?;
     running.register(|registry| metrics.register(registry));
@@ -142,6 +145,7 @@ async fn serve(settings: Settings, running: Running) -> Result<(), NodeError> {
         running,
         tls: config,
         places,
+        addresses,
         handshakes: Arc::default(),
     });
     let https = async {
@@ -192,13 +196,15 @@ fn over_tcp(
     }
 }
 
-/// quinn's endpoint, which names its datagrams if PEPs may report them.
+/// quinn's endpoint, which sends little to addresses that are not validated, and names its datagrams if PEPs may report them.
 fn endpoint(
     udp: UdpSocket,
     config: quinn::ServerConfig,
     reported: Option<Arc<Reported>>,
+    addresses: Arc<Addresses>,
 ) -> io::Result<Endpoint> {
     let socket = TokioRuntime.wrap_udp_socket(udp)?;
+    let socket = Arc::new(Limited { socket, addresses });
     let socket: Arc<dyn AsyncUdpSocket> = match reported {
         Some(reported) => Arc::new(Naming { socket, reported }),
         None => socket,

@@ -8,11 +8,14 @@ use bytes::Bytes;
 use headers::{
     ETag, HeaderMapExt, IfMatch, IfModifiedSince, IfNoneMatch, IfRange, IfUnmodifiedSince, LastModified,
 };
-use http_range_header::parse_range_header_with_max_ranges;
+use http_range_header::{SyntacticallyCorrectRange, parse_range_header_with_max_ranges};
 use nix::errno::Errno;
 
 use super::body::{Content, Part};
 use super::files::{Found, Place, Root};
+
+/// Bytes of the header of a part, with its boundary: two lines of names, a type, and three numbers.
+const PART_HEADER: u64 = 256;
 
 /// Answers a request. It blocks for the file system's answers in a thread of its own.
 pub(super) async fn answer(
@@ -130,14 +133,47 @@ fn chosen(found: &Found, tag: &ETag, modified: LastModified, headers: &HeaderMap
     if changed {
         return Chosen::All;
     }
-    match parsed.validate(found.size) {
-        Ok(ranges) if !ranges.is_empty() && total(&ranges) <= found.size => Chosen::Ranges(ranges),
-        _ => Chosen::None,
+    let ranges = within(&parsed.into_ranges(), found.size);
+    if ranges.is_empty() || total(&ranges) > found.size {
+        return Chosen::None;
     }
+    Chosen::Ranges(coalesced(ranges))
+}
+
+/// The ranges that are in a file of this size (RFC 9110 §14.1.2).
+fn within(ranges: &[SyntacticallyCorrectRange], size: u64) -> Vec<RangeInclusive<u64>> {
+    let Some(last) = size.checked_sub(1) else { return vec![] };
+    let range = |one: &SyntacticallyCorrectRange| match *one {
+        SyntacticallyCorrectRange::FromStart(from) => (from <= last).then_some(from..=last),
+        SyntacticallyCorrectRange::FromLast(0) => None,
+        SyntacticallyCorrectRange::FromLast(count) => Some(size.saturating_sub(count)..=last),
+        SyntacticallyCorrectRange::Indexed(from, to) => (from <= last).then(|| from..=to.min(last)),
+    };
+    ranges.iter().filter_map(range).collect()
 }
 
 fn total(ranges: &[RangeInclusive<u64>]) -> u64 {
     ranges.iter().fold(0, |sum: u64, one| sum.saturating_add(one.end() - one.start() + 1))
+}
+
+/// The ranges without repetitions: those that overlap, or between which there are fewer bytes than the header of a part
+/// has, become one (RFC 9110 §15.3.7.2). So the answer is hardly longer than the file, whatever is asked for. Each is
+/// where the first one of its ranges was.
+fn coalesced(ranges: Vec<RangeInclusive<u64>>) -> Vec<RangeInclusive<u64>> {
+    let mut sorted: Vec<(usize, RangeInclusive<u64>)> = ranges.into_iter().enumerate().collect();
+    sorted.sort_by_key(|(_, range)| *range.start());
+    let mut joined: Vec<(usize, RangeInclusive<u64>)> = vec![];
+    for (place, range) in sorted {
+        match joined.last_mut() {
+            Some((first, last)) if *range.start() <= last.end().saturating_add(PART_HEADER) => {
+                *first = place.min(*first);
+                *last = *last.start()..=*range.end().max(last.end());
+            }
+            _ => joined.push((place, range)),
+        }
+    }
+    joined.sort_by_key(|(place, _)| *place);
+    joined.into_iter().map(|(_, range)| range).collect()
 }
 
 fn part(range: &RangeInclusive<u64>) -> Part {
@@ -208,4 +244,48 @@ fn boundary() -> String {
     // Without random numbers, the boundary is only less rare.
     let _ = getrandom::fill(&mut random);
     random.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(header: &str, size: u64) -> Vec<RangeInclusive<u64>> {
+        let most = NonZeroUsize::new(1000).unwrap();
+        coalesced(within(&parse_range_header_with_max_ranges(header, most).unwrap().into_ranges(), size))
+    }
+
+    #[test]
+    fn ranges_that_overlap_or_nearly_touch_are_one() {
+        for (header, expected) in [
+            ("bytes=0-1,1-2,2-3", vec![0..=3]),
+            ("bytes=0-9,10-19,5-30", vec![0..=30]),
+            ("bytes=0-0,0-0,0-0", vec![0..=0]),
+            ("bytes=500-599,100-199", vec![500..=599, 100..=199]),
+            ("bytes=5000-5099,0-99,4900-5010", vec![4900..=5099, 0..=99]),
+            ("bytes=0-99,-100", vec![0..=99, 9900..=9999]),
+            ("bytes=0-99,20000-20001", vec![0..=99]),
+            ("bytes=9000-,-500", vec![9000..=9999]),
+            ("bytes=20000-,-0", vec![]),
+            ("bytes=0-18446744073709551615", vec![0..=9999]),
+        ] {
+            assert_eq!(asked(header, 10_000), expected, "{header}");
+        }
+        assert_eq!(asked("bytes=0-", 0), vec![]);
+    }
+
+    /// The most that ranges can ask for is the file, and less than the gaps between its parts.
+    #[test]
+    fn an_answer_is_not_longer_than_the_file_by_more_than_a_part() {
+        let kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
+        let (size, gap) = (1_000_000_u64, PART_HEADER + 2);
+        let header = (0..900).map(|n| format!("{}-{}", n * gap, n * gap)).collect::<Vec<_>>().join(",");
+        let ranges = asked(&format!("bytes={header}"), size);
+        assert_eq!(ranges.len(), 900, "each is a part of its own");
+        let content_range = |range: &RangeInclusive<u64>| format!("bytes {}-{}/{size}", range.start(), range.end());
+        let parts = multipart(&ranges, &boundary(), kind, content_range);
+        let sent = Content::new(None, parts).size();
+        let covered = ranges.last().unwrap().end() - ranges[0].start() + 1;
+        assert!(sent < covered + PART_HEADER, "{sent} of {covered}");
+    }
 }

@@ -26,6 +26,8 @@ pub(super) struct Root(Arc<OwnedFd>);
 pub(super) struct Found {
     pub(super) file: Arc<File>,
     pub(super) size: u64,
+    /// Not later than now: a time of modification in the future becomes that of the answer (RFC 9110 §8.8.2.1), and
+    /// dates in HTTP end with the year 9999.
     pub(super) modified: SystemTime,
     /// A strong validator (RFC 9110 §8.8.1), without quotes: it changes with each change of the file, because a
     /// change also moves the time that no program can set.
@@ -85,16 +87,21 @@ fn found(file: File, about: &Metadata, name: &str) -> Found {
         about.ctime(),
         about.ctime_nsec()
     );
-    let modified = u64::try_from(about.mtime()).unwrap_or(0); // before 1970
     let kind = mime_guess::from_path(name).first_or_octet_stream();
     let is_text = kind.type_() == mime_guess::mime::TEXT && kind.get_param("charset").is_none();
     Found {
         size: about.size(),
-        modified: SystemTime::UNIX_EPOCH + Duration::from_secs(modified),
+        modified: modified(about.mtime(), SystemTime::now()),
         tag,
         kind: if is_text { format!("{kind}; charset=utf-8") } else { kind.to_string() },
         file: Arc::new(file),
     }
+}
+
+/// The time of modification, from its seconds since 1970.
+fn modified(seconds: i64, now: SystemTime) -> SystemTime {
+    let seconds = Duration::from_secs(u64::try_from(seconds).unwrap_or(0)); // before 1970
+    SystemTime::UNIX_EPOCH.checked_add(seconds).map_or(now, |modified| modified.min(now))
 }
 
 /// The name of the file for a path of a request; `None` for one that is not served: of another form, or with a name
@@ -122,6 +129,26 @@ fn decoded(path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_time_of_a_file_is_a_date_of_http() {
+        let since = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        let now = since(1_800_000_000);
+        for (seconds, expected) in [
+            (0, 0),
+            (-1, 0),
+            (i64::MIN, 0),
+            (1_700_000_000, 1_700_000_000),
+            (1_800_000_001, 1_800_000_000),
+            (253_402_300_799, 1_800_000_000), // the last second of the year 9999
+            (253_402_300_800, 1_800_000_000),
+            (300_000_000_000, 1_800_000_000),
+            (i64::MAX, 1_800_000_000),
+        ] {
+            assert_eq!(modified(seconds, now), since(expected), "{seconds}");
+            assert!(!httpdate::fmt_http_date(modified(seconds, now)).is_empty());
+        }
+    }
 
     #[test]
     fn only_plain_paths_name_files() {

@@ -16,6 +16,7 @@ use quinn::{Connection, Endpoint, Incoming, TransportConfig, VarInt};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::amplification::{AddressUse, Addresses};
 use super::answer::answer;
 use super::files::Root;
 use super::lines::{Line, Lines};
@@ -54,8 +55,18 @@ pub(super) struct Http3 {
     pub(super) running: Running,
     pub(super) tls: quinn::ServerConfig,
     pub(super) places: Arc<Places>,
+    /// The addresses of clients, and whether they are validated.
+    pub(super) addresses: Arc<Addresses>,
     /// Handshakes under way.
     pub(super) handshakes: Arc<AtomicU32>,
+}
+
+/// The path of a connection: the address of its client, which may change.
+struct Path {
+    address: SocketAddr,
+    /// The connection at the PEPs, if they may report it.
+    _entry: Option<Entry>,
+    _in_use: AddressUse,
 }
 
 /// A handshake that counts until it is dropped.
@@ -150,6 +161,7 @@ impl Http3 {
         own.transport_config(Arc::new(self.transport(&line, &config)));
         let (local, address) = (incoming.local_ip(), incoming.remote_address());
         let entry = self.may_be_reported(&line, local, address);
+        let mut in_use = self.addresses.begin(address, incoming.remote_address_validated());
         let accepted = match incoming.accept_with(Arc::new(own)) {
             Ok(connecting) => timeout(time(self.settings.limits.header_time), connecting).await,
             Err(error) => Ok(Err(error)),
@@ -157,14 +169,18 @@ impl Http3 {
         drop(handshake);
         match accepted {
             Ok(Ok(connection)) => {
+                in_use.establish();
                 line.connected(connection.clone());
+                let displaced = async {
+                    place.displaced().await;
+                    let code = VarInt::from_u32(Code::H3_EXCESSIVE_LOAD.value() as u32);
+                    connection.close(code, b"another client needs the place");
+                    // The end of the connection ends the other branch.
+                    std::future::pending::<()>().await;
+                };
                 tokio::select! {
-                    () = self.talk(&line, connection.clone(), address, entry) => {}
-                    () = place.displaced() => {
-                        self.metrics.forget(&line);
-                        let code = VarInt::from_u32(Code::H3_EXCESSIVE_LOAD.value() as u32);
-                        connection.close(code, b"another client needs the place");
-                    }
+                    () = self.talk(&line, connection.clone(), Path { address, _entry: entry, _in_use: in_use }) => {}
+                    () = displaced => {}
                 }
             }
             Ok(Err(error)) => tracing::debug!(%error, "no QUIC connection"),
@@ -179,9 +195,9 @@ impl Http3 {
         self: &Arc<Self>,
         line: &Arc<Line>,
         connection: Connection,
-        mut address: SocketAddr,
-        mut entry: Option<Entry>,
+        mut path: Path,
     ) {
+        let mut address = path.address;
         let mut following = self.follow(line, address);
         let mut shown = Totals::default();
         let served = self.requests(line, connection.clone());
@@ -198,18 +214,20 @@ impl Http3 {
                 following = self.follow(line, present);
             }
             if present != address {
-                entry = self.may_be_reported(line, connection.local_ip(), present);
+                let entry = self.may_be_reported(line, connection.local_ip(), present);
+                let in_use = self.addresses.begin(present, true);
+                path = Path { address: present, _entry: entry, _in_use: in_use };
             }
             address = present;
         };
-        drop((following, entry));
+        drop((following, path));
         self.metrics.show(line, &mut shown);
         self.metrics.forget(line);
-        let path = connection.stats().path;
+        let sent = connection.stats().path;
         tracing::debug!(
-            connection = line.number, %address, ended, sent = path.sent_packets, lost = path.lost_packets,
+            connection = line.number, %address, ended, sent = sent.sent_packets, lost = sent.lost_packets,
             congestion = shown.congestion, random = shown.random, unreported = shown.unreported,
-            timeouts = shown.timeouts, informed = shown.informed, rtt = ?path.rtt, "connection ended"
+            timeouts = shown.timeouts, informed = shown.informed, rtt = ?sent.rtt, "connection ended"
         );
     }
 

@@ -22,6 +22,8 @@ pub(super) struct Metrics {
     pub(super) https: Counters,
     pub(super) retries: Counter,
     pub(super) stalled: Counter,
+    /// Sends that were cut off by the bound of addresses that are not validated.
+    pub(super) amplification: Counter,
     pub(super) radio: RadioMetrics,
     /// Messages of PEPs.
     pub(super) pep: reports::Counts,
@@ -147,6 +149,11 @@ impl Metrics {
             self.https.displaced.clone(),
         );
         registry.register(of("retries"), "Clients whose address was validated first", self.retries.clone());
+        registry.register(
+            of("amplification_dropped"),
+            "Sends above three times what came from an address that is not validated",
+            self.amplification.clone(),
+        );
         registry.register(of("stalled"), "Responses that a client did not read", self.stalled.clone());
         registry.register(
             of("losses"),
