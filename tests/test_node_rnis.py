@@ -593,6 +593,76 @@ def test_bounds_of_subscriptions_bodies_and_headers(tmp_path: Path) -> None:
         assert node.get("/queries/rab_info").status == 200
 
 
+def websocket(node: Node, source: str, **more: Any) -> socket.socket:
+    """A WebSocket of a new subscription, opened from an address."""
+    body = records("", websockNotifConfig={"requestWebsocketUri": True}, **more)
+    del body["callbackReference"]
+    uri = node.subscribe(body).json["websockNotifConfig"]["websocketUri"]
+    one = socket.socket()
+    one.settimeout(5)
+    one.bind((source, 0))
+    one.connect(("127.0.0.1", node.port))
+    one.sendall(
+        f"GET /{uri.split('/', 3)[3]} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n".encode()
+    )
+    return one
+
+
+def test_websockets_are_connections_until_they_end(tmp_path: Path) -> None:
+    settings = OPEN + '[limits]\nconnections = 20\nconnections_per_address = 6\nstall = "2 s"\n'
+    with Node(tmp_path, settings) as node:
+        held = [websocket(node, "127.0.0.2") for _ in range(6)]
+        assert all(one.recv(64).startswith(b"HTTP/1.1 101") for one in held)
+        wait_for(lambda: node.metric("rnis_connections") == 6)
+        with websocket(node, "127.0.0.2") as seventh:
+            with pytest.raises((ConnectionError, AssertionError)):
+                assert seventh.recv(1)
+        assert node.get("/queries/rab_info").status == 200
+        # None of them answers a ping: each ends after twice `stall`, and gives its place back.
+        wait_for(lambda: node.metric("rnis_connections") == 0, timeout=15)
+        for one in held:
+            one.close()
+        with websocket(node, "127.0.0.2") as again:
+            assert again.recv(64).startswith(b"HTTP/1.1 101")
+
+
+def test_a_client_has_a_share_of_the_subscriptions(tmp_path: Path) -> None:
+    (tmp_path / "tokens").write_text("".join(f"{c * 22} {c}\n" for c in "abc"))
+    (tmp_path / "tokens").chmod(0o600)
+    tokens = '[access]\ntokens = "tokens"\n[limits]\nsubscriptions = 9\n'
+    body = cell_change("http://127.0.0.1:9/")
+
+    def bearer(name: str) -> dict[str, Any]:
+        return {"headers": {"Authorization": f"Bearer {name * 22}"}}
+
+    with Node(tmp_path, OPEN + tokens) as node:
+        made = [node.subscribe(body, **bearer("a")) for _ in range(4)]
+        assert [one.status for one in made] == [201, 201, 201, 429], "a third each"
+        assert "the most of one client" in made[3].json["detail"]
+        assert [node.subscribe(body, **bearer("b")).status for _ in range(4)] == [201, 201, 201, 429]
+        assert [node.subscribe(body, **bearer("c")).status for _ in range(4)] == [201, 201, 201, 429]
+        href = made[0].json["_links"]["self"]["href"]
+        path = href.removeprefix(f"http://127.0.0.1:{node.port}")
+        assert node.ask("PUT", path, body, **bearer("a")).status == 200
+        assert node.ask("DELETE", path, **bearer("a")).status == 204
+        assert node.subscribe(body, **bearer("b")).status == 429
+        assert node.subscribe(body, **bearer("a")).status == 201
+
+    by_address = "[limits]\nsubscriptions = 9\nsubscriptions_per_client = 2\n"
+    with Node(tmp_path, OPEN + by_address) as node:
+        assert [node.subscribe(body).status for _ in range(3)] == [201, 201, 429]
+
+
+@pytest.mark.parametrize("port", ["99999", "65536", "0", "80800", "4294967376"])
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_callback_with_a_port_that_is_none_is_refused(shared: Node, scheme: str, port: str) -> None:
+    for host in ("127.0.0.1", "localhost", "[::ffff:127.0.0.1]"):
+        refused = shared.subscribe(cell_change(f"{scheme}://{host}:{port}/a"))
+        assert refused.status == 422
+        assert f"{port} is no port" in refused.json["detail"]
+
+
 def test_hostile_bodies(shared: Node) -> None:
     """Bodies that are mutated at random: each gets an answer of the API, and the service continues."""
     chance = random.Random(1)
