@@ -12,23 +12,26 @@ __all__ = ["run"]
 
 
 class _Terminated(BaseException):
-    """The signal that requests termination (SIGTERM)."""
+    """A signal that requests termination: SIGTERM, or SIGHUP when the terminal is closed."""
 
 
-def _terminate(_signal: int, _frame: object) -> NoReturn:
+def _terminate(received: int, _frame: object) -> NoReturn:
     # Raised instead of terminating at once, so that scratch folders are removed.
-    raise _Terminated
+    raise _Terminated(received)
 
 
 def run(command: Callable[[], object]) -> NoReturn:
     """Run a command, which ends by SystemExit, and end the process."""
     signal.signal(signal.SIGTERM, _terminate)
+    # `nohup` ignores it, and so does this process then.
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, _terminate)
     try:
         command()
     except KeyboardInterrupt:
         _leave(128 + signal.SIGINT)
-    except _Terminated:
-        _leave(128 + signal.SIGTERM)
+    except _Terminated as terminated:
+        _leave(128 + int(terminated.args[0]))
     except SystemExit as left:
         if isinstance(left.code, int):
             _leave(left.code)

@@ -470,14 +470,19 @@ def _scratch(folder: Path) -> Iterator[None]:
 
 def _empty(folder: Path) -> None:
     for left in folder.iterdir():
-        if left.name != _HELD:
+        if left.name == _HELD:
+            continue
+        if left.is_dir() and not left.is_symlink():
             shutil.rmtree(left, ignore_errors=True)
+        else:  # such as the flight record of a live run
+            with suppress(OSError):
+                left.unlink()
 
 
 def _remove_left(parent: Path) -> None:
     """Remove scratch folders without a holder: their processes were killed."""
-    for held in parent.glob(f".*{_SCRATCH}/{_HELD}"):
-        with suppress(OSError, LockedError), _scratch(held.parent):
+    for left in parent.glob(f".*{_SCRATCH}"):
+        with suppress(OSError, LockedError), _scratch(left):
             pass
 
 

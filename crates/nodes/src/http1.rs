@@ -219,6 +219,8 @@ fn charged(response: Response<Body>, budget: &Arc<Budget>, client: Client) -> Re
             let detail = "clients read earlier responses too slowly";
             let mut refused = problem(StatusCode::SERVICE_UNAVAILABLE, detail);
             refused.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            // Requests behind this one would only cost time.
+            refused.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
             refused
         }
     }

@@ -238,13 +238,14 @@ def _conducted(
     from airlane import native
     from airlane.realtime.cell import Cell
     from airlane.realtime.conduct import Call, commands, conduct, opened, write_folder
+    from airlane.realtime.leftovers import removed_if_killed
     from airlane.results import reserved
 
     wanted = commands(ues, native.ue_names(asked.scenario.resolved))
     behind = [end for end in asked.settings.hosts or () if end != "server"]
     names = list(dict.fromkeys([*(command.ue for command in wanted), *behind]))
     names = names or native.ue_names(asked.scenario.resolved)[:1]
-    with reserved(asked.folder) as place:
+    with reserved(asked.folder) as place, removed_if_killed(place.scratch):
         flight = place.scratch / "flight" if asked.settings.flight_max else None
         cell = Cell(asked.scenario, names, asked.seed, asked.settings, place.captures, flight)
         with opened(cell), _watched(asked) as (watch, write):

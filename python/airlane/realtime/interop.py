@@ -29,6 +29,7 @@ from airlane import examples
 from airlane.cli_common import mistake
 from airlane.realtime.cell import Cell, Settings
 from airlane.realtime.conduct import opened, write_folder
+from airlane.realtime.leftovers import removed_if_killed
 from airlane.realtime.process import LiveError
 from airlane.realtime.view import real_time_line
 from airlane.results import reserved
@@ -221,7 +222,7 @@ def run(asked: Wanted, logs: Path) -> str:
     hosts = {name: CLIENT, "server": SERVER}
     settings = replace(asked.settings, hosts=hosts, forwarding_dropped=True)
     folder = logs / "airlane"
-    with reserved(folder) as place:
+    with reserved(folder) as place, removed_if_killed(place.scratch):
         cell = Cell(described, [name], asked.seed, settings, place.captures, place.scratch / "flight")
         with opened(cell):
             cell.begin()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ class Replay:
     report
         `entered` and `left`: packets of the record. `equal`: whether each departure had the same place in the
         order, the same virtual time to the nanosecond and the same header. `first_difference`, or None.
-        `recorded`: `whole`, `limited` (by its size), or where the file is cut off. `sim_s`: virtual seconds.
+        `recorded`: `whole`, or `limited` by its size. `sim_s`: virtual seconds.
     wall_s
         Seconds of the repetition.
     """
@@ -51,13 +53,37 @@ class Replay:
         )
 
 
+def _release(text: str) -> tuple[int, ...] | None:
+    """The numbers of a version of airlane, such as 0.1.0; None for another text."""
+    found = re.match(r"\d+(\.\d+)*", text)
+    return tuple(int(number) for number in found[0].split(".")) if found else None
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    """What a live run has written about its ends, with `real`, `keep` and `hosts`."""
+    try:
+        live = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise LiveError(f"{path} cannot be read: {error}") from error
+    live = {"hosts": {}} | live if isinstance(live, dict) else {}
+
+    def is_list_of_text(value: object) -> bool:
+        return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+    hosts = live.get("hosts")
+    right = is_list_of_text(live.get("real")) and is_list_of_text(live.get("keep")) and isinstance(hosts, dict)
+    if not right or not set(hosts or ()) <= {"server", *live["real"]}:
+        raise LiveError(f"{path} does not name the ends of a live run; it is damaged")
+    return live
+
+
 def replay(folder: Path) -> Replay:
     """Repeat the run of a result folder of `airlane live`.
 
     Raises
     ------
     LiveError
-        If the folder has no flight record, or the record is damaged.
+        If the folder has no flight record, the record is damaged or cut off, or a newer version has written it.
     """
     from airlane import _native
 
@@ -67,10 +93,16 @@ def replay(folder: Path) -> Replay:
     record, facts = folder / "flight", folder / "live.json"
     if not record.exists() or not facts.exists():
         raise LiveError(f"{folder} has no flight record; airlane live writes one unless --flight-mb is 0")
-    live = json.loads(facts.read_text(encoding="utf-8"))
+    own = version("airlane")
+    if (written := _release(manifest["airlane"])) is None or written > (_release(own) or ()):
+        raise LiveError(
+            f"{folder / 'manifest.json'}: airlane = {manifest['airlane']!r} is no version up to that of this "
+            f"program, {own}; repeat the run with the version that has recorded it"
+        )
+    live = _facts(facts)
     scenario = json.dumps(manifest["scenario"])
     ends = ["server", *live["real"]]
-    opened = [ends.index(end) for end in live.get("hosts", {})]
+    opened = [ends.index(end) for end in live["hosts"]]
     begin = time.monotonic()
     try:
         known = (live["real"], live["keep"], opened)

@@ -14,7 +14,6 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http_body_util::BodyExt;
-use serde_json::{Value, json};
 use tokio::time::{Instant, interval_at, timeout};
 
 use super::problem::Problem;
@@ -91,7 +90,7 @@ async fn admit(State(app): State<App>, request: HttpRequest, next: Next) -> Resp
     response
 }
 
-fn json_response(status: StatusCode, body: &Value) -> Response {
+fn json_response(status: StatusCode, body: impl ToString) -> Response {
     let json = HeaderValue::from_static("application/json");
     (status, [(header::CONTENT_TYPE, json)], body.to_string()).into_response()
 }
@@ -120,9 +119,7 @@ async fn list(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Answer {
     let caller = app.service.callers.admit(&headers)?;
     let kind = query::subscription_type(uri.query())?;
     let kind = kind.as_deref().map(type_of).transpose()?;
-    let all = app.service.list(&caller, kind);
-    let body = json!({"_links": {"self": {"href": app.service.list_href()}, "subscription": all}});
-    Ok(json_response(StatusCode::OK, &body))
+    Ok(json_response(StatusCode::OK, app.service.list(&caller, kind)))
 }
 
 async fn subscribe(

@@ -1,6 +1,7 @@
 //! The service without its sockets: what is known, the subscriptions, and who gets which notification.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Instant, SystemTime};
@@ -430,12 +431,23 @@ impl Service {
         one.outbox.end();
     }
 
-    /// The subscriptions of a caller, of one type or of all.
-    pub(super) fn list(&self, caller: &Caller, kind: Option<&str>) -> Vec<Value> {
+    /// The subscriptions of a caller, of one type or of all, as JSON. There may be many, and everybody may ask for them
+    /// as often as he likes: the text is written without a tree of values.
+    pub(super) fn list(&self, caller: &Caller, kind: Option<&str>) -> String {
+        let href = Value::from(self.list_href()).to_string();
+        // The link of a subscription is that of the list with its number.
+        let begin = href.strip_suffix('"').unwrap_or(&href);
+        let mut text = format!("{{\"_links\":{{\"self\":{{\"href\":{href}}},\"subscription\":[");
+        let empty = text.len();
         let store = self.lock();
         let own = store.by_id.values().filter(|one| one.owner.caller == *caller);
-        let own = own.filter(|one| kind.is_none_or(|kind| one.wanted.name() == kind));
-        own.map(|one| json!({"href": self.href(one.id), "subscriptionType": one.wanted.name()})).collect()
+        for one in own.filter(|one| kind.is_none_or(|kind| one.wanted.name() == kind)) {
+            let (comma, name) = (if text.len() > empty { "," } else { "" }, one.wanted.name());
+            // Writing to a text does not fail.
+            let _ = write!(text, "{comma}{{\"href\":{begin}/{}\",\"subscriptionType\":\"{name}\"}}", one.id);
+        }
+        text.push_str("]}}");
+        text
     }
 
     /// Tells subscribers of deadlines that are near, and ends subscriptions at theirs.

@@ -1,0 +1,38 @@
+"""The scratch folder of a live run whose process is killed (SIGKILL): it cannot remove the folder itself."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ["removed_if_killed"]
+
+# The end of the standard input is the end of the run's process, which the processes of its network do not survive.
+# Another run may have the folder by then; it holds the lock.
+_SCRIPT = 'cat >/dev/null; sleep 0.3; [ -e "$1/held" ] && flock --nonblock "$1/held" rm -rf -- "$1"'
+
+
+@contextmanager
+def removed_if_killed(scratch: Path) -> Iterator[None]:
+    """A process of its own removes the locked folder if this one is killed before the end of the context."""
+    if shutil.which("sh") is None or shutil.which("flock") is None:
+        yield  # the next run beside the folder removes it
+        return
+    reading, writing = os.pipe()
+    command = ["sh", "-c", _SCRIPT, "sh", os.fspath(scratch)]
+    nowhere = subprocess.DEVNULL
+    # A session of its own: signals of the terminal are for the run.
+    watcher = subprocess.Popen(
+        command, stdin=reading, stdout=nowhere, stderr=nowhere, cwd="/", start_new_session=True
+    )
+    os.close(reading)
+    try:
+        yield
+    finally:
+        watcher.kill()
+        watcher.wait()
+        os.close(writing)
