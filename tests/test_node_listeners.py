@@ -56,14 +56,12 @@ class Listener:
         if buffer is not None:
             plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
         plain.settimeout(10)
-        plain.bind((source, 0))
-        plain.connect(("127.0.0.1", self.port))
-        if not self.tls:
-            return plain
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         try:
-            return context.wrap_socket(plain)
+            plain.bind((source, 0))
+            plain.connect(("127.0.0.1", self.port))
+            return context.wrap_socket(plain) if self.tls else plain
         except OSError:
             plain.close()
             raise
@@ -94,7 +92,7 @@ def status(one: socket.socket) -> int:
             if not piece:
                 break
             head += piece
-    return int(head.split()[1]) if head.startswith(b"HTTP/1.1 ") else 0
+    return int(head.split()[1]) if head.startswith(b"HTTP/1.") else 0
 
 
 def ends(one: socket.socket, within: float) -> float:
@@ -317,6 +315,7 @@ for port, share in ((8081, 16), (9100, 8)):
     for n in range(60):
         one = socket.socket(socket.AF_INET6)
         one.settimeout(5)
+        one.setsockopt(socket.IPPROTO_IPV6, 78, 1)  # IPV6_FREEBIND
         one.bind((f"fd99::{n + 1:x}", 0))
         one.connect(("fd99::ffff", port))
         held.append(one)
@@ -355,6 +354,6 @@ def test_a_prefix_of_ipv6_is_one_client(tmp_path: Path) -> None:
     )
     command = ["unshare", "--user", "--map-root-user", "--net", "bash", "-c", script]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-    if done.returncode in (1, 77) and "unshare" in done.stderr + "" or done.returncode == 77:
+    if done.returncode == 77 or "unshare:" in done.stderr:
         pytest.skip(f"no network namespaces: {done.stderr}")
     assert (done.returncode, done.stdout) == (0, "held\n"), done.stderr
