@@ -1,4 +1,4 @@
-"""The record of a live run: what `airlane replay` says of one that is damaged, and what a killed run leaves."""
+"""The record of a live run: `airlane replay` of a damaged one, and the leftovers of a killed run."""
 
 from __future__ import annotations
 
@@ -125,7 +125,8 @@ def test_a_run_that_is_ended_leaves_no_folder(tmp_path: Path, ended_by: signal.S
     scratch, end = tmp_path / ".run.airlane-run", time.monotonic() + 60
     # The watcher begins with the lock; the record follows.
     while not (scratch / "pcap").exists() or (after and not (scratch / "flight").exists()):
-        assert process.poll() is None and time.monotonic() < end
+        assert process.poll() is None
+        assert time.monotonic() < end
         time.sleep(0.02)
     time.sleep(0.1 + after)
     process.send_signal(ended_by)

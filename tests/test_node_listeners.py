@@ -1,7 +1,7 @@
 """The listeners of all nodes under the same attacks: each has bounds in count, bytes and time.
 
-Every TCP listener is made in one place (`crates/nodes/src/http1.rs`). A row of `LISTENERS` is a listener, and each test
-is an attack. While an attack lasts, another client is answered.
+Every TCP listener is made in one place (`crates/nodes/src/http1.rs`). `NAMES` has the listeners, and each
+test is an attack. While an attack lasts, another client is answered.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ stall = "1 s"
 
 @dataclass(frozen=True)
 class Listener:
-    """A listener with its bounds, in connections and seconds. `target` is a path, `large` one with a long answer."""
+    """A listener with its bounds, in connections and seconds. The answer of `large` may be long."""
 
     name: str
     port: int
@@ -197,7 +197,7 @@ def test_headers_bodies_and_idle_connections_end_in_time(listener: Listener) -> 
 
 
 def test_a_client_that_does_not_read_is_cut_off(listener: Listener) -> None:
-    """It sends requests for large answers as fast as it can, and reads nothing: memory is bounded, and so is time."""
+    """It sends many requests for large answers, and reads nothing: memory and time have bounds."""
     before = listener.memory()
     request = f"GET {listener.large} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
     held = []
@@ -214,7 +214,7 @@ def test_a_client_that_does_not_read_is_cut_off(listener: Listener) -> None:
     begun = time.monotonic()
     while time.monotonic() - begun < within and not all(is_reset(one, 0.01) for one in held):
         time.sleep(0.05)
-    # Whoever reads now finds the end.
+    # A client that reads now finds the end.
     left = [ends(one, 1) for one in held]
     assert max(left) < 1, (left, time.monotonic() - begun)
     assert listener.memory() - before < 32 << 20
@@ -277,7 +277,7 @@ def test_a_request_has_one_host(listener: Listener, hosts: bytes) -> None:
 
 
 def test_requests_behind_each_other_are_answered_in_turn(listener: Listener) -> None:
-    """A flood of requests whose client reads: it is answered, and delays nobody else."""
+    """A flood of requests whose client reads: it is answered, and delays no other client."""
     request = f"GET {listener.target} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
     with listener.connect(ATTACKER) as one:
         answers = 0
@@ -296,7 +296,7 @@ def test_requests_behind_each_other_are_answered_in_turn(listener: Listener) -> 
 
 
 def test_half_open_connections_end(listener: Listener) -> None:
-    """The client vanishes without a packet: it has closed its side for writing, or only ever completed the handshake."""
+    """The client vanishes without a packet: after a FIN of its side, or after the handshake."""
     held = [listener.connect(ATTACKER) for _ in range(4)]
     for one in held[:2]:
         with contextlib.suppress(OSError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.server
 import itertools
 import json
@@ -615,9 +616,9 @@ def test_websockets_are_connections_until_they_end(tmp_path: Path) -> None:
         held = [websocket(node, "127.0.0.2") for _ in range(6)]
         assert all(one.recv(64).startswith(b"HTTP/1.1 101") for one in held)
         wait_for(lambda: node.metric("rnis_connections") == 6)
-        with websocket(node, "127.0.0.2") as seventh:
-            with pytest.raises((ConnectionError, AssertionError)):
-                assert seventh.recv(1)
+        # The seventh is closed or reset.
+        with websocket(node, "127.0.0.2") as seventh, contextlib.suppress(ConnectionError):
+            assert seventh.recv(1) == b""
         assert node.get("/queries/rab_info").status == 200
         # None of them answers a ping: each ends after twice `stall`, and gives its place back.
         wait_for(lambda: node.metric("rnis_connections") == 0, timeout=15)

@@ -1,7 +1,7 @@
 //! A TCP connection of a listener with its place, whose client has to read in time.
 //!
-//! The place belongs to the socket, so that it is taken for as long as the socket exists, whatever protocol the
-//! connection changes to (a WebSocket), and until the client has received the end of the last response.
+//! The place belongs to the socket, so that it is held as long as the socket exists: also after an
+//! upgrade to a WebSocket, and until the client has received the end of the last response.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -34,8 +34,8 @@ pub(crate) struct Guarded {
     reading: Reading,
 }
 
-/// How a client reads: the bytes that were written, and those that it has acknowledged. What the kernel has taken says
-/// little: its buffer may take all, or nothing for a long time.
+/// How a client reads: the bytes that were written, and those that it has acknowledged. The bytes in the
+/// buffer of the kernel say little: it may take all, or nothing for a long time.
 #[derive(Debug)]
 struct Reading {
     stall: Duration,
@@ -135,7 +135,11 @@ impl Guarded {
 }
 
 impl AsyncRead for Guarded {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         let read = self.checked(cx)?.poll_read(cx, buf);
         if buf.filled().len() > before {
@@ -174,7 +178,7 @@ impl AsyncWrite for Guarded {
 }
 
 impl Drop for Guarded {
-    /// What the client has not received yet is still sent, and the connection keeps its place until then.
+    /// Bytes that the client has not received yet are still sent, and the connection keeps its place until then.
     fn drop(&mut self) {
         let (Some(stream), Some(place)) = (self.stream.take(), self.place.take()) else { return };
         if acknowledged(&stream) >= self.reading.written {

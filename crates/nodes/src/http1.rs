@@ -36,8 +36,8 @@ use crate::clients::Client;
 use crate::guarded::Guarded;
 use crate::places::{Count, Counters, Places};
 use crate::{NodeError, Requirement, Running};
-use body::{Bounded, Budget, Charged, PIECE};
 pub(crate) use body::BodyError;
+use body::{Bounded, Budget, Charged, PIECE};
 pub(crate) use host::port_of;
 
 /// The largest header of a request, in bytes.
@@ -86,7 +86,7 @@ pub(crate) struct Server {
     pub(crate) counters: Counters,
 }
 
-/// What the connections of a server share.
+/// The state that the connections of a server share.
 struct Shared {
     router: Router,
     tls: Option<TlsAcceptor>,

@@ -19,7 +19,7 @@ use prometheus_client::metrics::gauge::Gauge;
 
 use crate::clients::{Client, client_of};
 
-/// Connections that have lost their places and have not ended yet. Above that, nobody gets the place of another one.
+/// Connections that have lost their places and have not ended yet. Above that, no client gets the place of another one.
 const LEAVING_MAX: u32 = 32;
 
 /// How many places there are.
@@ -129,7 +129,9 @@ impl Places {
         if state.leaving >= LEAVING_MAX {
             return false;
         }
-        let Some((client, most)) = state.clients.iter().max_by_key(|(_, held)| held.len()) else { return false };
+        let Some((client, most)) = state.clients.iter().max_by_key(|(_, held)| held.len()) else {
+            return false;
+        };
         if most.len() < own as usize + 2 {
             return false;
         }

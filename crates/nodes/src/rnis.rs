@@ -81,10 +81,7 @@ impl Node for Rnis {
 
     fn requirements(&self) -> Vec<Requirement> {
         let Settings { listen, source, access, tls, callbacks, .. } = &self.settings;
-        let mut all = vec![
-            source::requirement(source),
-            http1::requirement("listen", listen.0),
-        ];
+        let mut all = vec![source::requirement(source), http1::requirement("listen", listen.0)];
         if let Some(path) = &access.tokens {
             let read = Callers::read(access).and_then(|callers| match callers.count() {
                 0 => Err(format!("{}: it has no token; write one per application", path.display())),

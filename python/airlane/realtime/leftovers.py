@@ -11,8 +11,8 @@ from pathlib import Path
 
 __all__ = ["removed_if_killed"]
 
-# The end of the standard input is the end of the run's process, which the processes of its network do not survive.
-# Another run may have the folder by then; it holds the lock.
+# The standard input ends with the process of the run, and so do the processes of its network. Another run may
+# have the folder by then; it holds the lock.
 _SCRIPT = 'cat >/dev/null; sleep 0.3; [ -e "$1/held" ] && flock --nonblock "$1/held" rm -rf -- "$1"'
 
 
@@ -20,7 +20,7 @@ _SCRIPT = 'cat >/dev/null; sleep 0.3; [ -e "$1/held" ] && flock --nonblock "$1/h
 def removed_if_killed(scratch: Path) -> Iterator[None]:
     """A process of its own removes the locked folder if this one is killed before the end of the context."""
     if shutil.which("sh") is None or shutil.which("flock") is None:
-        yield  # the next run beside the folder removes it
+        yield  # the next run that writes there removes it
         return
     reading, writing = os.pipe()
     command = ["sh", "-c", _SCRIPT, "sh", os.fspath(scratch)]

@@ -60,7 +60,7 @@ def _release(text: str) -> tuple[int, ...] | None:
 
 
 def _facts(path: Path) -> dict[str, Any]:
-    """What a live run has written about its ends, with `real`, `keep` and `hosts`."""
+    """The facts of a live run about its ends: a mapping with `real`, `keep` and `hosts`."""
     try:
         live = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -71,7 +71,9 @@ def _facts(path: Path) -> dict[str, Any]:
         return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
     hosts = live.get("hosts")
-    right = is_list_of_text(live.get("real")) and is_list_of_text(live.get("keep")) and isinstance(hosts, dict)
+    right = (
+        is_list_of_text(live.get("real")) and is_list_of_text(live.get("keep")) and isinstance(hosts, dict)
+    )
     if not right or not set(hosts or ()) <= {"server", *live["real"]}:
         raise LiveError(f"{path} does not name the ends of a live run; it is damaged")
     return live
@@ -83,7 +85,8 @@ def replay(folder: Path) -> Replay:
     Raises
     ------
     LiveError
-        If the folder has no flight record, the record is damaged or cut off, or a newer version has written it.
+        If the folder has no flight record, if the record is damaged or cut off, or if a newer version has
+        written it.
     """
     from airlane import _native
 

@@ -17,8 +17,8 @@ pub enum Recorded {
     Whole,
     /// At the limit of its size.
     Limited,
-    /// Nowhere: it is cut off or damaged. The part before is compared, but without the trailer's checksum nobody knows
-    /// whether that part is as it was written.
+    /// Nowhere: it is cut off or damaged. The part before is compared, but without the trailer's checksum, that
+    /// part may differ from the one that was written.
     Damaged(FlightError),
 }
 

@@ -41,7 +41,7 @@ sockopt_impl!(
 
 sockopt_impl!(
     /// The bytes of a TCP socket that are not sent yet, above which it is not writable (`TCP_NOTSENT_LOWAT` in tcp(7)).
-    /// It bounds what the kernel holds for a peer that does not read, beside the bytes in flight.
+    /// It bounds the memory of the kernel for a peer that does not read, except for the bytes in flight.
     NotSentLowat,
     Both,
     libc::IPPROTO_TCP,

@@ -90,7 +90,7 @@ where
 }
 
 /// The memory of responses that clients have not read. A client has a part of it at most, and small responses cost
-/// nothing, so that the slow readers of large ones delay nobody else.
+/// nothing, so that the slow readers of large ones delay no other client.
 #[derive(Debug)]
 pub(super) struct Budget {
     most: u64,
@@ -173,7 +173,9 @@ impl http_body::Body for Charged {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         if self.rest.is_empty() {
-            let Some(frame) = ready!(Pin::new(&mut self.inner).poll_frame(cx)) else { return Poll::Ready(None) };
+            let Some(frame) = ready!(Pin::new(&mut self.inner).poll_frame(cx)) else {
+                return Poll::Ready(None);
+            };
             match frame?.into_data() {
                 Ok(data) => self.rest = data,
                 Err(trailers) => return Poll::Ready(Some(Ok(trailers))),

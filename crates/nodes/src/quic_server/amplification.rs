@@ -7,7 +7,7 @@
 //! bound: for quinn, the network has lost it.
 //!
 //! An address is validated when a packet from it has a connection ID that the server has sent to it, of 64 bits that
-//! nobody else can know (RFC 9000 §8.1), or by a token. Addresses to which an existing connection moves are left to
+//! no other host can know (RFC 9000 §8.1), or by a token. Addresses to which an existing connection moves are left to
 //! quinn.
 
 use std::collections::BTreeMap;
@@ -264,7 +264,7 @@ mod tests {
         ([127, 0, 0, 1], port).into()
     }
 
-    /// A packet with a long header, from this connection ID to that one, of so many bytes.
+    /// A packet with a long header, from one connection ID to another, of this size.
     fn long(from: &[u8], to: &[u8], size: usize) -> Vec<u8> {
         let mut bytes = vec![0xc0, 0, 0, 0, 1, to.len() as u8];
         bytes.extend(to);

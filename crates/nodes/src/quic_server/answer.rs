@@ -282,7 +282,8 @@ mod tests {
         let header = (0..900).map(|n| format!("{}-{}", n * gap, n * gap)).collect::<Vec<_>>().join(",");
         let ranges = asked(&format!("bytes={header}"), size);
         assert_eq!(ranges.len(), 900, "each is a part of its own");
-        let content_range = |range: &RangeInclusive<u64>| format!("bytes {}-{}/{size}", range.start(), range.end());
+        let content_range =
+            |range: &RangeInclusive<u64>| format!("bytes {}-{}/{size}", range.start(), range.end());
         let parts = multipart(&ranges, &boundary(), kind, content_range);
         let sent = Content::new(None, parts).size();
         let covered = ranges.last().unwrap().end() - ranges[0].start() + 1;

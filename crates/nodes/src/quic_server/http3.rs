@@ -1,8 +1,8 @@
 //! HTTP/3 over quinn: the endpoint, its connections and their requests.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
 use airlane_core::Seeds;
@@ -191,12 +191,7 @@ impl Http3 {
     }
 
     /// Answers the requests of a connection until its end, and counts.
-    async fn talk(
-        self: &Arc<Self>,
-        line: &Arc<Line>,
-        connection: Connection,
-        mut path: Path,
-    ) {
+    async fn talk(self: &Arc<Self>, line: &Arc<Line>, connection: Connection, mut path: Path) {
         let mut address = path.address;
         let mut following = self.follow(line, address);
         let mut shown = Totals::default();

@@ -84,7 +84,8 @@ impl Service<Uri> for Guarded {
 
 /// The host without the brackets of an IPv6 address, and the port.
 fn host_and_port(uri: &Uri) -> Result<(&str, u16), String> {
-    let authority = uri.authority().filter(|authority| !authority.host().is_empty()).ok_or("it has no host")?;
+    let authority =
+        uri.authority().filter(|authority| !authority.host().is_empty()).ok_or("it has no host")?;
     let port = port_of(authority)?.unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
     Ok((authority.host().trim_start_matches('[').trim_end_matches(']'), port))
 }

@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use axum::{Extension, Router};
 use axum::body::Body;
+use axum::body::Bytes;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Path, Request as HttpRequest, State};
-use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Extension, Router};
 use http_body_util::BodyExt;
 use tokio::time::{Instant, interval_at, timeout};
 
@@ -215,8 +215,8 @@ async fn websocket(State(app): State<App>, Path(secret): Path<String>, upgrade: 
     ))
 }
 
-/// Sends notifications until the client, the subscription or the node ends. A client that does not answer pings is
-/// gone, even if no packet says so (RFC 6455 §5.5.2).
+/// Sends notifications until the client, the subscription or the node ends. A client that does not answer pings
+/// (RFC 6455 §5.5.2) has lost its connection, even if no packet says so.
 async fn follow(app: &App, one: &Subscription, mut socket: WebSocket) {
     let stall = time(app.service.limits.stall);
     let mut pings = interval_at(Instant::now() + stall, stall);

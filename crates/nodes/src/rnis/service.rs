@@ -34,7 +34,7 @@ enum Sharer {
     Client(Client),
 }
 
-/// Who has a subscription.
+/// The owner of a subscription.
 #[derive(Clone, Debug)]
 struct Owner {
     caller: Caller,
@@ -284,7 +284,8 @@ impl Service {
         let one = self.prepare(owner, request, outbox)?;
         let mut store = self.lock();
         self.has_place(&store, &one.owner.sharer)?;
-        let exhausted = || Problem::too_many("all numbers of subscriptions have been used; restart the service");
+        let exhausted =
+            || Problem::too_many("all numbers of subscriptions have been used; restart the service");
         store.last = store.last.checked_add(1).ok_or_else(exhausted)?;
         let one = Arc::new(Subscription { id: store.last, ..one });
         *store.shares.entry(one.owner.sharer.clone()).or_default() += 1;
