@@ -103,10 +103,10 @@ impl Addresses {
     /// A connection begins; its address may be validated by a token.
     pub(super) fn begin(self: &Arc<Self>, address: SocketAddr, is_validated: bool) -> AddressUse {
         let mut known = self.lock();
-        if !known.contains_key(&address) {
-            known.insert(address, Address::default());
+        known.entry(address).or_insert_with(|| {
             self.limited.fetch_add(1, Ordering::Relaxed);
-        }
+            Address::default()
+        });
         self.change(&mut known, address, |one| {
             one.connections += 1;
             one.received += INITIAL_MIN;

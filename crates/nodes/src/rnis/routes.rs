@@ -97,22 +97,22 @@ fn json_response(status: StatusCode, body: impl ToString) -> Response {
 
 async fn rab_info(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Answer {
     let caller = app.service.callers.admit(&headers)?;
-    Ok(json_response(StatusCode::OK, &app.service.rab_info(&caller, uri.query())?))
+    Ok(json_response(StatusCode::OK, app.service.rab_info(&caller, uri.query())?))
 }
 
 async fn plmn_info(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Answer {
     let caller = app.service.callers.admit(&headers)?;
-    Ok(json_response(StatusCode::OK, &app.service.plmn_info(&caller, uri.query())?))
+    Ok(json_response(StatusCode::OK, app.service.plmn_info(&caller, uri.query())?))
 }
 
 async fn s1_bearer_info(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Answer {
     app.service.callers.admit(&headers)?;
-    Ok(json_response(StatusCode::OK, &app.service.s1_bearer_info(uri.query())?))
+    Ok(json_response(StatusCode::OK, app.service.s1_bearer_info(uri.query())?))
 }
 
 async fn layer2_meas(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Answer {
     let caller = app.service.callers.admit(&headers)?;
-    Ok(json_response(StatusCode::OK, &app.service.layer2_meas(&caller, uri.query())?))
+    Ok(json_response(StatusCode::OK, app.service.layer2_meas(&caller, uri.query())?))
 }
 
 async fn list(State(app): State<App>, headers: HeaderMap, uri: Uri) -> Answer {
@@ -133,7 +133,7 @@ async fn subscribe(
     query::nothing(uri.query())?;
     let request = read(&headers, body, StatusCode::UNSUPPORTED_MEDIA_TYPE).await?;
     let one = app.service.subscribe(caller, client, request)?;
-    let mut response = json_response(StatusCode::CREATED, &app.service.describe(&one));
+    let mut response = json_response(StatusCode::CREATED, app.service.describe(&one));
     if let Ok(location) = HeaderValue::from_str(&app.service.href(one.id)) {
         response.headers_mut().insert(header::LOCATION, location);
     }
@@ -167,7 +167,7 @@ async fn show(State(app): State<App>, Path(id): Path<String>, headers: HeaderMap
     let caller = app.service.callers.admit(&headers)?;
     query::nothing(uri.query())?;
     let one = app.service.find(&caller, number(&id)?)?;
-    Ok(json_response(StatusCode::OK, &app.service.describe(&one)))
+    Ok(json_response(StatusCode::OK, app.service.describe(&one)))
 }
 
 async fn update(
@@ -182,7 +182,7 @@ async fn update(
     // The OpenAPI has no 415 here.
     let request = read(&headers, body, StatusCode::BAD_REQUEST).await?;
     let one = app.service.update(&caller, number(&id)?, request)?;
-    Ok(json_response(StatusCode::OK, &app.service.describe(&one)))
+    Ok(json_response(StatusCode::OK, app.service.describe(&one)))
 }
 
 async fn cancel(State(app): State<App>, Path(id): Path<String>, headers: HeaderMap, uri: Uri) -> Answer {
