@@ -2,8 +2,9 @@
 //!
 //! Each message passes these checks in order: its source, its form, whether it names an open connection (§5.2 of
 //! `docs/pep-wire-format.md`), its tag, its serial, the rate of its source. A source is charged for authentic messages
-//! only: others cost a hash of less than a microsecond, and as they may have any source address, a charge for them
-//! would let everybody silence a PEP. Nothing is kept for a message that is not authentic.
+//! only: others may have any source address, and a charge for them would let everybody silence a PEP. Sources of which
+//! no authentic message has come for a while share one rate before all of this, so that a flood costs little. Nothing
+//! is kept for a message that is not authentic.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -93,6 +94,28 @@ struct Bucket {
     at: Instant,
 }
 
+impl Bucket {
+    fn most(rate: f64) -> f64 {
+        (rate * BURST.as_nanos() as f64 / 1e9).max(1.0)
+    }
+
+    fn full(rate: f64, at: Instant) -> Self {
+        Self { tokens: Self::most(rate), at }
+    }
+
+    /// Takes a token, if there is one.
+    fn take(&mut self, rate: f64, now: Instant) -> bool {
+        let elapsed = now.saturating_since(self.at).as_nanos() as f64 / 1e9;
+        self.tokens = (self.tokens + elapsed * rate).min(Self::most(rate));
+        self.at = now;
+        let has_one = self.tokens >= 1.0;
+        if has_one {
+            self.tokens -= 1.0;
+        }
+        has_one
+    }
+}
+
 /// An open connection.
 struct Open<C> {
     connection: C,
@@ -108,7 +131,10 @@ pub(super) struct Messages<C> {
     peps: Vec<Network>,
     clients: Vec<Network>,
     rate: f64,
+    /// Those that have sent authentic messages.
     sources: BTreeMap<IpAddr, Bucket>,
+    /// All others together.
+    strangers: Bucket,
     /// The open connections by their identifiers, and their identifiers.
     open: BTreeMap<u64, Open<C>>,
     identifiers: BTreeMap<C, u64>,
@@ -117,7 +143,9 @@ pub(super) struct Messages<C> {
 impl<C: Connection> Messages<C> {
     pub(super) fn new(secret: Vec<u8>, peps: Vec<Network>, clients: Vec<Network>, rate: u32) -> Self {
         let (sources, open, identifiers) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { secret, peps, clients, rate: f64::from(rate), sources, open, identifiers }
+        let rate = f64::from(rate);
+        let strangers = Bucket::full(rate, Instant::ZERO);
+        Self { secret, peps, clients, rate, sources, strangers, open, identifiers }
     }
 
     /// Takes the connections that are open now, each with a number that another one with its addresses does not have.
@@ -154,6 +182,9 @@ impl<C: Connection> Messages<C> {
         if !contains(&self.peps, source) {
             return Err(Refusal::Source);
         }
+        if !self.sources.contains_key(&source) && !self.strangers.take(self.rate, now) {
+            return Err(Refusal::Rate);
+        }
         if !pep::is_message(datagram) {
             return Err(Refusal::Malformed);
         }
@@ -171,20 +202,13 @@ impl<C: Connection> Messages<C> {
 
     /// Takes a token of the source, which has sent an authentic message.
     fn charge(&mut self, now: Instant, source: IpAddr) -> Result<(), Refusal> {
-        let most = (self.rate * BURST.as_nanos() as f64 / 1e9).max(1.0);
         if !self.sources.contains_key(&source) && self.sources.len() >= SOURCES_MAX {
             let silent = self.sources.iter().min_by_key(|(_, bucket)| bucket.at).map(|(source, _)| *source);
             silent.and_then(|source| self.sources.remove(&source));
         }
-        let bucket = self.sources.entry(source).or_insert(Bucket { tokens: most, at: now });
-        let elapsed = now.saturating_since(bucket.at).as_nanos() as f64 / 1e9;
-        bucket.tokens = (bucket.tokens + elapsed * self.rate).min(most);
-        bucket.at = now;
-        if bucket.tokens < 1.0 {
-            return Err(Refusal::Rate);
-        }
-        bucket.tokens -= 1.0;
-        Ok(())
+        let full = Bucket::full(self.rate, now);
+        let bucket = self.sources.entry(source).or_insert(full);
+        if bucket.take(self.rate, now) { Ok(()) } else { Err(Refusal::Rate) }
     }
 
     /// Forgets sources that have been silent.
