@@ -6,27 +6,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::metrics::Cause;
+use crate::clients::{Client, client_of};
 
 /// Parts of the table of clients, each with a lock of its own.
 const SHARDS: usize = 16;
 
-/// A client: an IPv4 address, or the first 64 bits of an IPv6 address. A UE has a whole such prefix
-/// (RFC 6459 §5.2), so it could otherwise be as many clients as it likes.
-#[derive(Clone, Copy, Debug, Hash, PartialEq, Eq)]
-struct Client(u64);
-
-impl Client {
-    fn new(address: IpAddr) -> Self {
-        match address {
-            // No prefix of a global address has 32 zero bits at its begin.
-            IpAddr::V4(v4) => Self(v4.to_bits().into()),
-            IpAddr::V6(v6) => Self((v6.to_bits() >> 64) as u64),
-        }
-    }
-
-    fn shard(self) -> usize {
-        (self.0 ^ self.0 >> 32 ^ self.0 >> 8) as usize % SHARDS
-    }
+/// The part of the table in which a client is.
+fn shard(client: Client) -> usize {
+    let bits = match client {
+        Client::V4(bits) => bits.into(),
+        Client::V6(bits) => bits,
+    };
+    (bits ^ bits >> 32 ^ bits >> 8) as usize % SHARDS
 }
 
 /// Numbers of connections.
@@ -51,12 +42,12 @@ impl Bounds {
     }
 
     fn clients(&self, client: Client) -> MutexGuard<'_, HashMap<Client, u32>> {
-        self.clients[client.shard()].lock().expect("nothing panics while it is locked")
+        self.clients[shard(client)].lock().expect("nothing panics while it is locked")
     }
 
     /// Admits a connection of a client.
     pub(super) fn admit(self: &Arc<Self>, client: IpAddr) -> Result<Place, Cause> {
-        let client = Client::new(client);
+        let client = client_of(client);
         if self.total.fetch_add(1, Ordering::Relaxed) >= self.max {
             self.total.fetch_sub(1, Ordering::Relaxed);
             return Err(Cause::Full);
