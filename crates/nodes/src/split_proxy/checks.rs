@@ -8,6 +8,7 @@ use nix::net::if_::if_nametoindex;
 use nix::sys::resource::{Resource, getrlimit};
 
 use super::config::{Config, LegConfig};
+use super::forward;
 use super::legs::{self, Leg};
 use crate::requirement::Requirement;
 use crate::setup::Setup;
@@ -67,6 +68,8 @@ impl Config {
         let mut text = format!("table inet {TABLE}\ndelete table inet {TABLE}\n");
         let _ = write!(text, "table inet {TABLE} {{\n  chain prerouting {{\n");
         text += "    type filter hook prerouting priority mangle; policy accept;\n";
+        text += "    # Proxied connections pass the hooks prerouting, input and output, never forward: a rule for them\n";
+        text += "    # belongs into a chain of prerouting with a priority below mangle, such as raw.\n";
         text += "    # Packets, and ICMP errors, of connections that the proxy has.\n";
         let _ = writeln!(
             text,
@@ -117,6 +120,8 @@ impl Config {
         }
         found.push(self.files_allowed());
         found.push(self.rules_loaded());
+        let ruleset = run("nft", &["list", "ruleset"], "").map_err(|e| e.to_string());
+        found.push(forward::requirement(&self.proxy, ruleset));
         for &v6 in self.families() {
             found.push(self.routed(v6));
         }

@@ -1,7 +1,7 @@
 //! The settings of the proxy.
 
 use airlane_scenario::ScenarioError;
-use airlane_scenario::quantity::{Size, Time};
+use airlane_scenario::quantity::{Rate, Size, Time};
 use airlane_scenario::settings_file::{self, Wrong};
 use serde::{Deserialize, Serialize};
 
@@ -14,13 +14,15 @@ connect = "after-handshake"
 connections = 10000
 per_client = 1000
 when_full = "refuse"
-memory = "1 GiB"
+memory = "3 GiB"
 pipe = "256 KiB"
 pipes = 1024
 connect_timeout = "60 s"
 stall_timeout = "300 s"
+stall_rate = "4 kbit/s"
 idle_timeout = "7440 s"
 half_closed_timeout = "240 s"
+forward_checked = false
 ipv6 = true
 mark = 1
 table = 100
@@ -71,7 +73,7 @@ pub(super) struct Limits {
     pub per_client: u32,
     /// What happens to further connections.
     pub when_full: WhenFull,
-    /// Memory of buffers and pipes beyond which no connection is accepted.
+    /// Maximum memory of the buffers and pipes of all connections.
     pub memory: Size,
     /// Capacity of a pipe between two sockets.
     pub pipe: Size,
@@ -79,12 +81,16 @@ pub(super) struct Limits {
     pub pipes: u32,
     /// Time without an answer of the far end to the SYN.
     pub connect_timeout: Time,
-    /// Time for which data waits without progress.
+    /// Time for which data waits in a direction without progress.
     pub stall_timeout: Time,
+    /// Rate at which a receiver must take data that waits for longer than `stall_timeout`.
+    pub stall_rate: Rate,
     /// Time without data in either direction.
     pub idle_timeout: Time,
     /// The same once one end has closed its direction.
     pub half_closed_timeout: Time,
+    /// Whether rules for proxied connections stand where they apply, so that `--check` accepts rules of the forward hook.
+    pub forward_checked: bool,
     /// Whether IPv6 is proxied, too.
     pub ipv6: bool,
     /// Mark of the packets that the kernel delivers to the proxy.

@@ -59,6 +59,8 @@ fn socket(address: SocketAddr, leg: &LegConfig) -> io::Result<Socket> {
         socket.set_ip_transparent_v4(true)?;
     }
     socket.set_linger(Some(Duration::ZERO))?;
+    // An urgent byte is part of the stream (RFC 9293 section 3.8.5). Without this, `recv` drops it.
+    socket.set_out_of_band_inline(true)?;
     // Data is already in segments when it arrives. Nagle's algorithm would only delay the last one.
     socket.set_tcp_nodelay(true)?;
     set_options(&socket, leg)?;

@@ -41,7 +41,7 @@ pub(super) enum Cause {
     Full,
     /// Above `per_client`.
     ClientFull,
-    /// Buffers and pipes use more than `memory`.
+    /// No memory is left for its buffers.
     Memory,
     /// It was made to the proxy itself.
     NotIntercepted,
@@ -53,16 +53,18 @@ pub(super) enum Cause {
     ResetCore,
     /// The kernel has given up sending, or probes were not answered.
     PeerTimeout,
-    /// Data has waited for too long.
+    /// Data has waited for too long in one direction.
     StallTimeout,
     /// No data for too long.
     IdleTimeout,
     /// The same with one direction closed.
     HalfClosedTimeout,
+    /// Buffers and pipes of all connections have more than `memory`, and this one has much of it.
+    MemoryUsedUp,
 }
 
 impl Cause {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 18] = [
         Self::Refused,
         Self::Unreachable,
         Self::ConnectTimeout,
@@ -80,6 +82,7 @@ impl Cause {
         Self::StallTimeout,
         Self::IdleTimeout,
         Self::HalfClosedTimeout,
+        Self::MemoryUsedUp,
     ];
 
     pub(super) const fn name(self) -> &'static str {
@@ -101,6 +104,7 @@ impl Cause {
             Self::StallTimeout => "stall-timeout",
             Self::IdleTimeout => "idle-timeout",
             Self::HalfClosedTimeout => "half-closed-timeout",
+            Self::MemoryUsedUp => "memory-used-up",
         }
     }
 

@@ -11,9 +11,13 @@
 mod bounds;
 mod checks;
 mod config;
+mod forward;
+mod growth;
 mod legs;
+mod memory;
 mod metrics;
 mod pipe;
+mod progress;
 mod relay;
 mod way;
 mod worker;
@@ -30,9 +34,12 @@ use tokio::sync::{mpsc, oneshot, watch};
 use self::bounds::{Bounds, Place};
 use self::config::{Config, LegConfig, Limits};
 use self::legs::Leg;
+use self::memory::{Budget, Reservation, Sizes};
 use self::metrics::{Cause, Metrics};
 use self::pipe::Pool;
+use self::progress::StallRule;
 use self::worker::Listening;
+use crate::common;
 use crate::{Common, Node, NodeError, Requirement, Running, Serving, Setup};
 
 /// Shortest and longest time between two sweeps.
@@ -59,12 +66,32 @@ struct Proxy {
     ran: LegConfig,
     core: LegConfig,
     bounds: Arc<Bounds>,
+    budget: Arc<Budget>,
+    ran_sizes: Sizes,
+    core_sizes: Sizes,
+    /// Reservation of a connection at its begin.
+    first_reservation: u64,
+    stall_rule: StallRule,
     metrics: Metrics,
     /// Time between two sweeps, which find connections whose time is over.
     tick: Duration,
 }
 
+/// Place and memory of an admitted connection.
+#[derive(Debug)]
+struct Admission {
+    place: Place,
+    memory: Reservation,
+}
+
 impl Proxy {
+    fn sizes(&self, leg: Leg) -> &Sizes {
+        match leg {
+            Leg::Ran => &self.ran_sizes,
+            Leg::Core => &self.core_sizes,
+        }
+    }
+
     fn leg(&self, leg: Leg) -> &LegConfig {
         match leg {
             Leg::Ran => &self.ran,
@@ -73,12 +100,14 @@ impl Proxy {
     }
 
     /// Admits a connection of a client.
-    fn admit(&self, client: IpAddr) -> Result<Place, Cause> {
+    fn admit(&self, client: IpAddr) -> Result<Admission, Cause> {
         // The count cannot be negative but for a moment, while workers change it.
         if self.metrics.memory.get().max(0) as u64 >= self.limits.memory.0.get() {
             return Err(Cause::Memory);
         }
-        self.bounds.admit(client)
+        let place = self.bounds.admit(client)?;
+        let memory = self.budget.admit(self.first_reservation).ok_or(Cause::Memory)?;
+        Ok(Admission { place, memory })
     }
 
     /// Whether this is an address at which the proxy itself listens.
@@ -141,14 +170,25 @@ async fn serve(config: Config, running: Running) -> Result<(), NodeError> {
     allow_files(&config);
     let limits = config.proxy.clone();
     let shortest = [limits.stall_timeout, limits.idle_timeout, limits.half_closed_timeout]
-        .map(|time| Duration::from_nanos(time.0.as_nanos()))
+        .map(common::time)
         .into_iter()
         .min()
         .expect("three");
+    let (ran_sizes, core_sizes) = (Sizes::of(&config.ran), Sizes::of(&config.core));
+    let (memory, pipe) = (limits.memory.0.get(), limits.pipe.0.get());
+    let pipes = memory::pipes_allowed(limits.pipes, pipe, memory);
     let mut metrics = None;
     running.register(|registry| metrics = Some(Metrics::register(registry)));
     let proxy = Arc::new(Proxy {
         bounds: Arc::new(Bounds::new(limits.connections, limits.per_client)),
+        budget: Arc::new(Budget::new(memory - pipes * pipe)),
+        first_reservation: memory::first_reservation(&ran_sizes, &core_sizes),
+        ran_sizes,
+        core_sizes,
+        stall_rule: StallRule {
+            timeout: common::time(limits.stall_timeout),
+            bytes_per_second: limits.stall_rate.0.bits_per_second() as f64 / 8.0,
+        },
         metrics: metrics.expect("registered"),
         tick: (shortest / 4).clamp(TICK.0, TICK.1),
         ran: config.ran.clone(),
@@ -161,7 +201,8 @@ async fn serve(config: Config, running: Running) -> Result<(), NodeError> {
     };
     let (stop, stopping) = watch::channel(false);
     let (listens, mut all_listen) = mpsc::channel(1);
-    let per_worker = (config.proxy.pipes as usize).div_ceil(threads);
+    // Rounded down, so that all have no more than the share of the memory.
+    let per_worker = pipes as usize / threads;
     let mut workers = vec![];
     // All are open before the first connection is accepted, so the kernel spreads connections over all.
     let listening = (0..threads).map(|_| listen(&config)).collect::<Result<Vec<_>, _>>()?;

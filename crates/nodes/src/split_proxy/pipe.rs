@@ -31,7 +31,13 @@ impl Pipe {
         Ok(Self { read, write, capacity: usize::try_from(capacity).unwrap_or_default() })
     }
 
-    /// Moves data from a socket into this pipe, which must be empty. `WouldBlock` means that the socket is empty.
+    /// The bytes that it can hold.
+    pub(super) const fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Moves data from a socket into this pipe, which must be empty. Neither 0 nor `WouldBlock` means that
+    /// the socket has no data.
     pub(super) fn fill(&self, from: impl AsFd) -> io::Result<usize> {
         let flags = SpliceFFlags::SPLICE_F_NONBLOCK | SpliceFFlags::SPLICE_F_MOVE;
         Ok(splice(from, None, &self.write, None, self.capacity, flags)?)

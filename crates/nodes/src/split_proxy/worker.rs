@@ -1,6 +1,7 @@
 //! A worker: a thread with its own listening sockets, timers and pipes. A connection stays in its worker.
 
 use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::rc::{Rc, Weak};
@@ -14,14 +15,14 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::{LocalSet, spawn_local};
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-use super::Proxy;
-use super::bounds::Place;
 use super::config::WhenFull;
 use super::legs::{self, Leg};
+use super::memory::Buffers;
 use super::metrics::Cause;
 use super::pipe::Pool;
-use super::relay::{Relay, Watched};
+use super::relay::{Pair, Relay, Watched};
 use super::way::SCRATCH;
+use super::{Admission, Proxy};
 
 /// First and longest pause when no connection can be accepted.
 const PAUSE_MIN: Duration = Duration::from_millis(10);
@@ -168,7 +169,11 @@ impl Worker {
 
     /// Admits a connection. It may wait until there is a place, and with it all that come after it. `None` if
     /// the node stops meanwhile.
-    async fn admit(&self, client: SocketAddr, stop: &watch::Receiver<bool>) -> Option<Result<Place, Cause>> {
+    async fn admit(
+        &self,
+        client: SocketAddr,
+        stop: &watch::Receiver<bool>,
+    ) -> Option<Result<Admission, Cause>> {
         let mut is_first = true;
         loop {
             match self.proxy.admit(client.ip()) {
@@ -191,16 +196,16 @@ impl Worker {
         leg: Leg,
         near: TcpStream,
         address: SocketAddr,
-        place: Result<Place, Cause>,
+        admitted: Result<Admission, Cause>,
     ) {
         let _leave = Leave(&self);
         let metrics = &self.proxy.metrics;
         metrics.leg(leg).accepted.inc();
-        let made = match place {
-            Ok(place) => self.connect(leg, &near, address).await.map(|far| (place, far)),
+        let made = match admitted {
+            Ok(admission) => self.pair(leg, near, address).await.map(|pair| (admission, pair)),
             Err(cause) => Err(cause),
         };
-        let (place, far) = match made {
+        let (Admission { place, memory }, pair) = match made {
             Ok(made) => made,
             Err(cause) => {
                 metrics.ended(cause);
@@ -208,7 +213,7 @@ impl Worker {
                 return;
             }
         };
-        let result = Relay::new(leg, near, far, Rc::clone(&self)).await;
+        let result = Relay::new(pair, memory, Rc::clone(&self)).await;
         match result {
             Ok(()) => {
                 metrics.completed.inc();
@@ -219,6 +224,15 @@ impl Worker {
             }
         }
         drop(place);
+    }
+
+    /// Both sockets of a connection, with their first buffers.
+    async fn pair(&self, near_leg: Leg, near: TcpStream, address: SocketAddr) -> Result<Pair, Cause> {
+        let sizes = |leg: Leg| *self.proxy.sizes(leg);
+        let near_buffers = Buffers::begin(&near, sizes(near_leg)).map_err(|e| self.why_not(&e))?;
+        let far = self.connect(near_leg, &near, address).await?;
+        let far_buffers = Buffers::begin(&far, sizes(near_leg.other())).map_err(|e| self.why_not(&e))?;
+        Ok(Pair { near_leg, near, near_buffers, far, far_buffers })
     }
 
     /// Connects to the far end.
@@ -277,6 +291,25 @@ impl Worker {
                 one.sweep(now, &self);
                 true
             });
+            self.relieve();
+        }
+    }
+
+    /// Ends connections, those with the most memory first, if the buffers have more than `memory`. The sizes of buffers
+    /// are bounded by reservations; but the kernel may exceed each by a packet, and counts it with its overhead.
+    fn relieve(&self) {
+        let used = u64::try_from(self.proxy.metrics.memory.get()).unwrap_or(0);
+        let Some(mut excess) = used.checked_sub(self.proxy.limits.memory.0.get()).filter(|&n| n > 0) else {
+            return;
+        };
+        let mut connections: Vec<_> = self.watched.borrow().iter().filter_map(Weak::upgrade).collect();
+        connections.sort_by_key(|one| Reverse(one.memory()));
+        for one in connections {
+            if excess == 0 || one.memory() == 0 {
+                break;
+            }
+            excess = excess.saturating_sub(one.memory());
+            one.end();
         }
     }
 }
