@@ -221,7 +221,7 @@ $(LIBELF): $(STAMPS)/venv
 
 $(STAMPS)/native: $(STAMPS)/venv $(LIBELF) pyproject.toml $(RUST)
 	@$(BIN)/python -c 'import maturin' 2>/dev/null || $(INSTALL) 'maturin>=1.13,<2'
-	source $(BIN)/activate && maturin develop --profile $(PROFILE) --quiet --extras report $(if $(UV),--uv) $(BPF)
+	source $(BIN)/activate && maturin develop --profile $(PROFILE) --quiet --extras report,tables $(if $(UV),--uv) $(BPF)
 	@touch $@
 
 $(STAMPS)/dev: $(STAMPS)/venv pyproject.toml

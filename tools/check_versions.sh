@@ -39,7 +39,7 @@ if command -v uv >/dev/null; then
 else
   pip() { "$work/venv/bin/python" -m pip --quiet --disable-pip-version-check "$@"; }
 fi
-"$python" tools/requirements.py $how report cluster gym | pip install -r /dev/stdin
+"$python" tools/requirements.py $how report tables cluster gym | pip install -r /dev/stdin
 pip install pytest
 pip install --no-deps "${wheels[0]}"
 pip check
