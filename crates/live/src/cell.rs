@@ -191,7 +191,7 @@ impl Cell {
 
     /// Observes connections from now on.
     pub fn observe(&mut self) {
-        self.connections = Some(Connections::new(self.ends.ues()));
+        self.connections = Some(Connections::new(self.ends.ues(), self.built.has_split_proxy()));
     }
 
     /// Reports on the radio from now on. The caller removes the reports. `real` are the UEs of [`Self::new`], whose

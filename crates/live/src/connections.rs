@@ -81,13 +81,17 @@ pub struct Connections {
     cache: Vec<Option<(Key, u32)>>,
     not_shown: NotShown,
     series: Series,
+    /// Split proxies end the TCP connections: no packet of theirs travels from end to end.
+    split: bool,
 }
 
 impl Connections {
-    /// Nothing observed yet, for this many UEs.
+    /// Nothing observed yet, for this many UEs. `split` tells that split proxies end TCP connections, whose packets
+    /// then have no one-way delay.
     #[must_use]
-    pub fn new(ues: usize) -> Self {
+    pub fn new(ues: usize, split: bool) -> Self {
         Self {
+            split,
             rows: Vec::new(),
             places: BTreeMap::new(),
             cache: vec![None; 1 << CACHE_BITS],
@@ -109,10 +113,11 @@ impl Connections {
 
     /// A packet left the network of this UE.
     pub fn left(&mut self, at: Instant, ue: u16, direction: Direction, packet: &Packet) {
-        self.series.left(at, ue, direction, packet);
+        let travelled = !(self.split && matches!(packet.header, Header::Tcp(_)));
+        self.series.left(at, ue, direction, packet, travelled);
         let key = Key::of(ue, packet);
         if let Some(place) = self.find(&key) {
-            self.rows[place as usize].left(at, direction, packet);
+            self.rows[place as usize].left(at, direction, packet, travelled);
         }
     }
 

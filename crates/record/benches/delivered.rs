@@ -14,10 +14,13 @@ fn recorder(flows: u32) -> Recorder {
         ue: Some((format!("ue-{k}"), UeId(k))),
         kind: "tcp".into(),
         congestion: "cubic".into(),
+        app: "bulk".into(),
         direction: Direction::Downlink,
         both_directions: false,
         start: Instant::ZERO,
         stop: None,
+        streams: true,
+        proxies: String::new(),
     };
     Recorder::new(RecorderParameters {
         flows: (0..flows).map(flow).collect(),

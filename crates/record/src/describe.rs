@@ -17,7 +17,9 @@ pub struct FlowDescription {
     pub kind: String,
     /// Its congestion controller, or empty: column `congestion`.
     pub congestion: String,
-    /// The direction of its data. Only packets with payload in this direction count.
+    /// Its application, as scenarios name it; empty if it is outside: column `app`.
+    pub app: String,
+    /// The direction of its data: column `direction`. Only packets with payload in this direction count.
     pub direction: Direction,
     /// Whether it carries data in the other direction too, which then has rows of its own: those of the flow
     /// `name (uplink)`, or `name (downlink)`.
@@ -26,6 +28,12 @@ pub struct FlowDescription {
     pub start: Instant,
     /// When it is stopped, if before the end of the run.
     pub stop: Option<Instant>,
+    /// Whether it is a flow of TCP connections, whose bytes have a delay from end to end.
+    pub streams: bool,
+    /// The split proxies that end its connections; empty without one. They are the column `proxies`, which exists
+    /// if any flow has one. No TCP packet of such a flow travels from end to end: its one-way delay is that of its
+    /// bytes, or without `streams` that of its other packets.
+    pub proxies: String,
 }
 
 impl FlowDescription {

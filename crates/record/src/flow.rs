@@ -1,9 +1,10 @@
 //! The sums for one flow.
 
-use airlane_core::{BitRate, Bytes, CubicCurve, Direction, Duration, Instant};
+use airlane_core::{BitRate, Bytes, CubicCurve, Direction, Duration, Header, Instant, Packet};
 
 use crate::codes::Codes;
 use crate::histogram::Histogram;
+use crate::streams::Streams;
 use crate::table::{Table, mbps, ratio};
 use crate::{FlowDescription, RecorderParameters};
 
@@ -23,8 +24,12 @@ pub(crate) struct FlowRecord {
     pub(crate) codes: Codes,
     in_order: u64,
     delivered: u64,
-    delay_ns_sum: u64,
-    delay: Histogram,
+    /// Of packets from end to end.
+    delays: Delays,
+    /// The bytes of its TCP connections, if it has any.
+    streams: Option<Box<StreamRecord>>,
+    /// Split proxies end its TCP connections.
+    split: bool,
     sent: u64,
     retransmissions: u64,
     lost: u64,
@@ -49,14 +54,63 @@ pub(crate) struct FlowBin {
     pub(crate) again: u64,
     /// The transport has not distinguished the two.
     pub(crate) untold: bool,
-    pub(crate) delivered: u64,
+    /// Packets, or segments of streams, with a delay.
+    pub(crate) delayed: u64,
     pub(crate) delay_ns_sum: u64,
     pub(crate) delay_ns_max: u64,
     pub(crate) retransmissions: u64,
     pub(crate) lost_segments: u64,
 }
 
+/// The bytes of a flow of TCP connections.
+#[derive(Debug)]
+struct StreamRecord {
+    streams: Streams,
+    delays: Delays,
+}
+
+/// Delays in the measured window.
+#[derive(Debug)]
+struct Delays {
+    sum_ns: u64,
+    count: u64,
+    histogram: Histogram,
+}
+
+impl Delays {
+    fn new() -> Self {
+        let histogram = Histogram::with_expected_max(EXPECTED_DELAY_MAX.as_nanos());
+        Self { sum_ns: 0, count: 0, histogram }
+    }
+
+    #[inline]
+    fn add(&mut self, delay_ns: u64) {
+        self.sum_ns += delay_ns;
+        self.count += 1;
+        self.histogram.record(delay_ns);
+    }
+
+    fn mean_ms(&self) -> f64 {
+        ratio(milliseconds(self.sum_ns), self.count)
+    }
+
+    fn percentile_ms(&self, percent: u32) -> f64 {
+        self.histogram.percentile(percent).map_or(f64::NAN, milliseconds)
+    }
+
+    fn max_ms(&self) -> f64 {
+        self.histogram.max().map_or(f64::NAN, milliseconds)
+    }
+}
+
 impl FlowBin {
+    #[inline]
+    fn add_delay(&mut self, delay_ns: u64) {
+        self.delayed += 1;
+        self.delay_ns_sum += delay_ns;
+        self.delay_ns_max = self.delay_ns_max.max(delay_ns);
+    }
+
     /// A packet arrived with this payload, of which `fresh` had not been received before.
     #[inline]
     pub(crate) fn add_fresh(&mut self, payload: Bytes, fresh: Option<Bytes>) {
@@ -104,8 +158,11 @@ impl FlowRecord {
             codes: Codes::default(),
             in_order: 0,
             delivered: 0,
-            delay_ns_sum: 0,
-            delay: Histogram::with_expected_max(EXPECTED_DELAY_MAX.as_nanos()),
+            delays: Delays::new(),
+            streams: flow
+                .streams
+                .then(|| Box::new(StreamRecord { streams: Streams::default(), delays: Delays::new() })),
+            split: !flow.proxies.is_empty(),
             sent: 0,
             retransmissions: 0,
             lost: 0,
@@ -133,22 +190,40 @@ impl FlowRecord {
     }
 
     #[inline]
-    pub(crate) fn on_delivered(&mut self, now: Instant, delay: Duration, in_order: Bytes) {
-        let delay_ns = delay.as_nanos();
+    pub(crate) fn on_delivered(&mut self, now: Instant, packet: &Packet, in_order: Bytes) {
+        let measures = self.measures(now);
         self.bin.in_order += in_order.get();
-        self.bin.delivered += 1;
-        self.bin.delay_ns_sum += delay_ns;
-        self.bin.delay_ns_max = self.bin.delay_ns_max.max(delay_ns);
-        if self.measures(now) {
+        if measures {
             self.in_order += in_order.get();
             self.delivered += 1;
-            self.delay_ns_sum += delay_ns;
-            self.delay.record(delay_ns);
+        }
+        let split = self.split && matches!(packet.header, Header::Tcp(_));
+        if let Some(record) = &mut self.streams {
+            let StreamRecord { streams, delays } = &mut **record;
+            streams.on_readable(now, packet, in_order, |delay| {
+                let delay_ns = delay.as_nanos();
+                if split {
+                    self.bin.add_delay(delay_ns);
+                }
+                if measures {
+                    delays.add(delay_ns);
+                }
+            });
+        }
+        if !split {
+            let delay_ns = (now - packet.sent_at).as_nanos();
+            self.bin.add_delay(delay_ns);
+            if measures {
+                self.delays.add(delay_ns);
+            }
         }
     }
 
     #[inline]
-    pub(crate) fn on_sent(&mut self, now: Instant, retransmission: bool) {
+    pub(crate) fn on_sent(&mut self, now: Instant, packet: &Packet, retransmission: bool) {
+        if let Some(record) = &mut self.streams {
+            record.streams.on_sent(now, packet, retransmission);
+        }
         self.bin.retransmissions += u64::from(retransmission);
         if self.measures(now) {
             self.sent += 1;
@@ -208,20 +283,31 @@ impl FlowRecord {
         mbps(self.in_order, self.until.saturating_since(self.from))
     }
 
-    fn percentile_ms(&self, percent: u32) -> f64 {
-        self.delay.percentile(percent).map_or(f64::NAN, milliseconds)
+    /// Of packets, or of bytes where no packet travels from end to end.
+    fn one_way(&self) -> &Delays {
+        self.streams.as_ref().filter(|_| self.split).map_or(&self.delays, |record| &record.delays)
     }
 }
+
+/// The end of a column's name, and its measure.
+type Measure = (&'static str, fn(&Delays) -> f64);
+
+/// The measures of delays in `flows`.
+const MEASURES: [Measure; 5] = [
+    ("_ms", Delays::mean_ms),
+    ("_p50_ms", |delays| delays.percentile_ms(50)),
+    ("_p95_ms", |delays| delays.percentile_ms(95)),
+    ("_p99_ms", |delays| delays.percentile_ms(99)),
+    ("_max_ms", Delays::max_ms),
+];
 
 /// The columns of `flows` that come from the packets of a flow.
 pub(crate) fn push_columns(table: &mut Table, flows: &[&FlowRecord]) {
     let all = || flows.iter().copied();
     table.push_f64("goodput_mbps", all().map(FlowRecord::goodput_mbps));
-    table.push_f64("owd_ms", all().map(|f| ratio(milliseconds(f.delay_ns_sum), f.delivered)));
-    table.push_f64("owd_p50_ms", all().map(|f| f.percentile_ms(50)));
-    table.push_f64("owd_p95_ms", all().map(|f| f.percentile_ms(95)));
-    table.push_f64("owd_p99_ms", all().map(|f| f.percentile_ms(99)));
-    table.push_f64("owd_max_ms", all().map(|f| f.delay.max().map_or(f64::NAN, milliseconds)));
+    for (measure, of) in MEASURES {
+        table.push_f64(&format!("owd{measure}"), all().map(|f| of(f.one_way())));
+    }
     table.push_f64("rtt_ms", all().map(|f| ratio(milliseconds(f.rtt_ns_sum), f.rtt_samples)));
     table.push_f64("rtt_min_ms", all().map(|f| duration_ms(f.rtt_min)));
     table.push_count("retransmissions", all().map(|f| f.retransmissions));
@@ -235,6 +321,16 @@ pub(crate) fn push_columns(table: &mut Table, flows: &[&FlowRecord]) {
     table.push_f64("fct_sent_s", all().map(|f| seconds(f.sent_time)));
     table.push_f64("fct_acked_s", all().map(|f| seconds(f.acknowledged_time)));
     table.push_f64("gave_up_s", all().map(|f| f.gave_up_at.map_or(f64::NAN, Instant::as_secs_f64)));
+}
+
+/// The columns of the delay of bytes, `NaN` for flows without TCP connections.
+pub(crate) fn push_byte_delays(table: &mut Table, flows: &[&FlowRecord]) {
+    let value = |flow: &FlowRecord, of: fn(&Delays) -> f64| {
+        flow.streams.as_ref().map_or(f64::NAN, |record| of(&record.delays))
+    };
+    for (measure, of) in MEASURES {
+        table.push_f64(&format!("byte_delay{measure}"), flows.iter().map(|flow| value(flow, of)));
+    }
 }
 
 pub(crate) fn milliseconds(ns: u64) -> f64 {

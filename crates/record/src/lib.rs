@@ -40,6 +40,7 @@ mod recorder;
 mod returns;
 mod series;
 mod sinks;
+mod streams;
 mod table;
 mod timeouts;
 mod track;

@@ -16,7 +16,7 @@ use crate::pep::PepLog;
 use crate::pings::PingLog;
 use crate::returns::{Return, Returns};
 use crate::series::{CellSeries, FlowSeries, reserved_rows};
-use crate::table::{Column, Table, Throughput};
+use crate::table::{Column, Table, Throughput, direction_name};
 use crate::timeouts::{self, LastSecond, Timeout};
 use crate::track::UeSeries;
 use crate::verdicts::VerdictLog;
@@ -246,6 +246,12 @@ impl Recorder {
         };
         table.push_f64("mcs_mean", rows.iter().map(|row| blocks(row).map_or(f64::NAN, |b| b.mcs_mean())));
         table.push_count("harq_retx", rows.iter().map(|row| blocks(row).map_or(0, |b| b.retransmissions)));
+        flow::push_byte_delays(&mut table, &records);
+        table.push_text("direction", records.iter().map(|record| direction_name(record.direction)));
+        table.push_text("app", described().map(|flow| flow.app.as_str()));
+        if described().any(|flow| !flow.proxies.is_empty()) {
+            table.push_text("proxies", described().map(|flow| flow.proxies.as_str()));
+        }
         table
     }
 
@@ -521,7 +527,7 @@ impl Probe for Recorder {
         }
         // The path of the most frequent event calls nothing, so that it saves no registers.
         if let Event::Sent { packet, retransmission } = *event {
-            return self.with_data(packet, |flow| flow.on_sent(now, retransmission));
+            return self.with_data(packet, |flow| flow.on_sent(now, packet, retransmission));
         }
         self.observe_other(now, event);
     }
@@ -534,7 +540,7 @@ impl Recorder {
         match *event {
             Event::Delivered { packet, in_order, fresh } => {
                 if let Some(flow) = self.data_flow(packet) {
-                    flow.on_delivered(now, now - packet.sent_at, in_order);
+                    flow.on_delivered(now, packet, in_order);
                     flow.bin.add_fresh(Bytes(u64::from(packet.payload.len())), fresh);
                 }
             }

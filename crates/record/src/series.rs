@@ -75,11 +75,11 @@ impl FlowSeries {
         let row = &mut self.rows[self.pending];
         self.pending += 1;
         let bin = core::mem::take(&mut flow.bin);
-        let (delay_mean, delay_max) = if bin.delivered == 0 {
+        let (delay_mean, delay_max) = if bin.delayed == 0 {
             (f64::NAN, f64::NAN)
         } else {
             let milliseconds = |ns| real(ns) / 1e6;
-            (milliseconds(bin.delay_ns_sum) / real(bin.delivered), milliseconds(bin.delay_ns_max))
+            (milliseconds(bin.delay_ns_sum) / real(bin.delayed), milliseconds(bin.delay_ns_max))
         };
         let told = |value| if bin.untold { f64::NAN } else { value };
         row.flow = index;

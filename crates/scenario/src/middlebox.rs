@@ -77,6 +77,17 @@ pub(crate) fn enb_proxies(setup: Setup<'_>) -> Option<EnbProxies> {
     Some(EnbProxies::new(cells.collect(), x2_delay))
 }
 
+/// The places of the split proxies in the path of a TCP connection; empty without one.
+pub(crate) fn split_places(scenario: &Resolved) -> String {
+    let places = [(MiddleboxPlace::Gateway, "gateway"), (MiddleboxPlace::Enb, "enb")];
+    let is_there = |place| {
+        let mut all = scenario.middlebox.iter();
+        all.any(|one| matches!(one, format::Middlebox::SplitProxy(proxy) if proxy.at == place))
+    };
+    let there = places.into_iter().filter(|(place, _)| is_there(*place)).map(|(_, name)| name);
+    there.collect::<Vec<_>>().join(", ")
+}
+
 /// The name of a split proxy in results.
 fn proxy_name(scenario: &Resolved, cell: Option<CellId>) -> String {
     cell.map_or_else(|| "gateway".to_owned(), |cell| scenario.cell[cell.index()].name.clone())

@@ -112,38 +112,52 @@ fn controller_name(tcp: &Tcp) -> &str {
     tcp.controller.as_deref().unwrap_or_else(|| tcp.congestion.kind().name())
 }
 
+/// A flow for the recorder.
+fn flow_description(scenario: &Resolved, ues: &[OneUe], one: &OneFlow) -> FlowDescription {
+    let flow = &scenario.flow[one.section];
+    let (kind, congestion) = match &flow.transport {
+        Transport::Udp(_) => ("udp", ""),
+        Transport::Icmp => ("icmp", ""),
+        Transport::External => ("ip", ""),
+        Transport::Kernel(kernel) => {
+            let sender = kernel.simulated(flow.direction == FlowDirection::Downlink);
+            ("kernel", sender.map_or(kernel.congestion.as_str(), controller_name))
+        }
+        Transport::Tcp(tcp) => ("tcp", controller_name(tcp)),
+        Transport::Quic(Quic { controller: Some(name), .. }) => ("quic", name.as_str()),
+        Transport::Quic(quic) => ("quic", quic.congestion.kind().name()),
+    };
+    FlowDescription {
+        name: one.name.clone(),
+        to: flow.to.clone().unwrap_or_else(|| HOST.to_owned()),
+        ue: one.ue.map(|ue| (ues[ue].name.clone(), UeId(ue as u32))),
+        kind: kind.to_owned(),
+        congestion: congestion.to_owned(),
+        app: match &flow.transport {
+            Transport::External => String::new(),
+            Transport::Kernel(kernel) if kernel.exec.is_some() => String::new(),
+            _ => flow.app.kind().to_owned(),
+        },
+        direction: data_direction(flow.direction),
+        both_directions: match &flow.transport {
+            Transport::External => true,
+            Transport::Kernel(kernel) => kernel.exec.is_some(),
+            Transport::Tcp(_) | Transport::Udp(_) | Transport::Quic(_) | Transport::Icmp => false,
+        },
+        start: one.start(scenario),
+        stop: flow.stop.map(|stop| Instant::ZERO + stop.0),
+        streams: matches!(flow.transport, Transport::Tcp(_) | Transport::Kernel(_)),
+        proxies: match &flow.transport {
+            Transport::Tcp(_) | Transport::Kernel(_) | Transport::External => {
+                middlebox::split_places(scenario)
+            }
+            Transport::Udp(_) | Transport::Quic(_) | Transport::Icmp => String::new(),
+        },
+    }
+}
+
 /// The names and settings for the recorder.
 fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) -> RecorderParameters {
-    let flow = |one: &OneFlow| {
-        let flow = &scenario.flow[one.section];
-        let (kind, congestion) = match &flow.transport {
-            Transport::Udp(_) => ("udp", ""),
-            Transport::Icmp => ("icmp", ""),
-            Transport::External => ("ip", ""),
-            Transport::Kernel(kernel) => {
-                let sender = kernel.simulated(flow.direction == FlowDirection::Downlink);
-                ("kernel", sender.map_or(kernel.congestion.as_str(), controller_name))
-            }
-            Transport::Tcp(tcp) => ("tcp", controller_name(tcp)),
-            Transport::Quic(Quic { controller: Some(name), .. }) => ("quic", name.as_str()),
-            Transport::Quic(quic) => ("quic", quic.congestion.kind().name()),
-        };
-        FlowDescription {
-            name: one.name.clone(),
-            to: flow.to.clone().unwrap_or_else(|| HOST.to_owned()),
-            ue: one.ue.map(|ue| (ues[ue].name.clone(), UeId(ue as u32))),
-            kind: kind.to_owned(),
-            congestion: congestion.to_owned(),
-            direction: data_direction(flow.direction),
-            both_directions: match &flow.transport {
-                Transport::External => true,
-                Transport::Kernel(kernel) => kernel.exec.is_some(),
-                Transport::Tcp(_) | Transport::Udp(_) | Transport::Quic(_) | Transport::Icmp => false,
-            },
-            start: one.start(scenario),
-            stop: flow.stop.map(|stop| Instant::ZERO + stop.0),
-        }
-    };
     let cell = |cell: &Cell| CellDescription {
         name: cell.name.clone(),
         downlink_prbs: cell.resource_blocks,
@@ -164,7 +178,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         },
         pep: scenario.middlebox.iter().any(|one| matches!(one, format::Middlebox::Pep(_)))
             || scenario.flow.iter().any(listens),
-        flows: flows.iter().map(flow).collect(),
+        flows: flows.iter().map(|flow| flow_description(scenario, ues, flow)).collect(),
         cells: scenario.cell.iter().map(cell).collect(),
         ues: ues.len(),
         warmup: Instant::ZERO + scenario.run.warmup.0,

@@ -121,14 +121,17 @@ impl Row {
         }
     }
 
+    /// A packet left. Its delay counts if it `travelled` from end to end, and no proxy has sent it.
     #[inline]
-    pub(super) fn left(&mut self, at: Instant, direction: Direction, packet: &Packet) {
+    pub(super) fn left(&mut self, at: Instant, direction: Direction, packet: &Packet, travelled: bool) {
         self.last = at;
         let way = &mut self.ways[direction as usize];
         way.left += 1;
         way.payload += u64::from(packet.payload.len());
         way.marked += u64::from(packet.ecn == Ecn::CongestionExperienced);
-        way.delays.record(at.saturating_since(packet.sent_at));
+        if travelled {
+            way.delays.record(at.saturating_since(packet.sent_at));
+        }
         let Header::Tcp(tcp) = &packet.header else { return };
         if let Some((since, of)) = self.syn
             && of != direction

@@ -18,7 +18,8 @@ struct Way {
     /// The sum of the delays of the packets that left in this bin.
     delay_ns: u64,
     delay_max_ns: u64,
-    left: u32,
+    /// Packets with a delay.
+    delayed: u32,
     /// Packets that entered in this bin and did not leave (yet).
     missing: i32,
 }
@@ -50,11 +51,11 @@ impl Way {
     }
 
     fn owd_ms(&self) -> f64 {
-        if self.left == 0 { f64::NAN } else { self.delay_ns as f64 / f64::from(self.left) / 1e6 }
+        if self.delayed == 0 { f64::NAN } else { self.delay_ns as f64 / f64::from(self.delayed) / 1e6 }
     }
 
     fn owd_max_ms(&self) -> f64 {
-        if self.left == 0 { f64::NAN } else { self.delay_max_ns as f64 / 1e6 }
+        if self.delayed == 0 { f64::NAN } else { self.delay_max_ns as f64 / 1e6 }
     }
 }
 
@@ -71,7 +72,14 @@ impl Series {
     }
 
     #[inline]
-    pub(super) fn left(&mut self, at: Instant, ue: u16, direction: Direction, packet: &Packet) {
+    pub(super) fn left(
+        &mut self,
+        at: Instant,
+        ue: u16,
+        direction: Direction,
+        packet: &Packet,
+        travelled: bool,
+    ) {
         if let Some(bin) = self.bin(ue, packet.sent_at) {
             bin[direction as usize].missing -= 1;
         }
@@ -79,9 +87,11 @@ impl Series {
         if let Some(bin) = self.bin(ue, at) {
             let way = &mut bin[direction as usize];
             way.payload += u64::from(packet.payload.len());
-            way.delay_ns += delay;
-            way.delay_max_ns = way.delay_max_ns.max(delay);
-            way.left += 1;
+            if travelled {
+                way.delay_ns += delay;
+                way.delay_max_ns = way.delay_max_ns.max(delay);
+                way.delayed += 1;
+            }
         }
     }
 

@@ -64,7 +64,7 @@ fn near(value: f64, expected: f64) {
 
 #[test]
 fn a_download_with_timestamps_shows_handshake_rtt_goodput_and_delay() {
-    let mut seen = Connections::new(1);
+    let mut seen = Connections::new(1, false);
     cross(&mut seen, 1_000, 10, UP, tcp(0, TcpFlags::SYN, Some((1, 0)), 0));
     cross(&mut seen, 1_010, 30, DOWN, tcp(99, TcpFlags::SYN | ACK, Some((500, 1)), 0));
     cross(&mut seen, 1_040, 10, UP, tcp(1, ACK, Some((41, 500)), 0));
@@ -104,7 +104,7 @@ fn a_download_with_timestamps_shows_handshake_rtt_goodput_and_delay() {
 
 #[test]
 fn an_upload_is_measured_from_the_ue() {
-    let mut seen = Connections::new(1);
+    let mut seen = Connections::new(1, false);
     for step in 0..5 {
         let (at, value) = (100 * step, 10 + step as u32);
         cross(&mut seen, at, 20, UP, tcp(1_000 * step as u32, ACK, Some((value, 0)), 1_000));
@@ -116,7 +116,7 @@ fn an_upload_is_measured_from_the_ue() {
 
 #[test]
 fn without_timestamps_the_handshake_is_the_round_trip_time() {
-    let mut seen = Connections::new(1);
+    let mut seen = Connections::new(1, false);
     cross(&mut seen, 0, 12, UP, tcp(0, TcpFlags::SYN, None, 0));
     cross(&mut seen, 12, 30, DOWN, tcp(0, TcpFlags::SYN | ACK, None, 0));
     cross(&mut seen, 50, 30, DOWN, tcp(1, ACK, None, 100));
@@ -127,7 +127,7 @@ fn without_timestamps_the_handshake_is_the_round_trip_time() {
 
 #[test]
 fn repeated_sequence_ranges_are_retransmissions_also_where_numbers_wrap() {
-    let mut seen = Connections::new(1);
+    let mut seen = Connections::new(1, false);
     let start = u32::MAX - 1_500;
     let at = |seen: &mut Connections, offset: u32, payload| {
         seen.entered(ms(1), 0, DOWN, &tcp(start.wrapping_add(offset), ACK, None, payload));
@@ -149,7 +149,7 @@ fn repeated_sequence_ranges_are_retransmissions_also_where_numbers_wrap() {
 
 #[test]
 fn a_repeated_segment_gives_no_round_trip_time() {
-    let mut seen = Connections::new(1);
+    let mut seen = Connections::new(1, false);
     seen.entered(ms(0), 0, DOWN, &tcp(0, ACK, Some((1, 0)), 500));
     seen.entered(ms(500), 0, DOWN, &tcp(0, ACK, Some((501, 0)), 500));
     cross(&mut seen, 540, 10, UP, tcp(0, ACK, Some((9, 501)), 0));
@@ -159,7 +159,7 @@ fn a_repeated_segment_gives_no_round_trip_time() {
 #[test]
 fn the_spin_bit_of_quic_is_a_round_trip_time_if_it_moves() {
     for moves in [true, false] {
-        let mut seen = Connections::new(1);
+        let mut seen = Connections::new(1, false);
         cross(&mut seen, 0, 10, UP, udp(0xc3, &[0, 0, 0, 1, 8]));
         cross(&mut seen, 10, 10, DOWN, udp(0xc0, &[0, 0, 0, 1, 8]));
         // A packet each 10 ms; the bit changes each 40 ms.
@@ -179,7 +179,7 @@ fn the_spin_bit_of_quic_is_a_round_trip_time_if_it_moves() {
     }
     // Version negotiation, other datagrams.
     for first in [udp(0xc0, &[0, 0, 0, 0, 1]), udp(0x40, &[1, 2, 3, 4]), udp(1, &[])] {
-        let mut seen = Connections::new(1);
+        let mut seen = Connections::new(1, false);
         cross(&mut seen, 0, 1, DOWN, first);
         assert_eq!(text(&seen.table(&ends()), "protocol", 0), "udp");
     }
@@ -187,7 +187,7 @@ fn the_spin_bit_of_quic_is_a_round_trip_time_if_it_moves() {
 
 #[test]
 fn marks_and_ends_are_seen() {
-    let mut seen = Connections::new(1);
+    let mut seen = Connections::new(1, false);
     let mut marked = tcp(0, ACK, None, 100);
     marked.set_ecn(Ecn::CongestionExperienced);
     cross(&mut seen, 0, 5, DOWN, marked);
@@ -208,7 +208,7 @@ fn marks_and_ends_are_seen() {
 
 #[test]
 fn the_number_of_rows_is_bounded_and_other_packets_are_counted() {
-    let mut seen = Connections::new(1);
+    let mut seen = Connections::new(1, false);
     for port in 0..12_000_u16 {
         let mut datagram = udp(1, &[2]);
         datagram.sockets.ue_port = port;
@@ -225,7 +225,7 @@ fn the_number_of_rows_is_bounded_and_other_packets_are_counted() {
 
 #[test]
 fn the_series_has_goodput_delay_and_losses_of_each_bin() {
-    let mut seen = Connections::new(2);
+    let mut seen = Connections::new(2, false);
     // Entered at 90 ms, left at 110 ms: the second bin.
     cross(&mut seen, 90, 20, DOWN, tcp(0, ACK, None, 12_500));
     cross(&mut seen, 120, 40, DOWN, tcp(0, ACK, None, 12_500));
@@ -255,8 +255,23 @@ fn the_series_has_goodput_delay_and_losses_of_each_bin() {
 
 #[test]
 fn bins_beyond_the_limit_use_no_memory() {
-    let mut seen = Connections::new(1);
+    let mut seen = Connections::new(1, false);
     cross(&mut seen, 1_000_000_000, 20, DOWN, tcp(0, ACK, None, 1));
     assert_eq!(seen.series_table(&ends()).rows(), 0);
     assert_eq!(BIN, Duration::from_millis(100));
+}
+
+/// A split proxy makes packets of its own, so that the time since they were sent is not that of the path.
+#[test]
+fn behind_a_split_proxy_tcp_has_no_one_way_delay() {
+    let mut seen = Connections::new(1, true);
+    cross(&mut seen, 1_000, 30, DOWN, tcp(100, ACK, None, 1_000));
+    cross(&mut seen, 1_000, 50, DOWN, udp(0, &[1]));
+    let table = seen.table(&ends());
+    let row = |protocol| (0..table.rows()).find(|&row| text(&table, "protocol", row) == protocol).unwrap();
+    for column in ["downlink_owd_ms", "downlink_owd_p50_ms", "downlink_owd_p95_ms", "downlink_owd_max_ms"] {
+        assert!(number(&table, column, row("tcp")).is_nan(), "{column}");
+        near(number(&table, column, row("udp")), 50.0);
+    }
+    assert_eq!(number(&table, "downlink_bytes_delivered", row("tcp")), 1_000.0);
 }

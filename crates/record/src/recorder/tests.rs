@@ -14,10 +14,13 @@ fn flow(name: &str, start: Instant) -> FlowDescription {
         ue: Some(("phone".into(), UeId(0))),
         kind: "tcp".into(),
         congestion: "cubic".into(),
+        app: "bulk".into(),
         direction: Direction::Downlink,
         both_directions: false,
         start,
         stop: None,
+        streams: true,
+        proxies: String::new(),
     }
 }
 
@@ -112,6 +115,35 @@ fn a_summary_counts_inside_its_window_only() {
     assert!(near(reals(get("flows", "owd_p95_ms"))[0], 80.0));
     assert!(reals(get("flows", "fct_s")).iter().all(|t| t.is_nan()));
     assert_eq!(get("flows", "flow"), Column::Text(vec!["a".into(), "b".into()]));
+}
+
+/// A split proxy receives the server's segments after 30 ms and sends one of its own, which takes 20 ms.
+#[test]
+fn the_delay_of_bytes_begins_at_the_server_also_with_a_proxy() {
+    let run = |proxies: &str, to_own: u64| {
+        let mut parameters = parameters();
+        parameters.flows[0].proxies = proxies.into();
+        let mut recorder = Recorder::new(parameters);
+        for at in [300, 400] {
+            let sent = packet(0, Direction::Downlink, 1_000, ms(at));
+            recorder.observe(ms(at), &Event::Sent { packet: &sent, retransmission: at == 400 });
+        }
+        deliver(&mut recorder, 0, 450, to_own, 1_000);
+        tables(recorder)
+    };
+    let get = run("gateway", 20);
+    for column in ["owd", "byte_delay"] {
+        for measure in ["_ms", "_p50_ms", "_p95_ms", "_p99_ms", "_max_ms"] {
+            assert_eq!(reals(get("flows", &format!("{column}{measure}")))[0], 150.0, "{column}{measure}");
+        }
+    }
+    assert_eq!(reals(get("flow_series", "owd_ms"))[4], 150.0);
+    assert_eq!(get("flows", "proxies"), Column::Text(vec!["gateway".into(), String::new()]));
+    assert_eq!(counts(get("flows", "packets_delivered")), [1, 0]);
+    // Without it, the packet that arrives is the retransmission of 400 ms, and its bytes are those of 300 ms.
+    let get = run("", 50);
+    assert_eq!(reals(get("flows", "owd_ms"))[0], 50.0);
+    assert_eq!(reals(get("flows", "byte_delay_ms"))[0], 150.0);
 }
 
 #[test]

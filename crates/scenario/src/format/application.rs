@@ -42,6 +42,24 @@ tagged!(App by "kind" {
     "ping" => Ping(Ping),
 });
 
+impl App {
+    /// Its `kind` in scenario files.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Bulk => "bulk",
+            Self::Fixed(_) => "fixed",
+            Self::Cbr(_) => "cbr",
+            Self::Ppbp(_) => "ppbp",
+            Self::OnOff(_) => "on-off",
+            Self::Video(_) => "video",
+            Self::Web(_) => "web",
+            Self::Dash(_) => "dash",
+            Self::Ping(_) => "ping",
+        }
+    }
+}
+
 /// A web browser and the servers of the pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

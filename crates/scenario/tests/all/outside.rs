@@ -124,10 +124,13 @@ fn recorder() -> Recorder {
         ue: None,
         kind: "tcp".into(),
         congestion: "cubic".into(),
+        app: "bulk".into(),
         direction: Direction::Downlink,
         both_directions: n.is_multiple_of(2),
         start: Instant::ZERO,
         stop: None,
+        streams: true,
+        proxies: String::new(),
     };
     Recorder::new(RecorderParameters {
         flows: (0..8).map(flow).collect(),

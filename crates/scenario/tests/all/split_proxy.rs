@@ -60,6 +60,56 @@ fn counts(output: &RunOutput, name: &str, column: &str) -> Vec<i64> {
     }
 }
 
+/// 100 ms from the server to the phone, of which 60 ms are before the proxy. Both flows are limited by their
+/// application, so that the path without the radio is the least delay of a byte, with and without a proxy.
+#[test]
+fn the_one_way_delay_is_that_of_the_whole_path() {
+    let path = WINDOWED
+        .replace("delay = \"50 ms\"", "delay = \"60 ms\"")
+        .replace("[[cell]]", "[backhaul]\ndelay = \"40 ms\"\n[[cell]]");
+    let slow = |name: &str, settings: &str| {
+        let periods =
+            |of: &str, length: &str| format!("{of} = {{ kind = \"constant\", length = \"{length}\" }}");
+        let (on, off) = (periods("on", "1 s"), periods("off", "1 ms"));
+        let app =
+            format!("app = {{ kind = \"on-off\", rate = \"2 Mbit/s\", payload = \"1400 B\", {on}, {off} }}");
+        format!(
+            "[[flow]]\nname = \"{name}\"\nto = \"phone\"\n{app}\ntransport = {{ kind = \"tcp\" }}\n{settings}\n"
+        )
+    };
+    let both = [slow("down", ""), slow("up", "direction = \"uplink\"")].concat();
+    let places = |places: &[&str]| -> String {
+        let one = |at: &&str| format!("[[middlebox]]\nkind = \"split-proxy\"\nat = \"{at}\"\n");
+        places.iter().map(one).collect()
+    };
+    let columns = ["owd_ms", "owd_p50_ms", "owd_p95_ms", "owd_p99_ms", "owd_max_ms"];
+    let plain = output(&[&path, &both]);
+    for at in [&["gateway"][..], &["enb"], &["gateway", "enb"]] {
+        let split = output(&[&path, &places(at), &both]);
+        for column in columns {
+            let [plain, split] = [&plain, &split].map(|run| reals(run, "flows", column));
+            for (flow, (plain, split)) in plain.iter().zip(&split).enumerate() {
+                assert!(*split >= 100.0, "{at:?}, flow {flow}: {column} is {split} ms");
+                // The queues are empty, so that a proxy changes little on average.
+                let near = column.ends_with("_max_ms") || (split - plain).abs() < 10.0;
+                assert!(near, "{at:?}, flow {flow}: {column} {split}, {plain} without");
+            }
+        }
+        let series = reals(&split, "flow_series", "owd_ms");
+        assert!(series.iter().all(|owd| owd.is_nan() || *owd >= 100.0), "{at:?}: {series:?}");
+        let named = table(&split, "flows").column("proxies").expect("a column for runs with a proxy");
+        assert_eq!(*named, Column::Text(vec![at.join(", "); 2]));
+    }
+    assert!(table(&plain, "flows").column("proxies").is_none());
+    // Without loss and without a queue that reorders, a byte takes as long as its packet.
+    for column in columns {
+        let bytes = reals(&plain, "flows", &column.replace("owd", "byte_delay"));
+        for (packets, bytes) in reals(&plain, "flows", column).iter().zip(bytes) {
+            assert!(bytes >= 100.0 && bytes >= packets - 0.5, "{column}: {packets} ms, bytes {bytes} ms");
+        }
+    }
+}
+
 /// A window of 65 535 bytes, of which 45 segments of 1448 are used, per round trip: 65 160 bytes in about 122
 /// ms end to end, and in about 102 ms to the proxy before the gateway, whose other leg is shorter.
 #[test]

@@ -1,0 +1,172 @@
+//! The delay of the bytes of TCP connections: from their first transmission by one end until the other end can
+//! read them in order. A split proxy may be between the two ends: its own packets are not observed.
+//!
+//! Positions in a stream are counted at both ends, from the first payload on, so that the ends may have
+//! different sequence numbers. A segment is measured when its last byte can be read. The delay therefore
+//! includes retransmissions, and the time that bytes wait for earlier ones (RFC 9293 §3.10.7.4) or in a proxy.
+
+use std::collections::VecDeque;
+
+use airlane_core::{Bytes, Duration, Header, Instant, Packet, SocketPair, TcpFlags};
+
+/// Segments for which the first connection of a flow reserves memory: the window of 75 Mbit/s and 320 ms. The
+/// other connections of a flow, which may be many, reserve none.
+const RESERVED: usize = 2048;
+
+/// The connections of one flow, in one direction.
+#[derive(Debug, Default)]
+pub(crate) struct Streams {
+    connections: Vec<Connection>,
+    /// The connection of the previous packet.
+    last: usize,
+}
+
+#[derive(Debug)]
+struct Connection {
+    sockets: SocketPair,
+    /// The sequence number behind the last byte sent.
+    next: u32,
+    /// Bytes sent, and bytes that the other end can read.
+    sent: u64,
+    readable: u64,
+    /// Segments that cannot be read completely: the position of their end, and when they were first sent.
+    segments: VecDeque<(u64, Instant)>,
+}
+
+impl Streams {
+    /// The connection of a packet. The packets of a flow mostly belong to the same one.
+    #[inline]
+    fn find(&mut self, sockets: SocketPair) -> Option<&mut Connection> {
+        if self.connections.get(self.last).is_none_or(|one| one.sockets != sockets) {
+            // The youngest first: older connections have mostly ended.
+            self.last = self.connections.iter().rposition(|one| one.sockets == sockets)?;
+        }
+        self.connections.get_mut(self.last)
+    }
+
+    /// One end sent a packet with payload.
+    #[inline]
+    pub(crate) fn on_sent(&mut self, now: Instant, packet: &Packet, retransmission: bool) {
+        let Header::Tcp(header) = packet.header else { return };
+        let start = header.sequence.wrapping_add(u32::from(header.flags.has(TcpFlags::SYN)));
+        let end = start.wrapping_add(packet.payload.len());
+        let Some(one) = self.find(packet.sockets) else {
+            return self.add(Connection::new(packet.sockets, start), now, end);
+        };
+        if one.next != start && !retransmission {
+            *one = Connection::new(packet.sockets, start); // another connection of the same sockets
+        }
+        one.on_sent(now, end);
+    }
+
+    #[cold]
+    fn add(&mut self, mut connection: Connection, now: Instant, end: u32) {
+        connection.on_sent(now, end);
+        self.last = self.connections.len();
+        if self.last == 0 {
+            connection.segments.reserve(RESERVED);
+        }
+        self.connections.push(connection);
+    }
+
+    /// Bytes became readable at the other end. Calls `measured` with the delay of each segment that is
+    /// complete with them.
+    #[inline]
+    pub(crate) fn on_readable(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        in_order: Bytes,
+        mut measured: impl FnMut(Duration),
+    ) {
+        let Some(one) = self.find(packet.sockets) else { return };
+        one.readable += in_order.get();
+        while let Some(&(end, sent_at)) = one.segments.front()
+            && end <= one.readable
+        {
+            one.segments.pop_front();
+            measured(now - sent_at);
+        }
+    }
+}
+
+impl Connection {
+    fn new(sockets: SocketPair, next: u32) -> Self {
+        Self { sockets, next, sent: 0, readable: 0, segments: VecDeque::new() }
+    }
+
+    /// Adds the bytes before this sequence number that had not been sent before.
+    #[inline]
+    fn on_sent(&mut self, now: Instant, end: u32) {
+        // Of two sequence numbers of a window, the later one is less than 2^31 ahead (RFC 9293 §3.4).
+        let fresh = end.wrapping_sub(self.next);
+        if fresh != 0 && fresh < 1 << 31 {
+            self.next = end;
+            self.sent += u64::from(fresh);
+            self.segments.push_back((self.sent, now));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use airlane_core::{Direction, FlowId, Payload, TcpHeader};
+
+    use super::*;
+
+    fn ms(at: u64) -> Instant {
+        Instant::from_millis(at)
+    }
+
+    /// A segment of 1000 bytes that begins at this sequence number.
+    fn segment(sequence: u32, ue_port: u16) -> Packet {
+        let header = Header::Tcp(TcpHeader { sequence, ..TcpHeader::default() });
+        let mut packet =
+            Packet::new(FlowId(0), Direction::Downlink, header, Payload::Length(1000), Instant::ZERO);
+        packet.sockets.ue_port = ue_port;
+        packet
+    }
+
+    fn readable(streams: &mut Streams, at: u64, port: u16, bytes: u64) -> Vec<u64> {
+        let mut delays = vec![];
+        streams.on_readable(ms(at), &segment(7, port), Bytes(bytes), |delay| {
+            delays.push(delay.as_nanos() / 1_000_000);
+        });
+        delays
+    }
+
+    #[test]
+    fn a_retransmission_counts_from_the_first_transmission() {
+        let mut streams = Streams::default();
+        streams.on_sent(ms(0), &segment(u32::MAX - 499, 1), false); // the sequence numbers wrap
+        streams.on_sent(ms(1), &segment(500, 1), false);
+        streams.on_sent(ms(200), &segment(u32::MAX - 499, 1), true);
+        assert_eq!(readable(&mut streams, 100, 1, 0), [] as [u64; 0], "the second waits for the first");
+        assert_eq!(readable(&mut streams, 300, 1, 2000), [300, 299]);
+    }
+
+    #[test]
+    fn a_segment_is_measured_with_its_last_byte() {
+        let mut streams = Streams::default();
+        streams.on_sent(ms(0), &segment(0, 1), false);
+        streams.on_sent(ms(10), &segment(1000, 1), false);
+        // The other end has smaller segments, as behind a proxy.
+        assert_eq!(readable(&mut streams, 50, 1, 999), [] as [u64; 0]);
+        assert_eq!(readable(&mut streams, 60, 1, 2), [60]);
+        assert_eq!(readable(&mut streams, 70, 1, 999), [60]);
+        assert_eq!(readable(&mut streams, 80, 1, 1), [] as [u64; 0], "nothing else was sent");
+    }
+
+    #[test]
+    fn connections_have_streams_of_their_own() {
+        let mut streams = Streams::default();
+        streams.on_sent(ms(0), &segment(0, 1), false);
+        streams.on_sent(ms(10), &segment(70_000, 2), false);
+        assert_eq!(readable(&mut streams, 50, 2, 1000), [40]);
+        assert_eq!(readable(&mut streams, 60, 1, 1000), [60]);
+        assert_eq!(readable(&mut streams, 60, 3, 1000), [] as [u64; 0], "nothing was sent there");
+        // The sockets of the second are used again, by a connection with other sequence numbers.
+        streams.on_sent(ms(100), &segment(5, 2), false);
+        assert_eq!(readable(&mut streams, 120, 2, 1000), [20]);
+    }
+}
