@@ -138,6 +138,7 @@ fn read(jobs: &[(String, u64)], captures: Option<Vec<String>>) -> Result<Vec<Job
             Some(last) if jobs[last].0 == *text => read[last].0.clone(),
             _ => resolved::read(text)?,
         };
+        resolved.with_flows()?;
         read.push((resolved, *seed, captures.next()));
     }
     Ok(read)

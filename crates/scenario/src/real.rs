@@ -35,6 +35,18 @@ impl Resolved {
         host_names(&expand::ues(self))
     }
 
+    /// Checks that a simulation of the scenario has something to carry. A network for real applications needs no
+    /// simulated flow.
+    ///
+    /// # Errors
+    /// If it has no flow.
+    pub fn with_flows(&self) -> Result<(), ScenarioError> {
+        if !self.flow.is_empty() {
+            return Ok(());
+        }
+        Err(ScenarioError::new("flow", "the scenario has no flow", "add [[flow]]"))
+    }
+
     /// The scenario for a run in which the UEs `real` have applications of the real world. A member of a group
     /// has its name in results, such as `phones-3`; the host of a wired network is `host`.
     ///

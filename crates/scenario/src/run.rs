@@ -214,6 +214,7 @@ fn unknown_policy(cell: usize, name: &str, schedulers: &Schedulers) -> ScenarioE
 /// # Errors
 /// If a file that the scenario names cannot be read.
 pub fn run(scenario: &Resolved, seed: u64) -> Result<RunOutput, ScenarioError> {
+    scenario.with_flows()?;
     scenario.without_kernels("use the crate airlane-guest, or transport = \"tcp\"")?;
     let mut built = build(scenario, seed)?;
     let ended = built.run(&AtomicBool::new(false));

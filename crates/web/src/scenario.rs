@@ -56,6 +56,7 @@ impl Scenario {
     pub fn run(&self, seed: u64, own: Option<Own>, capture: bool) -> Result<Run, JsValue> {
         let own = OwnParts { controllers: controllers(own), ..OwnParts::default() };
         let help = "a browser has no kernel; use transport = \"tcp\"";
+        self.resolved.with_flows().map_err(|e| scenario_error(&e))?;
         self.resolved.without_kernels(help).map_err(|e| scenario_error(&e))?;
         let built = build_from(&self.resolved, seed, &own, &self.files);
         let mut built = built.map_err(|e| scenario_error(&e))?;

@@ -34,7 +34,6 @@ const QUIC_MTU_MIN: u64 = 1_228;
 const MTU_MIN: u64 = 128;
 
 pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
-    at.require(!scenario.flow.is_empty(), "flow", "the scenario has no flow", "add [[flow]]")?;
     let at = at.under("flow");
     let (mut names, ues) = (BTreeSet::new(), UeNames::of(scenario));
     let mut total = 0;
@@ -76,7 +75,8 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
         rnis::discriminator(flow, scenario, &at)?;
     }
     // An override may make a run shorter than intended, but not this short.
-    let idle = scenario.flow.iter().all(|flow| flow.start >= scenario.run.duration);
+    let idle =
+        !scenario.flow.is_empty() && scenario.flow.iter().all(|flow| flow.start >= scenario.run.duration);
     let help = "it must be below run.duration";
     at.require(!idle, "0.start", "every flow starts after the end of the run", help)?;
     let mut seen = BTreeSet::new();

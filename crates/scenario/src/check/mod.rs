@@ -24,7 +24,8 @@ use airlane_core::Duration;
 
 use crate::error::ScenarioError;
 use crate::expand;
-use crate::format::{Aqm, Backhaul, Internet, Network, Resolved, Run};
+use crate::format::{Aqm, Backhaul, Internet, Middlebox, Network, Resolved, Run};
+use crate::middlebox::proxy_names;
 use crate::quantity::{Metres, Size, Time};
 use crate::tree::{OVERRIDE, Tree, Value};
 
@@ -43,8 +44,9 @@ const LINKS_MAX: u64 = 350_000;
 const CELLS_MAX: usize = 1_000;
 /// Maximum number of links in series between the core and a cell.
 const HOPS_MAX: usize = 16;
-/// Maximum number of rows of the time series, one per bin and flow: about a gigabyte.
-const ROWS_MAX: u64 = 10_000_000;
+/// Maximum number of rows of all time series. A row has up to 156 bytes, and columns grow by doubling, so that
+/// they take about a gigabyte.
+const ROWS_MAX: u64 = 5_000_000;
 /// Maximum number of slots in a setting of the MAC.
 const SLOTS_MAX: u64 = 10_000;
 
@@ -167,9 +169,13 @@ fn run(run: &Run, at: &Place<'_>) -> Checked {
 /// The time series must fit into memory.
 fn rows(scenario: &Resolved, at: &Place<'_>) -> Checked {
     let bins = scenario.run.duration.0.as_nanos() / scenario.run.series_bin.0.as_nanos();
+    let flows = expand::flows(scenario).len() as u64;
     let tracks =
         if scenario.run.ue_series { scenario.ue.iter().map(|ue| u64::from(ue.count)).sum() } else { 0 };
-    let rows = bins.saturating_mul(expand::flows(scenario).len() as u64 + tracks);
+    let has_pep = scenario.middlebox.iter().any(|one| matches!(one, Middlebox::Pep(_)));
+    let proxies = if scenario.output.proxy_series { proxy_names(scenario).len() as u64 } else { 0 };
+    let of_flows = flows * (1 + u64::from(has_pep) + proxies);
+    let rows = bins.saturating_mul(of_flows + scenario.cell.len() as u64 + tracks);
     let help = format!("the series would have {rows} rows, and the limit is {ROWS_MAX}; use wider bins");
     at.require(rows <= ROWS_MAX, "series_bin", "too short for the duration of the run", &help)
 }

@@ -1,6 +1,6 @@
 //! The errors for users: each mistake with the complete text of its error.
 
-use airlane_scenario::{Scenario, ScenarioError};
+use airlane_scenario::{Scenario, ScenarioError, run};
 
 /// A valid scenario; each case changes one thing.
 const BASE: &str = r#"network = "lena"
@@ -49,6 +49,12 @@ fn a_name_in_other_letters_is_recognised() {
         let error = changed("\"cubic\"", &format!("{written:?}"));
         assert!(error.contains(&format!("did you mean `{meant}`?")), "{error}");
     }
+}
+
+/// A network for real applications needs no flow, a simulation does.
+fn without_flows() -> ScenarioError {
+    let text = BASE.split("[[flow]]").next().unwrap();
+    run(&Scenario::parse(text, "x.toml").unwrap().resolve().unwrap(), 1).unwrap_err()
 }
 
 #[test]
@@ -486,10 +492,7 @@ fn mistakes_of_sense() -> Vec<(&'static str, String)> {
         ),
         ("no such MCS", changed("name = \"phone\"", "name = \"phone\"\nfixed_mcs = 29")),
         ("unknown cell", changed("name = \"phone\"", "name = \"phone\"\ncell = \"b\"")),
-        (
-            "nothing to do",
-            changed("[[flow]]\nto = \"phone\"\ntransport = { kind = \"tcp\", congestion = \"cubic\" }\n", ""),
-        ),
+        ("nothing to do", without_flows().to_string()),
     ]
 }
 

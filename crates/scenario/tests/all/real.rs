@@ -177,12 +177,12 @@ fn the_run_is_as_long_as_its_results_fit_into_memory() {
         assert_eq!(build(&prepared, 1).unwrap().end(), Instant::ZERO + prepared.run.duration.0);
         prepared.run.duration.0.as_secs_f64()
     };
-    // Ten million rows at ten bins per second, two of the real flow and one of each of the others, of which 10 or 8
-    // remain.
-    assert_eq!(duration(WIRED, "host"), 5e5);
+    // Five million rows at ten bins per second: one of the cell, two of the real flow, and one of each of the
+    // others, of which 10 or 8 remain.
+    assert_eq!(duration(WIRED, "host"), 2.5e5);
     assert_eq!(duration(&WIRED.replace("\"5 s\"", "\"5 s\"\nseries_bin = \"1 s\""), "host"), 1e6);
-    assert_eq!(duration(GROUP, "tablet"), f64::floor(1e6 / 12.0));
-    assert_eq!(duration(GROUP, "phones-1"), f64::floor(1e6 / 10.0));
+    assert_eq!(duration(GROUP, "tablet"), f64::floor(5e5 / 13.0));
+    assert_eq!(duration(GROUP, "phones-1"), f64::floor(5e5 / 11.0));
     // A log of 10^8 blocks: four UEs in both directions have at most eight blocks per millisecond.
     assert_eq!(duration(&format!("{GROUP}[output]\nran_log = true\n"), "tablet"), 12_500.0);
     // Ten million echo messages.
