@@ -40,9 +40,33 @@ def compare_folders(
     else:
         terminal.output.print(compare_view.terminal_view(found))
     if page is not None:
+        page = _apart(page)
         compare_view.write_html(found, " | ".join(side.name for side in found[0].sides), page)
         if not as_json:
             print(f"written to {page}")
+
+
+def _place(folder: Path) -> Path:
+    """The page of a folder: in that of a run, next to that of a sweep, which contains only data."""
+    if dataset.plan_of(folder) is not None:
+        return dataset.beside(folder, ".html")
+    return folder / "report.html"
+
+
+def _apart(page: Path) -> Path:
+    """The page, if its folder is not that of a sweep.
+
+    Raises
+    ------
+    CompareError
+        If it is: pandas and pyarrow read every file there as data.
+    """
+    if dataset.plan_of(page.parent) is None or page.name.startswith(("_", ".")):
+        return page
+    raise CompareError(
+        f"{page} would be in the folder of a sweep, where pandas reads every file as data; "
+        f"write {dataset.beside(page.parent, '.html')}"
+    )
 
 
 def report_folders(folders: Sequence[Path], page: Path | None = None) -> Path:
@@ -53,7 +77,7 @@ def report_folders(folders: Sequence[Path], page: Path | None = None) -> Path:
     CompareError
         If a folder is neither, or they cannot be compared.
     """
-    place = page if page is not None else folders[-1] / "report.html"
+    place = _place(folders[-1]) if page is None else _apart(page)
     if len(folders) > 1:
         found = comparisons(folders)
         compare_view.write_html(found, " | ".join(side.name for side in found[0].sides), place)

@@ -20,7 +20,7 @@ import pyarrow.parquet
 
 from airlane.files import LockedError, landing, locked
 
-__all__ = ["Dataset", "DatasetError", "plan_of", "rows_of"]
+__all__ = ["Dataset", "DatasetError", "beside", "plan_of", "rows_of"]
 
 _PLAN = "_sweep.json"
 _SHARED = {"core": "another version of airlane", "axes": "other keys", "seed": "another seed"}
@@ -160,6 +160,17 @@ class Dataset:
         for file in self._parts():
             found.update(map(str, _read(file, ["task"])["task"].to_pylist()))
         return found
+
+
+def beside(sweep: Path, suffix: str) -> Path:
+    """A file about a sweep, next to its folder or file: `out/sweeps/x.html` for `out/sweeps/x`.
+
+    pandas and pyarrow read every file of a folder as data, except those whose names begin with `_` or `.`.
+    """
+    if sweep.suffix == ".parquet":
+        return sweep.with_suffix(suffix)
+    place = sweep if sweep.name not in ("", "..") else sweep.resolve()
+    return place.with_name(place.name + suffix)
 
 
 def plan_of(folder: Path) -> dict[str, Any] | None:

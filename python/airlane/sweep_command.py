@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from airlane import sweep as sweeping
 from airlane import terminal
+from airlane.dataset import beside
 from airlane.files import check_file
 
 if TYPE_CHECKING:
@@ -55,7 +56,10 @@ def conduct(
 
 
 def draw(points: Sequence[Point], figures: Sequence[Figure], written: str) -> str:
-    """Draw the figures of a sweep where `conduct` has written it; a remark with the name of the picture."""
-    picture = Path(written) / "sweep.png" if written.endswith("/") else Path(written).with_suffix(".png")
+    """Draw the figures of a sweep next to what `conduct` has written; a remark with the path of the picture.
+
+    Nothing but data is in the folder, so that pandas and others can read it as one table.
+    """
+    picture = beside(Path(written), ".png")
     sweeping.draw(points, figures, picture)
-    return f" ({picture.name}: the figures)"
+    return f" ({picture}: the figures)"
