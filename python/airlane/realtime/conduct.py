@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import json
 import os
 import re
@@ -27,6 +28,9 @@ __all__ = ["Call", "Command", "commands", "conduct", "opened", "write_folder"]
 
 _POLL_S = 0.05
 
+_NAMES_MAX = 20
+"""Names that a message lists."""
+
 
 @dataclass(frozen=True)
 class Command:
@@ -36,16 +40,43 @@ class Command:
     line: str
 
 
+_ENVIRONMENT = re.compile(r"[A-Z_][A-Z0-9_]*")
+"""Names of environment variables, as POSIX.1-2024 XBD section 8.1 has them (unverified)."""
+
+
 def commands(given: Sequence[str], ues: Sequence[str]) -> list[Command]:
-    """The commands of `--ue [NAME=]COMMAND`; without a name, the first UE."""
+    """The commands of `--ue [NAME=]COMMAND`; without a name, the first UE.
+
+    A command may begin with environment variables in capitals, as in a shell: `LANG=C date`.
+
+    Raises
+    ------
+    LiveError
+        If no UE has the name; the message has those that are near to it.
+    """
     found = []
     for text in given:
         named = re.match(r"([\w.-]+)=", text)
         if named and named[1] in ues:
             found.append(Command(named[1], text[named.end() :]))
+        elif named and not _ENVIRONMENT.fullmatch(named[1]):
+            raise LiveError(_no_ue(named[1], text, ues))
         else:
             found.append(Command(ues[0], text))
     return found
+
+
+def _no_ue(name: str, text: str, ues: Sequence[str]) -> str:
+    """The message about a name that no UE has."""
+    found = difflib.get_close_matches(name.lower(), [ue.lower() for ue in ues], n=3)
+    near = [ue for ue in ues if ue.lower() in found]
+    known = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(ues[:_NAMES_MAX])}"
+    if not near and len(ues) > _NAMES_MAX:
+        known += f" and {len(ues) - _NAMES_MAX} more"
+    return (
+        f"--ue {text!r}: no UE has the name {name!r}; {known}. For an environment variable of the command "
+        f"write --ue 'env {text}'"
+    )
 
 
 @dataclass(frozen=True)
