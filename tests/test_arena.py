@@ -28,7 +28,7 @@ from airlane.arena import (
 )
 from airlane.arena.contenders import ArenaError, NotForError
 from airlane.arena.markdown import markdown
-from airlane.arena.measure import FIGURES, Kind, Setting, measured
+from airlane.arena.measure import BYTE_DELAY, FIGURES, Kind, Setting, measured
 from airlane.arena.situations import from_file
 from airlane.cache import Cache
 from airlane.control import Ack, Controller
@@ -128,6 +128,22 @@ def tables_of(columns: dict[str, list[float]], names: list[str], **more: pa.Tabl
     wanted = ("goodput_mbps", "owd_p95_ms", "packets_sent", "packets_lost", "fct_s", "start_s")
     flows = {"flow": pa.array(names)} | {name: pa.array(columns.get(name, all_nan)) for name in wanted}
     return {"flows": pa.table(flows), **more}
+
+
+def test_a_proxy_is_compared_by_the_delay_of_bytes() -> None:
+    """CUBIC's packets take 100 ms, and its bytes, which wait for each other, 130 ms; with a proxy 120 ms."""
+    (situation,) = (one for one in SITUATIONS if one.name == "one-user")
+    cubic = Cell({"owd_p95_ms": [100.0, 101.0, 102.0], BYTE_DELAY: [130.0, 131.0, 132.0]})
+    split = Cell({"owd_p95_ms": [120.0, 121.0, 122.0], BYTE_DELAY: [120.0, 121.0, 122.0]})
+    names = ("split-gateway", "newreno", BASELINE)
+    cells = {(situation.name, name): cubic if name == BASELINE else split for name in names}
+    result = Result([BY_NAME[name] for name in names], [situation], cells, 0.0)
+    assert result.verdict(situation.name, "split-gateway", DELAY) == "better"
+    assert result.against(situation.name, "split-gateway", DELAY).ratio == pytest.approx(121 / 131)
+    assert result.verdict(situation.name, "newreno", DELAY) == "worse", "packets of both"
+    # With a call, the delay is that of the call, whose packets have no proxy.
+    call = {(situation.name, name): Cell({"owd_p95_ms": [50.0, 51.0, 52.0]}) for name in names}
+    assert dataclasses.replace(result, cells=call).verdict(situation.name, "split-gateway", DELAY) == "same"
 
 
 def test_figures_of_a_run_by_hand() -> None:

@@ -113,7 +113,8 @@ def test_sweeps_are_compared_point_by_point(tmp_path: Path, airlane: Airlane) ->
         setting = f"flow.transport.congestion={congestion}"
         done = airlane("sweep", *common, "--grid", setting, "--runs", "2", "-o", tmp_path / name, "--plot")
         assert done.returncode == 0, done.stderr
-        assert (tmp_path / name / "sweep.png").stat().st_size > 5_000
+        assert (tmp_path / f"{name}.png").stat().st_size > 5_000
+        assert f"written to {tmp_path / name}/ ({tmp_path / name}.png: the figures)" in done.stdout
     refused = airlane("compare", tmp_path / "a", tmp_path / "b")
     assert refused.returncode == 2
     assert "no point in common" in refused.stderr, "the controller is a key of both, with other values"
@@ -127,7 +128,20 @@ def test_sweeps_are_compared_point_by_point(tmp_path: Path, airlane: Airlane) ->
     assert rows["points"][0]["figures"][1]["minus_base"] == 0.0
     made = airlane("report", tmp_path / "a2")
     assert made.returncode == 0, made.stderr
-    assert "internet.delay" in (tmp_path / "a2/report.html").read_text()
+    assert "internet.delay" in (tmp_path / "a2.html").read_text()
+    assert airlane("report", tmp_path / "a2", tmp_path / "b2").returncode == 0
+    assert (tmp_path / "b2.html").exists()
+    # pandas and pyarrow read every file of the folder as data.
+    for command in (
+        ["report", tmp_path / "a2", "-o"],
+        ["compare", tmp_path / "a2", tmp_path / "b2", "--report"],
+    ):
+        refused = airlane(*command, tmp_path / "a2/page.html")
+        assert refused.returncode == 2
+        assert f"write {tmp_path / 'a2.html'}" in refused.stderr
+    pandas = pytest.importorskip("pandas")
+    assert len(pandas.read_parquet(tmp_path / "a2")) == 4
+    assert {file.name[0] for file in (tmp_path / "a2").iterdir()} <= {"p", "_", "."}
     mixed = airlane("compare", tmp_path / "a2", tmp_path)
     assert mixed.returncode == 2
     assert "is not a sweep" in mixed.stderr
@@ -145,3 +159,35 @@ def test_a_long_series_keeps_its_extremes() -> None:
     assert mean.max() == pytest.approx((34 + 50) / 35)
     short = plot.thinned(t[:100], y[:100])
     assert short[1].tolist() == y[:100].tolist()
+
+
+def test_delays_of_bytes_and_of_packets_are_not_compared(tmp_path: Path, airlane: Airlane) -> None:
+    """A split proxy: the delay of its packets would leave out the path before it."""
+    path = [
+        "--set",
+        "internet.delay=80 ms",
+        "--set",
+        "run.duration=4 s",
+        "--set",
+        "run.warmup=1 s",
+        "--runs",
+        "3",
+    ]
+    proxy = ["--set", 'middlebox=[{kind = "split-proxy"}]']
+    for name, more in (("plain", []), ("split", proxy)):
+        done = airlane("run", "--example", "lte-download", *path, *more, "-o", tmp_path / name)
+        assert done.returncode == 0, done.stderr
+    said = json.loads(airlane("compare", tmp_path / "plain", tmp_path / "split", "--json").stdout)
+    (point,) = said["points"]
+    rows = {(row["figure"], row["run"]): row for row in point["figures"]}
+    for column in ("owd_ms", "owd_p95_ms", "byte_delay_ms", "byte_delay_p95_ms"):
+        assert rows[column, "split"]["mean"] >= 80.0, column
+    for column in ("owd_ms", "owd_p95_ms"):
+        assert rows[column, "split"]["verdict"] == "open"
+        assert rows[column, "split"]["pairs"] == 0
+    assert rows["byte_delay_ms", "split"]["pairs"] == 3
+    assert any("byte_delay_ms is the same measure" in note for note in point["notes"])
+    same = json.loads(airlane("compare", tmp_path / "split", tmp_path / "split", "--json").stdout or "null")
+    assert same is None, "a folder cannot be named twice"
+    alone = airlane("compare", tmp_path / "plain", tmp_path / "split", "--columns", "byte_delay_p95_ms")
+    assert "bytes p95" in alone.stdout

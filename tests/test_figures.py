@@ -343,3 +343,51 @@ def test_an_interval_across_a_margin_is_open() -> None:
 def test_each_run_has_the_flows_of_its_own() -> None:
     flows = pa.table({"run": [0, 0, 1], "retransmissions": pa.array([1, 2, 4], type=pa.int64())})
     assert per_run(BY_NAME["retransmissions"], flows) == [3.0, 4.0]
+
+
+def flows_of(*rows: tuple[str, str, str, float]) -> pa.Table:
+    """A run: name, application, direction and goodput of each flow."""
+    names, apps, directions, rates = zip(*rows, strict=True)
+    columns = {"flow": names, "app": apps, "direction": directions, "goodput_mbps": rates}
+    return pa.table({"run": [0] * len(rows), **{name: list(values) for name, values in columns.items()}})
+
+
+DOWNLOAD = ("a", "bulk", "downlink", 6.0)
+JAIN = {
+    "one download": ([DOWNLOAD], NAN),
+    "a call and a download": ([DOWNLOAD, ("call", "cbr", "downlink", 0.1)], NAN),
+    "both directions of a phone": (
+        [("phone", "", "downlink", 40.0), ("phone (uplink)", "", "uplink", 1.0)],
+        NAN,
+    ),
+    "a download and an upload": ([DOWNLOAD, ("b", "bulk", "uplink", 2.0)], NAN),
+    "two downloads": ([DOWNLOAD, ("b", "bulk", "downlink", 2.0)], 0.8),  # 8^2 / (2 (36 + 4))
+    "two downloads beside a call": (
+        [DOWNLOAD, ("b", "bulk", "downlink", 2.0), ("call", "cbr", "downlink", 0.1)],
+        0.8,
+    ),
+    "two phones": (
+        [("a", "", "downlink", 6.0), ("b", "", "downlink", 2.0), ("a (uplink)", "", "uplink", 1.0)],
+        0.8,
+    ),
+    # Two kinds compete, each with itself; there is no index of both.
+    "two downloads and two uploads": (
+        [
+            DOWNLOAD,
+            ("b", "bulk", "downlink", 2.0),
+            ("c", "bulk", "uplink", 1.0),
+            ("d", "bulk", "uplink", 1.0),
+        ],
+        NAN,
+    ),
+}
+
+
+@pytest.mark.parametrize(("rows", "wanted"), JAIN.values(), ids=JAIN)
+def test_fairness_is_that_of_competing_flows(rows: list[Any], wanted: float) -> None:
+    assert per_run(BY_NAME["jain"], flows_of(*rows)) == pytest.approx([wanted], nan_ok=True)
+
+
+def test_an_old_table_does_not_tell_its_flows_apart() -> None:
+    old = flows_of(DOWNLOAD, ("call", "cbr", "downlink", 2.0)).drop(["app", "direction"])
+    assert per_run(BY_NAME["jain"], old) == pytest.approx([0.8])

@@ -76,6 +76,19 @@ def test_the_page_says_whether_it_was_real_time(live: Live, bound: str, words: s
     assert f"<strong>This run was {words}:</strong>" in page
     for heading in ("Real connections over time", "congestion window of the kernel", "Lateness"):
         assert heading in page
+    for direction in ("downlink", "uplink"):
+        assert f"goodput, {direction}, Mbit/s" in page
+        assert f"95th percentile of one-way delay, {direction}, ms" in page
+
+
+def test_a_network_for_real_applications_alone_needs_no_flow(live: Live) -> None:
+    bare = CELL.partition("[[flow]]")[0]
+    done = live.run(bare, "--bound", "100", "--ue", DOWNLOAD)
+    assert done.returncode == 0, done.stderr
+    assert "fairness" not in done.stdout, "both directions of one phone"
+    rows = {row["flow"]: row for row in live.json(bare, "--ue", DOWNLOAD)["flows"]}
+    assert set(rows) == {"phone", "phone (uplink)"}
+    assert rows["phone"]["bytes_delivered"] > 2_000_000
 
 
 @pytest.mark.skipif(os.environ.get("AIRLANE_SLOW") != "1", reason="writes ten million rows: AIRLANE_SLOW=1")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
 import typer
 
 from airlane import examples
+from airlane.ending import stop_if_closed
 
 if TYPE_CHECKING:
     from airlane.scenario import Scenario
@@ -181,6 +182,8 @@ def user_errors(command: Callable[P, None]) -> Callable[P, None]:
             command(*args, **kwargs)
         except Exception as error:
             message = mistake(error)
+            if isinstance(error, BrokenPipeError):
+                stop_if_closed(error)
             if message is None:
                 raise
             if getattr(error, "failed", False):  # a guest kernel: for `git bisect run`, it is a bad one

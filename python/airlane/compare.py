@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from airlane import applications, arrays, dataset
-from airlane.figures import BY_NAME, Better, Figure, Outcome, Versus, per_run
+from airlane.figures import BY_NAME, Better, Figure, Outcome, Versus, has_competing, per_run
 from airlane.plural import counted
 from airlane.results import Results, manifest_of
 from airlane.stats import Estimate
@@ -42,6 +42,8 @@ FIGURES = (
     "goodput_mbps",
     "owd_ms",
     "owd_p95_ms",
+    "byte_delay_ms",
+    "byte_delay_p95_ms",
     "rtt_ms",
     "retransmissions",
     "timeouts",
@@ -94,7 +96,17 @@ class Side:
     def has(self, figure: Figure) -> bool:
         """Whether the figure can be computed from its flows; fairness needs two of them."""
         there = figure.of_flows is not None and set(figure.columns) <= set(self.flows.column_names)
-        return there and (figure.name != "jain" or len(set(self.flows["flow"].to_pylist())) > 1)
+        return there and (figure.name != "jain" or has_competing(self.flows))
+
+    @property
+    def is_live(self) -> bool:
+        """Whether real applications are among its flows."""
+        return "kind" in self.flows.column_names and "ip" in self.flows["kind"].to_pylist()
+
+    @property
+    def is_split(self) -> bool:
+        """Whether a split proxy ends TCP connections, so that no packet of theirs travels from end to end."""
+        return "proxies" in self.flows.column_names and any(self.flows["proxies"].to_pylist())
 
     def values(self, figure: Figure) -> dict[int, float]:
         """Values by seed; NaN if undefined."""
@@ -139,6 +151,8 @@ class Comparison:
         """The difference of the other side to the baseline, over their common seeds."""
         ours, theirs = other.values(figure), self.base.values(figure)
         seeds = self.shared(other)
+        if figure.name.startswith("owd_") and other.is_split != self.base.is_split:
+            seeds = []  # of bytes there, of packets here
         return figure.versus([ours[seed] for seed in seeds], [theirs[seed] for seed in seeds])
 
     def notes(self) -> Iterator[str]:
@@ -147,6 +161,16 @@ class Comparison:
             yield (
                 "From one pair of runs a difference has no interval: how much of it is chance cannot be "
                 "said. Make several runs of each, such as --runs 5."
+            )
+        if any(side.is_split != self.base.is_split for side in self.sides):
+            yield (
+                "With a split proxy the one-way delay is that of bytes from end to end, without one that of "
+                "packets, so that these are not compared; byte_delay_ms is the same measure of all."
+            )
+        if any(side.is_live for side in self.sides):
+            yield (
+                "Both directions of real applications are flows: delays are means over them, and goodput is "
+                "their sum."
             )
         for other in self.sides[1:]:
             shared, seeds = set(self.shared(other)), {*self.base.seeds, *other.seeds}
@@ -308,7 +332,9 @@ def compare(
             raise CompareError(
                 f"--columns {name}: there is no such figure here; there are: {', '.join(there)}"
             )
-    chosen = [there[name] for name in dict.fromkeys(names or FIGURES) if name in there]
+    split = any(side.is_split for side in sides)
+    default = [name for name in FIGURES if split or not name.startswith("byte_delay_")]
+    chosen = [there[name] for name in dict.fromkeys(names or default) if name in there]
     return Comparison(sides, chosen, point or {})
 
 

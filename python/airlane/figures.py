@@ -21,7 +21,18 @@ import pyarrow as pa
 from airlane import arrays, stats
 from airlane.stats import Estimate, Scale
 
-__all__ = ["BY_NAME", "Better", "Figure", "Outcome", "Versus", "figure_of", "per_run", "versus"]
+__all__ = [
+    "BY_NAME",
+    "Better",
+    "Figure",
+    "Outcome",
+    "Versus",
+    "competing",
+    "figure_of",
+    "has_competing",
+    "per_run",
+    "versus",
+]
 
 Columns = Mapping[str, npt.NDArray[np.float64]]
 
@@ -181,9 +192,49 @@ def versus(
     return Versus(difference, ratio, outcome)
 
 
+def competing(flows: pa.Table) -> dict[str, list[int]]:
+    """Rows of the flows that compete for the same thing, by what they are: at least two of each.
+
+    Such flows have the same application and the same direction: shares of a download and a call, or of the
+    two directions of a phone, are not comparable. Tables of older versions do not tell; there, all flows
+    count.
+
+    Examples
+    --------
+    >>> names, apps = ["a", "b", "c"], ["bulk", "bulk", "cbr"]
+    >>> competing(pa.table({"flow": names, "app": apps, "direction": ["uplink"] * 3}))
+    {'bulk, uplink': [0, 1]}
+    """
+    if not {"app", "direction"} <= set(flows.column_names):
+        found = {"": list(range(flows.num_rows))}
+    else:
+        found = {}
+        pairs = zip(flows["app"].to_pylist(), flows["direction"].to_pylist(), strict=True)
+        for row, (app, direction) in enumerate(pairs):
+            found.setdefault(f"{app or 'real applications'}, {direction}", []).append(row)
+    names = flows["flow"].to_pylist() if "flow" in flows.column_names else list(range(flows.num_rows))
+    return {what: rows for what, rows in found.items() if len({names[row] for row in rows}) > 1}
+
+
+def has_competing(flows: pa.Table) -> bool:
+    """Whether fairness is defined: there is one kind of competing flows."""
+    return len(competing(flows)) == 1
+
+
 def per_run(figure: Figure, flows: pa.Table) -> list[float]:
-    """The figure's value of each run, from a table `flows` with a column `run`."""
+    """The figure's value of each run, from a table `flows` with a column `run`.
+
+    Fairness is that of the competing flows; NaN if there are none, or several kinds of them.
+    """
     run = arrays.whole(flows["run"])
+    if figure.name == "jain":
+        groups = list(competing(flows).values())
+        if len(groups) != 1:
+            return [math.nan] * len(np.unique(run))
+        goodput = arrays.numbers(flows["goodput_mbps"])
+        of_group = np.zeros(len(run), dtype=bool)
+        of_group[groups[0]] = True
+        return [stats.jain(goodput[of_group & (run == r)]) for r in np.unique(run)]
     columns = {name: arrays.numbers(flows[name]) for name in figure.columns}
     return [
         figure.value({name: values[run == r] for name, values in columns.items()}) for r in np.unique(run)
@@ -267,6 +318,14 @@ _LIST = (
     _delay("owd_p50_ms", "median of one-way delay", "p50\nms", Scale.QUANTILE),
     _delay("owd_p95_ms", "95th percentile of one-way delay", "p95\nms", Scale.QUANTILE, "delay, p95"),
     _delay("owd_p99_ms", "99th percentile of one-way delay", "p99\nms", Scale.QUANTILE),
+    _delay("byte_delay_ms", "delay of bytes", "byte\ndelay ms", Scale.PLAIN, "byte delay"),
+    _delay(
+        "byte_delay_p95_ms",
+        "95th percentile of the delay of bytes",
+        "bytes p95\nms",
+        Scale.QUANTILE,
+        "byte delay, p95",
+    ),
     _delay("rtt_ms", "round-trip time", "RTT\nms", Scale.PLAIN),
     _counted("retransmissions", "retransmissions", "retrans-\nmitted"),
     _counted("timeouts", "expired retransmission timers", "time-\nouts"),

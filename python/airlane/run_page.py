@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from airlane import arrays, overlay, page, plot, terminal
-from airlane.figures import BY_NAME, per_run
+from airlane.figures import BY_NAME, Figure, has_competing, per_run
 from airlane.files import write_text
 from airlane.page_figure import Embedded, page_figure
 from airlane.plural import counted
@@ -51,8 +52,10 @@ _TILES = (
     "timeouts",
     "jain",
 )
-_LIVE_TILES = tuple(name for name in _TILES if name not in ("retransmissions", "timeouts", "jain"))
-"""The senders of real connections are outside, and both directions of a UE are rows of the table of flows."""
+_LIVE_TILES = ("goodput_mbps", "owd_p95_ms")
+"""Of each direction: both directions of a UE are rows of the table of flows. The senders of real
+connections are outside.
+"""
 
 _TILES_MAX = 8
 
@@ -85,7 +88,7 @@ def write_run_html(
             live=live,
             told=_told(results, live is not None),
             runs_many=results.runs > 1,
-            tiles=_tiles(results, _TILES if live is None else _LIVE_TILES),
+            tiles=_tiles(results, _TILES) if live is None else _live_tiles(results),
             columns=columns,
             rows=[[page.cell_text(row[c]) for c in columns] for row in results.flows.to_pylist()],
             cell_columns=results.cells.column_names,
@@ -114,19 +117,42 @@ def _told(results: Results, live: bool) -> str:
     return f"{counted(results.runs, 'run')} of {' or '.join(lengths)} simulated s, {which}"
 
 
+def _tile(figure: Figure, flows: pa.Table, name: str, more: str) -> dict[str, str] | None:
+    """A headline figure of these flows; none without a value."""
+    if not set(figure.columns) <= set(flows.column_names):
+        return None
+    e = figure.estimate(per_run(figure, flows))
+    return {"name": name, "value": terminal.interval(e), "more": more, "look": ""} if e.n else None
+
+
+def _live_tiles(results: Results) -> list[dict[str, str]]:
+    """Headline figures of a live run, of each direction; also of simulated pages, videos and pings."""
+    tiles = list[dict[str, str] | None]()
+    flows = results.flows
+    for name in _LIVE_TILES:
+        figure = BY_NAME[name]
+        for direction in ("downlink", "uplink"):
+            of = flows.filter(np.asarray(flows["direction"].to_pylist(), dtype=object) == direction)
+            several = len(set(of["flow"].to_pylist())) > 1
+            more = ("sum of the flows" if name == "goodput_mbps" else "mean of the flows") if several else ""
+            tiles.append(_tile(figure, of, f"{figure.title}, {direction}, {figure.unit}", more))
+    apart = (*_LIVE_TILES, "retransmissions", "timeouts", "jain")
+    rest = _tiles(results, [name for name in _TILES if name not in apart])
+    return [tile for tile in tiles if tile is not None] + rest
+
+
 def _tiles(results: Results, names: Sequence[str]) -> list[dict[str, str]]:
     """Headline figures of the run, or their means over the runs."""
     tiles = []
     several = len(set(results.flows["flow"].to_pylist())) > 1
     for name in names:
         figure = BY_NAME[name]
-        if not set(figure.columns) <= set(results.flows.column_names) or (name == "jain" and not several):
+        if name == "jain" and not has_competing(results.flows):
             continue
-        e = figure.estimate(per_run(figure, results.flows))
-        if e.n:
-            more = "sum of the flows" if name == "goodput_mbps" and several else ""
-            more += _ended(results, name)
-            tiles.append({"name": figure.full, "value": terminal.interval(e), "more": more, "look": ""})
+        more = "sum of the flows" if name == "goodput_mbps" and several else ""
+        tile = _tile(figure, results.flows, figure.full, more)
+        if tile is not None:
+            tiles.append(tile | {"more": more + _ended(results, name)})
     use = "prb_use_downlink"
     if results.cells.num_rows and use in results.cells.column_names:
         share = float(arrays.numbers(results.cells[use]).mean())

@@ -26,7 +26,7 @@ import pyarrow.parquet
 
 from airlane import applications, native, stats
 from airlane.dataset import Dataset
-from airlane.figures import BY_NAME, Figure, per_run
+from airlane.figures import BY_NAME, Figure, has_competing, per_run
 from airlane.files import landing
 from airlane.scenario import Scenario, parse_setting
 from airlane.settings import places
@@ -454,7 +454,7 @@ def drawn(points: Sequence[Point], figures: Sequence[Figure] = ()) -> list[Figur
         for one in figures or figures_in(points)
         if any(p.figure(one).n for p in points)
         and (figures or not one.name.endswith(counts))
-        and (figures or one.name != "jain" or any(len(set(p.flows["flow"].to_pylist())) > 1 for p in points))
+        and (figures or one.name != "jain" or any(has_competing(p.flows) for p in points))
     ]
 
 

@@ -17,7 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from airlane import arrays, coverage, stats, uplink_power
-from airlane.figures import BY_NAME, Figure, per_run
+from airlane.ending import ClosedOutputError
+from airlane.figures import BY_NAME, Figure, competing, has_competing, per_run
 from airlane.plural import counted
 from airlane.results import Results
 
@@ -40,9 +41,16 @@ PIPE_WIDTH = 140
 """Columns without a terminal: wide enough that no table wraps its headings."""
 
 
+class _Console(Console):
+    """A console that ends the command if its reader has closed it."""
+
+    def on_broken_pipe(self) -> None:
+        raise ClosedOutputError
+
+
 def _console(stderr: bool) -> Console:
-    console = Console(stderr=stderr, highlight=False)
-    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=PIPE_WIDTH)
+    console = _Console(stderr=stderr, highlight=False)
+    return console if console.is_terminal else _Console(stderr=stderr, highlight=False, width=PIPE_WIDTH)
 
 
 output = _console(stderr=False)
@@ -208,9 +216,11 @@ def run_view(results: Results, title: str) -> Group:
     parts += _applications(results)
     if results.cells.num_rows:
         parts += _cells_table(results)
-    if of > 1:
-        jain = BY_NAME["jain"]
-        parts.append(Text(f"fairness (Jain, goodput) {_jain(jain, results)}"))
+    groups = competing(results.flows)
+    for what, of_group in groups.items():
+        whose = "" if len(of_group) == results.flows.num_rows else f" of {what}"
+        jain = _jain(BY_NAME["jain"], results.flows.take(np.array(of_group, np.int64)))
+        parts.append(Text(f"fairness (Jain, goodput){whose} {jain}"))
     if told := _handovers(results):
         parts.append(Text(told))
     parts += [Text(told, style="yellow") for told in coverage.told(results)]
@@ -252,9 +262,9 @@ def completed_of(flows: pa.Table, completed: str, begun: str) -> str:
     return f"{ended:,} of {all_of_them:,}"
 
 
-def _jain(figure: Figure, results: Results) -> str:
+def _jain(figure: Figure, flows: pa.Table) -> str:
     """Mean over the runs of each run's index over its flows, as in a sweep."""
-    e = figure.estimate(per_run(figure, results.flows))
+    e = figure.estimate(per_run(figure, flows))
     if e.half_width is None:
         return f"{e.mean:.4f}"
     return f"{e.mean:.4f} (95 %: {e.low:.4f} to {e.high:.4f}; {counted(e.n, 'run')})"
@@ -372,7 +382,7 @@ def sweep_view(points: Sequence[Point], title: str, chosen: Sequence[Figure] = (
     head = f"{title}: {counted(len(points), 'point')}, "
     head += (f"mean of {runs} runs ± 95 %" if runs > 1 else "one run") + same
     columns = list(chosen) or [
-        one for one in figures_in(points) if one.name != "jain" or any(_flows(p) > 1 for p in points)
+        one for one in figures_in(points) if one.name != "jain" or any(has_competing(p.flows) for p in points)
     ]
     columns = [one for one in columns if chosen or one.name not in _COUNTED_ENDS]
     ends = [(c, b) for _, b, c, _ in _APPLICATIONS if any(b in p.flows.column_names for p in points)]

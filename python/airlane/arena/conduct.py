@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from airlane import native, stats
 from airlane.arena.contenders import BASELINE, Contender, NotForError
-from airlane.arena.measure import FIGURES, Measured, Tables, measured
+from airlane.arena.measure import BYTE_DELAY, FIGURES, Measured, Tables, measured
 from airlane.arena.situations import Situation
 from airlane.cache import Cache, outputs_of
 from airlane.control import Controller, ControllerError
@@ -82,12 +82,18 @@ class Result:
 
     def against(self, situation: str, contender: str, figure: Figure) -> Versus:
         """Paired comparison with CUBIC's runs on the same seeds."""
-        own, base = (
-            self.cells[situation, name].values.get(figure.name, ()) for name in (contender, BASELINE)
-        )
+        cells = [self.cells[situation, name].values for name in (contender, BASELINE)]
+        name = figure.name
+        if name == "owd_p95_ms" and self._splits(contender) and all(BYTE_DELAY in cell for cell in cells):
+            name = BYTE_DELAY  # behind a proxy, a one-way delay is that of bytes and not of packets
+        own, base = (cell.get(name, ()) for cell in cells)
         if not own or not base:  # without a value there is no comparison
             own = base = ()
         return figure.versus(own, base)
+
+    def _splits(self, contender: str) -> bool:
+        boxes = (box for one in self.contenders if one.name == contender for box in one.middleboxes)
+        return any(box["kind"] == "split-proxy" for box in boxes)
 
     def verdict(self, situation: str, contender: str, figure: Figure) -> str:
         """`better`, `worse` or `same` than CUBIC by a relevant difference; `open` where not settled.
@@ -225,7 +231,8 @@ def _cell(situation: Situation, runs: Sequence[tuple[Tables, float] | Controller
     setting = situation.setting()
     none = Measured({})
     found = [none if isinstance(run, ControllerError) else measured(setting, *run) for run in runs]
-    values = {figure.name: [one.values.get(figure.name, math.nan) for one in found] for figure in FIGURES}
+    names = [*(figure.name for figure in FIGURES), BYTE_DELAY]
+    values = {name: [one.values.get(name, math.nan) for one in found] for name in names}
     why = f"{len(failed)} of {len(runs)} runs failed, the first with {failed[0][1]}" if failed else ""
     return Cell(
         {name: of for name, of in values.items() if not all(map(math.isnan, of))},

@@ -17,7 +17,7 @@ from airlane.figures import BY_NAME
 from airlane.metrics import SEGMENT_BYTES
 from airlane.survival import Times, since
 
-__all__ = ["FIGURES", "Kind", "Measured", "Setting", "kind_of", "measured"]
+__all__ = ["BYTE_DELAY", "FIGURES", "Kind", "Measured", "Setting", "kind_of", "measured"]
 
 FIGURES = tuple(
     BY_NAME[name]
@@ -32,6 +32,9 @@ FIGURES = tuple(
         "share",
     )
 )
+
+BYTE_DELAY = "byte_delay_p95_ms"
+"""The delay by which a contender with a split proxy is compared with CUBIC; not a figure of its own."""
 
 Array = npt.NDArray[np.float64]
 Tables = Mapping[str, pa.Table]
@@ -108,14 +111,19 @@ def measured(setting: Setting, tables: Tables, end_s: float) -> Measured:
     def of(column: str, beginning: str = "tested") -> Array:
         return arrays.numbers(flows[column])[np.char.startswith(names, beginning)]
 
-    delays = of("owd_p95_ms", setting.delay_of)
-    delays = delays[~np.isnan(delays)]
+    def mean(column: str) -> float:
+        known = of(column, setting.delay_of)
+        known = known[~np.isnan(known)]
+        return float(known.mean()) if known.size else math.nan
+
     values = {
-        "owd_p95_ms": float(delays.mean()) if delays.size else math.nan,
+        "owd_p95_ms": mean("owd_p95_ms"),
         "lost_percent": BY_NAME["lost_percent"].value(
             {name: of(name) for name in ("packets_lost", "packets_sent")}
         ),
     }
+    if BYTE_DELAY in flows.column_names:
+        values[BYTE_DELAY] = mean(BYTE_DELAY)
     if setting.kind is Kind.RATES:
         values |= _rates(of("goodput_mbps"), of("goodput_mbps", "rival"), end_s - setting.warmup_s)
         return Measured(values)

@@ -70,11 +70,10 @@ def _no_ue(name: str, text: str, ues: Sequence[str]) -> str:
     """The message about a name that no UE has."""
     found = difflib.get_close_matches(name.lower(), [ue.lower() for ue in ues], n=3)
     near = [ue for ue in ues if ue.lower() in found]
-    known = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(ues[:_NAMES_MAX])}"
-    if not near and len(ues) > _NAMES_MAX:
-        known += f" and {len(ues) - _NAMES_MAX} more"
+    more = f" and {len(ues) - _NAMES_MAX} more" if len(ues) > _NAMES_MAX else ""
+    known = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(ues[:_NAMES_MAX])}{more}."
     return (
-        f"--ue {text!r}: no UE has the name {name!r}; {known}. For an environment variable of the command "
+        f"--ue {text!r}: no UE has the name {name!r}; {known} For an environment variable of the command "
         f"write --ue 'env {text}'"
     )
 
