@@ -40,6 +40,7 @@ from airlane.cli_common import (
     mistake,
     scenario_file,
     scenario_of,
+    show_notes,
     user_errors,
 )
 from airlane.realtime import command as live_command
@@ -131,6 +132,7 @@ def run(
     file = scenario_file(scenario, example)
     described = scenario_of(file, settings)
     described = _with_outputs(described, pcap, ran_log)
+    described.check_flows()
     own = _controllers(controllers)
     for name in sorted(own.keys() - control.wanted(described.settings)):
         fail(
@@ -265,7 +267,7 @@ def sweep(
         typer.Option(metavar="NAME,...", help="Metrics to show, such as page_s,ttfb_s [default: what fits]."),
     ] = None,
     plot: Annotated[
-        bool, typer.Option("--plot", help="Plot the metrics over the settings (sweep.png in the folder).")
+        bool, typer.Option("--plot", help="Plot the metrics over the settings (a .png beside the folder).")
     ] = False,
     as_json: AsJson = False,
     threads: Threads = None,
@@ -284,12 +286,12 @@ def sweep(
         fail(f"error: --grid {error}")
     if not axes:
         fail("error: no --grid; add values, such as --grid flow.transport.congestion=cubic,bbr")
-    named = [name.strip() for name in columns.split(",")] if columns else []
-    shown = sweeping.chosen(named, described, axes)
+    shown = sweeping.chosen([name.strip() for name in (columns or "").split(",") if name], described, axes)
     path = out if out is not None else Path("out/sweeps") / described.name
     if path.suffix in _NO_FOLDER:
         fail(f"error: -o {path}: expected a folder, or a file that ends in .parquet")
     plan = sweeping.planned(described, axes, runs, seed)
+    show_notes(plan.notes)
     how = sweep_command.Options(resume=resume, force=force, cluster=cluster, threads=threads)
     rows, written = sweep_command.conduct(path, plan, described.name, how, fail)
     points = plan.points(rows)
@@ -559,7 +561,11 @@ def report(
     folders: _Folders,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="File to write [default: report.html in the last folder]."),
+        typer.Option(
+            "-o",
+            "--out",
+            help="File to write [default: report.html in the last folder; a sweep's beside it].",
+        ),
     ] = None,
 ) -> None:
     """Write an HTML page of a run or a sweep, or a page that compares several."""

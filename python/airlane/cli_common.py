@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
 
@@ -35,6 +35,7 @@ __all__ = [
     "mistake",
     "scenario_file",
     "scenario_of",
+    "show_notes",
     "user_errors",
 ]
 
@@ -181,9 +182,9 @@ def user_errors(command: Callable[P, None]) -> Callable[P, None]:
         try:
             command(*args, **kwargs)
         except Exception as error:
-            message = mistake(error)
             if isinstance(error, BrokenPipeError):
                 stop_if_closed(error)
+            message = mistake(error)
             if message is None:
                 raise
             if getattr(error, "failed", False):  # a guest kernel: for `git bisect run`, it is a bad one
@@ -225,4 +226,11 @@ def scenario_of(path: Path, settings: list[str] | None) -> Scenario:
     if overrides:
         scenario = scenario.set(overrides)
         _ = scenario.resolved
+        show_notes(scenario.notes)
     return scenario
+
+
+def show_notes(notes: Sequence[str]) -> None:
+    """Print notes on settings that are valid and probably not meant, on standard error."""
+    for note in notes:
+        typer.echo(f"note: {note}", err=True)

@@ -102,6 +102,27 @@ class Scenario:
         blamed.__dict__.update(error.__dict__)
         return blamed
 
+    def check_flows(self) -> None:
+        """Check that there is something to simulate. A network for real applications needs no flow.
+
+        Raises
+        ------
+        ScenarioError
+            When the scenario has no flow.
+        """
+        if not self.settings["flow"]:
+            raise native.ScenarioError(
+                f"{self.file_name}: the scenario has no flow; add [[flow]] with a destination, such as "
+                'to = "phone". For real applications alone there is `airlane live`'
+            )
+
+    @functools.cached_property
+    def notes(self) -> list[str]:
+        """Notes on settings that are valid and probably not meant, such as those of LTE in an NR network."""
+        from airlane import other_technology  # few scenarios need it
+
+        return other_technology.notes(self)
+
     @functools.cached_property
     def settings(self) -> dict[str, Any]:
         """The resolved scenario as a dictionary."""
@@ -156,6 +177,7 @@ class Scenario:
         """
         if runs < 1:
             raise ValueError(f"runs must be at least 1, not {runs}")
+        self.check_flows()
         first = self.seed if seed is None else seed
         seeds = [first + i for i in range(runs)]
         jobs = [(self.resolved, s) for s in seeds]

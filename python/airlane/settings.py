@@ -51,11 +51,36 @@ def spelled_out(text: str, file_name: str, overrides: Mapping[str, object]) -> d
     plain = {key: value for key, value in overrides.items() if _is_plain(key)}
     if len(plain) == len(overrides):
         return plain
-    try:
-        settings = json.loads(native.parse(text, file_name, plain))
-    except native.ScenarioError:
+    settings = _structure(text, file_name, plain)
+    if settings is None:
         return dict(overrides)  # the scenario reader reports its mistake
     return {place: value for key, value in overrides.items() for place in places(settings, key)}
+
+
+def _structure(text: str, file_name: str, plain: Mapping[str, object]) -> dict[str, Any] | None:
+    """A resolved scenario with the cells, UEs and flows that the text and these keys have.
+
+    The keys may be valid only with the others: `flow.0.transport.controller` needs a controller that
+    `transport.congestion` asks for. Then the lists are those of the text, and what the keys add to them.
+    """
+    for given in (plain, {key: value for key, value in plain.items() if _makes_entries(key)}, {}):
+        try:
+            found: dict[str, Any] = json.loads(native.parse(text, file_name, given))
+        except native.ScenarioError:
+            continue
+        for key in plain:
+            head, _, rest = key.partition(".")
+            number = rest.partition(".")[0]
+            if head in _LISTS and number.isdecimal() and int(number) == len(found[head]):
+                found[head].append({})
+        return found
+    return None
+
+
+def _makes_entries(key: str) -> bool:
+    """Whether a key decides which cells, UEs and flows there are."""
+    head, _, rest = key.partition(".")
+    return head in ("layout", "network") or (head in _LISTS and not rest)
 
 
 def _is_plain(key: str) -> bool:

@@ -189,11 +189,14 @@ class Plan:
         Tasks of all points, by point and run.
     fixed
         The resolved scenario without the swept keys and the seed.
+    notes
+        Notes on settings that are valid and probably not meant (`Scenario.notes`).
     """
 
     settings: Sequence[dict[str, object]]
     tasks: Sequence[Task]
     fixed: Mapping[str, Any]
+    notes: Sequence[str] = ()
 
     def rows(self, finished: Iterable[Finished]) -> pa.Table:
         """One table: the swept keys, `run`, `seed`, `scenario`, `task`, and the columns of `flows`."""
@@ -291,9 +294,11 @@ def planned(
                 f"the first seed is set twice, by {_SEED} and by --seed {seed}; leave out one of them"
             )
         scenario = scenario.set({_SEED: seed})
+    scenario.check_flows()
     points = list(grid(scenario, of))
     tasks = tasks_of([(variant.resolved, variant.seed) for _, variant in points], runs)
-    return Plan([settings for settings, _ in points], tasks, _without(scenario, [*of, _SEED]))
+    notes = list(dict.fromkeys(note for _, variant in points for note in variant.notes))
+    return Plan([settings for settings, _ in points], tasks, _without(scenario, [*of, _SEED]), notes)
 
 
 def _without(scenario: Scenario, keys: Iterable[str]) -> dict[str, Any]:
