@@ -17,9 +17,13 @@ use crate::bearer::BearerConfig;
 use crate::bearers::L4sBearerConfig;
 use crate::layers::Layers;
 use crate::mac::scheduler::OwnScheduler;
-use crate::numerology::Numerology;
+use crate::numerology::{Numerology, SYMBOLS};
 use crate::rrc::handover::HandoverConfig;
 use crate::rrc::measurement::MeasurementConfig;
+
+/// Subframes of a frame, and their length (TS 36.211 §4.1, TS 38.211 §4.3.1).
+const SUBFRAMES: u64 = 10;
+const SUBFRAME: Duration = Duration::from_millis(1);
 
 pub use crate::mac::throttle::{ThrottleBy, ThrottleConfig};
 
@@ -228,6 +232,39 @@ impl CellConfig {
     #[must_use]
     pub fn buffers(&self) -> Bytes {
         self.bearer.buffer + self.l4s_bearer.as_ref().map_or(Bytes::ZERO, |l4s| l4s.bearer.buffer)
+    }
+
+    /// Whether a slot is in a subframe without downlink blocks ([`MacConfig::blank_subframes`]).
+    #[must_use]
+    pub fn is_blank(&self, slot: u64) -> bool {
+        if self.mac.blank_subframes == 0 {
+            return false;
+        }
+        let begins = self.numerology.start_of(slot);
+        let subframe = begins.as_nanos() / SUBFRAME.as_nanos() % SUBFRAMES;
+        self.mac.blank_subframes >> subframe & 1 == 1
+    }
+
+    /// The last slot before this one in which the cell can send PDSCH: the slot whose interference a report includes. A
+    /// slot of the uplink is no reference resource (TS 38.214 §5.2.2.5), and UEs are configured not to measure in blank
+    /// subframes (TS 36.331 §6.3.2, `csi-MeasSubframeSet`). Special slots count if they have data.
+    #[must_use]
+    pub(crate) fn data_slot_before(&self, slot: u64, special_slots: bool) -> u64 {
+        let least = if special_slots { 1 } else { SYMBOLS };
+        let first = slot.saturating_sub(self.data_slot_lookback());
+        let carries =
+            |slot: &u64| self.numerology.duplex.downlink_symbols(*slot) >= least && !self.is_blank(*slot);
+        (first..slot).rev().find(carries).unwrap_or(slot.saturating_sub(1))
+    }
+
+    /// How many slots [`Self::data_slot_before`] goes back at most: each combination of subframe and direction occurs in
+    /// as many frames as a pattern has slots.
+    pub(crate) fn data_slot_lookback(&self) -> u64 {
+        let period = self.numerology.duplex.period();
+        match self.mac.blank_subframes {
+            0 => period,
+            _ => (SUBFRAME * SUBFRAMES).as_nanos() / self.numerology.slot.as_nanos() * period,
+        }
     }
 
     /// Noise of a PRB at its receiver.

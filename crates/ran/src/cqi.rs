@@ -118,10 +118,10 @@ impl Ue {
         let measurement = Measurement { serving, amc, points: reports.rbg_size };
         let moment = Moment { snapshot, fading: serving.numerology.start_of(slot) };
         let noise = match serving.mac.cqi_reference {
-            // The last completed slot: the slot of the measurement was not over.
+            // The last completed slot with data: the slot of the measurement was not over.
             CqiReference::PdschInterference => {
-                let sent = (slot.saturating_sub(1), RbgSet::MAX);
-                air.data_noise(self.cell, sent, moment, &mut self.neighbours)
+                let sent = serving.data_slot_before(slot, !amc.has_empty_special_slots());
+                air.data_noise(self.cell, (sent, RbgSet::MAX), moment, &mut self.neighbours)
             }
             CqiReference::ControlRegion => air.control_noise(self.cell, moment, &mut self.neighbours),
         };

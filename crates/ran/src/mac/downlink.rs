@@ -4,7 +4,7 @@
 use core::ops::Range;
 use std::collections::VecDeque;
 
-use airlane_core::{Bytes, CellId, Cx, Direction, Duration, Event, Instant, Stream, Topic, UeId};
+use airlane_core::{Bytes, CellId, Cx, Direction, Event, Instant, Stream, Topic, UeId};
 use airlane_radio::layers::LayerGain;
 use airlane_radio::{Cqi, Mcs};
 
@@ -20,10 +20,6 @@ use crate::interference::{Air, Moment, Noise};
 use crate::numerology::SYMBOLS;
 use crate::slot::Slot;
 use crate::ue::Ue;
-
-/// Subframes of a frame, and their length (TS 36.211 §4.1, TS 38.211 §4.3.1).
-const SUBFRAMES: u64 = 10;
-const SUBFRAME: Duration = Duration::from_millis(1);
 
 /// A block on the air, or its feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -215,7 +211,8 @@ impl DownlinkMac {
             }
         };
         if process.transmissions == 1 && !process.missed {
-            outer_loop(&mut state.outer_loop, cell.mac.mcs_rule, decoded);
+            let lowest = -f32::from(process.uncorrected.index());
+            outer_loop(&mut state.outer_loop, lowest, cell.mac.mcs_rule, decoded);
         }
         if slot.cx.wants(Topic::TransportBlock) {
             slot.cx.emit(&block_event(
@@ -257,7 +254,7 @@ impl DownlinkMac {
     fn schedule_blocks(&mut self, slot: &mut Slot<'_, '_>, on_air: u64) {
         self.grid.clear();
         (self.sent, self.on_air) = (0, on_air);
-        if slot.cell.mac.blank_subframes != 0 && is_blank(slot, on_air) {
+        if slot.cell.is_blank(on_air) {
             return;
         }
         self.format = match slot.cell.numerology.duplex.downlink_symbols(on_air) {
@@ -390,7 +387,13 @@ impl DownlinkMac {
         let ue = &mut slot.ues[index as usize];
         let prbs = self.grid.prbs_in(rbgs);
         let flat = slot.air.is_quiet() && ue.downlink.channel.is_flat();
-        let mcs = select_mcs(slot.cell.mac.mcs_rule, slot.phy, ue, (rbgs, flat));
+        let uncorrected = select_mcs(slot.cell.mac.mcs_rule, slot.phy, ue, (rbgs, flat));
+        let mcs = match slot.cell.mac.mcs_rule {
+            McsRule::Effective { .. } if ue.downlink.fixed_mcs.is_none() => {
+                slot.phy.blocks.corrected(uncorrected, ue.downlink.outer_loop)
+            }
+            McsRule::Effective { .. } | McsRule::WorstSubband => uncorrected,
+        };
         let rank = ue.downlink.cqi.known().1;
         let Rank { blocks, layers } = Rank::of(slot.cell, rank);
         let size = slot.phy.blocks.downlink(layers, self.format, mcs, prbs);
@@ -403,6 +406,7 @@ impl DownlinkMac {
         for &id in &ids[..usize::from(blocks)] {
             let process = slot.ues[index as usize].downlink.harq.start(id);
             (process.mcs, process.size, process.rbgs) = (mcs, size, rbgs);
+            process.uncorrected = uncorrected;
             (process.format, process.layers) = (self.format, layers);
             (process.prbs, process.coded_prbs, process.gain) = (prbs, prbs, gain);
             (process.transmissions, process.shares_prbs) = (1, missed.is_some());
@@ -532,13 +536,6 @@ fn fill(slot: &mut Slot<'_, '_>, index: u32, id: u8) -> bool {
     filled
 }
 
-/// True if a slot is in a subframe without downlink blocks.
-fn is_blank(slot: &Slot<'_, '_>, on_air: u64) -> bool {
-    let begins = slot.cx.now + slot.cell.numerology.slot * (on_air - slot.number);
-    let subframe = begins.as_nanos() / SUBFRAME.as_nanos() % SUBFRAMES;
-    slot.cell.mac.blank_subframes >> subframe & 1 == 1
-}
-
 fn pop_due(queue: &mut VecDeque<Due>, slot: u64) -> Option<Due> {
     if queue.front()?.slot > slot {
         return None;
@@ -556,7 +553,7 @@ fn feedback_handled(cell: &CellConfig, received: u64) -> u64 {
     sent + u64::from(after - feedback)
 }
 
-/// The MCS of a block on these RBGs, whose reports are equal if `flat`.
+/// The MCS of a block on these RBGs, before the outer loop. Their reports are equal if `flat`.
 fn select_mcs(rule: McsRule, phy: &mut Phy, ue: &Ue, (rbgs, flat): (RbgSet, bool)) -> Mcs {
     if let Some(mcs) = ue.downlink.fixed_mcs {
         return mcs;
@@ -574,19 +571,24 @@ fn select_mcs(rule: McsRule, phy: &mut Phy, ue: &Ue, (rbgs, flat): (RbgSet, bool
                 |rbg| phy.downlink.efficiency_of[usize::from(cqi[usize::from(rbg)].index() & 15)];
             let sum: f64 = each(rbgs).map(efficiency).sum();
             let mean = sum / f64::from(rbgs.count_ones());
-            phy.blocks.corrected(phy.blocks.of_efficiency(mean), ue.downlink.outer_loop)
+            phy.blocks.of_efficiency(mean)
         }
     }
 }
 
 /// One step of outer-loop link adaptation (Pedersen et al., VTC 2007-Fall, §II): down on an error,
-/// up on success, in the ratio that keeps the target error rate.
-pub(crate) fn outer_loop(offset: &mut f32, rule: McsRule, decoded: bool) {
+/// up on success, in the ratio that keeps the target error rate. With the offset `lowest`, the block would have had the
+/// lowest MCS: an error has no effect below it, from where the loop would need long to return.
+pub(crate) fn outer_loop(offset: &mut f32, lowest: f32, rule: McsRule, decoded: bool) {
     const STEP_DOWN: f32 = 0.5; // MCS steps
+    const MOST: f32 = 3.0; // MCS steps
     if let McsRule::Effective { target_bler } = rule {
         let target = target_bler as f32;
-        let step = if decoded { STEP_DOWN * target / (1.0 - target) } else { -STEP_DOWN };
-        *offset = (*offset + step).clamp(-15.0, 3.0);
+        *offset = if decoded {
+            (*offset + STEP_DOWN * target / (1.0 - target)).min(MOST)
+        } else {
+            (*offset - STEP_DOWN).max(lowest.min(*offset))
+        };
     }
 }
 
@@ -647,5 +649,32 @@ pub(crate) fn block_event(
         attempt: process.transmissions - 1,
         decoded,
         power_limited: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULE: McsRule = McsRule::Effective { target_bler: 0.1 };
+
+    #[test]
+    fn the_outer_loop_keeps_its_target_and_returns_from_the_lowest_mcs() {
+        let mut offset = 0.0;
+        // Nine blocks of ten decode: the offset is where it was.
+        (0..100).for_each(|k| outer_loop(&mut offset, -27.0, RULE, k % 10 != 0));
+        assert!(offset.abs() < 1e-4, "{offset}");
+        // A report of MCS 27 while nothing decodes: from -27 on the MCS is 0. Two steps up are two times 18 blocks.
+        (0..1_000).for_each(|_| outer_loop(&mut offset, -27.0, RULE, false));
+        assert_eq!(offset, -27.0);
+        (0..37).for_each(|_| outer_loop(&mut offset, -27.0, RULE, true));
+        assert!((-25.0..-24.9).contains(&offset), "{offset}");
+        // A report of MCS 2 says nothing about those of MCS 27.
+        outer_loop(&mut offset, -2.0, RULE, false);
+        assert!((-25.0..-24.9).contains(&offset), "{offset}");
+        (0..10_000).for_each(|_| outer_loop(&mut offset, -27.0, RULE, true));
+        assert_eq!(offset, 3.0);
+        outer_loop(&mut offset, -27.0, McsRule::WorstSubband, false);
+        assert_eq!(offset, 3.0);
     }
 }

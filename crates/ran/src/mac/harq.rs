@@ -24,6 +24,8 @@ pub(crate) struct HarqProcess {
     pub(crate) pdus: MacPdu,
     /// Modulation and coding scheme of the first transmission.
     pub(crate) mcs: Mcs,
+    /// That scheme before the correction of the outer loop, downlink only.
+    pub(crate) uncorrected: Mcs,
     /// Size of the block.
     pub(crate) size: Bytes,
     /// Number of PRBs for which it was coded.

@@ -308,6 +308,13 @@ pub(crate) struct Phy {
     gathered: Vec<f32>,
 }
 
+impl LinkAdaptation {
+    /// True if no symbol of a special slot is left for data, or if there are no such slots.
+    pub(crate) fn has_empty_special_slots(&self) -> bool {
+        self.rbg_bytes[0][SlotFormat::Special as usize][15] == 0
+    }
+}
+
 impl Phy {
     pub(crate) fn new(cell: &CellConfig, blocks: Arc<BlockTables>) -> Self {
         let (prbs, mac) = (usize::from(cell.resource_blocks), &cell.mac);
@@ -349,7 +356,7 @@ impl Phy {
 
     /// True if no symbol of a special slot is left for data.
     pub(crate) fn has_empty_special_slots(&self) -> bool {
-        self.downlink.rbg_bytes[0][SlotFormat::Special as usize][15] == 0
+        self.downlink.has_empty_special_slots()
     }
 
     /// Buffer for the SINR of each PRB.

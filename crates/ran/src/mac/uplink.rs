@@ -235,9 +235,10 @@ impl UplinkMac {
             let band = core::iter::once(0..usize::from(cell.resource_blocks));
             slot.phy.receive(Direction::Uplink, process, band, draws)
         };
-        // Nothing more robust could be chosen instead of a block beyond reach.
+        // Nothing more robust could be chosen instead of a block beyond reach, so that its errors do not count. That is
+        // also the only bound of the offset: below MCS 0, it reduces the number of PRBs.
         if process.transmissions == 1 && (decoded || !pusch.is_beyond_reach) {
-            outer_loop(&mut ue.uplink.outer_loop, cell.mac.mcs_rule, decoded);
+            outer_loop(&mut ue.uplink.outer_loop, f32::NEG_INFINITY, cell.mac.mcs_rule, decoded);
         }
         if slot.cx.wants(Topic::TransportBlock) {
             let of = (pusch.process, &*process);

@@ -106,6 +106,65 @@ fn goodput_of(d: &Driver) -> f64 {
 }
 
 #[test]
+fn reports_are_of_slots_with_data() {
+    let mut cell = tdd(1).cells.remove(0);
+    // DDDSU: before slot 5 comes an uplink slot, and before that a special one.
+    assert_eq!([3, 4, 5, 6, 9, 10].map(|slot| cell.data_slot_before(slot, true)), [2, 3, 3, 5, 8, 8]);
+    assert_eq!([3, 4, 5, 6, 9, 10].map(|slot| cell.data_slot_before(slot, false)), [2, 2, 2, 5, 7, 7]);
+    // Without subframes 0 to 8, slots 18 and 19 of a frame are left: a special slot and one of the uplink.
+    cell.mac.blank_subframes = 0b1_1111_1111;
+    assert_eq!([18, 19, 38].map(|slot| cell.data_slot_before(slot, true)), [17, 18, 18]);
+    let mut lte = crate::tests::cell(IDEAL);
+    assert_eq!([0, 1, 8].map(|slot| lte.data_slot_before(slot, false)), [0, 0, 7]);
+    lte.mac.blank_subframes = 1 << 7 | 1 << 6;
+    assert_eq!([7, 8, 9].map(|slot| lte.data_slot_before(slot, false)), [5, 5, 8]);
+}
+
+/// Blocks that were sent for the first time from 200 ms on, and those of them that failed, by UE.
+fn first_blocks(d: &Driver, ues: usize) -> Vec<(u32, u32)> {
+    let mut found = vec![(0, 0); ues];
+    let late = |block: &&Block| block.attempt == 0 && block.at >= Instant::from_millis(200);
+    for block in d.meter.downlink_blocks.iter().filter(late) {
+        let (sent, failed) = &mut found[block.ue.index()];
+        *sent += 1;
+        *failed += u32::from(!block.decoded);
+    }
+    found
+}
+
+/// Two cells with five UEs each, whose reports are of different slots of the pattern. Every UE is nearer to its own cell by
+/// a little, so that the other one is nearly as strong.
+fn interfering(target_bler: f64) -> RanConfig {
+    let mut config = tdd(10);
+    config.cells[0].mac.mcs_rule = McsRule::Effective { target_bler };
+    config.cells[0].mac.cqi_period = 5;
+    let other = CellConfig { position: Position::on_ground(500.0, 0.0), ..config.cells[0].clone() };
+    config.cells.push(other);
+    for (index, ue) in config.ues.iter_mut().enumerate() {
+        let cell = index / 5;
+        ue.cell = Some(CellId(cell as u32));
+        ue.start = Start::At(Position::on_ground([180.0, 320.0][cell], 5.0 * index as f64));
+    }
+    config
+}
+
+#[test]
+fn under_interference_first_blocks_fail_as_often_as_they_should() {
+    let mut d = Driver::new(&interfering(0.1));
+    for k in 0..40_000_u64 {
+        d.send(Instant::from_nanos(k * 50_000), (k % 10) as u32, Direction::Downlink, 1400);
+    }
+    d.conserved();
+    for (ue, (sent, failed)) in first_blocks(&d, 10).into_iter().enumerate() {
+        // n failures of N first blocks move the offset by (N - n) / 18 - n / 2 steps. It stays between -27 and 3:
+        // n is within 0.9 * 30 / 0.5 of N / 10.
+        let excess = f64::from(failed) - 0.1 * f64::from(sent);
+        assert!(sent > 300 && excess.abs() <= 54.0, "UE {ue}: {failed} of {sent}");
+        assert!(f64::from(failed) < 0.2 * f64::from(sent), "UE {ue}: {failed} of {sent}");
+    }
+}
+
+#[test]
 fn nothing_is_on_the_air_in_blank_subframes() {
     let mut config = tdd(1);
     config.cells[0].mac.blank_subframes = !(1 << 1 | 1 << 6) & 0x3ff;
