@@ -67,6 +67,7 @@ fn cell() -> CellConfig {
             control_errors: false,
             subheaders: false,
             cqi_to_mcs: CqiToMcs::Efficiency,
+            out_of_range: OutOfRange::Unscheduled,
             blank_subframes: 0,
             idle_partial_rbg: false,
             uplink: UplinkConfig {

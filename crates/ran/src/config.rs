@@ -396,6 +396,16 @@ pub enum RankRule {
     Adaptive,
 }
 
+/// What the scheduler does with a UE whose reports are 0, "out of range": CQI 1 would have too many errors (TS 36.213
+/// §7.2.3, TS 38.214 §5.2.2.1). The standards leave that to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutOfRange {
+    /// No assignment.
+    Unscheduled,
+    /// The lowest MCS, as long as the transmissions of HARQ together are enough for it more often than not.
+    LowestMcs,
+}
+
 /// The resolution of a CQI report (TS 36.213 §7.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CqiReport {
@@ -424,6 +434,8 @@ pub struct MacConfig {
     pub mcs_rule: McsRule,
     /// The mapping from CQI to downlink MCS.
     pub cqi_to_mcs: CqiToMcs,
+    /// The downlink of UEs that are out of range.
+    pub out_of_range: OutOfRange,
     /// Hybrid ARQ; without it, the MAC loses an undecodable block.
     pub harq: bool,
     /// Maximum number of HARQ transmissions of a block, including the first.

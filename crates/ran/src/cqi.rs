@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use airlane_radio::Cqi;
 
-use crate::config::{CellConfig, CqiReference, CqiReport, MacConfig, RankRule};
+use crate::config::{CellConfig, CqiReference, CqiReport, MacConfig, OutOfRange, RankRule};
 use crate::interference::{Air, Moment, Noise, SNAPSHOT_PERIOD, Snapshot};
 use crate::mac::grid::RbgSet;
 use crate::mac::phy::{LinkAdaptation, SlotFormat};
@@ -52,7 +52,7 @@ impl Ue {
             let input = MeasurementInput { slot: measured, mean, snapshot };
             if flat {
                 let measurement = Measurement { serving, amc, points: self.downlink.cqi.rbg_size };
-                self.downlink.cqi.push_flat(input, |mean, out| measurement.flat(mean, out));
+                self.downlink.cqi.push_flat(input, |mean| measurement.flat(mean));
                 continue;
             }
             let mut report = Report::of(input);
@@ -100,9 +100,9 @@ impl Ue {
         reports.put_into_force(Report::of(MeasurementInput { slot, mean, snapshot }));
         if channel.is_flat() {
             let measurement = Measurement { serving, amc, points: reports.rbg_size };
-            let mut one = [Cqi::OUT_OF_RANGE];
-            reports.current.rank = measurement.flat(mean, &mut one);
-            reports.current.cqi[..reports.subbands].fill(one[0]);
+            let flat = measurement.flat(mean);
+            (reports.current.rank, reports.current.robust) = (flat.rank, flat.robust);
+            reports.current.cqi[..reports.subbands].fill(flat.cqi);
         }
     }
 
@@ -133,6 +133,7 @@ impl Ue {
                 noise.weaken(scratch);
             }
             report.rank = measurement.report(scratch, out);
+            report.robust = measurement.needs_robust(out, scratch);
             return;
         };
         let seen = mean / noise.map_or(1.0, Noise::mean);
@@ -142,6 +143,7 @@ impl Ue {
             noise.weaken(scratch);
         }
         measurement.cqi(scratch, out);
+        report.robust = measurement.needs_robust(out, scratch);
     }
 }
 
@@ -161,12 +163,27 @@ struct Measurement<'a> {
 }
 
 impl Measurement<'_> {
-    /// The CQI of all sub-bands of a channel without fading and interference, and its rank.
-    fn flat(&self, mean: f32, out: &mut [Cqi]) -> u8 {
-        let Some(layers) = &self.serving.layers else { return self.report(&mut [mean], out) };
-        let rank = layers.rank(self.serving.mac.rank, mean, None);
-        self.cqi(&[mean * layers.gain(rank, mean).steady], out);
-        rank
+    /// The report of a channel without fading and interference.
+    fn flat(&self, mean: f32) -> FlatReport {
+        let (mut sinr, mut out) = ([mean], [Cqi::OUT_OF_RANGE]);
+        let rank = if let Some(layers) = &self.serving.layers {
+            let rank = layers.rank(self.serving.mac.rank, mean, None);
+            sinr = [mean * layers.gain(rank, mean).steady];
+            self.cqi(&sinr, &mut out);
+            rank
+        } else {
+            self.report(&mut sinr, &mut out)
+        };
+        FlatReport { mean, cqi: out[0], rank, robust: self.needs_robust(&out, &sinr) }
+    }
+
+    /// Whether a UE with these CQIs gets the lowest MCS where it reports 0: its mean CQI is below 1, and that MCS is
+    /// decodable.
+    fn needs_robust(&self, cqi: &[Cqi], sinr: &[f32]) -> bool {
+        let sum: usize = cqi.iter().map(|cqi| usize::from(cqi.index())).sum();
+        sum < cqi.len()
+            && self.serving.mac.out_of_range == OutOfRange::LowestMcs
+            && self.amc.lowest_is_decodable(sinr)
     }
 
     /// The CQI of each sub-band and the rank to which they apply, from the SINRs of a layer when
@@ -181,7 +198,9 @@ impl Measurement<'_> {
         let alone = &mut alone[..out.len()];
         sinr.iter_mut().for_each(|sinr| *sinr *= mode.one_layer_gain());
         self.cqi(sinr, alone);
-        if self.carried(alone) > u64::from(mode.layers()) * self.carried(out) {
+        let (single, each) = (self.carried(alone), self.carried(out));
+        let is_robust = single == 0 && self.serving.mac.out_of_range == OutOfRange::LowestMcs;
+        if single > u64::from(mode.layers()) * each || is_robust {
             out.copy_from_slice(alone);
             return 1;
         }
@@ -220,13 +239,25 @@ struct Report {
     cqi: [Cqi; MAX_RBGS],
     /// Number of layers; zero until the report is computed.
     rank: u8,
+    /// Sub-bands with CQI 0 may have the lowest MCS.
+    robust: bool,
     /// True if a policy has needed it.
     asked: bool,
 }
 
+/// The report of a channel that is the same on all PRBs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct FlatReport {
+    /// SINR before fading and interference.
+    mean: f32,
+    cqi: Cqi,
+    rank: u8,
+    robust: bool,
+}
+
 impl Report {
     fn of(input: MeasurementInput) -> Self {
-        Self { input, cqi: [Cqi::OUT_OF_RANGE; MAX_RBGS], rank: 0, asked: false }
+        Self { input, cqi: [Cqi::OUT_OF_RANGE; MAX_RBGS], rank: 0, robust: false, asked: false }
     }
 
     fn is_made(&self) -> bool {
@@ -244,7 +275,7 @@ pub(crate) struct CqiReports {
     pending: VecDeque<Report>,
     next: u64,
     offset: u64,
-    flat: Option<(f32, Cqi, u8)>,
+    flat: Option<FlatReport>,
     valid: bool,
     /// The bytes of each RBG by the report in force, in the kind of slot for which they were last needed.
     rbg_bytes: Option<(SlotFormat, [u16; MAX_RBGS])>,
@@ -299,6 +330,11 @@ impl CqiReports {
         bytes.iter_mut().zip(cqi).for_each(|(bytes, cqi)| *bytes = bytes_of(*cqi));
         self.rbg_bytes = Some((format, bytes));
         bytes
+    }
+
+    /// Whether sub-bands with CQI 0 may have the lowest MCS, by a report that has been computed.
+    pub(crate) fn is_robust(&self) -> bool {
+        self.current.robust
     }
 
     /// Whether the report in force has been computed.
@@ -367,24 +403,21 @@ impl CqiReports {
     }
 
     /// A measurement of a channel that is the same on all PRBs; its report is computed immediately.
-    fn push_flat(&mut self, input: MeasurementInput, fill: impl FnOnce(f32, &mut [Cqi]) -> u8) {
-        let (cqi, rank) = match self.flat {
-            Some((sinr, cqi, rank)) if sinr == input.mean => {
-                let current = &self.current;
-                if self.valid && self.pending.is_empty() && current.cqi[0] == cqi && current.rank == rank {
+    fn push_flat(&mut self, input: MeasurementInput, measure: impl FnOnce(f32) -> FlatReport) {
+        let flat = match self.flat {
+            Some(flat) if flat.mean == input.mean => {
+                let Report { cqi, rank, robust, .. } = &self.current;
+                let is_in_force = (cqi[0], *rank, *robust) == (flat.cqi, flat.rank, flat.robust);
+                if self.valid && self.pending.is_empty() && is_in_force {
                     return;
                 }
-                (cqi, rank)
+                flat
             }
-            _ => {
-                let mut one = [Cqi::OUT_OF_RANGE];
-                let rank = fill(input.mean, &mut one);
-                (one[0], rank)
-            }
+            _ => measure(input.mean),
         };
-        self.flat = Some((input.mean, cqi, rank));
-        let mut report = Report { rank, ..Report::of(input) };
-        report.cqi[..self.subbands].fill(cqi);
+        self.flat = Some(flat);
+        let mut report = Report { rank: flat.rank, robust: flat.robust, ..Report::of(input) };
+        report.cqi[..self.subbands].fill(flat.cqi);
         self.pending.push_back(report);
     }
 

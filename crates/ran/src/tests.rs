@@ -63,6 +63,7 @@ pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
             control_errors: false,
             subheaders: false,
             cqi_to_mcs: CqiToMcs::Efficiency,
+            out_of_range: OutOfRange::Unscheduled,
             blank_subframes: 0,
             idle_partial_rbg: false,
             uplink: UplinkConfig {
@@ -243,6 +244,36 @@ fn a_lone_packet_takes_the_slots_that_the_path_has() {
     assert_eq!(d.arrived, [(Instant::from_millis(14), 2, 3.8, FlowId(0))]);
     assert_eq!(d.ran.next_timeout(), None, "an idle network has no slot to process");
     d.conserved();
+}
+
+/// One UE at this distance, with more downlink data than it gets in a second: the MCS of its blocks, and the megabits that
+/// arrived.
+fn at_distance(metres: f64, rule: OutOfRange) -> (Vec<u8>, f64) {
+    let mut config = network(1, IDEAL);
+    config.cells[0].mac.out_of_range = rule;
+    config.ues[0].start = Start::At(Position::on_ground(metres, 0.0));
+    let mut d = Driver::new(&config);
+    for k in 0..1_000 {
+        d.send(Instant::from_millis(k), 0, Direction::Downlink, 1400);
+    }
+    d.conserved();
+    (d.meter.downlink_mcs, d.arrived.len() as f64 * 1400.0 * 8.0 / 1e6)
+}
+
+#[test]
+fn a_ue_out_of_range_has_the_lowest_mcs_as_long_as_harq_decodes_it() {
+    // 30 dBm and noise of -174 dBm/Hz on 18 MHz with a noise figure of 7 dB, -94.4 dBm: 0 dB at a loss of 124.4 dB, which
+    // is at 18.7 km (39.0 dB at 1 m). The CQI is 0 from about -4 dB on, at 30 km. Four transmissions of MCS 0 add up, 6 dB,
+    // and are decoded until about -11 dB, at 66 km.
+    let (mcs, megabits) = at_distance(40_000.0, OutOfRange::LowestMcs);
+    assert!(mcs.len() > 200 && mcs.iter().all(|&mcs| mcs == 0), "{} blocks", mcs.len());
+    // A block of 2792 bits (TS 36.213 table 7.1.7.2.1-1, 100 PRBs) takes up to four slots.
+    assert!(megabits > 0.25 * 2.79 * 0.8, "{megabits} Mbit");
+    assert_eq!(at_distance(40_000.0, OutOfRange::Unscheduled), (vec![], 0.0));
+    for rule in [OutOfRange::LowestMcs, OutOfRange::Unscheduled] {
+        assert_eq!(at_distance(200_000.0, rule), (vec![], 0.0), "beyond what HARQ decodes");
+        assert!(at_distance(10_000.0, rule).1 > 5.0);
+    }
 }
 
 #[test]

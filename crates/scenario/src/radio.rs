@@ -21,10 +21,7 @@ use airlane_radio::{
 use airlane_ran::bearer::{BearerConfig, HandoverMode, RlcConfig};
 use airlane_ran::bearers::L4sBearerConfig;
 use airlane_ran::config::{
-    BuildingLaw, CellConfig, ChannelConfig, CqiReference, CqiReport, FadingConfig, HeadroomLayout,
-    HeadroomReports, LinkRules, MacConfig, McsRule, Movement, PathLossModel, PowerControl, RanConfig,
-    RankRule, ServiceChange, ServiceKind, ShadowingConfig, ShedAmount, Start, ThrottleBy, ThrottleConfig,
-    UeConfig, UplinkAccess, UplinkConfig,
+    BuildingLaw, CellConfig, ChannelConfig, CqiReference, CqiReport, FadingConfig, HeadroomLayout, HeadroomReports, LinkRules, MacConfig, McsRule, Movement, OutOfRange, PathLossModel, PowerControl, RanConfig, RankRule, ServiceChange, ServiceKind, ShadowingConfig, ShedAmount, Start, ThrottleBy, ThrottleConfig, UeConfig, UplinkAccess, UplinkConfig,
 };
 use airlane_ran::pdcp::nr::ReorderingConfig;
 use airlane_ran::pdcp::{PdcpConfig, RetransmissionQueue};
@@ -401,6 +398,10 @@ fn mac(cell: &Cell) -> MacConfig {
             format::McsRule::Effective(rule) => McsRule::Effective { target_bler: rule.target_bler.0 },
         },
         cqi_to_mcs: cqi_to_mcs(mac.cqi_to_mcs),
+        out_of_range: match mac.out_of_range {
+            format::OutOfRange::Unscheduled => OutOfRange::Unscheduled,
+            format::OutOfRange::LowestMcs => OutOfRange::LowestMcs,
+        },
         harq: cell.harq,
         harq_max_transmissions: mac.harq_transmissions,
         harq_round_trip: timing.harq_round_trip,

@@ -489,11 +489,16 @@ impl<'a> RbgSizes<'a> {
     pub(super) fn rates(&self, ue: &mut Ue, flat: bool, air: &Air, scratch: &mut [f32]) -> [u16; MAX_RBGS] {
         let (fixed, rbgs) = (ue.downlink.fixed_mcs, self.rbgs);
         let (cqi, rank) = ue.reported_cqi((self.cell, air), self.amc, scratch);
+        let first = cqi[0];
+        let out_of_range = if ue.downlink.cqi.is_robust() { self.of_mcs(rank, Mcs::new(0)) } else { 0 };
         let bytes_by_cqi = &self.amc.rbg_bytes[usize::from(rank) - 1][self.format as usize];
-        let bytes = |cqi: Cqi| bytes_by_cqi[usize::from(cqi.index() & 15)];
+        let bytes = |cqi: Cqi| match cqi {
+            Cqi::OUT_OF_RANGE => out_of_range,
+            _ => bytes_by_cqi[usize::from(cqi.index() & 15)],
+        };
         match fixed.map(|mcs| self.of_mcs(rank, mcs)) {
             Some(bytes) => core::array::from_fn(|rbg| if rbg < rbgs { bytes } else { 0 }),
-            None if flat => [bytes(cqi[0]); MAX_RBGS],
+            None if flat => [bytes(first); MAX_RBGS],
             None => ue.downlink.cqi.rbg_bytes(self.format, bytes),
         }
     }
@@ -513,12 +518,14 @@ impl<'a> RbgSizes<'a> {
         }
     }
 
-    /// Whether a report that has been computed is "out of range" on the whole band, and the UE needs it.
+    /// Whether a report that has been computed is "out of range" on the whole band, and the UE needs it and is not served
+    /// with the lowest MCS.
     pub(super) fn is_out_of_range(&self, ue: &Ue) -> bool {
         let (cqi, _) = ue.downlink.cqi.known();
         cqi[0] == Cqi::OUT_OF_RANGE
             && cqi[..self.rbgs].iter().all(|cqi| *cqi == Cqi::OUT_OF_RANGE)
             && ue.downlink.fixed_mcs.is_none()
+            && !ue.downlink.cqi.is_robust()
     }
 }
 

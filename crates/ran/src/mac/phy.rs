@@ -3,9 +3,11 @@
 use core::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use airlane_core::{Bytes, Direction, Stream};
+use airlane_core::{Bytes, Decibel, Direction, Stream};
 use airlane_radio::link_tables::{Allocation, LinkTables};
-use airlane_radio::{Amc, AmcRule, CodedBlock, Cqi, CqiToMcs, Mcs, Modulation};
+use airlane_radio::{
+    Amc, AmcRule, CodedBlock, Cqi, CqiToMcs, HarqSoftState, Mcs, Modulation, mutual_information,
+};
 
 use super::harq::HarqProcess;
 use crate::config::CellConfig;
@@ -251,6 +253,28 @@ impl BlockTables {
     }
 }
 
+/// The linear SINR from which a block of the lowest MCS on the whole band is decoded with a probability of one half within
+/// the transmissions of HARQ, between -40 and 20 dB; and its modulation.
+fn decodable(cell: &CellConfig, direction: Direction) -> (f32, Modulation) {
+    let (lowest, whole) =
+        (Mcs::new(0), Allocation { prbs: cell.resource_blocks, symbols: SYMBOLS, layers: 1 });
+    let size = cell.tables.transport_block(lowest, whole, direction);
+    let block = cell.tables.coded_block(lowest, size, direction);
+    let transmissions = if cell.mac.harq { cell.mac.harq_max_transmissions.max(1) } else { 1 };
+    let fails = |sinr_db: f64| {
+        let mut soft = HarqSoftState::default();
+        let sinr = Decibel(sinr_db).linear() as f32;
+        (0..transmissions).for_each(|_| soft.receive_flat(&block, sinr));
+        block.error_rate(&soft) > 0.5
+    };
+    let (mut low, mut high) = (-40.0, 20.0);
+    for _ in 0..24 {
+        let middle = 0.5 * (low + high);
+        if fails(middle) { low = middle } else { high = middle }
+    }
+    (Decibel(high).linear() as f32, block.modulation())
+}
+
 /// Maximum numbers of layers of a block of a cell, of the downlink and of the uplink.
 fn layers_of(cell: &CellConfig) -> [u8; 2] {
     [&cell.layers, &cell.uplink_layers].map(|layers| layers.map_or(1, |layers| layers.most))
@@ -296,6 +320,9 @@ pub(crate) struct LinkAdaptation {
     pub(crate) efficiency_of: [f64; 16],
     /// Bytes of the downlink blocks of one RBG, by number of layers less one, kind of slot and CQI; zero out of range.
     pub(crate) rbg_bytes: [[[u16; 16]; FORMATS]; LAYERS],
+    /// The linear SINR from which a block of the lowest MCS on the whole band is decoded within the transmissions of HARQ
+    /// more often than not, and its modulation.
+    decodable: (f32, Modulation),
 }
 
 /// Link adaptation, decoding and their scratch space, one per cell.
@@ -309,6 +336,14 @@ pub(crate) struct Phy {
 }
 
 impl LinkAdaptation {
+    /// Whether a block of the lowest MCS on PRBs of these SINRs is decoded within the transmissions of HARQ more often
+    /// than not.
+    #[cold]
+    pub(crate) fn lowest_is_decodable(&self, sinr: &[f32]) -> bool {
+        let (least, modulation) = self.decodable;
+        mutual_information::sinr_of(modulation, mutual_information::mean_of(modulation, sinr)) >= least
+    }
+
     /// True if no symbol of a special slot is left for data, or if there are no such slots.
     pub(crate) fn has_empty_special_slots(&self) -> bool {
         self.rbg_bytes[0][SlotFormat::Special as usize][15] == 0
@@ -340,6 +375,7 @@ impl Phy {
             LinkAdaptation {
                 amc: Amc::new(&*cell.tables, rule, direction, prbs, usize::from(rbg_size)),
                 rbg_bytes: core::array::from_fn(of_layers),
+                decodable: decodable(cell, direction),
                 blocks: Arc::clone(&blocks),
                 efficiency_of: mcs_of.map(|mcs| blocks.efficiency(mcs)),
                 mcs_of,

@@ -217,6 +217,8 @@ pub struct Mac {
     pub mcs_rule: McsRule,
     /// Mapping of CQI to downlink MCS.
     pub cqi_to_mcs: CqiToMcs,
+    /// The downlink of a UE that reports CQI 0, "out of range".
+    pub out_of_range: OutOfRange,
     /// Maximum number of transmissions of a transport block, including the first.
     pub harq_transmissions: u8,
     /// Delay from the scheduling of a transmission to the scheduling of its retransmission. LTE only: NR has `k0`,
@@ -482,6 +484,17 @@ pub enum CqiToMcs {
     /// OpenAirInterface's table: 0, 1, 2, 4, 6, 8, 11, 13, 16, 18, 20, 23, 25, 27, 28.
     #[serde(rename = "openairinterface")]
     OpenAirInterface,
+}
+
+/// The downlink of a UE whose CQI is 0 on most of the band: blocks with the scheme of CQI 1 would have too many errors
+/// (TS 36.213 §7.2.3, TS 38.214 §5.2.2.1). Whether it is scheduled is up to the vendor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutOfRange {
+    /// It has no assignment, as in ns-3 and srsRAN Project.
+    Unscheduled,
+    /// It has the lowest MCS, as in OpenAirInterface, where the transmissions of HARQ together are enough for that.
+    LowestMcs,
 }
 
 /// Settings of outer-loop link adaptation.

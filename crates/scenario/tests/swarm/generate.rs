@@ -176,6 +176,8 @@ pub(crate) fn drawn(seed: u64) -> Drawn {
         let s = &mut Seeds::new(seed).stream("swarm/marking");
         let together = marking::draw(s, &base, layout, &drawn.settings);
         drawn.settings.extend(together);
+        let s = &mut Seeds::new(seed).stream("swarm/out-of-range");
+        drawn.settings.extend(radio_settings::out_of_range(s, &base, layout));
         let s = &mut Seeds::new(seed).stream("swarm/links");
         let links = links::draw(s, &base, layout, &drawn.settings);
         drawn.settings.extend(links);

@@ -78,6 +78,16 @@ pub(super) fn channel(settings: &mut Settings<'_>, base: &format::Channel) {
     }
 }
 
+/// What cells do with UEs that are out of range. With a layout, the text has one cell.
+pub(super) fn out_of_range(s: &mut Stream, base: &Resolved, layout: bool) -> Vec<(String, Value)> {
+    let written = if layout { 1 } else { base.cell.len() };
+    let drawn = (0..written).filter_map(|i| {
+        let rule = super::one_of(s, &["unscheduled", "lowest-mcs"]);
+        s.chance(0.5).then(|| (format!("cell.{i}.mac.out_of_range"), json!(rule)))
+    });
+    drawn.collect()
+}
+
 /// Each cell of the text.
 pub(super) fn cells(settings: &mut Settings<'_>, base: &Resolved, layout: bool) {
     let written = if layout { 1 } else { base.cell.len() };
