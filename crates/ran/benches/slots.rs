@@ -49,6 +49,7 @@ fn cell() -> CellConfig {
         transmission_mode: TransmissionMode::SingleAntenna,
         layers: None,
         uplink_layers: None,
+        processing: ProcessingTimes::NONE,
         mac: MacConfig {
             cqi_period: 2,
             cqi_delay: 4,

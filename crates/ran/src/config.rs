@@ -212,6 +212,8 @@ pub struct CellConfig {
     pub uplink_layers: Option<Layers>,
     /// Timing and rules of the MAC.
     pub mac: MacConfig,
+    /// The time that packets take before and after the air interface.
+    pub processing: ProcessingTimes,
     /// The default radio bearer of UEs that start here.
     pub bearer: BearerConfig,
     /// A bearer of the same UEs for packets with ECT(1) or CE; without it, these use the default bearer.
@@ -272,6 +274,29 @@ impl CellConfig {
     pub fn prb_noise(&self) -> Dbm {
         noise::prb_noise(self.numerology.prb_bandwidth_hz(), self.noise_figure)
     }
+}
+
+/// The processing of packets by an eNB and by the UEs that it serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessingTimes {
+    /// From the arrival of a packet at the eNB until it can be in a block.
+    pub enb_transmit: Duration,
+    /// From the end of a block until the UE passes its packets on.
+    pub ue_receive: Duration,
+    /// From the arrival of a packet at the UE until it can be in a block.
+    pub ue_transmit: Duration,
+    /// From the end of a block until the eNB passes its packets on.
+    pub enb_receive: Duration,
+}
+
+impl ProcessingTimes {
+    /// Packets are processed in no time.
+    pub const NONE: Self = Self {
+        enb_transmit: Duration::ZERO,
+        ue_receive: Duration::ZERO,
+        ue_transmit: Duration::ZERO,
+        enb_receive: Duration::ZERO,
+    };
 }
 
 /// A period in which a cell does not serve as usual.

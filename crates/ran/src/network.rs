@@ -14,6 +14,7 @@ mod handover;
 mod information;
 mod look;
 mod membership;
+mod processing;
 mod radio_link;
 mod service;
 
@@ -21,6 +22,7 @@ use backhaul::Backhaul;
 use handover::HandoverState;
 use information::Publisher;
 pub use look::{CellQuality, ReportEvent, UeLook};
+use processing::Processing;
 use service::Plan;
 
 use crate::build::{self, Environment};
@@ -115,6 +117,8 @@ pub struct RadioNetwork {
     backhaul: Option<Box<Backhaul>>,
     /// When the next packet leaves it.
     backhaul_due: Instant,
+    /// Packets that are being processed; `None` if that takes no time.
+    processing: Option<Box<Processing>>,
 }
 
 impl RadioNetwork {
@@ -177,6 +181,7 @@ impl RadioNetwork {
             plan: Plan::new(config),
             backhaul: None,
             backhaul_due: Instant::FAR_FUTURE,
+            processing: Processing::of(config),
         }
     }
 
@@ -490,7 +495,9 @@ impl Node for RadioNetwork {
             return self.enter_backhaul(cx, packet);
         }
         self.take_arrived(cx, cx.now);
-        self.receive(cx, port, packet);
+        if let Some(packet) = self.begin_processing(cx.now, port, packet) {
+            self.receive(cx, port, packet);
+        }
     }
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
@@ -503,10 +510,12 @@ impl Node for RadioNetwork {
                 continue;
             }
             // A handover may create work for an earlier slot.
+            let first = cx.outbox.len();
             if self.handover.is_some() && self.hand_over(cx, until) {
+                self.process_received(cx, first);
                 continue;
             }
-            if self.take_arrived(cx, until) {
+            if self.take_arrived(cx, until) || self.take_processed(cx, until) {
                 continue;
             }
             if work > called {
@@ -520,7 +529,9 @@ impl Node for RadioNetwork {
                 topics: cx.topics,
                 probe: &mut *cx.probe,
             };
+            let first = cx.outbox.len();
             self.process(&mut cx);
+            self.process_received(&mut cx, first);
         }
         self.report_until(cx, called);
         self.look_ahead(cx);
@@ -528,6 +539,7 @@ impl Node for RadioNetwork {
 
     fn next_timeout(&self) -> Option<Instant> {
         let mut next = self.next_work().min(self.next_arrival()).min(self.next_report()).min(self.plan.due());
+        next = next.min(self.next_processed());
         if let Some(handover) = &self.handover {
             next = next.min(handover.due());
         }
@@ -539,6 +551,7 @@ impl Node for RadioNetwork {
         bearers
             + self.handover.as_ref().map_or(0, |h| h.packets_held())
             + self.backhaul.as_ref().map_or(0, |backhaul| backhaul.packets_held())
+            + self.processing.as_ref().map_or(0, |processing| processing.packets_held())
     }
 }
 

@@ -45,6 +45,7 @@ pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
         transmission_mode: TransmissionMode::SingleAntenna,
         layers: None,
         uplink_layers: None,
+        processing: ProcessingTimes::NONE,
         mac: MacConfig {
             cqi_period: 2,
             cqi_delay: 4,
@@ -242,6 +243,36 @@ fn a_lone_packet_takes_the_slots_that_the_path_has() {
     d.send(Instant::from_nanos(10_200_000), 0, Direction::Downlink, 1400);
     d.run_to(Instant::from_millis(100));
     assert_eq!(d.arrived, [(Instant::from_millis(14), 2, 3.8, FlowId(0))]);
+    assert_eq!(d.ran.next_timeout(), None, "an idle network has no slot to process");
+    d.conserved();
+}
+
+#[test]
+fn packets_are_processed_before_and_after_the_air() {
+    let us = Duration::from_micros;
+    let mut config = network(1, IDEAL);
+    config.cells[0].processing = ProcessingTimes {
+        enb_transmit: us(900),
+        ue_receive: us(200),
+        ue_transmit: us(1_100),
+        enb_receive: us(300),
+    };
+    let mut d = Driver::new(&config);
+    // Arrives at 10.2 ms, is in the queue at 11.1, scheduled at 12, on the air in slot 14, received at 15, and leaves
+    // 0.2 ms later: 5 ms in all.
+    d.send(Instant::from_nanos(10_200_000), 0, Direction::Downlink, 1400);
+    // Arrives at 30.2 ms, is in the queue at 31.3: known in slot 32, at the eNB in 33, sent in 37, received at 38, and
+    // leaves 0.3 ms later.
+    d.send(Instant::from_nanos(30_200_000), 0, Direction::Uplink, 1400);
+    assert_eq!(d.ran.packets_held(), 1);
+    d.run_to(Instant::from_millis(100));
+    assert_eq!(
+        d.arrived,
+        [
+            (Instant::from_nanos(15_200_000), 2, 5.0, FlowId(0)),
+            (Instant::from_nanos(38_300_000), 0, 8.1, FlowId(0))
+        ]
+    );
     assert_eq!(d.ran.next_timeout(), None, "an idle network has no slot to process");
     d.conserved();
 }

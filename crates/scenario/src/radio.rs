@@ -144,6 +144,7 @@ fn cell(cell: &Cell, all: &[Cell], (fading, own): (&format::Fading, &Own)) -> Ce
     CellConfig {
         numerology,
         tables,
+        processing: nr::processing(cell),
         position: position(cell.position, cell.height),
         antenna: antenna(&cell.antenna),
         resource_blocks: cell.resource_blocks,

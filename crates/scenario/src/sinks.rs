@@ -165,6 +165,10 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         slot: slot(cell),
         pattern: slot_directions(cell),
         harq_transmissions: if cell.harq { cell.mac.harq_transmissions } else { 1 },
+        bler_target: match &cell.mac.mcs_rule {
+            format::McsRule::WorstSubband => None,
+            format::McsRule::Effective(rule) => Some(rule.target_bler.0),
+        },
     };
     let listens = |flow: &format::Flow| matches!(&flow.transport, Transport::Tcp(tcp) if tcp.congestion == Congestion::Mdcc);
     let discriminators: Vec<_> = flows.iter().map(|flow| discriminator_name(scenario, flow)).collect();

@@ -149,11 +149,13 @@ impl RadioNetwork {
 
     /// A packet enters the path.
     pub(super) fn enter_backhaul(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
+        let processing = self.first_processing();
         let Some(backhaul) = &mut self.backhaul else { return cx.discard(packet, DropCause::NoRoute) };
         let entering = cx.pool.get(&packet);
         let (flow, bytes) = (entering.flow, entering.size);
         let due = match backhaul.links.pass(cx, &packet) {
             Passage::Leaves(at) => {
+                let at = at + processing;
                 let (mut of, mut size) = (0, 0);
                 if let Some(Some(ue)) = self.flows.get(flow.index())
                     && ue.index() < backhaul.coming.len()

@@ -122,14 +122,21 @@ fn play(path: &mut Path) {
     assert_eq!(path.pool.live(), held);
 }
 
+fn processing_of(us: u64) -> ProcessingTimes {
+    let [enb_transmit, ue_receive, ue_transmit, enb_receive] =
+        [3, 2, 4, 1].map(|times| Duration::from_micros(us * times));
+    ProcessingTimes { enb_transmit, ue_receive, ue_transmit, enb_receive }
+}
+
 #[test]
 fn links_within_the_network_change_no_event() {
     let red = red::Parameters { min_threshold: 2.0, max_threshold: 8.0, ..red::Parameters::default() };
     let queues = [Aqm::DropTail, Aqm::CoDel(codel::Parameters::default()), Aqm::Red(red)];
-    for (aqm, delays_us) in
-        queues.into_iter().flat_map(|aqm| [[2_000, 700], [0, 0], [100, 5_000]].map(|us| (aqm, us)))
+    let paths = [([2_000, 700], 0), ([0, 0], 0), ([100, 5_000], 0), ([2_000, 700], 300), ([0, 0], 1_000)];
+    for (aqm, (delays_us, processing_us)) in queues.into_iter().flat_map(|aqm| paths.map(|path| (aqm, path)))
     {
         let mut config = network(3, IDEAL);
+        config.cells[0].processing = processing_of(processing_us);
         config.cells[0].resource_blocks = 25;
         config.cells[0].bearer.buffer = Bytes(20_000);
         config.cells[0].bearer.aqm = aqm;
@@ -150,7 +157,7 @@ fn links_within_the_network_change_no_event() {
             assert!(apart.seen.0.iter().any(|seen| seen.3 == Err(cause)), "{cause:?}");
         }
         assert!(apart.seen.0.iter().filter(|seen| seen.3.is_ok()).count() > 500);
-        assert_eq!(apart.seen.0, contained.seen.0, "{aqm:?} {delays_us:?}");
+        assert_eq!(apart.seen.0, contained.seen.0, "{aqm:?} {delays_us:?} {processing_us}");
         assert!(contained.calls < apart.calls, "{} calls, {} without", contained.calls, apart.calls);
     }
 }

@@ -168,6 +168,42 @@ fn radio(nr: &Nr, at: &Place<'_>) -> Checked {
         let help = format!("it must be from {} to {} slots", range.start(), range.end());
         at.require(range.contains(&slots), key, "out of range", &help)?;
     }
+    processing(nr, at)
+}
+
+/// Symbols that a UE may need for N1 or N2: 20 slots (choice; table 6.4-1 has 36 symbols at most).
+const PROCESSING_MAX: f64 = 280.0;
+/// The longest processing of a packet by the gNB (choice).
+const GNB_PROCESSING_MAX: Duration = Duration::from_millis(100);
+
+/// The UE has the time that it needs (TS 38.214 §5.3, §6.4). A PDSCH lasts to the end of its slot, and PUCCH may be in
+/// the last symbols of the slot of the feedback; PDCCH is in the first symbols of a slot, and PUSCH begins with its slot.
+fn processing(nr: &Nr, at: &Place<'_>) -> Checked {
+    for (symbols, key) in [(nr.n1, "n1"), (nr.n2, "n2")] {
+        let known = (0.0..=PROCESSING_MAX).contains(&symbols);
+        at.require(known, key, "out of range", "it must be from 0 to 280 symbols")?;
+    }
+    for (time, key) in [
+        (nr.gnb_transmit_processing, "gnb_transmit_processing"),
+        (nr.gnb_receive_processing, "gnb_receive_processing"),
+    ] {
+        at.require(time.0 <= GNB_PROCESSING_MAX, key, "out of range", "it must be at most 100 ms")?;
+    }
+    for (slots, taken, needs, keys) in [
+        (nr.k1, nr.uplink_control_symbols, nr.n1, ("k1", "n1", "the HARQ feedback")),
+        (nr.k2, nr.control_symbols, nr.n2, ("k2", "n2", "the PUSCH")),
+    ] {
+        let (key, need, what) = keys;
+        let of = |slots: u8| f64::from(slots) * f64::from(SYMBOLS) - f64::from(taken);
+        let least = (1..=u8::MAX).find(|slots| of(*slots) >= needs).unwrap_or(u8::MAX);
+        let message = format!(
+            "too few slots for {what}: they leave the UE {} symbols, and {need} = {needs} needs {needs}",
+            of(slots)
+        );
+        let help =
+            format!("it must be at least {least}, or {need} lower (0 for a UE without processing time)");
+        at.require(of(slots) >= needs, key, &message, &help)?;
+    }
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::tagged;
+use crate::quantity::Time;
 
 /// Radio access technology of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -51,6 +52,18 @@ pub struct Nr {
     pub k2: u8,
     /// Slots from the slot of HARQ feedback or of a PUSCH until the gNB can schedule the retransmission.
     pub gnb_processing: u8,
+    /// Symbols that the UE needs from the end of a PDSCH to its HARQ feedback (TS 38.214 section 5.3, N1). `k1` must
+    /// leave them. After half of them the UE passes the packets of the block on. 0 for no processing time.
+    #[schemars(range(min = 0, max = 280))]
+    pub n1: f64,
+    /// Symbols that the UE needs from the end of a grant to its PUSCH (TS 38.214 section 6.4, N2). `k2` must leave them.
+    /// A packet can be in a block half of them after its arrival at the UE. 0 for no processing time.
+    #[schemars(range(min = 0, max = 280))]
+    pub n2: f64,
+    /// Time from the arrival of a packet at the gNB until it can be in a block.
+    pub gnb_transmit_processing: Time,
+    /// Time from the end of a PUSCH until the gNB passes its packets on.
+    pub gnb_receive_processing: Time,
 }
 
 /// Antennas and layers: a block has one code word on all of its layers. The SINR of a layer is a table, fitted to the

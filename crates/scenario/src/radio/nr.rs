@@ -6,6 +6,7 @@ use airlane_core::{Bytes, Decibel, Direction, Duration};
 use airlane_radio::layers::{Antennas, Correlation, LayerTable, LineOfSight, Precoding};
 use airlane_radio::link_tables::{Allocation, LinkTables, LteTables};
 use airlane_radio::nr::{CqiTable, Ldpc, LinkSettings, McsTable, NrTables};
+use airlane_ran::config::ProcessingTimes;
 use airlane_ran::layers::Layers;
 use airlane_ran::numerology::{self, Numerology, SYMBOLS, TddPattern};
 
@@ -141,6 +142,23 @@ impl Timing {
             harq_round_trip: k0 + k1 + gnb,
             uplink_round_trip: gnb + k2,
         }
+    }
+}
+
+/// Length of a symbol of 15 kHz in T_proc,1 and T_proc,2 (TS 38.214 §5.3, §6.4): 2192 of 30,720,000 in a second.
+const SYMBOL_NS: f64 = 2192.0 / 30_720_000.0 * 1e9;
+
+/// The processing times of a cell; none in LTE. The packets of a block take half of the UE's processing time to its
+/// feedback, and those of a PUSCH half of that from its grant, as in TR 37.910 clause 5.7.1.1 (unverified).
+pub(super) fn processing(cell: &Cell) -> ProcessingTimes {
+    let Some(nr) = nr(cell) else { return ProcessingTimes::NONE };
+    let symbol_ns = SYMBOL_NS / f64::from(1 << nr.subcarrier_spacing.numerology());
+    let half = |symbols: f64| Duration::from_nanos((symbols / 2.0 * symbol_ns + 0.5) as u64);
+    ProcessingTimes {
+        enb_transmit: nr.gnb_transmit_processing.0,
+        ue_receive: half(nr.n1),
+        ue_transmit: half(nr.n2),
+        enb_receive: nr.gnb_receive_processing.0,
     }
 }
 

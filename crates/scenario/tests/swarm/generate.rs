@@ -168,7 +168,8 @@ pub(crate) fn longer(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
 /// The scenario of a seed.
 pub(crate) fn drawn(seed: u64) -> Drawn {
     let s = &mut Seeds::new(seed).stream("swarm/nr");
-    let mut drawn = Drawn { text: nr::cells(text(seed), s), settings: Vec::new() };
+    let later = &mut Seeds::new(seed).stream("swarm/processing");
+    let mut drawn = Drawn { text: nr::cells(text(seed), s, later), settings: Vec::new() };
     if let Ok(base) = drawn.resolve() {
         let s = &mut Seeds::new(seed).stream("swarm/settings");
         let layout = drawn.text.contains("[layout]");

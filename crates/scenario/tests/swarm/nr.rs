@@ -27,7 +27,7 @@ const CHANNELS: [(u64, &[&str], bool); 5] = [
 ];
 
 /// Sometimes makes all cells of a text cells of NR.
-pub(super) fn cells(text: String, s: &mut Stream) -> String {
+pub(super) fn cells(text: String, s: &mut Stream, later: &mut Stream) -> String {
     if !text.contains("[[cell]]") {
         return text;
     }
@@ -36,7 +36,7 @@ pub(super) fn cells(text: String, s: &mut Stream) -> String {
         let named = if s.chance(0.05) { "[[cell]]\nradio = \"lte\"\n" } else { "[[cell]]\n" };
         return text.replace("[[cell]]\n", named);
     }
-    let carrier = Carrier { is_layout: text.contains("[layout]"), ..carrier(s) };
+    let carrier = Carrier { is_layout: text.contains("[layout]"), ..carrier(s, later) };
     // Sometimes a network of NR, and sometimes cells of NR in a network of LTE.
     let network = one_of(s, &["lena", "typical", "nr-typical-fr1", "nr-fdd-lowband", "nr-fr2"]);
     let mut blocks = text.split("[[cell]]\n");
@@ -95,7 +95,18 @@ fn mimo(s: &mut Stream) -> String {
     )
 }
 
-fn carrier(s: &mut Stream) -> Carrier {
+/// Processing times, which are drawn from a stream of their own. A UE needs at most these numbers of symbols.
+fn processing(s: &mut Stream, (n1, n2): (u64, u64)) -> String {
+    format!(
+        "n1 = {}\nn2 = {}\ngnb_transmit_processing = \"{} us\"\ngnb_receive_processing = \"{} us\"\n",
+        s.below(n1 + 1),
+        s.below(n2 + 1),
+        [0, s.below(3_000)][s.below(2) as usize],
+        [0, s.below(3_000)][s.below(2) as usize],
+    )
+}
+
+fn carrier(s: &mut Stream, later: &mut Stream) -> Carrier {
     // Mostly in FR1 and on narrow channels, where UEs are within reach.
     let (khz, bandwidths, fr2) = CHANNELS[[0, 0, 0, 0, 1, 1, 1, 2, 2, 3, 4][s.below(11) as usize]];
     let is_tdd = fr2 || s.chance(0.6);
@@ -111,23 +122,17 @@ fn carrier(s: &mut Stream) -> Carrier {
         "\"fdd\"".to_owned()
     };
     let table = |s: &mut Stream| one_of(s, &["64qam", "256qam", "64qam-low-se"]).to_owned();
+    let (bandwidth, mcs, cqi) = (one_of(s, bandwidths), table(s), table(s));
+    let ldpc = one_of(s, &["sionna", "5g-lena", "oai"]);
+    let (control, uplink_control, dmrs) = (s.below(4), s.below(6), 1 + s.below(4));
+    let overhead = one_of(s, &["0", "6", "12", "18"]);
+    let (k0, k1, k2, gnb) = (s.below(4), 1 + s.below(8), 1 + s.below(5), 1 + s.below(6));
+    let processing = processing(later, (14 * k1 - uplink_control, 14 * k2 - control));
     let lines = format!(
-        "bandwidth = \"{} MHz\"\ntransmission_mode = \"siso\"\n[cell.radio]\nkind = \"nr\"\nsubcarrier_spacing = \"{khz} kHz\"\n\
-         duplex = {duplex}\nmcs_table = \"{}\"\ncqi_table = \"{}\"\nldpc = \"{}\"\ncontrol_symbols = {}\n\
-         uplink_control_symbols = {}\ndmrs_symbols = {}\noverhead_elements = {}\nk0 = {}\nk1 = {}\nk2 = {}\n\
-         gnb_processing = {}\n",
-        one_of(s, bandwidths),
-        table(s),
-        table(s),
-        one_of(s, &["sionna", "5g-lena", "oai"]),
-        s.below(4),
-        s.below(6),
-        1 + s.below(4),
-        one_of(s, &["0", "6", "12", "18"]),
-        s.below(4),
-        1 + s.below(8),
-        1 + s.below(5),
-        1 + s.below(6),
+        "bandwidth = \"{bandwidth} MHz\"\ntransmission_mode = \"siso\"\n[cell.radio]\nkind = \"nr\"\nsubcarrier_spacing = \"{khz} kHz\"\n\
+         duplex = {duplex}\nmcs_table = \"{mcs}\"\ncqi_table = \"{cqi}\"\nldpc = \"{ldpc}\"\n\
+         control_symbols = {control}\nuplink_control_symbols = {uplink_control}\ndmrs_symbols = {dmrs}\n\
+         overhead_elements = {overhead}\nk0 = {k0}\nk1 = {k1}\nk2 = {k2}\ngnb_processing = {gnb}\n{processing}"
     );
     let lines = lines + &mimo(s);
     // Many UEs share the smallest band.
