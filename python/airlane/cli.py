@@ -469,15 +469,34 @@ def schema() -> None:
 def validate(
     as_json: AsJson = False,
     write: Annotated[bool, typer.Option("--write", help="Write docs/validation.md.")] = False,
+    only: Annotated[
+        str, typer.Option(metavar="PREFIX", help="Only rows whose name begins with this, such as nr-lena/.")
+    ] = "",
+    references: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            envvar="AIRLANE_REFERENCES",
+            help="Folder with files in the place of reference files, such as nr-lena/cases.csv.",
+        ),
+    ] = None,
     threads: Threads = None,
 ) -> None:
     """Compare airlane with published reference values.
 
-    Exit code 1 if a counted value is outside its tolerance.
+    Exit code 1 if a counted value is outside its tolerance; 2 if no row begins with PREFIX.
     """
+    from airlane.validation import UnknownRowError
+    from airlane.validation.cell import ReferenceFileError
     from airlane.validation.report import run_command
 
-    raise typer.Exit(run_command(as_json, write, threads))
+    if write and (only or references):
+        fail("error: --write writes the whole page; expected no --only and no --references with it")
+    try:
+        code = run_command(as_json, write, threads, only=only, references=references)
+    except (UnknownRowError, ReferenceFileError) as error:
+        fail(f"error: {error}")
+    raise typer.Exit(code)
 
 
 @app.command()

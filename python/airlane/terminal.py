@@ -118,13 +118,14 @@ _CELL_COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("HARQ\nretx", "harq_retx", ",.0f"),
     ("HARQ\nfailed", "harq_failed", ",.0f"),
     ("first\nBLER", "bler_first", ".2%"),
+    ("BLER\ntarget", "bler_target", ".1%"),
     ("uplink\nMCS", "mcs_mean_uplink", ".1f"),
     ("uplink\nfailed", "harq_failed_uplink", ",.0f"),
     ("uplink\nBLER", "bler_first_uplink", ".2%"),
     ("head-\nroom dB", "headroom_db", ".1f"),
 )
 
-_LEAST_OF_CELL = ("headroom_db", "harq_failed_uplink", "harq_failed", "tb_sent")
+_LEAST_OF_CELL = ("bler_target", "headroom_db", "harq_failed_uplink", "harq_failed", "tb_sent")
 """Columns of a cell that a narrow terminal omits, in this order."""
 
 

@@ -31,6 +31,7 @@ fn recorder(flows: u32) -> Recorder {
             slot: Duration::from_millis(1),
             pattern: [1; 3],
             harq_transmissions: 4,
+            bler_target: Some(0.1),
         }],
         ues: flows as usize,
         warmup: Instant::from_millis(1),

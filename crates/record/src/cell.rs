@@ -184,5 +184,9 @@ pub(crate) fn table(cells: &[CellRecord], parameters: &RecorderParameters) -> Ta
     };
     table.push_f64("power_limited", cells.iter().map(limited));
     table.push_f64("headroom_db", cells.iter().map(|cell| cell.headroom.mean_db()));
+    if cells.iter().any(|cell| cell.description.bler_target.is_some()) {
+        let target = |cell: &CellRecord| cell.description.bler_target.unwrap_or(f64::NAN);
+        table.push_f64("bler_target", cells.iter().map(target));
+    }
     table
 }

@@ -45,7 +45,7 @@ impl FlowDescription {
 }
 
 /// A cell, by its index.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CellDescription {
     /// Its name: column `cell`.
     pub name: String,
@@ -59,10 +59,12 @@ pub struct CellDescription {
     pub pattern: [u8; 3],
     /// Maximum number of transmissions of a transport block, including the first.
     pub harq_transmissions: u8,
+    /// The error rate of first transmissions that its outer loop aims at; `None` without an outer loop.
+    pub bler_target: Option<f64>,
 }
 
 /// What to record.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RecorderParameters {
     /// Every flow, by index.
     pub flows: Vec<FlowDescription>,

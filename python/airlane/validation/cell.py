@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 
 from airlane.scenario import Scenario, loads
 
-__all__ = ["LenaCell", "positions", "reference_rows"]
+__all__ = ["LenaCell", "ReferenceFileError", "positions", "reference_rows", "substituted"]
 
 _DATA = resources.files("airlane") / "data"
+
+_substitutes: list[Path] = []
+"""Folders whose files take the place of those of the same name under `data`, the last one first."""
+
+
+class ReferenceFileError(ValueError):
+    """A file in the place of a reference file is not like it; the message names what is expected."""
+
 
 _CELL = """\
 network = "lena"
@@ -135,11 +146,58 @@ class LenaCell:
 def reference_rows(name: str) -> list[dict[str, str]]:
     """Rows of a CSV file under `data`, by column name; its `#` lines name the source.
 
-    A name without a folder is under `data/ns3`.
+    A name without a folder is under `data/ns3`. Within `substituted`, a file of that folder takes its place.
+
+    Raises
+    ------
+    ReferenceFileError
+        If such a file lacks a column of the one whose place it takes, or has no rows.
     """
-    folder = _DATA if "/" in name else _DATA / "ns3"
-    lines = (folder / name).read_text(encoding="utf-8").splitlines()
-    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    name = name if "/" in name else f"ns3/{name}"
+    own = _rows((_DATA / name).read_text(encoding="utf-8"))
+    for folder in reversed(_substitutes):
+        if (path := folder / name).is_file():
+            return _checked(path, own)
+    return own
+
+
+def _rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
+
+
+def _checked(path: Path, own: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The rows of a file in the place of one with these rows."""
+    try:
+        rows = _rows(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ReferenceFileError(f"{path}: cannot be read ({error}); expected a CSV file in UTF-8") from error
+    if not rows:
+        raise ReferenceFileError(f"{path}: no row; expected a header and at least one row")
+    missing = [column for column in own[0] if column not in rows[0]]
+    if missing:
+        raise ReferenceFileError(f"{path}: no column {missing[0]!r}; expected {', '.join(own[0])}")
+    for number, row in enumerate(rows, start=1):
+        if None in row or None in row.values():
+            columns = len(own[0])
+            raise ReferenceFileError(
+                f"{path}: row {number} does not have the {columns} columns of the header"
+            )
+    return rows
+
+
+@contextmanager
+def substituted(folder: Path | None) -> Iterator[None]:
+    """Reference files are taken from this folder, as far as it has them, by their names under `data`."""
+    if folder is None:
+        yield
+        return
+    if not folder.is_dir():
+        raise ReferenceFileError(f"{folder}: no such folder; expected one with nr-lena/cases.csv or the like")
+    _substitutes.append(folder)
+    try:
+        yield
+    finally:
+        _substitutes.remove(folder)
 
 
 def positions(ues: int) -> tuple[tuple[float, float], ...]:

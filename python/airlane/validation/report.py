@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -106,17 +107,25 @@ def as_markdown(validation: Validation) -> str:
     return "\n".join(parts) + "\n"
 
 
-def run_command(as_machine: bool = False, write: bool = False, threads: int | None = None) -> int:
+def run_command(
+    as_machine: bool = False,
+    write: bool = False,
+    threads: int | None = None,
+    *,
+    only: str = "",
+    references: Path | None = None,
+) -> int:
     """Run the validation, print it, and return the exit code: 1 when a counted row is outside its band."""
     console = Console()
+    of = partial(validate, threads, only=only, references=references)
     if as_machine or not console.is_terminal:
-        validation = validate(threads)
+        validation = of()
     else:
         with Progress(
             TextColumn("validating"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), transient=True
         ) as bar:
             task = bar.add_task("runs", total=None)
-            validation = validate(threads, lambda done, total: bar.update(task, completed=done, total=total))
+            validation = of(lambda done, total: bar.update(task, completed=done, total=total))
     if write:
         _DOCUMENT.parent.mkdir(exist_ok=True)
         _DOCUMENT.write_text(as_markdown(validation), encoding="utf-8")

@@ -35,6 +35,7 @@ fn parameters() -> RecorderParameters {
             slot: Duration::from_millis(1),
             pattern: [1; 3],
             harq_transmissions: 4,
+            bler_target: Some(0.1),
         }],
         ues: 1,
         warmup: ms(200),
@@ -315,6 +316,7 @@ fn blocks_add_up_to_the_use_of_the_cell() {
     assert_eq!(counts(get("cells", "harq_retx")), [3]);
     assert_eq!(counts(get("cells", "harq_failed")), [1]);
     assert_eq!(reals(get("cells", "bler_first")), [1.0 / 401.0]);
+    assert_eq!(reals(get("cells", "bler_target")), [0.1]);
     assert_eq!(reals(get("cells", "mcs_mean_uplink")), [10.0]);
     assert_eq!(reals(get("flows", "mcs_mean")), [(400.0 * 20.0 + 28.0) / 401.0; 2]);
     assert_eq!(counts(get("flows", "harq_retx")), [3, 3]);
