@@ -8,11 +8,12 @@ import pyarrow as pa
 import pytest
 
 from airlane import native
-from airlane.validation import Validation, report
-from airlane.validation.cell import LenaCell, positions, reference_rows
+from airlane.validation import UnknownRowError, Validation, report, validate
+from airlane.validation.cell import LenaCell, ReferenceFileError, positions, reference_rows, substituted
 from airlane.validation.claims import Family, Row, families, within
 from airlane.validation.measured import measured_rows
 from airlane.validation.measures import MEASURES
+from airlane.validation.nr_lena import LenaNrCell
 from airlane.validation.thresholds import near
 from airlane.validation.transport import TcpCase, linux, linux_runs, tcp_cell, window_apart
 from conftest import ROOT
@@ -75,6 +76,72 @@ def test_json_has_the_promised_keys_and_no_nan() -> None:
     assert only["ours"] is None
     assert only["ok"] is False
     assert value["skipped"] == ["nothing here"]
+
+
+def test_a_prefix_chooses_rows_and_runs_nothing_else() -> None:
+    runs: list[int] = []
+    found = validate(2, lambda _, total: runs.append(total), only="nr/latency/15khz-fdd/downlink")
+    ((family, rows),) = found.rows
+    assert family.id == "nr/latency"
+    assert [row.id for row in rows] == [
+        "nr/latency/15khz-fdd/downlink",
+        "nr/latency/15khz-fdd/downlink/capability-1",
+    ]
+    assert set(runs) == {2}
+    # Half a slot of waiting and a slot of 1 ms; and half of N2 = 10 and half of N1 = 8 symbols of 71.4 us.
+    assert rows[0].ours == pytest.approx(1.5, abs=0.01)
+    assert rows[1].ours == pytest.approx(1.5 + 9 * 0.07135, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("prefix", "near"),
+    [("nr/latensy", "nr/latency"), ("nr/latency/15khz-fd", "nr/latency/15khz-fdd/downlink")],
+)
+def test_a_prefix_without_rows_names_near_ones(prefix: str, near: str) -> None:
+    if prefix == "nr/latency/15khz-fd":
+        prefix += "x"
+    with pytest.raises(UnknownRowError, match=near):
+        validate(1, only=prefix)
+
+
+def test_a_file_takes_the_place_of_a_reference(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    name = "nr-lena/cases.csv"
+    own = reference_rows(name)
+    columns = ",".join(own[0])
+    other = own[0] | {"case": "another", "snr_db": "24.5", "prb": "24", "mcs_table": "1", "lena_goodput": "1"}
+    (tmp_path / "nr-lena").mkdir()
+    path = tmp_path / name
+    path.write_text("# ours\n" + columns + "\n" + ",".join(other.values()) + "\n")
+    with substituted(tmp_path):
+        assert reference_rows(name) == [other]
+        assert reference_rows("nr/tbs.csv"), "the others are as they were"
+    assert reference_rows(name) == own
+    found = validate(1, only="nr-lena/goodput", references=tmp_path)
+    assert [row.id for _, rows in found.rows for row in rows] == ["nr-lena/goodput/another"]
+    path.write_text(columns.replace("snr_db,", "") + "\n" + ",".join(list(other.values())[1:]) + "\n")
+    with pytest.raises(ReferenceFileError, match="no column 'snr_db'"):
+        validate(1, only="nr-lena/goodput", references=tmp_path)
+    with pytest.raises(ReferenceFileError, match="no such folder"):
+        validate(1, only="nr-lena/goodput", references=tmp_path / "none")
+
+
+def test_a_cell_beside_5g_lena_follows_from_the_columns() -> None:
+    own = reference_rows("nr-lena/cases.csv")[0]
+    changed = {"case": "x", "scs_khz": "15", "pattern": "DSUU", "prb": "79", "snr_db": "7", "ues": "3"}
+    uplink = own | changed | {"dir": "ul", "mcs_table": "1", "lena_extra": "--n2=3 --decodeUs=50"}
+    cell = LenaNrCell(uplink)
+    text = tomllib.loads(cell.text())
+    (of,) = text["cell"]
+    assert (of["resource_blocks"], of["radio"]["subcarrier_spacing"], of["radio"]["k2"]) == (79, "15 kHz", 3)
+    assert of["radio"]["duplex"]["pattern"] == "DSUU"
+    assert of["radio"]["gnb_receive_processing"] == "50 us"
+    assert (text["ue"][0]["count"], text["flow"][0]["direction"]) == (3, "uplink")
+    assert cell.scenario().resolved
+    # MCS 9 of table 1, QPSK with a rate of 679 / 1024: 79 blocks of 144 elements carry 15086 bits, in a block
+    # of 15112 bits (TS 38.214 clause 5.1.3.2: two code blocks), in two of four slots of 1 ms.
+    assert cell.capacity_mbps(9) == pytest.approx(15112 * 2 / 4e3 * 1400 / 1435, rel=0.01)
+    with pytest.raises(ReferenceFileError, match="case x: snr_db = 'high': expected a number"):
+        LenaNrCell(uplink | {"snr_db": "high"}).text()
 
 
 def test_the_document_begins_as_it_is_written() -> None:

@@ -421,7 +421,7 @@ pub enum RankRule {
     Adaptive,
 }
 
-/// What the scheduler does with a UE whose reports are 0, "out of range": CQI 1 would have too many errors (TS 36.213
+/// The treatment of a UE whose reports are 0, "out of range": CQI 1 would have too many errors (TS 36.213
 /// §7.2.3, TS 38.214 §5.2.2.1). The standards leave that to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutOfRange {

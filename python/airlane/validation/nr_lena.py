@@ -176,7 +176,7 @@ class LenaNrCell:
         )
 
     def capacity_mbps(self, mcs: int) -> float:
-        """What the slots carry with an MCS, of packets of this payload: one UE on the whole band."""
+        """The rate of one UE on the whole band with an MCS, of packets of this payload."""
         slots, share = self.figures["pattern"], 0
         symbols = {"B": 14, "D": 14, "S": _SPECIAL_SYMBOLS, "U": 14}
         used = "BU" if self.is_uplink else "BDS"

@@ -41,6 +41,11 @@ counted row leaves its band. Families marked "shown, not counted", and rows mark
 not affect the exit code; the command prints how many of them are in their bands, too. Our value is a
 mean over seeds, with its 95 % Student-t half-width if more than one run was made.
 
+`airlane validate --only nr-lena/` measures only the rows whose name begins with `nr-lena/`.
+`--references FOLDER`, or the variable `AIRLANE_REFERENCES`, takes reference files from a folder, as
+far as it has them: `FOLDER/nr-lena/cases.csv` in the place of
+`python/airlane/data/nr-lena/cases.csv`. Such a file has the same columns and may have other rows.
+
 `airlane reproduce` covers the numbers of the papers. The results, the missed criteria and the model
 terms that cause the differences are described in
 [multi-domain congestion control](papers/mdcc.md), [a split-connection proxy](papers/splitproxy.md),

@@ -196,10 +196,9 @@ fn processing(nr: &Nr, at: &Place<'_>) -> Checked {
         let (key, need, what) = keys;
         let of = |slots: u8| f64::from(slots) * f64::from(SYMBOLS) - f64::from(taken);
         let least = (1..=u8::MAX).find(|slots| of(*slots) >= needs).unwrap_or(u8::MAX);
-        let message = format!(
-            "too few slots for {what}: they leave the UE {} symbols, and {need} = {needs} needs {needs}",
-            of(slots)
-        );
+        let left = of(slots);
+        let message =
+            format!("too few slots for {what}: the UE has {left} symbols and needs {need} = {needs}");
         let help =
             format!("it must be at least {least}, or {need} lower (0 for a UE without processing time)");
         at.require(of(slots) >= needs, key, &message, &help)?;

@@ -179,6 +179,8 @@ fn mistakes() -> Vec<(&'static str, String)> {
         ("four symbols of PDCCH", radio("control_symbols = 4")),
         ("an overhead between", radio("overhead_elements = 7")),
         ("feedback at once", radio("k1 = 0")),
+        ("feedback before it is ready", radio("k1 = 1, n1 = 20")),
+        ("a grant too late for a PUSCH", radio("control_symbols = 3, k2 = 1")),
         ("a time between slots", error("mac = { cqi_period = \"750 us\" }")),
         ("a request between slots", error("uplink = { processing = \"0.7 ms\" }")),
         ("a timing of LTE", error("mac = { harq_round_trip = \"8 ms\" }")),

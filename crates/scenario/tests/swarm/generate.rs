@@ -21,6 +21,8 @@ mod links;
 mod marking;
 #[path = "nr.rs"]
 mod nr;
+#[path = "outer_loop.rs"]
+mod outer_loop;
 #[path = "own.rs"]
 mod own;
 #[path = "pages.rs"]
@@ -118,8 +120,9 @@ fn run(resolved: &Resolved, seed: u64) -> Left {
 }
 
 /// Runs the scenario of a seed twice, the second time with a log of the blocks. It must run, account for
-/// every packet, repeat, give each flow without an excuse ([`reach::without_excuse`]) something, and let no
-/// block wait for its next transmission longer than allowed ([`retransmissions::longest_wait`]).
+/// every packet, repeat, give each flow without an excuse ([`reach::without_excuse`]) something, let no block wait
+/// for its next transmission longer than allowed ([`retransmissions::longest_wait`]), and no UE have more errors than
+/// its outer loop allows ([`outer_loop::check`]).
 ///
 /// # Errors
 /// The scenario, if it fails; a panic has then been reported already.
@@ -133,6 +136,9 @@ pub(crate) fn attempt(seed: u64) -> Result<Outcome, String> {
         assert!(once.meta.conserved);
         assert_eq!(once.meta, again.meta);
         let log = again.tables.iter().position(|(name, _)| *name == "ran_log");
+        if let Some(log) = log {
+            outer_loop::check(&resolved, &again.tables[log].1);
+        }
         let longest_wait =
             log.map_or((0, 0), |log| retransmissions::longest_wait(&resolved, &again.tables[log].1));
         let granted = log.map_or(0, |log| headroom::check_grants(&resolved, &again.tables[log].1));
