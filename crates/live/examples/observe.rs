@@ -28,7 +28,7 @@ fn packet(port: u16, number: u32, at: Instant) -> Packet {
 
 fn main() {
     for connections in [1, 100, 5_000_u32] {
-        let mut seen = Connections::new(1);
+        let mut seen = Connections::new(1, false);
         let mut under_way = std::collections::VecDeque::new();
         let (mut at, step) = (Instant::ZERO, Duration::from_micros(12));
         let start = Wall::now();

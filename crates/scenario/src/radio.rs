@@ -21,7 +21,10 @@ use airlane_radio::{
 use airlane_ran::bearer::{BearerConfig, HandoverMode, RlcConfig};
 use airlane_ran::bearers::L4sBearerConfig;
 use airlane_ran::config::{
-    BuildingLaw, CellConfig, ChannelConfig, CqiReference, CqiReport, FadingConfig, HeadroomLayout, HeadroomReports, LinkRules, MacConfig, McsRule, Movement, OutOfRange, PathLossModel, PowerControl, RanConfig, RankRule, ServiceChange, ServiceKind, ShadowingConfig, ShedAmount, Start, ThrottleBy, ThrottleConfig, UeConfig, UplinkAccess, UplinkConfig,
+    BuildingLaw, CellConfig, ChannelConfig, CqiReference, CqiReport, FadingConfig, HeadroomLayout,
+    HeadroomReports, LinkRules, MacConfig, McsRule, Movement, OutOfRange, PathLossModel, PowerControl,
+    RanConfig, RankRule, ServiceChange, ServiceKind, ShadowingConfig, ShedAmount, Start, ThrottleBy,
+    ThrottleConfig, UeConfig, UplinkAccess, UplinkConfig,
 };
 use airlane_ran::pdcp::nr::ReorderingConfig;
 use airlane_ran::pdcp::{PdcpConfig, RetransmissionQueue};
