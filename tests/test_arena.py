@@ -220,7 +220,12 @@ def test_an_arena_runs_and_tells_the_same_everywhere(tmp_path: Path) -> None:
     assert math.isnan(result.cells["one-user", "vegas"].estimate("share").mean)
     assert result.cells["one-user", "vegas"].estimate("lost_percent").mean == 0.0, "it fills no queue"
     assert 0.0 < result.cells["one-user", "cubic"].estimate("lost_percent").mean < 1.0
-    assert set(result.cells["short-flows", "cubic"].values) == {"fct_s", "owd_p95_ms", "lost_percent"}
+    assert set(result.cells["short-flows", "cubic"].values) == {
+        "fct_s",
+        "owd_p95_ms",
+        "byte_delay_p95_ms",
+        "lost_percent",
+    }
     again = conduct(who, where, cache, quick=True)
     assert again.cells == result.cells
     table = list(csv.DictReader(io.StringIO(view.cells_csv(result))))

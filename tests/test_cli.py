@@ -50,6 +50,7 @@ def test_a_run_prints_its_figures_and_writes_its_folder(
         "here/series/flows.parquet",
         "here/series/outages.parquet",
         "here/series/timeouts.parquet",
+        "here/series/uplink_power.parquet",
         "here/summary.csv",
         "here/summary.parquet",
     ]

@@ -190,4 +190,4 @@ def test_delays_of_bytes_and_of_packets_are_not_compared(tmp_path: Path, airlane
     same = json.loads(airlane("compare", tmp_path / "split", tmp_path / "split", "--json").stdout or "null")
     assert same is None, "a folder cannot be named twice"
     alone = airlane("compare", tmp_path / "plain", tmp_path / "split", "--columns", "byte_delay_p95_ms")
-    assert "bytes p95" in alone.stdout
+    assert "95th percentile of the delay of bytes" in alone.stdout

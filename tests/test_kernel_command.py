@@ -270,7 +270,7 @@ def test_kernels_start_without_the_handlers_for_fork(empty: Path, does: str, cod
 @needs_x86
 def test_a_run_that_fails_ends_those_under_way(empty: Path) -> None:
     install_program(empty, b"#!/bin/sh\nexit 3\n")
-    long = SCENARIO.replace("1 s", "1000000 s").replace('kind = "kernel", kernel = "6.12"', 'kind = "tcp"')
+    long = SCENARIO.replace("1 s", "400000 s").replace('kind = "kernel", kernel = "6.12"', 'kind = "tcp"')
     jobs = [(native.parse(text, "k.toml", {}), 1) for text in (long, SCENARIO)]
     begin = time.monotonic()
     with pytest.raises(native.GuestError, match="exit code 3"):

@@ -116,7 +116,7 @@ def test_interference_loses_blocks_not_packets(controller: str) -> None:
     """
     base = scenario.load(examples.path("meld"))
     case = Case(controller, noise="fitted")
-    outputs = native.run([(base.set(case.overrides).resolved, seed) for seed in (1, 2, 3)], 1)
+    outputs = native.run([(base.set(case.overrides).resolved, seed) for seed in range(1, 7)], 1)
     runs = [Run(output.tables) for output in outputs]
     lengths = np.concatenate([bursts_of(run) for run in runs])
     assert lengths.size > 100

@@ -144,7 +144,9 @@ def test_the_congested_network_is_full_and_fair() -> None:
     """The paper's statements on ten users per cell, in a short run."""
     cases = [ftp.point(10, 50, proxy).but(duration_s=20, warmup_s=10) for proxy in ("none", "gateway")]
     for found, case in zip(map(downloads, _run(cases).values()), cases, strict=True):
-        assert 0.9 * share_mbps(case) < found.throughput <= share_mbps(case)
+        # What waited at the eNB when the window began: a few segments of each download.
+        waited_mbps = 3 * 1460 * 8e-6 / (case.duration_s - case.warmup_s)
+        assert 0.9 * share_mbps(case) < found.throughput <= share_mbps(case) + waited_mbps
         assert found.fairness >= 0.95
 
 

@@ -116,8 +116,9 @@ fn the_present_threshold_follows_a_bad_channel() {
         let [right, _, wrong] = of("derived");
         // The first loss may occur before the first notification.
         assert!(right <= 2.0 && wrong > 10.0, "{kind}: {right} right, {wrong} wrong");
+        // Acknowledgments whose block needs HARQ report a loss when the queue is no longer full.
         let [right, _, wrong] = of("present");
-        assert!(right > 5.0 && wrong <= 1.0, "{kind}: {right} right, {wrong} wrong");
+        assert!(right > 5.0 && 2.0 * wrong < right, "{kind}: {right} right, {wrong} wrong");
     }
 }
 

@@ -250,7 +250,7 @@ app = {{ kind = "fixed", size = "{size}" }}
 fn connections_follow_a_ue_from_cell_to_cell() {
     for mode in ["lossless", "seamless"] {
         for places in [&["enb"][..], &["gateway", "enb"]] {
-            let run = moving(mode, places, "60 MB");
+            let run = moving(mode, places, "90 MB");
             let gateway = usize::from(places.len() == 2);
             let of = |column| counts(&run, "proxies", column);
             let cells = |column| of(column)[gateway..].to_vec();
@@ -264,8 +264,8 @@ fn connections_follow_a_ue_from_cell_to_cell() {
             assert_eq!(cells("closed"), [0, 2]);
             assert_eq!(of("open").iter().sum::<i64>(), 0);
             // All data that entered one cell's proxy left the same or the other proxy.
-            assert_eq!(cells("downlink_bytes").iter().sum::<i64>(), 60_000_000);
-            assert_eq!(cells("uplink_bytes").iter().sum::<i64>(), 60_000_000);
+            assert_eq!(cells("downlink_bytes").iter().sum::<i64>(), 90_000_000);
+            assert_eq!(cells("uplink_bytes").iter().sum::<i64>(), 90_000_000);
         }
     }
 }
