@@ -219,11 +219,16 @@ impl FlowRecord {
         }
     }
 
+    /// A sent packet carries these bytes of a TCP connection.
     #[inline]
-    pub(crate) fn on_sent(&mut self, now: Instant, packet: &Packet, retransmission: bool) {
+    pub(crate) fn on_bytes_sent(&mut self, now: Instant, packet: &Packet, retransmission: bool) {
         if let Some(record) = &mut self.streams {
             record.streams.on_sent(now, packet, retransmission);
         }
+    }
+
+    #[inline]
+    pub(crate) fn on_sent(&mut self, now: Instant, retransmission: bool) {
         self.bin.retransmissions += u64::from(retransmission);
         if self.measures(now) {
             self.sent += 1;

@@ -5,8 +5,7 @@
 //! different sequence numbers. A segment is measured when its last byte can be read. The delay therefore
 //! includes retransmissions, and the time that bytes wait for earlier ones (RFC 9293 §3.10.7.4) or in a proxy.
 
-use std::collections::VecDeque;
-
+use airlane_core::ring::Ring;
 use airlane_core::{Bytes, Duration, Header, Instant, Packet, SocketPair, TcpFlags};
 
 /// Segments for which the first connection of a flow reserves memory: the window of 75 Mbit/s and 320 ms. The
@@ -30,7 +29,7 @@ struct Connection {
     sent: u64,
     readable: u64,
     /// Segments that cannot be read completely: the position of their end, and when they were first sent.
-    segments: VecDeque<(u64, Instant)>,
+    segments: Ring<(u64, Instant)>,
 }
 
 impl Streams {
@@ -51,21 +50,21 @@ impl Streams {
         let start = header.sequence.wrapping_add(u32::from(header.flags.has(TcpFlags::SYN)));
         let end = start.wrapping_add(packet.payload.len());
         let Some(one) = self.find(packet.sockets) else {
-            return self.add(Connection::new(packet.sockets, start), now, end);
+            return self.add(packet.sockets, start, now, end);
         };
         if one.next != start && !retransmission {
-            *one = Connection::new(packet.sockets, start); // another connection of the same sockets
+            one.begin(start); // another connection of the same sockets
         }
         one.on_sent(now, end);
     }
 
     #[cold]
-    fn add(&mut self, mut connection: Connection, now: Instant, end: u32) {
-        connection.on_sent(now, end);
+    fn add(&mut self, sockets: SocketPair, start: u32, now: Instant, end: u32) {
         self.last = self.connections.len();
-        if self.last == 0 {
-            connection.segments.reserve(RESERVED);
-        }
+        let reserve = if self.last == 0 { RESERVED } else { 0 };
+        let segments = Ring::new(reserve);
+        let mut connection = Connection { sockets, next: start, sent: 0, readable: 0, segments };
+        connection.on_sent(now, end);
         self.connections.push(connection);
     }
 
@@ -84,15 +83,17 @@ impl Streams {
         while let Some(&(end, sent_at)) = one.segments.front()
             && end <= one.readable
         {
-            one.segments.pop_front();
+            one.segments.skip_front();
             measured(now - sent_at);
         }
     }
 }
 
 impl Connection {
-    fn new(sockets: SocketPair, next: u32) -> Self {
-        Self { sockets, next, sent: 0, readable: 0, segments: VecDeque::new() }
+    /// Begins a stream whose first byte has this sequence number.
+    fn begin(&mut self, start: u32) {
+        (self.next, self.sent, self.readable) = (start, 0, 0);
+        self.segments.clear();
     }
 
     /// Adds the bytes before this sequence number that had not been sent before.
