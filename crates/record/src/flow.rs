@@ -197,26 +197,34 @@ impl FlowRecord {
             self.in_order += in_order.get();
             self.delivered += 1;
         }
+        if self.streams.is_some() && self.on_bytes_delivered(now, packet, in_order) {
+            return;
+        }
+        let delay_ns = (now - packet.sent_at).as_nanos();
+        self.bin.add_delay(delay_ns);
+        if measures {
+            self.delays.add(delay_ns);
+        }
+    }
+
+    /// Bytes of a TCP connection were delivered. True if their delay stands for that of the packet, which comes from a
+    /// proxy.
+    #[inline(never)]
+    fn on_bytes_delivered(&mut self, now: Instant, packet: &Packet, in_order: Bytes) -> bool {
+        let measures = self.measures(now);
         let split = self.split && matches!(packet.header, Header::Tcp(_));
-        if let Some(record) = &mut self.streams {
-            let StreamRecord { streams, delays } = &mut **record;
-            streams.on_readable(now, packet, in_order, |delay| {
-                let delay_ns = delay.as_nanos();
-                if split {
-                    self.bin.add_delay(delay_ns);
-                }
-                if measures {
-                    delays.add(delay_ns);
-                }
-            });
-        }
-        if !split {
-            let delay_ns = (now - packet.sent_at).as_nanos();
-            self.bin.add_delay(delay_ns);
-            if measures {
-                self.delays.add(delay_ns);
+        let Some(record) = &mut self.streams else { return false };
+        let StreamRecord { streams, delays } = &mut **record;
+        streams.on_readable(now, packet, in_order, |delay| {
+            let delay_ns = delay.as_nanos();
+            if split {
+                self.bin.add_delay(delay_ns);
             }
-        }
+            if measures {
+                delays.add(delay_ns);
+            }
+        });
+        split
     }
 
     /// A sent packet carries these bytes of a TCP connection.

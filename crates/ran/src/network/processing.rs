@@ -126,7 +126,15 @@ impl RadioNetwork {
     }
 
     /// Packets that were received from `first` of the outbox on are processed before they leave.
+    #[inline]
     pub(super) fn process_received(&mut self, cx: &mut Cx<'_>, first: usize) {
+        if self.processing.is_some() && cx.outbox.len() > first {
+            self.begin_processing_received(cx, first);
+        }
+    }
+
+    #[inline(never)]
+    fn begin_processing_received(&mut self, cx: &mut Cx<'_>, first: usize) {
         let Some(mut processing) = self.processing.take() else { return };
         let mut kept = first;
         for place in first..cx.outbox.len() {
@@ -155,8 +163,17 @@ impl RadioNetwork {
 
     /// Packets that have been processed by `until` enter the queues of their bearers, or leave: up to one that makes an
     /// idle network busy. Returns true if there was any.
+    #[inline]
     pub(super) fn take_processed(&mut self, cx: &mut Cx<'_>, until: Instant) -> bool {
         let is_due = self.next_processed() <= until;
+        if is_due {
+            self.take_due(cx, until);
+        }
+        is_due
+    }
+
+    #[inline(never)]
+    fn take_due(&mut self, cx: &mut Cx<'_>, until: Instant) {
         let was_busy = self.busy;
         while self.busy == was_busy
             && let Some(processing) = &mut self.processing
@@ -170,6 +187,5 @@ impl RadioNetwork {
                 cx.now = called;
             }
         }
-        is_due
     }
 }
