@@ -76,7 +76,7 @@ def test_named_targets_exist(text: Path) -> None:
 @pytest.mark.parametrize("text", TEXTS, ids=name_of)
 def test_named_files_exist(text: Path) -> None:
     content = text.read_text(encoding="utf-8")
-    others = ("tools/testing/", "tests/bsd/")  # of Linux, and of nplab's tests
+    others = ("tools/testing/", "tests/bsd/", "tests/linux/")  # of Linux, and of nplab's tests
     named = {path for path in PATH.findall(content) if not path.startswith(others) and "NAME" not in path}
     assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
 
