@@ -19,7 +19,7 @@ use crate::places::Place;
 
 /// Bytes that the kernel holds for a client and has not sent.
 const NOT_SENT: u32 = 64 << 10;
-/// Bytes that a client must at least acknowledge in [`Guarded::stall`], if as many wait for it.
+/// Bytes that a client must at least acknowledge in the `stall` of its bounds, if as many wait for it.
 const PROGRESS: u64 = 16 << 10;
 /// How often the end of a connection is looked for, once its server has closed it.
 const LOOK: Duration = Duration::from_millis(100);

@@ -158,7 +158,7 @@ impl ReceiveWindow for AutotunedWindow {
         self.round_began = read.now;
     }
 
-    /// The free space in whole segments (Linux `tcp_select_initial_window`). [`Self::open`], which is a segment less than
+    /// The free space in whole segments (Linux `tcp_select_initial_window`). `open`, which is a segment less than
     /// the space, applies once the connection is established (`tcp_init_buffer_space`).
     fn first_offer(&self, segment: Bytes) -> Bytes {
         let (space, segment) = (self.buffer(), segment.get().max(1));
