@@ -207,7 +207,7 @@ impl FlowRecord {
         }
     }
 
-    /// Bytes of a TCP connection were delivered. True if their delay stands for that of the packet, which comes from a
+    /// Bytes of a TCP connection were delivered. True if their delay replaces that of the packet, which comes from a
     /// proxy.
     #[inline(never)]
     fn on_bytes_delivered(&mut self, now: Instant, packet: &Packet, in_order: Bytes) -> bool {
