@@ -1,7 +1,7 @@
 // The figures by which runs are told and compared: those of airlane/figures.py, in its words.
 // tests/test_playground_figures.py compares both lists, and the values that they give for the same runs.
 import { estimate, jain, versus, type Estimate, type Scale, type Versus } from "./stats.js";
-import { numbers, type Table } from "./tables.js";
+import { numbers, rows, words, type Table } from "./tables.js";
 
 export type Better = "more" | "less" | "neither";
 export type Columns = Record<string, ArrayLike<number>>;
@@ -55,6 +55,8 @@ export const FIGURES: Figure[] = [
   delay("owd_p50_ms", "median of one-way delay", "quantile"),
   delay("owd_p95_ms", "95th percentile of one-way delay", "quantile"),
   delay("owd_p99_ms", "99th percentile of one-way delay", "quantile"),
+  delay("byte_delay_ms", "delay of bytes", "plain"),
+  delay("byte_delay_p95_ms", "95th percentile of the delay of bytes", "quantile"),
   delay("rtt_ms", "round-trip time", "plain"),
   counted("retransmissions", "retransmissions"),
   counted("timeouts", "expired retransmission timers"),
@@ -89,12 +91,26 @@ export const BY_NAME = new Map(FIGURES.map(one => [one.name, one]));
 
 export const full = (one: Figure) => one.unit ? `${one.title}, ${one.unit}` : one.title;
 
+/** Rows of flows with the same application and the same direction, at least two of each: they compete. Without these
+ * columns, all flows. */
+function competing(flows: Table): number[][] {
+  const apps = words(flows.app), directions = words(flows.direction), found = new Map<string, number[]>();
+  for (let row = 0; row < rows(flows); row++) {
+    const kind = `${apps[row]}, ${directions[row]}`;
+    found.set(kind, [...(found.get(kind) ?? []), row]);
+  }
+  return [...found.values()].filter(of => of.length > 1);
+}
+
 /** The table `flows` of one run, which must have the figure's columns. */
-export const valueOf = (one: Figure, flows: Table) =>
-  one.ofFlows(Object.fromEntries(one.columns.map(name => [name, numbers(flows[name])])));
-/** Whether a figure can be made of the flows; fairness takes two of them. */
+export function valueOf(one: Figure, flows: Table): number {
+  const of = one.name === "jain" ? competing(flows)[0] : undefined;
+  const column = (name: string) => of ? of.map(row => numbers(flows[name])[row]) : numbers(flows[name]);
+  return one.ofFlows(Object.fromEntries(one.columns.map(name => [name, column(name)])));
+}
+/** Whether a figure can be made of the flows; fairness takes one kind of competing flows. */
 export const has = (one: Figure, flows: Table) =>
-  one.columns.every(name => name in flows) && (one.name !== "jain" || numbers(flows.goodput_mbps).length > 1);
+  one.columns.every(name => name in flows) && (one.name !== "jain" || competing(flows).length === 1);
 export const estimateOf = (one: Figure, values: number[]): Estimate => estimate(values, one.scale);
 export const versusOf = (one: Figure, ours: number[], theirs: number[]): Versus =>
   versus(ours, theirs, one.scale, one.least, one.leastAbsolute);
