@@ -110,15 +110,18 @@ fn the_present_threshold_follows_a_bad_channel() {
         let of = |threshold: &str| {
             let own = format!("{{ kind = \"meld-me\", threshold = \"{threshold}\" }}");
             let text = cell(Way::Congested, &transport(kind, &own), "[rnis]");
-            let far = text.replace("64 KiB", "18 kB").replace("[\"100 m\"", "[\"1800 m\"");
+            // Without an uplink that is limited by power, as its blocks need HARQ: acknowledgments that are
+            // late report a loss when the queue is no longer full.
+            let far = text
+                .replace("64 KiB", "18 kB\"\nmac.power_headroom = \"none")
+                .replace("[\"100 m\"", "[\"1800 m\"");
             verdicts(&simulate(&far.replace("delay = \"20 ms\"", "delay = \"5 ms\""), 1))[0]
         };
         let [right, _, wrong] = of("derived");
         // The first loss may occur before the first notification.
         assert!(right <= 2.0 && wrong > 10.0, "{kind}: {right} right, {wrong} wrong");
-        // Acknowledgments whose block needs HARQ report a loss when the queue is no longer full.
         let [right, _, wrong] = of("present");
-        assert!(right > 5.0 && 2.0 * wrong < right, "{kind}: {right} right, {wrong} wrong");
+        assert!(right > 5.0 && wrong <= 1.0, "{kind}: {right} right, {wrong} wrong");
     }
 }
 
