@@ -18,11 +18,10 @@ use airlane_quic::QlogFiles;
 use airlane_ran::RadioNetwork;
 use airlane_ran::config::{RanConfig, UeConfig};
 use airlane_traffic::PORT;
-use airlane_traffic::dialogue::Dialogue;
-use airlane_traffic::http::Message;
 use airlane_wire::checksum::{self, Verdict};
 use airlane_wire::{emit, protocol};
 
+use crate::applications::{self, Contents};
 use crate::endpoints::{self, Setup};
 use crate::error::ScenarioError;
 use crate::expand::{self, OneFlow, OneUe};
@@ -30,7 +29,6 @@ use crate::files::Files;
 use crate::format::{App, Flow, Kernel, Resolved, Transport};
 use crate::quantity::Time;
 use crate::run::{Built, Own};
-use crate::web::{self, Web};
 use crate::wiring::{MobilePlaces, data_direction};
 use crate::{links, radio, real, rnis, sinks};
 
@@ -45,8 +43,7 @@ pub(crate) struct Growth {
     pub(crate) scenario: Resolved,
     pub(crate) seeds: Seeds,
     pub(crate) qlog: Option<Arc<QlogFiles>>,
-    pub(crate) webs: Vec<Option<Web>>,
-    pub(crate) dialogues: Vec<Dialogue<Message>>,
+    pub(crate) contents: Vec<Contents>,
     pub(crate) own: Own,
     pub(crate) files: Files,
     /// The UE of each flow, or none in a wired network; `None` for a flow that was removed.
@@ -403,12 +400,8 @@ impl Built {
             let key = format!("flow.{}.to", flow.section);
             return Err(ScenarioError::new(key, "this UE was removed", "name a UE that is there"));
         }
-        growth.webs.extend(web::webs(&growth.scenario, &flows[known..], &growth.files)?);
-        growth.dialogues.resize_with(flows.len(), Dialogue::default);
-        let prepared = growth.prepare(&ues, &flows).inspect_err(|_| {
-            self.growth.webs.truncate(known);
-            self.growth.dialogues.truncate(known);
-        });
+        growth.contents.extend(applications::contents(&growth.scenario, &flows[known..], &growth.files)?);
+        let prepared = growth.prepare(&ues, &flows).inspect_err(|_| self.growth.contents.truncate(known));
         let Prepared { config, ends } = prepared?;
         let mut added = Added::default();
         if let Some((mobile, config)) = self.places.mobile.zip(config) {
@@ -495,8 +488,7 @@ impl Growth {
             scenario: &self.scenario,
             seeds: self.seeds,
             qlog: self.qlog.as_ref(),
-            webs: &self.webs,
-            dialogues: &self.dialogues,
+            contents: &self.contents,
             own: &self.own,
             files: &self.files,
         }

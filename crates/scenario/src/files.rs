@@ -9,7 +9,7 @@ use airlane_net::DeliveryTrace;
 use airlane_radio::mobility::{MovementPath, Setdest};
 
 use crate::error::ScenarioError;
-use crate::format::{App, Mobility, MovementTrace, Resolved};
+use crate::format::{Mobility, MovementTrace, Resolved};
 use crate::pages;
 
 /// Exceeds the size of any useful file; the limit bounds the memory for reading.
@@ -140,18 +140,8 @@ impl Resolved {
 
     /// Files of web pages, each once.
     fn page_files(&self) -> BTreeSet<&str> {
-        let pages = self.flow.iter().filter_map(|flow| match &flow.app {
-            App::Web(web) => Some(web.pages.as_str()).filter(|name| !pages::is_built_in(name)),
-            App::Bulk
-            | App::Fixed(_)
-            | App::Cbr(_)
-            | App::Ppbp(_)
-            | App::OnOff(_)
-            | App::Video(_)
-            | App::Dash(_)
-            | App::Ping(_) => None,
-        });
-        pages.collect()
+        let pages = self.flow.iter().filter_map(|flow| flow.app.application().pages());
+        pages.filter(|name| !pages::is_built_in(name)).collect()
     }
 
     /// The files that a run reads, relative to the current folder; each once.

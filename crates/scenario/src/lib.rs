@@ -6,11 +6,11 @@
 //!   one text. [`fn@schema`] is its JSON Schema.
 //! - Errors are [`ScenarioError`]s that name file, line, key and value, and the correct form.
 
+mod applications;
 mod backhaul;
 mod bandwidth;
 mod check;
 mod counts;
-mod datagrams;
 mod de;
 mod decimal;
 mod document;
@@ -39,9 +39,8 @@ mod settings;
 pub mod settings_file;
 mod sinks;
 mod technology;
+mod transports;
 mod tree;
-mod viewing;
-mod web;
 mod wiring;
 
 /// The parts of a user's own congestion controller.
@@ -67,7 +66,6 @@ pub use airlane_record::CaptureError;
 pub use counts::HandoverCounts;
 pub use document::Scenario;
 pub use embedding::{Added, FlowEnd, KernelFlow};
-pub use endpoints::quic_of;
 pub use error::ScenarioError;
 pub use files::Files;
 pub use format::Resolved;
@@ -76,3 +74,4 @@ pub use run::{
     Built, Controllers, Drops, Meta, Own, RunOutput, Schedulers, build, build_from, build_with, run,
 };
 pub use schema::schema;
+pub use transports::quic_of;

@@ -9,8 +9,9 @@ use airlane_middlebox::{
 };
 use airlane_net::pep;
 
-use crate::endpoints::{self, Setup};
+use crate::endpoints::Setup;
 use crate::format::{self, Claim, MiddleboxPlace, PepFault, Resolved};
+use crate::transports::tcp_config;
 
 /// The PEP of a scenario, if it has one.
 fn settings(scenario: &Resolved) -> Option<&format::Pep> {
@@ -110,8 +111,8 @@ fn split_config(proxy: &format::SplitProxy, setup: Setup<'_>, cell: Option<CellI
     };
     SplitConfig {
         id,
-        core: endpoints::tcp_config(&proxy.core, own("core")),
-        ran: endpoints::tcp_config(&proxy.ran, own("ran")),
+        core: tcp_config(&proxy.core, own("core")),
+        ran: tcp_config(&proxy.ran, own("ran")),
         connect: match proxy.connect {
             format::ConnectOrder::AtOnce => ConnectOrder::AtOnce,
             format::ConnectOrder::AfterHandshake => ConnectOrder::AfterHandshake,

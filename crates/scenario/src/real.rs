@@ -10,7 +10,7 @@ use airlane_core::{Duration, UeId};
 use crate::check;
 use crate::error::ScenarioError;
 use crate::expand::{self, OneFlow, OneUe};
-use crate::format::{App, Flow, FlowDirection, Network, Resolved, Transport};
+use crate::format::{App, Bulk, Flow, FlowDirection, Network, Resolved, Transport};
 use crate::quantity::Time;
 
 /// The name of the host of a wired network.
@@ -116,7 +116,7 @@ pub(crate) fn external(name: &str, to: Option<String>) -> Flow {
         name: Some(name.to_owned()),
         to,
         direction: FlowDirection::Downlink,
-        app: App::Bulk,
+        app: App::Bulk(Bulk {}),
         transport: Transport::External,
         start: Time(Duration::ZERO),
         stop: None,

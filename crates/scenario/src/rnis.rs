@@ -12,9 +12,7 @@ use airlane_transport::congestion::{
 };
 
 use crate::expand::OneFlow;
-use crate::format::{
-    LossDiscriminator, MeldMe, MeldThreshold, MeldTimeouts, Resolved, Rnis, RnisFault, Transport,
-};
+use crate::format::{LossDiscriminator, MeldMe, MeldThreshold, MeldTimeouts, Resolved, Rnis, RnisFault};
 use crate::quantity::Time;
 use crate::radio::cqi_to_mcs;
 use crate::radio::nr::largest_block as block_of;
@@ -73,11 +71,7 @@ fn largest_block(scenario: &Resolved) -> Bytes {
 
 /// The loss discriminator of a flow, if its transport has one.
 pub(crate) fn discriminator_of<'a>(scenario: &'a Resolved, one: &OneFlow) -> Option<&'a LossDiscriminator> {
-    match &scenario.flow[one.section].transport {
-        Transport::Tcp(tcp) => Some(&tcp.loss_discriminator),
-        Transport::Quic(quic) => Some(&quic.loss_discriminator),
-        Transport::Udp(_) | Transport::Kernel(_) | Transport::Icmp | Transport::External => None,
-    }
+    scenario.flow[one.section].transport.loss_discriminator()
 }
 
 /// The subscription of a flow's server, if it uses the service.

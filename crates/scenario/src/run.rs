@@ -9,7 +9,6 @@ use airlane_engine::Simulation;
 use airlane_quic::QlogError;
 use airlane_ran::scheduler::OwnScheduler;
 use airlane_record::{Capture, CaptureError, CaptureParameters, Sinks, Table};
-use airlane_traffic::dialogue::Dialogue;
 use airlane_transport::congestion::OwnControllers;
 use serde::Serialize;
 
@@ -19,7 +18,7 @@ use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::format::{self, Middlebox, Resolved, Transport};
 use crate::wiring::{Places, Proxies, Wired};
-use crate::{expand, fusing, middlebox, proxies, sinks, web, wiring};
+use crate::{applications, expand, fusing, middlebox, proxies, sinks, wiring};
 
 /// The interval of virtual time after which writing errors of captures are checked.
 const STRIDE: Duration = Duration::from_millis(100);
@@ -130,8 +129,7 @@ pub fn build_from(scenario: &Resolved, seed: u64, own: &Own, files: &Files) -> R
         scenario: scenario.clone(),
         seeds: Seeds::new(seed),
         qlog: scenario.output.qlog.then(Arc::default),
-        webs: web::webs(scenario, &flows, files)?,
-        dialogues: flows.iter().map(|_| Dialogue::default()).collect(),
+        contents: applications::contents(scenario, &flows, files)?,
         own: own.clone(),
         files: files.clone(),
         present: flows.iter().map(|flow| flow.ue).map(Some).collect(),
@@ -144,7 +142,7 @@ pub fn build_from(scenario: &Resolved, seed: u64, own: &Own, files: &Files) -> R
         places,
         proxies,
         proxy_names: middlebox::proxy_names(scenario),
-        sinks: sinks::sinks(scenario, &ues, &flows, web::page_names(&growth.webs)),
+        sinks: sinks::sinks(scenario, &ues, &flows, applications::page_names(&growth.contents)),
         capture: sinks::capture_parameters(scenario, &ues, &flows),
         growth,
         end: Instant::ZERO + scenario.run.duration.0,

@@ -7,17 +7,14 @@ use airlane_record::{
 };
 use airlane_transport::congestion::LossDiscrimination;
 
+use crate::applications::{self, Table as AppTable};
 use crate::endpoints::Setup;
 use crate::expand::{OneFlow, OneUe};
-use crate::format::{
-    self, App, Cell, Congestion, FlowDirection, Quic, ReceiveWindow, Resolved, Satisfied, Tcp, Transport,
-};
+use crate::format::{self, Cell, Congestion, FlowDirection, Quic, ReceiveWindow, Resolved, Tcp, Transport};
 use crate::middlebox;
 use crate::radio::nr::{slot, slot_directions};
 use crate::real::{HOST, host_names};
 use crate::rnis;
-use crate::viewing;
-use crate::web;
 use crate::wiring::data_direction;
 
 /// The recorder, and the other sinks of the scenario; captures start when their folder is known.
@@ -47,7 +44,7 @@ pub(crate) fn sinks(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow], pages
 /// Adds flows and UEs to the sinks of a running scenario.
 pub(crate) fn extend(sinks: &mut Sinks, setup: Setup<'_>, ues: &[OneUe], flows: &[OneFlow]) {
     let scenario = setup.scenario;
-    let pages = web::page_names(setup.webs);
+    let pages = applications::page_names(setup.contents);
     let names = || flows.iter().map(|flow| flow.name.clone()).collect::<Vec<_>>();
     sinks.recorder.extend(RecorderParameters { pages, ..recorder_parameters(scenario, ues, flows) });
     if let Some((capture, parameters)) = sinks.capture.as_mut().zip(capture_parameters(scenario, ues, flows))
@@ -191,7 +188,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         handovers: if scenario.handover.is_some() { host_names(ues) } else { vec![] },
         coverage: ues.iter().map(|ue| ue.name.clone()).collect(),
         codes: scenario.flow.iter().any(sends_codes),
-        pings: scenario.flow.iter().any(|flow| matches!(flow.app, App::Ping(_))),
+        pings: scenario.flow.iter().any(|flow| flow.app.application().table() == Some(AppTable::Pings)),
         pages: vec![], // set by the caller that has read them
         viewers: viewers(scenario, flows),
         tracked: if scenario.run.ue_series { ues.iter().map(|ue| ue.name.clone()).collect() } else { vec![] },
@@ -200,14 +197,12 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
 
 /// The flows with video viewers.
 fn viewers(scenario: &Resolved, flows: &[OneFlow]) -> Vec<(FlowId, Satisfaction)> {
-    let rule = |one: &OneFlow| viewing::watching(&scenario.flow[one.section].app).map(|(.., rule)| rule);
-    let satisfaction = |rule: Satisfied| Satisfaction {
-        startup: rule.startup.0,
-        stalls: rule.stalls,
-        stalled: rule.stalled.0,
+    let table = |one: &OneFlow| scenario.flow[one.section].app.application().table();
+    let viewer = |(id, one)| match table(one) {
+        Some(AppTable::Views(satisfaction)) => Some((id, satisfaction)),
+        Some(AppTable::Pages | AppTable::Pings) | None => None,
     };
-    let viewers = (0..).map(FlowId).zip(flows);
-    viewers.filter_map(|(id, one)| Some((id, satisfaction(rule(one)?)))).collect()
+    (0..).map(FlowId).zip(flows).filter_map(viewer).collect()
 }
 
 /// The name of a flow's loss discriminator; empty if it has none.

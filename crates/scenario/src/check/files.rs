@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{Checked, Place};
 use crate::files::{self, Files};
-use crate::format::{App, Mobility, Resolved};
+use crate::format::{Mobility, Resolved};
 use crate::pages;
 use crate::tree::Tree;
 
@@ -23,14 +23,14 @@ pub(crate) fn locate(scenario: &mut Resolved, tree: &Tree, file: &str, files: &F
     }
     let mut sets: Vec<String> = Vec::new();
     for (i, flow) in scenario.flow.iter_mut().enumerate() {
-        let App::Web(web) = &mut flow.app else { continue };
-        if pages::is_built_in(&web.pages) {
+        let Some(name) = flow.app.application_mut().pages_mut() else { continue };
+        if pages::is_built_in(name) {
             continue;
         }
-        find(&mut web.pages, files, folder, &root.under("flow").entry(i).under("app.pages"))?;
-        if !sets.contains(&web.pages) {
-            pages::load(&web.pages, files)?;
-            sets.push(web.pages.clone());
+        find(name, files, folder, &root.under("flow").entry(i).under("app.pages"))?;
+        if !sets.contains(name) {
+            pages::load(name, files)?;
+            sets.push(name.clone());
         }
     }
     let mut read = BTreeMap::new();

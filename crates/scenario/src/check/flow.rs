@@ -4,30 +4,18 @@ use std::collections::BTreeSet;
 
 use airlane_core::{Bytes, Duration};
 
-use super::on_off::on_off;
-use super::video::{dash, video};
 use super::{Checked, FLOWS_MAX, Place, kernel, name, rnis};
-use crate::datagrams;
+use crate::applications;
 use crate::de::nearest_help;
 use crate::expand::{self, UeNames};
 use crate::format::{
-    App, ArwaWindow, AutotunedWindow, Congestion, Ecn, FixedWindow, Flow, FlowDirection, HttpVersion, Mdcc,
-    Network, Ping, Ppbp, Quic, ReceiveBuffer, ReceiveWindow, Resolved, Tcp, Transport, Web,
+    App, ArwaWindow, AutotunedWindow, Congestion, Ecn, FixedWindow, Flow, FlowDirection, Mdcc, Network, Quic,
+    ReceiveBuffer, ReceiveWindow, Resolved, Tcp, Transport,
 };
-use crate::pages;
 use crate::quantity::{Share, Size, Time};
 use crate::radio::{DEFAULT_5QI, LOW_LATENCY_5QI};
+use crate::transports::IP_PACKET_MAX;
 
-/// Largest IP packet (RFC 791).
-const IP_PACKET_MAX: u64 = 65_535;
-/// Maximum number of packets at a constant rate in a run: hours of computing.
-const PACKETS_MAX: u128 = 10_000_000_000;
-/// Maximum number of echo messages of a flow: each is a row of results.
-const PINGS_MAX: u128 = 10_000_000;
-/// Maximum mean number of active bursts.
-const BURSTS_MAX: f64 = 10_000.0;
-/// Maximum number of transfers over one connection.
-const OBJECTS_MAX: u32 = 1_000_000;
 /// The UDP payload that QUIC requires of a path (RFC 9000 §14), with IPv4 and UDP headers.
 const QUIC_MTU_MIN: u64 = 1_228;
 /// Smallest MTU: room for all headers and options and some payload.
@@ -59,7 +47,7 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
         qos(flow, scenario, &at)?;
         repeat(flow, &at)?;
         writes(flow, &at)?;
-        app(flow, scenario, &at)?;
+        applications::check(flow, scenario, &at)?;
         match &flow.transport {
             Transport::Tcp(settings) => {
                 tcp(settings, &at.under("transport"))?;
@@ -93,7 +81,7 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
 /// The applications whose packets are limited by the duration of the run.
 pub(super) fn packets_of_all(scenario: &Resolved, at: &Place<'_>) -> Checked {
     let mut flows = scenario.flow.iter().enumerate();
-    flows.try_for_each(|(i, flow)| app(flow, scenario, &at.entry(i)))
+    flows.try_for_each(|(i, flow)| applications::check(flow, scenario, &at.entry(i)))
 }
 
 /// A PEP observes data to the UE.
@@ -132,8 +120,8 @@ fn destination(flow: &Flow, scenario: &Resolved, ues: &UeNames<'_>, at: &Place<'
 
 fn writes(flow: &Flow, at: &Place<'_>) -> Checked {
     let Some(writes) = &flow.writes else { return Ok(()) };
-    let bulk =
-        flow.app == App::Bulk && matches!(&flow.transport, Transport::Tcp(tcp) if tcp.write_size.is_none());
+    let bulk = matches!(flow.app, App::Bulk(_))
+        && matches!(&flow.transport, Transport::Tcp(tcp) if tcp.write_size.is_none());
     let help = "use app = \"bulk\" and transport = \"tcp\", without `write_size`";
     at.require(bulk, "writes", "it needs an unlimited download over TCP", help)?;
     let sorted = writes.is_sorted_by_key(|write| write.at.0);
@@ -148,160 +136,6 @@ fn repeat(flow: &Flow, at: &Place<'_>) -> Checked {
     at.positive(repeat.every, "repeat.every")?;
     let once = flow.stop.is_none();
     at.require(once, "stop", "it cannot be combined with `repeat`", "leave out `stop` or `repeat`")
-}
-
-fn app(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
-    match (&flow.app, &flow.transport) {
-        (App::Bulk, Transport::Tcp(_) | Transport::Quic(_) | Transport::Kernel(_))
-        | (_, Transport::External) => Ok(()),
-        (App::Fixed(fixed), Transport::Tcp(_) | Transport::Quic(_) | Transport::Kernel(_)) => {
-            at.require(fixed.size.0.get() > 0, "app.size", "out of range", "it must be at least 1 B")?;
-            let several = matches!(flow.transport, Transport::Quic(_));
-            let known = (1..=OBJECTS_MAX).contains(&fixed.objects);
-            at.require(known, "app.objects", "out of range", "it must be from 1 to 1000000")?;
-            let help = "leave it out, or use transport = \"quic\"";
-            at.require(several || fixed.objects == 1, "app.objects", "a TCP flow carries one object", help)
-        }
-        (App::Video(settings), _) => video(settings, flow, at),
-        (App::Web(web), Transport::Tcp(_)) => {
-            let help = "use transport = \"quic\", or http = \"2\"";
-            at.require(web.http != HttpVersion::Three, "app.http", "HTTP/3 needs QUIC", help)?;
-            self::web(web, flow, at)
-        }
-        (App::Web(web), Transport::Quic(_)) => {
-            let help = "use http = \"3\", or transport = \"tcp\"";
-            at.require(web.http == HttpVersion::Three, "app.http", "QUIC carries HTTP/3 only", help)?;
-            at.require(web.tls, "app.tls", "QUIC always includes the TLS handshake", "leave it out")?;
-            self::web(web, flow, at)
-        }
-        (App::Web(_), Transport::Udp(_)) => {
-            let help = "use transport = \"tcp\", or \"quic\" with http = \"3\"";
-            at.fail("transport", "web pages need TCP or QUIC", help)
-        }
-        (App::Dash(settings), _) => dash(settings, flow, at),
-        (App::Ping(settings), Transport::Icmp) => ping(settings, flow, scenario, at),
-        (App::Ping(_), other) => {
-            let what = format!("this application needs ICMP, and the flow uses {}", protocol(other));
-            at.fail("app", what, "use transport = \"icmp\"")
-        }
-        (
-            App::Bulk | App::Fixed(_) | App::Cbr(_) | App::Ppbp(_) | App::OnOff(_) | App::Web(_),
-            Transport::Icmp,
-        ) => {
-            let help = "use transport = \"tcp\", or app = \"ping\"";
-            at.fail("transport", "ICMP carries echo messages only", help)
-        }
-        (App::Cbr(_) | App::Ppbp(_), Transport::Tcp(_) | Transport::Quic(_)) => {
-            let what = format!("this application needs UDP, and the flow uses {}", protocol(&flow.transport));
-            at.fail("app", what, "use transport = \"udp\", or app = \"bulk\"")
-        }
-        (App::Cbr(cbr), Transport::Udp(_)) => {
-            payload(cbr.payload, at)?;
-            packets(cbr.rate.0.bits_per_second(), cbr.payload, flow, scenario, at)
-        }
-        (App::Ppbp(bursts), Transport::Udp(_)) => ppbp(bursts, flow, scenario, at),
-        (App::OnOff(settings), Transport::Udp(_) | Transport::Tcp(_)) => on_off(settings, flow, scenario, at),
-        (App::OnOff(_), Transport::Quic(_)) => {
-            let help = "use transport = \"udp\" or \"tcp\"";
-            at.fail("app", "this application needs UDP or TCP, and the flow uses QUIC", help)
-        }
-        (App::Cbr(_) | App::Ppbp(_) | App::OnOff(_) | App::Web(_), Transport::Kernel(_)) => {
-            let help = "use app = \"bulk\", app = \"fixed\", or programs of your own with transport.exec";
-            at.fail("app", "a kernel's own applications are transfers only", help)
-        }
-        (App::Bulk | App::Fixed(_), Transport::Udp(_)) => {
-            let help = "use app = { kind = \"cbr\", rate = \"10 Mbit/s\" }";
-            at.fail("app", "UDP needs an application with a bit rate", help)
-        }
-    }
-}
-
-/// What people call it.
-const fn protocol(transport: &Transport) -> &'static str {
-    match transport {
-        Transport::Tcp(_) => "TCP",
-        Transport::Udp(_) => "UDP",
-        Transport::Quic(_) => "QUIC",
-        Transport::Icmp => "ICMP",
-        Transport::Kernel(_) => "TCP of a kernel",
-        Transport::External => "IP",
-    }
-}
-
-fn web(web: &Web, flow: &Flow, at: &Place<'_>) -> Checked {
-    let downlink = flow.direction == FlowDirection::Downlink;
-    at.require(downlink, "direction", "web pages are downloads", "leave it out")?;
-    let at = at.under("app");
-    if !pages::is_built_in(&web.pages) && !pages::is_file(&web.pages) {
-        let help = "use \"2011\", or a file that ends in .csv (a page set) or .har (HTTP Archive 1.2)";
-        return at.fail("pages", "not a page set", help);
-    }
-    let count = web.count.is_none_or(|count| (1..=OBJECTS_MAX).contains(&count));
-    at.require(count, "count", "out of range", "it must be from 1 to 1000000; leave it out for no limit")?;
-    let per_server = (1..=64).contains(&web.connections_per_server);
-    at.require(per_server, "connections_per_server", "out of range", "it must be from 1 to 64")?;
-    let connections = (1..=256).contains(&web.connections);
-    at.require(connections, "connections", "out of range", "it must be from 1 to 256")?;
-    let pipelining = (1..=64).contains(&web.pipelining);
-    at.require(pipelining, "pipelining", "out of range", "it must be from 1 (no pipelining) to 64")?;
-    at.positive(web.keep_alive, "keep_alive")?;
-    at.positive(web.dns_ttl, "dns_ttl")
-}
-
-pub(super) fn payload(payload: Size, at: &Place<'_>) -> Checked {
-    let fits = (1..=IP_PACKET_MAX - 28).contains(&payload.0.get());
-    at.require(fits, "app.payload", "out of range", "it must be from 1 B to 65507 B")
-}
-
-/// Checks that this number of packets at this rate can be computed.
-pub(super) fn packets(rate: u64, bytes: Size, flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
-    let end = scenario.run.duration.0;
-    let lasts = flow.stop.map_or(end, |stop| stop.0.min(end)).saturating_sub(flow.start.0);
-    let bits = u128::from(rate) * u128::from(lasts.as_nanos()) / 1_000_000_000;
-    let packets = bits / u128::from(8 * bytes.0.get());
-    let help = format!(
-        "it gives {packets} packets, and the limit is {PACKETS_MAX}; lower the rate or enlarge `payload`"
-    );
-    at.require(packets <= PACKETS_MAX, "app.rate", "too high for the duration of the run", &help)
-}
-
-fn ping(ping: &Ping, flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
-    at.positive(ping.interval, "app.interval")?;
-    payload(ping.payload, at)?;
-    let count = ping.count.is_none_or(|count| u128::from(count) <= PINGS_MAX && count > 0);
-    at.require(
-        count,
-        "app.count",
-        "out of range",
-        "it must be from 1 to 10000000; leave it out for no limit",
-    )?;
-    let end = scenario.run.duration.0;
-    let lasts = flow.stop.map_or(end, |stop| stop.0.min(end)).saturating_sub(flow.start.0);
-    let fits = u128::from(lasts.as_nanos()).div_ceil(u128::from(ping.interval.0.as_nanos()));
-    let requests = ping.count.map_or(fits, |count| fits.min(u128::from(count)));
-    let help = format!("it gives {requests} requests, and the limit is {PINGS_MAX}");
-    at.require(requests <= PINGS_MAX, "app.interval", "too short for the duration of the run", &help)
-}
-
-fn ppbp(ppbp: &Ppbp, flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
-    payload(ppbp.payload, at)?;
-    at.at_least(ppbp.spacing, Size(Bytes(1)), "app.spacing", "out of range")?;
-    at.require(ppbp.rate.0.bits_per_second() > 0, "app.rate", "out of range", "it must be above 0 bit/s")?;
-    at.positive(ppbp.length, "app.length")?;
-    let long_range = ppbp.hurst > 0.5 && ppbp.hurst < 1.0;
-    at.require(
-        long_range,
-        "app.hurst",
-        "out of range for Pareto burst lengths",
-        "it must be above 0.5 and below 1",
-    )?;
-    let some = ppbp.active > 0.0 && ppbp.active <= BURSTS_MAX;
-    at.require(some, "app.active", "out of range", "it must be above 0 and at most 10000")?;
-    let active = datagrams::burst_parameters(ppbp).mean_active();
-    let help = format!("{active:.0} bursts would be active on average; the limit is {BURSTS_MAX}");
-    at.require(active <= BURSTS_MAX, "app.length", "too long for this number of bursts", &help)?;
-    let rate = ppbp.rate.0.bits_per_second().saturating_mul(active.max(1.0) as u64);
-    packets(rate, ppbp.spacing, flow, scenario, at)
 }
 
 fn quic(quic: &Quic, at: &Place<'_>) -> Checked {

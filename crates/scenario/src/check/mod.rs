@@ -11,12 +11,10 @@ mod kernel;
 mod layout;
 mod middlebox;
 mod nr;
-mod on_off;
 mod output;
 mod rnis;
 mod service;
 mod ue;
-mod video;
 
 use std::collections::BTreeSet;
 

@@ -1,9 +1,7 @@
 //! Checks of the radio network information service.
 
 use super::{Checked, Place};
-use crate::format::{
-    App, Flow, FlowDirection, LossDiscriminator, MeldThreshold, Resolved, RnisFault, Transport,
-};
+use crate::format::{Flow, FlowDirection, LossDiscriminator, MeldThreshold, Resolved, RnisFault};
 use crate::quantity::Size;
 use crate::radio::nr::nr;
 
@@ -23,11 +21,7 @@ pub(super) fn rnis(scenario: &Resolved, at: &Place<'_>) -> Checked {
 
 /// A sender that uses radio information needs a service that sends it.
 pub(super) fn discriminator(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
-    let discriminator = match &flow.transport {
-        Transport::Tcp(tcp) => &tcp.loss_discriminator,
-        Transport::Quic(quic) => &quic.loss_discriminator,
-        Transport::Udp(_) | Transport::Kernel(_) | Transport::Icmp | Transport::External => return Ok(()),
-    };
+    let Some(discriminator) = flow.transport.loss_discriminator() else { return Ok(()) };
     let key = "transport.loss_discriminator";
     match discriminator {
         LossDiscriminator::MeldDe(meld) => {
@@ -71,7 +65,7 @@ fn listener(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
     let downlink = flow.direction == FlowDirection::Downlink;
     let help = "radio network information describes the downlink; choose another discriminator";
     at.require(downlink, key, "it does not work on the uplink", help)?;
-    let listens = !matches!(flow.app, App::Web(_) | App::Video(_) | App::Dash(_));
+    let listens = flow.app.application().has_one_connection();
     let help = "choose another discriminator";
     at.require(listens, key, "it does not work with web pages and videos", help)?;
     let help = "add [rnis], or choose legacy, veno, ncpld or lda-eq";

@@ -5,7 +5,7 @@ use airlane_transport::CongestionKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{App, Ecn, Kernel, tagged};
+use super::{App, Ecn, Kernel, Resolved, tagged};
 use crate::quantity::{Rate, Share, Size, Time};
 
 /// Longest delay before a PEP that is no queue.
@@ -46,6 +46,14 @@ pub struct Flow {
     /// Repetitions of the flow with later starts. By default, there is one flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Repeat>,
+}
+
+impl Flow {
+    /// The time in which its application can send.
+    pub(crate) fn time_to_send(&self, scenario: &Resolved) -> Duration {
+        let end = scenario.run.duration.0;
+        self.stop.map_or(end, |stop| stop.0.min(end)).saturating_sub(self.start.0)
+    }
 }
 
 /// A change of the sending rate of an application.

@@ -4,7 +4,6 @@
 //! No field has a default here. The defaults are the preset files (`presets/*.toml`), so that every
 //! value of a run is in a file that users can read. `Option` means that the value may be absent.
 
-mod application;
 mod aqm;
 mod cell;
 mod ecn;
@@ -20,9 +19,12 @@ mod rnis;
 mod scheduler;
 mod service;
 mod ue;
-mod video;
 
-pub use application::*;
+pub use crate::applications::{
+    App, BolaRule, Bulk, Cbr, ConstantPeriod, Dash, DashRule, ExponentialPeriod, Fixed, HttpVersion, OnOff,
+    ParetoPeriod, Period, Ping, Ppbp, PpbpReading, RateRule, Satisfied, UniformPeriod, Video, Visits,
+    Watching, Web,
+};
 pub use aqm::*;
 pub use cell::*;
 pub use ecn::*;
@@ -38,7 +40,6 @@ pub use rnis::*;
 pub use scheduler::*;
 pub use service::*;
 pub use ue::*;
-pub use video::*;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

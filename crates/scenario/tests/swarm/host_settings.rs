@@ -39,7 +39,7 @@ pub(super) fn flows(settings: &mut Settings<'_>, base: &Resolved) {
                 windows_of_pep(settings, at, quic.mdcc.as_ref());
             }
             format::Transport::Tcp(tcp) => {
-                let bulk = matches!(flow.app, format::App::Bulk) && tcp.write_size.is_none();
+                let bulk = matches!(flow.app, format::App::Bulk(_)) && tcp.write_size.is_none();
                 let pauses = bulk && settings.s.chance(0.1);
                 if pauses {
                     let writes = writes(settings.s);
@@ -67,7 +67,7 @@ fn application(settings: &mut Settings<'_>, at: &str, app: &format::App) {
             vec![("startup", ms(1, 900)), ("stalls", whole(0, 5)), ("stalled", ms(0, 900))],
         ),
         format::App::Web(_) => (at.to_owned(), vec![("pages", one_of(&["../one-server.csv", "page.har"]))]),
-        format::App::Bulk => return settings.maybe(0.1, at, "kind", one_of(&["bulk"])),
+        format::App::Bulk(_) => return settings.maybe(0.1, at, "kind", one_of(&["bulk"])),
         format::App::Fixed(_) | format::App::Cbr(_) | format::App::Ping(_) | format::App::OnOff(_) => return,
     };
     settings.some(&at, keys);

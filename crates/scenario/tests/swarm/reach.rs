@@ -291,7 +291,7 @@ fn syn_again(flow: &format::Flow) -> Duration {
 /// Whether a flow always has data, or has again before the measurement starts.
 fn saturates(flow: &format::Flow) -> bool {
     match &flow.app {
-        format::App::Bulk => flow.writes.is_none(),
+        format::App::Bulk(_) => flow.writes.is_none(),
         format::App::Cbr(cbr) => cbr.rate.0.transmission_time(cbr.payload.0) <= LONG_ENOUGH / 2,
         _ => false,
     }

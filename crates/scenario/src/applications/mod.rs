@@ -1,0 +1,202 @@
+//! Applications of flows. Each is a value: its settings are a type that implements [`Application`], with its checks, its
+//! two ends and its table of results.
+//!
+//! A new application is a module here and a line in the list of [`applications!`]. The defaults of its settings are in
+//! `presets/common.toml`, and its nodes are in `airlane_traffic`.
+
+mod bulk;
+mod cbr;
+mod dash;
+mod datagrams;
+mod fixed;
+mod http;
+mod on_off;
+mod ping;
+mod ppbp;
+mod transfer;
+mod video;
+mod viewing;
+mod web;
+
+pub use bulk::Bulk;
+pub use cbr::Cbr;
+pub use dash::{BolaRule, Dash, DashRule, RateRule};
+pub use fixed::Fixed;
+pub use http::HttpVersion;
+pub use on_off::{ConstantPeriod, ExponentialPeriod, OnOff, ParetoPeriod, Period, UniformPeriod};
+pub use ping::Ping;
+pub use ppbp::{Ppbp, PpbpReading};
+pub use video::Video;
+pub use viewing::{Satisfied, Watching};
+pub use web::{Visits, Web};
+
+use std::collections::BTreeMap;
+
+use airlane_core::Node;
+use airlane_record::Satisfaction;
+use airlane_traffic::dialogue::Dialogue;
+use airlane_traffic::http::Message;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::check::{Checked, Place};
+use crate::endpoints::Endpoint;
+use crate::error::ScenarioError;
+use crate::expand::OneFlow;
+use crate::files::Files;
+use crate::format::{Flow, Resolved, tagged};
+use crate::pages::{self, PageSet};
+use crate::transports::{Carrier, Protocol, Refusal};
+
+/// Defines [`App`] from the list of applications: `kind` in scenario files and type of the settings.
+macro_rules! applications {
+    ($($(#[$meaning:meta])* $kind:literal => $application:ident),+ $(,)?) => {
+        /// An application.
+        #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+        #[serde(tag = "kind")]
+        pub enum App {
+            $($(#[$meaning])* #[serde(rename = $kind)] $application($application),)+
+        }
+        tagged!(App by "kind" { $($kind => $application($application)),+ });
+
+        impl App {
+            /// Its `kind` in scenario files.
+            #[must_use]
+            pub const fn kind(&self) -> &'static str {
+                match self { $(Self::$application(_) => $kind,)+ }
+            }
+
+            pub(crate) fn application(&self) -> &dyn Application {
+                match self { $(Self::$application(settings) => settings,)+ }
+            }
+
+            pub(crate) fn application_mut(&mut self) -> &mut dyn Application {
+                match self { $(Self::$application(settings) => settings,)+ }
+            }
+        }
+    };
+}
+
+applications! {
+    /// Sends as much as the transport accepts.
+    "bulk" => Bulk,
+    /// Sends a given number of bytes.
+    "fixed" => Fixed,
+    /// Sends at a constant rate.
+    "cbr" => Cbr,
+    /// Sends overlapping bursts: a Poisson Pareto Burst Process.
+    "ppbp" => Ppbp,
+    /// Sends at a constant rate in periods, with pauses between them, as ns-3's OnOffApplication. Over UDP or TCP.
+    "on-off" => OnOff,
+    /// Plays a video by progressive download.
+    "video" => Video,
+    /// Loads web pages with a browser at the UE, over several connections.
+    "web" => Web,
+    /// Plays a video in segments (DASH).
+    "dash" => Dash,
+    /// Measures round-trip times with ICMP echo messages, as ping(8) does. The flow's direction is that of the requests:
+    /// with `uplink`, the UE asks and the server answers.
+    "ping" => Ping,
+}
+
+/// An application of a flow, with its settings.
+pub(crate) trait Application {
+    /// The transports that carry it.
+    fn transports(&self) -> &'static [Protocol];
+
+    /// The error for a flow over a transport that is not one of these.
+    fn refusal(&self, other: Protocol) -> Refusal {
+        Refusal::of(other).unwrap_or_else(|| Refusal::needs(self.transports(), other))
+    }
+
+    /// Checks the settings, and the keys of the flow that they depend on. `at` is the place of the flow, whose transport
+    /// is one of [`Self::transports`].
+    fn check(&self, flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked;
+
+    /// The node at an end of the flow.
+    fn node(&self, end: &Endpoint<'_>, carrier: Carrier) -> Box<dyn Node>;
+
+    /// The table of results that it fills, besides those of all flows.
+    fn table(&self) -> Option<Table> {
+        None
+    }
+
+    /// Whether its data is in one connection, whose sender may use radio information.
+    fn has_one_connection(&self) -> bool {
+        true
+    }
+
+    /// The name of the page set that it loads.
+    fn pages(&self) -> Option<&str> {
+        None
+    }
+
+    /// The same, to be changed to a path.
+    fn pages_mut(&mut self) -> Option<&mut String> {
+        None
+    }
+}
+
+/// A table of results of some applications.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Table {
+    /// Loaded pages.
+    Pages,
+    /// Views of videos, and the criteria of a satisfied viewer.
+    Views(Satisfaction),
+    /// Echo messages.
+    Pings,
+}
+
+/// Checks that the transport of a flow carries its application, and the settings of the application.
+pub(crate) fn check(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
+    let (application, protocol) = (flow.app.application(), flow.transport.protocol());
+    if protocol == Protocol::External {
+        return Ok(());
+    }
+    if application.transports().contains(&protocol) {
+        return application.check(flow, scenario, at);
+    }
+    let Refusal { key, message, help } = application.refusal(protocol);
+    at.fail(key, message, help)
+}
+
+/// What the two ends of a flow exchange: a simulated packet has only the length of its payload.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Contents {
+    /// The pages of a browser.
+    pub(crate) pages: Option<PageSet>,
+    /// The messages of HTTP over TCP.
+    pub(crate) dialogue: Dialogue<Message>,
+}
+
+/// The contents of each flow. Each file of pages is parsed once.
+///
+/// # Errors
+/// If a file cannot be read or is invalid.
+pub(crate) fn contents(
+    scenario: &Resolved,
+    flows: &[OneFlow],
+    files: &Files,
+) -> Result<Vec<Contents>, ScenarioError> {
+    let mut sets: BTreeMap<&str, PageSet> = BTreeMap::new();
+    let mut contents = |flow: &OneFlow| {
+        let Some(name) = scenario.flow[flow.section].app.application().pages() else {
+            return Ok(Contents::default());
+        };
+        if !sets.contains_key(name) {
+            sets.insert(name, pages::load(name, files)?);
+        }
+        Ok(Contents { pages: sets.get(name).cloned(), dialogue: Dialogue::default() })
+    };
+    flows.iter().map(&mut contents).collect()
+}
+
+/// The names of the pages of each flow; empty if no flow has a browser.
+pub(crate) fn page_names(contents: &[Contents]) -> Vec<Vec<String>> {
+    let names = |one: &Contents| {
+        let pages = one.pages.iter().flat_map(|set| set.pages.iter());
+        pages.map(|page| page.name().to_owned()).collect()
+    };
+    if contents.iter().all(|one| one.pages.is_none()) { vec![] } else { contents.iter().map(names).collect() }
+}

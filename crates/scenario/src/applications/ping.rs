@@ -1,0 +1,73 @@
+//! Echo messages.
+
+use airlane_core::Node;
+use airlane_traffic::{PingResponder, PingSource, Pings};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Application, Table, datagrams};
+use crate::check::{Checked, Place};
+use crate::endpoints::Endpoint;
+use crate::format::{Flow, Resolved};
+use crate::quantity::{Size, Time};
+use crate::transports::{Carrier, Protocol, Refusal};
+
+/// Maximum number of echo messages of a flow: each is a row of results.
+const PINGS_MAX: u128 = 10_000_000;
+
+/// Echo messages at a constant interval. The other end answers each at once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ping {
+    /// Time from one request to the next.
+    pub interval: Time,
+    /// Bytes after the ICMP header. The IP packet is 28 B longer.
+    pub payload: Size,
+    /// Number of requests. By default, requests continue to the end of the flow.
+    pub count: Option<u32>,
+}
+
+impl Application for Ping {
+    fn transports(&self) -> &'static [Protocol] {
+        &[Protocol::Icmp]
+    }
+
+    fn refusal(&self, other: Protocol) -> Refusal {
+        Refusal::needs(self.transports(), other)
+    }
+
+    fn check(&self, flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
+        at.positive(self.interval, "app.interval")?;
+        datagrams::check_payload(self.payload, at)?;
+        let count = self.count.is_none_or(|count| u128::from(count) <= PINGS_MAX && count > 0);
+        at.require(
+            count,
+            "app.count",
+            "out of range",
+            "it must be from 1 to 10000000; leave it out for no limit",
+        )?;
+        let lasts = flow.time_to_send(scenario);
+        let fits = u128::from(lasts.as_nanos()).div_ceil(u128::from(self.interval.0.as_nanos()));
+        let requests = self.count.map_or(fits, |count| fits.min(u128::from(count)));
+        let help = format!("it gives {requests} requests, and the limit is {PINGS_MAX}");
+        at.require(requests <= PINGS_MAX, "app.interval", "too short for the duration of the run", &help)
+    }
+
+    fn node(&self, end: &Endpoint<'_>, _: Carrier) -> Box<dyn Node> {
+        if !end.is_source() {
+            return Box::new(PingResponder::new(end.path));
+        }
+        let pings = Pings {
+            start: end.start,
+            stop: end.stop_or_end(),
+            interval: self.interval.0,
+            payload: self.payload.0,
+            count: self.count.map_or(u64::MAX, u64::from),
+        };
+        Box::new(PingSource::new(pings, end.path))
+    }
+
+    fn table(&self) -> Option<Table> {
+        Some(Table::Pings)
+    }
+}

@@ -1,0 +1,161 @@
+//! Transports of flows: the names of the protocols, what each gives to an application, and its configuration.
+
+mod congestion;
+mod quic;
+mod tcp;
+
+use airlane_core::{Ecn, Node};
+use airlane_engine::Exit;
+use airlane_quic::QuicConfig;
+use airlane_transport::TcpConfig;
+
+use crate::endpoints::Endpoint;
+use crate::format::{LossDiscriminator, Transport, UdpEcn};
+
+pub use quic::quic_of;
+pub(crate) use tcp::tcp_config;
+
+/// Largest IP packet (RFC 791).
+pub(crate) const IP_PACKET_MAX: u64 = 65_535;
+
+/// A protocol that carries applications.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    /// The simulated TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+    /// QUIC.
+    Quic,
+    /// TCP of a Linux kernel.
+    Kernel,
+    /// ICMP.
+    Icmp,
+    /// That of a program in which the simulation is embedded.
+    External,
+}
+
+impl Protocol {
+    /// Its name in a sentence.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "TCP",
+            Self::Udp => "UDP",
+            Self::Quic => "QUIC",
+            Self::Kernel => "TCP of a kernel",
+            Self::Icmp => "ICMP",
+            Self::External => "IP",
+        }
+    }
+
+    /// Its `kind` in scenario files.
+    const fn kind(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Udp => "udp",
+            Self::Quic => "quic",
+            Self::Kernel => "kernel",
+            Self::Icmp => "icmp",
+            Self::External => "external",
+        }
+    }
+}
+
+/// The error for an application over a transport that does not carry it: the key of the flow, and the two texts.
+pub(crate) struct Refusal {
+    pub(crate) key: &'static str,
+    pub(crate) message: String,
+    pub(crate) help: String,
+}
+
+impl Refusal {
+    /// That of a transport for few applications, whatever the application.
+    pub(crate) fn of(transport: Protocol) -> Option<Self> {
+        let (key, message, help) = match transport {
+            Protocol::Icmp => {
+                ("transport", "ICMP carries echo messages only", "use transport = \"tcp\", or app = \"ping\"")
+            }
+            Protocol::Kernel => (
+                "app",
+                "a kernel's own applications are transfers only",
+                "use app = \"bulk\", app = \"fixed\", or programs of your own with transport.exec",
+            ),
+            Protocol::Tcp | Protocol::Udp | Protocol::Quic | Protocol::External => return None,
+        };
+        Some(Self { key, message: message.to_owned(), help: help.to_owned() })
+    }
+
+    /// That of an application for some transports, over another one.
+    pub(crate) fn needs(transports: &[Protocol], other: Protocol) -> Self {
+        let names: Vec<_> = transports.iter().map(|one| one.name()).collect();
+        let kinds: Vec<_> = transports.iter().map(|one| format!("{:?}", one.kind())).collect();
+        let (needed, used) = (names.join(" or "), other.name());
+        Self {
+            key: "app",
+            message: format!("this application needs {needed}, and the flow uses {used}"),
+            help: format!("use transport = {}", kinds.join(" or ")),
+        }
+    }
+}
+
+/// What the transport of a flow gives to the application at one of its ends.
+pub(crate) enum Carrier {
+    /// Connections of TCP.
+    Tcp(TcpConfig),
+    /// Connections of QUIC.
+    Quic(QuicConfig),
+    /// Datagrams with this ECN field.
+    Udp(Ecn),
+    /// Echo messages.
+    Icmp,
+    /// Nothing: the end is outside of the simulation, and this is the node where its packets leave.
+    Outside(Box<dyn Node>),
+}
+
+impl Carrier {
+    /// For an application that this transport does not carry.
+    pub(crate) fn mismatch(&self) -> ! {
+        unreachable!("checked when the scenario was resolved")
+    }
+}
+
+impl Transport {
+    pub(crate) const fn protocol(&self) -> Protocol {
+        match self {
+            Self::Tcp(_) => Protocol::Tcp,
+            Self::Udp(_) => Protocol::Udp,
+            Self::Quic(_) => Protocol::Quic,
+            Self::Kernel(_) => Protocol::Kernel,
+            Self::Icmp => Protocol::Icmp,
+            Self::External => Protocol::External,
+        }
+    }
+
+    /// What it gives to the application at this end.
+    pub(crate) fn carrier(&self, end: &Endpoint<'_>) -> Carrier {
+        match self {
+            Self::Tcp(tcp) => Carrier::Tcp(tcp_config(tcp, end.setup)),
+            Self::Quic(quic) => Carrier::Quic(quic::quic_config(quic, end.setup, &end.one.name)),
+            Self::Udp(udp) => Carrier::Udp(match udp.ecn {
+                UdpEcn::NotEct => Ecn::NotCapable,
+                UdpEcn::Ect0 => Ecn::Capable0,
+                UdpEcn::Ect1 => Ecn::Capable1,
+            }),
+            Self::Icmp => Carrier::Icmp,
+            Self::External => Carrier::Outside(Box::new(Exit::new())),
+            Self::Kernel(kernel) => match kernel.simulated(end.is_server()) {
+                None => Carrier::Outside(Box::new(Exit::of_streams())),
+                Some(tcp) => Carrier::Tcp(tcp_config(tcp, end.setup)),
+            },
+        }
+    }
+
+    /// Its loss discriminator, if it has one.
+    pub(crate) const fn loss_discriminator(&self) -> Option<&LossDiscriminator> {
+        match self {
+            Self::Tcp(tcp) => Some(&tcp.loss_discriminator),
+            Self::Quic(quic) => Some(&quic.loss_discriminator),
+            Self::Udp(_) | Self::Kernel(_) | Self::Icmp | Self::External => None,
+        }
+    }
+}
