@@ -1,7 +1,7 @@
 //! S1-U: the links between the mobile core and the cells, in series.
 
 use airlane_core::{NodeId, Seeds};
-use airlane_engine::Network;
+use airlane_engine::Simulation;
 use airlane_net::{Gateway, Link, TunnelRouter};
 
 use crate::format::{Backhaul, Hop};
@@ -14,7 +14,7 @@ use crate::wiring::End;
 /// The links that all cells share are first. A router at the end of the last of them reads the tunnels and
 /// leads to the links of each cell, or directly to the cells.
 pub(crate) fn wire(
-    network: &mut Network,
+    network: &mut Simulation,
     gateway: NodeId,
     backhaul: &Backhaul,
     cells: u16,
@@ -53,7 +53,7 @@ struct Trunk {
     up: NodeId,
 }
 
-fn trunk(network: &mut Network, gateway: NodeId, shared: &[(usize, Hop)], seeds: Seeds) -> Option<Trunk> {
+fn trunk(network: &mut Simulation, gateway: NodeId, shared: &[(usize, Hop)], seeds: Seeds) -> Option<Trunk> {
     let links: Vec<_> = shared.iter().map(|hop| add(network, hop, "s1u", seeds)).collect();
     for pair in links.windows(2) {
         let [[near_down, near_up], [far_down, far_up]] = [pair[0], pair[1]];
@@ -68,7 +68,7 @@ fn trunk(network: &mut Network, gateway: NodeId, shared: &[(usize, Hop)], seeds:
 }
 
 /// Adds both directions of a link. The names of its random streams contain its number in the series.
-fn add(network: &mut Network, (number, hop): &(usize, Hop), name: &str, seeds: Seeds) -> [NodeId; 2] {
+fn add(network: &mut Simulation, (number, hop): &(usize, Hop), name: &str, seeds: Seeds) -> [NodeId; 2] {
     let name = if *number == 1 { name.to_owned() } else { format!("{name}/{number}") };
     ["downlink", "uplink"]
         .map(|direction| network.add(links::hop(hop, seeds, &format!("{name}/{direction}"))))

@@ -10,6 +10,7 @@ mod applications;
 mod backhaul;
 mod bandwidth;
 mod check;
+mod construction;
 mod counts;
 mod de;
 mod decimal;
@@ -25,6 +26,7 @@ mod kernels;
 mod layout;
 mod links;
 mod look;
+mod membership;
 mod middlebox;
 mod pages;
 mod preset;
@@ -65,10 +67,11 @@ pub use airlane_ran::{CellQuality, ReportEvent, UeLook};
 pub use airlane_record::CaptureError;
 pub use counts::HandoverCounts;
 pub use document::Scenario;
-pub use embedding::{Added, FlowEnd, KernelFlow};
+pub use embedding::{FlowEnd, KernelFlow};
 pub use error::ScenarioError;
 pub use files::Files;
 pub use format::Resolved;
+pub use membership::Added;
 pub use real::RealEnd;
 pub use run::{
     Built, Controllers, Drops, Meta, Own, RunOutput, Schedulers, build, build_from, build_with, run,

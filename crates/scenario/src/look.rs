@@ -19,7 +19,7 @@ impl Built {
     /// The records of all UEs of a mobile network, as a radio network information service gets them. A UE that was
     /// removed has none.
     pub fn radio_information(&mut self) -> Vec<UeRecord> {
-        let (now, ues) = (self.now(), self.growth.ues as u32);
+        let (now, ues) = (self.now(), self.construction.ues as u32);
         let radio =
             self.places.mobile.and_then(|mobile| self.simulation.node_mut::<RadioNetwork>(mobile.radio));
         let Some(radio) = radio else { return vec![] };

@@ -4,7 +4,7 @@ pub(crate) mod nr;
 
 use std::collections::BTreeMap;
 
-use airlane_core::{BitRate, Bytes, CellId, Decibel, Direction, Duration, Instant, UeId};
+use airlane_core::{BitRate, Bytes, CellId, Decibel, Direction, Duration, Instant};
 use airlane_radio::blockage::{BlockageLaw, Crossings, Screen};
 use airlane_radio::fading::DelayLine;
 use airlane_radio::large_scale::{ChannelReport, ChannelScenario};
@@ -40,7 +40,7 @@ use airlane_ran::x2::{self, X2Config};
 
 use crate::endpoints::Setup;
 use crate::error::ScenarioError;
-use crate::expand::{OneFlow, OneUe};
+use crate::expand::OneUe;
 use crate::files::{self, Files};
 use crate::format::{self, Cell, Channel, Resolved, Rlc, Ue};
 use crate::quantity::{Metres, Speed, Time};
@@ -55,10 +55,8 @@ pub(crate) fn configuration(
     setup: Setup<'_>,
     channel: &Channel,
     ues: &[OneUe],
-    flows: &[OneFlow],
 ) -> Result<RanConfig, ScenarioError> {
     let Setup { scenario, files, .. } = setup;
-    let ue_of = |flow: &OneFlow| UeId(flow.ue.expect("a flow of a cellular scenario has a UE") as u32);
     let movements = movements(scenario, files)?;
     let ue = |one: &OneUe| {
         let section = &scenario.ue[one.section];
@@ -77,7 +75,7 @@ pub(crate) fn configuration(
             .map(|one| cell(one, &scenario.cell, (&channel.fading, setup.own)))
             .collect(),
         ues: ues.iter().map(ue).collect::<Result<_, _>>()?,
-        flows: flows.iter().map(ue_of).collect(),
+        flows: vec![], // added with their nodes
         channel: ChannelConfig {
             path_loss: path_loss(&channel.path_loss),
             shadowing: shadowing(&channel.shadowing),

@@ -1,7 +1,7 @@
 //! The radio network information service of a scenario, and its subscribers.
 
 use airlane_core::{Bytes, Duration, FlowId, Instant, Node, NodeId, Port, Seeds};
-use airlane_engine::Network;
+use airlane_engine::Simulation;
 use airlane_middlebox as middlebox;
 use airlane_net::rni::{Consumer, ue_address};
 use airlane_net::{FlowRouter, Link, LinkParameters, RandomLoss};
@@ -89,7 +89,7 @@ pub(crate) fn subscribes(scenario: &Resolved, one: &OneFlow) -> bool {
 
 /// Connects the service with the eNBs and with the subscribed servers, each by its flow's number.
 pub(crate) fn wire(
-    network: &mut Network,
+    network: &mut Simulation,
     rnis: &Rnis,
     enbs: (NodeId, Port),
     listeners: &[(FlowId, NodeId)],

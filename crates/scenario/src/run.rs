@@ -12,8 +12,8 @@ use airlane_record::{Capture, CaptureError, CaptureParameters, Sinks, Table};
 use airlane_transport::congestion::OwnControllers;
 use serde::Serialize;
 
+use crate::construction::Construction;
 use crate::counts::HandoverCounts;
-use crate::embedding::Growth;
 use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::format::{self, Middlebox, Resolved, Transport};
@@ -27,7 +27,7 @@ const STRIDE: Duration = Duration::from_millis(100);
 pub struct Built {
     pub(crate) simulation: Simulation,
     pub(crate) places: Places,
-    pub(crate) growth: Growth,
+    pub(crate) construction: Construction,
     proxies: Proxies,
     proxy_names: Vec<String>,
     pub(crate) sinks: Sinks,
@@ -124,7 +124,7 @@ pub fn build_with(scenario: &Resolved, seed: u64, own: &Own) -> Result<Built, Sc
 pub fn build_from(scenario: &Resolved, seed: u64, own: &Own, files: &Files) -> Result<Built, ScenarioError> {
     check_own(scenario, own)?;
     let (ues, flows) = (expand::ues(scenario), expand::flows(scenario));
-    let growth = Growth {
+    let construction = Construction {
         given: scenario.clone(),
         scenario: scenario.clone(),
         seeds: Seeds::new(seed),
@@ -136,15 +136,15 @@ pub fn build_from(scenario: &Resolved, seed: u64, own: &Own, files: &Files) -> R
         ues: ues.len(),
         removed_ues: vec![],
     };
-    let Wired { simulation, proxies, places } = wiring::wire(growth.setup())?;
+    let Wired { simulation, proxies, places } = wiring::wire(construction.setup())?;
     Ok(Built {
         simulation,
         places,
         proxies,
         proxy_names: middlebox::proxy_names(scenario),
-        sinks: sinks::sinks(scenario, &ues, &flows, applications::page_names(&growth.contents)),
+        sinks: sinks::sinks(scenario, &ues, &flows, applications::page_names(&construction.contents)),
         capture: sinks::capture_parameters(scenario, &ues, &flows),
-        growth,
+        construction,
         end: Instant::ZERO + scenario.run.duration.0,
         has_pep: scenario.middlebox.iter().any(|one| matches!(one, Middlebox::Pep(_))),
         scratch: Vec::new(),
@@ -230,7 +230,7 @@ impl Built {
         if let Some(parameters) = &self.capture {
             self.sinks.capture = Some(Capture::create(prefix, parameters)?);
         }
-        if let Some(qlog) = &self.growth.qlog {
+        if let Some(qlog) = &self.construction.qlog {
             qlog.write_to(prefix);
         }
         Ok(())
@@ -252,7 +252,7 @@ impl Built {
     fn has_begun(&self) -> bool {
         self.simulation.now() > Instant::ZERO
             || self.simulation.pool().inserted() > 0
-            || self.growth.has_grown()
+            || self.construction.has_changed()
     }
 
     /// Runs to the end. Returns false if `cancel` became true before, or a capture could not be
@@ -266,7 +266,7 @@ impl Built {
         self.fuse();
         while self.simulation.now() < self.end {
             let failed = self.sinks.capture.as_ref().is_some_and(Capture::has_failed)
-                || self.growth.qlog.as_ref().is_some_and(|files| files.has_failed());
+                || self.construction.qlog.as_ref().is_some_and(|files| files.has_failed());
             if failed || !self.advance_unless(cancel, self.simulation.now() + STRIDE) {
                 return false;
             }
@@ -313,7 +313,7 @@ impl Built {
     /// If any of it could not be written, now or during the run.
     pub fn end_capture(&mut self) -> Result<(), CaptureError> {
         self.sinks.finish_capture()?;
-        let ended = self.growth.qlog.as_ref().map_or(Ok(()), |files| files.finish());
+        let ended = self.construction.qlog.as_ref().map_or(Ok(()), |files| files.finish());
         ended.map_err(|QlogError { path, error }| CaptureError { path, error })
     }
 

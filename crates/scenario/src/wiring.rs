@@ -2,20 +2,26 @@
 //!
 //! Links in series may later become one node ([`fusing`](crate::fusing)), which changes nothing that a packet meets.
 
-use airlane_core::{BitRate, Direction, FlowId, NodeId, Port, UeId};
+mod flow;
+
+use airlane_core::{BitRate, Direction, FlowId, Node, NodeId, Port, UeId};
 use airlane_engine::{Network, Simulation};
 use airlane_middlebox::{EnbProxies, Side};
 use airlane_net::{FlowRouter, Gateway, Link};
 use airlane_ran::RadioNetwork;
 use airlane_ran::config::RanConfig;
-use airlane_traffic::PORT;
 
 use crate::endpoints::Setup;
 use crate::error::ScenarioError;
-use crate::expand::{self, OneFlow};
-use crate::format::{Backhaul, FlowDirection, Resolved};
+use crate::expand;
+use crate::format::{Backhaul, FlowDirection};
 use crate::middlebox::InPath;
-use crate::{backhaul, endpoints, links, middlebox, radio, rnis};
+use crate::{backhaul, links, middlebox, radio, rnis};
+
+pub(crate) use flow::{FlowNodes, FlowPlaces};
+
+/// The nodes of a built network have the types that they were built with.
+pub(crate) const BUILT: &str = "a node of the network that was built";
 
 /// Initial capacity of the packet pool.
 const POOL_CAPACITY: usize = 4096;
@@ -71,78 +77,90 @@ pub(crate) struct Proxies {
 
 /// Builds all nodes on the path of a packet from server to UE and back, in that order. Without
 /// cells, the internet link leads directly to the hosts and back.
+///
+/// Nodes that are due at one instant are called in this order. Those of the flows have places in it, and are put there as
+/// those of a flow that is added later.
 pub(crate) fn wire(setup: Setup<'_>) -> Result<Wired, ScenarioError> {
-    let scenario = setup.scenario;
-    let (ues, flows) = (expand::ues(scenario), expand::flows(scenario));
-    let flow_ids = || (0..).map(FlowId).zip(&flows);
-    let mut network = Network::new();
+    let mut simulation = Simulation::new(Network::new(), POOL_CAPACITY);
+    let network = &mut simulation;
+    let nodes = FlowNodes::of(setup, &expand::flows(setup.scenario), 0)?;
 
     // 1. The server: an endpoint for each flow. They share ...
-    let servers: Vec<NodeId> =
-        flow_ids().map(|(id, flow)| network.add(endpoints::server(setup, id, flow))).collect();
+    let servers: Vec<_> = nodes.iter().map(|_| network.reserve()).collect();
+    let delays: Vec<_> = nodes.iter().map(|flow| flow.reserve_delays(network)).collect();
 
     // 2. ... the internet link, or each has its own.
-    let sides = server_sides(&mut network, &servers, scenario, &flows);
-    let internet_down = internet_downlinks(&mut network, &sides, setup)?;
+    let internet_down = shared_link(network, setup, links::internet_downlink)?;
+    let downlinks: Vec<_> = nodes.iter().map(|flow| flow.reserve_link(network)).collect();
 
-    let mobile = match (&scenario.channel, &scenario.backhaul) {
-        (Some(channel), Some(backhaul)) => {
-            let config = radio::configuration(setup, channel, &ues, &flows)?;
-            let mobile = Mobile::wire(&mut network, setup, &config, backhaul);
-            internet_down.iter().for_each(|link| network.connect(*link, mobile.internet_side));
-            Some(mobile)
-        }
-        _ => None,
-    };
+    let mobile = Mobile::of(network, setup)?;
 
     // 6. Inside the UEs, or the host, a router leads to ...
     let host_router = network.add(Box::new(FlowRouter));
-    match &mobile {
-        Some(mobile) => mobile.ues.iter().for_each(|ue| network.connect(*ue, (host_router, 0))),
-        None => internet_down.iter().for_each(|link| network.connect(*link, (host_router, 0))),
+    let core = mobile.as_ref().map_or((host_router, 0), |mobile| mobile.internet_side);
+    if let Some(link) = internet_down {
+        network.connect((link, Link::OUTPUT), core);
+    }
+    for ue in mobile.iter().flat_map(|mobile| &mobile.ues) {
+        network.connect(*ue, (host_router, 0));
     }
 
     // 7. ... the other endpoint of each flow. Its packets go back up,
-    let hosts: Vec<NodeId> =
-        flow_ids().map(|(id, flow)| network.add(endpoints::host(setup, id, flow))).collect();
+    let hosts: Vec<_> = nodes.iter().map(|_| network.reserve()).collect();
 
     // 8. through radio, S1-U and gateway, over the internet link and a router to the server's endpoints;
     //    if each endpoint has its own link, the router is before the links.
-    let (internet_up, server_router) = internet_uplinks(&mut network, &sides, setup)?;
-    for (port, (&host, flow)) in (0..).zip(hosts.iter().zip(&flows)) {
-        network.connect((host_router, port), (host, PORT));
-        let up = match (&mobile, flow.ue) {
-            (Some(mobile), Some(ue)) => mobile.ues[ue],
-            _ => internet_up,
-        };
-        network.connect((host, PORT), up);
+    let internet_link_up = shared_link(network, setup, links::internet_uplink)?;
+    let server_router = network.add(Box::new(FlowRouter));
+    let uplinks: Vec<_> = nodes.iter().map(|flow| flow.reserve_link(network)).collect();
+    let mut internet_up = (server_router, 0);
+    if let Some(link) = internet_link_up {
+        network.connect((link, Link::OUTPUT), internet_up);
+        internet_up = (link, Link::INPUT);
     }
     if let Some(mobile) = &mobile {
         network.connect(mobile.internet_side, internet_up);
     }
 
-    // 9. Outside the path, the service that informs servers about the radio of their UEs.
-    if let Some(mobile) = &mobile {
-        information_service(&mut network, setup, mobile.information, &servers);
-    }
-
-    let places = Places {
-        servers,
-        hosts,
-        internet_down: scenario.internet.shared.then(|| (internet_down[0].0, Link::INPUT)),
-        core: mobile.as_ref().map_or((host_router, 0), |mobile| mobile.internet_side),
+    let mut places = Places {
+        servers: Vec::new(),
+        hosts: Vec::new(),
+        internet_down: internet_down.map(|link| (link, Link::INPUT)),
+        core,
         internet_up,
-        internet_link_up: scenario.internet.shared.then_some(internet_up.0),
+        internet_link_up,
         server_router,
         host_router,
         mobile: mobile.as_ref().map(|mobile| mobile.places),
     };
+    for (index, nodes) in nodes.into_iter().enumerate() {
+        let (server, host, delays) = (servers[index], hosts[index], delays[index]);
+        let links = downlinks[index].zip(uplinks[index]).map(<[NodeId; 2]>::from);
+        places.add_flow(network, nodes, &FlowPlaces { server, host, delays, links });
+    }
+
+    // 9. Outside the path, the service that informs servers about the radio of their UEs.
+    if let Some(mobile) = &mobile {
+        information_service(network, setup, mobile.information, &places.servers);
+    }
     let proxies = mobile.map_or_else(Proxies::default, |mobile| mobile.proxies);
-    Ok(Wired { simulation: Simulation::new(network, POOL_CAPACITY), proxies, places })
+    Ok(Wired { simulation, proxies, places })
+}
+
+/// One direction of the internet link, if all servers share it.
+fn shared_link(
+    network: &mut Simulation,
+    setup: Setup<'_>,
+    link: fn(Setup<'_>, &str) -> Result<Box<dyn Node>, ScenarioError>,
+) -> Result<Option<NodeId>, ScenarioError> {
+    if !setup.scenario.internet.shared {
+        return Ok(None);
+    }
+    Ok(Some(network.add(link(setup, "internet")?)))
 }
 
 /// The service that informs servers about the radio of their UEs, if the scenario has one.
-fn information_service(network: &mut Network, setup: Setup<'_>, enbs: End, servers: &[NodeId]) {
+fn information_service(network: &mut Simulation, setup: Setup<'_>, enbs: End, servers: &[NodeId]) {
     let Setup { scenario, seeds, .. } = setup;
     let Some(service) = &scenario.rnis else { return };
     let flows = expand::flows(scenario);
@@ -150,79 +168,6 @@ fn information_service(network: &mut Network, setup: Setup<'_>, enbs: End, serve
     let listeners = flows.filter(|((id, flow), _)| rnis::consumer(scenario, *id, flow).is_some());
     let listeners: Vec<_> = listeners.map(|((id, _), server)| (id, server)).collect();
     rnis::wire(network, service, enbs, &listeners, seeds);
-}
-
-/// Where the packets of a server leave it, and where those to it enter.
-#[derive(Clone, Copy)]
-struct ServerSide {
-    out: End,
-    into: End,
-}
-
-/// The servers, some of them behind a propagation delay of their own.
-fn server_sides(
-    network: &mut Network,
-    servers: &[NodeId],
-    scenario: &Resolved,
-    flows: &[OneFlow],
-) -> Vec<ServerSide> {
-    let side = |(server, flow): (&NodeId, &OneFlow)| {
-        let end = (*server, PORT);
-        let Some([down, up]) = links::to_server(&scenario.flow[flow.section]) else {
-            return ServerSide { out: end, into: end };
-        };
-        let (down, up) = (network.add(down), network.add(up));
-        network.connect(end, (down, Link::INPUT));
-        network.connect((up, Link::OUTPUT), end);
-        ServerSide { out: (down, Link::OUTPUT), into: (up, Link::INPUT) }
-    };
-    servers.iter().zip(flows).map(side).collect()
-}
-
-/// The link or links from the servers: their far ends.
-fn internet_downlinks(
-    network: &mut Network,
-    servers: &[ServerSide],
-    setup: Setup<'_>,
-) -> Result<Vec<End>, ScenarioError> {
-    if setup.scenario.internet.shared {
-        let down = network.add(links::internet_downlink(setup, "internet")?);
-        servers.iter().for_each(|server| network.connect(server.out, (down, Link::INPUT)));
-        return Ok(vec![(down, Link::OUTPUT)]);
-    }
-    let down = |(flow, server): (usize, &ServerSide)| {
-        let link = links::internet_downlink(setup, &format!("internet/{flow}"))?;
-        let link = network.add(link);
-        network.connect(server.out, (link, Link::INPUT));
-        Ok((link, Link::OUTPUT))
-    };
-    servers.iter().enumerate().map(down).collect()
-}
-
-/// The link or links to the servers: the end that leads to all of them, and the router among them.
-fn internet_uplinks(
-    network: &mut Network,
-    servers: &[ServerSide],
-    setup: Setup<'_>,
-) -> Result<(End, NodeId), ScenarioError> {
-    let mut shared = None;
-    if setup.scenario.internet.shared {
-        shared = Some(network.add(links::internet_uplink(setup, "internet")?));
-    }
-    let router = network.add(Box::new(FlowRouter));
-    for (port, &server) in (0..).zip(servers) {
-        let to = if shared.is_some() {
-            server.into
-        } else {
-            let link = network.add(links::internet_uplink(setup, &format!("internet/{port}"))?);
-            network.connect((link, Link::OUTPUT), server.into);
-            (link, Link::INPUT)
-        };
-        network.connect((router, port), to);
-    }
-    let Some(up) = shared else { return Ok(((router, 0), router)) };
-    network.connect((up, Link::OUTPUT), (router, 0));
-    Ok(((up, Link::INPUT), router))
 }
 
 /// The ends of a mobile network: towards the internet, and for each UE.
@@ -239,15 +184,20 @@ struct Mobile {
 pub(crate) type End = (NodeId, Port);
 
 impl Mobile {
-    fn wire(network: &mut Network, setup: Setup<'_>, config: &RanConfig, backhaul: &Backhaul) -> Self {
+    /// The mobile network of a scenario, if it has one.
+    fn of(network: &mut Simulation, setup: Setup<'_>) -> Result<Option<Self>, ScenarioError> {
+        let scenario = setup.scenario;
+        let Some((channel, backhaul)) = scenario.channel.as_ref().zip(scenario.backhaul.as_ref()) else {
+            return Ok(None);
+        };
+        let config = radio::configuration(setup, channel, &expand::ues(scenario))?;
+        Ok(Some(Self::wire(network, setup, &config, backhaul)))
+    }
+
+    fn wire(network: &mut Simulation, setup: Setup<'_>, config: &RanConfig, backhaul: &Backhaul) -> Self {
         let Setup { scenario, seeds, .. } = setup;
         let cells = 0..config.cells.len();
         let mut radio_network = RadioNetwork::new(config, seeds);
-        for (id, flow) in (0..).zip(&expand::flows(scenario)) {
-            if let Some(qos) = radio::qos_flow(&scenario.flow[flow.section]) {
-                radio_network.map_flow(FlowId(id), qos);
-            }
-        }
         if scenario.run.ue_series {
             radio_network.report_positions(scenario.run.series_bin.0);
         }
@@ -301,7 +251,7 @@ impl Mobile {
 }
 
 /// The end that leads to `end` through the middlebox, if there is one.
-fn behind(network: &mut Network, middlebox: Option<InPath>, end: End) -> End {
+fn behind(network: &mut Simulation, middlebox: Option<InPath>, end: End) -> End {
     let Some(InPath { node, rate, .. }) = middlebox else { return end };
     let node = network.add(node);
     let towards = interface(network, rate, end);
@@ -311,7 +261,7 @@ fn behind(network: &mut Network, middlebox: Option<InPath>, end: End) -> End {
 }
 
 /// The end to send to in order to reach `end` over an interface of this rate, if it is limited.
-fn interface(network: &mut Network, rate: Option<BitRate>, end: End) -> End {
+fn interface(network: &mut Simulation, rate: Option<BitRate>, end: End) -> End {
     rate.map_or(end, |rate| {
         let interface = network.add(links::interface(rate));
         network.connect((interface, Link::OUTPUT), end);
@@ -319,27 +269,21 @@ fn interface(network: &mut Network, rate: Option<BitRate>, end: End) -> End {
     })
 }
 
-/// Split proxies in the eNBs, with the cell of each UE and the UE of each flow, if the scenario has them.
+/// Split proxies in the eNBs, with the cell of each UE, if the scenario has them.
 fn enb_proxies(setup: Setup<'_>, config: &RanConfig, radio_network: &RadioNetwork) -> Option<EnbProxies> {
     let mut proxies = middlebox::enb_proxies(setup)?;
     for ue in (0..config.ues.len() as u32).map(UeId) {
         proxies.attach(ue, radio_network.serving_cell(ue).index());
     }
-    for (index, ue) in (0..).zip(&config.flows) {
-        proxies.add_flow(FlowId(index), *ue);
-    }
     Some(proxies)
 }
 
-/// A gateway with the cell of each UE and the UE of each flow.
+/// A gateway with the cell of each UE.
 fn gateway(config: &RanConfig, radio_network: &RadioNetwork) -> Gateway {
     let mut gateway = Gateway::new();
     for ue in (0..config.ues.len() as u32).map(UeId) {
         let cell = radio_network.serving_cell(ue);
         gateway.attach(ue, u16::try_from(cell.0).expect("fewer than 65536 cells"));
-    }
-    for (index, ue) in (0..).zip(&config.flows) {
-        gateway.add_flow(FlowId(index), *ue);
     }
     gateway
 }

@@ -25,10 +25,10 @@ impl fmt::Display for InUse {
 
 impl core::error::Error for InUse {}
 
-/// The place of a node that was removed: it drops what still arrives.
-struct Removed;
+/// A place without a node, of one that was removed or is still to come: it drops what arrives.
+struct Vacant;
 
-impl Node for Removed {
+impl Node for Vacant {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
         cx.discard(packet, DropCause::NoRoute);
     }
@@ -53,6 +53,12 @@ impl Simulation {
         self.timers.wheel.make_room(self.members.len());
         self.changed.push(id);
         id
+    }
+
+    /// A place for a node, which [`Self::fill`] puts there. The node comes after all earlier places when several nodes
+    /// are due at one instant.
+    pub fn reserve(&mut self) -> NodeId {
+        self.add(Box::new(Vacant))
     }
 
     /// Connects a port of `from` to a port of `to`, in one direction, as
@@ -105,7 +111,7 @@ impl Simulation {
         let member = self.members.get_mut(id.index());
         let member = member.unwrap_or_else(|| panic!("{id:?} is not in this network"));
         match member.node.packets_held() {
-            0 => Ok(self.replace(id, Box::new(Removed))),
+            0 => Ok(self.replace(id, Box::new(Vacant))),
             held => Err(InUse { node: id, held }),
         }
     }
@@ -133,13 +139,14 @@ impl Simulation {
         Some((end.node, end.port))
     }
 
-    /// Puts a node in the place of a removed one. It is due, at one instant with others, where that one was.
+    /// Puts a node in a reserved place, or in that of a removed node. It is due, at one instant with others, in the order
+    /// of the places.
     ///
     /// # Panics
-    /// If the node in this place was not removed.
+    /// If there is a node in this place.
     pub fn fill(&mut self, place: NodeId, node: Box<dyn Node>) {
-        let removed = self.node::<Removed>(place).is_some();
-        assert!(removed, "{place:?} was not removed");
+        let vacant = self.node::<Vacant>(place).is_some();
+        assert!(vacant, "{place:?} is taken");
         self.replace(place, node);
     }
 

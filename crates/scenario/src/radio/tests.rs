@@ -2,7 +2,7 @@
 
 use airlane_core::{
     Cx, Direction, Duration, FlowId, Header, Instant, Node, Packet, PacketPool, Payload, Port, Seeds,
-    Silence, Stream, TopicSet, UdpHeader,
+    Silence, Stream, TopicSet, UdpHeader, UeId,
 };
 use airlane_engine::{Exit, Network, Simulation};
 use airlane_net::gtp;
@@ -40,9 +40,11 @@ fn radio_network() -> RadioNetwork {
     let scenario = Scenario::parse(&(CELL.to_owned() + &flows), "cell.toml").and_then(|one| one.resolve());
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
     let built = build(&scenario, 1).unwrap();
-    let (channel, ues, flows) = (scenario.channel.as_ref(), expand::ues(&scenario), expand::flows(&scenario));
-    let config = super::configuration(built.growth.setup(), channel.unwrap(), &ues, &flows).unwrap();
-    RadioNetwork::new(&config, Seeds::new(1))
+    let (channel, ues) = (scenario.channel.as_ref(), expand::ues(&scenario));
+    let config = super::configuration(built.construction.setup(), channel.unwrap(), &ues).unwrap();
+    let mut network = RadioNetwork::new(&config, Seeds::new(1));
+    (0..3).map(UeId).for_each(|ue| assert_eq!(network.add_flow(ue), FlowId(ue.0)));
+    network
 }
 
 /// An input: its time, port and packet.
