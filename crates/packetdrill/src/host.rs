@@ -64,19 +64,10 @@ fn number(key: &str, text: &str) -> Result<u64, String> {
     parsed.map_err(|_| format!("sysctl {key}={text}, which is no number"))
 }
 
+/// The controller with this name in Linux.
 fn controller(name: &str) -> Result<CongestionKind, String> {
-    Ok(match name {
-        "cubic" => CongestionKind::Cubic,
-        "reno" => CongestionKind::NewReno,
-        "vegas" => CongestionKind::Vegas,
-        "westwood" => CongestionKind::Westwood,
-        "veno" => CongestionKind::Veno,
-        "scalable" => CongestionKind::Scalable,
-        "bbr" => CongestionKind::Bbr,
-        "dctcp" => CongestionKind::Dctcp,
-        "prague" => CongestionKind::Prague,
-        _ => return Err(format!("the congestion control {name:?}")),
-    })
+    let kind = if name == "reno" { Some(CongestionKind::NewReno) } else { CongestionKind::from_name(name) };
+    kind.ok_or_else(|| format!("the congestion control {name:?}"))
 }
 
 /// The initial window that a buffer of this many bytes gives, half of its memory in whole segments (Linux

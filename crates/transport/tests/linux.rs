@@ -39,7 +39,7 @@ fn seconds(s: f64) -> Instant {
 
 fn congestion(row: &Row) -> CongestionKind {
     let name = if row["cc"] == "reno" { "newreno" } else { &row["cc"] };
-    let kind = CongestionKind::ALL.into_iter().find(|kind| kind.name() == name);
+    let kind = CongestionKind::from_name(name);
     kind.unwrap_or_else(|| panic!("no controller {name}"))
 }
 

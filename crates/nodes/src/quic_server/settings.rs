@@ -8,6 +8,7 @@ use airlane_quic::QuicConfig;
 use airlane_scenario::quantity::{Size, Time};
 use airlane_scenario::settings_file::{self, Wrong};
 use airlane_scenario::{Scenario, ScenarioError, format, quic_of};
+use airlane_transport::CongestionKind;
 use axum::http::Uri;
 use serde::{Deserialize, Serialize};
 
@@ -78,7 +79,8 @@ pub(super) struct Settings {
 pub(super) struct Congestion {
     /// The implementation whose pacing, timeouts and CUBIC it has.
     pub(super) sender: Preset,
-    pub(super) controller: Controller,
+    /// A controller of scenarios for QUIC without ECN.
+    pub(super) controller: format::Congestion,
     pub(super) loss_discriminator: Discriminator,
     /// Parameters of `mdcc`.
     pub(super) mdcc: Option<format::Mdcc>,
@@ -95,21 +97,6 @@ pub(super) enum Preset {
     /// picoquic of 2020, which the authors of MELD used.
     #[serde(rename = "picoquic-2020")]
     Picoquic2020,
-}
-
-/// A congestion controller. DCTCP and Prague are missing: they need ECT(1), which quinn does not send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Controller {
-    NewReno,
-    Cubic,
-    Scalable,
-    Vegas,
-    Westwood,
-    Veno,
-    Bbr,
-    Bbr3,
-    Mdcc,
 }
 
 /// The rule by which a loss is attributed to congestion or to the radio.
@@ -358,6 +345,7 @@ fn check(settings: &Settings) -> Result<(), Wrong> {
             return Err(Wrong::new("congestion.loss_discriminator", "it needs radio information", help));
         }
     }
+    controller(settings.congestion.controller)?;
     multi_domain(settings)?;
     // All else is right in any scenario.
     settings
@@ -366,10 +354,23 @@ fn check(settings: &Settings) -> Result<(), Wrong> {
         .map_err(|e| Wrong::new("congestion.mtu", e, "choose 1228 B to 1500 B"))
 }
 
+/// DCTCP and Prague need ECT(1), which quinn does not send; a controller of one's own is a program's.
+fn controller(controller: format::Congestion) -> Result<(), Wrong> {
+    let is_missing =
+        |kind| matches!(kind, CongestionKind::Dctcp | CongestionKind::Prague | CongestionKind::Own);
+    if !is_missing(controller.kind()) {
+        return Ok(());
+    }
+    let known = CongestionKind::ALL.into_iter().filter(|kind| !is_missing(*kind));
+    let names: Vec<_> = known.map(|kind| format!("{:?}", kind.name())).collect();
+    let help = format!("use one of {}", names.join(", "));
+    Err(Wrong::new("congestion.controller", "this server does not have it", help))
+}
+
 /// The rules of `mdcc` and of its PEPs.
 fn multi_domain(settings: &Settings) -> Result<(), Wrong> {
     let Settings { congestion, pep, .. } = settings;
-    let is_mdcc = congestion.controller == Controller::Mdcc;
+    let is_mdcc = congestion.controller == format::Congestion::Mdcc;
     match (pep, is_mdcc) {
         (Some(pep), true) => pep.reception().check("pep.")?,
         (None, false) => {}
@@ -452,7 +453,6 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use airlane_quic::QuicTimeouts;
-    use airlane_transport::CongestionKind;
     use airlane_transport::congestion::{
         InflightScope, LossDiscrimination, MdccConfig, MeldConfig, MeldVariant, QueueThreshold,
     };

@@ -423,55 +423,30 @@ pub enum RateReduction {
     Halving,
 }
 
-/// A congestion controller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Congestion {
-    /// RFC 9438.
-    Cubic,
-    /// RFC 5681, RFC 6582.
-    NewReno,
-    /// Scalable TCP (Kelly 2003).
-    Scalable,
-    /// Vegas (Brakmo and Peterson 1995).
-    Vegas,
-    /// Westwood+ (Grieco and Mascolo 2004).
-    Westwood,
-    /// Veno (Fu and Liew 2003).
-    Veno,
-    /// BBR version 1, as in Linux.
-    Bbr,
-    /// BBR version 3 (draft-ietf-ccwg-bbr).
-    Bbr3,
-    /// DCTCP (RFC 8257), which needs accurate ECN. It is for networks whose queues mark at a low threshold.
-    Dctcp,
-    /// Prague, the congestion control of L4S, which needs accurate ECN.
-    Prague,
-    /// Multi-domain congestion control (Krämer et al. 2019), which needs a PEP.
-    Mdcc,
-    /// Your own controller, which `controller` names and the command line or Python passes to the run.
-    Own,
-}
-
-impl Congestion {
-    /// The kind of controller.
-    pub(crate) const fn kind(self) -> CongestionKind {
-        match self {
-            Self::Cubic => CongestionKind::Cubic,
-            Self::NewReno => CongestionKind::NewReno,
-            Self::Scalable => CongestionKind::Scalable,
-            Self::Vegas => CongestionKind::Vegas,
-            Self::Westwood => CongestionKind::Westwood,
-            Self::Veno => CongestionKind::Veno,
-            Self::Bbr => CongestionKind::Bbr,
-            Self::Bbr3 => CongestionKind::Bbr3,
-            Self::Dctcp => CongestionKind::Dctcp,
-            Self::Prague => CongestionKind::Prague,
-            Self::Mdcc => CongestionKind::Mdcc,
-            Self::Own => CongestionKind::Own,
+macro_rules! define_congestion {
+    ($($name:tt => $kind:ident, $meaning:tt;)+) => {
+        /// A congestion controller.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        pub enum Congestion {
+            $(#[doc = $meaning] #[serde(rename = $name)] $kind,)+
+            /// Your own controller, which `controller` names and the command line or Python passes to the run.
+            #[serde(rename = "own")]
+            Own,
         }
-    }
+
+        impl Congestion {
+            /// The kind of controller.
+            #[must_use]
+            pub const fn kind(self) -> CongestionKind {
+                match self {
+                    $(Self::$kind => CongestionKind::$kind,)+
+                    Self::Own => CongestionKind::Own,
+                }
+            }
+        }
+    };
 }
+airlane_transport::controllers!(define_congestion);
 
 /// Settings of multi-domain congestion control.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

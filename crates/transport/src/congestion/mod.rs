@@ -19,6 +19,7 @@ mod cubic;
 mod dctcp;
 mod discriminator;
 mod inputs;
+mod kind;
 mod law;
 mod marks;
 mod max_filter;
@@ -49,6 +50,7 @@ pub use inputs::{
     AckSample, Arrival, DeliverySample, LossEpisode, LostSegment, MarkSample, PhaseChange, RadioInformation,
     RateSample, Restart, Snapshot, TimeoutEpisode,
 };
+pub use kind::CongestionKind;
 pub use law::{CongestionController, Needs};
 #[cfg(feature = "journal")]
 pub use mdcc::journal;
@@ -67,68 +69,3 @@ pub use westwood::Westwood;
 pub use window::SegmentWindow;
 
 pub use crate::recovery::Phase;
-
-/// The kind of controller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CongestionKind {
-    /// RFC 5681 and RFC 6582.
-    NewReno,
-    /// RFC 9438.
-    Cubic,
-    /// Scalable TCP (Kelly 2003).
-    Scalable,
-    /// TCP Vegas (Brakmo and Peterson 1995).
-    Vegas,
-    /// TCP Westwood+ (Grieco and Mascolo 2004).
-    Westwood,
-    /// TCP Veno (Fu and Liew 2003).
-    Veno,
-    /// BBR, version 1 (Cardwell et al. 2016).
-    Bbr,
-    /// BBR, version 3 (draft-ietf-ccwg-bbr).
-    Bbr3,
-    /// DCTCP (RFC 8257).
-    Dctcp,
-    /// Prague, the congestion control of L4S.
-    Prague,
-    /// Multi-domain congestion control (Krämer et al. 2019).
-    Mdcc,
-    /// A controller from outside this crate, [`OwnControllers`].
-    Own,
-}
-
-impl CongestionKind {
-    /// All kinds of this crate, in the order of their implementation.
-    pub const ALL: [Self; 11] = [
-        Self::NewReno,
-        Self::Cubic,
-        Self::Scalable,
-        Self::Vegas,
-        Self::Westwood,
-        Self::Veno,
-        Self::Bbr,
-        Self::Bbr3,
-        Self::Mdcc,
-        Self::Dctcp,
-        Self::Prague,
-    ];
-
-    /// Its name in scenarios and results.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NewReno => "newreno",
-            Self::Cubic => "cubic",
-            Self::Scalable => "scalable",
-            Self::Vegas => "vegas",
-            Self::Westwood => "westwood",
-            Self::Veno => "veno",
-            Self::Bbr => "bbr",
-            Self::Bbr3 => "bbr3",
-            Self::Mdcc => "mdcc",
-            Self::Dctcp => "dctcp",
-            Self::Prague => "prague",
-            Self::Own => "own",
-        }
-    }
-}
