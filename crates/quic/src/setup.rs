@@ -6,8 +6,7 @@ use std::sync::atomic::AtomicU32;
 
 use airlane_core::{Bytes, Duration, Seeds, SocketPair, Stream};
 use airlane_transport::congestion::{
-    ControllerSetup, CubicConfig, LossDiscrimination, MdccConfig, OwnControllers, PragueConfig,
-    SlowStartRules,
+    ControllerSetup, LawParameters, LossDiscrimination, OwnControllers, SlowStartRules,
 };
 use airlane_transport::{CongestionKind, Path};
 use quinn_proto::congestion::ControllerFactory;
@@ -66,16 +65,8 @@ pub struct QuicConfig {
     pub loss_discriminator: LossDiscrimination,
     /// HyStart, for controllers that have it.
     pub hystart: bool,
-    /// Parameters of CUBIC.
-    pub cubic: CubicConfig,
-    /// NewReno and CUBIC reduce the window less at a mark than at a loss (RFC 8511).
-    pub abe: bool,
-    /// BBRv3 responds to congestion marks as google/bbr does, once its minimum round trip was at most this.
-    pub ecn_max_rtt: Option<Duration>,
-    /// Parameters of Prague.
-    pub prague: PragueConfig,
-    /// Parameters of multi-domain congestion control.
-    pub mdcc: MdccConfig,
+    /// Parameters of the laws.
+    pub laws: LawParameters,
     /// How slow start ends.
     pub slow_start: SlowStartRules,
     /// The effect of silence.
@@ -141,11 +132,7 @@ impl QuicConfig {
             discriminator: self.loss_discriminator,
             slow_start: self.slow_start,
             hystart: self.hystart,
-            cubic: self.cubic,
-            abe: self.abe,
-            ecn_max_rtt: self.ecn_max_rtt,
-            prague: self.prague,
-            mdcc: self.mdcc,
+            laws: self.laws,
             codes: None, // an option of TCP
             paced: true,
         }
@@ -159,11 +146,7 @@ impl QuicConfig {
             own: None,
             loss_discriminator: LossDiscrimination::None,
             hystart: true,
-            cubic: CubicConfig::RFC9438,
-            abe: false,
-            ecn_max_rtt: None,
-            prague: PragueConfig::LINUX,
-            mdcc: MdccConfig::PAPER,
+            laws: LawParameters::DEFAULT,
             slow_start: SlowStartRules { rtt_exit: false, loss_max_ppm: 0 },
             timeouts: QuicTimeouts::Probe,
             pacing: QuicPacing::Quinn,

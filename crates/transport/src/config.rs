@@ -3,8 +3,7 @@
 use airlane_core::{Bytes, Duration, Instant, Seeds};
 
 use crate::congestion::{
-    ArwaSender, ControllerSetup, CubicConfig, LossDiscrimination, MdccConfig, OwnControllers, PragueConfig,
-    SlowStartRules,
+    ArwaSender, ControllerSetup, LawParameters, LossDiscrimination, OwnControllers, SlowStartRules,
 };
 use crate::window::{ArwaReceiver, DrwaReceiver};
 use crate::{CongestionKind, EcnConfig};
@@ -91,18 +90,10 @@ pub struct TcpConfig {
     pub own: Option<OwnControllers>,
     /// How it distinguishes random losses from congestion. BBR classifies losses itself.
     pub loss_discriminator: LossDiscrimination,
-    /// Parameters of CUBIC.
-    pub cubic: CubicConfig,
     /// How slow start ends.
     pub slow_start: SlowStartRules,
-    /// NewReno and CUBIC reduce the window less at a mark than at a loss (RFC 8511).
-    pub abe: bool,
-    /// BBRv3 responds to congestion marks as google/bbr does, once its minimum round trip was at most this.
-    pub ecn_max_rtt: Option<Duration>,
-    /// Parameters of Prague.
-    pub prague: PragueConfig,
-    /// Parameters of multi-domain congestion control.
-    pub mdcc: MdccConfig,
+    /// Parameters of the laws.
+    pub laws: LawParameters,
     /// By how much an acknowledgment increases the window.
     pub growth: Growth,
     /// RFC 7323 timestamps, in milliseconds.
@@ -197,12 +188,8 @@ impl TcpConfig {
             congestion: CongestionKind::Cubic,
             own: None,
             loss_discriminator: LossDiscrimination::None,
-            cubic: CubicConfig::RFC9438,
+            laws: LawParameters::DEFAULT,
             slow_start: SlowStartRules { rtt_exit: false, loss_max_ppm: 0 },
-            abe: false,
-            ecn_max_rtt: None,
-            prague: PragueConfig::LINUX,
-            mdcc: MdccConfig::PAPER,
             growth: Growth::PerSegment,
             timestamps: true,
             sack: true,
@@ -250,11 +237,7 @@ impl TcpConfig {
             discriminator: self.loss_discriminator,
             slow_start: self.slow_start,
             hystart: self.hystart,
-            cubic: self.cubic,
-            abe: self.abe,
-            ecn_max_rtt: self.ecn_max_rtt,
-            prague: self.prague,
-            mdcc: self.mdcc,
+            laws: self.laws,
             codes: self.obeys_codes.filter(|_| codes),
             paced: false, // Linux's HyStart asks only whether the controller itself paces
         }

@@ -7,7 +7,7 @@ use airlane_core::{
     Cx, Direction, Duration, Ecn, FlowId, Header, Instant, Mss, Outbox, PacketPool, SackBlock, Seeds,
     Silence, TcpFlags, TcpHeader, TcpSynOptions, TopicSet,
 };
-use airlane_transport::congestion::{InflightScope, MdccConfig};
+use airlane_transport::congestion::{InflightScope, LawParameters, MdccConfig};
 use airlane_transport::{CongestionKind, Path, PepReport, TcpConfig, TcpEndpoint};
 use harness::{FlowConfig, Harness, LinkConfig, Report, RunResult};
 
@@ -194,7 +194,8 @@ fn per_domain_the_internet_window_limits_what_the_pep_has_not_seen() {
     let above = |inflight_scope| {
         let mut pep = Honest::default();
         let mdcc = MdccConfig { inflight_scope, ..MdccConfig::PAPER };
-        let sender = TcpConfig { mdcc, ..config(CongestionKind::Mdcc) };
+        let laws = LawParameters { mdcc, ..LawParameters::DEFAULT };
+        let sender = TcpConfig { laws, ..config(CongestionKind::Mdcc) };
         let mut harness = Harness::new(LinkConfig::new(50, 100, 4 << 20), vec![flow(sender, None)]);
         // Losses before the PEP keep the internet window small.
         harness.fate = Some(Box::new(|n, _, _, _| n % 400 == 399));
@@ -246,8 +247,9 @@ impl Adversary {
         let inflight_scope =
             if chance.chance(0.5) { InflightScope::EndToEnd } else { InflightScope::PerDomain };
         let mdcc = MdccConfig { inflight_scope, ..MdccConfig::PAPER };
+        let laws = LawParameters { mdcc, ..LawParameters::DEFAULT };
         let path = Path::new(FlowId(0), Direction::Downlink);
-        let tcp = TcpConfig { mdcc, timestamps: false, mtu: 1488, ..config(CongestionKind::Mdcc) };
+        let tcp = TcpConfig { laws, timestamps: false, mtu: 1488, ..config(CongestionKind::Mdcc) };
         let mut endpoint = TcpEndpoint::new(tcp, path);
         endpoint.supply_endless();
         let mut new = Self {

@@ -490,7 +490,7 @@ mod tests {
     #[test]
     fn mdcc_has_the_parameters_of_the_simulator() {
         let paper = with("congestion = { controller = 'mdcc' }");
-        assert_eq!((paper.congestion, paper.mdcc), (CongestionKind::Mdcc, MdccConfig::PAPER));
+        assert_eq!((paper.congestion, paper.laws.mdcc), (CongestionKind::Mdcc, MdccConfig::PAPER));
         let other = with(
             "[congestion]\ncontroller = 'mdcc'\n\
              mdcc = { increase = 0.25, inflight_scope = 'per-domain', wired_queue = '4 ms' }\n",
@@ -500,7 +500,7 @@ mod tests {
             inflight_scope: InflightScope::PerDomain,
             wired_queue: Some(Duration::from_millis(4)),
         };
-        assert_eq!(other.mdcc, expected);
+        assert_eq!(other.laws.mdcc, expected);
     }
 
     /// The threshold of the paper's cell is that of the authors' code (`docs/papers/meld.md`).

@@ -9,10 +9,10 @@ use crate::applications;
 use crate::de::nearest_help;
 use crate::expand::{self, UeNames};
 use crate::format::{
-    App, ArwaWindow, AutotunedWindow, Congestion, Ecn, FixedWindow, Flow, FlowDirection, Mdcc, Network, Quic,
+    App, ArwaWindow, AutotunedWindow, Congestion, FixedWindow, Flow, FlowDirection, Network, Quic,
     ReceiveBuffer, ReceiveWindow, Resolved, Tcp, Transport,
 };
-use crate::quantity::{Share, Size, Time};
+use crate::quantity::Size;
 use crate::radio::{DEFAULT_5QI, LOW_LATENCY_5QI};
 use crate::transports::IP_PACKET_MAX;
 
@@ -139,13 +139,7 @@ fn repeat(flow: &Flow, at: &Place<'_>) -> Checked {
 }
 
 fn quic(quic: &Quic, at: &Place<'_>) -> Checked {
-    mdcc(quic.mdcc.as_ref(), quic.congestion, at)?;
-    let help = "write ecn = true";
-    marks(quic.congestion, quic.ecn, help, at)?;
-    response(quic.congestion, quic.ecn_max_rtt, (quic.ecn, help), at)?;
-    of_prague(quic.congestion, quic.classic_fallback, "classic_fallback", (quic.ecn, help), at)?;
-    own(quic.congestion, quic.controller.is_some(), at)?;
-    laws(quic.cubic_beta, quic.slow_start_loss, at)?;
+    quic.controller_keys().check(at)?;
     let threshold = (1..=1_000).contains(&quic.packet_threshold);
     at.require(threshold, "packet_threshold", "out of range", "it must be from 1 to 1000")?;
     let time = (1.0..=10.0).contains(&quic.time_threshold);
@@ -180,16 +174,8 @@ fn quic(quic: &Quic, at: &Place<'_>) -> Checked {
     at.require(initial_rtt, "initial_rtt", "out of range", "it must be from 1 ms to 10 s")
 }
 
-/// The checks that TCP and QUIC have in common.
-fn laws(cubic_beta: f64, slow_start_loss: Share, at: &Place<'_>) -> Checked {
-    let beta = (0.1..=0.99).contains(&cubic_beta);
-    at.require(beta, "cubic_beta", "out of range", "it must be from 0.1 to 0.99")?;
-    let less = slow_start_loss.0 < 1.0;
-    at.require(less, "slow_start_loss", "slow start would never end", "it must be below 100 %")
-}
-
 pub(super) fn tcp(tcp: &Tcp, at: &Place<'_>) -> Checked {
-    laws(tcp.cubic_beta, tcp.slow_start_loss, at)?;
+    tcp.controller_keys().check(at)?;
     let mtu = (MTU_MIN..=IP_PACKET_MAX).contains(&tcp.mtu.0.get());
     at.require(mtu, "mtu", "out of range", "it must be from 128 B to 65535 B")?;
     if let Some(mss) = tcp.mss {
@@ -198,13 +184,6 @@ pub(super) fn tcp(tcp: &Tcp, at: &Place<'_>) -> Checked {
         let help = format!("it must be from {least} to {most}, the MTU minus the headers");
         at.require((least..=most).contains(&mss), "mss", "out of range for this MTU", &help)?;
     }
-    own(tcp.congestion, tcp.controller.is_some(), at)?;
-    mdcc(tcp.mdcc.as_ref(), tcp.congestion, at)?;
-    let help = "write ecn = \"accurate\"";
-    marks(tcp.congestion, tcp.ecn != Ecn::Off, help, at)?;
-    let counted = tcp.ecn == Ecn::Accurate;
-    response(tcp.congestion, tcp.ecn_max_rtt, (counted, help), at)?;
-    of_prague(tcp.congestion, tcp.classic_fallback, "classic_fallback", (counted, help), at)?;
     let window = (1..=1_000).contains(&tcp.initial_window);
     at.require(window, "initial_window", "out of range", "it must be from 1 to 1000 segments")?;
     at.positive(tcp.rto_min, "rto_min")?;
@@ -242,57 +221,6 @@ fn limits(tcp: &Tcp, at: &Place<'_>) -> Checked {
     at.require(linear, "syn_linear_timeouts", message, "it must be from 0 to 127")?;
     at.require(tcp.synack_retries <= 255, "synack_retries", message, "it must be from 0 to 255")?;
     at.require((1..=255).contains(&tcp.retries), "retries", message, "it must be from 1 to 255")
-}
-
-fn own(congestion: Congestion, named: bool, at: &Place<'_>) -> Checked {
-    let help = "write both congestion = \"own\" and controller = \"NAME\", or neither";
-    let own = congestion == Congestion::Own;
-    at.require(!own || named, "congestion", "`controller` is missing", help)?;
-    at.require(own || !named, "controller", "it needs congestion = \"own\"", help)
-}
-
-/// A controller whose rule is about marks.
-fn marks(congestion: Congestion, ecn: bool, help: &str, at: &Place<'_>) -> Checked {
-    let needs = matches!(congestion, Congestion::Dctcp | Congestion::Prague);
-    at.require(ecn || !needs, "ecn", "DCTCP and Prague need congestion marks", help)
-}
-
-/// The response of BBRv3 to marks, which needs their number.
-fn response(
-    congestion: Congestion,
-    rtt_max: Option<Time>,
-    (counted, help): (bool, &str),
-    at: &Place<'_>,
-) -> Checked {
-    let Some(rtt_max) = rtt_max else { return Ok(()) };
-    let of = "write congestion = \"bbr3\", or leave it out";
-    at.require(congestion == Congestion::Bbr3, "ecn_max_rtt", "it needs congestion = \"bbr3\"", of)?;
-    at.require(counted, "ecn", "`ecn_max_rtt` needs the number of marks", help)?;
-    at.positive(rtt_max, "ecn_max_rtt")
-}
-
-/// A key of Prague, which needs the number of marks.
-fn of_prague(
-    congestion: Congestion,
-    on: Option<bool>,
-    key: &str,
-    (counted, help): (bool, &str),
-    at: &Place<'_>,
-) -> Checked {
-    if on.is_none() {
-        return Ok(());
-    }
-    let of = "write congestion = \"prague\", or leave it out";
-    at.require(congestion == Congestion::Prague, key, "it needs congestion = \"prague\"", of)?;
-    at.require(counted, "ecn", &format!("`{key}` needs the number of marks"), help)
-}
-
-fn mdcc(mdcc: Option<&Mdcc>, congestion: Congestion, at: &Place<'_>) -> Checked {
-    let Some(mdcc) = mdcc else { return Ok(()) };
-    let help = "write congestion = \"mdcc\", or leave it out";
-    at.require(congestion == Congestion::Mdcc, "mdcc", "it needs congestion = \"mdcc\"", help)?;
-    mdcc.out_of_range()
-        .map_or(Ok(()), |(key, help)| at.require(false, &format!("mdcc.{key}"), "out of range", help))
 }
 
 fn receive_window(tcp: &Tcp, least: Size, at: &Place<'_>) -> Checked {

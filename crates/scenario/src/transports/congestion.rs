@@ -1,39 +1,167 @@
-//! Congestion controllers: from the format to `airlane_transport`.
+//! Congestion controllers of TCP and QUIC: checks, and from the format to `airlane_transport`.
 
-use airlane_transport::congestion::{self, CubicConfig, MdccConfig, OwnControllers, SlowStartRules};
+use airlane_transport::congestion::{
+    self, CubicConfig, LawParameters, MdccConfig, OwnControllers, PragueConfig, SlowStartRules,
+};
 
+use crate::check::{Checked, Place};
 use crate::endpoints::Setup;
-use crate::format::{CubicEpoch, CubicVariant, InflightScope, Mdcc};
-use crate::quantity::Share;
+use crate::format::{Congestion, CubicEpoch, CubicVariant, Ecn, InflightScope, Mdcc, Quic, Tcp};
+use crate::quantity::{Share, Time};
 
-/// The user's controller with this name; `run::build_from` has checked that it is there.
-pub(super) fn own_controller(name: Option<&str>, setup: Setup<'_>) -> Option<OwnControllers> {
-    setup.own.controllers.get(name?).cloned()
+/// The settings of a congestion controller, which TCP and QUIC have under the same keys.
+pub(crate) struct ControllerKeys<'a> {
+    congestion: Congestion,
+    /// The name of the user's own controller.
+    controller: Option<&'a str>,
+    mdcc: Option<&'a Mdcc>,
+    cubic: CubicVariant,
+    cubic_beta: f64,
+    cubic_epoch: Option<CubicEpoch>,
+    abe: Option<bool>,
+    ecn_max_rtt: Option<Time>,
+    classic_fallback: Option<bool>,
+    slow_start_rtt_exit: bool,
+    slow_start_loss: Share,
+    marks: Marks,
 }
 
-pub(super) fn mdcc_config(mdcc: Option<&Mdcc>) -> MdccConfig {
-    mdcc.map_or(MdccConfig::PAPER, |mdcc| MdccConfig {
+/// What a sender knows of congestion marks.
+struct Marks {
+    /// Whether it receives them.
+    received: bool,
+    /// Whether it receives their number.
+    counted: bool,
+    /// The setting of `ecn` with which it does.
+    help: &'static str,
+}
+
+macro_rules! keys_of {
+    ($settings:expr, $marks:expr) => {
+        ControllerKeys {
+            congestion: $settings.congestion,
+            controller: $settings.controller.as_deref(),
+            mdcc: $settings.mdcc.as_ref(),
+            cubic: $settings.cubic,
+            cubic_beta: $settings.cubic_beta,
+            cubic_epoch: $settings.cubic_epoch,
+            abe: $settings.abe,
+            ecn_max_rtt: $settings.ecn_max_rtt,
+            classic_fallback: $settings.classic_fallback,
+            slow_start_rtt_exit: $settings.slow_start_rtt_exit,
+            slow_start_loss: $settings.slow_start_loss,
+            marks: $marks,
+        }
+    };
+}
+
+impl Tcp {
+    pub(crate) fn controller_keys(&self) -> ControllerKeys<'_> {
+        let (received, counted) = (self.ecn != Ecn::Off, self.ecn == Ecn::Accurate);
+        keys_of!(self, Marks { received, counted, help: "write ecn = \"accurate\"" })
+    }
+}
+
+impl Quic {
+    pub(crate) fn controller_keys(&self) -> ControllerKeys<'_> {
+        keys_of!(self, Marks { received: self.ecn, counted: self.ecn, help: "write ecn = true" })
+    }
+}
+
+/// From the format to `airlane_transport`.
+impl ControllerKeys<'_> {
+    /// The user's controller; `run::build_from` has checked that it is there.
+    pub(super) fn own(&self, setup: Setup<'_>) -> Option<OwnControllers> {
+        setup.own.controllers.get(self.controller?).cloned()
+    }
+
+    pub(super) fn laws(&self) -> LawParameters {
+        LawParameters {
+            cubic: self.cubic(),
+            abe: self.abe.unwrap_or(false),
+            ecn_max_rtt: self.ecn_max_rtt.map(|rtt| rtt.0),
+            prague: PragueConfig { classic_fallback: self.classic_fallback.unwrap_or(false) },
+            mdcc: self.mdcc.map_or(MdccConfig::PAPER, mdcc_config),
+        }
+    }
+
+    fn cubic(&self) -> CubicConfig {
+        let variant = match self.cubic {
+            CubicVariant::Rfc9438 => congestion::CubicVariant::Rfc9438,
+            CubicVariant::Picoquic2020 => congestion::CubicVariant::Picoquic2020,
+        };
+        let epoch = match self.cubic_epoch {
+            None | Some(CubicEpoch::Linux) => congestion::CubicEpoch::Linux,
+            Some(CubicEpoch::Rfc9438) => congestion::CubicEpoch::Rfc9438,
+        };
+        CubicConfig { variant, beta_1024: (self.cubic_beta * 1024.0).round() as u32, epoch }
+    }
+
+    pub(super) fn slow_start(&self) -> SlowStartRules {
+        let loss_max_ppm = (self.slow_start_loss.0 * 1e6).round() as u32;
+        SlowStartRules { rtt_exit: self.slow_start_rtt_exit, loss_max_ppm }
+    }
+}
+
+fn mdcc_config(mdcc: &Mdcc) -> MdccConfig {
+    MdccConfig {
         acks_per_increase: (1.0 / mdcc.increase).round() as u32,
         inflight_scope: match mdcc.inflight_scope {
             InflightScope::EndToEnd => congestion::InflightScope::EndToEnd,
             InflightScope::PerDomain => congestion::InflightScope::PerDomain,
         },
         wired_queue: mdcc.wired_queue.map(|time| time.0),
-    })
+    }
 }
 
-pub(super) fn cubic_config(variant: CubicVariant, beta: f64, epoch: Option<CubicEpoch>) -> CubicConfig {
-    let variant = match variant {
-        CubicVariant::Rfc9438 => congestion::CubicVariant::Rfc9438,
-        CubicVariant::Picoquic2020 => congestion::CubicVariant::Picoquic2020,
-    };
-    let epoch = match epoch {
-        None | Some(CubicEpoch::Linux) => congestion::CubicEpoch::Linux,
-        Some(CubicEpoch::Rfc9438) => congestion::CubicEpoch::Rfc9438,
-    };
-    CubicConfig { variant, beta_1024: (beta * 1024.0).round() as u32, epoch }
-}
+/// Checks.
+impl ControllerKeys<'_> {
+    pub(crate) fn check(&self, at: &Place<'_>) -> Checked {
+        let beta = (0.1..=0.99).contains(&self.cubic_beta);
+        at.require(beta, "cubic_beta", "out of range", "it must be from 0.1 to 0.99")?;
+        let less = self.slow_start_loss.0 < 1.0;
+        at.require(less, "slow_start_loss", "slow start would never end", "it must be below 100 %")?;
+        self.check_own(at)?;
+        self.check_mdcc(at)?;
+        self.check_marks(at)
+    }
 
-pub(super) fn slow_start_rules(rtt_exit: bool, loss: Share) -> SlowStartRules {
-    SlowStartRules { rtt_exit, loss_max_ppm: (loss.0 * 1e6).round() as u32 }
+    fn check_own(&self, at: &Place<'_>) -> Checked {
+        let help = "write both congestion = \"own\" and controller = \"NAME\", or neither";
+        let (own, named) = (self.congestion == Congestion::Own, self.controller.is_some());
+        at.require(!own || named, "congestion", "`controller` is missing", help)?;
+        at.require(own || !named, "controller", "it needs congestion = \"own\"", help)
+    }
+
+    fn check_mdcc(&self, at: &Place<'_>) -> Checked {
+        let Some(mdcc) = self.mdcc else { return Ok(()) };
+        self.check_law(Congestion::Mdcc, "mdcc", at)?;
+        mdcc.out_of_range()
+            .map_or(Ok(()), |(key, help)| at.fail(&format!("mdcc.{key}"), "out of range", help))
+    }
+
+    /// The rules of controllers that respond to congestion marks.
+    fn check_marks(&self, at: &Place<'_>) -> Checked {
+        let Marks { received, counted, help } = self.marks;
+        let needs = matches!(self.congestion, Congestion::Dctcp | Congestion::Prague);
+        at.require(received || !needs, "ecn", "DCTCP and Prague need congestion marks", help)?;
+        if let Some(rtt_max) = self.ecn_max_rtt {
+            self.check_law(Congestion::Bbr3, "ecn_max_rtt", at)?;
+            at.require(counted, "ecn", "`ecn_max_rtt` needs the number of marks", help)?;
+            at.positive(rtt_max, "ecn_max_rtt")?;
+        }
+        if self.classic_fallback.is_some() {
+            self.check_law(Congestion::Prague, "classic_fallback", at)?;
+            at.require(counted, "ecn", "`classic_fallback` needs the number of marks", help)?;
+        }
+        Ok(())
+    }
+
+    /// A key of one controller.
+    fn check_law(&self, law: Congestion, key: &str, at: &Place<'_>) -> Checked {
+        let name = law.kind().name();
+        let what = format!("it needs congestion = {name:?}");
+        let help = format!("write congestion = {name:?}, or leave it out");
+        at.require(self.congestion == law, key, &what, &help)
+    }
 }

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use airlane_core::Seeds;
 use airlane_quic::{self as quic, QuicConfig};
-use airlane_transport::congestion::PragueConfig;
 
-use super::congestion::{cubic_config, mdcc_config, own_controller, slow_start_rules};
 use crate::endpoints::Setup;
 use crate::files::Files;
 use crate::format::{Quic, QuicCrypto, QuicPacing, QuicTimeouts, Resolved, Transport};
@@ -27,17 +25,14 @@ pub fn quic_of(scenario: &Resolved, flow: usize, seeds: Seeds) -> Option<QuicCon
 pub(super) fn quic_config(quic: &Quic, setup: Setup<'_>, name: &str) -> QuicConfig {
     let Setup { scenario, seeds, .. } = setup;
     let mtu = |size: Size| u16::try_from(size.0.get()).expect("checked when the scenario was resolved");
+    let controller = quic.controller_keys();
     QuicConfig {
         congestion: quic.congestion.kind(),
-        own: own_controller(quic.controller.as_deref(), setup),
+        own: controller.own(setup),
         loss_discriminator: loss_discrimination(&quic.loss_discriminator, scenario),
         hystart: quic.hystart,
-        cubic: cubic_config(quic.cubic, quic.cubic_beta, quic.cubic_epoch),
-        abe: quic.abe.unwrap_or(false),
-        ecn_max_rtt: quic.ecn_max_rtt.map(|rtt| rtt.0),
-        prague: PragueConfig { classic_fallback: quic.classic_fallback.unwrap_or(false) },
-        mdcc: mdcc_config(quic.mdcc.as_ref()),
-        slow_start: slow_start_rules(quic.slow_start_rtt_exit, quic.slow_start_loss),
+        laws: controller.laws(),
+        slow_start: controller.slow_start(),
         timeouts: match quic.timeouts {
             QuicTimeouts::Probe => quic::QuicTimeouts::Probe,
             QuicTimeouts::Collapse => quic::QuicTimeouts::Collapse { floor: quic.rto_min.0 },

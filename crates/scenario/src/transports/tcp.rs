@@ -1,11 +1,10 @@
 //! TCP: from the format to `airlane_transport`.
 
 use airlane_core::Instant;
-use airlane_transport::congestion::{ArwaSender, CodeStep, PragueConfig, SlowStart};
+use airlane_transport::congestion::{ArwaSender, CodeStep, SlowStart};
 use airlane_transport::window::{ArwaReceiver, CaseTwo, DelayMeasure, DrwaReceiver, OldCode};
 use airlane_transport::{self as transport, TcpConfig};
 
-use super::congestion::{cubic_config, mdcc_config, own_controller, slow_start_rules};
 use crate::endpoints::Setup;
 use crate::format::{
     ArwaCaseTwo, ArwaDelay, ArwaObeys, ArwaOldCode, ArwaSlowStart, ArwaStep, ArwaWindow, Growth,
@@ -18,16 +17,13 @@ use crate::rnis::loss_discrimination;
 pub(crate) fn tcp_config(tcp: &Tcp, setup: Setup<'_>) -> TcpConfig {
     let options = if tcp.timestamps { 12 } else { 0 }; // RFC 7323 appendix A
     let mss_mtu = tcp.mss.map_or(u64::MAX, |mss| mss.0.get() + 40 + options);
+    let controller = tcp.controller_keys();
     TcpConfig {
         congestion: tcp.congestion.kind(),
-        own: own_controller(tcp.controller.as_deref(), setup),
+        own: controller.own(setup),
         loss_discriminator: loss_discrimination(&tcp.loss_discriminator, setup.scenario),
-        cubic: cubic_config(tcp.cubic, tcp.cubic_beta, tcp.cubic_epoch),
-        abe: tcp.abe.unwrap_or(false),
-        ecn_max_rtt: tcp.ecn_max_rtt.map(|rtt| rtt.0),
-        prague: PragueConfig { classic_fallback: tcp.classic_fallback.unwrap_or(false) },
-        slow_start: slow_start_rules(tcp.slow_start_rtt_exit, tcp.slow_start_loss),
-        mdcc: mdcc_config(tcp.mdcc.as_ref()),
+        laws: controller.laws(),
+        slow_start: controller.slow_start(),
         growth: match tcp.growth {
             Growth::PerSegment => transport::Growth::PerSegment,
             Growth::PerAck => transport::Growth::PerAck,

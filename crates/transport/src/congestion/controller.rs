@@ -12,6 +12,32 @@ use super::{
     TimeoutEpisode, Vegas, Veno, Westwood,
 };
 
+/// The parameters of all laws. Each law reads its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LawParameters {
+    /// Parameters of CUBIC.
+    pub cubic: CubicConfig,
+    /// NewReno and CUBIC reduce the window less at a mark than at a loss (RFC 8511).
+    pub abe: bool,
+    /// BBRv3 responds to congestion marks as google/bbr does, once its minimum round trip was at most this.
+    pub ecn_max_rtt: Option<Duration>,
+    /// Parameters of Prague.
+    pub prague: PragueConfig,
+    /// Parameters of multi-domain congestion control.
+    pub mdcc: MdccConfig,
+}
+
+impl LawParameters {
+    /// The defaults of all laws.
+    pub const DEFAULT: Self = Self {
+        cubic: CubicConfig::RFC9438,
+        abe: false,
+        ecn_max_rtt: None,
+        prague: PragueConfig::LINUX,
+        mdcc: MdccConfig::PAPER,
+    };
+}
+
 /// The choice of a controller, and the parameters of all laws.
 #[derive(Clone, Copy, Debug)]
 pub struct ControllerSetup<'a> {
@@ -25,16 +51,8 @@ pub struct ControllerSetup<'a> {
     pub slow_start: SlowStartRules,
     /// HyStart, for laws that have it.
     pub hystart: bool,
-    /// Parameters of CUBIC.
-    pub cubic: CubicConfig,
-    /// NewReno and CUBIC reduce the window less at a mark than at a loss (RFC 8511).
-    pub abe: bool,
-    /// BBRv3 responds to congestion marks as google/bbr does, once its minimum round trip was at most this.
-    pub ecn_max_rtt: Option<Duration>,
-    /// Parameters of Prague.
-    pub prague: PragueConfig,
-    /// Parameters of multi-domain congestion control.
-    pub mdcc: MdccConfig,
+    /// Parameters of the laws.
+    pub laws: LawParameters,
     /// NewReno obeys the codes of an ARWA receiver.
     pub codes: Option<ArwaSender>,
     /// The sender paces with every law: acknowledgments are then spaced like the segments, which is no sign
@@ -52,11 +70,7 @@ impl ControllerSetup<'_> {
             discriminator: LossDiscrimination::None,
             slow_start: SlowStartRules { rtt_exit: false, loss_max_ppm: 0 },
             hystart: true,
-            cubic: CubicConfig::RFC9438,
-            abe: false,
-            ecn_max_rtt: None,
-            prague: PragueConfig::LINUX,
-            mdcc: MdccConfig::PAPER,
+            laws: LawParameters::DEFAULT,
             codes: None,
             paced: false,
         }
@@ -64,22 +78,23 @@ impl ControllerSetup<'_> {
 
     /// The law of a connection that begins with this window. It draws random numbers from `stream`.
     fn law(&self, window: &SegmentWindow, stream: Stream) -> Law {
+        let laws = &self.laws;
         match self.kind {
             CongestionKind::NewReno => self
                 .codes
-                .map_or(Law::NewReno(NewReno { abe: self.abe }), |codes| Law::Arwa(Arwa::new(codes))),
+                .map_or(Law::NewReno(NewReno { abe: laws.abe }), |codes| Law::Arwa(Arwa::new(codes))),
             CongestionKind::Cubic => {
-                Law::Cubic(Cubic::new(self.cubic, self.hystart, self.paced).with_abe(self.abe))
+                Law::Cubic(Cubic::new(laws.cubic, self.hystart, self.paced).with_abe(laws.abe))
             }
             CongestionKind::Scalable => Law::Scalable(Scalable),
             CongestionKind::Vegas => Law::Vegas(Vegas::new()),
             CongestionKind::Westwood => Law::Westwood(Westwood::new()),
             CongestionKind::Veno => Law::Veno(Veno::new()),
             CongestionKind::Bbr => Law::Bbr(Box::new(Bbr::new(stream))),
-            CongestionKind::Bbr3 => Law::Bbr3(Box::new(Bbr3::new(stream).with_marks(self.ecn_max_rtt))),
-            CongestionKind::Mdcc => Law::Mdcc(Box::new(Mdcc::new(self.mdcc, window, self.hystart))),
+            CongestionKind::Bbr3 => Law::Bbr3(Box::new(Bbr3::new(stream).with_marks(laws.ecn_max_rtt))),
+            CongestionKind::Mdcc => Law::Mdcc(Box::new(Mdcc::new(laws.mdcc, window, self.hystart))),
             CongestionKind::Dctcp => Law::Dctcp(Dctcp::new()),
-            CongestionKind::Prague => Law::Prague(Box::new(Prague::new(window, self.prague))),
+            CongestionKind::Prague => Law::Prague(Box::new(Prague::new(window, laws.prague))),
             CongestionKind::Own => {
                 Law::Own(self.own.expect("a factory is set with this kind").0.make(window))
             }

@@ -42,7 +42,7 @@ mod window;
 pub use arwa::{Arwa, ArwaSender, CodeStep, ObeysCodes, SlowStart};
 pub use bbr::Bbr;
 pub use bbr3::Bbr3;
-pub use controller::{Controller, ControllerSetup};
+pub use controller::{Controller, ControllerSetup, LawParameters};
 pub use cubic::{Cubic, CubicConfig, CubicEpoch, CubicVariant, CubicWindow};
 pub use dctcp::Dctcp;
 pub use discriminator::{AlwaysCongestion, LossCause, LossDiscrimination, LossDiscriminator, QueueTest};

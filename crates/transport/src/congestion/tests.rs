@@ -453,7 +453,11 @@ fn what_is_not_known_to_be_random_is_congestion() {
 fn cubic_of_picoquic_falls_as_its_source_says() {
     let cubic = |beta_1024| {
         let cubic = CubicConfig { beta_1024, ..CubicConfig::PICOQUIC_2020 };
-        of(&ControllerSetup { cubic, ..PLAIN_CUBIC }, 1440, 100)
+        of(
+            &ControllerSetup { laws: LawParameters { cubic, ..LawParameters::DEFAULT }, ..PLAIN_CUBIC },
+            1440,
+            100,
+        )
     };
     let mut c = cubic(896);
     c.on_loss(&loss(0));
@@ -475,7 +479,11 @@ fn cubic_of_picoquic_falls_as_its_source_says() {
 #[test]
 fn a_spurious_timeout_gives_picoquic_its_curve_back() {
     let make = |cubic| {
-        let mut c = of(&ControllerSetup { cubic, ..PLAIN_CUBIC }, 1440, 100);
+        let mut c = of(
+            &ControllerSetup { laws: LawParameters { cubic, ..LawParameters::DEFAULT }, ..PLAIN_CUBIC },
+            1440,
+            100,
+        );
         c.on_loss(&loss(0));
         c.on_recovery_exit();
         (0..400).for_each(|i| c.on_ack(&AckSample { window_limited: true, ..ack(10 * i, 4) }));
@@ -547,7 +555,11 @@ fn a_risen_round_trip_ends_the_first_slow_start() {
 /// never nothing, then a second in use. The windows at the end of the three parts.
 fn limited_cubic(epoch: CubicEpoch, limited_ms: u64) -> [u32; 3] {
     let cubic = CubicConfig { epoch, ..CubicConfig::RFC9438 };
-    let mut c = of(&ControllerSetup { cubic, ..PLAIN_CUBIC }, 1448, 100);
+    let mut c = of(
+        &ControllerSetup { laws: LawParameters { cubic, ..LawParameters::DEFAULT }, ..PLAIN_CUBIC },
+        1448,
+        100,
+    );
     c.on_loss(&loss(0));
     c.on_recovery_exit();
     assert_eq!(c.window_segments(), 70);
@@ -584,7 +596,11 @@ fn the_curve_of_cubic_waits_for_the_application() {
 fn idle_time_of_a_limited_cubic_counts_once() {
     let run = |pause_ms: u64| {
         let cubic = CubicConfig { epoch: CubicEpoch::Rfc9438, ..CubicConfig::RFC9438 };
-        let mut c = of(&ControllerSetup { cubic, ..PLAIN_CUBIC }, 1448, 100);
+        let mut c = of(
+            &ControllerSetup { laws: LawParameters { cubic, ..LawParameters::DEFAULT }, ..PLAIN_CUBIC },
+            1448,
+            100,
+        );
         c.on_loss(&loss(0));
         c.on_recovery_exit();
         let mut drive = |from: u64, to: u64, used: bool| {

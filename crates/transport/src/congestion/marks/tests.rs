@@ -3,8 +3,8 @@
 use airlane_core::{BitRate, Bytes, Duration, Instant, Seeds};
 
 use crate::congestion::{
-    AckSample, CongestionKind, Controller, ControllerSetup, LossEpisode, MarkSample, PragueConfig,
-    SegmentWindow,
+    AckSample, CongestionKind, Controller, ControllerSetup, LawParameters, LossEpisode, MarkSample,
+    PragueConfig, SegmentWindow,
 };
 
 fn controller(setup: &ControllerSetup<'_>, window: u32) -> Controller {
@@ -142,8 +142,8 @@ fn prague_leaves_slow_start_at_the_first_mark() {
 #[test]
 fn prague_falls_back_at_a_classic_queue() {
     let reduced = |classic_fallback| {
-        let prague = PragueConfig { classic_fallback };
-        let mut c = after_loss(&ControllerSetup { prague, ..setup(CongestionKind::Prague) }, 400);
+        let laws = LawParameters { prague: PragueConfig { classic_fallback }, ..LawParameters::DEFAULT };
+        let mut c = after_loss(&ControllerSetup { laws, ..setup(CongestionKind::Prague) }, 400);
         for round in 1..=200_u32 {
             let (now_ms, rtt_ms) = (u64::from(round) * 100, if round % 2 == 0 { 20 } else { 60 });
             c.on_marks(&marks(now_ms, u64::from(round) * 200, 100, 1));
@@ -169,7 +169,8 @@ fn abe_reduces_less_at_marks() {
     for (kind, with, without) in [(CongestionKind::NewReno, 80, 50), (CongestionKind::Cubic, 84, 70)] {
         let twice = if kind == CongestionKind::Cubic { 143 } else { 200 };
         for abe in [false, true] {
-            let setup = ControllerSetup { abe, ..setup(kind) };
+            let setup =
+                ControllerSetup { laws: LawParameters { abe, ..LawParameters::DEFAULT }, ..setup(kind) };
             let mut c = after_loss(&setup, twice);
             assert_eq!(c.window_segments(), 100);
             c.on_ecn(&episode(true));
