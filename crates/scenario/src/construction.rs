@@ -1,4 +1,4 @@
-//! What a network was built from, which is needed again when UEs and flows are added to it.
+//! The parts from which a network was built. They are needed again when UEs and flows are added to it.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::radio;
 use crate::run::Own;
 use crate::wiring::FlowNodes;
 
-/// What a network was built from.
+/// The parts from which a network was built.
 pub(crate) struct Construction {
     /// The scenario as its user gave it.
     pub(crate) given: Resolved,

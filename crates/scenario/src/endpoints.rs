@@ -21,7 +21,7 @@ pub(crate) struct Setup<'a> {
     pub(crate) seeds: Seeds,
     /// The qlog files for the ends of QUIC, if qlog is enabled.
     pub(crate) qlog: Option<&'a Arc<QlogFiles>>,
-    /// What the two ends of each flow exchange.
+    /// The data that the two ends of each flow exchange apart from packets.
     pub(crate) contents: &'a [Contents],
     /// Users' own controllers and scheduler policies.
     pub(crate) own: &'a Own,
@@ -72,7 +72,7 @@ impl<'a> Endpoint<'a> {
         self.setup.seeds.stream(&format!("flow/{}/{name}", self.one.name))
     }
 
-    /// What the two ends of the flow exchange.
+    /// The data that the two ends of the flow exchange apart from packets.
     pub(crate) fn contents(&self) -> &'a Contents {
         &self.setup.contents[self.path.flow.index()]
     }

@@ -354,7 +354,7 @@ fn check(settings: &Settings) -> Result<(), Wrong> {
         .map_err(|e| Wrong::new("congestion.mtu", e, "choose 1228 B to 1500 B"))
 }
 
-/// DCTCP and Prague need ECT(1), which quinn does not send; a controller of one's own is a program's.
+/// DCTCP and Prague need ECT(1), which quinn does not send; a user's own controller comes with a simulation.
 fn controller(controller: format::Congestion) -> Result<(), Wrong> {
     let is_missing =
         |kind| matches!(kind, CongestionKind::Dctcp | CongestionKind::Prague | CongestionKind::Own);

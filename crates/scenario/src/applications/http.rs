@@ -30,7 +30,7 @@ pub enum HttpVersion {
     Three,
 }
 
-/// What a server speaks.
+/// The version of HTTP of a server, and its name resolution.
 #[derive(Clone, Copy)]
 pub(super) struct Speaks {
     /// The version of HTTP over TCP.

@@ -161,7 +161,7 @@ pub(crate) fn check(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked
     at.fail(key, message, help)
 }
 
-/// What the two ends of a flow exchange: a simulated packet has only the length of its payload.
+/// The data that the two ends of a flow exchange, apart from their packets, which have only the lengths of payloads.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Contents {
     /// The pages of a browser.

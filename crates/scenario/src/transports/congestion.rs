@@ -26,7 +26,7 @@ pub(crate) struct ControllerKeys<'a> {
     marks: Marks,
 }
 
-/// What a sender knows of congestion marks.
+/// A sender's knowledge of congestion marks.
 struct Marks {
     /// Whether it receives them.
     received: bool,

@@ -1,4 +1,4 @@
-//! Transports of flows: the names of the protocols, what each gives to an application, and its configuration.
+//! Transports of flows: their names, their services to applications, and their configurations.
 
 mod congestion;
 mod quic;
@@ -98,7 +98,7 @@ impl Refusal {
     }
 }
 
-/// What the transport of a flow gives to the application at one of its ends.
+/// The service of a transport to the application at an end of a flow.
 pub(crate) enum Carrier {
     /// Connections of TCP.
     Tcp(TcpConfig),
@@ -131,7 +131,7 @@ impl Transport {
         }
     }
 
-    /// What it gives to the application at this end.
+    /// Its service to the application at this end.
     pub(crate) fn carrier(&self, end: &Endpoint<'_>) -> Carrier {
         match self {
             Self::Tcp(tcp) => Carrier::Tcp(tcp_config(tcp, end.setup)),
