@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use airlane_scenario::quantity::Time;
-use airlane_scenario::settings_file::explained;
+use airlane_settings::explained;
+use airlane_settings::quantity::Time;
 use ipnet::IpNet;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};

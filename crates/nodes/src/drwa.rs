@@ -14,7 +14,7 @@ use std::time::Instant as HostInstant;
 
 use airlane_core::{Bytes, Duration, Instant};
 use airlane_live::tcp_info::Dump;
-use airlane_scenario::{ScenarioError, settings_file};
+use airlane_settings::{SettingsError, from_toml};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
@@ -41,8 +41,8 @@ struct Drwa {
 }
 
 /// Reads the settings of an agent.
-pub(crate) fn read(text: &str, file: &str) -> Result<Box<dyn Node>, ScenarioError> {
-    let settings = settings_file::read(text, file, &settings::defaults(), Settings::check)?;
+pub(crate) fn read(text: &str, file: &str) -> Result<Box<dyn Node>, SettingsError> {
+    let settings = from_toml(text, file, &settings::defaults(), Settings::check)?;
     Ok(Box::new(Drwa { settings }))
 }
 
@@ -136,7 +136,7 @@ async fn serve(settings: Settings, running: Running) -> Result<(), NodeError> {
     let failed = |e: io::Error| NodeError::new(format!("the kernel does not report its sockets: {e}"), "");
     let counts = Counts::default();
     running.register(|registry| counts.register(registry));
-    let period = |time: airlane_scenario::quantity::Time| {
+    let period = |time: airlane_settings::quantity::Time| {
         let mut ticks = interval(std::time::Duration::from_nanos(time.0.as_nanos()));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         ticks

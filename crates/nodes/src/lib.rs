@@ -34,7 +34,7 @@ mod split_proxy;
 use std::future::Future;
 use std::pin::Pin;
 
-use airlane_scenario::ScenarioError;
+use airlane_settings::SettingsError;
 
 pub use common::Common;
 pub use error::NodeError;
@@ -75,7 +75,7 @@ pub trait Node: Send {
 }
 
 /// Reads the settings of a node.
-type Read = fn(&str, &str) -> Result<Box<dyn Node>, ScenarioError>;
+type Read = fn(&str, &str) -> Result<Box<dyn Node>, SettingsError>;
 
 /// Each kind of node, with the function that reads its settings.
 const KINDS: &[(&str, Read)] = &[
@@ -99,7 +99,7 @@ pub fn kinds() -> impl Iterator<Item = &'static str> {
 ///
 /// # Panics
 /// If the kind is none of [`kinds`].
-pub fn read(kind: &str, text: &str, file: &str) -> Result<Box<dyn Node>, ScenarioError> {
+pub fn read(kind: &str, text: &str, file: &str) -> Result<Box<dyn Node>, SettingsError> {
     let (_, read) = KINDS.iter().find(|(name, _)| *name == kind).expect("one of `kinds`");
     read(text, file)
 }

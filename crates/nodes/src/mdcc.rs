@@ -16,7 +16,7 @@ mod agent;
 
 use std::path::{Path, PathBuf};
 
-use airlane_scenario::{ScenarioError, settings_file};
+use airlane_settings::{SettingsError, from_toml};
 use ipnet::IpNet;
 
 use self::settings::Settings;
@@ -30,8 +30,8 @@ struct Mdcc {
 }
 
 /// Reads the settings.
-pub(crate) fn read(text: &str, file: &str) -> Result<Box<dyn Node>, ScenarioError> {
-    let mut settings: Settings = settings_file::read(text, file, &settings::defaults(), Settings::check)?;
+pub(crate) fn read(text: &str, file: &str) -> Result<Box<dyn Node>, SettingsError> {
+    let mut settings: Settings = from_toml(text, file, &settings::defaults(), Settings::check)?;
     let folder: PathBuf = Path::new(file).parent().unwrap_or(Path::new("")).into();
     settings.secret = folder.join(&settings.secret);
     Ok(Box::new(Mdcc {

@@ -17,7 +17,7 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 
-use airlane_scenario::ScenarioError;
+use airlane_settings::SettingsError;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -47,7 +47,7 @@ struct QuicServer {
 ///
 /// # Errors
 /// If they are wrong.
-pub(crate) fn read(text: &str, file: &str) -> Result<Box<dyn Node>, ScenarioError> {
+pub(crate) fn read(text: &str, file: &str) -> Result<Box<dyn Node>, SettingsError> {
     Ok(Box::new(QuicServer { settings: settings::read(text, file)? }))
 }
 

@@ -22,7 +22,7 @@ mod subscription;
 use std::sync::Arc;
 use std::time::Duration;
 
-use airlane_scenario::ScenarioError;
+use airlane_settings::SettingsError;
 use nix::sys::resource::{Resource, getrlimit};
 
 use crate::admin;
@@ -53,7 +53,7 @@ struct Rnis {
 ///
 /// # Errors
 /// If they are wrong.
-pub(crate) fn read(text: &str, file: &str) -> Result<Box<dyn Node>, ScenarioError> {
+pub(crate) fn read(text: &str, file: &str) -> Result<Box<dyn Node>, SettingsError> {
     Ok(Box::new(Rnis { settings: settings::read(text, file)? }))
 }
 

@@ -2,14 +2,13 @@
 //! afterwards, since the number of resource blocks depends on the subcarrier spacing and the carrier.
 
 use airlane_ran::numerology::nr::FrequencyRange;
+use airlane_settings::{OVERRIDE, Table, Tree, Value, read};
 use serde::Deserialize;
 
-use crate::de::read;
-use crate::error::ScenarioError;
+use crate::ScenarioError;
 use crate::format::Radio;
 use crate::quantity::Frequency;
 use crate::technology::Technology;
-use crate::tree::{OVERRIDE, Table, Tree, Value};
 
 /// Channel bandwidths of LTE in Hz and their resource blocks (TS 36.104 table 5.6-1).
 const CHANNELS: [(f64, i64); 6] = [(1.4e6, 6), (3e6, 15), (5e6, 25), (10e6, 50), (15e6, 75), (20e6, 100)];

@@ -6,9 +6,9 @@ use airlane_core::Seeds;
 use airlane_quic::QlogFiles;
 use airlane_ran::config::RanConfig;
 
+use crate::ScenarioError;
 use crate::applications::Contents;
 use crate::endpoints::Setup;
-use crate::error::ScenarioError;
 use crate::expand::{OneFlow, OneUe};
 use crate::files::Files;
 use crate::format::Resolved;

@@ -1,18 +1,15 @@
 //! A scenario as its author wrote it, with overrides, before it becomes a [`Resolved`] one.
 
+use airlane_settings::{TEXT_MAX, Table, Tree, Value, nearest_help, read};
+
+use crate::ScenarioError;
 use crate::bandwidth;
 use crate::check;
-use crate::de::{nearest_help, read};
-use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::format::Resolved;
 use crate::layout;
 use crate::preset;
 use crate::technology::Technology;
-use crate::tree::{Table, Tree, Value};
-
-/// Exceeds the size of any scenario file; the limit bounds the memory for parsing.
-pub(crate) const TEXT_MAX: usize = 16 << 20;
 
 /// A scenario as written.
 ///

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use airlane_net::DeliveryTrace;
 use airlane_radio::mobility::{MovementPath, Setdest};
 
-use crate::error::ScenarioError;
+use crate::ScenarioError;
 use crate::format::{Mobility, MovementTrace, Resolved};
 use crate::pages;
 

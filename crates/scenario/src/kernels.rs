@@ -1,6 +1,6 @@
 //! Kernels that a scenario names.
 
-use crate::error::ScenarioError;
+use crate::ScenarioError;
 use crate::format::{Resolved, Transport};
 
 impl Resolved {

@@ -2,12 +2,12 @@
 
 use serde::Deserialize;
 
+use airlane_settings::{Table, Tree, Value, read};
+
+use crate::ScenarioError;
 use crate::check;
-use crate::de::read;
-use crate::error::ScenarioError;
 use crate::format::{Hexagonal, Layout};
 use crate::preset;
-use crate::tree::{Table, Tree, Value};
 
 /// Default direction of the first of three sectors: between two neighbours, as in 3GPP TR 36.942
 /// section 4.4.

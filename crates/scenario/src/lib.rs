@@ -12,12 +12,9 @@ mod bandwidth;
 mod check;
 mod construction;
 mod counts;
-mod de;
-mod decimal;
 mod document;
 mod embedding;
 mod endpoints;
-mod error;
 mod expand;
 mod files;
 pub mod format;
@@ -31,18 +28,14 @@ mod middlebox;
 mod pages;
 mod preset;
 mod proxies;
-pub mod quantity;
 mod radio;
 mod real;
 mod rnis;
 mod run;
 mod schema;
-mod settings;
-pub mod settings_file;
 mod sinks;
 mod technology;
 mod transports;
-mod tree;
 mod wiring;
 
 /// The parts of a user's own congestion controller.
@@ -65,10 +58,10 @@ pub mod scheduler {
 
 pub use airlane_ran::{CellQuality, ReportEvent, UeLook};
 pub use airlane_record::CaptureError;
+pub use airlane_settings::{SettingsError as ScenarioError, quantity};
 pub use counts::HandoverCounts;
 pub use document::Scenario;
 pub use embedding::{FlowEnd, KernelFlow};
-pub use error::ScenarioError;
 pub use files::Files;
 pub use format::Resolved;
 pub use membership::Added;

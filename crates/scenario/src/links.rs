@@ -9,8 +9,8 @@ use airlane_net::{
     TraceLink,
 };
 
+use crate::ScenarioError;
 use crate::endpoints::Setup;
-use crate::error::ScenarioError;
 use crate::format::{self, Aqm, Hop, Resolved};
 use crate::quantity::Size;
 

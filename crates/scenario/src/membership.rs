@@ -7,8 +7,8 @@ use airlane_net::Gateway;
 use airlane_ran::RadioNetwork;
 use airlane_ran::config::UeConfig;
 
+use crate::ScenarioError;
 use crate::embedding::FlowEnd;
-use crate::error::ScenarioError;
 use crate::expand::{self, OneFlow};
 use crate::format::{Flow, Resolved};
 use crate::quantity::Time;

@@ -38,8 +38,8 @@ use airlane_ran::rrc::random_access::Occasions;
 use airlane_ran::sdap::{Qfi, SdapHeaders};
 use airlane_ran::x2::{self, X2Config};
 
+use crate::ScenarioError;
 use crate::endpoints::Setup;
-use crate::error::ScenarioError;
 use crate::expand::OneUe;
 use crate::files::{self, Files};
 use crate::format::{self, Cell, Channel, Resolved, Rlc, Ue};

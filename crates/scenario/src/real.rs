@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use airlane_core::{Duration, UeId};
 
+use crate::ScenarioError;
 use crate::check;
-use crate::error::ScenarioError;
 use crate::expand::{self, OneFlow, OneUe};
 use crate::format::{App, Bulk, Flow, FlowDirection, Network, Resolved, Transport};
 use crate::quantity::Time;

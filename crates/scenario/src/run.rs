@@ -12,9 +12,9 @@ use airlane_record::{Capture, CaptureError, CaptureParameters, Sinks, Table};
 use airlane_transport::congestion::OwnControllers;
 use serde::Serialize;
 
+use crate::ScenarioError;
 use crate::construction::Construction;
 use crate::counts::HandoverCounts;
-use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::format::{self, Middlebox, Resolved, Transport};
 use crate::wiring::{Places, Proxies, Wired};

@@ -1,6 +1,6 @@
 //! The radio access technology of a cell as written, before presets fill in the rest.
 
-use crate::tree::Tree;
+use airlane_settings::Tree;
 
 /// LTE or NR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

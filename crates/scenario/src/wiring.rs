@@ -11,8 +11,8 @@ use airlane_net::{FlowRouter, Gateway, Link};
 use airlane_ran::RadioNetwork;
 use airlane_ran::config::RanConfig;
 
+use crate::ScenarioError;
 use crate::endpoints::Setup;
-use crate::error::ScenarioError;
 use crate::expand;
 use crate::format::{Backhaul, FlowDirection};
 use crate::middlebox::InPath;

@@ -1,8 +1,8 @@
 //! The settings of a DRWA agent.
 
 use airlane_core::Duration;
-use airlane_scenario::quantity::Time;
-use airlane_scenario::settings_file::Wrong;
+use airlane_settings::Wrong;
+use airlane_settings::quantity::Time;
 use serde::{Deserialize, Serialize};
 
 use super::rule::Factors;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use airlane_scenario::format::{InflightScope, Mdcc};
-use airlane_scenario::quantity::Time;
-use airlane_scenario::settings_file::Wrong;
+use airlane_settings::Wrong;
+use airlane_settings::quantity::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::common::{self, Address, Common, Network};

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use airlane_live::packet_ring::{PacketRing, RingSize};
-use airlane_scenario::{ScenarioError, settings_file};
+use airlane_settings::{SettingsError, from_toml};
 
 use self::settings::{BLOCK, Settings};
 use self::worker::Worker;
@@ -44,8 +44,8 @@ struct Opened {
 }
 
 /// Reads the settings of a PEP.
-pub(crate) fn read(text: &str, file: &str) -> Result<Box<dyn Node>, ScenarioError> {
-    let mut settings = settings_file::read(text, file, &settings::defaults(), Settings::check)?;
+pub(crate) fn read(text: &str, file: &str) -> Result<Box<dyn Node>, SettingsError> {
+    let mut settings = from_toml(text, file, &settings::defaults(), Settings::check)?;
     // Files are named as seen from the file of settings.
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
     settings.rule.iter_mut().for_each(|rule| rule.secret = folder.join(&rule.secret));

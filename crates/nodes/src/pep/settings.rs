@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use airlane_core::Duration;
 use airlane_middlebox::PepConfig;
-use airlane_scenario::quantity::{Size, Time};
-use airlane_scenario::settings_file::Wrong;
+use airlane_settings::Wrong;
+use airlane_settings::quantity::{Size, Time};
 use serde::{Deserialize, Serialize};
 
 use super::filter;

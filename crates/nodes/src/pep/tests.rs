@@ -18,7 +18,7 @@ fn settings(top: &str, rule: &str) -> Settings {
         "{top}\ninterface = \"eth0\"\n[[rule]]\nservers = [\"10.0.0.1\", \"fd00::1\"]\nreport_to = \"10.0.0.1:4900\"\n\
          secret = \"/secret\"\n{rule}"
     );
-    settings_file::read(&text, "pep.toml", &settings::defaults(), Settings::check).unwrap()
+    from_toml(&text, "pep.toml", &settings::defaults(), Settings::check).unwrap()
 }
 
 /// Messages as they were sent, with their times.
@@ -227,7 +227,7 @@ fn a_connection_that_was_idle_continues_its_serials() {
 #[test]
 fn settings_that_are_wrong_are_named() {
     let read = |text: &str| {
-        let result = settings_file::read(text, "pep.toml", &settings::defaults(), Settings::check);
+        let result = from_toml(text, "pep.toml", &settings::defaults(), Settings::check);
         result.unwrap_err().to_string()
     };
     let rule = "[[rule]]\nservers = [\"10.0.0.1\"]\nreport_to = \"10.0.0.1:4900\"\nsecret = \"/s\"\n";

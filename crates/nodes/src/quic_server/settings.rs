@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use airlane_core::{Duration, Seeds};
 use airlane_quic::QuicConfig;
-use airlane_scenario::quantity::{Size, Time};
-use airlane_scenario::settings_file::{self, Wrong};
-use airlane_scenario::{Scenario, ScenarioError, format, quic_of};
+use airlane_scenario::{Scenario, format, quic_of};
+use airlane_settings::quantity::{Size, Time};
+use airlane_settings::{SettingsError, Wrong, from_toml};
 use airlane_transport::CongestionKind;
 use axum::http::Uri;
 use serde::{Deserialize, Serialize};
@@ -283,9 +283,9 @@ impl Limits {
 }
 
 /// Reads the settings.
-pub(super) fn read(text: &str, file: &str) -> Result<Settings, ScenarioError> {
+pub(super) fn read(text: &str, file: &str) -> Result<Settings, SettingsError> {
     let defaults = format!("{DEFAULTS}\n{}", common::DEFAULTS);
-    let mut settings: Settings = settings_file::read(text, file, &defaults, check)?;
+    let mut settings: Settings = from_toml(text, file, &defaults, check)?;
     // Files are named as seen from the file of settings.
     let folder = Path::new(file).parent().map(PathBuf::from).unwrap_or_default();
     let rnis = settings.rnis.iter_mut().flat_map(|rnis| rnis.token.iter_mut().chain(&mut rnis.authorities));

@@ -12,7 +12,7 @@ use std::time::Duration as HostDuration;
 
 use airlane_core::{Duration, Instant};
 use airlane_net::pep::Body;
-use airlane_scenario::settings_file::Wrong;
+use airlane_settings::Wrong;
 use nix::time::{ClockId, clock_gettime};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use airlane_core::Duration;
-use airlane_scenario::ScenarioError;
-use airlane_scenario::quantity::{Size, Time};
-use airlane_scenario::settings_file::{self, Wrong};
+use airlane_settings::SettingsError;
+use airlane_settings::quantity::{Size, Time};
+use airlane_settings::{Wrong, from_toml};
 use serde::{Deserialize, Serialize};
 
 use crate::common::{self, Address, Common, Network, time};
@@ -145,9 +145,9 @@ pub(super) struct Limits {
 }
 
 /// Reads the settings.
-pub(super) fn read(text: &str, file: &str) -> Result<Settings, ScenarioError> {
+pub(super) fn read(text: &str, file: &str) -> Result<Settings, SettingsError> {
     let defaults = format!("{DEFAULTS}\n{}", common::DEFAULTS);
-    let mut settings: Settings = settings_file::read(text, file, &defaults, check)?;
+    let mut settings: Settings = from_toml(text, file, &defaults, check)?;
     // Files are named as seen from the file of settings.
     let folder = std::path::Path::new(file).parent().map(PathBuf::from).unwrap_or_default();
     let tls = settings.tls.iter_mut().flat_map(|tls| [&mut tls.certificate, &mut tls.key]);

@@ -1,8 +1,8 @@
 //! The settings of the proxy.
 
-use airlane_scenario::ScenarioError;
-use airlane_scenario::quantity::{Rate, Size, Time};
-use airlane_scenario::settings_file::{self, Wrong};
+use airlane_settings::SettingsError;
+use airlane_settings::quantity::{Rate, Size, Time};
+use airlane_settings::{Wrong, from_toml};
 use serde::{Deserialize, Serialize};
 
 use crate::common::{self, Common};
@@ -163,9 +163,9 @@ pub(super) enum WhenFull {
 
 impl Config {
     /// Reads the settings.
-    pub(super) fn read(text: &str, file: &str) -> Result<Self, ScenarioError> {
+    pub(super) fn read(text: &str, file: &str) -> Result<Self, SettingsError> {
         let defaults = format!("{}{DEFAULTS}", common::DEFAULTS);
-        settings_file::read(text, file, &defaults, Self::check)
+        from_toml(text, file, &defaults, Self::check)
     }
 
     /// The rules that types cannot express.

@@ -157,7 +157,7 @@ impl Sizes {
         let core = |name: &str| last_number(&format!("/proc/sys/net/core/{name}")).unwrap_or(212_992);
         let tcp =
             |name: &str, else_: u64| last_number(&format!("/proc/sys/net/ipv4/{name}")).unwrap_or(else_);
-        let fixed = |size: Option<airlane_scenario::quantity::Size>| size.map(|size| size.0.get());
+        let fixed = |size: Option<airlane_settings::quantity::Size>| size.map(|size| size.0.get());
         Self {
             receive: Range::new(fixed(leg.receive_buffer), core("rmem_max"), tcp("tcp_rmem", 6 << 20)),
             send: Range::new(fixed(leg.send_buffer), core("wmem_max"), tcp("tcp_wmem", 4 << 20)),

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use airlane_scenario::ScenarioError;
+use airlane_settings::SettingsError;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -49,7 +49,7 @@ const TICK: (Duration, Duration) = (Duration::from_millis(5), Duration::from_sec
 ///
 /// # Errors
 /// If the settings are wrong.
-pub(crate) fn read(text: &str, file: &str) -> Result<Box<dyn Node>, ScenarioError> {
+pub(crate) fn read(text: &str, file: &str) -> Result<Box<dyn Node>, SettingsError> {
     Ok(Box::new(SplitProxy { config: Config::read(text, file)? }))
 }
 

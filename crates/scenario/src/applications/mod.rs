@@ -39,9 +39,9 @@ use airlane_traffic::http::Message;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::ScenarioError;
 use crate::check::{Checked, Place};
 use crate::endpoints::Endpoint;
-use crate::error::ScenarioError;
 use crate::expand::OneFlow;
 use crate::files::Files;
 use crate::format::{Flow, Resolved, tagged};

@@ -2,7 +2,7 @@
 
 use airlane_core::Duration;
 
-use super::{Checked, Place};
+use super::{Checked, Place, whole_slots, whole_subframes};
 use crate::format::{Aqm, Cell, L4sBearer, Mac, Rlc, RlcAm, RlcNrAm, Scheduler, Uplink};
 use crate::quantity::{Rate, Size};
 use crate::radio::nr::{nr, slot};
@@ -76,7 +76,7 @@ fn lte(cell: &Cell, at: &Place<'_>) -> Checked {
     ];
     for (place, (time, key)) in slots.iter_mut().zip(times) {
         let Some(time) = time else { return at.fail(key, format!("`{key}` is missing"), "add it") };
-        at.slots(time, key, 1)?;
+        whole_subframes(&at, time, key, 1)?;
         *place = time.0.as_millis();
     }
     let [round_trip, latency, grant] = slots;
@@ -101,7 +101,7 @@ fn l4s_bearer(bearer: &L4sBearer, at: &Place<'_>) -> Checked {
         let help = format!("it must be at most {PRIORITISED_MAX}");
         at.require(rate <= Some(PRIORITISED_MAX), key, "more than a cell carries", &help)?;
     }
-    at.slots(bearer.bucket, "bucket", 1)
+    whole_subframes(at, bearer.bucket, "bucket", 1)
 }
 
 /// Cells of one carrier have the same bandwidth: interference is computed per resource block.
@@ -138,9 +138,9 @@ fn scheduler(scheduler: &Scheduler, at: &Place<'_>) -> Checked {
 }
 
 fn mac(mac: &Mac, resource_blocks: u16, slot: Duration, at: &Place<'_>) -> Checked {
-    at.slots_of(slot, mac.cqi_period, "cqi_period", 1)?;
-    at.slots_of(slot, mac.cqi_delay, "cqi_delay", 0)?;
-    at.slots_of(slot, mac.sounding_period, "sounding_period", 1)?;
+    whole_slots(at, slot, mac.cqi_period, "cqi_period", 1)?;
+    whole_slots(at, slot, mac.cqi_delay, "cqi_delay", 0)?;
+    whole_slots(at, slot, mac.sounding_period, "sounding_period", 1)?;
     let attempts = (1..=28).contains(&mac.harq_transmissions); // maxHARQ-Tx, TS 36.331 §6.3.2
     at.require(attempts, "harq_transmissions", "out of range", "it must be from 1 to 28")?;
     let grants = (1..=110).contains(&mac.grants_per_slot);
@@ -171,23 +171,23 @@ fn uplink(uplink: &Uplink, slot: Duration, at: &Place<'_>) -> Checked {
     };
     match uplink {
         Uplink::SchedulingRequest(u) => {
-            at.slots_of(slot, u.scheduling_request_period, "scheduling_request_period", 1)?;
-            at.slots_of(slot, u.processing, "processing", 0)?;
+            whole_slots(at, slot, u.scheduling_request_period, "scheduling_request_period", 1)?;
+            whole_slots(at, slot, u.processing, "processing", 0)?;
             first_grant(u.initial_grant)
         }
         Uplink::Polled(u) => {
-            at.slots_of(slot, u.interval, "interval", 1)?;
-            at.slots_of(slot, u.processing, "processing", 0)?;
+            whole_slots(at, slot, u.interval, "interval", 1)?;
+            whole_slots(at, slot, u.processing, "processing", 0)?;
             let polls = (1..=100).contains(&u.polls);
             at.require(polls, "polls", "out of range", "it must be from 1 to 100")?;
             first_grant(u.initial_grant)
         }
         Uplink::ConfiguredGrant(u) => {
-            at.slots_of(slot, u.period, "period", 1)?;
-            at.slots_of(slot, u.offset, "offset", 0)?;
+            whole_slots(at, slot, u.period, "period", 1)?;
+            whole_slots(at, slot, u.offset, "offset", 0)?;
             at.require(u.offset < u.period, "offset", "not within a period", "it must be below `period`")
         }
-        Uplink::IdealBufferStatus(u) => at.slots_of(slot, u.report_delay, "report_delay", 0),
+        Uplink::IdealBufferStatus(u) => whole_slots(at, slot, u.report_delay, "report_delay", 0),
     }
 }
 

@@ -1,12 +1,12 @@
 //! The longest run of a scenario whose end is not planned.
 
 use airlane_core::Duration;
+use airlane_settings::{Tree, Value};
 
 use super::{Checked, Place, flow, output, rows};
-use crate::error::ScenarioError;
+use crate::ScenarioError;
 use crate::format::Resolved;
 use crate::quantity::Time;
-use crate::tree::{Tree, Value};
 
 /// The largest `run.duration`, in seconds (`Time` has the same limit).
 const LONGEST_S: u64 = 1_000_000;
@@ -21,7 +21,7 @@ pub(crate) fn duration_max(scenario: &Resolved) -> Result<Duration, ScenarioErro
     let mut candidate = scenario.clone();
     let mut fits = |seconds: u64| {
         candidate.run.duration = Time(Duration::from_secs(seconds));
-        lasts(&candidate, &Place { tree: &tree, key: String::new() })
+        lasts(&candidate, &Place::root(&tree))
     };
     fits(1)?;
     // What fits at a duration fits at each shorter one.

@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use airlane_settings::Tree;
+
 use super::{Checked, Place};
 use crate::files::{self, Files};
 use crate::format::{Mobility, Resolved};
 use crate::pages;
-use crate::tree::Tree;
 
 /// File names are relative to the scenario file; from here on they are relative to the current
 /// folder. Each file is parsed once, so that its errors are found before a run.
 pub(crate) fn locate(scenario: &mut Resolved, tree: &Tree, file: &str, files: &Files) -> Checked {
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-    let root = Place { tree, key: String::new() };
+    let root = Place::root(tree);
     let internet = &mut scenario.internet;
     for (key, trace) in [("trace", &mut internet.trace), ("uplink_trace", &mut internet.uplink_trace)] {
         if let Some(trace) = trace {

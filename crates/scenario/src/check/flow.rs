@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use airlane_core::{Bytes, Duration};
+use airlane_settings::nearest_help;
 
 use super::{Checked, FLOWS_MAX, Place, kernel, name, rnis};
 use crate::applications;
-use crate::de::nearest_help;
 use crate::expand::{self, UeNames};
 use crate::format::{
     App, ArwaWindow, AutotunedWindow, Congestion, FixedWindow, Flow, FlowDirection, Network, Quic,

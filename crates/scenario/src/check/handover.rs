@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use airlane_core::{Decibel, Duration};
 use airlane_ran::bearer::RlcMode;
 use airlane_ran::rrc::quality::Reported;
+use airlane_settings::nearest_help;
 
 use super::{Checked, Place};
-use crate::de::nearest_help;
-use crate::error::ScenarioError;
+use crate::ScenarioError;
 use crate::format::{Cell, Handover, HandoverAlgorithm, HandoverMode, RandomAccess, Resolved, Rlc, X2};
 use crate::radio::handover_mode;
 

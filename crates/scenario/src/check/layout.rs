@@ -1,15 +1,15 @@
 //! Checks of a layout, before it is expanded.
 
+use airlane_settings::{Tree, Value, read};
+
 use super::{CELLS_MAX, Checked, Place};
-use crate::de::read;
 use crate::format::Hexagonal;
 use crate::layout::rings_of;
 use crate::quantity::Angle;
-use crate::tree::{Tree, Value};
 
 /// `section` is the layout with its defaults, `scenario` the user's text.
 pub(crate) fn layout(grid: &Hexagonal, section: &Tree, scenario: &Tree) -> Checked {
-    let at = Place { tree: section, key: "layout".to_owned() };
+    let at = Place::root(section).under("layout");
     match (grid.sites, grid.rings) {
         (None, None) => {
             at.wrong("`rings` or `sites` is missing", "add rings = 2 for 19 sites, or sites = 19")?
@@ -55,7 +55,7 @@ pub(crate) fn layout(grid: &Hexagonal, section: &Tree, scenario: &Tree) -> Check
 
 /// The only cell section, which is the pattern of the others.
 fn pattern(&Hexagonal { sectors, serving_rings, .. }: &Hexagonal, scenario: &Tree) -> Checked {
-    let at = Place { tree: scenario, key: "cell".to_owned() };
+    let at = Place::root(scenario).under("cell");
     let cells = match scenario.get("cell").map(|list| &list.value) {
         Some(Value::Array(cells)) => cells.as_slice(),
         _ => &[],

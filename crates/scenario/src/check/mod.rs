@@ -19,13 +19,12 @@ mod ue;
 use std::collections::BTreeSet;
 
 use airlane_core::Duration;
+use airlane_settings::{Checked, Place, Tree};
 
-use crate::error::ScenarioError;
 use crate::expand;
 use crate::format::{Aqm, Backhaul, Internet, Middlebox, Network, Resolved, Run};
 use crate::middlebox::proxy_names;
-use crate::quantity::{Metres, Size, Time};
-use crate::tree::{OVERRIDE, Tree, Value};
+use crate::quantity::{Size, Time};
 
 pub(crate) use duration::duration_max;
 pub(crate) use files::locate;
@@ -48,8 +47,6 @@ const ROWS_MAX: u64 = 5_000_000;
 /// Maximum number of slots in a setting of the MAC.
 const SLOTS_MAX: u64 = 10_000;
 
-pub(crate) type Checked = Result<(), ScenarioError>;
-
 /// Checks everything.
 pub(crate) fn check(scenario: &Resolved, tree: &Tree) -> Checked {
     let at = Place::root(tree);
@@ -71,89 +68,19 @@ pub(crate) fn check(scenario: &Resolved, tree: &Tree) -> Checked {
     rows(scenario, &at.under("run"))
 }
 
-/// A key, and the tree with its line and value.
-pub(crate) struct Place<'a> {
-    tree: &'a Tree,
-    key: String,
+/// A time in subframes of 1 ms, which are the slots of LTE.
+fn whole_subframes(at: &Place<'_>, time: Time, key: &str, least: u64) -> Checked {
+    whole_slots(at, Duration::from_millis(1), time, key, least)
 }
 
-impl<'a> Place<'a> {
-    /// The whole file.
-    pub(crate) const fn root(tree: &'a Tree) -> Self {
-        Self { tree, key: String::new() }
-    }
-}
-
-impl Place<'_> {
-    /// A key below this one.
-    pub(crate) fn under(&self, key: &str) -> Self {
-        let key = if self.key.is_empty() { key.to_owned() } else { format!("{}.{key}", self.key) };
-        Self { tree: self.tree, key }
-    }
-
-    /// An entry of the list at this place.
-    pub(crate) fn entry(&self, index: usize) -> Self {
-        self.under(&index.to_string())
-    }
-
-    /// The error for this key.
-    pub(crate) fn wrong(&self, message: impl Into<Box<str>>, help: impl Into<Box<str>>) -> Checked {
-        let mut error = ScenarioError::new(self.key.as_str(), message, help);
-        let mut tree = Some(self.tree);
-        for step in self.key.split('.') {
-            error.line = tree.map(|t| t.line).filter(|line| *line != 0).or(error.line);
-            tree = tree.and_then(|t| match (&t.value, step.parse::<usize>()) {
-                (Value::Array(items), Ok(index)) => items.get(index),
-                _ => t.get(step),
-            });
-        }
-        if let Some(tree) = tree {
-            error.value = tree.written().into();
-            error.line = Some(tree.line).filter(|line| *line != 0).or(error.line);
-        }
-        error.line = error.line.filter(|line| *line != OVERRIDE);
-        Err(error)
-    }
-
-    /// The error for a key below this one.
-    pub(crate) fn fail(&self, key: &str, message: impl Into<Box<str>>, help: impl Into<Box<str>>) -> Checked {
-        self.under(key).wrong(message, help)
-    }
-
-    pub(crate) fn require(&self, ok: bool, key: &str, message: &str, help: &str) -> Checked {
-        if ok { Ok(()) } else { self.fail(key, message, help) }
-    }
-
-    pub(crate) fn require_here(&self, ok: bool, message: &str, help: &str) -> Checked {
-        if ok { Ok(()) } else { self.wrong(message, help) }
-    }
-
-    pub(crate) fn positive(&self, time: Time, key: &str) -> Checked {
-        self.require(time.0 > Duration::ZERO, key, "zero is not allowed", "it must be above 0 s")
-    }
-
-    /// A time in subframes of 1 ms, which are the slots of LTE.
-    pub(crate) fn slots(&self, time: Time, key: &str, least: u64) -> Checked {
-        self.slots_of(Duration::from_millis(1), time, key, least)
-    }
-
-    /// A time in slots of this length.
-    pub(crate) fn slots_of(&self, slot: Duration, time: Time, key: &str, least: u64) -> Checked {
-        let (ns, length) = (time.0.as_nanos(), slot.as_nanos());
-        let ok = ns.is_multiple_of(length) && (least..=SLOTS_MAX).contains(&(ns / length));
-        let (unit, high) = (Time(slot), Time(slot * SLOTS_MAX));
-        let low = if least == 0 { "0 ms".to_owned() } else { Time(slot * least).to_string() };
-        let help = format!("it must be a multiple of {unit} from {low} to {high}");
-        self.require(ok, key, "not a whole number of slots, or out of range", &help)
-    }
-
-    pub(crate) fn distance(&self, length: Metres, key: &str) -> Checked {
-        self.require(length.0 >= 0.0, key, "a distance cannot be negative", "it must be 0 m or more")
-    }
-
-    pub(crate) fn at_least(&self, size: Size, least: Size, key: &str, message: &str) -> Checked {
-        self.require(size >= least, key, message, &format!("it must be at least {least}"))
-    }
+/// A time in slots of this length.
+fn whole_slots(at: &Place<'_>, slot: Duration, time: Time, key: &str, least: u64) -> Checked {
+    let (ns, length) = (time.0.as_nanos(), slot.as_nanos());
+    let ok = ns.is_multiple_of(length) && (least..=SLOTS_MAX).contains(&(ns / length));
+    let (unit, high) = (Time(slot), Time(slot * SLOTS_MAX));
+    let low = if least == 0 { "0 ms".to_owned() } else { Time(slot * least).to_string() };
+    let help = format!("it must be a multiple of {unit} from {low} to {high}");
+    at.require(ok, key, "not a whole number of slots, or out of range", &help)
 }
 
 fn run(run: &Run, at: &Place<'_>) -> Checked {
@@ -239,7 +166,7 @@ pub(crate) fn wired(tree: &Tree) -> Checked {
     let found = has.into_iter().find(|(key, _)| tree.get(key).is_some_and(|t| !t.is_empty()));
     let Some((key, what)) = found else { return Ok(()) };
     let help = "leave it out, or choose network = \"typical\"; a wired network is server, link ([internet]) and host";
-    Place { tree, key: key.to_owned() }.wrong(format!("a wired network has {what}"), help)
+    Place::root(tree).under(key).wrong(format!("a wired network has {what}"), help)
 }
 
 fn cellular(scenario: &Resolved, at: &Place<'_>) -> Checked {

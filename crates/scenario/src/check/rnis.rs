@@ -1,6 +1,6 @@
 //! Checks of the radio network information service.
 
-use super::{Checked, Place};
+use super::{Checked, Place, whole_subframes};
 use crate::format::{Flow, FlowDirection, LossDiscriminator, MeldThreshold, Resolved, RnisFault};
 use crate::quantity::Size;
 use crate::radio::nr::nr;
@@ -8,7 +8,7 @@ use crate::radio::nr::nr;
 pub(super) fn rnis(scenario: &Resolved, at: &Place<'_>) -> Checked {
     let Some(rnis) = &scenario.rnis else { return Ok(()) };
     let at = at.under("rnis");
-    at.slots(rnis.period, "period", 1)?;
+    whole_subframes(&at, rnis.period, "period", 1)?;
     match &rnis.fault {
         RnisFault::Silent(silent) => {
             let ordered = silent.until.is_none_or(|until| until > silent.from);

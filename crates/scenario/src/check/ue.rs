@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use airlane_core::Duration;
+use airlane_settings::nearest_help;
 
 use super::{Checked, Place, UES_MAX, name};
-use crate::de::nearest_help;
 use crate::format::{
     Area, Building, Cell, LevyWalk, Line, Mobility, Placement, RandomWalk, RandomWaypoint, Rectangle,
     Resolved, Step, Ue,

@@ -3,11 +3,11 @@
 
 use airlane_core::{Bytes, Duration};
 use airlane_net::{codel, fq_codel, pie, red};
+use airlane_settings::{Checked, Place};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::tagged;
-use crate::check::{Checked, Place};
 use crate::quantity::{Share, Size, Time};
 
 mod dual;

@@ -44,42 +44,9 @@ pub use ue::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::quantity::Time;
+use airlane_settings::tagged;
 
-/// Makes an enum deserializable from a table whose tag key names the variant, or from the bare name.
-macro_rules! tagged {
-    ($choice:ident by $tag:literal { $($name:literal => $variant:ident $(($settings:ty))?),+ $(,)? }) => {
-        impl<'de> serde::Deserialize<'de> for $choice {
-            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                struct Choice;
-                impl<'de> serde::de::Visitor<'de> for Choice {
-                    type Value = $choice;
-                    fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                        $(crate::settings::write_variant(f, $name, tagged!(@keys $($settings)?))?;)+
-                        Ok(())
-                    }
-                    fn visit_enum<A: serde::de::EnumAccess<'de>>(self, access: A) -> Result<$choice, A::Error> {
-                        let (name, variant) = access.variant::<String>()?;
-                        match name.as_str() {
-                            $($name => tagged!(@read variant, $choice, $variant $(, $settings)?),)+
-                            _ => Err(serde::de::Error::unknown_variant(&name, &[$($name),+])),
-                        }
-                    }
-                }
-                from.deserialize_enum(concat!("tag:", $tag), &[$($name),+], Choice)
-            }
-        }
-    };
-    (@keys $settings:ty) => { crate::settings::keys::<$settings>() };
-    (@keys) => { &[] };
-    (@read $access:ident, $choice:ident, $variant:ident, $settings:ty) => {
-        serde::de::VariantAccess::newtype_variant::<$settings>($access).map($choice::$variant)
-    };
-    (@read $access:ident, $choice:ident, $variant:ident) => {
-        serde::de::VariantAccess::unit_variant($access).map(|()| $choice::$variant)
-    };
-}
-pub(crate) use tagged;
+use crate::quantity::Time;
 
 /// A scenario. The preset sets every key that a file leaves out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use airlane_core::{Bytes, Duration};
 use airlane_traffic::{Page, PageObject};
 
-use crate::error::ScenarioError;
+use crate::ScenarioError;
 use crate::files::Files;
 
 /// The bundled sets.

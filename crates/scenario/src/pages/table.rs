@@ -1,13 +1,13 @@
 //! Page sets as tables of text.
 
 use airlane_core::Duration;
+use airlane_settings::nearest_help;
 
 use super::{
     BYTES_MAX, Described, HEAD_BYTES, HOSTS_MAX, Kind, OBJECTS_MAX, PAGES_MAX, PageSet, REQUEST_BYTES,
     WAIT_MAX_MS, assemble,
 };
-use crate::de::nearest_help;
-use crate::error::ScenarioError;
+use crate::ScenarioError;
 
 const COLUMNS: [&str; 9] =
     ["page", "type", "host", "request_bytes", "head_bytes", "body_bytes", "parent", "after_bytes", "wait_ms"];

@@ -9,8 +9,8 @@ use airlane_ran::sdap::Qfi;
 use airlane_traffic::PORT;
 
 use super::{BUILT, Places};
+use crate::ScenarioError;
 use crate::endpoints::{self, Setup};
-use crate::error::ScenarioError;
 use crate::expand::OneFlow;
 use crate::{links, radio};
 

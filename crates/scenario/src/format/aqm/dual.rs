@@ -1,11 +1,11 @@
 //! Settings of DualPI2.
 
 use airlane_net::dualpi2;
+use airlane_settings::{Checked, Place};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::check_controller;
-use crate::check::{Checked, Place};
 use crate::quantity::{Share, Time};
 
 /// Settings of DualPI2.

@@ -4,9 +4,10 @@
 //! negative numbers, numbers as text (WebPageTest), `null`, or leave members out; each of these is read as an
 //! unknown value.
 
-use crate::error::ScenarioError;
+use airlane_settings::{Tree, Value};
+
+use crate::ScenarioError;
 use crate::pages::BYTES_MAX;
-use crate::tree::{Tree, Value};
 
 pub(super) type Read<T> = Result<T, ScenarioError>;
 

@@ -4,7 +4,7 @@ use super::address;
 use super::at::{At, Read};
 use super::sizes::{self, Sizes};
 use super::time::milliseconds;
-use crate::error::ScenarioError;
+use crate::ScenarioError;
 use crate::pages::Kind;
 
 /// Maximum number of initiators of an entry, of a stack and its asynchronous parents.

@@ -21,9 +21,10 @@ mod time;
 
 use std::borrow::Cow;
 
+use airlane_settings::Tree;
+
 use super::{HOSTS_MAX, OBJECTS_MAX, PAGES_MAX, PageSet, assemble};
-use crate::error::ScenarioError;
-use crate::tree::Tree;
+use crate::ScenarioError;
 use at::{At, Read};
 use entry::{Entry, Habits, LeftOut};
 use report::Tally;

@@ -4,8 +4,8 @@
 //! similar known key. A choice with settings, such as `app = { kind = "cbr", rate = "1 Mbit/s" }`,
 //! is a table whose tag key (`kind`, `mode`, ...) names the variant; without settings the bare name
 //! is sufficient, as in `path_loss = "friis"`. Types that are such choices announce their tag key
-//! to [`serde::Deserializer::deserialize_enum`] as the name `tag:kind`; see `tagged!` in
-//! [`crate::format`].
+//! to [`serde::Deserializer::deserialize_enum`] as the name `tag:kind`; see
+//! [`tagged!`](crate::tagged!).
 
 use core::fmt;
 
@@ -15,8 +15,8 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use crate::error::ScenarioError;
-use crate::settings::{keys_of, variants_with};
+use crate::choice::{keys_of, variants_with};
+use crate::error::SettingsError;
 use crate::tree::{OVERRIDE, Tree, Value};
 
 /// Separates the message from the help in the text of a custom error.
@@ -32,7 +32,10 @@ const PLACE: &str = "two lengths, such as [\"100 m\", \"0 m\"]";
 const TAG_PREFIX: &str = "tag:";
 
 /// Deserializes a `T` from the tree.
-pub(crate) fn read<T: de::DeserializeOwned>(tree: &Tree) -> Result<T, ScenarioError> {
+///
+/// # Errors
+/// The first error, with key, line, value and the correct form.
+pub fn read<T: de::DeserializeOwned>(tree: &Tree) -> Result<T, SettingsError> {
     T::deserialize(Reader(tree)).map_err(|e| {
         let mut error = *e.0;
         error.line = error.line.filter(|line| *line != OVERRIDE);
@@ -41,11 +44,11 @@ pub(crate) fn read<T: de::DeserializeOwned>(tree: &Tree) -> Result<T, ScenarioEr
 }
 
 /// An error that is passed upwards; each level adds its key in front.
-pub(crate) struct ReadError(Box<ScenarioError>);
+pub(crate) struct ReadError(Box<SettingsError>);
 
 impl ReadError {
     fn new(message: impl Into<Box<str>>, help: impl Into<Box<str>>) -> Self {
-        Self(Box::new(ScenarioError::new("", message, help)))
+        Self(Box::new(SettingsError::new("", message, help)))
     }
 
     /// Adds the place: the innermost line is kept, the path grows outwards.
@@ -99,13 +102,14 @@ impl de::Error for ReadError {
     }
 
     fn missing_field(field: &'static str) -> Self {
-        let error = ScenarioError::new(field, format!("`{field}` is missing"), format!("add {field} = ..."));
+        let error = SettingsError::new(field, format!("`{field}` is missing"), format!("add {field} = ..."));
         Self(Box::new(error))
     }
 }
 
 /// The help for an `unknown` name: the most similar of `known`.
-pub(crate) fn nearest_help(unknown: &str, known: &[&str]) -> String {
+#[must_use]
+pub fn nearest_help(unknown: &str, known: &[&str]) -> String {
     let small = unknown.to_lowercase();
     let distance = |name: &str| strsim::damerau_levenshtein(&small, &name.to_lowercase());
     let list = known.join(", ");
@@ -259,7 +263,7 @@ impl<'de> de::Deserializer<'de> for Reader<'_> {
                 return one_setting(&entries[0], variants, visitor);
             }
             (Value::Table(_), Some(tag)) => self.0.get(tag).ok_or_else(|| {
-                let error = ScenarioError::new(tag, format!("`{tag}` is missing"), choices(variants));
+                let error = SettingsError::new(tag, format!("`{tag}` is missing"), choices(variants));
                 ReadError(Box::new(error))
             })?,
             _ => return Err(self.mismatch(&choices(variants))),

@@ -1,4 +1,4 @@
-//! The error of a scenario that cannot be run.
+//! An error of the user, with its place and the remedy.
 
 use core::fmt;
 
@@ -6,9 +6,9 @@ use core::fmt;
 /// text of the file.
 const MESSAGE_MAX: [usize; 2] = [300, 100];
 
-/// An error in a scenario: its place, its text, and the correct form.
+/// An error in a file of settings: its place, its text, and the correct form.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScenarioError {
+pub struct SettingsError {
     /// The file, as the caller named it.
     pub file: Box<str>,
     /// Line in the file, counted from 1; `None` for text without a line, such as an override.
@@ -23,13 +23,10 @@ pub struct ScenarioError {
     pub help: Box<str>,
 }
 
-impl ScenarioError {
+impl SettingsError {
     /// An error for a key, without a file.
-    pub(crate) fn new(
-        key: impl Into<Box<str>>,
-        message: impl Into<Box<str>>,
-        help: impl Into<Box<str>>,
-    ) -> Self {
+    #[must_use]
+    pub fn new(key: impl Into<Box<str>>, message: impl Into<Box<str>>, help: impl Into<Box<str>>) -> Self {
         Self {
             file: Box::default(),
             line: None,
@@ -41,19 +38,21 @@ impl ScenarioError {
     }
 
     /// The same error, with the path extended by the table or list that contains it under this key.
-    pub(crate) fn below(mut self, key: &str) -> Self {
+    #[must_use]
+    pub fn below(mut self, key: &str) -> Self {
         self.key = if self.key.is_empty() { key.into() } else { format!("{key}.{}", self.key).into() };
         self
     }
 
     /// The same error, with this file.
-    pub(crate) fn in_file(mut self, file: &str) -> Self {
+    #[must_use]
+    pub fn in_file(mut self, file: &str) -> Self {
         self.file = file.into();
         self
     }
 }
 
-impl fmt::Display for ScenarioError {
+impl fmt::Display for SettingsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         if let Some(line) = self.line {
@@ -85,4 +84,4 @@ impl fmt::Display for ScenarioError {
     }
 }
 
-impl core::error::Error for ScenarioError {}
+impl core::error::Error for SettingsError {}

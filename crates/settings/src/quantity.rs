@@ -1,4 +1,4 @@
-//! Quantities of the scenario format: each is a number and its unit in one text, such as
+//! Quantities: each is a number and its unit in one text, such as
 //! "28 ms", "512 KiB" or "1 Gbit/s".
 //!
 //! Parsing is exact: the number stays decimal until it is in the base unit. Printing chooses the
@@ -12,8 +12,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::de::HELP;
 use crate::decimal::Decimal;
+use crate::reader::HELP;
 
 /// A unit: `1 name` is `factor * 10^shift` of the base unit.
 struct Unit {
@@ -457,7 +457,7 @@ mod tests {
 
     fn read<T: de::DeserializeOwned>(text: &str) -> Result<T, String> {
         let tree = Tree::unplaced(Value::Text(text.to_owned()));
-        crate::de::read(&tree).map_err(|e| format!("{}; {}", e.message, e.help))
+        crate::reader::read(&tree).map_err(|e| format!("{}; {}", e.message, e.help))
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! serde passes the fields of a struct only to the deserializer that reads it. [`keys`] is such a
 //! deserializer: it reads nothing and returns the fields. A choice lists the keys of its variants as its
-//! expected values; see `tagged!` in [`crate::format`].
+//! expected values; see [`tagged!`](crate::tagged!).
 
 use core::fmt;
 
@@ -10,12 +10,16 @@ use serde::de::{self, DeserializeOwned, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
 /// The keys of a struct, in the order of its fields; empty for other types.
-pub(crate) fn keys<T: DeserializeOwned>() -> &'static [&'static str] {
+#[must_use]
+pub fn keys<T: DeserializeOwned>() -> &'static [&'static str] {
     T::deserialize(Fields).err().map_or(&[], |Found(fields)| fields)
 }
 
 /// One line of a choice's expected values: a variant and its keys.
-pub(crate) fn write_variant(f: &mut fmt::Formatter<'_>, variant: &str, keys: &[&str]) -> fmt::Result {
+///
+/// # Errors
+/// If the text cannot be written.
+pub fn write_variant(f: &mut fmt::Formatter<'_>, variant: &str, keys: &[&str]) -> fmt::Result {
     writeln!(f, "{variant} {}", keys.join(" "))
 }
 
@@ -29,6 +33,41 @@ pub(crate) fn keys_of<'a>(variant: &str, lines: &'a str) -> Vec<&'a str> {
 pub(crate) fn variants_with<'a>(key: &str, lines: &'a str) -> Vec<&'a str> {
     let has = |line: &&str| line.split(' ').skip(1).any(|known| known == key);
     lines.lines().filter(has).filter_map(|line| line.split(' ').next()).collect()
+}
+
+/// Makes an enum deserializable from a table whose tag key names the variant, or from the bare name.
+#[macro_export]
+macro_rules! tagged {
+    ($choice:ident by $tag:literal { $($name:literal => $variant:ident $(($settings:ty))?),+ $(,)? }) => {
+        impl<'de> $crate::serde::Deserialize<'de> for $choice {
+            fn deserialize<D: $crate::serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                struct Choice;
+                impl<'de> $crate::serde::de::Visitor<'de> for Choice {
+                    type Value = $choice;
+                    fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                        $($crate::write_variant(f, $name, $crate::tagged!(@keys $($settings)?))?;)+
+                        Ok(())
+                    }
+                    fn visit_enum<A: $crate::serde::de::EnumAccess<'de>>(self, access: A) -> Result<$choice, A::Error> {
+                        let (name, variant) = access.variant::<String>()?;
+                        match name.as_str() {
+                            $($name => $crate::tagged!(@read variant, $choice, $variant $(, $settings)?),)+
+                            _ => Err($crate::serde::de::Error::unknown_variant(&name, &[$($name),+])),
+                        }
+                    }
+                }
+                from.deserialize_enum(concat!("tag:", $tag), &[$($name),+], Choice)
+            }
+        }
+    };
+    (@keys $settings:ty) => { $crate::keys::<$settings>() };
+    (@keys) => { &[] };
+    (@read $access:ident, $choice:ident, $variant:ident, $settings:ty) => {
+        $crate::serde::de::VariantAccess::newtype_variant::<$settings>($access).map($choice::$variant)
+    };
+    (@read $access:ident, $choice:ident, $variant:ident) => {
+        $crate::serde::de::VariantAccess::unit_variant($access).map(|()| $choice::$variant)
+    };
 }
 
 /// Returns the fields of the struct that is read from it, as an error.
@@ -74,14 +113,29 @@ impl<'de> Deserializer<'de> for Fields {
 
 #[cfg(test)]
 mod tests {
+    use serde::Deserialize;
+
     use super::*;
-    use crate::format::{Codel, Mobility, RandomWaypoint};
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "only its keys are read")]
+    struct Codel {
+        target: u8,
+        interval: u8,
+    }
+
+    #[derive(Debug)]
+    #[expect(dead_code, reason = "only its keys are read")]
+    enum Discipline {
+        DropTail,
+        Codel(Codel),
+    }
+    tagged!(Discipline by "kind" { "drop-tail" => DropTail, "codel" => Codel(Codel) });
 
     #[test]
     fn a_struct_has_keys_and_a_choice_has_none() {
-        assert_eq!(keys::<Codel>(), ["target", "interval", "ecn"]);
-        assert_eq!(keys::<RandomWaypoint>(), ["area", "speed", "pause"]);
-        assert!(keys::<Mobility>().is_empty());
+        assert_eq!(keys::<Codel>(), ["target", "interval"]);
+        assert!(keys::<Discipline>().is_empty());
         assert!(keys::<u8>().is_empty());
     }
 

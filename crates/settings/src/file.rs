@@ -1,12 +1,12 @@
-//! Files of settings in the notation of scenarios, for programs other than a simulation.
+//! Typed settings from a file, for programs that need nothing between its text and the settings.
 
 use serde::de::DeserializeOwned;
 
-use crate::check::Place;
-use crate::de::{self, HELP};
-use crate::document::TEXT_MAX;
-use crate::error::ScenarioError;
-use crate::preset;
+use crate::TEXT_MAX;
+use crate::error::SettingsError;
+use crate::merge::{defaults as defaults_of, merge};
+use crate::place::Place;
+use crate::reader::{self, HELP};
 use crate::tree::Tree;
 
 /// A rule that a value breaks.
@@ -37,33 +37,33 @@ impl Wrong {
 /// If `defaults` is not TOML.
 ///
 /// ```
-/// use airlane_scenario::{quantity::Time, settings_file};
+/// use airlane_settings::{from_toml, quantity::Time};
 ///
 /// #[derive(Debug, serde::Deserialize)]
 /// struct Settings {
 ///     drain: Time,
 /// }
 /// let check = |_: &Settings| Ok(());
-/// let read = |text| settings_file::read::<Settings>(text, "node.toml", "drain = '10 s'", check);
+/// let read = |text| from_toml::<Settings>(text, "node.toml", "drain = '10 s'", check);
 /// assert_eq!(read("")?.drain.to_string(), "10 s");
 /// let error = read("drain = 5").unwrap_err().to_string();
 /// assert!(error.starts_with("node.toml:1: drain = 5: "), "{error}");
-/// # Ok::<(), airlane_scenario::ScenarioError>(())
+/// # Ok::<(), airlane_scenario::SettingsError>(())
 /// ```
-pub fn read<T: DeserializeOwned>(
+pub fn from_toml<T: DeserializeOwned>(
     text: &str,
     file: &str,
     defaults: &str,
     check: impl FnOnce(&T) -> Result<(), Wrong>,
-) -> Result<T, ScenarioError> {
+) -> Result<T, SettingsError> {
     let settings = || {
         if text.len() > TEXT_MAX {
             let help = "check that this is a file of settings";
-            return Err(ScenarioError::new("", "the file is longer than 16 MiB", help));
+            return Err(SettingsError::new("", "the file is longer than 16 MiB", help));
         }
         let mut tree = Tree::from_toml(text)?;
-        preset::complete(&mut tree, defaults);
-        let settings: T = de::read(&tree)?;
+        merge(&mut tree, &defaults_of(defaults), &|_, _| false);
+        let settings: T = reader::read(&tree)?;
         let place = Place::root(&tree);
         check(&settings).or_else(|wrong| place.fail(&wrong.key, wrong.message, wrong.help))?;
         Ok(settings)

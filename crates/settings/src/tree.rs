@@ -1,4 +1,4 @@
-//! A scenario as written: tables, arrays and values, each with its line.
+//! A file of settings as written: tables, arrays and values, each with its line.
 //!
 //! TOML files, JSON overrides and resolved JSON are all converted to this tree. Presets are merged
 //! into it and the types of [`crate::format`] are deserialized from it, so every error can name the
@@ -6,7 +6,7 @@
 
 use toml::de::{DeTable, DeValue};
 
-use crate::error::ScenarioError;
+use crate::error::SettingsError;
 
 /// More nesting than any scenario needs; the limit bounds the stack.
 const DEPTH_MAX: u32 = 32;
@@ -15,38 +15,49 @@ const DEPTH_MAX: u32 = 32;
 const WRITTEN_MAX: usize = 80;
 
 /// The line of overrides.
-pub(crate) const OVERRIDE: u32 = u32::MAX;
+pub const OVERRIDE: u32 = u32::MAX;
 
 /// A value and its line.
 #[derive(Clone, Debug)]
-pub(crate) struct Tree {
-    pub(crate) value: Value,
+pub struct Tree {
+    /// The value.
+    pub value: Value,
     /// Line in the file from 1; [`OVERRIDE`]; or 0 for presets.
-    pub(crate) line: u32,
+    pub line: u32,
 }
 
-/// The values in a scenario.
+/// The values in a file of settings.
 #[derive(Clone, Debug)]
-pub(crate) enum Value {
+pub enum Value {
+    /// `null` of JSON.
     Null,
+    /// A boolean.
     Bool(bool),
+    /// A whole number.
     Integer(i64),
+    /// Another number.
     Float(f64),
+    /// A string.
     Text(String),
+    /// A list.
     Array(Vec<Tree>),
+    /// A table.
     Table(Table),
 }
 
 /// Keys in the order of the file.
-pub(crate) type Table = Vec<(String, Tree)>;
+pub type Table = Vec<(String, Tree)>;
 
 impl Tree {
-    pub(crate) fn unplaced(value: Value) -> Self {
+    /// A value that is in no file.
+    #[must_use]
+    pub fn unplaced(value: Value) -> Self {
         Self { value, line: 0 }
     }
 
     /// The entry of a table.
-    pub(crate) fn get(&self, key: &str) -> Option<&Tree> {
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Tree> {
         match &self.value {
             Value::Table(table) => table.iter().find(|(k, _)| k == key).map(|(_, v)| v),
             _ => None,
@@ -54,7 +65,8 @@ impl Tree {
     }
 
     /// The entry of a table, mutable.
-    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Tree> {
+    #[must_use]
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Tree> {
         match &mut self.value {
             Value::Table(table) => table.iter_mut().find(|(k, _)| k == key).map(|(_, v)| v),
             _ => None,
@@ -62,7 +74,8 @@ impl Tree {
     }
 
     /// True for null and for a list or table without entries.
-    pub(crate) fn is_empty(&self) -> bool {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         match &self.value {
             Value::Null => true,
             Value::Array(items) => items.is_empty(),
@@ -72,7 +85,8 @@ impl Tree {
     }
 
     /// The text, if it is one.
-    pub(crate) fn text(&self) -> Option<&str> {
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),
             _ => None,
@@ -80,7 +94,8 @@ impl Tree {
     }
 
     /// The value as a user would write it, shortened if it is long.
-    pub(crate) fn written(&self) -> String {
+    #[must_use]
+    pub fn written(&self) -> String {
         let mut full = String::new();
         self.write_to(&mut full);
         if full.chars().count() <= WRITTEN_MAX {
@@ -125,12 +140,14 @@ impl Tree {
     }
 
     /// The line, if there is one.
-    pub(crate) fn line_in_file(&self) -> Option<u32> {
+    #[must_use]
+    pub fn line_in_file(&self) -> Option<u32> {
         Some(self.line).filter(|line| *line != 0 && *line != OVERRIDE)
     }
 
     /// Its type, with its article.
-    pub(crate) fn kind(&self) -> &'static str {
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
         match &self.value {
             Value::Null => "nothing",
             Value::Bool(_) => "a boolean",
@@ -142,10 +159,13 @@ impl Tree {
     }
 
     /// Parses a TOML document.
-    pub(crate) fn from_toml(text: &str) -> Result<Self, ScenarioError> {
+    ///
+    /// # Errors
+    /// If it is not TOML, or has a value that no setting has.
+    pub fn from_toml(text: &str) -> Result<Self, SettingsError> {
         let lines = Lines::of(text);
         let document = DeTable::parse(text).map_err(|e| {
-            let mut error = ScenarioError::new("", format!("invalid TOML: {}", e.message()), "");
+            let mut error = SettingsError::new("", format!("invalid TOML: {}", e.message()), "");
             error.line = e.span().map(|span| lines.at(span.start));
             error
         })?;
@@ -154,7 +174,8 @@ impl Tree {
     }
 
     /// Converts a JSON value, as an override.
-    pub(crate) fn from_json(json: &serde_json::Value) -> Self {
+    #[must_use]
+    pub fn from_json(json: &serde_json::Value) -> Self {
         use serde_json::Value as Json;
         let value = match json {
             Json::Null => Value::Null,
@@ -173,7 +194,7 @@ impl Tree {
     }
 }
 
-fn table_from_toml(table: &DeTable<'_>, lines: &Lines, depth: u32) -> Result<Table, ScenarioError> {
+fn table_from_toml(table: &DeTable<'_>, lines: &Lines, depth: u32) -> Result<Table, SettingsError> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     let mut out = Vec::with_capacity(entries.len());
@@ -191,9 +212,9 @@ fn value_from_toml(
     line: u32,
     lines: &Lines,
     depth: u32,
-) -> Result<Value, ScenarioError> {
+) -> Result<Value, SettingsError> {
     let fail = |value: &str, message: &str, help: &str| {
-        let mut error = ScenarioError::new("", message, help);
+        let mut error = SettingsError::new("", message, help);
         error.value = value.into();
         error.line = Some(line);
         error
