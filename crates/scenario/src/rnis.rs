@@ -12,10 +12,10 @@ use airlane_transport::congestion::{
 };
 
 use crate::expand::OneFlow;
-use crate::format::{LossDiscriminator, MeldMe, MeldThreshold, MeldTimeouts, Resolved, Rnis, RnisFault};
+use crate::format::{
+    Cell, LossDiscriminator, MeldMe, MeldThreshold, MeldTimeouts, Resolved, Rnis, RnisFault,
+};
 use crate::quantity::Time;
-use crate::radio::cqi_to_mcs;
-use crate::radio::nr::largest_block as block_of;
 
 /// A discriminator: from the format to `airlane_transport`.
 pub(crate) fn loss_discrimination(
@@ -54,7 +54,7 @@ fn queue_threshold(meld: &MeldMe, scenario: &Resolved) -> QueueThreshold {
         MeldThreshold::Present => {
             // All cells have the same table, which check::rnis ensures.
             let table =
-                scenario.cell.first().map_or(CqiToMcs::default(), |cell| cqi_to_mcs(cell.mac.cqi_to_mcs));
+                scenario.cell.first().map_or(CqiToMcs::default(), |cell| cell.mac.cqi_to_mcs.config());
             QueueThreshold::Present(BlockSizes::new(table.blocks()))
         }
     }
@@ -66,7 +66,7 @@ fn age_max(stale_after: Time) -> Option<Duration> {
 
 /// The largest transport block in any cell: in LTE of one layer.
 fn largest_block(scenario: &Resolved) -> Bytes {
-    scenario.cell.iter().map(block_of).max().unwrap_or_default()
+    scenario.cell.iter().map(Cell::largest_block).max().unwrap_or_default()
 }
 
 /// The loss discriminator of a flow, if its transport has one.

@@ -12,7 +12,6 @@ use crate::endpoints::Setup;
 use crate::expand::{OneFlow, OneUe};
 use crate::format::{self, Cell, Congestion, FlowDirection, Quic, ReceiveWindow, Resolved, Tcp, Transport};
 use crate::middlebox;
-use crate::radio::nr::{slot, slot_directions};
 use crate::real::{HOST, host_names};
 use crate::rnis;
 use crate::wiring::data_direction;
@@ -24,7 +23,7 @@ pub(crate) fn sinks(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow], pages
         recorder: Recorder::new(RecorderParameters { pages, ..recorder_parameters(scenario, ues, flows) }),
         capture: None,
         ran_log: output.ran_log.then(|| {
-            let (cells, slots) = (cell_names(scenario), scenario.cell.iter().map(slot).collect());
+            let (cells, slots) = (cell_names(scenario), scenario.cell.iter().map(Cell::slot).collect());
             RanLog::new(RanLogParameters { ues: host_names(ues), cells, slots })
         }),
         deliveries: output.deliveries.then(|| Deliveries::new(host_names(ues), hosts(flows))),
@@ -159,8 +158,8 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         name: cell.name.clone(),
         downlink_prbs: cell.resource_blocks,
         uplink_prbs: cell.resource_blocks,
-        slot: slot(cell),
-        pattern: slot_directions(cell),
+        slot: cell.slot(),
+        pattern: cell.slot_directions(),
         harq_transmissions: if cell.harq { cell.mac.harq_transmissions } else { 1 },
         bler_target: match &cell.mac.mcs_rule {
             format::McsRule::WorstSubband => None,

@@ -48,7 +48,7 @@ impl Wrong {
 /// assert_eq!(read("")?.drain.to_string(), "10 s");
 /// let error = read("drain = 5").unwrap_err().to_string();
 /// assert!(error.starts_with("node.toml:1: drain = 5: "), "{error}");
-/// # Ok::<(), airlane_scenario::SettingsError>(())
+/// # Ok::<(), airlane_settings::SettingsError>(())
 /// ```
 pub fn from_toml<T: DeserializeOwned>(
     text: &str,

@@ -1,11 +1,8 @@
 //! Checks of cells.
 
-use airlane_core::Duration;
-
-use super::{Checked, Place, whole_slots, whole_subframes};
-use crate::format::{Aqm, Cell, L4sBearer, Mac, Rlc, RlcAm, RlcNrAm, Scheduler, Uplink};
-use crate::quantity::{Rate, Size};
-use crate::radio::nr::{nr, slot};
+use super::{Checked, PACKET, Place, whole_subframes};
+use crate::format::{Aqm, Cell, L4sBearer, Rlc, Uplink};
+use crate::quantity::Rate;
 
 /// Bandwidths of LTE in resource blocks (TS 36.104 table 5.6-1).
 const RESOURCE_BLOCKS: [u16; 6] = [6, 15, 25, 50, 75, 100];
@@ -13,17 +10,15 @@ const RESOURCE_BLOCKS: [u16; 6] = [6, 15, 25, 50, 75, 100];
 const QUEUES_MAX: u64 = 50_000_000;
 /// The maximum of a prioritised bit rate, above the rate of any cell.
 const PRIORITISED_MAX: Rate = Rate(airlane_core::BitRate(10_000_000_000));
-/// The minimum size of a queue: a full packet.
-const PACKET: Size = Size(airlane_core::Bytes(1500));
 
 pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
     let replaced = cell.bandwidth.is_none();
     at.require(replaced, "bandwidth", "resolved cells have resource blocks", "give what `parse` returned")?;
-    match nr(cell) {
+    match cell.nr() {
         Some(of_nr) => super::nr::cell(cell, of_nr, at)?,
         None => lte(cell, at)?,
     }
-    scheduler(&cell.scheduler, &at.under("scheduler"))?;
+    cell.scheduler.check(&at.under("scheduler"))?;
     if let Some(throttling) = &cell.early_throttling {
         let at = at.under("early_throttling");
         at.require(
@@ -38,8 +33,8 @@ pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
         at.require(carrier.0 >= 1e8, key, "the carrier frequency is too low", "it must be at least 100 MHz")?;
     }
     super::channel::antenna(&cell.antenna, &at.under("antenna"))?;
-    mac(&cell.mac, cell.resource_blocks, slot(cell), &at.under("mac"))?;
-    uplink(&cell.uplink, slot(cell), &at.under("uplink"))?;
+    cell.mac.check(cell.resource_blocks, cell.slot(), &at.under("mac"))?;
+    cell.uplink.check(cell.slot(), &at.under("uplink"))?;
     let pdcp = [7, 12, 15, 18].contains(&cell.pdcp.sn_bits); // TS 36.323 §6.3.2
     at.require(pdcp, "pdcp.sn_bits", "not a PDCP sequence number length", "it must be 7, 12, 15 or 18")?;
     // TS 36.331 §6.3.2 (PDCP-Config). A status report could not distinguish 128 SDUs from earlier ones.
@@ -55,7 +50,7 @@ pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
         "it needs RLC AM, which confirms delivery",
         "leave it out, or use rlc.mode = \"am\" or \"nr-am\"",
     )?;
-    rlc(&cell.rlc, &at.under("rlc"))?;
+    cell.rlc.check(&at.under("rlc"))?;
     cell.l4s_bearer.as_ref().map_or(Ok(()), |bearer| l4s_bearer(bearer, &at.under("l4s_bearer")))
 }
 
@@ -126,94 +121,4 @@ pub(super) fn queues(cell: &Cell, ues: u64, at: &Place<'_>) -> Checked {
         at.require(all <= QUEUES_MAX, key, "too many queues for this number of UEs", &help)?;
     }
     Ok(())
-}
-
-fn scheduler(scheduler: &Scheduler, at: &Place<'_>) -> Checked {
-    if let Scheduler::PrioritySet(pss) = scheduler {
-        let help = "it must be 1 or more; leave it out for half of the UEs";
-        at.require(pss.multiplexed != Some(0), "multiplexed", "no UE would be scheduled", help)?;
-    }
-    let ok = scheduler.window().is_none_or(|window| (2..=1_000_000).contains(&window));
-    at.require(ok, "window", "out of range", "it must be from 2 to 1000000 slots")
-}
-
-fn mac(mac: &Mac, resource_blocks: u16, slot: Duration, at: &Place<'_>) -> Checked {
-    whole_slots(at, slot, mac.cqi_period, "cqi_period", 1)?;
-    whole_slots(at, slot, mac.cqi_delay, "cqi_delay", 0)?;
-    whole_slots(at, slot, mac.sounding_period, "sounding_period", 1)?;
-    let attempts = (1..=28).contains(&mac.harq_transmissions); // maxHARQ-Tx, TS 36.331 §6.3.2
-    at.require(attempts, "harq_transmissions", "out of range", "it must be from 1 to 28")?;
-    let grants = (1..=110).contains(&mac.grants_per_slot);
-    at.require(grants, "grants_per_slot", "out of range", "it must be from 1 to 110")?;
-    let blank = &mac.blank_subframes;
-    let known = blank.iter().all(|subframe| *subframe < 10) && blank.windows(2).all(|two| two[0] < two[1]);
-    let help = "write subframe numbers from 0 to 9 (TS 36.211 section 4.1) in ascending order, each once";
-    at.require(known, "blank_subframes", "not a list of subframes", help)?;
-    at.require(
-        blank.len() < 10,
-        "blank_subframes",
-        "no subframe is left for data",
-        "at most nine subframes can be blank",
-    )?;
-    let room = mac.pucch_resource_blocks < resource_blocks;
-    at.require(
-        room,
-        "pucch_resource_blocks",
-        "no resource block is left for data",
-        "it must be below resource_blocks",
-    )
-}
-
-fn uplink(uplink: &Uplink, slot: Duration, at: &Place<'_>) -> Checked {
-    let first_grant = |size: Size| {
-        let grant = (1..=1500).contains(&size.0.get());
-        at.require(grant, "initial_grant", "out of range", "it must be from 1 B to 1500 B")
-    };
-    match uplink {
-        Uplink::SchedulingRequest(u) => {
-            whole_slots(at, slot, u.scheduling_request_period, "scheduling_request_period", 1)?;
-            whole_slots(at, slot, u.processing, "processing", 0)?;
-            first_grant(u.initial_grant)
-        }
-        Uplink::Polled(u) => {
-            whole_slots(at, slot, u.interval, "interval", 1)?;
-            whole_slots(at, slot, u.processing, "processing", 0)?;
-            let polls = (1..=100).contains(&u.polls);
-            at.require(polls, "polls", "out of range", "it must be from 1 to 100")?;
-            first_grant(u.initial_grant)
-        }
-        Uplink::ConfiguredGrant(u) => {
-            whole_slots(at, slot, u.period, "period", 1)?;
-            whole_slots(at, slot, u.offset, "offset", 0)?;
-            at.require(u.offset < u.period, "offset", "not within a period", "it must be below `period`")
-        }
-        Uplink::IdealBufferStatus(u) => whole_slots(at, slot, u.report_delay, "report_delay", 0),
-    }
-}
-
-fn rlc(rlc: &Rlc, at: &Place<'_>) -> Checked {
-    let sn_bits = |bits: u8, known: [u8; 2]| {
-        let help = format!("it must be {} or {}", known[0], known[1]);
-        at.require(known.contains(&bits), "sn_bits", "not an RLC sequence number length", &help)
-    };
-    match rlc {
-        Rlc::Am(am) => sn_bits(am.sn_bits, [10, 16])?, // TS 36.322 §6.2.1.4
-        Rlc::Um(um) => sn_bits(um.sn_bits, [5, 10])?,  // TS 36.322 §6.2.1.3
-        Rlc::Tm(_) => {}
-        // TS 38.322 §6.2.3.3
-        Rlc::NrAm(am) => sn_bits(am.sn_bits, [12, 18])?,
-        Rlc::NrUm(um) => sn_bits(um.sn_bits, [6, 12])?,
-    }
-    let (buffer, aqm) = rlc.queue();
-    at.at_least(buffer, PACKET, "buffer", "too small for a full packet")?;
-    aqm.check(&at.under("aqm"))?;
-    let (&Rlc::Am(RlcAm { poll_retransmit, poll_pdu, max_retransmissions, .. })
-    | &Rlc::NrAm(RlcNrAm { poll_retransmit, poll_pdu, max_retransmissions, .. })) = rlc
-    else {
-        return Ok(());
-    };
-    // Without polls nothing is ever acknowledged.
-    at.positive(poll_retransmit, "poll_retransmit")?;
-    at.require(poll_pdu != Some(0), "poll_pdu", "out of range", "it must be 1 or more")?;
-    at.require(max_retransmissions > 0, "max_retransmissions", "out of range", "it must be 1 or more")
 }

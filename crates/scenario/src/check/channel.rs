@@ -12,7 +12,6 @@ use crate::format::{
     Antenna, Blockage, Bursts, Channel, ChannelScene, Fading, LogNormal, PathLoss, Resolved, Shadowing,
 };
 use crate::quantity::{Metres, Time};
-use crate::radio::path_loss;
 
 /// Range of street widths and building heights of TR 36.814 Table B.1.2.1-1, in metres.
 const TOWN: RangeInclusive<f64> = 5.0..=50.0;
@@ -44,7 +43,7 @@ pub(super) fn channel(channel: &Channel, at: &Place<'_>) -> Checked {
     }
     match &channel.shadowing {
         Shadowing::None => Ok(()),
-        Shadowing::LogNormal(law) => shadowing(law, path_loss(&channel.path_loss), &at.under("shadowing")),
+        Shadowing::LogNormal(law) => shadowing(law, channel.path_loss.config(), &at.under("shadowing")),
     }
 }
 
@@ -196,7 +195,7 @@ pub(super) fn antenna(antenna: &Antenna, at: &Place<'_>) -> Checked {
 /// The heights of all cells and UEs must be in the range of the path-loss model.
 pub(super) fn heights(scenario: &Resolved, channel: &Channel, at: &Place<'_>) -> Checked {
     // The range of heights does not depend on the carrier.
-    let Some(known) = path_loss(&channel.path_loss).at(2e9).heights() else { return Ok(()) };
+    let Some(known) = channel.path_loss.config().at(2e9).heights() else { return Ok(()) };
     let check = |height: Metres, known: &RangeInclusive<f64>, at: &Place<'_>| {
         let (low, high) = (Metres(*known.start()), Metres(*known.end()));
         let help = if low == high {

@@ -10,7 +10,6 @@ use airlane_settings::nearest_help;
 use super::{Checked, Place};
 use crate::ScenarioError;
 use crate::format::{Cell, Handover, HandoverAlgorithm, HandoverMode, RandomAccess, Resolved, Rlc, X2};
-use crate::radio::handover_mode;
 
 /// The greatest reported value of RSRQ.
 const RSRQ_MAX: u8 = Reported::MAX.0;
@@ -107,7 +106,7 @@ fn mode(handover: HandoverMode, cell: &Cell, at: &Place<'_>) -> Checked {
         }
         Rlc::Tm(_) => (RlcMode::Tm, "use rlc.mode = \"am\" or \"um\": transparent mode has no handover"),
     };
-    let fits = handover_mode(handover).rlc() == rlc;
+    let fits = handover.config().rlc() == rlc;
     at.require(fits, "rlc.mode", "handover.mode needs another RLC mode", help)
 }
 

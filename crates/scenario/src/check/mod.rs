@@ -44,6 +44,8 @@ const HOPS_MAX: usize = 16;
 /// Maximum number of rows of all time series. A row has up to 156 bytes, and columns grow by doubling, so that
 /// they take about a gigabyte.
 const ROWS_MAX: u64 = 5_000_000;
+/// A full packet of an ordinary path, the minimum size of a queue.
+pub(crate) const PACKET: Size = Size(airlane_core::Bytes(1500));
 /// Maximum number of slots in a setting of the MAC.
 const SLOTS_MAX: u64 = 10_000;
 
@@ -69,12 +71,12 @@ pub(crate) fn check(scenario: &Resolved, tree: &Tree) -> Checked {
 }
 
 /// A time in subframes of 1 ms, which are the slots of LTE.
-fn whole_subframes(at: &Place<'_>, time: Time, key: &str, least: u64) -> Checked {
+pub(crate) fn whole_subframes(at: &Place<'_>, time: Time, key: &str, least: u64) -> Checked {
     whole_slots(at, Duration::from_millis(1), time, key, least)
 }
 
 /// A time in slots of this length.
-fn whole_slots(at: &Place<'_>, slot: Duration, time: Time, key: &str, least: u64) -> Checked {
+pub(crate) fn whole_slots(at: &Place<'_>, slot: Duration, time: Time, key: &str, least: u64) -> Checked {
     let (ns, length) = (time.0.as_nanos(), slot.as_nanos());
     let ok = ns.is_multiple_of(length) && (least..=SLOTS_MAX).contains(&(ns / length));
     let (unit, high) = (Time(slot), Time(slot * SLOTS_MAX));
@@ -141,13 +143,8 @@ fn impairments(internet: &Internet, at: &Place<'_>) -> Checked {
     at.require(plain || internet.detours.is_none(), "detours", only, help)?;
     at.require(plain || internet.policer.is_none(), "policer", only, help)?;
     internet.policer.as_ref().map_or(Ok(()), |policer| {
-        at.at_least(policer.burst, internet_packet(), "policer.burst", "too small for a full packet")
+        at.at_least(policer.burst, PACKET, "policer.burst", "too small for a full packet")
     })
-}
-
-/// The largest packet of an ordinary path.
-const fn internet_packet() -> Size {
-    Size(airlane_core::Bytes(1500))
 }
 
 /// Sections that a wired network cannot have; checked before presets fill in the rest.

@@ -9,7 +9,6 @@ use airlane_ran::numerology::nr::FrequencyRange;
 
 use super::{Checked, Place};
 use crate::format::{Cell, CqiToMcs, Duplex, Mimo, Nr, Radio, Tdd, TransmissionMode, Uplink};
-use crate::radio::nr::{duplex, slot, tables};
 
 /// PRBs of a carrier of NR: from 5 MHz with 30 kHz (TS 38.101-1 table 5.3.2-1) to the maximum of TS 38.211 §4.4.4.3.
 const RESOURCE_BLOCKS: core::ops::RangeInclusive<u16> = 11..=275;
@@ -59,7 +58,7 @@ pub(super) fn cell(cell: &Cell, nr: &Nr, at: &Place<'_>) -> Checked {
 
 /// Whether a slot of the downlink in a subframe that is not blank has a symbol for data.
 fn has_downlink(cell: &Cell, nr: &Nr) -> bool {
-    let (duplex, slot) = (duplex(nr), slot(cell));
+    let (duplex, slot) = (nr.directions(), cell.slot());
     // Frames and patterns repeat together after at most this number of slots.
     (0..FRAME.as_nanos() / slot.as_nanos() * duplex.period()).any(|number| {
         let subframe = (slot * number).as_nanos() % FRAME.as_nanos() / SUBFRAME.as_nanos();
@@ -73,7 +72,7 @@ pub(super) fn configured_grants(cell: &Cell, ues: u64, at: &Place<'_>) -> Checke
     let (Some(Radio::Nr(nr)), Uplink::ConfiguredGrant(grant)) = (&cell.radio, &cell.uplink) else {
         return Ok(());
     };
-    let (tables, at) = (NrTables::new(tables(nr)), at.under("uplink"));
+    let (tables, at) = (NrTables::new(nr.tables()), at.under("uplink"));
     let highest = tables.highest_mcs();
     let help = format!("it must be an MCS from 0 to {}", highest.index());
     at.require(grant.mcs <= highest.index(), "mcs", "out of range", &help)?;
@@ -89,9 +88,9 @@ pub(super) fn configured_grants(cell: &Cell, ues: u64, at: &Place<'_>) -> Checke
             "use a smaller one, or a higher `mcs`",
         );
     };
-    let slots = |time: Duration| u32::try_from(time.as_nanos() / slot(cell).as_nanos()).unwrap_or(u32::MAX);
+    let slots = |time: Duration| u32::try_from(time.as_nanos() / cell.slot().as_nanos()).unwrap_or(u32::MAX);
     let configured = (slots(grant.period.0), slots(grant.offset.0));
-    let at_once = duplex(nr).occasions_at_once(configured, ues as u32);
+    let at_once = nr.directions().occasions_at_once(configured, ues as u32);
     let help = format!("up to {at_once} UEs would share a slot of {band} resource blocks, with {prbs} each");
     at.require(
         at_once * u64::from(prbs) <= u64::from(band),
@@ -251,7 +250,7 @@ pub(super) fn same_slots(cell: &Cell, other: &Cell, at: &Place<'_>) -> Checked {
         (None, Some(_)) => format!("use radio = \"nr\" as cell {:?} does, or another carrier", other.name),
         _ => format!("use radio = \"lte\" as cell {:?} does, or another carrier", other.name),
     };
-    let same = subcarriers(cell) == subcarriers(other) && slot(cell) == slot(other);
+    let same = subcarriers(cell) == subcarriers(other) && cell.slot() == other.slot();
     at.require(same, "radio", "cells on one carrier need one subcarrier spacing", &help)?;
     let (Some(Radio::Nr(own)), Some(Radio::Nr(others))) = (&cell.radio, &other.radio) else { return Ok(()) };
     let help = format!("use the pattern of cell {:?}: the slots of a carrier are synchronous", other.name);

@@ -3,7 +3,6 @@
 use super::{Checked, Place, whole_subframes};
 use crate::format::{Flow, FlowDirection, LossDiscriminator, MeldThreshold, Resolved, RnisFault};
 use crate::quantity::Size;
-use crate::radio::nr::nr;
 
 pub(super) fn rnis(scenario: &Resolved, at: &Place<'_>) -> Checked {
     let Some(rnis) = &scenario.rnis else { return Ok(()) };
@@ -36,7 +35,7 @@ pub(super) fn discriminator(flow: &Flow, scenario: &Resolved, at: &Place<'_>) ->
             let one = tables.all(|table| Some(table) == first);
             let help = "use the same mac.cqi_to_mcs in all cells, or choose as-run or derived";
             let present = meld.threshold == MeldThreshold::Present;
-            let of_nr = scenario.cell.iter().any(|cell| nr(cell).is_some());
+            let of_nr = scenario.cell.iter().any(|cell| cell.nr().is_some());
             at.require(
                 !(present && of_nr),
                 &format!("{key}.threshold"),

@@ -11,8 +11,6 @@ use crate::format::{
     Resolved, Step, Ue,
 };
 use crate::quantity::Metres;
-use crate::radio::home_cell;
-use crate::radio::nr::{nr, tables};
 
 /// The minimum size of an area: a walk turns at each crossing, and all turns are computed.
 const ROOM_MIN_M: f64 = 1.0;
@@ -27,7 +25,7 @@ const LTE_HIGHEST_MCS: u8 = 28;
 
 /// The highest MCS of a cell.
 fn highest_mcs(cell: &Cell) -> u8 {
-    nr(cell).map_or(LTE_HIGHEST_MCS, |nr| tables(nr).mcs_table.highest())
+    cell.nr().map_or(LTE_HIGHEST_MCS, |nr| nr.tables().mcs_table.highest())
 }
 
 pub(super) fn ues(scenario: &Resolved, at: &Place<'_>) -> Checked {
@@ -273,7 +271,7 @@ fn levy_walk(walk: &LevyWalk, at: &Place<'_>) -> Checked {
 
 /// The start of a UE: a point, and the maximum distance from it in metres.
 fn start(ue: &Ue, scenario: &Resolved) -> ([Metres; 2], f64) {
-    let home = scenario.cell[home_cell(ue, scenario)].position;
+    let home = scenario.cell[ue.home_cell(&scenario.cell)].position;
     match (&ue.position, &ue.placement) {
         (Some(position), _) => (*position, 0.0),
         (None, Some(Placement::Disc(disc))) => (disc.centre.unwrap_or(home), disc.radius.0),
@@ -293,7 +291,7 @@ fn start(ue: &Ue, scenario: &Resolved) -> ([Metres; 2], f64) {
 /// The maximum distance of a UE's start from the centre of its disc.
 fn from_centre(centre: Option<[Metres; 2]>, ue: &Ue, scenario: &Resolved) -> f64 {
     let (start, reach) = start(ue, scenario);
-    let centre = centre.unwrap_or(scenario.cell[home_cell(ue, scenario)].position);
+    let centre = centre.unwrap_or(scenario.cell[ue.home_cell(&scenario.cell)].position);
     let (dx, dy) = (start[0].0 - centre[0].0, start[1].0 - centre[1].0);
     (dx * dx + dy * dy).sqrt() + reach
 }

@@ -1,10 +1,17 @@
-//! Cells: radio, scheduler, MAC, RLC, PDCP.
+//! Cells: place, antenna, carrier, bearers of L4S, throttling.
 
+use airlane_core::{BitRate, CellId};
+use airlane_radio::layers::LineOfSight;
+use airlane_ran::bearer::BearerConfig;
+use airlane_ran::bearers::L4sBearerConfig;
+use airlane_ran::config::{self, CellConfig, ThrottleConfig};
+use airlane_ran::scheduler::OwnScheduler;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Aqm, CellOutage, Radio, Scheduler, Shedding, tagged};
-use crate::quantity::{Angle, Frequency, Gain, Metres, Power, Rate, Share, Size, Time};
+use super::ue::position;
+use super::{Aqm, CellOutage, Mac, Pdcp, Radio, Rlc, Scheduler, Shedding, Uplink, mac, rlc, service, tagged};
+use crate::quantity::{Angle, Frequency, Gain, Metres, Power, Rate, Size, Time};
 
 /// One cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -195,543 +202,109 @@ pub enum TransmissionMode {
     Tm3,
 }
 
-/// Timing and rules of the MAC and of link adaptation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Mac {
-    /// Interval between CQI reports of a UE.
-    pub cqi_period: Time,
-    /// Delay from the measurement until the scheduler can use it.
-    pub cqi_delay: Time,
-    /// Resolution of a CQI report in frequency.
-    pub cqi_report: CqiReport,
-    /// Number of layers in `tm3`, and in NR.
-    pub rank: Rank,
-    /// How the CQI follows from the SINR.
-    pub amc: Amc,
-    /// The interference that a UE measures for its CQI.
-    pub cqi_reference: CqiReference,
-    /// How the uplink MCS follows from the sounding reference signal.
-    pub uplink_amc: Amc,
-    /// How the MCS of a transport block follows from the CQI reports.
-    pub mcs_rule: McsRule,
-    /// Mapping of CQI to downlink MCS.
-    pub cqi_to_mcs: CqiToMcs,
-    /// The downlink of a UE that reports CQI 0, "out of range".
-    pub out_of_range: OutOfRange,
-    /// Maximum number of transmissions of a transport block, including the first.
-    pub harq_transmissions: u8,
-    /// Delay from the scheduling of a transmission to the scheduling of its retransmission. LTE only: NR has `k0`,
-    /// `k1`, `k2` and `gnb_processing` of `radio`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Time")]
-    pub harq_round_trip: Option<Time>,
-    /// Delay from a downlink scheduling decision to the reception of the block. LTE only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Time")]
-    pub downlink_latency: Option<Time>,
-    /// Delay from the scheduling of an uplink grant to the transmission on PUSCH. LTE only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Time")]
-    pub grant_to_pusch: Option<Time>,
-    /// Subframes of a frame, 0 to 9, in which the cell sends no data: almost blank subframes, or subframes
-    /// for traffic that is not modelled.
-    #[schemars(inner(range(max = 9)))]
-    pub blank_subframes: Vec<u8>,
-    /// Whether the last resource block group of the downlink stays idle if it is smaller than the others. It
-    /// is smaller with 15, 25, 50 and 75 resource blocks (TS 36.213 §7.1.6.1).
-    pub idle_partial_rbg: bool,
-    /// Whether MAC subheaders use bytes of the transport block.
-    pub subheaders: bool,
-    /// Number of resource blocks reserved for PUCCH, at both edges of the band together.
-    pub pucch_resource_blocks: u16,
-    /// Maximum number of new uplink grants in a slot.
-    pub grants_per_slot: u16,
-    /// Interval between sounding reference signals.
-    pub sounding_period: Time,
-    /// Uplink power control.
-    pub power_control: PowerControl,
-    /// Power headroom reports of UEs with power control, and whether uplink grants follow the power of a UE.
-    pub power_headroom: PowerHeadroom,
+impl Cell {
+    /// The configuration of the cell, one of `all`. `sight` is the line of sight of its channel, and `own` finds a
+    /// scheduler policy of the user by its name.
+    pub(crate) fn config(
+        &self,
+        all: &[Cell],
+        sight: LineOfSight,
+        own: impl Fn(&str) -> OwnScheduler,
+    ) -> CellConfig {
+        let (numerology, tables) = self.numerology();
+        let [layers, uplink_layers] = self.layers(sight);
+        CellConfig {
+            numerology,
+            tables,
+            processing: self.processing(),
+            position: position(self.position, self.height),
+            antenna: self.antenna.config(),
+            resource_blocks: self.resource_blocks,
+            tx_power: self.tx_power.0,
+            noise_figure: self.noise_figure.0,
+            downlink_hz: self.frequency.0,
+            uplink_hz: self.uplink_frequency.0,
+            scheduler: self.scheduler.kind(own),
+            early_throttling: self.early_throttling.as_ref().map(EarlyThrottling::config),
+            transmission_mode: self.transmission_mode.config(),
+            layers,
+            uplink_layers,
+            mac: mac::config(self),
+            bearer: rlc::bearer(self),
+            l4s_bearer: self.l4s_bearer.as_ref().map(|l4s| L4sBearerConfig {
+                bearer: BearerConfig { buffer: l4s.buffer.0, aqm: l4s.aqm.discipline(), ..rlc::bearer(self) },
+                rate: l4s.rate.map_or(BitRate(0), |rate| rate.0),
+                default_rate: l4s.default_rate.0,
+                bucket: l4s.bucket.0,
+            }),
+            max_ues: self.max_ues,
+            interferer: self.interferer,
+            neighbours: self
+                .neighbours
+                .as_ref()
+                .map(|names| names.iter().map(|name| id(name, all)).collect()),
+            service: service::changes(self),
+        }
+    }
+
+    /// A time in slots of the cell; the check ensures that it is an integer in range.
+    pub(super) fn slots(&self, time: Time) -> u32 {
+        let slots = time.0.as_nanos() / self.slot().as_nanos();
+        u32::try_from(slots).expect("checked when the scenario was resolved")
+    }
 }
 
-/// Uplink power control (TS 36.213 §5.1.1).
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum PowerControl {
-    /// Maximum transmit power, spread over the whole band.
-    None,
-    /// Open loop: the power compensates for a fraction of the path loss.
-    OpenLoop(OpenLoop),
-}
-tagged!(PowerControl by "kind" { "none" => None, "open-loop" => OpenLoop(OpenLoop) });
-
-/// Settings of open-loop power control.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct OpenLoop {
-    /// Power per resource block without path loss.
-    pub p0: Power,
-    /// Fraction of the path loss that is compensated.
-    pub alpha: Share,
+/// A cell by its name, which has been checked.
+fn id(name: &str, all: &[Cell]) -> CellId {
+    let index = all.iter().position(|cell| cell.name == *name);
+    CellId(index.expect("checked when the scenario was resolved") as u32)
 }
 
-/// Power headroom reports (TS 36.321 §5.4.6, TS 38.321 §5.4.6).
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum PowerHeadroom {
-    /// No reports: the cell knows of no limit, and grants each UE its share of the band, as in ns-3.
-    None,
-    /// Reports: the cell grants no more resource blocks than the lowest MCS can be decoded on.
-    Report(PowerHeadroomReport),
-}
-tagged!(PowerHeadroom by "kind" { "none" => None, "report" => Report(PowerHeadroomReport) });
-
-/// Triggers of power headroom reports.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PowerHeadroomReport {
-    /// phr-PeriodicTimer, in LTE periodicPHR-Timer: time from a report until the next one is due.
-    pub phr_periodic_timer: PhrPeriodicTimer,
-    /// phr-ProhibitTimer, in LTE prohibitPHR-Timer: time from a report during which a change of the path loss triggers
-    /// none.
-    pub phr_prohibit_timer: PhrProhibitTimer,
-    /// dl-PathlossChange, in NR phr-Tx-PowerFactorChange: a report is due if the path loss has changed by more since the
-    /// last one.
-    pub dl_pathloss_change: PathlossChange,
-}
-
-/// Values of phr-PeriodicTimer (TS 36.331 and TS 38.331, `PHR-Config`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum PhrPeriodicTimer {
-    /// 10 ms.
-    #[serde(rename = "10 ms")]
-    Sf10,
-    /// 20 ms.
-    #[serde(rename = "20 ms")]
-    Sf20,
-    /// 50 ms.
-    #[serde(rename = "50 ms")]
-    Sf50,
-    /// 100 ms.
-    #[serde(rename = "100 ms")]
-    Sf100,
-    /// 200 ms.
-    #[serde(rename = "200 ms")]
-    Sf200,
-    /// 500 ms.
-    #[serde(rename = "500 ms")]
-    Sf500,
-    /// 1000 ms.
-    #[serde(rename = "1000 ms")]
-    Sf1000,
-    /// Infinity.
-    #[serde(rename = "infinity")]
-    Infinity,
-}
-
-/// Values of phr-ProhibitTimer (TS 36.331 and TS 38.331, `PHR-Config`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum PhrProhibitTimer {
-    /// 0 ms.
-    #[serde(rename = "0 ms")]
-    Sf0,
-    /// 10 ms.
-    #[serde(rename = "10 ms")]
-    Sf10,
-    /// 20 ms.
-    #[serde(rename = "20 ms")]
-    Sf20,
-    /// 50 ms.
-    #[serde(rename = "50 ms")]
-    Sf50,
-    /// 100 ms.
-    #[serde(rename = "100 ms")]
-    Sf100,
-    /// 200 ms.
-    #[serde(rename = "200 ms")]
-    Sf200,
-    /// 500 ms.
-    #[serde(rename = "500 ms")]
-    Sf500,
-    /// 1000 ms.
-    #[serde(rename = "1000 ms")]
-    Sf1000,
-}
-
-/// Values of dl-PathlossChange and phr-Tx-PowerFactorChange (TS 36.331 and TS 38.331, `PHR-Config`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum PathlossChange {
-    /// 1 dB.
-    #[serde(rename = "1 dB")]
-    Db1,
-    /// 3 dB.
-    #[serde(rename = "3 dB")]
-    Db3,
-    /// 6 dB.
-    #[serde(rename = "6 dB")]
-    Db6,
-    /// Infinity.
-    #[serde(rename = "infinity")]
-    Infinity,
-}
-
-impl PhrPeriodicTimer {
-    /// Its value.
-    #[must_use]
-    pub const fn milliseconds(self) -> Option<u64> {
+impl Antenna {
+    fn config(&self) -> airlane_radio::Antenna {
         match self {
-            Self::Sf10 => Some(10),
-            Self::Sf20 => Some(20),
-            Self::Sf50 => Some(50),
-            Self::Sf100 => Some(100),
-            Self::Sf200 => Some(200),
-            Self::Sf500 => Some(500),
-            Self::Sf1000 => Some(1000),
-            Self::Infinity => None,
+            Self::Omni(omni) => airlane_radio::Antenna::Omni { gain: omni.gain.0 },
+            Self::Sector(sector) => airlane_radio::Antenna::Sector(airlane_radio::Sector {
+                gain: sector.gain.0,
+                azimuth_deg: sector.azimuth.0,
+                beamwidth_deg: sector.beamwidth.0,
+                front_to_back: sector.front_to_back.0,
+            }),
+            Self::Panel(panel) => airlane_radio::Antenna::Panel {
+                panel: airlane_radio::panel::Panel {
+                    rows: panel.rows,
+                    columns: panel.columns,
+                    row_spacing: panel.row_spacing,
+                    column_spacing: panel.column_spacing,
+                    tilt_deg: 90.0 + panel.downtilt.0,
+                },
+                azimuth_deg: panel.azimuth.0,
+            },
         }
     }
 }
 
-impl PhrProhibitTimer {
-    /// Its value.
-    #[must_use]
-    pub const fn milliseconds(self) -> u64 {
-        match self {
-            Self::Sf0 => 0,
-            Self::Sf10 => 10,
-            Self::Sf20 => 20,
-            Self::Sf50 => 50,
-            Self::Sf100 => 100,
-            Self::Sf200 => 200,
-            Self::Sf500 => 500,
-            Self::Sf1000 => 1000,
+impl EarlyThrottling {
+    fn config(&self) -> ThrottleConfig {
+        ThrottleConfig {
+            bearers: self.bearers,
+            within: self.within.0,
+            ramp: self.ramp.0,
+            hold: self.hold.0,
+            by: match self.by {
+                ThrottleBy::Share => config::ThrottleBy::Share,
+                ThrottleBy::Queue => config::ThrottleBy::Queue,
+            },
         }
     }
 }
 
-impl PathlossChange {
-    /// Its value.
-    #[must_use]
-    pub const fn decibels(self) -> Option<f64> {
+impl TransmissionMode {
+    const fn config(self) -> airlane_radio::TransmissionMode {
         match self {
-            Self::Db1 => Some(1.0),
-            Self::Db3 => Some(3.0),
-            Self::Db6 => Some(6.0),
-            Self::Infinity => None,
+            Self::Siso => airlane_radio::TransmissionMode::SingleAntenna,
+            Self::Tm2 => airlane_radio::TransmissionMode::TransmitDiversity,
+            Self::Tm3 => airlane_radio::TransmissionMode::SpatialMultiplexing,
         }
     }
-}
-
-/// Number of layers in `tm3` (TS 36.213 §7.1.3), and in NR (TS 38.214 §5.2.1.4.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Rank {
-    /// Always the maximum number: in `tm3` two, as in ns-3.
-    Full,
-    /// The number with the highest expected rate; one layer of `tm3` has transmit diversity.
-    Adaptive,
-}
-
-/// Resolution of a CQI report in frequency (TS 36.213 §7.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CqiReport {
-    /// One CQI for each group of resource blocks.
-    Subband,
-    /// One CQI for the whole band.
-    Wideband,
-}
-
-/// How the MCS or CQI follows from the SINR.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Amc {
-    /// The highest rate with a block error rate of at most 10 %, computed from mutual information.
-    MutualInformation,
-    /// The Shannon bound with the gap for a bit error rate of 5e-5, as in `PiroEW2010` of ns-3.
-    Piro,
-}
-
-/// The interference of other cells that a UE measures for its CQI.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CqiReference {
-    /// Interference of the other cells' data region in the previous slot.
-    PdschInterference,
-    /// Interference of the control region, in which the other cells always transmit.
-    ControlRegion,
-}
-
-/// How the MCS of a transport block follows from the CQI reports.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum McsRule {
-    /// The MCS of the worst allocated sub-band.
-    WorstSubband,
-    /// The mean spectral efficiency of the allocated sub-bands, corrected by outer-loop link adaptation.
-    Effective(EffectiveMcs),
-}
-tagged!(McsRule by "kind" { "worst-subband" => WorstSubband, "effective" => Effective(EffectiveMcs) });
-
-/// Mapping of CQI to downlink MCS. The standard leaves it to the vendor of the eNB.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CqiToMcs {
-    /// The MCS with the spectral efficiency of the CQI, as in ns-3: 0, 2, 4 and so on up to 28 for CQI 1 to
-    /// 15.
-    Efficiency,
-    /// OpenAirInterface's table: 0, 1, 2, 4, 6, 8, 11, 13, 16, 18, 20, 23, 25, 27, 28.
-    #[serde(rename = "openairinterface")]
-    OpenAirInterface,
-}
-
-/// The downlink of a UE whose CQI is 0 on most of the band: blocks with the scheme of CQI 1 would have too many errors
-/// (TS 36.213 §7.2.3, TS 38.214 §5.2.2.1). Whether it is scheduled is up to the vendor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum OutOfRange {
-    /// It has no assignment, as in ns-3 and srsRAN Project.
-    Unscheduled,
-    /// It has the lowest MCS, as in OpenAirInterface, where the transmissions of HARQ together are enough for that.
-    LowestMcs,
-}
-
-/// Settings of outer-loop link adaptation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct EffectiveMcs {
-    /// Target block error rate of first transmissions.
-    pub target_bler: Share,
-}
-
-/// Uplink access: how a UE obtains grants.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Uplink {
-    /// Scheduling requests on PUCCH, then a buffer status report with each transmission.
-    SchedulingRequest(SchedulingRequest),
-    /// No scheduling requests: the eNB sends a grant to each UE that has been inactive, as in
-    /// OpenAirInterface.
-    Polled(Polled),
-    /// Configured grants of type 1: resource blocks at regular times for each UE, without scheduling request and grant.
-    /// NR only.
-    ConfiguredGrant(ConfiguredGrant),
-    /// Buffer status reports reach the eNB out of band, without a grant, as in ns-3.
-    IdealBufferStatus(IdealBufferStatus),
-}
-tagged!(Uplink by "kind" {
-    "scheduling-request" => SchedulingRequest(SchedulingRequest),
-    "polled" => Polled(Polled),
-    "configured-grant" => ConfiguredGrant(ConfiguredGrant),
-    "ideal-buffer-status" => IdealBufferStatus(IdealBufferStatus),
-});
-
-/// Settings of uplink access by scheduling request.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SchedulingRequest {
-    /// Period of scheduling request opportunities of a UE (TS 36.213 §10.1.5).
-    pub scheduling_request_period: Time,
-    /// Delay from a scheduling request to the scheduling of the grant that answers it.
-    pub processing: Time,
-    /// Size of the first grant.
-    pub initial_grant: Size,
-}
-
-/// Settings of uplink access by polling.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Polled {
-    /// Time from the last transmission of a UE to an unsolicited grant.
-    pub interval: Time,
-    /// Size of the first grant.
-    pub initial_grant: Size,
-    /// Number of consecutive unsolicited grants after which the eNB serves the reported buffer status.
-    pub polls: u32,
-    /// Delay from the last of these reports to the scheduling of the grant that answers it.
-    pub processing: Time,
-}
-
-/// Settings of uplink access by configured grants (TS 38.321 section 5.8.2). The block of an occasion has a buffer status
-/// report; dynamic grants follow for the rest.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ConfiguredGrant {
-    /// Time between the occasions of a UE. An occasion in a slot without an uplink is in the next one that has.
-    pub period: Time,
-    /// Time of the first occasion of the first UE. The second UE has it one slot later, and so on.
-    pub offset: Time,
-    /// Least size of the transport block. The occasion has as many resource blocks as that needs.
-    pub size: Size,
-    /// Modulation and coding scheme of the transport block.
-    pub mcs: u8,
-}
-
-/// Settings of out-of-band buffer status.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct IdealBufferStatus {
-    /// Delay of a buffer status report.
-    pub report_delay: Time,
-}
-
-/// Radio link control: of LTE (TS 36.322), or that of NR (TS 38.322) together with the reordering of its PDCP
-/// (TS 38.323), in a cell of either.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(tag = "mode", rename_all = "lowercase")]
-pub enum Rlc {
-    /// Acknowledged mode.
-    Am(RlcAm),
-    /// Unacknowledged mode.
-    Um(RlcUm),
-    /// Transparent mode.
-    Tm(RlcTm),
-    /// Acknowledged mode of NR.
-    #[serde(rename = "nr-am")]
-    NrAm(RlcNrAm),
-    /// Unacknowledged mode of NR.
-    #[serde(rename = "nr-um")]
-    NrUm(RlcNrUm),
-}
-tagged!(Rlc by "mode" {
-    "am" => Am(RlcAm),
-    "um" => Um(RlcUm),
-    "tm" => Tm(RlcTm),
-    "nr-am" => NrAm(RlcNrAm),
-    "nr-um" => NrUm(RlcNrUm),
-});
-
-impl Rlc {
-    /// Size and queue discipline of the transmission buffer.
-    pub(crate) fn queue(&self) -> (Size, &Aqm) {
-        match self {
-            Self::Am(RlcAm { buffer, aqm, .. })
-            | Self::Um(RlcUm { buffer, aqm, .. })
-            | Self::Tm(RlcTm { buffer, aqm })
-            | Self::NrAm(RlcNrAm { buffer, aqm, .. })
-            | Self::NrUm(RlcNrUm { buffer, aqm, .. }) => (*buffer, aqm),
-        }
-    }
-
-    /// Whether it confirms delivery.
-    pub(crate) const fn is_acknowledged(&self) -> bool {
-        matches!(self, Self::Am(_) | Self::NrAm(_))
-    }
-}
-
-/// Acknowledged mode.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RlcAm {
-    /// Bits of the sequence number: 10 or 16.
-    pub sn_bits: u8,
-    /// Size of the transmission buffer.
-    pub buffer: Size,
-    /// Queue discipline of the transmission buffer.
-    pub aqm: Aqm,
-    /// t-PollRetransmit.
-    pub poll_retransmit: Time,
-    /// t-Reordering.
-    pub reordering: Time,
-    /// t-StatusProhibit.
-    pub status_prohibit: Time,
-    /// pollPDU: number of PDUs after which a poll is sent; none for infinity.
-    pub poll_pdu: Option<u32>,
-    /// pollByte: number of bytes after which a poll is sent; none for infinity.
-    pub poll_byte: Option<Size>,
-    /// maxRetxThreshold.
-    pub max_retransmissions: u8,
-    /// Whether a STATUS PDU uses a whole transmission opportunity, as in ns-3.
-    pub status_alone: bool,
-}
-
-/// Unacknowledged mode.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RlcUm {
-    /// Bits of the sequence number: 5 or 10.
-    pub sn_bits: u8,
-    /// Size of the transmission buffer.
-    pub buffer: Size,
-    /// Queue discipline of the transmission buffer.
-    pub aqm: Aqm,
-    /// t-Reordering.
-    pub reordering: Time,
-}
-
-/// Transparent mode: no header, no segmentation, no reordering. LTE uses it for control channels only. On a
-/// data bearer it serves as a baseline for the other modes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RlcTm {
-    /// Size of the transmission buffer.
-    pub buffer: Size,
-    /// Queue discipline of the transmission buffer.
-    pub aqm: Aqm,
-}
-
-/// Acknowledged mode of NR.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RlcNrAm {
-    /// Bits of the sequence number: 12 or 18.
-    pub sn_bits: u8,
-    /// Size of the transmission buffer.
-    pub buffer: Size,
-    /// Queue discipline of the transmission buffer.
-    pub aqm: Aqm,
-    /// t-PollRetransmit.
-    pub poll_retransmit: Time,
-    /// t-Reassembly.
-    pub reassembly: Time,
-    /// t-StatusProhibit.
-    pub status_prohibit: Time,
-    /// pollPDU: number of PDUs after which a poll is sent; none for infinity.
-    pub poll_pdu: Option<u32>,
-    /// pollByte: number of bytes after which a poll is sent; none for infinity.
-    pub poll_byte: Option<Size>,
-    /// maxRetxThreshold.
-    pub max_retransmissions: u8,
-    /// t-Reordering of PDCP.
-    pub reordering: Time,
-    /// outOfOrderDelivery of PDCP: packets are delivered in the order of their arrival.
-    pub out_of_order: bool,
-}
-
-/// Unacknowledged mode of NR.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RlcNrUm {
-    /// Bits of the sequence number: 6 or 12.
-    pub sn_bits: u8,
-    /// Size of the transmission buffer.
-    pub buffer: Size,
-    /// Queue discipline of the transmission buffer.
-    pub aqm: Aqm,
-    /// t-Reassembly.
-    pub reassembly: Time,
-    /// t-Reordering of PDCP.
-    pub reordering: Time,
-    /// outOfOrderDelivery of PDCP: packets are delivered in the order of their arrival.
-    pub out_of_order: bool,
-}
-
-/// Packet data convergence protocol (TS 36.323).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Pdcp {
-    /// Bits of the sequence number: 7, 12, 15 or 18; with RLC of NR, 12 or 18.
-    pub sn_bits: u8,
-    /// discardTimer; none for infinity.
-    pub discard_timer: Option<Time>,
-    /// Maximum number of bytes of SDUs that RLC AM has sent and not confirmed. An SDU that does not fit waits
-    /// in the RLC buffer. By default, there is no limit.
-    pub retransmission_queue: Option<Size>,
-    /// With `retransmission_queue`: whether the limit of the RLC buffer applies to the sum of both queues. If
-    /// false, it applies to the RLC buffer only.
-    pub shares_buffer: bool,
-    /// With `retransmission_queue`: whether SDUs get their sequence number on arrival, up to the limit, and
-    /// not with the transmission of their first byte. A seamless handover then also drops them.
-    pub holds_waiting: bool,
 }

@@ -1,5 +1,12 @@
 //! Handover: measurements of UEs, and the duration of each step.
 
+use airlane_ran::bearer;
+use airlane_ran::rrc::handover::HandoverConfig;
+use airlane_ran::rrc::measurement::{EventA3, MeasurementConfig};
+use airlane_ran::rrc::quality::{self, QualityRule, Reported};
+use airlane_ran::rrc::radio_link::RadioLinkConfig;
+use airlane_ran::rrc::random_access;
+use airlane_ran::x2::{FRESH_LIMIT, X2Config};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -143,4 +150,72 @@ pub struct X2 {
     pub jitter: Time,
     /// Random loss of forwarded packets.
     pub loss: Share,
+}
+
+impl Handover {
+    /// The measurement configuration.
+    pub(crate) fn measurements(&self) -> MeasurementConfig {
+        MeasurementConfig {
+            period: self.measurement_period.0,
+            filter_coefficient: self.l3_filter,
+            event: EventA3 {
+                offset: self.a3_offset.0,
+                hysteresis: self.hysteresis.0,
+                time_to_trigger: self.time_to_trigger.0,
+            },
+            report_interval: self.report_interval.0,
+            quality: match &self.algorithm {
+                HandoverAlgorithm::A3Rsrp => None,
+                HandoverAlgorithm::A2A4Rsrq(rule) => Some(QualityRule {
+                    serving_threshold: Reported(rule.serving_threshold),
+                    neighbour_offset: rule.neighbour_offset,
+                    rssi: match rule.rssi {
+                        Rssi::All => quality::Rssi::AllElements,
+                        Rssi::ReferenceSignals => quality::Rssi::ReferenceSignals,
+                    },
+                }),
+            },
+        }
+    }
+
+    /// The handover configuration, with these links between cells.
+    pub(crate) fn config(&self, x2: &X2) -> HandoverConfig {
+        HandoverConfig {
+            mode: self.mode.config(),
+            x2: X2Config { delay: x2.delay.0, jitter: x2.jitter.0, loss: x2.loss.0, fresh: FRESH_LIMIT },
+            report: self.report_delay.0,
+            preparation: self.preparation.0,
+            command: self.command_delay.0,
+            interruption: self.interruption.0,
+            occasions: match &self.random_access {
+                RandomAccess::Included => None,
+                RandomAccess::Occasions(one) => Some(random_access::Occasions {
+                    period: one.period.0,
+                    completion: one.completion.0,
+                    retry: one.retry.0,
+                }),
+            },
+            radio_link: self.radio_link_failure.then(|| RadioLinkConfig {
+                n310: self.n310,
+                n311: self.n311,
+                t310: self.t310.0,
+                t304: self.t304.0,
+                t311: self.t311.0,
+                t301: self.t301.0,
+                search: self.cell_search.0,
+                ..RadioLinkConfig::default()
+            }),
+        }
+    }
+}
+
+impl HandoverMode {
+    /// The mode of `airlane_ran`.
+    pub(crate) const fn config(self) -> bearer::HandoverMode {
+        match self {
+            Self::Lossless => bearer::HandoverMode::Lossless,
+            Self::Seamless => bearer::HandoverMode::Seamless,
+            Self::SeamlessUm => bearer::HandoverMode::SeamlessUm,
+        }
+    }
 }

@@ -3,22 +3,30 @@
 //!
 //! No field has a default here. The defaults are the preset files (`presets/*.toml`), so that every
 //! value of a run is in a file that users can read. `Option` means that the value may be absent.
+//!
+//! A file here has all that belongs to a section: the types of its keys, in `config` their conversion to the
+//! configuration of the crate that implements them, and in `check` the rules that concern the section alone. No other
+//! place converts a key. Rules between sections are in `crate::check`.
 
 mod aqm;
 mod cell;
+mod channel;
 mod ecn;
 mod flow;
 mod handover;
 mod kernel;
 mod layout;
+mod mac;
 mod middlebox;
 mod nr;
 mod output;
 mod path;
+mod rlc;
 mod rnis;
 mod scheduler;
 mod service;
 mod ue;
+mod uplink;
 
 pub use crate::applications::{
     App, BolaRule, Bulk, Cbr, ConstantPeriod, Dash, DashRule, ExponentialPeriod, Fixed, HttpVersion, OnOff,
@@ -27,19 +35,23 @@ pub use crate::applications::{
 };
 pub use aqm::*;
 pub use cell::*;
+pub use channel::*;
 pub use ecn::*;
 pub use flow::*;
 pub use handover::*;
 pub use kernel::*;
 pub use layout::*;
+pub use mac::*;
 pub use middlebox::*;
 pub use nr::*;
 pub use output::*;
 pub use path::*;
+pub use rlc::*;
 pub use rnis::*;
 pub use scheduler::*;
 pub use service::*;
 pub use ue::*;
+pub use uplink::*;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

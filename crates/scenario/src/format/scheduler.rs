@@ -1,7 +1,8 @@
-//! The scheduler of a cell: its policies and their settings, and from them to `airlane_ran`.
+//! The scheduler of a cell: its policies and their settings.
 
 use airlane_ran::config::{self, PrioritySetConfig, SchedulerKind};
 use airlane_ran::scheduler::OwnScheduler;
+use airlane_settings::{Checked, Place};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -68,8 +69,18 @@ impl Scheduler {
         }
     }
 
+    /// The rules of the keys of a scheduler.
+    pub(crate) fn check(&self, at: &Place<'_>) -> Checked {
+        if let Self::PrioritySet(pss) = self {
+            let help = "it must be 1 or more; leave it out for half of the UEs";
+            at.require(pss.multiplexed != Some(0), "multiplexed", "no UE would be scheduled", help)?;
+        }
+        let ok = self.window().is_none_or(|window| (2..=1_000_000).contains(&window));
+        at.require(ok, "window", "out of range", "it must be from 2 to 1000000 slots")
+    }
+
     /// The averaging window in slots, if the policy has one.
-    pub(crate) const fn window(&self) -> Option<u32> {
+    const fn window(&self) -> Option<u32> {
         match self {
             Self::ProportionalFair(ProportionalFair { window })
             | Self::BlindEqualThroughput(BlindEqualThroughput { window, .. })

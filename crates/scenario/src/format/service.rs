@@ -1,8 +1,11 @@
 //! Times in which a cell does not serve as usual.
 
+use airlane_core::Instant;
+use airlane_ran::config::{ServiceChange, ServiceKind, ShedAmount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Cell;
 use crate::quantity::{Share, Time};
 
 /// A time in which the radio of a cell is off.
@@ -29,4 +32,22 @@ pub struct Shedding {
     pub ues: Option<u32>,
     /// Percentage of its UEs that are handed over, rounded to the nearest number.
     pub share: Option<Share>,
+}
+
+/// The periods in which a cell does not serve as usual.
+pub(super) fn changes(cell: &Cell) -> Vec<ServiceChange> {
+    let outages = cell.outages.iter().flatten().map(|one| (one.at, one.duration, ServiceKind::Outage));
+    let shedding = cell.shedding.iter().flatten().map(|one| {
+        let amount = match (one.ues, one.share) {
+            (Some(ues), _) => ShedAmount::Number(ues),
+            (None, share) => ShedAmount::Share(share.expect("checked when the scenario was resolved").0),
+        };
+        (one.at, one.duration, ServiceKind::Shed(amount))
+    });
+    let change = |(at, duration, kind): (Time, Time, _)| ServiceChange {
+        at: Instant::ZERO + at.0,
+        duration: duration.0,
+        kind,
+    };
+    outages.chain(shedding).map(change).collect()
 }

@@ -1,9 +1,15 @@
 //! UEs: position, movement and radio.
 
+use airlane_core::{CellId, Instant};
+use airlane_radio::mobility::{
+    self, Course, LevyLaw, MovementPath, PowerLaw, SpeedLaw, WalkLaw, WaypointLaw,
+};
+use airlane_radio::{Mcs, Position};
+use airlane_ran::config::{BuildingLaw, Movement, Start, UeConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::tagged;
+use super::{Cell, tagged};
 use crate::quantity::{Angle, Gain, Metres, Power, Share, Speed, SpeedVariance, Time};
 
 /// A UE, or a group of UEs with the same settings.
@@ -317,4 +323,138 @@ pub struct PauseLaw {
     pub min: Time,
     /// Maximum.
     pub max: Time,
+}
+
+impl Ue {
+    /// The cell around which a UE is placed and moves by default: its serving cell if that is given,
+    /// otherwise the cell nearest to its position (or to the centre of its placement).
+    pub(crate) fn home_cell(&self, cells: &[Cell]) -> usize {
+        if let Some(name) = &self.cell {
+            let index = cells.iter().position(|cell| cell.name == *name);
+            return index.expect("checked when the scenario was resolved");
+        }
+        let centre = match &self.placement {
+            Some(Placement::Disc(disc)) => disc.centre,
+            Some(Placement::Hexagonal(_)) | None => None,
+        };
+        let Some([x, y]) = self.position.or(centre) else { return 0 };
+        let squared = |cell: &Cell| {
+            let (dx, dy) = (cell.position[0].0 - x.0, cell.position[1].0 - y.0);
+            dx * dx + dy * dy
+        };
+        let nearest = (0..cells.len()).min_by(|a, b| squared(&cells[*a]).total_cmp(&squared(&cells[*b])));
+        nearest.expect("a cellular scenario has a cell")
+    }
+
+    /// The configuration of a UE, with its path if a file describes its movement.
+    pub(crate) fn config(&self, path: Option<&MovementPath>, cells: &[Cell]) -> UeConfig {
+        let home = &cells[self.home_cell(cells)];
+        let disc = |centre: Option<[Metres; 2]>, radius: Metres| mobility::Disc {
+            centre: position(centre.unwrap_or(home.position), self.height),
+            radius_m: radius.0,
+        };
+        UeConfig {
+            cell: self.cell.as_ref().map(|_| CellId(self.home_cell(cells) as u32)),
+            start: match (path, &self.position, &self.placement) {
+                (Some(path), ..) => Start::At(path.start(self.height.0)),
+                (None, Some(point), _) => Start::At(position(*point, self.height)),
+                (None, None, Some(Placement::Disc(d))) => {
+                    let placement = match d.uniform {
+                        Uniform::Area => airlane_radio::Placement::UniformInArea,
+                        Uniform::Distance => airlane_radio::Placement::UniformInDistance,
+                    };
+                    Start::Within(placement, disc(d.centre, d.radius))
+                }
+                (None, None, Some(Placement::Hexagonal(hexagons))) => Start::AroundSites {
+                    inter_site_distance_m: hexagons.inter_site_distance.0,
+                    height_m: self.height.0,
+                    least_m: hexagons.minimum_distance.map_or(0.0, |least| least.0),
+                },
+                (None, None, None) => unreachable!("checked when the scenario was resolved"),
+            },
+            movement: match &self.mobility {
+                Mobility::Static => Movement::Static,
+                Mobility::Line(line) => Movement::Line(course(line, self.height), speed_law(line)),
+                Mobility::RandomWaypoint(walk) => Movement::RandomWaypoint(WaypointLaw {
+                    area: match &walk.area {
+                        Area::Disc(area) => mobility::Area::Disc(disc(area.centre, area.radius)),
+                        Area::Rectangle(area) => {
+                            mobility::Area::Rectangle(area.from.map(|m| m.0), area.to.map(|m| m.0))
+                        }
+                    },
+                    speed_mps: [walk.speed.min, walk.speed.max].map(Speed::metres_per_second),
+                    pause: [walk.pause.min.0, walk.pause.max.0],
+                }),
+                Mobility::RandomWalk(walk) => Movement::RandomWalk(WalkLaw {
+                    corners_m: [walk.area.from, walk.area.to].map(|corner| corner.map(|m| m.0)),
+                    speed_mps: [walk.speed.min, walk.speed.max].map(Speed::metres_per_second),
+                    step: match &walk.step {
+                        Step::Distance(step) => mobility::Step::Distance(step.length.0),
+                        Step::Time(step) => mobility::Step::Time(step.duration.0),
+                    },
+                }),
+                Mobility::Trace(_) => Movement::Path(path.expect("read for every UE that needs one").clone()),
+                Mobility::LevyWalk(walk) => {
+                    Movement::LevyWalk(levy_law(walk), disc(walk.centre, walk.radius))
+                }
+            },
+            tx_power: self.tx_power.0,
+            noise_figure: self.noise_figure.0,
+            penetration_loss: self.penetration_loss.0,
+            building: self.building.as_ref().map(Building::config),
+            bearer_set_up: self.bearer_setup.map(|at| Instant::ZERO + at.0),
+            fixed_mcs: self.fixed_mcs.map(Mcs::new),
+        }
+    }
+}
+
+impl Building {
+    fn config(&self) -> BuildingLaw {
+        BuildingLaw {
+            indoor: self.indoor.0,
+            low_loss: match self.walls {
+                Walls::Tr38901 => Some(self.low_loss.0),
+                Walls::Tr36873 => None,
+            },
+            depth_m: self.depth.0,
+            storeys: self.storeys,
+            storey_m: self.storey_height.0,
+        }
+    }
+}
+
+/// A point at a height.
+pub(super) fn position([x, y]: [Metres; 2], height: Metres) -> Position {
+    Position { x: x.0, y: y.0, z: height.0 }
+}
+
+fn course(line: &Line, height: Metres) -> Course {
+    match (line.heading, line.towards) {
+        (Some(heading), _) => Course::Heading(heading.0),
+        (None, Some(point)) => Course::Through(position(point, height)),
+        (None, None) => unreachable!("checked when the scenario was resolved"),
+    }
+}
+
+fn speed_law(line: &Line) -> SpeedLaw {
+    let mean_mps = line.speed.metres_per_second();
+    let deviation = line.speed_deviation.or(line.speed_variance.map(|v| Speed(v.0.sqrt())));
+    match deviation.map(Speed::metres_per_second) {
+        None | Some(0.0) => SpeedLaw::Constant(mean_mps),
+        Some(deviation_mps) => SpeedLaw::Normal { mean_mps, deviation_mps },
+    }
+}
+
+fn levy_law(walk: &LevyWalk) -> LevyLaw {
+    let (flight, pause) = (&walk.flight, &walk.pause);
+    let [scale, min, max] = [pause.scale, pause.min, pause.max].map(|time| time.0.as_secs_f64());
+    LevyLaw {
+        flight_m: PowerLaw {
+            exponent: flight.exponent,
+            scale: flight.scale.0,
+            min: flight.min.0,
+            max: flight.max.0,
+        },
+        pause_s: PowerLaw { exponent: pause.exponent, scale, min, max },
+    }
 }
