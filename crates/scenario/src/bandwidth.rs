@@ -1,5 +1,5 @@
-//! Converts the channel bandwidth of a cell to resource blocks: in LTE before presets fill in the rest, in NR
-//! afterwards, since the number of resource blocks depends on the subcarrier spacing and the carrier.
+//! Converts the channel bandwidth of a cell to resource blocks. In NR their number depends on the subcarrier spacing and
+//! the carrier, which presets may have set.
 
 use airlane_ran::numerology::nr::FrequencyRange;
 use airlane_settings::{OVERRIDE, Table, Tree, Value, read};
@@ -19,7 +19,7 @@ const ANY: i64 = 11;
 const BANDWIDTH: &str = "bandwidth";
 const RESOURCE_BLOCKS: &str = "resource_blocks";
 
-/// The only key of a cell of LTE that is read in advance.
+/// The key of a cell of LTE that determines its resource blocks.
 #[derive(Deserialize)]
 struct Written {
     bandwidth: Frequency,
@@ -33,19 +33,14 @@ struct NrCarrier {
     radio: Radio,
 }
 
-/// Replaces the bandwidth of each cell of this technology that has one by resource blocks. To be called for NR after
-/// the presets.
+/// Replaces the bandwidth of each cell that has one by resource blocks, after presets have filled in the rest.
 ///
 /// # Errors
 /// If it is not a bandwidth of the technology, or if the resource blocks are also given.
-pub(crate) fn replace(
-    scenario: &mut Tree,
-    technology: Technology,
-    network: &str,
-) -> Result<(), ScenarioError> {
+pub(crate) fn replace(scenario: &mut Tree, network: &str) -> Result<(), ScenarioError> {
     let Some(Tree { value: Value::Array(cells), .. }) = scenario.get_mut("cell") else { return Ok(()) };
-    let cells = cells.iter_mut().enumerate();
-    for (index, cell) in cells.filter(|(_, cell)| Technology::of_cell(cell, network) == technology) {
+    for (index, cell) in cells.iter_mut().enumerate() {
+        let technology = Technology::of_cell(cell, network);
         if let Value::Table(table) = &mut cell.value {
             of_cell(table, technology).map_err(|e| e.below(&index.to_string()).below("cell"))?;
         }
@@ -62,6 +57,7 @@ fn of_cell(cell: &mut Table, technology: Technology) -> Result<(), ScenarioError
         match (cell[other].1.line, written.line) {
             (_, 0) => return Ok(()),
             (OVERRIDE, line) if line != OVERRIDE => return Ok(()),
+            (0, _) => drop(cell.remove(other)),
             (line, OVERRIDE) if line != OVERRIDE => drop(cell.remove(other)),
             _ => {
                 let help = format!("leave out one of `{BANDWIDTH}` and `{RESOURCE_BLOCKS}`");

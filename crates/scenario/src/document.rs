@@ -9,7 +9,6 @@ use crate::files::Files;
 use crate::format::Resolved;
 use crate::layout;
 use crate::preset;
-use crate::technology::Technology;
 
 /// A scenario as written.
 ///
@@ -94,10 +93,9 @@ impl Scenario {
         if network == "wired" {
             check::wired(&tree)?;
         }
-        bandwidth::replace(&mut tree, Technology::Lte, &network)?;
         layout::expand(&mut tree)?;
         preset::fill(&mut tree, &network);
-        bandwidth::replace(&mut tree, Technology::Nr, &network)?;
+        bandwidth::replace(&mut tree, &network)?;
         if let Value::Table(table) = &mut tree.value {
             for list in preset::LISTS {
                 if !table.iter().any(|(key, _)| key == list) {
@@ -122,7 +120,7 @@ impl Resolved {
         serde_json::to_string_pretty(self).expect("the format has texts as keys only")
     }
 
-    /// Parses the output of [`Resolved::to_json`].
+    /// Parses the output of [`Resolved::to_json`], as results and flight records store it, and checks it.
     ///
     /// # Errors
     /// If it is not a complete and valid scenario.
