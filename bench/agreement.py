@@ -141,7 +141,7 @@ class Case:
 
     @property
     def resolved(self) -> dict:
-        return json.loads(self.scenario.resolved)
+        return self.scenario.settings
 
     @property
     def seconds(self) -> float:

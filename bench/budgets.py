@@ -35,8 +35,8 @@ class Work:
         Name in the table.
     budget, aim
         Instructions for a unit.
-    texts
-        Scenarios of the two lengths, resolved.
+    scenarios
+        Scenarios of the two lengths.
     units
         Units of a run of this length, in s.
     """
@@ -44,15 +44,15 @@ class Work:
     name: str
     budget: float
     aim: float | None
-    texts: tuple[str, str]
+    scenarios: tuple[native.Resolved, native.Resolved]
     units: Callable[[native.Output, float], float]
     lengths_s: tuple[float, float] = LENGTHS_S
 
 
 def _cell(
     ues: int, traffic: str, fading: str = "none", lengths_s: tuple[float, float] = LENGTHS_S
-) -> tuple[str, str]:
-    def text(length_s: float) -> str:
+) -> tuple[native.Resolved, native.Resolved]:
+    def resolved(length_s: float) -> native.Resolved:
         return (
             LenaCell(
                 places=positions(ues),
@@ -66,11 +66,11 @@ def _cell(
             .resolved
         )
 
-    short, long = map(text, lengths_s)
+    short, long = map(resolved, lengths_s)
     return short, long
 
 
-def _example(name: str, lengths_s: tuple[float, float]) -> tuple[str, str]:
+def _example(name: str, lengths_s: tuple[float, float]) -> tuple[native.Resolved, native.Resolved]:
     scenario = airlane.load(airlane.example(name)).set({"run.warmup": "1 s"})
     short, long = (scenario.set({"run.duration": f"{length:g} s"}).resolved for length in lengths_s)
     return short, long
@@ -134,9 +134,9 @@ def rows() -> list[dict[str, object]] | str:
 
 def _cost(work: Work) -> float | str:
     """Instructions of a unit."""
-    counts = journey.instructions(work.texts)
+    counts = journey.instructions(work.scenarios)
     if isinstance(counts, str):
         return counts
-    outputs = native.run([(text, 1) for text in work.texts], 1)
+    outputs = native.run([(scenario, 1) for scenario in work.scenarios], 1)
     short, long = (work.units(*pair) for pair in zip(outputs, work.lengths_s, strict=True))
     return (counts[1] - counts[0]) / (long - short)

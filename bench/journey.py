@@ -63,7 +63,7 @@ def _delivered(output: native.Output) -> int:
     return int(sum(output.tables["flows"]["packets_delivered"].to_pylist()))
 
 
-def instructions(scenarios: Sequence[str]) -> list[int] | str:
+def instructions(scenarios: Sequence[native.Resolved]) -> list[int] | str:
     """Instructions of a run of each resolved scenario, or why they could not be counted."""
     if not has_valgrind():
         return "valgrind is not installed (apt-get install valgrind)"
@@ -74,7 +74,7 @@ def instructions(scenarios: Sequence[str]) -> list[int] | str:
     with tempfile.TemporaryDirectory() as folder:
         for resolved in scenarios:
             scenario = Path(folder) / "resolved.json"
-            scenario.write_text(resolved, encoding="utf-8")
+            scenario.write_text(resolved.json, encoding="utf-8")
             tool = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out"]
             command = [*tool, str(program), str(scenario)]
             done = subprocess.run(command, check=False, capture_output=True, text=True)

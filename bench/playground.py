@@ -115,8 +115,8 @@ def main() -> int:
 
 def line(path: Path, page: Any) -> bool:
     """Run one scenario in each; True if the bytes are equal."""
-    resolved = airlane.load(path).resolved
-    seed = json.loads(resolved)["run"]["seed"]
+    scenario = airlane.load(path)
+    resolved, seed = scenario.resolved, scenario.seed
     text, files = path.read_text(encoding="utf-8"), files_of(resolved)
     (native,) = _native.run([(resolved, seed)], 1)
     facts, digest = json.loads(native.meta), hashlib.sha256(bytes_of(native.tables)).hexdigest()

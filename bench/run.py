@@ -79,7 +79,7 @@ class Scenario:
             )
         )
 
-    def resolved(self) -> str:
+    def resolved(self) -> native.Resolved:
         if self.example:
             scenario = airlane.load(airlane.example(self.example))
             return scenario.set({"run.duration": f"{self.ours_s:g} s"}).resolved

@@ -137,7 +137,7 @@ def test_a_program_older_than_a_source_is_not_taken(tmp_path: Path) -> None:
 def test_the_same_bytes_in_an_unoptimised_build(file: str, scenarios: Path, unoptimised: Path) -> None:
     resolved = airlane.load(scenarios / file).set(SETTINGS).resolved
     there = subprocess.run(
-        [unoptimised, "5"], input=resolved.encode(), check=True, capture_output=True
+        [unoptimised, "5"], input=resolved.json.encode(), check=True, capture_output=True
     ).stdout
     (here,) = _native.run([(resolved, 5)], 1)
     assert len(there) > 3_000  # at least a line for each column

@@ -33,7 +33,7 @@ def test_each_row_has_a_scenario_with_two_queues(family: Family) -> None:
     assert plan.cases
     for case in plan.cases:
         for resolved, _ in case.jobs(family):
-            assert '"kind": "dualpi2"' in resolved.replace('":"', '": "')
+            assert '"kind": "dualpi2"' in resolved.json.replace('":"', '": "')
 
 
 def test_the_law_compares_both_probabilities() -> None:

@@ -255,7 +255,7 @@ def test_kernels_start_without_the_handlers_for_fork(empty: Path, does: str, cod
         "assert libc.__register_atfork(libc.abort, None, None, None) == 0\n"
         "def run():\n"
         "    try:\n"
-        "        _native.run([(sys.argv[1], 1)], 1)\n"
+        "        _native.run([(_native.Resolved.from_json(sys.argv[1]), 1)], 1)\n"
         "    except _native.GuestError as error:\n"
         "        assert 'exit code 3' in str(error)\n"
         "    else:\n"
@@ -263,7 +263,7 @@ def test_kernels_start_without_the_handlers_for_fork(empty: Path, does: str, cod
         f"{does}\n"
     )
     resolved = native.parse(SCENARIO, "k.toml", {})
-    done = subprocess.run([sys.executable, "-c", script, resolved], check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script, resolved.json], check=False, timeout=60)
     assert done.returncode == code
 
 

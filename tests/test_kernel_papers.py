@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -37,7 +36,7 @@ def test_the_sides_differ_in_the_transports_alone(part: Part) -> None:
     assert (ours.runs, ours.scenario) == (theirs.runs, theirs.scenario) == (3, ours.scenario)
     base = load(ours.scenario)
     for point in part.points:
-        one, other = (json.loads(base.set(side.grid[point]).resolved) for side in (ours, theirs))
+        one, other = (base.set(side.grid[point]).settings for side in (ours, theirs))
         ends = [flow.pop("transport") for flow in other["flow"]]
         assert {end["kind"] for end in ends} == {"kernel"}
         assert {flow.pop("transport")["kind"] for flow in one["flow"]} == {"tcp"}
@@ -60,7 +59,7 @@ def test_ours_are_the_runs_of_the_experiment(part: Part) -> None:
 
 
 def test_the_bin_of_the_measures_is_that_of_the_scenario() -> None:
-    resolved = json.loads(load(experiment(PARTS["ltetcp/load"], 2, kernel=False).scenario).resolved)
+    resolved = load(experiment(PARTS["ltetcp/load"], 2, kernel=False).scenario).settings
     assert seconds(resolved["run"]["series_bin"]) == kernel_measures._BIN_S
 
 

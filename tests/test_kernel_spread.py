@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 
@@ -22,8 +21,7 @@ def test_a_draw_moves_the_delay_of_the_internet_link_and_nothing_else(
     situation: str, kernel: str | None
 ) -> None:
     still, moved = (
-        json.loads(Draw(delay_ms, 1).scenario(f"{situation}/cubic", kernel=kernel).resolved)
-        for delay_ms in (0.0, -1.5)
+        Draw(delay_ms, 1).scenario(f"{situation}/cubic", kernel=kernel).settings for delay_ms in (0.0, -1.5)
     )
     before, after = still["internet"].pop("delay"), moved["internet"].pop("delay")
     assert seconds(after) == pytest.approx(seconds(before) - 1.5e-3)

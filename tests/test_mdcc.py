@@ -51,10 +51,11 @@ def test_points_differ_in_what_their_names_say(experiment: Experiment) -> None:
     base = scenario.load(experiment.scenario)
     resolved = {name: base.set(overrides).resolved for name, overrides in experiment.grid.items()}
     assert len(set(resolved.values())) == len(resolved), "two points are the same run"
-    for name, text in resolved.items():
-        flows = {f["name"]: f["transport"].get("congestion") for f in json.loads(text)["flow"]}
+    for name, one in resolved.items():
+        settings = json.loads(one.json)
+        flows = {f["name"]: f["transport"].get("congestion") for f in settings["flow"]}
         measured = flows.get("phone", flows.get("short"))
-        pep = json.loads(text)["middlebox"]
+        pep = settings["middlebox"]
         assert (measured == "mdcc") == bool(pep), f"{experiment.id}, {name}: a PEP goes with MD-CC"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import signal
 import threading
 import time
@@ -20,7 +21,7 @@ LONG = {"run.duration": "5000 s"}
 SHORT = {"run.duration": "1 s", "run.warmup": "0 s"}
 
 
-def resolved(scenarios: Path, overrides: dict[str, str]) -> str:
+def resolved(scenarios: Path, overrides: dict[str, str]) -> _native.Resolved:
     return airlane.load(scenarios / "lte-20ue.toml").set(overrides).resolved
 
 
@@ -48,11 +49,16 @@ def test_an_override_has_no_line(scenarios: Path) -> None:
 
 
 def test_a_resolved_scenario_resolves_to_itself(scenarios: Path) -> None:
-    text = resolved(scenarios, {})
-    (output,) = _native.run([(resolved(scenarios, SHORT), 1)], 1)
+    one = resolved(scenarios, SHORT)
+    again = _native.Resolved.from_json(one.json)
+    assert again == one
+    assert {again: 1} == {one: 1}
+    assert again != resolved(scenarios, LONG)
+    assert pickle.loads(pickle.dumps(one)) == one
+    (output,) = _native.run([(again, 1)], 1)
     assert json.loads(output.meta)["conserved"] is True
     with pytest.raises(_native.ScenarioError):
-        _native.run([(text.replace('"network"', '"netwrok"'), 1)], 1)
+        _native.Resolved.from_json(one.json.replace('"network"', '"netwrok"'))
 
 
 def test_an_exception_in_the_callback_ends_the_batch(scenarios: Path) -> None:

@@ -38,10 +38,10 @@ def built() -> None:
         pytest.skip(f"{wrong}: make playground")
 
 
-def files_of(resolved: str) -> list[list[str]]:
+def files_of(resolved: _native.Resolved) -> list[list[str]]:
     """The files that a scenario names, each with its path on disk."""
     root = ROOT / "scenarios"
-    return [[str(Path(path).relative_to(root)), path] for path in _native.files(resolved)]
+    return [[str(Path(path).relative_to(root)), path] for path in resolved.files()]
 
 
 def in_node(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -267,7 +267,7 @@ def test_a_controller_is_changed_and_compared(visit: Visit) -> None:
     sides = []
     for name, one in (("pinned", scenario), ("now", scenario.set({"flow.0.transport.congestion": "bbr"}))):
         results = one.run(runs=3)
-        sides.append(Side(name, results.flows, json.loads(one.resolved), results))
+        sides.append(Side(name, results.flows, one.settings, results))
     comparison = compare.compare(sides)
     here = [
         [figure.full if i == 0 else "", *row]

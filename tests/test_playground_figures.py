@@ -158,7 +158,7 @@ def test_values_and_the_table_of_differences(name: str, scenarios: Path) -> None
     scenario = airlane.load(scenarios / f"{name}.toml").set({"run.duration": "12 s"})
     changed = scenario.set({CHANGES[name]: VALUES[CHANGES[name]]})
     sides = [
-        Side(label, results.flows, json.loads(one.resolved), results)
+        Side(label, results.flows, one.settings, results)
         for label, one, results in (
             ("pinned", scenario, scenario.run(runs=3)),
             ("now", changed, changed.run(runs=3)),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pyarrow as pa
 import pytest
 
@@ -29,7 +27,7 @@ def test_every_point_is_a_scenario(experiment: object) -> None:
     base = scenario.load(experiment.scenario)
     assert len(experiment.grid) > 1
     for overrides in experiment.grid.values():
-        resolved = json.loads(base.set({**overrides, **experiment.quick}).resolved)
+        resolved = base.set({**overrides, **experiment.quick}).settings
         assert [cell["interferer"] for cell in resolved["cell"]] == [False] * 7 + [True] * 12
         hops = resolved["backhaul"]["hop"]
         assert hops[0]["shared"], "the transport network is shared"
@@ -37,7 +35,7 @@ def test_every_point_is_a_scenario(experiment: object) -> None:
 
 
 def test_users_start_at_the_sites_of_the_scenario() -> None:
-    resolved = json.loads(scenario.load(examples.path("splitproxy")).resolved)
+    resolved = scenario.load(examples.path("splitproxy")).settings
     places = [tuple(float(x.removesuffix(" m")) for x in cell["position"]) for cell in resolved["cell"]]
     ours = [*sites(0), *sites(1), *sites(2)]
     assert places == [pytest.approx(site, abs=2e-3) for site in ours]
@@ -48,9 +46,7 @@ def test_the_readings_of_the_transport_network() -> None:
     links = {
         name: [
             hop["shared"]
-            for hop in json.loads(base.set(Case("ftp", 2, 50, path=name).overrides).resolved)["backhaul"][
-                "hop"
-            ]
+            for hop in base.set(Case("ftp", 2, 50, path=name).overrides).settings["backhaul"]["hop"]
         ]
         for name in PATHS
     }

@@ -92,26 +92,50 @@ def node_run(kind: str, text: str, file_name: str) -> bool:
 def schema() -> str:
     """JSON Schema of the scenario format."""
 
-def parse(text: str, file_name: str, overrides_json: str = "{}") -> str:
-    """Resolved scenario as JSON; overrides are an object of values by dotted path.
+@final
+class Resolved:
+    """A resolved scenario: every value, checked. Two are equal if all their values are."""
+
+    @staticmethod
+    def from_json(text: str) -> Resolved:
+        """Read the JSON of a resolved scenario, as results and flight records store it.
+
+        Raises
+        ------
+        ScenarioError
+            If it is not one.
+        """
+
+    @property
+    def json(self) -> str:
+        """Every value as JSON."""
+
+    def files(self) -> list[str]:
+        """Files that a run reads."""
+
+    def file_notes(self) -> list[str]:
+        """Notes of the readers of recordings and movements on what they skipped or assumed, a line for each file.
+
+        Raises
+        ------
+        ScenarioError
+            If a file cannot be read or is invalid.
+        """
+
+    def kernels(self) -> list[str]:
+        """Names of the kernels that a run needs."""
+
+    def ue_names(self) -> list[str]:
+        """Names of the UEs, as in results; `host` in a wired network."""
+
+def parse(text: str, file_name: str, overrides_json: str = "{}") -> Resolved:
+    """Resolve a scenario; overrides are an object of values by dotted path.
 
     Raises
     ------
     ScenarioError
         Naming file, line, key and value, and what would be right.
     """
-
-def files(resolved: str) -> list[str]:
-    """Files that a run of the resolved scenario reads."""
-
-def file_notes(resolved: str) -> list[str]:
-    """Notes of the readers of recordings and movements, a line for each file."""
-
-def kernels(resolved: str) -> list[str]:
-    """Names of the kernels that a run of the resolved scenario needs."""
-
-def ue_names(resolved: str) -> list[str]:
-    """The names of the UEs, as in results; `host` in a wired network."""
 
 class LiveError(Exception):
     """A live run cannot begin or go on. Only on Linux."""
@@ -199,7 +223,7 @@ def fading_gains(
     """Linear power gains as little-endian f32, link by link, then time by time, then PRB by PRB."""
 
 def run(
-    jobs: Sequence[tuple[str, int]],
+    jobs: Sequence[tuple[Resolved, int]],
     threads: int,
     on_done: Callable[[int], None] | None = None,
     captures: Sequence[str] | None = None,

@@ -49,7 +49,7 @@ _CORES_KEPT = 2
 
 
 def key_of(core: str, resolved: str, inputs: Mapping[str, str], seed: int) -> str:
-    """Key of a run: the compiled core, the resolved scenario, its files (`native.inputs`) and the seed."""
+    """Key of a run: the compiled core, the JSON of the resolved scenario, its files (`native.inputs`) and the seed."""
     decided_by = json.dumps([core, resolved, dict(inputs), seed], sort_keys=True)
     return hashlib.sha256(decided_by.encode()).hexdigest()[:40]
 
@@ -82,7 +82,7 @@ class Cache:
             _remove(old)
 
     def key(self, resolved: str, inputs: Mapping[str, str], seed: int) -> str:
-        """Key of the entry for a resolved scenario, its files (`native.inputs`) and a seed."""
+        """Key of the entry for the JSON of a resolved scenario, its files (`native.inputs`) and a seed."""
         return key_of(self.core, resolved, inputs, seed)
 
     def get(self, key: str) -> Output | None:
@@ -176,12 +176,12 @@ def _remove(core: Path) -> None:
 
 
 def outputs_of(
-    jobs: Sequence[tuple[str, int]],
+    jobs: Sequence[native.Job],
     cache: Cache,
     take: Callable[[Output], T],
     threads: int,
     on_done: Callable[[int, int], None] | None,
-) -> tuple[dict[tuple[str, int], T], int]:
+) -> tuple[dict[native.Job, T], int]:
     """Find each job, a resolved scenario and a seed, in the cache, or run it.
 
     Parameters
@@ -196,11 +196,11 @@ def outputs_of(
     -------
     The extracted parts, by job, and the number of new runs.
     """
-    outputs: dict[tuple[str, int], T] = {}
-    missing: list[tuple[str, int]] = []
+    outputs: dict[native.Job, T] = {}
+    missing: list[native.Job] = []
     distinct = list(dict.fromkeys(jobs))
     inputs = {resolved: native.inputs(resolved) for resolved in dict.fromkeys(r for r, _ in distinct)}
-    keys = {(resolved, seed): cache.key(resolved, inputs[resolved], seed) for resolved, seed in distinct}
+    keys = {(resolved, seed): cache.key(resolved.json, inputs[resolved], seed) for resolved, seed in distinct}
     for job in distinct:
         kept = cache.get(keys[job])
         if kept is None:
@@ -218,7 +218,7 @@ def outputs_of(
     if on_done is not None:
         on_done(done, len(distinct))
 
-    def keep(job: tuple[str, int], output: Output) -> None:
+    def keep(job: native.Job, output: Output) -> None:
         resolved, _ = job
         # Otherwise a file has changed while the run may have read it.
         if not inputs[resolved] or native.inputs(resolved) == inputs[resolved]:

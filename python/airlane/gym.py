@@ -300,7 +300,7 @@ class _Episode:
     lock; `next` does the opposite. The end of the run, or its failure, is also sent through `_told`.
     """
 
-    def __init__(self, job: tuple[str, int], base: type[Controller], every: Literal["round", "ack"]) -> None:
+    def __init__(self, job: native.Job, base: type[Controller], every: Literal["round", "ack"]) -> None:
         self._told: queue.SimpleQueue[_Told | BaseException] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[_Answer | None] = queue.SimpleQueue()
         self._closed = False
@@ -353,7 +353,7 @@ class _Episode:
             raise _ClosedError
         return answer
 
-    def _run(self, job: tuple[str, int], made: type[Controller]) -> None:
+    def _run(self, job: native.Job, made: type[Controller]) -> None:
         try:
             (output,) = native.run([job], 1, controllers={_NAME: made})
         except BaseException as error:

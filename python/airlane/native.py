@@ -28,8 +28,10 @@ __all__ = [
     "Ack",
     "ControllerError",
     "GuestError",
+    "Job",
     "Loss",
     "Output",
+    "Resolved",
     "ScenarioError",
     "Timeout",
     "cqi",
@@ -45,9 +47,9 @@ __all__ = [
     "snr_at_error_rate",
     "stuck",
     "tbs_bits",
-    "ue_names",
 ]
 
+Resolved = _native.Resolved
 ScenarioError = _native.ScenarioError
 GuestError = _native.GuestError
 Ack = _native.Ack
@@ -84,6 +86,10 @@ class ControllerError(Exception):
     """A user's own controller is missing or failed; the message names the place."""
 
 
+Job = tuple[Resolved, int]
+"""A resolved scenario and the seed of its run."""
+
+
 @dataclass(frozen=True)
 class Output:
     """The output of one run of one seed: tables by name, and a summary of the run."""
@@ -92,8 +98,8 @@ class Output:
     meta: dict[str, Any]
 
 
-def parse(text: str, file_name: str, overrides: Mapping[str, object]) -> str:
-    """Resolve a scenario: JSON text with all defaults.
+def parse(text: str, file_name: str, overrides: Mapping[str, object]) -> Resolved:
+    """Resolve a scenario: fill in all defaults and check it.
 
     Raises
     ------
@@ -101,11 +107,6 @@ def parse(text: str, file_name: str, overrides: Mapping[str, object]) -> str:
         With file, line, key, value and the correct form.
     """
     return _native.parse(text, file_name, json.dumps(dict(overrides)))
-
-
-def ue_names(resolved: str) -> list[str]:
-    """The names of the UEs of a resolved scenario, as in results; `host` in a wired network."""
-    return _native.ue_names(resolved)
 
 
 def live_output(tables: Mapping[str, Any], meta: dict[str, Any]) -> Output:
@@ -118,18 +119,7 @@ def schema() -> str:
     return _native.schema()
 
 
-def file_notes(resolved: str) -> list[str]:
-    """Notes of the readers of recorded pages and movements on what they left out or assumed, by file.
-
-    Raises
-    ------
-    ScenarioError
-        If a file cannot be read or is invalid.
-    """
-    return _native.file_notes(resolved)
-
-
-def inputs(resolved: str) -> dict[str, str]:
+def inputs(resolved: Resolved) -> dict[str, str]:
     """SHA-256 of each file that a run of the resolved scenario reads, by its name.
 
     Of a kernel, these are the files `kernel NAME/linux`, `kernel NAME/agent` and `kernel NAME/config`.
@@ -141,8 +131,8 @@ def inputs(resolved: str) -> dict[str, str]:
     KernelError
         If a kernel has not been built.
     """
-    files = {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in _native.files(resolved)}
-    for name in _native.kernels(resolved):
+    files = {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in resolved.files()}
+    for name in resolved.kernels():
         from airlane import kernel  # few runs have one
 
         own = kernel.find(name)
@@ -220,7 +210,7 @@ def fading_gains(
 
 
 def run(
-    jobs: Sequence[tuple[str, int]],
+    jobs: Sequence[Job],
     threads: int,
     on_done: Callable[[int], None] | None = None,
     captures: Sequence[str] | None = None,

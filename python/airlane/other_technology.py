@@ -71,7 +71,7 @@ def _of_preset(network: str) -> dict[str, Any]:
         f'network = {json.dumps(network)}\n[[cell]]\nname = "a"\n'
         '[[ue]]\nname = "a-ue"\nposition = ["100 m", "0 m"]\n[[flow]]\nto = "a-ue"\n'
     )
-    found: dict[str, Any] = json.loads(native.parse(text, "<preset>", {}))
+    found: dict[str, Any] = json.loads(native.parse(text, "<preset>", {}).json)
     return found
 
 

@@ -24,7 +24,7 @@ from airlane._native import version
 from airlane.applications import with_applications
 from airlane.figures import figure_of
 from airlane.files import LockedError, is_mount, locked, naming
-from airlane.native import Output
+from airlane.native import Output, Resolved
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -271,7 +271,7 @@ class Results:
     def write(
         self,
         folder: Path,
-        scenario_json: str,
+        scenario: Resolved,
         file_name: str = "",
         place: Place | None = None,
         written: Mapping[str, Any] | None = None,
@@ -296,7 +296,7 @@ class Results:
         with reserved(folder) if place is None else nullcontext(place) as place:
             fresh = place.scratch / "new"
             fresh.mkdir()
-            self._write_into(fresh, folder, scenario_json, file_name, place.captures, written or {})
+            self._write_into(fresh, folder, scenario, file_name, place.captures, written or {})
             for name, content in (extra or {}).items():
                 with naming(fresh / name, folder / name) as file:
                     file.write_text(content, encoding="utf-8") if isinstance(
@@ -308,7 +308,7 @@ class Results:
         self,
         folder: Path,
         place: Path,
-        scenario_json: str,
+        scenario: Resolved,
         file_name: str,
         pcap: Path,
         written: Mapping[str, Any],
@@ -335,7 +335,7 @@ class Results:
             "airlane": version(),
             "file": file_name,
             **{key: value for key, value in written.items() if key in ("command", "set", "toml")},
-            "scenario": json.loads(scenario_json),
+            "scenario": json.loads(scenario.json),
             "inputs": dict(self.inputs),
             **({"notes": list(self.notes)} if self.notes else {}),
             "seeds": self.seeds,

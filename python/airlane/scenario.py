@@ -70,8 +70,8 @@ class Scenario:
         return changed
 
     @functools.cached_property
-    def resolved(self) -> str:
-        """Canonical JSON text with every default written out.
+    def resolved(self) -> native.Resolved:
+        """The scenario with every default filled in, checked; `resolved.json` is its text.
 
         Raises
         ------
@@ -126,7 +126,7 @@ class Scenario:
     @functools.cached_property
     def settings(self) -> dict[str, Any]:
         """The resolved scenario as a dictionary."""
-        value = json.loads(self.resolved)
+        value = json.loads(self.resolved.json)
         assert isinstance(value, dict)
         return value
 
@@ -186,7 +186,7 @@ class Scenario:
         costs: dict[str, tuple[int, float]] = {}
         threads = threads or os.cpu_count() or 1
         outputs = native.run(jobs, threads, on_done, captures, controllers, costs, on_progress)
-        notes = tuple(native.file_notes(self.resolved))
+        notes = tuple(self.resolved.file_notes())
         return dataclasses.replace(Results.collect(outputs, seeds, inputs), costs=costs, notes=notes)
 
 

@@ -65,7 +65,7 @@ def _structure(text: str, file_name: str, plain: Mapping[str, object]) -> dict[s
     """
     for given in (plain, {key: value for key, value in plain.items() if _makes_entries(key)}, {}):
         try:
-            found: dict[str, Any] = json.loads(native.parse(text, file_name, given))
+            found: dict[str, Any] = json.loads(native.parse(text, file_name, given).json)
         except native.ScenarioError:
             continue
         for key in plain:

@@ -303,7 +303,7 @@ def planned(
 
 def _without(scenario: Scenario, keys: Iterable[str]) -> dict[str, Any]:
     """The resolved scenario without these keys."""
-    left: dict[str, Any] = json.loads(scenario.resolved)
+    left: dict[str, Any] = json.loads(scenario.resolved.json)
     for place in (place for key in keys for place in places(scenario.settings, key)):
         _remove(left, place.split("."))
     return left

@@ -67,7 +67,7 @@ class Task:
     point: int
     run: int
     seed: int
-    resolved: str
+    resolved: native.Resolved
     inputs: Mapping[str, str]
 
 
@@ -78,7 +78,7 @@ _Brought = tuple[float, list[pa.Table]]
 """Seconds that a batch took, and the rows of each of its tasks."""
 
 
-def tasks_of(points: Sequence[tuple[str, int]], runs: int) -> list[Task]:
+def tasks_of(points: Sequence[native.Job], runs: int) -> list[Task]:
     """Tasks of all points, each a resolved scenario and its first seed.
 
     Raises
@@ -89,9 +89,11 @@ def tasks_of(points: Sequence[tuple[str, int]], runs: int) -> list[Task]:
     core, tasks = native.fingerprint(), list[Task]()
     for point, (resolved, first) in enumerate(points):
         inputs = native.inputs(resolved)
-        scenario = hashlib.sha256(json.dumps([resolved, inputs], sort_keys=True).encode()).hexdigest()[:16]
+        scenario = hashlib.sha256(json.dumps([resolved.json, inputs], sort_keys=True).encode()).hexdigest()[
+            :16
+        ]
         for run in range(runs):
-            key = key_of(core, resolved, inputs, first + run)
+            key = key_of(core, resolved.json, inputs, first + run)
             tasks.append(Task(key, scenario, point, run, first + run, resolved, inputs))
     return tasks
 
@@ -198,8 +200,8 @@ def _at_once(client: Client) -> int:
     return max(_ERRANDS_MIN, 4 * sum(threads.values()))
 
 
-def _packed(resolved: str) -> bytes:
-    return zlib.compress(resolved.encode())
+def _packed(resolved: native.Resolved) -> bytes:
+    return zlib.compress(resolved.json.encode())
 
 
 def _checked(status: str, result: object) -> _Brought:
@@ -215,5 +217,6 @@ def _work(jobs: Sequence[tuple[bytes, int]], core: str) -> _Brought:
     if native.fingerprint() != core:
         raise ClusterError("a worker has another version of airlane than this machine")
     began = time.monotonic()
-    outputs = native.run([(zlib.decompress(packed).decode(), seed) for packed, seed in jobs], 1)
+    read = native.Resolved.from_json
+    outputs = native.run([(read(zlib.decompress(packed).decode()), seed) for packed, seed in jobs], 1)
     return time.monotonic() - began, [_flows(output) for output in outputs]

@@ -7,13 +7,14 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use airlane_guest::{Cause, GuestError, GuestFacts};
-use airlane_scenario::{CaptureError, Own, Resolved, RunOutput as Output, ScenarioError};
+use airlane_scenario::{CaptureError, Own, Resolved as Scenario, RunOutput as Output, ScenarioError};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::controllers::{PythonControllers, Watch};
-use crate::{columns, guest_error, resolved, scenario_error};
+use crate::resolved::Resolved;
+use crate::{columns, guest_error, scenario_error};
 
 /// How often the calling thread checks for signals.
 const SIGNAL_PERIOD: Duration = Duration::from_millis(100);
@@ -48,8 +49,13 @@ type Outcome = Result<Done, Failure>;
 /// A run that has ended: its output, the seconds of its loop, and facts about its guests, if it had any.
 type Done = (Output, f64, Option<GuestFacts>);
 
-/// A resolved scenario, a seed, and the prefix of its capture files.
-type Job = (Resolved, u64, Option<String>);
+/// A run to make.
+struct Job {
+    scenario: Arc<Scenario>,
+    seed: u64,
+    /// The prefix of its capture files.
+    captures: Option<String>,
+}
 
 /// Runs each (resolved scenario, seed) and returns the outputs in the order of the jobs. With `on_output`, it
 /// gets each output when its job ends, with the index of the job, and nothing is returned: outputs of many jobs
@@ -64,7 +70,7 @@ type Job = (Resolved, u64, Option<String>);
 #[expect(clippy::too_many_arguments, reason = "Python calls it with names")]
 pub(crate) fn run(
     py: Python<'_>,
-    jobs: Vec<(String, u64)>,
+    jobs: Vec<(Py<Resolved>, u64)>,
     threads: usize,
     on_done: Option<Py<PyAny>>,
     captures: Option<Vec<String>>,
@@ -74,7 +80,7 @@ pub(crate) fn run(
     on_progress: Option<Py<PyAny>>,
     on_output: Option<Py<PyAny>>,
 ) -> PyResult<Vec<RunOutput>> {
-    let jobs = read(&jobs, captures).map_err(|e| scenario_error(py, &e))?;
+    let jobs = read(jobs, captures).map_err(|e| scenario_error(py, &e))?;
     let cancel = Arc::new(AtomicBool::new(false));
     let own = PythonControllers::new(controllers.as_ref(), &cancel)?;
     let on_end = |Ended { index, outcome }: Ended| {
@@ -128,20 +134,18 @@ fn to_python(py: Python<'_>, outcome: Outcome) -> PyResult<RunOutput> {
     Ok(RunOutput { tables, meta: meta.to_string() })
 }
 
-/// The scenarios of the jobs. Jobs of one scenario with many seeds have the same text, which is
-/// parsed once.
-fn read(jobs: &[(String, u64)], captures: Option<Vec<String>>) -> Result<Vec<Job>, ScenarioError> {
+/// The jobs: each scenario with its seed and the prefix of its capture files.
+fn read(
+    scenarios: Vec<(Py<Resolved>, u64)>,
+    captures: Option<Vec<String>>,
+) -> Result<Vec<Job>, ScenarioError> {
     let mut captures = captures.unwrap_or_default().into_iter();
-    let mut read: Vec<Job> = Vec::with_capacity(jobs.len());
-    for (i, (text, seed)) in jobs.iter().enumerate() {
-        let resolved = match i.checked_sub(1) {
-            Some(last) if jobs[last].0 == *text => read[last].0.clone(),
-            _ => resolved::read(text)?,
-        };
-        resolved.with_flows()?;
-        read.push((resolved, *seed, captures.next()));
-    }
-    Ok(read)
+    let job = |(resolved, seed): (Py<Resolved>, u64)| {
+        let scenario = resolved.get().scenario();
+        scenario.with_flows()?;
+        Ok(Job { scenario, seed, captures: captures.next() })
+    };
+    scenarios.into_iter().map(job).collect()
 }
 
 /// The simulated share, over all jobs.
@@ -280,7 +284,7 @@ fn listen(
 
 /// One run and the seconds of its loop; `None` if it was cancelled.
 fn one(
-    (scenario, seed, capture): &Job,
+    Job { scenario, seed, captures }: &Job,
     own: &Own,
     cancel: &AtomicBool,
     simulated: &Simulated,
@@ -289,7 +293,7 @@ fn one(
         Ok(built) => built,
         Err(e) => return Some(Err(Failure::Scenario(e))),
     };
-    if let Some(prefix) = capture
+    if let Some(prefix) = captures
         && let Err(e) = built.capture_to(prefix)
     {
         return Some(Err(Failure::Capture(e)));

@@ -24,7 +24,9 @@ use pyo3::prelude::*;
 
 use airlane_core::Direction;
 use airlane_radio::tables::{MAX_PRB, Mcs};
-use airlane_scenario::{Files, Resolved, Scenario};
+use airlane_scenario::Scenario;
+
+use crate::resolved::Resolved;
 
 pyo3::create_exception!(
     airlane._native,
@@ -73,48 +75,20 @@ fn schema() -> String {
     airlane_scenario::schema()
 }
 
-/// The resolved scenario as JSON. `overrides_json` is an object: values by dotted path.
+/// Resolves a scenario. `overrides_json` is an object: values by dotted path.
 #[pyfunction]
 #[pyo3(signature = (text, file_name, overrides_json = "{}"))]
-fn parse(py: Python<'_>, text: &str, file_name: &str, overrides_json: &str) -> PyResult<String> {
+fn parse(py: Python<'_>, text: &str, file_name: &str, overrides_json: &str) -> PyResult<Resolved> {
     let overrides: serde_json::Map<String, serde_json::Value> = serde_json::from_str(overrides_json)
         .map_err(|e| PyValueError::new_err(format!("overrides are not a JSON object: {e}")))?;
-    let resolve = || -> Result<Resolved, airlane_scenario::ScenarioError> {
+    let resolve = || {
         let mut scenario = Scenario::parse(text, file_name)?;
         for (path, value) in &overrides {
             scenario.set(path, value)?;
         }
         scenario.resolve()
     };
-    resolve().map(|resolved| resolved.to_json()).map_err(|e| scenario_error(py, &e))
-}
-
-/// The files that a run of the resolved scenario reads.
-#[pyfunction]
-fn files(py: Python<'_>, resolved: &str) -> PyResult<Vec<String>> {
-    let resolved = resolved::read(resolved).map_err(|e| scenario_error(py, &e))?;
-    Ok(resolved.files().into_iter().map(str::to_owned).collect())
-}
-
-/// Notes of the readers of the scenario's recordings and movements on what they skipped or assumed, a line for each
-/// file.
-#[pyfunction]
-fn file_notes(py: Python<'_>, resolved: &str) -> PyResult<Vec<String>> {
-    let resolved = resolved::read(resolved).map_err(|e| scenario_error(py, &e))?;
-    resolved.notes(&Files::Disk).map_err(|e| scenario_error(py, &e))
-}
-
-/// The names of the kernels that a run of the resolved scenario needs.
-#[pyfunction]
-fn kernels(py: Python<'_>, resolved: &str) -> PyResult<Vec<String>> {
-    let resolved = Resolved::from_json(resolved).map_err(|e| scenario_error(py, &e))?;
-    Ok(resolved.kernels().into_iter().map(str::to_owned).collect())
-}
-
-/// The names of the UEs of the resolved scenario, as in results; `host` in a wired network.
-#[pyfunction]
-fn ue_names(py: Python<'_>, resolved: &str) -> PyResult<Vec<String>> {
-    Ok(resolved::read(resolved).map_err(|e| scenario_error(py, &e))?.ue_names())
+    resolve().map(Resolved::from).map_err(|e| scenario_error(py, &e))
 }
 
 /// Bits of a downlink transport block (TS 36.213 tables 7.1.7.1-1 and 7.1.7.2.1-1).
@@ -134,10 +108,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(parse, module)?)?;
-    module.add_function(wrap_pyfunction!(files, module)?)?;
-    module.add_function(wrap_pyfunction!(file_notes, module)?)?;
-    module.add_function(wrap_pyfunction!(kernels, module)?)?;
-    module.add_function(wrap_pyfunction!(ue_names, module)?)?;
     module.add_function(wrap_pyfunction!(tbs_bits, module)?)?;
     #[cfg(target_os = "linux")]
     {
@@ -166,6 +136,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(channel::channel_calibration, module)?)?;
     module.add_function(wrap_pyfunction!(channel::channel_full_calibration, module)?)?;
     module.add_function(wrap_pyfunction!(batch::run, module)?)?;
+    module.add_class::<Resolved>()?;
     module.add_class::<batch::RunOutput>()?;
     module.add_class::<controllers::Ack>()?;
     module.add_class::<controllers::Loss>()?;

@@ -158,7 +158,7 @@ def conduct(
                 entered[situation.name, contender.name] = (situation, contender.enter(base).resolved)
             except NotForError as error:
                 entered[situation.name, contender.name] = str(error)
-    jobs: dict[tuple[str, str], list[tuple[str, int]]] = {}
+    jobs: dict[tuple[str, str], list[native.Job]] = {}
     for place, form in entered.items():
         if not isinstance(form, str):
             situation, resolved = form
@@ -174,7 +174,7 @@ def conduct(
         if on_done is not None:
             on_done(done, of)
 
-    outputs: dict[tuple[str, int], tuple[Tables, float] | ControllerError] = {}
+    outputs: dict[native.Job, tuple[Tables, float] | ControllerError] = {}
     outputs |= outputs_of(kept, cache, _taken, threads, told)[0]
     outputs |= _own(fresh, own, threads, lambda done: told(done + len(set(kept)), of))
     cells = {}
@@ -188,16 +188,16 @@ def conduct(
 
 
 def _own(
-    jobs: Sequence[tuple[str, int]],
+    jobs: Sequence[native.Job],
     controllers: Mapping[str, type[Controller]],
     threads: int,
     on_done: Callable[[int], None],
-) -> dict[tuple[str, int], tuple[Tables, float] | ControllerError]:
+) -> dict[native.Job, tuple[Tables, float] | ControllerError]:
     """Runs of the user's controllers: never cached, since their code may have changed.
 
     A run that fails does not affect the others.
     """
-    outputs: dict[tuple[str, int], tuple[Tables, float] | ControllerError] = {}
+    outputs: dict[native.Job, tuple[Tables, float] | ControllerError] = {}
     for begin in range(0, len(jobs), _AT_ONCE):
         batch = jobs[begin : begin + _AT_ONCE]
         try:
@@ -210,7 +210,7 @@ def _own(
 
 
 def _attempt(
-    job: tuple[str, int], controllers: Mapping[str, type[Controller]]
+    job: native.Job, controllers: Mapping[str, type[Controller]]
 ) -> tuple[Tables, float] | ControllerError:
     try:
         (output,) = native.run([job], 1, controllers=controllers)

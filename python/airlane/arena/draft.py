@@ -294,7 +294,7 @@ class _Stage:
 
     def __init__(self, seeds: range, threads: int) -> None:
         self._seeds, self._threads = seeds, threads
-        self._begun: dict[str, dict[int, Trace]] = {}
+        self._begun: dict[native.Resolved, dict[int, Trace]] = {}
 
     def play(self, case: Case, others: Sequence[Contender]) -> list[Judged]:
         """The case for BBRv3 and the others."""

@@ -311,7 +311,7 @@ class Cell:
         """Create the network; time does not begin yet."""
         settings = self.settings
         config = {
-            "scenario": self.scenario.resolved,
+            "scenario": self.scenario.resolved.json,
             "seed": self.seed,
             "real": list(self._ues),
             "keep": list(settings.keep),
@@ -559,10 +559,9 @@ def live(
     """
     if not isinstance(scenario, Scenario):
         scenario = load(Path(scenario))
-    from airlane import native
 
     if ues is None:
-        ues = native.ue_names(scenario.resolved)[:1]
+        ues = scenario.resolved.ue_names()[:1]
     elif isinstance(ues, str):
         ues = [ues]
     return Cell(scenario, ues, seed, settings)

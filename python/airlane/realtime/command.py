@@ -235,16 +235,15 @@ def _conducted(
     asked: _Asked, servers: Sequence[str], ues: Sequence[str], limit_s: float | None
 ) -> tuple[Cell, list[str]]:
     """The network after the run, whose results are written, and the applications that failed."""
-    from airlane import native
     from airlane.realtime.cell import Cell
     from airlane.realtime.conduct import Call, commands, conduct, opened, write_folder
     from airlane.realtime.leftovers import removed_if_killed
     from airlane.results import reserved
 
-    wanted = commands(ues, native.ue_names(asked.scenario.resolved))
+    wanted = commands(ues, asked.scenario.resolved.ue_names())
     behind = [end for end in asked.settings.hosts or () if end != "server"]
     names = list(dict.fromkeys([*(command.ue for command in wanted), *behind]))
-    names = names or native.ue_names(asked.scenario.resolved)[:1]
+    names = names or asked.scenario.resolved.ue_names()[:1]
     with reserved(asked.folder) as place, removed_if_killed(place.scratch):
         flight = place.scratch / "flight" if asked.settings.flight_max else None
         cell = Cell(asked.scenario, names, asked.seed, asked.settings, place.captures, flight)
@@ -321,13 +320,13 @@ def shell(
     The server's side is `server`. There, an HTTP server runs if no other command is given:
     `curl -o /dev/null http://server/20M`.
     """
-    from airlane import native, terminal
+    from airlane import terminal
     from airlane.realtime.cell import Cell
     from airlane.realtime.conduct import opened, start_servers
     from airlane.realtime.view import real_time_line
 
     described = scenario_of(scenario_file(scenario, example), settings)
-    names = native.ue_names(described.resolved)
+    names = described.resolved.ue_names()
     name = ue if ue is not None else names[0]
     chosen = _settings(
         fifo, busy_poll, core, bound, mtu, queue, congestion, sysctl, keep, host, firewalled, rnis

@@ -215,10 +215,8 @@ def run(asked: Wanted, logs: Path) -> str:
 
     Results and captures are in `logs` then.
     """
-    from airlane import native
-
     described = asked.scenario.set({"output.pcap": ["server", "ue"], "output.snaplen": _WHOLE})
-    name = native.ue_names(described.resolved)[0]
+    name = described.resolved.ue_names()[0]
     hosts = {name: CLIENT, "server": SERVER}
     settings = replace(asked.settings, hosts=hosts, forwarding_dropped=True)
     folder = logs / "airlane"

@@ -155,7 +155,7 @@ class CoupledCase:
     figures: Callable[[native.Output], tuple[float, float]]
     note: str = ""
 
-    def jobs(self, family: Family) -> list[tuple[str, int]]:
+    def jobs(self, family: Family) -> list[native.Job]:
         """Resolved scenario with each seed."""
         resolved = self.setup.scenario().resolved
         return [(resolved, seed) for seed in range(1, family.seeds + 1)]

@@ -207,7 +207,7 @@ class DriveCase(TcpCase):
 
     setups: tuple[Drive, ...]
 
-    def jobs(self, family: Family) -> list[tuple[str, int]]:
+    def jobs(self, family: Family) -> list[native.Job]:
         """Resolved scenarios with their seeds, no seed twice."""
         drives = len(self.setups)
         return [

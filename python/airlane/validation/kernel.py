@@ -223,7 +223,7 @@ class OracleCase(TcpCase):
     setups: tuple[OurRun, ...]
     counted: bool = True
 
-    def jobs(self, _family: Family) -> list[tuple[str, int]]:
+    def jobs(self, _family: Family) -> list[native.Job]:
         """Resolved scenarios with their seeds."""
         return [(run.scenario().resolved, run.seed) for run in self.setups]
 

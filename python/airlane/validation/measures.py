@@ -57,7 +57,7 @@ class Case:
     beside: Callable[[Sequence[native.Output]], str]
     counted: bool = True
 
-    def jobs(self, family: Family) -> list[tuple[str, int]]:
+    def jobs(self, family: Family) -> list[native.Job]:
         """Resolved scenario with each seed."""
         resolved = self.cell.scenario().resolved
         return [(resolved, seed) for seed in range(1, family.seeds + 1)]

@@ -190,7 +190,7 @@ class TcpCase:
     figure: Callable[[native.Output], float]
     note: str = ""
 
-    def jobs(self, family: Family) -> list[tuple[str, int]]:
+    def jobs(self, family: Family) -> list[native.Job]:
         """Resolved scenarios with their seeds."""
         return [(s.scenario().resolved, seed) for s in self.setups for seed in range(1, family.seeds + 1)]
 
