@@ -13,7 +13,7 @@ import pytest
 
 import airlane
 from airlane import _native, native
-from airlane.results import Results
+from airlane.scenario import Scenario
 from conftest import ROOT
 
 FILES = ("lte-download.toml", "lte-udp.toml", "wired-cubic.toml", "ltetcp-load.toml", "web-2011.toml")
@@ -33,9 +33,9 @@ def bytes_of(tables: dict[str, Any]) -> bytes:
     return b"".join(parts)
 
 
-def digest(results: Results, folder: Path) -> dict[str, str]:
+def digest(scenario: Scenario, folder: Path, seed: int, runs: int = 1, threads: int = 1) -> dict[str, str]:
     """SHA-256 of every file of the result folder except the manifest."""
-    results.write(folder, "{}")
+    scenario.run(runs=runs, seed=seed, threads=threads).write(folder, scenario.resolved)
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
@@ -46,15 +46,15 @@ def digest(results: Results, folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize("file", FILES)
 def test_same_bytes_twice_and_on_any_number_of_threads(file: str, scenarios: Path, tmp_path: Path) -> None:
     scenario = airlane.load(scenarios / file).set(SETTINGS)
-    once = digest(scenario.run(runs=3, seed=5, threads=1), tmp_path / "a")
-    assert once == digest(scenario.run(runs=3, seed=5, threads=1), tmp_path / "b")
-    assert once == digest(scenario.run(runs=3, seed=5, threads=2), tmp_path / "c")
+    once = digest(scenario, tmp_path / "a", runs=3, seed=5, threads=1)
+    assert once == digest(scenario, tmp_path / "b", runs=3, seed=5, threads=1)
+    assert once == digest(scenario, tmp_path / "c", runs=3, seed=5, threads=2)
 
 
 def test_another_seed_differs(scenarios: Path, tmp_path: Path) -> None:
     scenario = airlane.load(scenarios / "lte-download.toml").set(SETTINGS)
-    first = digest(scenario.run(seed=5), tmp_path / "a")
-    other = digest(scenario.run(seed=6), tmp_path / "b")
+    first = digest(scenario, tmp_path / "a", seed=5)
+    other = digest(scenario, tmp_path / "b", seed=6)
     assert first["series/flows.parquet"] != other["series/flows.parquet"]
     rates = [scenario.run(seed=s).flows["goodput_mbps"][0].as_py() for s in (5, 6)]
     assert rates[0] != rates[1]

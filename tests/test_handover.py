@@ -173,7 +173,7 @@ def test_every_table_of_a_run_is_in_its_folder(tmp_path: Path) -> None:
     scenario = airlane.load(airlane.example("x2-handover"))
     results = scenario.set({"run.duration": "3 s", "run.ue_series": True}).run()
     assert {"handovers", "ue_series", "flow_series", "timeouts"} <= results.tables.keys()
-    results.write(tmp_path / "run", "{}")
+    results.write(tmp_path / "run", scenario.resolved)
     back = Results.read(tmp_path / "run")
     assert {name: rows.num_rows for name, rows in back.tables.items()} == {
         name: rows.num_rows for name, rows in results.tables.items()

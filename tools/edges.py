@@ -31,7 +31,9 @@ ALLOWED: dict[str, set[str]] = {
     },
     "guest": {"core", "wire", "packetdrill", "scenario"},
     "live": {"core", "wire", "net", "engine", "record", "scenario"},
-    "nodes": {"core", "wire", "live", "net", "transport", "quic", "middlebox", "engine", "settings", "scenario"},
+    "nodes": {
+        "core", "wire", "live", "net", "transport", "quic", "middlebox", "engine", "settings", "scenario",
+    },
     "py": {"core", "radio", "scenario", "engine", "record", "live", "guest", "nodes", "packetdrill"},
     "bind": set(),
     "web": {"core", "scenario", "record"},

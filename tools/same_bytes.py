@@ -60,7 +60,7 @@ def hashes(kinds: list[str], match: str, scratch: Path) -> Iterator[tuple[str, s
     from airlane import examples, experiments, native, papers
     from airlane.cache import Cache
 
-    def resolved(name: str, *overrides: Mapping[str, object]) -> str:
+    def resolved(name: str, *overrides: Mapping[str, object]) -> native.Resolved:
         scenario = airlane.load(examples.path(name))
         for settings in overrides:
             for key, value in settings.items():

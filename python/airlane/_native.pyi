@@ -114,7 +114,7 @@ class Resolved:
         """Files that a run reads."""
 
     def file_notes(self) -> list[str]:
-        """Notes of the readers of recordings and movements on what they skipped or assumed, a line for each file.
+        """Notes of the readers of recordings and movements, a line for each file.
 
         Raises
         ------

@@ -49,7 +49,7 @@ _CORES_KEPT = 2
 
 
 def key_of(core: str, resolved: str, inputs: Mapping[str, str], seed: int) -> str:
-    """Key of a run: the compiled core, the JSON of the resolved scenario, its files (`native.inputs`) and the seed."""
+    """Key of a run: the compiled core, the scenario's JSON, its files (`native.inputs`) and the seed."""
     decided_by = json.dumps([core, resolved, dict(inputs), seed], sort_keys=True)
     return hashlib.sha256(decided_by.encode()).hexdigest()[:40]
 

@@ -150,7 +150,7 @@ def conduct(
     quick
         Three runs per cell.
     """
-    entered: dict[tuple[str, str], tuple[Situation, str] | str] = {}
+    entered: dict[tuple[str, str], tuple[Situation, native.Resolved] | str] = {}
     for situation in situations:
         base = situation.scenario().set({"run.series_bin": "1 s"})
         for contender in contenders:
