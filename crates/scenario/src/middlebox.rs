@@ -2,15 +2,12 @@
 
 use core::iter;
 
-use airlane_core::{BitRate, CellId, Duration, FlowId, Instant, Node, Seeds, SocketPair};
-use airlane_middlebox::{
-    self as middlebox, ConnectOrder, EnbProxies, Fault, Middlebox, Pep, PepConfig, SplitConfig, SplitProxy,
-    WhenFull,
-};
+use airlane_core::{BitRate, CellId, Duration, FlowId, Node, Seeds, SocketPair};
+use airlane_middlebox::{ConnectOrder, EnbProxies, Middlebox, Pep, SplitConfig, SplitProxy, WhenFull};
 use airlane_net::pep;
 
 use crate::endpoints::Setup;
-use crate::format::{self, Claim, MiddleboxPlace, PepFault, Resolved};
+use crate::format::{self, MiddleboxPlace, Resolved};
 use crate::transports::tcp_config;
 
 /// The PEP of a scenario, if it has one.
@@ -44,7 +41,7 @@ fn in_path(setup: Setup<'_>, place: MiddleboxPlace, cell: Option<CellId>) -> Opt
     let Setup { scenario, seeds, .. } = setup;
     scenario.middlebox.iter().find_map(|one| match one {
         format::Middlebox::Pep(pep) if pep.at == place => {
-            let node = Box::new(Middlebox::new(Pep::new(config(pep, cell, seeds))));
+            let node = Box::new(Middlebox::new(Pep::new(pep.config(cell, seeds))));
             Some(InPath { node, splits: false, rate: None })
         }
         format::Middlebox::SplitProxy(proxy) if proxy.at == place && place == MiddleboxPlace::Gateway => {
@@ -142,46 +139,4 @@ pub(crate) fn keys(scenario: &Resolved, flow: FlowId) -> Option<pep::Keys> {
 /// The same for the server of a flow with one connection.
 pub(crate) fn receiver(scenario: &Resolved, flow: FlowId) -> Option<pep::Receiver> {
     Some(keys(scenario, flow)?.receiver(SocketPair::default()))
-}
-
-fn config(pep: &format::Pep, cell: Option<CellId>, seeds: Seeds) -> PepConfig {
-    let id = cell.map_or(0, |cell| cell.0);
-    let chance = seeds.stream(&format!("middlebox/{id}/fault"));
-    PepConfig {
-        id,
-        secret: pep.secret.clone().into_bytes(),
-        flows: pep.flows as usize,
-        ranges: pep.ranges as usize,
-        ack_every: pep.ack_every,
-        max_delay: pep.max_delay.0,
-        min_interval: pep.min_interval.0,
-        reordering: u8::try_from(pep.reordering).expect("checked when the scenario was resolved"),
-        idle: pep.idle.0,
-        cell,
-        fault: fault(&pep.fault).map(|fault| (fault, chance)),
-    }
-}
-
-fn fault(fault: &PepFault) -> Option<Fault> {
-    let at = |time: crate::quantity::Time| Instant::ZERO + time.0;
-    Some(match fault {
-        PepFault::None => return None,
-        PepFault::Dies(dies) => {
-            Fault::Dies { at: at(dies.at), until: dies.until.map_or(Instant::FAR_FUTURE, at) }
-        }
-        PepFault::Lies(lies) => {
-            let claim = match lies.claim {
-                Claim::Everything => middlebox::Claim::Everything,
-                Claim::Unsent => middlebox::Claim::Unsent,
-                Claim::Holes => middlebox::Claim::Holes,
-            };
-            Fault::Lies { from: at(lies.from), claim }
-        }
-        PepFault::Loses(share) => Fault::Loses(share.share.0),
-        PepFault::Reorders(share) => Fault::Reorders(share.share.0),
-        PepFault::Duplicates(share) => Fault::Duplicates(share.share.0),
-        PepFault::Truncates(share) => Fault::Truncates(share.share.0),
-        PepFault::Forges => Fault::Forges,
-        PepFault::Replays => Fault::Replays,
-    })
 }

@@ -12,9 +12,7 @@ use airlane_transport::congestion::{
 };
 
 use crate::expand::OneFlow;
-use crate::format::{
-    Cell, LossDiscriminator, MeldMe, MeldThreshold, MeldTimeouts, Resolved, Rnis, RnisFault,
-};
+use crate::format::{Cell, LossDiscriminator, MeldMe, MeldThreshold, MeldTimeouts, Resolved, Rnis};
 use crate::quantity::Time;
 
 /// A discriminator: from the format to `airlane_transport`.
@@ -95,7 +93,7 @@ pub(crate) fn wire(
     listeners: &[(FlowId, NodeId)],
     seeds: Seeds,
 ) {
-    let fault = fault(&rnis.fault).map(|fault| (fault, seeds.stream("rnis/fault")));
+    let fault = rnis.fault.config().map(|fault| (fault, seeds.stream("rnis/fault")));
     let service = network.add(Box::new(middlebox::Rnis::new(fault)));
     network.connect(enbs, (service, middlebox::Rnis::RAN));
     network.connect((service, middlebox::Rnis::RAN), enbs);
@@ -119,19 +117,4 @@ pub(crate) fn wire(
 
 fn link(rnis: &Rnis, loss: Option<RandomLoss>) -> Box<dyn Node> {
     Box::new(Link::new(LinkParameters { delay: rnis.delay.0, loss, ..LinkParameters::default() }))
-}
-
-fn fault(fault: &RnisFault) -> Option<middlebox::RnisFault> {
-    let at = |time: Time| Instant::ZERO + time.0;
-    Some(match fault {
-        RnisFault::None => return None,
-        RnisFault::Silent(silent) => middlebox::RnisFault::Silent {
-            from: at(silent.from),
-            until: silent.until.map_or(Instant::FAR_FUTURE, at),
-        },
-        RnisFault::Late(late) => middlebox::RnisFault::Late { from: at(late.from), by: late.by.0 },
-        RnisFault::Reorders(share) => middlebox::RnisFault::Reorders(share.share.0),
-        RnisFault::WrongUe(wrong) => middlebox::RnisFault::WrongUe { from: at(wrong.from) },
-        RnisFault::Nonsense(share) => middlebox::RnisFault::Nonsense(share.share.0),
-    })
 }

@@ -19,7 +19,8 @@ mod ue;
 use std::collections::BTreeSet;
 
 use airlane_core::Duration;
-use airlane_settings::{Checked, Place, Tree};
+use airlane_settings::Tree;
+pub(crate) use airlane_settings::{Checked, Place};
 
 use crate::expand;
 use crate::format::{Aqm, Backhaul, Internet, Middlebox, Network, Resolved, Run};

@@ -1,5 +1,7 @@
 //! Functions in the path between the internet and the radio.
 
+use airlane_core::{CellId, Instant, Seeds};
+use airlane_middlebox::{self as middlebox, Fault, PepConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -183,4 +185,51 @@ pub enum Claim {
 pub struct ShareOf {
     /// Percentage of messages, at random.
     pub share: Share,
+}
+
+impl Pep {
+    /// The configuration of the PEP in front of the gateway, or of that of a cell.
+    pub(crate) fn config(&self, cell: Option<CellId>, seeds: Seeds) -> PepConfig {
+        let id = cell.map_or(0, |cell| cell.0);
+        let chance = seeds.stream(&format!("middlebox/{id}/fault"));
+        PepConfig {
+            id,
+            secret: self.secret.clone().into_bytes(),
+            flows: self.flows as usize,
+            ranges: self.ranges as usize,
+            ack_every: self.ack_every,
+            max_delay: self.max_delay.0,
+            min_interval: self.min_interval.0,
+            reordering: u8::try_from(self.reordering).expect("checked when the scenario was resolved"),
+            idle: self.idle.0,
+            cell,
+            fault: self.fault.config().map(|fault| (fault, chance)),
+        }
+    }
+}
+
+impl PepFault {
+    fn config(&self) -> Option<Fault> {
+        let at = |time: Time| Instant::ZERO + time.0;
+        Some(match self {
+            Self::None => return None,
+            Self::Dies(dies) => {
+                Fault::Dies { at: at(dies.at), until: dies.until.map_or(Instant::FAR_FUTURE, at) }
+            }
+            Self::Lies(lies) => {
+                let claim = match lies.claim {
+                    Claim::Everything => middlebox::Claim::Everything,
+                    Claim::Unsent => middlebox::Claim::Unsent,
+                    Claim::Holes => middlebox::Claim::Holes,
+                };
+                Fault::Lies { from: at(lies.from), claim }
+            }
+            Self::Loses(share) => Fault::Loses(share.share.0),
+            Self::Reorders(share) => Fault::Reorders(share.share.0),
+            Self::Duplicates(share) => Fault::Duplicates(share.share.0),
+            Self::Truncates(share) => Fault::Truncates(share.share.0),
+            Self::Forges => Fault::Forges,
+            Self::Replays => Fault::Replays,
+        })
+    }
 }

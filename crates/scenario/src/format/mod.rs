@@ -5,8 +5,8 @@
 //! value of a run is in a file that users can read. `Option` means that the value may be absent.
 //!
 //! A file here has all that belongs to a section: the types of its keys, in `config` their conversion to the
-//! configuration of the crate that implements them, and in `check` the rules that concern the section alone. No other
-//! place converts a key. Rules between sections are in `crate::check`.
+//! configuration of the crate that implements them, and in `check` the rules that concern the section alone. What needs
+//! more than its section, such as names, files or seeds, is joined with these where the network is built. Rules between sections are in `crate::check`.
 
 mod aqm;
 mod cell;
@@ -56,7 +56,7 @@ pub use uplink::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use airlane_settings::tagged;
+pub(crate) use airlane_settings::tagged;
 
 use crate::quantity::Time;
 

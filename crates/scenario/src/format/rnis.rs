@@ -1,5 +1,7 @@
 //! The radio network information service.
 
+use airlane_core::Instant;
+use airlane_middlebox as middlebox;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -73,4 +75,22 @@ pub struct Late {
 pub struct WrongUe {
     /// Start of the fault.
     pub from: Time,
+}
+
+impl RnisFault {
+    /// The fault; `None` without.
+    pub(crate) fn config(&self) -> Option<middlebox::RnisFault> {
+        let at = |time: Time| Instant::ZERO + time.0;
+        Some(match self {
+            Self::None => return None,
+            Self::Silent(silent) => middlebox::RnisFault::Silent {
+                from: at(silent.from),
+                until: silent.until.map_or(Instant::FAR_FUTURE, at),
+            },
+            Self::Late(late) => middlebox::RnisFault::Late { from: at(late.from), by: late.by.0 },
+            Self::Reorders(share) => middlebox::RnisFault::Reorders(share.share.0),
+            Self::WrongUe(wrong) => middlebox::RnisFault::WrongUe { from: at(wrong.from) },
+            Self::Nonsense(share) => middlebox::RnisFault::Nonsense(share.share.0),
+        })
+    }
 }
