@@ -7,10 +7,12 @@ use airlane_record::{
 };
 use airlane_transport::congestion::LossDiscrimination;
 
-use crate::applications::{self, Table as AppTable};
+use crate::applications;
 use crate::endpoints::Setup;
 use crate::expand::{OneFlow, OneUe};
-use crate::format::{self, Cell, Congestion, FlowDirection, Quic, ReceiveWindow, Resolved, Tcp, Transport};
+use crate::format::{
+    self, App, Cell, Congestion, FlowDirection, Quic, ReceiveWindow, Resolved, Tcp, Transport,
+};
 use crate::middlebox;
 use crate::real::{HOST, host_names};
 use crate::rnis;
@@ -187,7 +189,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         handovers: if scenario.handover.is_some() { host_names(ues) } else { vec![] },
         coverage: ues.iter().map(|ue| ue.name.clone()).collect(),
         codes: scenario.flow.iter().any(sends_codes),
-        pings: scenario.flow.iter().any(|flow| flow.app.application().table() == Some(AppTable::Pings)),
+        pings: scenario.flow.iter().any(|flow| matches!(flow.app, App::Ping(_))),
         pages: vec![], // set by the caller that has read them
         viewers: viewers(scenario, flows),
         tracked: if scenario.run.ue_series { ues.iter().map(|ue| ue.name.clone()).collect() } else { vec![] },
@@ -196,12 +198,10 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
 
 /// The flows with video viewers.
 fn viewers(scenario: &Resolved, flows: &[OneFlow]) -> Vec<(FlowId, Satisfaction)> {
-    let table = |one: &OneFlow| scenario.flow[one.section].app.application().table();
-    let viewer = |(id, one)| match table(one) {
-        Some(AppTable::Views(satisfaction)) => Some((id, satisfaction)),
-        Some(AppTable::Pages | AppTable::Pings) | None => None,
-    };
-    (0..).map(FlowId).zip(flows).filter_map(viewer).collect()
+    let viewers = (0..).map(FlowId).zip(flows);
+    let viewer =
+        |(id, one): (_, &OneFlow)| Some((id, scenario.flow[one.section].app.application().satisfaction()?));
+    viewers.filter_map(viewer).collect()
 }
 
 /// The name of a flow's loss discriminator; empty if it has none.

@@ -1,13 +1,14 @@
 //! Video in segments (DASH).
 
 use airlane_core::{Duration, Node};
+use airlane_record::Satisfaction;
 use airlane_traffic::{BolaParameters, Media, PlayoutRules, Rule, SegmentedVideo};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Application;
 use super::http::HttpVersion;
 use super::viewing::{self, Satisfied, Watching, check_bitrate, check_length};
-use super::{Application, Table};
 use crate::check::{Checked, Place};
 use crate::endpoints::Endpoint;
 use crate::format::{Flow, Resolved, tagged};
@@ -135,8 +136,8 @@ impl Application for Dash {
         viewing::node(end, carrier, || self.media(), &self.watching)
     }
 
-    fn table(&self) -> Option<Table> {
-        Some(Table::Views(self.satisfied.criteria()))
+    fn satisfaction(&self) -> Option<Satisfaction> {
+        Some(self.satisfied.criteria())
     }
 
     fn has_one_connection(&self) -> bool {

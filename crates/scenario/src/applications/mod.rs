@@ -1,8 +1,8 @@
-//! Applications of flows. Each is a value: its settings are a type that implements [`Application`], with its checks, its
-//! two ends and its table of results.
+//! Applications of flows. Each is a value: its settings are a type that implements [`Application`], with its checks and
+//! its two ends.
 //!
 //! A new application is a module here and a line in the list of [`applications!`]. The defaults of its settings are in
-//! `presets/common.toml`, and its nodes are in `airlane_traffic`.
+//! `presets/common.toml`, its nodes in `airlane_traffic`. A table of its own is a log in `airlane_record`.
 
 mod bulk;
 mod cbr;
@@ -116,8 +116,8 @@ pub(crate) trait Application {
     /// The node at an end of the flow.
     fn node(&self, end: &Endpoint<'_>, carrier: Carrier) -> Box<dyn Node>;
 
-    /// The table of results that it fills, besides those of all flows.
-    fn table(&self) -> Option<Table> {
+    /// The criteria of a satisfied viewer, if it plays videos.
+    fn satisfaction(&self) -> Option<Satisfaction> {
         None
     }
 
@@ -135,17 +135,6 @@ pub(crate) trait Application {
     fn pages_mut(&mut self) -> Option<&mut String> {
         None
     }
-}
-
-/// A table of results of some applications.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Table {
-    /// Loaded pages.
-    Pages,
-    /// Views of videos, and the criteria of a satisfied viewer.
-    Views(Satisfaction),
-    /// Echo messages.
-    Pings,
 }
 
 /// Checks that the transport of a flow carries its application, and the settings of the application.

@@ -5,7 +5,7 @@ use airlane_traffic::{PingResponder, PingSource, Pings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Application, Table, datagrams};
+use super::{Application, datagrams};
 use crate::check::{Checked, Place};
 use crate::endpoints::Endpoint;
 use crate::format::{Flow, Resolved};
@@ -65,9 +65,5 @@ impl Application for Ping {
             count: self.count.map_or(u64::MAX, u64::from),
         };
         Box::new(PingSource::new(pings, end.path))
-    }
-
-    fn table(&self) -> Option<Table> {
-        Some(Table::Pings)
     }
 }

@@ -1,12 +1,13 @@
 //! Progressive download of a video.
 
 use airlane_core::{Bytes, Node};
+use airlane_record::Satisfaction;
 use airlane_traffic::{self as traffic, Media, PlayoutRules, ReadLimit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Application;
 use super::viewing::{self, Satisfied, Watching, check_bitrate, check_length};
-use super::{Application, Table};
 use crate::check::{Checked, Place};
 use crate::endpoints::Endpoint;
 use crate::format::{Flow, Resolved};
@@ -70,8 +71,8 @@ impl Application for Video {
         viewing::node(end, carrier, || self.media(), &self.watching)
     }
 
-    fn table(&self) -> Option<Table> {
-        Some(Table::Views(self.satisfied.criteria()))
+    fn satisfaction(&self) -> Option<Satisfaction> {
+        Some(self.satisfied.criteria())
     }
 
     fn has_one_connection(&self) -> bool {

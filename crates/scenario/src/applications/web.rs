@@ -7,8 +7,8 @@ use airlane_traffic::{self as traffic, Browser, Browsing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Application;
 use super::http::{HTTP_PORT, HTTPS_PORT, HttpVersion, Speaks, servers};
-use super::{Application, Table};
 use crate::check::{Checked, Place};
 use crate::endpoints::Endpoint;
 use crate::format::{Flow, FlowDirection, Resolved};
@@ -136,10 +136,6 @@ impl Application for Web {
             }
             other => other.mismatch(),
         }
-    }
-
-    fn table(&self) -> Option<Table> {
-        Some(Table::Pages)
     }
 
     fn has_one_connection(&self) -> bool {

@@ -28,11 +28,7 @@ mod service;
 mod ue;
 mod uplink;
 
-pub use crate::applications::{
-    App, BolaRule, Bulk, Cbr, ConstantPeriod, Dash, DashRule, ExponentialPeriod, Fixed, HttpVersion, OnOff,
-    ParetoPeriod, Period, Ping, Ppbp, PpbpReading, RateRule, Satisfied, UniformPeriod, Video, Visits,
-    Watching, Web,
-};
+pub use crate::applications::*;
 pub use aqm::*;
 pub use cell::*;
 pub use channel::*;
