@@ -15,6 +15,7 @@ use crate::channel::{Channel, LinkBudget, Scenery, Sight};
 use crate::config::{CellConfig, ChannelConfig, RanConfig, Start, UeConfig};
 use crate::cqi::CqiReports;
 use crate::interference::{CellChannels, Neighbours};
+use crate::link::{DownlinkState, Links, ServingLink, UplinkState};
 use crate::mac::downlink::DownlinkMac;
 use crate::mac::harq::HarqEntity;
 use crate::mac::headroom::{HeadroomReporting, KnownPower};
@@ -24,7 +25,7 @@ use crate::mac::power::PuschPower;
 use crate::mac::pusch::Sounding;
 use crate::mac::uplink::UplinkMac;
 use crate::network::{Cell, SlotClock};
-use crate::ue::{DownlinkState, Ue, UplinkState};
+use crate::ue::Ue;
 
 /// A MAC subheader with a 15-bit length field (TS 36.321 v17.0 §6.2.1). The last subheader of a PDU
 /// has no length field; the two bytes saved are left unused.
@@ -215,14 +216,8 @@ pub(crate) fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>], now: I
         }
     }
     let draws = |what: &str| seeds.stream(&format!("ue/{index}/decoding/{what}"));
-    Ue {
-        id: UeId(index as u32),
-        is_present: true,
+    let link = ServingLink {
         cell: serving.cell,
-        bearers: Bearers::new(&bearer, l4s.as_ref(), now, |name| {
-            seeds.stream(&format!("ue/{index}/queue/{name}"))
-        }),
-        mobility,
         neighbours: Neighbours::new(neighbours),
         downlink: DownlinkState {
             channel: serving.downlink,
@@ -251,6 +246,15 @@ pub(crate) fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>], now: I
             active: false,
         },
         control: (Instant::FAR_FUTURE, 0.0),
+    };
+    Ue {
+        id: UeId(index as u32),
+        is_present: true,
+        bearers: Bearers::new(&bearer, l4s.as_ref(), now, |name| {
+            seeds.stream(&format!("ue/{index}/queue/{name}"))
+        }),
+        mobility,
+        links: Links::new(link),
     }
 }
 

@@ -109,6 +109,24 @@ impl Scenery {
     }
 }
 
+/// A period over which RSRP is measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RsrpPeriod {
+    pub(crate) end: Instant,
+    pub(crate) length: Duration,
+    /// RSRP below this has no effect.
+    pub(crate) relevant_from: Dbm,
+}
+
+/// The SINR of a block before fading.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockSinr {
+    /// SINR of one pair of antennas, linear.
+    pub(crate) mean: f32,
+    /// The effect of its layers.
+    pub(crate) layers: LayerGain,
+}
+
 /// The channel of one UE in one direction.
 #[derive(Debug)]
 pub(crate) struct Channel {
@@ -235,25 +253,27 @@ impl Channel {
         self.budget.noise
     }
 
-    /// RSRP over the measurement period that ends now: the mean of five samples of the whole band. If
-    /// fading cannot raise it to `wanted`, the mean before fading.
+    /// RSRP over a measurement period: the mean of five samples of the whole band. If fading cannot raise it to
+    /// `relevant_from`, the mean before fading.
     pub(crate) fn rsrp_over(
         &mut self,
-        (now, period, wanted): (Instant, Duration, Dbm),
+        period: RsrpPeriod,
         mobility: &mut Mobility,
         common: &mut CommonShadow,
     ) -> Dbm {
         const SAMPLES: u64 = 5; // choice: with a larger spacing, short fades would have less effect
-        let mean = self.rsrp(now, mobility, common);
-        let Some(fading) = self.fading.as_ref().filter(|_| mean + LARGEST_FADE >= wanted) else {
+        let mean = self.rsrp(period.end, mobility, common);
+        let Some(fading) = self.fading.as_ref().filter(|_| mean + LARGEST_FADE >= period.relevant_from)
+        else {
             return mean;
         };
         let mut gains = [0.0; MAX_RBGS];
         let gains = &mut gains[..usize::from(self.budget.rbgs)];
         let mut sum = 0.0;
         for look in 0..SAMPLES {
-            let back = period * look / SAMPLES;
-            fading.gains_at_rbg(Instant::ZERO + now.saturating_since(Instant::ZERO + back), gains);
+            let back = period.length * look / SAMPLES;
+            let at = Instant::ZERO + period.end.saturating_since(Instant::ZERO + back);
+            fading.gains_at_rbg(at, gains);
             sum += f64::from(gains.iter().sum::<f32>()) / gains.len() as f64;
         }
         mean + Decibel::from_linear(sum / SAMPLES as f64)
@@ -344,11 +364,12 @@ impl Channel {
 
     /// Writes the SINR of each PRB at `now`, linear.
     pub(crate) fn sinr(&mut self, now: Instant, mean_sinr: f32, out: &mut [f32]) {
-        self.layered_sinr(now, (mean_sinr, LayerGain::ONE), out);
+        self.layered_sinr(now, BlockSinr { mean: mean_sinr, layers: LayerGain::ONE }, out);
     }
 
-    /// The same on each of several layers.
-    pub(crate) fn layered_sinr(&mut self, now: Instant, (mean, layers): (f32, LayerGain), out: &mut [f32]) {
+    /// Writes the SINR of each PRB of a block on each of its layers.
+    pub(crate) fn layered_sinr(&mut self, now: Instant, block: BlockSinr, out: &mut [f32]) {
+        let BlockSinr { mean, layers } = block;
         match self.gains(now) {
             Some(gains) => layers.put_sinr(mean, gains, out),
             None => out.fill(mean * layers.steady),
@@ -396,7 +417,7 @@ impl Channel {
     pub(crate) fn sinr_on(
         &mut self,
         now: Instant,
-        (mean, layers): (f32, LayerGain),
+        BlockSinr { mean, layers }: BlockSinr,
         prbs: impl Iterator<Item = Range<usize>> + Clone,
         out: &mut [f32],
     ) {

@@ -5,49 +5,53 @@
 
 use std::collections::VecDeque;
 
-use airlane_radio::Cqi;
+use airlane_radio::{Cqi, Mobility};
 
+use crate::channel::BlockSinr;
 use crate::config::{CellConfig, CqiReference, CqiReport, MacConfig, OutOfRange, RankRule};
 use crate::interference::{Air, Moment, Noise, SNAPSHOT_PERIOD, Snapshot};
+use crate::link::{Radio, ServingLink};
 use crate::mac::grid::RbgSet;
 use crate::mac::phy::{LinkAdaptation, SlotFormat};
 use crate::mac::scheduler::MAX_RBGS;
-use crate::ue::Ue;
 
-impl Ue {
+impl ServingLink {
     /// Makes the measurements that are due up to `slot`, and puts the newest usable report into force.
     pub(crate) fn measure_cqi(
         &mut self,
         slot: u64,
-        (serving, air): (&CellConfig, &Air),
+        mobility: &mut Mobility,
+        radio: Radio<'_>,
         amc: &LinkAdaptation,
         scratch: &mut [f32],
     ) {
-        if self.has_steady_reports(air) {
-            return self.downlink.cqi.measure_steady(slot, &serving.mac);
+        if self.has_steady_reports(mobility, radio.air) {
+            return self.downlink.cqi.measure_steady(slot, &radio.cell.mac);
         }
-        self.measure_each(slot, (serving, air), amc, scratch);
+        self.measure_each(slot, mobility, radio, amc, scratch);
     }
 
     /// True if the reports depend only on the slot of their measurement.
-    pub(crate) fn has_steady_reports(&self, air: &Air) -> bool {
-        air.is_quiet() && self.downlink.channel.has_no_bursts() && self.mobility.is_static()
+    pub(crate) fn has_steady_reports(&self, mobility: &Mobility, air: &Air) -> bool {
+        air.is_quiet() && self.downlink.channel.has_no_bursts() && mobility.is_static()
     }
 
-    /// The same for a UE whose reports depend on more than the slot of their measurement.
+    /// [`Self::measure_cqi`] for a UE whose reports depend on more than the slot of their measurement.
     fn measure_each(
         &mut self,
         slot: u64,
-        (serving, air): (&CellConfig, &Air),
+        mobility: &mut Mobility,
+        radio: Radio<'_>,
         amc: &LinkAdaptation,
         scratch: &mut [f32],
     ) {
+        let Radio { cell: serving, air } = radio;
         let now = serving.numerology.start_of(slot);
         let mac = &serving.mac;
-        let mean = self.downlink.channel.mean_sinr(now, &mut self.mobility);
+        let mean = self.downlink.channel.mean_sinr(now, mobility);
         while let Some(measured) = self.downlink.cqi.next_due(slot, mac) {
             let flat = self.downlink.channel.is_flat() && air.is_quiet();
-            let snapshot = air.snapshot(now, &mut self.neighbours, &mut self.mobility);
+            let snapshot = air.snapshot(now, &mut self.neighbours, mobility);
             let mean = mean * self.downlink.channel.burst_gain(serving.numerology.start_of(measured));
             let input = MeasurementInput { slot: measured, mean, snapshot };
             if flat {
@@ -60,7 +64,7 @@ impl Ue {
             // fading of other cells in this slot.
             let is_shared = self.downlink.cqi.current.asked && mac.control_errors;
             if !air.is_quiet() && (is_shared || !may_wait(serving)) {
-                self.make_report(&mut report, (serving, air), amc, scratch);
+                self.make_report(&mut report, radio, amc, scratch);
             }
             self.downlink.cqi.pending.push_back(report);
         }
@@ -71,32 +75,39 @@ impl Ue {
     /// which they apply.
     pub(crate) fn reported_cqi(
         &mut self,
-        around: (&CellConfig, &Air),
+        mobility: &mut Mobility,
+        radio: Radio<'_>,
         amc: &LinkAdaptation,
         scratch: &mut [f32],
     ) -> (&[Cqi; MAX_RBGS], u8) {
-        if let Some(slot) = self.downlink.cqi.steady_in_force(&around.0.mac) {
-            self.update_steady(slot, around, amc);
+        if let Some(slot) = self.downlink.cqi.steady_in_force(&radio.cell.mac) {
+            self.update_steady(slot, mobility, radio, amc);
         }
         self.downlink.cqi.current.asked = true;
         if !self.downlink.cqi.current.is_made() {
             let mut report = self.downlink.cqi.current;
-            self.make_report(&mut report, around, amc, scratch);
+            self.make_report(&mut report, radio, amc, scratch);
             self.downlink.cqi.put_into_force(report);
         }
         self.downlink.cqi.known()
     }
 
     /// A report of a measurement in this slot, which may not have been computed, is in force.
-    fn update_steady(&mut self, slot: u64, (serving, air): (&CellConfig, &Air), amc: &LinkAdaptation) {
+    fn update_steady(
+        &mut self,
+        slot: u64,
+        mobility: &mut Mobility,
+        Radio { cell: serving, air }: Radio<'_>,
+        amc: &LinkAdaptation,
+    ) {
         let (channel, reports) = (&mut self.downlink.channel, &mut self.downlink.cqi);
         // Without fading all reports are equal.
         if reports.current.input.slot == slot || (channel.is_flat() && reports.current.is_made()) {
             return;
         }
         let at = serving.numerology.start_of(slot);
-        let mean = channel.mean_sinr(at, &mut self.mobility);
-        let snapshot = air.snapshot(at, &mut self.neighbours, &mut self.mobility);
+        let mean = channel.mean_sinr(at, mobility);
+        let snapshot = air.snapshot(at, &mut self.neighbours, mobility);
         reports.put_into_force(Report::of(MeasurementInput { slot, mean, snapshot }));
         if channel.is_flat() {
             let measurement = Measurement { serving, amc, points: reports.rbg_size };
@@ -109,7 +120,7 @@ impl Ue {
     fn make_report(
         &mut self,
         report: &mut Report,
-        (serving, air): (&CellConfig, &Air),
+        Radio { cell: serving, air }: Radio<'_>,
         amc: &LinkAdaptation,
         scratch: &mut [f32],
     ) {
@@ -138,7 +149,8 @@ impl Ue {
         };
         let seen = mean / noise.map_or(1.0, Noise::mean);
         report.rank = layers.rank(serving.mac.rank, seen, channel.gains(moment.fading));
-        channel.layered_sinr(moment.fading, (mean, layers.gain(report.rank, seen)), scratch);
+        let sinr = BlockSinr { mean, layers: layers.gain(report.rank, seen) };
+        channel.layered_sinr(moment.fading, sinr, scratch);
         if let Some(noise) = noise {
             noise.weaken(scratch);
         }

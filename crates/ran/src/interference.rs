@@ -77,8 +77,8 @@ struct ControlLevels {
 /// The cells that do not serve a UE, and the power they receive from each other.
 #[derive(Debug)]
 pub(crate) struct Neighbours {
-    /// One for each cell, ascending.
-    links: Vec<CellChannels>,
+    /// One for each other cell, ascending.
+    channels: Vec<CellChannels>,
     /// Mean power over the noise by cell at the last snapshot and the one before, alternating; zero for an
     /// ignored cell, for the serving cell, and in the places beyond the last.
     downlink: [Vec<f32>; 2],
@@ -97,13 +97,13 @@ pub(crate) struct Neighbours {
 }
 
 impl Neighbours {
-    pub(crate) fn new(links: Vec<CellChannels>) -> Self {
-        let count = links.len();
+    pub(crate) fn new(channels: Vec<CellChannels>) -> Self {
+        let count = channels.len();
         // Without other cells there is nothing to store.
-        let cells = if links.is_empty() { 0 } else { count + 1 };
+        let cells = if channels.is_empty() { 0 } else { count + 1 };
         let places = whole_vectors(cells);
         Self {
-            links,
+            channels,
             downlink: [vec![0.0; places], vec![0.0; places]],
             latest: Snapshot(0),
             uplink: vec![0.0; count],
@@ -117,21 +117,21 @@ impl Neighbours {
         }
     }
 
-    pub(crate) fn links_mut(&mut self) -> &mut [CellChannels] {
-        &mut self.links
+    pub(crate) fn channels_mut(&mut self) -> &mut [CellChannels] {
+        &mut self.channels
     }
 
     /// Cell `to` serves from now on instead of `from`, to which these channels belong.
     pub(crate) fn exchange(&mut self, from: CellId, to: CellId, channels: [&mut Channel; 2]) {
         self.hear_uplink();
-        let place = self.links.binary_search_by_key(&to, |link| link.cell);
-        let mut link = self.links.remove(place.expect("a UE has a link to each other cell"));
+        let place = self.channels.binary_search_by_key(&to, |link| link.cell);
+        let mut link = self.channels.remove(place.expect("a UE has a link to each other cell"));
         let [downlink, uplink] = channels;
         core::mem::swap(&mut link.downlink, downlink);
         core::mem::swap(&mut link.uplink, uplink);
         link.cell = from;
-        let place = self.links.partition_point(|other| other.cell < link.cell);
-        self.links.insert(place, link);
+        let place = self.channels.partition_point(|other| other.cell < link.cell);
+        self.channels.insert(place, link);
         (self.checked_at, self.place, self.control.of) = (None, None, None);
         self.gains.iter_mut().for_each(|(at, _)| *at = Instant::FAR_FUTURE);
     }
@@ -152,7 +152,7 @@ impl Neighbours {
         self.latest.0 = self.latest.0.wrapping_add(1);
         let levels = &mut self.downlink[self.latest.0 as usize % 2];
         levels.fill(0.0);
-        for link in &mut self.links {
+        for link in &mut self.channels {
             levels[link.cell.index()] = audible(link.downlink.interference_at(&here, &mut common));
         }
         self.uplink_is_old = true;
@@ -162,7 +162,7 @@ impl Neighbours {
     fn hear_uplink(&mut self) {
         let Some(here) = self.place.filter(|_| self.uplink_is_old) else { return };
         let mut common = None;
-        for (link, level) in self.links.iter_mut().zip(&mut self.uplink) {
+        for (link, level) in self.channels.iter_mut().zip(&mut self.uplink) {
             link.uplink.share_shadowing(&link.downlink);
             *level = link.uplink.interference_at(&here, &mut common);
         }
@@ -171,7 +171,7 @@ impl Neighbours {
 
     /// Computes the control regions of the cells on the UE's carrier.
     fn hear_control(&mut self, snapshot: Snapshot, (since, rivals): (Instant, &[RbgSet])) {
-        let Self { links, control, .. } = self;
+        let Self { channels: links, control, .. } = self;
         let levels = Self::levels(&self.downlink, self.latest, snapshot);
         let heard = links.iter().map(|link| link.cell.index()).enumerate();
         let heard = heard.map(|(link, cell)| (link, if rivals[cell] == 0 { 0.0 } else { levels[cell] }));
@@ -204,7 +204,7 @@ impl Neighbours {
 
     #[inline(never)]
     fn hear_fading_anew(&mut self, link: usize, at: Instant, rbgs: usize) {
-        let link = &self.links[link];
+        let link = &self.channels[link];
         let (computed, gains) = &mut self.gains[link.cell.index()];
         if link.downlink.rbg_gains(at, &mut gains[..rbgs]) {
             *computed = at;
@@ -331,6 +331,16 @@ pub(crate) struct Air {
     used: Vec<u64>,
 }
 
+/// A PUSCH on the air.
+#[derive(Clone, Debug)]
+pub(crate) struct SentPusch {
+    /// The serving cell of its UE.
+    pub(crate) cell: CellId,
+    pub(crate) prbs: Range<usize>,
+    /// The power of each PRB, relative to full power over the band.
+    pub(crate) factor: f32,
+}
+
 /// The time of a reception.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
@@ -402,8 +412,9 @@ impl Air {
     }
 
     /// A cell transmits PDSCH on these RBGs in a future slot.
-    pub(crate) fn send_downlink(&mut self, cell: usize, slot: u64, rbgs: RbgSet) {
+    pub(crate) fn send_downlink(&mut self, cell: CellId, slot: u64, rbgs: RbgSet) {
         if !self.is_quiet() {
+            let cell = cell.index();
             self.clocks[self.sites[cell].clock].sent.put(cell, slot, rbgs);
             if let Some(used) = self.used.get_mut(cell) {
                 *used += u64::from(self.sites[cell].prbs_in(rbgs));
@@ -445,16 +456,16 @@ impl Air {
         }
     }
 
-    /// A UE of `cell` transmits on these PRBs, each with `factor` times the power of full power over
-    /// the band.
+    /// A UE sends a PUSCH.
     pub(crate) fn send_uplink(
         &mut self,
-        cell: usize,
-        prbs: Range<usize>,
-        factor: f32,
         now: Instant,
-        (neighbours, mobility): (&mut Neighbours, &mut Mobility),
+        sent: SentPusch,
+        neighbours: &mut Neighbours,
+        mobility: &mut Mobility,
     ) {
+        let SentPusch { cell, prbs, factor } = sent;
+        let cell = cell.index();
         let Some(site) = self.sites.get_mut(cell) else { return };
         neighbours.snapshot(now, mobility);
         neighbours.hear_uplink();
@@ -465,13 +476,13 @@ impl Air {
     }
 
     /// Applies the interference of the latest slot to the SINR of a cell's uplink on these PRBs.
-    pub(crate) fn weaken_uplink(&self, cell: usize, prbs: Range<usize>, sinr: &mut [f32]) {
-        weaken_by(&self.sites[cell].rise[prbs.clone()], &mut sinr[prbs]);
+    pub(crate) fn weaken_uplink(&self, cell: CellId, prbs: Range<usize>, sinr: &mut [f32]) {
+        weaken_by(&self.sites[cell.index()].rise[prbs.clone()], &mut sinr[prbs]);
     }
 
     /// Applies the average interference at the eNB to it.
-    pub(crate) fn weaken_uplink_mean(&self, cell: usize, sinr: &mut [f32]) {
-        weaken_by(&self.sites[cell].mean_rise, sinr);
+    pub(crate) fn weaken_uplink_mean(&self, cell: CellId, sinr: &mut [f32]) {
+        weaken_by(&self.sites[cell.index()].mean_rise, sinr);
     }
 
     /// Noise and interference of a UE of `cell` on these RBGs in the data region of a slot; the values
@@ -542,7 +553,8 @@ impl Air {
         &self,
         cell: CellId,
         now: Instant,
-        (neighbours, mobility): (&mut Neighbours, &mut Mobility),
+        neighbours: &mut Neighbours,
+        mobility: &mut Mobility,
     ) -> f32 {
         let Some(site) = self.sites.get(cell.index()) else { return 1.0 };
         neighbours.snapshot(now, mobility);

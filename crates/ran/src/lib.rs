@@ -20,6 +20,7 @@ pub mod config;
 mod cqi;
 mod interference;
 pub mod layers;
+mod link;
 mod mac;
 mod network;
 pub mod numerology;

@@ -147,7 +147,7 @@ impl RadioNetwork {
         }
         for (ue, settings) in ues.iter().zip(&config.ues) {
             if let Some((throttle, at)) =
-                cells[ue.cell.index()].downlink.throttle().zip(settings.bearer_set_up)
+                cells[ue.cell().index()].downlink.throttle().zip(settings.bearer_set_up)
             {
                 throttle.announce(at, ue.id.0);
             }
@@ -197,7 +197,7 @@ impl RadioNetwork {
         while *due <= until {
             for ue in self.ues.iter_mut().filter(|ue| ue.is_present && cx.topics.wants(Topic::UePosition)) {
                 let here = ue.mobility.position_at(*due);
-                let event = Event::UePosition { ue: ue.id, position_m: [here.x, here.y], cell: ue.cell };
+                let event = Event::UePosition { ue: ue.id, position_m: [here.x, here.y], cell: ue.cell() };
                 cx.probe.observe(*due, &event);
             }
             *due += *every;
@@ -223,7 +223,7 @@ impl RadioNetwork {
     /// The cell that serves a UE now.
     #[must_use]
     pub fn serving_cell(&self, ue: UeId) -> CellId {
-        self.ues[ue.index()].cell
+        self.ues[ue.index()].cell()
     }
 
     /// Bytes in the transmit queue of a UE's bearer, headers included.
@@ -241,10 +241,10 @@ impl RadioNetwork {
         assert!(target.index() < self.cells.len(), "there is no such cell");
         self.skip_idle_slots(now);
         let moved = &mut self.ues[ue.index()];
-        if moved.cell == target {
+        if moved.cell() == target {
             return;
         }
-        let source = &mut self.cells[moved.cell.index()];
+        let source = &mut self.cells[moved.cell().index()];
         source.downlink.forget(ue.0);
         source.uplink.forget(ue.0);
         moved.enter(target, &self.cells[target.index()].config);
@@ -384,6 +384,7 @@ impl RadioNetwork {
             let mut slot = Slot {
                 cx: &mut *cx,
                 number: cell.clock.number,
+                id: CellId(index as u32),
                 cell: &cell.config,
                 phy: &mut cell.phy,
                 air: &mut self.air,
@@ -409,7 +410,7 @@ impl RadioNetwork {
             if ue.bearers.next_timeout().is_some_and(|at| at <= cx.now) {
                 ue.bearers.handle_timeout(cx, &mut self.downlink_due, &mut self.uplink_due);
                 self.touched.push(ue.id.0);
-                let ports = Ports { s1u: ue.cell.0 as Port, first_ue };
+                let ports = Ports { s1u: ue.cell().0 as Port, first_ue };
                 ports.send(cx, Direction::Downlink, ue.id.0, &mut self.downlink_due);
                 ports.send(cx, Direction::Uplink, ue.id.0, &mut self.uplink_due);
             }
@@ -422,18 +423,20 @@ impl RadioNetwork {
     /// Adds UEs whose bearer has data to send to their cell's lists.
     fn wake_touched(&mut self, now: Instant) {
         for index in self.touched.drain(..) {
-            let ue = &mut self.ues[index as usize];
-            let cell = &mut self.cells[ue.cell.index()];
-            let has_data = ue.has_backlog(Direction::Downlink, now);
-            if ue.downlink.active && !has_data {
-                cell.downlink.note_change(index);
-            } else if !ue.downlink.active && has_data {
-                cell.downlink.activate(ue);
-                self.busy = true;
-            }
-            if !ue.uplink.active && ue.has_backlog(Direction::Uplink, now) {
-                cell.uplink.activate(ue);
-                self.busy = true;
+            let Ue { id, bearers, links, .. } = &mut self.ues[index as usize];
+            for link in links.iter_mut() {
+                let cell = &mut self.cells[link.cell.index()];
+                let has_data = bearers.has_backlog(Direction::Downlink, now);
+                if link.downlink.active && !has_data {
+                    cell.downlink.note_change(index);
+                } else if !link.downlink.active && has_data {
+                    cell.downlink.activate(*id, link);
+                    self.busy = true;
+                }
+                if !link.uplink.active && bearers.has_backlog(Direction::Uplink, now) {
+                    cell.uplink.activate(*id, link);
+                    self.busy = true;
+                }
             }
         }
     }
@@ -464,12 +467,12 @@ impl RadioNetwork {
             (ue, Direction::Uplink)
         };
         if self.handover.is_some() {
-            let whose = (direction, UeId(index as u32), CellId(u32::from(port)));
-            return self.receive_packet(cx, whose, packet);
+            let (ue, cell) = (UeId(index as u32), CellId(u32::from(port)));
+            return self.receive_packet(cx, direction, ue, cell, packet);
         }
         self.skip_idle_slots(cx.now);
         let ue = &mut self.ues[index];
-        let cell = &mut self.cells[ue.cell.index()];
+        let cell = &mut self.cells[ue.cell().index()];
         if let Some(throttle) = cell.downlink.throttle() {
             throttle.packet(cx.now, ue.id.0);
             let (queue, limit) = (ue.bearers.queue(Direction::Downlink), cell.config.buffers());
@@ -481,9 +484,13 @@ impl RadioNetwork {
         if let Some(at) = ue.bearers.next_timeout() {
             self.bearers_due = self.bearers_due.min(at);
         }
-        match direction {
-            Direction::Downlink => cell.downlink.accept(ue, cx.now),
-            Direction::Uplink => cell.uplink.activate(ue),
+        let Ue { id, bearers, links, .. } = ue;
+        for link in links.iter_mut() {
+            let cell = &mut self.cells[link.cell.index()];
+            match direction {
+                Direction::Downlink => cell.downlink.accept(*id, link, bearers, cx.now),
+                Direction::Uplink => cell.uplink.activate(*id, link),
+            }
         }
         self.busy = true;
     }

@@ -5,6 +5,7 @@ use airlane_net::gtp::OVERHEAD;
 
 use crate::config::CellConfig;
 use crate::interference::Air;
+use crate::link::{Radio, ServingLink};
 use crate::mac::control;
 use crate::mac::phy::Phy;
 use crate::ue::Ue;
@@ -14,6 +15,7 @@ pub(crate) struct Slot<'a, 'c> {
     pub(crate) cx: &'a mut Cx<'c>,
     /// Slots since the start of the run.
     pub(crate) number: u64,
+    pub(crate) id: CellId,
     pub(crate) cell: &'a CellConfig,
     pub(crate) phy: &'a mut Phy,
     /// The transmissions of all cells.
@@ -65,9 +67,10 @@ impl Ports {
 }
 
 impl Slot<'_, '_> {
-    /// The number of the cell.
-    pub(crate) fn cell_index(&self) -> usize {
-        usize::from(self.ports.s1u)
+    /// The link of a UE with this cell.
+    #[inline]
+    pub(crate) fn link(&mut self, ue: u32) -> &mut ServingLink {
+        self.ues[ue as usize].links.with_mut(self.id)
     }
 
     /// Forwards the SDUs that a bearer delivered when it received a block.
@@ -82,9 +85,11 @@ impl Slot<'_, '_> {
         if !self.cell.mac.control_errors {
             return false;
         }
-        let ue = &mut self.ues[ue as usize];
-        let sinr = ue.control_sinr(self.cx.now, (self.cell, self.air), self.phy.sinr_mut());
-        control::is_missed(sinr, &mut ue.downlink.control_draws)
+        let Ue { mobility, links, .. } = &mut self.ues[ue as usize];
+        let link = links.with_mut(self.id);
+        let radio = Radio { cell: self.cell, air: self.air };
+        let sinr = link.control_sinr(self.cx.now, mobility, radio, self.phy.sinr_mut());
+        control::is_missed(sinr, &mut link.downlink.control_draws)
     }
 
     /// A bearer was used: its timers may have changed.

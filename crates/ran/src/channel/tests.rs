@@ -182,9 +182,10 @@ fn no_fade_lifts_rsrp_beyond_the_largest() {
             let mut channel = Channel::new(budget, plain(), Some(fading), false);
             let mut ue = Mobility::Static(Position::on_ground(300.0, 0.0));
             let mean = channel.rsrp(Instant::ZERO, &mut ue, &mut None);
-            let mut measured = |second: u64, wanted| {
-                let when = (Instant::from_millis(1000 * second), Duration::from_millis(200), wanted);
-                channel.rsrp_over(when, &mut ue, &mut None)
+            let mut measured = |second: u64, relevant_from| {
+                let end = Instant::from_millis(1000 * second);
+                let period = RsrpPeriod { end, length: Duration::from_millis(200), relevant_from };
+                channel.rsrp_over(period, &mut ue, &mut None)
             };
             for second in 1..400 {
                 let faded = measured(second, Dbm(f64::NEG_INFINITY));

@@ -13,6 +13,7 @@ use crate::build;
 use crate::config::{FadingConfig, RanConfig, Start, UplinkAccess};
 use crate::mac::phy::{BlockTables, Phy};
 use crate::tests::network;
+use crate::ue::Ue;
 
 /// A UE that moves from one cell to another, with reports that are in force for five slots each.
 fn passing() -> RanConfig {
@@ -35,27 +36,30 @@ fn passing() -> RanConfig {
 fn reports(config: &RanConfig, at_once: bool) -> Vec<([Cqi; MAX_RBGS], u8)> {
     let (mut air, mut ues) =
         (Air::new(&config.cells), build::Environment::new(config).ues(config, Seeds::new(1)));
-    let (cell, ue) = (&config.cells[0], &mut ues[0]);
+    let cell = &config.cells[0];
+    let Ue { mobility, links, .. } = &mut ues[0];
+    let link = links.primary_mut();
     let mut phy = Phy::new(cell, Arc::new(BlockTables::new(cell, &config.cells)));
     let mut stream = Seeds::new(1).stream("neighbour");
     let mut reports = Vec::new();
     for slot in 0..1000_u64 {
         let (amc, scratch) = phy.amc_and_sinr(Direction::Downlink);
-        air.send_downlink(1, slot + 2, stream.bits() as RbgSet);
-        ue.measure_cqi(slot, (cell, &air), amc, scratch);
-        for k in 0..ue.downlink.cqi.pending.len() {
-            let mut report = ue.downlink.cqi.pending[k];
+        air.send_downlink(CellId(1), slot + 2, stream.bits() as RbgSet);
+        let radio = Radio { cell, air: &air };
+        link.measure_cqi(slot, mobility, radio, amc, scratch);
+        for k in 0..link.downlink.cqi.pending.len() {
+            let mut report = link.downlink.cqi.pending[k];
             if at_once && !report.is_made() {
-                ue.make_report(&mut report, (cell, &air), amc, scratch);
-                ue.downlink.cqi.pending[k] = report;
+                link.make_report(&mut report, radio, amc, scratch);
+                link.downlink.cqi.pending[k] = report;
             }
         }
         // Measured in slots 0, 5, 10, …: the one in force changes in slots 11, 16, …
         if slot > 6 && slot % 5 == 0 {
-            ue.downlink.cqi.current.asked = false;
-            let (cqi, rank) = ue.reported_cqi((cell, &air), amc, scratch);
+            link.downlink.cqi.current.asked = false;
+            let (cqi, rank) = link.reported_cqi(mobility, radio, amc, scratch);
             reports.push((*cqi, rank));
-            ue.downlink.cqi.current.asked = false;
+            link.downlink.cqi.current.asked = false;
         }
     }
     reports
@@ -97,9 +101,10 @@ fn a_steady_report_is_the_one_that_would_have_been_written_down() {
         let (cell, mut slot) = (&config.cells[0], 0);
         let [mut steady, mut other] =
             [1, 1].map(|seed| build::Environment::new(&config).ues(&config, Seeds::new(seed)));
-        let (steady, other) = (&mut steady[0], &mut other[0]);
-        for ue in [&mut *steady, &mut *other] {
-            let reports = &mut ue.downlink.cqi;
+        let Ue { mobility, links, .. } = &mut steady[0];
+        let (steady, other) = (links.primary_mut(), other[0].links.primary_mut());
+        for link in [&mut *steady, &mut *other] {
+            let reports = &mut link.downlink.cqi;
             (reports.next, reports.offset) = (u64::from(period - 1), u64::from(period - 1));
         }
         let mut phy = Phy::new(cell, Arc::new(BlockTables::new(cell, &config.cells)));
@@ -108,12 +113,13 @@ fn a_steady_report_is_the_one_that_would_have_been_written_down() {
         for _ in 0..1000 {
             slot += if stream.chance(0.1) { stream.below(40) } else { 1 };
             let (amc, scratch) = phy.amc_and_sinr(Direction::Downlink);
-            steady.measure_cqi(slot, (cell, &air), amc, scratch);
-            other.measure_each(slot, (cell, &air), amc, scratch);
+            let radio = Radio { cell, air: &air };
+            steady.measure_cqi(slot, mobility, radio, amc, scratch);
+            other.measure_each(slot, mobility, radio, amc, scratch);
             assert_eq!(steady.downlink.cqi.is_valid(), other.downlink.cqi.is_valid());
             if other.downlink.cqi.is_valid() && stream.chance(0.5) {
-                let expected = other.reported_cqi((cell, &air), amc, scratch);
-                assert_eq!(steady.reported_cqi((cell, &air), amc, scratch), expected, "slot {slot}");
+                let expected = other.reported_cqi(mobility, radio, amc, scratch);
+                assert_eq!(steady.reported_cqi(mobility, radio, amc, scratch), expected, "slot {slot}");
                 compared += 1;
             }
         }

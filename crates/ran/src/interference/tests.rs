@@ -7,6 +7,7 @@ use pulp::{Scalar, WithSimd};
 use super::*;
 use crate::build;
 use crate::config::{FadingConfig, RanConfig, Start, UplinkAccess};
+use crate::link::ServingLink;
 use crate::tests::network;
 use crate::ue::Ue;
 
@@ -32,15 +33,22 @@ fn built(config: &RanConfig) -> (Air, Vec<Ue>) {
 }
 
 fn data(air: &Air, ue: &mut Ue, slot: u64, rbgs: RbgSet) -> Option<Noise> {
-    let snapshot = air.snapshot(EARLY, &mut ue.neighbours, &mut ue.mobility);
+    let link = ue.links.primary_mut();
+    let snapshot = air.snapshot(EARLY, &mut link.neighbours, &mut ue.mobility);
     let moment = Moment { snapshot, fading: EARLY };
-    air.data_noise(ue.cell, (slot, rbgs), moment, &mut ue.neighbours).cloned()
+    air.data_noise(link.cell, (slot, rbgs), moment, &mut link.neighbours).cloned()
+}
+
+fn send_uplink(air: &mut Air, ue: &mut Ue, prbs: Range<usize>, factor: f32) {
+    let link = ue.links.primary_mut();
+    let sent = SentPusch { cell: link.cell, prbs, factor };
+    air.send_uplink(EARLY, sent, &mut link.neighbours, &mut ue.mobility);
 }
 
 #[test]
 fn one_cell_is_never_disturbed() {
     let (air, mut ues) = built(&line(1, &[500.0]));
-    assert!(air.is_quiet() && ues[0].neighbours.links.is_empty());
+    assert!(air.is_quiet() && ues[0].links.primary().neighbours.channels.is_empty());
     assert_eq!(data(&air, &mut ues[0], 3, RbgSet::MAX), None);
 }
 
@@ -48,7 +56,7 @@ fn one_cell_is_never_disturbed() {
 fn a_neighbour_is_heard_where_and_when_it_sends() {
     let (mut air, mut ues) = built(&line(2, &[500.0]));
     assert_eq!(data(&air, &mut ues[0], 7, RbgSet::MAX), None);
-    air.send_downlink(1, 7, 0b101);
+    air.send_downlink(CellId(1), 7, 0b101);
     let noise = data(&air, &mut ues[0], 7, RbgSet::MAX).unwrap();
     // 30 dBm over 100 PRBs is 10 dBm; the Friis loss at 2120 MHz and 500 m is 92.954 dB; a PRB's
     // noise is -174 + 52.5527 + 7 = -114.4473 dBm: 31.493 dB over the noise.
@@ -75,13 +83,13 @@ fn an_interferer_is_heard_all_the_time_and_serves_nobody() {
     config.ues[0].start = at(900.0); // nearer to the interferer
     config.ues[0].cell = None;
     let (air, mut ues) = built(&config);
-    assert_eq!(ues[0].cell, CellId(0));
+    assert_eq!(ues[0].cell(), CellId(0));
     let always = data(&air, &mut ues[0], 7, RbgSet::MAX);
     config.cells[1].interferer = false;
     config.ues[0].cell = Some(CellId(0));
     let (mut air, mut ues) = built(&config);
     assert_eq!(data(&air, &mut ues[0], 7, RbgSet::MAX), None);
-    air.send_downlink(1, 7, RbgSet::MAX);
+    air.send_downlink(CellId(1), 7, RbgSet::MAX);
     assert_eq!(data(&air, &mut ues[0], 7, RbgSet::MAX).map(|n| n.rbgs), always.map(|n| n.rbgs));
     // It is also in no UE's report.
     config.cells[1].interferer = true;
@@ -91,11 +99,12 @@ fn an_interferer_is_heard_all_the_time_and_serves_nobody() {
 #[test]
 fn the_control_region_is_always_there() {
     let (air, mut ues) = built(&line(2, &[500.0]));
-    let ue = &mut ues[0];
-    let snapshot = air.snapshot(EARLY, &mut ue.neighbours, &mut ue.mobility);
+    let Ue { mobility, links, .. } = &mut ues[0];
+    let link = links.primary_mut();
+    let snapshot = air.snapshot(EARLY, &mut link.neighbours, mobility);
     let moment = Moment { snapshot, fading: EARLY };
-    let noise = air.control_noise(ue.cell, moment, &mut ue.neighbours).unwrap();
-    let own = ue.downlink.channel.mean_sinr(EARLY, &mut ue.mobility);
+    let noise = air.control_noise(link.cell, moment, &mut link.neighbours).unwrap();
+    let own = link.downlink.channel.mean_sinr(EARLY, mobility);
     let mut sinr = [own; 100];
     noise.weaken(&mut sinr);
     // Half-way between two cells: 0 dB, less a negligible contribution of noise.
@@ -148,10 +157,9 @@ fn another_carrier_does_not_disturb() {
     config.cells[1].downlink_hz += 20e6;
     config.cells[1].uplink_hz += 20e6;
     let (mut air, mut ues) = built(&config);
-    air.send_downlink(1, 7, RbgSet::MAX);
+    air.send_downlink(CellId(1), 7, RbgSet::MAX);
     assert_eq!(data(&air, &mut ues[0], 7, RbgSet::MAX), None);
-    let ue = &mut ues[0];
-    air.send_uplink(0, 0..100, 1.0, EARLY, (&mut ue.neighbours, &mut ue.mobility));
+    send_uplink(&mut air, &mut ues[0], 0..100, 1.0);
     assert!(air.sites[1].rise.iter().all(|&rise| rise == 0.0));
 }
 
@@ -162,7 +170,7 @@ fn what_is_more_than_30_db_under_the_noise_is_silent() {
         let mut config = line(2, &[500.0]);
         config.cells[1].tx_power = Dbm(30.0 - weaker_db);
         let (mut air, mut ues) = built(&config);
-        air.send_downlink(1, 7, RbgSet::MAX);
+        air.send_downlink(CellId(1), 7, RbgSet::MAX);
         assert_eq!(data(&air, &mut ues[0], 7, RbgSet::MAX).is_some(), heard, "{weaker_db} dB");
     }
 }
@@ -178,21 +186,23 @@ fn fades(third_m: f64) -> (f64, f64) {
         prb_spacing_hz: None,
     });
     let (mut air, mut ues) = built(&config);
-    let ue = &mut ues[0];
-    let level = ue.neighbours.links[1].downlink.interference(EARLY, &mut ue.mobility, &mut None);
+    let Ue { mobility, links, .. } = &mut ues[0];
+    let other = &mut links.primary_mut().neighbours.channels[1];
+    let level = other.downlink.interference(EARLY, mobility, &mut None);
     let (mut sum, mut square) = (0.0, 0.0);
     for k in 0..LOOKS {
-        let ue = &mut ues[0];
+        let Ue { mobility, links, .. } = &mut ues[0];
+        let ServingLink { cell, neighbours, .. } = links.primary_mut();
         let mut snapshot = |air: &Air| {
-            let snapshot = air.snapshot(EARLY, &mut ue.neighbours, &mut ue.mobility);
+            let snapshot = air.snapshot(EARLY, neighbours, mobility);
             let moment = Moment { snapshot, fading: Instant::from_millis(37 * k) };
-            let noise = air.data_noise(ue.cell, (7, 1), moment, &mut ue.neighbours);
+            let noise = air.data_noise(*cell, (7, 1), moment, neighbours);
             f64::from(noise.unwrap().rbgs[0])
         };
-        air.send_downlink(1, 7, RbgSet::MAX);
-        air.send_downlink(2, 7, 0);
+        air.send_downlink(CellId(1), 7, RbgSet::MAX);
+        air.send_downlink(CellId(2), 7, 0);
         let without = snapshot(&air);
-        air.send_downlink(2, 7, RbgSet::MAX);
+        air.send_downlink(CellId(2), 7, RbgSet::MAX);
         let added = (snapshot(&air) - without) / f64::from(level);
         sum += added;
         square += added * added;
@@ -218,8 +228,7 @@ fn an_enb_hears_the_ues_of_others_on_their_prbs() {
     config.cells[0].noise_figure = Decibel(5.0);
     let (mut air, mut ues) = built(&config);
     air.begin_uplink(Instant::from_millis(1));
-    let ue = &mut ues[0];
-    air.send_uplink(0, 10..20, 2.0, EARLY, (&mut ue.neighbours, &mut ue.mobility));
+    send_uplink(&mut air, &mut ues[0], 10..20, 2.0);
     // 23 dBm over 100 PRBs is 3 dBm, twice that 6.0103 dBm; the Friis loss at 1930 MHz and 400 m is
     // 90.200 dB; a PRB's noise is -174 + 52.5527 + 5 = -116.4473 dBm.
     let level = Decibel(6.0103 - 90.2004 + 116.4473).linear() as f32;
@@ -240,7 +249,7 @@ fn an_enb_hears_the_ues_of_others_on_their_prbs() {
 fn a_ue_is_served_by_the_cell_that_it_receives_best() {
     let mut config = line(2, &[400.0, 600.0]);
     config.ues.iter_mut().for_each(|ue| ue.cell = None);
-    let cells = |config: &RanConfig| built(config).1.iter().map(|ue| ue.cell.0).collect::<Vec<_>>();
+    let cells = |config: &RanConfig| built(config).1.iter().map(|ue| ue.cell().0).collect::<Vec<_>>();
     assert_eq!(cells(&config), [0, 1]);
     // 20 log10(600 / 400) = 3.52 dB: with 3.6 dB more, the second cell is stronger at the first UE.
     config.cells[1].tx_power = Dbm(33.6);
@@ -251,7 +260,7 @@ fn a_ue_is_served_by_the_cell_that_it_receives_best() {
     assert_eq!(cells(&config), [0, 1]);
     // 30 dBm over 1200 subcarriers is -0.7918 dBm, less Friis at 400 m: 91.0158 dB.
     let mut ue = built(&config).1.swap_remove(0);
-    let rsrp = ue.downlink.channel.rsrp(EARLY, &mut ue.mobility, &mut None);
+    let rsrp = ue.links.primary_mut().downlink.channel.rsrp(EARLY, &mut ue.mobility, &mut None);
     assert!((rsrp.0 + 91.8076).abs() < 1e-3, "{rsrp:?}");
     assert_eq!(ue.id, UeId(0));
 }
@@ -267,16 +276,16 @@ fn sinr_beside_a_neighbour_is_that_of_ns3() {
         let mut config = rectangle(d1, d2);
         config.ues.iter_mut().for_each(|ue| (ue.tx_power, ue.noise_figure) = (Dbm(10.0), Decibel(9.0)));
         let (mut air, mut ues) = built(&config);
-        (0..2).for_each(|cell| air.send_downlink(cell, 7, RbgSet::MAX));
+        (0..2).for_each(|cell| air.send_downlink(CellId(cell), 7, RbgSet::MAX));
         for ue in &mut ues {
-            let cell = ue.cell.index();
-            air.send_uplink(cell, 0..25, 1.0, EARLY, (&mut ue.neighbours, &mut ue.mobility));
+            send_uplink(&mut air, ue, 0..25, 1.0);
         }
         let ue = &mut ues[0];
-        let mut downlink = [ue.downlink.channel.mean_sinr(EARLY, &mut ue.mobility); 25];
+        let link = ue.links.primary_mut();
+        let mut downlink = [link.downlink.channel.mean_sinr(EARLY, &mut ue.mobility); 25];
+        let mut uplink = [link.uplink.channel.mean_sinr(EARLY, &mut ue.mobility); 25];
         data(&air, ue, 7, RbgSet::MAX).inspect(|noise| noise.weaken(&mut downlink));
-        let mut uplink = [ue.uplink.channel.mean_sinr(EARLY, &mut ue.mobility); 25];
-        air.weaken_uplink(0, 0..25, &mut uplink);
+        air.weaken_uplink(CellId(0), 0..25, &mut uplink);
         // ns-3 uses the path loss at the PRB's own frequency, which differs by 0.01 dB from that of
         // the carrier.
         for (ours, expected) in [(downlink[0], row[2]), (uplink[0], row[3])] {

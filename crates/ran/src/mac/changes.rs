@@ -19,6 +19,7 @@ use airlane_core::Direction;
 use super::downlink::{DownlinkMac, RbgSizes, report_unsent};
 use super::phy::SlotFormat;
 use super::scheduler::{Demand, Rates, SharedSlot};
+use crate::link::{Radio, ServingLink};
 use crate::slot::Slot;
 use crate::ue::Ue;
 
@@ -72,9 +73,9 @@ impl Changes {
     }
 
     /// A UE has no data any more.
-    pub(super) fn stop_following(&mut self, ue: &mut Ue) {
-        self.use_reports(ue);
-        self.marks[ue.id.index()].followed = false;
+    pub(super) fn stop_following(&mut self, ue: u32, link: &mut ServingLink) {
+        self.use_reports(ue, link);
+        self.marks[ue as usize].followed = false;
     }
 
     /// A UE leaves the cell.
@@ -83,9 +84,9 @@ impl Changes {
     }
 
     /// Puts the reports into force that a UE with data has made since it was evaluated.
-    pub(super) fn use_reports(&self, ue: &mut Ue) {
-        if self.marks[ue.id.index()].followed {
-            ue.downlink.cqi.continue_steady(self.latest);
+    pub(super) fn use_reports(&self, ue: u32, link: &mut ServingLink) {
+        if self.marks[ue as usize].followed {
+            link.downlink.cqi.continue_steady(self.latest);
         }
     }
 }
@@ -108,9 +109,9 @@ impl DownlinkMac {
     }
 
     /// The reports of a UE are about to be used outside of its slots.
-    pub(crate) fn use_reports(&self, ue: &mut Ue) {
+    pub(crate) fn use_reports(&self, ue: u32, link: &mut ServingLink) {
         if let Some(changes) = &self.changes {
-            changes.use_reports(ue);
+            changes.use_reports(ue, link);
         }
     }
 
@@ -121,7 +122,7 @@ impl DownlinkMac {
         now.sort_unstable();
         for index in now.drain(..) {
             self.changes_mut().marks[index as usize].changed = false;
-            if slot.ues[index as usize].downlink.active {
+            if slot.link(index).downlink.active {
                 self.look_at(slot, index);
             }
         }
@@ -136,32 +137,38 @@ impl DownlinkMac {
     /// Looks at a UE that has had data.
     fn look_at(&mut self, slot: &mut Slot<'_, '_>, index: u32) {
         let ue = &mut slot.ues[index as usize];
-        if !ue.has_backlog(Direction::Downlink, slot.cx.now) {
-            ue.downlink.active = false;
-            self.changes_mut().stop_following(ue);
+        let has_backlog = ue.has_backlog(Direction::Downlink, slot.cx.now);
+        let Ue { mobility, links, .. } = ue;
+        let link = links.with_mut(slot.id);
+        if !has_backlog {
+            link.downlink.active = false;
+            self.changes_mut().stop_following(index, link);
             self.scheduler.set_candidate(index, None);
             if let Ok(place) = self.active.binary_search(&index) {
                 self.active.remove(place);
             }
             return;
         }
-        let air = &*slot.air;
+        let radio = Radio { cell: slot.cell, air: slot.air };
         let has_special = !slot.phy.has_empty_special_slots();
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
-        ue.measure_cqi(slot.number, (slot.cell, air), amc, scratch);
-        let mut is_settled = ue.has_steady_reports(air) && ue.downlink.cqi.is_valid();
+        link.measure_cqi(slot.number, mobility, radio, amc, scratch);
+        let mut is_settled = link.has_steady_reports(mobility, radio.air) && link.downlink.cqi.is_valid();
         let mut rates = None;
-        if ue.downlink.cqi.is_valid() && ue.downlink.harq.free_process().is_some() {
-            let mut sizes = RbgSizes::new(&self.grid, SlotFormat::Whole, amc, slot.cell);
+        if link.downlink.cqi.is_valid() && link.downlink.harq.free_process().is_some() {
+            let mut sizes = RbgSizes::new(&self.grid, SlotFormat::Whole, amc, radio);
             let flat = self.changes_mut().flat;
             let kinds: &[_] =
                 if has_special { &[SlotFormat::Whole, SlotFormat::Special] } else { &[SlotFormat::Whole] };
             for &format in kinds {
                 sizes.format = format;
-                let rate = if flat { sizes.rates(ue, true, air, scratch)[0] } else { sizes.most(ue) };
+                let rate = match flat {
+                    true => sizes.rates(link, mobility, true, scratch)[0],
+                    false => sizes.most(&link.downlink),
+                };
                 rates.get_or_insert_with(Rates::default)[format as usize] = rate;
             }
-            if flat && sizes.is_out_of_range(ue) {
+            if flat && sizes.is_out_of_range(&link.downlink) {
                 report_unsent(slot.cx, ue, Direction::Downlink);
                 is_settled = false;
             }
@@ -178,14 +185,16 @@ impl DownlinkMac {
     pub(super) fn share_among_standing(&mut self, slot: &mut Slot<'_, '_>) {
         let (number, flat) = (self.decision(slot), self.changes_mut().flat);
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
-        let (ues, air, cx) = (&mut *slot.ues, &*slot.air, &mut *slot.cx);
-        let sizes = RbgSizes::new(&self.grid, self.format, amc, slot.cell);
+        let (ues, cx, cell) = (&mut *slot.ues, &mut *slot.cx, slot.id);
+        let radio = Radio { cell: slot.cell, air: slot.air };
+        let sizes = RbgSizes::new(&self.grid, self.format, amc, radio);
         let demand_of = |index: u32| {
             let ue = &mut ues[index as usize];
-            ue.measure_cqi(slot.number, (slot.cell, air), amc, scratch);
             let backlog = ue.backlog(Direction::Downlink, cx.now);
-            let mut demand = Demand::new(index, backlog, flat, sizes.most(ue));
-            sizes.evaluate(cx, ue, &mut demand, air, scratch);
+            let link = ue.links.with_mut(cell);
+            link.measure_cqi(slot.number, &mut ue.mobility, radio, amc, scratch);
+            let mut demand = Demand::new(index, backlog, flat, sizes.most(&link.downlink));
+            sizes.evaluate(cx, cell, ue, &mut demand, scratch);
             demand
         };
         let shared = SharedSlot { number, format: self.format as usize, flat };

@@ -8,12 +8,12 @@
 //! data.
 
 use airlane_core::{Bytes, CellId};
-use airlane_radio::Mcs;
+use airlane_radio::{Mcs, Mobility};
 
 use super::phy::{BlockTables, Phy};
 use super::pusch::{self, PuschBlock, PuschNeed, sound};
 use crate::config::{CellConfig, UplinkAccess};
-use crate::interference::Air;
+use crate::link::{Radio, ServingLink};
 use crate::numerology::Duplex;
 use crate::ue::Ue;
 
@@ -56,21 +56,23 @@ impl ConfiguredGrants {
     pub(crate) fn block(
         &self,
         slot: u64,
-        (cell, air): (&CellConfig, &Air),
+        radio: Radio<'_>,
         phy: &mut Phy,
-        ue: &mut Ue,
+        link: &mut ServingLink,
+        mobility: &mut Mobility,
     ) -> PuschBlock {
+        let cell = radio.cell;
         let configured =
             PuschBlock { mcs: self.mcs, prbs: self.prbs, layers: 1, size: self.size, is_beyond_reach: false };
         let band = f32::from(cell.resource_blocks);
-        let may_be_limited = ue.uplink.power.is_controlled()
-            && ue.uplink.known_power.factor.is_none_or(|factor| factor * f32::from(self.prbs) > band);
+        let may_be_limited = link.uplink.power.is_controlled()
+            && link.uplink.known_power.factor.is_none_or(|factor| factor * f32::from(self.prbs) > band);
         if cell.mac.uplink.headroom.is_none() || !may_be_limited {
             return configured;
         }
-        sound(slot, cell, air, ue);
+        sound(slot, radio, link, mobility);
         let need = PuschNeed { wanted: self.size, least: Bytes(LEAST_BLOCK), highest: self.mcs };
-        let block = pusch::choose(cell, phy, &mut ue.uplink, self.prbs, need);
+        let block = pusch::choose(cell, phy, &mut link.uplink, self.prbs, need);
         if block.size >= self.size { configured } else { block }
     }
 
@@ -90,12 +92,12 @@ impl ConfiguredGrants {
         cell: CellId,
         ues: &'a [Ue],
     ) -> impl Iterator<Item = u32> + 'a {
-        let here = move |ue: &&Ue| ue.is_present && ue.cell == cell && self.is_due(slot, ue.id.0);
+        let here = move |ue: &&Ue| ue.is_present && ue.cell() == cell && self.is_due(slot, ue.id.0);
         ues.iter().filter(here).map(|ue| ue.id.0)
     }
 
     /// Resource blocks of the occasions of a slot, of which `band` has place for whole ones.
-    pub(crate) fn reserved(&self, slot: u64, (cell, band): (CellId, u16), ues: &[Ue]) -> u16 {
+    pub(crate) fn reserved(&self, slot: u64, cell: CellId, band: u16, ues: &[Ue]) -> u16 {
         let most = usize::from(band / self.prbs);
         self.due(slot, cell, ues).take(most).count() as u16 * self.prbs
     }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use airlane_core::{Bytes, CellId, Cx, Direction, Event, Instant, Stream, Topic, UeId};
 use airlane_radio::layers::LayerGain;
-use airlane_radio::{Cqi, Mcs};
+use airlane_radio::{Cqi, Mcs, Mobility};
 
 use super::changes::Changes;
 use super::grid::{RbgSet, ResourceGrid, each};
@@ -14,9 +14,11 @@ use super::harq::{HarqProcess, on_other_layer};
 use super::phy::{LinkAdaptation, Phy, Rank, SlotFormat};
 use super::scheduler::{Demand, MAX_RBGS, Scheduler, SchedulerCell};
 use super::throttle::Throttle;
-use crate::channel::Channel;
+use crate::bearers::Bearers;
+use crate::channel::{BlockSinr, Channel};
 use crate::config::{CellConfig, McsRule};
-use crate::interference::{Air, Moment, Noise};
+use crate::interference::{Moment, Noise};
+use crate::link::{DownlinkState, Radio, ServingLink};
 use crate::numerology::SYMBOLS;
 use crate::slot::Slot;
 use crate::ue::Ue;
@@ -90,36 +92,27 @@ impl DownlinkMac {
 
     /// A UE has data waiting.
     #[inline]
-    pub(crate) fn activate(&mut self, ue: &mut Ue) {
-        if !ue.downlink.active {
-            self.activate_anew(ue);
+    pub(crate) fn activate(&mut self, ue: UeId, link: &mut ServingLink) {
+        if !link.downlink.active {
+            self.add_active(ue, link);
         }
     }
 
     /// A packet has arrived for a UE.
     #[inline]
-    pub(crate) fn accept(&mut self, ue: &mut Ue, now: Instant) {
-        self.activate(ue);
+    pub(crate) fn accept(&mut self, ue: UeId, link: &mut ServingLink, bearers: &Bearers, now: Instant) {
+        self.activate(ue, link);
         // A queue may drop what it had, and a larger SDU may not fit into the retransmission queue.
-        if self.changes.is_some() && !ue.has_backlog(Direction::Downlink, now) {
-            self.note_change(ue.id.0);
+        if self.changes.is_some() && !bearers.has_backlog(Direction::Downlink, now) {
+            self.note_change(ue.0);
         }
     }
 
-    /// The same where it is known whether there is certain to be data to be sent now.
-    #[inline]
-    pub(crate) fn accept_stored(&mut self, ue: &mut Ue, now: Instant, sends: bool) {
-        match sends {
-            true => self.activate(ue),
-            false => self.accept(ue, now),
-        }
-    }
-
-    fn activate_anew(&mut self, ue: &mut Ue) {
-        ue.downlink.active = true;
-        let at = self.active.partition_point(|&other| other < ue.id.0);
-        self.active.insert(at, ue.id.0);
-        self.note_change(ue.id.0);
+    fn add_active(&mut self, ue: UeId, link: &mut ServingLink) {
+        link.downlink.active = true;
+        let at = self.active.partition_point(|&other| other < ue.0);
+        self.active.insert(at, ue.0);
+        self.note_change(ue.0);
     }
 
     /// The early throttling of the cell, if configured.
@@ -145,15 +138,16 @@ impl DownlinkMac {
 
     /// The radio is off: UEs with data wait.
     pub(crate) fn wait(&mut self, slot: &mut Slot<'_, '_>) {
-        let (ues, cx) = (&mut *slot.ues, &mut *slot.cx);
+        let (ues, cx, cell) = (&mut *slot.ues, &mut *slot.cx, slot.id);
         self.active.retain(|&index| {
             let ue = &mut ues[index as usize];
             // None of them is a candidate: each has been forgotten.
-            ue.downlink.active = ue.has_backlog(Direction::Downlink, cx.now);
-            if ue.downlink.active {
+            let waits = ue.has_backlog(Direction::Downlink, cx.now);
+            ue.links.with_mut(cell).downlink.active = waits;
+            if waits {
                 report_unsent(cx, ue, Direction::Downlink);
             }
-            ue.downlink.active
+            waits
         });
     }
 
@@ -168,7 +162,7 @@ impl DownlinkMac {
     /// Handles the blocks whose reception ends at the start of the slot.
     pub(crate) fn receive(&mut self, slot: &mut Slot<'_, '_>) {
         while let Some(due) = pop_due(&mut self.acknowledged, slot.number) {
-            let harq = &mut slot.ues[due.ue as usize].downlink.harq;
+            let harq = &mut slot.link(due.ue).downlink.harq;
             if harq.free_process().is_none() {
                 self.note_change(due.ue);
             }
@@ -176,29 +170,27 @@ impl DownlinkMac {
         }
         while let Some(due) = pop_due(&mut self.in_air, slot.number) {
             if self.decode(slot, due) {
-                let ue = &mut slot.ues[due.ue as usize];
-                let process = &ue.downlink.harq.processes[usize::from(due.process)];
-                ue.bearers.receive(slot.cx, Direction::Downlink, &process.pdus, slot.deliverable);
+                let Ue { bearers, links, .. } = &mut slot.ues[due.ue as usize];
+                let process = &links.with(slot.id).downlink.harq.processes[usize::from(due.process)];
+                bearers.receive(slot.cx, Direction::Downlink, &process.pdus, slot.deliverable);
                 slot.deliver(Direction::Downlink, due.ue);
             }
         }
     }
 
     fn decode(&mut self, slot: &mut Slot<'_, '_>, due: Due) -> bool {
-        let cell = slot.cell;
-        let ue = &mut slot.ues[due.ue as usize];
-        let state = &mut ue.downlink;
+        let (cell, now) = (slot.cell, slot.cx.now);
+        let Ue { id, bearers, mobility, links, .. } = &mut slot.ues[due.ue as usize];
+        let ServingLink { neighbours, downlink: state, .. } = links.with_mut(slot.id);
         let process = &mut state.harq.processes[usize::from(due.process)];
         // The channel in the slot in which the block was on the air.
-        let sent = slot.cx.now - cell.numerology.slot;
-        let mean = state.channel.mean_sinr(slot.cx.now, &mut ue.mobility)
-            * process.gain
-            * state.channel.burst_gain(sent);
-        let snapshot = slot.air.snapshot(slot.cx.now, &mut ue.neighbours, &mut ue.mobility);
+        let sent = now - cell.numerology.slot;
+        let mean = state.channel.mean_sinr(now, mobility) * process.gain * state.channel.burst_gain(sent);
+        let snapshot = slot.air.snapshot(now, neighbours, mobility);
         let moment = Moment { snapshot, fading: sent };
         let decoded = !process.missed && {
             let heard = (slot.number - 1, process.rbgs);
-            let noise = slot.air.data_noise(ue.cell, heard, moment, &mut ue.neighbours);
+            let noise = slot.air.data_noise(slot.id, heard, moment, neighbours);
             let seen = || mean / noise.map_or(1.0, |noise| noise.mean_on(process.rbgs));
             let layers = cell.layers.map_or(LayerGain::ONE, |of| of.gain(process.layers, seen()));
             if state.channel.is_flat() && noise.is_none() {
@@ -206,8 +198,8 @@ impl DownlinkMac {
                 slot.phy.receive_flat(Direction::Downlink, process, sinr, &mut state.draws)
             } else {
                 let prbs = self.grid.runs(process.rbgs);
-                let link = (&mut state.channel, &mut state.draws);
-                receive_unevenly((slot.phy, process), link, (sent, (mean, layers), noise), prbs)
+                let reception = Reception { sent, sinr: BlockSinr { mean, layers }, noise };
+                reception.decode(slot.phy, process, &mut state.channel, &mut state.draws, prbs)
             }
         };
         if process.transmissions == 1 && !process.missed {
@@ -215,18 +207,13 @@ impl DownlinkMac {
             outer_loop(&mut state.outer_loop, lowest, cell.mac.mcs_rule, decoded);
         }
         if slot.cx.wants(Topic::TransportBlock) {
-            slot.cx.emit(&block_event(
-                (ue.cell, ue.id),
-                Direction::Downlink,
-                (due.process, process),
-                decoded,
-            ));
+            slot.cx.emit(&block_event(slot.id, *id, Direction::Downlink, due.process, process, decoded));
         }
         let done = Due { slot: feedback_handled(cell, due.slot), ..due };
         if decoded || !cell.mac.harq || process.transmissions >= cell.mac.harq_max_transmissions {
             self.acknowledged.push_back(done);
             if !decoded {
-                ue.bearers.lose(slot.cx, Direction::Downlink, &process.pdus);
+                bearers.lose(slot.cx, Direction::Downlink, &process.pdus);
             }
         } else {
             self.retransmissions.push_back(done);
@@ -278,7 +265,7 @@ impl DownlinkMac {
             self.build(slot, ue, rbgs);
         }
         self.chosen = chosen;
-        slot.air.send_downlink(slot.cell_index(), on_air, self.sent);
+        slot.air.send_downlink(slot.id, on_air, self.sent);
     }
 
     /// The latest slot in which the blocks of the scheduled slot could be decided. The policy takes its averages at this
@@ -292,7 +279,7 @@ impl DownlinkMac {
     fn schedule_retransmissions(&mut self, slot: &mut Slot<'_, '_>) {
         let mut at = 0;
         while let Some(due) = self.retransmissions.get(at).copied().filter(|due| due.slot <= slot.number) {
-            let process = &slot.ues[due.ue as usize].downlink.harq.processes[usize::from(due.process)];
+            let process = &slot.link(due.ue).downlink.harq.processes[usize::from(due.process)];
             let wanted = process.rbgs.count_ones();
             // Asynchronous and adaptive (TS 36.321 §5.3.2): any free RBGs can be used, the previous
             // ones first.
@@ -312,33 +299,28 @@ impl DownlinkMac {
             self.grid.take(rbgs);
             self.retransmissions.remove(at);
             let missed = slot.misses_control(due.ue);
-            self.send_again(slot, due, rbgs, (missed, false));
+            self.send_again(slot, due, Assignment { rbgs, missed, shares_prbs: false });
             // The block of the other layer failed with it and is therefore behind it: one assignment repeats
             // both.
             let other = on_other_layer(due.process, slot.cell.numerology.harq.processes);
             let both = Due { process: other, ..due };
             if self.retransmissions.get(at) == Some(&both) {
                 self.retransmissions.remove(at);
-                self.send_again(slot, both, rbgs, (missed, true));
+                self.send_again(slot, both, Assignment { rbgs, missed, shares_prbs: true });
             }
         }
     }
 
-    fn send_again(
-        &mut self,
-        slot: &mut Slot<'_, '_>,
-        due: Due,
-        rbgs: RbgSet,
-        (missed, shares_prbs): (bool, bool),
-    ) {
+    fn send_again(&mut self, slot: &mut Slot<'_, '_>, due: Due, assigned: Assignment) {
+        let Assignment { rbgs, missed, shares_prbs } = assigned;
         self.sent |= rbgs;
         self.in_air.push_back(Due { slot: self.on_air + 1, ..due });
-        let process = &mut slot.ues[due.ue as usize].downlink.harq.processes[usize::from(due.process)];
+        let process = &mut slot.link(due.ue).downlink.harq.processes[usize::from(due.process)];
         (process.rbgs, process.prbs) = (rbgs, self.grid.prbs_in(rbgs));
         (process.missed, process.shares_prbs) = (missed, shares_prbs);
         process.transmissions += 1;
         if slot.cx.wants(Topic::Assigned) {
-            self.use_reports(&mut slot.ues[due.ue as usize]);
+            self.use_reports(due.ue, slot.link(due.ue));
             report_assignment(slot, due.ue, due.process);
         }
     }
@@ -347,8 +329,9 @@ impl DownlinkMac {
         self.demands.clear();
         let demands = &mut self.demands;
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
-        let sizes = RbgSizes::new(&self.grid, self.format, amc, slot.cell);
-        let (ues, now, air) = (&mut *slot.ues, slot.cx.now, &*slot.air);
+        let radio = Radio { cell: slot.cell, air: slot.air };
+        let sizes = RbgSizes::new(&self.grid, self.format, amc, radio);
+        let (ues, now, cell) = (&mut *slot.ues, slot.cx.now, slot.id);
         if let Some(throttle) = &mut self.throttle {
             throttle.begin_slot(now);
         }
@@ -356,17 +339,19 @@ impl DownlinkMac {
         self.active.retain(|&index| {
             let ue = &mut ues[index as usize];
             let backlog = ue.backlog(Direction::Downlink, now);
+            let Ue { mobility, links, .. } = ue;
+            let link = links.with_mut(cell);
             if backlog == Bytes::ZERO {
-                ue.downlink.active = false;
+                link.downlink.active = false;
                 return false;
             }
-            ue.measure_cqi(slot.number, (slot.cell, air), amc, scratch);
-            if ue.downlink.cqi.is_valid()
-                && ue.downlink.harq.free_process().is_some()
+            link.measure_cqi(slot.number, mobility, radio, amc, scratch);
+            if link.downlink.cqi.is_valid()
+                && link.downlink.harq.free_process().is_some()
                 && throttle.is_none_or(|throttle| throttle.may_send(index))
             {
-                let flat = air.is_quiet() && ue.downlink.channel.is_flat();
-                demands.push(Demand::new(index, backlog, flat, sizes.most(ue)));
+                let flat = radio.air.is_quiet() && link.downlink.channel.is_flat();
+                demands.push(Demand::new(index, backlog, flat, sizes.most(&link.downlink)));
             }
             true
         });
@@ -376,35 +361,36 @@ impl DownlinkMac {
     fn share(&mut self, slot: &mut Slot<'_, '_>) {
         let number = self.decision(slot);
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
-        let (ues, air, cx) = (&mut *slot.ues, &*slot.air, &mut *slot.cx);
-        let sizes = RbgSizes::new(&self.grid, self.format, amc, slot.cell);
+        let (ues, cx, cell) = (&mut *slot.ues, &mut *slot.cx, slot.id);
+        let radio = Radio { cell: slot.cell, air: slot.air };
+        let sizes = RbgSizes::new(&self.grid, self.format, amc, radio);
         let rates =
-            |demand: &mut Demand| sizes.evaluate(cx, &mut ues[demand.ue as usize], demand, air, scratch);
+            |demand: &mut Demand| sizes.evaluate(cx, cell, &mut ues[demand.ue as usize], demand, scratch);
         self.scheduler.schedule(number, &mut self.demands, &mut self.grid, rates);
     }
 
     fn build(&mut self, slot: &mut Slot<'_, '_>, index: u32, rbgs: RbgSet) {
-        let ue = &mut slot.ues[index as usize];
+        let state = &mut slot.ues[index as usize].links.with_mut(slot.id).downlink;
         let prbs = self.grid.prbs_in(rbgs);
-        let flat = slot.air.is_quiet() && ue.downlink.channel.is_flat();
-        let uncorrected = select_mcs(slot.cell.mac.mcs_rule, slot.phy, ue, (rbgs, flat));
+        let flat = slot.air.is_quiet() && state.channel.is_flat();
+        let uncorrected = select_mcs(slot.cell.mac.mcs_rule, slot.phy, state, rbgs, flat);
         let mcs = match slot.cell.mac.mcs_rule {
-            McsRule::Effective { .. } if ue.downlink.fixed_mcs.is_none() => {
-                slot.phy.blocks.corrected(uncorrected, ue.downlink.outer_loop)
+            McsRule::Effective { .. } if state.fixed_mcs.is_none() => {
+                slot.phy.blocks.corrected(uncorrected, state.outer_loop)
             }
             McsRule::Effective { .. } | McsRule::WorstSubband => uncorrected,
         };
-        let rank = ue.downlink.cqi.known().1;
+        let rank = state.cqi.known().1;
         let Rank { blocks, layers } = Rank::of(slot.cell, rank);
         let size = slot.phy.blocks.downlink(layers, self.format, mcs, prbs);
-        let id = ue.downlink.harq.free_process().expect("a UE without a free process is not a demand");
+        let id = state.harq.free_process().expect("a UE without a free process is not a demand");
         let whole = blocks == slot.cell.transmission_mode.layers();
         let gain = if whole { 1.0 } else { slot.cell.transmission_mode.one_layer_gain() };
         let ids = [id, on_other_layer(id, slot.cell.numerology.harq.processes)];
         // One assignment names the blocks of all layers.
         let mut missed = None;
         for &id in &ids[..usize::from(blocks)] {
-            let process = slot.ues[index as usize].downlink.harq.start(id);
+            let process = slot.link(index).downlink.harq.start(id);
             (process.mcs, process.size, process.rbgs) = (mcs, size, rbgs);
             process.uncorrected = uncorrected;
             (process.format, process.layers) = (self.format, layers);
@@ -414,7 +400,7 @@ impl DownlinkMac {
                 continue;
             }
             let missed = *missed.get_or_insert_with(|| slot.misses_control(index));
-            let downlink = &mut slot.ues[index as usize].downlink;
+            let downlink = &mut slot.link(index).downlink;
             downlink.harq.processes[usize::from(id)].missed = missed;
             downlink.latest = Some(ids[0]);
             if slot.cx.wants(Topic::Assigned) {
@@ -431,23 +417,43 @@ impl DownlinkMac {
     }
 }
 
-/// Receives a block on these PRBs, whose SINRs differ. True if it decodes.
-fn receive_unevenly(
-    (phy, process): (&mut Phy, &mut HarqProcess),
-    (channel, draws): (&mut Channel, &mut Stream),
-    (sent, sinr, noise): (Instant, (f32, LayerGain), Option<&Noise>),
-    prbs: impl Iterator<Item = Range<usize>> + Clone,
-) -> bool {
-    let (mean, layers) = sinr;
-    if let (Some(noise), Some(scale)) = (noise, layers.scale(mean))
-        && let Some(gains) = channel.gains_on(sent, prbs.clone())
-    {
-        return phy.receive_in(noise, Some((gains, scale)), process, draws);
-    }
-    channel.sinr_on(sent, sinr, prbs.clone(), phy.sinr_mut());
-    match noise {
-        Some(noise) => phy.receive_in(noise, None, process, draws),
-        None => phy.receive(Direction::Downlink, process, prbs, draws),
+/// The RBGs of a retransmission, and whether the UE misses their assignment.
+struct Assignment {
+    rbgs: RbgSet,
+    missed: bool,
+    /// The block of another layer has the same RBGs.
+    shares_prbs: bool,
+}
+
+/// A block at its receiver, with another SINR on each PRB.
+struct Reception<'a> {
+    /// When it was sent.
+    sent: Instant,
+    sinr: BlockSinr,
+    noise: Option<&'a Noise>,
+}
+
+impl Reception<'_> {
+    /// Whether the block decodes, which is on these PRBs.
+    fn decode(
+        &self,
+        phy: &mut Phy,
+        process: &mut HarqProcess,
+        channel: &mut Channel,
+        draws: &mut Stream,
+        prbs: impl Iterator<Item = Range<usize>> + Clone,
+    ) -> bool {
+        let Self { sent, sinr, noise } = *self;
+        if let (Some(noise), Some(scale)) = (noise, sinr.layers.scale(sinr.mean))
+            && let Some(gains) = channel.gains_on(sent, prbs.clone())
+        {
+            return phy.receive_in(noise, Some((gains, scale)), process, draws);
+        }
+        channel.sinr_on(sent, sinr, prbs.clone(), phy.sinr_mut());
+        match noise {
+            Some(noise) => phy.receive_in(noise, None, process, draws),
+            None => phy.receive(Direction::Downlink, process, prbs, draws),
+        }
     }
 }
 
@@ -456,7 +462,7 @@ pub(super) struct RbgSizes<'a> {
     /// The kind of the slot.
     pub(super) format: SlotFormat,
     amc: &'a LinkAdaptation,
-    cell: &'a CellConfig,
+    radio: Radio<'a>,
     rbgs: usize,
     /// PRBs of an RBG.
     rbg_size: u16,
@@ -467,30 +473,36 @@ impl<'a> RbgSizes<'a> {
         grid: &ResourceGrid,
         format: SlotFormat,
         amc: &'a LinkAdaptation,
-        cell: &'a CellConfig,
+        radio: Radio<'a>,
     ) -> Self {
-        Self { format, amc, cell, rbgs: grid.rbgs(), rbg_size: grid.rbg_size() }
+        Self { format, amc, radio, rbgs: grid.rbgs(), rbg_size: grid.rbg_size() }
     }
 
     /// Bytes of the blocks of one RBG with an MCS.
     fn of_mcs(&self, rank: u8, mcs: Mcs) -> u16 {
-        let Rank { blocks, layers } = Rank::of(self.cell, rank);
+        let Rank { blocks, layers } = Rank::of(self.radio.cell, rank);
         self.amc.blocks.downlink(layers, self.format, mcs, self.rbg_size).get() as u16 * u16::from(blocks)
     }
 
-    /// Bytes of each RBG for a UE, at most.
-    pub(super) fn most(&self, ue: &Ue) -> u16 {
-        let rank = Rank::most(self.cell);
+    /// Upper bound of the bytes of each RBG for a UE.
+    pub(super) fn most(&self, state: &DownlinkState) -> u16 {
+        let rank = Rank::most(self.radio.cell);
         let best = self.amc.rbg_bytes[usize::from(rank) - 1][self.format as usize][15];
-        ue.downlink.fixed_mcs.map_or(best, |mcs| self.of_mcs(rank, mcs))
+        state.fixed_mcs.map_or(best, |mcs| self.of_mcs(rank, mcs))
     }
 
     /// Bytes of each RBG for a UE by its report in force. `flat` if all are equal.
-    pub(super) fn rates(&self, ue: &mut Ue, flat: bool, air: &Air, scratch: &mut [f32]) -> [u16; MAX_RBGS] {
-        let (fixed, rbgs) = (ue.downlink.fixed_mcs, self.rbgs);
-        let (cqi, rank) = ue.reported_cqi((self.cell, air), self.amc, scratch);
+    pub(super) fn rates(
+        &self,
+        link: &mut ServingLink,
+        mobility: &mut Mobility,
+        flat: bool,
+        scratch: &mut [f32],
+    ) -> [u16; MAX_RBGS] {
+        let (fixed, rbgs) = (link.downlink.fixed_mcs, self.rbgs);
+        let (cqi, rank) = link.reported_cqi(mobility, self.radio, self.amc, scratch);
         let first = cqi[0];
-        let out_of_range = if ue.downlink.cqi.is_robust() { self.of_mcs(rank, Mcs::new(0)) } else { 0 };
+        let out_of_range = if link.downlink.cqi.is_robust() { self.of_mcs(rank, Mcs::new(0)) } else { 0 };
         let bytes_by_cqi = &self.amc.rbg_bytes[usize::from(rank) - 1][self.format as usize];
         let bytes = |cqi: Cqi| match cqi {
             Cqi::OUT_OF_RANGE => out_of_range,
@@ -499,47 +511,50 @@ impl<'a> RbgSizes<'a> {
         match fixed.map(|mcs| self.of_mcs(rank, mcs)) {
             Some(bytes) => core::array::from_fn(|rbg| if rbg < rbgs { bytes } else { 0 }),
             None if flat => [bytes(first); MAX_RBGS],
-            None => ue.downlink.cqi.rbg_bytes(self.format, bytes),
+            None => link.downlink.cqi.rbg_bytes(self.format, bytes),
         }
     }
 
-    /// Sets the rates of a demand; reports that its UE is out of range, if it is.
+    /// Sets the rates of a demand of a UE of `cell`; reports that it is out of range, if it is.
     pub(super) fn evaluate(
         &self,
         cx: &mut Cx<'_>,
+        cell: CellId,
         ue: &mut Ue,
         demand: &mut Demand,
-        air: &Air,
         scratch: &mut [f32],
     ) {
-        demand.set_rates(self.rates(ue, demand.flat, air, scratch));
-        if self.is_out_of_range(ue) {
+        let Ue { mobility, links, .. } = ue;
+        let link = links.with_mut(cell);
+        demand.set_rates(self.rates(link, mobility, demand.flat, scratch));
+        if self.is_out_of_range(&link.downlink) {
             report_unsent(cx, ue, Direction::Downlink);
         }
     }
 
     /// Whether a report that has been computed is "out of range" on the whole band, and the UE needs it and is not served
     /// with the lowest MCS.
-    pub(super) fn is_out_of_range(&self, ue: &Ue) -> bool {
-        let (cqi, _) = ue.downlink.cqi.known();
+    pub(super) fn is_out_of_range(&self, state: &DownlinkState) -> bool {
+        let (cqi, _) = state.cqi.known();
         cqi[0] == Cqi::OUT_OF_RANGE
             && cqi[..self.rbgs].iter().all(|cqi| *cqi == Cqi::OUT_OF_RANGE)
-            && ue.downlink.fixed_mcs.is_none()
-            && !ue.downlink.cqi.is_robust()
+            && state.fixed_mcs.is_none()
+            && !state.cqi.is_robust()
     }
 }
 
 /// Fills a block. Returns false if there was nothing to send; its process is then free again.
 fn fill(slot: &mut Slot<'_, '_>, index: u32, id: u8) -> bool {
     let ue = &mut slot.ues[index as usize];
-    let process = &mut ue.downlink.harq.processes[usize::from(id)];
+    let harq = &mut ue.links.with_mut(slot.id).downlink.harq;
+    let process = &mut harq.processes[usize::from(id)];
     let used = ue.bearers.transmit(slot.cx, Direction::Downlink, process.size, &mut process.pdus);
     assert!(used <= process.size, "RLC filled {used} into {}", process.size);
     let filled = !process.pdus.is_empty();
-    report_queue(slot.cx, ue, Direction::Downlink);
     if !filled {
-        ue.downlink.harq.release(id); // sent on the layer before, or dropped by queue management
+        harq.release(id); // sent on the layer before, or dropped by queue management
     }
+    report_queue(slot.cx, ue, Direction::Downlink);
     filled
 }
 
@@ -561,11 +576,11 @@ fn feedback_handled(cell: &CellConfig, received: u64) -> u64 {
 }
 
 /// The MCS of a block on these RBGs, before the outer loop. Their reports are equal if `flat`.
-fn select_mcs(rule: McsRule, phy: &mut Phy, ue: &Ue, (rbgs, flat): (RbgSet, bool)) -> Mcs {
-    if let Some(mcs) = ue.downlink.fixed_mcs {
+fn select_mcs(rule: McsRule, phy: &mut Phy, state: &DownlinkState, rbgs: RbgSet, flat: bool) -> Mcs {
+    if let Some(mcs) = state.fixed_mcs {
         return mcs;
     }
-    let (cqi, _) = ue.downlink.cqi.known();
+    let (cqi, _) = state.cqi.known();
     let of = |cqi: Cqi| phy.downlink.mcs_of[usize::from(cqi.index() & 15)];
     match rule {
         McsRule::WorstSubband if flat => of(cqi[0]),
@@ -602,18 +617,21 @@ pub(crate) fn outer_loop(offset: &mut f32, lowest: f32, rule: McsRule, decoded: 
 /// Reports the parameters of a block.
 #[cold]
 fn report_assignment(slot: &mut Slot<'_, '_>, index: u32, id: u8) {
-    let ue = &mut slot.ues[index as usize];
-    let rbgs = ue.downlink.harq.processes[usize::from(id)].rbgs;
+    let Ue { id: ue, bearers, mobility, links, .. } = &mut slot.ues[index as usize];
+    let link = links.with_mut(slot.id);
+    let rbgs = link.downlink.harq.processes[usize::from(id)].rbgs;
     let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
-    let reported = ue.downlink.cqi.is_valid().then(|| ue.reported_cqi((slot.cell, slot.air), amc, scratch).0);
+    let radio = Radio { cell: slot.cell, air: slot.air };
+    let is_valid = link.downlink.cqi.is_valid();
+    let reported = is_valid.then(|| link.reported_cqi(mobility, radio, amc, scratch).0);
     let lowest = |cqi: &[Cqi; MAX_RBGS]| each(rbgs).map(|rbg| cqi[usize::from(rbg)].index()).min();
     let cqi = reported.and_then(lowest);
     slot.cx.emit(&Event::Assigned {
-        ue: ue.id,
+        ue: *ue,
         direction: Direction::Downlink,
         process: id,
         cqi,
-        queue: ue.bearers.queue(Direction::Downlink),
+        queue: bearers.queue(Direction::Downlink),
         headroom: None,
         expected_bler: None,
     });
@@ -639,9 +657,11 @@ pub(crate) fn report_queue(cx: &mut Cx<'_>, ue: &Ue, direction: Direction) {
 
 /// The event of a sent block.
 pub(crate) fn block_event(
-    (cell, ue): (CellId, UeId),
+    cell: CellId,
+    ue: UeId,
     direction: Direction,
-    (id, process): (u8, &HarqProcess),
+    id: u8,
+    process: &HarqProcess,
     decoded: bool,
 ) -> Event<'static> {
     Event::TransportBlock {

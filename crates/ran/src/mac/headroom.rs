@@ -84,7 +84,8 @@ impl KnownPower {
         &mut self,
         config: &HeadroomReports,
         level: u8,
-        (granted, band): (u16, u16),
+        granted: u16,
+        band: u16,
         sent: Instant,
     ) -> bool {
         let headroom = headroom_of(config.layout, level);
@@ -196,7 +197,7 @@ mod tests {
     fn a_cell_knows_the_power_of_a_block_to_half_a_level() {
         // 10 of 100 PRBs with a headroom of -3 dB: +16 dBm asked for, 13 dB above 3 dBm, that of the band.
         let mut known = KnownPower::default();
-        known.on_report(&CONFIG, level_of(HeadroomLayout::Nr, Decibel(-3.0)), (10, 100), Instant::ZERO);
+        known.on_report(&CONFIG, level_of(HeadroomLayout::Nr, Decibel(-3.0)), 10, 100, Instant::ZERO);
         let factor = known.factor.unwrap();
         assert!((10.0 * libm::log10f(factor) - 13.0).abs() <= 0.5 + 1e-4, "{factor}");
         assert_eq!(known.reserve(&CONFIG, Instant::from_millis(19)), 0);

@@ -20,14 +20,14 @@
 
 use airlane_core::Bytes;
 use airlane_radio::mutual_information;
-use airlane_radio::{Cqi, Mcs, Modulation};
+use airlane_radio::{Cqi, Mcs, Mobility, Modulation};
 
 use super::phy::{BlockTables, LinkAdaptation, Phy};
+use crate::channel::BlockSinr;
 use crate::config::{CellConfig, McsRule};
-use crate::interference::Air;
 use crate::layers::gain_of;
+use crate::link::{Radio, ServingLink, UplinkState};
 use crate::numerology::PuschSizes;
-use crate::ue::{Ue, UplinkState};
 
 /// A block of the uplink.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,23 +79,24 @@ impl Sounding {
 const OCTAVES: usize = 10;
 
 /// Sounds the uplink again when the last sounding is old.
-pub(crate) fn sound(slot: u64, cell: &CellConfig, air: &Air, ue: &mut Ue) {
+pub(crate) fn sound(slot: u64, radio: Radio<'_>, link: &mut ServingLink, mobility: &mut Mobility) {
+    let Radio { cell, air } = radio;
     let period = u64::from(cell.mac.uplink.sounding_period.max(1));
-    if ue.uplink.sounding.at.is_some_and(|at| slot < at + period) {
+    if link.uplink.sounding.at.is_some_and(|at| slot < at + period) {
         return;
     }
     let now = cell.numerology.start_of(slot);
-    let UplinkState { channel, sounding, power, .. } = &mut ue.uplink;
-    let mean = channel.mean_sinr(now, &mut ue.mobility);
+    let UplinkState { channel, sounding, power, .. } = &mut link.uplink;
+    let mean = channel.mean_sinr(now, mobility);
     let points = if channel.is_flat() && air.is_quiet() { 1 } else { usize::from(cell.resource_blocks) };
     sounding.sinr.resize(points, 0.0);
     let heard = mean * power.factor(mean, cell.resource_blocks) * channel.burst_gain(now);
     let gains = channel.gains(now);
     sounding.rank = cell.uplink_layers.map_or(1, |layers| layers.rank(cell.mac.rank, heard, gains));
     let layers = gain_of(cell.uplink_layers.as_ref(), sounding.rank, heard);
-    channel.layered_sinr(now, (heard, layers), &mut sounding.sinr);
+    channel.layered_sinr(now, BlockSinr { mean: heard, layers }, &mut sounding.sinr);
     if !air.is_quiet() {
-        air.weaken_uplink_mean(ue.cell.index(), &mut sounding.sinr);
+        air.weaken_uplink_mean(link.cell, &mut sounding.sinr);
     }
     sounding.at = Some(slot);
     sounding.chosen = None;
@@ -134,7 +135,9 @@ pub(crate) fn expected_error_rate(
     cell: &CellConfig,
     phy: &mut Phy,
     ue: &mut UplinkState,
-    (mcs, prbs, layers): (Mcs, u16, u8),
+    mcs: Mcs,
+    prbs: u16,
+    layers: u8,
 ) -> Option<f64> {
     ue.sounding.at?;
     Some(Adaptation::new(cell, phy, ue).error_rate(mcs, prbs, layers))

@@ -9,7 +9,7 @@
 use core::ops::Range;
 use std::collections::VecDeque;
 
-use airlane_core::{Bytes, CellId, Cx, Direction, Event, Instant, Topic};
+use airlane_core::{Bytes, Direction, Event, Instant, Topic, UeId};
 use airlane_radio::Mcs;
 
 use super::configured::ConfiguredGrants;
@@ -19,11 +19,14 @@ use super::headroom::{headroom_of, level_of, report_bytes};
 use super::phy::{BlockTables, Phy};
 use super::polls::Report;
 use super::pusch::{self, PuschBlock, PuschNeed, sound};
-use crate::config::{CellConfig, HeadroomReports, UplinkAccess};
+use crate::channel::BlockSinr;
+use crate::config::{CellConfig, UplinkAccess};
+use crate::interference::SentPusch;
 use crate::layers::gain_of;
+use crate::link::{Radio, ServingLink, UplinkState};
 use crate::numerology::{Duplex, HarqTiming, Numerology, UplinkHarq};
 use crate::slot::Slot;
-use crate::ue::{Ue, UplinkState};
+use crate::ue::Ue;
 
 /// A grant for a future PUSCH, or a PUSCH on the air.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +79,7 @@ impl Grant {
 
     /// Computes the error rate that the cell expects.
     fn expect(&mut self, cell: &CellConfig, phy: &mut Phy, ue: &mut UplinkState) {
-        let rate = pusch::expected_error_rate(cell, phy, ue, (self.mcs, self.prbs, self.layers));
+        let rate = pusch::expected_error_rate(cell, phy, ue, self.mcs, self.prbs, self.layers);
         self.expected_bler = rate.map(|rate| rate as f32);
     }
 }
@@ -133,11 +136,11 @@ impl UplinkMac {
     }
 
     /// A UE has data waiting.
-    pub(crate) fn activate(&mut self, ue: &mut Ue) {
-        if !ue.uplink.active {
-            ue.uplink.active = true;
-            let at = self.active.partition_point(|&other| other < ue.id.0);
-            self.active.insert(at, ue.id.0);
+    pub(crate) fn activate(&mut self, ue: UeId, link: &mut ServingLink) {
+        if !link.uplink.active {
+            link.uplink.active = true;
+            let at = self.active.partition_point(|&other| other < ue.0);
+            self.active.insert(at, ue.0);
         }
     }
 
@@ -152,14 +155,15 @@ impl UplinkMac {
 
     /// The radio is off: UEs with data wait.
     pub(crate) fn wait(&mut self, slot: &mut Slot<'_, '_>) {
-        let (ues, cx) = (&mut *slot.ues, &mut *slot.cx);
+        let (ues, cx, cell) = (&mut *slot.ues, &mut *slot.cx, slot.id);
         self.active.retain(|&index| {
             let ue = &mut ues[index as usize];
-            ue.uplink.active = ue.has_backlog(Direction::Uplink, cx.now);
-            if ue.uplink.active {
+            let waits = ue.has_backlog(Direction::Uplink, cx.now);
+            ue.links.with_mut(cell).uplink.active = waits;
+            if waits {
                 report_unsent(cx, ue, Direction::Uplink);
             }
-            ue.uplink.active
+            waits
         });
     }
 
@@ -176,61 +180,59 @@ impl UplinkMac {
         while self.in_air.front().is_some_and(|pusch| pusch.slot < slot.number) {
             let pusch = self.in_air.pop_front().expect("the front was there");
             if self.decode(slot, pusch) {
-                let ue = &mut slot.ues[pusch.ue as usize];
-                let pdus = &ue.uplink.harq.processes[usize::from(pusch.process)].pdus;
-                ue.bearers.receive(slot.cx, Direction::Uplink, pdus, slot.deliverable);
-                ue.uplink.harq.release(pusch.process);
+                let Ue { bearers, links, .. } = &mut slot.ues[pusch.ue as usize];
+                let harq = &mut links.with_mut(slot.id).uplink.harq;
+                let pdus = &harq.processes[usize::from(pusch.process)].pdus;
+                bearers.receive(slot.cx, Direction::Uplink, pdus, slot.deliverable);
+                harq.release(pusch.process);
                 note_headroom(slot, pusch);
-                let ue = &mut slot.ues[pusch.ue as usize];
+                let uplink = &mut slot.link(pusch.ue).uplink;
                 // The backlog when the block was built, less the grants since then.
-                ue.uplink.known_backlog = pusch.backlog.saturating_sub(ue.uplink.outstanding);
+                uplink.known_backlog = pusch.backlog.saturating_sub(uplink.outstanding);
                 if let UplinkAccess::Polled { polls, processing, .. } = slot.cell.mac.uplink.access {
-                    self.answer_poll(
-                        slot.number,
-                        (polls, processing),
-                        pusch,
-                        &mut slot.ues[pusch.ue as usize],
-                    );
+                    let answered = slot.number + u64::from(processing);
+                    self.answer_poll(polls, answered, pusch, &mut slot.link(pusch.ue).uplink);
                 }
                 slot.deliver(Direction::Uplink, pusch.ue);
             }
         }
     }
 
-    /// A polling eNB has received a PUSCH: it uses the report in it now, later, or not at all.
-    fn answer_poll(&mut self, slot: u64, (polls, processing): (u32, u32), pusch: Grant, ue: &mut Ue) {
-        let (from, known) = (pusch.slot, ue.uplink.known_backlog);
-        match ue.uplink.polls.on_pusch(from, pusch.backlog > 0, polls) {
+    /// A polling eNB has received a PUSCH: it uses the report in it now, in slot `answered`, or not at all.
+    fn answer_poll(&mut self, polls: u32, answered: u64, pusch: Grant, ue: &mut UplinkState) {
+        match ue.polls.on_pusch(pusch.slot, pusch.backlog > 0, polls) {
             Report::Served => {}
-            Report::Ignored => ue.uplink.known_backlog = 0,
+            Report::Ignored => ue.known_backlog = 0,
             Report::Answered => {
-                (ue.uplink.known_backlog, ue.uplink.request_pending) = (0, true);
-                let due = slot + u64::from(processing);
-                self.note_request(Request { slot: due, ue: pusch.ue, bytes: known });
+                let bytes = core::mem::take(&mut ue.known_backlog);
+                ue.request_pending = true;
+                self.note_request(Request { slot: answered, ue: pusch.ue, bytes });
             }
         }
     }
 
     fn decode(&mut self, slot: &mut Slot<'_, '_>, pusch: Grant) -> bool {
-        let cell = slot.cell;
-        let ue = &mut slot.ues[pusch.ue as usize];
-        let sent = slot.cx.now - cell.numerology.slot;
-        let mean = ue.uplink.channel.mean_sinr(slot.cx.now, &mut ue.mobility);
-        let is_limited = ue.uplink.power.is_limited(mean, pusch.prbs);
-        let mean = mean * ue.uplink.power.factor(mean, pusch.prbs) * ue.uplink.channel.burst_gain(sent);
+        let (cell, now) = (slot.cell, slot.cx.now);
+        let Ue { id, bearers, mobility, links, .. } = &mut slot.ues[pusch.ue as usize];
+        let uplink = &mut links.with_mut(slot.id).uplink;
+        let sent = now - cell.numerology.slot;
+        let mean = uplink.channel.mean_sinr(now, mobility);
+        let is_limited = uplink.power.is_limited(mean, pusch.prbs);
+        let mean = mean * uplink.power.factor(mean, pusch.prbs) * uplink.channel.burst_gain(sent);
         let layers = gain_of(cell.uplink_layers.as_ref(), pusch.layers, mean);
-        let process = &mut ue.uplink.harq.processes[usize::from(pusch.process)];
-        let draws = &mut ue.uplink.draws;
+        let sinr = BlockSinr { mean, layers };
+        let process = &mut uplink.harq.processes[usize::from(pusch.process)];
+        let draws = &mut uplink.draws;
         let decoded = if !slot.air.is_quiet() {
             let prbs = usize::from(pusch.first)..usize::from(pusch.first + pusch.prbs);
             let band = core::iter::once(prbs.clone());
-            ue.uplink.channel.sinr_on(sent, (mean, layers), band, slot.phy.sinr_mut());
-            slot.air.weaken_uplink(usize::from(slot.ports.s1u), prbs.clone(), slot.phy.sinr_mut());
+            uplink.channel.sinr_on(sent, sinr, band, slot.phy.sinr_mut());
+            slot.air.weaken_uplink(slot.id, prbs.clone(), slot.phy.sinr_mut());
             slot.phy.receive(Direction::Uplink, process, core::iter::once(prbs), draws)
-        } else if ue.uplink.channel.is_flat() {
+        } else if uplink.channel.is_flat() {
             slot.phy.receive_flat(Direction::Uplink, process, mean * layers.steady, draws)
         } else {
-            ue.uplink.channel.layered_sinr(sent, (mean, layers), slot.phy.sinr_mut());
+            uplink.channel.layered_sinr(sent, sinr, slot.phy.sinr_mut());
             // A cell alone on its carrier uses the mean of the band instead of the PRBs of a PUSCH.
             let band = core::iter::once(0..usize::from(cell.resource_blocks));
             slot.phy.receive(Direction::Uplink, process, band, draws)
@@ -238,11 +240,10 @@ impl UplinkMac {
         // Nothing more robust could be chosen instead of a block beyond reach, so that its errors do not count. That is
         // also the only bound of the offset: below MCS 0, it reduces the number of PRBs.
         if process.transmissions == 1 && (decoded || !pusch.is_beyond_reach) {
-            outer_loop(&mut ue.uplink.outer_loop, f32::NEG_INFINITY, cell.mac.mcs_rule, decoded);
+            outer_loop(&mut uplink.outer_loop, f32::NEG_INFINITY, cell.mac.mcs_rule, decoded);
         }
         if slot.cx.wants(Topic::TransportBlock) {
-            let of = (pusch.process, &*process);
-            let mut event = block_event((ue.cell, ue.id), Direction::Uplink, of, decoded);
+            let mut event = block_event(slot.id, *id, Direction::Uplink, pusch.process, process, decoded);
             if let Event::TransportBlock { power_limited, .. } = &mut event {
                 *power_limited = is_limited;
             }
@@ -255,8 +256,8 @@ impl UplinkMac {
             let again = pusch.slot + u64::from(cell.mac.uplink_round_trip);
             self.retransmissions.push_back(Grant { slot: again, retransmission: true, ..pusch });
         } else {
-            ue.bearers.lose(slot.cx, Direction::Uplink, &process.pdus);
-            ue.uplink.harq.release(pusch.process);
+            bearers.lose(slot.cx, Direction::Uplink, &process.pdus);
+            uplink.harq.release(pusch.process);
         }
         false
     }
@@ -269,26 +270,27 @@ impl UplinkMac {
             let mut grant = self.grants.pop_front().expect("the front was there");
             let first = lowest + sold;
             sold += grant.prbs;
-            let ue = &mut slot.ues[grant.ue as usize];
             if !grant.retransmission {
-                ue.uplink.outstanding -= grant.size.get();
+                let ue = &mut slot.ues[grant.ue as usize];
+                let uplink = &mut ue.links.with_mut(slot.id).uplink;
+                uplink.outstanding -= grant.size.get();
                 if grant.missed {
                     // The eNB receives nothing in the PRBs; its knowledge of the backlog is unchanged.
-                    ue.uplink.known_backlog += grant.size.get();
-                    ue.uplink.harq.release(grant.process);
+                    uplink.known_backlog += grant.size.get();
+                    uplink.harq.release(grant.process);
                     if slot.cx.wants(Topic::TransportBlock) {
                         slot.cx.emit(&Event::Unsent { ue: ue.id, direction: Direction::Uplink });
                     }
                     continue;
                 }
-                if !build(slot.cx, &mut grant, slot.cell, ue) {
+                if !build(slot, &mut grant) {
                     continue; // nothing left to send: padding, which is not modelled
                 }
             }
             self.send(slot, Grant { first, ..grant });
         }
         if let Some(configured) = self.configured {
-            sold += self.use_configured(slot, &configured, (lowest + sold, self.prbs - sold));
+            sold += self.use_configured(slot, &configured, lowest + sold, self.prbs - sold);
         }
         assert!(sold <= self.prbs, "the uplink grid is oversold: {sold} of {} PRBs", self.prbs);
     }
@@ -296,12 +298,13 @@ impl UplinkMac {
     /// A UE sends the block of a process.
     fn send(&mut self, slot: &mut Slot<'_, '_>, grant: Grant) {
         let ue = &mut slot.ues[grant.ue as usize];
-        ue.uplink.harq.processes[usize::from(grant.process)].transmissions += 1;
+        let uplink = &mut ue.links.with_mut(slot.id).uplink;
+        uplink.harq.processes[usize::from(grant.process)].transmissions += 1;
         if slot.cx.wants(Topic::Assigned) {
             let (process, queue) = (grant.process, ue.bearers.queue(Direction::Uplink));
             let direction = Direction::Uplink;
             // Observers must not look at the channel: the next look of a UE that moves would be later.
-            let headroom = ue.uplink.power.latest_headroom(grant.prbs);
+            let headroom = uplink.power.latest_headroom(grant.prbs);
             let expected_bler = grant.expected_bler.filter(|_| !grant.retransmission);
             slot.cx.emit(&Event::Assigned {
                 ue: ue.id,
@@ -327,33 +330,36 @@ impl UplinkMac {
         &mut self,
         slot: &mut Slot<'_, '_>,
         configured: &ConfiguredGrants,
-        (first, left): (u16, u16),
+        first: u16,
+        left: u16,
     ) -> u16 {
-        let cell = CellId(slot.ports.s1u.into());
+        let cell = slot.id;
         if !slot.cell.numerology.duplex.has_uplink(slot.number) {
             return 0;
         }
-        let reserved = configured.reserved(slot.number, (cell, left), slot.ues);
+        let reserved = configured.reserved(slot.number, cell, left, slot.ues);
         let most = usize::from(reserved / configured.prbs);
         self.waiting.clear();
         self.waiting.extend(configured.due(slot.number, cell, slot.ues).take(most));
         let due = core::mem::take(&mut self.waiting);
         for (place, &index) in (0..).zip(&due) {
-            let ue = &mut slot.ues[index as usize];
+            let Ue { bearers, mobility, links, .. } = &mut slot.ues[index as usize];
+            let link = links.with_mut(slot.id);
             let sends = self.in_air.iter().rev().take_while(|pusch| pusch.slot == slot.number);
             let is_granted = { sends }.any(|pusch| pusch.ue == index);
-            let Some(process) = ue.uplink.harq.free_process().filter(|_| !is_granted) else { continue };
-            if ue.backlog(Direction::Uplink, slot.cx.now) == Bytes::ZERO {
+            let Some(process) = link.uplink.harq.free_process().filter(|_| !is_granted) else { continue };
+            if bearers.backlog(Direction::Uplink, slot.cx.now) == Bytes::ZERO {
                 continue;
             }
-            ue.uplink.harq.start(process);
-            let block = configured.block(slot.number, (slot.cell, slot.air), slot.phy, ue);
+            link.uplink.harq.start(process);
+            let radio = Radio { cell: slot.cell, air: slot.air };
+            let block = configured.block(slot.number, radio, slot.phy, link, mobility);
             let first = first + place * configured.prbs;
             let mut grant = Grant { first, ..Grant::new(slot.number, index, process, block) };
             if slot.cx.wants(Topic::Assigned) {
-                grant.expect(slot.cell, slot.phy, &mut ue.uplink);
+                grant.expect(slot.cell, slot.phy, &mut link.uplink);
             }
-            if build(slot.cx, &mut grant, slot.cell, ue) {
+            if build(slot, &mut grant) {
                 self.send(slot, grant);
             }
         }
@@ -366,26 +372,28 @@ impl UplinkMac {
         if slot.air.is_quiet() {
             return;
         }
-        let (cell, now) = (slot.cell_index(), slot.cx.now);
-        let ue = &mut slot.ues[ue as usize];
-        let mean = ue.uplink.channel.mean_sinr(now, &mut ue.mobility);
-        let factor = ue.uplink.power.factor(mean, prbs.len() as u16);
+        let now = slot.cx.now;
+        let Ue { mobility, links, .. } = &mut slot.ues[ue as usize];
+        let link = links.with_mut(slot.id);
+        let mean = link.uplink.channel.mean_sinr(now, mobility);
+        let factor = link.uplink.power.factor(mean, prbs.len() as u16);
         let prbs = usize::from(prbs.start)..usize::from(prbs.end);
-        slot.air.send_uplink(cell, prbs, factor, now, (&mut ue.neighbours, &mut ue.mobility));
+        let sent = SentPusch { cell: slot.id, prbs, factor };
+        slot.air.send_uplink(now, sent, &mut link.neighbours, mobility);
     }
 
     /// UEs send requests, and earlier requests reach the eNB.
     pub(crate) fn requests(&mut self, slot: &mut Slot<'_, '_>) {
         while self.requests.front().is_some_and(|request| request.slot <= slot.number) {
             let request = self.requests.pop_front().expect("the front was there");
-            let ue = &mut slot.ues[request.ue as usize].uplink;
+            let ue = &mut slot.link(request.ue).uplink;
             ue.request_pending = false;
             ue.known_backlog = ue.known_backlog.max(request.bytes.saturating_sub(ue.outstanding));
         }
         let mut kept = 0;
         for at in 0..self.active.len() {
             let index = self.active[at];
-            let ue = &slot.ues[index as usize].uplink;
+            let ue = &slot.link(index).uplink;
             // The eNB knows of its data, or will receive a buffer status with the granted block.
             let is_known = ue.known_backlog != 0 || ue.outstanding != 0;
             if is_known || self.request(slot, index) {
@@ -398,16 +406,19 @@ impl UplinkMac {
 
     /// A UE of whose data the eNB does not know sends a request, if it can in this slot. False if it has no data.
     fn request(&mut self, slot: &mut Slot<'_, '_>, index: u32) -> bool {
-        let (cell, now, ue) = (slot.cell, slot.cx.now, &mut slot.ues[index as usize]);
-        if !ue.has_backlog(Direction::Uplink, now) {
-            ue.uplink.active = false;
+        let Ue { bearers, links, .. } = &mut slot.ues[index as usize];
+        let uplink = &mut links.with_mut(slot.id).uplink;
+        if !bearers.has_backlog(Direction::Uplink, slot.cx.now) {
+            uplink.active = false;
             return false;
         }
-        if !ue.uplink.request_pending
-            && let Some((due, bytes)) = ask(cell, slot.number, ue, now)
+        if !uplink.request_pending
+            && let Some(request) = request_of(slot.cell, slot.number, index, uplink, || {
+                bearers.backlog(Direction::Uplink, slot.cx.now)
+            })
         {
-            ue.uplink.request_pending = true;
-            self.note_request(Request { slot: due, ue: index, bytes });
+            uplink.request_pending = true;
+            self.note_request(request);
         }
         true
     }
@@ -436,12 +447,7 @@ impl UplinkMac {
 
     /// Grants the retransmissions of a slot that may be sent in slot `earliest`: with TDD, the grant can be decided
     /// longer ahead than necessary. Returns the number of PRBs that are left.
-    fn grant_retransmissions(
-        &mut self,
-        uplink: UplinkHarq,
-        (earliest, pusch): (u64, u64),
-        mut left: u16,
-    ) -> u16 {
+    fn grant_retransmissions(&mut self, uplink: UplinkHarq, earliest: u64, pusch: u64, mut left: u16) -> u16 {
         let mut at = 0;
         while let Some(grant) = self.retransmissions.get(at).copied().filter(|grant| grant.slot <= earliest) {
             match uplink {
@@ -475,9 +481,9 @@ impl UplinkMac {
         }
         let harq = slot.cell.numerology.harq;
         let earliest = slot.number + u64::from(slot.cell.mac.grant_to_pusch);
-        let cell = CellId(slot.ports.s1u.into());
-        let reserved = self.configured.map_or(0, |of| of.reserved(pusch, (cell, self.prbs), slot.ues));
-        let mut left = self.grant_retransmissions(harq.uplink, (earliest, pusch), self.prbs - reserved);
+        let cell = slot.id;
+        let reserved = self.configured.map_or(0, |of| of.reserved(pusch, cell, self.prbs, slot.ues));
+        let mut left = self.grant_retransmissions(harq.uplink, earliest, pusch, self.prbs - reserved);
         // If the round trip is not a multiple of the number of processes, a UE may retransmit in the slot of
         // another process.
         let grants = &self.grants;
@@ -485,7 +491,7 @@ impl UplinkMac {
             |ue: u32| grants.iter().rev().take_while(|grant| grant.slot == pusch).any(|grant| grant.ue == ue);
         self.waiting.clear();
         self.waiting.extend(self.active.iter().copied().filter(|&index| {
-            let ue = &slot.ues[index as usize].uplink;
+            let ue = &slot.ues[index as usize].links.with(cell).uplink;
             ue.known_backlog > 0 && process_for(harq, pusch, &ue.harq).is_some() && !sends_again(index)
         }));
         let n = self.waiting.len();
@@ -498,25 +504,26 @@ impl UplinkMac {
             let index = self.waiting[(start + k) % n];
             // An equal share of the rest, but at least enough for a small packet.
             let share = (left / (served - k) as u16).max(MIN_SHARE).min(left);
-            let ue = &mut slot.ues[index as usize];
-            let Some(process) = process_for(harq, pusch, &ue.uplink.harq) else { break };
-            sound(slot.number, slot.cell, slot.air, ue);
+            let Ue { mobility, links, .. } = &mut slot.ues[index as usize];
+            let link = links.with_mut(cell);
+            let Some(process) = process_for(harq, pusch, &link.uplink.harq) else { break };
+            sound(slot.number, Radio { cell: slot.cell, air: slot.air }, link, mobility);
             let sent = slot.cell.numerology.start_of(pusch);
-            let need = need_of(slot.cell, &ue.uplink, sent);
-            let block = pusch::choose(slot.cell, slot.phy, &mut ue.uplink, share, need);
+            let need = need_of(slot.cell, &link.uplink, sent);
+            let block = pusch::choose(slot.cell, slot.phy, &mut link.uplink, share, need);
             let mut grant = Grant::new(pusch, index, process, block);
             if slot.cx.wants(Topic::Assigned) {
-                grant.expect(slot.cell, slot.phy, &mut ue.uplink);
+                grant.expect(slot.cell, slot.phy, &mut link.uplink);
             }
             grant.missed = slot.misses_control(index);
-            let ue = &mut slot.ues[index as usize];
+            let uplink = &mut slot.link(index).uplink;
             left -= grant.prbs;
             // A slot that serves all UEs begins with the next one, so that the remainder goes to
             // each in turn.
             self.first = if k + 1 == n { self.waiting[start % n] + 1 } else { index + 1 };
-            ue.uplink.known_backlog = ue.uplink.known_backlog.saturating_sub(grant.size.get());
-            ue.uplink.outstanding += grant.size.get();
-            ue.uplink.harq.start(grant.process);
+            uplink.known_backlog = uplink.known_backlog.saturating_sub(grant.size.get());
+            uplink.outstanding += grant.size.get();
+            uplink.harq.start(grant.process);
             self.grants.push_back(grant);
         }
     }
@@ -537,26 +544,33 @@ fn process_for(harq: HarqTiming, pusch: u64, entity: &HarqEntity) -> Option<u8> 
     }
 }
 
-/// When a UE's request reaches the eNB, and the number of bytes in it, if it can be sent in this slot.
-fn ask(cell: &CellConfig, slot: u64, ue: &mut Ue, now: Instant) -> Option<(u64, u64)> {
+/// The request of a UE with this backlog, if it can send one in this slot.
+fn request_of(
+    cell: &CellConfig,
+    slot: u64,
+    ue: u32,
+    uplink: &mut UplinkState,
+    backlog: impl FnOnce() -> Bytes,
+) -> Option<Request> {
     let mac = &cell.mac;
+    let reaches =
+        |after: u32, bytes: Bytes| Request { slot: slot + u64::from(after), ue, bytes: bytes.get() };
     match mac.uplink.access {
         UplinkAccess::SchedulingRequest { period, processing, initial_grant } => {
-            // A block that is still on the air already carries a buffer status.
-            let offset = ue.scheduling_request_offset(period);
-            (!ue.uplink.harq.any_busy() && cell.numerology.duplex.takes_place(slot, (period, offset)))
-                .then(|| (slot + u64::from(processing), initial_grant.get()))
+            // The opportunities of the UEs of a cell differ. A block that is still on the air already carries a buffer
+            // status.
+            let offset = u64::from(ue % period);
+            (!uplink.harq.any_busy() && cell.numerology.duplex.takes_place(slot, (period, offset)))
+                .then(|| reaches(processing, initial_grant))
         }
         UplinkAccess::Polled { interval, initial_grant, .. } => {
             // A request that is due now is granted in the next slot.
             let pusch = slot + 1 + u64::from(mac.grant_to_pusch);
-            (!ue.uplink.harq.any_busy() && ue.uplink.polls.is_due(pusch, interval))
-                .then_some((slot + 1, initial_grant.get()))
+            (!uplink.harq.any_busy() && uplink.polls.is_due(pusch, interval))
+                .then(|| reaches(1, initial_grant))
         }
         UplinkAccess::ConfiguredGrant { .. } => None,
-        UplinkAccess::IdealBufferStatus { delay } => {
-            Some((slot + u64::from(delay), ue.backlog(Direction::Uplink, now).get()))
-        }
+        UplinkAccess::IdealBufferStatus { delay } => Some(reaches(delay, backlog())),
     }
 }
 
@@ -590,44 +604,47 @@ fn need_of(cell: &CellConfig, ue: &UplinkState, sent: Instant) -> PuschNeed {
 /// The power headroom report of a decoded block reaches the cell.
 fn note_headroom(slot: &mut Slot<'_, '_>, pusch: Grant) {
     let (Some(level), Some(config)) = (pusch.headroom, slot.cell.mac.uplink.headroom) else { return };
-    let ue = &mut slot.ues[pusch.ue as usize];
     let sent = slot.cell.numerology.start_of(pusch.slot);
-    if ue.uplink.known_power.on_report(&config, level, (pusch.prbs, slot.cell.resource_blocks), sent) {
-        ue.uplink.sounding.forget_choices();
+    let (granted, band) = (pusch.prbs, slot.cell.resource_blocks);
+    let uplink = &mut slot.link(pusch.ue).uplink;
+    if uplink.known_power.on_report(&config, level, granted, band, sent) {
+        uplink.sounding.forget_choices();
     }
     if slot.cx.wants(Topic::PowerHeadroom) {
         let headroom = headroom_of(config.layout, level);
-        slot.cx.emit(&Event::PowerHeadroom { cell: ue.cell, ue: ue.id, headroom });
+        slot.cx.emit(&Event::PowerHeadroom { cell: slot.id, ue: UeId(pusch.ue), headroom });
     }
 }
 
 /// Fills a granted block, if necessary with control elements alone. Returns false if there was nothing to send; the
 /// process is then free again.
-fn build(cx: &mut Cx<'_>, grant: &mut Grant, cell: &CellConfig, ue: &mut Ue) -> bool {
-    let process = &mut ue.uplink.harq.processes[usize::from(grant.process)];
+fn build(slot: &mut Slot<'_, '_>, grant: &mut Grant) -> bool {
+    let (cx, cell) = (&mut *slot.cx, slot.cell);
+    let Ue { bearers, mobility, links, .. } = &mut slot.ues[grant.ue as usize];
+    let uplink = &mut links.with_mut(slot.id).uplink;
+    let process = &mut uplink.harq.processes[usize::from(grant.process)];
     (process.mcs, process.size) = (grant.mcs, grant.size);
     (process.prbs, process.coded_prbs, process.layers) = (grant.prbs, grant.prbs, grant.layers);
     let mut room = grant.size.saturating_sub(Bytes(control_bytes(cell)));
-    if let Some(config) = &cell.mac.uplink.headroom {
-        let mean = ue.uplink.channel.mean_sinr(cx.now, &mut ue.mobility);
-        room =
-            room.saturating_sub(report_headroom(config, cell, (cx.now, mean), room, &mut ue.uplink, grant));
+    if cell.mac.uplink.headroom.is_some() {
+        let mean = uplink.channel.mean_sinr(cx.now, mobility);
+        room = room.saturating_sub(report_headroom(cell, cx.now, mean, room, uplink, grant));
     }
-    let process = &mut ue.uplink.harq.processes[usize::from(grant.process)];
-    let used = ue.bearers.transmit(cx, Direction::Uplink, room, &mut process.pdus);
+    let process = &mut uplink.harq.processes[usize::from(grant.process)];
+    let used = bearers.transmit(cx, Direction::Uplink, room, &mut process.pdus);
     assert!(used <= room, "RLC filled {used} into {room}");
     // If nothing fits, the eNB still receives the buffer status (TS 36.321 §5.4.5), unless it knows
     // it already.
     let asks = !matches!(cell.mac.uplink.access, UplinkAccess::IdealBufferStatus { .. });
-    let reports = asks && ue.bearers.has_backlog(Direction::Uplink, cx.now);
+    let reports = asks && bearers.has_backlog(Direction::Uplink, cx.now);
     if process.pdus.is_empty() && !reports {
-        ue.uplink.harq.release(grant.process);
+        uplink.harq.release(grant.process);
         return false;
     }
     if let (Some(config), Some(_)) = (&cell.mac.uplink.headroom, grant.headroom) {
-        let mean = ue.uplink.channel.mean_sinr(cx.now, &mut ue.mobility);
-        if let Some(path_loss_db) = ue.uplink.power.path_loss_db(mean) {
-            ue.uplink.headroom.on_sent(config, cx.now, path_loss_db);
+        let mean = uplink.channel.mean_sinr(cx.now, mobility);
+        if let Some(path_loss_db) = uplink.power.path_loss_db(mean) {
+            uplink.headroom.on_sent(config, cx.now, path_loss_db);
         }
     }
     true
@@ -635,13 +652,14 @@ fn build(cx: &mut Cx<'_>, grant: &mut Grant, cell: &CellConfig, ue: &mut Ue) -> 
 
 /// Puts a power headroom report into a block that has room for it, if one is due. Returns its bytes.
 fn report_headroom(
-    config: &HeadroomReports,
     cell: &CellConfig,
-    (now, mean): (Instant, f32),
+    now: Instant,
+    mean: f32,
     room: Bytes,
     ue: &mut UplinkState,
     grant: &mut Grant,
 ) -> Bytes {
+    let Some(config) = &cell.mac.uplink.headroom else { return Bytes::ZERO };
     let Some(path_loss_db) = ue.power.path_loss_db(mean) else { return Bytes::ZERO };
     let bytes = Bytes(if cell.mac.subheaders { report_bytes(config.layout) } else { 0 });
     if !ue.headroom.is_due(config, now, path_loss_db) || bytes > room {

@@ -13,6 +13,7 @@ use airlane_net::queue::Waiting;
 use airlane_net::{LinkPair, Passage};
 
 use super::RadioNetwork;
+use crate::ue::Ue;
 
 /// The port of the only cell.
 const FIRST_CELL: Port = 0;
@@ -283,7 +284,12 @@ impl RadioNetwork {
             if let Some(at) = ue.bearers.next_timeout() {
                 self.bearers_due = self.bearers_due.min(at);
             }
-            cell.downlink.accept_stored(ue, at, sends);
+            let Ue { id, bearers, links, .. } = ue;
+            let link = links.primary_mut();
+            match sends {
+                true => cell.downlink.activate(*id, link),
+                false => cell.downlink.accept(*id, link, bearers, at),
+            }
         }
     }
 }

@@ -11,6 +11,7 @@ use super::RadioNetwork;
 use super::radio_link::RadioLinks;
 use crate::bearer::{Departure, HandoverMode, HandoverStatistics};
 use crate::config::RanConfig;
+use crate::link::Radio;
 use crate::rrc::handover::{Action, Handover, Handovers};
 use crate::rrc::random_access::Attempt;
 use crate::slot::Ports;
@@ -53,7 +54,7 @@ impl HandoverState {
         Some(Self {
             mode: handover.mode,
             x2: handover.x2,
-            procedures: Handovers::new(handover, ues.iter().map(|ue| ue.cell), limits, seeds),
+            procedures: Handovers::new(handover, ues.iter().map(Ue::cell), limits, seeds),
             links: handover.radio_link.map(|config| RadioLinks::new(config, ues.len())),
             forwarding: (0..ues.len()).map(forwarding).collect(),
             access_draws: (0..ues.len()).map(|ue| seeds.stream(&format!("ue/{ue}/random-access"))).collect(),
@@ -70,7 +71,7 @@ impl HandoverState {
         self.forwarding.push(Forwarding::new(self.x2, seeds.stream(&format!("ue/{index}/x2"))));
         self.access_draws.push(seeds.stream(&format!("ue/{index}/random-access")));
         self.before.push(Before::default());
-        self.procedures.add_ue(ue.cell);
+        self.procedures.add_ue(ue.cell());
         if let Some(links) = &mut self.links {
             links.add_ue();
         }
@@ -185,7 +186,7 @@ impl RadioNetwork {
     fn take_reports(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>) {
         while let Some(report) = self.take_measurement_report() {
             let ue = &mut self.ues[report.ue.index()];
-            let (from, to) = (ue.cell, report.target);
+            let (from, to) = (ue.cell(), report.target);
             let Some(attempt) = state.procedures.report(cx.now, ue.id, (from, to)) else { continue };
             if cx.wants(Topic::Handover) {
                 let here = ue.mobility.position_at(cx.now);
@@ -233,12 +234,12 @@ impl RadioNetwork {
         state.before[id.index()] =
             Before { attempt, x2: forwarding.statistics(), bearer: ue.bearers.handover_statistics() };
         ue.bearers.leave(cx, state.mode, departure);
-        forwarding.begin(cx, ue.cell, departure);
-        let source = &mut self.cells[ue.cell.index()];
+        forwarding.begin(cx, ue.cell(), departure);
+        let source = &mut self.cells[ue.cell().index()];
         source.downlink.forget(id.0);
         source.uplink.forget(id.0);
         ue.reset_mac(&source.config);
-        let ports = Ports { s1u: ue.cell.0 as Port, first_ue };
+        let ports = Ports { s1u: ue.cell().0 as Port, first_ue };
         ports.send(cx, Direction::Downlink, id.0, &mut departure.downlink);
         ports.send(cx, Direction::Uplink, id.0, &mut departure.uplink);
         if let Err(place) = state.forwarding_for.binary_search(&id.0) {
@@ -256,14 +257,16 @@ impl RadioNetwork {
             _ if !self.cells[target.index()].is_on => false,
             None => true,
             Some(links) => {
-                let (ue, cell) = (&mut self.ues[id.index()], &mut self.cells[target.index()]);
-                let full_power = ue.uplink.channel.mean_sinr(now, &mut ue.mobility);
+                let Ue { mobility, links: serving, .. } = &mut self.ues[id.index()];
+                let (link, cell) = (serving.with_mut(target), &mut self.cells[target.index()]);
+                let radio = Radio { cell: &cell.config, air: &self.air };
+                let full_power = link.uplink.channel.mean_sinr(now, mobility);
                 let attempt = Attempt {
                     before: links.attempts(id),
                     full_power: (full_power, cell.config.resource_blocks),
                     noise: cell.config.prb_noise(),
-                    fades: !ue.uplink.channel.is_flat(),
-                    control_sinr: ue.control_sinr(now, (&cell.config, &self.air), cell.phy.sinr_mut()),
+                    fades: !link.uplink.channel.is_flat(),
+                    control_sinr: link.control_sinr(now, mobility, radio, cell.phy.sinr_mut()),
                 };
                 links.may_access(now, id) && attempt.succeeds(&mut state.access_draws[id.index()])
             }
@@ -320,7 +323,9 @@ impl RadioNetwork {
     pub(super) fn receive_packet(
         &mut self,
         cx: &mut Cx<'_>,
-        (direction, id, cell): (Direction, UeId, CellId),
+        direction: Direction,
+        id: UeId,
+        cell: CellId,
         packet: PacketRef,
     ) {
         self.with_handover(cx, |network, state, cx| {

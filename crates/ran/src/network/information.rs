@@ -5,6 +5,8 @@ use airlane_core::{Cx, Direction, DropCause, Duration, FlowId, Instant, PacketRe
 use airlane_net::rni::{self, Harq, Subscription, UeRecord};
 
 use super::RadioNetwork;
+use crate::link::Radio;
+use crate::mac::harq::HarqEntity;
 use crate::ue::Ue;
 
 /// The UEs with a subscription, and the time of the next records.
@@ -97,26 +99,30 @@ impl RadioNetwork {
 
     /// The current state of a UE's downlink.
     fn record(&mut self, measured_at: Instant, ue: usize) -> UeRecord {
-        let cell = &mut self.cells[self.ues[ue].cell.index()];
-        cell.downlink.use_reports(&mut self.ues[ue]);
+        let cell = &mut self.cells[self.ues[ue].cell().index()];
+        let Ue { id, bearers, mobility, links, .. } = &mut self.ues[ue];
+        let link = links.primary_mut();
+        cell.downlink.use_reports(id.0, link);
         let (amc, scratch) = cell.phy.amc_and_sinr(Direction::Downlink);
-        let ue = &mut self.ues[ue];
-        let cqi = if ue.downlink.cqi.is_valid() {
-            ue.reported_cqi((&cell.config, &self.air), amc, scratch);
-            ue.downlink.cqi.wideband()
+        let cqi = if link.downlink.cqi.is_valid() {
+            link.reported_cqi(mobility, Radio { cell: &cell.config, air: &self.air }, amc, scratch);
+            link.downlink.cqi.wideband()
         } else {
             0
         };
         let record = UeRecord {
             measured_at,
-            ue: rni::ue_address(ue.id.0),
-            cell: ue.cell.0,
+            ue: rni::ue_address(id.0),
+            cell: link.cell.0,
             cqi,
-            queue: ue.bearers.queue(Direction::Downlink),
-            harq: harq(ue, cell.config.numerology.harq.processes * cell.config.transmission_mode.layers()),
+            queue: bearers.queue(Direction::Downlink),
+            harq: harq(
+                &link.downlink.harq,
+                cell.config.numerology.harq.processes * cell.config.transmission_mode.layers(),
+            ),
             ..UeRecord::default()
         };
-        match ue.downlink.latest.map(|id| &ue.downlink.harq.processes[usize::from(id)]) {
+        match link.downlink.latest.map(|id| &link.downlink.harq.processes[usize::from(id)]) {
             Some(block) => {
                 UeRecord { mcs: block.mcs.index(), block: block.size, prbs: block.coded_prbs, ..record }
             }
@@ -125,8 +131,7 @@ impl RadioNetwork {
     }
 }
 
-fn harq(ue: &Ue, processes: u8) -> Harq {
-    let entity = &ue.downlink.harq;
+fn harq(entity: &HarqEntity, processes: u8) -> Harq {
     let sent = |id: u8| if entity.is_free(id) { 0 } else { entity.processes[usize::from(id)].transmissions };
     Harq::new((0..processes).map(sent))
 }

@@ -84,16 +84,16 @@ impl RadioNetwork {
     pub fn look(&self, ue: UeId, now: Instant) -> Option<UeLook> {
         let ue = self.ues.get(ue.index()).filter(|ue| ue.is_present)?;
         let here = ue.mobility.clone().position_at(now);
-        let downlink = &ue.downlink;
+        let downlink = &ue.links.primary().downlink;
         let latest = downlink.latest.map(|id| &downlink.harq.processes[usize::from(id)]);
         Some(UeLook {
-            cell: ue.cell,
+            cell: ue.cell(),
             cqi: downlink.cqi.is_known().then(|| downlink.cqi.wideband()),
             mcs_downlink: latest.map(|block| block.mcs.index()),
             queue_downlink: ue.bearers.queue(Direction::Downlink),
             queue_uplink: ue.bearers.queue(Direction::Uplink),
             position_m: [here.x, here.y],
-            distance_m: self.cells[ue.cell.index()].config.position.distance(&here),
+            distance_m: self.cells[ue.cell().index()].config.position.distance(&here),
         })
     }
 
@@ -113,7 +113,7 @@ impl RadioNetwork {
         let Some(known) = self.ues.get(ue.index()).filter(|ue| ue.is_present) else { return vec![] };
         let load_of = |cell: usize| loads.get(cell).copied().unwrap_or(0.0);
         let emissions = Emission::of_cells(self.cells.iter().map(|cell| &cell.config), load_of);
-        monitor.qualities(ue, &emissions, known.downlink.channel.noise())
+        monitor.qualities(ue, &emissions, known.links.primary().downlink.channel.noise())
     }
 }
 

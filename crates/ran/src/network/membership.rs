@@ -28,7 +28,7 @@ impl RadioNetwork {
             cell.downlink.add_ue();
         }
         if let Some((throttle, at)) =
-            self.cells[ue.cell.index()].downlink.throttle().zip(config.bearer_set_up)
+            self.cells[ue.cell().index()].downlink.throttle().zip(config.bearer_set_up)
         {
             throttle.announce(at, ue.id.0);
         }
@@ -52,7 +52,7 @@ impl RadioNetwork {
         let ue = &mut self.ues[id.index()];
         assert!(ue.is_present, "this UE has been removed");
         ue.is_present = false;
-        let cell = &mut self.cells[ue.cell.index()];
+        let cell = &mut self.cells[ue.cell().index()];
         cell.downlink.forget(id.0);
         cell.uplink.forget(id.0);
         ue.reset_mac(&cell.config);

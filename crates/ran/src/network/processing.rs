@@ -94,7 +94,7 @@ impl RadioNetwork {
             return Some((Direction::Downlink, of(place)));
         }
         let ue = self.ues.get(place.checked_sub(cells + 1)?)?;
-        Some((Direction::Uplink, of(ue.cell.index())))
+        Some((Direction::Uplink, of(ue.cell().index())))
     }
 
     /// How long the eNB of the only cell processes a packet from the core.

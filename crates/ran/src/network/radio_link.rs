@@ -12,9 +12,11 @@ use airlane_core::{CellId, Cx, Direction, Duration, Event, HandoverStep, Instant
 
 use super::handover::HandoverState;
 use super::{Cell, RadioNetwork};
+use crate::link::Radio;
 use crate::rrc::handover::TakenUp;
 use crate::rrc::radio_link::{FRAME, Failure, RadioLink, RadioLinkConfig, Step, select};
 use crate::slot::Ports;
+use crate::ue::Ue;
 
 /// How often all UEs are checked: the time over which a link is found out of sync.
 const ROUND: Duration = Duration::from_millis(200);
@@ -133,9 +135,12 @@ impl RadioNetwork {
     fn find_near(&mut self, links: &mut RadioLinks, now: Instant) {
         links.near.clear();
         for (ue, watch) in self.ues.iter_mut().zip(&mut links.watches).filter(|(ue, _)| ue.is_present) {
-            let Cell { config: serving, is_on, .. } = &self.cells[ue.cell.index()];
+            let Cell { config: serving, is_on, .. } = &self.cells[ue.cell().index()];
             let busy = !watch.link.is_connected() || watch.link.has_problems();
-            if busy || !is_on || ue.mean_control_sinr(now, (serving, &self.air)) < REACH {
+            let Ue { mobility, links: of_ue, .. } = ue;
+            let radio = Radio { cell: serving, air: &self.air };
+            let mut sinr = || of_ue.primary_mut().mean_control_sinr(now, mobility, radio);
+            if busy || !is_on || sinr() < REACH {
                 links.near.push(ue.id.0);
             } else {
                 watch.link.connected(); // its samples are too old to be counted
@@ -153,9 +158,13 @@ impl RadioNetwork {
     ) {
         if watch.link.is_connected() {
             let ue = &mut self.ues[id.index()];
-            let cell = &mut self.cells[ue.cell.index()];
+            let cell = &mut self.cells[ue.cell().index()];
             let sinr = match cell.is_on {
-                true => ue.control_sinr(cx.now, (&cell.config, &self.air), cell.phy.sinr_mut()),
+                true => {
+                    let radio = Radio { cell: &cell.config, air: &self.air };
+                    let link = ue.links.primary_mut();
+                    link.control_sinr(cx.now, &mut ue.mobility, radio, cell.phy.sinr_mut())
+                }
                 false => 0.0,
             };
             let maxima =
@@ -203,13 +212,13 @@ impl RadioNetwork {
         let attempt = state.procedures.lose(id);
         let ue = &mut self.ues[id.index()];
         ue.bearers.suspend();
-        let source = &mut self.cells[ue.cell.index()];
+        let source = &mut self.cells[ue.cell().index()];
         source.downlink.forget(id.0);
         source.uplink.forget(id.0);
         ue.reset_mac(&source.config);
         if cx.wants(Topic::Handover) {
             let here = ue.mobility.position_at(cx.now);
-            let step = HandoverStep::LinkFailed { from: ue.cell, position_m: [here.x, here.y] };
+            let step = HandoverStep::LinkFailed { from: ue.cell(), position_m: [here.x, here.y] };
             cx.emit(&Event::Handover { ue: id, attempt, step });
         }
     }
@@ -233,7 +242,7 @@ impl RadioNetwork {
         (id, cell): (UeId, CellId),
     ) {
         let attempt = state.procedures.attempt(id);
-        let source = self.ues[id.index()].cell;
+        let source = self.ues[id.index()].cell();
         let stays = cell == source;
         watch.answered = None;
         watch.refused = None;

@@ -128,7 +128,7 @@ impl RadioNetwork {
         here.is_on = on;
         self.plan.off = if on { self.plan.off - 1 } else { self.plan.off + 1 };
         for ue in &mut self.ues {
-            if ue.cell == cell && !on {
+            if ue.cell() == cell && !on {
                 here.downlink.forget(ue.id.0);
                 here.uplink.forget(ue.id.0);
                 ue.reset_mac(&here.config);
@@ -152,7 +152,7 @@ impl RadioNetwork {
             links.check_soon(cx.now);
         }
         if !on {
-            for ue in self.ues.iter().filter(|ue| ue.cell == cell) {
+            for ue in self.ues.iter().filter(|ue| ue.cell() == cell) {
                 state.procedures.cut_off(ue.id, &mut state.actions);
             }
             self.carry_out(state, cx);
@@ -162,7 +162,7 @@ impl RadioNetwork {
     /// A cell hands UEs over.
     fn shed(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>, cell: CellId, amount: ShedAmount) {
         let Some(monitor) = &self.monitor else { return };
-        let is_here = |ue: &Ue| ue.is_present && ue.cell == cell;
+        let is_here = |ue: &Ue| ue.is_present && ue.cell() == cell;
         let free = self.ues.iter().filter(|ue| is_here(ue) && state.procedures.is_free(ue.id));
         let served = free.clone().count();
         let with_target =

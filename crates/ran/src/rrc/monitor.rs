@@ -59,19 +59,22 @@ impl Quality {
     /// A sample of a UE. Returns the target of a handover if its eNB decides on one.
     fn sample(
         &mut self,
-        when: (Instant, Duration),
+        now: Instant,
+        period: Duration,
         ue: &mut Ue,
         silent: &[bool],
         is_neighbour: impl Fn(CellId) -> bool,
     ) -> Option<CellId> {
         let index = ue.id.index();
-        ue.measure_mean_rsrp(when, &mut self.before[index], &mut self.rsrp);
+        let link = ue.links.primary_mut();
+        let before = &mut self.before[index];
+        link.measure_mean_rsrp(now, period, &mut ue.mobility, before, &mut self.rsrp);
         for (rsrp, _) in self.rsrp.iter_mut().zip(silent).filter(|(_, silent)| **silent) {
             rsrp.0 = f64::NEG_INFINITY;
         }
-        let noise = ue.downlink.channel.noise();
+        let noise = link.downlink.channel.noise();
         self.rule.rssi.quality(&self.rsrp, &self.emissions, noise, &mut self.samples);
-        self.ues[index].sample(when.0, ue.cell, &self.samples, is_neighbour)
+        self.ues[index].sample(now, link.cell, &self.samples, is_neighbour)
     }
 
     /// The load of each cell in the slots that were scheduled in the period.
@@ -169,7 +172,7 @@ impl Monitor {
         for (index, ue) in ues.iter().enumerate() {
             let due = match &mut self.quality {
                 None => self.ues[index].handle_timeout(at),
-                Some(quality) => quality.ues[index].handle_timeout(at, ue.cell),
+                Some(quality) => quality.ues[index].handle_timeout(at, ue.cell()),
             };
             if let Some(target) = due {
                 self.reports.push_back(MeasurementReport { at, ue: ue.id, target });
@@ -184,16 +187,17 @@ impl Monitor {
             quality.measure_load(air);
         }
         for (ue, measurements) in ues.iter_mut().zip(&mut self.ues).filter(|(ue, _)| ue.is_present) {
-            ue.measure_rsrp(now, &self.config, &mut self.samples);
+            let link = ue.links.primary_mut();
+            link.measure_rsrp(now, &mut ue.mobility, &self.config, &mut self.samples);
             for (sample, _) in self.samples.iter_mut().zip(&self.silent).filter(|(_, silent)| **silent) {
                 sample.0 = f64::NEG_INFINITY;
             }
-            let (neighbours, shunned) = (&self.neighbours[ue.cell.index()], &self.shunned);
+            let (neighbours, shunned) = (&self.neighbours[ue.cell().index()], &self.shunned);
             let is_neighbour = |cell: CellId| neighbours.contains(&cell) && !shunned[cell.index()];
-            let better = measurements.sample_among(now, ue.cell, &self.samples, is_neighbour);
+            let better = measurements.sample_among(now, ue.cell(), &self.samples, is_neighbour);
             let due = match &mut self.quality {
                 None => better,
-                Some(quality) => quality.sample((now, self.config.period), ue, &self.silent, is_neighbour),
+                Some(quality) => quality.sample(now, self.config.period, ue, &self.silent, is_neighbour),
             };
             if let Some(target) = due {
                 self.reports.push_back(MeasurementReport { at: now, ue: ue.id, target });

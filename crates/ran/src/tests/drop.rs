@@ -56,9 +56,10 @@ fn dropped(config: &RanConfig) -> [Vec<f64>; 2] {
     let mut found = [vec![], vec![]];
     for ue in &mut ues {
         let mobility = &mut ue.mobility;
-        let mut gains = vec![ue.downlink.channel.rsrp(Instant::ZERO, mobility, &mut None)];
-        for link in ue.neighbours.links_mut() {
-            gains.push(link.downlink.rsrp(Instant::ZERO, mobility, &mut None));
+        let link = ue.links.primary_mut();
+        let mut gains = vec![link.downlink.channel.rsrp(Instant::ZERO, mobility, &mut None)];
+        for other in link.neighbours.channels_mut() {
+            gains.push(other.downlink.rsrp(Instant::ZERO, mobility, &mut None));
         }
         let gains: Vec<f64> =
             gains.iter().map(|rsrp| Decibel(rsrp.0 - cell.tx_power.0 + subcarriers).linear()).collect();

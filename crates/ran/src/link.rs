@@ -1,0 +1,257 @@
+//! The link of a UE with a cell that serves it: its channels, its CQI reports, its HARQ processes and its power.
+
+use airlane_core::{CellId, Dbm, Duration, Instant, Stream, UeId};
+use airlane_radio::{Mcs, Mobility};
+
+use crate::channel::{Channel, RsrpPeriod};
+use crate::config::CellConfig;
+use crate::cqi::CqiReports;
+use crate::interference::{Air, Moment, Neighbours, PLACES};
+use crate::mac::control;
+use crate::mac::harq::HarqEntity;
+use crate::mac::headroom::{HeadroomReporting, KnownPower};
+use crate::mac::polls::Polls;
+use crate::mac::power::PuschPower;
+use crate::mac::pusch::Sounding;
+use crate::rrc::measurement::MeasurementConfig;
+
+/// The links of a UE with the cells that serve it. Today there is one.
+#[derive(Debug)]
+pub(crate) struct Links {
+    primary: ServingLink,
+}
+
+impl Links {
+    pub(crate) fn new(primary: ServingLink) -> Self {
+        Self { primary }
+    }
+
+    /// The link with the primary cell, which a handover changes.
+    #[inline]
+    pub(crate) fn primary(&self) -> &ServingLink {
+        &self.primary
+    }
+
+    /// See [`Self::primary`].
+    #[inline]
+    pub(crate) fn primary_mut(&mut self) -> &mut ServingLink {
+        &mut self.primary
+    }
+
+    /// The link with a cell that serves the UE.
+    #[inline]
+    pub(crate) fn with(&self, cell: CellId) -> &ServingLink {
+        debug_assert_eq!(self.primary.cell, cell, "this cell does not serve the UE");
+        &self.primary
+    }
+
+    /// See [`Self::with`].
+    #[inline]
+    pub(crate) fn with_mut(&mut self, cell: CellId) -> &mut ServingLink {
+        debug_assert_eq!(self.primary.cell, cell, "this cell does not serve the UE");
+        &mut self.primary
+    }
+
+    /// All links, the primary one first.
+    #[inline]
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut ServingLink> {
+        core::iter::once(&mut self.primary)
+    }
+}
+
+/// A serving cell, and the transmissions of all cells.
+#[derive(Clone, Copy)]
+pub(crate) struct Radio<'a> {
+    pub(crate) cell: &'a CellConfig,
+    pub(crate) air: &'a Air,
+}
+
+/// The link of a UE with a cell that serves it.
+#[derive(Debug)]
+pub(crate) struct ServingLink {
+    pub(crate) cell: CellId,
+    /// The other cells that the UE receives.
+    pub(crate) neighbours: Neighbours,
+    pub(crate) downlink: DownlinkState,
+    pub(crate) uplink: UplinkState,
+    /// Cache of [`Self::control_sinr`], and its time: assignment and grant of one slot share it.
+    pub(crate) control: (Instant, f32),
+}
+
+/// The downlink of a link.
+#[derive(Debug)]
+pub(crate) struct DownlinkState {
+    pub(crate) channel: Channel,
+    pub(crate) cqi: CqiReports,
+    pub(crate) harq: HarqEntity,
+    /// The HARQ process of the last new block.
+    pub(crate) latest: Option<u8>,
+    /// Decides whether a block decodes.
+    pub(crate) draws: Stream,
+    /// Decides whether the UE misses the PDCCH, in either direction.
+    pub(crate) control_draws: Stream,
+    /// Outer-loop correction in steps of MCS, for the rule that has one.
+    pub(crate) outer_loop: f32,
+    /// The MCS of all blocks, independent of CQI reports.
+    pub(crate) fixed_mcs: Option<Mcs>,
+    /// True if the UE is in the cell's list of those with downlink data.
+    pub(crate) active: bool,
+}
+
+/// The uplink of a link, with the eNB's knowledge of its UE.
+#[derive(Debug)]
+pub(crate) struct UplinkState {
+    pub(crate) channel: Channel,
+    pub(crate) harq: HarqEntity,
+    /// Decides whether a block decodes.
+    pub(crate) draws: Stream,
+    /// The latest sounding.
+    pub(crate) sounding: Sounding,
+    /// Outer-loop correction in steps of MCS, for the rule that has one.
+    pub(crate) outer_loop: f32,
+    /// The transmit power.
+    pub(crate) power: PuschPower,
+    /// The UE's power headroom reports, and what the cell has learned from them.
+    pub(crate) headroom: HeadroomReporting,
+    pub(crate) known_power: KnownPower,
+    /// The UE's backlog as known to the eNB, less the granted bytes.
+    pub(crate) known_backlog: u64,
+    /// Granted bytes whose PUSCH is in the future.
+    pub(crate) outstanding: u64,
+    /// A scheduling request or a buffer status is under way to the eNB.
+    pub(crate) request_pending: bool,
+    /// The state of a polling eNB for this UE.
+    pub(crate) polls: Polls,
+    /// True if the UE is in the cell's list of those that may send.
+    pub(crate) active: bool,
+}
+
+impl ServingLink {
+    /// The UE arrives at `cell` with only its bearers: the MAC is reset (TS 36.331 §5.3.5.4, TS
+    /// 36.321 §5.9), and the channel to that cell becomes the serving one.
+    pub(crate) fn enter(&mut self, ue: UeId, id: CellId, cell: &CellConfig) {
+        let channels = [&mut self.downlink.channel, &mut self.uplink.channel];
+        self.neighbours.exchange(self.cell, id, channels);
+        self.cell = id;
+        self.control.0 = Instant::FAR_FUTURE;
+        self.reset_mac(ue, cell);
+    }
+
+    /// Resets the MAC of a UE in its cell.
+    pub(crate) fn reset_mac(&mut self, ue: UeId, cell: &CellConfig) {
+        let downlink = &mut self.downlink;
+        downlink.cqi = CqiReports::of(cell, ue.index());
+        downlink.harq.flush(cell.numerology.harq.processes);
+        downlink.latest = None;
+        (downlink.outer_loop, downlink.active) = (0.0, false);
+        let uplink = &mut self.uplink;
+        uplink.power = uplink.power.moved_to(cell);
+        uplink.sounding = Sounding::default();
+        (uplink.headroom, uplink.known_power) = Default::default();
+        uplink.harq.flush(cell.numerology.harq.processes);
+        (uplink.outer_loop, uplink.active) = (0.0, false);
+        (uplink.known_backlog, uplink.outstanding, uplink.request_pending) = (0, 0, false);
+        uplink.polls = Polls::default();
+    }
+
+    /// RSRP of every cell over the period that ends now, by cell. For a cell so weak that it fulfils
+    /// the leaving condition of the event even with the largest fade, the mean before fading.
+    pub(crate) fn measure_rsrp(
+        &mut self,
+        now: Instant,
+        mobility: &mut Mobility,
+        config: &MeasurementConfig,
+        out: &mut [Dbm],
+    ) {
+        let mut common = None;
+        let every = RsrpPeriod { end: now, length: config.period, relevant_from: Dbm(f64::NEG_INFINITY) };
+        let serving = self.downlink.channel.rsrp_over(every, mobility, &mut common);
+        out[self.cell.index()] = serving;
+        let relevant_from = serving + config.event.offset - config.event.hysteresis;
+        for other in self.neighbours.channels_mut() {
+            let period = RsrpPeriod { relevant_from, ..every };
+            out[other.cell.index()] = other.downlink.rsrp_over(period, mobility, &mut common);
+        }
+    }
+
+    /// The mean of RSRP over the period that ends now, by cell, as layer 1 makes a sample (TS 36.133 §8.1.2.2): the
+    /// movement of the UE counts too. `before` has the means before fading at the beginning of the period, and gets
+    /// those of its end.
+    pub(crate) fn measure_mean_rsrp(
+        &mut self,
+        now: Instant,
+        period: Duration,
+        mobility: &mut Mobility,
+        before: &mut [Option<Dbm>],
+        out: &mut [Dbm],
+    ) {
+        let mut common = None;
+        let serving = core::iter::once((self.cell, &mut self.downlink.channel));
+        let others = self.neighbours.channels_mut().iter_mut().map(|other| (other.cell, &mut other.downlink));
+        for (cell, channel) in serving.chain(others) {
+            let mean = channel.rsrp(now, mobility, &mut common);
+            let period = RsrpPeriod { end: now, length: period, relevant_from: Dbm(f64::NEG_INFINITY) };
+            let fading = channel.rsrp_over(period, mobility, &mut common) - mean;
+            let at_begin = before[cell.index()].replace(mean).unwrap_or(mean);
+            out[cell.index()] = Dbm((at_begin.0 + mean.0) / 2.0) + fading;
+        }
+    }
+
+    /// Linear SINR of a flat control region with the same probability of a miss as the UE's control
+    /// region now. If the probability is negligible, at least [`control::SAFE`].
+    pub(crate) fn control_sinr(
+        &mut self,
+        now: Instant,
+        mobility: &mut Mobility,
+        radio: Radio<'_>,
+        scratch: &mut [f32],
+    ) -> f32 {
+        if self.control.0 != now {
+            self.control = (now, self.compute_control_sinr(now, mobility, radio, scratch));
+        }
+        self.control.1
+    }
+
+    fn compute_control_sinr(
+        &mut self,
+        now: Instant,
+        mobility: &mut Mobility,
+        Radio { cell, air }: Radio<'_>,
+        scratch: &mut [f32],
+    ) -> f32 {
+        let channel = &mut self.downlink.channel;
+        // PDCCH never uses spatial multiplexing (TS 36.211 §6.8.4).
+        let mean = channel.mean_sinr(now, mobility)
+            * cell.transmission_mode.one_layer_gain()
+            * channel.burst_gain(now);
+        let snapshot = air.snapshot(now, &mut self.neighbours, mobility);
+        let others = air.control(self.cell, Moment { snapshot, fading: now }, &mut self.neighbours);
+        if channel.is_flat() && others.is_none() {
+            return mean;
+        }
+        let Some(others) = others else {
+            channel.sinr(now, mean, scratch);
+            return control::effective_sinr(scratch);
+        };
+        // Control is spread over the band: among several cells, the middle of an RBG represents it.
+        let mut seen = [0.0; PLACES];
+        let (seen, least) = others.sinr_by_rbg(channel.gains(now), mean, &mut seen);
+        if least >= control::SAFE {
+            return control::SAFE; // the effective SINR is between them
+        }
+        control::effective_sinr(seen)
+    }
+
+    /// [`Self::control_sinr`] before any fading.
+    pub(crate) fn mean_control_sinr(
+        &mut self,
+        now: Instant,
+        mobility: &mut Mobility,
+        Radio { cell, air }: Radio<'_>,
+    ) -> f32 {
+        let channel = &mut self.downlink.channel;
+        let mean = channel.mean_sinr(now, mobility) * cell.transmission_mode.one_layer_gain();
+        let mean = mean * channel.blockage(now);
+        mean / air.mean_control_noise(self.cell, now, &mut self.neighbours, mobility)
+    }
+}
