@@ -23,6 +23,7 @@ use crate::mac::phy::{BlockTables, Phy};
 use crate::mac::polls::Polls;
 use crate::mac::power::PuschPower;
 use crate::mac::pusch::Sounding;
+use crate::mac::restrictions::Restrictions;
 use crate::mac::uplink::UplinkMac;
 use crate::network::{Cell, SlotClock};
 use crate::ue::Ue;
@@ -46,7 +47,7 @@ pub(crate) fn cells(config: &RanConfig) -> Vec<Cell> {
         phy: Phy::new(cell, Arc::clone(of(cell))),
         downlink: DownlinkMac::new(cell, ues),
         uplink: UplinkMac::new(cell, of(cell), ues),
-        is_on: true,
+        restrictions: Restrictions::new(cell, ues),
         config: cell.clone(),
     };
     config.cells.iter().map(cell).collect()
@@ -155,18 +156,26 @@ fn frequency_grids(config: &RanConfig) -> Vec<Option<Arc<FrequencyGrid>>> {
     config.cells.iter().map(grid).collect()
 }
 
-/// The channels between a UE and each cell; the serving cell is separate.
-fn build_links(
+/// A UE that is being built.
+#[derive(Clone, Copy)]
+struct NewUe<'a> {
     index: usize,
-    (ue, indoors): (&UeConfig, Option<&Indoors>),
+    config: &'a UeConfig,
+    /// Its place in a building, if it is in one.
+    indoors: Option<&'a Indoors>,
+}
+
+/// The channels between a UE and each cell; the serving cell is separate.
+fn build_channels(
+    ue: NewUe<'_>,
     mobility: &mut Mobility,
     scenes: &[Scene<'_>],
     now: Instant,
 ) -> (CellChannels, Vec<CellChannels>) {
     let mut fields = ShadowFields::default();
     let link = |scene: &Scene<'_>| {
-        let scenery = build_scenery(index, scene, indoors, &mut fields);
-        let channel = |direction| build_channel((index, direction), (ue, indoors), scene, &scenery);
+        let scenery = build_scenery(ue, scene, &mut fields);
+        let channel = |direction| build_channel(ue, direction, scene, &scenery);
         CellChannels {
             cell: scene.id,
             downlink: channel(Direction::Downlink),
@@ -175,7 +184,7 @@ fn build_links(
     };
     let mut links: Vec<_> = scenes.iter().map(link).collect();
     let serves = |cell: usize| !scenes[cell].cell.interferer;
-    let serving = ue.cell.map_or_else(|| strongest(&mut links, serves, mobility, now), CellId::index);
+    let serving = ue.config.cell.map_or_else(|| strongest(&mut links, serves, mobility, now), CellId::index);
     assert!(serving < links.len(), "a UE names a cell that is not there");
     assert!(serves(serving), "a UE in a cell that serves no UE");
     (links.remove(serving), links)
@@ -204,9 +213,9 @@ pub(crate) fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>], now: I
     let seeds = scenes[0].seeds;
     let indoors =
         ue.building.and_then(|law| Indoors::draw(&law, &mut seeds.stream(&format!("ue/{index}/building"))));
-    let indoors = indoors.as_ref();
-    let mut mobility = build_mobility(index, (ue, indoors), scenes, now);
-    let (serving, neighbours) = build_links(index, (ue, indoors), &mut mobility, scenes, now);
+    let new = NewUe { index, config: ue, indoors: indoors.as_ref() };
+    let mut mobility = build_mobility(new, scenes, now);
+    let (serving, neighbours) = build_channels(new, &mut mobility, scenes, now);
     let cell = scenes[serving.cell.index()].cell;
     let (mut bearer, mut l4s) = (cell.bearer.clone(), cell.l4s_bearer.clone());
     if cell.mac.subheaders {
@@ -258,12 +267,8 @@ pub(crate) fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>], now: I
     }
 }
 
-fn build_mobility(
-    index: usize,
-    (ue, indoors): (&UeConfig, Option<&Indoors>),
-    scenes: &[Scene<'_>],
-    now: Instant,
-) -> Mobility {
+fn build_mobility(ue: NewUe<'_>, scenes: &[Scene<'_>], now: Instant) -> Mobility {
+    let NewUe { index, config: ue, indoors } = ue;
     let seeds = scenes[0].seeds;
     let mut stream = seeds.stream(&format!("ue/{index}/placement"));
     let start = match ue.start {
@@ -308,12 +313,8 @@ impl ShadowFields {
 }
 
 /// The line of sight and shadowing between a UE and its cell. Each quantity has its own stream.
-fn build_scenery(
-    index: usize,
-    scene: &Scene<'_>,
-    indoors: Option<&Indoors>,
-    fields: &mut ShadowFields,
-) -> Scenery {
+fn build_scenery(ue: NewUe<'_>, scene: &Scene<'_>, fields: &mut ShadowFields) -> Scenery {
+    let NewUe { index, indoors, .. } = ue;
     let Scene { cell, site, channel, seeds, .. } = *scene;
     let stream = |what: &str| seeds.stream(&format!("ue/{index}/{what}"));
     let law = channel.path_loss.at(cell.downlink_hz);
@@ -354,12 +355,8 @@ fn build_scenery(
     }
 }
 
-fn build_channel(
-    (index, direction): (usize, Direction),
-    (ue, indoors): (&UeConfig, Option<&Indoors>),
-    scene: &Scene<'_>,
-    scenery: &Scenery,
-) -> Channel {
+fn build_channel(ue: NewUe<'_>, direction: Direction, scene: &Scene<'_>, scenery: &Scenery) -> Channel {
+    let NewUe { index, config: ue, indoors } = ue;
     let Scene { id, cell, channel, grid, seeds, .. } = *scene;
     let bandwidth_hz = cell.numerology.prb_bandwidth_hz();
     let (name, carrier_hz, tx_power, noise, gain) = match direction {

@@ -176,7 +176,7 @@ impl Channel {
         }
     }
 
-    /// The same channel with bursts of interference at the receiver, and with blockage of its direct path.
+    /// Adds bursts of interference at the receiver, and blockage of the direct path.
     pub(crate) fn disturbed_by(self, bursts: Option<Bursts>, blockage: Option<Blockage>) -> Self {
         let is_any = bursts.is_some() || blockage.is_some();
         Self { disturbance: is_any.then(|| Box::new(Disturbance { bursts, blockage })), ..self }
@@ -230,7 +230,7 @@ impl Channel {
         self.refreshed(now, mobility, if self.alone { 0.0 } else { STEP_M }, common) * self.without_gain
     }
 
-    /// The same for a UE at this position. `common` is shared by all channels of that UE.
+    /// [`Self::interference`] for a UE at this position. `common` is shared by all channels of that UE.
     pub(crate) fn interference_at(&mut self, ue: &Position, common: &mut CommonShadow) -> f32 {
         (self.mean_sinr, self.place) = (self.sinr_at(ue, common), Some(*ue));
         self.mean_sinr * self.without_gain

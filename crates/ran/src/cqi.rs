@@ -132,7 +132,7 @@ impl ServingLink {
             // The last completed slot with data: the slot of the measurement was not over.
             CqiReference::PdschInterference => {
                 let sent = serving.data_slot_before(slot, !amc.has_empty_special_slots());
-                air.data_noise(self.cell, (sent, RbgSet::MAX), moment, &mut self.neighbours)
+                air.data_noise(self.cell, sent, RbgSet::MAX, moment, &mut self.neighbours)
             }
             CqiReference::ControlRegion => air.control_noise(self.cell, moment, &mut self.neighbours),
         };

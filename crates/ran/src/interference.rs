@@ -83,7 +83,7 @@ pub(crate) struct Neighbours {
     /// ignored cell, for the serving cell, and in the places beyond the last.
     downlink: [Vec<f32>; 2],
     latest: Snapshot,
-    /// The same for the uplink by link, computed when the UE sends.
+    /// Mean power of the UE over the noise at each other cell, computed when the UE sends.
     uplink: Vec<f32>,
     uplink_is_old: bool,
     control: ControlLevels,
@@ -170,7 +170,7 @@ impl Neighbours {
     }
 
     /// Computes the control regions of the cells on the UE's carrier.
-    fn hear_control(&mut self, snapshot: Snapshot, (since, rivals): (Instant, &[RbgSet])) {
+    fn hear_control(&mut self, snapshot: Snapshot, since: Instant, rivals: &[RbgSet]) {
         let Self { channels: links, control, .. } = self;
         let levels = Self::levels(&self.downlink, self.latest, snapshot);
         let heard = links.iter().map(|link| link.cell.index()).enumerate();
@@ -490,7 +490,8 @@ impl Air {
     pub(crate) fn data_noise<'n>(
         &self,
         cell: CellId,
-        (slot, rbgs): (u64, RbgSet),
+        slot: u64,
+        rbgs: RbgSet,
         moment: Moment,
         neighbours: &'n mut Neighbours,
     ) -> Option<&'n Noise> {
@@ -505,7 +506,7 @@ impl Air {
         let (_, rivals) = site.downlink_rivals.at(Instant::ZERO + clock.slot * slot);
         let sent = clock.sent.of(slot);
         let total = self.arch.dispatch(Listen { heard, levels, sent, rivals, wanted, share: SMALL });
-        (total > 1.0).then(|| self.add_up(cell, (wanted, SMALL * total), moment, neighbours))
+        (total > 1.0).then(|| self.add_up(cell, wanted, SMALL * total, moment, neighbours))
     }
 
     /// The other cells' control regions at a UE of `cell`; `None` without any.
@@ -516,9 +517,9 @@ impl Air {
         neighbours: &'n mut Neighbours,
     ) -> Option<Control<'n>> {
         let site = self.sites.get(cell.index())?;
-        let rivals = site.downlink_rivals.at(moment.fading);
-        if neighbours.control.of != Some((moment.snapshot, rivals.0)) {
-            neighbours.hear_control(moment.snapshot, rivals);
+        let (since, rivals) = site.downlink_rivals.at(moment.fading);
+        if neighbours.control.of != Some((moment.snapshot, since)) {
+            neighbours.hear_control(moment.snapshot, since, rivals);
         }
         let flat = neighbours.control.flat;
         if flat == 0.0 && neighbours.control.fading.is_empty() {
@@ -567,7 +568,8 @@ impl Air {
     fn add_up<'n>(
         &self,
         cell: CellId,
-        (wanted, counts): (RbgSet, f32),
+        wanted: RbgSet,
+        counts: f32,
         moment: Moment,
         neighbours: &'n mut Neighbours,
     ) -> &'n Noise {

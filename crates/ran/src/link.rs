@@ -52,6 +52,18 @@ impl Links {
         &mut self.primary
     }
 
+    /// Whether there is a link with this cell.
+    #[inline]
+    pub(crate) fn are_with(&self, cell: CellId) -> bool {
+        self.primary.cell == cell
+    }
+
+    /// The link with this cell, if there is one.
+    #[inline]
+    pub(crate) fn find_mut(&mut self, cell: CellId) -> Option<&mut ServingLink> {
+        self.iter_mut().find(|link| link.cell == cell)
+    }
+
     /// All links, the primary one first.
     #[inline]
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut ServingLink> {

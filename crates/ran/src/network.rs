@@ -28,8 +28,10 @@ use service::Plan;
 use crate::build::{self, Environment};
 use crate::config::{CellConfig, RanConfig};
 use crate::interference::Air;
+use crate::link::ServingLink;
 use crate::mac::downlink::DownlinkMac;
 use crate::mac::phy::Phy;
+use crate::mac::restrictions::Restrictions;
 use crate::mac::uplink::UplinkMac;
 use crate::numerology::Numerology;
 use crate::rrc::MeasurementReport;
@@ -51,8 +53,22 @@ pub(crate) struct Cell {
     pub(crate) phy: Phy,
     pub(crate) downlink: DownlinkMac,
     pub(crate) uplink: UplinkMac,
-    /// Whether its radio is on.
-    pub(crate) is_on: bool,
+    pub(crate) restrictions: Restrictions,
+}
+
+impl Cell {
+    /// A UE leaves the cell: its blocks on the air are lost.
+    fn forget(&mut self, ue: UeId) {
+        self.downlink.forget(ue.0);
+        self.uplink.forget(ue.0);
+        self.restrictions.forget(ue.0);
+    }
+
+    /// Resets the MAC of a UE.
+    fn reset_mac(&mut self, ue: UeId, link: &mut ServingLink) {
+        self.forget(ue);
+        link.reset_mac(ue, &self.config);
+    }
 }
 
 /// The slots of a cell.
@@ -139,17 +155,12 @@ impl RadioNetwork {
         }
         let environment = Environment::new(config);
         let (mut cells, ues) = (build::cells(config), environment.ues(config, seeds));
-        if let [cell] = &mut cells[..]
-            && config.handover.is_none()
-            && cell.config.early_throttling.is_none()
-        {
+        if let [cell] = &mut cells[..] {
             cell.downlink.keep_candidates(ues.len(), config.channel.fading.is_none());
         }
         for (ue, settings) in ues.iter().zip(&config.ues) {
-            if let Some((throttle, at)) =
-                cells[ue.cell().index()].downlink.throttle().zip(settings.bearer_set_up)
-            {
-                throttle.announce(at, ue.id.0);
+            if let Some(at) = settings.bearer_set_up {
+                cells[ue.cell().index()].restrictions.announce(at, ue.id.0);
             }
         }
         let mut air = Air::new(&config.cells);
@@ -157,8 +168,7 @@ impl RadioNetwork {
             air.count_use();
         }
         let monitor = |measurements| {
-            let cells = (&config.cells[..], build::neighbours(config));
-            Monitor::new(measurements, config.ues.len(), cells)
+            Monitor::new(measurements, config.ues.len(), &config.cells, build::neighbours(config))
         };
         Self {
             cells,
@@ -240,20 +250,25 @@ impl RadioNetwork {
     pub fn change_cell(&mut self, now: Instant, ue: UeId, target: CellId) {
         assert!(target.index() < self.cells.len(), "there is no such cell");
         self.skip_idle_slots(now);
-        let moved = &mut self.ues[ue.index()];
-        if moved.cell() == target {
+        let link = self.ues[ue.index()].links.primary_mut();
+        if link.cell == target {
             return;
         }
-        let source = &mut self.cells[moved.cell().index()];
-        source.downlink.forget(ue.0);
-        source.uplink.forget(ue.0);
-        moved.enter(target, &self.cells[target.index()].config);
+        self.cells[link.cell.index()].forget(ue);
+        link.enter(ue, target, &self.cells[target.index()].config);
         if let Some(monitor) = &mut self.monitor {
             monitor.change_cell(ue);
         }
         self.touched.push(ue.0);
         self.find_work();
         self.wake_touched(now);
+    }
+
+    /// Resets the MAC of a UE in all cells that serve it: blocks on the air are lost.
+    fn reset_mac(&mut self, ue: UeId) {
+        for link in self.ues[ue.index()].links.iter_mut() {
+            self.cells[link.cell.index()].reset_mac(ue, link);
+        }
     }
 
     /// Removes the oldest measurement report; `None` if there is none or UEs do not measure.
@@ -368,7 +383,7 @@ impl RadioNetwork {
         cx: &mut Cx<'_>,
         step: impl Fn(&mut DownlinkMac, &mut UplinkMac, &mut Slot<'_, '_>),
     ) {
-        self.each_cell_that(cx, |cell| cell.is_on, step);
+        self.each_cell_that(cx, |cell| cell.restrictions.is_on, step);
     }
 
     #[inline]
@@ -387,6 +402,7 @@ impl RadioNetwork {
                 id: CellId(index as u32),
                 cell: &cell.config,
                 phy: &mut cell.phy,
+                restrictions: &mut cell.restrictions,
                 air: &mut self.air,
                 ues: &mut self.ues,
                 deliverable: &mut self.deliverable,
@@ -473,12 +489,9 @@ impl RadioNetwork {
         self.skip_idle_slots(cx.now);
         let ue = &mut self.ues[index];
         let cell = &mut self.cells[ue.cell().index()];
-        if let Some(throttle) = cell.downlink.throttle() {
-            throttle.packet(cx.now, ue.id.0);
-            let (queue, limit) = (ue.bearers.queue(Direction::Downlink), cell.config.buffers());
-            if direction == Direction::Downlink && !throttle.admits(cx.now, ue.id.0, queue, limit) {
-                return cx.discard(packet, DropCause::QueueManagement);
-            }
+        let queue = || (ue.bearers.queue(Direction::Downlink), cell.config.buffers());
+        if !cell.restrictions.admits(cx.now, ue.id.0, direction, queue) {
+            return cx.discard(packet, DropCause::QueueManagement);
         }
         ue.bearers.submit(cx, direction, packet);
         if let Some(at) = ue.bearers.next_timeout() {

@@ -8,6 +8,7 @@ use crate::interference::Air;
 use crate::link::{Radio, ServingLink};
 use crate::mac::control;
 use crate::mac::phy::Phy;
+use crate::mac::restrictions::Restrictions;
 use crate::ue::Ue;
 
 /// The slot that is being processed.
@@ -18,6 +19,7 @@ pub(crate) struct Slot<'a, 'c> {
     pub(crate) id: CellId,
     pub(crate) cell: &'a CellConfig,
     pub(crate) phy: &'a mut Phy,
+    pub(crate) restrictions: &'a mut Restrictions,
     /// The transmissions of all cells.
     pub(crate) air: &'a mut Air,
     pub(crate) ues: &'a mut [Ue],
@@ -77,7 +79,9 @@ impl Slot<'_, '_> {
     pub(crate) fn deliver(&mut self, direction: Direction, ue: u32) {
         self.touched.push(ue);
         self.note_timer(ue);
-        self.ports.send(self.cx, direction, ue, self.deliverable);
+        // The primary cell has the bearers, and with them the path to the gateway.
+        let s1u = self.ues[ue as usize].cell().0 as Port;
+        Ports { s1u, ..self.ports }.send(self.cx, direction, ue, self.deliverable);
     }
 
     /// Whether a UE misses the PDCCH in this slot.

@@ -4,7 +4,6 @@ use airlane_core::{Bytes, CellId, Direction, Instant, UeId};
 use airlane_radio::Mobility;
 
 use crate::bearers::Bearers;
-use crate::config::CellConfig;
 use crate::link::Links;
 
 /// A UE.
@@ -35,15 +34,5 @@ impl Ue {
     #[inline]
     pub(crate) fn has_backlog(&self, direction: Direction, now: Instant) -> bool {
         self.bearers.has_backlog(direction, now)
-    }
-
-    /// A handover to this cell: [`ServingLink::enter`](crate::link::ServingLink::enter).
-    pub(crate) fn enter(&mut self, id: CellId, cell: &CellConfig) {
-        self.links.primary_mut().enter(self.id, id, cell);
-    }
-
-    /// Resets the MAC in the primary cell.
-    pub(crate) fn reset_mac(&mut self, cell: &CellConfig) {
-        self.links.primary_mut().reset_mac(self.id, cell);
     }
 }

@@ -36,7 +36,7 @@ fn data(air: &Air, ue: &mut Ue, slot: u64, rbgs: RbgSet) -> Option<Noise> {
     let link = ue.links.primary_mut();
     let snapshot = air.snapshot(EARLY, &mut link.neighbours, &mut ue.mobility);
     let moment = Moment { snapshot, fading: EARLY };
-    air.data_noise(link.cell, (slot, rbgs), moment, &mut link.neighbours).cloned()
+    air.data_noise(link.cell, slot, rbgs, moment, &mut link.neighbours).cloned()
 }
 
 fn send_uplink(air: &mut Air, ue: &mut Ue, prbs: Range<usize>, factor: f32) {
@@ -196,7 +196,7 @@ fn fades(third_m: f64) -> (f64, f64) {
         let mut snapshot = |air: &Air| {
             let snapshot = air.snapshot(EARLY, neighbours, mobility);
             let moment = Moment { snapshot, fading: Instant::from_millis(37 * k) };
-            let noise = air.data_noise(*cell, (7, 1), moment, neighbours);
+            let noise = air.data_noise(*cell, 7, 1, moment, neighbours);
             f64::from(noise.unwrap().rbgs[0])
         };
         air.send_downlink(CellId(1), 7, RbgSet::MAX);

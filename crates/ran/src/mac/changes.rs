@@ -1,23 +1,24 @@
 //! The UEs with downlink data that a slot has to evaluate, where candidates stand from slot to slot.
 //!
-//! That is a cell alone on its carrier under proportional fair. The scheduler's knowledge of a UE that waits changes
-//! only with
+//! That is a cell under proportional fair whose UEs have steady reports: it is the only one of its network. The
+//! scheduler's knowledge of a UE that waits changes only with
 //! - its backlog, from zero or to zero: by a packet, a block in either direction, or a timer of its bearer;
 //! - its HARQ processes: by its own blocks and their acknowledgments;
 //! - its past throughput: when it is served;
 //! - its reports. Those of a UE that stays in its place, without bursts of interference, are a function of the slot of
 //!   their measurement. Without fading all are equal. With fading they are computed where the scheduler needs them,
-//!   and their upper bound is constant.
+//!   and their upper bound is constant;
+//! - the restrictions of the cell ([`super::restrictions`]), which say until when they hold.
 //!
 //! A UE is therefore evaluated in the slot after such a change, and in each slot if its reports need that: until the
-//! first one, while it moves, with bursts, and while it is out of range, since that is reported in each slot.
-//!
-//! Early throttling selects UEs by the slot, and handovers change bearers in other ways: such cells evaluate every UE.
+//! first one, while it moves, with bursts, and while it is out of range, since that is reported in each slot; or if a
+//! restriction changes by itself.
 
-use airlane_core::Direction;
+use airlane_core::{Direction, Instant};
 
 use super::downlink::{DownlinkMac, RbgSizes, report_unsent};
 use super::phy::SlotFormat;
+use super::restrictions::Availability;
 use super::scheduler::{Demand, Rates, SharedSlot};
 use crate::link::{Radio, ServingLink};
 use crate::slot::Slot;
@@ -32,7 +33,8 @@ pub(super) struct Changes {
     now: Vec<u32>,
     /// By UE.
     marks: Vec<Mark>,
-    /// The latest slot in which UEs were evaluated, and all others with data would have been.
+    /// The latest slot in which UEs were evaluated. The reports of waiting UEs are those that an evaluation in this
+    /// slot would have put into force.
     latest: u64,
     /// There is no fading.
     flat: bool,
@@ -93,7 +95,7 @@ impl Changes {
 
 impl DownlinkMac {
     /// From now on candidates stand from slot to slot, if the policy allows that. `flat` is true without fading. To be
-    /// called only for a cell that is alone, without throttling and handovers.
+    /// called only for the only cell of a network.
     pub(crate) fn keep_candidates(&mut self, ues: usize, flat: bool) {
         if self.scheduler.keep_candidates(ues) {
             self.changes = Some(Changes::new(ues, flat));
@@ -105,6 +107,14 @@ impl DownlinkMac {
     pub(crate) fn note_change(&mut self, ue: u32) {
         if let Some(changes) = &mut self.changes {
             changes.add(ue);
+        }
+    }
+
+    /// The answers of [`Restrictions`](super::restrictions::Restrictions) have changed.
+    #[cold]
+    pub(super) fn note_all(&mut self) {
+        if let Some(changes) = &mut self.changes {
+            self.active.iter().for_each(|&ue| changes.add(ue));
         }
     }
 
@@ -153,9 +163,11 @@ impl DownlinkMac {
         let has_special = !slot.phy.has_empty_special_slots();
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
         link.measure_cqi(slot.number, mobility, radio, amc, scratch);
-        let mut is_settled = link.has_steady_reports(mobility, radio.air) && link.downlink.cqi.is_valid();
+        let Availability { may_be_scheduled, until } =
+            slot.restrictions.may_be_scheduled(index, link, Direction::Downlink, slot.cx.now);
+        let mut is_settled = until == Instant::FAR_FUTURE && link.has_steady_reports(mobility, radio.air);
         let mut rates = None;
-        if link.downlink.cqi.is_valid() && link.downlink.harq.free_process().is_some() {
+        if may_be_scheduled {
             let mut sizes = RbgSizes::new(&self.grid, SlotFormat::Whole, amc, radio);
             let flat = self.changes_mut().flat;
             let kinds: &[_] =

@@ -13,7 +13,6 @@ use super::grid::{RbgSet, ResourceGrid, each};
 use super::harq::{HarqProcess, on_other_layer};
 use super::phy::{LinkAdaptation, Phy, Rank, SlotFormat};
 use super::scheduler::{Demand, MAX_RBGS, Scheduler, SchedulerCell};
-use super::throttle::Throttle;
 use crate::bearers::Bearers;
 use crate::channel::{BlockSinr, Channel};
 use crate::config::{CellConfig, McsRule};
@@ -38,8 +37,6 @@ pub(crate) struct DownlinkMac {
     /// The kind of the slot that is being scheduled.
     pub(super) format: SlotFormat,
     pub(super) scheduler: Scheduler,
-    /// Throttles old UEs when many new ones arrive, if configured.
-    throttle: Option<Throttle>,
     /// UEs with downlink data, by index, ascending.
     pub(super) active: Vec<u32>,
     /// Those that a slot looks at, if candidates stand from slot to slot.
@@ -66,7 +63,6 @@ impl DownlinkMac {
             format: SlotFormat::Whole,
             grid: if cell.mac.idle_partial_rbg { grid.without_partial_rbg() } else { grid },
             scheduler: Scheduler::new(&cell.scheduler, ues, &of_policy),
-            throttle: cell.early_throttling.map(|config| Throttle::new(config, ues)),
             active: Vec::with_capacity(ues),
             changes: None,
             in_air: VecDeque::with_capacity(256),
@@ -84,9 +80,6 @@ impl DownlinkMac {
         self.scheduler.add_ue();
         if let Some(changes) = &mut self.changes {
             changes.add_ue();
-        }
-        if let Some(throttle) = &mut self.throttle {
-            throttle.add_ue();
         }
     }
 
@@ -115,17 +108,8 @@ impl DownlinkMac {
         self.note_change(ue.0);
     }
 
-    /// The early throttling of the cell, if configured.
-    #[inline]
-    pub(crate) fn throttle(&mut self) -> Option<&mut Throttle> {
-        self.throttle.as_mut()
-    }
-
     /// A UE leaves the cell: its blocks on the air are lost.
     pub(crate) fn forget(&mut self, ue: u32) {
-        if let Some(throttle) = &mut self.throttle {
-            throttle.forget(ue);
-        }
         if let Some(changes) = &mut self.changes {
             changes.forget(ue);
         }
@@ -189,8 +173,7 @@ impl DownlinkMac {
         let snapshot = slot.air.snapshot(now, neighbours, mobility);
         let moment = Moment { snapshot, fading: sent };
         let decoded = !process.missed && {
-            let heard = (slot.number - 1, process.rbgs);
-            let noise = slot.air.data_noise(slot.id, heard, moment, neighbours);
+            let noise = slot.air.data_noise(slot.id, slot.number - 1, process.rbgs, moment, neighbours);
             let seen = || mean / noise.map_or(1.0, |noise| noise.mean_on(process.rbgs));
             let layers = cell.layers.map_or(LayerGain::ONE, |of| of.gain(process.layers, seen()));
             if state.channel.is_flat() && noise.is_none() {
@@ -251,6 +234,9 @@ impl DownlinkMac {
             _ => SlotFormat::Special,
         };
         self.schedule_retransmissions(slot);
+        if slot.restrictions.begin_slot(slot.cx.now) {
+            self.note_all();
+        }
         if self.changes.is_some() {
             self.look_at_changes(slot);
             self.share_among_standing(slot);
@@ -332,10 +318,7 @@ impl DownlinkMac {
         let radio = Radio { cell: slot.cell, air: slot.air };
         let sizes = RbgSizes::new(&self.grid, self.format, amc, radio);
         let (ues, now, cell) = (&mut *slot.ues, slot.cx.now, slot.id);
-        if let Some(throttle) = &mut self.throttle {
-            throttle.begin_slot(now);
-        }
-        let throttle = self.throttle.as_ref();
+        let restrictions = &*slot.restrictions;
         self.active.retain(|&index| {
             let ue = &mut ues[index as usize];
             let backlog = ue.backlog(Direction::Downlink, now);
@@ -346,10 +329,7 @@ impl DownlinkMac {
                 return false;
             }
             link.measure_cqi(slot.number, mobility, radio, amc, scratch);
-            if link.downlink.cqi.is_valid()
-                && link.downlink.harq.free_process().is_some()
-                && throttle.is_none_or(|throttle| throttle.may_send(index))
-            {
+            if restrictions.may_be_scheduled(index, link, Direction::Downlink, now).may_be_scheduled {
                 let flat = radio.air.is_quiet() && link.downlink.channel.is_flat();
                 demands.push(Demand::new(index, backlog, flat, sizes.most(&link.downlink)));
             }

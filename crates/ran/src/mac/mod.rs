@@ -11,6 +11,7 @@ pub(crate) mod phy;
 pub(crate) mod polls;
 pub(crate) mod power;
 pub(crate) mod pusch;
+pub(crate) mod restrictions;
 pub(crate) mod scheduler;
 pub(crate) mod throttle;
 pub(crate) mod uplink;

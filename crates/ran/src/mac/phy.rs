@@ -216,7 +216,7 @@ impl BlockTables {
     }
 
     /// The error rate of the first transmission of a block of the uplink at these effective SINRs.
-    pub(crate) fn uplink_error_rate(&self, (layers, mcs, prbs): (u8, Mcs, u16), levels: &[f32; 4]) -> f64 {
+    pub(crate) fn uplink_error_rate(&self, layers: u8, mcs: Mcs, prbs: u16, levels: &[f32; 4]) -> f64 {
         let block = self.tables.coded_block(mcs, self.uplink(layers, mcs, prbs), Direction::Uplink);
         block.error_rate_at(levels[block.modulation().index()])
     }
@@ -446,11 +446,11 @@ impl Phy {
             least.copy(from, &mut self.gathered[count..][..from.len()]);
             count += from.len();
         }
-        self.judge(direction, process, (count, least.value()), draws)
+        self.judge(direction, process, count, least.value(), draws)
     }
 
-    /// The same in the downlink, with this noise and interference on the RBGs of the block. The SINR of each PRB without
-    /// interference is the product of the gain and the factor in `seen`; if there is none, it is in [`Phy::sinr_mut`].
+    /// [`Self::receive`] in the downlink, with this noise and interference on the RBGs of the block. The SINR of each PRB
+    /// without interference is the product of the gain and the factor in `seen`; if there is none, it is in [`Phy::sinr_mut`].
     pub(crate) fn receive_in(
         &mut self,
         noise: &Noise,
@@ -459,15 +459,17 @@ impl Phy {
         draws: &mut Stream,
     ) -> bool {
         let seen = seen.unwrap_or((&self.sinr, 1.0));
-        let gathered = noise.gather(process.rbgs, seen, &mut self.gathered);
-        self.judge(Direction::Downlink, process, gathered, draws)
+        let (count, least) = noise.gather(process.rbgs, seen, &mut self.gathered);
+        self.judge(Direction::Downlink, process, count, least, draws)
     }
 
+    /// Whether the block decodes, with the SINRs of `count` PRBs in the scratch space.
     fn judge(
         &self,
         direction: Direction,
         process: &mut HarqProcess,
-        (count, least): (usize, f32),
+        count: usize,
+        least: f32,
         draws: &mut Stream,
     ) -> bool {
         let block = self.blocks.coded(process, direction);

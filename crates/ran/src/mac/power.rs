@@ -44,7 +44,7 @@ impl PuschPower {
         Self::over(cell.mac.uplink.power_control, noise, most, cell.resource_blocks)
     }
 
-    /// The same UE in another cell.
+    /// For this UE in another cell.
     pub(crate) fn moved_to(&self, cell: &CellConfig) -> Self {
         Self::new(cell, self.spread + Decibel::from_linear(f64::from(self.prbs)))
     }

@@ -333,7 +333,7 @@ impl<'a> Adaptation<'a> {
 
     fn error_rate(&mut self, mcs: Mcs, prbs: u16, layers: u8) -> f64 {
         let levels = self.levels(self.factor(prbs));
-        self.blocks.uplink_error_rate((layers, mcs, prbs), &levels)
+        self.blocks.uplink_error_rate(layers, mcs, prbs, &levels)
     }
 }
 

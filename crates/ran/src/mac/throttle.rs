@@ -74,6 +74,8 @@ pub(crate) struct Throttle {
     credit: u64,
     /// True if old UEs take part in this slot.
     open: bool,
+    /// The start of the episode in the latest slot, if there was one.
+    latest: Option<Instant>,
 }
 
 impl Throttle {
@@ -89,6 +91,7 @@ impl Throttle {
             episode: None,
             credit: 0,
             open: true,
+            latest: None,
         }
     }
 
@@ -184,8 +187,8 @@ impl Throttle {
         self.episode.is_some_and(|episode| set_up.is_some_and(|at| at < episode.first_new))
     }
 
-    /// A slot begins.
-    pub(crate) fn begin_slot(&mut self, now: Instant) {
+    /// A slot begins. Returns true if an episode has begun or ended since the slot before.
+    pub(crate) fn begin_slot(&mut self, now: Instant) -> bool {
         self.set_up_announced(now);
         self.end_episode(now);
         self.open = true;
@@ -194,11 +197,18 @@ impl Throttle {
             self.open = self.credit >= WHOLE;
             self.credit -= if self.open { WHOLE } else { 0 };
         }
+        let episode = self.episode.map(|episode| episode.since);
+        core::mem::replace(&mut self.latest, episode) != episode
     }
 
-    /// Whether a UE takes part in this slot.
-    pub(crate) fn may_send(&self, ue: u32) -> bool {
-        self.open || !self.is_old(ue)
+    /// Whether a UE takes part only in the slots that are open.
+    pub(crate) fn is_restricted(&self, ue: u32) -> bool {
+        self.config.by == ThrottleBy::Share && self.is_old(ue)
+    }
+
+    /// Whether old UEs take part in this slot.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open
     }
 
     /// Whether a downlink packet of this UE may enter its queue, given the queue's length and limit.

@@ -489,10 +489,14 @@ impl UplinkMac {
         let grants = &self.grants;
         let sends_again =
             |ue: u32| grants.iter().rev().take_while(|grant| grant.slot == pusch).any(|grant| grant.ue == ue);
+        let (restrictions, now) = (&*slot.restrictions, slot.cx.now);
         self.waiting.clear();
         self.waiting.extend(self.active.iter().copied().filter(|&index| {
-            let ue = &slot.ues[index as usize].links.with(cell).uplink;
-            ue.known_backlog > 0 && process_for(harq, pusch, &ue.harq).is_some() && !sends_again(index)
+            let link = slot.ues[index as usize].links.with(cell);
+            link.uplink.known_backlog > 0
+                && restrictions.may_be_scheduled(index, link, Direction::Uplink, now).may_be_scheduled
+                && process_for(harq, pusch, &link.uplink.harq).is_some()
+                && !sends_again(index)
         }));
         let n = self.waiting.len();
         let served = n.min(usize::from(slot.cell.mac.uplink.grants_per_slot));

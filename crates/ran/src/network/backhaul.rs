@@ -128,14 +128,11 @@ impl RadioNetwork {
     pub const BACKHAUL: Port = Port::MAX;
 
     /// True if [`Self::contain_backhaul`] changes no result: there is one cell, which no UE leaves, and only slots use
-    /// what has arrived.
+    /// what has arrived. A change of service comes between slots.
     #[must_use]
     pub fn can_contain_backhaul(&self) -> bool {
         let [cell] = &self.cells[..] else { return false };
-        self.handover.is_none()
-            && cell.config.early_throttling.is_none()
-            && cell.config.service.is_empty()
-            && self.backhaul.is_none()
+        self.handover.is_none() && cell.config.service.is_empty() && self.backhaul.is_none()
     }
 
     /// From now on packets from the internet enter at [`Self::BACKHAUL`], and pass these links within the network. For a
@@ -195,12 +192,13 @@ impl RadioNetwork {
     fn look_at_arrivals(&mut self, cx: &Cx<'_>) {
         let Some(backhaul) = &mut self.backhaul else { return };
         let is_observed = cx.wants(Topic::Tunnelled) || cx.wants(Topic::SduDelivered);
+        let has_effects = is_observed || !self.cells.iter().all(|cell| cell.restrictions.ignore_packets());
         // The UE of the previous arrival, and the room that is left in its queue.
         let mut last = (u32::MAX, 0);
         while let Some(arrival) = backhaul.arrivals.get_mut(backhaul.known)
             && arrival.at <= self.next_at
         {
-            if arrival.size > 0 && !is_observed {
+            if arrival.size > 0 && !has_effects {
                 let (ue, size) = (arrival.ue as usize, u64::from(arrival.size));
                 if last.0 != arrival.ue {
                     let room = self.ues[ue].bearers.certain_room(Direction::Downlink);

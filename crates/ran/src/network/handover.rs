@@ -235,10 +235,9 @@ impl RadioNetwork {
             Before { attempt, x2: forwarding.statistics(), bearer: ue.bearers.handover_statistics() };
         ue.bearers.leave(cx, state.mode, departure);
         forwarding.begin(cx, ue.cell(), departure);
-        let source = &mut self.cells[ue.cell().index()];
-        source.downlink.forget(id.0);
-        source.uplink.forget(id.0);
-        ue.reset_mac(&source.config);
+        for link in ue.links.iter_mut() {
+            self.cells[link.cell.index()].reset_mac(id, link);
+        }
         let ports = Ports { s1u: ue.cell().0 as Port, first_ue };
         ports.send(cx, Direction::Downlink, id.0, &mut departure.downlink);
         ports.send(cx, Direction::Uplink, id.0, &mut departure.uplink);
@@ -254,7 +253,7 @@ impl RadioNetwork {
         let Handover { ue: id, target, .. } = handover;
         self.change_cell(now, id, target);
         let succeeds = match &mut state.links {
-            _ if !self.cells[target.index()].is_on => false,
+            _ if !self.cells[target.index()].restrictions.is_on => false,
             None => true,
             Some(links) => {
                 let Ue { mobility, links: serving, .. } = &mut self.ues[id.index()];

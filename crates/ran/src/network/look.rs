@@ -18,7 +18,7 @@ pub struct UeLook {
     pub mcs_downlink: Option<u8>,
     /// Bytes in the transmit queue of the bearer at the eNB.
     pub queue_downlink: Bytes,
-    /// The same at the UE.
+    /// Bytes in the transmit queue at the UE.
     pub queue_uplink: Bytes,
     /// Position in m along the x axis and the y axis.
     pub position_m: [f64; 2],

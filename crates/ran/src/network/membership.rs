@@ -26,11 +26,10 @@ impl RadioNetwork {
         let ue = build::build_ue(index, config, &scenes, now);
         for cell in &mut self.cells {
             cell.downlink.add_ue();
+            cell.restrictions.add_ue();
         }
-        if let Some((throttle, at)) =
-            self.cells[ue.cell().index()].downlink.throttle().zip(config.bearer_set_up)
-        {
-            throttle.announce(at, ue.id.0);
+        if let Some(at) = config.bearer_set_up {
+            self.cells[ue.cell().index()].restrictions.announce(at, ue.id.0);
         }
         if let Some(monitor) = &mut self.monitor {
             monitor.add_ue();
@@ -52,11 +51,8 @@ impl RadioNetwork {
         let ue = &mut self.ues[id.index()];
         assert!(ue.is_present, "this UE has been removed");
         ue.is_present = false;
-        let cell = &mut self.cells[ue.cell().index()];
-        cell.downlink.forget(id.0);
-        cell.uplink.forget(id.0);
-        ue.reset_mac(&cell.config);
         ue.bearers.discard(cx, DropCause::NoRoute);
+        self.reset_mac(id);
         self.find_work();
         if let Some(monitor) = &mut self.monitor {
             monitor.change_cell(id);

@@ -135,12 +135,12 @@ impl RadioNetwork {
     fn find_near(&mut self, links: &mut RadioLinks, now: Instant) {
         links.near.clear();
         for (ue, watch) in self.ues.iter_mut().zip(&mut links.watches).filter(|(ue, _)| ue.is_present) {
-            let Cell { config: serving, is_on, .. } = &self.cells[ue.cell().index()];
+            let Cell { config: serving, restrictions, .. } = &self.cells[ue.cell().index()];
             let busy = !watch.link.is_connected() || watch.link.has_problems();
             let Ue { mobility, links: of_ue, .. } = ue;
             let radio = Radio { cell: serving, air: &self.air };
             let mut sinr = || of_ue.primary_mut().mean_control_sinr(now, mobility, radio);
-            if busy || !is_on || sinr() < REACH {
+            if busy || !restrictions.is_on || sinr() < REACH {
                 links.near.push(ue.id.0);
             } else {
                 watch.link.connected(); // its samples are too old to be counted
@@ -159,7 +159,7 @@ impl RadioNetwork {
         if watch.link.is_connected() {
             let ue = &mut self.ues[id.index()];
             let cell = &mut self.cells[ue.cell().index()];
-            let sinr = match cell.is_on {
+            let sinr = match cell.restrictions.is_on {
                 true => {
                     let radio = Radio { cell: &cell.config, air: &self.air };
                     let link = ue.links.primary_mut();
@@ -199,24 +199,21 @@ impl RadioNetwork {
                 Step::Released(_) => self.release(watch, state, cx, id),
             }
         }
-        watch.answered = watch.answered.filter(|cell| self.cells[cell.index()].is_on); // or T301 expires
+        watch.answered = watch.answered.filter(|cell| self.cells[cell.index()].restrictions.is_on); // or T301 expires
         // The rest of the handover before this is completed first.
         let settled = state.procedures.is_settled(id) && !self.ues[id.index()].bearers.awaits_sn_status();
         if let Some(cell) = watch.answered.filter(|_| settled) {
-            self.reestablish(watch, state, cx, (id, cell));
+            self.reestablish(watch, state, cx, id, cell);
         }
     }
 
     /// TS 36.331 v17.0 §5.3.7.2: bearers are suspended, MAC is reset.
     fn lose_link(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>, id: UeId) {
         let attempt = state.procedures.lose(id);
-        let ue = &mut self.ues[id.index()];
-        ue.bearers.suspend();
-        let source = &mut self.cells[ue.cell().index()];
-        source.downlink.forget(id.0);
-        source.uplink.forget(id.0);
-        ue.reset_mac(&source.config);
+        self.ues[id.index()].bearers.suspend();
+        self.reset_mac(id);
         if cx.wants(Topic::Handover) {
+            let ue = &mut self.ues[id.index()];
             let here = ue.mobility.position_at(cx.now);
             let step = HandoverStep::LinkFailed { from: ue.cell(), position_m: [here.x, here.y] };
             cx.emit(&Event::Handover { ue: id, attempt, step });
@@ -239,7 +236,8 @@ impl RadioNetwork {
         watch: &mut Watch,
         state: &mut HandoverState,
         cx: &mut Cx<'_>,
-        (id, cell): (UeId, CellId),
+        id: UeId,
+        cell: CellId,
     ) {
         let attempt = state.procedures.attempt(id);
         let source = self.ues[id.index()].cell();

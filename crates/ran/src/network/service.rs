@@ -125,13 +125,11 @@ impl RadioNetwork {
             monitor.switch(cell, on);
         }
         let here = &mut self.cells[cell.index()];
-        here.is_on = on;
+        here.restrictions.is_on = on;
         self.plan.off = if on { self.plan.off - 1 } else { self.plan.off + 1 };
         for ue in &mut self.ues {
-            if ue.cell() == cell && !on {
-                here.downlink.forget(ue.id.0);
-                here.uplink.forget(ue.id.0);
-                ue.reset_mac(&here.config);
+            if let Some(link) = ue.links.find_mut(cell).filter(|_| !on) {
+                here.reset_mac(ue.id, link);
                 if let Some(monitor) = &mut self.monitor {
                     monitor.change_cell(ue.id);
                 }
@@ -191,7 +189,7 @@ impl RadioNetwork {
     pub(super) fn wait_for_radio(&mut self, cx: &mut Cx<'_>) {
         self.each_cell_that(
             cx,
-            |cell| !cell.is_on,
+            |cell| !cell.restrictions.is_on,
             |downlink, uplink, slot| {
                 downlink.wait(slot);
                 uplink.wait(slot);

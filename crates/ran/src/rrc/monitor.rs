@@ -119,7 +119,8 @@ impl Monitor {
     pub(crate) fn new(
         config: MeasurementConfig,
         ues: usize,
-        (cells, neighbours): (&[CellConfig], Vec<Vec<CellId>>),
+        cells: &[CellConfig],
+        neighbours: Vec<Vec<CellId>>,
     ) -> Self {
         let quality = config.quality.map(|rule| Quality::new(&config, rule, ues, cells));
         let cells = neighbours.len();

@@ -133,9 +133,19 @@ fn links_within_the_network_change_no_event() {
     let red = red::Parameters { min_threshold: 2.0, max_threshold: 8.0, ..red::Parameters::default() };
     let queues = [Aqm::DropTail, Aqm::CoDel(codel::Parameters::default()), Aqm::Red(red)];
     let paths = [([2_000, 700], 0), ([0, 0], 0), ([100, 5_000], 0), ([2_000, 700], 300), ([0, 0], 1_000)];
-    for (aqm, (delays_us, processing_us)) in queues.into_iter().flat_map(|aqm| paths.map(|path| (aqm, path)))
-    {
+    let throttles = [None, Some(ThrottleBy::Share), Some(ThrottleBy::Queue)];
+    let of_throttle = throttles.map(|by| (Aqm::DropTail, paths[3], by));
+    let cases = queues.into_iter().flat_map(|aqm| paths.map(|path| (aqm, path, None)));
+    for (aqm, (delays_us, processing_us), by) in cases.chain(of_throttle) {
         let mut config = network(3, IDEAL);
+        // Every UE but the first begins an episode, or is in one.
+        config.cells[0].early_throttling = by.map(|by| ThrottleConfig {
+            bearers: 1,
+            within: Duration::from_millis(1),
+            ramp: Duration::from_millis(20),
+            hold: Duration::from_millis(200),
+            by,
+        });
         config.cells[0].processing = processing_of(processing_us);
         config.cells[0].resource_blocks = 25;
         config.cells[0].bearer.buffer = Bytes(20_000);
@@ -157,7 +167,7 @@ fn links_within_the_network_change_no_event() {
             assert!(apart.seen.0.iter().any(|seen| seen.3 == Err(cause)), "{cause:?}");
         }
         assert!(apart.seen.0.iter().filter(|seen| seen.3.is_ok()).count() > 500);
-        assert_eq!(apart.seen.0, contained.seen.0, "{aqm:?} {delays_us:?} {processing_us}");
+        assert_eq!(apart.seen.0, contained.seen.0, "{aqm:?} {delays_us:?} {processing_us} {by:?}");
         assert!(contained.calls < apart.calls, "{} calls, {} without", contained.calls, apart.calls);
     }
 }

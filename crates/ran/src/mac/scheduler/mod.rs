@@ -100,7 +100,7 @@ impl Demand {
         }
     }
 
-    /// The same if all RBGs have the same rate.
+    /// [`Self::take`] where all RBGs have the same rate.
     fn take_alike(&mut self, free: RbgSet) {
         let each = u32::from(self.rbg_bytes[0]);
         if each == 0 {

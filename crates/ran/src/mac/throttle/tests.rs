@@ -26,7 +26,7 @@ fn crowd(by: ThrottleBy) -> Throttle {
 fn slots(throttle: &mut Throttle, ue: u32, from: u64, until: u64) -> usize {
     let take_part = |&at: &u64| {
         throttle.begin_slot(ms(at));
-        throttle.may_send(ue)
+        throttle.is_open() || !throttle.is_restricted(ue)
     };
     (from..until).filter(take_part).count()
 }
