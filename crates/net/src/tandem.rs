@@ -12,7 +12,7 @@
 
 use std::collections::VecDeque;
 
-use airlane_core::{Bytes, CellId, Cx, DropCause, Duration, Instant, Node, PacketRef, Port};
+use airlane_core::{Bytes, CellId, Cx, DropCause, Duration, Instant, Node, Packet, PacketRef, Port};
 
 use crate::link::Bucket;
 use crate::{Link, RandomLoss, Schedule, gtp};
@@ -24,6 +24,29 @@ pub enum Tunnel {
     To(CellId),
     /// It takes it out of its tunnel.
     End,
+}
+
+impl Tunnel {
+    /// A packet passes the gateway.
+    #[inline]
+    pub fn pass(self, packet: &mut Packet) {
+        match self {
+            Self::To(cell) => {
+                gtp::encapsulate(packet);
+                packet.set_tunnel(cell);
+            }
+            Self::End => gtp::decapsulate(packet),
+        }
+    }
+
+    /// The size behind the gateway of a packet of this size.
+    #[inline]
+    fn size_behind(self, size: Bytes) -> Bytes {
+        match self {
+            Self::To(_) => size + gtp::OVERHEAD,
+            Self::End => size - gtp::OVERHEAD,
+        }
+    }
 }
 
 /// A transmitter with its queue, and the propagation behind it: [`Link`] without its packets.
@@ -124,8 +147,14 @@ impl LinkPair {
         Self { loss, bucket, first, tunnel, second }
     }
 
-    /// A packet arrives at the first link. If it passes that one, it has the state in which it arrives at the second,
-    /// or leaves it.
+    /// The gateway between the links.
+    #[must_use]
+    pub const fn tunnel(&self) -> Tunnel {
+        self.tunnel
+    }
+
+    /// A packet arrives at the first link. It is left as it is: behind the first link, it has passed
+    /// [`Self::tunnel`].
     #[inline]
     pub fn pass(&mut self, cx: &mut Cx<'_>, packet: &PacketRef) -> Passage {
         let size = cx.pool.get(packet).size;
@@ -138,15 +167,7 @@ impl LinkPair {
         let Some(between) = self.first.accept(cx.now, size) else {
             return Passage::Refused(DropCause::QueueFull);
         };
-        let passed = cx.pool.get_mut(packet);
-        match self.tunnel {
-            Tunnel::To(cell) => {
-                gtp::encapsulate(passed);
-                passed.set_tunnel(cell);
-            }
-            Tunnel::End => gtp::decapsulate(passed),
-        }
-        match self.second.accept(between, passed.size) {
+        match self.second.accept(between, self.tunnel.size_behind(size)) {
             Some(at) => Passage::Leaves(at),
             None => Passage::Overflows(between),
         }
@@ -209,7 +230,11 @@ impl Tandem {
 
 impl Node for Tandem {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
-        match self.links.pass(cx, &packet) {
+        let passage = self.links.pass(cx, &packet);
+        if let Passage::Leaves(_) | Passage::Overflows(_) = passage {
+            self.links.tunnel.pass(cx.pool.get_mut(&packet));
+        }
+        match passage {
             Passage::Leaves(at) => {
                 self.ring_due = self.ring_due.min(at);
                 self.due = self.due.min(at);

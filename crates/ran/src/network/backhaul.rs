@@ -8,7 +8,6 @@
 use std::collections::VecDeque;
 
 use airlane_core::{Cx, Direction, DropCause, Instant, PacketRef, Port, Topic};
-use airlane_net::gtp::OVERHEAD;
 use airlane_net::queue::Waiting;
 use airlane_net::{LinkPair, Passage};
 
@@ -26,7 +25,7 @@ pub(super) struct Backhaul {
     arrivals: VecDeque<Arrival>,
     /// Packets for which the second link will have no room, and when they are dropped.
     overflows: VecDeque<(Instant, PacketRef)>,
-    /// Of the first arrivals, those before the next slot, it is known what their queues do with them.
+    /// The number of arrivals before the next slot, of which it is known whether their queues store them.
     known: usize,
     /// When the first of the others arrives.
     unknown_at: Instant,
@@ -38,15 +37,15 @@ pub(super) struct Backhaul {
     event_at: Instant,
 }
 
-/// A packet that leaves the path.
+/// A packet that leaves the path. It has not entered the tunnel yet: a queue that stores it takes it from there.
 #[derive(Debug)]
 struct Arrival {
     at: Instant,
     packet: PacketRef,
-    /// Its UE, and the bytes that it counts there. 0 bytes if its flow has no UE; otherwise it is out of its tunnel.
+    /// Its UE, and its size in the queue of the UE's bearer; 0 bytes if its flow has no UE.
     ue: u32,
     size: u32,
-    /// The queue of its bearer is certain to have room for it.
+    /// Whether the queue of its bearer is certain to have room for it.
     is_stored: bool,
 }
 
@@ -159,12 +158,12 @@ impl RadioNetwork {
                     && ue.index() < backhaul.coming.len()
                 {
                     (of, size) = (ue.0, self.ues[ue.index()].bearers.sdu_size(bytes));
-                    cx.pool.get_mut(&packet).size = bytes;
                 }
                 backhaul.push(Arrival { at, packet, ue: of, size, is_stored: false });
                 at
             }
             Passage::Overflows(at) => {
+                backhaul.links.tunnel().pass(cx.pool.get_mut(&packet));
                 backhaul.overflows.push_back((at, packet));
                 backhaul.find_event();
                 at
@@ -255,10 +254,9 @@ impl RadioNetwork {
             }
             let arrival = backhaul.pop(cx, self.backhaul_due);
             self.backhaul_due = backhaul.due();
-            if let Some(Arrival { at, packet, size, .. }) = arrival {
-                if size > 0 {
-                    cx.pool.get_mut(&packet).size += OVERHEAD;
-                }
+            let tunnel = backhaul.links.tunnel();
+            if let Some(Arrival { at, packet, .. }) = arrival {
+                tunnel.pass(cx.pool.get_mut(&packet));
                 let called = core::mem::replace(&mut cx.now, at);
                 self.receive(cx, FIRST_CELL, packet);
                 cx.now = called;
