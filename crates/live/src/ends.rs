@@ -1,6 +1,6 @@
 //! The ends of the real network: the server and the UEs that take part, their addresses and names.
 //!
-//! Addresses are of the ranges for benchmarks (RFC 2544 appendix C.2.2, RFC 5180 §8; sections unverified). A router
+//! Addresses are of the ranges for benchmarks (RFC 2544 appendix C.2.2, RFC 5180 §8). A router
 //! between the server and the network is the source of ICMP errors.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -250,7 +250,8 @@ impl Ends {
     }
 }
 
-/// Addresses with which no router forwards a packet (RFC 1812 §5.3.7 and RFC 4291 §2.5, unverified).
+/// Addresses with which a router forwards no packet (RFC 1812 §5.3.5.1 and §5.3.7, RFC 3927 §7, RFC 4291 §2.5), and
+/// those of multicast, which is not modelled.
 const fn never_forwarded(address: IpAddr) -> Option<Unroutable> {
     match address {
         IpAddr::V4(Ipv4Addr::BROADCAST) => Some(Unroutable::Broadcast),

@@ -12,7 +12,7 @@ use airlane_wire::{Icmp, Ip, Ipv4, Ipv6, TIME_TO_LIVE, protocol};
 
 use crate::ends::{ROUTER_V4, ROUTER_V6};
 
-/// The largest error of ICMP for IPv4: the datagram that every host accepts (RFC 1812 §4.3.2.3, unverified).
+/// The largest error of ICMP for IPv4 (RFC 1812 §4.3.2.3).
 const V4_MAX: usize = 576;
 /// The largest error of ICMPv6: the minimum MTU of IPv6 (RFC 4443 §2.4 (c)).
 const V6_MAX: usize = 1280;

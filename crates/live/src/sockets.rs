@@ -12,7 +12,7 @@ use crate::ends::EndId;
 
 /// Maximum number of fragmented packets whose later fragments are expected.
 const FRAGMENTS_MAX: usize = 1024;
-/// How long they are expected: as long as Linux keeps them (`net.ipv4.ipfrag_time`, unverified).
+/// How long they are expected: as long as Linux keeps them (`IP_FRAG_TIME`, include/net/ip.h).
 const FRAGMENT_LIFETIME: Duration = Duration::from_secs(30);
 
 /// The bit of [`SocketPair::server`] that is set in IPv6. A packet that a middlebox made for a connection then has its

@@ -6,15 +6,14 @@
 //! probability of their own queue, which is a step or a ramp over a delay. So p_C = (p_CL / k)^2 (RFC 9332
 //! §2.1). A scheduler prefers the L queue and does not starve the C queue.
 //!
-//! The delay of the L queue is the time that a packet has waited when it leaves (RFC 9332), or a prediction
-//! when it arrives ([`Delay::Predicted`]).
+//! The delay of the L queue is the time that a packet has waited when it leaves (RFC 9332 appendix A.1), or a
+//! prediction when it arrives ([`Delay::Predicted`]).
 //!
-//! The text of RFC 9332 was not available, so that all numbers of its sections are unverified here and in
-//! `control`. The rules were checked against `net/sched/sch_dualpi2.c` of Linux 6.18, the time-shifted FIFO
-//! against ns-3's `dual-q-coupled-pi-square-queue-disc`, and both against sources that quote the RFC. Where it
-//! and Linux differ, this follows Linux: the coupled signals need a backlog of two packets, and the least length for the step is an
-//! option that is off. Marks are drawn (Linux), not counted (the RFC's `recur`). Not included: drops at
-//! arrival (Linux's `drop_enqueue`), a step in packets, and queue protection.
+//! The rules were checked against RFC 9332 and `net/sched/sch_dualpi2.c` of Linux 6.18. Where these differ, this
+//! follows Linux: p' moves with the longer delay of the two queues, in the RFC with that of the C queue unless there
+//! is overload; the L queue has a step at 1 ms, in the RFC a ramp from 0.8 ms to 1.2 ms; the least length for the step
+//! is an option that is off, in the RFC one packet; marks are drawn, in the RFC counted (`recur`). Not included: drops
+//! at arrival (Linux's `drop_enqueue`), a step in packets, and queue protection.
 //!
 //! There is no timer: due updates are computed at the next call, as in [`crate::pie`].
 
@@ -92,21 +91,21 @@ pub enum Delay {
 /// Which queue is served while both have packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scheduler {
-    /// Weighted round robin, in bytes: `classic` is the share of the C queue (RFC 9332 §4.2.1, Linux's
+    /// Weighted round robin, in bytes: `classic` is the share of the C queue (RFC 9332 §4.2.2, Linux's
     /// `classic_protection`).
     WeightedRoundRobin {
         /// From 0 to 1.
         classic: f64,
     },
     /// The head that has waited longest, where packets of the L queue count as `shift` older: TS-FIFO of RFC
-    /// 9332 appendix A.1, as ns-3's `dual-q-coupled-pi-square-queue-disc` describes it.
+    /// 9332 §4.2.2.
     TimeShiftedFifo {
         /// The time shift.
         shift: Duration,
     },
 }
 
-/// What happens while the coupled probability of the L queue is above 1 (RFC 9332 §4.2.2).
+/// What happens while the coupled probability of the L queue is above 1 (RFC 9332 §4.2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overload {
     /// Packets of both queues are dropped with p'^2, whatever their ECN field; the rest of the L queue is
@@ -116,7 +115,7 @@ pub enum Overload {
     Overflow,
 }
 
-/// With no more than this behind a packet, there are no coupled signals (Linux: two MTUs).
+/// With no more than this behind a packet, there are no coupled signals (RFC 9332 appendix A.1 and Linux: two MTUs).
 const SMALL_BACKLOG: Bytes = Bytes(2 * 1500);
 /// The weights of the scheduler are whole numbers of this sum.
 const WEIGHTS: i64 = 10_000;

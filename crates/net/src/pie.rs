@@ -53,7 +53,7 @@ impl Default for Parameters {
 }
 
 /// A backlog of this size or less is not a standing queue (RFC 8033 §4.1, two packets of
-/// MEAN_PKTSIZE, which it leaves open. 1024 bytes, as RFC 8034 has: unverified).
+/// MEAN_PKTSIZE, which it leaves open. 1024 bytes: RFC 8034 appendix A.1.2).
 const SMALL_BACKLOG: Bytes = Bytes(2 * 1024);
 /// Below this probability nothing is dropped while the delay is less than half the target (RFC 8033
 /// §4.1).

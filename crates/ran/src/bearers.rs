@@ -23,7 +23,7 @@ use crate::rlc::Pdu;
 use crate::sdap::{Drb, Qfi, Sdap};
 use crate::x2::{ForwardingTarget, SnStatusTransfer};
 
-/// EPS bearer identities (TS 24.007 §11.2.3.1.5, unverified: 5 to 15).
+/// EPS bearer identities (TS 24.007 §11.2.3.1.5: 5 to 15).
 pub(crate) const DEFAULT_BEARER: u8 = 5;
 const L4S_BEARER: u8 = 6;
 

@@ -147,8 +147,8 @@ pub fn fill_header(header: &mut [u8]) {
 }
 
 /// Finishes a checksum that the other side of a virtio device left undone: the field at `start + offset`
-/// contains the sum of the pseudo header, and the checksum covers all bytes from `start` on (virtio
-/// `VIRTIO_NET_HDR_F_NEEDS_CSUM`; section unverified). A result of 0 is stored as 0xffff, for any protocol, as
+/// contains the sum of the pseudo header, and the checksum covers all bytes from `start` on (virtio, "Packet
+/// Transmission" of a network device: `VIRTIO_NET_HDR_F_NEEDS_CSUM`). A result of 0 is stored as 0xffff, for any protocol, as
 /// in Linux (`skb_checksum_help` in net/core/dev.c).
 ///
 /// # Errors

@@ -31,8 +31,7 @@ pub struct FlowLimits {
 
 impl FlowLimits {
     /// Bounds for this many flows: 124 minutes and 4 minutes of idle time (RFC 5382 §5, REQ-5, for established and
-    /// transitory connections of TCP, unverified; other protocols have no state to tell), and 30 s for fragments
-    /// (Linux `ipfrag_time`; unverified).
+    /// transitory connections of TCP; other protocols have no states), and 30 s for fragments (Linux `IP_FRAG_TIME`).
     #[must_use]
     pub const fn for_flows(first: u32, flows: u32) -> Self {
         Self {

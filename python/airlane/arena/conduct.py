@@ -30,8 +30,7 @@ be at most CUBIC's divided by this.
 
 DELAY_FINE_MS = 150.0
 """A delay up to this never excludes a contender from ranking by goodput: ITU-T G.114 (05/2003) considers
-one-way delays up to it acceptable for most uses (unverified: opened were en.wikipedia.org/wiki/G.114 and
-the summary of the draft of 01/2003, not the Recommendation). Where CUBIC leaves the link idle, and so its
+one-way delays up to it acceptable for most uses (unverified). Where CUBIC leaves the link idle, and so its
 queue empty, any use of it increases the delay.
 """
 

@@ -177,8 +177,8 @@ def between(family: Family) -> Plan:
 
 
 _NR_MS = {"RRC": 10.0, "processing": 20.0, "fine timing": 20.0, "SSB": 2.0}
-"""What TS 38.331 v18 table 12.1-1 and TS 38.133 clause 6.1.1.2.2 (unverified) allow from the command to
-random access: the command; T_processing; T_delta, one period of SSB of 20 ms; T_margin.
+"""What TS 38.331 v18 table 12.1-1 and TS 38.133 clause 6.1.1.2.2 allow from the command to random access:
+the command; T_processing; T_delta, one period of SSB of 20 ms; T_margin.
 """
 
 

@@ -1,4 +1,4 @@
-//! Measurements of layer 2 of each UE (TS 36.314 §4.1.4, §4.1.6 and §4.1.8, cited from descriptions of it, unverified).
+//! Measurements of layer 2 of each UE (TS 36.314 §4.1.4, §4.1.6 and §4.1.8; unverified).
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,4 @@
-//! Measurements in a run: those of layer 2 (TS 36.314, whose clauses are cited from descriptions of it, unverified),
-//! and events of UEs.
+//! Measurements in a run: those of layer 2 (TS 36.314; unverified), and events of UEs.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

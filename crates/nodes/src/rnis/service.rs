@@ -21,7 +21,7 @@ use super::subscription::{Event, Kind, Request, Wanted};
 use crate::clients::Client;
 
 /// The E-RABs of the default bearer, and of a second bearer: 5 is the lowest value for a user plane bearer (TS 24.007
-/// §11.2.3.1.5; unverified).
+/// §11.2.3.1.5).
 const ERABS: [i64; 2] = [5, 6];
 
 /// Without a setting, a client has at least this many subscriptions, if there are as many.

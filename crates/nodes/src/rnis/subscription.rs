@@ -22,8 +22,8 @@ struct Links {
     _own: Link,
 }
 
-/// Notifications over a WebSocket: GS MEC 012 V2.2.1, `WebsockNotifConfig`. (Its OpenAPI was read in the client of
-/// AdvantEDGE; the text itself unverified.)
+/// Notifications over a WebSocket: GS MEC 012 V2.2.1, `WebsockNotifConfig`. (As in the OpenAPI of AdvantEDGE's
+/// client; unverified.)
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct WebsockNotifConfig {

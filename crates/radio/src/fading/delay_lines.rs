@@ -1,8 +1,8 @@
 //! Power delay profiles: those of TS 36.104 v8.9.0 Annex B.2 and the tapped delay lines of TR 38.901 v16.1.0
 //! clause 7.7.2.
 //!
-//! The report could not be opened. The constants are those of four transcriptions that agree with each other
-//! (the channels of Sionna, NeoRadium, LLSim5G and QuaDRiGa).
+//! The constants of TR 38.901 are those of four transcriptions that agree with each other (the channels of Sionna,
+//! NeoRadium, LLSim5G and QuaDRiGa); the report itself is unverified.
 
 use airlane_core::{Decibel, Duration};
 

@@ -1,10 +1,12 @@
 //! The large-scale channel of 3GPP: path loss, line of sight, shadowing and building entry of TR 38.901 (UMa, UMi
 //! street canyon, RMa, indoor office; 0.5 to 100 GHz) and of TR 36.873 (3D-UMa, 3D-UMi; 2 to 6 GHz).
 //!
-//! The text of the reports could not be opened. Formulas and constants are those of transcriptions of them that
-//! agree with each other: `pathloss_reference.py` of Simu5G's tests (TR 36.873 v12.7.0, TR 38.901 v16.1.0),
-//! `h38901Channel` of MathWorks' 5G Toolbox, the path-loss models of ns-3, the page on TR 38.901 in SEAMCAT's
-//! manual (A.17.21), and the `.conf` files of QuaDRiGa 2.8.1.
+//! Formulas and constants are those of transcriptions of the reports that agree with each other:
+//! `pathloss_reference.py` of Simu5G's tests (TR 36.873 v12.7.0, TR 38.901 v16.1.0), `h38901Channel` of MathWorks' 5G
+//! Toolbox, the path-loss models of ns-3, the page on TR 38.901 in SEAMCAT's manual (A.17.21), and the `.conf` files of
+//! QuaDRiGa 2.8.1. Tables 7.4.1-1 to 7.4.3-3 were also compared with the transcription of TR 38.901 v19.4.0 in
+//! github.com/MehdiZD97/3gpp-tr-library. They differ in one constant: glass that reflects infrared has 23 + 0.3 f dB
+//! here and 25.4 + 0.11 f dB there.
 //!
 //! Not included: indoor factory (InF), the rural scenario of TR 36.873, entry into cars (TR 38.901 clause 7.4.3.2),
 //! and oxygen absorption.

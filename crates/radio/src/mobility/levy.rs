@@ -81,8 +81,8 @@ fn stable(exponent: f64, stream: &mut Stream) -> f64 {
 }
 
 /// The duration in seconds of a flight of this many metres: k l^(1−ρ) with the paper's two fits, for
-/// walks and, from 500 m, for rides. (Unverified: the paper was not opened. Three of the four
-/// constants are the same in other code that cites it, and only 0.89 makes the fits meet near 500 m, at 61 and 67 s.)
+/// walks and, from 500 m, for rides. (Unverified. Three of the four constants are the same in
+/// other code that cites the paper, and only 0.89 makes the fits meet near 500 m, at 61 and 67 s.)
 pub(super) fn flight_seconds(length_m: f64) -> f64 {
     let (k, rho) = if length_m < 500.0 { (30.55, 0.89) } else { (0.76, 0.28) };
     k * libm::pow(length_m, 1.0 - rho)

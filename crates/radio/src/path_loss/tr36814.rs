@@ -152,7 +152,7 @@ pub(super) fn line_of_sight_probability(scene: Scene, d: f64) -> f64 {
     }
 }
 
-/// Standard deviation (Table B.1.2.1-1) and correlation distance in metres (Table B.1.2.2.1-4, unverified). The
+/// Standard deviation (Table B.1.2.1-1) and correlation distance in metres (Table B.1.2.2.1-4; unverified). The
 /// distances of UMa and UMi with line of sight and of RMa are those of TR 38.901 v16.0 Table 7.5-6 as the files
 /// `para_*.m` of github.com/getOcr/WiLab-plus state it.
 pub(super) fn shadowing(path: &RadioPath, frequency_hz: f64, scene: Scene) -> (Decibel, f64) {

@@ -47,8 +47,8 @@ pub struct CellQuality {
 }
 
 impl CellQuality {
-    /// The reported value of RSRP: 0 below -140 dBm, then steps of 1 dB, 97 from -44 dBm on (TS 36.133 §9.1.4, as
-    /// lte-common.cc of ns-3 has it; the text itself unverified).
+    /// The reported value of RSRP: 0 below -140 dBm, then steps of 1 dB, 97 from -44 dBm on (TS 36.133
+    /// table 9.1.4-1).
     #[must_use]
     pub fn reported_rsrp(&self) -> u8 {
         (self.rsrp.0 + 141.0).floor().clamp(0.0, 97.0) as u8
@@ -67,7 +67,7 @@ const LIGHT_M_PER_S: f64 = 299_792_458.0;
 
 impl UeLook {
     /// The reported value of the timing advance, which is the round trip of the radio signal over the straight path:
-    /// steps of 2 Ts up to 4096 Ts, then of 8 Ts, 7690 from 49232 Ts on (TS 36.214 §5.2.4 and TS 36.133 §10.3; both
+    /// steps of 2 Ts up to 4096 Ts, then of 8 Ts, 7690 from 49232 Ts on (TS 36.214 §5.2.4 and TS 36.133 §10.3;
     /// unverified). The model itself has no propagation delay.
     #[must_use]
     pub fn timing_advance(&self) -> u16 {

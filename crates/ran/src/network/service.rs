@@ -6,7 +6,7 @@
 //! another cell (TS 36.331 v17.0 §5.3.11, §5.3.7), which fetches their contexts. Without handovers links do
 //! not fail: UEs wait until the radio is on again.
 //!
-//! *Shedding.* The cell decides on handovers without reports, as for load balancing (TS 36.300 §22.4.1,
+//! *Shedding.* The cell decides on handovers without reports, as for load balancing (TS 36.300 §22.4.1;
 //! unverified). It starts with the UEs whose best neighbour is best in comparison with the
 //! cell itself. Until the end of that time no UE reports the cell, since UEs would otherwise return
 //! immediately; a UE that has lost its link may still choose it.

@@ -42,8 +42,7 @@ impl FrequencyRange {
 
     /// The channels of a numerology: bandwidth in MHz, and PRBs. Empty if the range does not have the numerology.
     ///
-    /// TS 38.101-1 table 5.3.2-1 and TS 38.101-2 table 5.3.2-1, as other documents have them: those of FR2 are in
-    /// TS 38.521-2 table 5.3.2-1; those of FR1 are unverified, the numbers of programs that quote the table.
+    /// TS 38.101-1 v19.5.0 table 5.3.2-1, without 3 and 7 MHz, and TS 38.101-2 v19.4.0 table 5.3.2-1.
     #[must_use]
     pub const fn channels(self, numerology: u8) -> &'static [(u16, u16)] {
         match (self, numerology) {

@@ -6,8 +6,8 @@
 //! supplies time and samples.
 //!
 //! Events A2 and A4 are in [`super::quality`]. Not included: other events, offsets of single cells and frequencies (Ocn, Ofn), measurement
-//! gaps, speed-dependent scaling, and the accuracy that TS 36.133 §9 allows. (The numbers of TS 36.133 are
-//! unverified. ns-3 has the same 200 ms: `m_ueMeasurementsFilterPeriod` in `src/lte/model/lte-ue-phy.cc`.)
+//! gaps, speed-dependent scaling, and the accuracy that TS 36.133 §9 allows. (TS 36.133
+//! §8.1.2.2: unverified. ns-3 has the same 200 ms: `m_ueMeasurementsFilterPeriod` in `src/lte/model/lte-ue-phy.cc`.)
 //!
 //! ```
 //! use airlane_core::{CellId, Dbm, Decibel, Duration, Instant};

@@ -2,15 +2,14 @@
 //! serving cell is worse than a threshold (event A2), and the quality of its neighbours (event A4). The eNB hands
 //! the UE over if the best neighbour is better than the serving cell.
 //!
-//! The quantity is RSRQ (TS 36.214 §5.1.3, as the 89600 VSA help of Keysight quotes it; the text itself
+//! The quantity is RSRQ (TS 36.214 §5.1.3, as the 89600 VSA help of Keysight quotes it;
 //! unverified): N · RSRP / RSSI. RSSI is the received power over N resource blocks, from all cells of the carrier
 //! and with noise, in the OFDM symbols with reference signals. It depends on the load of the cells: an idle cell
-//! sends its reference signals alone. Both eNB and UE calculate with the reported values of TS 36.133 §9.1.7.
+//! sends its reference signals alone. Both eNB and UE calculate with the reported values of TS 36.133 table 9.1.7-1.
 //!
 //! As in ns-3, hysteresis and time to trigger are zero, the intervals of the reports are constant, and the eNB
 //! keeps the latest reported value of each neighbour until the UE changes its cell. (The inequalities of TS
-//! 36.331 §5.5.4.3 and §5.5.4.5 and the reported values are those in the source of ns-3.37, lte-ue-rrc.cc and
-//! lte-common.cc; the texts unverified.)
+//! 36.331 §5.5.4.3 and §5.5.4.5 are those in the source of ns-3.37, lte-ue-rrc.cc; unverified.)
 //!
 //! The source of a handover evaluates the reports. Here the UE's side does it at the time of the report, because
 //! both kinds of reports take the same time: the result is the same.

