@@ -76,6 +76,23 @@ def test_tidy(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("docs/a.md", "See `docs/b.md`.\n", ["docs/a.md:1: there is no docs/b.md"]),
+        ("docs/a.md", "See `docs/a.md`, `docs` and `crates/net/src/NAME.rs`.\n", []),
+        ("crates/net/src/a.rs", "// `examples/b.rs` of this crate\n", []),
+        ("docs/a.md", "`tests/bsd/listen`, in another repository\n", []),
+    ],
+)
+def test_a_path_in_a_text_exists(tmp_path: Path, name: str, text: str, found: list[str]) -> None:
+    names = ["docs/a.md", "crates/net/src/a.rs", "crates/net/examples/b.rs"]
+    for each in names:
+        (tmp_path / each).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / each).write_text(text if each == name else "")
+    assert list(tidy.missing_paths(tmp_path, name, names)) == found
+
+
+@pytest.mark.parametrize(
     ("text", "line", "instead"),
     [
         ("# Title\n\nScenarios that come along.\n", 3, "is bundled"),

@@ -1,12 +1,13 @@
 """Fail on obstacles for a reader that no other checker finds.
 
-- a Rust or Python function longer than 90 lines, a source file longer than 800;
+- a Rust or Python function longer than 70 lines, a source file longer than 800;
 - unfinished work: `FIXME`, `XXX`, `todo!`, `unimplemented!`, `NotImplementedError`, tests ignored
   without a reason;
 - a wall clock, a hash-ordered collection or a foreign source of randomness in an algorithm crate
   (its benches and tests may measure);
 - `unwrap()` outside tests; `unsafe` outside of `crates/live/src/linux` and `crates/guest/src/linux`;
-- tabs, trailing blanks, a missing newline at the end.
+- tabs, trailing blanks, a missing newline at the end;
+- in comments and pages, paths of files that do not exist, between backquotes.
 """
 
 import ast
@@ -14,6 +15,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from fnmatch import filter as matching
 from pathlib import Path
 
 FUNCTION_LINES = 70
@@ -32,23 +34,19 @@ UNSAFE = re.compile(r"\bunsafe\s*(?:\{|fn\b|impl\b)")
 RUST_FUNCTION = re.compile(
     r"^(\s*)(?:pub(?:\([^)]*\))?\s+)?(?:const\s+|async\s+|extern\s+\"C\"\s+)*fn\s+(\w+)"
 )
+PATH = re.compile(
+    r"`((?:crates|docs|python)/[\w./-]+|(?:examples|playground|scenarios|tests|tools)/[\w./-]+\.\w+)`"
+)
+"""A path in the repository, or in the crate of the file; `NAME` in it means any name."""
+MAY_NAME_OTHERS = ("CHANGELOG.md", "tests/test_tools.py")
+"""History, and examples."""
 
 
-def sources(root: Path) -> list[Path]:
-    """Tracked and new Rust and Python files, and shell scripts."""
-    command = [
-        "git",
-        "ls-files",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-        "*.rs",
-        "*.py",
-        "*.pyi",
-        "*.sh",
-    ]
-    listed = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
-    return [root / name for name in listed.splitlines() if (root / name).is_file()]
+def listed(root: Path) -> list[str]:
+    """The names of all files, tracked and new."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
+    return [name for name in names.splitlines() if (root / name).is_file()]
 
 
 def rust_functions(lines: list[str]) -> Iterator[tuple[int, str, int]]:
@@ -125,11 +123,25 @@ def complaints(root: Path, path: Path) -> Iterator[str]:
             yield f"{name}:{line_number}: {function} has {length} lines, {FUNCTION_LINES} fit a screen"
 
 
+def missing_paths(root: Path, name: str, names: list[str]) -> Iterator[str]:
+    """One sentence for each path that names no file or folder."""
+    crate = root.joinpath(*Path(name).parts[:2])
+    for number, line in enumerate((root / name).read_text(encoding="utf-8").splitlines(), 1):
+        for path in PATH.findall(line):
+            exists = (root / path).exists() or (crate / path).exists()
+            if not exists and not ("NAME" in path and matching(names, path.replace("NAME", "*"))):
+                yield f"{name}:{number}: there is no {path}"
+
+
 def main() -> int:
     """Check the checkout."""
     root = Path(__file__).resolve().parent.parent
-    files = sources(root)
+    names = listed(root)
+    files = [root / name for name in names if name.endswith((".rs", ".py", ".pyi", ".sh"))]
     found = [c for path in files for c in complaints(root, path)]
+    for name in names:
+        if name.endswith((".md", ".rs", ".py")) and name not in MAY_NAME_OTHERS:
+            found += missing_paths(root, name, names)
     for complaint in found:
         print(complaint)
     if not found:
