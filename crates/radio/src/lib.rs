@@ -1,8 +1,8 @@
-//! The arithmetic of the LTE radio: from the positions of antennas to the decoding of a transport
+//! The arithmetic of the radio of LTE and NR: from the positions of antennas to the decoding of a transport
 //! block. No module keeps time or knows a scheduler; each step is validated alone.
 //!
-//! In the order of the data path: [`geometry`] and [`mobility`] give distances. [`path_loss`], [`shadowing`],
-//! [`antenna`] and [`fading`] give the received power. [`noise`], [`bursts`], [`transmission_mode`] and
+//! In the order of the data path: [`geometry`] and [`mobility`] give distances. [`path_loss`], [`large_scale`],
+//! [`shadowing`], [`blockage`], [`antenna`] and [`fading`] give the received power. [`noise`], [`bursts`], [`transmission_mode`] and
 //! [`layers`] give the SINR of each PRB. [`mutual_information`] gives the information per symbol at that SINR,
 //! [`link_adaptation`] the CQI and MCS, [`link_tables`] the transport block, and [`bler`] its error rate,
 //! including HARQ retransmissions.

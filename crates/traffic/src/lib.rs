@@ -2,10 +2,10 @@
 //! network information service has another port for it, [`INFORMATION`].
 //!
 //! A [`TcpSource`] opens a connection at its start time and sends; a [`TcpSink`] listens and reads all data
-//! immediately. [`UdpSource`] and [`UdpSink`] are the same for datagrams at a constant rate or in the bursts
+//! immediately. [`UdpSource`] and [`UdpSink`] are the same for datagrams at a constant rate, in the bursts
 //! of a Poisson Pareto Burst Process ([`PpbpSender`]), or in periods on and off ([`OnOffSender`]). In these
-//! the sender connects, so there is no request message. A [`PingSource`] sends ICMP echo messages to a [`PingResponder`]. Over QUIC a [`QuicClient`] in
-//! the host connects to a [`QuicServer`] and requests its objects.
+//! the sender connects, so there is no request message. A [`PingSource`] sends ICMP echo messages to a
+//! [`PingResponder`]. Over QUIC a [`QuicClient`] connects to a [`QuicServer`] and requests its objects.
 //!
 //! Applications that request objects use [`http`], which has many connections on one flow: a [`Browser`]
 //! loads pages, a [`Viewer`] watches videos.

@@ -8,8 +8,8 @@
 //!   or RFC 6675, proportional rate reduction (RFC 6937), F-RTO (RFC 5682) and Eifel undo
 //!   (RFC 4015), and the retransmission timer (RFC 6298 with Linux's variance filter);
 //! - the congestion controllers ([`congestion`]): NewReno, CUBIC with HyStart, Scalable, Vegas,
-//!   Westwood+, Veno, BBR of versions 1 and 3, with the delivery rate and pacing they need, and
-//!   multi-domain congestion control, which uses the reports of a PEP ([`PepReport`]);
+//!   Westwood+, Veno, DCTCP, Prague, BBR of versions 1 and 3, with the delivery rate and pacing they need,
+//!   and multi-domain congestion control, which uses the reports of a PEP ([`PepReport`]);
 //! - the receive half: reassembly, SACK and D-SACK blocks (RFC 2018, RFC 2883), delayed ACKs;
 //! - the receive windows ([`window`]): fixed or autotuned, and two that keep the path's queue short, DRWA
 //!   and ARWA.
