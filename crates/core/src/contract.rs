@@ -130,9 +130,9 @@ pub enum Role {
     /// Any node.
     #[default]
     Any,
-    /// It has no timers: `next_timeout` is `None` at all times.
+    /// A node without timers: `next_timeout` is `None` at all times.
     WithoutTimers,
-    /// It sends every packet out of the port with the number of its flow, and does nothing else.
+    /// A node that only sends every packet out of the port with the number of its flow.
     FlowRouter,
 }
 

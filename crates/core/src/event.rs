@@ -79,7 +79,7 @@ pub enum Topic {
 /// The path model of a model-based controller (BBR). Volumes are in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathModel {
-    /// Its state, with the name in its specification.
+    /// State of the controller, with the name in its specification.
     pub state: &'static str,
     /// Pacing gain and window gain of the state.
     pub gains: [f64; 2],
@@ -122,7 +122,7 @@ pub struct TopicSet(u32);
 impl TopicSet {
     /// The empty set.
     pub const NONE: Self = Self(0);
-    /// This set with one more topic.
+    /// The set with one more topic.
     #[must_use]
     pub const fn with(self, topic: Topic) -> Self {
         Self(self.0 | 1 << topic as u8)
@@ -151,7 +151,7 @@ pub enum PepFate {
     Sent,
     /// The sender of the flow accepted it.
     Accepted,
-    /// It reached the sender of the flow, which rejected it.
+    /// The sender of the flow rejected the message.
     Rejected,
 }
 
@@ -176,9 +176,9 @@ pub enum InformationFate {
         /// The age of its measurement at that time.
         age: Duration,
     },
-    /// It reached the server of the flow, which could not decode it.
+    /// The server of the flow could not decode the notification.
     Rejected,
-    /// It was about another UE, or its measurement time was in the future.
+    /// The notification was about another UE, or its measurement time was in the future.
     Misdirected,
 }
 
@@ -191,7 +191,7 @@ pub enum HandoverStep {
         from: CellId,
         /// The cell in the report.
         to: CellId,
-        /// Where the UE is: east and north, in metres.
+        /// Position of the UE: east and north, in metres.
         position_m: [f64; 2],
     },
     /// The source asked the target to prepare the handover (HANDOVER REQUEST).
@@ -208,7 +208,7 @@ pub enum HandoverStep {
     LinkFailed {
         /// The cell that served the UE.
         from: CellId,
-        /// Where the UE is: east and north, in metres.
+        /// Position of the UE: east and north, in metres.
         position_m: [f64; 2],
     },
     /// T304 has expired: the UE has not reached the target and selects a cell.
@@ -225,7 +225,7 @@ pub enum HandoverStep {
     Forwarded {
         /// SDUs, counted once for each X2 link that they entered.
         packets: u64,
-        /// Their bytes with PDCP headers.
+        /// Bytes of the forwarded SDUs with PDCP headers.
         bytes: Bytes,
         /// Packets lost by the handover: dropped by a re-establishment, or lost or refused on X2.
         dropped: u64,
@@ -239,11 +239,11 @@ pub enum PlaybackStep {
     Requested,
     /// Media arrived, next in order: bytes of a progressive download, or a whole segment.
     Fetched {
-        /// Its bytes.
+        /// Bytes that arrived.
         bytes: Bytes,
-        /// Its playing time.
+        /// Playing time of these bytes.
         media: Duration,
-        /// Its encoding bitrate.
+        /// Encoding bitrate of the media.
         bitrate: BitRate,
     },
     /// The first frame is shown.
@@ -338,7 +338,7 @@ pub enum Event<'a> {
     SegmentLost {
         /// The flow.
         flow: FlowId,
-        /// Its bytes.
+        /// Payload of the segment.
         bytes: Bytes,
     },
     /// A sender's state, emitted on change.
@@ -401,28 +401,28 @@ pub enum Event<'a> {
     FlowSent {
         /// The flow.
         flow: FlowId,
-        /// When its application asked to connect.
+        /// Time at which the application asked to connect.
         started_at: Instant,
     },
     /// The sender of a finite transfer received the acknowledgment of its last byte.
     FlowAcknowledged {
         /// The flow.
         flow: FlowId,
-        /// When its application asked to connect.
+        /// Time at which the application asked to connect.
         started_at: Instant,
     },
     /// A PEP sent a message about a flow, or one arrived at the flow's sender.
     PepMessage {
         /// The flow.
         flow: FlowId,
-        /// Its stage.
+        /// Stage of the message.
         fate: PepFate,
     },
     /// A sender classified a loss episode or a retransmission timeout.
     LossJudged {
         /// The flow.
         flow: FlowId,
-        /// When the newest of its lost segments was sent.
+        /// Send time of the newest of the lost segments.
         sent_at: Instant,
         /// True for a retransmission timeout.
         timeout: bool,
@@ -433,7 +433,7 @@ pub enum Event<'a> {
     RadioInformation {
         /// The flow.
         flow: FlowId,
-        /// Its stage.
+        /// Stage of the notification.
         fate: InformationFate,
     },
     /// The ends of a connection have agreed on secrets. Emitted before the first packet that they protect is
@@ -479,7 +479,7 @@ pub enum Event<'a> {
     FlowCompleted {
         /// The flow.
         flow: FlowId,
-        /// When its application asked to connect.
+        /// Time at which the application asked to connect.
         started_at: Instant,
     },
     /// A browser began to load a page.
@@ -497,9 +497,9 @@ pub enum Event<'a> {
         first_byte: Duration,
         /// From the start of the load to the last byte of its last object.
         time: Duration,
-        /// Its objects.
+        /// Number of objects of the page.
         objects: u32,
-        /// Their bytes, including the headers of the responses.
+        /// Bytes of the objects, including the headers of the responses.
         bytes: Bytes,
         /// Connections opened for it.
         connections: u32,
@@ -512,16 +512,16 @@ pub enum Event<'a> {
         flow: FlowId,
         /// Counts the echo messages of the flow, from 0.
         serial: u64,
-        /// When it was sent.
+        /// Send time of the echo message.
         sent_at: Instant,
     },
     /// The reply to an echo message arrived.
     EchoAnswered {
         /// The flow.
         flow: FlowId,
-        /// That of the echo message.
+        /// Serial of the echo message.
         serial: u64,
-        /// When that was sent.
+        /// Send time of the echo message.
         sent_at: Instant,
     },
     /// The MAC sent a transport block.
@@ -532,13 +532,13 @@ pub enum Event<'a> {
         ue: UeId,
         /// Downlink or uplink.
         direction: Direction,
-        /// Its HARQ process.
+        /// HARQ process of the block.
         process: u8,
         /// Modulation and coding scheme.
         mcs: u8,
         /// Physical resource blocks it took.
         prbs: u16,
-        /// Its size.
+        /// Size of the block.
         bytes: Bytes,
         /// 0 for a new block, 1 for the first HARQ retransmission, and so on.
         attempt: u8,
@@ -571,7 +571,7 @@ pub enum Event<'a> {
         ue: UeId,
         /// Downlink or uplink.
         direction: Direction,
-        /// Its HARQ process.
+        /// HARQ process of the block.
         process: u8,
         /// Downlink: the lowest valid CQI among its resource block groups. The uplink is measured by
         /// sounding and has no CQI.
@@ -609,7 +609,7 @@ pub enum Event<'a> {
         direction: Direction,
         /// The packet, without the headers of the tunnel.
         packet: &'a Packet,
-        /// When it entered the transmit queue of the bearer, at the eNB that sent it.
+        /// Time at which the packet entered the transmit queue of the bearer, at the eNB that sent it.
         queued_at: Instant,
     },
     /// The length of the transmit queue of a UE's bearer has changed since the last report.

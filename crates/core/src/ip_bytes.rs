@@ -7,7 +7,7 @@ use crate::Ecn;
 
 /// The bytes of an IPv4 header that are read or changed here.
 const V4_LEN: usize = 20;
-/// Those of an IPv6 header.
+/// Length of an IPv6 header.
 const V6_LEN: usize = 40;
 
 #[derive(Clone, Copy, PartialEq, Eq)]

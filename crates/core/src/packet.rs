@@ -19,7 +19,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// The other way.
+    /// The opposite direction.
     #[must_use]
     pub const fn reversed(self) -> Self {
         match self {
@@ -176,7 +176,7 @@ pub struct AccEcnOption {
 }
 
 impl AccEcnOption {
-    /// Its kinds (RFC 9768 §7): order 0 and order 1.
+    /// Option kinds (RFC 9768 §7): order 0 and order 1.
     pub const KINDS: [u8; 2] = [172, 174];
 
     /// An option of this order with the first fields of that order; of more than three fields the first three.
@@ -200,7 +200,7 @@ impl AccEcnOption {
         Self { fields, form }
     }
 
-    /// Its order: 0 or 1.
+    /// Order of the counters: 0 or 1.
     #[must_use]
     pub const fn order(&self) -> u8 {
         self.form as u8 / 4
@@ -380,7 +380,7 @@ pub struct Packet {
     pub flow: FlowId,
     /// The connection within the flow.
     pub sockets: SocketPair,
-    /// Its direction.
+    /// Direction of the packet.
     pub direction: Direction,
     /// ECN field.
     pub ecn: Ecn,
@@ -390,7 +390,7 @@ pub struct Packet {
     /// IP header, transport header and payload. A tunnel adds its headers at its entry and removes
     /// them at its exit.
     pub size: Bytes,
-    /// When its sender emitted it.
+    /// Time at which the sender emitted the packet.
     pub sent_at: Instant,
     /// The headers as bytes, of a packet from outside.
     pub outside: Option<Box<HeaderBytes>>,

@@ -16,7 +16,7 @@ pub struct PacketRef(u32);
 pub struct PacketPool {
     slots: Vec<Option<Packet>>,
     free: Vec<u32>,
-    /// When packets entered the transmit queue of a bearer, by slot; for its observers.
+    /// Times at which packets entered the transmit queue of a bearer, by slot; for observers.
     entered: Vec<Instant>,
     /// Payload buffers for reuse.
     spare: Vec<Vec<u8>>,
@@ -71,7 +71,7 @@ impl PacketPool {
         self.free.pop().unwrap_or_else(|| self.grow())
     }
 
-    /// One more slot.
+    /// Adds a slot.
     #[cold]
     fn grow(&mut self) -> u32 {
         let index = u32::try_from(self.slots.len()).expect("fewer than 2^32 packets under way");

@@ -73,7 +73,7 @@ impl Decibel {
     pub fn linear(self) -> f64 {
         libm::pow(10.0, self.0 / 10.0)
     }
-    /// The same in single precision, to the bit: most values need no power with all digits of a double.
+    /// [`Self::linear`] rounded to single precision, to the bit: most values need no power with all digits of a double.
     #[must_use]
     pub fn linear_f32(self) -> f32 {
         // An error of the series, and of `pow`, is far below this share.

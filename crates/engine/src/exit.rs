@@ -12,7 +12,7 @@ use streams::{Arrived, Streams};
 pub struct Departure {
     /// The port of the exit at which it arrived.
     pub port: Port,
-    /// When it arrived.
+    /// Time of the arrival.
     pub at: Instant,
     /// The packet.
     pub packet: Packet,
@@ -35,7 +35,7 @@ impl Exit {
         Self::default()
     }
 
-    /// The same, which also follows the byte streams of TCP connections: for observers, bytes are delivered when their
+    /// An exit that also follows the byte streams of TCP connections: for observers, bytes are delivered when their
     /// receiver can read them, and bytes that had arrived before are not fresh.
     #[must_use]
     pub fn of_streams() -> Self {

@@ -38,9 +38,9 @@ struct Member {
     role: Role,
     /// Due time of the timer in the wheel; [`Instant::FAR_FUTURE`] if none is armed.
     armed: Instant,
-    /// Its `next_timeout` after the last call; [`Instant::FAR_FUTURE`] for `None`.
+    /// The node's `next_timeout` after its last call; [`Instant::FAR_FUTURE`] for `None`.
     wanted: Instant,
-    /// Its ports are `wires[first_wire..][..ports]`.
+    /// The ports of the node are `wires[first_wire..][..ports]`.
     first_wire: u32,
     ports: u32,
 }
@@ -65,7 +65,7 @@ impl Member {
         }
     }
 
-    /// The same, not inlined, where a node seldom needs an earlier call: after a packet.
+    /// `arm`, not inlined, for places where a node seldom needs an earlier call: after a packet.
     #[inline(always)]
     fn arm_seldom(&mut self, id: NodeId, now: Instant, timers: &mut Timers) {
         if let Some(at) = self.earlier(now) {
@@ -73,7 +73,7 @@ impl Member {
         }
     }
 
-    /// When the node needs a call, if that is earlier than the armed timer, which becomes this one.
+    /// The time at which the node needs a call, if that is earlier than the armed timer, which becomes this one.
     #[inline(always)]
     fn earlier(&mut self, now: Instant) -> Option<Instant> {
         self.wanted = self.node.next_timeout().unwrap_or(Instant::FAR_FUTURE);
@@ -180,7 +180,7 @@ impl Simulation {
         assert!(to >= self.now, "the run is at {}, after {to}", self.now);
         self.arm_changed();
         let Self { members, wiring, timers, now, pool, outbox, calls_at_now, .. } = self;
-        // One context serves all events: only its time changes.
+        // One context serves all events; only its time changes.
         let cx = &mut Cx { now: *now, pool, outbox, topics: probe.topics(), probe };
         while let Some((at, node)) = timers.wheel.pop_until(to) {
             if at > cx.now {
@@ -427,7 +427,7 @@ impl Wiring {
         self.deliveries.pop()
     }
 
-    /// Where a packet at a router by flow continues; `None` if the router itself decides what happens to it.
+    /// The node and port behind a router by flow; `None` if the router itself decides about the packet.
     #[inline(always)]
     fn behind(&self, cx: &Cx<'_>, router: &Member, packet: &PacketRef) -> Option<End> {
         let port = Port::try_from(cx.pool.get(packet).flow.0).ok()?;

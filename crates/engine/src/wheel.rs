@@ -35,14 +35,14 @@ struct Entry {
 /// One timer per node, in total order.
 #[derive(Clone, Debug)]
 pub struct Wheel {
-    /// One per node, and a sentinel that belongs to no list. Lists end at the sentinel. Its links are
-    /// written but never read, which saves a branch, and its time stays zero.
+    /// An entry per node, and a sentinel that belongs to no list. Lists end at the sentinel. Its links are written but
+    /// never read, which saves a branch, and its time stays zero.
     entries: Vec<Entry>,
     /// The first timer of each slot.
     heads: Box<[[u32; SLOTS]; LEVELS]>,
-    /// One bit per slot that holds a timer.
+    /// A bit per slot that holds a timer.
     occupied: [u64; LEVELS],
-    /// One bit per level that holds a timer.
+    /// A bit per level that holds a timer.
     levels: u16,
     /// Time of the last pop.
     elapsed: u64,
@@ -295,7 +295,7 @@ impl Wheel {
     fn clear(&mut self, level: usize, slot: usize) {
         self.heads[level][slot] = self.nil();
         self.occupied[level] &= !(1 << slot);
-        // Without a branch: whether the list is now empty is hard to predict.
+        // No branch, because whether the list is now empty is hard to predict.
         self.levels &= !(u16::from(self.occupied[level] == 0) << level);
     }
 }

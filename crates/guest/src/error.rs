@@ -18,7 +18,7 @@ pub enum Cause {
 pub struct GuestError {
     /// The cause.
     pub cause: Cause,
-    /// What happened.
+    /// Description of the error.
     pub what: String,
     /// A remedy; may be empty.
     pub help: String,

@@ -22,9 +22,9 @@ pub const DESCRIPTION: &str = "kernel.json";
 pub struct KernelFiles {
     /// The kernel.
     pub program: PathBuf,
-    /// Its first program.
+    /// Path of the first program.
     pub agent: PathBuf,
-    /// Its release, as uname(1) shows it.
+    /// Release of the kernel, as uname(1) shows it.
     pub release: String,
 }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::GuestError;
 
-/// What passed between a guest and the simulation. It repeats exactly.
+/// Counts of what passed between a guest and the simulation. They repeat exactly.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct GuestCounts {
     /// The name of its kernel.

@@ -134,7 +134,7 @@ fn run(case: &Case) {
         let mut at = from;
         let mut count = 0_u64;
         while at < to {
-            // Such as the checksum of a real segment; the cell does not look at it.
+            // Like the checksum of a real segment; the cell does not read it.
             data[24..28].copy_from_slice(&sequence.to_be_bytes());
             sequence = sequence.wrapping_add(1_448);
             cell.enter(EndId::Server, &data, None, at);

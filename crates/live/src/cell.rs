@@ -34,9 +34,9 @@ use crate::sockets::{self, Sockets};
 pub struct Left {
     /// The end that receives it.
     pub end: EndId,
-    /// When it left.
+    /// Time at which the packet left.
     pub at: Instant,
-    /// When it entered the network. A packet between two UEs enters twice, and this is the second time.
+    /// Time at which the packet entered the network. A packet between two UEs enters twice; this is the second time.
     pub sent_at: Instant,
     /// The way that it took through the network; none for an error that the router sent without it.
     pub leg: Option<Leg>,
@@ -89,7 +89,7 @@ pub struct Cell {
     limits: Vec<ErrorLimit>,
     /// Buffers of packets.
     pool: PacketPool,
-    /// What left and was not removed yet, in the order of its time.
+    /// Packets that left and were not removed yet, in the order of time.
     out: VecDeque<Leaving>,
     /// The count of transfers when the ends were emptied last.
     drained: u64,
@@ -402,7 +402,7 @@ impl Cell {
                 }
                 EndId::Ue(other) => {
                     packet.sockets.server = sockets::peer_number(EndId::Ue(ue), v6);
-                    // Its ports are seen from the UE of the flow.
+                    // The ports are those seen from the UE of the flow.
                     let SocketPair { server_port, ue_port, .. } = packet.sockets;
                     (packet.sockets.server_port, packet.sockets.ue_port) = (ue_port, server_port);
                     self.send_down(other, packet, at);

@@ -54,7 +54,7 @@ impl Key {
         Self { ue, protocol, v6, sockets: packet.sockets }
     }
 
-    /// Its place in the cache.
+    /// The place of the key in the cache.
     const fn place(&self) -> usize {
         let ports = self.sockets.server_port as u64 | (self.sockets.ue_port as u64) << 16;
         let rest = (self.ue as u64) << 32 | (self.protocol as u64) << 48 | (self.v6 as u64) << 56;
@@ -68,7 +68,7 @@ impl Key {
 pub struct NotShown {
     /// Packets that entered.
     pub packets: u64,
-    /// Their bytes.
+    /// Bytes of the packets.
     pub bytes: u64,
 }
 
@@ -86,8 +86,8 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// Nothing observed yet, for this many UEs. `split` tells that split proxies end TCP connections, whose packets
-    /// then have no one-way delay.
+    /// No observation yet, for this many UEs. `split` states that split proxies end TCP connections, whose packets then
+    /// have no one-way delay.
     #[must_use]
     pub fn new(ues: usize, split: bool) -> Self {
         Self {

@@ -26,7 +26,7 @@ const BEFORE_UES_V6: u128 = 0x2001_0002_0000_0001 << 64;
 /// The longest label of a host name (RFC 1035 §2.3.4).
 const LABEL_MAX: usize = 63;
 
-/// One end of the real network.
+/// An end of the real network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EndId {
     /// The server.
@@ -55,7 +55,7 @@ impl EndId {
     }
 }
 
-/// Where a packet goes.
+/// The destination of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
     /// To this end. A packet from a UE to another UE goes up in the flow of its sender to the router, and down in the
@@ -214,7 +214,7 @@ impl Ends {
         text
     }
 
-    /// Where a packet goes that an end has sent.
+    /// The destination of a packet that an end has sent.
     #[must_use]
     pub fn route(&self, bytes: &[u8], from: EndId) -> Route {
         match Ip::parse(bytes) {
@@ -223,7 +223,7 @@ impl Ends {
         }
     }
 
-    /// The same for a header that was read.
+    /// The destination of a packet whose header was read.
     #[must_use]
     pub fn route_ip(&self, ip: &Ip<'_>, from: EndId) -> Route {
         let (source, destination) = ip.addresses();

@@ -49,12 +49,12 @@ mod tag {
     pub(super) const DAMAGED: u8 = 5;
 }
 
-/// One record.
+/// A record of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record<'a> {
     /// A packet, or a burst to be cut into segments, entered.
     Entered {
-        /// When.
+        /// Time of the entry.
         at: Instant,
         /// The end that sent it.
         end: EndId,
@@ -77,16 +77,16 @@ pub enum Record<'a> {
 /// The recorded properties of a packet that left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Print {
-    /// When it left.
+    /// Time at which the packet left.
     pub at: Instant,
-    /// Its bytes.
+    /// Length of the packet in bytes.
     pub length: u32,
-    /// Its fingerprint.
+    /// Fingerprint of the packet.
     pub fingerprint: u64,
 }
 
 impl Print {
-    /// That of a packet.
+    /// The print of a packet.
     #[must_use]
     pub fn of(at: Instant, bytes: &[u8]) -> Self {
         Self { at, length: bytes.len() as u32, fingerprint: fingerprint(bytes) }
@@ -203,7 +203,7 @@ pub fn fingerprint(bytes: &[u8]) -> u64 {
     Checksum::default().with(&bytes[..bytes.len().min(FINGERPRINT_BYTES)]).0
 }
 
-/// Where the message of an ICMP error begins, and where its quotation has eight bytes behind the IP header.
+/// The offset of the message of an ICMP error, and that of its quotation, if eight bytes follow the quoted IP header.
 fn icmp_error(bytes: &[u8]) -> Option<(usize, usize)> {
     let (ip, behind) = Ip::parse(bytes).ok()?;
     let v6 = matches!(ip, Ip::V6(_));

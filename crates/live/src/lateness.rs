@@ -76,7 +76,7 @@ impl Quantiles {
 }
 
 impl Lateness {
-    /// Nothing measured yet.
+    /// No measurement yet.
     #[must_use]
     pub fn new(bound: Duration) -> Self {
         Self {

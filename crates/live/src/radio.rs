@@ -54,10 +54,10 @@ impl Every {
     }
 }
 
-/// What does not change during a run.
+/// The constants of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Of the messages.
+    /// Version of the messages.
     pub version: u32,
     /// The beginning of the run, in ns since the beginning of 1970.
     pub epoch: u64,
@@ -68,7 +68,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Those of a run that began at `epoch`.
+    /// The constants of a run that began at `epoch`.
     #[must_use]
     pub fn new(scenario: &Resolved, epoch: u64) -> Self {
         let second_bearer = scenario.cell.iter().map(|cell| cell.l4s_bearer.is_some()).collect();
@@ -97,7 +97,7 @@ pub struct Report {
 pub struct Measured {
     /// By cell.
     pub cells: Vec<CellUse>,
-    /// Of each UE.
+    /// Measurements of each UE.
     pub ues: Vec<UeUse>,
 }
 
@@ -107,7 +107,7 @@ pub struct Measured {
 pub enum Message {
     /// The first one.
     Begin(Facts),
-    /// All others.
+    /// All messages after the first.
     Report(Report),
     /// The run has another service. The connection ends.
     Busy,

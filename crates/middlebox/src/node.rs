@@ -21,7 +21,7 @@ impl Side {
         }
     }
 
-    /// The other side.
+    /// The opposite side.
     #[must_use]
     pub const fn across(self) -> Self {
         match self {

@@ -45,7 +45,7 @@ impl Default for Parameters {
     }
 }
 
-/// What to do with a packet that was removed from the queue.
+/// The decision about a packet that was removed from the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Send it.
@@ -58,7 +58,7 @@ pub enum Verdict {
 #[derive(Clone, Debug)]
 pub struct Controller {
     parameters: Parameters,
-    /// When a drop becomes permissible, if the delay is above the target.
+    /// The time at which a drop becomes permissible, if the delay is above the target.
     first_above: Option<Instant>,
     /// Time of the next drop.
     drop_next: Instant,
@@ -90,7 +90,7 @@ impl Controller {
         }
     }
 
-    /// Its parameters.
+    /// The parameters of the controller.
     #[must_use]
     pub const fn parameters(&self) -> &Parameters {
         &self.parameters

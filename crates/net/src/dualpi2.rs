@@ -44,7 +44,7 @@ pub struct Parameters {
     pub delay: Delay,
     /// Which queue is served.
     pub scheduler: Scheduler,
-    /// What happens at overload.
+    /// The behaviour at overload.
     pub overload: Overload,
     /// Packets that may wait in both queues together.
     pub packets: usize,
@@ -105,17 +105,17 @@ pub enum Scheduler {
     },
 }
 
-/// What happens while the coupled probability of the L queue is above 1 (RFC 9332 §4.2.3).
+/// The behaviour while the coupled probability of the L queue is above 1 (RFC 9332 §4.2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overload {
     /// Packets of both queues are dropped with p'^2, whatever their ECN field; the rest of the L queue is
     /// marked.
     Drop,
-    /// Nothing is dropped before the queue is full: p' stays at 1/k or below.
+    /// No drop before the queue is full: p' stays at 1/k or below.
     Overflow,
 }
 
-/// With no more than this behind a packet, there are no coupled signals (RFC 9332 appendix A.1 and Linux: two MTUs).
+/// A backlog of no more than this behind a packet gives no coupled signals (RFC 9332 appendix A.1 and Linux: two MTUs).
 const SMALL_BACKLOG: Bytes = Bytes(2 * 1500);
 /// The weights of the scheduler are whole numbers of this sum.
 const WEIGHTS: i64 = 10_000;
@@ -176,7 +176,7 @@ impl DualPi2 {
         queues
     }
 
-    /// Its controller.
+    /// The controller of the queue.
     #[must_use]
     pub fn controller(&self) -> &Controller {
         &self.controller

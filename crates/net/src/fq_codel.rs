@@ -206,7 +206,7 @@ impl QueueDiscipline for FqCoDel {
             let list = if is_new { &mut self.new } else { &mut self.old };
             let index = *list.front()?;
             let queue = &mut self.queues[index as usize];
-            // It has used its quantum: it moves to the end of the old queues, with another quantum.
+            // The queue has used its quantum: it moves to the end of the old queues, with another quantum.
             if queue.credits <= 0 {
                 queue.credits += self.parameters.quantum.get() as i64;
                 list.pop_front();

@@ -52,14 +52,14 @@ pub struct LinkParameters {
 pub struct Policer {
     /// The rate of its tokens.
     pub rate: BitRate,
-    /// Its size.
+    /// Bytes of a full bucket.
     pub burst: Bytes,
 }
 
 /// Packets that would arrive in `[from, until)` arrive `extra` later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Detour {
-    /// Its first instant.
+    /// First instant of the detour.
     pub from: Instant,
     /// The first instant after it.
     pub until: Instant,
@@ -71,7 +71,7 @@ pub struct Detour {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bucket {
     policer: Policer,
-    /// When it will be full again.
+    /// Time at which the bucket will be full again.
     full_at: Instant,
 }
 
@@ -138,15 +138,15 @@ pub struct Link {
     begun: usize,
     /// Bytes of the other packets.
     waiting: Bytes,
-    /// When the transmitter has finished all packets.
+    /// Time at which the transmitter has finished all packets.
     free_at: Instant,
     bucket: Option<Bucket>,
     detours: Vec<Detour>,
     /// Packets on a detour, in the order of their arrival.
     detoured: VecDeque<(Instant, PacketRef)>,
-    /// When the first of them is delivered; [`Instant::FAR_FUTURE`] if there is none.
+    /// Delivery time of the first packet of the detour; [`Instant::FAR_FUTURE`] if there is none.
     detour_due: Instant,
-    /// When the oldest packet of the ring is delivered; [`Instant::FAR_FUTURE`] if the ring is empty.
+    /// Delivery time of the oldest packet of the ring; [`Instant::FAR_FUTURE`] if the ring is empty.
     due: Instant,
     statistics: LinkStatistics,
 }
@@ -191,7 +191,7 @@ impl Link {
         self.waiting
     }
 
-    /// The same without recording the transmissions that have begun.
+    /// The waiting bytes, without recording the transmissions that have begun.
     #[must_use]
     pub fn queued_at(&self, now: Instant) -> Bytes {
         let begun = self.ring.iter().skip(self.begun).take_while(|next| next.start <= now);

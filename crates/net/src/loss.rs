@@ -114,7 +114,7 @@ impl RandomLoss {
         }
     }
 
-    /// One draw: true if the packet is lost.
+    /// Draws once: true if the packet is lost.
     pub fn strikes(&mut self) -> bool {
         let uniform = match &mut self.source {
             Source::Named(stream) => stream.uniform(),

@@ -176,7 +176,7 @@ impl Pie {
         }
     }
 
-    /// Its controller.
+    /// The controller of the queue.
     #[must_use]
     pub fn controller(&self) -> &Controller {
         &self.controller

@@ -23,7 +23,7 @@ impl Propagation {
         self.ring.push_back((at + self.delay, packet));
     }
 
-    /// When the oldest arrives.
+    /// The arrival time of the oldest packet.
     pub(crate) fn next(&self) -> Option<Instant> {
         self.ring.front().map(|&(at, _)| at)
     }

@@ -50,7 +50,7 @@ impl Limit {
         Self { packets, ..Self::NONE }
     }
 
-    /// The same limit with this many bytes more for each packet.
+    /// The limit with this many bytes more for each packet.
     #[must_use]
     pub const fn with_overhead(self, overhead: u32) -> Self {
         Self { overhead, ..self }
@@ -75,7 +75,7 @@ impl Limit {
 pub struct Waiting {
     /// The packet.
     pub packet: PacketRef,
-    /// When it arrived.
+    /// Time of the arrival.
     pub since: Instant,
     /// The bytes that it counts: its size and the overhead.
     pub size: u32,
@@ -150,7 +150,7 @@ impl DropTail {
         self.waiting.push_back(arrived);
     }
 
-    /// It takes the parts, so that none of the callers assembles them in memory.
+    /// The parts of a packet as arguments, so that no caller assembles them in memory.
     #[cold]
     #[inline(never)]
     fn push_beyond(&mut self, packet: PacketRef, since: Instant, size: u32) {
@@ -189,7 +189,7 @@ impl DropTail {
         self.waiting.len()
     }
 
-    /// Its counters with those of the rule around it.
+    /// The counters of the queue, with those of the rule around it.
     pub(crate) fn statistics_with(&self, managed_drops: u64, marks: u64) -> QueueStatistics {
         QueueStatistics { overflows: self.overflows, managed_drops, marks }
     }
@@ -298,7 +298,7 @@ impl QueueDiscipline for CoDel {
 /// The discipline of a queue, with its parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Aqm {
-    /// None: packets that exceed the limit are dropped.
+    /// No discipline: packets that exceed the limit are dropped.
     #[default]
     DropTail,
     /// Random early detection.

@@ -49,7 +49,7 @@ impl Default for Parameters {
     }
 }
 
-/// What to do with a packet that arrives.
+/// The decision about a packet that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Accept,

@@ -1,5 +1,5 @@
-//! When a transmitter may begin a packet, and how long its transmission takes: a rate that may
-//! change at given times, and intervals in which no transmission begins.
+//! The times at which a transmitter may begin a packet, and the lengths of transmissions: a rate that may change at
+//! given times, and intervals in which no transmission begins.
 
 use airlane_core::{BitRate, Bytes, Duration, Instant};
 
@@ -15,7 +15,7 @@ pub struct RateStep {
 /// No packet begins in `[from, until)`; one that has begun is finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hold {
-    /// Its first instant.
+    /// First instant of the interval.
     pub from: Instant,
     /// The first instant after it.
     pub until: Instant,
@@ -81,7 +81,7 @@ impl Schedule {
         start + self.latest.1
     }
 
-    /// When the transmission of a packet that is ready at `ready` begins and ends.
+    /// The begin and the end of the transmission of a packet that is ready at `ready`.
     #[inline]
     pub fn transmit(&mut self, ready: Instant, size: Bytes) -> (Instant, Instant) {
         let start = self.opening(ready);

@@ -20,9 +20,9 @@ use crate::{Link, RandomLoss, Schedule, gtp};
 /// The function of the gateway for a packet between the two links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tunnel {
-    /// It puts it into the tunnel to this cell.
+    /// The gateway puts the packet into the tunnel to this cell.
     To(CellId),
-    /// It takes it out of its tunnel.
+    /// The gateway takes the packet out of its tunnel.
     End,
 }
 
@@ -55,12 +55,12 @@ pub(crate) struct Stage {
     pub(crate) schedule: Schedule,
     pub(crate) delay: Duration,
     pub(crate) limit: Bytes,
-    /// When the transmitter has finished all packets.
+    /// Time at which the transmitter has finished all packets.
     free_at: Instant,
     /// Bytes that wait for transmission, and when each packet among them begins.
     waiting: Bytes,
     starts: VecDeque<(Instant, Bytes)>,
-    /// When the first of them begins; [`Instant::FAR_FUTURE`] if none waits.
+    /// Time at which the first waiting packet begins; [`Instant::FAR_FUTURE`] if none waits.
     next_start: Instant,
 }
 
@@ -77,8 +77,8 @@ impl Stage {
         }
     }
 
-    /// When a packet that arrives at `now` is at the other end; `None` if the queue has no room. Times must not
-    /// decrease.
+    /// The time at which a packet that arrives at `now` is at the other end; `None` if the queue has no room. Times
+    /// must not decrease.
     #[inline(always)]
     fn accept(&mut self, now: Instant, size: Bytes) -> Option<Instant> {
         while self.next_start <= now
@@ -109,11 +109,11 @@ fn time_of_first(queue: &VecDeque<(Instant, PacketRef)>) -> Instant {
 /// The fate of a packet that arrives at two links in series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
-    /// It leaves the second link then.
+    /// The packet leaves the second link at this time.
     Leaves(Instant),
-    /// It arrives at the second link then, whose queue has no room.
+    /// The packet arrives at this time at the second link, whose queue has no room.
     Overflows(Instant),
-    /// It does not enter the first link.
+    /// The packet does not enter the first link.
     Refused(DropCause),
 }
 
@@ -182,7 +182,8 @@ pub struct Tandem {
     ring: VecDeque<(Instant, PacketRef)>,
     /// Packets on the first link that the second will have no room for, and when they arrive there.
     overflows: VecDeque<(Instant, PacketRef)>,
-    /// When the first of the ring is due, and when the first of either; [`Instant::FAR_FUTURE`] if there is none.
+    /// Due times of the first packet of the ring, and of the first of either kind; [`Instant::FAR_FUTURE`] if there is
+    /// none.
     ring_due: Instant,
     due: Instant,
 }

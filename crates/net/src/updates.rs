@@ -12,7 +12,7 @@ pub(crate) trait Periodic {
     fn is_at_rest(&self) -> bool;
 }
 
-/// When the updates are due.
+/// The times of the updates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Updates {
     period: Duration,

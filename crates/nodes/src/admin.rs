@@ -41,7 +41,7 @@ pub(crate) async fn serve(listener: TcpListener, metrics: Arc<Registry>, running
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(move || readiness(running)));
     let server = Server { router: app, tls: None, bounds: BOUNDS, counters: Counters::default() };
-    // It also answers while the node stops.
+    // The server also answers while the node stops.
     server.serve(listener, None).await;
 }
 

@@ -1,4 +1,4 @@
-//! What counts as one client where a bound is per client.
+//! The unit that counts as one client, where a bound is per client.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

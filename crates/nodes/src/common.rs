@@ -74,7 +74,7 @@ impl<'de> Deserialize<'de> for Network {
 pub struct Log {
     /// The least important messages that are written.
     pub level: Level,
-    /// Their form.
+    /// Format of the log.
     pub format: Format,
 }
 
@@ -84,7 +84,7 @@ pub struct Log {
 pub enum Level {
     /// The node cannot go on.
     Error,
-    /// Something is wrong outside of the node, or a limit is reached.
+    /// Trouble outside of the node, or a limit that is reached.
     Warn,
     /// Begin and end of the node and of its connections to others.
     Info,
@@ -96,9 +96,9 @@ pub enum Level {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
-    /// One line of text.
+    /// A line of text.
     Text,
-    /// One JSON object per line.
+    /// A JSON object per line.
     Json,
 }
 

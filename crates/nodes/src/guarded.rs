@@ -90,7 +90,7 @@ impl Guarded {
         // An option that the kernel refuses bounds nothing; the rules of this type hold without them.
         let _ = stream.set_nodelay(true);
         let _ = setsockopt(&stream, NotSentLowat, &NOT_SENT);
-        // It ends connections that this process has closed, too.
+        // The timeout also ends connections that this process has closed.
         let _ = socket2::SockRef::from(&stream).set_tcp_user_timeout(Some(stall));
         Self { stream: Some(stream), place: Some(place), reading: Reading::new(stall) }
     }

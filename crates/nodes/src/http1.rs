@@ -110,7 +110,7 @@ impl Server {
             };
             match accepted {
                 Ok((stream, address)) => {
-                    // One above a bound is closed at once.
+                    // A connection above a bound is closed at once.
                     if let Some(place) = places.take(address.ip()) {
                         let client = place.client();
                         let guarded = Guarded::new(stream, place, bounds.stall);
@@ -208,7 +208,7 @@ impl hyper::service::Service<Request<Incoming>> for Exchange {
 
 /// The response with a body that is paid for while its client reads it. One for which there is no memory is refused.
 fn charged(response: Response<Body>, budget: &Arc<Budget>, client: Client) -> Response<Body> {
-    // One without a length is a stream, which is not in memory.
+    // A body without a length is a stream, which is not in memory.
     let size = response.body().size_hint().exact().unwrap_or(0);
     if size <= PIECE as u64 {
         return response;

@@ -27,7 +27,7 @@ const LEAVING_MAX: u32 = 32;
 pub(crate) struct Count {
     /// Connections at a time.
     pub(crate) connections: u32,
-    /// Those of one client.
+    /// Maximum number of connections of one client.
     pub(crate) per_client: u32,
 }
 
@@ -66,7 +66,7 @@ struct State {
 #[derive(Debug)]
 struct Held {
     number: u64,
-    /// Its last progress, in milliseconds.
+    /// Time of the last progress, in milliseconds.
     progress: AtomicU64,
     displaced: AtomicBool,
     waker: AtomicWaker,

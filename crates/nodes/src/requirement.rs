@@ -4,7 +4,7 @@ use std::fs;
 
 use serde::Serialize;
 
-/// Something that a node needs, and whether this machine has it.
+/// A requirement of a node, and whether this machine meets it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Requirement {
     /// The right, function, file or address.

@@ -53,7 +53,7 @@ pub(crate) fn tls(settings: &Tls) -> Result<ServerConfig, String> {
 pub(crate) fn secret(path: &Path) -> Result<String, String> {
     let name = path.display();
     let file = File::open(path).map_err(|e| format!("{name}: {e}"))?;
-    // Of the opened file: another one may take its name meanwhile.
+    // Metadata of the opened file: another file may take its name meanwhile.
     let about = file.metadata().map_err(|e| format!("{name}: {e}"))?;
     if !about.is_file() {
         return Err(format!("{name}: it is no file"));
@@ -94,7 +94,7 @@ pub(crate) fn trust(authorities: Option<&Path>) -> Result<ClientConfig, String> 
             return Err(wrong(&"it has no certificate"));
         }
     } else {
-        // Without any, connections with TLS fail; others do not need them.
+        // Without any certificate, connections with TLS fail; others do not need them.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     }
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))

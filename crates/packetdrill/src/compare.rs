@@ -132,7 +132,7 @@ const fn rank(option: &SegmentOption) -> u8 {
 pub(crate) struct Comparison<'a> {
     pub(crate) stated: &'a Segment,
     pub(crate) sent: &'a Sent,
-    /// Of how many segments the sent one was joined.
+    /// Number of segments that were joined to the sent one.
     pub(crate) parts: usize,
     /// The payload of a full segment.
     pub(crate) full: u32,

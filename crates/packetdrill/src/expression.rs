@@ -18,7 +18,7 @@ pub(crate) enum Item {
     List(Vec<Item>),
 }
 
-/// What ended an evaluation.
+/// The reason for which an evaluation ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// An assertion does not hold: its text, and its message or values.

@@ -57,7 +57,7 @@ const START: Instant = Instant::from_millis(1_000_000);
 pub enum Verdict {
     /// Everything happened as stated.
     Pass,
-    /// Something else happened.
+    /// The host did something else.
     Fail,
     /// The script needs something that is not modelled, has a name that is not known, or cannot be read: TCP was not
     /// judged.
@@ -99,7 +99,7 @@ impl Default for Options {
 pub(crate) struct Mistake {
     pub(crate) line: usize,
     pub(crate) text: String,
-    /// It is understood, but states a number that no host can send: the script fails.
+    /// The script is understood, but states a number that no host can send: it fails.
     pub(crate) impossible: bool,
 }
 
@@ -116,7 +116,7 @@ impl Mistake {
 /// Why a script ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// Something else happened than stated.
+    /// The host did something else than stated.
     Differs(String),
     /// The script needs this, which is not modelled.
     Foreign(String),

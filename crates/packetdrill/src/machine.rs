@@ -32,7 +32,7 @@ pub(crate) struct Socket {
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) endpoint: TcpEndpoint,
-    /// Its numbers in the script.
+    /// Numbers of the connection in the script.
     numbering: Numbering,
     /// Linux has no state of it any more: segments are answered with a RST.
     pub(crate) gone: bool,
@@ -45,7 +45,7 @@ pub(crate) struct Connection {
     listener: Option<i64>,
 }
 
-/// Where segments without an address go: as in packetdrill, to the connection that was opened last.
+/// The connection of segments without an address: as in packetdrill, the one that was opened last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UnderTest {
     Nothing,

@@ -10,12 +10,12 @@ pub struct Script {
     pub(crate) events: Vec<Event>,
 }
 
-/// What happens at a time.
+/// An event of the script.
 #[derive(Clone, Debug)]
 pub(crate) struct Event {
     pub(crate) line: usize,
     pub(crate) time: When,
-    /// When a blocking call returns, counted as its beginning.
+    /// Time at which a blocking call returns.
     pub(crate) returns: Option<Duration>,
     pub(crate) action: Action,
 }
@@ -45,7 +45,7 @@ pub(crate) enum Action {
     Call(Call),
     Command(String),
     Code(String),
-    /// Something that this program does not play, with the reason.
+    /// An action that this program does not play, with the reason.
     Foreign(String),
 }
 
@@ -56,7 +56,7 @@ pub struct Segment {
     pub flags: String,
     /// The value of the three ECN flags as a number (the ACE field), if they are written so.
     pub ace: Option<u8>,
-    /// Its sequence number, of a SYN in full, otherwise relative to the SYN.
+    /// First sequence number, of a SYN in full, otherwise relative to the SYN.
     pub start: u32,
     /// Bytes of payload.
     pub payload: u32,
@@ -73,7 +73,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Whether it has a signature (RFC 2385).
+    /// Whether the segment has a signature (RFC 2385).
     #[must_use]
     pub fn is_signed(&self) -> bool {
         self.options.iter().flatten().any(|option| *option == SegmentOption::Md5)
@@ -127,16 +127,16 @@ pub enum SegmentOption {
     FastOpen(String),
     /// Accurate ECN: the names of the counters and their values, in order.
     AccurateEcn(Vec<(String, u32)>),
-    /// Anything else.
+    /// Any other option.
     Other(String),
 }
 
 /// A system call and its result.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// Its name.
+    /// Name of the call.
     pub name: String,
-    /// Its arguments.
+    /// Arguments of the call.
     pub arguments: Vec<Value>,
     /// The result that the script states.
     pub result: Value,

@@ -13,7 +13,7 @@ use crate::shell::Settings;
 pub struct Device {
     /// IPv6 instead of IPv4.
     pub ipv6: bool,
-    /// Its MTU in bytes.
+    /// MTU of the device in bytes.
     pub mtu: u16,
     /// The payload of the segments, in bytes, of which larger ones that arrive were joined (`--mss`).
     pub arriving: Option<u32>,
@@ -30,11 +30,11 @@ impl Device {
 /// A segment that the host sent.
 #[derive(Clone, Debug)]
 pub struct Sent {
-    /// When.
+    /// Send time.
     pub at: Instant,
     /// The number of its connection, by which [`Stack::numbering`] knows it.
     pub connection: usize,
-    /// Its header.
+    /// Header of the segment.
     pub header: TcpHeader,
     /// Bytes of payload.
     pub payload: u32,
@@ -45,15 +45,15 @@ pub struct Sent {
 /// The result of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It returns this number.
+    /// The call returns this number.
     Returns(i64),
     /// -1 with this error, such as `EAGAIN`.
     Fails(&'static str),
-    /// It waits.
+    /// The call waits.
     Blocks,
-    /// It returns as stated, but with this content instead.
+    /// The call returns as stated, but with this content instead.
     Differs(String),
-    /// It needs this, which is not modelled.
+    /// The call needs this feature, which is not modelled.
     Foreign(String),
 }
 
@@ -63,7 +63,7 @@ pub trait Stack {
     fn now(&self) -> Instant;
     /// The earliest time at which something may happen by itself.
     fn next_timeout(&self) -> Instant;
-    /// What happens by itself at that time, or from then on until something becomes visible, but not after `latest`.
+    /// Processes the events at that time, or from then on until one becomes visible, but not after `latest`.
     fn step(&mut self, latest: Instant);
     /// Lets time pass. What happens by itself at `to` comes after what the script does then.
     fn advance(&mut self, to: Instant);

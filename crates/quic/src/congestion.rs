@@ -194,7 +194,7 @@ impl Sender {
         core::mem::take(&mut self.judged)
     }
 
-    /// Its state.
+    /// The state of the sender.
     pub(crate) fn state(&self) -> State {
         (self.window(), self.controller.ssthresh(), Bytes(self.in_flight))
     }
@@ -635,7 +635,7 @@ impl Sender {
         });
     }
 
-    /// What reads the peer's reports about marks, if the controller needs their number.
+    /// The reader of the peer's reports about marks, if the controller needs their number.
     pub(crate) fn reader(&self) -> Option<Reader> {
         let needs = self.controller.needs();
         needs.marks.then(|| Reader { reports: Arc::clone(&self.reports), exchanges: needs.scalable })

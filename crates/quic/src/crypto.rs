@@ -83,7 +83,7 @@ fn keys(generation: u64) -> Keys {
     Keys { header, packet: packet_keys(generation) }
 }
 
-/// One end's part of the handshake.
+/// The part of one end in the handshake.
 pub(crate) struct NullSession {
     side: Side,
     own_parameters: Vec<u8>,

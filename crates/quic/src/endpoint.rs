@@ -137,7 +137,7 @@ impl QuicEndpoint {
         }
     }
 
-    /// The same end, using a PEP with these identifiers.
+    /// The end with a PEP that uses these identifiers.
     #[must_use]
     pub fn with_identifier(self, identifier: Identifier) -> Self {
         Self { identifier: Some(identifier), ..self }
@@ -464,7 +464,7 @@ impl QuicEndpoint {
         }
     }
 
-    /// When the sender needs a call of its own.
+    /// The time at which the sender needs a call of its own.
     fn own_timeout(&self) -> Instant {
         let sender = self.setup.sender.lock();
         let at = |timeout: Option<Instant>| timeout.unwrap_or(Instant::FAR_FUTURE);

@@ -121,12 +121,13 @@ impl Flight {
         let alike = |p: &Flying| !p.settled && p.bytes == bytes;
         let sent_then = |p: &&Flying| p.sent_at == sent_at;
         let candidates = || self.packets.range(from..).take_while(sent_then);
-        // Of packets that were sent at one time, one that a PEP has seen: one that it missed is rather lost.
+        // Of several packets that were sent at one time, the one that a PEP has seen: a packet that it missed is rather
+        // lost.
         let seen = (self.seen_bytes > 0).then(|| candidates().position(|p| alike(p) && p.seen)).flatten();
         Some(from + seen.or_else(|| candidates().position(alike))?)
     }
 
-    /// This many bytes are lost, the newest of them sent at this time. Returns each lost packet.
+    /// Removes this many lost bytes, the newest of them sent at this time. Returns each lost packet.
     pub(crate) fn take_lost(
         &mut self,
         newest_sent_at: Instant,

@@ -28,7 +28,7 @@ pub(crate) enum Supply {
     Sendable,
 }
 
-/// What limited the data in flight when an acknowledgment arrived.
+/// The limit of the data in flight when an acknowledgment arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Limit {
     /// The application had no data to send.

@@ -48,7 +48,7 @@ impl RatePacer {
         self.pacer.rate().is_some_and(|rate| rate.bits_per_second() > 0)
     }
 
-    /// When the next packet may leave.
+    /// The time from which the next packet may leave.
     pub(crate) const fn next_send_at(&self) -> Instant {
         self.pacer.next_send_at()
     }

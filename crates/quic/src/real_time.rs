@@ -253,7 +253,7 @@ struct Timed {
     prepared: Arc<Mutex<Prepared>>,
 }
 
-/// What [`Timed`] has done for the next datagrams.
+/// The state that [`Timed`] has prepared for the next datagrams.
 #[derive(Debug, Default)]
 struct Prepared {
     /// True if the sender's state is that after the last acknowledgments and losses.

@@ -48,7 +48,7 @@ impl Role {
 /// Packet protection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuicCrypto {
-    /// None: a handshake with the same messages that authenticates nothing, and clear text.
+    /// No cryptography: a handshake with the same messages that authenticates nothing, and clear text.
     Null,
     /// TLS 1.3 (RFC 9001), by rustls.
     Tls,
@@ -61,7 +61,7 @@ pub struct QuicConfig {
     pub congestion: CongestionKind,
     /// The factory for [`CongestionKind::Own`].
     pub own: Option<OwnControllers>,
-    /// How it distinguishes random losses from congestion.
+    /// The rule that distinguishes random losses from congestion.
     pub loss_discriminator: LossDiscrimination,
     /// HyStart, for controllers that have it.
     pub hystart: bool,
@@ -323,7 +323,7 @@ pub fn transport(c: &QuicConfig, factory: Arc<dyn ControllerFactory + Send + Syn
         .time_threshold(c.time_threshold_permille as f32 / 1e3)
         .persistent_congestion_threshold(c.persistent_congestion.unwrap_or(u32::MAX))
         .congestion_controller_factory(factory)
-        // With it, quinn announces all datagrams of a batch as one, which is then never acknowledged.
+        // With segmentation offload, quinn announces all datagrams of a batch as one, which is then never acknowledged.
         .enable_segmentation_offload(false);
     t
 }

@@ -38,13 +38,13 @@ pub(crate) fn from_quinn(at: QuinnInstant) -> Instant {
 pub(crate) struct LastTime(Option<(QuinnInstant, Instant)>);
 
 impl LastTime {
-    /// Both are the same time.
+    /// Stores a time in both forms.
     #[inline]
     pub(crate) const fn set(&mut self, at: QuinnInstant, time: Instant) {
         self.0 = Some((at, time));
     }
 
-    /// The same as [`from_quinn`].
+    /// [`from_quinn`] with the last result.
     #[inline]
     pub(crate) fn of(&mut self, at: QuinnInstant) -> Instant {
         if let Some((last, time)) = self.0
@@ -57,7 +57,7 @@ impl LastTime {
         time
     }
 
-    /// The same as [`to_quinn`].
+    /// [`to_quinn`] with the last result.
     #[inline]
     pub(crate) fn quinn_of(&mut self, time: Instant) -> QuinnInstant {
         if let Some((at, last)) = self.0

@@ -19,7 +19,7 @@ pub enum QuicTimeouts {
     /// A retransmission timeout of the oldest packet, which reduces the window to two datagrams. quinn's
     /// probes are sent then.
     Collapse {
-        /// Its floor: `PICOQUIC_MIN_RETRANSMIT_TIMER`.
+        /// Minimum of the timeout: `PICOQUIC_MIN_RETRANSMIT_TIMER`.
         floor: Duration,
     },
 }
@@ -37,7 +37,7 @@ pub(crate) struct Timeouts {
     rttvar: Duration,
     rtt_min: Duration,
     backoff: u32,
-    /// When it last fired, and the packet that caused it.
+    /// The packet that caused the last timeout, and the time of the timeout.
     fired: Option<Flying>,
     fired_at: Option<Instant>,
 }
@@ -74,7 +74,7 @@ impl Timeouts {
         (self.srtt + self.rttvar * 4 + ACK_DELAY).max(self.floor) * (1 << self.backoff.min(BACKOFF_MAX))
     }
 
-    /// When it fires. Packets that were in flight when it last fired do not make it fire again.
+    /// The time at which the timeout fires. Packets that were in flight when it last fired do not make it fire again.
     pub(crate) fn deadline(&self, flight: &Flight) -> Option<Instant> {
         if self.srtt.is_zero() {
             return None; // quinn's timer applies during the handshake

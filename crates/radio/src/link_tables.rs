@@ -34,7 +34,7 @@ pub struct Allocation {
 
 /// A set of tables. The efficiency of an MCS must not be below that of a lower one.
 pub trait LinkTables: Debug + Send + Sync {
-    /// Its name, different from that of any other set.
+    /// Name of the set, different from that of any other set.
     fn name(&self) -> &str;
 
     /// The highest MCS. The lowest is 0.
@@ -70,7 +70,7 @@ pub trait LinkTables: Debug + Send + Sync {
 pub struct Reference {
     /// The block.
     pub block: CodedBlock,
-    /// Its maximum block error rate.
+    /// Maximum block error rate of the reference.
     pub error_rate: f64,
 }
 

@@ -30,7 +30,7 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// One element.
+    /// A single element.
     pub const ELEMENT: Self = Self::new(1, 1, 90.0);
 
     /// A panel with elements half a wavelength apart.
@@ -55,7 +55,7 @@ impl Panel {
         array_factor(self.rows, turns)
     }
 
-    /// The same over the columns, which transmit in phase.
+    /// The factor over the columns, which transmit in phase.
     #[must_use]
     pub fn horizontal_factor(&self, zenith_deg: f64, azimuth_deg: f64) -> Decibel {
         if self.columns == 1 {

@@ -183,7 +183,7 @@ impl Shadowing {
         self.at_grain(Grain::of(point, correlation_m))
     }
 
-    /// The same at a known grain.
+    /// The shadowing at a known grain.
     #[must_use]
     pub fn at_grain(&self, grain: Grain) -> f64 {
         self.with_common(self.common_at(grain), grain)

@@ -28,11 +28,11 @@ pub struct PageObject {
     pub body: Bytes,
     /// The server's processing time before it answers.
     pub wait: Duration,
-    /// Its urgency, 0 to 7; 0 is the most urgent.
+    /// Urgency of the object, 0 to 7; 0 is the most urgent.
     pub urgency: u8,
     /// The object that names it, which precedes it in the page; the document names itself.
     pub parent: u32,
-    /// It is discovered when this much of that object's body has arrived.
+    /// Bytes of that object's body after which this one is discovered.
     pub after: Bytes,
 }
 
@@ -75,13 +75,13 @@ impl Page {
         Self { name, objects, children, begins }
     }
 
-    /// Its name.
+    /// The name of the page.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its objects, the document first.
+    /// The objects of the page, the document first.
     #[must_use]
     pub fn objects(&self) -> &[PageObject] {
         &self.objects
@@ -108,9 +108,9 @@ pub struct Browsing {
     pub count: Option<u32>,
     /// The mean of the reader's think time after a page, which is exponentially distributed.
     pub think_time: Duration,
-    /// When the first page is requested.
+    /// Time of the first request for a page.
     pub start: Instant,
-    /// When the browser is closed.
+    /// Time at which the browser is closed.
     pub stop: Option<Instant>,
 }
 

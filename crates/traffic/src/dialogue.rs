@@ -77,7 +77,7 @@ impl<M: Copy> Dialogue<M> {
         talk.streams[index(direction)].front().copied()
     }
 
-    /// The same, if all of it has arrived; the message is removed.
+    /// Removes the next message in this direction, if all of it has arrived.
     pub fn hear(&self, sockets: SocketPair, direction: Direction, read_to: u64) -> Option<M> {
         let mut talks = self.talks();
         let talk = talks.iter_mut().find(|talk| talk.sockets == sockets)?;

@@ -20,7 +20,7 @@ const QUERY_PORT: u16 = 40_000;
 /// an address of 16 (RFC 1035 §4.1). The datagram's serial takes the first eight.
 const QUERY: u32 = 12 + 23;
 const ANSWER: u32 = QUERY + 29 + 16;
-/// When a query is repeated (resolv.conf(5): `timeout`).
+/// Time after which a query is repeated (resolv.conf(5): `timeout`).
 const AGAIN: Duration = Duration::from_secs(5);
 
 /// The state of a name at a client.
@@ -44,7 +44,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// This many servers, whose names are all unknown.
+    /// A resolver for this many servers, whose names are all unknown.
     #[must_use]
     pub fn new(Path { flow, direction, .. }: Path, ttl: Duration, servers: usize) -> Self {
         Self {

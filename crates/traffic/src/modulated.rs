@@ -9,7 +9,7 @@ use airlane_core::{BitRate, Bytes, Duration, Instant};
 pub trait Activity {
     /// Number of active sources.
     fn active(&self) -> u64;
-    /// When it next changes.
+    /// The time of the next change.
     fn next_change(&self) -> Instant;
     /// Executes that change.
     fn change(&mut self);
@@ -61,7 +61,7 @@ impl<A: Activity> ModulatedSender<A> {
         new
     }
 
-    /// The same sender with a maximum number of datagrams, at least one.
+    /// The sender with a maximum number of datagrams, at least one.
     #[must_use]
     pub fn with_limit(self, datagrams: u64) -> Self {
         assert!(datagrams > 0, "the first datagram has been scheduled");

@@ -14,7 +14,7 @@ const LENGTH_MAX_S: f64 = 1e9;
 /// The distribution of the durations on or off.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Period {
-    /// All are equal.
+    /// All periods are equal.
     Constant(Duration),
     /// Uniform between two bounds.
     Uniform {
@@ -25,14 +25,14 @@ pub enum Period {
     },
     /// Exponential.
     Exponential {
-        /// Its mean.
+        /// Mean of the distribution.
         mean: Duration,
     },
     /// Pareto: P(X > x) = (scale / x)^shape for x above the scale, which is mean · (shape - 1) / shape.
     Pareto {
-        /// Its mean.
+        /// Mean of the distribution.
         mean: Duration,
-        /// Its shape, above 1.
+        /// Shape of the distribution, above 1.
         shape: f64,
     },
 }

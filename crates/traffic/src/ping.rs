@@ -14,7 +14,7 @@ use airlane_transport::Path;
 pub struct Pings {
     /// Time of the first one.
     pub start: Instant,
-    /// None is sent from this time on.
+    /// Time from which no message is sent.
     pub stop: Instant,
     /// Time between two echo messages.
     pub interval: Duration,

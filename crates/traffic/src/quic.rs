@@ -39,7 +39,7 @@ struct Outgoing {
     left: Option<u64>,
 }
 
-/// Either end.
+/// An end of the connection.
 #[derive(Debug)]
 struct End {
     endpoint: QuicEndpoint,
@@ -131,7 +131,7 @@ impl End {
         }
     }
 
-    /// Another object has arrived; the last one completes the flow.
+    /// Counts an object that has arrived; the last one completes the flow.
     fn object_arrived(&mut self, cx: &mut Cx<'_>) {
         self.done += 1;
         if self.done == self.transfer.objects {
@@ -261,8 +261,8 @@ impl QuicServer {
         }
     }
 
-    /// The same server, with radio information about its UE from the first packet of a connection until
-    /// everything has arrived.
+    /// The server with radio information about its UE from the first packet of a connection until everything has
+    /// arrived.
     #[must_use]
     pub fn with_information(self, consumer: Consumer) -> Self {
         Self { information: Some(Listener::new(consumer)), ..self }
@@ -286,7 +286,7 @@ impl QuicServer {
         }
     }
 
-    /// The same server, which uses the messages of a PEP.
+    /// The server that uses the messages of a PEP.
     #[must_use]
     pub fn with_pep(mut self, receiver: pep::Receiver) -> Self {
         let key = receiver.key().clone();

@@ -62,7 +62,7 @@ impl QuicHost {
         Self { config, flow, direction, role, open, next_port, opened: 0, keys: None }
     }
 
-    /// The same end, whose connections use the messages of a PEP.
+    /// The end with connections that use the messages of a PEP.
     #[must_use]
     pub fn with_pep(self, keys: pep::Keys) -> Self {
         Self { keys: Some(keys), ..self }

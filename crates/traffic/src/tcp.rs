@@ -14,9 +14,9 @@ use crate::pep_message;
 /// How much an application sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
-    /// It always has more data.
+    /// The sender always has more data.
     Bulk,
-    /// This many bytes; then it closes.
+    /// The sender sends this many bytes, then it closes.
     Fixed(Bytes),
 }
 
@@ -27,7 +27,7 @@ pub enum Pace {
     Everything,
     /// At this rate, [`WRITE`] at a time.
     Rate(BitRate),
-    /// Nothing.
+    /// No data.
     Nothing,
 }
 
@@ -56,7 +56,7 @@ pub struct TcpSource {
     stop: Option<Instant>,
     /// Future changes of the application's rate, the last first.
     writes: Vec<Writes>,
-    /// How it writes if its rate is limited.
+    /// The writes of the application, if its rate is limited.
     writing: Option<Writing>,
     /// The time of its next write; [`Instant::FAR_FUTURE`] if its rate is not limited.
     write_at: Instant,
@@ -106,16 +106,15 @@ impl TcpSource {
         }
     }
 
-    /// The same sender, whose application has a limited rate at times; changes before its start apply
-    /// from the start on.
+    /// The sender with an application whose rate is limited at times; changes before its start apply from the start on.
     #[must_use]
     pub fn with_writes(self, mut writes: Vec<Writes>) -> Self {
         writes.reverse();
         Self { writes, ..self }
     }
 
-    /// The same sender, whose application writes the payload of each of these datagrams at its time, and closes
-    /// after the last one if their number is limited.
+    /// The sender with an application that writes the payload of each of these datagrams at its time, and closes after
+    /// the last one if their number is limited.
     #[must_use]
     pub fn with_process(self, datagrams: Datagrams) -> Self {
         let write_at = datagrams.next_at();
@@ -168,13 +167,13 @@ impl TcpSource {
         change.min(self.write_at)
     }
 
-    /// The same sender, using the messages that this receiver accepts.
+    /// The sender that uses the messages that this receiver accepts.
     #[must_use]
     pub fn with_pep(self, receiver: pep::Receiver) -> Self {
         Self { pep: Some(receiver), ..self }
     }
 
-    /// The same sender, with radio information about its UE while it has data to send.
+    /// The sender with radio information about its UE while it has data to send.
     #[must_use]
     pub fn with_information(self, consumer: Consumer) -> Self {
         Self { information: Some(Listener::new(consumer)), ..self }
@@ -291,7 +290,7 @@ impl Node for TcpSource {
 pub struct TcpSink {
     endpoint: TcpEndpoint,
     flow: FlowId,
-    /// When the other end starts: completion times are counted from there.
+    /// Start time of the other end, from which completion times are counted.
     started_at: Instant,
     completed: bool,
 }
@@ -358,7 +357,7 @@ fn take_in(endpoint: &mut TcpEndpoint, cx: &mut Cx<'_>, packet: PacketRef) -> bo
     if payload > 0 && cx.wants(Topic::Delivered) {
         let held_before = endpoint.held_beyond();
         let in_order = endpoint.handle_segment(cx, &header, ecn, payload);
-        // All bytes it holds now, in order or not, less those before.
+        // All bytes that the endpoint holds now, in order or not, less those held before.
         let fresh = (in_order + endpoint.held_beyond()).saturating_sub(held_before).min(u64::from(payload));
         let (in_order, fresh) = (Bytes(in_order), Some(Bytes(fresh)));
         let packet = cx.pool.get(&packet);

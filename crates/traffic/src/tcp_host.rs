@@ -107,7 +107,7 @@ impl TcpHost {
         }
     }
 
-    /// The same end, whose connections use the messages of a PEP.
+    /// The end with connections that use the messages of a PEP.
     #[must_use]
     pub fn with_pep(self, keys: pep::Keys) -> Self {
         Self { keys: Some(keys), ..self }
@@ -416,7 +416,7 @@ fn was_lost(endpoint: &TcpEndpoint) -> bool {
         || matches!(endpoint.state(), ConnectionState::Reset | ConnectionState::TimedOut)
 }
 
-/// The rest of a limit, which may be infinite.
+/// The limit less these bytes; `u64::MAX` is no limit.
 const fn less(appetite: u64, bytes: u64) -> u64 {
     if appetite == u64::MAX { appetite } else { appetite - bytes }
 }

@@ -88,7 +88,7 @@ impl UdpSource {
         Self { sender, path, ecn: Ecn::NotCapable }
     }
 
-    /// The same with this ECN field on its datagrams. It does not respond to marks.
+    /// The source with this ECN field on its datagrams. It does not respond to marks.
     #[must_use]
     pub fn with_ecn(self, ecn: Ecn) -> Self {
         Self { ecn, ..self }

@@ -204,10 +204,10 @@ pub(crate) struct Marks {
 /// Whether the options of the peer are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Options {
-    /// None was seen yet.
+    /// No option was seen yet.
     Unseen,
     Read,
-    /// One was zeroed on the path (§3.2.3.2.4).
+    /// An option was zeroed on the path (§3.2.3.2.4).
     Ignored,
 }
 
@@ -363,7 +363,7 @@ impl MarkReader {
         if !self.obeys {
             return Marks::default();
         }
-        // Without an option: RFC 9768 appendix A.3 in its simplest form. The next option contains the same bytes.
+        // Without an option, RFC 9768 appendix A.3 in its simplest form. The next option contains the same bytes.
         let assumed = packets * feedback.segment_size;
         let bytes = match marked_bytes {
             Some(bytes) => bytes.saturating_sub(since.assumed),

@@ -30,9 +30,9 @@ pub enum Growth {
 /// Which round trips update the retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RttSampling {
-    /// One sample per ACK of data that was sent once, as in Linux.
+    /// A sample per ACK of data that was sent once, as in Linux.
     EachAck,
-    /// One timed segment at a time (RFC 6298 §3, Karn's rule), as in stacks without timestamps.
+    /// A timed segment at a time (RFC 6298 §3, Karn's rule), as in stacks without timestamps.
     OncePerWindow,
     /// Each ACK until this instant; afterwards smoothed RTT and timeout are constant.
     FrozenAfter(Instant),
@@ -88,7 +88,7 @@ pub struct TcpConfig {
     pub congestion: CongestionKind,
     /// The factory for [`CongestionKind::Own`].
     pub own: Option<OwnControllers>,
-    /// How it distinguishes random losses from congestion. BBR classifies losses itself.
+    /// The rule that distinguishes random losses from congestion. BBR classifies losses itself.
     pub loss_discriminator: LossDiscrimination,
     /// How slow start ends.
     pub slow_start: SlowStartRules,

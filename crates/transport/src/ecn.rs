@@ -10,7 +10,7 @@ use airlane_core::{Ecn, TcpFlags};
 /// How congestion marks are reported to the sender of the marked packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EcnFeedback {
-    /// Not at all: packets are not ECN-capable.
+    /// No ECN: packets are not ECN-capable.
     #[default]
     None,
     /// By a flag until the sender confirms it: at most once per round trip (RFC 3168).
@@ -26,7 +26,7 @@ pub struct EcnConfig {
     pub requests: EcnFeedback,
     /// The best feedback to which it agrees when it is asked.
     pub accepts: EcnFeedback,
-    /// With accurate feedback: whether it sends AccECN options besides the ACE field.
+    /// With accurate feedback: whether this end sends AccECN options besides the ACE field.
     pub options: bool,
     /// With accurate feedback: whether an invalid change of the ECN field in the handshake ends the sending of
     /// ECN-capable packets (§3.2.2.3; Linux `tcp_ecn_fallback`).
@@ -34,7 +34,7 @@ pub struct EcnConfig {
 }
 
 impl EcnConfig {
-    /// It requests none and agrees to classic ECN, as Linux by default (tcp_ecn 2).
+    /// This end requests no ECN and agrees to classic ECN, as Linux by default (tcp_ecn 2).
     pub const PASSIVE: Self =
         Self { requests: EcnFeedback::None, accepts: EcnFeedback::Classic, options: true, fallback: true };
     /// Classic ECN (tcp_ecn 1).

@@ -75,9 +75,9 @@ struct ApplicationRequests {
     endless: bool,
     bytes: u64,
     close: bool,
-    /// It closed before the peer's FIN arrived.
+    /// Whether the application closed before the peer's FIN arrived.
     closed_first: bool,
-    /// It will not read any more either.
+    /// Whether the application will not read any more either.
     gone: bool,
 }
 
@@ -695,7 +695,7 @@ impl TcpEndpoint {
             && !self.requests.gone
     }
 
-    /// What [`Self::on_segment`] does with such a segment.
+    /// Does what [`Self::on_segment`] does with such a segment.
     #[inline]
     fn on_continuation(
         &mut self,

@@ -23,7 +23,7 @@ pub(crate) struct Negotiated {
     pub(crate) timestamps: bool,
     pub(crate) sack: bool,
     pub(crate) ecn: EcnFeedback,
-    /// With classic ECN, this end is one of DCTCP: it echoes each mark, and all its packets after the handshake are
+    /// With classic ECN, this end follows DCTCP: it echoes each mark, and all its packets after the handshake are
     /// ECN-capable (RFC 8257 §3.2; Linux `TCP_CONG_NEEDS_ECN`).
     pub(crate) exact_echo: bool,
     /// Both ends support codes.
@@ -33,7 +33,7 @@ pub(crate) struct Negotiated {
     pub(crate) remote_scale: u8,
     /// Payload of a full segment that we send, with the AccECN option if this end sends it.
     pub(crate) segment_size: u32,
-    /// The same without the AccECN option.
+    /// Maximum payload without the AccECN option.
     pub(crate) bare_segment_size: u32,
 }
 
@@ -48,12 +48,12 @@ const OPTIONS_MAX: u32 = 40;
 /// A segment to be sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outgoing {
-    /// Its first position.
+    /// First position of the segment.
     pub(crate) start: u64,
     pub(crate) payload: u32,
     pub(crate) flags: u16,
     pub(crate) retransmission: bool,
-    /// Its ECN field, if a segment of its kind may be ECN-capable.
+    /// ECN field of the segment, if a segment of its kind may be ECN-capable.
     pub(crate) capable: Ecn,
 }
 

@@ -34,7 +34,7 @@ pub struct TcpInfo {
     pub advmss: u32,
     /// Segments sent and not cumulatively acknowledged.
     pub unacked: u32,
-    /// Of those, the ones selectively acknowledged, declared lost, and retransmitted.
+    /// Outstanding segments that were selectively acknowledged.
     pub sacked: u32,
     /// Segments declared lost.
     pub lost: u32,

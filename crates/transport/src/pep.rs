@@ -12,7 +12,7 @@ pub struct PepReport<'a> {
     pub newest: SackBlock,
     /// The start of the PEP's observation.
     pub first: u32,
-    /// All bytes from there to here have passed.
+    /// The position up to which all bytes from `first` on have passed.
     pub cumulative: u32,
     /// The ranges that have passed beyond.
     pub ranges: &'a [SackBlock],

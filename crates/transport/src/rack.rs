@@ -10,7 +10,7 @@ pub(crate) struct Rack {
     /// Send time and end of the most recently sent delivered segment.
     sent_at: Instant,
     end: u64,
-    /// Its round trip.
+    /// Round trip of that segment.
     rtt: Duration,
     /// True if it changed since the last detection of losses.
     advanced: bool,

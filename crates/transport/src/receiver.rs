@@ -100,7 +100,7 @@ pub(crate) struct Receiver {
     dsack: Option<Block>,
     /// Position of the peer's FIN.
     fin_at: Option<u64>,
-    /// This end will send no more data.
+    /// Whether this end will send no more data.
     half_closed: bool,
     window: Window,
     /// First position that must not be offered, independent of the window.

@@ -95,7 +95,7 @@ impl SackCache {
 pub(crate) struct SackOutcome {
     /// Segments newly SACKed.
     pub(crate) sacked: u32,
-    /// Their payload.
+    /// Payload of the segments.
     pub(crate) bytes: u32,
     /// True if it contained a D-SACK.
     pub(crate) dsack: bool,

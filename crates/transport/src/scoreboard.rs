@@ -13,9 +13,9 @@ pub(crate) const SACKED: u8 = 1;
 pub(crate) const LOST: u8 = 2;
 /// A retransmission of it is in flight.
 pub(crate) const RETRANSMITTED: u8 = 4;
-/// It was retransmitted at some time.
+/// The segment was retransmitted at some time.
 pub(crate) const EVER_RETRANSMITTED: u8 = 8;
-/// It ends the stream: one position more than its payload.
+/// The segment ends the stream: one position more than its payload.
 pub(crate) const FIN: u8 = 16;
 
 /// Memory is reserved for this many segments once it exceeds the initial size: 2.9 MB in flight, almost all
@@ -24,7 +24,7 @@ pub(crate) const RESERVED: usize = 2048;
 /// A PEP has reported that it passed.
 pub(crate) const SEEN: u8 = 32;
 
-/// It ends what was written, and carries PSH.
+/// The segment ends what was written, and carries PSH.
 pub(crate) const PUSHED: u8 = 64;
 /// The next segment left with it as one (segmentation offload).
 pub(crate) const JOINED: u8 = 128;
@@ -34,7 +34,7 @@ pub(crate) const JOINED: u8 = 128;
 pub(crate) struct Segment {
     /// Stream position of its first byte.
     pub(crate) start: u64,
-    /// When it was last sent.
+    /// Last send time of the segment.
     pub(crate) sent_at: Instant,
     /// Number of positions, including a FIN.
     pub(crate) len: u32,

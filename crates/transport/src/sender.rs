@@ -386,7 +386,7 @@ impl Sender {
         self.supply.more = false;
         self.supply.pushed = self.supply.written;
     }
-    /// The same, and announces that the next write follows at once (MSG_MORE).
+    /// The application writes `bytes` more, and announces that the next write follows at once (MSG_MORE).
     pub(crate) fn supply_more(&mut self, bytes: u64) {
         self.supply.written = self.supply.written.saturating_add(bytes);
         self.supply.fresh = true;
@@ -530,7 +530,7 @@ impl Sender {
         if self.domains.is_some() { self.window_of_domains(window) } else { window }
     }
 
-    /// The same in bytes, exact for a controller that counts bytes.
+    /// The current congestion window in bytes, exact for a controller that counts bytes.
     fn window_bytes(&self) -> Bytes {
         if self.phase.reduces() {
             self.bytes(self.reduction.window)

@@ -60,11 +60,11 @@ impl Timer {
     pub(crate) fn kind(&self) -> Option<TimerKind> {
         self.kind
     }
-    /// When it fires; [`Instant::FAR_FUTURE`] while idle.
+    /// The time at which the timer fires; [`Instant::FAR_FUTURE`] while idle.
     pub(crate) fn at(&self) -> Instant {
         self.at
     }
-    /// When pacing allows the next segment; [`Instant::FAR_FUTURE`] if none waits.
+    /// The time at which pacing allows the next segment; [`Instant::FAR_FUTURE`] if none waits.
     pub(crate) fn paced_until(&self) -> Instant {
         self.paced_until
     }

@@ -26,13 +26,13 @@ use crate::config::{ReceiveBuffer, ReceiveWindowKind};
 pub struct Arrival {
     /// The time.
     pub now: Instant,
-    /// Its payload.
+    /// Payload of the segment.
     pub bytes: Bytes,
     /// Number of segments that arrived as one.
     pub segments: u64,
     /// Largest segment seen.
     pub segment_size: Bytes,
-    /// When the peer sent it by its own clock, in milliseconds (TSval of RFC 7323).
+    /// Send time by the peer's clock in milliseconds (TSval of RFC 7323).
     pub timestamp: Option<u32>,
     /// Our send time of the segment that it answers, by our clock, in milliseconds (TSecr).
     pub echo: Option<u32>,

@@ -17,7 +17,7 @@ use airlane_wire::{
 };
 use generate::Generator;
 
-/// What happened to the packets.
+/// Counts of packets by outcome.
 #[derive(Default)]
 struct Counts {
     pool: PacketPool,
@@ -97,7 +97,7 @@ impl Counts {
         }
     }
 
-    /// The same as a packet of the simulator, with the changes of a router.
+    /// Reads the bytes as a packet of the simulator, and makes the changes of a router.
     fn try_outside(&mut self, bytes: &[u8]) {
         let arrival =
             outside::Arrival { flow: FlowId(0), direction: Direction::Downlink, now: Instant::ZERO };
@@ -123,7 +123,7 @@ impl Counts {
         self.pool.recycle(ended);
     }
 
-    /// The same for a tunnel header.
+    /// Reads the bytes as a tunnel header.
     fn try_tunnel(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.packets += 1;
         self.bytes += bytes.len() as u64;

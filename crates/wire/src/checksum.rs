@@ -78,12 +78,12 @@ fn as_v6(address: IpAddr) -> Ipv6Addr {
 /// A checksum compared with the bytes that it covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It matches.
+    /// The checksum matches.
     Correct,
-    /// It does not match: damage, or a checksum that was left to the hardware.
+    /// The checksum does not match: damage, or a checksum that was left to the hardware.
     Wrong,
-    /// There is none, or none that can be computed from these bytes (a fragment, another protocol, a routing header
-    /// whose segments are not finished).
+    /// There is no checksum, or none that can be computed from these bytes (a fragment, another protocol, a routing
+    /// header whose segments are not finished).
     Absent,
 }
 
@@ -181,7 +181,7 @@ fn store(bytes: &mut [u8], at: usize, sum: Sum, zero_means_none: bool) {
     bytes[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
 }
 
-/// Where the checksum of a message is, and what it covers.
+/// The place of the checksum of a message, and the bytes that it covers.
 struct Place {
     protocol: u8,
     /// The message within the packet.

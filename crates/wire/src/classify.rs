@@ -25,7 +25,7 @@ pub struct FiveTuple {
 }
 
 impl FiveTuple {
-    /// The same connection in the opposite direction.
+    /// The connection in the opposite direction.
     #[must_use]
     pub const fn reversed(self) -> Self {
         Self {

@@ -20,7 +20,7 @@ pub(crate) const EXPERIMENT: u8 = 254;
 /// The experiment identifier of an ARWA receiver's codes (RFC 6994 §3.1): "ARWA", ours, not registered.
 pub(crate) const CODE_EXID: [u8; 4] = *b"ARWA";
 
-/// Where a packet comes from and goes to.
+/// Source and destination of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ends {
     /// The source address.

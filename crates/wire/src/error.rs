@@ -79,7 +79,7 @@ pub enum Error {
     OptionLength {
         /// The kind of the option.
         kind: u8,
-        /// Its stated length; 0 if there is none.
+        /// Stated length of the option; 0 if there is none.
         length: u8,
     },
     /// A packet of this protocol, or a fragment, cannot be cut into segments.

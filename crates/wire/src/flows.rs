@@ -21,7 +21,7 @@ pub struct FlowLimits {
     pub flows: u32,
     /// Time without a packet after which a flow ends.
     pub idle: Duration,
-    /// The same for a flow that was seen in one direction only.
+    /// Idle time after which a flow that was seen in one direction only ends.
     pub idle_unanswered: Duration,
     /// Maximum number of fragmented packets whose later fragments are expected.
     pub fragments: usize,
@@ -48,13 +48,13 @@ impl FlowLimits {
 /// The flow of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// It belongs to this flow.
+    /// The packet belongs to this flow.
     Known(FlowId),
-    /// It is the first packet of this flow.
+    /// The packet is the first one of this flow.
     New(FlowId),
     /// A fragment whose first fragment was not seen, or an ICMP error about no flow of the table.
     Stray,
-    /// It would be the first packet of a flow, but the table is full.
+    /// The packet would be the first one of a flow, but the table is full.
     Full,
 }
 
@@ -93,7 +93,7 @@ pub struct FlowTable {
     lists: [List; 2],
     fragments: BTreeMap<FragmentId, Key>,
     expected: VecDeque<(Instant, FragmentId)>,
-    /// Those that [`FlowTable::poll_ended`] has not returned yet.
+    /// Ended flows that [`FlowTable::poll_ended`] has not returned yet.
     ended: VecDeque<u32>,
 }
 

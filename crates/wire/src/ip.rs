@@ -53,7 +53,7 @@ pub struct Ipv4<'a> {
     pub fragment: u16,
     /// Time to live.
     pub time_to_live: u8,
-    /// What follows.
+    /// Number of the protocol behind the header.
     pub protocol: u8,
     /// The header checksum, as found.
     pub checksum: u16,
@@ -175,7 +175,7 @@ pub struct Ipv6<'a> {
     pub destination: Ipv6Addr,
     /// The extension headers, as found.
     pub extensions: &'a [u8],
-    /// What follows the extension headers.
+    /// Number of the protocol behind the extension headers.
     pub protocol: u8,
     /// The offset and flags of the fragment header, as in its third and fourth byte.
     pub fragment: Option<u16>,
@@ -269,18 +269,18 @@ impl<'a> Ipv6<'a> {
     }
 }
 
-/// One IPv6 extension header.
+/// An IPv6 extension header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extension<'a> {
-    /// Its number, from the header before it.
+    /// Number of the header, from the header before it.
     pub kind: u8,
-    /// All of its bytes.
+    /// All bytes of the header.
     pub bytes: &'a [u8],
 }
 
 /// A walk along the extension headers.
 pub(crate) struct Extensions<'a> {
-    /// What `rest` begins with.
+    /// Number of the header or protocol at the beginning of `rest`.
     pub(crate) next: u8,
     pub(crate) first: bool,
     pub(crate) rest: &'a [u8],
@@ -328,7 +328,8 @@ impl<'a> Ip<'a> {
         Self::parse_any(bytes, true)
     }
 
-    /// The same for the beginning of a packet, such as in an ICMP error: the packet may end early behind its header.
+    /// Reads the header of the beginning of a packet, such as in an ICMP error: the packet may end early behind its
+    /// header.
     ///
     /// # Errors
     /// If the bytes do not begin with a header of IPv4 or IPv6.

@@ -21,9 +21,9 @@ const CONTROL_BITS: u16 = 0x01ff;
 pub struct Arrival {
     /// The flow to which it was found to belong.
     pub flow: FlowId,
-    /// Its direction.
+    /// Direction of the packet.
     pub direction: Direction,
-    /// When it arrived.
+    /// Time of the arrival.
     pub now: Instant,
 }
 

@@ -29,7 +29,8 @@ impl Udp {
         Self::parse_begin(bytes, bytes.len())
     }
 
-    /// The same for a packet of which only the beginning may be there; `whole` is its length from this header on.
+    /// Reads the header of a packet of which only the beginning may be there; `whole` is its length from this header
+    /// on.
     pub(crate) fn parse_begin(bytes: &[u8], whole: usize) -> Result<(Self, &[u8]), Error> {
         let fixed = take(bytes, Self::LEN, Layer::Udp)?;
         let length = word(fixed, 4);

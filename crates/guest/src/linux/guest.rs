@@ -134,7 +134,7 @@ enum Fault {
     /// The connection has failed.
     Connection(io::Error),
     Protocol(String),
-    /// Of the outside.
+    /// An error of the outside.
     Guest(GuestError),
 }
 
@@ -274,7 +274,7 @@ impl<'a> Guest<'a> {
         put.map_err(|fault| self.explain(fault))
     }
 
-    /// Its time, while it waits.
+    /// The time of the guest while it waits.
     pub(crate) fn time(&self) -> u64 {
         self.calendar.time()
     }
@@ -305,7 +305,7 @@ impl<'a> Guest<'a> {
         if !self.calendar.is_idle() {
             return self.interrupt(nic, Nic::interrupt(true));
         }
-        // It learns of the interrupt with its turn, which saves two changes between the guest and us.
+        // The guest learns of the interrupt with its turn, which saves two changes between the guest and us.
         self.rung.push(nic);
         self.rung_at.get_or_insert(self.calendar.time());
         Ok(())
@@ -564,7 +564,7 @@ fn awaiting(what: &'static str) -> impl Fn(Broken) -> Fault {
     }
 }
 
-/// Where the next message comes from.
+/// The source of the next message.
 enum Source {
     Clock,
     Connection(usize),

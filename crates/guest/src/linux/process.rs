@@ -19,7 +19,7 @@ const LOG_MAX: usize = 1 << 16;
 const REAP_PERIOD: Duration = Duration::from_millis(2);
 /// The memory of a guest in MiB. Its file is sparse. The limits of TCP do not depend on it, because they are set.
 const MEMORY_MIB: u32 = 1024;
-/// Where a User Mode Linux keeps its memory, and the bytes that it needs there at least: 46 MB were used.
+/// The folder in which a User Mode Linux keeps its memory, and the minimum of free bytes there: 46 MB were used.
 const MEMORY_FOLDER: &str = "/dev/shm";
 const MEMORY_NEEDED: u64 = 60_000_000;
 
@@ -92,7 +92,7 @@ impl Processes {
         self.reason(at, silent, was_asked_to_end(self.kernel.pid()))
     }
 
-    /// The same for a kernel of which it is known whether a signal has asked it to end.
+    /// The reason of an error at a kernel for which it is known whether a signal has asked it to end.
     fn reason(&self, at: &str, silent: Option<(Duration, &str)>, asked_to_end: bool) -> GuestError {
         let log = self.log_text();
         let ended = (0..100).find_map(|_| {
@@ -148,7 +148,7 @@ impl Processes {
         }
     }
 
-    /// The same for a kernel that has not connected.
+    /// The reason of an error at a kernel that has not connected.
     pub(crate) fn diagnose_start(&self, silent: Option<(Duration, &str)>) -> GuestError {
         let error = self.reason("at its start", silent, false); // it may not have its handlers yet
         if error.cause == Cause::Missing {

@@ -25,11 +25,11 @@ const FIRST_FREE: RawFd = 3;
 /// A program, and what its process has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Program<'a> {
-    /// Its path, relative to the folder; also its name.
+    /// Path of the program relative to the folder; also its name.
     pub(crate) path: &'a str,
     pub(crate) arguments: &'a [String],
     pub(crate) environment: &'a [String],
-    /// Its working folder.
+    /// Working folder of the program.
     pub(crate) folder: &'a OsStr,
     /// Receives its output and its errors. Its input is empty.
     pub(crate) output: &'a File,
@@ -44,11 +44,11 @@ pub(crate) struct Process {
 /// How a process has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// With an exit code.
+    /// The process ended with an exit code.
     Exited(i32),
     /// By a signal.
     Killed(i32),
-    /// This process ignores SIGCHLD, so that the system has forgotten it.
+    /// Unknown, because this process ignores SIGCHLD.
     Unknown,
 }
 
@@ -93,7 +93,7 @@ impl Process {
         drop(report);
         let pid = Pid::from_raw(pid as libc::pid_t).expect("it is not that of the child");
         let process = Self { pid };
-        // It ends without a byte when the program starts, because the descriptor is closed then.
+        // The pipe ends without a byte when the program starts, because the descriptor is closed then.
         let mut error = [0; size_of::<i32>()];
         match failure.read_exact(&mut error) {
             Ok(()) => Err(io::Error::from_raw_os_error(i32::from_ne_bytes(error))),
@@ -101,12 +101,12 @@ impl Process {
         }
     }
 
-    /// How it has ended; `None` while it runs.
+    /// How the process ended; `None` while it runs.
     pub(crate) fn end(&self) -> Option<End> {
         end(self.pid)
     }
 
-    /// Its number, and that of its group.
+    /// The number of the process and of its group.
     pub(crate) const fn pid(&self) -> Pid {
         self.pid
     }
@@ -114,7 +114,7 @@ impl Process {
 
 /// How a child has ended; `None` while it runs.
 pub(crate) fn end(pid: Pid) -> Option<End> {
-    // It stays as a zombie, so that no other process gets its number.
+    // The process stays as a zombie, so that no other process gets its number.
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     match waitid(WaitId::Pid(pid), options) {
         Ok(found) => found.map(|status| match (status.exit_status(), status.terminating_signal()) {

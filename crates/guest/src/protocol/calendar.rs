@@ -91,9 +91,9 @@ impl Operation {
 /// A message, in either direction. Numbers are in the byte order of the machine, which is that of the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Its kind.
+    /// Kind of the message.
     pub operation: Operation,
-    /// Its number, which the acknowledgment repeats.
+    /// Number of the message, which the acknowledgment repeats.
     pub sequence: u32,
     /// A time in nanoseconds.
     pub time: u64,
@@ -114,7 +114,7 @@ impl Message {
         })
     }
 
-    /// Its bytes.
+    /// The message as bytes.
     #[must_use]
     pub fn encode(self) -> [u8; MESSAGE] {
         let mut bytes = [0; MESSAGE];
@@ -128,11 +128,11 @@ impl Message {
 /// The activity of a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
-    /// It has not connected.
+    /// The guest has not connected.
     Absent,
-    /// It runs.
+    /// The guest runs.
     Running,
-    /// It waits for its turn.
+    /// The guest waits for its turn.
     Waiting,
 }
 
@@ -143,11 +143,11 @@ pub enum Answer {
     Send(Message),
     /// Send this with the descriptors of the shared memory and of a log.
     SendShared(Message),
-    /// Nothing: the guest waits for its turn.
+    /// Send nothing: the guest waits for its turn.
     Waits,
-    /// The same, and send this.
+    /// Send this message: the guest waits for its turn.
     SendWaits(Message),
-    /// Nothing.
+    /// Send nothing.
     Nothing,
 }
 
@@ -161,15 +161,15 @@ pub struct Unexpected(pub Message);
 pub struct Calendar<M> {
     shared: Option<M>,
     turn: Turn,
-    /// Whether it waits because it has nothing to do, and not within a step of its clock.
+    /// Whether the guest is idle, and does not wait within a step of its clock.
     idle: bool,
     /// The time of day at the time zero of the guest, in nanoseconds since 1970.
     epoch: u64,
-    /// Without a shared memory: the guest's time, as far as we have heard.
+    /// Without a shared memory: the latest known time of the guest.
     now: u64,
-    /// Without a shared memory: its request.
+    /// Without a shared memory: the time that the guest asked for.
     request: Option<u64>,
-    /// Without a shared memory: the limit of its turn that it knows.
+    /// Without a shared memory: the limit of the turn that the guest knows.
     told: Option<u64>,
     sequence: u32,
     /// Acknowledgments that are still to come for our own messages.
@@ -188,7 +188,7 @@ impl<M: Memory> Calendar<M> {
             shared.write_u32(head::LENGTH, SHARED as u32)?;
             shared.write_u16(head::SLOTS, 2)?;
             shared.write_u16(head::RUNNING, GUEST)?;
-            // With it, the guest's requests during our turn are not messages either.
+            // With TIME_SHARE, the guest's requests during our turn are not messages either.
             shared.write_u32(HEAD + slot::CAPABILITIES, slot::TIME_SHARE)?;
         }
         Ok(Self {

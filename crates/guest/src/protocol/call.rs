@@ -12,16 +12,16 @@ pub const DATA_MAX: usize = 1384;
 /// A system call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Its number on x86-64.
+    /// Number of the system call on x86-64.
     pub number: i64,
-    /// Its arguments.
+    /// Arguments of the system call.
     pub arguments: [i64; 6],
     /// The first bytes of the area, at most [`DATA_MAX`].
     pub data: Vec<u8>,
 }
 
 impl Request {
-    /// Its bytes, behind the header of a frame.
+    /// The request as bytes, behind the header of a frame.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         assert!(self.data.len() <= DATA_MAX, "{} bytes of a request", self.data.len());
@@ -46,7 +46,7 @@ pub enum CallReport {
 /// The result of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// Its return value.
+    /// Return value of the system call.
     pub result: i64,
     /// The error (errno), or 0.
     pub error: i32,

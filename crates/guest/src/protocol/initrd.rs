@@ -5,7 +5,7 @@
 /// An entry of an archive.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
-    /// Its path, without a slash at the beginning.
+    /// Path of the entry, without a slash at the beginning.
     pub path: &'a str,
     /// Type and permissions, as in stat(2).
     pub mode: u32,

@@ -5,9 +5,9 @@ use core::fmt;
 /// An access outside of the memory that was shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfBounds {
-    /// Where it began.
+    /// First address of the access.
     pub address: u64,
-    /// Its length in bytes.
+    /// Length of the access in bytes.
     pub length: usize,
 }
 

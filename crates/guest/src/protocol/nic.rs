@@ -28,7 +28,7 @@ pub enum Action {
 /// A request that the device does not understand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unknown {
-    /// Its number.
+    /// Number of the request.
     pub request: u32,
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for Unknown {
 #[derive(Clone, Debug)]
 pub struct Nic {
     mac: Mac,
-    /// Whether it takes frames in several buffers, and without checksums.
+    /// Whether the driver takes frames in several buffers, and without checksums.
     scattered: bool,
     queues: [Queue; 2],
 }
@@ -58,13 +58,13 @@ impl Nic {
         Self { mac: frame::mac(number), scattered: false, queues: [Queue::default(); 2] }
     }
 
-    /// The same, which takes frames in several buffers, and without checksums: data is not copied on its way out.
+    /// An interface that takes frames in several buffers, and without checksums: data is not copied on its way out.
     #[must_use]
     pub fn with_scattered_frames(self) -> Self {
         Self { scattered: true, ..self }
     }
 
-    /// Its address.
+    /// The MAC address of the interface.
     #[must_use]
     pub const fn mac(&self) -> Mac {
         self.mac

@@ -7,7 +7,7 @@ use airlane_core::{BitRate, Bytes, Duration};
 pub struct Report {
     /// The number of the host.
     pub host: u16,
-    /// Its content.
+    /// Content of the report.
     pub what: What,
 }
 

@@ -94,11 +94,11 @@ pub enum Request {
 /// A part of the guest's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// Its address in the guest.
+    /// Address of the region in the guest.
     pub address: u64,
-    /// Its size.
+    /// Size of the region.
     pub size: u64,
-    /// Where it begins in its file.
+    /// Offset of the region in its file.
     pub offset: u64,
 }
 

@@ -34,7 +34,7 @@ const PROGRESS_PERIOD: Duration = Duration::from_millis(100);
 struct Driver<'a> {
     built: &'a mut Built,
     flows: Vec<KernelFlow>,
-    /// Where the ends of flows are: the guest and the interface.
+    /// Places of the ends of flows: guest and interface.
     places: Vec<[(usize, u16); 2]>,
     pool: PacketPool,
     /// The count of transfers when the ends were emptied last.

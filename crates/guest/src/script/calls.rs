@@ -6,7 +6,7 @@ use super::names;
 use super::packets::{LOCAL, PORT, REMOTE};
 use crate::protocol::call::{AREA, DATA_MAX, Request};
 
-/// Where the contents of reads and writes are, behind what requests contain.
+/// Offset of the contents of reads and writes, behind the request itself.
 const CONTENT: usize = 4096;
 /// Bytes of control messages that are received.
 pub(super) const CONTROL_MAX: usize = 256;
@@ -21,9 +21,9 @@ pub(super) struct Prepared {
 /// The meaning of its result.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Then {
-    /// It is the answer.
+    /// The result is the answer.
     Answer,
-    /// It is a descriptor, which the script calls so.
+    /// The result is a descriptor, to which the script gives this number.
     Opens(i64),
     /// A descriptor was closed.
     Closes(i64),

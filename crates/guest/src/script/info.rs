@@ -198,7 +198,7 @@ fn fields(bytes: &[u8]) -> Vec<(&'static str, i64)> {
     for (fields, length) in lengths {
         found.extend(fields.iter().filter_map(|&(name, at)| Some((name, number(bytes, at, length)?))));
     }
-    // Both are in one byte (a bit field, from its lowest bit).
+    // Both scales are in one byte (a bit field, from its lowest bit).
     if let Some(scales) = number(bytes, 6, 1) {
         found.extend([("tcpi_snd_wscale", scales & 15), ("tcpi_rcv_wscale", scales >> 4)]);
     }

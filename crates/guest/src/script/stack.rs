@@ -37,7 +37,7 @@ struct Connection {
     peer_mss: u16,
 }
 
-/// Where segments without an address go: as in packetdrill, to the connection that was opened last.
+/// The connection of segments without an address: as in packetdrill, the one that was opened last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum UnderTest {
     Nothing,

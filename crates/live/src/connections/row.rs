@@ -21,7 +21,7 @@ pub(super) struct Row {
     /// Round-trip times.
     pub(super) rtt: Delays,
     pub(super) method: Method,
-    /// When the SYN entered, until it is answered, and its direction.
+    /// Arrival time and direction of the SYN until it is answered.
     syn: Option<(Instant, Direction)>,
     /// From the SYN to its answer.
     pub(super) handshake: Option<Duration>,
@@ -32,7 +32,7 @@ pub(super) struct Row {
 /// How round-trip times are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
-    /// Not at all.
+    /// The round trip is not measured.
     None,
     /// By the SYN and its answer.
     Handshake,

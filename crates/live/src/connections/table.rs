@@ -51,7 +51,7 @@ pub(super) fn connections(rows: &[Row], ends: &Ends) -> Table {
     table
 }
 
-/// The other end: the server, or another UE.
+/// The other end of the connection: the server, or another UE.
 const fn peer(row: &Row) -> EndId {
     sockets::peer(row.key.sockets).0
 }

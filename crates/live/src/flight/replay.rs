@@ -13,7 +13,7 @@ use crate::ends::EndId;
 /// How a record ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recorded {
-    /// With the run.
+    /// The record ended with the run.
     Whole,
     /// At the limit of its size.
     Limited,

@@ -112,7 +112,7 @@ impl Recorder {
     /// The last chunk of the file, for a run that ended at this time.
     #[must_use]
     pub fn finish(mut self, end: Instant) -> Vec<u8> {
-        // Of a limited record, departures behind its last packet are not complete.
+        // In a limited record, departures behind the last packet are not complete.
         let end = if self.limited { self.entered_at.max(self.left_at) } else { end };
         let begin = self.chunk.len();
         self.chunk.push(tag::TRAILER);

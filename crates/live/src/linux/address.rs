@@ -107,7 +107,7 @@ impl Interfaces {
         let mut message = AddressMessage::default();
         message.header.index = index;
         (message.header.family, message.header.prefix_len) = family(address);
-        // Without it, the kernel first asks for duplicates, and takes no packets for an IPv6 address until then.
+        // Without this flag, the kernel first asks for duplicates, and takes no packets for an IPv6 address until then.
         message.header.flags = AddressHeaderFlags::Nodad;
         message.attributes = vec![AddressAttribute::Address(address), AddressAttribute::Local(address)];
         let what = || format!("cannot add the address {address}");

@@ -48,7 +48,7 @@ pub(crate) struct CellSetup<'a> {
     pub(crate) real: &'a [RealEnd],
     /// By number of the end: the server's side, then the UEs.
     pub(crate) devices: Vec<Device>,
-    /// Of the TUN devices.
+    /// Interfaces of the TUN devices.
     pub(crate) interfaces: Vec<Interfaces>,
     pub(crate) priority: Priority,
 }
@@ -66,7 +66,7 @@ pub struct LiveOutput {
 /// Facts about a live run.
 #[derive(Debug, Serialize)]
 pub struct LiveFacts {
-    /// Whether it was in real time.
+    /// Whether the run was in real time.
     pub real_time: RealTime,
     /// Seconds between its begin and its end.
     pub wall_s: f64,
@@ -91,7 +91,7 @@ pub struct LiveFacts {
 pub struct Count {
     /// Packets after segmentation.
     pub packets: u64,
-    /// Their bytes, with IP headers.
+    /// Bytes of the packets, with IP headers.
     pub bytes: u64,
 }
 
@@ -107,7 +107,7 @@ impl Count {
 enum Request {
     /// Virtual time begins.
     Begin,
-    /// It ends.
+    /// End the process.
     Stop,
 }
 
@@ -119,7 +119,7 @@ struct Loop<'a> {
     radio: Option<RadioSocket>,
     pace: Pace,
     buffer: Buffer,
-    /// When the process woke up last, on the host's clock.
+    /// Host time of the last wake-up.
     woke_ns: u64,
     /// Whether the process woke up early and waits for what is due.
     early: bool,

@@ -67,7 +67,7 @@ fn ask_for_short_slices() {
 /// # Errors
 /// If the system refuses a setting of the user.
 pub(crate) fn be_punctual(priority: Priority) -> Result<(), LiveError> {
-    // Without it, the kernel may delay a wake-up by 50 µs (prctl(2)).
+    // Without this call, the kernel may delay a wake-up by 50 µs (prctl(2)).
     let _ = prctl::set_timerslack(1);
     ask_for_short_slices();
     let unlimited = getrlimit(Resource::RLIMIT_MEMLOCK).is_ok_and(|(soft, _)| soft == libc::RLIM_INFINITY);

@@ -41,7 +41,7 @@ enum Request {
         argv: Vec<String>,
         env: BTreeMap<String, String>,
         cwd: String,
-        /// Whether it gets a process group of its own, which `Signal` then reaches as a whole.
+        /// Whether the process gets a group of its own, which `Signal` then reaches as a whole.
         group: bool,
     },
     /// Send a signal to an application.
@@ -131,7 +131,7 @@ pub(crate) fn serve(mut parent: Messages, networks: &[NetworkNamespace], cell: P
 #[derive(Default)]
 struct Observer {
     dumps: BTreeMap<usize, Dump>,
-    /// When it reads next.
+    /// Host time of the next reading.
     due_ns: u64,
     /// Rows that the parent did not take.
     lost: u64,

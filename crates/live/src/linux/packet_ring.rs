@@ -22,7 +22,7 @@ use nix::sys::socket::{getsockopt, sockopt};
 
 /// Bytes of a frame, of which only their sum over all blocks matters in version 3.
 const FRAME: u32 = 2048;
-/// Where the header of the link layer would be: `struct sockaddr_ll` behind the header of a packet.
+/// The place of the header of the link layer: `struct sockaddr_ll` behind the header of a packet.
 const ADDRESS: usize = align(size_of::<libc::tpacket3_hdr>());
 
 const fn align(length: usize) -> usize {
@@ -58,9 +58,9 @@ pub struct Captured<'a> {
 /// Packets since the last question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RingCounts {
-    /// Those that the filter accepted, dropped ones among them.
+    /// Packets that the filter accepted, including dropped ones.
     pub packets: u32,
-    /// Those for which there was no space.
+    /// Packets for which there was no space.
     pub drops: u32,
 }
 

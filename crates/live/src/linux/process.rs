@@ -55,7 +55,7 @@ pub struct LiveConfig {
     pub sysctl: BTreeMap<String, String>,
     /// Whether the cell process waits for packets without sleeping.
     pub busy_poll: bool,
-    /// Whether it uses SCHED_FIFO.
+    /// Whether the process uses SCHED_FIFO.
     pub fifo: bool,
     /// The core on which it runs.
     pub core: Option<usize>,

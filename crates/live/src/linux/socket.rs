@@ -26,7 +26,7 @@ pub(crate) struct Messages {
 pub(crate) enum Received<T> {
     /// A message, and file descriptors with it.
     Message(T, Vec<OwnedFd>),
-    /// Nothing now.
+    /// No message now.
     Nothing,
     /// The other process has ended.
     End,

@@ -205,7 +205,7 @@ fn row(socket: &InetResponse) -> Option<Row> {
 pub struct TcpInfo<'a>(&'a [u8]);
 
 impl<'a> TcpInfo<'a> {
-    /// That of a socket, if the answer of the kernel has it.
+    /// The `tcp_info` of a socket, if the answer of the kernel has it.
     #[must_use]
     pub fn of(socket: &'a InetResponse) -> Option<Self> {
         socket.nlas.iter().find_map(|nla| match nla {

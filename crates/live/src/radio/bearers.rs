@@ -16,7 +16,7 @@ pub struct UeUse {
     pub timing_advance: u16,
     /// IP packets that the bearers delivered, in kbit.
     pub volume: [i64; 2],
-    /// Their mean delay in the bearers, in ms; none without a packet.
+    /// Mean delay of the packets in the bearers, in ms; none without a packet.
     pub delay: [Option<i64>; 2],
     /// Bits over the time in which the UE had data, in kbit/s; none without a burst of two blocks or more.
     pub throughput: [Option<i64>; 2],
@@ -47,7 +47,7 @@ pub(super) struct Sums {
 /// up.
 #[derive(Clone, Copy, Debug)]
 struct Burst {
-    /// When its first block was sent, or the latest period ended.
+    /// Time of the first block, or the end of the latest period.
     begin: Instant,
     /// The decoded blocks since: their bytes, and the time of the latest one.
     bytes: u64,
@@ -114,7 +114,7 @@ impl Sums {
         let Self { bytes, packets, delay_ns, burst_bytes, burst_ns, .. } = *self;
         (self.bytes, self.packets, self.delay_ns) = (0, 0, 0);
         (self.burst_bytes, self.burst_ns) = (0, 0);
-        // All are rounded to an integer.
+        // The three values are rounded to integers.
         let volume = (bytes * 8 + 500) / 1_000;
         let delay = (packets > 0).then(|| {
             let of_all = u128::from(packets) * 1_000_000;

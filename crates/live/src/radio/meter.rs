@@ -23,7 +23,7 @@ pub struct CellUse {
     pub active: [i64; 2],
 }
 
-/// Something that happened to a UE.
+/// An event of a UE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Happening {
     /// In ns since the beginning of the run.
@@ -45,7 +45,7 @@ pub struct Quality {
     pub rsrq: u8,
 }
 
-/// What happened.
+/// Kinds of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum What {
     /// A handover is in this state.

@@ -6,14 +6,14 @@ use airlane_net::pep::{Body, List, Message, TcpReport};
 /// A fault of the PEP, or of the path from it to the server.
 #[derive(Clone, Debug)]
 pub enum Fault {
-    /// It stops observing, and restarts later without state.
+    /// The PEP stops observing, and restarts later without state.
     Dies {
         /// The time.
         at: Instant,
         /// The time of the restart; [`Instant::FAR_FUTURE`] for never.
         until: Instant,
     },
-    /// It sends false reports.
+    /// The PEP sends false reports.
     Lies {
         /// The start.
         from: Instant,
@@ -37,11 +37,11 @@ pub enum Fault {
 /// The claim of a faulty PEP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// That it has seen everything up to the highest byte it has seen.
+    /// The PEP has seen everything up to the highest byte that it has seen.
     Everything,
-    /// That it has seen a megabyte more than that.
+    /// The PEP has seen a megabyte more than it has.
     Unsent,
-    /// That the last segment it saw is missing.
+    /// The last segment that the PEP saw is missing.
     Holes,
 }
 

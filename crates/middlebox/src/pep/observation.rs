@@ -41,7 +41,7 @@ pub(crate) enum SegmentEffect {
     Data,
     /// New data, and with it a hole is certain.
     Hole,
-    /// There is no room to store it.
+    /// There is no room to store the segment.
     NoRoom,
 }
 

@@ -16,13 +16,13 @@ use super::observation::{Observation, Recent, SegmentEffect};
 pub struct PepStatistics {
     /// Segments with data that passed from the core.
     pub segments: u64,
-    /// Those of them that were not observed: the table was full.
+    /// Packets that were not observed because the table was full.
     pub unwatched: u64,
-    /// Those of them that were not stored: the ranges of the flow were full.
+    /// Packets that were not stored because the ranges of the flow were full.
     pub unremembered: u64,
     /// Messages sent.
     pub messages: u64,
-    /// Those of them that were sent for a hole.
+    /// Messages that were sent for a hole.
     pub nacks: u64,
 }
 
@@ -44,11 +44,11 @@ impl Observed {
 
 /// A connection, by what packets say of it.
 pub trait Connection: Copy + Ord {
-    /// Its number in messages, for those who share the secret.
+    /// The number of the connection in messages, for those who share the secret.
     fn identifier(&self, secret: &[u8]) -> u64;
 }
 
-/// Where messages go.
+/// The outlet of messages.
 pub trait Outlet<C> {
     /// An empty buffer.
     fn buffer(&mut self) -> Vec<u8>;
@@ -86,9 +86,9 @@ struct Watched {
     newest_at: Instant,
     /// A hole has become certain since the last message.
     urgent: bool,
-    /// When the last message left.
+    /// Send time of the last message.
     sent_at: Option<Instant>,
-    /// When the next is due.
+    /// Time at which the next message is due.
     due: Instant,
     /// The sequence number after the FIN, once it was seen.
     end: Option<u32>,
@@ -147,7 +147,7 @@ impl<C: Connection> Observer<C> {
         self
     }
 
-    /// Its counters.
+    /// The counters of the observer.
     #[must_use]
     pub const fn statistics(&self) -> PepStatistics {
         self.reporter.statistics
@@ -348,7 +348,7 @@ impl Reporter {
         }
     }
 
-    /// Another packet was recorded: a message leaves now, or is due later.
+    /// Records another packet: a message leaves now, or is due later.
     fn passed<C: Connection>(
         &mut self,
         now: Instant,
@@ -370,7 +370,7 @@ impl Reporter {
         }
     }
 
-    /// When the next message about the flow is due.
+    /// The time at which the next message about the flow is due.
     fn due(&self, now: Instant, watched: &Watched) -> Instant {
         let most = match watched.observed {
             Observed::Tcp(_) => self.config.ack_every,

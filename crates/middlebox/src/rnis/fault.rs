@@ -8,14 +8,14 @@ use airlane_net::rni::UeRecord;
 /// A fault of the service.
 #[derive(Clone, Debug)]
 pub enum RnisFault {
-    /// It sends nothing.
+    /// The service sends nothing.
     Silent {
         /// The start.
         from: Instant,
         /// The end; [`Instant::FAR_FUTURE`] for none.
         until: Instant,
     },
-    /// Its notifications are delayed.
+    /// The notifications of the service are delayed.
     Late {
         /// The start.
         from: Instant,
@@ -24,7 +24,7 @@ pub enum RnisFault {
     },
     /// A share of its notifications leaves after the next one.
     Reorders(f64),
-    /// Its notifications name another UE.
+    /// The notifications of the service name another UE.
     WrongUe {
         /// The start.
         from: Instant,

@@ -9,33 +9,33 @@ use crate::node::Side;
 /// When the proxy connects to the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectOrder {
-    /// When a SYN arrives, which it answers at the same time.
+    /// At the arrival of a SYN, which the proxy answers at the same time.
     AtOnce,
-    /// When the handshake with the sender of the SYN is complete.
+    /// After the handshake with the sender of the SYN.
     AfterHandshake,
-    /// When a SYN arrives, which it answers only after the far end has answered: a refusal is forwarded.
+    /// At the arrival of a SYN, which the proxy answers only after the far end has answered: a refusal is forwarded.
     FarEndFirst,
 }
 
 /// The treatment of a connection for which there is no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
-    /// It passes unchanged.
+    /// The connection passes unchanged.
     PassThrough,
-    /// Its SYN is answered with a RST.
+    /// The SYN is answered with a RST.
     Refuse,
 }
 
 /// The configuration of a split-connection proxy.
 #[derive(Clone, Debug)]
 pub struct SplitConfig {
-    /// Its number.
+    /// Number of the proxy.
     pub id: u32,
-    /// Its end of the connections on the side of the core.
+    /// The proxy's end of the connections on the side of the core.
     pub core: TcpConfig,
-    /// Its end of the connections on the side of the radio.
+    /// The proxy's end of the connections on the side of the radio.
     pub ran: TcpConfig,
-    /// When it connects to the far end.
+    /// The time of the connection to the far end.
     pub connect: ConnectOrder,
     /// Maximum bytes of one direction of one connection: offered, received, or not acknowledged.
     pub buffer: Bytes,

@@ -34,7 +34,7 @@ pub(super) struct Shared {
     pub(super) scratch: Outbox,
 }
 
-/// One direction, from one side to the other.
+/// The relay of one direction, from one side to the other.
 #[derive(Debug)]
 struct Relay {
     /// Memory that the budget has charged for it.
@@ -43,7 +43,7 @@ struct Relay {
     held: u64,
     /// Offset up to which the other peer has acknowledged.
     acknowledged: u64,
-    /// When it last made progress, or had nothing to do.
+    /// Time of the last progress, or of the last instant without work.
     progressed_at: Instant,
     /// The gate of the sending peer.
     gate: Gate,

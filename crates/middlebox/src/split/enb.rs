@@ -30,7 +30,7 @@ struct Move {
     ue: UeId,
     from: usize,
     to: usize,
-    /// When they leave the source, or, once they have left, when they reach the target.
+    /// Time at which the connections leave the source, or, once they have left, reach the target.
     leaves_at: Instant,
     arrives_at: Option<Instant>,
     context: HandoverContext,

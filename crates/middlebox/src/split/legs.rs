@@ -11,7 +11,7 @@ pub struct LegStatistics {
     pub opening: u64,
     /// Established connections, of which one side may have closed.
     pub established: u64,
-    /// Those of them with one side closed.
+    /// Connections with one side closed.
     pub half_closed: u64,
     /// Connections that have closed while the other leg has not.
     pub closed: u64,
@@ -41,7 +41,7 @@ pub struct LegStatistics {
     pub rtt_samples: u64,
     /// See `rtt_samples`.
     pub rtt_sum: Duration,
-    /// Their minimum.
+    /// Minimum of the round-trip times.
     pub rtt_min: Option<Duration>,
     /// Completed handshakes, and the sum of their durations since the first SYN at the proxy.
     pub handshakes: u64,

@@ -78,13 +78,13 @@ impl SplitProxy {
         }
     }
 
-    /// Its counters.
+    /// The counters of the proxy.
     #[must_use]
     pub const fn statistics(&self) -> SplitStatistics {
         self.shared.statistics
     }
 
-    /// Its connections to each side at this time, in the order of [`Side`]. This reads every connection.
+    /// The connections of the proxy to each side at this time, in the order of [`Side`]. This reads every connection.
     #[must_use]
     pub fn legs(&self, now: Instant) -> [LegStatistics; 2] {
         let mut legs = self.shared.legs;
@@ -96,7 +96,7 @@ impl SplitProxy {
         legs
     }
 
-    /// Its configuration.
+    /// The configuration of the proxy.
     #[must_use]
     pub const fn config(&self) -> &SplitConfig {
         &self.shared.config

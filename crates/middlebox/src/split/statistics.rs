@@ -11,7 +11,7 @@ pub enum Ending {
     Reset,
     /// The far end refused it.
     ConnectRefused,
-    /// It was not established in time.
+    /// The connection was not established in time.
     ConnectTimeout,
     /// A peer did not accept waiting data.
     Stalled,
@@ -50,9 +50,9 @@ pub struct SplitStatistics {
     pub relayed: [u64; 2],
     /// Bytes in its buffers.
     pub held: [u64; 2],
-    /// Their maximum so far.
+    /// Maximum of the held bytes so far.
     pub held_peak: [u64; 2],
-    /// Their maximum so far for one connection.
+    /// Maximum of the held bytes of one connection so far.
     pub held_peak_one: [u64; 2],
 }
 

@@ -12,9 +12,9 @@ use super::key::Key;
 pub(super) enum TimeWait {
     /// Both ends have closed: the last acknowledgment is repeated (TIME-WAIT, RFC 9293 §3.6.1).
     Closed([ClosedEnd; 2]),
-    /// It was aborted: a RST.
+    /// The connection was aborted: a segment is answered with a RST.
     Reset,
-    /// None: it was never proxied, and passes. A repeated SYN must not be proxied either.
+    /// The connection was never proxied, and passes. A repeated SYN must not be proxied either.
     Passes,
 }
 
@@ -113,7 +113,7 @@ impl TimeWaitTable {
         let taken: Vec<TimeWaitEntry> = ours.map(state).collect();
         if !taken.is_empty() {
             taken.iter().for_each(|state| self.remove(state.key));
-            // They may return, and must not be counted twice.
+            // The connections may return, and must not be counted twice.
             self.until.iter_mut().for_each(|queue| queue.retain(|(_, key)| !is_of(*key)));
         }
         taken

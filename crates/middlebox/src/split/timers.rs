@@ -3,10 +3,10 @@
 
 use airlane_core::Instant;
 
-/// Not in the heap.
+/// The place of a slot that is not in the heap.
 const NOWHERE: u32 = u32::MAX;
 
-/// One timer for each slot of a table.
+/// A timer for each slot of a table.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     /// Slots; none is later than its children.
@@ -22,7 +22,7 @@ impl Timers {
         self.heap.first().map(|&slot| (self.due[slot as usize].0, slot))
     }
 
-    /// When a slot is due; [`Instant::FAR_FUTURE`] for never.
+    /// The time at which a slot is due; [`Instant::FAR_FUTURE`] for never.
     #[inline]
     pub(super) fn due(&self, slot: u32) -> Instant {
         self.due.get(slot as usize).map_or(Instant::FAR_FUTURE, |(at, _)| *at)

@@ -90,7 +90,7 @@ impl Served {
         }
         let over = (now - self.end).as_nanos() / self.interval.as_nanos();
         if self.is_busy {
-            // Nothing left in the intervals in between, though packets waited.
+            // No packet left in the intervals in between, though packets waited.
             (0..over.min(SAMPLES as u64)).for_each(|_| self.push(0));
         }
         self.end += self.interval * (over + 1);

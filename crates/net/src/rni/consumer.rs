@@ -7,11 +7,11 @@ use super::{Rejected, Subscription, UeRecord};
 /// Why a notification is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unused {
-    /// Its bytes are rejected.
+    /// The bytes of the notification are rejected.
     Rejected(Rejected),
-    /// It is about another UE than the one in the subscription.
+    /// The notification is about another UE than the one in the subscription.
     OtherUe,
-    /// Its measurement time is in the future.
+    /// The measurement time of the notification is in the future.
     FromTheFuture,
 }
 
@@ -29,7 +29,7 @@ impl Consumer {
         Self { flow, ue }
     }
 
-    /// Its request to the service.
+    /// The consumer's request to the service.
     #[must_use]
     pub const fn subscription(&self) -> Subscription {
         Subscription { flow: self.flow, ue: self.ue, until: None }

@@ -1,4 +1,4 @@
-//! Sockets of other processes: which there are, who owns them, and how to reach them for a moment.
+//! Sockets of other processes: their list, their owners, and access to a socket for a moment.
 
 use std::fs;
 use std::io;
@@ -52,7 +52,7 @@ pub(crate) enum Found {
     Owner(Owner),
     /// A process with this name, which this one may not reach into.
     Denied(String),
-    /// None: the socket has been closed, or its process is not visible.
+    /// No process: the socket has been closed, or its process is not visible.
     Nowhere,
 }
 

@@ -23,9 +23,9 @@ const SHARE: u64 = 4;
 /// Why the body of a request is not read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BodyError {
-    /// It is longer than this many bytes.
+    /// The body is longer than this many bytes.
     Long(u64),
-    /// It did not arrive in time.
+    /// The body did not arrive in time.
     Late,
 }
 

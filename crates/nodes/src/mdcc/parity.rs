@@ -97,9 +97,9 @@ struct Answer {
 struct Input {
     call: u32,
     domain: u32,
-    /// Of `struct ack`: now, rtt, srtt, acked_to, sent_to; then the words.
+    /// Fields of `struct ack`: now, rtt, srtt, acked_to, sent_to; then the words.
     ack: ([u64; 5], [u32; 6]),
-    /// Of `struct timeout`.
+    /// Fields of `struct timeout`.
     timeout: ([u64; 2], [u32; 2]),
     numbers: [u64; 2],
     /// segments, segment_size, acks_per_increase, hystart

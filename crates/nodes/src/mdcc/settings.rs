@@ -21,7 +21,7 @@ pub(super) fn defaults() -> String {
 pub(crate) struct Settings {
     /// Settings of all kinds.
     pub node: Common,
-    /// Where messages of PEPs arrive.
+    /// Address at which messages of PEPs arrive.
     pub listen: Address,
     /// File of the secret that the PEPs also have.
     pub secret: PathBuf,
@@ -62,7 +62,7 @@ impl Settings {
         self.reception().check("")
     }
 
-    /// Where messages arrive, and whose count.
+    /// The address at which messages arrive, and the PEPs whose messages count.
     pub(super) fn reception(&self) -> Reception {
         let Self { listen, secret, peps, clients, rate, .. } = self.clone();
         Reception { listen: listen.0, secret, peps, clients, rate }

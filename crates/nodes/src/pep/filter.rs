@@ -23,7 +23,7 @@ pub(super) const VLANS: [u16; 2] = [0x8100, 0x88a8];
 const LOAD_WORD: u16 = 0x20;
 const LOAD_HALF: u16 = 0x28;
 const LOAD_BYTE: u16 = 0x30;
-/// Of IPv4: the length of the header, into X.
+/// The instruction that loads the length of the IPv4 header into X.
 const LOAD_LENGTH: u16 = 0xb1;
 const LOAD_HALF_AT_X: u16 = 0x48;
 const AND: u16 = 0x54;

@@ -59,7 +59,7 @@ pub(crate) struct Rule {
     pub ports: Vec<u16>,
     /// The protocols.
     pub protocols: Vec<Protocol>,
-    /// Where messages go.
+    /// Address to which messages are sent.
     pub report_to: Address,
     /// File with the secret that the servers share.
     pub secret: PathBuf,

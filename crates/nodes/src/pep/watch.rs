@@ -19,7 +19,7 @@ const CONTROL_BITS: u16 = 0x00ff;
 /// How many messages may leave at once, as a part of those of a second.
 const BURST: u32 = 20;
 
-/// Where messages go, and when.
+/// The destination of messages, and their times.
 pub(super) trait Messages {
     /// The time at which a message leaves that is due `now`.
     fn leaves_at(&self, now: Instant) -> Instant;
@@ -33,9 +33,9 @@ pub(super) trait Messages {
 pub(super) struct Counts {
     /// Packets that the filter in the kernel let through.
     pub(super) packets: u64,
-    /// Those of them that a rule asks for.
+    /// Packets that a rule asks for.
     pub(super) matched: u64,
-    /// Those without complete and consistent headers.
+    /// Packets without complete and consistent headers.
     pub(super) malformed: u64,
     /// Fragments, of which nothing can be reported.
     pub(super) fragments: u64,
@@ -63,7 +63,7 @@ struct Watched {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Connection {
     addresses: Addresses,
-    /// Of the flow and of the server.
+    /// Numbers of the flow and of the server.
     numbers: Option<(u16, u16)>,
 }
 
@@ -80,7 +80,7 @@ impl middlebox::Connection for Connection {
 struct Limit {
     interval: Duration,
     tolerance: Duration,
-    /// When the next message would be due at exactly the maximum rate.
+    /// Time at which the next message would be due at exactly the maximum rate.
     next: Instant,
     suppressed: u64,
 }
@@ -201,7 +201,7 @@ impl Watch {
             }
             (Transport::Tcp(tcp), From::Client) => observer.on_uplink(connection, segment(&tcp, stated)),
             (Transport::Udp(_), From::Server) => {
-                // Of a packet that was cut off before, the identifier would be another one.
+                // A packet that was cut off before has another identifier.
                 if packet.payload.len() >= stated.min(IDENTIFIED) {
                     let prefix = &packet.payload[..stated.min(IDENTIFIED)];
                     observer.on_datagram(now, &mut way, connection, prefix);

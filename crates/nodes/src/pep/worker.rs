@@ -73,7 +73,7 @@ struct Messenger {
 struct Way {
     to: SocketAddr,
     socket: Option<UdpSocket>,
-    /// When it may be opened again.
+    /// Time from which the socket may be opened again.
     again: HostInstant,
 }
 
@@ -131,8 +131,8 @@ impl Worker {
         running.register(|registry| self.metrics.register(registry));
         let stop = Arc::new((AtomicBool::new(false), event().map_err(failed)?));
         let until = stop.clone();
-        // One that ended in this second may have used its number. It waited for its second too, so it has not used
-        // that of the next one.
+        // An instance that ended in this second may have used its number. It waited for the next second too, so it has
+        // not used the number of that one.
         let part = realtime_ns() % SECOND_NS;
         tokio::time::sleep(HostDuration::from_nanos(SECOND_NS - part) + MARGIN).await;
         self.begin();

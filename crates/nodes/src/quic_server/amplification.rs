@@ -69,7 +69,7 @@ pub(super) struct AddressUse {
 }
 
 impl Addresses {
-    /// None yet; `dropped` counts sends that are cut off.
+    /// No address yet; `dropped` counts sends that are cut off.
     pub(super) fn new(dropped: Counter) -> Arc<Self> {
         Arc::new(Self { dropped, ..Self::default() })
     }
@@ -179,7 +179,7 @@ fn source_id(datagram: &[u8]) -> Option<&[u8]> {
     rest.get(..usize::from(*length))
 }
 
-/// What follows the destination connection ID of a packet with a long header, and the ID.
+/// The destination connection ID of a packet with a long header, and the bytes behind it.
 fn destination_id(datagram: &[u8]) -> Option<(&[u8], &[u8])> {
     let (first, rest) = datagram.split_first()?;
     if first & 0x80 == 0 {

@@ -56,7 +56,8 @@ pub(super) fn status(code: StatusCode) -> Response<Content> {
     answer
 }
 
-/// What does not exist and what may not be seen are not distinguished. A lack of descriptors is the server's own.
+/// The status for an error. A file that does not exist and one that may not be read have the same status; a lack of
+/// descriptors is the server's own error.
 fn status_of(error: &std::io::Error) -> StatusCode {
     match error.raw_os_error().map(Errno::from_raw) {
         Some(Errno::EMFILE | Errno::ENFILE | Errno::ENOMEM) => StatusCode::SERVICE_UNAVAILABLE,
@@ -241,7 +242,7 @@ fn multipart(
 /// A boundary that no file contains by chance.
 fn boundary() -> String {
     let mut random = [0; 16];
-    // Without random numbers, the boundary is only less rare.
+    // Without random numbers the boundary is all zeros, which a file may contain.
     let _ = getrandom::fill(&mut random);
     random.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -26,8 +26,8 @@ pub(super) struct Root(Arc<OwnedFd>);
 pub(super) struct Found {
     pub(super) file: Arc<File>,
     pub(super) size: u64,
-    /// Not later than now: a time of modification in the future becomes that of the answer (RFC 9110 §8.8.2.1), and
-    /// dates in HTTP end with the year 9999.
+    /// Time of modification, not later than now: a time in the future becomes that of the answer (RFC 9110 §8.8.2.1),
+    /// and dates in HTTP end with the year 9999.
     pub(super) modified: SystemTime,
     /// A strong validator (RFC 9110 §8.8.1), without quotes: it changes with each change of the file, because a
     /// change also moves the time that no program can set.

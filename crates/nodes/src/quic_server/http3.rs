@@ -43,7 +43,7 @@ const QUIET: Duration = Duration::from_millis(500);
 /// The interval at which metrics of connections are renewed.
 const RENEWAL: Duration = Duration::from_secs(1);
 
-/// What all connections share.
+/// The state that all connections share.
 pub(super) struct Http3 {
     pub(super) settings: Settings,
     pub(super) root: Root,
@@ -123,7 +123,7 @@ impl Http3 {
         let is_loaded = handshakes >= self.settings.limits.handshakes || self.places.is_full();
         if is_loaded && incoming.may_retry() && !incoming.remote_address_validated() {
             self.metrics.retries.inc();
-            // It fails only for a validated address.
+            // A retry fails only for a validated address.
             let _ = incoming.retry();
             return None;
         }
@@ -153,7 +153,7 @@ impl Http3 {
 
     async fn connection(self: Arc<Self>, incoming: Incoming, place: Place, handshake: Handshake) {
         let mut seed = [0; 8];
-        // Without random numbers, controllers of two connections may draw the same ones.
+        // Without random numbers, controllers of two connections may draw the same numbers.
         let _ = getrandom::fill(&mut seed);
         let Ok(config) = self.settings.quic(Seeds::new(u64::from_le_bytes(seed))) else { return };
         let line = self.lines.open(config.clone(), self.settings.limits.send_buffer.0.get());
@@ -205,7 +205,7 @@ impl Http3 {
             }
             let present = connection.remote_address();
             if present.ip() != address.ip() {
-                // It has moved, perhaps to another UE.
+                // The client has moved, perhaps to another UE.
                 following = self.follow(line, present);
             }
             if present != address {

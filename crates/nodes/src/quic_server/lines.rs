@@ -25,11 +25,11 @@ pub(super) struct Line {
 impl Line {
     /// The handshake is complete.
     pub(super) fn connected(&self, connection: quinn::Connection) {
-        // It is called once for a connection.
+        // This function is called once for a connection.
         let _ = self.connection.set(connection);
     }
 
-    /// Whether its path leads to this address.
+    /// Whether the path of the connection leads to this address.
     pub(super) fn leads_to(&self, ue: Ipv4Addr) -> bool {
         let address = self.connection.get().map(|connection| connection.remote_address().ip().to_canonical());
         address == Some(IpAddr::V4(ue))
@@ -63,7 +63,7 @@ struct State {
     ended: bool,
 }
 
-/// All of them.
+/// All open connections.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     state: Mutex<State>,
@@ -71,7 +71,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// None, with the thread. It ends with [`Self::end`].
+    /// No connection yet, with the thread of the collection. [`Self::end`] ends the thread.
     pub(super) fn start() -> io::Result<Arc<Self>> {
         let lines = Arc::new(Self::default());
         let own = lines.clone();

@@ -13,7 +13,7 @@ use crate::reports;
 
 type Labels = Vec<(&'static str, String)>;
 
-/// All of them. Those with the number of a connection exist while the connection is open.
+/// All metrics of the server. Metrics with the number of a connection exist while the connection is open.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Metrics {
     pub(super) requests: Family<Labels, Counter>,
@@ -35,7 +35,7 @@ pub(super) struct Metrics {
     own_losses: Family<Labels, Gauge>,
 }
 
-/// Those of radio information.
+/// The metrics of radio information.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RadioMetrics {
     pub(super) subscriptions: Gauge,
@@ -61,7 +61,7 @@ impl RadioMetrics {
     }
 }
 
-/// Those of `mdcc`.
+/// The metrics of `mdcc`.
 #[derive(Clone, Debug, Default)]
 struct DomainMetrics {
     reductions: Family<Labels, Counter>,

@@ -50,7 +50,7 @@ struct State {
 /// A UE with its connections.
 struct Ue {
     lines: BTreeMap<u64, Arc<Line>>,
-    /// Its subscription ends when this is dropped.
+    /// The subscription ends when this sender is dropped.
     _end: oneshot::Sender<()>,
 }
 
@@ -74,7 +74,7 @@ impl Drop for Following {
 }
 
 impl Radio {
-    /// None yet.
+    /// No subscription yet.
     pub(super) fn new(settings: &Rnis, metrics: RadioMetrics) -> Result<Arc<Self>, String> {
         Ok(Arc::new(Self {
             service: Service::new(settings)?,
@@ -119,7 +119,7 @@ impl Radio {
     async fn subscribe(self: Arc<Self>, ue: Ipv4Addr, mut ended: oneshot::Receiver<()>) {
         let mut pause = PAUSE;
         loop {
-            // It is not given up halfway: the service would keep a subscription without an end.
+            // The request is not given up halfway: the service would keep a subscription without an end.
             match self.service.subscribe(ue).await {
                 Ok(mut subscription) => {
                     self.metrics.subscriptions.inc();

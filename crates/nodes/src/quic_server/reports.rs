@@ -1,4 +1,4 @@
-//! What PEPs say about the connections, for `mdcc`.
+//! Reports of PEPs on the connections, for `mdcc`.
 //!
 //! A PEP knows a connection by its addresses, and a datagram by a hash of its beginning (`docs/pep-wire-format.md` §4.2
 //! and §5.2). quinn has one socket for all connections. [`Naming`] is around it, computes the hash of each datagram
@@ -36,7 +36,7 @@ struct Known {
 
 /// The connections between two addresses: a client may have several at one port (RFC 9000 §5.2).
 struct Ends {
-    /// Of this entry: there may be another one for the addresses later.
+    /// Number of this entry: there may be another entry for the addresses later.
     number: u64,
     key: Key,
     lines: Vec<Arc<Line>>,
@@ -49,7 +49,7 @@ impl Debug for Reported {
 }
 
 impl Reported {
-    /// None yet, at a server with this address and the secret of the PEPs.
+    /// No report yet, at a server with this address and the secret of the PEPs.
     pub(super) fn new(secret: &[u8], listen: SocketAddr) -> Arc<Self> {
         Arc::new(Self { secret: secret.to_vec(), listen, known: RwLock::default() })
     }

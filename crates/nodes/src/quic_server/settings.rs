@@ -55,7 +55,7 @@ ranges = 16
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Settings {
-    /// What all kinds have.
+    /// Settings that all kinds of nodes have.
     pub(super) node: Common,
     /// The address of HTTP/3. It listens on no other UDP port.
     pub(super) listen: Address,
@@ -154,7 +154,7 @@ pub(super) enum Timeouts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Rnis {
-    /// What precedes `/rni/v2` in its paths. All connections lead to the host and port of it.
+    /// The part of the URL before `/rni/v2`. All connections lead to the host and port of this URL.
     pub(super) url: String,
     /// A file with the token of this application.
     pub(super) token: Option<PathBuf>,
@@ -209,11 +209,11 @@ impl Rnis {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Pep {
-    /// Where their messages arrive.
+    /// Address at which messages arrive.
     pub(super) listen: Address,
     /// File of the secret that they also have.
     pub(super) secret: PathBuf,
-    /// Their networks; empty for any.
+    /// Networks of the PEPs; empty for any.
     #[serde(default)]
     pub(super) peps: Vec<Network>,
     /// Networks of the clients whose connections they report; empty for any.
@@ -229,7 +229,7 @@ impl Pep {
         reports::RATE
     }
 
-    /// Where messages arrive, and whose count.
+    /// The address at which messages arrive, and the PEPs whose messages count.
     pub(super) fn reception(&self) -> Reception {
         let Self { listen, secret, peps, clients, rate } = self.clone();
         Reception { listen: listen.0, secret, peps, clients, rate }
@@ -347,7 +347,7 @@ fn check(settings: &Settings) -> Result<(), Wrong> {
     }
     controller(settings.congestion.controller)?;
     multi_domain(settings)?;
-    // All else is right in any scenario.
+    // All other keys are right in any scenario.
     settings
         .quic(Seeds::new(0))
         .map(drop)

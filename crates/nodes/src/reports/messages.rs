@@ -24,7 +24,7 @@ const BURST: Duration = Duration::from_millis(100);
 
 /// A connection as its server names it.
 pub(crate) trait Connection: Copy + Ord {
-    /// Its protocol and its ends, if the name is one.
+    /// The protocol and the ends of the connection, if the name has them.
     fn addresses(&self) -> Option<Addresses>;
 }
 
@@ -49,20 +49,20 @@ pub(crate) enum Refusal {
     Source,
     /// More messages than the source may send.
     Rate,
-    /// Not in the form of a message.
+    /// The message has not the form of a message.
     Malformed,
-    /// There is no such connection.
+    /// The connection does not exist.
     Connection,
-    /// Not made with the key.
+    /// The message was not made with the key.
     Forged,
     /// Received before, or too old.
     Replayed,
-    /// With identifiers of another protocol than the connection's.
+    /// The identifiers are of another protocol than the connection's.
     Space,
 }
 
 impl Refusal {
-    /// All of them.
+    /// All reasons.
     pub(super) const ALL: [Self; 7] = [
         Self::Source,
         Self::Rate,
@@ -73,7 +73,7 @@ impl Refusal {
         Self::Space,
     ];
 
-    /// Its name in metrics.
+    /// The name of the reason in metrics.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Source => "source",
@@ -119,7 +119,7 @@ impl Bucket {
 /// An open connection.
 struct Open<C> {
     connection: C,
-    /// Another connection may have the same addresses later, and another number here.
+    /// Number of this entry: another connection may have the same addresses later.
     number: u64,
     protocol: u8,
     receiver: Receiver,
@@ -131,9 +131,9 @@ pub(super) struct Messages<C> {
     peps: Vec<Network>,
     clients: Vec<Network>,
     rate: f64,
-    /// Those that have sent authentic messages.
+    /// Rates of sources that have sent authentic messages.
     sources: BTreeMap<IpAddr, Bucket>,
-    /// All others together.
+    /// Rate of all other sources together.
     strangers: Bucket,
     /// The open connections by their identifiers, and their identifiers.
     open: BTreeMap<u64, Open<C>>,

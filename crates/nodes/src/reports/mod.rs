@@ -35,7 +35,7 @@ const LOOK: HostDuration = HostDuration::from_secs(1);
 /// Datagrams that are taken before other work has its turn.
 const BATCH: u32 = 256;
 
-/// Where messages arrive, and whose count.
+/// The address at which messages arrive, and the PEPs whose messages count.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reception {
     pub(crate) listen: SocketAddr,
@@ -63,7 +63,7 @@ impl Reception {
         Ok(())
     }
 
-    /// Its needs of the machine.
+    /// The requirement of the socket.
     pub(crate) fn requirement(&self) -> Requirement {
         let name = format!("secret {}", self.secret.display());
         Requirement::tried(name, secrets::shared(&self.secret).map(drop), "the PEP has the same file")
@@ -82,7 +82,7 @@ impl Reception {
 
 /// The server's connections.
 pub(crate) trait Host {
-    /// How it names a connection.
+    /// The host's name of a connection.
     type Connection: Connection;
 
     /// The open connections, each with a number that another one with its addresses does not have.
@@ -175,7 +175,7 @@ struct Receiver<H: Host> {
     host: H,
     counts: Counts,
     messages: Messages<H::Connection>,
-    /// When an unknown connection may cause the next look.
+    /// Time from which an unknown connection may cause the next look.
     next_look: Instant,
 }
 

@@ -19,7 +19,7 @@ pub(super) struct Caller(pub(super) String);
 /// The rule by which callers are known.
 #[derive(Clone, Debug)]
 pub(super) enum Callers {
-    /// Everybody, with these application instances; none for any.
+    /// Every caller, with one of these application instances; any instance if the list is empty.
     Open(Vec<String>),
     /// Holders of a token, with the application instance of each.
     Tokens(Vec<(String, String)>),
@@ -65,7 +65,7 @@ impl Callers {
         let (_, token) = token.ok_or_else(|| refused("the scheme of the token is Bearer"))?;
         let mut found = None;
         for (known, application) in tokens {
-            // All are compared, each in a time that does not depend on the token.
+            // All tokens are compared, each in a time that does not depend on the token.
             if bool::from(known.as_bytes().ct_eq(token.trim().as_bytes())) {
                 found = Some(Caller(application.clone()));
             }

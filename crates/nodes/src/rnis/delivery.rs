@@ -22,7 +22,7 @@ use crate::common::time;
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
     pub(super) body: Bytes,
-    /// When the service has learnt of the event.
+    /// Time at which the service learnt of the event.
     pub(super) since: Instant,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Outbox {
     state: Mutex<OutboxState>,
     /// For a WebSocket: there is something, or the subscription has ended.
     pub(super) changed: Notify,
-    /// Whether its WebSocket is open.
+    /// Whether the WebSocket is open.
     pub(super) is_open: AtomicBool,
 }
 
@@ -268,7 +268,7 @@ impl Shared {
             return;
         }
         state.attempts = 0;
-        // It may have been dropped for a newer one meanwhile.
+        // The notification may have been dropped for a newer one meanwhile.
         if state.waiting.front().is_some_and(|front| front.since == one.since && front.body == one.body) {
             state.waiting.pop_front();
         }

@@ -13,7 +13,7 @@ use crate::places::Counters;
 /// Bounds of the delay of notifications, in seconds.
 const DELAYS: [f64; 12] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0];
 
-/// All of them.
+/// All metrics of the service.
 #[derive(Clone, Debug)]
 pub(super) struct Metrics {
     pub(super) requests: Family<Vec<(&'static str, String)>, Counter>,

@@ -21,7 +21,7 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, detail)
     }
 
-    /// Something that does not exist.
+    /// The answer for a resource that does not exist.
     pub(super) fn unknown(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, detail)
     }

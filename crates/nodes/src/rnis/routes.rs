@@ -34,7 +34,7 @@ const NOTIFICATION_MAX: usize = 64 << 10;
 /// How long a client may take to read a notification from its WebSocket.
 const SEND_MAX: Duration = Duration::from_secs(10);
 
-/// What handlers share.
+/// The state that handlers share.
 #[derive(Clone)]
 pub(super) struct App {
     pub(super) service: Arc<Service>,

@@ -24,10 +24,11 @@ use crate::clients::Client;
 /// §11.2.3.1.5).
 const ERABS: [i64; 2] = [5, 6];
 
-/// Without a setting, a client has at least this many subscriptions, if there are as many.
+/// The minimum number of subscriptions of a client without a setting, if the service has as many.
 const SHARE_MIN: u32 = 64;
 
-/// Those who share the subscriptions of the service: applications by their tokens, or else clients by their addresses.
+/// The parties that share the subscriptions of the service: applications by their tokens, or else clients by their
+/// addresses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Sharer {
     Application(Caller),

@@ -49,7 +49,7 @@ notice = "60 s"
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Settings {
-    /// What all kinds have.
+    /// Settings that all kinds of nodes have.
     pub(super) node: Common,
     /// The address of the service. It listens on no other.
     pub(super) listen: Address,
@@ -64,7 +64,7 @@ pub(super) struct Settings {
     pub(super) limits: Limits,
 }
 
-/// Where the radio information comes from: one of the first three.
+/// The source of the radio information: one of the first three.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Source {
@@ -74,7 +74,7 @@ pub(super) struct Source {
     pub(super) live: Option<PathBuf>,
     /// The result folder of a live run with its record, which is played once.
     pub(super) replay: Option<PathBuf>,
-    /// Of the scenario.
+    /// Seed of the scenario.
     pub(super) seed: u64,
     /// Interval between the records of a UE.
     pub(super) period: Time,
@@ -242,7 +242,7 @@ impl Source {
         }
     }
 
-    /// Its path.
+    /// The path of the source.
     pub(super) fn path(&self) -> &Path {
         let (Origin::Scenario(path) | Origin::Live(path) | Origin::Replay(path)) = self.origin();
         path

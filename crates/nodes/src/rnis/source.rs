@@ -43,11 +43,11 @@ struct Lost {
 /// A message from a source to the service.
 #[derive(Clone, Debug)]
 pub(super) enum News {
-    /// It has begun.
+    /// The source has begun.
     Begun,
     /// The state of the network.
     Report(Report),
-    /// There are no reports until it begins again.
+    /// The source is lost: no reports until it begins again.
     Lost(String),
 }
 

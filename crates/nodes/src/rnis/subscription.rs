@@ -62,7 +62,7 @@ pub(super) struct Assoc {
 }
 
 impl Assoc {
-    /// Those of these values that it admits; `cell_of` gives the cell of the UE of a value. A filter with UEs looks at
+    /// The values that the filter admits; `cell_of` gives the cell of the UE of a value. A filter with UEs looks at
     /// these only.
     pub(super) fn choose<'a, T>(
         &self,
@@ -76,7 +76,7 @@ impl Assoc {
         }
     }
 
-    /// Whether it admits a UE in one of these cells.
+    /// Whether the filter admits a UE in one of these cells.
     fn admits(&self, ue: [u8; 4], cells: &[u32]) -> bool {
         is_ue(self.associate_id.as_ref(), ue) && is_cell(self.ecgi.as_ref(), cells)
     }
@@ -281,7 +281,7 @@ impl Wanted {
         }
     }
 
-    /// Whether it wants an event.
+    /// Whether the subscription wants an event.
     pub(super) fn wants(&self, event: &Event) -> bool {
         match (self, event.kind) {
             (Self::CellChangeSubscription { filter_criteria_assoc_ho: own }, Kind::CellChange { status }) => {

@@ -51,7 +51,7 @@ const OPTION_MAX: u64 = i32::MAX as u64;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Config {
-    /// What all kinds of nodes share.
+    /// Settings that all kinds of nodes share.
     pub node: Common,
     /// Bounds, timeouts, and the numbers of the rules and routes.
     pub proxy: Limits,
@@ -71,7 +71,7 @@ pub(super) struct Limits {
     pub connections: u32,
     /// Maximum number of simultaneous connections of one client: an IPv4 address, or an IPv6 prefix of 64 bits.
     pub per_client: u32,
-    /// What happens to further connections.
+    /// The treatment of further connections.
     pub when_full: WhenFull,
     /// Maximum memory of the buffers and pipes of all connections.
     pub memory: Size,
@@ -87,7 +87,7 @@ pub(super) struct Limits {
     pub stall_rate: Rate,
     /// Time without data in either direction.
     pub idle_timeout: Time,
-    /// The same once one end has closed its direction.
+    /// Idle timeout once one end has closed its direction.
     pub half_closed_timeout: Time,
     /// Whether rules for proxied connections stand where they apply, so that `--check` accepts rules of the forward hook.
     pub forward_checked: bool,
@@ -99,7 +99,7 @@ pub(super) struct Limits {
     pub table: u32,
 }
 
-/// One side of the proxy.
+/// A side of the proxy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LegConfig {
@@ -137,7 +137,7 @@ pub(super) struct KeepAlive {
     pub probes: u8,
 }
 
-/// When the proxy connects to the far end.
+/// The time of the connection to the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum ConnectOrder {
@@ -149,15 +149,15 @@ pub(super) enum ConnectOrder {
     FarEndFirst,
 }
 
-/// What happens to connections above the bounds.
+/// The treatment of connections above the bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum WhenFull {
-    /// They get a RST.
+    /// Connections are answered with a RST.
     Refuse,
     /// Above `connections`, they wait in the queue of the kernel. Above `per_client`, they get a RST.
     Wait,
-    /// They pass unchanged. The simulator has it; sockets have not.
+    /// Connections pass unchanged. The simulator has this rule; sockets have not.
     PassThrough,
 }
 

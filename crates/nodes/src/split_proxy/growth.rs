@@ -1,4 +1,4 @@
-//! When a direction needs larger buffers.
+//! The rule by which a direction gets larger buffers.
 
 use std::time::{Duration, Instant};
 
@@ -31,9 +31,9 @@ pub(super) struct Growth {
 /// Sizes of buffers that a direction needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Wanted {
-    /// Of the socket of the sender.
+    /// Size of the receive buffer of the sender's socket.
     pub(super) receive: u64,
-    /// Of the socket of the receiver.
+    /// Size of the send buffer of the receiver's socket.
     pub(super) send: u64,
 }
 

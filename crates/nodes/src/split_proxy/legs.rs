@@ -125,7 +125,7 @@ pub(super) fn connect(leg: &LegConfig, near: SocketAddr, far: SocketAddr) -> io:
 
 /// Lets the kernel deliver what is left after the socket is closed, instead of a RST.
 pub(super) fn close_in_order(socket: &tokio::net::TcpStream) {
-    // It fails for a socket that has ended, which needs nothing more.
+    // The call fails for a socket that has ended, which needs nothing more.
     let _ = SockRef::from(socket).set_linger(None);
 }
 

@@ -43,7 +43,7 @@ pub(super) enum Cause {
     ClientFull,
     /// No memory is left for its buffers.
     Memory,
-    /// It was made to the proxy itself.
+    /// The connection was made to the proxy itself.
     NotIntercepted,
     /// Any other error of the system.
     Other,
@@ -57,7 +57,7 @@ pub(super) enum Cause {
     StallTimeout,
     /// No data for too long.
     IdleTimeout,
-    /// The same with one direction closed.
+    /// No data for too long, with one direction closed.
     HalfClosedTimeout,
     /// Buffers and pipes of all connections have more than `memory`, and this one has much of it.
     MemoryUsedUp,

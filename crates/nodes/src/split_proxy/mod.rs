@@ -59,7 +59,7 @@ struct SplitProxy {
     config: Config,
 }
 
-/// What all workers share.
+/// The state that all workers share.
 #[derive(Debug)]
 struct Proxy {
     limits: Limits,
@@ -204,7 +204,7 @@ async fn serve(config: Config, running: Running) -> Result<(), NodeError> {
     // Rounded down, so that all have no more than the share of the memory.
     let per_worker = pipes as usize / threads;
     let mut workers = vec![];
-    // All are open before the first connection is accepted, so the kernel spreads connections over all.
+    // All sockets are open before the first connection is accepted, so the kernel spreads connections over all.
     let listening = (0..threads).map(|_| listen(&config)).collect::<Result<Vec<_>, _>>()?;
     for (number, listening) in listening.into_iter().enumerate() {
         let pool = Pool::new(per_worker, config.proxy.pipe.0.get() as usize, proxy.metrics.pipes.clone());
@@ -221,7 +221,7 @@ async fn serve(config: Config, running: Running) -> Result<(), NodeError> {
     running.stopping().await;
     let _ = stop.send(true);
     drop(listens);
-    // It resolves when each worker has dropped its sender.
+    // The channel ends when each worker has dropped its sender.
     let None = all_listen.recv().await;
     tracing::info!("new connections pass unchanged");
     for worker in workers {

@@ -55,7 +55,7 @@ impl Pipe {
 pub(super) struct Pool {
     free: RefCell<Vec<Pipe>>,
     used: Cell<usize>,
-    /// The same of all workers, for the metrics.
+    /// Used pipes of all workers, for the metrics.
     gauge: Gauge,
     max: usize,
     capacity: usize,

@@ -1,4 +1,4 @@
-//! When a direction counts as stalled.
+//! The rule by which a direction counts as stalled.
 
 use std::time::{Duration, Instant};
 

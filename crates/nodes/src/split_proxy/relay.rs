@@ -29,7 +29,7 @@ const CHECK_MAX: Duration = Duration::from_millis(500);
 /// The state of a connection for the sweep of its worker.
 #[derive(Debug)]
 pub(super) struct Watched {
-    /// When data was delivered last.
+    /// Time of the last delivery of data.
     last: Cell<Instant>,
     phase: Cell<Phase>,
     /// Whether data was delivered since the last look, or buffers are larger than at first.
@@ -38,7 +38,7 @@ pub(super) struct Watched {
     memory: Cell<u64>,
     /// Whether the sweep asks the connection to look at its sockets.
     look: Cell<bool>,
-    /// Whether it has to end because the memory is used up.
+    /// Whether the connection has to end because the memory is used up.
     must_end: Cell<bool>,
     waker: RefCell<Waker>,
 }
@@ -222,7 +222,7 @@ impl Relay {
         let (up, down) = (&mut self.up, &mut self.down);
         let (near, far) = ((&self.near, &mut self.near_buffers), (&self.far, &mut self.far_buffers));
         if let Some(wanted) = up.growth.wanted(now, up.way.moved(), near.0, far.0) {
-            // It fails if the socket has ended, which the next call on it reports.
+            // The call fails if the socket has ended, which the next call on it reports.
             let _ = near.1.grow(near.0, Kind::Receive, wanted.receive, reservation);
             let _ = far.1.grow(far.0, Kind::Send, wanted.send, reservation);
         }
@@ -234,7 +234,7 @@ impl Relay {
 
     /// Counts the memory, and gives back what is not needed.
     fn weigh(&mut self) {
-        // Without the option, only what is in the proxy itself counts.
+        // Without the option, only the bytes in the proxy itself count.
         let of = |socket: &TcpStream| buffer_memory(socket.as_fd()).unwrap_or_default();
         let (near, far) = (of(&self.near), of(&self.far));
         let own = self.up.way.memory() + self.down.way.memory();

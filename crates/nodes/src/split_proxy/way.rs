@@ -1,4 +1,4 @@
-//! One direction of a connection: bytes from one socket to the other.
+//! A direction of a connection: bytes from one socket to the other.
 //!
 //! # Nothing but the FIN of an end is a FIN
 //!
@@ -81,8 +81,8 @@ pub(super) struct Sockets<'a> {
     pub(super) is_from_closed: bool,
 }
 
-/// One direction of a connection. Little data is copied, much data is spliced through a pipe. The direction
-/// reads only when nothing waits, so what waits is bounded by the pipe or by [`SCRATCH`].
+/// A direction of a connection. Little data is copied, much data is spliced through a pipe. The direction reads only
+/// when nothing waits, so the waiting data is bounded by the pipe or by [`SCRATCH`].
 #[derive(Debug)]
 pub(super) struct Way {
     state: State,

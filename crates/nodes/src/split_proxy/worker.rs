@@ -129,7 +129,7 @@ impl Worker {
                     }
                     io::Error::from_raw_os_error(nix::libc::EMFILE)
                 }
-                // It ended while it waited to be accepted (accept(2)).
+                // The connection ended while it waited to be accepted (accept(2)).
                 Err(e) if is_of_connection(&e) => continue,
                 Err(e) => e,
             };
@@ -138,7 +138,7 @@ impl Worker {
             sleep(pause).await;
             pause = (pause * 2).min(PAUSE_MAX);
         }
-        // With an upper limit, or new ones could hold up the stop.
+        // The number of connections has an upper limit, because new ones could hold up the stop.
         let Ok(listener) = listener.into_std() else { return };
         for _ in 0..legs::BACKLOG {
             let (near, address) = match listener.accept() {

@@ -74,7 +74,7 @@ impl Conditions {
                     return mistake("#endif without a #ifdef".to_owned());
                 }
             }
-            // Of lines that are excluded, only the ends of conditions have a meaning.
+            // In excluded lines, only the ends of conditions have a meaning.
             _ if !self.are_met() => {}
             "#define" if rest.is_empty() => return mistake("#define needs a name".to_owned()),
             "#define" => {

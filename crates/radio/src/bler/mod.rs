@@ -99,7 +99,7 @@ pub struct CodedBlock {
     bits: f64,
     /// `n`: symbols of a code block in one transmission.
     symbols: f64,
-    /// The same times the factor on the variance of their information.
+    /// `n` times the factor on the variance of the information.
     varying: f64,
     /// The gap as a factor on the SINR, below one.
     backoff: f32,
@@ -129,14 +129,14 @@ impl CodedBlock {
         Self { modulation: scheme.modulation, count, bits, symbols, varying: symbols, backoff }
     }
 
-    /// The same block with this factor on the variance of the information, for a wider waterfall than that of the
-    /// normal approximation.
+    /// The block with this factor on the variance of the information, for a wider waterfall than that of the normal
+    /// approximation.
     #[must_use]
     pub const fn with_variance(&self, factor: f64) -> Self {
         Self { varying: self.symbols * factor, ..*self }
     }
 
-    /// Its modulation.
+    /// The modulation of the block.
     #[must_use]
     pub const fn modulation(&self) -> Modulation {
         self.modulation
@@ -148,8 +148,7 @@ impl CodedBlock {
         self.bits
     }
 
-    /// The same block without the gap, that is, in the normal approximation alone. The gap is
-    /// measured from it.
+    /// The block without the gap, that is, in the normal approximation alone. The gap is measured from it.
     #[must_use]
     pub const fn without_gap(&self) -> Self {
         Self { backoff: 1.0, ..*self }

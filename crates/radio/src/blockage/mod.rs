@@ -43,11 +43,11 @@ use crate::path_loss::SPEED_OF_LIGHT;
 /// Blockers of one kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Crossings {
-    /// Their size.
+    /// Size of the screens.
     pub screen: Screen,
     /// Mean time between two that cross.
     pub interval: Duration,
-    /// Their speed in m/s.
+    /// Speed of the screens in m/s.
     pub speed_m_s: f64,
     /// Least and greatest distance from the UE at which they cross, in m; in between, uniform.
     pub distance_m: (f64, f64),

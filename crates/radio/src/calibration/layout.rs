@@ -13,7 +13,7 @@ const RINGS: i32 = 2;
 const HALL_M: [f64; 2] = [120.0, 50.0];
 const HALL_SITES: [u32; 2] = [6, 2];
 
-/// Where sites and UEs are.
+/// The places of sites and UEs.
 #[derive(Clone, Debug)]
 pub enum SiteLayout {
     /// A hexagonal grid that repeats itself.

@@ -84,7 +84,7 @@ pub struct Curves {
     pub spreads: Vec<Spreads>,
 }
 
-/// One UE and its place.
+/// A UE and its place.
 struct Dropped {
     position: Position,
     entry: Option<BuildingEntry>,
@@ -114,7 +114,7 @@ impl Calibration {
         Some(Self { channel, antenna, layout, least_m, readings: Readings::default(), clusters: None })
     }
 
-    /// The same with clusters: phase 2 of TR 36.873, the full calibration of TR 38.901. The reports demand
+    /// The calibration with clusters: phase 2 of TR 36.873, the full calibration of TR 38.901. The reports demand
     /// `correlated_shadowing` ([`ClusterModel::new`]).
     #[must_use]
     pub fn with_clusters(mut self, ue: UeAntennas, correlated_shadowing: bool) -> Self {
@@ -123,7 +123,7 @@ impl Calibration {
         self
     }
 
-    /// The same with other readings of the reports than those taken here.
+    /// The calibration with other readings of the reports than those taken here.
     #[must_use]
     pub fn with_readings(mut self, readings: &[Reading]) -> Self {
         self.readings = Readings::new(readings);

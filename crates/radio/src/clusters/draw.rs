@@ -46,7 +46,7 @@ pub struct Rays {
     logarithmic: bool,
 }
 
-/// One cluster: delay in seconds, its power in the model of angles and its share of the power of the link.
+/// A cluster: delay in seconds, power in the model of angles, and share of the power of the link.
 #[derive(Clone, Copy, Debug)]
 struct Cluster {
     delay_s: f64,

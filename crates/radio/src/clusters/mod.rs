@@ -32,7 +32,7 @@ pub struct ClusterModel {
     scenario: ChannelScenario,
     carrier_ghz: f64,
     readings: Readings,
-    /// With line of sight, without, and into a building.
+    /// Conditions with line of sight, without, and into a building.
     conditions: [Condition; 3],
 }
 
@@ -111,7 +111,7 @@ impl ClusterModel {
         Self { report, scenario, carrier_ghz, readings: Readings::default(), conditions }
     }
 
-    /// The same with other readings of the report.
+    /// The model with other readings of the report.
     #[must_use]
     pub fn with_readings(mut self, readings: Readings) -> Self {
         self.readings = readings;

@@ -17,7 +17,7 @@ pub enum Profile {
     Eva,
     /// Extended typical urban, 991 ns.
     Etu,
-    /// One path: all PRBs fade together.
+    /// A single path: all PRBs fade together.
     Flat,
     /// A delay line of TR 38.901, scaled to this root mean square delay spread (clause 7.7.3).
     Tdl(DelayLine, Duration),
@@ -39,10 +39,10 @@ pub enum DelayLine {
 }
 
 impl DelayLine {
-    /// All of them.
+    /// All delay lines.
     pub const ALL: [Self; 5] = [Self::A, Self::B, Self::C, Self::D, Self::E];
 
-    /// Whether its first tap has a line of sight.
+    /// Whether the first tap has a line of sight.
     #[must_use]
     pub const fn has_line_of_sight(self) -> bool {
         matches!(self, Self::D | Self::E)
@@ -204,7 +204,7 @@ impl Profile {
         taps
     }
 
-    /// The same without the line of sight.
+    /// The taps without the line of sight.
     pub(super) fn scattered(self) -> Vec<(f64, f64)> {
         let (table, unit, sight): (&[(f64, f64)], f64, Option<f64>) = match self {
             Self::Epa => (&EPA, 1e-9, None),

@@ -73,8 +73,8 @@ impl Fading {
         fading
     }
 
-    /// The same with a stream that nothing else draws from: the taps are drawn for the first gain. Among many cells
-    /// most links are too weak to need one.
+    /// Fading with a stream that nothing else draws from: the taps are drawn for the first gain. Among many cells most
+    /// links are too weak to need one.
     #[must_use]
     pub fn on_demand(grid: &Arc<FrequencyGrid>, speed_m_s: f64, carrier_hz: f64, stream: Stream) -> Self {
         let max_doppler_hz = max_doppler(speed_m_s, carrier_hz);
@@ -93,7 +93,7 @@ impl Fading {
         self.taps.get_or_init(|| self.draw(&mut self.stream.clone()))
     }
 
-    /// Its frequency grid.
+    /// The frequency grid.
     #[must_use]
     pub fn grid(&self) -> &FrequencyGrid {
         &self.grid

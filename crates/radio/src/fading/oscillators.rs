@@ -24,7 +24,7 @@ pub(super) fn places(taps: usize) -> usize {
 pub(super) struct Specular {
     /// The K-factor of the tap.
     pub(super) k_factor: f64,
-    /// Its Doppler shift over the maximum one.
+    /// Doppler shift over the maximum one.
     pub(super) doppler: f64,
 }
 

@@ -20,7 +20,7 @@ pub(super) const REST: usize = 2;
 pub(super) const SINGLES: usize = 4;
 pub(super) const MORE_SINGLES: usize = 8;
 
-/// One tap's phasor, amplitude included, at neighbouring frequencies.
+/// The phasor of a tap, amplitude included, at neighbouring frequencies.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub(super) struct Phasors<const N: usize> {
@@ -31,7 +31,7 @@ pub(super) struct Phasors<const N: usize> {
 impl<const N: usize> Phasors<N> {
     const SILENT: Self = Self { cos: [0.0; N], sin: [0.0; N] };
 
-    /// Of these pairs, at most `N`; `phasor` gives the cosine and sine of each.
+    /// Phasors at these pairs, at most `N`; `phasor` gives the cosine and sine of each.
     fn new(pairs: Range<usize>, phasor: impl Fn(usize) -> (f32, f32)) -> Self {
         let mut phasors = Self::SILENT;
         for (lane, pair) in pairs.enumerate() {
@@ -41,14 +41,14 @@ impl<const N: usize> Phasors<N> {
     }
 }
 
-/// One tap's phasors at the last pairs: of each the cosine, twice the sine, and the cosine, which are multiplied with the
-/// real and the imaginary part of the tap in turn.
+/// The phasors of a tap at the last pairs: for each the cosine, twice the sine, and the cosine, which are multiplied
+/// with the real and the imaginary part of the tap in turn.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub(super) struct Last(pub(super) [f32; 4 * REST]);
 
 impl Last {
-    /// Of these pairs, at most [`REST`]; `phasor` gives the cosine and sine of each.
+    /// Phasors at these pairs, at most [`REST`]; `phasor` gives the cosine and sine of each.
     fn new(pairs: Range<usize>, phasor: impl Fn(usize) -> (f32, f32)) -> Self {
         let mut last = Self([0.0; 4 * REST]);
         for (lane, pair) in pairs.enumerate() {
@@ -129,7 +129,7 @@ impl FrequencyGrid {
         Self::with_spacing(profile, n_prb, rbg_size, 180_000.0)
     }
 
-    /// The same with this spacing of PRBs: their bandwidth, or that of a trace for comparison.
+    /// A grid with this spacing of PRBs: their bandwidth, or that of a trace for comparison.
     #[must_use]
     pub fn with_spacing(profile: Profile, n_prb: usize, rbg_size: usize, spacing_hz: f64) -> Self {
         assert!(rbg_size > 0, "an RBG has a PRB");

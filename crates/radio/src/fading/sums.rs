@@ -32,7 +32,7 @@ pub(super) fn powers<S: Simd, const POINTS: usize, const TAPS: usize, const PLAC
     powers
 }
 
-/// This many vectors of the powers, starting with this one: they share the computations per tap.
+/// Computes this many vectors of the powers, starting with this one: they share the computations per tap.
 #[inline(always)]
 fn put_vectors<S: Simd, const VECTORS: usize, const POINTS: usize, const TAPS: usize, const PLACES: usize>(
     simd: S,
@@ -69,7 +69,7 @@ fn put_vectors<S: Simd, const VECTORS: usize, const POINTS: usize, const TAPS: u
     }
 }
 
-/// All powers, if they do not fill a vector. Loops instead of closures, because the compiler need not compile
+/// Computes all powers, if they do not fill a vector. Loops instead of closures, because the compiler need not compile
 /// closures for the selected vector instructions.
 #[inline(always)]
 fn put_lanes<const POINTS: usize, const TAPS: usize, const PLACES: usize>(

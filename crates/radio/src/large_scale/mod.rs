@@ -70,8 +70,8 @@ pub struct LargeScale {
     pub scenario: ChannelScenario,
     /// Carrier frequency in GHz.
     pub carrier_ghz: f64,
-    /// Without line of sight, the optional formula of TR 38.901 Table 7.4.1-1 for UMa, UMi and InH. For InH it is
-    /// not below the loss with line of sight.
+    /// True for the optional formula without line of sight of TR 38.901 Table 7.4.1-1, for UMa, UMi and InH. For InH it
+    /// is not below the loss with line of sight.
     pub optional_nlos: bool,
 }
 
@@ -130,7 +130,7 @@ impl LargeScale {
         self.environment_height_of(ground_m, ue_height_m, draws)
     }
 
-    /// The same with two numbers that were drawn from 0 to 1, for a UE that moves.
+    /// The effective environment height for two numbers that were drawn from 0 to 1, for a UE that moves.
     #[must_use]
     pub fn environment_height_of(&self, ground_m: f64, ue_height_m: f64, [chance, step]: [f64; 2]) -> f64 {
         if self.scenario != ChannelScenario::UrbanMacro {

@@ -41,14 +41,14 @@ use crate::tables::Modulation;
 /// The antennas of both ends of a link: 1, 2 or 4 each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Antennas {
-    /// Those of the sender.
+    /// Number of antennas of the sender.
     pub tx: u8,
-    /// Those of the receiver.
+    /// Number of antennas of the receiver.
     pub rx: u8,
 }
 
 impl Antennas {
-    /// All that the table has.
+    /// All combinations in the table.
     pub const ALL: [Self; 9] = {
         let numbers = [1, 2, 4];
         let mut all = [Self { tx: 1, rx: 1 }; 9];
@@ -71,7 +71,7 @@ impl Antennas {
 /// TS 38.101-4 clause B.2.3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Correlation {
-    /// None.
+    /// No correlation.
     #[default]
     Low,
     /// 0.3 at the base station, 0.9 at the UE.
@@ -121,7 +121,7 @@ pub enum LineOfSight {
     /// No: TDL-A, TDL-B, TDL-C, and the profiles of TS 36.104.
     #[default]
     None,
-    /// That of TDL-D and TDL-E.
+    /// The line of sight of TDL-D and TDL-E.
     Tdl,
 }
 
@@ -163,12 +163,12 @@ pub const fn entries() -> usize {
     ENTRIES
 }
 
-/// What distinguishes the rows of the table.
+/// The kind of the rows of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowKind {
     /// The antennas.
     pub antennas: Antennas,
-    /// Their correlation.
+    /// Correlation of the antennas.
     pub correlation: Correlation,
     /// The precoder.
     pub precoding: Precoding,
@@ -199,7 +199,7 @@ pub fn row_kinds() -> impl Iterator<Item = RowKind> {
     kinds.filter(|kind| kind.antennas.tx > 1 || kind.precoding == Precoding::Singular)
 }
 
-/// What layers do to the SINR of a link, relative to one pair of antennas with the same power.
+/// The effect of layers on the SINR of a link, relative to one pair of antennas with the same power.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LayerGain {
     /// Factor of the mean SNR in a channel that fades.
@@ -212,7 +212,7 @@ pub struct LayerGain {
 }
 
 impl LayerGain {
-    /// One antenna on each side.
+    /// The gain with one antenna on each side.
     pub const ONE: Self = Self { factor: 1.0, spread: 1.0, steady: 1.0 };
 
     /// The factor between the gain of a PRB and its linear SINR; `None` where one is not proportional to the other.

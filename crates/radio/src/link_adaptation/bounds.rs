@@ -36,7 +36,7 @@ pub(super) struct Bounds {
     arch: Arch,
 }
 
-/// One number per group.
+/// A number per group.
 type Lanes = [i16; GROUPS];
 
 impl Bounds {
@@ -50,7 +50,7 @@ impl Bounds {
         Self { points, modulations, arch: Arch::new() }
     }
 
-    /// Whether it was made for groups of this size.
+    /// Whether the bounds were made for groups of this size.
     pub(super) fn fit(&self, sinr: &[f32], points: usize) -> bool {
         points == self.points && points <= MOST && sinr.len() > points && sinr.len() <= GROUPS * points
     }

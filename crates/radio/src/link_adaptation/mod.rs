@@ -158,7 +158,7 @@ impl Amc {
         }
     }
 
-    /// Both at once, for the cost of the sub-bands: writes them and returns the wideband CQI.
+    /// Both reports for the cost of the sub-bands: writes the CQIs of the sub-bands and returns the wideband CQI.
     pub fn report(&self, sinr: &[f32], points: usize, out: &mut [Cqi]) -> Cqi {
         match &self.rule {
             Rule::MutualInformation { wideband, subband, .. } => {

@@ -16,7 +16,7 @@ use crate::tables::Cqi;
 /// The needs of the CQIs for groups of this many points, in units of the information of a whole group.
 #[derive(Clone, Debug)]
 pub(super) struct StepBounds {
-    /// What decides where the bounds do not.
+    /// The steps, which decide where the bounds do not.
     pub(super) steps: Steps,
     points: usize,
     /// By CQI from 1 on: the modulation in which it is counted, the sum that is certainly enough, and the least that

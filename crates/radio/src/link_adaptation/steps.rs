@@ -17,7 +17,7 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// Those of blocks on this many PRBs; `None` if the CQIs of the tables have no schemes.
+    /// The steps of blocks on this many PRBs; `None` if the CQIs of the tables have no schemes.
     pub(super) fn new(tables: &dyn LinkTables, direction: Direction, n_prb: usize) -> Option<Self> {
         let allocation = Allocation { prbs: n_prb as u16, symbols: SYMBOLS, layers: 1 };
         let mut needs = [(f32::INFINITY, 0); 15];

@@ -17,7 +17,7 @@ pub enum Course {
 /// The speed of a UE; drawn once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SpeedLaw {
-    /// This speed, in m/s.
+    /// A constant speed in m/s.
     Constant(f64),
     /// Normal distribution; repeated until the speed is above zero.
     Normal {

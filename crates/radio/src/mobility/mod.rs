@@ -72,7 +72,7 @@ impl Movement {
 }
 
 impl Movement {
-    /// The same, but the movement begins at this time.
+    /// The movement from this time on.
     #[must_use]
     pub fn begin_at(&self, at: Instant, start: Position, stream: impl FnOnce() -> Stream) -> Mobility {
         let begun = self.begin(start, stream);
@@ -149,7 +149,7 @@ pub struct Velocity {
 }
 
 impl Velocity {
-    /// Its magnitude.
+    /// The magnitude of the velocity.
     #[must_use]
     pub fn speed_mps(&self) -> f64 {
         (self.x * self.x + self.y * self.y).sqrt()

@@ -34,7 +34,7 @@ impl PathBuilder {
         Self { knots: vec![Knot { at: Instant::ZERO, x, y }] }
     }
 
-    /// Its position at `at`, where it turns; removes the knots after it.
+    /// The position at `at`, where the path turns; removes the knots after it.
     fn turn(&mut self, at: Instant) -> Knot {
         let here = match self.knots[..] {
             // The node is moving: every order adds at most two knots, the first of them in the past.
@@ -83,7 +83,7 @@ impl PathBuilder {
         self.knots.push(Knot { at, x, y });
     }
 
-    /// Its position at `at`.
+    /// The position at `at`.
     pub(super) fn position_at(&self, at: Instant) -> [f64; 2] {
         match self.knots[..] {
             [.., from, to] if to.at > at => {

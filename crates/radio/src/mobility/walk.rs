@@ -13,7 +13,7 @@ use super::Velocity;
 use super::leg::{Leg, Walker, later};
 use crate::geometry::Position;
 
-/// When a walker changes its direction and its speed.
+/// The end of a step, at which a walker changes its direction and speed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
     /// After this time, above zero.

@@ -33,13 +33,13 @@ const PLACES: usize = BINS.next_power_of_two();
 /// The units of each modulation, in 16 bits each, by bin.
 static FLOOR: [u64; PLACES] = floors(3, UNITS);
 
-/// The same for groups of many PRBs, in all modulations.
+/// `FLOOR` for groups of many PRBs, in all modulations.
 static FLOOR_OF_MANY: [u64; PLACES] = floors(4, UNITS_OF_MANY);
 
 /// The maximum deficit of the sum in units per PRB, by modulation.
 pub(crate) static SLACK: [i16; 4] = slack(3, UNITS);
 
-/// The same for groups of many PRBs.
+/// `SLACK` for groups of many PRBs.
 pub(crate) static SLACK_OF_MANY: [i16; 4] = slack(4, UNITS_OF_MANY);
 
 /// The interpolated information at the lower edge of a bin.

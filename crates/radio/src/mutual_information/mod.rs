@@ -47,7 +47,7 @@ const LOWEST: f32 = f32::from_bits(FIRST << FRACTION_BITS);
 /// The largest SINR below the last entry, so that `position` always has a right neighbour.
 const HIGHEST: f32 = f32::from_bits(((FIRST + ENTRIES as u32 - 1) << FRACTION_BITS) - 1);
 
-/// One value per modulation in the order of [`Modulation::ALL`], in one vector register.
+/// A value per modulation in the order of [`Modulation::ALL`], in one vector register.
 pub type Lanes = [f32; 4];
 
 /// Linear SINR of table entry `i`.
@@ -69,7 +69,7 @@ fn position(sinr: f32) -> (usize, f32) {
     ((i as usize).min(ENTRIES - 2), fraction)
 }
 
-/// The same without the bound on the number of entries for the compiler.
+/// `position` without the bound on the number of entries for the compiler.
 #[inline]
 fn place(sinr: f32) -> (u32, f32) {
     // Written so that NaN would count as the lowest value and not as the highest.
@@ -192,7 +192,7 @@ pub fn mean(sinr: &[f32]) -> Lanes {
     sum(sinr).map(|x| x * scale)
 }
 
-/// The same for one modulation only.
+/// The mean for one modulation only.
 #[must_use]
 pub fn mean_of(modulation: Modulation, sinr: &[f32]) -> f32 {
     let total = Arch::new().dispatch(SumOf { spans: &SPANS_OF[modulation.index()], sinr });

@@ -60,7 +60,7 @@ pub struct CodeBlocks {
 }
 
 impl CodeBlocks {
-    /// Those of a transport block of `bits` without CRC with this target code rate.
+    /// The code blocks of a transport block of `bits` without CRC with this target code rate.
     #[must_use]
     pub fn new(bits: u32, rate: f64) -> Self {
         const CODE_BLOCK_CRC: u32 = 24;

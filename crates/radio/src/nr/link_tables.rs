@@ -36,8 +36,8 @@ pub struct LinkSettings {
 }
 
 impl LinkSettings {
-    /// Those of a carrier of FR1 with one front-loaded and one additional symbol of DM-RS, PDCCH on two symbols, and
-    /// 256QAM.
+    /// The settings of a carrier of FR1 with one front-loaded and one additional symbol of DM-RS, PDCCH on two symbols,
+    /// and 256QAM.
     pub const FR1: Self = Self {
         mcs_table: McsTable::Qam256,
         cqi_table: CqiTable::Qam256,
@@ -84,7 +84,7 @@ impl NrTables {
         Self { name: format!("nr {settings:?}"), settings, efficiency, mcs_of }
     }
 
-    /// Their settings.
+    /// The settings of the tables.
     #[must_use]
     pub const fn settings(&self) -> LinkSettings {
         self.settings

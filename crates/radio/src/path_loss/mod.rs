@@ -80,7 +80,7 @@ pub enum PathLoss {
 pub struct RadioPath {
     /// From antenna to antenna in metres.
     pub distance_m: f64,
-    /// The same along the ground.
+    /// Distance along the ground, metres.
     pub ground_m: f64,
     /// Height of the site's antenna above ground in metres.
     pub site_height_m: f64,
@@ -107,9 +107,9 @@ impl RadioPath {
 /// Heights above ground in metres for which a law is valid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heights {
-    /// Of the site's antenna.
+    /// Heights of the site's antenna.
     pub site_m: RangeInclusive<f64>,
-    /// Of the UE's antenna.
+    /// Heights of the UE's antenna.
     pub ue_m: RangeInclusive<f64>,
 }
 

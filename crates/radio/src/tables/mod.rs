@@ -36,7 +36,7 @@ pub enum Modulation {
 impl Modulation {
     /// All modulations, in ascending density.
     pub const ALL: [Self; 4] = [Self::Qpsk, Self::Qam16, Self::Qam64, Self::Qam256];
-    /// Those of LTE in release 8.
+    /// The modulations of LTE in release 8.
     pub const LTE: [Self; 3] = [Self::Qpsk, Self::Qam16, Self::Qam64];
 
     /// Coded bits per symbol: `Q_m`.
@@ -77,7 +77,7 @@ const MCS_EFFICIENCY_X100: [u16; 29] = [
     421, 452, 482, 512, 533, 555,
 ];
 
-/// The same as numbers.
+/// The efficiencies as numbers.
 const MCS_EFFICIENCY: [f64; 29] = {
     let (mut efficiency, mut mcs) = ([0.0; 29], 0);
     while mcs < 29 {

@@ -58,7 +58,7 @@ pub struct HttpSettings {
 #[derive(Clone, Copy, Debug)]
 struct Expected {
     request: Request,
-    /// Its number on the connection; `None` until it is sent.
+    /// Number of the request on the connection; `None` until it is sent.
     stream: Option<u32>,
     begun: bool,
     /// Bytes of the body received on this connection, and those reported to the application.
@@ -71,7 +71,7 @@ struct Expected {
 struct Pipe {
     sockets: SocketPair,
     expected: VecDeque<Expected>,
-    /// It can take requests: the TLS handshake, if there is one, is complete.
+    /// Whether the connection can take requests: the TLS handshake, if there is one, is complete.
     ready: bool,
     /// True once it has answered a request.
     proven: bool,
@@ -121,7 +121,7 @@ impl HttpOverTcp {
         }
     }
 
-    /// The same client with this version of HTTP, and with or without TLS.
+    /// The client with this version of HTTP, and with or without TLS.
     #[must_use]
     pub fn speaking(self, version: HttpVersion, tls: bool) -> Self {
         Self { version, tls, ..self }
@@ -291,7 +291,7 @@ impl HttpOverTcp {
 }
 
 impl Expected {
-    /// This many more bytes of the body have arrived; zero with the first byte of the header.
+    /// Counts further bytes of the body; zero with the first byte of the header.
     fn tell(&mut self, bytes: u64, events: &mut VecDeque<HttpEvent>) {
         let id = self.request.id;
         if !self.begun {
@@ -374,7 +374,7 @@ impl HttpClient for HttpOverTcp {
 }
 
 impl Pipe {
-    /// When it has been idle for too long.
+    /// The time at which the connection has been idle for too long.
     fn idle_until(&self, settings: &HttpSettings) -> Instant {
         if self.expected.is_empty() { self.idle_since + settings.keep_alive } else { Instant::FAR_FUTURE }
     }

@@ -45,7 +45,7 @@ pub struct Request {
     pub body: Bytes,
     /// The server's processing time before it can answer.
     pub wait: Duration,
-    /// Its urgency, 0 to 7; 0 is the most urgent (RFC 9218 §4.1).
+    /// Urgency of the request, 0 to 7; 0 is the most urgent (RFC 9218 §4.1).
     pub urgency: u8,
 }
 
@@ -117,7 +117,7 @@ pub enum Message {
         body: Bytes,
         /// The server's processing time before it can answer.
         wait: Duration,
-        /// Its urgency.
+        /// Urgency of the request.
         urgency: u8,
     },
     /// A part of a response.

@@ -47,7 +47,8 @@ struct Accepted {
 }
 
 impl Accepted {
-    /// When a response is ready; over HTTP/1.1 they leave in the order of their requests (RFC 9112 §9.3.2).
+    /// The time at which a response is ready; over HTTP/1.1 they leave in the order of their requests (RFC 9112
+    /// §9.3.2).
     fn ready_at(&self, version: HttpVersion) -> Instant {
         let first = if version == HttpVersion::One { 1 } else { self.responses.len() };
         self.responses.iter().take(first).map(|r| r.ready_at).min().unwrap_or(Instant::FAR_FUTURE)
@@ -97,13 +98,13 @@ impl HttpServer {
         }
     }
 
-    /// The same server with this version of HTTP, and with or without TLS.
+    /// The server with this version of HTTP, and with or without TLS.
     #[must_use]
     pub fn speaking(self, version: HttpVersion, tls: bool) -> Self {
         Self { version, tls, ..self }
     }
 
-    /// The same server, whose connections use the messages of a PEP.
+    /// The server with connections that use the messages of a PEP.
     #[must_use]
     pub fn with_pep(self, keys: pep::Keys) -> Self {
         Self { tcp: self.tcp.with_pep(keys), ..self }

@@ -31,15 +31,15 @@ pub struct SegmentedVideo {
 /// A requested segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Its bitrate.
+    /// Bitrate of the segment.
     pub bitrate: BitRate,
-    /// Its playing time.
+    /// Playing time of the segment.
     pub media: Duration,
-    /// Its bytes.
+    /// Size of the segment.
     pub bytes: Bytes,
 }
 
-/// One view of such a video.
+/// A view of a segmented video.
 #[derive(Clone, Debug)]
 pub struct SegmentedView {
     video: SegmentedVideo,
@@ -109,7 +109,7 @@ impl SegmentedView {
         self.playout.level()
     }
 
-    /// When to advance, and to request.
+    /// The time to advance, and to request.
     #[must_use]
     pub fn next_timeout(&self) -> Instant {
         let change = self.playout.next_change();

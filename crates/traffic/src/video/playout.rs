@@ -10,15 +10,15 @@ use airlane_core::{Duration, Instant, PlaybackStep};
 /// The rules for starting and resuming playback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlayoutRules {
-    /// It starts when this much media has arrived.
+    /// Media that must arrive before playback starts.
     pub start: Duration,
-    /// It resumes when this much media has arrived after a stall.
+    /// Media that must arrive after a stall before playback resumes.
     pub resume: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Nothing has been played yet.
+    /// No media has been played yet.
     Waiting,
     Playing,
     Stalled,
@@ -98,7 +98,7 @@ impl Playout {
         self.state == State::Ended
     }
 
-    /// When [`Self::advance`] returns the next step, if no more media arrives.
+    /// The time at which [`Self::advance`] returns the next step, if no more media arrives.
     #[must_use]
     pub fn next_change(&self) -> Instant {
         if self.is_playing() { self.at + self.level() } else { Instant::FAR_FUTURE }

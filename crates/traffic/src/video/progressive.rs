@@ -14,7 +14,7 @@ use super::playout::{Playout, PlayoutRules};
 pub struct Video {
     /// The bitrate of the whole file.
     pub bitrate: BitRate,
-    /// Its playing time.
+    /// Playing time of the video.
     pub length: Duration,
     /// The rules for starting and resuming playback.
     pub rules: PlayoutRules,
@@ -27,7 +27,7 @@ pub struct Video {
 pub struct ReadLimit {
     /// Maximum media in the buffer.
     pub buffer: Duration,
-    /// It reads when there is room for this many bytes.
+    /// Room at which the viewer reads again, in bytes.
     pub block: Bytes,
 }
 
@@ -40,7 +40,7 @@ impl Video {
     }
 }
 
-/// One view of such a video.
+/// A view of a progressive video.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgressiveView {
     video: Video,
@@ -78,8 +78,8 @@ impl ProgressiveView {
         if room < self.block_media(limit) { Bytes::ZERO } else { self.video.bitrate.bytes_in(room).min(left) }
     }
 
-    /// This many bytes were read, at most [`Self::room`]. Returns the step for the media, and the step for
-    /// playback if there is one.
+    /// Reads this many bytes, at most [`Self::room`]. Returns the step for the media, and the step for playback if
+    /// there is one.
     pub fn take(&mut self, now: Instant, bytes: Bytes) -> (PlaybackStep, Option<PlaybackStep>) {
         let before = self.media;
         self.fetched += bytes;
@@ -100,7 +100,7 @@ impl ProgressiveView {
         self.playout.has_ended()
     }
 
-    /// When to advance; and, if bytes wait in the transport, when there will be room for them.
+    /// The time to advance; and, if bytes wait in the transport, the time at which there will be room for them.
     #[must_use]
     pub fn next_timeout(&self, bytes_wait: bool) -> Instant {
         let change = self.playout.next_change();

@@ -14,7 +14,7 @@ const URGENCY: u8 = 3;
 /// The video.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Media {
-    /// One file, played while it arrives.
+    /// A single file, played while it arrives.
     File(Video),
     /// Segments, requested one by one.
     Segments(SegmentedVideo),
@@ -29,7 +29,7 @@ pub struct Viewing {
     pub views: u32,
     /// The mean of the pause after a view, which is exponentially distributed.
     pub pause: Duration,
-    /// When the first view is requested.
+    /// Time of the first request for a view.
     pub start: Instant,
     /// A request on the wire.
     pub request: Bytes,

@@ -26,9 +26,9 @@ pub enum CodeStep {
 /// Whether slow start ends when a code reduces the window, which the paper leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowStart {
-    /// It continues: the window doubles again.
+    /// Slow start continues: the window doubles again.
     GoesOn,
-    /// It ends: the reduced window is the threshold.
+    /// Slow start ends: the reduced window is the threshold.
     Ends,
 }
 

@@ -117,7 +117,7 @@ struct Curve {
     w_last: u32,
     /// Initial W_est of the next epoch.
     w_est_first: u32,
-    /// When the epoch began; `None` after a loss until the next ACK.
+    /// Start of the epoch; `None` after a loss until the next ACK.
     epoch: Option<Instant>,
     /// The plateau of this epoch.
     origin: u32,
@@ -127,7 +127,7 @@ struct Curve {
     delivered: u32,
     /// W_est.
     w_est: u32,
-    /// When, and for what window, `per_segment` was computed.
+    /// Time and window for which `per_segment` was computed.
     computed_at: Instant,
     computed_for: u32,
 }
@@ -191,7 +191,7 @@ impl Cubic {
         }
     }
 
-    /// With the smaller reduction at marks of RFC 8511, or without.
+    /// The controller with the smaller reduction at marks of RFC 8511, or without.
     #[must_use]
     pub fn with_abe(self, abe: bool) -> Self {
         Self { abe, ..self }
@@ -307,7 +307,7 @@ impl Curve {
         }
     }
 
-    /// This time does not count (RFC 9438 §5.8). An epoch that began during it begins at its end.
+    /// Excludes a time from the curve (RFC 9438 §5.8). An epoch that began during it begins at its end.
     fn exclude(&mut self, from: Instant, to: Instant) {
         if let Some(epoch) = &mut self.epoch {
             *epoch = (*epoch + to.saturating_since(from)).min(to);

@@ -53,7 +53,7 @@ pub enum LossDiscrimination {
 }
 
 impl LossDiscrimination {
-    /// Its name in scenarios and results.
+    /// The name of the rule in scenarios and results.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -65,7 +65,7 @@ impl LossDiscrimination {
         }
     }
 
-    /// Its inputs in addition to losses.
+    /// The inputs of the rule in addition to losses.
     #[must_use]
     pub fn needs(self) -> Needs {
         Discriminator::new(self).needs()

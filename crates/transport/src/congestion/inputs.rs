@@ -18,7 +18,7 @@ pub struct Arrival {
 /// The result of one acknowledgment.
 #[derive(Clone, Copy, Debug)]
 pub struct AckSample {
-    /// When it arrived.
+    /// Time of the arrival.
     pub now: Instant,
     /// Segments newly delivered, cumulatively or selectively.
     pub delivered_segments: u32,
@@ -43,7 +43,7 @@ pub struct AckSample {
 /// The congestion marks that an acknowledgment reports, with accurate feedback (RFC 9768, RFC 9000 §13.4).
 #[derive(Clone, Copy, Debug)]
 pub struct MarkSample {
-    /// When it arrived.
+    /// Time of the arrival.
     pub now: Instant,
     /// Segments newly delivered, cumulatively or selectively.
     pub delivered_segments: u32,
@@ -85,11 +85,11 @@ pub struct RateSample {
 /// The values of each acknowledgment for a model-based controller.
 #[derive(Clone, Copy, Debug)]
 pub struct DeliverySample {
-    /// When it arrived.
+    /// Time of the arrival.
     pub now: Instant,
     /// Segments delivered since the start of the connection, including the SYN.
     pub delivered: u64,
-    /// When the last segment was delivered.
+    /// Delivery time of the last segment.
     pub delivered_at: Instant,
     /// Segments declared lost since the start of the connection.
     pub lost: u64,
@@ -107,7 +107,7 @@ pub struct DeliverySample {
     pub rtt: Option<Duration>,
     /// Smoothed round-trip time.
     pub srtt: Duration,
-    /// When the next segment may leave.
+    /// Time from which the next segment may leave.
     pub next_send_at: Instant,
     /// The state of loss recovery.
     pub phase: Phase,
@@ -120,7 +120,7 @@ pub struct DeliverySample {
 pub struct LostSegment {
     /// The time.
     pub now: Instant,
-    /// Its number; consecutive segments have consecutive numbers.
+    /// Number of the segment; consecutive segments have consecutive numbers.
     pub number: u64,
     /// Segments in flight when it was sent, including itself.
     pub in_flight_when_sent: u32,
@@ -148,7 +148,7 @@ pub struct PhaseChange {
 pub struct Restart {
     /// The time.
     pub now: Instant,
-    /// When the segment before it was sent.
+    /// Send time of the segment before.
     pub last_sent_at: Instant,
     /// Stream position sent before it.
     pub sent_to: u64,
@@ -161,7 +161,7 @@ pub struct Restart {
 /// The start of a loss episode.
 #[derive(Clone, Copy, Debug)]
 pub struct LossEpisode {
-    /// When it was detected.
+    /// Time of the detection.
     pub now: Instant,
     /// Segments in flight.
     pub in_flight_segments: u32,

@@ -22,14 +22,14 @@ pub struct Needs {
     /// The number of congestion marks: [`CongestionController::on_marks`] receives each report of accurate feedback,
     /// and then [`CongestionController::on_ecn`] is not called.
     pub marks: bool,
-    /// Its response to marks is scalable (RFC 9331 §4.3): with accurate feedback, packets are sent with ECT(1).
+    /// The response to marks is scalable (RFC 9331 §4.3): with accurate feedback, packets are sent with ECT(1).
     pub scalable: bool,
     /// The sender paces.
     pub pacing: bool,
 }
 
 impl Needs {
-    /// Nothing else.
+    /// No input but the acknowledgments.
     pub const NOTHING: Self = Self {
         arrivals: false,
         path_model: false,
@@ -45,7 +45,7 @@ impl Needs {
     /// A base station's measurements.
     pub const RADIO_INFORMATION: Self = Self { radio_information: true, ..Self::NOTHING };
 
-    /// What either needs.
+    /// The inputs that either needs.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self {

@@ -29,7 +29,7 @@ impl MarkedShare {
         Self { alpha: 1.0, delivered: 0, marked: 0, until: 0, began: Instant::ZERO, updates: true }
     }
 
-    /// The same, which waits for the first mark: before, nothing shows that the path marks (Linux `tcp_prague`).
+    /// A share that begins at the first mark: before, nothing shows that the path marks (Linux `tcp_prague`).
     pub(super) const fn from_first_mark() -> Self {
         Self { updates: false, ..Self::new() }
     }
@@ -77,7 +77,7 @@ pub(super) struct OncePerRound {
 }
 
 impl OncePerRound {
-    /// None was yet.
+    /// No mark yet.
     pub(super) const NONE: Self = Self { until: 0, began: None };
 
     /// True if the last reduction is over; then another one begins.

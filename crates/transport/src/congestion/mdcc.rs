@@ -79,7 +79,7 @@ pub struct Mdcc {
     internet: SegmentWindow,
     cubic: Cubic,
     ran: SegmentWindow,
-    /// Both windows before the current loss episode.
+    /// The windows of both domains before the current loss episode.
     before: [Snapshot; 2],
     /// The number of the connection in the journal.
     #[cfg(feature = "journal")]

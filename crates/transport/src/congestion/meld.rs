@@ -32,7 +32,7 @@ pub enum MeldVariant {
 }
 
 impl MeldVariant {
-    /// Its name in scenarios and results.
+    /// The name of the variant in scenarios and results.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ impl MeldVariant {
 
 /// Rows of [`BlockSizes`]: a CQI has four bits.
 const CQIS: usize = 16;
-/// Its columns: no carrier has more than 110 physical resource blocks (TS 36.213 v8.8.0 Table 7.1.7.2.1-1).
+/// Columns of the table: no carrier has more than 110 physical resource blocks (TS 36.213 v8.8.0 Table 7.1.7.2.1-1).
 const RESOURCE_BLOCKS: usize = 111;
 
 /// Bytes of the transport block that an eNB sends at each CQI on each number of physical resource blocks. The

@@ -22,7 +22,7 @@ pub enum Told {
     Ack(AckTold),
     /// The start of a loss episode.
     Loss {
-        /// When it was detected.
+        /// Time of the detection.
         now: Instant,
         /// Segments in flight.
         in_flight: u32,
@@ -95,7 +95,7 @@ struct Round {
     rtt_ms: Option<f64>,
 }
 
-/// One connection's controller.
+/// The controller of a connection.
 #[derive(Debug)]
 pub struct ScriptedController {
     /// `None` once it has failed.

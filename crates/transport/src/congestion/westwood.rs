@@ -27,8 +27,7 @@ pub struct Westwood {
     bandwidth: u64,
     /// Bytes acknowledged since `sampled_at`.
     acked_bytes: u64,
-    /// When the last sample of the bandwidth was taken, in milliseconds; at first when the
-    /// connection was established.
+    /// Time of the last sample of the bandwidth in milliseconds; at first that of the establishment of the connection.
     sampled_at_ms: u64,
     /// Latest and minimum round trip in milliseconds; the minimum restarts when it is `None`.
     rtt_ms: u64,

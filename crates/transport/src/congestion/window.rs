@@ -56,8 +56,8 @@ impl SegmentWindow {
         ack.window_limited || (self.in_slow_start() && self.segments < 2 * ack.max_outstanding_segments)
     }
 
-    /// One segment per segment delivered up to the threshold (RFC 5681 §3.1 with RFC 3465's byte
-    /// counting, no limit); returns the remaining segments, which count for congestion avoidance.
+    /// Grows by a segment per segment delivered up to the threshold (RFC 5681 §3.1 with RFC 3465's byte counting, no
+    /// limit); returns the remaining segments, which count for congestion avoidance.
     #[inline]
     pub fn slow_start(&mut self, delivered: u32) -> u32 {
         let grown = self.segments.saturating_add(delivered).min(self.ssthresh);
@@ -66,7 +66,7 @@ impl SegmentWindow {
         left
     }
 
-    /// One segment per `per_segment` segments delivered.
+    /// Grows by a segment per `per_segment` segments delivered.
     #[inline]
     pub fn additive_increase(&mut self, per_segment: u32, delivered: u32) {
         if self.counted >= per_segment {
@@ -87,7 +87,7 @@ impl SegmentWindow {
         self.grow_by(ack, u32::MAX);
     }
 
-    /// The same with one segment per `per_segment_max` segments delivered at larger windows.
+    /// [`Self::grow_as_reno`] with a segment per `per_segment_max` segments delivered at larger windows.
     #[inline]
     pub fn grow_by(&mut self, ack: &AckSample, per_segment_max: u32) {
         if !ack.may_grow || !self.used_by(ack) {

@@ -12,16 +12,16 @@ const ANSWER_EVERY: Duration = Duration::from_millis(500);
 /// The treatment of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// It is processed.
+    /// The segment is processed.
     Take,
-    /// It is dropped silently.
+    /// The segment is dropped silently.
     Drop,
-    /// It is dropped and answered with an acknowledgment of the current state (RFC 9293 §3.10.7.4: "not
+    /// The segment is dropped and answered with an acknowledgment of the current state (RFC 9293 §3.10.7.4: "not
     /// acceptable").
     Unacceptable,
-    /// The same, because it may be an attack (RFC 5961).
+    /// Like `Unacceptable`, because the segment may be an attack (RFC 5961).
     Challenge,
-    /// It ends the connection.
+    /// The segment ends the connection.
     Reset,
 }
 
@@ -132,7 +132,7 @@ impl TcpEndpoint {
         self.halves.as_ref().is_some_and(|h| h.verdict(header, h.place(header, payload)) == Verdict::Take)
     }
 
-    /// The same for a segment with any unusual property, including the answer to it.
+    /// The verdict on a segment with any unusual property, including the answer to it.
     #[cold]
     pub(super) fn admits(&mut self, cx: &mut Cx<'_>, header: &TcpHeader, payload: u32) -> bool {
         let Some(h) = &mut self.halves else { return false };

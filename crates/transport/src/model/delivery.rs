@@ -23,10 +23,10 @@ pub struct SendNote {
 /// A packet that an acknowledgment delivers.
 #[derive(Clone, Copy, Debug)]
 pub struct DeliveredPacket {
-    /// When it was sent, the last time if it was sent again.
+    /// Last send time of the packet.
     pub sent_at: Instant,
-    /// Its place among the packets sent at this time: the end of a segment in TCP's stream, the number of a
-    /// QUIC packet.
+    /// Place of the packet among those sent at this time: the end of a segment in TCP's stream, the number of a QUIC
+    /// packet.
     pub order: u64,
     /// True if it was sent more than once, which only TCP does.
     pub retransmission: bool,

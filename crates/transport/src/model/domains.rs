@@ -152,7 +152,8 @@ impl Domains {
         self.counts
     }
 
-    /// Without evidence, a loss behind the PEP is one of the internet. One decision holds for a round trip.
+    /// Judges losses: without evidence, a loss behind the PEP is one of the internet. A decision holds for a round
+    /// trip.
     fn judge(&mut self, now: Instant) {
         let Some(evidence) = &mut self.evidence else { return };
         let current = self.ran.lost_sent_at.is_some_and(|sent_at| self.ran.is_current(sent_at));
@@ -164,12 +165,12 @@ impl Domains {
         }
     }
 
-    /// Both windows were reduced.
+    /// Records that both windows were reduced.
     pub const fn on_reduced(&mut self, now: Instant) {
         self.set_reduced_at(Some(now));
     }
 
-    /// Both windows were restored.
+    /// Records that both windows were restored.
     pub const fn on_undo(&mut self) {
         self.set_reduced_at(None);
     }

@@ -17,7 +17,7 @@ use airlane_core::Duration;
 
 /// Round trips to the PEP whose minimum counts: a single one may be that of a burst.
 const RECENT: usize = 8;
-/// Of the round trips with unexplained losses, one in so many is the radio network's.
+/// The radio network is assumed to have lost in one of this many round trips with unexplained losses.
 const UNEXPLAINED_PER_RADIO: u32 = 4;
 
 /// The round trips on both sides of a PEP.
@@ -26,7 +26,7 @@ pub struct Evidence {
     tolerance: Duration,
     recent: [Duration; RECENT],
     pep_floor: Duration,
-    /// Of the path behind the PEP; `None` before the first.
+    /// Latest round trip of the path behind the PEP; `None` before the first.
     radio_latest: Option<Duration>,
     radio_floor: Duration,
     taken: usize,
@@ -34,7 +34,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Without round trips yet.
+    /// No round trip yet.
     #[must_use]
     pub const fn new(tolerance: Duration) -> Self {
         Self {

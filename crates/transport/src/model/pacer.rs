@@ -23,7 +23,7 @@ impl Pacer {
         self.rate = rate;
     }
 
-    /// That rate.
+    /// The rate of the pacer.
     #[must_use]
     pub const fn rate(&self) -> Option<BitRate> {
         self.rate

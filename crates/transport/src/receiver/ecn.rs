@@ -85,7 +85,7 @@ impl Receiver {
         self.marks.as_mut()
     }
 
-    /// The same, to read.
+    /// The counter of marks, to read.
     pub(crate) const fn counter(&self) -> Option<&MarkCounter> {
         self.marks.as_ref()
     }

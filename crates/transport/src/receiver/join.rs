@@ -33,7 +33,7 @@ struct Joined {
 /// The segments of one instant.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Burst {
-    /// Those to which further ones may be joined.
+    /// Segments to which further ones may be joined.
     open: Option<Joined>,
     /// Bytes that the application reads at the end of the instant.
     unread: u64,
@@ -153,7 +153,7 @@ impl Receiver {
         if burst.unread > 0 && self.readable() == 0 {
             // Linux `__tcp_cleanup_rbuf`.
             due |= self.pending && (self.pushed || self.next - self.acked > u64::from(self.segment_seen));
-            // What fits into one element of the queue is read first.
+            // Data that fits into one element of the queue is read first.
             let first = burst.unread.min(ELEMENT_SEGMENTS * u64::from(self.segment_seen));
             let queued = burst.unread - first;
             self.tune(now, self.total_read() - queued, queued);

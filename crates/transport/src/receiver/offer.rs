@@ -75,7 +75,7 @@ impl Receiver {
         if self.readable() == 0 { self.offer_end.max(self.edge) } else { self.edge }
     }
 
-    /// The same, and nothing behind the peer's FIN.
+    /// First position that is not accepted; nothing is accepted behind the peer's FIN.
     pub(crate) fn accepted_end(&self) -> u64 {
         self.fin_at.unwrap_or_else(|| self.acceptable_end()).max(1)
     }
@@ -97,7 +97,7 @@ impl Receiver {
         self.limited(self.window.first_offer(segment).get().min(65_535))
     }
 
-    /// The same, with this many bytes that the application has not read.
+    /// The offer with this many bytes that the application has not read.
     #[inline(always)]
     pub(super) fn offer_beside(&self, unread: u64) -> u64 {
         let held = self.beyond_bytes + unread;

@@ -16,9 +16,9 @@ use crate::scoreboard::{EVER_RETRANSMITTED, RETRANSMITTED, SACKED};
 pub(super) struct Outcome {
     /// The cumulative ACK advanced.
     pub(super) advanced: bool,
-    /// It acknowledged data (not only known information).
+    /// The ACK acknowledged data (not only known information).
     pub(super) data_acked: bool,
-    /// It counts as a duplicate (RFC 5681 §2).
+    /// The ACK counts as a duplicate (RFC 5681 §2).
     pub(super) duplicate: bool,
     /// Segments newly SACKed, and whether there was a D-SACK.
     pub(super) sacked: u32,
@@ -27,7 +27,7 @@ pub(super) struct Outcome {
     pub(super) original_delivered: bool,
     /// Segments delivered by it, cumulatively or selectively.
     pub(super) delivered: u32,
-    /// Their payload.
+    /// Payload of the delivered segments.
     pub(super) delivered_bytes: u32,
     /// Segments detected as lost while it was processed.
     pub(super) lost: u32,
@@ -543,7 +543,7 @@ impl Sender {
         }
     }
 
-    /// One timed segment at a time, given up if anything was retransmitted (Karn's rule).
+    /// The sample of one timed segment at a time, given up if anything was retransmitted (Karn's rule).
     fn timed_sample(&mut self, now: Instant, retransmission: bool) -> Option<Duration> {
         let (end, sent_at) = self.timed?;
         if self.una < end {

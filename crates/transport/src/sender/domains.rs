@@ -25,7 +25,7 @@ use crate::sequence;
 pub(crate) struct DomainReports {
     /// The two domains; amounts are segments.
     pub(super) windows: Domains,
-    /// All positions before this were seen by the PEP.
+    /// Position before which the PEP has seen all bytes.
     seen_to: u64,
     /// True after an impossible claim.
     distrusted: bool,

@@ -12,7 +12,7 @@ use crate::scoreboard::{JOINED, PUSHED};
 const GSO_MAX: u64 = 65_536;
 /// How long a segment may wait to become larger: so recent is the one before, and so soon the next acknowledgment.
 const SOON: Duration = Duration::from_millis(1);
-/// This part of the window does not wait (Linux tcp_tso_win_divisor).
+/// A segment does not wait if it fills this part of the window (Linux tcp_tso_win_divisor).
 const WINDOW_PARTS: u64 = 3;
 
 impl Sender {

@@ -81,7 +81,7 @@ impl Sender {
         }
     }
 
-    /// There is no more data to send, and the window is not the limit (delivery-rate draft §3.4).
+    /// Checks whether there is no more data to send and the window is not the limit (delivery-rate draft §3.4).
     fn check_app_limited(&mut self, window: u32) {
         let in_flight = self.in_flight();
         let lost_again = self.board.lost() <= self.board.retransmitted();

@@ -90,9 +90,9 @@ pub struct ArwaReceiver {
 /// A receiver's code about the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// Its case, 1 to 3.
+    /// Case of the code, 1 to 3.
     pub case: u8,
-    /// Its value, 1 to 120.
+    /// Value of the code, 1 to 120.
     pub value: u8,
 }
 

@@ -85,8 +85,8 @@ impl DrwaWindow {
         }
     }
 
-    /// One sample for each of our segments that the peer answers; further segments that answer the same
-    /// one have no new information.
+    /// Takes a sample for each of our segments that the peer answers; further segments that answer the same one have no
+    /// new information.
     fn measure(&mut self, arrival: &Arrival) {
         let Some(echo) = arrival.echo.filter(|_| arrival.echo != self.last_echo) else { return };
         self.last_echo = Some(echo);

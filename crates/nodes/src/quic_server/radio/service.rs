@@ -41,7 +41,7 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Link for T {}
 pub(super) struct Service {
     authority: Authority,
     port: u16,
-    /// What precedes `/rni/v2`.
+    /// The part of the URL before `/rni/v2`.
     root: String,
     tls: Option<TlsConnector>,
     token: Option<HeaderValue>,

@@ -53,7 +53,7 @@ struct Manifest {
     seeds: Vec<u64>,
 }
 
-/// Those of `live.json`.
+/// The facts in `live.json`.
 #[derive(Deserialize)]
 struct LiveFacts {
     real: Vec<String>,
@@ -96,7 +96,7 @@ impl Recorded {
 
 /// Which run is played.
 enum Of {
-    /// That of a scenario, with the seed of the next one.
+    /// A run of a scenario, with the seed of the next run.
     Scenario(PathBuf, u64),
     /// A record.
     Replay(PathBuf),

@@ -32,7 +32,7 @@ impl Watched {
         self.metrics.source_begins.inc();
     }
 
-    /// It has reported.
+    /// The source has reported.
     pub(in crate::rnis) fn reported(&mut self) {
         self.metrics.source_reports.inc();
         self.reported_at = Instant::now();
@@ -42,7 +42,7 @@ impl Watched {
         }
     }
 
-    /// It was lost.
+    /// The source was lost.
     pub(in crate::rnis) fn lost(&mut self, why: String) {
         self.set(Some(why));
     }

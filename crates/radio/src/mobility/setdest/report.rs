@@ -43,7 +43,7 @@ impl Tally {
         }
     }
 
-    /// What would be right in a file without a node.
+    /// The help for a file without a node.
     pub(super) fn help_without_node(&self, forms: &str) -> String {
         match &self.first {
             None => forms.to_owned(),

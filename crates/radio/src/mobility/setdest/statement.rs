@@ -29,7 +29,7 @@ pub(super) enum Axis {
 }
 
 impl Axis {
-    /// Its place in a position on the ground.
+    /// The index of the axis in a position on the ground.
     pub(super) const fn index(self) -> Option<usize> {
         match self {
             Self::X => Some(0),

@@ -55,7 +55,7 @@ impl Ldpc {
     /// All families.
     pub const ALL: [Self; 3] = [Self::Sionna, Self::FiveGLena, Self::OpenAirInterface];
 
-    /// Its name in scenarios.
+    /// The name of the family in scenarios.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -91,7 +91,7 @@ impl Ldpc {
         self.code_blocks(scheme, blocks.count, blocks.bits)
     }
 
-    /// One code block of this many bits with its CRC.
+    /// A code block of this many bits with its CRC.
     ///
     /// # Panics
     /// If the scheme has neither QPSK nor 16QAM, 64QAM or 256QAM.
@@ -163,7 +163,7 @@ static FIVE_G_LENA: Fit = Fit {
     deviation_db: 0.15,
 };
 
-/// Its curves are of one allocation, and of 64QAM at most: no term of the size of code blocks, and 256QAM as 64QAM.
+/// The curves are of one allocation, and of 64QAM at most: no term of the size of code blocks, and 256QAM as 64QAM.
 static OPEN_AIR_INTERFACE: Fit = Fit {
     gap: [
         [3.480, -2.736, 0.000, 0.000, 0.000], // Qpsk

@@ -285,7 +285,7 @@ impl HttpClient for HttpOverQuic {
 }
 
 impl Link {
-    /// When it has been idle for too long. During the handshake it is not idle.
+    /// The time at which the connection has been idle for too long. During the handshake it is not idle.
     fn idle_until(&self, settings: &HttpSettings) -> Instant {
         let idle = self.ready && self.asked.is_empty();
         if idle { self.idle_since + settings.keep_alive } else { Instant::FAR_FUTURE }

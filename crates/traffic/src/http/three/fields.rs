@@ -39,7 +39,7 @@ pub(super) struct Asked {
     pub(super) body: Bytes,
     /// The server's processing time before it can answer.
     pub(super) wait: Duration,
-    /// Its urgency.
+    /// Urgency of the request.
     pub(super) urgency: u8,
 }
 

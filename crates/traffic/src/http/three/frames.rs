@@ -68,7 +68,7 @@ pub(super) fn opening() -> [Vec<u8>; 3] {
 pub(super) struct FrameReader {
     /// The received part of an integer.
     begun: u64,
-    /// Its missing bytes.
+    /// Missing bytes of the integer.
     missing: u8,
     expects: Expects,
     /// The field section, once it is complete.

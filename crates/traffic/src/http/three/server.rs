@@ -60,7 +60,7 @@ impl QuicHttpServer {
         Self { quic, accepted: Vec::with_capacity(64), resolver }
     }
 
-    /// The same server, whose connections use the messages of a PEP.
+    /// The server with connections that use the messages of a PEP.
     #[must_use]
     pub fn with_pep(self, keys: pep::Keys) -> Self {
         Self { quic: self.quic.with_pep(keys), ..self }
@@ -121,7 +121,7 @@ impl QuicHttpServer {
 }
 
 impl Accepted {
-    /// When the next response can be written.
+    /// The time at which the next response can be written.
     fn ready_at(&self) -> Instant {
         let waiting = self.responses.iter().filter(|response| !response.blocked);
         waiting.map(|response| response.ready_at).min().unwrap_or(Instant::FAR_FUTURE)

@@ -32,7 +32,7 @@ pub(super) enum Finding {
     None,
     /// A policer was found: send at its rate.
     Policed,
-    /// Its rate was used long enough: probe again.
+    /// The rate of the policer was used long enough: probe again.
     TryAgain,
 }
 

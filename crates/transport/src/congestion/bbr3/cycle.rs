@@ -18,7 +18,7 @@ const UP_ROUNDS_MAX: u32 = 30;
 /// The phase of probing to which the current samples belong (§5.3.3.9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum AckPhase {
-    /// None: all samples of a probe have arrived.
+    /// No phase: all samples of a probe have arrived.
     #[default]
     Over,
     Refilling,

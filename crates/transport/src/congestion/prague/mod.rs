@@ -58,7 +58,7 @@ pub struct Prague {
     /// The window as it was set last. Another value was set by recovery or validation.
     set: u32,
     share: MarkedShare,
-    /// When the share was last updated; `None` without accurate feedback.
+    /// Time of the last update of the share; `None` without accurate feedback.
     updated_at: Option<Instant>,
     reductions: OncePerRound,
     /// Marked segments of the current acknowledgment, which do not let the window grow.
