@@ -151,7 +151,7 @@ pub trait Node: Any + Send {
     /// Packets it holds, for the check of conservation at the end of a run.
     fn packets_held(&self) -> usize;
 
-    /// The properties that a driver may assume of it as long as it exists.
+    /// The properties of the node that a driver may assume as long as the node exists.
     fn role(&self) -> Role {
         Role::Any
     }

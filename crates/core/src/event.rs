@@ -489,7 +489,7 @@ pub enum Event<'a> {
         /// The number of the page.
         page: u32,
     },
-    /// A browser has loaded the whole page that it began last.
+    /// A browser has loaded the whole page whose load began last.
     PageLoaded {
         /// The flow.
         flow: FlowId,

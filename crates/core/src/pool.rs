@@ -88,8 +88,8 @@ impl PacketPool {
         self.slots[packet.0 as usize].as_ref().expect("a handle outlives its packet only by a bug")
     }
 
-    /// Reads packets that have waited for so long that they may have left the processor's caches. What follows uses them
-    /// one after the other, which would wait for the memory each time; here all are fetched at once.
+    /// Prefetches packets that may have left the processor's caches. The caller then uses them one after the other, and
+    /// would wait for the memory each time; here all are fetched together.
     #[inline(never)]
     pub fn fetch(&self, packets: &[PacketRef]) {
         let of = |packet: &PacketRef| match &self.slots[packet.0 as usize] {

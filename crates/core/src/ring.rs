@@ -85,7 +85,7 @@ impl<T: Default> Ring<T> {
         Some(core::mem::take(&mut self.places[place]))
     }
 
-    /// Removes the first element. Its place keeps the content until another element takes it.
+    /// Removes the first element. Its place keeps the content until another element is stored there.
     ///
     /// # Panics
     /// If there is none.
@@ -140,8 +140,8 @@ impl<T: Default> Ring<T> {
         (self.head + index as u64..self.tail).map(|number| &self.places[self.place(number)])
     }
 
-    /// Number of elements at the front that fulfil the condition. No element after one that does
-    /// not fulfil it may fulfil it.
+    /// Number of elements at the front that fulfil the condition. The condition must be false for all elements behind
+    /// the first one for which it is false.
     #[inline]
     #[must_use]
     pub fn partition_point(&self, mut is_before: impl FnMut(&T) -> bool) -> usize {

@@ -58,8 +58,8 @@ impl Pace {
         if by > self.bound { Err(Late { by }) } else { Ok(now) }
     }
 
-    /// Continues at virtual time `to`, usually that of the next event, and returns the span that was
-    /// taken out of virtual time; zero if `to` has not passed.
+    /// Continues at virtual time `to`, usually the time of the next event, and returns the span that was taken out of
+    /// virtual time; zero if `to` has not passed.
     pub fn jump(&mut self, host_ns: u64, to: Instant) -> Duration {
         let skipped = self.now(host_ns).saturating_since(to);
         self.origin += skipped.as_nanos();

@@ -410,7 +410,7 @@ fn deliver(
 }
 
 impl Wiring {
-    /// Queues the packets that this node has sent behind those of other nodes, and takes the first.
+    /// Queues the packets that this node has sent behind the packets of other nodes, and takes the first.
     #[inline(always)]
     fn next(&mut self, cx: &mut Cx<'_>, sender: &Member, counters: &mut Counters) -> Option<Delivery> {
         if let [(port, _)] = cx.outbox[..] {

@@ -252,8 +252,8 @@ impl Wheel {
         self.levels |= 1 << level;
     }
 
-    /// Links a timer and those behind it in its old list that have the same time: they stay linked to each other.
-    /// Returns the next one of the old list.
+    /// Links a timer and the timers behind it in its old list that have the same time: they stay linked to each other.
+    /// Returns the next timer of the old list.
     #[inline]
     fn link_run(&mut self, first: u32) -> u32 {
         let Entry { at, mut next, .. } = self.entries[first as usize];

@@ -7,7 +7,7 @@ use airlane_core::{Direction, Duration, Instant};
 use airlane_scenario::format::{App, Kernel, Requests};
 use airlane_scenario::{FlowEnd, KernelFlow};
 
-/// The addresses of hosts are those of captures: the server, and the base of the UEs, of which the first is number 1.
+/// Addresses of hosts, as in captures: the server, and the base of the UEs, of which the first has number 1.
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const UES: u32 = u32::from_be_bytes([10, 1, 0, 0]);
 /// Ports, also as in captures: data is sent from this one plus the number of the flow ...
@@ -18,12 +18,12 @@ const SINK_PORT: u16 = 5203;
 const BEFORE_BIN_END: Duration = Duration::from_micros(50);
 /// The server's program of `exec` starts this long before the UE's.
 const SERVER_FIRST: Duration = Duration::from_millis(100);
-/// The time of day at the begin of a run, in nanoseconds since 1970: 2023-11-14 22:13:20 UTC. Any time would do that is
-/// the same in every run.
+/// The time of day at the begin of a run, in nanoseconds since 1970: 2023-11-14 22:13:20 UTC. It must be the same in
+/// every run, and is arbitrary otherwise.
 pub(crate) const EPOCH: u64 = 1_700_000_000_000_000_000;
 
-/// Parameters that would otherwise depend on the memory that a guest has at its start. The values are those of a host
-/// with several gigabytes: `tcp_rmem` and `tcp_wmem` are the largest defaults (tcp_init of Linux 6.12).
+/// Parameters that would otherwise depend on the memory of a guest at its start. The values are those of a host with
+/// several gigabytes: `tcp_rmem` and `tcp_wmem` are the largest defaults (tcp_init of Linux 6.12).
 pub(crate) const FIXED: [(&str, &str); 3] = [
     ("net.ipv4.tcp_mem", "190000 253000 380000"),
     ("net.ipv4.tcp_rmem", "4096 131072 6291456"),
@@ -85,7 +85,7 @@ pub(crate) fn jobs(flows: &[KernelFlow], hosts: &[Host], every: Duration) -> Str
     text
 }
 
-/// The whole name of a parameter.
+/// The full name of a parameter.
 fn parameter(name: &str) -> String {
     if name.contains(['.', '/']) { name.replace('/', ".") } else { format!("net.ipv4.{name}") }
 }
@@ -110,7 +110,7 @@ fn write_host(
         (None, None, true) => "send",
         (None, None, false) => "sink",
     };
-    // The state of a flow is that of the end that sends its data.
+    // Only the end that sends the data of a flow reports the state of the flow.
     let every = if role == "ask" { Duration::ZERO } else { every };
     let first = if exec.is_some() && end == FlowEnd::Server { SERVER_FIRST } else { Duration::ZERO };
     let start = time_of_day(flow.start).saturating_sub(first.as_nanos());

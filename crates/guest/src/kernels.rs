@@ -8,7 +8,8 @@ use serde::Deserialize;
 
 use crate::GuestError;
 
-/// The version of what a kernel and its agent must be able to do. A kernel of another one is built again.
+/// The version of the interface between a kernel with its agent and this program. A kernel of another version is built
+/// again.
 pub const INTERFACE: u32 = 1;
 /// The name of the kernel, in its folder.
 pub const PROGRAM: &str = "linux";

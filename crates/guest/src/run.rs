@@ -45,8 +45,8 @@ pub struct GuestFacts {
     pub exits: Vec<(String, &'static str, i32)>,
 }
 
-/// Runs to the end, with guests as the ends of the flows that have a kernel. `seed` is that of the run, and `progress`
-/// receives the simulated share from time to time.
+/// Runs to the end, with guests as the ends of the flows that have a kernel. `seed` is the seed of the run, and
+/// `progress` receives the simulated share from time to time.
 ///
 /// # Errors
 /// If a guest cannot be started or fails, or `cancel` became true.

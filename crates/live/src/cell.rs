@@ -93,8 +93,8 @@ pub struct Cell {
     out: VecDeque<Leaving>,
     /// The count of transfers when the ends were emptied last.
     drained: u64,
-    /// Whether a packet may enter again when it leaves: one between UEs, or one that expires on the uplink. From the
-    /// first such packet on.
+    /// Whether some packets enter the network again when they leave it: packets between UEs, and packets that expired
+    /// on the uplink. True from the first such packet on.
     reenters: bool,
     /// Memory of a segment, and of an ICMP error.
     scratch: [Vec<u8>; 2],
@@ -194,8 +194,8 @@ impl Cell {
         self.connections = Some(Connections::new(self.ends.ues(), self.built.has_split_proxy()));
     }
 
-    /// Reports on the radio from now on. The caller removes the reports. `real` are the UEs of [`Self::new`], whose
-    /// addresses are those of their ends.
+    /// Starts reports on the radio. The caller removes the reports. `real` are the UEs of [`Self::new`], which have the
+    /// addresses of their ends.
     pub fn inform(&mut self, scenario: &Resolved, real: &[RealEnd], every: Every) {
         let address = |(number, end): (usize, &RealEnd)| {
             end.ue.map(|ue| (ue.0, Ends::v4(EndId::Ue(number as u16)).octets()))
@@ -277,7 +277,8 @@ impl Cell {
             self.out.make_contiguous()[from..].sort_by_key(|leaving| leaving.at);
             return;
         }
-        // Packets between UEs, and errors, enter again at the time at which they left: the steps are those of the run.
+        // Packets between UEs, and errors, enter again at the time at which they left: so the steps are independent of
+        // the caller.
         while let Some(next) = self.built.next_event()
             && next <= to
         {
@@ -354,7 +355,7 @@ impl Cell {
         self.inject(ue, direction, packet, at);
     }
 
-    /// Sends a packet through the network, and takes what leaves at the same time.
+    /// Sends a packet through the network, and takes the packets that leave at the same time.
     fn inject(&mut self, ue: u16, direction: Direction, packet: Packet, at: Instant) {
         let end = match direction {
             Direction::Downlink => FlowEnd::Server,
@@ -480,7 +481,7 @@ impl Cell {
         }
     }
 
-    /// The ends of a packet that a node of the network made, such as a proxy: it has no bytes of its own.
+    /// The ends of a packet that a node of the network made, such as a proxy. Such a packet has no bytes.
     fn typed_ends(&self, ue: u16, packet: &Packet) -> airlane_wire::Ends {
         let SocketPair { server_port, ue_port, .. } = packet.sockets;
         let (peer, v6) = sockets::peer(packet.sockets);

@@ -81,7 +81,7 @@ pub struct Connections {
     cache: Vec<Option<(Key, u32)>>,
     not_shown: NotShown,
     series: Series,
-    /// Split proxies end the TCP connections: no packet of theirs travels from end to end.
+    /// Whether split proxies end the TCP connections, so that none of their packets travels from end to end.
     split: bool,
 }
 
@@ -121,7 +121,7 @@ impl Connections {
         }
     }
 
-    /// The row of a packet that enters. A SYN after the end of a connection begins another one.
+    /// The row of a packet that enters. A SYN after the end of a connection begins a new row.
     fn row(&mut self, at: Instant, ue: u16, packet: &Packet) -> Option<&mut Row> {
         let key = Key::of(ue, packet);
         let known = self.find(&key).filter(|&place| !self.rows[place as usize].is_followed_by(packet));
@@ -170,7 +170,7 @@ impl Connections {
         self.not_shown
     }
 
-    /// The last whole bin of each UE before `now`.
+    /// The last complete bin of each UE before `now`.
     pub fn latest(&self, now: Instant) -> impl Iterator<Item = Latest> + use<'_> {
         self.series.latest(now)
     }

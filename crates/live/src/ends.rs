@@ -145,7 +145,7 @@ impl Ends {
         self.open.contains(&end)
     }
 
-    /// The end behind which an unknown address is, seen from another one.
+    /// The end that an unknown address belongs to, for packets from another end.
     fn beyond(&self, from: EndId) -> Option<EndId> {
         self.open.iter().copied().find(|&end| (end == EndId::Server) != (from == EndId::Server))
     }

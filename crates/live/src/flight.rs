@@ -118,7 +118,7 @@ pub struct Trailer {
     pub left: u64,
 }
 
-/// Why a file is not a whole record.
+/// The reason for which a file is not a complete record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlightError {
     /// The offset in the file.

@@ -8,7 +8,7 @@ use airlane_core::Duration;
 use airlane_record::{Column, Histogram, Table};
 use serde::Serialize;
 
-/// The bound of p99, unless the user gives another one.
+/// The bound of p99, unless the user sets another one.
 pub const BOUND: Duration = Duration::from_millis(1);
 /// The bound of p99.9 as a multiple of that of p99.
 const TAIL: u64 = 10;

@@ -1,4 +1,4 @@
-//! For tests: calls a node as the engine would, and collects what it sends and drops.
+//! For tests: calls a node as the engine would, and collects the packets that it sends and drops.
 
 use airlane_core::{
     Bytes, Cx, Direction, FlowId, Header, Instant, Node, Outbox, Packet, PacketPool, PacketRef, Payload,

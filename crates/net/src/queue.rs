@@ -369,8 +369,8 @@ impl Discipline {
         each!(self, queue => queue.oldest())
     }
 
-    /// Bytes that are certain to be stored if they arrive now or later, and nothing else does. `None` if a rule or a limit
-    /// in packets may drop a packet that arrives.
+    /// Bytes that are certain to be stored, without any other effect, if they arrive now or later. `None` if a rule or
+    /// a limit in packets may drop a packet that arrives.
     #[inline]
     #[must_use]
     pub fn certain_room(&self) -> Option<Bytes> {

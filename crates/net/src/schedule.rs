@@ -55,7 +55,7 @@ impl Schedule {
     #[inline]
     pub fn opening(&mut self, ready: Instant) -> Instant {
         let mut start = ready;
-        // A hold in the past can be skipped for good: no later packet begins before `start`.
+        // A hold in the past can be skipped: no later packet begins before `start`.
         while let Some(hold) = self.holds.get(self.next_hold)
             && hold.from <= start
         {

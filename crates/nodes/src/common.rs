@@ -24,7 +24,7 @@ pub struct Common {
     pub threads: u16,
     /// How long the work that has begun may take to end after SIGTERM.
     pub drain: Time,
-    /// Address of the HTTP server for metrics and health. Without it, there is none.
+    /// Address of the HTTP server for metrics and health. Without an address there is no such server.
     pub admin: Option<Address>,
     /// Messages on the standard error.
     pub log: Log,
@@ -49,7 +49,7 @@ impl<'de> Deserialize<'de> for Address {
 pub struct Network(pub IpNet);
 
 impl Network {
-    /// Whether an address is in it. An IPv4 address in the form of an IPv6 address counts as what it is.
+    /// Whether an address is in the network. An IPv4 address in the form of an IPv6 address counts as an IPv4 address.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.contains(&address.to_canonical())

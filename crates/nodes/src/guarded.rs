@@ -34,8 +34,8 @@ pub(crate) struct Guarded {
     reading: Reading,
 }
 
-/// How a client reads: the bytes that were written, and those that it has acknowledged. The bytes in the
-/// buffer of the kernel say little: it may take all, or nothing for a long time.
+/// The reading of a client: bytes that were written, and bytes that it has acknowledged. The bytes in the buffer of the
+/// kernel are no measure: the kernel may take all bytes, or none for a long time.
 #[derive(Debug)]
 struct Reading {
     stall: Duration,
@@ -78,7 +78,7 @@ impl Reading {
     }
 }
 
-/// The bytes that the peer has acknowledged; all of them after an error, which the next operation reports.
+/// The bytes that the peer has acknowledged; all bytes after an error, which the next operation reports.
 fn acknowledged(stream: &TcpStream) -> u64 {
     let info = getsockopt(stream, ReceiverInfo).ok();
     info.and_then(|bytes| TcpInfo::new(&bytes).bytes_acknowledged()).unwrap_or(u64::MAX)

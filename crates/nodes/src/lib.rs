@@ -56,7 +56,7 @@ pub trait Node: Send {
     /// The rules, routes and parameters of the kernel that it needs. It does not set them itself.
     fn setup(&self) -> Setup;
 
-    /// Opens what needs rights that it then gives up. Called once, before there are threads.
+    /// Opens what needs rights, and gives the rights up. Called once, before there are threads.
     ///
     /// # Errors
     /// If it cannot be opened, or rights cannot be given up.

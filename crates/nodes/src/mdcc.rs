@@ -88,11 +88,11 @@ impl Node for Mdcc {
     }
 }
 
-/// The way to a network as it is, with another congestion control. The kernel has to know the congestion control
-/// when the route is set.
+/// The current route to a network, with another congestion control. The kernel has to have the congestion control when
+/// the route is set.
 fn route(network: &IpNet) -> (String, String) {
     let network = network.trunc();
-    // The address of a network may be none of a host.
+    // The address of a network may belong to no host.
     let host = network.hosts().next().unwrap_or(network.addr());
     let way = format!(
         "$(ip -o route get {host} | sed -E 's/ (uid|cache|metric|pref|\\\\).*//; s/^[^ ]+ (from [^ ]+ )?//')"

@@ -19,7 +19,8 @@ use prometheus_client::metrics::gauge::Gauge;
 
 use crate::clients::{Client, client_of};
 
-/// Connections that have lost their places and have not ended yet. Above that, no client gets the place of another one.
+/// Maximum number of connections that have lost their places and have not ended yet. Above it, no client gets the place
+/// of another one.
 const LEAVING_MAX: u32 = 32;
 
 /// How many places there are.
@@ -123,8 +124,8 @@ impl Places {
         Some(Place { places: self.clone(), client, held })
     }
 
-    /// Ends a connection of the client with the most connections for a client with `own` connections, if that leaves
-    /// neither with more than the other had.
+    /// Ends a connection of the client with the most connections for a client with `own` connections, if neither client
+    /// then has more than the other had.
     fn displace(&self, state: &mut State, own: u32) -> bool {
         if state.leaving >= LEAVING_MAX {
             return false;

@@ -1,5 +1,5 @@
-//! A file server over HTTP/3 (quinn, h3) with this project's congestion controllers and loss discriminators, which are
-//! those of the simulator. HTTP/1.1 over TLS tells browsers of it.
+//! A file server over HTTP/3 (quinn, h3) with the congestion controllers and loss discriminators of the simulator. It
+//! is announced to browsers over HTTP/1.1 with TLS.
 
 mod amplification;
 mod answer;
@@ -223,7 +223,7 @@ struct Folder {
     ranges: u16,
 }
 
-/// Answers a request over HTTP/1.1, and says where HTTP/3 is (RFC 7838 §3).
+/// Answers a request over HTTP/1.1, and announces HTTP/3 (RFC 7838 §3).
 async fn by_http1(State(folder): State<Arc<Folder>>, request: Request) -> Response<Body> {
     let answered =
         answer::answer(&folder.root, request.method(), request.uri(), request.headers(), folder.ranges).await;

@@ -1,4 +1,4 @@
-//! The rights that a node gives up as soon as it has opened what needs them.
+//! The rights that a node gives up as soon as it has opened the resources that need them.
 
 use caps::CapSet;
 use nix::sys::prctl::set_no_new_privs;
@@ -15,7 +15,8 @@ pub(crate) fn user(name: &str) -> Result<User, String> {
     }
 }
 
-/// Becomes the user, if one is given, and drops all capabilities for good. Threads that begin later have none either.
+/// Changes to the user, if one is given, and drops all capabilities permanently. Threads that begin later have none
+/// either.
 pub(crate) fn give_up(name: Option<&str>) -> Result<(), NodeError> {
     let failed = |e: String| NodeError::new(format!("cannot give up rights: {e}"), "");
     if let Some(name) = name {

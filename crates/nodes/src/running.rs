@@ -152,7 +152,7 @@ async fn conduct(node: Box<dyn Node>) -> Result<Ended, NodeError> {
     }
 }
 
-/// The result of the task of a node. A panic of a node is an error of its own.
+/// The result of the task of a node. A panic of a node is an error.
 fn ended(result: Result<Result<(), NodeError>, tokio::task::JoinError>) -> Result<(), NodeError> {
     result.unwrap_or_else(|e| {
         Err(NodeError::new(format!("the node failed: {e}"), "this is a bug; please report it"))

@@ -179,7 +179,7 @@ impl Machine {
         Returns(0)
     }
 
-    /// The bytes that a read or write is for: its length, or the sum of those of a vector.
+    /// The bytes that a read or write is for: its length, or the sum of the lengths of a vector.
     fn length(call: &Call) -> Option<i64> {
         let sum = |list: &Value| match list {
             Value::List(parts) => parts

@@ -1,4 +1,4 @@
-//! Comparison of a segment that was sent with the one that the script states.
+//! Comparison of a sent segment with the segment that the script states.
 
 use airlane_core::{Ecn, TcpFlags, TcpHeader};
 

@@ -144,7 +144,7 @@ impl Lexer<'_> {
         line.split("//").next().unwrap_or_default().trim().to_owned()
     }
 
-    /// `#ifdef` and the like; the lines that it excludes are skipped.
+    /// `#ifdef` and similar directives; the lines that they exclude are skipped.
     fn directive(&mut self) -> Result<(), Mistake> {
         let text = self.rest_of_line();
         self.conditions.directive(&text, self.line)?;

@@ -34,7 +34,7 @@ pub(crate) struct Connection {
     pub(crate) endpoint: TcpEndpoint,
     /// Numbers of the connection in the script.
     numbering: Numbering,
-    /// Linux has no state of it any more: segments are answered with a RST.
+    /// Linux has no state of the connection any more: segments are answered with a RST.
     pub(crate) gone: bool,
     /// An error that the next call reports.
     pub(crate) error: Option<&'static str>,
@@ -137,7 +137,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Calls an endpoint, and collects what it sends.
+    /// Calls an endpoint, and collects the segments that it sends.
     pub(crate) fn on<R>(&mut self, index: usize, act: impl FnOnce(&mut TcpEndpoint, &mut Cx<'_>) -> R) -> R {
         let (mut outbox, mut silence) = (Vec::new(), Silence);
         let mut cx = Cx {
@@ -277,7 +277,8 @@ impl Stack for Machine {
         }
     }
 
-    // Timers of the instant itself come after what happens then, because those of a kernel are rounded up.
+    // Timers of the instant itself come after the events of the script at this instant, because the timers of a kernel
+    // are rounded up.
     fn advance(&mut self, to: Instant) {
         while self.next_timeout() < to {
             self.step(to);

@@ -177,7 +177,7 @@ pub(crate) fn message_flags(value: &Value) -> Result<Vec<&'static str>, String> 
     if bits == 0 { Ok(found) } else { Err(format!("the flags {bits:#x} of a message")) }
 }
 
-/// The only names, of those `known`, that a value may combine.
+/// Checks that a value combines only names of `known`.
 ///
 /// # Errors
 /// The first one that is not among them.

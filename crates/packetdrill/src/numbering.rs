@@ -1,4 +1,4 @@
-//! The numbers of a connection: those of the script and those of the segments.
+//! The numbers of a connection in the script and in the segments.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +21,8 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    /// The numbers of a connection that begins. `local` is the host's initial sequence number; one that is not known is
-    /// that of its first SYN.
+    /// The numbers of a connection that begins. `local` is the host's initial sequence number; if it is not known, it
+    /// is taken from the host's first SYN.
     #[must_use]
     pub fn new(local: Option<u32>) -> Self {
         Self { local, ..Self::default() }
@@ -36,8 +36,8 @@ impl Numbering {
         }
     }
 
-    /// The host has sent a segment. The first SYN tells its initial sequence number. A SYN-ACK with another one is of a
-    /// new connection between the same sockets, after a RST in SYN-RECEIVED.
+    /// Records a segment that the host has sent. The first SYN has the initial sequence number of the host. A SYN-ACK
+    /// with another number belongs to a new connection between the same sockets, after a RST in SYN-RECEIVED.
     pub fn on_sent(&mut self, header: &TcpHeader) {
         if !header.flags.has(TcpFlags::SYN) {
             return;
@@ -158,7 +158,7 @@ pub(crate) fn flags(segment: &Segment) -> Result<TcpFlags, String> {
     Ok(TcpFlags(bits))
 }
 
-/// An AccECN option: its order is that of its first counter, `e0b` or `e1b`.
+/// An AccECN option: its first counter, `e0b` or `e1b`, determines its order.
 fn accurate_ecn(counters: &[(String, u32)]) -> Result<AccEcnOption, String> {
     let names: Vec<&str> = counters.iter().map(|(name, _)| &**name).collect();
     let order = match names.as_slice() {

@@ -61,11 +61,11 @@ pub enum Answer {
 pub trait Stack {
     /// The time.
     fn now(&self) -> Instant;
-    /// The earliest time at which something may happen by itself.
+    /// The earliest time at which the host may act without a call.
     fn next_timeout(&self) -> Instant;
     /// Processes the events at that time, or from then on until one becomes visible, but not after `latest`.
     fn step(&mut self, latest: Instant);
-    /// Lets time pass. What happens by itself at `to` comes after what the script does then.
+    /// Advances the time. Events of the host at `to` come after the events of the script at `to`.
     fn advance(&mut self, to: Instant);
     /// The segments that were sent and not taken, in their order.
     fn sent(&mut self) -> &mut VecDeque<Sent>;

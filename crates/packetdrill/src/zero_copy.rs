@@ -1,4 +1,4 @@
-//! Notifications of zero-copy sends (MSG_ZEROCOPY): the kernel tells when it no longer needs the pages.
+//! Notifications of zero-copy sends (MSG_ZEROCOPY): the kernel reports when it no longer needs the pages.
 
 use std::collections::VecDeque;
 

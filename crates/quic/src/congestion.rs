@@ -94,7 +94,7 @@ pub(crate) struct Sender {
     recovery_from: Option<Instant>,
     in_recovery: bool,
     last_sent_at: Instant,
-    /// Bytes sent; those of them that are acknowledged or lost, and those that are acknowledged.
+    /// Bytes sent; bytes that are acknowledged or lost, and bytes that are acknowledged.
     sent: u64,
     settled: u64,
     delivered: u64,
@@ -327,8 +327,7 @@ impl Sender {
             self.judged.push(Judged { sent_at, timeout: false, cause });
             cause
         };
-        // A loss without a reduction begins no recovery: the next one of the same flight is classified
-        // again.
+        // A loss without a reduction begins no recovery: the next loss of the same flight is classified again.
         if cause == LossCause::Congestion {
             self.recovery_from = Some(now);
             self.in_recovery = true;
@@ -521,7 +520,7 @@ impl Sender {
         self.recovery_from = None;
     }
 
-    /// True if the window changes in calls of the sender only, and with none of its packets while others are in flight.
+    /// True if only calls of the sender change the window, and sending does not, while packets are in flight.
     pub(crate) const fn keeps_window(&self) -> bool {
         self.in_flight > 0 && !self.paces() && self.domains.is_none()
     }

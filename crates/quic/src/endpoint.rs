@@ -20,7 +20,7 @@ use crate::time::{LastTime, QuinnInstant, from_quinn, span_from_quinn, to_quinn}
 /// The data that applications write: zeros, which are copied only into packets.
 static ZEROS: [u8; 65_536] = [0; 65_536];
 
-/// Bytes that are reserved for datagrams at once.
+/// Bytes that are reserved for datagrams together.
 const ROOM: usize = 16_384;
 
 /// Half of the smallest maximum datagram size (RFC 9000 §14). A datagram up to this size has room left for each frame
@@ -70,7 +70,8 @@ pub struct QuicEndpoint {
     connection: Option<(ConnectionHandle, Connection)>,
     /// The buffer for quinn's datagrams, with room for a full one.
     scratch: Vec<u8>,
-    /// Room for the datagrams that arrive. quinn keeps parts of them until they are read; then the room is used again.
+    /// Room for the datagrams that arrive. quinn keeps parts of the room until they are read; then the room is used
+    /// again.
     arrived: BytesMut,
     last_time: LastTime,
     due: Instant,

@@ -121,8 +121,8 @@ impl Flight {
         let alike = |p: &Flying| !p.settled && p.bytes == bytes;
         let sent_then = |p: &&Flying| p.sent_at == sent_at;
         let candidates = || self.packets.range(from..).take_while(sent_then);
-        // Of several packets that were sent at one time, the one that a PEP has seen: a packet that it missed is rather
-        // lost.
+        // Of several packets that were sent at one time, the one that a PEP has seen: a packet that the PEP missed is
+        // more likely lost.
         let seen = (self.seen_bytes > 0).then(|| candidates().position(|p| alike(p) && p.seen)).flatten();
         Some(from + seen.or_else(|| candidates().position(alike))?)
     }

@@ -62,7 +62,7 @@ impl Shared {
         sender
     }
 
-    /// quinn has nothing left to send, but was not asked: with the next acknowledgment it will not say that the
+    /// quinn has nothing left to send, but was not asked: with the next acknowledgment it will not report that the
     /// application limits the sender.
     pub(crate) fn has_nothing_to_send(&self) {
         self.0.nothing_to_send.store(true, Ordering::Relaxed);
@@ -84,7 +84,7 @@ impl Shared {
         }
     }
 
-    /// For calls that leave the window as it is.
+    /// Locks the sender for calls that do not change the window.
     fn lock_with_window(&self) -> MutexGuard<'_, Sender> {
         self.0.sender.lock().unwrap_or_else(PoisonError::into_inner)
     }

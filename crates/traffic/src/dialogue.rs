@@ -26,7 +26,7 @@ struct Talk<M> {
     present: [bool; 2],
 }
 
-/// The messages on all connections of an application; its two ends hold the same.
+/// The messages on all connections of an application, whose two ends share them.
 #[derive(Debug)]
 pub struct Dialogue<M>(Arc<Mutex<Vec<Talk<M>>>>);
 

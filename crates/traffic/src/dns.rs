@@ -14,7 +14,7 @@ use airlane_transport::Path;
 /// The resolver's server number and port. Its address in captures is 10.0.53.53.
 const RESOLVER: u16 = 53 * 256 + 53 - 1;
 const PORT: u16 = 53;
-/// The first port of queries; those of connections are higher.
+/// The first port of queries; the ports of connections are higher.
 const QUERY_PORT: u16 = 40_000;
 /// A header of 12 bytes and a question of 23; the answer repeats both and has two records, an alias of 29 bytes and
 /// an address of 16 (RFC 1035 §4.1). The datagram's serial takes the first eight.

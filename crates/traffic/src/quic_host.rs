@@ -101,7 +101,7 @@ impl QuicHost {
         self.open.last_mut().expect("just added")
     }
 
-    /// The end of a connection, as long as it is kept. It will be flushed.
+    /// The end of a connection, as long as the connection is kept. It will be flushed.
     pub fn connection(&mut self, sockets: SocketPair) -> Option<&mut QuicEndpoint> {
         let connection = self.open.iter_mut().find(|connection| connection.sockets == sockets)?;
         connection.touched = true;

@@ -21,8 +21,7 @@ pub(crate) const DYNAMIC_PORTS: core::ops::RangeInclusive<u16> = 49_152..=65_535
 /// How long the end that closed first answers a repeated FIN: TIME-WAIT, four minutes in RFC 9293 §3.4.1 and
 /// one minute in Linux (TCP_TIMEWAIT_LEN).
 const TIME_WAIT: Duration = Duration::from_secs(60);
-/// The topics that a quiet host does not report: the state of its sender, which is not that of the flow's
-/// data.
+/// The topics that a quiet host does not report: the state of its sender, which has no data of the flow.
 const OF_SENDER: TopicSet = TopicSet::NONE
     .with(Topic::FlowState)
     .with(Topic::PathModel)
@@ -209,7 +208,7 @@ impl TcpHost {
         }
     }
 
-    /// A connection that was reset, or given up without an answer: the connection and its data under way are
+    /// Removes a connection that was reset, or given up without an answer: the connection and its data under way are
     /// lost. To be called after [`Self::flush`].
     pub fn poll_lost(&mut self) -> Option<SocketPair> {
         self.lost.pop_front()

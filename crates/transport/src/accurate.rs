@@ -20,7 +20,7 @@ const OPTION_MASK: u32 = 0x00ff_ffff;
 const MARKS_WITH_DATA: u32 = 2;
 const MARKS_WITHOUT_DATA: u32 = 3;
 
-/// Bytes by the ECN field of their packets, or the same of counters.
+/// Bytes by the ECN field of their packets, or counters of such bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EcnBytes {
     /// ECT(0).
@@ -309,7 +309,7 @@ impl MarkReader {
         !zeroed
     }
 
-    /// Bytes delivered with each ECN field, as far as the options say.
+    /// Bytes delivered with each ECN field, as far as the options report them.
     pub(crate) const fn delivered_bytes(&self) -> EcnBytes {
         self.bytes.since_first()
     }
@@ -407,8 +407,8 @@ impl SinceOption {
         match marked_bytes {
             Some(0) => least,
             Some(bytes) => {
-                // The marked part of the bytes is that of the packets, of which some are known, and which the ACE
-                // field completes.
+                // The marked part of the bytes equals the marked part of the packets, which is partly known, and which
+                // the ACE field completes.
                 let all = u64::from(self.bytes).max(1);
                 let share = (u64::from(bytes) * u64::from(self.delivered)).div_ceil(all);
                 let new = share.saturating_sub(u64::from(self.packets + least));

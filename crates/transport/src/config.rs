@@ -53,7 +53,7 @@ pub enum ReceiveWindowKind {
     },
     /// DRWA: keeps the queue of the path short by the advertised window.
     Drwa(DrwaReceiver),
-    /// ARWA: besides its window, sends codes about the path to the sender.
+    /// ARWA, which also sends codes about the path to the sender.
     Arwa(ArwaReceiver),
 }
 

@@ -447,9 +447,9 @@ impl TcpEndpoint {
         header
     }
 
-    /// The flags of a SYN-ACK. With accurate ECN they report the ECN field of the last SYN; after two of them were
-    /// lost the flags may be the reason, and a server that has sent none sends no ECN-capable packet (RFC 9768
-    /// §3.1.4.2, §3.1.5).
+    /// The flags of a SYN-ACK. With accurate ECN they report the ECN field of the last SYN. After two lost SYN-ACKs the
+    /// flags may be the reason, and a server that has sent none sends no ECN-capable packet (RFC 9768 §3.1.4.2,
+    /// §3.1.5).
     fn agrees(&self, feedback: EcnFeedback) -> u16 {
         match feedback {
             EcnFeedback::None => 0,

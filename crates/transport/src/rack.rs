@@ -121,8 +121,8 @@ impl Rack {
         Duration::from_nanos((bounds.min_rtt.as_nanos() / 4 * self.window_steps).min(bounds.srtt.as_nanos()))
     }
 
-    /// §6.2 step 5: detects lost segments and returns the time of the next detection. Does nothing
-    /// unless a newer segment was delivered, or `timer` says that the time has passed.
+    /// §6.2 step 5: detects lost segments and returns the time of the next detection. Does nothing unless a newer
+    /// segment was delivered, or `timer` states that the time has passed.
     pub(crate) fn detect(
         &mut self,
         board: &mut Scoreboard,

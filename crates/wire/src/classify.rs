@@ -20,7 +20,7 @@ pub struct FiveTuple {
     pub destination: IpAddr,
     /// The source port; the identifier of an echo message; 0 for a protocol without ports.
     pub source_port: u16,
-    /// The destination port, or the same.
+    /// The destination port; the identifier of an echo message; 0 for a protocol without ports.
     pub destination_port: u16,
 }
 

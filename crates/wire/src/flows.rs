@@ -74,7 +74,7 @@ struct Entry {
     after: u32,
 }
 
-/// Flows from the one that was idle longest to the latest.
+/// Flows, from the longest idle one to the latest.
 #[derive(Clone, Copy, Debug)]
 struct List {
     oldest: u32,

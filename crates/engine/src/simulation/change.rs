@@ -124,7 +124,7 @@ impl Simulation {
         node.downcast().ok().map(|node| *node)
     }
 
-    /// Puts another node in the place of one that holds no packets, and returns that one. The wires stay.
+    /// Replaces a node that holds no packets, and returns the old one. The wires stay.
     fn replace(&mut self, id: NodeId, node: Box<dyn Node>) -> Box<dyn Node> {
         self.changed.push(id);
         let member = &mut self.members[id.index()];

@@ -40,10 +40,10 @@ pub(crate) struct Setup<'a> {
     /// The jobs of the agent.
     pub(crate) jobs: &'a str,
     pub(crate) seed: u64,
-    /// Network interfaces, of which the first is that of the agent's reports.
+    /// Number of network interfaces; the first one is for the agent's reports.
     pub(crate) nics: u16,
-    /// Whether they take frames in several buffers and without checksums, and say when each has left: what the
-    /// notifications of zero-copy sends depend on.
+    /// Whether the interfaces take frames in several buffers and without checksums, and report the departure of each
+    /// frame, on which the notifications of zero-copy sends depend.
     pub(crate) scattered: bool,
     /// The time of day when the guest starts, in nanoseconds since 1970.
     pub(crate) epoch: u64,
@@ -235,7 +235,7 @@ impl<'a> Guest<'a> {
         begun.and_then(|()| self.serve(outside)).map_err(|fault| self.explain(fault))
     }
 
-    /// The time at which the guest wants to run; `None` if it has nothing to do.
+    /// The time at which the guest has to run; `None` if it has nothing to do.
     pub(crate) fn request(&self) -> Option<u64> {
         match (self.rung_at, self.calendar.request()) {
             (Some(rung), Some(own)) => Some(rung.min(own)),
@@ -243,8 +243,8 @@ impl<'a> Guest<'a> {
         }
     }
 
-    /// A packet for an interface at time `at`, which `append` adds to the frame. The guest is interrupted, so that it
-    /// wants to run at this time, unless its driver has switched interrupts off, because it polls.
+    /// Puts a packet for an interface at time `at`; `append` adds the packet to the frame. The guest is interrupted at
+    /// this time, unless its driver polls and has switched interrupts off.
     ///
     /// # Errors
     /// If the guest fails.
@@ -262,7 +262,8 @@ impl<'a> Guest<'a> {
         put.map_err(|fault| self.explain(fault))
     }
 
-    /// A request to the agent at time `at`, which wakes it up; `meanwhile` while another one waits.
+    /// Sends a request to the agent at time `at`, which wakes the agent up; `meanwhile` is true while another request
+    /// waits.
     ///
     /// # Errors
     /// If the guest fails.
@@ -331,7 +332,7 @@ impl<'a> Guest<'a> {
         Ok(requests.ok_or_else(missing)?.as_fd())
     }
 
-    /// The guest runs at time `at`, that of its request, until it waits.
+    /// Runs the guest at time `at`, the time of its request, until it waits.
     ///
     /// # Errors
     /// If the guest fails.

@@ -28,7 +28,7 @@ const MEMORY_NEEDED: u64 = 60_000_000;
 pub(crate) struct Start<'a> {
     /// The kernel.
     pub(crate) kernel: &'a Path,
-    /// A folder of its own, in which its sockets are.
+    /// A folder for this process, which contains its sockets.
     pub(crate) folder: &'a Path,
     /// Seed of its random numbers.
     pub(crate) seed: u64,

@@ -51,8 +51,8 @@ pub(crate) struct Patience<'a> {
     pub(crate) limit: Duration,
     /// Ends the wait when it becomes true.
     pub(crate) cancel: Option<&'a AtomicBool>,
-    /// The other side's process, a child of this one. Its end is that of the connection, although another process of
-    /// the guest may have the descriptor, too.
+    /// The process of the other side, a child of this one. The connection counts as ended when this process ends,
+    /// although another process of the guest may have the descriptor, too.
     pub(crate) process: Option<Pid>,
     /// Whether that process has connected. If a signal then asks it to end, that is the end of the connection, too: a
     /// kernel that it reaches in the middle of a message may wait without end.
@@ -150,7 +150,7 @@ impl Sources {
         Ok(epoll::delete(&self.0, fd)?)
     }
 
-    /// Waits until one of them can be read, and returns its number.
+    /// Waits until a source can be read, and returns its number.
     ///
     /// # Errors
     /// If none can be read within this time.
@@ -224,7 +224,7 @@ pub(crate) fn send_bytes(fd: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Bro
     Ok(())
 }
 
-/// Sends all bytes, the first of them with these descriptors.
+/// Sends all bytes, and these descriptors with the first of the bytes.
 ///
 /// # Errors
 /// If the other side has closed the stream.

@@ -55,7 +55,7 @@ pub enum Operation {
     Acknowledge,
     /// The first message of a guest.
     Start,
-    /// The guest wants to run at a time.
+    /// The guest asks to run at a time.
     Request,
     /// The guest waits for its turn.
     Wait,
@@ -88,7 +88,7 @@ impl Operation {
     ];
 }
 
-/// A message, in either direction. Numbers are in the byte order of the machine, which is that of the guest.
+/// A message, in either direction. Numbers are in the byte order of the machine, which is also that of the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
     /// Kind of the message.
@@ -267,7 +267,7 @@ impl<M: Memory> Calendar<M> {
         self.turn == Turn::Waiting
     }
 
-    /// Takes the turn from a guest that waits, and returns the time at which it wants to run again, if at all.
+    /// Takes the turn from a guest that waits.
     ///
     /// # Errors
     /// If the shared memory is too small.
@@ -275,7 +275,7 @@ impl<M: Memory> Calendar<M> {
         self.shared.as_ref().map_or(Ok(()), |shared| shared.write_u16(head::RUNNING, CALENDAR))
     }
 
-    /// The time at which the guest wants to run, or none.
+    /// The time at which the guest asks to run; `None` for no request.
     #[must_use]
     pub fn request(&self) -> Option<u64> {
         let request = match &self.shared {
@@ -289,7 +289,7 @@ impl<M: Memory> Calendar<M> {
         request.filter(|&time| time < NEVER)
     }
 
-    /// The guest's time: at its last output if it runs, that of [`Self::set_time`] if it waits.
+    /// The guest's time: the time of its last output while it runs, that of [`Self::set_time`] while it waits.
     #[must_use]
     pub fn time(&self) -> u64 {
         match &self.shared {
@@ -336,7 +336,7 @@ impl<M: Memory> Calendar<M> {
             shared.write_u64(head::FREE_UNTIL, limit)?;
             return Ok(None);
         }
-        // A guest that has not started forgets it, and one that knows it needs no message.
+        // A guest that has not started forgets the limit, and a guest that knows it needs no message.
         if self.turn == Turn::Absent || self.told == Some(limit) {
             return Ok(None);
         }

@@ -39,7 +39,7 @@ pub enum CallReport {
     Area(u64),
     /// A call has returned.
     Returned(Outcome),
-    /// A call has returned that was made while another one waited.
+    /// A call has returned that was made while another call waited.
     ReturnedMeanwhile(Outcome),
 }
 

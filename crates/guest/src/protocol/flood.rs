@@ -6,7 +6,8 @@ const WINDOW_NS: u64 = 100_000_000;
 /// Std 802.3-2018 clause 3: 1518 bytes, a preamble of 8 and a gap of 12).
 pub const FRAMES_MAX: u32 = 100_000;
 
-/// Counts the frames of a guest. For a program that sends without end, almost no time passes: it would not return.
+/// Counts the frames of a guest. A program that sends without end takes almost no virtual time, so that its turn would
+/// not end.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Flood {
     since: u64,

@@ -10,7 +10,7 @@ const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 /// The first type for local experiments (IEEE Std 802-2014 §9.2.3): reports of the agent.
 const EXPERIMENT: u16 = 0x88b5;
-/// The second of them: calls that the agent makes while another one waits.
+/// The second Ethernet type: calls that the agent makes while another call waits.
 const EXPERIMENT_MEANWHILE: u16 = 0x88b6;
 
 /// The address of a network interface.
@@ -59,7 +59,8 @@ pub fn to_interface(mac: Mac, into: &mut Vec<u8>, append: impl FnOnce(&mut Vec<u
     }
 }
 
-/// Makes the frame that carries a request to the agent; `meanwhile` while another one waits. `into` is cleared.
+/// Makes the frame that carries a request to the agent; `meanwhile` is true while another request waits. `into` is
+/// cleared.
 pub fn to_agent(mac: Mac, meanwhile: bool, into: &mut Vec<u8>, request: &[u8]) {
     to_interface(mac, into, |into| into.extend_from_slice(request));
     let kind = if meanwhile { EXPERIMENT_MEANWHILE } else { EXPERIMENT };

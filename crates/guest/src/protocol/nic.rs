@@ -144,7 +144,7 @@ impl Nic {
         self.queues[FROM_GUEST].receive(memory, into)
     }
 
-    /// Whether the guest wants to know that frames have left.
+    /// Whether the guest asks for an interrupt when frames have left.
     ///
     /// # Errors
     /// If the queue breaks the rules.
@@ -166,7 +166,7 @@ impl Nic {
         queue.send(memory, frame)
     }
 
-    /// Whether the guest wants to be interrupted by frames.
+    /// Whether the guest asks for an interrupt when frames arrive.
     ///
     /// # Errors
     /// If the queue breaks the rules.

@@ -117,7 +117,7 @@ impl Queue {
         Ok(memory.write_u16(self.addresses.used, NO_NOTIFY)?)
     }
 
-    /// Whether the driver wants to be interrupted.
+    /// Whether the driver asks for interrupts.
     ///
     /// # Errors
     /// If the queue is outside of the guest's memory.

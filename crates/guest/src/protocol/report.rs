@@ -37,7 +37,7 @@ pub enum What {
 }
 
 impl Report {
-    /// Reads a report; `None` if it is none of ours.
+    /// Reads a report; `None` for a frame without a report.
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (&[kind, high, low], data) = bytes.split_first_chunk::<3>()?;

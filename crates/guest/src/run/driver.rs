@@ -120,7 +120,7 @@ pub(super) fn drive(
     Ok(driver.facts)
 }
 
-/// The flows of each guest: those of one kernel, as many as it can hold.
+/// The flows of each guest: flows of one kernel, as many as it can hold.
 fn groups(flows: &[KernelFlow]) -> Vec<(String, Vec<usize>)> {
     let mut by_kernel: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (index, flow) in flows.iter().enumerate() {
@@ -393,7 +393,7 @@ fn run_time_or_begin(at: u64) -> Option<Instant> {
     Some(run_time(at).unwrap_or(Instant::ZERO))
 }
 
-/// The ends of a packet that a node of the network made, such as a proxy: it has no bytes of its own.
+/// The ends of a packet that a node of the network made, such as a proxy. Such a packet has no bytes.
 fn ends(flow: &KernelFlow, packet: &Packet) -> Ends {
     let (mut server_port, mut ue_port) = jobs::ports(flow);
     if packet.sockets != SocketPair::default() {
@@ -411,7 +411,7 @@ fn ends(flow: &KernelFlow, packet: &Packet) -> Ends {
     }
 }
 
-/// The connection of a packet: that of the flow, if it has its ports.
+/// The connection of a packet: that of the flow, if the packet has the ports of the flow.
 fn sockets(flow: &KernelFlow, direction: Direction, packet: &Packet) -> SocketPair {
     let Some(headers) = &packet.outside else { return SocketPair::default() };
     let bytes = headers.as_slice();

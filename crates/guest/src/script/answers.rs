@@ -6,7 +6,7 @@ use super::calls::{CONTROL_MAX, Then};
 use super::names;
 use crate::protocol::call::Outcome;
 
-/// The answer of a call that has returned, apart from what it means for descriptors.
+/// The answer of a call that has returned, apart from its effect on descriptors.
 pub(super) fn answer(then: &Then, outcome: &Outcome) -> Answer {
     if outcome.result < 0 {
         return Answer::Fails(names::error(outcome.error));

@@ -75,7 +75,8 @@ fn number(call: &Call, index: usize) -> Result<i64, String> {
     names::number(argument(call, index))
 }
 
-/// Prepares a call. `file` gives the guest's descriptor of a script's one, and `address` is that of the area.
+/// Prepares a call. `file` maps a descriptor of the script to one of the guest, and `address` is the address of the
+/// area.
 ///
 /// # Errors
 /// If it needs something that is not supported, which the error names.

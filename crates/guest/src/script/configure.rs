@@ -16,7 +16,8 @@ const CC_ALGO: u16 = 16;
 const RTA_OIF: u16 = 4;
 const RTA_METRICS: u16 = 8;
 
-/// Network namespaces of the guest: that of the host, and the first one, which has the parameters of all.
+/// Network namespaces of the guest: the one of the host, and the first one, which has the parameters that all
+/// namespaces share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Namespaces {
     own: i64,

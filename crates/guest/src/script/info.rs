@@ -90,7 +90,7 @@ const MEMORY: [&str; 9] = [
     "SK_MEMINFO_BACKLOG",
     "SK_MEMINFO_DROPS",
 ];
-/// Bytes of it.
+/// Bytes of the fields in `MEMORY`.
 const MEMORY_SIZE: usize = MEMORY.len() * 4;
 
 /// The state of a connection that does not exist (`TCP_CLOSE`).

@@ -7,7 +7,7 @@ use crate::linux::guest::Outside;
 use crate::protocol::call::{CallReport, Outcome};
 use crate::protocol::report::{Report, What};
 
-/// The interface of the host; the first one is that of reports.
+/// The interface of the host; the interface before it carries reports.
 pub(super) const NIC: u16 = 1;
 
 /// The packets and reports that were not handled yet.
@@ -15,7 +15,7 @@ pub(super) const NIC: u16 = 1;
 pub(super) struct Outbox {
     /// Packets and their times.
     pub(super) packets: VecDeque<(u64, Vec<u8>)>,
-    /// The result of a call, and of one that was made while another one waited.
+    /// The result of a call, and of a call that was made while another one waited.
     pub(super) returned: Option<Outcome>,
     pub(super) returned_meanwhile: Option<Outcome>,
     /// The address of the agent's area.

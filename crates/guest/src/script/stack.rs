@@ -20,7 +20,7 @@ use crate::protocol::call::{Outcome, Request};
 
 /// The guest's time when a script begins, in nanoseconds: it starts, and the host is set up, before.
 const BEGIN: u64 = 2_000_000_000;
-/// For this long, in nanoseconds, a guest runs on after an input, so that all is done that follows at once. Its
+/// Nanoseconds for which a guest runs on after an input, so that it finishes the work that follows immediately. Its
 /// processors take no time, but each look at the clock takes 256 ns.
 const SETTLING: u64 = 100_000;
 /// The remote port of the first connection that the peer opens.
@@ -52,7 +52,8 @@ enum UnderTest {
 pub(super) struct GuestStack {
     guest: Guest<'static>,
     outbox: Outbox,
-    /// The time of the guest, and that of the script's last event, which it may exceed by what followed at once.
+    /// The time of the guest, and the time of the script's last event, which the guest's time may exceed by the work
+    /// that followed.
     now: u64,
     script_now: u64,
     area: u64,
@@ -70,7 +71,7 @@ pub(super) struct GuestStack {
     pub(super) applied: Settings,
     pub(super) namespaces: Option<Namespaces>,
     pub(super) interface: Option<u32>,
-    /// A socket of the guest that tells the state of connections.
+    /// A socket of the guest that reports the state of connections.
     pub(super) diagnosis: i64,
     failure: Option<GuestError>,
     _scheduling: Scheduling,
@@ -135,8 +136,8 @@ impl GuestStack {
         Ok(stack)
     }
 
-    /// Opens a socket that sees all packets, as packetdrill does. Its copies decide how zero-copy sends are reported.
-    /// Another one tells the state of connections.
+    /// Opens a socket that receives all packets, as packetdrill does: its copies decide how zero-copy sends are
+    /// reported. Opens another socket, which reports the state of connections.
     fn observe(&mut self) -> Result<(), String> {
         let raw = i64::from(libc::SOCK_RAW);
         let all = i64::from((libc::ETH_P_ALL as u16).to_be());
@@ -156,7 +157,8 @@ impl GuestStack {
         self.area.cast_signed()
     }
 
-    /// The guest runs from its request on, until it waits or says something, but not up to `limit`, in nanoseconds.
+    /// Runs the guest from the time of its request on, until it waits or reports something, but not up to `limit`, in
+    /// nanoseconds.
     fn run(&mut self, limit: u64) {
         let Some(at) = self.request() else { return };
         let at = at.max(self.now);
@@ -171,20 +173,20 @@ impl GuestStack {
         }
     }
 
-    /// The guest runs at the time of its request, and waits before its clock continues. Within a longer run, its time may
-    /// be another one than the last that it has stated, and an input may not come before it.
+    /// Runs the guest at the time of its request; it waits before its clock continues. In a longer run the guest's time
+    /// may differ from the last time that it reported, and an input must not come before it.
     fn run_once(&mut self) {
         if let Some(at) = self.request() {
             self.run(at.max(self.now) + 1);
         }
     }
 
-    /// The time at which the guest wants to run.
+    /// The time at which the guest asks to run.
     fn request(&self) -> Option<u64> {
         if self.failure.is_some() { None } else { self.guest.request() }
     }
 
-    /// Does what follows from an input at once.
+    /// Lets the guest do the work that follows from an input immediately.
     fn settle(&mut self) {
         let end = self.now + SETTLING;
         while self.request().is_some_and(|at| at < end) {
@@ -192,7 +194,7 @@ impl GuestStack {
         }
     }
 
-    /// The time of an input: now, or as soon as the guest has done what came before. It is a whole microsecond, as the
+    /// The time of an input: now, or as soon as the guest has finished earlier work. It is a whole microsecond, as the
     /// times of scripts and of the guest's TCP.
     fn input_time(&mut self) -> u64 {
         self.settle(); // after a step, the guest may be within one of its own
@@ -270,7 +272,7 @@ impl GuestStack {
         }
     }
 
-    /// The result of a call, and what it means for descriptors.
+    /// The result of a call, and its effect on descriptors.
     fn finish(&mut self, prepared: &Prepared, outcome: &Outcome) -> Answer {
         let done = outcome.result >= 0;
         match prepared.then {

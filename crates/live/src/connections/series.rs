@@ -32,7 +32,7 @@ pub(super) struct Series {
     limit: usize,
 }
 
-/// The traffic of a UE in its last whole bin.
+/// The traffic of a UE in its last complete bin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Latest {
     /// The UE.

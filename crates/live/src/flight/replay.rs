@@ -17,8 +17,8 @@ pub enum Recorded {
     Whole,
     /// At the limit of its size.
     Limited,
-    /// Nowhere: it is cut off or damaged. The part before is compared, but without the trailer's checksum, that
-    /// part may differ from the one that was written.
+    /// The record is cut off or damaged. The part before is compared, but without the checksum of the trailer it may
+    /// differ from the part that was written.
     Damaged(FlightError),
 }
 
@@ -42,8 +42,8 @@ pub struct ReplayReport {
     pub entered: u64,
     /// Packets that left, in the record.
     pub left: u64,
-    /// Whether each of them left again, at the same end, in the same order, at the same nanosecond, with the same
-    /// fingerprint, and no others left. Never of a damaged record.
+    /// Whether each packet left again at the same end, in the same order, at the same nanosecond and with the same
+    /// fingerprint, and no other packet left. Always false for a damaged record.
     pub equal: bool,
     /// The first difference.
     pub first_difference: Option<Difference>,
@@ -155,7 +155,7 @@ impl Compared {
         pending.index += 1;
     }
 
-    /// A packet of one side only is a difference, but a record that is not whole may lack the last packets.
+    /// A packet of one side only is a difference, but an incomplete record may lack the last packets.
     fn finish(&mut self, whole: bool) {
         for (index, pending) in self.ends.iter().enumerate() {
             let (expected, got) = (pending.expected.front().copied(), pending.got.front().copied());

@@ -124,7 +124,8 @@ impl Recorder {
         self.chunk
     }
 
-    /// Whether a record with this many bytes fits. After the first one that does not, none does: a record has no gaps.
+    /// Whether a record with this many bytes fits. No record fits after the first one that did not: a record has no
+    /// gaps.
     const fn has_room(&self, bytes: usize) -> bool {
         !self.limited && (bytes + FIELDS_MAX) as u64 <= self.room
     }

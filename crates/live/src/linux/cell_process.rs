@@ -267,8 +267,8 @@ impl Loop<'_> {
         }
     }
 
-    /// Tells the parent of the state, and asks whether the run is to end: the parent wants it, or there is no place for
-    /// more results.
+    /// Reports the state to the parent, and asks whether the run has to end: because of the parent, or because there is
+    /// no space for more results.
     fn told_to_stop(&mut self) -> Result<bool, LiveError> {
         self.store();
         let status = json!({"status": {

@@ -243,7 +243,7 @@ fn set(fd: &OwnedFd, level: libc::c_int, option: libc::c_int, value: &[u8]) -> i
     if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Ethernet frames have a least length: bytes behind the packet are none of it.
+/// An Ethernet frame has a minimum length; the bytes behind the packet are padding.
 fn without_padding(mut packet: FromKernel<'_>) -> FromKernel<'_> {
     let word = |at: usize| {
         packet.bytes.get(at..at + 2).map_or(0, |two| usize::from(two[0]) << 8 | usize::from(two[1]))

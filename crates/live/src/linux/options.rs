@@ -101,7 +101,7 @@ pub fn is_at_urgent_mark(socket: BorrowedFd<'_>) -> io::Result<bool> {
     Ok(number(socket, SIOCATMARK)? != 0)
 }
 
-/// Bytes that the other end has not acknowledged (`SIOCOUTQ`, tcp(7)). A FIN counts as one.
+/// Bytes that the other end has not acknowledged (`SIOCOUTQ`, tcp(7)). A FIN counts as one byte.
 ///
 /// # Errors
 /// If it is not a TCP socket, or one that listens.

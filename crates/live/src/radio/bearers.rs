@@ -22,7 +22,7 @@ pub struct UeUse {
     pub throughput: [Option<i64>; 2],
 }
 
-/// Bursts under way; the blocks of an older one were lost for good.
+/// Maximum number of bursts under way; the blocks of older bursts were lost.
 const BURSTS_MAX: usize = 64;
 
 /// The sums of one direction in a period.

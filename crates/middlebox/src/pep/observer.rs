@@ -42,7 +42,7 @@ impl Observed {
     }
 }
 
-/// A connection, by what packets say of it.
+/// A connection, as identified by its packets.
 pub trait Connection: Copy + Ord {
     /// The number of the connection in messages, for those who share the secret.
     fn identifier(&self, secret: &[u8]) -> u64;

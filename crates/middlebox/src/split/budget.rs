@@ -13,7 +13,7 @@ pub(super) struct Budget {
     /// Bytes reserved for each direction of a connection, and the maximum number of connections.
     reserve: u64,
     connections: u64,
-    /// Shared bytes, and those of them in use.
+    /// Shared bytes, and the part of them in use.
     shared: u64,
     taken: u64,
     /// Connections, all bytes in use, and their maximum so far.
@@ -38,7 +38,7 @@ impl Budget {
         Some([self.reserve; 2])
     }
 
-    /// Admits a connection that has this charge elsewhere, if there is room for all of it.
+    /// Admits a connection that arrives with this charge, if there is room for all of it.
     pub(super) fn admit_charged(&mut self, charged: [u64; 2]) -> bool {
         let more = charged[0] + charged[1] - 2 * self.reserve;
         let room = self.open < self.connections && more <= self.shared - self.taken;

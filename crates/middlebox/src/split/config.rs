@@ -39,7 +39,7 @@ pub struct SplitConfig {
     pub connect: ConnectOrder,
     /// Maximum bytes of one direction of one connection: offered, received, or not acknowledged.
     pub buffer: Bytes,
-    /// Maximum bytes of all of them together.
+    /// Maximum bytes of all connections together.
     pub memory: Bytes,
     /// Maximum number of connections.
     pub connections: usize,

@@ -387,7 +387,7 @@ impl Connection {
         (states == [ConnectionState::Closed; 2]).then_some(Ending::Closed)
     }
 
-    /// The time when it is given up, and the reason.
+    /// The time at which the connection is given up, and the reason.
     fn deadline(&self, config: &SplitConfig) -> (Instant, Ending) {
         let established =
             |end: &TcpEndpoint| matches!(end.state(), ConnectionState::Established | ConnectionState::Closed);

@@ -274,7 +274,7 @@ impl SplitProxy {
         self.shared.statistics.forgotten += self.time_wait.add(until, key, answer);
     }
 
-    /// Handles a segment of a connection that has ended, or of one that passes.
+    /// Handles a segment of a connection that has ended, or of an unproxied one.
     fn on_straggler(
         &mut self,
         cx: &mut Cx<'_>,

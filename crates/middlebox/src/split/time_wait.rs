@@ -47,8 +47,8 @@ impl TimeWaitEntry {
 pub(super) struct TimeWaitTable {
     most: usize,
     by_key: BTreeMap<Key, (Instant, TimeWait)>,
-    /// The end of each; one that was replaced or removed stays here until then. All are kept for one of
-    /// two durations, so each of two queues is in order.
+    /// The end of each entry; a replaced or removed entry stays here until then. All entries are kept for one of two
+    /// durations, so each of two queues is in order.
     until: [VecDeque<(Instant, Key)>; 2],
     full_until: Instant,
 }
@@ -91,8 +91,8 @@ impl TimeWaitTable {
         forgotten
     }
 
-    /// Adds a connection that passes, whose SYN may be repeated until then. If there are too many of them,
-    /// no other connection is proxied until the time of this one is over ([`Self::are_full`]).
+    /// Adds an unproxied connection, whose SYN may be repeated until then. If there are too many of them, no other
+    /// connection is proxied until the time of this one is over ([`Self::are_full`]).
     pub(super) fn add_passing(&mut self, until: Instant, key: Key) {
         if self.until[PASSING].len() < self.most {
             self.by_key.insert(key, (until, TimeWait::Passes));

@@ -39,7 +39,7 @@ pub(crate) struct Sample {
 pub(crate) struct Rule {
     window: DrwaWindow,
     segment: Bytes,
-    /// Bytes that had arrived before the connection was seen: they are not those of a round trip.
+    /// Bytes that had arrived before the connection was observed: they belong to no round trip.
     bytes_before: u64,
     clamp: Option<u32>,
 }

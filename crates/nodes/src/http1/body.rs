@@ -90,7 +90,7 @@ where
 }
 
 /// The memory of responses that clients have not read. A client has a part of it at most, and small responses cost
-/// nothing, so that the slow readers of large ones delay no other client.
+/// nothing, so that slow readers of large responses delay no other client.
 #[derive(Debug)]
 pub(super) struct Budget {
     most: u64,

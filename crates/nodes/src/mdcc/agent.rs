@@ -1,4 +1,4 @@
-//! The agent: what PEPs say, written into the maps of the program.
+//! The agent: writes the reports of PEPs into the maps of the program.
 
 use std::collections::BTreeMap;
 
@@ -94,14 +94,14 @@ impl Counts {
     }
 }
 
-/// The program in the kernel, the socket, and the secret: what needs rights that the node then gives up.
+/// The program in the kernel, the socket and the secret, which need rights that the node then gives up.
 pub(super) struct Opened {
     kernel: Loaded,
     reports: reports::Opened,
 }
 
 impl Opened {
-    /// Opens all of it, and gives up the rights.
+    /// Opens the program, the socket and the secret, and gives the rights up.
     pub(super) fn open(settings: &Settings) -> Result<Self, NodeError> {
         let reports = settings.reception().open("listen")?;
         let kernel = Loaded::load(&shared::settings(

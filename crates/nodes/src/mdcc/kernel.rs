@@ -87,8 +87,8 @@ mod loaded {
     /// Connections that one system call reads.
     const BATCH: u32 = 1024;
 
-    /// The congestion control in the kernel. It is removed when this is dropped or the process ends: new
-    /// connections then have another one, and those that have it keep it until they close.
+    /// The congestion control in the kernel. It is removed when this value is dropped or the process ends: new
+    /// connections then use another congestion control, and existing ones keep it until they close.
     pub(crate) struct Loaded {
         reports: MapHandle,
         windows: MapHandle,

@@ -1,5 +1,5 @@
-//! The law in the kernel against the simulator's: the calls of real runs are recorded, and each of them is
-//! made in the kernel, too (BPF_PROG_TEST_RUN). Both windows have to be the same after each.
+//! The law in the kernel against the simulator's: the calls of real runs are recorded, and each call is made in the
+//! kernel, too (BPF_PROG_TEST_RUN). Both windows have to be equal after each call.
 
 use airlane_core::{Duration, Instant};
 use airlane_scenario::Scenario;
@@ -86,7 +86,7 @@ impl Kernel {
     }
 }
 
-/// The sender's window and threshold, those of the internet, and those of the radio network.
+/// The window and threshold of the sender, of the internet, and of the radio network.
 struct Answer {
     windows: [u32; 6],
     number: u64,

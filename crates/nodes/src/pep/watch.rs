@@ -16,7 +16,7 @@ const TAG: usize = 4;
 const TAGS_MAX: usize = 2;
 /// The control bits of a TCP header without the reserved ones (RFC 9293 §3.1).
 const CONTROL_BITS: u16 = 0x00ff;
-/// How many messages may leave at once, as a part of those of a second.
+/// The part of a second whose messages may leave together.
 const BURST: u32 = 20;
 
 /// The destination of messages, and their times.
@@ -149,7 +149,7 @@ impl Watch {
         }
     }
 
-    /// Forgets all connections: what passed meanwhile is unknown.
+    /// Forgets all connections: the packets that passed meanwhile are unknown.
     pub(super) fn begin(&mut self, instance: u32) {
         self.rules.iter_mut().for_each(|one| one.observer.begin(instance));
     }

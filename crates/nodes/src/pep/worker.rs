@@ -22,7 +22,7 @@ use crate::{NodeError, Running};
 const ROUND: Duration = Duration::from_millis(200);
 /// Packets are not older: a greater age is a step of the clock.
 const AGE_MAX: Duration = Duration::from_secs(1);
-/// Added to a sleep: the clock of the instance may be slower than that of the sleep.
+/// Added to a sleep: the clock of the instance may be slower than the clock of the sleep.
 const MARGIN: HostDuration = HostDuration::from_millis(5);
 /// Nanoseconds of a second.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -69,7 +69,7 @@ struct Messenger {
     errors: u64,
 }
 
-/// A socket that accepts nothing but from the receiver of its messages.
+/// A socket that accepts datagrams only from the receiver of its messages.
 struct Way {
     to: SocketAddr,
     socket: Option<UdpSocket>,

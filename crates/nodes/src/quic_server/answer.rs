@@ -17,7 +17,7 @@ use super::files::{Found, Place, Root};
 /// Bytes of the header of a part, with its boundary: two lines of names, a type, and three numbers.
 const PART_HEADER: u64 = 256;
 
-/// Answers a request. It blocks for the file system's answers in a thread of its own.
+/// Answers a request. A separate thread waits for the file system.
 pub(super) async fn answer(
     root: &Root,
     method: &Method,
@@ -48,7 +48,7 @@ pub(super) async fn answer(
     answered
 }
 
-/// An answer that only says its status.
+/// An answer with a status only.
 pub(super) fn status(code: StatusCode) -> Response<Content> {
     let mut answer = Response::new(Content::text(code.canonical_reason().unwrap_or_default()));
     *answer.status_mut() = code;

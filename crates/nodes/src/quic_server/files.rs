@@ -58,7 +58,7 @@ impl Root {
         Ok(openat2(&*self.0, path, flags | OFlags::CLOEXEC, Mode::empty(), rules)?)
     }
 
-    /// The file of a path as it is in a request. It blocks.
+    /// The file of the path of a request. It blocks.
     ///
     /// # Errors
     /// `NotFound` if there is none that may be served.
@@ -104,8 +104,8 @@ fn modified(seconds: i64, now: SystemTime) -> SystemTime {
     SystemTime::UNIX_EPOCH.checked_add(seconds).map_or(now, |modified| modified.min(now))
 }
 
-/// The name of the file for a path of a request; `None` for one that is not served: of another form, or with a name
-/// that begins with a dot.
+/// The name of the file for the path of a request; `None` for a path that is not served: of another form, or with a
+/// name that begins with a dot.
 fn decoded(path: &str) -> Option<String> {
     let path = path.strip_prefix('/').filter(|_| path.len() <= PATH_MAX)?;
     let mut names = vec![];

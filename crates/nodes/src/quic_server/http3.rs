@@ -326,7 +326,7 @@ impl Http3 {
 /// Why a response does not end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Broken {
-    /// The client has gone, or wants no more of it.
+    /// The client has gone, or has stopped reading.
     Gone,
     /// The client does not read.
     Stalled,

@@ -164,7 +164,7 @@ impl AsyncUdpSocket for Naming {
         self.socket.local_addr()
     }
 
-    /// Each datagram is sent by itself, so that it has a name.
+    /// Each datagram is sent alone, so that it has a name.
     fn max_transmit_segments(&self) -> usize {
         1
     }

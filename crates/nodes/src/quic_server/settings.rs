@@ -84,7 +84,7 @@ pub(super) struct Congestion {
     pub(super) loss_discriminator: Discriminator,
     /// Parameters of `mdcc`.
     pub(super) mdcc: Option<format::Mdcc>,
-    /// The largest IP packet; that of the implementation without it.
+    /// Size of the largest IP packet; without it, the default of the implementation.
     pub(super) mtu: Option<Size>,
 }
 
@@ -158,7 +158,7 @@ pub(super) struct Rnis {
     pub(super) url: String,
     /// A file with the token of this application.
     pub(super) token: Option<PathBuf>,
-    /// PEM: the certificate authorities of the service, in the place of those of the machine.
+    /// PEM: the certificate authorities of the service, instead of those of the machine.
     pub(super) authorities: Option<PathBuf>,
     /// The longest time of a request, and between two notifications.
     #[serde(default = "Rnis::default_timeout")]
@@ -405,7 +405,7 @@ fn word<T: Serialize>(value: T) -> String {
 }
 
 impl Settings {
-    /// The sender of a connection: that of a scenario with these settings.
+    /// The sender of a connection: the sender of a scenario with these settings.
     pub(super) fn quic(&self, seeds: Seeds) -> Result<QuicConfig, String> {
         let Self { congestion, meld, .. } = self;
         let mut discriminator = format!("kind = {}", word(congestion.loss_discriminator));

@@ -17,7 +17,7 @@ pub(super) struct Bounded<C> {
     pub(super) most: u64,
 }
 
-/// A stream of it. Only reading is bounded.
+/// A stream of a [`Bounded`] connection. Only reading is bounded.
 pub(super) struct Stream<S> {
     inner: S,
     left: u64,

@@ -15,11 +15,12 @@ use airlane_wire::protocol;
 
 use crate::common::Network;
 
-/// Maximum number of sources whose rate is known; the one that has been silent for the longest time is forgotten first.
+/// Maximum number of sources whose rate is known; the source that has been silent for the longest time is forgotten
+/// first.
 const SOURCES_MAX: usize = 1024;
 /// A source that has been silent for this long is forgotten.
 const SOURCE_IDLE: Duration = Duration::from_secs(10);
-/// The part of a second for which a source may send at once.
+/// The part of a second for which a source may send without waiting.
 const BURST: Duration = Duration::from_millis(100);
 
 /// A connection as its server names it.
@@ -148,8 +149,8 @@ impl<C: Connection> Messages<C> {
         Self { secret, peps, clients, rate, sources, strangers, open, identifiers }
     }
 
-    /// Takes the connections that are open now, each with a number that another one with its addresses does not have.
-    /// The receiver of a connection lives as long as the connection; another one gets another receiver.
+    /// Takes the connections that are open now, each with a number that no other connection with its addresses has. The
+    /// receiver of a connection lives as long as the connection; a new connection gets a new receiver.
     pub(super) fn connections(&mut self, now: &BTreeMap<C, u64>) {
         let same = |open: &Open<C>| now.get(&open.connection) == Some(&open.number);
         self.open.retain(|_, open| same(open));

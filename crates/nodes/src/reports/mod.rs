@@ -85,10 +85,10 @@ pub(crate) trait Host {
     /// The host's name of a connection.
     type Connection: Connection;
 
-    /// The open connections, each with a number that another one with its addresses does not have.
+    /// The open connections, each with a number that no other connection with its addresses has.
     fn connections(&mut self) -> BTreeMap<Self::Connection, u64>;
 
-    /// Passes on what a message says that was made `delay` after its newest packet. False if the connection has
+    /// Passes on the content of a message that was made `delay` after its newest packet. False if the connection has
     /// ended.
     fn report(
         &mut self,
@@ -127,7 +127,7 @@ pub(crate) fn now() -> Instant {
     Instant::from_nanos(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
-/// The socket and the secret: what needs rights that a node may then give up.
+/// The socket and the secret, which need rights that a node may then give up.
 pub(crate) struct Opened {
     settings: Reception,
     socket: std::net::UdpSocket,

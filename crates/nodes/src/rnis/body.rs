@@ -8,8 +8,8 @@ pub(super) fn some<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> R
     T::deserialize(from).map(Some)
 }
 
-/// An integer of JSON Schema: 2.0 and 2e3 are integers, and there is no largest one. Those beyond 64 bits become the
-/// nearest one that there is.
+/// An integer of JSON Schema: 2.0 and 2e3 are integers, and there is no largest one. Integers beyond 64 bits become the
+/// nearest possible one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(super) struct Integer(pub(super) i64);
 

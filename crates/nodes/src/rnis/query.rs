@@ -122,7 +122,7 @@ impl Parameters {
         self.integers.iter().filter(move |(one, _)| one == name).map(|(_, value)| *value)
     }
 
-    /// Whether a value is among those of a parameter, or there are none.
+    /// Whether a value is among those of a parameter, or the parameter has none.
     fn admits(&self, name: &str, value: Option<i64>) -> bool {
         let mut given = self.integers(name).peekable();
         given.peek().is_none() || value.is_some_and(|value| given.any(|one| one == value))
@@ -160,7 +160,7 @@ impl Parameters {
     }
 }
 
-/// An integer of any length; those beyond 64 bits become the nearest one that there is.
+/// An integer of any length; integers beyond 64 bits become the nearest possible one.
 fn integer(name: &str, text: &str) -> Result<i64, Problem> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|one| one.is_ascii_digit()) {

@@ -27,7 +27,7 @@ use crate::http1::BodyError;
 
 /// The longest target of a request.
 const TARGET_MAX: usize = 8 << 10;
-/// The longest message that a client may send over a WebSocket: none of them has an effect.
+/// The longest message that a client may send over a WebSocket. Messages of clients have no effect.
 const MESSAGE_MAX: usize = 4 << 10;
 /// Bytes of a WebSocket that wait for the socket: a notification, and the answer to a ping.
 const NOTIFICATION_MAX: usize = 64 << 10;
@@ -203,7 +203,7 @@ async fn websocket(State(app): State<App>, Path(secret): Path<String>, upgrade: 
         .max_message_size(MESSAGE_MAX)
         .max_frame_size(MESSAGE_MAX)
         .read_buffer_size(MESSAGE_MAX)
-        // A notification is written at once; what the client does not read waits in the queue of the subscription.
+        // A notification is written immediately; unread data waits in the queue of the subscription.
         .write_buffer_size(0)
         .max_write_buffer_size(NOTIFICATION_MAX);
     let failed = one.clone();
@@ -215,8 +215,8 @@ async fn websocket(State(app): State<App>, Path(secret): Path<String>, upgrade: 
     ))
 }
 
-/// Sends notifications until the client, the subscription or the node ends. A client that does not answer pings
-/// (RFC 6455 §5.5.2) has lost its connection, even if no packet says so.
+/// Sends notifications until the client, the subscription or the node ends. A client that does not answer pings (RFC
+/// 6455 §5.5.2) has lost its connection, even without a packet that ends it.
 async fn follow(app: &App, one: &Subscription, mut socket: WebSocket) {
     let stall = time(app.service.limits.stall);
     let mut pings = interval_at(Instant::now() + stall, stall);

@@ -1,4 +1,4 @@
-//! The service without its sockets: what is known, the subscriptions, and who gets which notification.
+//! The service without its sockets: its information, the subscriptions, and the recipients of notifications.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -62,7 +62,7 @@ pub(super) struct Subscription {
 struct Store {
     /// The number of the newest subscription. It is 0 when the node begins: subscriptions are not stored.
     last: u32,
-    /// The number of those of each.
+    /// The number of subscriptions of each sharer.
     shares: BTreeMap<Sharer, u32>,
     by_id: BTreeMap<u32, Arc<Subscription>>,
     /// By the secret in the path of the WebSocket.
@@ -433,11 +433,11 @@ impl Service {
         one.outbox.end();
     }
 
-    /// The subscriptions of a caller, of one type or of all, as JSON. There may be many, and everybody may ask for them
-    /// as often as he likes: the text is written without a tree of values.
+    /// The subscriptions of a caller, of one type or of all, as JSON. There may be many, and any caller may ask for
+    /// them often: the text is written without a tree of values.
     pub(super) fn list(&self, caller: &Caller, kind: Option<&str>) -> String {
         let href = Value::from(self.list_href()).to_string();
-        // The link of a subscription is that of the list with its number.
+        // The link of a subscription is the link of the list with the number of the subscription.
         let begin = href.strip_suffix('"').unwrap_or(&href);
         let mut text = format!("{{\"_links\":{{\"self\":{{\"href\":{href}}},\"subscription\":[");
         let empty = text.len();

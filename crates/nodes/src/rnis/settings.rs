@@ -90,7 +90,7 @@ pub(super) struct Source {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Access {
-    /// A file of lines `TOKEN APPLICATION`. Without it, everybody may use the service.
+    /// A file of lines `TOKEN APPLICATION`. Without it, everyone may use the service.
     pub(super) tokens: Option<PathBuf>,
     /// Without tokens: the application instances that exist; the first is a caller that names none. Empty for any.
     pub(super) applications: Vec<String>,
@@ -102,7 +102,7 @@ pub(super) struct Access {
 pub(super) struct Callbacks {
     /// The networks to which notifications may be sent.
     pub(super) networks: Vec<Network>,
-    /// PEM: the certificate authorities of `https` callbacks, in the place of those of the machine.
+    /// PEM: the certificate authorities of `https` callbacks, instead of those of the machine.
     pub(super) authorities: Option<PathBuf>,
     /// The longest time of one attempt, with connecting.
     pub(super) timeout: Time,
@@ -231,7 +231,7 @@ pub(super) enum Origin<'a> {
 }
 
 impl Source {
-    /// The only one that is given.
+    /// The origin that is given.
     pub(super) fn origin(&self) -> Origin<'_> {
         let Self { scenario, live, replay, .. } = self;
         match (scenario, live, replay) {

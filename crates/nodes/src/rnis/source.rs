@@ -1,5 +1,5 @@
-//! Where radio information comes from: a scenario that runs at real speed, a live run, or the record of one. Each is a
-//! [`Source`], which a thread of its own follows. A source that is lost begins again after a pause.
+//! The source of radio information: a scenario that runs at real speed, a live run, or the record of one. A thread
+//! follows each [`Source`]. A source that is lost begins again after a pause.
 
 mod live;
 mod played;

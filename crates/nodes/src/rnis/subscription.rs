@@ -1,4 +1,4 @@
-//! Subscriptions: their bodies, and which events each of them wants.
+//! Subscriptions: their bodies, and the events that belong to them.
 
 use std::collections::BTreeMap;
 
@@ -281,7 +281,7 @@ impl Wanted {
         }
     }
 
-    /// Whether the subscription wants an event.
+    /// Whether an event belongs to the subscription.
     pub(super) fn wants(&self, event: &Event) -> bool {
         match (self, event.kind) {
             (Self::CellChangeSubscription { filter_criteria_assoc_ho: own }, Kind::CellChange { status }) => {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use super::metrics::Cause;
 use crate::clients::{Client, client_of};
 
-/// Parts of the table of clients, each with a lock of its own.
+/// Parts of the table of clients, each with its own lock.
 const SHARDS: usize = 16;
 
 /// The part of the table in which a client is.

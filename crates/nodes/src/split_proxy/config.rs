@@ -141,7 +141,7 @@ pub(super) struct KeepAlive {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum ConnectOrder {
-    /// On the SYN, which is answered at once.
+    /// At the arrival of the SYN, which is answered immediately.
     AtOnce,
     /// After the handshake with the near end.
     AfterHandshake,

@@ -127,7 +127,7 @@ impl Range {
         self.fixed.unwrap_or_else(|| FIRST.min(self.settable).min(self.adapted))
     }
 
-    /// The next size. The last one is that of a buffer which the kernel adapts.
+    /// The next size. The last size is that of a buffer which the kernel adapts.
     fn above(&self, size: u64) -> u64 {
         let next = size * STEP;
         if size < self.settable && next.min(self.settable) < self.adapted {

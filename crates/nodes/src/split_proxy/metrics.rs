@@ -59,7 +59,7 @@ pub(super) enum Cause {
     IdleTimeout,
     /// No data for too long, with one direction closed.
     HalfClosedTimeout,
-    /// Buffers and pipes of all connections have more than `memory`, and this one has much of it.
+    /// Buffers and pipes of all connections have more than `memory`, and this connection has much of it.
     MemoryUsedUp,
 }
 

@@ -138,7 +138,7 @@ impl Node for SplitProxy {
     }
 }
 
-/// Raises the soft limit of open files to the hard limit, and says if that is too little for all connections.
+/// Raises the soft limit of open files to the hard limit, and warns if that is too little for all connections.
 fn allow_files(config: &Config) {
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return };
     let need = config.files();

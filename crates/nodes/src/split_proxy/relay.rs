@@ -91,7 +91,7 @@ impl Watched {
         }
     }
 
-    /// Whether the connection was without data for too long. Data that waits has a time of its own ([`Progress`]).
+    /// Whether the connection was without data for too long. [`Progress`] has the time of data that waits.
     fn is_late(&self, now: Instant, worker: &Worker) -> Option<Cause> {
         let limits = &worker.proxy.limits;
         let (limit, cause) = match self.phase.get() {

@@ -140,7 +140,7 @@ impl Way {
         self.piped + self.rest.len() + usize::from(self.urgent.is_some())
     }
 
-    /// The memory of the bytes that wait here. The pages of a pipe count as a whole.
+    /// The memory of the bytes that wait here. The pages of a pipe count completely.
     pub(super) fn memory(&self) -> u64 {
         (self.pipe.as_ref().map_or(0, Pipe::capacity) + self.rest.len()) as u64
     }

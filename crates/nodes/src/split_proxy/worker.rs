@@ -167,8 +167,8 @@ impl Worker {
         true
     }
 
-    /// Admits a connection. It may wait until there is a place, and with it all that come after it. `None` if
-    /// the node stops meanwhile.
+    /// Admits a connection. It may wait for a place; then all connections behind it wait, too. `None` if the node stops
+    /// meanwhile.
     async fn admit(
         &self,
         client: SocketAddr,

@@ -115,7 +115,7 @@ impl Parser {
         }
     }
 
-    /// `[ect0]`, `[noecn, ttl 64]` and so on: the ECN field, and the name of another one that is stated.
+    /// `[ect0]`, `[noecn, ttl 64]` and so on: the ECN field, and the name of another stated field.
     fn ip_fields(&mut self) -> Result<(Option<EcnField>, Option<String>), Mistake> {
         let (mut ecn, mut other) = (None, None);
         let close = if self.skip('[') {

@@ -13,8 +13,8 @@ pub enum Reading {
     SightInFirstCluster,
     /// The angle spread is that of TR 38.901 Annex A. Here it is that of TR 25.996, which Table 7.8-2 demands.
     LogarithmicSpread,
-    /// The zenith of departure depends on the outdoor part of the distance. Here it depends on all of it (Tables
-    /// 7.5-7 to 7.5-10).
+    /// The zenith of departure depends on the outdoor part of the distance. Here it depends on the whole distance
+    /// (Tables 7.5-7 to 7.5-10).
     ZenithOfOutdoorPart,
     /// Positive shadowing is loss. Here it is gain, as note 2 of Table 7.5-6 says.
     ShadowingAsLoss,

@@ -137,7 +137,7 @@ impl FrequencyGrid {
         let scattered = taps.len();
         taps.resize(places(taps.len()), (0.0, 0.0));
         let n_rbg = n_prb.div_ceil(rbg_size);
-        // In PRBs: how far the middle of the groups, all counted as full, is above that of the carrier.
+        // Distance in PRBs of the middle of the groups, all counted as full, above the middle of the carrier.
         let beyond = (n_rbg * rbg_size - n_prb) as f64 / 2.0;
         Self {
             profile,

@@ -133,7 +133,7 @@ impl Adaptation {
         self.bitrates.iter().rposition(within).unwrap_or(0)
     }
 
-    /// The index of the maximum score; of equal ones that of the higher bitrate. Bitrates replace sizes,
+    /// The index of the maximum score; among equal scores the index of the higher bitrate. Bitrates replace sizes,
     /// since they differ only by the constant segment length.
     fn best_score(&self, BolaParameters { v, gamma_p }: &BolaParameters, level: Duration) -> usize {
         let q = level.as_nanos() as f64 / self.segment.as_nanos() as f64;

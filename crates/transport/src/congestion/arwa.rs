@@ -14,7 +14,7 @@ use airlane_core::Bytes;
 use super::controller::Law;
 use super::{AckSample, CongestionController, Controller, Needs, NewReno, SegmentWindow};
 
-/// By how much a code changes the window; the paper says only that it is "used to" change it.
+/// The effect of a code on the window; the paper states only that the code is "used to" change it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeStep {
     /// By this percentage of the window: 1 to 100 down, or 1 to 20 up for 101 to 120.

@@ -74,7 +74,7 @@ impl LossDiscrimination {
 
 /// Classifies losses.
 pub trait LossDiscriminator {
-    /// The inputs that it needs, always the same. A path model is none of them.
+    /// The inputs of the discriminator, which never change. A path model is not among them.
     fn needs(&self) -> Needs;
     /// An acknowledgment arrived; called before [`Self::classify`] for the losses that it shows, if
     /// [`Needs::arrivals`].

@@ -83,7 +83,7 @@ impl Needs {
 /// }
 /// ```
 pub trait CongestionController {
-    /// The inputs that it needs, always the same.
+    /// The inputs of the law, which never change.
     fn needs(&self) -> Needs;
     /// The handshake is complete; it took one round trip, `None` if unknown.
     fn on_established(&mut self, _: &SegmentWindow, _now: Instant, _rtt: Option<Duration>) {}
@@ -165,8 +165,8 @@ pub trait CongestionController {
     fn path_model(&self, _: &SegmentWindow, _in_flight: u32) -> Option<PathModel> {
         None
     }
-    /// True while the controller limits the data in flight to measure the empty path: the rates are
-    /// then not those of the path.
+    /// True while the controller limits the data in flight to measure the empty path: the rates are then below those of
+    /// the path.
     fn holds_back(&self) -> bool {
         false
     }

@@ -80,7 +80,7 @@ impl OncePerRound {
     /// No mark yet.
     pub(super) const NONE: Self = Self { until: 0, began: None };
 
-    /// True if the last reduction is over; then another one begins.
+    /// True if the last reduction is over; then a new one begins.
     pub(super) fn begins(&mut self, sample: &MarkSample, least: Duration) -> bool {
         let over = self
             .began

@@ -292,7 +292,7 @@ impl CongestionController for Mdcc {
         Domain::ALL.into_iter().for_each(|domain| self.on_domain_loss(window, domain));
     }
 
-    /// The sender's window shrinks, and neither domain's window may be larger.
+    /// The sender's window shrinks; the windows of the domains must not be larger.
     fn on_window_validation(&mut self, window: &mut SegmentWindow) {
         for half in [&mut self.internet, &mut self.ran] {
             if half.segments > window.segments {

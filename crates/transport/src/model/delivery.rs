@@ -183,7 +183,7 @@ impl DeliveryRate {
         }
     }
 
-    /// The sender has, or wants to send, less data than the path can carry (§3.4).
+    /// The sender has, or asks to send, less data than the path can carry (§3.4).
     pub fn mark_app_limited(&mut self, in_flight: u32) {
         self.app_limited_until = (self.delivered + u64::from(in_flight)).max(1);
     }

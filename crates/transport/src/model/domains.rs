@@ -232,7 +232,7 @@ impl Domains {
         }
     }
 
-    /// The PEP is not heard from now on. Informs the controller if it was.
+    /// The PEP is silent from now on. Informs the controller if the PEP was heard before.
     pub fn on_silence(&mut self, controller: &mut Controller) {
         if self.heard_at.take().is_some() {
             controller.on_clock_change();

@@ -42,8 +42,8 @@ pub(super) struct Burst {
 }
 
 impl Receiver {
-    /// Before a segment is processed: one that cannot be joined to those before ends them. True if they must be
-    /// acknowledged first.
+    /// Called before a segment is processed: a segment that cannot be joined to those before ends the burst. True if
+    /// they must be acknowledged first.
     #[inline]
     pub(crate) fn ends_join(&mut self, segment: &DataSegment) -> bool {
         let Some(Burst { open: Some(joined), .. }) = self.burst else { return false };

@@ -62,7 +62,7 @@ struct Acked {
 }
 
 impl Sender {
-    /// Processes an acknowledgment and sends what it allows.
+    /// Processes an acknowledgment and sends the segments that it allows.
     pub(crate) fn on_ack(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'_>) {
         debug_assert!(ack.ack <= self.nxt, "the end drops what acknowledges what was never sent");
         if let Some(code) = ack.code {
@@ -110,9 +110,8 @@ impl Sender {
         self.report_state(io);
     }
 
-    /// The acknowledgment with what it reports by accurate ECN: a law that needs the number of marks receives it
-    /// here; to others a mark is a mark. Reports that may be older than the last one are not read (RFC 9768
-    /// §3.2.2.2).
+    /// Adds the reports of accurate ECN to an acknowledgment: a law that needs the number of marks receives it here;
+    /// other laws count a mark as a mark. Reports that may be older than the last one are not read (RFC 9768 §3.2.2.2).
     fn with_marks<'a>(&mut self, io: &mut Io<'_, '_>, ack: &Ack<'a>, outcome: &Outcome) -> Ack<'a> {
         let mut ack = *ack;
         let (Some(reader), Some((ace, option))) = (&mut self.marks, ack.accurate) else { return ack };
@@ -290,8 +289,8 @@ impl Sender {
         false
     }
 
-    /// True if this end has sent no data and will not until its application writes: an ACK without marks and codes
-    /// changes its window, and nothing else.
+    /// True if this end has sent no data, and sends none until its application writes: an ACK without marks and codes
+    /// only changes its window.
     #[inline]
     pub(crate) fn only_receives(&self) -> bool {
         self.supply.written <= 1 && !self.supply.closed && self.board.is_empty()

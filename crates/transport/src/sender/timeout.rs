@@ -182,8 +182,7 @@ impl Sender {
             self.timer.clear();
             return;
         }
-        // For this long there was some room, but not enough for a whole segment: sends what fits (RFC 9293
-        // §3.8.6.2.1).
+        // Some room, but not enough for a whole segment, existed for this long: sends what fits (RFC 9293 §3.8.6.2.1).
         if let Some((len, fin)) = self.next_segment(self.supply_end().min(self.window_end)) {
             self.supply.pushed = self.nxt + u64::from(len - u32::from(fin)); // tcp_write_wakeup sets PSH
             self.send_new(io, len, fin);

@@ -69,7 +69,7 @@ impl AutotunedWindow {
     /// book-keeping. 2176 bytes hold 1448 in the kernel of the reference measurements; drivers
     /// differ.
     const SEGMENT_OVERHEAD: u64 = 728;
-    /// The part of it that segments which arrive as one have once (Linux `struct sk_buff`).
+    /// The part of the overhead that segments which arrive as one share (Linux `struct sk_buff`).
     const SHARED_OVERHEAD: u64 = 256;
     /// Shorter segments (bytes) do not open the window.
     const SMALL: u64 = 128;

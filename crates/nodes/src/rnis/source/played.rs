@@ -116,7 +116,7 @@ struct Run {
     packet: Packet,
     /// The end of the record, when it is known.
     end: Option<Virtual>,
-    /// Memory of packets that leave, which go nowhere.
+    /// Memory of packets that leave; they are discarded.
     left: Vec<u8>,
 }
 

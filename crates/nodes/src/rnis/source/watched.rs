@@ -16,7 +16,7 @@ pub(in crate::rnis) struct Watched {
     reported_at: Instant,
     /// Whether there was a report since the last begin.
     is_up: bool,
-    /// The last reason for which it was not, so that one that does not change is written once.
+    /// The last reason for which the source was lost, so that an unchanged reason is written once.
     why: Option<String>,
 }
 

@@ -15,7 +15,7 @@ const TIME: Kind = Kind { name: "a time in seconds", low: 0.0, high: 1e6, limits
 /// The limits are those of scenarios.
 const COORDINATE: Kind =
     Kind { name: "a coordinate", low: -1e7, high: 1e7, limits: "from -10000000 to 10000000" };
-/// A speed may place a node at once. With the highest, no way takes more than a nanosecond.
+/// A speed may place a node immediately: at the highest, no way takes more than a nanosecond.
 const SPEED: Kind = Kind { name: "a speed in m/s", low: 0.0, high: 1e18, limits: "from 0 to 1e18" };
 /// The limit of speeds in scenarios, 2000 km/h.
 pub(super) const SPEED_LIMIT_MPS: f64 = 2000.0 / 3.6;
@@ -85,7 +85,7 @@ impl<'a> Splitter<'a> {
         for (index, piece) in pieces.iter().enumerate() {
             let inside = (index + inside_first) % 2 == 1;
             for (part_index, part) in piece.split(';').enumerate() {
-                // The end of a quote or a semicolon outside of it ends what the time is for.
+                // The end of a quote, or a semicolon outside of quotes, ends the command of the time.
                 if !inside && (part_index > 0 || index > 0) {
                     time.clear();
                 }

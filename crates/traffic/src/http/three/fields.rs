@@ -69,7 +69,7 @@ pub(super) fn response(asked: &Asked) -> Vec<u8> {
     section
 }
 
-/// Decodes a request; `None` if it is not one of ours.
+/// Decodes a request; `None` for a request that no client here sends.
 pub(super) fn asked(section: &[u8]) -> Option<Asked> {
     let mut fields = Fields(section.strip_prefix(&PREFIX)?);
     let (mut path, mut urgency) = (None, URGENCY);

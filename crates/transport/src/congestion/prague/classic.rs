@@ -17,8 +17,8 @@ const DEVIATION_US: f64 = 750.0;
 const DEPTH_US: f64 = 2_000.0;
 /// Increase of the score for a doubling of the deviation, or of the depth (`V`, `D`).
 const WEIGHT: f64 = 0.5;
-/// Up to the first score, the response is that of L4S, and above the second that of a classic sender; the score is at
-/// most the third (`L_STICKY`, `CLASSIC_ECN`, `C_STICKY`).
+/// Up to the first score, the response is that of L4S, above the second that of a classic sender. The score is at most
+/// the third (`L_STICKY`, `CLASSIC_ECN`, `C_STICKY`).
 const SCALABLE: f64 = 8.0;
 const CLASSIC: f64 = 9.0;
 const SCORE_MAX: f64 = 17.0;
