@@ -36,7 +36,7 @@ use metrics::Metrics;
 use routes::App;
 use service::Service;
 use settings::Settings;
-use source::{News, Watched};
+use source::{SourceMessage, Watched};
 
 /// Files that the process has open in addition to connections and callbacks.
 const FILES: u64 = 64;
@@ -128,7 +128,7 @@ async fn serve(settings: Settings, running: Running) -> Result<(), NodeError> {
     let sender = Sender::new(&settings.callbacks).map_err(wrong)?;
     let delivery = Delivery::new(sender, settings.callbacks.clone(), metrics.clone());
     let service = Arc::new(Service::new(&settings, callers, delivery, metrics.clone()));
-    let mut news = source::start(&settings.source)?;
+    let mut messages = source::start(&settings.source)?;
     running.register(|registry| metrics.register(registry));
     let mut watched = Watched::new(&settings.source, metrics.clone(), running.clone());
     running.ready();
@@ -147,16 +147,16 @@ async fn serve(settings: Settings, running: Running) -> Result<(), NodeError> {
             () = served.as_mut() => return Ok(()),
             _ = seconds.tick() => service.expire(),
             _ = looks.tick() => watched.look(),
-            one = news.recv(), if begins_again => match one {
-                Some(News::Report(report)) => {
+            message = messages.recv(), if begins_again => match message {
+                Some(SourceMessage::Report(report)) => {
                     service.learn(report);
                     watched.reported();
                 }
-                Some(News::Begun) => {
+                Some(SourceMessage::Begun) => {
                     service.begin();
                     watched.begun();
                 }
-                Some(News::Lost(why)) => watched.lost(why),
+                Some(SourceMessage::Lost(why)) => watched.lost(why),
                 None => begins_again = false,
             },
         }

@@ -40,9 +40,9 @@ struct Batch {
     newest_sent: Option<Instant>,
 }
 
-/// The sender's news that the endpoint may report.
+/// Events of the sender since the last query, which the endpoint may report.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct News {
+pub(crate) struct SenderEvents {
     /// Round trip of the newest packet of the last acknowledgment.
     pub(crate) rtt: Option<Duration>,
     /// True if losses were reported.
@@ -108,7 +108,7 @@ pub(crate) struct Sender {
     before_timeout: Option<Snapshot>,
     /// Whether the controller ever restores it.
     undoes: bool,
-    news: News,
+    events: SenderEvents,
     /// Classifications since the last query.
     judged: Vec<Judged>,
     /// The reports of a PEP, for a controller with a window for each domain.
@@ -160,7 +160,7 @@ impl Sender {
             },
             before_timeout: None,
             undoes: config.congestion != CongestionKind::NewReno,
-            news: News::default(),
+            events: SenderEvents::default(),
             judged: Vec::new(),
             domains,
             rate_pacer: gives_rate.then(RatePacer::default),
@@ -183,9 +183,9 @@ impl Sender {
         bytes.div_ceil(self.segment()) as u32
     }
 
-    /// Takes the news since the last query.
-    pub(crate) fn take_news(&mut self) -> News {
-        core::mem::take(&mut self.news)
+    /// Takes the events since the last query.
+    pub(crate) fn take_events(&mut self) -> SenderEvents {
+        core::mem::take(&mut self.events)
     }
 
     /// Takes the classifications since the last query.
@@ -492,7 +492,7 @@ impl Sender {
         // 12, 273 and 141 packets to two and is not restored.
         let Some(before) = self.before_timeout.take().filter(|_| self.undoes) else { return };
         self.controller.on_undo(&before);
-        self.news.undone = true;
+        self.events.undone = true;
     }
 
     fn restart(&mut self, now: Instant, new_episode: bool) {
@@ -599,7 +599,7 @@ impl Sender {
         if self.controller.needs().arrivals {
             self.controller.on_arrival(&Arrival { now, acked_to: self.delivered, rtt: Some(rtt) });
         }
-        self.news.rtt = Some(rtt);
+        self.events.rtt = Some(rtt);
         self.pass_on_marks(now, &batch);
         if let Some(model) = &mut self.model {
             let limit = match supply {
@@ -686,7 +686,7 @@ impl Sender {
                 self.controller.on_segment_lost(&model.on_lost(now, &packet));
             }
         });
-        self.news.lost |= bytes > 0;
+        self.events.lost |= bytes > 0;
         if let Some(domains) = self.domains.as_mut().filter(|_| bytes > 0) {
             domains.reduce(now, &mut self.controller);
         } else if self.recovery_from.is_none_or(|from| sent > from) {

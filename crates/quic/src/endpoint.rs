@@ -13,7 +13,7 @@ use quinn_proto::{
     Transmit, VarInt, WriteError,
 };
 
-use crate::congestion::{Expiry, Judged, MAX_ACK_DELAY, News, State, StateReport};
+use crate::congestion::{Expiry, Judged, MAX_ACK_DELAY, SenderEvents, State, StateReport};
 use crate::setup::{QuicConfig, QuicCrypto, Role, Setup, address};
 use crate::time::{LastTime, QuinnInstant, from_quinn, span_from_quinn, to_quinn};
 
@@ -491,7 +491,7 @@ impl QuicEndpoint {
         }
         let mut sender = self.setup.sender.lock();
         sender.begin(now, cx.now);
-        let (news, judged) = (sender.take_news(), sender.take_judged());
+        let (events, judged) = (sender.take_events(), sender.take_judged());
         let reports = self.setup.config.sends_data;
         let changed = if reports && cx.wants(Topic::FlowState) {
             let state = sender.state();
@@ -499,14 +499,14 @@ impl QuicEndpoint {
         } else {
             None
         };
-        let window = if news.undone { sender.state().0 } else { Bytes::ZERO };
+        let window = if events.undone { sender.state().0 } else { Bytes::ZERO };
         if self.has_times {
             sender.settle(cx.now);
         }
         let last_sent_at = sender.last_sent_at();
         drop(sender);
         if reports {
-            self.report(cx, news, judged, window);
+            self.report(cx, events, judged, window);
             if let Some(report) = changed {
                 self.report_state(cx, report);
             }
@@ -584,14 +584,14 @@ impl QuicEndpoint {
         cx.send(self.port, packet);
     }
 
-    /// Reports the sender's news to observers, with the window that follows from a timeout undone.
-    fn report(&mut self, cx: &mut Cx<'_>, news: News, judged: Vec<Judged>, window: Bytes) {
+    /// Reports the events of the sender to observers, with the window that follows from a timeout undone.
+    fn report(&mut self, cx: &mut Cx<'_>, events: SenderEvents, judged: Vec<Judged>, window: Bytes) {
         let Some((_, connection)) = &self.connection else { return };
         let flow = self.path.flow;
         for Judged { sent_at, timeout, cause } in judged {
             cx.emit(&Event::LossJudged { flow, sent_at, timeout, verdict: cause.verdict() });
         }
-        if news.lost {
+        if events.lost {
             let lost_packets = connection.stats().path.lost_packets;
             let new = lost_packets - self.reporter.lost_packets;
             self.reporter.lost_packets = lost_packets;
@@ -599,10 +599,10 @@ impl QuicEndpoint {
             let bytes = Bytes(u64::from(connection.stats().path.current_mtu));
             (0..new).for_each(|_| cx.emit(&Event::SegmentLost { flow, bytes }));
         }
-        if news.undone {
+        if events.undone {
             cx.emit(&Event::TimeoutUndone { flow, congestion_window: window });
         }
-        if let Some(rtt) = news.rtt {
+        if let Some(rtt) = events.rtt {
             let srtt = span_from_quinn(connection.rtt());
             // RFC 9002 §5.3 without the correction for delayed acknowledgments, which quinn does not expose.
             self.reporter.rttvar = (self.reporter.rttvar * 3 + srtt.abs_diff(rtt)) / 4;

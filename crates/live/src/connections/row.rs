@@ -17,7 +17,7 @@ pub(super) struct Row {
     pub(super) first: Instant,
     pub(super) last: Instant,
     /// Downlink and uplink.
-    pub(super) ways: [Way; 2],
+    pub(super) directions: [DirectionState; 2],
     /// Round-trip times.
     pub(super) rtt: Delays,
     pub(super) method: Method,
@@ -45,7 +45,7 @@ pub(super) enum Method {
 
 /// One direction of a connection.
 #[derive(Debug, Default)]
-pub(super) struct Way {
+pub(super) struct DirectionState {
     pub(super) entered: u64,
     pub(super) left: u64,
     /// Payload bytes that left, repeated ones included.
@@ -76,7 +76,7 @@ impl Row {
             key,
             first: at,
             last: at,
-            ways: Default::default(),
+            directions: Default::default(),
             rtt: Delays::default(),
             method: Method::None,
             syn: None,
@@ -92,7 +92,7 @@ impl Row {
 
     /// Whether the connection ended and this packet begins another one.
     pub(super) fn is_followed_by(&self, packet: &Packet) -> bool {
-        let ended = self.reset || self.ways.iter().all(|way| way.fin);
+        let ended = self.reset || self.directions.iter().all(|state| state.fin);
         ended
             && matches!(packet.header, Header::Tcp(tcp)
                 if tcp.flags.has(TcpFlags::SYN) && !tcp.flags.has(TcpFlags::ACK))
@@ -101,11 +101,11 @@ impl Row {
     #[inline]
     pub(super) fn entered(&mut self, at: Instant, direction: Direction, packet: &Packet) {
         self.last = at;
-        let way = &mut self.ways[direction as usize];
-        way.entered += 1;
+        let state = &mut self.directions[direction as usize];
+        state.entered += 1;
         match &packet.header {
             Header::Tcp(tcp) => {
-                way.entered_tcp(at, tcp, packet.payload.len());
+                state.entered_tcp(at, tcp, packet.payload.len());
                 if tcp.flags.0 & (TcpFlags::SYN | TcpFlags::RST) != 0 {
                     self.reset |= tcp.flags.has(TcpFlags::RST);
                     if tcp.flags.has(TcpFlags::SYN)
@@ -125,12 +125,12 @@ impl Row {
     #[inline]
     pub(super) fn left(&mut self, at: Instant, direction: Direction, packet: &Packet, travelled: bool) {
         self.last = at;
-        let way = &mut self.ways[direction as usize];
-        way.left += 1;
-        way.payload += u64::from(packet.payload.len());
-        way.marked += u64::from(packet.ecn == Ecn::CongestionExperienced);
+        let state = &mut self.directions[direction as usize];
+        state.left += 1;
+        state.payload += u64::from(packet.payload.len());
+        state.marked += u64::from(packet.ecn == Ecn::CongestionExperienced);
         if travelled {
-            way.delays.record(at.saturating_since(packet.sent_at));
+            state.delays.record(at.saturating_since(packet.sent_at));
         }
         let Header::Tcp(tcp) = &packet.header else { return };
         if let Some((since, of)) = self.syn
@@ -145,7 +145,7 @@ impl Row {
         }
         if let Some(timestamps) = tcp.timestamps
             && tcp.flags.has(TcpFlags::ACK)
-            && let Some(since) = self.ways[direction.reversed() as usize].echoed(timestamps.echo_reply)
+            && let Some(since) = self.directions[direction.reversed() as usize].echoed(timestamps.echo_reply)
         {
             self.method = Method::Timestamps;
             self.rtt.record(at - since);
@@ -170,7 +170,7 @@ impl Row {
     }
 }
 
-impl Way {
+impl DirectionState {
     #[inline]
     fn entered_tcp(&mut self, at: Instant, tcp: &TcpHeader, payload: u32) {
         let length =

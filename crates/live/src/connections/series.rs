@@ -12,7 +12,7 @@ const BINS_MAX: usize = 1_000_000;
 
 /// One direction within a bin.
 #[derive(Clone, Copy, Debug, Default)]
-struct Way {
+struct DirectionBin {
     /// Payload bytes that left in this bin.
     payload: u64,
     /// The sum of the delays of the packets that left in this bin.
@@ -27,7 +27,7 @@ struct Way {
 #[derive(Debug)]
 pub(super) struct Series {
     /// For each UE the bins from time zero on.
-    bins: Vec<Vec<[Way; 2]>>,
+    bins: Vec<Vec<[DirectionBin; 2]>>,
     /// Maximum number of bins of one UE.
     limit: usize,
 }
@@ -45,7 +45,7 @@ pub struct Latest {
     pub owd_max_ms: [f64; 2],
 }
 
-impl Way {
+impl DirectionBin {
     fn goodput_mbps(&self) -> f64 {
         (self.payload * 8_000) as f64 / BIN.as_nanos() as f64
     }
@@ -85,19 +85,19 @@ impl Series {
         }
         let delay = at.saturating_since(packet.sent_at).as_nanos();
         if let Some(bin) = self.bin(ue, at) {
-            let way = &mut bin[direction as usize];
-            way.payload += u64::from(packet.payload.len());
+            let bin = &mut bin[direction as usize];
+            bin.payload += u64::from(packet.payload.len());
             if travelled {
-                way.delay_ns += delay;
-                way.delay_max_ns = way.delay_max_ns.max(delay);
-                way.delayed += 1;
+                bin.delay_ns += delay;
+                bin.delay_max_ns = bin.delay_max_ns.max(delay);
+                bin.delayed += 1;
             }
         }
     }
 
     /// The bin of a time; none behind the limit.
     #[inline]
-    fn bin(&mut self, ue: u16, at: Instant) -> Option<&mut [Way; 2]> {
+    fn bin(&mut self, ue: u16, at: Instant) -> Option<&mut [DirectionBin; 2]> {
         let index = (at.as_nanos() / BIN.as_nanos()) as usize;
         let bins = &mut self.bins[usize::from(ue)];
         if index >= bins.len() {
@@ -112,12 +112,12 @@ impl Series {
     pub(super) fn latest(&self, now: Instant) -> impl Iterator<Item = Latest> + use<'_> {
         let last = (now.as_nanos() / BIN.as_nanos()).checked_sub(1).map(|index| index as usize);
         self.bins.iter().zip(0..).map(move |(bins, ue)| {
-            let ways = last.and_then(|last| bins.get(last)).copied().unwrap_or_default();
+            let directions = last.and_then(|last| bins.get(last)).copied().unwrap_or_default();
             Latest {
                 ue,
-                goodput_mbps: ways.map(|way| way.goodput_mbps()),
-                owd_ms: ways.map(|way| way.owd_ms()),
-                owd_max_ms: ways.map(|way| way.owd_max_ms()),
+                goodput_mbps: directions.map(|bin| bin.goodput_mbps()),
+                owd_ms: directions.map(|bin| bin.owd_ms()),
+                owd_max_ms: directions.map(|bin| bin.owd_max_ms()),
             }
         })
     }
@@ -125,7 +125,7 @@ impl Series {
     /// One row per UE and bin, up to the last bin with traffic of any UE.
     pub(super) fn table(&self, ends: &Ends) -> Table {
         let bins = self.bins.iter().map(Vec::len).max().unwrap_or(0);
-        let empty = [Way::default(); 2];
+        let empty = [DirectionBin::default(); 2];
         let of = |ue: usize, bin: usize| self.bins[ue].get(bin).unwrap_or(&empty);
         let rows: Vec<(usize, usize)> =
             (0..self.bins.len()).flat_map(|ue| (0..bins).map(move |bin| (ue, bin))).collect();
@@ -135,13 +135,13 @@ impl Series {
         let t_s = |bin: usize| (BIN.as_nanos() * bin as u64) as f64 / 1e9;
         table.push("t_s", Column::F64(rows.iter().map(|&(_, bin)| t_s(bin)).collect()));
         for (direction, name) in ["downlink", "uplink"].into_iter().enumerate() {
-            let mut push = |column: &str, value: fn(&Way) -> f64| {
+            let mut push = |column: &str, value: fn(&DirectionBin) -> f64| {
                 let values = rows.iter().map(|&(ue, bin)| value(&of(ue, bin)[direction])).collect();
                 table.push(&format!("{name}_{column}"), Column::F64(values));
             };
-            push("goodput_mbps", Way::goodput_mbps);
-            push("owd_ms", Way::owd_ms);
-            push("owd_max_ms", Way::owd_max_ms);
+            push("goodput_mbps", DirectionBin::goodput_mbps);
+            push("owd_ms", DirectionBin::owd_ms);
+            push("owd_max_ms", DirectionBin::owd_max_ms);
             let lost =
                 rows.iter().map(|&(ue, bin)| i64::from(of(ue, bin)[direction].missing.max(0))).collect();
             table.push(&format!("{name}_packets_lost"), Column::I64(lost));

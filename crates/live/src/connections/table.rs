@@ -3,7 +3,7 @@
 use airlane_record::{Column, Table};
 use airlane_wire::protocol;
 
-use super::row::{Method, Row, Way};
+use super::row::{DirectionState, Method, Row};
 use crate::ends::{EndId, Ends};
 use crate::sockets;
 
@@ -22,20 +22,21 @@ pub(super) fn connections(rows: &[Row], ends: &Ends) -> Table {
     table.push("last_s", number(&|row| row.last.as_secs_f64()));
     for (direction, name) in ["downlink", "uplink"].into_iter().enumerate() {
         let mut push = |column: &str, values| table.push(&format!("{name}_{column}"), values);
-        let count = |value: fn(&Way) -> u64| count(&move |row| value(&row.ways[direction]));
-        let number = |value: fn(&Way) -> f64| number(&move |row| value(&row.ways[direction]));
-        push("packets", count(|way| way.entered));
-        push("packets_lost", count(|way| way.entered.saturating_sub(way.left)));
-        push("bytes_delivered", count(|way| way.payload));
-        let goodput = rows.iter().map(|row| goodput_mbps(row, &row.ways[direction])).collect();
+        let count = |value: fn(&DirectionState) -> u64| count(&move |row| value(&row.directions[direction]));
+        let number =
+            |value: fn(&DirectionState) -> f64| number(&move |row| value(&row.directions[direction]));
+        push("packets", count(|state| state.entered));
+        push("packets_lost", count(|state| state.entered.saturating_sub(state.left)));
+        push("bytes_delivered", count(|state| state.payload));
+        let goodput = rows.iter().map(|row| goodput_mbps(row, &row.directions[direction])).collect();
         push("goodput_mbps", Column::F64(goodput));
-        push("owd_ms", number(|way| way.delays.mean_ms()));
-        push("owd_p50_ms", number(|way| way.delays.percentile_ms(50)));
-        push("owd_p95_ms", number(|way| way.delays.percentile_ms(95)));
-        push("owd_max_ms", number(|way| way.delays.max_ms()));
-        push("marked", count(|way| way.marked));
-        push("retransmissions", count(|way| way.retransmissions));
-        push("retransmitted_bytes", count(|way| way.retransmitted));
+        push("owd_ms", number(|state| state.delays.mean_ms()));
+        push("owd_p50_ms", number(|state| state.delays.percentile_ms(50)));
+        push("owd_p95_ms", number(|state| state.delays.percentile_ms(95)));
+        push("owd_max_ms", number(|state| state.delays.max_ms()));
+        push("marked", count(|state| state.marked));
+        push("retransmissions", count(|state| state.retransmissions));
+        push("retransmitted_bytes", count(|state| state.retransmitted));
     }
     table.push("rtt_method", text(&|row| method_name(row.method).to_owned()));
     table.push("rtt_samples", count(&samples));
@@ -92,7 +93,7 @@ fn samples(row: &Row) -> u64 {
 
 /// How the connection ended, as far as it was seen; only TCP shows it.
 fn end_name(row: &Row) -> &'static str {
-    match (row.key.protocol, row.reset, row.ways.iter().filter(|way| way.fin).count()) {
+    match (row.key.protocol, row.reset, row.directions.iter().filter(|state| state.fin).count()) {
         (protocol::TCP, true, _) => "rst",
         (protocol::TCP, false, 2) => "fin",
         (protocol::TCP, false, 1) => "half-closed",
@@ -102,7 +103,7 @@ fn end_name(row: &Row) -> &'static str {
 }
 
 /// Payload that was delivered, over the time from the first packet to the last one of the connection.
-fn goodput_mbps(row: &Row, way: &Way) -> f64 {
+fn goodput_mbps(row: &Row, state: &DirectionState) -> f64 {
     let span = row.last.saturating_since(row.first);
-    if span.is_zero() { f64::NAN } else { (way.payload * 8_000) as f64 / span.as_nanos() as f64 }
+    if span.is_zero() { f64::NAN } else { (state.payload * 8_000) as f64 / span.as_nanos() as f64 }
 }

@@ -135,7 +135,7 @@ fn repeated_sequence_ranges_are_retransmissions_also_where_numbers_wrap() {
     at(&mut seen, 0, 1_000);
     at(&mut seen, 1_000, 1_000); // wraps
     at(&mut seen, 3_000, 1_000); // the one before was lost before the network
-    assert_eq!(seen.rows[0].ways[0].retransmissions, 0);
+    assert_eq!(seen.rows[0].directions[0].retransmissions, 0);
     at(&mut seen, 0, 1_000); // all of it again
     at(&mut seen, 3_500, 1_000); // half of it again
     at(&mut seen, 4_500, 0);

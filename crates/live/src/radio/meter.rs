@@ -100,7 +100,7 @@ pub enum HandoverStatus {
 
 /// The state of a UE, from what has happened to it.
 #[derive(Clone, Copy, Debug, Default)]
-struct Way {
+struct UeState {
     from: u32,
     to: u32,
     /// A handover has been asked for, and is not complete.
@@ -118,7 +118,7 @@ pub(super) struct Meter {
     /// Sums over samples of the UEs with data, and the number of samples.
     active: Vec<[u64; 2]>,
     samples: u64,
-    ways: BTreeMap<u32, Way>,
+    states: BTreeMap<u32, UeState>,
     ues: BTreeMap<u32, [Sums; 2]>,
     happenings: Vec<Happening>,
     /// Measurement reports whose values are not known yet.
@@ -139,8 +139,8 @@ impl Meter {
     pub(super) fn new(prbs: Vec<[u64; 2]>) -> Self {
         let cells = prbs.len();
         let (used, active) = (vec![[0; 2]; cells], vec![[0; 2]; cells]);
-        let (ways, ues) = (BTreeMap::new(), BTreeMap::new());
-        Self { prbs, used, active, samples: 0, ways, ues, happenings: vec![], reports: vec![] }
+        let (states, ues) = (BTreeMap::new(), BTreeMap::new());
+        Self { prbs, used, active, samples: 0, states, ues, happenings: vec![], reports: vec![] }
     }
 
     /// Counts the UEs with data now. Data waits in RLC or in a HARQ process (TS 36.314 §4.1.3).
@@ -161,7 +161,9 @@ impl Meter {
             let (used, active) = (core::mem::take(used), core::mem::take(active));
             // TS 36.314 §4.1.1: 100 times the used over the available blocks, rounded down.
             let there = prbs.map(|prbs| u128::from(prbs) * u128::from(period.as_nanos()));
-            let percent = |way: usize| (u128::from(used[way]) * 100 * SECOND / there[way].max(1)) as i64;
+            let percent = |direction: usize| {
+                (u128::from(used[direction]) * 100 * SECOND / there[direction].max(1)) as i64
+            };
             // The mean, rounded to an integer.
             let mean = |sum: u64| ((2 * sum + self.samples) / (2 * self.samples).max(1)) as i64;
             CellUse { prbs: [0, 1].map(percent), active: active.map(mean) }
@@ -205,26 +207,26 @@ impl Meter {
         if matches!(step, HandoverStep::Arrived | HandoverStep::LinkFailed { .. }) {
             self.ues.entry(ue.0).or_default().iter_mut().for_each(Sums::reset);
         }
-        let way = self.ways.entry(ue.0).or_default();
-        let (before, at) = (*way, now.as_nanos());
+        let state = self.states.entry(ue.0).or_default();
+        let (before, at) = (*state, now.as_nanos());
         let mut add = |what| self.happenings.push(Happening { at, ue: ue_address(ue.0), what });
         let handover = |status| What::Handover { status, from: before.from, to: before.to };
         match step {
             HandoverStep::Reported { from: CellId(from), to: CellId(to), .. } => {
-                (way.from, way.to) = (from, to);
+                (state.from, state.to) = (from, to);
                 self.reports.push(MeasurementReport { at, ue, from, to });
             }
             HandoverStep::Decided => {
-                way.under_way = true;
+                state.under_way = true;
                 add(handover(HandoverStatus::InPreparation));
             }
             HandoverStep::PreparationFailed => {
-                way.under_way = false;
+                state.under_way = false;
                 add(handover(HandoverStatus::Rejected));
             }
             HandoverStep::Started => add(handover(HandoverStatus::InExecution)),
             HandoverStep::Arrived => {
-                (way.under_way, way.released) = (false, false);
+                (state.under_way, state.released) = (false, false);
                 if before.from != before.to && !before.released {
                     add(handover(HandoverStatus::Completed));
                 }
@@ -237,11 +239,11 @@ impl Meter {
                 if before.under_way {
                     add(handover(HandoverStatus::Cancelled));
                 }
-                *way = Way { from, to: from, under_way: false, ..before };
+                *state = UeState { from, to: from, under_way: false, ..before };
             }
-            HandoverStep::Reestablished { to: CellId(to) } => way.to = to,
+            HandoverStep::Reestablished { to: CellId(to) } => state.to = to,
             HandoverStep::Released => {
-                way.released = true;
+                state.released = true;
                 if !before.released {
                     add(What::Released { cell: before.from });
                 }

@@ -97,15 +97,15 @@ impl Limit {
     }
 }
 
-/// The way of one rule's messages.
-struct Way<'a, M> {
+/// The outlet of the messages of a rule.
+struct RuleOutlet<'a, M> {
     messages: &'a mut M,
     limit: &'a mut Limit,
     rule: usize,
     now: Instant,
 }
 
-impl<M: Messages> Outlet<Connection> for Way<'_, M> {
+impl<M: Messages> Outlet<Connection> for RuleOutlet<'_, M> {
     fn buffer(&mut self) -> Vec<u8> {
         Vec::with_capacity(airlane_net::pep::LENGTH_MAX)
     }
@@ -193,18 +193,18 @@ impl Watch {
         let numbers = self.rules[rule].rule.flow.map(|Flow { number, server, .. }| (number, server));
         let connection = Connection { addresses: Addresses { protocol: number, server, client }, numbers };
         let now = self.now;
-        let mut way = Way { messages, limit: &mut self.limit, rule, now };
+        let mut outlet = RuleOutlet { messages, limit: &mut self.limit, rule, now };
         let observer = &mut self.rules[rule].observer;
         match (packet.transport, from) {
             (Transport::Tcp(tcp), From::Server) => {
-                observer.on_downlink(now, &mut way, connection, segment(&tcp, stated));
+                observer.on_downlink(now, &mut outlet, connection, segment(&tcp, stated));
             }
             (Transport::Tcp(tcp), From::Client) => observer.on_uplink(connection, segment(&tcp, stated)),
             (Transport::Udp(_), From::Server) => {
                 // A packet that was cut off before has another identifier.
                 if packet.payload.len() >= stated.min(IDENTIFIED) {
                     let prefix = &packet.payload[..stated.min(IDENTIFIED)];
-                    observer.on_datagram(now, &mut way, connection, prefix);
+                    observer.on_datagram(now, &mut outlet, connection, prefix);
                 } else {
                     self.counts.malformed += 1;
                 }
@@ -239,8 +239,8 @@ impl Watch {
     pub(super) fn timeouts(&mut self, now: Instant, messages: &mut impl Messages) {
         self.now = self.now.max(now);
         while let Some((at, rule)) = self.next().filter(|(at, _)| *at <= self.now) {
-            let mut way = Way { messages, limit: &mut self.limit, rule, now: at };
-            self.rules[rule].observer.on_timeout(at, &mut way);
+            let mut outlet = RuleOutlet { messages, limit: &mut self.limit, rule, now: at };
+            self.rules[rule].observer.on_timeout(at, &mut outlet);
         }
     }
 

@@ -65,19 +65,19 @@ fn realtime_ns() -> u64 {
 /// The sockets of messages, one per rule.
 struct Messenger {
     clock: Clock,
-    ways: Vec<Way>,
+    sockets: Vec<MessageSocket>,
     errors: u64,
 }
 
 /// A socket that accepts datagrams only from the receiver of its messages.
-struct Way {
+struct MessageSocket {
     to: SocketAddr,
     socket: Option<UdpSocket>,
     /// Time from which the socket may be opened again.
     again: HostInstant,
 }
 
-impl Way {
+impl MessageSocket {
     fn open(&self) -> io::Result<UdpSocket> {
         let any = match self.to {
             SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -96,19 +96,19 @@ impl Messages for Messenger {
     }
 
     fn send(&mut self, rule: usize, message: &[u8]) {
-        let way = &mut self.ways[rule];
-        if way.socket.is_none() && HostInstant::now() >= way.again {
-            way.socket = way.open().ok();
-            way.again = HostInstant::now() + HostDuration::from_secs(1);
+        let to_receiver = &mut self.sockets[rule];
+        if to_receiver.socket.is_none() && HostInstant::now() >= to_receiver.again {
+            to_receiver.socket = to_receiver.open().ok();
+            to_receiver.again = HostInstant::now() + HostDuration::from_secs(1);
         }
-        let sent = way.socket.as_ref().map(|socket| socket.send(message));
+        let sent = to_receiver.socket.as_ref().map(|socket| socket.send(message));
         match sent {
             Some(Ok(_)) => return,
             // No process listens there now, or the queue of the interface is full: the next message repeats the content.
             Some(Err(e))
                 if matches!(e.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::WouldBlock) => {}
             // The address or the route was lost.
-            Some(Err(_)) | None => way.socket = None,
+            Some(Err(_)) | None => to_receiver.socket = None,
         }
         self.errors += 1;
     }
@@ -117,9 +117,9 @@ impl Messages for Messenger {
 impl Worker {
     pub(super) fn new(settings: Settings, ring: PacketRing, secrets: &[Vec<u8>]) -> Self {
         let begun = HostInstant::now();
-        let way = |to| Way { to, socket: None, again: begun };
-        let ways = settings.rule.iter().map(|rule| way(rule.report_to.0)).collect();
-        let messenger = Messenger { clock: Clock { begun }, ways, errors: 0 };
+        let socket = |to| MessageSocket { to, socket: None, again: begun };
+        let sockets = settings.rule.iter().map(|rule| socket(rule.report_to.0)).collect();
+        let messenger = Messenger { clock: Clock { begun }, sockets, errors: 0 };
         let watch = Watch::new(&settings, secrets);
         let metrics = Metrics::default();
         Self { settings, ring, watch, messenger, metrics, instance: 0, begun: Instant::ZERO, bound: true }

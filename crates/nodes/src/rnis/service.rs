@@ -17,7 +17,7 @@ use super::metrics::Metrics;
 use super::problem::Problem;
 use super::settings::{Limits, Settings};
 use super::source::{Happening, Quality, Report, What};
-use super::subscription::{Event, Kind, Request, Wanted};
+use super::subscription::{Criteria, Event, Kind, Request};
 use crate::clients::Client;
 
 /// The E-RABs of the default bearer, and of a second bearer: 5 is the lowest value for a user plane bearer (TS 24.007
@@ -47,7 +47,7 @@ struct Owner {
 pub(super) struct Subscription {
     pub(super) id: u32,
     owner: Owner,
-    pub(super) wanted: Wanted,
+    pub(super) criteria: Criteria,
     callback: Option<Route>,
     reference: Option<String>,
     /// The secret in the path of its WebSocket.
@@ -123,7 +123,7 @@ impl Service {
         let all: Vec<_> = self.lock().by_id.values().cloned().collect();
         for happening in &report.happenings {
             for (event, body) in self.events(happening, &report) {
-                let wanting = all.iter().filter(|one| one.wanted.wants(&event));
+                let wanting = all.iter().filter(|one| one.criteria.wants(&event));
                 wanting.for_each(|one| self.notify(one, self.with_link(one, &body), since));
             }
         }
@@ -144,7 +144,7 @@ impl Service {
     fn send_timing_advances(&self, all: &[Arc<Subscription>], report: &Report, since: Instant) {
         let by_ue: BTreeMap<_, _> = report.measured.ues.iter().map(|one| (one.ue, one)).collect();
         for one in all {
-            let Some(filter) = one.wanted.of_timing_advances() else { continue };
+            let Some(filter) = one.criteria.of_timing_advances() else { continue };
             for user in filter.choose(&by_ue, |user| user.cell) {
                 let body = json!({
                     "notificationType": "MeasTaNotification",
@@ -163,7 +163,7 @@ impl Service {
     fn send_records(&self, all: &[Arc<Subscription>], report: &Report, since: Instant) {
         let by_ue: BTreeMap<_, _> = report.records.iter().map(|one| (one.ue, one)).collect();
         for one in all {
-            let Some(filter) = one.wanted.of_records() else { continue };
+            let Some(filter) = one.criteria.of_records() else { continue };
             for record in filter.choose(&by_ue, |record| record.cell) {
                 self.notify(one, record.encode(one.id).into(), since);
             }
@@ -321,8 +321,8 @@ impl Service {
         request: Request,
     ) -> Result<Arc<Subscription>, Problem> {
         let before = self.find(caller, id)?;
-        if before.wanted.name() != request.wanted.name() {
-            let own = before.wanted.name();
+        if before.criteria.name() != request.criteria.name() {
+            let own = before.criteria.name();
             return Err(Problem::impossible(format!("the subscription is a {own}; its type cannot change")));
         }
         let next = self.prepare(before.owner.clone(), request, before.outbox.clone())?;
@@ -350,21 +350,21 @@ impl Service {
     }
 
     /// Why the network cannot have the events of a subscription.
-    fn refusal(&self, wanted: &Wanted) -> Option<&'static str> {
+    fn refusal(&self, criteria: &Criteria) -> Option<&'static str> {
         let known = self.known();
         let is_silent = known.cell_count > 0 && !known.measures;
-        match wanted {
-            Wanted::MeasRepUeSubscription { .. } if is_silent => {
+        match criteria {
+            Criteria::MeasRepUeSubscription { .. } if is_silent => {
                 Some("the UEs of this network send no measurement reports; its scenario has no [handover]")
             }
-            wanted => wanted.refusal(),
+            criteria => criteria.refusal(),
         }
     }
 
     /// A subscription without a number.
     fn prepare(&self, owner: Owner, request: Request, outbox: Arc<Outbox>) -> Result<Subscription, Problem> {
-        if let Some(reason) = self.refusal(&request.wanted) {
-            return Err(Problem::impossible(format!("{}: {reason}", request.wanted.name())));
+        if let Some(reason) = self.refusal(&request.criteria) {
+            return Err(Problem::impossible(format!("{}: {reason}", request.criteria.name())));
         }
         let now = seconds();
         let latest = now + (self.limits.lifetime.0.as_nanos() / 1_000_000_000) as i64;
@@ -387,7 +387,7 @@ impl Service {
         Ok(Subscription {
             id: 0,
             owner,
-            wanted: request.wanted,
+            criteria: request.criteria,
             callback,
             reference: request.callback,
             socket,
@@ -443,8 +443,8 @@ impl Service {
         let empty = text.len();
         let store = self.lock();
         let own = store.by_id.values().filter(|one| one.owner.caller == *caller);
-        for one in own.filter(|one| kind.is_none_or(|kind| one.wanted.name() == kind)) {
-            let (comma, name) = (if text.len() > empty { "," } else { "" }, one.wanted.name());
+        for one in own.filter(|one| kind.is_none_or(|kind| one.criteria.name() == kind)) {
+            let (comma, name) = (if text.len() > empty { "," } else { "" }, one.criteria.name());
             // Writing to a text does not fail.
             let _ = write!(text, "{comma}{{\"href\":{begin}/{}\",\"subscriptionType\":\"{name}\"}}", one.id);
         }
@@ -476,7 +476,7 @@ impl Service {
 
     /// The body of a subscription.
     pub(super) fn describe(&self, one: &Subscription) -> Value {
-        let mut body = one.wanted.to_json();
+        let mut body = one.criteria.to_json();
         body["_links"] = json!({"self": {"href": self.href(one.id)}});
         body["expiryDeadline"] = deadline_of(one.deadline);
         if let Some(reference) = &one.reference {

@@ -42,7 +42,7 @@ struct Lost {
 
 /// A message from a source to the service.
 #[derive(Clone, Debug)]
-pub(super) enum News {
+pub(super) enum SourceMessage {
     /// The source has begun.
     Begun,
     /// The state of the network.
@@ -117,7 +117,7 @@ pub(super) fn requirement(settings: &settings::Source) -> Requirement {
 ///
 /// # Errors
 /// If the source can never begin: a live run may, but not a scenario or a record that is wrong.
-pub(super) fn start(settings: &settings::Source) -> Result<mpsc::Receiver<News>, NodeError> {
+pub(super) fn start(settings: &settings::Source) -> Result<mpsc::Receiver<SourceMessage>, NodeError> {
     let lives = matches!(settings.origin(), Origin::Live(_));
     if let Some(why) = requirement(settings).missing.filter(|_| !lives) {
         return Err(NodeError::new(why, "`--check` says whether anything else is missing"));
@@ -128,31 +128,31 @@ pub(super) fn start(settings: &settings::Source) -> Result<mpsc::Receiver<News>,
         Origin::Live(path) => Box::new(live::Live::new(path.to_owned())),
     };
     let every = Every { period: settings.period.0.as_nanos(), measure: settings.measure.0.as_nanos() };
-    let (to_service, news) = mpsc::channel(WAITING_MAX);
+    let (to_service, messages) = mpsc::channel(WAITING_MAX);
     let follow = move || while follow(source.as_mut(), every, &to_service).is_some() {};
     thread::Builder::new()
         .name("rnis-source".to_owned())
         .spawn(follow)
         .map_err(|e| NodeError::new(format!("cannot start a thread: {e}"), ""))?;
-    Ok(news)
+    Ok(messages)
 }
 
 /// Follows a source until it is lost, and then pauses. `None` if it does not begin again, or if the service has ended.
-fn follow(source: &mut dyn Source, every: Every, to_service: &mpsc::Sender<News>) -> Option<()> {
-    let tell = |news: News| to_service.blocking_send(news).ok();
+fn follow(source: &mut dyn Source, every: Every, to_service: &mpsc::Sender<SourceMessage>) -> Option<()> {
+    let tell = |message: SourceMessage| to_service.blocking_send(message).ok();
     let lost = match source.begin(every) {
         Ok(facts) => {
-            tell(News::Begun)?;
+            tell(SourceMessage::Begun)?;
             loop {
                 match source.next() {
-                    Ok(report) => tell(News::Report(Report::new(&facts, report)))?,
+                    Ok(report) => tell(SourceMessage::Report(Report::new(&facts, report)))?,
                     Err(lost) => break lost,
                 }
             }
         }
         Err(lost) => lost,
     };
-    tell(News::Lost(lost.why))?;
+    tell(SourceMessage::Lost(lost.why))?;
     lost.again.map(thread::sleep)
 }
 

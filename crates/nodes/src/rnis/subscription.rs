@@ -36,7 +36,7 @@ struct WebsockNotifConfig {
 #[serde(rename_all = "camelCase")]
 struct Body {
     #[serde(flatten)]
-    wanted: Wanted,
+    criteria: Criteria,
     #[serde(default, deserialize_with = "some")]
     callback_reference: Option<String>,
     #[serde(default, deserialize_with = "some")]
@@ -169,14 +169,14 @@ macro_rules! types {
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(tag = "subscriptionType", rename_all_fields = "camelCase")]
         #[expect(clippy::enum_variant_names, reason = "the names of the standard")]
-        pub(super) enum Wanted {
+        pub(super) enum Criteria {
             $($name { $($(#[$attribute])* $field: $criteria),* }),*
         }
 
         /// The values of `subscription_type` with the types that they choose.
         const TYPES: &[(&str, &str)] = &[$(($value, stringify!($name))),*];
 
-        impl Wanted {
+        impl Criteria {
             /// The name of the type.
             pub(super) const fn name(&self) -> &'static str {
                 match self {
@@ -216,7 +216,7 @@ pub(super) fn type_of(value: &str) -> Result<&'static str, Problem> {
 /// A request for a subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Request {
-    pub(super) wanted: Wanted,
+    pub(super) criteria: Criteria,
     pub(super) callback: Option<String>,
     pub(super) websocket: bool,
     pub(super) test: bool,
@@ -228,7 +228,8 @@ impl Request {
     pub(super) fn read(bytes: &[u8]) -> Result<Self, Problem> {
         let malformed = |e: serde_json::Error| Problem::malformed(format!("the body: {e}"));
         let body: Body = serde_json::from_slice(bytes).map_err(malformed)?;
-        if matches!(&body.wanted, Wanted::S1BearerSubscription { event_type, .. } if event_type.is_empty()) {
+        if matches!(&body.criteria, Criteria::S1BearerSubscription { event_type, .. } if event_type.is_empty())
+        {
             return Err(Problem::malformed("the body: eventType is empty"));
         }
         let websocket = body.websock_notif_config.and_then(|one| one.request_websocket_uri) == Some(true);
@@ -236,7 +237,7 @@ impl Request {
             return Err(Problem::malformed("the body: callbackReference is missing"));
         }
         Ok(Self {
-            wanted: body.wanted,
+            criteria: body.criteria,
             callback: body.callback_reference,
             websocket,
             test: body.request_test_notification == Some(true),
@@ -245,7 +246,7 @@ impl Request {
     }
 }
 
-impl Wanted {
+impl Criteria {
     /// The body without the members that the service sets.
     pub(super) fn to_json(&self) -> Value {
         serde_json::to_value(self).unwrap_or_else(|_| json!({}))
@@ -368,8 +369,8 @@ mod tests {
         ];
         for ((_, name), rest) in TYPES.iter().zip(types) {
             let request = body(rest).unwrap();
-            assert_eq!(request.wanted.name(), *name);
-            assert_eq!(request.wanted.to_json()["subscriptionType"], *name);
+            assert_eq!(request.criteria.name(), *name);
+            assert_eq!(request.criteria.to_json()["subscriptionType"], *name);
         }
     }
 
@@ -408,7 +409,7 @@ mod tests {
         let filter = r#""subscriptionType": "CellChangeSubscription", "filterCriteriaAssocHo": {
             "associateId": [{"type": 1, "value": "10.1.0.1"}], "hoStatus": [3],
             "ecgi": [{"cellId": "0x0000001", "plmn": {"mcc": "001", "mnc": "01"}}]}"#;
-        let wanted = body(filter).unwrap().wanted;
+        let criteria = body(filter).unwrap().criteria;
         let event = Event {
             kind: Kind::CellChange { status: 3 },
             ue: [10, 1, 0, 1],
@@ -416,10 +417,10 @@ mod tests {
             erab: 5,
             qci: None,
         };
-        assert!(wanted.wants(&event));
-        assert!(!wanted.wants(&Event { kind: Kind::CellChange { status: 1 }, ..event.clone() }));
-        assert!(!wanted.wants(&Event { ue: [10, 1, 0, 2], ..event.clone() }));
-        assert!(!wanted.wants(&Event { cells: vec![0, 2], ..event.clone() }));
-        assert!(!wanted.wants(&Event { kind: Kind::RabReleased, ..event }));
+        assert!(criteria.wants(&event));
+        assert!(!criteria.wants(&Event { kind: Kind::CellChange { status: 1 }, ..event.clone() }));
+        assert!(!criteria.wants(&Event { ue: [10, 1, 0, 2], ..event.clone() }));
+        assert!(!criteria.wants(&Event { cells: vec![0, 2], ..event.clone() }));
+        assert!(!criteria.wants(&Event { kind: Kind::RabReleased, ..event }));
     }
 }

@@ -7,7 +7,7 @@ use nix::sys::socket::getsockopt;
 use tokio::net::TcpStream;
 
 use super::memory::FIRST;
-use super::way::Way;
+use super::transfer::Transfer;
 
 /// Shortest time between two measurements.
 const SPAN_MIN: Duration = Duration::from_millis(1);
@@ -18,7 +18,7 @@ const FACTOR: f64 = 4.0;
 
 /// Measures how much a direction moves in a round trip.
 #[derive(Debug)]
-pub(super) struct Growth {
+pub(super) struct BufferGrowth {
     since: Instant,
     /// Bytes that had been moved then.
     moved: u64,
@@ -30,27 +30,27 @@ pub(super) struct Growth {
 
 /// Sizes of buffers that a direction needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct BufferSizes {
     /// Size of the receive buffer of the sender's socket.
     pub(super) receive: u64,
     /// Size of the send buffer of the receiver's socket.
     pub(super) send: u64,
 }
 
-impl Growth {
+impl BufferGrowth {
     pub(super) fn new(now: Instant) -> Self {
         Self { since: now, moved: 0, round_trip: SPAN_MIN, at_look: 0 }
     }
 
     /// The sizes that are needed, after a round trip or more with enough data. `moved` is the number of bytes since the
     /// begin.
-    pub(super) fn wanted(
+    pub(super) fn sizes(
         &mut self,
         now: Instant,
         moved: u64,
         from: &TcpStream,
         to: &TcpStream,
-    ) -> Option<Wanted> {
+    ) -> Option<BufferSizes> {
         let (span, bytes) = (now.saturating_duration_since(self.since), moved - self.moved);
         if bytes < FIRST / 2 || span < self.round_trip {
             return None;
@@ -60,14 +60,14 @@ impl Growth {
         let per_round_trip = bytes as f64 * round_trip.as_secs_f64() / span.max(round_trip).as_secs_f64();
         (self.since, self.moved, self.round_trip) = (now, moved, round_trip.max(SPAN_MIN));
         let window = f64::from(number(&to, SND_CWND)) * f64::from(number(&to, SND_MSS));
-        Some(Wanted { receive: (FACTOR * per_round_trip) as u64, send: (FACTOR * window) as u64 })
+        Some(BufferSizes { receive: (FACTOR * per_round_trip) as u64, send: (FACTOR * window) as u64 })
     }
 
     /// The bytes that were moved since the last look. Begins a measurement, so that a pause does not count.
-    pub(super) fn since_look(&mut self, way: &Way) -> u64 {
-        let since = way.moved() - self.at_look;
-        self.at_look = way.moved();
-        (self.since, self.moved) = (Instant::now(), way.moved());
+    pub(super) fn since_look(&mut self, transfer: &Transfer) -> u64 {
+        let since = transfer.moved() - self.at_look;
+        self.at_look = transfer.moved();
+        (self.since, self.moved) = (Instant::now(), transfer.moved());
         since
     }
 }

@@ -16,7 +16,7 @@ use socket2::SockRef;
 use tokio::net::TcpStream;
 
 use super::config::LegConfig;
-use super::way::SCRATCH;
+use super::transfer::SCRATCH;
 
 /// First size of a buffer, with the overhead of the kernel. The ten segments of an initial window (RFC 6928) take 23
 /// KiB at 2,304 bytes each, which is what Linux counts for a packet of 1,500 bytes in a buffer of half a page.

@@ -2,11 +2,11 @@
 //!
 //! Rules of nftables hand each new connection to it (TPROXY). It has the address of the far end towards the
 //! near end, and the address of the near end towards the far end, so neither end sees it. Each of its two
-//! connections has the congestion control and the buffers of its side. [`crate`]'s simulated counterpart is
+//! connections has the congestion control and the buffers of its side. Its simulated counterpart is
 //! the middlebox `split-proxy`.
 //!
 //! Each worker is a thread with its own listening sockets ([`worker`]); a connection stays there. Data moves
-//! from socket to socket without being copied ([`way`]).
+//! from socket to socket without being copied ([`transfer`]).
 
 mod bounds;
 mod checks;
@@ -19,7 +19,7 @@ mod metrics;
 mod pipe;
 mod progress;
 mod relay;
-mod way;
+mod transfer;
 mod worker;
 
 use std::net::{IpAddr, SocketAddr};

@@ -13,12 +13,12 @@ use airlane_live::options::{buffer_memory, unacknowledged};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-use super::growth::Growth;
+use super::growth::BufferGrowth;
 use super::legs::{self, Leg};
 use super::memory::{Buffers, Kind, Reservation};
 use super::metrics::Cause;
 use super::progress::Progress;
-use super::way::{End, Failure, Sockets, Tools, Way};
+use super::transfer::{End, Failure, Sockets, Tools, Transfer};
 use super::worker::Worker;
 use crate::common;
 
@@ -106,9 +106,9 @@ impl Watched {
 /// A direction with its progress.
 #[derive(Debug)]
 struct Direction {
-    way: Way,
+    transfer: Transfer,
     progress: Progress,
-    growth: Growth,
+    growth: BufferGrowth,
 }
 
 /// A connection with both ends. It resolves when both directions have ended and all is acknowledged.
@@ -147,9 +147,9 @@ impl Relay {
         worker.proxy.metrics.open.inc();
         let now = Instant::now();
         let direction = || Direction {
-            way: Way::new(),
+            transfer: Transfer::new(),
             progress: Progress::new(now, worker.proxy.stall_rule),
-            growth: Growth::new(now),
+            growth: BufferGrowth::new(now),
         };
         let (up, down) = (direction(), direction());
         let Pair { near_leg, near, near_buffers, far, far_buffers } = pair;
@@ -169,9 +169,9 @@ impl Relay {
         }
     }
 
-    /// Moves data in both directions. The first failure ends both (rule 2 of [`way`](super::way)): the other direction
+    /// Moves data in both directions. The first failure ends both (rule 2 of [`transfer`](super::transfer)): the other direction
     /// is not polled after it.
-    fn poll_ways(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Cause>> {
+    fn poll_directions(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Cause>> {
         let worker = Rc::clone(&self.worker);
         let mut scratch = worker.scratch.borrow_mut();
         let mut tools = Tools { pool: &worker.pool, scratch: &mut scratch };
@@ -179,24 +179,24 @@ impl Relay {
         for leg in [self.near_leg, self.near_leg.other()] {
             let is_up = leg == self.near_leg;
             let (direction, is_from_closed) = if is_up {
-                (&mut self.up, self.down.way.has_ended())
+                (&mut self.up, self.down.transfer.has_ended())
             } else {
-                (&mut self.down, self.up.way.has_ended())
+                (&mut self.down, self.up.transfer.has_ended())
             };
             let (from, to) =
                 if is_up { (&mut self.near, &mut self.far) } else { (&mut self.far, &mut self.near) };
-            let way = &mut direction.way;
-            let before = (way.moved(), way.has_ended());
-            let polled = way.poll(cx, Sockets { from, to, is_from_closed }, &mut tools);
+            let transfer = &mut direction.transfer;
+            let before = (transfer.moved(), transfer.has_ended());
+            let polled = transfer.poll(cx, Sockets { from, to, is_from_closed }, &mut tools);
             let metrics = worker.proxy.metrics.leg(leg);
-            let moved = way.moved() - before.0;
+            let moved = transfer.moved() - before.0;
             if moved > 0 {
                 metrics.relayed.inc_by(moved);
             }
-            if way.has_ended() && !before.1 {
+            if transfer.has_ended() && !before.1 {
                 metrics.half_closed.inc();
             }
-            has_moved |= moved > 0 || way.has_ended() != before.1;
+            has_moved |= moved > 0 || transfer.has_ended() != before.1;
             if let Poll::Ready(Err(Failure { end, error })) = polled {
                 let failed = if end == End::From { leg } else { leg.other() };
                 let socket = if failed == self.near_leg { &self.near } else { &self.far };
@@ -212,7 +212,7 @@ impl Relay {
     }
 
     fn have_ended(&self) -> bool {
-        self.up.way.has_ended() && self.down.way.has_ended()
+        self.up.transfer.has_ended() && self.down.transfer.has_ended()
     }
 
     /// Gives larger buffers to a direction that needs them.
@@ -221,14 +221,14 @@ impl Relay {
         let reservation = &mut self.reservation;
         let (up, down) = (&mut self.up, &mut self.down);
         let (near, far) = ((&self.near, &mut self.near_buffers), (&self.far, &mut self.far_buffers));
-        if let Some(wanted) = up.growth.wanted(now, up.way.moved(), near.0, far.0) {
+        if let Some(sizes) = up.growth.sizes(now, up.transfer.moved(), near.0, far.0) {
             // The call fails if the socket has ended, which the next call on it reports.
-            let _ = near.1.grow(near.0, Kind::Receive, wanted.receive, reservation);
-            let _ = far.1.grow(far.0, Kind::Send, wanted.send, reservation);
+            let _ = near.1.grow(near.0, Kind::Receive, sizes.receive, reservation);
+            let _ = far.1.grow(far.0, Kind::Send, sizes.send, reservation);
         }
-        if let Some(wanted) = down.growth.wanted(now, down.way.moved(), far.0, near.0) {
-            let _ = far.1.grow(far.0, Kind::Receive, wanted.receive, reservation);
-            let _ = near.1.grow(near.0, Kind::Send, wanted.send, reservation);
+        if let Some(sizes) = down.growth.sizes(now, down.transfer.moved(), far.0, near.0) {
+            let _ = far.1.grow(far.0, Kind::Receive, sizes.receive, reservation);
+            let _ = near.1.grow(near.0, Kind::Send, sizes.send, reservation);
         }
     }
 
@@ -237,12 +237,12 @@ impl Relay {
         // Without the option, only the bytes in the proxy itself count.
         let of = |socket: &TcpStream| buffer_memory(socket.as_fd()).unwrap_or_default();
         let (near, far) = (of(&self.near), of(&self.far));
-        let own = self.up.way.memory() + self.down.way.memory();
+        let own = self.up.transfer.memory() + self.down.transfer.memory();
         let memory = own + near.received + near.to_send + far.received + far.to_send;
         let before = self.watched.memory.replace(memory);
         self.worker.proxy.metrics.memory.inc_by(memory as i64 - before as i64);
         let (up, down) =
-            (self.up.growth.since_look(&self.up.way), self.down.growth.since_look(&self.down.way));
+            (self.up.growth.since_look(&self.up.transfer), self.down.growth.since_look(&self.down.transfer));
         let reservation = &mut self.reservation;
         // Bytes that were moved since the last look count as used: the next ones need as much.
         for (socket, buffers, used, received, sent) in [
@@ -271,10 +271,10 @@ impl Relay {
         let (up, down) = (queued(&self.far), queued(&self.near));
         let rule = self.worker.proxy.stall_rule;
         for (direction, queued) in [(&mut self.up, up), (&mut self.down, down)] {
-            let (way, progress) = (&direction.way, &mut direction.progress);
+            let (transfer, progress) = (&direction.transfer, &mut direction.progress);
             let before = progress.acknowledged();
-            let read = way.moved() + way.waiting() as u64;
-            if progress.look(now, read, way.moved().saturating_sub(queued), rule) {
+            let read = transfer.moved() + transfer.waiting() as u64;
+            if progress.look(now, read, transfer.moved().saturating_sub(queued), rule) {
                 return Err(Cause::StallTimeout);
             }
             if progress.acknowledged() != before {
@@ -287,7 +287,7 @@ impl Relay {
 
     /// The event for which it waits, with this number of bytes in the send queues of both sockets.
     fn phase(&self, queued: u64) -> Phase {
-        let (up, down) = (&self.up.way, &self.down.way);
+        let (up, down) = (&self.up.transfer, &self.down.transfer);
         if up.is_waiting() || down.is_waiting() || queued > 0 || self.have_ended() {
             Phase::Waiting
         } else if up.has_ended() || down.has_ended() {
@@ -347,7 +347,7 @@ impl Future for Relay {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         if !this.have_ended()
-            && let Poll::Ready(Err(cause)) = this.poll_ways(cx)
+            && let Poll::Ready(Err(cause)) = this.poll_directions(cx)
         {
             return Poll::Ready(Err(cause));
         }
@@ -374,14 +374,14 @@ impl Future for Relay {
 impl Drop for Relay {
     fn drop(&mut self) {
         let metrics = &self.worker.proxy.metrics;
-        self.up.way.give_back(&self.worker.pool);
-        self.down.way.give_back(&self.worker.pool);
+        self.up.transfer.give_back(&self.worker.pool);
+        self.down.transfer.give_back(&self.worker.pool);
         metrics.open.dec();
         metrics.memory.dec_by(self.watched.memory.get() as i64);
-        if self.up.way.has_ended() {
+        if self.up.transfer.has_ended() {
             metrics.leg(self.near_leg).half_closed.dec();
         }
-        if self.down.way.has_ended() {
+        if self.down.transfer.has_ended() {
             metrics.leg(self.near_leg.other()).half_closed.dec();
         }
     }

@@ -21,7 +21,7 @@ use super::memory::Buffers;
 use super::metrics::Cause;
 use super::pipe::Pool;
 use super::relay::{Pair, Relay, Watched};
-use super::way::SCRATCH;
+use super::transfer::SCRATCH;
 use super::{Admission, Proxy};
 
 /// First and longest pause when no connection can be accepted.

@@ -54,7 +54,7 @@ impl DomainReports {
 
 /// The results of a report.
 #[derive(Clone, Copy, Debug, Default)]
-struct News {
+struct ReportOutcome {
     rtt: Option<Duration>,
     lost: u32,
 }
@@ -143,21 +143,21 @@ impl Sender {
         if self.board.is_empty() {
             return;
         }
-        let mut news = News::default();
-        self.take_seen(io, report, &mut news);
-        self.grow_domain(io.now(), Domain::Internet, news.rtt);
+        let mut outcome = ReportOutcome::default();
+        self.take_seen(io, report, &mut outcome);
+        self.grow_domain(io.now(), Domain::Internet, outcome.rtt);
         for hole in report.holes {
-            self.take_hole(io, *hole, &mut news);
+            self.take_hole(io, *hole, &mut outcome);
         }
-        if news.lost > 0 {
-            self.on_pep_loss(io, news.lost);
+        if outcome.lost > 0 {
+            self.on_pep_loss(io, outcome.lost);
         }
         self.transmit(io);
         self.report_state(io);
     }
 
     /// Marks the segments that the PEP has seen.
-    fn take_seen(&mut self, io: &Io<'_, '_>, report: &PepReport<'_>, news: &mut News) {
+    fn take_seen(&mut self, io: &Io<'_, '_>, report: &PepReport<'_>, outcome: &mut ReportOutcome) {
         let una = self.una;
         let position = |wire| sequence::position(wire, io.negotiated.local_initial, una);
         let (first, cumulative) = (position(report.first), position(report.cumulative));
@@ -172,12 +172,18 @@ impl Sender {
         for range in report.ranges {
             self.see(position(range.left), position(range.right));
         }
-        self.sample_pep_rtt(io, report, position(report.newest.left), news);
+        self.sample_pep_rtt(io, report, position(report.newest.left), outcome);
         self.see(position(report.newest.left), position(report.newest.right));
     }
 
     /// A sample from the newest segment, if it was sent once and has just passed.
-    fn sample_pep_rtt(&mut self, io: &Io<'_, '_>, report: &PepReport<'_>, newest: u64, news: &mut News) {
+    fn sample_pep_rtt(
+        &mut self,
+        io: &Io<'_, '_>,
+        report: &PepReport<'_>,
+        newest: u64,
+        outcome: &mut ReportOutcome,
+    ) {
         if newest < self.una {
             return;
         }
@@ -191,7 +197,7 @@ impl Sender {
         }
         let elapsed = io.now().saturating_since(s.sent_at);
         if let Some(domains) = &mut self.domains {
-            news.rtt = Some(domains.windows.on_rtt(elapsed, report.delay));
+            outcome.rtt = Some(domains.windows.on_rtt(elapsed, report.delay));
         }
     }
 
@@ -219,7 +225,7 @@ impl Sender {
     }
 
     /// The PEP misses `[left, right)`: segments of it that were sent once are lost.
-    fn take_hole(&mut self, io: &Io<'_, '_>, hole: SackBlock, news: &mut News) {
+    fn take_hole(&mut self, io: &Io<'_, '_>, hole: SackBlock, outcome: &mut ReportOutcome) {
         let position = |wire| sequence::position(wire, io.negotiated.local_initial, self.una);
         let (left, right) = (position(hole.left).max(self.una), position(hole.right));
         if left >= right || self.board.is_empty() {
@@ -233,7 +239,7 @@ impl Sender {
             }
             let missing = !s.is(SEEN | SACKED | LOST | EVER_RETRANSMITTED);
             if s.start >= left && missing && self.board.mark_lost(number) {
-                news.lost += 1;
+                outcome.lost += 1;
                 self.note_lost(io.now(), number);
             }
             number += 1;

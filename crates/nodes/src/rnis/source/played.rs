@@ -94,8 +94,8 @@ impl Recorded {
     }
 }
 
-/// Which run is played.
-enum Of {
+/// The run that is played.
+enum PlayedRun {
     /// A run of a scenario, with the seed of the next run.
     Scenario(PathBuf, u64),
     /// A record.
@@ -104,7 +104,7 @@ enum Of {
 
 /// A run that follows the clock.
 pub(super) struct Played {
-    of: Of,
+    played: PlayedRun,
     run: Option<Run>,
 }
 
@@ -130,24 +130,24 @@ struct Packet {
 
 impl Played {
     pub(super) const fn scenario(path: PathBuf, seed: u64) -> Self {
-        Self { of: Of::Scenario(path, seed), run: None }
+        Self { played: PlayedRun::Scenario(path, seed), run: None }
     }
 
     pub(super) const fn replay(folder: PathBuf) -> Self {
-        Self { of: Of::Replay(folder), run: None }
+        Self { played: PlayedRun::Replay(folder), run: None }
     }
 }
 
 impl Source for Played {
     fn begin(&mut self, every: Every) -> Result<Facts, Lost> {
         let lost = |why: String| Lost { why, again: None };
-        let (scenario, seed, real, open, record) = match &mut self.of {
-            Of::Scenario(path, next) => {
+        let (scenario, seed, real, open, record) = match &mut self.played {
+            PlayedRun::Scenario(path, next) => {
                 let seed = *next;
                 *next = next.wrapping_add(1);
                 (read(path).map_err(lost)?, seed, vec![], vec![], None)
             }
-            Of::Replay(folder) => {
+            PlayedRun::Replay(folder) => {
                 let Recorded { scenario, seed, real, open, reader } = Recorded::read(folder).map_err(lost)?;
                 (scenario, seed, real, open, Some(reader))
             }
@@ -168,11 +168,11 @@ impl Source for Played {
 
     fn next(&mut self) -> Result<Report, Lost> {
         let found = self.run.as_mut().and_then(Run::next);
-        found.ok_or_else(|| match &self.of {
-            Of::Scenario(..) => {
+        found.ok_or_else(|| match &self.played {
+            PlayedRun::Scenario(..) => {
                 Lost { why: "the run is at its end and begins again".to_owned(), again: Some(Duration::ZERO) }
             }
-            Of::Replay(folder) => Lost {
+            PlayedRun::Replay(folder) => Lost {
                 why: format!("source.replay = {}: the record has ended", folder.display()),
                 again: None,
             },

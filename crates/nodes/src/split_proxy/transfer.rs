@@ -84,7 +84,7 @@ pub(super) struct Sockets<'a> {
 /// A direction of a connection. Little data is copied, much data is spliced through a pipe. The direction reads only
 /// when nothing waits, so the waiting data is bounded by the pipe or by [`SCRATCH`].
 #[derive(Debug)]
-pub(super) struct Way {
+pub(super) struct Transfer {
     state: State,
     /// Whether the last data filled the buffer.
     much: bool,
@@ -117,7 +117,7 @@ enum Received {
     End,
 }
 
-impl Way {
+impl Transfer {
     pub(super) const fn new() -> Self {
         Self {
             state: State::Open,
