@@ -55,7 +55,7 @@ def test_every_contender_enters_or_says_why_not(situation: Situation) -> None:
     base = situation.scenario()
     tested = [i for i, flow in enumerate(base.settings["flow"]) if flow["name"].startswith("tested")]
     assert tested, "nobody to measure"
-    assert situation.told().endswith(".")
+    assert situation.description().endswith(".")
     assert {*situation.criteria.values(), situation.main} <= {figure.name for figure in FIGURES}
     assert set(situation.criteria) <= view.CRITERIA.keys()
     for contender in CONTENDERS:
@@ -346,7 +346,7 @@ def test_a_scenario_of_ones_own_is_a_situation(airlane: Airlane, tmp_path: Path)
     text = text.replace("500 kB", "50 kB").replace('duration = "24 s"', 'duration = "8 s"')
     (tmp_path / "mine.toml").write_text("# Small downloads of mine.\n" + text.partition("\n\n")[2])
     situation = from_file(tmp_path / "mine.toml")
-    assert (situation.title, situation.main, situation.told()) == (
+    assert (situation.title, situation.main, situation.description()) == (
         "mine",
         "fct_s",
         "Small downloads of mine.",

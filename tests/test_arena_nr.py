@@ -23,7 +23,7 @@ def test_the_situations_have_names_of_their_own() -> None:
 def test_each_situation_takes_the_contenders(situation: Situation) -> None:
     scenario = situation.scenario()
     assert situation.main in {figure.name for figure in FIGURES}
-    assert situation.told().endswith(".")
+    assert situation.description().endswith(".")
     kinds = {(cell.get("radio") or {"kind": "lte"})["kind"] for cell in scenario.settings["cell"]}
     assert kinds == {"lte" if situation.name.startswith("lte-") else "nr"}
     without = []

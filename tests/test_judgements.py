@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from airlane.power import runs_to_exclude, runs_to_narrow, told
+from airlane.power import runs_text, runs_to_exclude, runs_to_narrow
 from airlane.stats import Estimate
 from airlane.verdict import (
     SHORTENED,
@@ -74,7 +74,7 @@ def test_a_sign_that_is_not_settled_names_the_runs(mean: float) -> None:
     assert difference.deviation is not None
     needed = runs_to_exclude(difference.deviation, abs(mean), 10)
     assert by_sign(30.0, difference) == Judgement(
-        Verdict.UNDECIDED, needed, f"sign not settled; {told(needed)}"
+        Verdict.UNDECIDED, needed, f"sign not settled; {runs_text(needed)}"
     )
 
 
@@ -104,7 +104,7 @@ def test_a_mean_outside_asks_for_the_runs_that_exclude_the_nearer_edge(mean: flo
     assert found.runs_needed is not None
     assert needed is not None
     assert found.runs_needed <= needed
-    assert found.why == f"interval too wide; {told(found.runs_needed)}"
+    assert found.why == f"interval too wide; {runs_text(found.runs_needed)}"
 
 
 def test_runs_in_which_it_did_not_occur_ask_for_more() -> None:
@@ -224,7 +224,7 @@ def test_the_runs_that_a_range_asks_for_are_those_that_exclude_its_nearer_end() 
         judgement = judge(Published("x.y", 100.0), Estimate(mean, 30.0, 10, 42.0))
         ways = (runs_to_narrow(42.0, 0.1 * mean, 10), runs_to_exclude(42.0, nearest, 10))
         assert judgement.runs_needed == min(n for n in ways if n is not None)
-        assert judgement.why == f"interval too wide; {told(judgement.runs_needed)}"
+        assert judgement.why == f"interval too wide; {runs_text(judgement.runs_needed)}"
 
 
 def test_a_mean_of_nothing_has_no_width_to_be_judged_by() -> None:

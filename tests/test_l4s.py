@@ -53,7 +53,7 @@ def test_claims_are_decided_by_the_rates() -> None:
 @pytest.mark.parametrize("situation", l4s.SITUATIONS, ids=lambda one: one.name)
 def test_every_contender_enters_every_situation(situation: Situation) -> None:
     base = situation.scenario()
-    assert situation.told().endswith(".")
+    assert situation.description().endswith(".")
     assert {*situation.criteria.values(), situation.main} <= {figure.name for figure in FIGURES}
     for contender in l4s.CONTENDERS:
         entered = contender.enter(base).settings["flow"]

@@ -68,7 +68,7 @@ class Table:
         return "\n".join([*self.lines[:2], *lines]) + "\n"
 
 
-def told(text: str) -> str:
+def plain_text(text: str) -> str:
     """The text of a cell, without code marks and backslashes."""
     return re.sub(r"\\(.)", r"\1", text).strip().strip("`")
 
@@ -79,11 +79,11 @@ def tables_of(page: str) -> dict[tuple[str, str], Table]:
     experiment = title = ""
     for line in page.splitlines():
         if line.startswith("## "):
-            experiment = told(line[3:])
+            experiment = plain_text(line[3:])
         elif opened := re.fullmatch(r"<details><summary>(.*)</summary>", line):
-            title = told(opened[1])
+            title = plain_text(opened[1])
         elif line.startswith("|"):
-            cells = [told(cell) for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+            cells = [plain_text(cell) for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
             table = found.setdefault((experiment, title), Table(cells, [], []))
             if len(table.lines) > 1:
                 table.rows.append(cells)

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chi2, norm, t
 
 from airlane import power
-from airlane.power import LIMIT, POWER, runs_to_exclude, runs_to_narrow, told
+from airlane.power import LIMIT, POWER, runs_text, runs_to_exclude, runs_to_narrow
 from airlane.stats import estimate
 
 TRIES = 200
@@ -55,8 +55,8 @@ def test_runs_that_only_the_expected_interval_needs_do_in_half_of_the_tries() ->
 def test_where_no_number_would_do_it_is_said() -> None:
     assert runs_to_narrow(1.0, 1e-4, 10) is None
     assert runs_to_exclude(1.0, 1e-4, 10) is None
-    assert told(None) == f"more than {LIMIT:,} runs would be needed"
-    assert told(23) == "n = 23 would do"
+    assert runs_text(None) == f"more than {LIMIT:,} runs would be needed"
+    assert runs_text(23) == "n = 23 would do"
 
 
 def test_values_that_do_not_spread_need_two() -> None:

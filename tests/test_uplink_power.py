@@ -10,7 +10,7 @@ import pytest
 
 import airlane
 from airlane.summary import summary_rows
-from airlane.uplink_power import told, uplink_power
+from airlane.uplink_power import notes, uplink_power
 from conftest import ROOT
 
 
@@ -77,11 +77,11 @@ def test_a_limited_ue_is_named_and_one_with_enough_power_is_not() -> None:
         return airlane.loads(FAR.format(network="typical", metres=metres, cell="resource_blocks = 50")).run()
 
     far, near = of(1500), of(50)
-    [line] = told(far)
+    [line] = notes(far)
     share = uplink_power(far)[0].limited
     assert share > 0.5
     assert line == f"phone: uplink limited by power {100 * share:.0f} % of the time"
-    assert not list(told(near))
+    assert not list(notes(near))
     assert uplink_power(near)[0].limited == 0.0
     # A whole grant of 46 PRBs asks for more power than there is, by more than a level.
     assert uplink_power(far)[0].headroom_db < -1.0 < uplink_power(near)[0].headroom_db
@@ -94,7 +94,7 @@ def test_a_limited_ue_is_named_and_one_with_enough_power_is_not() -> None:
 
 def test_without_power_control_no_ue_is_limited() -> None:
     results = airlane.loads(FAR.format(network="lena-3.37", metres=400, cell="resource_blocks = 50")).run()
-    assert not list(told(results))
+    assert not list(notes(results))
     assert results.cells.to_pylist()[0]["headroom_db"] != results.cells.to_pylist()[0]["headroom_db"]  # NaN
 
 

@@ -21,7 +21,7 @@ from rows import LATE_US, SYSCTL, LateError, Row, in_real_time
 
 import airlane
 from airlane import examples
-from airlane.papers.meld_setup import CONTROLLERS, NAMES, NOISE, RTTS, SCHEMES, Case, told
+from airlane.papers.meld_setup import CONTROLLERS, NAMES, NOISE, RTTS, SCHEMES, Case, published_value
 from airlane.realtime.cell import End, Settings
 
 CLIENT = str(Path(__file__).resolve().parent / "h3_get.py")
@@ -157,7 +157,7 @@ def rows(runs: int) -> list[Row]:
             for scheme in SCHEMES[1:]:
                 key = f"fig4_goodput_gain_pct.{controller}.{PAPER[controller, scheme]}"
                 sign = "> " if key.endswith("_min") else ""
-                paper = f"{sign}{told(key):g}"
+                paper = f"{sign}{published_value(key):g}"
                 situation = f"{words}, {NAMES[controller]}, {NAMES[scheme]}"
                 ours, theirs = gains(virtual, scheme), gains(real, scheme)
                 found.append(Row("meld", situation, "gain over legacy, %", ours, theirs, paper))

@@ -126,7 +126,7 @@ def write_html(comparisons: Sequence[Comparison], title: str, path: Path) -> Non
             title=title,
             version=version("airlane"),
             base=first.base.name,
-            sides=[_told(side) for side in first.sides],
+            sides=[_record(side) for side in first.sides],
             tiles=[] if len(comparisons) > 1 else _tiles(first),
             differing=list(_differing(first)),
             notes=_notes(comparisons),
@@ -194,7 +194,7 @@ def _setting(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _told(side: Side) -> dict[str, Any]:
+def _record(side: Side) -> dict[str, Any]:
     seeds = side.seeds
     return {
         "name": side.name,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from airlane.results import Results
 
-__all__ = ["Outage", "outages", "told"]
+__all__ = ["Outage", "notes", "outages"]
 
 _SHOWN = 8
 """Maximum number of UEs that are named; the others are counted."""
@@ -50,7 +50,7 @@ def outages(results: Results) -> list[Outage]:
     return [Outage(*(row[name] for name in names)) for row in table.to_pylist()] if table is not None else []
 
 
-def told(results: Results) -> Iterator[str]:
+def notes(results: Results) -> Iterator[str]:
     """A line for each UE, direction and run with an outage."""
     groups: dict[tuple[int, str, str], list[Outage]] = {}
     for outage in outages(results):

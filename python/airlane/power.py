@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["LIMIT", "POWER", "runs_to_exclude", "runs_to_narrow", "told"]
+__all__ = ["LIMIT", "POWER", "runs_text", "runs_to_exclude", "runs_to_narrow"]
 
 POWER = 0.80
 """Probability with which the returned number of runs is sufficient."""
@@ -83,7 +83,7 @@ def runs_to_exclude(deviation: float, distance: float, pilot: int) -> int | None
     return _least(chance)
 
 
-def told(runs: int | None) -> str:
+def runs_text(runs: int | None) -> str:
     """The number of runs as text."""
     return f"n = {runs} would do" if runs is not None else f"more than {LIMIT:,} runs would be needed"
 

@@ -293,7 +293,7 @@ def write_arena_html(result: Result, path: Path) -> None:
     }
     criteria = [(section, title) for section, title, _ in view.scorecard(result, result.contenders[0].name)]
     maps = view.heat(result)
-    told = [(one, one.told(), view.main_figure(one).full) for one in result.situations]
+    situations = [(one, one.description(), view.main_figure(one).full) for one in result.situations]
     planes = [
         page_figure(drawn, f"plane-{one.name}", one.title, "", Embedded())
         for one in result.situations
@@ -304,7 +304,7 @@ def write_arena_html(result: Result, path: Path) -> None:
         .get_template("arena.html.j2")
         .render(
             contenders=result.contenders,
-            situations=told,
+            situations=situations,
             runs=" to ".join(str(n) for n in result.runs()),
             version=version("airlane"),
             simulated_s=result.simulated_s,

@@ -86,7 +86,7 @@ def write_run_html(
             if shares is None
             else page_figure(shares, "shares", "Distributions", _SHARES_CAPTION, Embedded()),
             live=live,
-            told=_told(results, live is not None),
+            origin=_origin(results, live is not None),
             runs_many=results.runs > 1,
             tiles=_tiles(results, _TILES) if live is None else _live_tiles(results),
             columns=columns,
@@ -107,7 +107,7 @@ def _bins(results: Results) -> int:
     return len(np.unique(arrays.numbers(results.flow_series["t_s"])))
 
 
-def _told(results: Results, live: bool) -> str:
+def _origin(results: Results, live: bool) -> str:
     """Number of runs, time and seeds, as a sentence."""
     lengths = sorted({f"{float(meta['sim_s']):g}" for meta in results.meta})
     seeds = results.seeds

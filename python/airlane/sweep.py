@@ -430,7 +430,7 @@ def as_rows(points: Sequence[Point], figures: Sequence[Figure] = ()) -> list[dic
         for figure in figures or figures_in(points):
             e = point.figure(figure)
             row.setdefault("n", e.n)
-            row |= told(figure.name, e)
+            row |= estimate_columns(figure.name, e)
         rows.append(row)
     return rows
 
@@ -463,7 +463,7 @@ def drawn(points: Sequence[Point], figures: Sequence[Figure] = ()) -> list[Figur
     ]
 
 
-def told(name: str, e: stats.Estimate) -> dict[str, float | int | None]:
+def estimate_columns(name: str, e: stats.Estimate) -> dict[str, float | int | None]:
     """An estimate as columns."""
     there = e.half_width is not None
     return {

@@ -222,12 +222,12 @@ def run_view(results: Results, title: str) -> Group:
         whose = "" if len(of_group) == results.flows.num_rows else f" of {what}"
         jain = _jain(BY_NAME["jain"], results.flows.take(np.array(of_group, np.int64)))
         parts.append(Text(f"fairness (Jain, goodput){whose} {jain}"))
-    if told := _handovers(results):
-        parts.append(Text(told))
-    parts += [Text(told, style="yellow") for told in coverage.told(results)]
-    parts += [Text(told, style="yellow") for told in uplink_power.told(results)]
+    if handovers := _handovers(results):
+        parts.append(Text(handovers))
+    parts += [Text(note, style="yellow") for note in coverage.notes(results)]
+    parts += [Text(note, style="yellow") for note in uplink_power.notes(results)]
     parts += [Text(note) for note in results.notes]
-    parts += [Text(told) for told in _costs(results)]
+    parts += [Text(cost) for cost in _costs(results)]
     parts.append(Text(_speed(results), style="dim"))
     return Group(*parts)
 

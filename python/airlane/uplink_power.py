@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from airlane.results import Results
 
-__all__ = ["LEAST", "UplinkPower", "told", "uplink_power"]
+__all__ = ["LEAST", "UplinkPower", "notes", "uplink_power"]
 
 LEAST = 0.1
 """Share of its transmissions from which on a UE is reported to be limited: choice."""
@@ -38,7 +38,7 @@ def uplink_power(results: Results) -> list[UplinkPower]:
     return [UplinkPower(*(row[name] for name in names)) for row in rows]
 
 
-def told(results: Results) -> Iterator[str]:
+def notes(results: Results) -> Iterator[str]:
     """A line for each UE that is limited, over all runs."""
     sums: dict[str, tuple[int, float]] = {}
     for one in uplink_power(results):

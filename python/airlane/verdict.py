@@ -40,7 +40,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from airlane.power import runs_to_exclude, runs_to_narrow, told
+from airlane.power import runs_text, runs_to_exclude, runs_to_narrow
 from airlane.stats import Estimate
 
 __all__ = [
@@ -304,7 +304,7 @@ def _by_interval(published: Published, ours: Estimate, terms: Terms) -> Judgemen
     if not ways:
         return Judgement(Verdict.UNDECIDED, None, "a mean of 0 has no relative width")
     needed = min((n for n in ways if n is not None), default=None)
-    return Judgement(Verdict.UNDECIDED, needed, f"interval too wide; {told(needed)}")
+    return Judgement(Verdict.UNDECIDED, needed, f"interval too wide; {runs_text(needed)}")
 
 
 def agrees(published: Published, mean: float) -> bool:
@@ -389,6 +389,6 @@ def _by_sign(comparison: Comparison | None) -> Judgement:
         if ours.mean == 0.0:
             return Judgement(Verdict.MISS, why="no difference")
         needed = runs_to_exclude(ours.deviation, abs(ours.mean), ours.n)
-        return Judgement(Verdict.UNDECIDED, needed, f"sign not settled; {told(needed)}")
+        return Judgement(Verdict.UNDECIDED, needed, f"sign not settled; {runs_text(needed)}")
     same = (ours.mean > 0.0) == (comparison.published > 0.0)
     return Judgement(Verdict.DIRECTION if same else Verdict.MISS)

@@ -169,13 +169,13 @@ def conduct(
     fresh = [job for (_, contender), many in jobs.items() if contender in users for job in many]
     of = len({*kept, *fresh})
 
-    def told(done: int, _: int) -> None:
+    def report_done(done: int, _: int) -> None:
         if on_done is not None:
             on_done(done, of)
 
     outputs: dict[native.Job, tuple[Tables, float] | ControllerError] = {}
-    outputs |= outputs_of(kept, cache, _taken, threads, told)[0]
-    outputs |= _own(fresh, own, threads, lambda done: told(done + len(set(kept)), of))
+    outputs |= outputs_of(kept, cache, _taken, threads, report_done)[0]
+    outputs |= _own(fresh, own, threads, lambda done: report_done(done + len(set(kept)), of))
     cells = {}
     for place, form in entered.items():
         if isinstance(form, str):

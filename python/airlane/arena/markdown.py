@@ -97,7 +97,7 @@ def markdown(result: Result, title: str = TITLE) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _told(estimate: stats.Estimate) -> str:
+def _figure_text(estimate: stats.Estimate) -> str:
     if estimate.n == 0:
         return "–"
     if estimate.half_width is None:
@@ -161,7 +161,7 @@ def _horizon(situation: Situation) -> str:
 def _mean(result: Result, situation: Situation, contender: str, figure: Figure) -> str:
     cell = result.cells[situation.name, contender]
     ended = cell.ended() if figure.name == situation.main else ""
-    return _told(cell.estimate(figure.name)) + (f" ({ended})" if ended else "")
+    return _figure_text(cell.estimate(figure.name)) + (f" ({ended})" if ended else "")
 
 
 def _dear(result: Result, situation: Situation, prices: dict[str, float]) -> str:
@@ -303,7 +303,10 @@ def _trades(result: Result) -> list[str]:
     rows = [
         [
             code(one.name),
-            *(_told(result.cells[situation, one.name].estimate(figure)) for situation, figure in shown),
+            *(
+                _figure_text(result.cells[situation, one.name].estimate(figure))
+                for situation, figure in shown
+            ),
         ]
         for one in result.contenders
     ]

@@ -50,7 +50,7 @@ class Situation:
     horizon_s: float | None = None
     file: Path | None = None
 
-    def told(self) -> str:
+    def description(self) -> str:
         """Its description: the comment at the head of its file."""
         return _head(self.scenario().text) or f"{self.name}, without a comment at its head."
 

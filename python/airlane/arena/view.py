@@ -20,7 +20,7 @@ from airlane.arena.measure import MAIN
 from airlane.arena.situations import Situation
 from airlane.figures import BY_NAME, Better, Figure
 from airlane.multiple import set_apart
-from airlane.sweep import told
+from airlane.sweep import estimate_columns
 from airlane.terminal import interval
 
 __all__ = [
@@ -236,7 +236,7 @@ def rows(result: Result) -> list[dict[str, Any]]:
         for figure in FIGURES:
             if figure.name not in cell.values:
                 continue
-            own = told("mean", cell.estimate(figure.name))
+            own = estimate_columns("mean", cell.estimate(figure.name))
             versus = result.against(situation, contender, figure)
             found.append(
                 {

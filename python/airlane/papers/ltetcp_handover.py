@@ -34,7 +34,7 @@ from airlane.papers.handover_setup import (
     point,
     readings,
 )
-from airlane.power import runs_to_exclude, told
+from airlane.power import runs_text, runs_to_exclude
 from airlane.stats import Estimate
 from airlane.verdict import Relation, settle
 
@@ -364,7 +364,7 @@ def _diverges(kib: int, queue: str, order: str) -> Claim:
         needed, gain = "", part.ours
         if part.holds is None and gain.deviation and gain.mean != part.margin:
             runs = runs_to_exclude(gain.deviation, abs(gain.mean - part.margin), gain.n)
-            needed = f"; for a mean like this one {told(runs)}"
+            needed = f"; for a mean like this one {runs_text(runs)}"
         return decide([part], f"paired, n = {gain.n}{needed}")
 
     return Claim(

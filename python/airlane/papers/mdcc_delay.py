@@ -52,14 +52,14 @@ def _rows(draws: Sequence[Draw]) -> dict[str, list[float]]:
     return ours
 
 
-def _told(rows: Mapping[str, object]) -> dict[str, float]:
+def _published(rows: Mapping[str, object]) -> dict[str, float]:
     return {name: value(f"{name}.cubic_s") for name in rows}
 
 
 def _fits(draws: Sequence[Draw]) -> dict[str, tuple[float, float, float]]:
     """Delay in use, fitted delay, and remaining relative error: without each table; with all."""
     rows = _rows(draws)
-    told = _told(rows)
+    told = _published(rows)
     fits = {}
     for table, used in LEFT_OUT_MS.items():
         others = {name: values for name, values in rows.items() if not name.startswith(table)}
@@ -70,7 +70,7 @@ def _fits(draws: Sequence[Draw]) -> dict[str, tuple[float, float, float]]:
 
 def _listing(draws: Sequence[Draw]) -> Listing:
     ours = _rows(draws)
-    told = _told(ours)
+    told = _published(ours)
     rows = [
         (
             name,

@@ -39,10 +39,10 @@ from airlane.papers.meld_setup import (
     by_run,
     duration,
     grid,
+    published_value,
     rate,
     rtt,
     series,
-    told,
 )
 from airlane.plural import counted
 from airlane.verdict import Bound, Relation, settle
@@ -605,4 +605,4 @@ def figure6() -> Experiment:
     return _rtt_experiment(6, "me", numbers, tuple(claims))
 
 
-assert told("meta.repeats") == RUNS, "as many runs as the paper made"
+assert published_value("meta.repeats") == RUNS, "as many runs as the paper made"

@@ -36,9 +36,9 @@ __all__ = [
     "duration",
     "grid",
     "link_loss",
+    "published_value",
     "rate",
     "rtt",
-    "told",
 ]
 
 SOURCE = (
@@ -231,7 +231,7 @@ def rtt(case: Case) -> Measure:
     return by_run(case, "rtt_ms")
 
 
-def told(name: str) -> float:
+def published_value(name: str) -> float:
     """Return a published value of the paper."""
     value = published()[f"meld.{name}"].value
     assert value is not None, "this figure survived"

@@ -12,7 +12,7 @@ from airlane import examples, terminal
 from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Listing, Measure
 from airlane.papers.common import all_hold, mean, one_holds
 from airlane.papers.meld import RECOVERY_WORDS, gain
-from airlane.papers.meld_setup import CONTROLLERS, RECOVERIES, SOURCE, Case, grid, told
+from airlane.papers.meld_setup import CONTROLLERS, RECOVERIES, SOURCE, Case, grid, published_value
 from airlane.verdict import settle
 
 __all__ = ["sweep"]
@@ -68,9 +68,9 @@ def _where(draws: Sequence[Draw]) -> Listing:
         gains = {
             c: [mean(draws, gain(_case(c, recovery, rtt, loss))).mean for loss in LOSSES] for c in CONTROLLERS
         }
-        at = crossing(losses, gains["cubic"], told("fig4_goodput_gain_pct.cubic.meld_de"))
+        at = crossing(losses, gains["cubic"], published_value("fig4_goodput_gain_pct.cubic.meld_de"))
         beside = float(np.interp(at, losses, gains["newreno"])) if math.isfinite(at) else math.nan
-        own = crossing(losses, gains["newreno"], told("fig4_goodput_gain_pct.newreno.meld_de"))
+        own = crossing(losses, gains["newreno"], published_value("fig4_goodput_gain_pct.newreno.meld_de"))
         rows.append((RECOVERY_WORDS[recovery], rtt, f"{at:.2f}", f"{beside:.0f}", f"{own:.2f}"))
     return Listing(
         "Where the published gains hold",
@@ -90,7 +90,7 @@ def _together(draws: Sequence[Draw]) -> Finding:
     best, found = (math.inf, ""), []
     for recovery, rtt, loss in itertools.product(RECOVERIES, DELAYS, LOSSES):
         ours = [mean(draws, gain(_case(c, recovery, rtt, loss))).mean for c in CONTROLLERS]
-        wanted = [told(f"fig4_goodput_gain_pct.{c}.meld_de") for c in CONTROLLERS]
+        wanted = [published_value(f"fig4_goodput_gain_pct.{c}.meld_de") for c in CONTROLLERS]
         # As ratios of goodput, so that gains of 9 and of 131 % have the same weight.
         off = max(abs(math.log((100.0 + o) / (100.0 + w))) for o, w in zip(ours, wanted, strict=True))
         text = (

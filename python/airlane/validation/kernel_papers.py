@@ -347,11 +347,11 @@ def _measured(part: Part, seeds: int, cache: Cache, threads: int) -> tuple[list[
     def conducted(*, kernel: bool) -> Outcome:
         words = f"{part.name}, {'the kernel' if kernel else 'ours'}"
 
-        def told(done: int, of: int) -> None:
+        def report(done: int, of: int) -> None:
             print(f"{words}: {done} of {of} runs", file=sys.stderr)
 
         chosen = experiment(part, seeds, kernel=kernel)
-        return conduct(chosen, papers.published(), cache, threads=threads, on_done=told)
+        return conduct(chosen, papers.published(), cache, threads=threads, on_done=report)
 
     return rows(part, conducted(kernel=False), conducted(kernel=True))
 
