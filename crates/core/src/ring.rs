@@ -46,6 +46,13 @@ impl<T: Default> Ring<T> {
         self.head == self.tail
     }
 
+    /// True if the ring has a place for another element.
+    #[inline]
+    #[must_use]
+    pub fn has_place(&self) -> bool {
+        self.len() < self.places.len()
+    }
+
     /// Appends an element.
     #[inline]
     pub fn push_back(&mut self, element: T) {

@@ -24,7 +24,7 @@ pub(crate) struct FlowRecord {
     pub(crate) codes: Codes,
     in_order: u64,
     delivered: u64,
-    /// Of packets from end to end.
+    /// Of packets from end to end, except those in `StreamRecord::packets`.
     delays: Delays,
     /// The bytes of its TCP connections, if it has any.
     streams: Option<Box<StreamRecord>>,
@@ -62,15 +62,17 @@ pub(crate) struct FlowBin {
     pub(crate) lost_segments: u64,
 }
 
-/// The bytes of a flow of TCP connections.
+/// The bytes of a flow of TCP connections. Most packets have the delay of their bytes, which is counted once, in
+/// `FlowRecord::delays`; here are the others.
 #[derive(Debug)]
 struct StreamRecord {
     streams: Streams,
-    delays: Delays,
+    packets: Delays,
+    bytes: Delays,
 }
 
 /// Delays in the measured window.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Delays {
     sum_ns: u64,
     count: u64,
@@ -90,6 +92,15 @@ impl Delays {
         self.histogram.record(delay_ns);
     }
 
+    /// These and others.
+    fn with(&self, others: &Self) -> Self {
+        let mut all = self.clone();
+        all.sum_ns += others.sum_ns;
+        all.count += others.count;
+        all.histogram.add(&others.histogram);
+        all
+    }
+
     fn mean_ms(&self) -> f64 {
         ratio(milliseconds(self.sum_ns), self.count)
     }
@@ -100,6 +111,12 @@ impl Delays {
 
     fn max_ms(&self) -> f64 {
         self.histogram.max().map_or(f64::NAN, milliseconds)
+    }
+}
+
+impl Default for StreamRecord {
+    fn default() -> Self {
+        Self { streams: Streams::default(), packets: Delays::new(), bytes: Delays::new() }
     }
 }
 
@@ -159,9 +176,7 @@ impl FlowRecord {
             in_order: 0,
             delivered: 0,
             delays: Delays::new(),
-            streams: flow
-                .streams
-                .then(|| Box::new(StreamRecord { streams: Streams::default(), delays: Delays::new() })),
+            streams: flow.streams.then(|| Box::new(StreamRecord::default())),
             split: !flow.proxies.is_empty(),
             sent: 0,
             retransmissions: 0,
@@ -197,50 +212,53 @@ impl FlowRecord {
             self.in_order += in_order.get();
             self.delivered += 1;
         }
-        if self.streams.is_some() && self.on_bytes_delivered(now, packet, in_order) {
-            return;
-        }
         let delay_ns = (now - packet.sent_at).as_nanos();
+        if let Some(record) = &mut self.streams
+            && (self.split || !record.streams.on_next_readable(packet, in_order))
+        {
+            return self.on_bytes_delivered(now, packet, in_order);
+        }
         self.bin.add_delay(delay_ns);
         if measures {
             self.delays.add(delay_ns);
         }
     }
 
-    /// Bytes of a TCP connection were delivered. True if their delay replaces that of the packet, which comes from a
-    /// proxy.
+    /// A packet of a TCP connection whose bytes may have other delays was delivered. A packet from a proxy has no
+    /// delay from end to end.
     #[inline(never)]
-    fn on_bytes_delivered(&mut self, now: Instant, packet: &Packet, in_order: Bytes) -> bool {
+    fn on_bytes_delivered(&mut self, now: Instant, packet: &Packet, in_order: Bytes) {
         let measures = self.measures(now);
         let split = self.split && matches!(packet.header, Header::Tcp(_));
-        let Some(record) = &mut self.streams else { return false };
-        let StreamRecord { streams, delays } = &mut **record;
+        let Some(record) = &mut self.streams else { return };
+        let StreamRecord { streams, packets, bytes } = &mut **record;
         streams.on_readable(now, packet, in_order, |delay| {
             let delay_ns = delay.as_nanos();
             if split {
                 self.bin.add_delay(delay_ns);
             }
             if measures {
-                delays.add(delay_ns);
+                bytes.add(delay_ns);
             }
         });
-        split
-    }
-
-    /// A sent packet carries these bytes of a TCP connection.
-    #[inline]
-    pub(crate) fn on_bytes_sent(&mut self, now: Instant, packet: &Packet, retransmission: bool) {
-        if let Some(record) = &mut self.streams {
-            record.streams.on_sent(now, packet, retransmission);
+        if !split {
+            let delay_ns = (now - packet.sent_at).as_nanos();
+            self.bin.add_delay(delay_ns);
+            if measures {
+                packets.add(delay_ns);
+            }
         }
     }
 
     #[inline]
-    pub(crate) fn on_sent(&mut self, now: Instant, retransmission: bool) {
+    pub(crate) fn on_sent(&mut self, now: Instant, packet: &Packet, retransmission: bool) {
         self.bin.retransmissions += u64::from(retransmission);
         if self.measures(now) {
             self.sent += 1;
             self.retransmissions += u64::from(retransmission);
+        }
+        if let Some(record) = &mut self.streams {
+            record.streams.on_sent(now, packet, retransmission);
         }
     }
 
@@ -296,31 +314,40 @@ impl FlowRecord {
         mbps(self.in_order, self.until.saturating_since(self.from))
     }
 
-    /// Of packets, or of bytes where no packet travels from end to end.
-    fn one_way(&self) -> &Delays {
-        self.streams.as_ref().filter(|_| self.split).map_or(&self.delays, |record| &record.delays)
+    /// The measures of packets, or of bytes where no packet travels from end to end.
+    fn one_way(&self) -> [f64; 5] {
+        match &self.streams {
+            Some(_) if self.split => self.of_bytes(),
+            Some(record) => measures(&self.delays.with(&record.packets)),
+            None => measures(&self.delays),
+        }
+    }
+
+    /// The measures of the bytes of TCP connections, `NaN` without any.
+    fn of_bytes(&self) -> [f64; 5] {
+        self.streams.as_ref().map_or([f64::NAN; 5], |record| measures(&self.delays.with(&record.bytes)))
     }
 }
 
-/// The end of a column's name, and its measure.
-type Measure = (&'static str, fn(&Delays) -> f64);
+/// The ends of the names of columns with measures of delays.
+const MEASURES: [&str; 5] = ["_ms", "_p50_ms", "_p95_ms", "_p99_ms", "_max_ms"];
 
-/// The measures of delays in `flows`.
-const MEASURES: [Measure; 5] = [
-    ("_ms", Delays::mean_ms),
-    ("_p50_ms", |delays| delays.percentile_ms(50)),
-    ("_p95_ms", |delays| delays.percentile_ms(95)),
-    ("_p99_ms", |delays| delays.percentile_ms(99)),
-    ("_max_ms", Delays::max_ms),
-];
+fn measures(delays: &Delays) -> [f64; 5] {
+    let [p50, p95, p99] = [50, 95, 99].map(|percent| delays.percentile_ms(percent));
+    [delays.mean_ms(), p50, p95, p99, delays.max_ms()]
+}
+
+fn push_measures(table: &mut Table, of: &str, rows: &[[f64; 5]]) {
+    for (i, measure) in MEASURES.iter().enumerate() {
+        table.push_f64(&format!("{of}{measure}"), rows.iter().map(|row| row[i]));
+    }
+}
 
 /// The columns of `flows` that come from the packets of a flow.
 pub(crate) fn push_columns(table: &mut Table, flows: &[&FlowRecord]) {
     let all = || flows.iter().copied();
     table.push_f64("goodput_mbps", all().map(FlowRecord::goodput_mbps));
-    for (measure, of) in MEASURES {
-        table.push_f64(&format!("owd{measure}"), all().map(|f| of(f.one_way())));
-    }
+    push_measures(table, "owd", &all().map(FlowRecord::one_way).collect::<Vec<_>>());
     table.push_f64("rtt_ms", all().map(|f| ratio(milliseconds(f.rtt_ns_sum), f.rtt_samples)));
     table.push_f64("rtt_min_ms", all().map(|f| duration_ms(f.rtt_min)));
     table.push_count("retransmissions", all().map(|f| f.retransmissions));
@@ -338,12 +365,7 @@ pub(crate) fn push_columns(table: &mut Table, flows: &[&FlowRecord]) {
 
 /// The columns of the delay of bytes, `NaN` for flows without TCP connections.
 pub(crate) fn push_byte_delays(table: &mut Table, flows: &[&FlowRecord]) {
-    let value = |flow: &FlowRecord, of: fn(&Delays) -> f64| {
-        flow.streams.as_ref().map_or(f64::NAN, |record| of(&record.delays))
-    };
-    for (measure, of) in MEASURES {
-        table.push_f64(&format!("byte_delay{measure}"), flows.iter().map(|flow| value(flow, of)));
-    }
+    push_measures(table, "byte_delay", &flows.iter().map(|flow| flow.of_bytes()).collect::<Vec<_>>());
 }
 
 pub(crate) fn milliseconds(ns: u64) -> f64 {

@@ -41,6 +41,19 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
+    /// Counts all values of another histogram too.
+    pub fn add(&mut self, other: &Self) {
+        if other.buckets.len() > self.buckets.len() {
+            self.buckets.resize(other.buckets.len(), 0);
+        }
+        for (count, more) in self.buckets.iter_mut().zip(&other.buckets) {
+            *count += more;
+        }
+        self.count += other.count;
+        self.min = self.min.into_iter().chain(other.min).min();
+        self.max = self.max.max(other.max);
+    }
+
     /// Number of values.
     #[must_use]
     pub fn count(&self) -> u64 {

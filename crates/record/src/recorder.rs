@@ -28,8 +28,6 @@ use crate::{FlowDescription, RecorderParameters};
 pub struct Recorder {
     parameters: RecorderParameters,
     flows: Vec<FlowRecord>,
-    /// Some flow has TCP connections.
-    has_streams: bool,
     returns: Returns,
     cells: Vec<CellRecord>,
     ues: Vec<UeRecord>,
@@ -92,7 +90,6 @@ impl Recorder {
         Self {
             returns,
             flows: parameters.flows.iter().map(|flow| FlowRecord::new(flow, &parameters)).collect(),
-            has_streams: parameters.flows.iter().any(|flow| flow.streams),
             cells: parameters.cells.iter().cloned().map(CellRecord::new).collect(),
             ues: (0..parameters.ues).map(|_| UeRecord::default()).collect(),
             timeouts: Vec::with_capacity(64),
@@ -127,7 +124,6 @@ impl Recorder {
         assert!(parameters.ues >= self.ues.len(), "UEs are added behind all others");
         let fresh = &parameters.flows[self.flows.len()..];
         self.flows.extend(fresh.iter().map(|flow| FlowRecord::new(flow, &parameters)));
-        self.has_streams |= fresh.iter().any(|flow| flow.streams);
         self.returns.extend(&parameters);
         self.recent.resize_with(flows, Recent::default);
         self.ues.resize_with(parameters.ues, UeRecord::default);
@@ -531,23 +527,13 @@ impl Probe for Recorder {
         }
         // The path of the most frequent event calls nothing, so that it saves no registers.
         if let Event::Sent { packet, retransmission } = *event {
-            self.with_data(packet, |flow| flow.on_sent(now, retransmission));
-            if self.has_streams {
-                self.observe_bytes_sent(now, packet, retransmission);
-            }
-            return;
+            return self.with_data(packet, |flow| flow.on_sent(now, packet, retransmission));
         }
         self.observe_other(now, event);
     }
 }
 
 impl Recorder {
-    /// Observes the bytes of a sent packet.
-    #[inline(never)]
-    fn observe_bytes_sent(&mut self, now: Instant, packet: &Packet, retransmission: bool) {
-        self.with_data(packet, |flow| flow.on_bytes_sent(now, packet, retransmission));
-    }
-
     /// Observes an event that is not a sent packet.
     #[inline(never)]
     fn observe_other(&mut self, now: Instant, event: &Event<'_>) {

@@ -15,14 +15,15 @@ const RESERVED: usize = 2048;
 /// The connections of one flow, in one direction.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
-    connections: Vec<Connection>,
-    /// The connection of the previous packet.
-    last: usize,
+    /// The connection of the previous packet; the packets of a flow mostly belong to the same one.
+    current: Connection,
+    others: Vec<Connection>,
 }
 
 #[derive(Debug)]
 struct Connection {
-    sockets: SocketPair,
+    /// `None` before the first packet of the flow.
+    sockets: Option<SocketPair>,
     /// The sequence number behind the last byte sent.
     next: u32,
     /// Bytes sent, and bytes that the other end can read.
@@ -33,44 +34,84 @@ struct Connection {
 }
 
 impl Streams {
-    /// The connection of a packet. The packets of a flow mostly belong to the same one.
-    #[inline]
-    fn find(&mut self, sockets: SocketPair) -> Option<&mut Connection> {
-        if self.connections.get(self.last).is_none_or(|one| one.sockets != sockets) {
-            // The youngest first: older connections have mostly ended.
-            self.last = self.connections.iter().rposition(|one| one.sockets == sockets)?;
-        }
-        self.connections.get_mut(self.last)
-    }
-
     /// One end sent a packet with payload.
     #[inline]
     pub(crate) fn on_sent(&mut self, now: Instant, packet: &Packet, retransmission: bool) {
-        let Header::Tcp(header) = packet.header else { return };
-        let start = header.sequence.wrapping_add(u32::from(header.flags.has(TcpFlags::SYN)));
-        let end = start.wrapping_add(packet.payload.len());
-        let Some(one) = self.find(packet.sockets) else {
-            return self.add(packet.sockets, start, now, end);
-        };
-        if one.next != start && !retransmission {
-            one.begin(start); // another connection of the same sockets
+        let Header::Tcp(header) = &packet.header else { return };
+        let one = &mut self.current;
+        // Mostly it continues the stream. The other cases are a call at the end, so that this path saves no registers.
+        if one.next == header.sequence
+            && one.sockets == Some(packet.sockets)
+            && !header.flags.has(TcpFlags::SYN)
+            && one.segments.has_place()
+        {
+            return one.add(now, packet.payload.len());
         }
-        one.on_sent(now, end);
+        self.on_any_sent(now, packet, retransmission);
     }
 
+    #[inline(never)]
+    fn on_any_sent(&mut self, now: Instant, packet: &Packet, retransmission: bool) {
+        let Header::Tcp(header) = packet.header else { return };
+        let start = header.sequence.wrapping_add(u32::from(header.flags.has(TcpFlags::SYN)));
+        let is_new = !self.find(packet.sockets);
+        if is_new {
+            self.begin(packet.sockets);
+        }
+        let one = &mut self.current;
+        if one.next != start && (is_new || !retransmission) {
+            one.restart(start); // another connection of the same sockets
+        }
+        // Of two sequence numbers of a window, the later one is less than 2^31 ahead (RFC 9293 §3.4).
+        let fresh = start.wrapping_add(packet.payload.len()).wrapping_sub(one.next);
+        if fresh != 0 && fresh < 1 << 31 {
+            one.add(now, fresh);
+        }
+    }
+
+    /// Makes the connection of these sockets the current one. False if there is none.
+    fn find(&mut self, sockets: SocketPair) -> bool {
+        if self.current.sockets == Some(sockets) {
+            return true;
+        }
+        // The youngest first: older connections have mostly ended.
+        let Some(index) = self.others.iter().rposition(|one| one.sockets == Some(sockets)) else {
+            return false;
+        };
+        core::mem::swap(&mut self.current, &mut self.others[index]);
+        true
+    }
+
+    /// Begins the first connection of these sockets.
     #[cold]
-    fn add(&mut self, sockets: SocketPair, start: u32, now: Instant, end: u32) {
-        self.last = self.connections.len();
-        let reserve = if self.last == 0 { RESERVED } else { 0 };
+    fn begin(&mut self, sockets: SocketPair) {
+        let reserve = if self.current.sockets.is_none() { RESERVED } else { 0 };
         let segments = Ring::new(reserve);
-        let mut connection = Connection { sockets, next: start, sent: 0, readable: 0, segments };
-        connection.on_sent(now, end);
-        self.connections.push(connection);
+        let one = Connection { sockets: Some(sockets), segments, ..Connection::default() };
+        let before = core::mem::replace(&mut self.current, one);
+        if before.sockets.is_some() {
+            self.others.push(before);
+        }
+    }
+
+    /// This packet made bytes readable at the other end. True if they are exactly one segment, which was first sent
+    /// when the packet was: the delay of the segment is that of the packet. Otherwise [`Self::on_readable`] is to be
+    /// called.
+    #[inline]
+    pub(crate) fn on_next_readable(&mut self, packet: &Packet, in_order: Bytes) -> bool {
+        let one = &mut self.current;
+        let readable = one.readable + in_order.get();
+        let is_next = one.sockets == Some(packet.sockets)
+            && one.segments.front().is_some_and(|&segment| segment == (readable, packet.sent_at));
+        if is_next {
+            one.readable = readable;
+            one.segments.skip_front();
+        }
+        is_next
     }
 
     /// Bytes became readable at the other end. Calls `measured` with the delay of each segment that is
     /// complete with them.
-    #[inline]
     pub(crate) fn on_readable(
         &mut self,
         now: Instant,
@@ -78,7 +119,10 @@ impl Streams {
         in_order: Bytes,
         mut measured: impl FnMut(Duration),
     ) {
-        let Some(one) = self.find(packet.sockets) else { return };
+        if !self.find(packet.sockets) {
+            return;
+        }
+        let one = &mut self.current;
         one.readable += in_order.get();
         while let Some(&(end, sent_at)) = one.segments.front()
             && end <= one.readable
@@ -89,23 +133,25 @@ impl Streams {
     }
 }
 
+impl Default for Connection {
+    fn default() -> Self {
+        Self { sockets: None, next: 0, sent: 0, readable: 0, segments: Ring::new(0) }
+    }
+}
+
 impl Connection {
     /// Begins a stream whose first byte has this sequence number.
-    fn begin(&mut self, start: u32) {
+    fn restart(&mut self, start: u32) {
         (self.next, self.sent, self.readable) = (start, 0, 0);
         self.segments.clear();
     }
 
-    /// Adds the bytes before this sequence number that had not been sent before.
+    /// Adds bytes that had not been sent before.
     #[inline]
-    fn on_sent(&mut self, now: Instant, end: u32) {
-        // Of two sequence numbers of a window, the later one is less than 2^31 ahead (RFC 9293 §3.4).
-        let fresh = end.wrapping_sub(self.next);
-        if fresh != 0 && fresh < 1 << 31 {
-            self.next = end;
-            self.sent += u64::from(fresh);
-            self.segments.push_back((self.sent, now));
-        }
+    fn add(&mut self, now: Instant, fresh: u32) {
+        self.next = self.next.wrapping_add(fresh);
+        self.sent += u64::from(fresh);
+        self.segments.push_back((self.sent, now));
     }
 }
 
