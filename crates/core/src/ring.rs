@@ -29,7 +29,7 @@ impl<T: Default> Ring<T> {
 
     #[inline]
     fn place(&self, number: u64) -> usize {
-        number as usize & (self.places.len() - 1)
+        number as usize & self.places.len().wrapping_sub(1)
     }
 
     /// Number of elements.
@@ -46,11 +46,16 @@ impl<T: Default> Ring<T> {
         self.head == self.tail
     }
 
-    /// True if the ring has a place for another element.
-    #[inline]
-    #[must_use]
-    pub fn has_place(&self) -> bool {
-        self.len() < self.places.len()
+    /// Appends an element if the ring has a place for it. Returns false if it would have to grow.
+    #[inline(always)]
+    pub fn push_within(&mut self, element: T) -> bool {
+        let has_place = self.len() < self.places.len();
+        let place = self.place(self.tail);
+        if has_place && let Some(free) = self.places.get_mut(place) {
+            *free = element;
+            self.tail += 1;
+        }
+        has_place
     }
 
     /// Appends an element.

@@ -37,16 +37,7 @@ fn recorder(flows: u32) -> Recorder {
         warmup: Instant::from_millis(1),
         end: Instant::from_millis(10_000),
         bin: Some(RecorderParameters::DEFAULT_BIN),
-        tracked: Vec::new(),
-        handovers: Vec::new(),
-        coverage: Vec::new(),
-        pep: false,
-        codes: false,
-        discriminators: vec![],
-        information: false,
-        pages: vec![],
-        pings: false,
-        viewers: vec![],
+        ..RecorderParameters::default()
     })
 }
 

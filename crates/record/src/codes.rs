@@ -1,12 +1,15 @@
 //! The codes of ARWA receivers, and the reactions of their senders.
 
-use airlane_core::Bytes;
+use airlane_core::{Bytes, Event, Instant, Topic, TopicSet};
 
+use crate::RecorderParameters;
+use crate::flows::Flows;
+use crate::log::{FinishedRun, Log};
 use crate::table::{Table, ratio};
 
 /// The codes of one flow in its measured window.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Codes {
+struct Codes {
     /// By case of the rule, 1 to 3.
     sent: [u64; 3],
     /// Sum of the codes, by case.
@@ -20,13 +23,13 @@ pub(crate) struct Codes {
 }
 
 impl Codes {
-    pub(crate) fn on_sent(&mut self, case: u8, code: u8) {
+    fn on_sent(&mut self, case: u8, code: u8) {
         let case = usize::from(case - 1);
         self.sent[case] += 1;
         self.sums[case] += u64::from(code);
     }
 
-    pub(crate) fn on_applied(&mut self, code: u8, [before, after]: [Bytes; 2]) {
+    fn on_applied(&mut self, code: u8, [before, after]: [Bytes; 2]) {
         if code > 100 {
             self.gains += 1;
             self.bytes_gained += after.saturating_sub(before).get();
@@ -38,8 +41,12 @@ impl Codes {
     }
 }
 
+/// The codes of each flow.
+#[derive(Debug, Default)]
+pub(crate) struct CodeLog(Vec<Codes>);
+
 /// The table `codes`.
-pub(crate) fn table(flow_names: &[&str], flows: &[Codes]) -> Table {
+fn table(flow_names: &[&str], flows: &[Codes]) -> Table {
     let mut table = Table::default();
     let all = || flows.iter();
     table.push_text("flow", flow_names.iter().copied());
@@ -55,4 +62,33 @@ pub(crate) fn table(flow_names: &[&str], flows: &[Codes]) -> Table {
     table.push_count("bytes_gained", all().map(|c| c.bytes_gained));
     table.push_f64("least_after_cut_bytes", all().map(|c| c.least.map_or(f64::NAN, |b| b as f64)));
     table
+}
+
+impl Log for CodeLog {
+    fn requested(parameters: &RecorderParameters) -> Option<Self> {
+        let flows = parameters.flows.len();
+        parameters.codes.then(|| Self(vec![Codes::default(); flows]))
+    }
+
+    fn topics(&self) -> TopicSet {
+        TopicSet::NONE.with(Topic::ReceiverCode)
+    }
+
+    fn observe(&mut self, now: Instant, event: &Event<'_>, flows: &Flows) {
+        let (Event::CodeSent { flow, .. } | Event::CodeApplied { flow, .. }) = *event else { return };
+        let Some(codes) = self.0.get_mut(flow.index()).filter(|_| flows.measures(flow, now)) else { return };
+        match *event {
+            Event::CodeSent { case, code, .. } => codes.on_sent(case, code),
+            Event::CodeApplied { code, congestion_window, .. } => codes.on_applied(code, congestion_window),
+            _ => {}
+        }
+    }
+
+    fn extend(&mut self, parameters: &RecorderParameters) {
+        self.0.resize(parameters.flows.len(), Codes::default());
+    }
+
+    fn finish(self: Box<Self>, run: &FinishedRun<'_>) -> Vec<(&'static str, Table)> {
+        vec![("codes", table(&run.flow_names(), &self.0))]
+    }
 }

@@ -1,8 +1,11 @@
 //! The bytes that reached each UE, and the server from it, per millisecond: the input of delivery
 //! traces.
 
-use airlane_core::{Direction, Event, Instant, Probe, Topic, TopicSet};
+use airlane_core::{Direction, Event, Instant, Packet, Topic, TopicSet};
 
+use crate::RecorderParameters;
+use crate::flows::Flows;
+use crate::log::{FinishedRun, Log};
 use crate::table::{Column, Table, direction_name};
 
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +19,7 @@ struct Row {
 
 /// Observes the packets that hosts receive.
 #[derive(Debug)]
-pub struct Deliveries {
+pub(crate) struct Deliveries {
     /// The name of each UE, or of the host, by index.
     names: Vec<String>,
     /// The UE of each flow.
@@ -26,19 +29,23 @@ pub struct Deliveries {
 
 impl Deliveries {
     /// An empty log. `flows` gives each flow's UE as an index into `names`.
-    #[must_use]
-    pub fn new(names: Vec<String>, flows: Vec<u32>) -> Self {
+    fn new(names: Vec<String>, flows: Vec<u32>) -> Self {
         Self { names, flows, rows: Vec::new() }
     }
 
-    /// Logs UEs and flows that were added behind all others; the arguments are those of [`Self::new`].
-    pub fn extend(&mut self, names: Vec<String>, flows: Vec<u32>) {
-        (self.names, self.flows) = (names, flows);
+    fn on_received(&mut self, now: Instant, packet: &Packet) {
+        let Some(&ue) = self.flows.get(packet.flow.index()) else { return };
+        let (at_ms, direction) = (now.as_nanos().div_ceil(1_000_000), packet.direction);
+        // Rows of this millisecond are last, at most one for each UE and direction.
+        let of_now = self.rows.iter_mut().rev().take_while(|row| row.at_ms == at_ms);
+        match of_now.into_iter().find(|row| row.ue == ue && row.direction == direction) {
+            Some(row) => row.bytes += packet.size.get(),
+            None => self.rows.push(Row { at_ms, ue, direction, bytes: packet.size.get() }),
+        }
     }
 
     /// The table `deliveries`: bytes of IP packets, by the end of the millisecond of their arrival.
-    #[must_use]
-    pub fn finish(self) -> Table {
+    fn table(self) -> Table {
         let rows = || self.rows.iter();
         let mut table = Table::default();
         table.push_count("t_ms", rows().map(|row| row.at_ms));
@@ -50,27 +57,33 @@ impl Deliveries {
     }
 }
 
-impl Probe for Deliveries {
+impl Log for Deliveries {
+    fn requested(parameters: &RecorderParameters) -> Option<Self> {
+        parameters.deliveries.then(|| Self::new(parameters.hosts.clone(), parameters.ends()))
+    }
+
     fn topics(&self) -> TopicSet {
         TopicSet::NONE.with(Topic::Received)
     }
 
-    fn observe(&mut self, now: Instant, event: &Event<'_>) {
-        let Event::Received { packet } = *event else { return };
-        let Some(&ue) = self.flows.get(packet.flow.index()) else { return };
-        let (at_ms, direction) = (now.as_nanos().div_ceil(1_000_000), packet.direction);
-        // Rows of this millisecond are last, at most one for each UE and direction.
-        let of_now = self.rows.iter_mut().rev().take_while(|row| row.at_ms == at_ms);
-        match of_now.into_iter().find(|row| row.ue == ue && row.direction == direction) {
-            Some(row) => row.bytes += packet.size.get(),
-            None => self.rows.push(Row { at_ms, ue, direction, bytes: packet.size.get() }),
+    fn observe(&mut self, now: Instant, event: &Event<'_>, _: &Flows) {
+        if let Event::Received { packet } = *event {
+            self.on_received(now, packet);
         }
+    }
+
+    fn extend(&mut self, parameters: &RecorderParameters) {
+        (self.names, self.flows) = (parameters.hosts.clone(), parameters.ends());
+    }
+
+    fn finish(self: Box<Self>, _: &FinishedRun<'_>) -> Vec<(&'static str, Table)> {
+        vec![("deliveries", self.table())]
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use airlane_core::{Duration, FlowId, Header, Packet, Payload, UdpHeader};
+    use airlane_core::{Duration, FlowId, Header, Payload, UdpHeader};
 
     use super::*;
 
@@ -81,7 +94,7 @@ mod tests {
             let header = Header::Udp(UdpHeader::default());
             let packet = Packet::new(FlowId(flow), direction, header, Payload::Length(72), Instant::ZERO);
             let now = Instant::ZERO + Duration::from_micros(at_us);
-            deliveries.observe(now, &Event::Received { packet: &packet });
+            deliveries.on_received(now, &packet);
         };
         let (down, up) = (Direction::Downlink, Direction::Uplink);
         for (at_us, flow, direction) in [
@@ -94,7 +107,7 @@ mod tests {
         ] {
             receive(at_us, flow, direction);
         }
-        let table = deliveries.finish();
+        let table = deliveries.table();
         assert_eq!(table.column("t_ms"), Some(&Column::I64(vec![1, 2, 2, 2, 3])));
         assert_eq!(table.column("ip_bytes"), Some(&Column::I64(vec![100, 200, 100, 100, 100])));
         let Some(Column::Labels { of, .. }) = table.column("ue") else { panic!("no labels") };

@@ -64,7 +64,7 @@ pub struct CellDescription {
 }
 
 /// What to record.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecorderParameters {
     /// Every flow, by index.
     pub flows: Vec<FlowDescription>,
@@ -72,18 +72,18 @@ pub struct RecorderParameters {
     pub cells: Vec<CellDescription>,
     /// Number of UEs.
     pub ues: usize,
+    /// The name of each UE, by index, or that of the host of a network without UEs.
+    pub hosts: Vec<String>,
     /// Start of the measured window (later for a flow that starts later).
     pub warmup: Instant,
     /// The end of the run, and of the measured window.
     pub end: Instant,
     /// The bin of the series; `None` records no series.
     pub bin: Option<Duration>,
-    /// Names of the UEs whose positions are recorded: all of them, or none.
-    pub tracked: Vec<String>,
-    /// Names of the UEs that may be handed over: all of them, or none.
-    pub handovers: Vec<String>,
-    /// The name of each UE, by index, if outages are recorded.
-    pub coverage: Vec<String>,
+    /// Whether the positions of UEs are recorded.
+    pub tracked: bool,
+    /// Whether UEs may be handed over.
+    pub handovers: bool,
     /// Whether messages of a PEP are recorded, and the windows of senders that use one.
     pub pep: bool,
     /// Whether any receiver sends codes.
@@ -98,9 +98,29 @@ pub struct RecorderParameters {
     pub discriminators: Vec<String>,
     /// Whether notifications of a radio network information service are recorded.
     pub information: bool,
+    /// Whether each transmission of a transport block is recorded.
+    pub ran_log: bool,
+    /// Whether the bytes that hosts receive are recorded, per millisecond.
+    pub deliveries: bool,
+    /// Whether losses are recorded with their causes.
+    pub losses: bool,
+    /// The names of split proxies by their number, if their buffers are recorded.
+    pub proxies: Vec<String>,
+    /// Whether the path models of senders are recorded.
+    pub path_models: bool,
 }
 
 impl RecorderParameters {
     /// The default bin of the series.
     pub const DEFAULT_BIN: Duration = Duration::from_millis(100);
+
+    /// The name of each flow, by index.
+    pub(crate) fn flow_names(&self) -> Vec<String> {
+        self.flows.iter().map(|flow| flow.name.clone()).collect()
+    }
+
+    /// For each flow the index of the host at its end.
+    pub(crate) fn ends(&self) -> Vec<u32> {
+        self.flows.iter().map(|flow| flow.ue.as_ref().map_or(0, |(_, ue)| ue.0)).collect()
+    }
 }

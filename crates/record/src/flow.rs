@@ -2,7 +2,6 @@
 
 use airlane_core::{BitRate, Bytes, CubicCurve, Direction, Duration, Header, Instant, Packet};
 
-use crate::codes::Codes;
 use crate::histogram::Histogram;
 use crate::streams::Streams;
 use crate::table::{Table, mbps, ratio};
@@ -21,7 +20,6 @@ pub(crate) struct FlowRecord {
     pub(crate) bin: FlowBin,
     /// `None` until the sender has reported something.
     pub(crate) state: Option<FlowState>,
-    pub(crate) codes: Codes,
     in_order: u64,
     delivered: u64,
     /// Of packets from end to end, except those in `StreamRecord::packets`.
@@ -75,20 +73,18 @@ struct StreamRecord {
 #[derive(Clone, Debug)]
 struct Delays {
     sum_ns: u64,
-    count: u64,
     histogram: Histogram,
 }
 
 impl Delays {
     fn new() -> Self {
         let histogram = Histogram::with_expected_max(EXPECTED_DELAY_MAX.as_nanos());
-        Self { sum_ns: 0, count: 0, histogram }
+        Self { sum_ns: 0, histogram }
     }
 
     #[inline]
     fn add(&mut self, delay_ns: u64) {
         self.sum_ns += delay_ns;
-        self.count += 1;
         self.histogram.record(delay_ns);
     }
 
@@ -96,13 +92,12 @@ impl Delays {
     fn with(&self, others: &Self) -> Self {
         let mut all = self.clone();
         all.sum_ns += others.sum_ns;
-        all.count += others.count;
         all.histogram.add(&others.histogram);
         all
     }
 
     fn mean_ms(&self) -> f64 {
-        ratio(milliseconds(self.sum_ns), self.count)
+        ratio(milliseconds(self.sum_ns), self.histogram.count())
     }
 
     fn percentile_ms(&self, percent: u32) -> f64 {
@@ -172,7 +167,6 @@ impl FlowRecord {
             direction,
             bin: FlowBin::default(),
             state: None,
-            codes: Codes::default(),
             in_order: 0,
             delivered: 0,
             delays: Delays::new(),
@@ -204,7 +198,7 @@ impl FlowRecord {
         self.from <= now && now <= self.until
     }
 
-    #[inline]
+    #[inline(never)]
     pub(crate) fn on_delivered(&mut self, now: Instant, packet: &Packet, in_order: Bytes) {
         let measures = self.measures(now);
         self.bin.in_order += in_order.get();
@@ -303,11 +297,6 @@ impl FlowRecord {
     /// The first of its connections that was given up counts.
     pub(crate) fn on_given_up(&mut self, now: Instant) {
         self.gave_up_at.get_or_insert(now);
-    }
-
-    /// True if a timeout at `at` belongs to the summary.
-    pub(crate) fn measures_timeout(&self, at: Instant) -> bool {
-        self.measures(at)
     }
 
     fn goodput_mbps(&self) -> f64 {

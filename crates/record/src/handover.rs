@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use airlane_core::{CellId, HandoverStep, Instant, UeId};
+use airlane_core::{CellId, Event, HandoverStep, Instant, Topic, TopicSet, UeId};
 
+use crate::RecorderParameters;
+use crate::flows::Flows;
+use crate::log::{FinishedRun, Log};
 use crate::table::{Column, Table};
 
 /// A UE that returns to its previous cell within this time is a ping-pong: the minimum time of stay
@@ -167,6 +170,26 @@ impl HandoverLog {
         table.push_text("outcome", rows().map(Handover::outcome));
         table.push("ping_pong", Column::Bool(self.ping_pong()));
         table
+    }
+}
+
+impl Log for HandoverLog {
+    fn requested(parameters: &RecorderParameters) -> Option<Self> {
+        parameters.handovers.then(Self::default)
+    }
+
+    fn topics(&self) -> TopicSet {
+        TopicSet::NONE.with(Topic::Handover)
+    }
+
+    fn observe(&mut self, now: Instant, event: &Event<'_>, _: &Flows) {
+        if let Event::Handover { ue, attempt, step } = *event {
+            self.add(now, ue, attempt, step);
+        }
+    }
+
+    fn finish(self: Box<Self>, run: &FinishedRun<'_>) -> Vec<(&'static str, Table)> {
+        vec![("handovers", self.into_table(&run.parameters.hosts, &run.cell_names()))]
     }
 }
 

@@ -12,13 +12,20 @@ const PRECISION: u64 = 1 << PRECISION_BITS;
 const GROUP: usize = 32;
 
 /// Counts values of 64 bits.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Histogram {
     /// Grows to the bucket of the maximum; 2^37 ns (137 s) needs 4096 of them.
     buckets: Vec<u32>,
     count: u64,
-    min: Option<u64>,
+    /// `u64::MAX` without values.
+    min: u64,
     max: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self { buckets: Vec::new(), count: 0, min: u64::MAX, max: 0 }
+    }
 }
 
 impl Histogram {
@@ -31,14 +38,21 @@ impl Histogram {
     /// Counts a value.
     #[inline]
     pub fn record(&mut self, value: u64) {
-        let bucket = bucket_of(value);
-        if bucket >= self.buckets.len() {
-            self.buckets.resize(bucket + 1, 0);
-        }
-        self.buckets[bucket] += 1;
         self.count += 1;
-        self.min = Some(self.min.map_or(value, |min| min.min(value)));
+        self.min = self.min.min(value);
         self.max = self.max.max(value);
+        match self.buckets.get_mut(bucket_of(value)) {
+            Some(count) => *count += 1,
+            None => self.grow(value),
+        }
+    }
+
+    /// Adds the bucket of a value above all others.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, value: u64) {
+        self.buckets.resize(bucket_of(value) + 1, 0);
+        self.buckets[bucket_of(value)] = 1;
     }
 
     /// Counts all values of another histogram too.
@@ -50,7 +64,7 @@ impl Histogram {
             *count += more;
         }
         self.count += other.count;
-        self.min = self.min.into_iter().chain(other.min).min();
+        self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
     }
 
@@ -63,7 +77,7 @@ impl Histogram {
     /// The exact maximum; `None` without values.
     #[must_use]
     pub fn max(&self) -> Option<u64> {
-        self.min.map(|_| self.max)
+        (self.count > 0).then_some(self.max)
     }
 
     /// The smallest value that at least `percent` % of all values do not exceed (the nearest-rank
@@ -76,13 +90,15 @@ impl Histogram {
     /// The same for `parts` of `whole` of all values, such as 999 of 1000. `None` without values.
     #[must_use]
     pub fn quantile(&self, parts: u32, whole: u32) -> Option<u64> {
-        let min = self.min?;
+        if self.count == 0 {
+            return None;
+        }
         let rank = (self.count * u64::from(parts)).div_ceil(u64::from(whole)).max(1);
         if rank == self.count {
             return Some(self.max); // known exactly
         }
         // Groups of buckets are summed first: that takes vectors.
-        let (mut first, mut seen) = (bucket_of(min), 0);
+        let (mut first, mut seen) = (bucket_of(self.min), 0);
         let sum = |counts: &[u32]| counts.iter().map(|&count| u64::from(count)).sum::<u64>();
         for group in self.buckets[first..].chunks(GROUP) {
             let all = seen + sum(group);
@@ -94,7 +110,7 @@ impl Histogram {
         for (bucket, &count) in self.buckets.iter().enumerate().skip(first) {
             seen += u64::from(count);
             if seen >= rank {
-                return Some(middle_of(bucket).clamp(min, self.max));
+                return Some(middle_of(bucket).clamp(self.min, self.max));
             }
         }
         Some(self.max)

@@ -1,7 +1,10 @@
 //! The notifications of a radio network information service about each flow's UE, by result.
 
-use airlane_core::{Duration, FlowId, InformationFate};
+use airlane_core::{Duration, Event, FlowId, InformationFate, Instant, Topic, TopicSet};
 
+use crate::RecorderParameters;
+use crate::flows::Flows;
+use crate::log::{FinishedRun, Log};
 use crate::table::Table;
 
 /// One flow.
@@ -57,5 +60,29 @@ impl InformationLog {
         let max = |heard: &Heard| if heard.accepted > 0 { heard.age_max.as_millis_f64() } else { f64::NAN };
         table.push_f64("age_max_ms", all().map(max));
         table
+    }
+}
+
+impl Log for InformationLog {
+    fn requested(parameters: &RecorderParameters) -> Option<Self> {
+        parameters.information.then(|| Self::new(parameters.flows.len()))
+    }
+
+    fn topics(&self) -> TopicSet {
+        TopicSet::NONE.with(Topic::RadioInformation)
+    }
+
+    fn observe(&mut self, _: Instant, event: &Event<'_>, _: &Flows) {
+        if let Event::RadioInformation { flow, fate } = *event {
+            self.on_notification(flow, fate);
+        }
+    }
+
+    fn extend(&mut self, parameters: &RecorderParameters) {
+        self.resize(parameters.flows.len());
+    }
+
+    fn finish(self: Box<Self>, run: &FinishedRun<'_>) -> Vec<(&'static str, Table)> {
+        vec![("rnis", self.table(&run.flow_names()))]
     }
 }

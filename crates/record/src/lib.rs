@@ -1,14 +1,9 @@
 //! Sinks: observers of a run that turn its events into tables.
 //!
 //! A [`Recorder`] is a probe. It knows the flows and cells in advance, sums events during the run, and
-//! returns five [`Table`]s at the end: `flows`, `flow_series`, `timeouts`, `cells`, `cell_series`. On
-//! request, it also returns `ue_series`; further tables are `handovers` if UEs are handed over, `pep` and
-//! `pep_series` if there is a PEP or a sender that can use one, `codes` if a receiver sends any, `views` if
-//! videos are watched, `pings` if echo messages are sent, `verdicts` if a sender distinguishes losses, and
-//! `rnis` if there is a radio network information service. Names of columns contain units. Further sinks
-//! are optional ([`Sinks`]): a [`RanLog`] of transport blocks, [`Deliveries`] per millisecond, [`Losses`] by
-//! cause, the [`ProxySeries`] of buffers, the [`PathModels`] of senders, and a [`Capture`], the only one
-//! that writes files.
+//! returns [`Table`]s at the end: `flows`, `flow_series`, `timeouts`, `cells` and `cell_series` of every run, and
+//! those of its logs (`log.rs`) that the run has. Names of columns contain units. A [`Capture`] observes beside it
+//! ([`Sinks`]) and is the only sink that writes files.
 //!
 //! Conventions of all tables:
 //! - The measured window of a flow is `[max(start, warm-up), end]`; the end is that of the run, the
@@ -26,9 +21,11 @@ mod coverage;
 mod deliveries;
 mod describe;
 mod flow;
+mod flows;
 mod handover;
 mod histogram;
 mod information;
+mod log;
 mod losses;
 mod pages;
 mod path_model;
@@ -48,13 +45,8 @@ mod verdicts;
 mod views;
 
 pub use capture::{Capture, CaptureError, CaptureFlow, CaptureParameters, CapturePoint};
-pub use deliveries::Deliveries;
 pub use describe::{CellDescription, FlowDescription, RecorderParameters};
 pub use histogram::Histogram;
-pub use losses::Losses;
-pub use path_model::PathModels;
-pub use proxy::ProxySeries;
-pub use ran_log::{RanLog, RanLogParameters};
 pub use recorder::Recorder;
 pub use sinks::Sinks;
 pub use table::{Column, Table};

@@ -1,7 +1,10 @@
 //! The losses of each flow in the network: runs of consecutively sent packets.
 
-use airlane_core::{Direction, DropCause, Event, Header, Instant, Packet, Probe, Topic, TopicSet};
+use airlane_core::{Direction, DropCause, Event, Header, Instant, Packet, Topic, TopicSet};
 
+use crate::RecorderParameters;
+use crate::flows::Flows;
+use crate::log::{FinishedRun, Log};
 use crate::table::{Column, Table};
 
 /// Consecutively sent packets of a flow, none of which arrived.
@@ -22,7 +25,7 @@ struct Burst {
 
 /// Observes drops of packets with payload.
 #[derive(Debug)]
-pub struct Losses {
+pub(crate) struct Losses {
     flows: Vec<String>,
     bursts: Vec<Burst>,
     /// The latest burst of each flow and direction.
@@ -31,20 +34,12 @@ pub struct Losses {
 
 impl Losses {
     /// An empty log.
-    #[must_use]
-    pub fn new(flows: Vec<String>) -> Self {
+    fn new(flows: Vec<String>) -> Self {
         Self { latest: vec![[None; 2]; flows.len()], flows, bursts: Vec::new() }
     }
 
-    /// Logs flows that were added behind all others.
-    pub fn extend(&mut self, flows: Vec<String>) {
-        self.latest.resize(flows.len(), [None; 2]);
-        self.flows = flows;
-    }
-
     /// The table `losses`: one row per run of packets, in the order of the first drop of each.
-    #[must_use]
-    pub fn finish(self) -> Table {
+    fn table(self) -> Table {
         let all = || self.bursts.iter();
         let mut table = Table::default();
         table.push_f64("t_s", all().map(|burst| burst.at.as_secs_f64()));
@@ -58,7 +53,10 @@ impl Losses {
         table
     }
 
-    fn add(&mut self, now: Instant, packet: &Packet, cause: DropCause) {
+    fn on_dropped(&mut self, now: Instant, packet: &Packet, cause: DropCause) {
+        if cause == DropCause::Endpoint || packet.payload.is_empty() {
+            return;
+        }
         let Some(latest) = self.latest.get_mut(packet.flow.index()) else { return };
         let (from, length) = match &packet.header {
             Header::Tcp(tcp) => (u64::from(tcp.sequence), u64::from(packet.payload.len())),
@@ -92,18 +90,28 @@ impl Losses {
     }
 }
 
-impl Probe for Losses {
+impl Log for Losses {
+    fn requested(parameters: &RecorderParameters) -> Option<Self> {
+        parameters.losses.then(|| Self::new(parameters.flow_names()))
+    }
+
     fn topics(&self) -> TopicSet {
         TopicSet::NONE.with(Topic::Dropped)
     }
 
-    fn observe(&mut self, now: Instant, event: &Event<'_>) {
-        if let Event::Dropped { packet, cause } = *event
-            && cause != DropCause::Endpoint
-            && !packet.payload.is_empty()
-        {
-            self.add(now, packet, cause);
+    fn observe(&mut self, now: Instant, event: &Event<'_>, _: &Flows) {
+        if let Event::Dropped { packet, cause } = *event {
+            self.on_dropped(now, packet, cause);
         }
+    }
+
+    fn extend(&mut self, parameters: &RecorderParameters) {
+        self.flows = parameters.flow_names();
+        self.latest.resize(self.flows.len(), [None; 2]);
+    }
+
+    fn finish(self: Box<Self>, _: &FinishedRun<'_>) -> Vec<(&'static str, Table)> {
+        vec![("losses", self.table())]
     }
 }
 
@@ -114,7 +122,7 @@ mod tests {
     use super::*;
 
     fn dropped(losses: &mut Losses, ms: u64, packet: &Packet, cause: DropCause) {
-        losses.observe(Instant::ZERO + Duration::from_millis(ms), &Event::Dropped { packet, cause });
+        losses.on_dropped(Instant::ZERO + Duration::from_millis(ms), packet, cause);
     }
 
     fn packet(flow: u32, header: Header) -> Packet {
@@ -134,7 +142,7 @@ mod tests {
         for sequence in [1000, 1100, 1300] {
             dropped(&mut losses, 30, &segment(sequence), DropCause::QueueManagement);
         }
-        let table = losses.finish();
+        let table = losses.table();
         // 5; 7, 6 and 8 but not 5, which the run no longer touches; 10; 11 for another cause; two
         // segments; one.
         assert_eq!(table.column("packets"), Some(&Column::I64(vec![1, 3, 1, 1, 2, 1])));
@@ -146,6 +154,6 @@ mod tests {
         let mut acknowledgment = packet(0, Header::Tcp(TcpHeader::default()));
         acknowledgment.payload = Payload::Length(0);
         dropped(&mut losses, 1, &acknowledgment, DropCause::Radio);
-        assert_eq!(losses.finish().rows(), 0);
+        assert_eq!(losses.table().rows(), 0);
     }
 }

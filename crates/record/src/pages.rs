@@ -1,7 +1,10 @@
 //! The pages that browsers loaded.
 
-use airlane_core::{Bytes, Duration, FlowId, Instant};
+use airlane_core::{Bytes, Duration, Event, FlowId, Instant, Topic, TopicSet};
 
+use crate::RecorderParameters;
+use crate::flows::Flows;
+use crate::log::{FinishedRun, Log};
 use crate::table::Table;
 
 /// A page load from its start on.
@@ -73,5 +76,34 @@ impl PageLog {
         table.push_count("connections", count(|l| u64::from(l.connections)));
         table.push_count("dns_queries", count(|l| u64::from(l.queries)));
         table
+    }
+}
+
+impl Log for PageLog {
+    fn requested(parameters: &RecorderParameters) -> Option<Self> {
+        (!parameters.pages.is_empty()).then(|| Self::new(parameters.pages.len()))
+    }
+
+    fn topics(&self) -> TopicSet {
+        TopicSet::NONE.with(Topic::Page)
+    }
+
+    fn observe(&mut self, now: Instant, event: &Event<'_>, _: &Flows) {
+        match *event {
+            Event::PageBegan { flow, page } => self.on_began(now, flow, page),
+            Event::PageLoaded { flow, first_byte, time, objects, bytes, connections, queries } => {
+                let loaded = Loaded { first_byte, time, objects, bytes, connections, queries };
+                self.on_loaded(flow, loaded);
+            }
+            _ => {}
+        }
+    }
+
+    fn extend(&mut self, parameters: &RecorderParameters) {
+        self.resize(parameters.pages.len());
+    }
+
+    fn finish(self: Box<Self>, run: &FinishedRun<'_>) -> Vec<(&'static str, Table)> {
+        vec![("pages", self.table(&run.flow_names(), &run.parameters.pages))]
     }
 }

@@ -1,12 +1,15 @@
 //! The path models of model-based senders (BBR), recorded at changes.
 
-use airlane_core::{Event, FlowId, Instant, PathModel, Probe, Topic, TopicSet};
+use airlane_core::{Event, FlowId, Instant, PathModel, Topic, TopicSet};
 
+use crate::RecorderParameters;
+use crate::flows::Flows;
+use crate::log::{FinishedRun, Log};
 use crate::table::{Column, Table};
 
 /// Observes the path models of senders.
 #[derive(Debug)]
-pub struct PathModels {
+pub(crate) struct PathModels {
     flows: Vec<String>,
     rows: Vec<(Instant, u32, PathModel)>,
     /// The latest row of each flow.
@@ -15,15 +18,8 @@ pub struct PathModels {
 
 impl PathModels {
     /// An empty log.
-    #[must_use]
-    pub fn new(flows: Vec<String>) -> Self {
+    fn new(flows: Vec<String>) -> Self {
         Self { latest: vec![None; flows.len()], flows, rows: Vec::new() }
-    }
-
-    /// Logs flows that were added behind all others.
-    pub fn extend(&mut self, flows: Vec<String>) {
-        self.latest.resize(flows.len(), None);
-        self.flows = flows;
     }
 
     fn add(&mut self, now: Instant, flow: FlowId, model: PathModel) {
@@ -36,8 +32,7 @@ impl PathModels {
 
     /// The table `path_model`: a row at the start of a round trip, or when the state, a gain or a bound
     /// changes.
-    #[must_use]
-    pub fn finish(self) -> Table {
+    fn table(self) -> Table {
         let all = || self.rows.iter();
         let models = || all().map(|(.., model)| model);
         let bound = |volume: Option<u32>| volume.map_or(f64::NAN, f64::from);
@@ -76,14 +71,27 @@ fn says_more(before: &PathModel, now: &PathModel) -> bool {
     key(before) != key(now)
 }
 
-impl Probe for PathModels {
+impl Log for PathModels {
+    fn requested(parameters: &RecorderParameters) -> Option<Self> {
+        parameters.path_models.then(|| Self::new(parameters.flow_names()))
+    }
+
     fn topics(&self) -> TopicSet {
         TopicSet::NONE.with(Topic::PathModel)
     }
 
-    fn observe(&mut self, now: Instant, event: &Event<'_>) {
+    fn observe(&mut self, now: Instant, event: &Event<'_>, _: &Flows) {
         if let Event::PathModel { flow, model } = *event {
             self.add(now, flow, model);
         }
+    }
+
+    fn extend(&mut self, parameters: &RecorderParameters) {
+        self.flows = parameters.flow_names();
+        self.latest.resize(self.flows.len(), None);
+    }
+
+    fn finish(self: Box<Self>, _: &FinishedRun<'_>) -> Vec<(&'static str, Table)> {
+        vec![("path_model", self.table())]
     }
 }

@@ -1,13 +1,18 @@
 //! The messages of a PEP, their acceptance by senders, and the windows of senders that use them.
 
-use airlane_core::{Bytes, Duration, FlowId, Instant, PepFate};
+use airlane_core::{Bytes, Duration, Event, FlowId, Instant, PepFate, Topic, TopicSet};
 
+use crate::RecorderParameters;
 use crate::flow::duration_ms;
+use crate::flows::Flows;
+use crate::log::{FinishedRun, Log};
+use crate::series::reserved_rows;
 use crate::table::{Column, Table};
 
 /// The counters of one flow.
 #[derive(Clone, Copy, Debug, Default)]
 struct PepRecord {
+    start: Instant,
     /// Messages by fate: in the current bin, and in all.
     bin: [u64; 3],
     total: [u64; 3],
@@ -20,6 +25,9 @@ struct PepRecord {
 #[derive(Debug, Default)]
 pub(crate) struct PepLog {
     flows: Vec<PepRecord>,
+    /// The length of a bin; `None` without series.
+    bin: Option<Duration>,
+    bin_end: Instant,
     t_s: Vec<f64>,
     flow: Vec<u32>,
     /// In the order of [`PepLog::REALS`].
@@ -32,23 +40,45 @@ impl PepLog {
     const REALS: [&'static str; 3] = ["cwnd_internet_bytes", "cwnd_ran_bytes", "pep_srtt_ms"];
     const COUNTS: [&'static str; 3] = ["pep_acks_sent", "pep_acks_accepted", "pep_acks_rejected"];
 
-    /// Makes room for this many flows.
-    pub(crate) fn resize(&mut self, flows: usize) {
-        self.flows.resize(flows, PepRecord::default());
-    }
-
-    /// A log of this many flows, with room for this many rows.
-    pub(crate) fn new(flows: usize, rows: usize) -> Self {
-        Self {
-            flows: vec![PepRecord::default(); flows],
+    fn new(parameters: &RecorderParameters) -> Self {
+        let flows = parameters.flows.len();
+        let rows = parameters.bin.map_or(0, |bin| reserved_rows(flows, parameters.end, bin));
+        let mut log = Self {
+            bin: parameters.bin,
+            bin_end: parameters.bin.map_or(Instant::FAR_FUTURE, |bin| Instant::ZERO + bin),
             t_s: Vec::with_capacity(rows),
             flow: Vec::with_capacity(rows),
             reals: core::array::from_fn(|_| Vec::with_capacity(rows)),
             counts: core::array::from_fn(|_| Vec::with_capacity(rows)),
+            ..Self::default()
+        };
+        log.extend(parameters);
+        log
+    }
+
+    /// Writes the rows of every bin that ends at `now` or before.
+    fn close_bins(&mut self, now: Instant, flows: &Flows) {
+        let Some(bin) = self.bin else { return };
+        while now >= self.bin_end {
+            self.close_bin(self.bin_end, flows);
+            self.bin_end += bin;
         }
     }
 
-    pub(crate) fn on_message(&mut self, flow: FlowId, fate: PepFate) {
+    /// Writes the rows of the current bin, which ends at `until`: of the flows that have begun and had not completed
+    /// before it.
+    fn close_bin(&mut self, until: Instant, flows: &Flows) {
+        let Some(bin) = self.bin else { return };
+        let from = self.bin_end - bin;
+        for index in 0..self.flows.len() {
+            let completed_before = flows.records[index].completed_at.is_some_and(|at| at < from);
+            if self.flows[index].start < until && !completed_before {
+                self.push(from, index);
+            }
+        }
+    }
+
+    fn on_message(&mut self, flow: FlowId, fate: PepFate) {
         let Some(record) = self.flows.get_mut(flow.index()) else { return };
         let at = match fate {
             PepFate::Sent => 0,
@@ -59,7 +89,7 @@ impl PepLog {
         record.total[at] += 1;
     }
 
-    pub(crate) fn on_state(&mut self, flow: FlowId, internet: Bytes, ran: Bytes, srtt: Duration) {
+    fn on_state(&mut self, flow: FlowId, internet: Bytes, ran: Bytes, srtt: Duration) {
         let Some(record) = self.flows.get_mut(flow.index()) else { return };
         record.internet = Some(internet);
         record.ran = Some(ran);
@@ -67,7 +97,7 @@ impl PepLog {
     }
 
     /// Writes the row of the bin that began at `from`, if the flow's sender has such windows.
-    pub(crate) fn push(&mut self, from: Instant, flow: usize) {
+    fn push(&mut self, from: Instant, flow: usize) {
         let Some(record) = self.flows.get_mut(flow) else { return };
         let counts = core::mem::take(&mut record.bin);
         let (Some(internet), Some(ran)) = (record.internet, record.ran) else { return };
@@ -79,7 +109,7 @@ impl PepLog {
     }
 
     /// The table `pep`: the messages about each flow.
-    pub(crate) fn summary(&self, flow_names: &[&str]) -> Table {
+    fn summary(&self, flow_names: &[&str]) -> Table {
         let mut table = Table::default();
         table.push_text("flow", flow_names.iter().copied());
         for (at, name) in Self::COUNTS.into_iter().enumerate() {
@@ -89,7 +119,7 @@ impl PepLog {
     }
 
     /// The table `pep_series`.
-    pub(crate) fn into_series(self, flow_names: &[&str]) -> Table {
+    fn into_series(self, flow_names: &[&str]) -> Table {
         let mut table = Table::default();
         table.push("t_s", Column::F64(self.t_s));
         table.push("flow", Column::labels(flow_names, self.flow));
@@ -100,5 +130,45 @@ impl PepLog {
             table.push_count(name, values);
         }
         table
+    }
+}
+
+impl Log for PepLog {
+    fn requested(parameters: &RecorderParameters) -> Option<Self> {
+        parameters.pep.then(|| Self::new(parameters))
+    }
+
+    fn topics(&self) -> TopicSet {
+        TopicSet::NONE.with(Topic::Pep)
+    }
+
+    fn observe(&mut self, now: Instant, event: &Event<'_>, flows: &Flows) {
+        self.close_bins(now, flows);
+        match *event {
+            Event::PepMessage { flow, fate } => self.on_message(flow, fate),
+            Event::DomainState { flow, internet, ran, pep_srtt } => {
+                self.on_state(flow, internet, ran, pep_srtt)
+            }
+            _ => {}
+        }
+    }
+
+    fn extend(&mut self, parameters: &RecorderParameters) {
+        let fresh = &parameters.flows[self.flows.len()..];
+        self.flows.extend(fresh.iter().map(|flow| PepRecord { start: flow.start, ..PepRecord::default() }));
+    }
+
+    fn finish(mut self: Box<Self>, run: &FinishedRun<'_>) -> Vec<(&'static str, Table)> {
+        let end = run.parameters.end;
+        self.close_bins(end, run.flows);
+        let names = run.flow_names();
+        let mut tables = vec![("pep", self.summary(&names))];
+        if let Some(bin) = self.bin {
+            if end > self.bin_end - bin {
+                self.close_bin(end, run.flows); // the run ends within a bin
+            }
+            tables.push(("pep_series", self.into_series(&names)));
+        }
+        tables
     }
 }

@@ -1,8 +1,11 @@
 //! Echo messages: round-trip times and losses.
 
-use airlane_core::{Duration, FlowId, Instant};
+use airlane_core::{DropCause, Duration, Event, FlowId, Header, Instant, Topic, TopicSet};
 
+use crate::RecorderParameters;
 use crate::flow::duration_ms;
+use crate::flows::Flows;
+use crate::log::{FinishedRun, Log};
 use crate::table::{Column, Table};
 
 /// One echo message.
@@ -71,6 +74,38 @@ impl PingLog {
         table.push("lost", Column::Bool(all().map(|ping| ping.lost).collect()));
         table.push("measured", Column::Bool(all().map(|ping| measured(ping.flow, ping.sent_at)).collect()));
         table
+    }
+}
+
+impl Log for PingLog {
+    fn requested(parameters: &RecorderParameters) -> Option<Self> {
+        parameters.pings.then(|| Self::new(parameters.flows.len()))
+    }
+
+    fn topics(&self) -> TopicSet {
+        TopicSet::NONE.with(Topic::Echo).with(Topic::Dropped)
+    }
+
+    fn observe(&mut self, now: Instant, event: &Event<'_>, _: &Flows) {
+        match *event {
+            Event::EchoSent { flow, serial, sent_at } => self.on_sent(flow, serial, sent_at),
+            Event::EchoAnswered { flow, serial, sent_at } => self.on_answered(flow, serial, now - sent_at),
+            Event::Dropped { packet, cause } if cause != DropCause::Endpoint => {
+                if let Header::Icmp(echo) = packet.header {
+                    self.on_dropped(packet.flow, echo.serial);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn extend(&mut self, parameters: &RecorderParameters) {
+        self.resize(parameters.flows.len());
+    }
+
+    fn finish(self: Box<Self>, run: &FinishedRun<'_>) -> Vec<(&'static str, Table)> {
+        let measured = |flow, at| run.flows.measures(flow, at);
+        vec![("pings", self.table(&run.flow_names(), measured))]
     }
 }
 

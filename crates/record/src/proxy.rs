@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use airlane_core::{Duration, Event, Instant, Probe, Topic, TopicSet};
+use airlane_core::{Bytes, Direction, Duration, Event, Instant, Topic, TopicSet};
 
+use crate::RecorderParameters;
+use crate::flows::Flows;
+use crate::log::{FinishedRun, Log};
 use crate::table::{Column, Table};
 
 /// The connections of one flow in one proxy. Arrays are downlink, uplink.
@@ -16,13 +19,12 @@ struct Held {
 
 /// Observes the buffers of proxies.
 #[derive(Debug)]
-pub struct ProxySeries {
+pub(crate) struct ProxySeries {
     /// The names of proxies and of flows by their number.
     proxies: Vec<String>,
     flows: Vec<String>,
     bin: Duration,
     bin_end: Instant,
-    end: Instant,
     held: BTreeMap<(u32, u32), Held>,
     t_s: Vec<f64>,
     proxy: Vec<u32>,
@@ -39,15 +41,13 @@ impl ProxySeries {
         "uplink_buffer_peak_bytes",
     ];
 
-    /// Empty buffers, in a run until `end`.
-    #[must_use]
-    pub fn new(proxies: Vec<String>, flows: Vec<String>, bin: Duration, end: Instant) -> Self {
+    /// Empty buffers.
+    fn new(proxies: Vec<String>, flows: Vec<String>, bin: Duration) -> Self {
         Self {
             proxies,
             flows,
             bin,
             bin_end: Instant::ZERO + bin,
-            end,
             held: BTreeMap::new(),
             t_s: Vec::new(),
             proxy: Vec::new(),
@@ -56,20 +56,18 @@ impl ProxySeries {
         }
     }
 
-    /// Logs flows that were added behind all others.
-    pub fn extend(&mut self, flows: Vec<String>) {
-        self.flows = flows;
+    /// The buffer of a proxy for a flow (two indices) and a direction has changed.
+    fn on_buffer(&mut self, now: Instant, of: (u32, u32), direction: Direction, [before, held]: [Bytes; 2]) {
+        self.close_bins(now);
+        let entry = self.held.entry(of).or_default();
+        let at = direction as usize;
+        entry.now[at] = entry.now[at] + held.get() - before.get();
+        entry.peak[at] = entry.peak[at].max(entry.now[at]);
     }
 
-    /// Ends the run at `end`, if that is before its planned end.
-    pub fn end_at(&mut self, end: Instant) {
-        self.end = self.end.min(end);
-    }
-
-    /// The table `proxy_series`: a row for each bin, proxy and flow, while the buffer is not empty.
-    #[must_use]
-    pub fn finish(mut self) -> Table {
-        self.close_bins(self.end);
+    /// The table `proxy_series`: a row for each bin, proxy and flow, while the buffer is not empty, in a run until `end`.
+    fn table(mut self, end: Instant) -> Table {
+        self.close_bins(end);
         let mut table = Table::default();
         table.push("t_s", Column::F64(self.t_s));
         table.push("proxy", Column::labels(&self.proxies, self.proxy));
@@ -99,38 +97,44 @@ impl ProxySeries {
     }
 }
 
-impl Probe for ProxySeries {
+impl Log for ProxySeries {
+    fn requested(parameters: &RecorderParameters) -> Option<Self> {
+        let (bin, proxies) = (parameters.bin?, &parameters.proxies);
+        (!proxies.is_empty()).then(|| Self::new(proxies.clone(), parameters.flow_names(), bin))
+    }
+
     fn topics(&self) -> TopicSet {
         TopicSet::NONE.with(Topic::Proxy)
     }
 
-    fn observe(&mut self, now: Instant, event: &Event<'_>) {
-        let Event::ProxyBuffer { proxy, flow, direction, before, now: held } = *event else { return };
-        self.close_bins(now);
-        let entry = self.held.entry((proxy, flow.0)).or_default();
-        let at = direction as usize;
-        entry.now[at] = entry.now[at] + held.get() - before.get();
-        entry.peak[at] = entry.peak[at].max(entry.now[at]);
+    fn observe(&mut self, now: Instant, event: &Event<'_>, _: &Flows) {
+        if let Event::ProxyBuffer { proxy, flow, direction, before, now: held } = *event {
+            self.on_buffer(now, (proxy, flow.0), direction, [before, held]);
+        }
+    }
+
+    fn extend(&mut self, parameters: &RecorderParameters) {
+        self.flows = parameters.flow_names();
+    }
+
+    fn finish(self: Box<Self>, run: &FinishedRun<'_>) -> Vec<(&'static str, Table)> {
+        vec![("proxy_series", self.table(run.parameters.end))]
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use airlane_core::{Bytes, Direction, FlowId};
-
     use super::*;
 
     #[test]
     fn a_row_says_what_a_bin_ended_with_and_the_most_in_it() {
         let (bin, end) = (Duration::from_millis(100), Instant::from_millis(400));
-        let mut series = ProxySeries::new(vec!["gateway".to_owned()], vec!["a".to_owned()], bin, end);
+        let mut series = ProxySeries::new(vec!["gateway".to_owned()], vec!["a".to_owned()], bin);
         for (ms, before, now) in [(10, 0, 500), (20, 0, 300), (30, 500, 100), (250, 100, 0), (260, 300, 0)] {
-            let (before, now) = (Bytes(before), Bytes(now));
-            let direction = Direction::Downlink;
-            let event = Event::ProxyBuffer { proxy: 0, flow: FlowId(0), direction, before, now };
-            series.observe(Instant::from_millis(ms), &event);
+            let bytes = [Bytes(before), Bytes(now)];
+            series.on_buffer(Instant::from_millis(ms), (0, 0), Direction::Downlink, bytes);
         }
-        let table = series.finish();
+        let table = series.table(end);
         assert_eq!(table.column("t_s"), Some(&Column::F64(vec![0.0, 0.1, 0.2])));
         assert_eq!(table.column("downlink_buffer_bytes"), Some(&Column::I64(vec![400, 400, 0])));
         assert_eq!(table.column("downlink_buffer_peak_bytes"), Some(&Column::I64(vec![800, 400, 400])));

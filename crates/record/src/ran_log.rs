@@ -1,22 +1,14 @@
 //! The RAN log: one row per transmission of a transport block.
 
-use airlane_core::{CellId, Decibel, Direction, Duration, Event, Instant, Probe, Topic, TopicSet, UeId};
+use airlane_core::{CellId, Decibel, Direction, Duration, Event, Instant, Topic, TopicSet, UeId};
 
+use crate::RecorderParameters;
+use crate::flows::Flows;
+use crate::log::{FinishedRun, Log};
 use crate::table::{Column, Table, direction_name};
 
 /// HARQ processes of a UE in one direction: eight on each of two layers (FDD, TS 36.213 §7), or sixteen (TS 38.214 §5.1).
 const PROCESSES: usize = 16;
-
-/// The data about the network that a RAN log needs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RanLogParameters {
-    /// The name of each UE, by index.
-    pub ues: Vec<String>,
-    /// The name of each cell, by index.
-    pub cells: Vec<String>,
-    /// The length of a slot (a TTI) of each cell, by index.
-    pub slots: Vec<Duration>,
-}
 
 /// The state of one HARQ process at the sender, the eNB or the UE, when it sent a block.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,8 +47,12 @@ struct Row {
 
 /// Observes the MAC.
 #[derive(Debug)]
-pub struct RanLog {
-    parameters: RanLogParameters,
+pub(crate) struct RanLog {
+    /// The name of each UE, and of each cell, by index.
+    ues: Vec<String>,
+    cells: Vec<String>,
+    /// The length of a slot (a TTI) of each cell, by index.
+    slots: Vec<Duration>,
     /// By UE, direction and process.
     processes: Vec<[[Process; PROCESSES]; 2]>,
     rows: Vec<Row>,
@@ -64,60 +60,16 @@ pub struct RanLog {
 
 impl RanLog {
     /// An empty log.
-    #[must_use]
-    pub fn new(parameters: RanLogParameters) -> Self {
-        let processes = vec![Default::default(); parameters.ues.len()];
-        Self { parameters, processes, rows: Vec::new() }
-    }
-
-    /// Logs UEs that were added behind all others.
-    pub fn extend(&mut self, ues: Vec<String>) {
-        self.processes.resize(ues.len(), Default::default());
-        self.parameters.ues = ues;
+    fn new(ues: Vec<String>, cells: Vec<String>, slots: Vec<Duration>) -> Self {
+        let processes = vec![Default::default(); ues.len()];
+        Self { ues, cells, slots, processes, rows: Vec::new() }
     }
 
     fn process(&mut self, ue: UeId, direction: Direction, process: u8) -> Option<&mut Process> {
         self.processes.get_mut(ue.index())?[direction as usize].get_mut(usize::from(process))
     }
 
-    /// The table `ran_log`, in the order in which blocks were received.
-    #[must_use]
-    pub fn finish(self) -> Table {
-        let rows = || self.rows.iter();
-        let count = |of: fn(&Row) -> u64| rows().map(of);
-        let slot_of = |row: &Row| self.parameters.slots[row.cell as usize];
-        let start = |row: &Row| (Instant::ZERO + slot_of(row) * row.slot).as_secs_f64();
-        let mut table = Table::default();
-        table.push_f64("t_s", rows().map(start));
-        table.push_count("slot", count(|row| row.slot));
-        table.push("cell", Column::labels(&self.parameters.cells, rows().map(|row| row.cell)));
-        table.push("ue", Column::labels(&self.parameters.ues, rows().map(|row| row.ue)));
-        let directions = [Direction::Downlink, Direction::Uplink].map(|d| direction_name(d).to_owned());
-        table.push("direction", Column::labels(&directions, rows().map(|row| row.direction as u32)));
-        table.push_count("harq_process", count(|row| u64::from(row.process)));
-        table.push_count("transmission", count(|row| u64::from(row.attempt) + 1));
-        table.push_count("ndi", count(|row| u64::from(row.new_data_indicator)));
-        table.push_count("mcs", count(|row| u64::from(row.mcs)));
-        table.push_count("prbs", count(|row| u64::from(row.prbs)));
-        table.push_count("tb_bytes", count(|row| u64::from(row.bytes)));
-        table.push("decoded", Column::Bool(rows().map(|row| row.decoded).collect()));
-        table.push_f64("cqi", rows().map(|row| row.cqi.map_or(f64::NAN, f64::from)));
-        table.push_count("rlc_queue_bytes", count(|row| row.queue));
-        let of_uplink = |of: fn(UplinkKnowledge) -> Option<f64>| {
-            self.rows.iter().map(move |row| of(row.uplink).unwrap_or(f64::NAN))
-        };
-        table.push_f64("headroom_db", of_uplink(|known| known.headroom.map(|headroom| headroom.0)));
-        table.push_f64("expected_bler", of_uplink(|known| known.expected_bler.map(f64::from)));
-        table
-    }
-}
-
-impl Probe for RanLog {
-    fn topics(&self) -> TopicSet {
-        TopicSet::NONE.with(Topic::Assigned).with(Topic::TransportBlock)
-    }
-
-    fn observe(&mut self, now: Instant, event: &Event<'_>) {
+    fn on_event(&mut self, now: Instant, event: &Event<'_>) {
         match *event {
             Event::Assigned { ue, direction, process, cqi, queue, headroom, expected_bler } => {
                 if let Some(process) = self.process(ue, direction, process) {
@@ -139,7 +91,7 @@ impl Probe for RanLog {
             } => {
                 // A block is reported at the end of its slot.
                 let CellId(cell) = cell;
-                let slot = now.as_nanos() / self.parameters.slots[cell as usize].as_nanos() - 1;
+                let slot = now.as_nanos() / self.slots[cell as usize].as_nanos() - 1;
                 let Some(known) = self.process(ue, direction, process) else { return };
                 known.new_data_indicator ^= attempt == 0;
                 let Process { new_data_indicator, cqi, queue, uplink } = *known;
@@ -164,6 +116,63 @@ impl Probe for RanLog {
             }
             _ => {}
         }
+    }
+
+    /// The table `ran_log`, in the order in which blocks were received.
+    fn table(self) -> Table {
+        let rows = || self.rows.iter();
+        let count = |of: fn(&Row) -> u64| rows().map(of);
+        let slot_of = |row: &Row| self.slots[row.cell as usize];
+        let start = |row: &Row| (Instant::ZERO + slot_of(row) * row.slot).as_secs_f64();
+        let mut table = Table::default();
+        table.push_f64("t_s", rows().map(start));
+        table.push_count("slot", count(|row| row.slot));
+        table.push("cell", Column::labels(&self.cells, rows().map(|row| row.cell)));
+        table.push("ue", Column::labels(&self.ues, rows().map(|row| row.ue)));
+        let directions = [Direction::Downlink, Direction::Uplink].map(|d| direction_name(d).to_owned());
+        table.push("direction", Column::labels(&directions, rows().map(|row| row.direction as u32)));
+        table.push_count("harq_process", count(|row| u64::from(row.process)));
+        table.push_count("transmission", count(|row| u64::from(row.attempt) + 1));
+        table.push_count("ndi", count(|row| u64::from(row.new_data_indicator)));
+        table.push_count("mcs", count(|row| u64::from(row.mcs)));
+        table.push_count("prbs", count(|row| u64::from(row.prbs)));
+        table.push_count("tb_bytes", count(|row| u64::from(row.bytes)));
+        table.push("decoded", Column::Bool(rows().map(|row| row.decoded).collect()));
+        table.push_f64("cqi", rows().map(|row| row.cqi.map_or(f64::NAN, f64::from)));
+        table.push_count("rlc_queue_bytes", count(|row| row.queue));
+        let of_uplink = |of: fn(UplinkKnowledge) -> Option<f64>| {
+            self.rows.iter().map(move |row| of(row.uplink).unwrap_or(f64::NAN))
+        };
+        table.push_f64("headroom_db", of_uplink(|known| known.headroom.map(|headroom| headroom.0)));
+        table.push_f64("expected_bler", of_uplink(|known| known.expected_bler.map(f64::from)));
+        table
+    }
+}
+
+impl Log for RanLog {
+    fn requested(parameters: &RecorderParameters) -> Option<Self> {
+        let cells = || parameters.cells.iter();
+        parameters.ran_log.then(|| {
+            let (names, slots) = (cells().map(|cell| cell.name.clone()), cells().map(|cell| cell.slot));
+            Self::new(parameters.hosts.clone(), names.collect(), slots.collect())
+        })
+    }
+
+    fn topics(&self) -> TopicSet {
+        TopicSet::NONE.with(Topic::Assigned).with(Topic::TransportBlock)
+    }
+
+    fn observe(&mut self, now: Instant, event: &Event<'_>, _: &Flows) {
+        self.on_event(now, event);
+    }
+
+    fn extend(&mut self, parameters: &RecorderParameters) {
+        self.processes.resize(parameters.hosts.len(), Default::default());
+        self.ues.clone_from(&parameters.hosts);
+    }
+
+    fn finish(self: Box<Self>, _: &FinishedRun<'_>) -> Vec<(&'static str, Table)> {
+        vec![("ran_log", self.table())]
     }
 }
 
@@ -199,20 +208,20 @@ mod tests {
 
     #[test]
     fn the_indicator_toggles_with_new_data_and_stays_for_what_is_sent_again() {
-        let mut log = RanLog::new(RanLogParameters {
-            ues: vec!["a".to_owned(), "b".to_owned()],
-            cells: vec!["north".to_owned()],
-            slots: vec![Duration::from_millis(1)],
-        });
+        let mut log = RanLog::new(
+            vec!["a".to_owned(), "b".to_owned()],
+            vec!["north".to_owned()],
+            vec![Duration::from_millis(1)],
+        );
         let at = Instant::from_millis;
-        log.observe(at(5), &assigned(0, 11, 700));
-        log.observe(at(6), &assigned(3, 7, 300));
-        log.observe(at(8), &block(0, 0, false));
-        log.observe(at(9), &block(3, 0, true));
-        log.observe(at(13), &assigned(0, 12, 900));
-        log.observe(at(16), &block(0, 1, true));
-        log.observe(at(17), &block(0, 0, true));
-        let table = log.finish();
+        log.on_event(at(5), &assigned(0, 11, 700));
+        log.on_event(at(6), &assigned(3, 7, 300));
+        log.on_event(at(8), &block(0, 0, false));
+        log.on_event(at(9), &block(3, 0, true));
+        log.on_event(at(13), &assigned(0, 12, 900));
+        log.on_event(at(16), &block(0, 1, true));
+        log.on_event(at(17), &block(0, 0, true));
+        let table = log.table();
         let integers = |name: &str| match table.column(name) {
             Some(Column::I64(values)) => values.clone(),
             other => panic!("{name}: {other:?}"),

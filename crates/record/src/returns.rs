@@ -41,6 +41,11 @@ impl Returns {
         self.all.iter_mut().find(|one| one.flow == flow).map(|one| &mut one.record)
     }
 
+    /// Whether this flow has any.
+    pub(crate) fn has(&self, flow: FlowId) -> bool {
+        self.all.iter().any(|one| one.flow == flow)
+    }
+
     /// The index of the row of a series.
     pub(crate) const fn row(index: usize) -> u32 {
         BIT | index as u32

@@ -12,6 +12,9 @@ use airlane_core::{Bytes, Duration, Header, Instant, Packet, SocketPair, TcpFlag
 /// other connections of a flow, which may be many, reserve none.
 const RESERVED: usize = 2048;
 
+/// No pair of sockets.
+const NO_SOCKETS: u64 = u64::MAX;
+
 /// The connections of one flow, in one direction.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
@@ -22,8 +25,8 @@ pub(crate) struct Streams {
 
 #[derive(Debug)]
 struct Connection {
-    /// `None` before the first packet of the flow.
-    sockets: Option<SocketPair>,
+    /// Its sockets as one number, or [`NO_SOCKETS`] before the first packet of the flow.
+    sockets: u64,
     /// The sequence number behind the last byte sent.
     next: u32,
     /// Bytes sent, and bytes that the other end can read.
@@ -40,12 +43,16 @@ impl Streams {
         let Header::Tcp(header) = &packet.header else { return };
         let one = &mut self.current;
         // Mostly it continues the stream. The other cases are a call at the end, so that this path saves no registers.
-        if one.next == header.sequence
-            && one.sockets == Some(packet.sockets)
+        let (length, continues) = (packet.payload.len(), one.next == header.sequence);
+        let sent = one.sent + u64::from(length);
+        if continues
+            && one.sockets == number_of(packet.sockets)
             && !header.flags.has(TcpFlags::SYN)
-            && one.segments.has_place()
+            && one.segments.push_within((sent, now))
         {
-            return one.add(now, packet.payload.len());
+            one.next = one.next.wrapping_add(length);
+            one.sent = sent;
+            return;
         }
         self.on_any_sent(now, packet, retransmission);
     }
@@ -54,9 +61,10 @@ impl Streams {
     fn on_any_sent(&mut self, now: Instant, packet: &Packet, retransmission: bool) {
         let Header::Tcp(header) = packet.header else { return };
         let start = header.sequence.wrapping_add(u32::from(header.flags.has(TcpFlags::SYN)));
-        let is_new = !self.find(packet.sockets);
+        let sockets = number_of(packet.sockets);
+        let is_new = !self.find(sockets);
         if is_new {
-            self.begin(packet.sockets);
+            self.begin(sockets);
         }
         let one = &mut self.current;
         if one.next != start && (is_new || !retransmission) {
@@ -70,12 +78,12 @@ impl Streams {
     }
 
     /// Makes the connection of these sockets the current one. False if there is none.
-    fn find(&mut self, sockets: SocketPair) -> bool {
-        if self.current.sockets == Some(sockets) {
+    fn find(&mut self, sockets: u64) -> bool {
+        if self.current.sockets == sockets {
             return true;
         }
         // The youngest first: older connections have mostly ended.
-        let Some(index) = self.others.iter().rposition(|one| one.sockets == Some(sockets)) else {
+        let Some(index) = self.others.iter().rposition(|one| one.sockets == sockets) else {
             return false;
         };
         core::mem::swap(&mut self.current, &mut self.others[index]);
@@ -84,12 +92,13 @@ impl Streams {
 
     /// Begins the first connection of these sockets.
     #[cold]
-    fn begin(&mut self, sockets: SocketPair) {
-        let reserve = if self.current.sockets.is_none() { RESERVED } else { 0 };
+    fn begin(&mut self, sockets: u64) {
+        let is_first = self.current.sockets == NO_SOCKETS;
+        let reserve = if is_first { RESERVED } else { 0 };
         let segments = Ring::new(reserve);
-        let one = Connection { sockets: Some(sockets), segments, ..Connection::default() };
+        let one = Connection { sockets, segments, ..Connection::default() };
         let before = core::mem::replace(&mut self.current, one);
-        if before.sockets.is_some() {
+        if !is_first {
             self.others.push(before);
         }
     }
@@ -101,7 +110,7 @@ impl Streams {
     pub(crate) fn on_next_readable(&mut self, packet: &Packet, in_order: Bytes) -> bool {
         let one = &mut self.current;
         let readable = one.readable + in_order.get();
-        let is_next = one.sockets == Some(packet.sockets)
+        let is_next = one.sockets == number_of(packet.sockets)
             && one.segments.front().is_some_and(|&segment| segment == (readable, packet.sent_at));
         if is_next {
             one.readable = readable;
@@ -119,7 +128,7 @@ impl Streams {
         in_order: Bytes,
         mut measured: impl FnMut(Duration),
     ) {
-        if !self.find(packet.sockets) {
+        if !self.find(number_of(packet.sockets)) {
             return;
         }
         let one = &mut self.current;
@@ -133,9 +142,15 @@ impl Streams {
     }
 }
 
+/// Sockets as one number, which is compared faster.
+#[inline]
+fn number_of(SocketPair { server, server_port, ue_port }: SocketPair) -> u64 {
+    u64::from(server) | u64::from(server_port) << 16 | u64::from(ue_port) << 32
+}
+
 impl Default for Connection {
     fn default() -> Self {
-        Self { sockets: None, next: 0, sent: 0, readable: 0, segments: Ring::new(0) }
+        Self { sockets: NO_SOCKETS, next: 0, sent: 0, readable: 0, segments: Ring::new(0) }
     }
 }
 
@@ -147,7 +162,6 @@ impl Connection {
     }
 
     /// Adds bytes that had not been sent before.
-    #[inline]
     fn add(&mut self, now: Instant, fresh: u32) {
         self.next = self.next.wrapping_add(fresh);
         self.sent += u64::from(fresh);

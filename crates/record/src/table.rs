@@ -113,6 +113,11 @@ impl Table {
         self.push(name, Column::Text(values.into_iter().map(str::to_owned).collect()));
     }
 
+    /// Adds a column of names that were made for it.
+    pub(crate) fn push_names(&mut self, name: &str, values: impl IntoIterator<Item = String>) {
+        self.push(name, Column::Text(values.into_iter().collect()));
+    }
+
     /// The column of this name.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&Column> {

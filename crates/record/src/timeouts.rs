@@ -1,7 +1,7 @@
 //! All retransmission timeouts, with the losses in the second before each.
 
 use airlane_core::ring::Ring;
-use airlane_core::{Bytes, Duration, FlowId, Instant};
+use airlane_core::{Bytes, Duration, Event, FlowId, Instant};
 
 use crate::table::{Column, Table};
 
@@ -27,7 +27,7 @@ pub(crate) struct Timeout {
 
 /// The times of the events of the last second.
 #[derive(Debug)]
-pub(crate) struct LastSecond(Ring<Instant>);
+struct LastSecond(Ring<Instant>);
 
 impl Default for LastSecond {
     fn default() -> Self {
@@ -36,7 +36,7 @@ impl Default for LastSecond {
 }
 
 impl LastSecond {
-    pub(crate) fn add(&mut self, now: Instant) {
+    fn add(&mut self, now: Instant) {
         self.forget(now);
         self.0.push_back(now);
     }
@@ -49,47 +49,114 @@ impl LastSecond {
 
     /// Number of events in the second before `now`. Events at this instant do not count: segments
     /// that the timeout itself declares lost are not its cause.
-    pub(crate) fn before(&mut self, now: Instant) -> u64 {
+    fn before(&mut self, now: Instant) -> u64 {
         self.forget(now);
         self.0.partition_point(|&at| at < now) as u64
     }
 }
 
-/// Sets the window after a timeout at this instant: the first one that the flow reports after it.
-pub(crate) fn leave(timeouts: &mut [Timeout], flow: FlowId, now: Instant, congestion_window: Bytes) {
-    if let Some(last) = timeouts.last_mut()
-        && last.at == now
-        && last.flow == flow
-    {
-        last.congestion_window_after.get_or_insert(congestion_window);
-    }
+/// Segments of a flow that were declared lost, and its packets that were dropped.
+#[derive(Debug, Default)]
+struct Recent {
+    lost: LastSecond,
+    dropped: LastSecond,
 }
 
-/// Marks the last timeout of the flow as undone, and the previous ones in the same backoff.
-pub(crate) fn undo(timeouts: &mut [Timeout], flow: FlowId) {
-    for timeout in timeouts.iter_mut().rev().filter(|timeout| timeout.flow == flow) {
-        timeout.undone = true;
-        if timeout.backoff <= 1 {
-            break;
+/// All timeouts of a run.
+#[derive(Debug)]
+pub(crate) struct Timeouts {
+    all: Vec<Timeout>,
+    /// By flow.
+    recent: Vec<Recent>,
+}
+
+impl Timeouts {
+    pub(crate) fn new(flows: usize) -> Self {
+        let mut timeouts = Self { all: Vec::with_capacity(64), recent: Vec::new() };
+        timeouts.resize(flows);
+        timeouts
+    }
+
+    /// Makes room for this many flows.
+    pub(crate) fn resize(&mut self, flows: usize) {
+        self.recent.resize_with(flows, Recent::default);
+    }
+
+    /// In the order of time.
+    pub(crate) fn all(&self) -> &[Timeout] {
+        &self.all
+    }
+
+    /// The network dropped a packet of the flow.
+    pub(crate) fn on_dropped(&mut self, now: Instant, flow: FlowId) {
+        if let Some(recent) = self.recent.get_mut(flow.index()) {
+            recent.dropped.add(now); // acknowledgments too: their loss can cause a timeout
         }
     }
-}
 
-/// The table `timeouts`: one row per timeout, in the order of time.
-pub(crate) fn table(timeouts: &[Timeout], flow_names: &[&str]) -> Table {
-    let mut table = Table::default();
-    let all = || timeouts.iter();
-    table.push_f64("t_s", all().map(|t| t.at.as_secs_f64()));
-    table.push_text("flow", all().map(|t| flow_names[t.flow.index()]));
-    table.push_f64("rto_ms", all().map(|t| t.rto.as_millis_f64()));
-    table.push_count("cwnd_bytes", all().map(|t| t.congestion_window.get()));
-    table.push_count("in_flight_bytes", all().map(|t| t.in_flight.get()));
-    table.push_count("backoff", all().map(|t| u64::from(t.backoff)));
-    table.push("in_recovery", Column::Bool(all().map(|t| t.in_recovery).collect()));
-    table.push_count("lost_last_second", all().map(|t| t.lost_last_second));
-    table.push_count("drops_last_second", all().map(|t| t.drops_last_second));
-    let after = |t: &Timeout| t.congestion_window_after.map_or(f64::NAN, |bytes| bytes.get() as f64);
-    table.push_f64("cwnd_after_bytes", all().map(after));
-    table.push("undone", Column::Bool(all().map(|t| t.undone).collect()));
-    table
+    pub(crate) fn on_segment_lost(&mut self, now: Instant, flow: FlowId) {
+        if let Some(recent) = self.recent.get_mut(flow.index()) {
+            recent.lost.add(now);
+        }
+    }
+
+    pub(crate) fn on_timeout(&mut self, now: Instant, event: &Event<'_>) {
+        let Event::Timeout { flow, rto, congestion_window, in_flight, backoff, in_recovery } = *event else {
+            return;
+        };
+        let Some(recent) = self.recent.get_mut(flow.index()) else { return };
+        self.all.push(Timeout {
+            at: now,
+            flow,
+            rto,
+            congestion_window,
+            in_flight,
+            backoff,
+            in_recovery,
+            lost_last_second: recent.lost.before(now),
+            drops_last_second: recent.dropped.before(now),
+            undone: false,
+            congestion_window_after: None,
+        });
+    }
+
+    /// The flow reports its window: the first one after a timeout at this instant is that after the timeout.
+    #[inline]
+    pub(crate) fn on_window(&mut self, now: Instant, flow: FlowId, congestion_window: Bytes) {
+        if let Some(last) = self.all.last_mut()
+            && last.at == now
+            && last.flow == flow
+        {
+            last.congestion_window_after.get_or_insert(congestion_window);
+        }
+    }
+
+    /// Marks the last timeout of the flow as undone, and the previous ones in the same backoff.
+    pub(crate) fn undo(&mut self, flow: FlowId) {
+        for timeout in self.all.iter_mut().rev().filter(|timeout| timeout.flow == flow) {
+            timeout.undone = true;
+            if timeout.backoff <= 1 {
+                break;
+            }
+        }
+    }
+
+    /// The table `timeouts`: one row per timeout, in the order of time.
+    pub(crate) fn table(&self, flow_names: &[&str]) -> Table {
+        let all = || self.all.iter();
+        let mut table = Table::default();
+        table.push_f64("t_s", all().map(|t| t.at.as_secs_f64()));
+        table.push_text("flow", all().map(|t| flow_names[t.flow.index()]));
+        table.push_f64("rto_ms", all().map(|t| t.rto.as_millis_f64()));
+        table.push_count("cwnd_bytes", all().map(|t| t.congestion_window.get()));
+        table.push_count("in_flight_bytes", all().map(|t| t.in_flight.get()));
+        table.push_count("backoff", all().map(|t| u64::from(t.backoff)));
+        table.push("in_recovery", Column::Bool(all().map(|t| t.in_recovery).collect()));
+        table.push_count("lost_last_second", all().map(|t| t.lost_last_second));
+        table.push_count("drops_last_second", all().map(|t| t.drops_last_second));
+        let after = |t: &Timeout| t.congestion_window_after.map_or(f64::NAN, |bytes| bytes.get() as f64);
+        table.push_f64("cwnd_after_bytes", all().map(after));
+        table.push("undone", Column::Bool(all().map(|t| t.undone).collect()));
+        table
+    }
 }

@@ -1,7 +1,10 @@
 //! The positions of UEs over time, on request.
 
-use airlane_core::{CellId, Instant, UeId};
+use airlane_core::{CellId, Event, Instant, Topic, TopicSet, UeId};
 
+use crate::RecorderParameters;
+use crate::flows::Flows;
+use crate::log::{FinishedRun, Log};
 use crate::table::{Column, Table};
 
 /// Rows of `ue_series`, by column.
@@ -31,5 +34,25 @@ impl UeSeries {
         table.push("y_m", Column::F64(self.y_m));
         table.push("cell", Column::labels(cell_names, self.cell));
         table
+    }
+}
+
+impl Log for UeSeries {
+    fn requested(parameters: &RecorderParameters) -> Option<Self> {
+        parameters.tracked.then(Self::default)
+    }
+
+    fn topics(&self) -> TopicSet {
+        TopicSet::NONE.with(Topic::UePosition)
+    }
+
+    fn observe(&mut self, now: Instant, event: &Event<'_>, _: &Flows) {
+        if let Event::UePosition { ue, position_m, cell } = *event {
+            self.push(now, ue, position_m, cell);
+        }
+    }
+
+    fn finish(self: Box<Self>, run: &FinishedRun<'_>) -> Vec<(&'static str, Table)> {
+        vec![("ue_series", self.into_table(&run.parameters.hosts, &run.cell_names()))]
     }
 }

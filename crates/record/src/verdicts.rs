@@ -8,8 +8,13 @@
 
 use std::collections::VecDeque;
 
-use airlane_core::{DropCause, Duration, FlowId, Instant, LossVerdict, Packet};
+use airlane_core::{
+    DropCause, Duration, Event, FlowId, Header, Instant, LossVerdict, Packet, Topic, TopicSet,
+};
 
+use crate::RecorderParameters;
+use crate::flows::Flows;
+use crate::log::{FinishedRun, Log};
 use crate::table::{Column, Table};
 
 /// How long a drop is stored: longer than a sender needs to detect it, which is at most a retransmission
@@ -132,6 +137,40 @@ impl VerdictLog {
             rows().map(|(flow, truth, verdict)| self.0[flow].timeouts[truth][verdict]),
         );
         table
+    }
+}
+
+impl Log for VerdictLog {
+    fn requested(parameters: &RecorderParameters) -> Option<Self> {
+        let flows = parameters.discriminators.len();
+        (flows > 0).then(|| Self::new(flows))
+    }
+
+    fn topics(&self) -> TopicSet {
+        TopicSet::NONE.with(Topic::LossJudged).with(Topic::Dropped)
+    }
+
+    fn observe(&mut self, now: Instant, event: &Event<'_>, flows: &Flows) {
+        match *event {
+            Event::LossJudged { flow, sent_at, timeout, verdict } => {
+                self.on_judged(flow, sent_at, (timeout, flows.measures(flow, now)), verdict);
+            }
+            Event::Dropped { packet, cause } => {
+                let is_loss = cause != DropCause::Endpoint && !matches!(packet.header, Header::Signalling);
+                if is_loss && flows.is_data(packet) {
+                    self.on_dropped(now, packet, cause);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn extend(&mut self, parameters: &RecorderParameters) {
+        self.resize(parameters.discriminators.len());
+    }
+
+    fn finish(self: Box<Self>, run: &FinishedRun<'_>) -> Vec<(&'static str, Table)> {
+        vec![("verdicts", self.table(&run.flow_names(), &run.parameters.discriminators))]
     }
 }
 

@@ -1,7 +1,10 @@
 //! Views of videos: waiting times and stalls.
 
-use airlane_core::{BitRate, Bytes, Duration, FlowId, Instant, PlaybackStep};
+use airlane_core::{BitRate, Bytes, Duration, Event, FlowId, Instant, PlaybackStep, Topic, TopicSet};
 
+use crate::RecorderParameters;
+use crate::flows::Flows;
+use crate::log::{FinishedRun, Log};
 use crate::table::{Column, Table};
 
 /// A viewer's criteria of satisfaction.
@@ -157,6 +160,27 @@ impl ViewLog {
         table.push("finished", Column::Bool(all().map(|view| view.ended_at.is_some()).collect()));
         table.push("satisfied", Column::Bool(all().map(satisfied).collect()));
         table
+    }
+}
+
+impl Log for ViewLog {
+    fn requested(parameters: &RecorderParameters) -> Option<Self> {
+        (!parameters.viewers.is_empty()).then(Self::default)
+    }
+
+    fn topics(&self) -> TopicSet {
+        TopicSet::NONE.with(Topic::Playback)
+    }
+
+    fn observe(&mut self, now: Instant, event: &Event<'_>, _: &Flows) {
+        if let Event::Playback { flow, view, step } = *event {
+            self.add(now, flow, view, step);
+        }
+    }
+
+    fn finish(self: Box<Self>, run: &FinishedRun<'_>) -> Vec<(&'static str, Table)> {
+        let (viewers, end) = (&run.parameters.viewers, run.parameters.end);
+        vec![("views", self.into_table(&run.flow_names(), viewers, end))]
     }
 }
 

@@ -326,9 +326,9 @@ impl Built {
     /// The tables of a run, which ends now.
     #[must_use]
     pub fn finish(mut self) -> RunOutput {
-        self.sinks.end_at(self.simulation.now());
+        self.sinks.recorder.end_at(self.simulation.now());
         let (counters, pool) = (self.simulation.counters(), self.simulation.pool());
-        let mut tables = self.sinks.finish();
+        let mut tables = self.sinks.recorder.finish();
         tables.extend(proxies::tables(&self.simulation, &self.proxies, &self.proxy_names));
         let meta = Meta {
             sim_s: self.simulation.now().as_secs_f64(),

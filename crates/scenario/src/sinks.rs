@@ -2,8 +2,8 @@
 
 use airlane_core::{FlowId, Instant, UeId};
 use airlane_record::{
-    CaptureFlow, CaptureParameters, CapturePoint, CellDescription, Deliveries, FlowDescription, Losses,
-    PathModels, ProxySeries, RanLog, RanLogParameters, Recorder, RecorderParameters, Satisfaction, Sinks,
+    CaptureFlow, CaptureParameters, CapturePoint, CellDescription, FlowDescription, Recorder,
+    RecorderParameters, Satisfaction, Sinks,
 };
 use airlane_transport::congestion::LossDiscrimination;
 
@@ -18,54 +18,20 @@ use crate::real::{HOST, host_names};
 use crate::rnis;
 use crate::wiring::data_direction;
 
-/// The recorder, and the other sinks of the scenario; captures start when their folder is known.
+/// The sinks of the scenario; captures start when their folder is known.
 pub(crate) fn sinks(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow], pages: Vec<Vec<String>>) -> Sinks {
-    let output = &scenario.output;
-    Sinks {
-        recorder: Recorder::new(RecorderParameters { pages, ..recorder_parameters(scenario, ues, flows) }),
-        capture: None,
-        ran_log: output.ran_log.then(|| {
-            let (cells, slots) = (cell_names(scenario), scenario.cell.iter().map(Cell::slot).collect());
-            RanLog::new(RanLogParameters { ues: host_names(ues), cells, slots })
-        }),
-        deliveries: output.deliveries.then(|| Deliveries::new(host_names(ues), hosts(flows))),
-        losses: output.losses.then(|| Losses::new(flows.iter().map(|flow| flow.name.clone()).collect())),
-        proxies: output.proxy_series.then(|| {
-            let flows = flows.iter().map(|flow| flow.name.clone()).collect();
-            let (bin, end) = (scenario.run.series_bin.0, Instant::ZERO + scenario.run.duration.0);
-            ProxySeries::new(middlebox::proxy_names(scenario), flows, bin, end)
-        }),
-        models: output
-            .path_model
-            .then(|| PathModels::new(flows.iter().map(|flow| flow.name.clone()).collect())),
-        own: None,
-    }
+    let parameters = RecorderParameters { pages, ..recorder_parameters(scenario, ues, flows) };
+    Sinks { recorder: Recorder::new(parameters), capture: None, own: None }
 }
 
 /// Adds flows and UEs to the sinks of a running scenario.
 pub(crate) fn extend(sinks: &mut Sinks, setup: Setup<'_>, ues: &[OneUe], flows: &[OneFlow]) {
     let scenario = setup.scenario;
     let pages = applications::page_names(setup.contents);
-    let names = || flows.iter().map(|flow| flow.name.clone()).collect::<Vec<_>>();
     sinks.recorder.extend(RecorderParameters { pages, ..recorder_parameters(scenario, ues, flows) });
     if let Some((capture, parameters)) = sinks.capture.as_mut().zip(capture_parameters(scenario, ues, flows))
     {
         capture.extend(&parameters);
-    }
-    if let Some(log) = &mut sinks.ran_log {
-        log.extend(host_names(ues));
-    }
-    if let Some(log) = &mut sinks.deliveries {
-        log.extend(host_names(ues), hosts(flows));
-    }
-    if let Some(log) = &mut sinks.losses {
-        log.extend(names());
-    }
-    if let Some(log) = &mut sinks.proxies {
-        log.extend(names());
-    }
-    if let Some(log) = &mut sinks.models {
-        log.extend(names());
     }
 }
 
@@ -168,6 +134,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
             format::McsRule::Effective(rule) => Some(rule.target_bler.0),
         },
     };
+    let output = &scenario.output;
     let listens = |flow: &format::Flow| matches!(&flow.transport, Transport::Tcp(tcp) if tcp.congestion == Congestion::Mdcc);
     let discriminators: Vec<_> = flows.iter().map(|flow| discriminator_name(scenario, flow)).collect();
     let discriminates = |name: &String| !name.is_empty() && name != LossDiscrimination::None.name();
@@ -183,16 +150,21 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         flows: flows.iter().map(|flow| flow_description(scenario, ues, flow)).collect(),
         cells: scenario.cell.iter().map(cell).collect(),
         ues: ues.len(),
+        hosts: host_names(ues),
         warmup: Instant::ZERO + scenario.run.warmup.0,
         end: Instant::ZERO + scenario.run.duration.0,
         bin: Some(scenario.run.series_bin.0),
-        handovers: if scenario.handover.is_some() { host_names(ues) } else { vec![] },
-        coverage: ues.iter().map(|ue| ue.name.clone()).collect(),
+        handovers: scenario.handover.is_some(),
         codes: scenario.flow.iter().any(sends_codes),
         pings: scenario.flow.iter().any(|flow| matches!(flow.app, App::Ping(_))),
         pages: vec![], // set by the caller that has read them
         viewers: viewers(scenario, flows),
-        tracked: if scenario.run.ue_series { ues.iter().map(|ue| ue.name.clone()).collect() } else { vec![] },
+        tracked: scenario.run.ue_series,
+        ran_log: output.ran_log,
+        deliveries: output.deliveries,
+        losses: output.losses,
+        proxies: if output.proxy_series { middlebox::proxy_names(scenario) } else { vec![] },
+        path_models: output.path_model,
     }
 }
 

@@ -1,7 +1,8 @@
-use airlane_core::{CellId, CubicCurve, Header, Payload, TcpHeader};
+use airlane_core::{CubicCurve, FlowId, Payload, TcpHeader};
 
 use super::*;
-use crate::CellDescription;
+use crate::table::Column;
+use crate::{CellDescription, FlowDescription};
 
 fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
@@ -38,19 +39,11 @@ fn parameters() -> RecorderParameters {
             bler_target: Some(0.1),
         }],
         ues: 1,
+        hosts: vec!["phone".into()],
         warmup: ms(200),
         end: ms(1_000),
         bin: Some(RecorderParameters::DEFAULT_BIN),
-        tracked: Vec::new(),
-        handovers: Vec::new(),
-        coverage: Vec::new(),
-        pep: false,
-        codes: false,
-        pages: vec![],
-        pings: false,
-        viewers: vec![],
-        discriminators: vec![],
-        information: false,
+        ..RecorderParameters::default()
     }
 }
 
@@ -330,5 +323,35 @@ fn without_series_their_topics_are_not_heard() {
     let recorder = Recorder::new(RecorderParameters { bin: None, ..parameters() });
     assert!(!recorder.topics().wants(Topic::FlowState));
     assert!(recorder.topics().wants(Topic::Delivered));
-    assert_eq!(recorder.finish().len(), 3);
+    let tables: Vec<&str> = recorder.finish().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(tables, ["flows", "cells", "timeouts", "uplink_power", "outages"]);
+}
+
+/// A log of frequent events sees them, and the sums too.
+#[test]
+fn a_log_may_want_any_topic() {
+    let mut recorder = Recorder::new(RecorderParameters { ran_log: true, losses: true, ..parameters() });
+    assert!(recorder.topics().wants(Topic::Assigned));
+    recorder.observe(
+        ms(300),
+        &Event::TransportBlock {
+            cell: CellId(0),
+            ue: UeId(0),
+            direction: Direction::Downlink,
+            process: 0,
+            mcs: 20,
+            prbs: 50,
+            bytes: Bytes(1_250),
+            attempt: 0,
+            decoded: true,
+            power_limited: false,
+        },
+    );
+    let lost = packet(0, Direction::Downlink, 1_000, ms(330));
+    recorder.observe(ms(340), &Event::Dropped { packet: &lost, cause: DropCause::QueueFull });
+    let get = tables(recorder);
+    assert_eq!(counts(get("ran_log", "slot")), [299]);
+    assert_eq!(counts(get("cells", "tb_sent")), [1]);
+    assert_eq!(counts(get("losses", "packets")), [1]);
+    assert_eq!(counts(get("flows", "packets_lost")), [1, 0]);
 }

@@ -296,16 +296,7 @@ fn two_round_trips(kind: CongestionKind, rtt_ms: [u64; 2], seconds: u64) -> [(f6
         warmup: Instant::ZERO,
         end,
         bin: None,
-        tracked: Vec::new(),
-        handovers: Vec::new(),
-        coverage: Vec::new(),
-        pep: false,
-        codes: false,
-        pages: vec![],
-        pings: false,
-        viewers: vec![],
-        discriminators: vec![],
-        information: false,
+        ..RecorderParameters::default()
     });
     let mut simulation = Simulation::new(network, 4096);
     let mut look = |at| {

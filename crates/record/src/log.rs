@@ -1,0 +1,86 @@
+//! Tables that only some runs have, each filled from events of its own topics.
+//!
+//! A new table is a file with a [`Log`], and a line in [`logs`].
+
+use airlane_core::{Event, Instant, TopicSet};
+
+use crate::RecorderParameters;
+use crate::codes::CodeLog;
+use crate::deliveries::Deliveries;
+use crate::flows::Flows;
+use crate::handover::HandoverLog;
+use crate::information::InformationLog;
+use crate::losses::Losses;
+use crate::pages::PageLog;
+use crate::path_model::PathModels;
+use crate::pep::PepLog;
+use crate::pings::PingLog;
+use crate::proxy::ProxySeries;
+use crate::ran_log::RanLog;
+use crate::table::Table;
+use crate::track::UeSeries;
+use crate::verdicts::VerdictLog;
+use crate::views::ViewLog;
+
+/// A table of the results, or several that are filled from the same events.
+pub(crate) trait Log: Send {
+    /// An empty log; `None` if the run does not have it.
+    fn requested(parameters: &RecorderParameters) -> Option<Self>
+    where
+        Self: Sized;
+
+    /// The topics of its events. They do not change.
+    fn topics(&self) -> TopicSet;
+
+    /// Handles an event of one of its topics, after the sums of the flows have been updated with it.
+    fn observe(&mut self, now: Instant, event: &Event<'_>, flows: &Flows);
+
+    /// Flows and UEs were added to the run, and to the parameters behind all earlier ones.
+    fn extend(&mut self, _parameters: &RecorderParameters) {}
+
+    /// Its tables by name, when the run has ended.
+    fn finish(self: Box<Self>, run: &FinishedRun<'_>) -> Vec<(&'static str, Table)>;
+}
+
+/// A run that has ended: the names for rows, and the sums of flows.
+pub(crate) struct FinishedRun<'a> {
+    pub(crate) parameters: &'a RecorderParameters,
+    pub(crate) flows: &'a Flows,
+}
+
+impl FinishedRun<'_> {
+    /// The name of each flow, by index.
+    pub(crate) fn flow_names(&self) -> Vec<&str> {
+        self.parameters.flows.iter().map(|flow| flow.name.as_str()).collect()
+    }
+
+    /// The name of each cell, by index.
+    pub(crate) fn cell_names(&self) -> Vec<&str> {
+        self.parameters.cells.iter().map(|cell| cell.name.as_str()).collect()
+    }
+}
+
+/// The logs of a run, in the order of their tables in the results.
+pub(crate) fn logs(parameters: &RecorderParameters) -> Vec<Box<dyn Log>> {
+    let all = [
+        log::<UeSeries>,
+        log::<CodeLog>,
+        log::<ViewLog>,
+        log::<PingLog>,
+        log::<HandoverLog>,
+        log::<PageLog>,
+        log::<VerdictLog>,
+        log::<InformationLog>,
+        log::<PepLog>,
+        log::<RanLog>,
+        log::<Deliveries>,
+        log::<Losses>,
+        log::<ProxySeries>,
+        log::<PathModels>,
+    ];
+    all.into_iter().filter_map(|requested| requested(parameters)).collect()
+}
+
+fn log<L: Log + 'static>(parameters: &RecorderParameters) -> Option<Box<dyn Log>> {
+    L::requested(parameters).map(|log| Box::new(log) as Box<dyn Log>)
+}
