@@ -38,19 +38,19 @@ class GuestError(RuntimeError):
     failed: bool
 
 _Data = bytes | list[str] | tuple[list[str], bytes]
+_Column = tuple[str, Literal["f64", "i64", "bool", "utf8", "labels"], _Data, list[tuple[str, str]]]
 
 @final
 class RunOutput:
     """What one run left behind."""
 
     @property
-    def tables(
-        self,
-    ) -> dict[str, list[tuple[str, Literal["f64", "i64", "bool", "utf8", "labels"], _Data]]]:
-        """Tables by name, each a list of (column, kind, data).
+    def tables(self) -> dict[str, list[_Column]]:
+        """Tables by name, each a list of (column, kind, data, metadata).
 
         Numbers are little-endian, eight bytes each; truth values one byte each; names a list, or,
-        where few are repeated often, these few and for each row an index into them in four bytes.
+        where few are repeated often, these few and for each row an index into them in four bytes. The
+        metadata says what a column means, as pairs of key and value.
         """
 
     @property
@@ -88,6 +88,9 @@ def node_run(kind: str, text: str, file_name: str) -> bool:
     NodeError
         If the node cannot begin, or cannot go on.
     """
+
+def columns_of_runs() -> dict[str, list[_Column]]:
+    """The tables of a run without flows: their columns, with metadata, are those of every run."""
 
 def schema() -> str:
     """JSON Schema of the scenario format."""
@@ -143,7 +146,7 @@ class LiveError(Exception):
 def replay(scenario: str, seed: int, ends: tuple[list[str], list[str], list[int]], path: str) -> str:
     """Repeat the flight record of a live run: a report as JSON. Only on Linux."""
 
-def live(config: str) -> tuple[dict[str, list[tuple[str, str, _Data]]], str, str]:
+def live(config: str) -> tuple[dict[str, list[_Column]], str, str]:
     """Make a live run in this process, which must have one thread: tables, summary, facts. Only on Linux."""
 
 def tbs_bits(mcs: int, n_prb: int) -> int:

@@ -34,6 +34,7 @@ __all__ = [
     "Resolved",
     "ScenarioError",
     "Timeout",
+    "columns_of_runs",
     "cqi",
     "fading_gains",
     "fingerprint",
@@ -276,8 +277,19 @@ def _place(error: BaseException) -> str:
     return f"{frames[-1].filename}:{frames[-1].lineno}: " if len(frames) > 1 else ""
 
 
-def _table(described: Sequence[tuple[str, str, Any]]) -> pa.Table:
-    return pa.table({name: _column(kind, data) for name, kind, data in described})
+def _table(described: Sequence[tuple[str, str, Any, Any]]) -> pa.Table:
+    columns = [_column(kind, data) for _, kind, data, _ in described]
+    fields = [
+        pa.field(name, column.type, metadata=dict(meaning) or None)
+        for (name, *_, meaning), column in zip(described, columns, strict=True)
+    ]
+    return pa.table(columns, schema=pa.schema(fields))
+
+
+@functools.cache
+def columns_of_runs() -> dict[str, pa.Schema]:
+    """The columns of the tables of every run, with what they mean as metadata of their fields."""
+    return {name: _table(described).schema for name, described in _native.columns_of_runs().items()}
 
 
 def _column(kind: str, data: Any) -> pa.Array[Any]:

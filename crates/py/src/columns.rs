@@ -4,14 +4,14 @@ use airlane_record::{Column, Table};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
-/// Table by name; a table is a list of (column name, kind, data).
+/// Table by name; a table is a list of (column name, kind, data, metadata).
 pub(crate) fn tables<'py>(py: Python<'py>, tables: &[(&'static str, Table)]) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (name, table) in tables {
         let columns = PyList::empty(py);
-        for (name, column) in &table.columns {
+        for (name, column, meaning) in table.described() {
             let (kind, data) = data(py, column)?;
-            columns.append((name, kind, data))?;
+            columns.append((name, kind, data, meaning.pairs(name)))?;
         }
         dict.set_item(name, columns)?;
     }

@@ -21,9 +21,11 @@ mod resolved;
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use airlane_core::Direction;
 use airlane_radio::tables::{MAX_PRB, Mcs};
+use airlane_record::{Recorder, RecorderParameters};
 use airlane_scenario::Scenario;
 
 use crate::resolved::Resolved;
@@ -75,6 +77,12 @@ fn schema() -> String {
     airlane_scenario::schema()
 }
 
+/// The tables of a run without flows: their columns, with what these mean, are those of every run.
+#[pyfunction]
+fn columns_of_runs(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    columns::tables(py, &Recorder::new(RecorderParameters::of_no_flow()).finish())
+}
+
 /// Resolves a scenario. `overrides_json` is an object: values by dotted path.
 #[pyfunction]
 #[pyo3(signature = (text, file_name, overrides_json = "{}"))]
@@ -107,6 +115,7 @@ fn tbs_bits(mcs: u8, n_prb: usize) -> PyResult<u32> {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(columns_of_runs, module)?)?;
     module.add_function(wrap_pyfunction!(parse, module)?)?;
     module.add_function(wrap_pyfunction!(tbs_bits, module)?)?;
     #[cfg(target_os = "linux")]

@@ -2,6 +2,7 @@
 
 use airlane_core::{Decibel, Direction, Instant};
 
+use crate::meaning::View;
 use crate::table::{Table, direction_name, ratio};
 use crate::{CellDescription, RecorderParameters};
 
@@ -149,13 +150,16 @@ pub(crate) fn power_table<'a>(
 ) -> Table {
     let rows = || ues.clone().filter(|(_, radio, _)| radio.uplink.transmissions() > 0);
     let mut table = Table::default();
-    table.push_text("ue", rows().map(|(name, ..)| name));
-    table.push_count("tb_sent_uplink", rows().map(|(_, radio, _)| radio.uplink.transmissions()));
+    table.push_text("ue", rows().map(|(name, ..)| name)).means("UE");
+    let sent = rows().map(|(_, radio, _)| radio.uplink.transmissions());
+    table.push_count("tb_sent_uplink", sent).means("transport blocks sent");
     let limited = |(_, radio, _): (&str, &Radio, &Headroom)| {
         ratio(radio.uplink.limited as f64, radio.uplink.transmissions())
     };
-    table.push_f64("power_limited", rows().map(limited));
-    table.push_f64("headroom_db", rows().map(|(.., headroom)| headroom.mean_db()));
+    let limited = table.push_f64("power_limited", rows().map(limited));
+    limited.means("share of uplink transmissions that were limited by power");
+    let headroom = table.push_f64("headroom_db", rows().map(|(.., headroom)| headroom.mean_db()));
+    headroom.means("mean of the power headroom reports");
     table
 }
 
@@ -163,30 +167,62 @@ pub(crate) fn power_table<'a>(
 pub(crate) fn table(cells: &[CellRecord], parameters: &RecorderParameters) -> Table {
     let mut table = Table::default();
     let (from, until) = (parameters.warmup, parameters.end);
-    table.push_text("cell", cells.iter().map(|cell| cell.description.name.as_str()));
-    for direction in [Direction::Downlink, Direction::Uplink] {
+    table.push_text("cell", cells.iter().map(|cell| cell.description.name.as_str())).means("cell");
+    for (direction, heading) in
+        [(Direction::Downlink, "PRB use\ndownlink"), (Direction::Uplink, "PRB use\nuplink")]
+    {
         let prb_use = |cell: &CellRecord| cell.prb_use(&cell.measured, direction, from, until);
-        table.push_f64(&format!("prb_use_{}", direction_name(direction)), cells.iter().map(prb_use));
+        let name = direction_name(direction);
+        let column = table.push_f64(&format!("prb_use_{name}"), cells.iter().map(prb_use));
+        column.means(format!("share of the {name} PRBs in use")).headed(heading, ".1%");
+        column.shown(if direction == Direction::Downlink { 10 } else { 20 }, &[View::Terminal]);
     }
-    // Columns without a suffix are for the downlink.
-    for (direction, suffix) in [(Direction::Downlink, ""), (Direction::Uplink, "_uplink")] {
-        let blocks = || cells.iter().map(|cell| cell.measured.in_direction(direction));
-        let first = |b: &Blocks| ratio(b.new_failed as f64, b.new);
-        table.push_f64(&format!("mcs_mean{suffix}"), blocks().map(Blocks::mcs_mean));
-        table.push_count(&format!("tb_sent{suffix}"), blocks().map(Blocks::transmissions));
-        table.push_count(&format!("harq_retx{suffix}"), blocks().map(|b| b.retransmissions));
-        table.push_count(&format!("harq_failed{suffix}"), blocks().map(|b| b.failed));
-        table.push_f64(&format!("bler_first{suffix}"), blocks().map(first));
-    }
+    push_blocks(&mut table, cells, Direction::Downlink);
+    push_blocks(&mut table, cells, Direction::Uplink);
     let limited = |cell: &CellRecord| {
         let uplink = cell.measured.in_direction(Direction::Uplink);
         ratio(uplink.limited as f64, uplink.transmissions())
     };
-    table.push_f64("power_limited", cells.iter().map(limited));
-    table.push_f64("headroom_db", cells.iter().map(|cell| cell.headroom.mean_db()));
+    let limited = table.push_f64("power_limited", cells.iter().map(limited));
+    limited.means("share of uplink transmissions that were limited by power");
+    let headroom = table.push_f64("headroom_db", cells.iter().map(|cell| cell.headroom.mean_db()));
+    headroom.means("mean of the power headroom reports").headed("head-\nroom dB", ".1f");
+    headroom.shown(120, &[View::Terminal]).omitted(2);
     if cells.iter().any(|cell| cell.description.bler_target.is_some()) {
         let target = |cell: &CellRecord| cell.description.bler_target.unwrap_or(f64::NAN);
-        table.push_f64("bler_target", cells.iter().map(target));
+        let target = table.push_f64("bler_target", cells.iter().map(target));
+        target.means("error rate of first transmissions that the outer loop aims at");
+        target.headed("BLER\ntarget", ".1%").shown(80, &[View::Terminal]).omitted(1);
     }
     table
+}
+
+/// The columns of the transport blocks of a direction. Those without a suffix are for the downlink.
+fn push_blocks(table: &mut Table, cells: &[CellRecord], direction: Direction) {
+    let down = direction == Direction::Downlink;
+    let (suffix, words) = if down { ("", "") } else { ("_uplink", ", uplink") };
+    let blocks = || cells.iter().map(|cell| cell.measured.in_direction(direction));
+    let first = |b: &Blocks| ratio(b.new_failed as f64, b.new);
+    let mcs = table.push_f64(&format!("mcs_mean{suffix}"), blocks().map(Blocks::mcs_mean));
+    mcs.means(format!("mean MCS of first transmissions{words}"));
+    mcs.headed(if down { "MCS" } else { "uplink\nMCS" }, ".1f")
+        .shown(if down { 30 } else { 90 }, &[View::Terminal]);
+    let sent = table.push_count(&format!("tb_sent{suffix}"), blocks().map(Blocks::transmissions));
+    sent.means(format!("transport blocks sent{words}"));
+    if down {
+        sent.headed("transport\nblocks", ",.0f").shown(40, &[View::Terminal]).omitted(5);
+    }
+    let again = table.push_count(&format!("harq_retx{suffix}"), blocks().map(|b| b.retransmissions));
+    again.means(format!("HARQ retransmissions{words}"));
+    if down {
+        again.headed("HARQ\nretx", ",.0f").shown(50, &[View::Terminal]);
+    }
+    let failed = table.push_count(&format!("harq_failed{suffix}"), blocks().map(|b| b.failed));
+    failed.means(format!("transport blocks given up{words}"));
+    failed.headed(if down { "HARQ\nfailed" } else { "uplink\nfailed" }, ",.0f");
+    failed.shown(if down { 60 } else { 100 }, &[View::Terminal]).omitted(if down { 4 } else { 3 });
+    let errors = table.push_f64(&format!("bler_first{suffix}"), blocks().map(first));
+    errors.means(format!("share of first transmissions that failed{words}"));
+    errors.headed(if down { "first\nBLER" } else { "uplink\nBLER" }, ".2%");
+    errors.shown(if down { 70 } else { 110 }, &[View::Terminal]);
 }

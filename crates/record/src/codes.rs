@@ -49,18 +49,29 @@ pub(crate) struct CodeLog(Vec<Codes>);
 fn table(flow_names: &[&str], flows: &[Codes]) -> Table {
     let mut table = Table::default();
     let all = || flows.iter();
-    table.push_text("flow", flow_names.iter().copied());
-    table.push_count("case_1", all().map(|c| c.sent[0]));
-    table.push_count("case_2", all().map(|c| c.sent[1]));
-    table.push_count("case_3", all().map(|c| c.sent[2]));
+    table.push_text("flow", flow_names.iter().copied()).means("flow");
+    table
+        .push_count("case_1", all().map(|c| c.sent[0]))
+        .means("codes of case 1: delay raised tenfold or more");
+    table
+        .push_count("case_2", all().map(|c| c.sent[1]))
+        .means("codes of case 2: delay raised by 43 % or more");
+    table
+        .push_count("case_3", all().map(|c| c.sent[2]))
+        .means("codes of case 3: delay raised by less than a quarter");
     for (case, name) in ["code_1_mean", "code_2_mean", "code_3_mean"].into_iter().enumerate() {
-        table.push_f64(name, all().map(|c| ratio(c.sums[case] as f64, c.sent[case])));
+        let mean = table.push_f64(name, all().map(|c| ratio(c.sums[case] as f64, c.sent[case])));
+        mean.means(format!("mean of the codes of case {}", case + 1));
     }
-    table.push_count("cuts", all().map(|c| c.cuts));
-    table.push_count("gains", all().map(|c| c.gains));
-    table.push_count("bytes_cut", all().map(|c| c.bytes_cut));
-    table.push_count("bytes_gained", all().map(|c| c.bytes_gained));
-    table.push_f64("least_after_cut_bytes", all().map(|c| c.least.map_or(f64::NAN, |b| b as f64)));
+    table.push_count("cuts", all().map(|c| c.cuts)).means("codes that reduced the window");
+    table.push_count("gains", all().map(|c| c.gains)).means("codes that raised the window");
+    table.push_count("bytes_cut", all().map(|c| c.bytes_cut)).means("sum of the reductions of the window");
+    table
+        .push_count("bytes_gained", all().map(|c| c.bytes_gained))
+        .means("sum of the increases of the window");
+    table
+        .push_f64("least_after_cut_bytes", all().map(|c| c.least.map_or(f64::NAN, |b| b as f64)))
+        .means("smallest window after a reduction");
     table
 }
 

@@ -77,11 +77,15 @@ impl CoverageLog {
         self.outages.sort_by_key(|o| (o.ue, o.from, o.direction as u8));
         let seconds = |of: fn(&Outage) -> Instant| self.outages.iter().map(move |o| of(o).as_secs_f64());
         let mut table = Table::default();
-        table.push_text("ue", self.outages.iter().map(|o| ue_names[o.ue as usize].as_str()));
-        table.push_text("direction", self.outages.iter().map(|o| direction_name(o.direction)));
-        table.push("from_s", Column::F64(seconds(|o| o.from).collect()));
-        table.push("until_s", Column::F64(seconds(|o| o.until).collect()));
-        table.push("over", Column::Bool(self.outages.iter().map(|o| o.over).collect()));
+        table.push_text("ue", self.outages.iter().map(|o| ue_names[o.ue as usize].as_str())).means("UE");
+        table
+            .push_text("direction", self.outages.iter().map(|o| direction_name(o.direction)))
+            .means("direction of the failures");
+        table.push("from_s", Column::F64(seconds(|o| o.from).collect())).means("first failure");
+        table.push("until_s", Column::F64(seconds(|o| o.until).collect())).means("last failure");
+        table
+            .push("over", Column::Bool(self.outages.iter().map(|o| o.over).collect()))
+            .means("whether a block was decoded afterwards");
         table
     }
 }

@@ -48,11 +48,15 @@ impl Deliveries {
     fn table(self) -> Table {
         let rows = || self.rows.iter();
         let mut table = Table::default();
-        table.push_count("t_ms", rows().map(|row| row.at_ms));
-        table.push("ue", Column::labels(&self.names, rows().map(|row| row.ue)));
+        table.push_count("t_ms", rows().map(|row| row.at_ms)).means("millisecond of arrival, rounded up");
+        table
+            .push("ue", Column::labels(&self.names, rows().map(|row| row.ue)))
+            .means("receiving or sending UE");
         let directions = [Direction::Downlink, Direction::Uplink].map(|d| direction_name(d).to_owned());
-        table.push("direction", Column::labels(&directions, rows().map(|row| row.direction as u32)));
-        table.push_count("ip_bytes", rows().map(|row| row.bytes));
+        table
+            .push("direction", Column::labels(&directions, rows().map(|row| row.direction as u32)))
+            .means("direction of the packets");
+        table.push_count("ip_bytes", rows().map(|row| row.bytes)).means("bytes of IP packets");
         table
     }
 }

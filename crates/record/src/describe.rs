@@ -114,6 +114,22 @@ impl RecorderParameters {
     /// The default bin of the series.
     pub const DEFAULT_BIN: Duration = Duration::from_millis(100);
 
+    /// Those of a run of a cell and no flow. Its tables have the columns of every run, for programs that need them before
+    /// a run.
+    #[must_use]
+    pub fn of_no_flow() -> Self {
+        let cell = CellDescription {
+            name: String::new(),
+            downlink_prbs: 1,
+            uplink_prbs: 1,
+            slot: Duration::from_millis(1),
+            pattern: [1; 3],
+            harq_transmissions: 1,
+            bler_target: Some(0.0),
+        };
+        Self { cells: vec![cell], bin: Some(Self::DEFAULT_BIN), ..Self::default() }
+    }
+
     /// The name of each flow, by index.
     pub(crate) fn flow_names(&self) -> Vec<String> {
         self.flows.iter().map(|flow| flow.name.clone()).collect()

@@ -3,6 +3,7 @@
 use airlane_core::{BitRate, Bytes, CubicCurve, Direction, Duration, Header, Instant, Packet};
 
 use crate::histogram::Histogram;
+use crate::meaning::{Better, Figure, OverFlows, Scale, View};
 use crate::streams::Streams;
 use crate::table::{Table, mbps, ratio};
 use crate::{FlowDescription, RecorderParameters};
@@ -318,43 +319,104 @@ impl FlowRecord {
     }
 }
 
-/// The ends of the names of columns with measures of delays.
-const MEASURES: [&str; 5] = ["_ms", "_p50_ms", "_p95_ms", "_p99_ms", "_max_ms"];
+/// The measures of delays in `flows`: the end of the column's name, and words before those for the delay.
+const MEASURES: [(&str, &str); 5] = [
+    ("_ms", ""),
+    ("_p50_ms", "median of "),
+    ("_p95_ms", "95th percentile of "),
+    ("_p99_ms", "99th percentile of "),
+    ("_max_ms", "maximum of "),
+];
 
 fn measures(delays: &Delays) -> [f64; 5] {
     let [p50, p95, p99] = [50, 95, 99].map(|percent| delays.percentile_ms(percent));
     [delays.mean_ms(), p50, p95, p99, delays.max_ms()]
 }
 
-fn push_measures(table: &mut Table, of: &str, rows: &[[f64; 5]]) {
-    for (i, measure) in MEASURES.iter().enumerate() {
-        table.push_f64(&format!("{of}{measure}"), rows.iter().map(|row| row[i]));
-    }
+/// A delay as a figure, by the measure.
+const fn delay(measure: usize) -> Figure {
+    let scale = if measure == 0 { Scale::Plain } else { Scale::Quantile };
+    Figure { over_flows: Some(OverFlows::Mean), better: Better::Less, scale, ..Figure::NEUTRAL }
 }
+
+/// Something to be avoided, which is counted.
+pub(crate) const COUNT: Figure =
+    Figure { over_flows: Some(OverFlows::Sum), better: Better::Less, ..Figure::NEUTRAL };
 
 /// The columns of `flows` that come from the packets of a flow.
 pub(crate) fn push_columns(table: &mut Table, flows: &[&FlowRecord]) {
     let all = || flows.iter().copied();
-    table.push_f64("goodput_mbps", all().map(FlowRecord::goodput_mbps));
-    push_measures(table, "owd", &all().map(FlowRecord::one_way).collect::<Vec<_>>());
-    table.push_f64("rtt_ms", all().map(|f| ratio(milliseconds(f.rtt_ns_sum), f.rtt_samples)));
-    table.push_f64("rtt_min_ms", all().map(|f| duration_ms(f.rtt_min)));
-    table.push_count("retransmissions", all().map(|f| f.retransmissions));
-    table.push_count("packets_sent", all().map(|f| f.sent));
-    table.push_count("packets_delivered", all().map(|f| f.delivered));
-    table.push_count("packets_lost", all().map(|f| f.lost));
-    table.push_count("marked", all().map(|f| f.marked));
-    table.push_count("bytes_delivered", all().map(|f| f.in_order));
+    let figure = Figure {
+        over_flows: Some(OverFlows::Sum),
+        better: Better::More,
+        least: Some(0.02),
+        ..Figure::NEUTRAL
+    };
+    let goodput = table.push_f64("goodput_mbps", all().map(FlowRecord::goodput_mbps));
+    goodput.means("goodput").headed("goodput\nMbit/s", ".2f").figure(figure).shown(10, &View::ALL);
+    push_one_way(table, flows);
+    let rtt = table.push_f64("rtt_ms", all().map(|f| ratio(milliseconds(f.rtt_ns_sum), f.rtt_samples)));
+    rtt.means("round-trip time").headed("RTT\nms", ".1f").figure(delay(0));
+    rtt.shown(80, &[View::Terminal, View::Summary, View::Compare]).omitted(7);
+    table.push_f64("rtt_min_ms", all().map(|f| duration_ms(f.rtt_min))).means("minimum of round-trip time");
+    let again = table.push_count("retransmissions", all().map(|f| f.retransmissions));
+    again.means("retransmissions").headed("retrans-\nmitted", ".0f").figure(COUNT);
+    again.shown(90, &View::ALL).omitted(8);
+    table.push_count("packets_sent", all().map(|f| f.sent)).means("packets sent");
+    table.push_count("packets_delivered", all().map(|f| f.delivered)).means("packets delivered");
+    let lost = table.push_count("packets_lost", all().map(|f| f.lost));
+    lost.means("packets lost").headed("lost", ".0f").figure(COUNT);
+    lost.shown(110, &[View::Terminal]).omitted(5);
+    table.push_count("marked", all().map(|f| f.marked)).means("packets marked by queues");
+    table.push_count("bytes_delivered", all().map(|f| f.in_order)).means("bytes delivered in order");
     let seconds = |time: Option<Duration>| time.map_or(f64::NAN, Duration::as_secs_f64);
-    table.push_f64("fct_s", all().map(|f| seconds(f.completion_time)));
-    table.push_f64("fct_sent_s", all().map(|f| seconds(f.sent_time)));
-    table.push_f64("fct_acked_s", all().map(|f| seconds(f.acknowledged_time)));
-    table.push_f64("gave_up_s", all().map(|f| f.gave_up_at.map_or(f64::NAN, Instant::as_secs_f64)));
+    let completion = table.push_f64("fct_s", all().map(|f| seconds(f.completion_time)));
+    completion.means("completion time").headed("time\ns", ".4g");
+    completion.figure(Figure { better: Better::Less, ..Figure::NEUTRAL });
+    let sent = table.push_f64("fct_sent_s", all().map(|f| seconds(f.sent_time)));
+    sent.means("time until the last byte was sent");
+    let acknowledged = table.push_f64("fct_acked_s", all().map(|f| seconds(f.acknowledged_time)));
+    acknowledged.means("time until all bytes were acknowledged");
+    let gave_up = all().map(|f| f.gave_up_at.map_or(f64::NAN, Instant::as_secs_f64));
+    table.push_f64("gave_up_s", gave_up).means("first connection given up");
+}
+
+/// The columns of the one-way delay.
+fn push_one_way(table: &mut Table, flows: &[&FlowRecord]) {
+    const HEADINGS: [&str; 4] = ["OWD\nms", "p50\nms", "p95\nms", "p99\nms"];
+    const RANKS: [u32; 4] = [11, 3, 9, 2];
+    let rows: Vec<[f64; 5]> = flows.iter().map(|flow| flow.one_way()).collect();
+    for (i, (end, words)) in MEASURES.into_iter().enumerate() {
+        let column = table.push_f64(&format!("owd{end}"), rows.iter().map(|row| row[i]));
+        column.means(format!("{words}one-way delay"));
+        let Some(heading) = HEADINGS.get(i) else { continue };
+        let brief = if i == 2 { "delay, p95" } else { "" };
+        column.headed(heading, ".1f").figure(Figure { brief, ..delay(i) });
+        let views: &[View] = match i {
+            0 => &[View::Terminal, View::Sweep, View::Compare],
+            2 => &View::ALL,
+            _ => &[View::Terminal],
+        };
+        column.shown(20 + 10 * i as u32, views).omitted(RANKS[i]);
+    }
 }
 
 /// The columns of the delay of bytes, `NaN` for flows without TCP connections.
 pub(crate) fn push_byte_delays(table: &mut Table, flows: &[&FlowRecord]) {
-    push_measures(table, "byte_delay", &flows.iter().map(|flow| flow.of_bytes()).collect::<Vec<_>>());
+    let rows: Vec<[f64; 5]> = flows.iter().map(|flow| flow.of_bytes()).collect();
+    for (i, (end, words)) in MEASURES.into_iter().enumerate() {
+        let column = table.push_f64(&format!("byte_delay{end}"), rows.iter().map(|row| row[i]));
+        let (heading, brief) = match i {
+            0 => ("byte\ndelay ms", "byte delay"),
+            2 => ("bytes p95\nms", "byte delay, p95"),
+            _ => ("", ""),
+        };
+        column.means(format!("{words}{}", if i == 0 { "delay of bytes" } else { "the delay of bytes" }));
+        if !heading.is_empty() {
+            column.headed(heading, ".1f").figure(Figure { brief, ..delay(i) });
+            column.shown(60 + 5 * i as u32, &[View::Compare]);
+        }
+    }
 }
 
 pub(crate) fn milliseconds(ns: u64) -> f64 {

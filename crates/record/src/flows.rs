@@ -4,6 +4,7 @@ use airlane_core::{Direction, FlowId, Instant, Packet, UeId};
 
 use crate::cell::Blocks;
 use crate::flow::{self, FlowRecord};
+use crate::meaning::{Figure, OverFlows, View};
 use crate::returns::{Return, Returns};
 use crate::table::{Table, direction_name};
 use crate::timeouts::{Timeout, Timeouts};
@@ -104,12 +105,14 @@ impl Flows {
         let rows = self.rows(parameters);
         let described = || rows.iter().map(|row| row.flow);
         let ue_name = |flow: &FlowDescription| flow.ue.as_ref().map_or("", |(name, _)| name).to_owned();
-        table.push_text("flow", rows.iter().map(|row| row.name));
-        table.push_text("to", described().map(|flow| flow.to.as_str()));
-        table.push_names("ue", described().map(ue_name));
-        table.push_text("kind", described().map(|flow| flow.kind.as_str()));
-        table.push_text("congestion", described().map(|flow| flow.congestion.as_str()));
-        table.push_f64("start_s", described().map(|flow| flow.start.as_secs_f64()));
+        table.push_text("flow", rows.iter().map(|row| row.name)).means("flow");
+        table.push_text("to", described().map(|flow| flow.to.as_str())).means("destination of the data");
+        table.push_names("ue", described().map(ue_name)).means("UE at one of its ends");
+        table.push_text("kind", described().map(|flow| flow.kind.as_str())).means("protocol");
+        table
+            .push_text("congestion", described().map(|flow| flow.congestion.as_str()))
+            .means("congestion controller");
+        table.push_f64("start_s", described().map(|flow| flow.start.as_secs_f64())).means("start");
         let records: Vec<&FlowRecord> = rows.iter().map(|row| row.record).collect();
         flow::push_columns(&mut table, &records);
         let count = |flow: usize, counts: fn(&Timeout) -> bool| {
@@ -117,17 +120,32 @@ impl Flows {
             own.filter(|timeout| self.records[flow].measures(timeout.at)).count() as u64
         };
         let indices = || rows.iter().map(|row| row.index);
-        table.push_count("timeouts", indices().map(|flow| count(flow, |_| true)));
-        table.push_count("timeouts_undone", indices().map(|flow| count(flow, |t| t.undone)));
+        let expired = table.push_count("timeouts", indices().map(|flow| count(flow, |_| true)));
+        expired.means("expired retransmission timers").headed("time-\nouts", ".0f").figure(flow::COUNT);
+        expired.shown(100, &[View::Terminal, View::Sweep, View::Compare, View::Tile]).omitted(6);
+        let undone = table.push_count("timeouts_undone", indices().map(|flow| count(flow, |t| t.undone)));
+        undone.means("timeouts found to be spurious");
         // The radio of the flow's UE in the data direction, shared by all flows of that UE.
         let blocks = |row: &Row<'_>| blocks(row.flow.ue.as_ref()?.1, row.record.direction);
-        table.push_f64("mcs_mean", rows.iter().map(|row| blocks(row).map_or(f64::NAN, Blocks::mcs_mean)));
-        table.push_count("harq_retx", rows.iter().map(|row| blocks(row).map_or(0, |b| b.retransmissions)));
+        let mcs = rows.iter().map(|row| blocks(row).map_or(f64::NAN, Blocks::mcs_mean));
+        let mcs = table.push_f64("mcs_mean", mcs);
+        mcs.means("MCS of the first transmissions").headed("MCS", ".1f");
+        mcs.figure(Figure { over_flows: Some(OverFlows::Mean), ..Figure::NEUTRAL });
+        mcs.shown(130, &[View::Terminal]).omitted(4);
+        let again = rows.iter().map(|row| blocks(row).map_or(0, |b| b.retransmissions));
+        let again = table.push_count("harq_retx", again);
+        again.means("HARQ retransmissions").headed("HARQ\nretx", ".0f");
+        again.figure(Figure { over_flows: Some(OverFlows::Sum), ..Figure::NEUTRAL });
+        again.shown(140, &[View::Terminal]).omitted(1);
         flow::push_byte_delays(&mut table, &records);
-        table.push_text("direction", records.iter().map(|record| direction_name(record.direction)));
-        table.push_text("app", described().map(|flow| flow.app.as_str()));
+        table
+            .push_text("direction", records.iter().map(|record| direction_name(record.direction)))
+            .means("direction of the data");
+        table.push_text("app", described().map(|flow| flow.app.as_str())).means("application");
         if described().any(|flow| !flow.proxies.is_empty()) {
-            table.push_text("proxies", described().map(|flow| flow.proxies.as_str()));
+            table
+                .push_text("proxies", described().map(|flow| flow.proxies.as_str()))
+                .means("split proxies that end its connections");
         }
         table
     }

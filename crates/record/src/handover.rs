@@ -152,23 +152,49 @@ impl HandoverLog {
         let mut table = Table::default();
         let rows = || self.0.iter();
         let at = |at: Option<Instant>| at.map_or(f64::NAN, |at| at.as_secs_f64());
-        table.push_text("ue", rows().map(|one| ue_names[one.ue.index()].as_str()));
-        table.push_text("from", rows().map(|one| cell_names[one.from.index()]));
-        table.push_text("to", rows().map(|one| cell_names[one.to.index()]));
-        table.push_f64("report_s", rows().map(|one| at(one.reported_at)));
-        table.push_f64("decision_s", rows().map(|one| at(one.decided_at)));
-        table.push_f64("start_s", rows().map(|one| at(one.started_at)));
-        table.push_f64("end_s", rows().map(|one| at(one.arrived_at)));
-        table.push_f64("path_switch_s", rows().map(|one| at(one.path_switched_at)));
-        table.push_f64("failure_s", rows().map(|one| at(one.failed_at)));
-        table.push_count("releases", rows().map(|one| one.releases));
-        table.push_f64("x_m", rows().map(|one| one.position_m[0]));
-        table.push_f64("y_m", rows().map(|one| one.position_m[1]));
-        table.push_count("forwarded_packets", rows().map(|one| one.forwarded));
-        table.push_count("forwarded_bytes", rows().map(|one| one.forwarded_bytes));
-        table.push_count("discarded_sdus", rows().map(|one| one.dropped));
-        table.push_text("outcome", rows().map(Handover::outcome));
-        table.push("ping_pong", Column::Bool(self.ping_pong()));
+        table.push_text("ue", rows().map(|one| ue_names[one.ue.index()].as_str())).means("UE");
+        table.push_text("from", rows().map(|one| cell_names[one.from.index()])).means("serving cell");
+        table
+            .push_text("to", rows().map(|one| cell_names[one.to.index()]))
+            .means("cell that it was sent to, or that re-established it");
+        table
+            .push_f64("report_s", rows().map(|one| at(one.reported_at)))
+            .means("arrival of the measurement report");
+        table
+            .push_f64("decision_s", rows().map(|one| at(one.decided_at)))
+            .means("request of the source to the target");
+        table
+            .push_f64("start_s", rows().map(|one| at(one.started_at)))
+            .means("command received: the UE leaves");
+        table.push_f64("end_s", rows().map(|one| at(one.arrived_at))).means("arrival in its cell");
+        table
+            .push_f64("path_switch_s", rows().map(|one| at(one.path_switched_at)))
+            .means("switch of the path by the gateway");
+        table
+            .push_f64("failure_s", rows().map(|one| at(one.failed_at)))
+            .means("failure of the radio link, or of the access");
+        table
+            .push_count("releases", rows().map(|one| one.releases))
+            .means("times that no cell re-established it in time");
+        table
+            .push_f64("x_m", rows().map(|one| one.position_m[0]))
+            .means("position to the east at the first step");
+        table
+            .push_f64("y_m", rows().map(|one| one.position_m[1]))
+            .means("position to the north at the first step");
+        table
+            .push_count("forwarded_packets", rows().map(|one| one.forwarded))
+            .means("packets forwarded over X2");
+        table
+            .push_count("forwarded_bytes", rows().map(|one| one.forwarded_bytes))
+            .means("bytes forwarded over X2");
+        table
+            .push_count("discarded_sdus", rows().map(|one| one.dropped))
+            .means("SDUs discarded by the source");
+        table.push_text("outcome", rows().map(Handover::outcome)).means("outcome");
+        table
+            .push("ping_pong", Column::Bool(self.ping_pong()))
+            .means("whether it reversed the previous one within a second");
         table
     }
 }

@@ -50,15 +50,19 @@ impl InformationLog {
     pub(crate) fn table(&self, flow_names: &[&str]) -> Table {
         let all = || self.0.iter();
         let mut table = Table::default();
-        table.push_text("flow", flow_names.iter().copied());
-        table.push_count("sent", all().map(|heard| heard.sent));
-        table.push_count("accepted", all().map(|heard| heard.accepted));
-        table.push_count("rejected", all().map(|heard| heard.rejected));
-        table.push_count("misdirected", all().map(|heard| heard.misdirected));
+        table.push_text("flow", flow_names.iter().copied()).means("flow of the server");
+        table.push_count("sent", all().map(|heard| heard.sent)).means("notifications sent by the service");
+        table.push_count("accepted", all().map(|heard| heard.accepted)).means("notifications accepted");
+        table
+            .push_count("rejected", all().map(|heard| heard.rejected))
+            .means("notifications with an invalid content");
+        table
+            .push_count("misdirected", all().map(|heard| heard.misdirected))
+            .means("notifications about another UE, or from the future");
         let mean = |heard: &Heard| heard.age_ns_sum as f64 / heard.accepted as f64 / 1e6; // NaN if none
-        table.push_f64("age_mean_ms", all().map(mean));
+        table.push_f64("age_mean_ms", all().map(mean)).means("mean age of the accepted ones");
         let max = |heard: &Heard| if heard.accepted > 0 { heard.age_max.as_millis_f64() } else { f64::NAN };
-        table.push_f64("age_max_ms", all().map(max));
+        table.push_f64("age_max_ms", all().map(max)).means("maximum age of the accepted ones");
         table
     }
 }

@@ -42,14 +42,18 @@ impl Losses {
     fn table(self) -> Table {
         let all = || self.bursts.iter();
         let mut table = Table::default();
-        table.push_f64("t_s", all().map(|burst| burst.at.as_secs_f64()));
-        table.push("flow", Column::labels(&self.flows, all().map(|burst| burst.flow)));
+        table.push_f64("t_s", all().map(|burst| burst.at.as_secs_f64())).means("drop of the first packet");
+        table.push("flow", Column::labels(&self.flows, all().map(|burst| burst.flow))).means("flow");
         let directions = ["downlink", "uplink"].map(str::to_owned);
-        table.push("direction", Column::labels(&directions, all().map(|burst| burst.direction as u32)));
-        table.push_f64("sent_s", all().map(|burst| burst.sent_at.as_secs_f64()));
-        table.push_count("packets", all().map(|burst| burst.packets));
+        table
+            .push("direction", Column::labels(&directions, all().map(|burst| burst.direction as u32)))
+            .means("direction of the packets");
+        table
+            .push_f64("sent_s", all().map(|burst| burst.sent_at.as_secs_f64()))
+            .means("sending of the first packet");
+        table.push_count("packets", all().map(|burst| burst.packets)).means("consecutive packets");
         let causes = DropCause::NAMES.map(str::to_owned);
-        table.push("cause", Column::labels(&causes, all().map(|burst| burst.cause as u32)));
+        table.push("cause", Column::labels(&causes, all().map(|burst| burst.cause as u32))).means("cause");
         table
     }
 

@@ -66,15 +66,21 @@ impl PageLog {
             all().map(move |v| v.loaded.as_ref().map_or(f64::NAN, |loaded| of(loaded).as_secs_f64()))
         };
         let count = |of: fn(&Loaded) -> u64| all().map(move |v| v.loaded.as_ref().map_or(0, of));
-        table.push_text("flow", all().map(|v| flow_names[v.flow.index()]));
-        table.push_text("page", all().map(|v| pages[v.flow.index()][v.page as usize].as_str()));
-        table.push_f64("start_s", all().map(|v| v.began_at.as_secs_f64()));
-        table.push_f64("ttfb_s", seconds(|l| l.first_byte));
-        table.push_f64("onload_s", seconds(|l| l.time));
-        table.push_count("objects", count(|l| u64::from(l.objects)));
-        table.push_count("bytes", count(|l| l.bytes.get()));
-        table.push_count("connections", count(|l| u64::from(l.connections)));
-        table.push_count("dns_queries", count(|l| u64::from(l.queries)));
+        table.push_text("flow", all().map(|v| flow_names[v.flow.index()])).means("flow of the browser");
+        table.push_text("page", all().map(|v| pages[v.flow.index()][v.page as usize].as_str())).means("page");
+        table.push_f64("start_s", all().map(|v| v.began_at.as_secs_f64())).means("request of the page");
+        table.push_f64("ttfb_s", seconds(|l| l.first_byte)).means("time to first byte");
+        table.push_f64("onload_s", seconds(|l| l.time)).means("page load time");
+        table.push_count("objects", count(|l| u64::from(l.objects))).means("objects");
+        table
+            .push_count("bytes", count(|l| l.bytes.get()))
+            .means("bytes of the objects, with response headers");
+        table
+            .push_count("connections", count(|l| u64::from(l.connections)))
+            .means("connections opened for it");
+        table
+            .push_count("dns_queries", count(|l| u64::from(l.queries)))
+            .means("DNS queries, with repetitions");
         table
     }
 }

@@ -37,28 +37,52 @@ impl PathModels {
         let models = || all().map(|(.., model)| model);
         let bound = |volume: Option<u32>| volume.map_or(f64::NAN, f64::from);
         let mut table = Table::default();
-        table.push_f64("t_s", all().map(|(at, ..)| at.as_secs_f64()));
-        table.push("flow", Column::labels(&self.flows, all().map(|(_, flow, _)| *flow)));
-        table.push_text("state", models().map(|model| model.state));
-        table.push_f64("pacing_gain", models().map(|model| model.gains[0]));
-        table.push_f64("cwnd_gain", models().map(|model| model.gains[1]));
-        table.push_count("round", models().map(|model| model.round));
-        table.push_f64("pacing_mbps", models().map(|model| model.pacing_rate.0 as f64 / 1e6));
-        table.push_count("cwnd_segments", models().map(|model| u64::from(model.congestion_window)));
-        table.push_count("in_flight_segments", models().map(|model| u64::from(model.in_flight)));
-        table.push_f64("delivery_mbps", models().map(|model| model.delivery_rate.0 as f64 / 1e6));
-        table.push("app_limited", Column::Bool(models().map(|model| model.app_limited).collect()));
-        table.push_f64("max_bw_mbps", models().map(|model| model.max_bandwidth.0 as f64 / 1e6));
+        table.push_f64("t_s", all().map(|(at, ..)| at.as_secs_f64())).means("time");
+        table.push("flow", Column::labels(&self.flows, all().map(|(_, flow, _)| *flow))).means("flow");
+        table.push_text("state", models().map(|model| model.state)).means("state");
+        table.push_f64("pacing_gain", models().map(|model| model.gains[0])).means("pacing gain of the state");
+        table.push_f64("cwnd_gain", models().map(|model| model.gains[1])).means("window gain of the state");
+        table.push_count("round", models().map(|model| model.round)).means("round trips so far");
+        table
+            .push_f64("pacing_mbps", models().map(|model| model.pacing_rate.0 as f64 / 1e6))
+            .means("pacing rate");
+        table
+            .push_count("cwnd_segments", models().map(|model| u64::from(model.congestion_window)))
+            .means("congestion window");
+        table
+            .push_count("in_flight_segments", models().map(|model| u64::from(model.in_flight)))
+            .means("packets in flight");
+        table
+            .push_f64("delivery_mbps", models().map(|model| model.delivery_rate.0 as f64 / 1e6))
+            .means("newest sample of the delivery rate");
+        table
+            .push("app_limited", Column::Bool(models().map(|model| model.app_limited).collect()))
+            .means("whether the application limited the sample");
+        table
+            .push_f64("max_bw_mbps", models().map(|model| model.max_bandwidth.0 as f64 / 1e6))
+            .means("maximum rate of two cycles");
         let rtt = |model: &PathModel| model.min_rtt.map_or(f64::NAN, |rtt| rtt.as_millis_f64());
-        table.push_f64("min_rtt_ms", models().map(rtt));
-        table.push_count("target_segments", models().map(|model| u64::from(model.target)));
-        table.push_count("extra_acked_segments", models().map(|model| u64::from(model.extra_acked)));
+        table.push_f64("min_rtt_ms", models().map(rtt)).means("minimum round trip");
+        table
+            .push_count("target_segments", models().map(|model| u64::from(model.target)))
+            .means("target of the data in flight at a gain of one");
+        table
+            .push_count("extra_acked_segments", models().map(|model| u64::from(model.extra_acked)))
+            .means("allowance of the window for aggregation");
         let short = |model: &PathModel| model.bandwidth_short.map_or(f64::NAN, |rate| rate.0 as f64 / 1e6);
-        table.push_f64("bw_shortterm_mbps", models().map(short));
-        table.push_f64("inflight_shortterm_segments", models().map(|model| bound(model.inflight_short)));
-        table.push_f64("inflight_longterm_segments", models().map(|model| bound(model.inflight_long)));
-        table.push_count("full_bw_count", models().map(|model| u64::from(model.full_rounds)));
-        table.push("full_bw_reached", Column::Bool(models().map(|model| model.full_reached).collect()));
+        table.push_f64("bw_shortterm_mbps", models().map(short)).means("short-term bound on the rate");
+        table
+            .push_f64("inflight_shortterm_segments", models().map(|model| bound(model.inflight_short)))
+            .means("short-term bound on the data in flight");
+        table
+            .push_f64("inflight_longterm_segments", models().map(|model| bound(model.inflight_long)))
+            .means("long-term bound on the data in flight");
+        table
+            .push_count("full_bw_count", models().map(|model| u64::from(model.full_rounds)))
+            .means("rounds without growth");
+        table
+            .push("full_bw_reached", Column::Bool(models().map(|model| model.full_reached).collect()))
+            .means("whether the full bandwidth was ever reached");
         table
     }
 }

@@ -37,8 +37,16 @@ pub(crate) struct PepLog {
 }
 
 impl PepLog {
-    const REALS: [&'static str; 3] = ["cwnd_internet_bytes", "cwnd_ran_bytes", "pep_srtt_ms"];
-    const COUNTS: [&'static str; 3] = ["pep_acks_sent", "pep_acks_accepted", "pep_acks_rejected"];
+    const REALS: [(&'static str, &'static str); 3] = [
+        ("cwnd_internet_bytes", "window of the internet domain"),
+        ("cwnd_ran_bytes", "window of the radio domain"),
+        ("pep_srtt_ms", "smoothed round trip to the PEP"),
+    ];
+    const COUNTS: [(&'static str, &'static str); 3] = [
+        ("pep_acks_sent", "messages sent by a PEP"),
+        ("pep_acks_accepted", "messages accepted by the sender"),
+        ("pep_acks_rejected", "messages rejected by the sender"),
+    ];
 
     fn new(parameters: &RecorderParameters) -> Self {
         let flows = parameters.flows.len();
@@ -111,9 +119,9 @@ impl PepLog {
     /// The table `pep`: the messages about each flow.
     fn summary(&self, flow_names: &[&str]) -> Table {
         let mut table = Table::default();
-        table.push_text("flow", flow_names.iter().copied());
-        for (at, name) in Self::COUNTS.into_iter().enumerate() {
-            table.push_count(name, self.flows.iter().map(|record| record.total[at]));
+        table.push_text("flow", flow_names.iter().copied()).means("flow");
+        for (at, (name, title)) in Self::COUNTS.into_iter().enumerate() {
+            table.push_count(name, self.flows.iter().map(|record| record.total[at])).means(title);
         }
         table
     }
@@ -121,13 +129,13 @@ impl PepLog {
     /// The table `pep_series`.
     fn into_series(self, flow_names: &[&str]) -> Table {
         let mut table = Table::default();
-        table.push("t_s", Column::F64(self.t_s));
-        table.push("flow", Column::labels(flow_names, self.flow));
-        for (name, values) in Self::REALS.into_iter().zip(self.reals) {
-            table.push(name, Column::F64(values));
+        table.push("t_s", Column::F64(self.t_s)).means("beginning of the bin");
+        table.push("flow", Column::labels(flow_names, self.flow)).means("flow");
+        for ((name, title), values) in Self::REALS.into_iter().zip(self.reals) {
+            table.push(name, Column::F64(values)).means(title);
         }
-        for (name, values) in Self::COUNTS.into_iter().zip(self.counts) {
-            table.push_count(name, values);
+        for ((name, title), values) in Self::COUNTS.into_iter().zip(self.counts) {
+            table.push_count(name, values).means(title);
         }
         table
     }

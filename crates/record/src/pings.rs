@@ -67,12 +67,18 @@ impl PingLog {
     pub(crate) fn table(&self, flow_names: &[&str], measured: impl Fn(FlowId, Instant) -> bool) -> Table {
         let mut table = Table::default();
         let all = || self.pings.iter();
-        table.push_text("flow", all().map(|ping| flow_names[ping.flow.index()]));
-        table.push_count("sequence", all().map(|ping| ping.serial + 1)); // as ping(8) counts
-        table.push_f64("t_s", all().map(|ping| ping.sent_at.as_secs_f64()));
-        table.push_f64("rtt_ms", all().map(|ping| duration_ms(ping.round_trip)));
-        table.push("lost", Column::Bool(all().map(|ping| ping.lost).collect()));
-        table.push("measured", Column::Bool(all().map(|ping| measured(ping.flow, ping.sent_at)).collect()));
+        table.push_text("flow", all().map(|ping| flow_names[ping.flow.index()])).means("flow");
+        table
+            .push_count("sequence", all().map(|ping| ping.serial + 1))
+            .means("number of the request, from 1"); // as ping(8) counts
+        table.push_f64("t_s", all().map(|ping| ping.sent_at.as_secs_f64())).means("sending of the request");
+        table.push_f64("rtt_ms", all().map(|ping| duration_ms(ping.round_trip))).means("round-trip time");
+        table
+            .push("lost", Column::Bool(all().map(|ping| ping.lost).collect()))
+            .means("whether the request or its reply was dropped");
+        table
+            .push("measured", Column::Bool(all().map(|ping| measured(ping.flow, ping.sent_at)).collect()))
+            .means("whether the summary counts it");
         table
     }
 }

@@ -34,11 +34,11 @@ pub(crate) struct ProxySeries {
 }
 
 impl ProxySeries {
-    const BYTES: [&'static str; 4] = [
-        "downlink_buffer_bytes",
-        "downlink_buffer_peak_bytes",
-        "uplink_buffer_bytes",
-        "uplink_buffer_peak_bytes",
+    const BYTES: [(&'static str, &'static str); 4] = [
+        ("downlink_buffer_bytes", "bytes in the downlink buffers at the end of the bin"),
+        ("downlink_buffer_peak_bytes", "maximum in the downlink buffers within the bin"),
+        ("uplink_buffer_bytes", "bytes in the uplink buffers at the end of the bin"),
+        ("uplink_buffer_peak_bytes", "maximum in the uplink buffers within the bin"),
     ];
 
     /// Empty buffers.
@@ -69,11 +69,11 @@ impl ProxySeries {
     fn table(mut self, end: Instant) -> Table {
         self.close_bins(end);
         let mut table = Table::default();
-        table.push("t_s", Column::F64(self.t_s));
-        table.push("proxy", Column::labels(&self.proxies, self.proxy));
-        table.push("flow", Column::labels(&self.flows, self.flow));
-        for (name, values) in Self::BYTES.into_iter().zip(self.bytes) {
-            table.push_count(name, values);
+        table.push("t_s", Column::F64(self.t_s)).means("beginning of the bin");
+        table.push("proxy", Column::labels(&self.proxies, self.proxy)).means("proxy");
+        table.push("flow", Column::labels(&self.flows, self.flow)).means("flow");
+        for ((name, title), values) in Self::BYTES.into_iter().zip(self.bytes) {
+            table.push_count(name, values).means(title);
         }
         table
     }

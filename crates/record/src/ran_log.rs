@@ -125,26 +125,38 @@ impl RanLog {
         let slot_of = |row: &Row| self.slots[row.cell as usize];
         let start = |row: &Row| (Instant::ZERO + slot_of(row) * row.slot).as_secs_f64();
         let mut table = Table::default();
-        table.push_f64("t_s", rows().map(start));
-        table.push_count("slot", count(|row| row.slot));
-        table.push("cell", Column::labels(&self.cells, rows().map(|row| row.cell)));
-        table.push("ue", Column::labels(&self.ues, rows().map(|row| row.ue)));
+        table.push_f64("t_s", rows().map(start)).means("beginning of the slot");
+        table.push_count("slot", count(|row| row.slot)).means("number of the slot");
+        table.push("cell", Column::labels(&self.cells, rows().map(|row| row.cell))).means("cell");
+        table.push("ue", Column::labels(&self.ues, rows().map(|row| row.ue))).means("UE");
         let directions = [Direction::Downlink, Direction::Uplink].map(|d| direction_name(d).to_owned());
-        table.push("direction", Column::labels(&directions, rows().map(|row| row.direction as u32)));
-        table.push_count("harq_process", count(|row| u64::from(row.process)));
-        table.push_count("transmission", count(|row| u64::from(row.attempt) + 1));
-        table.push_count("ndi", count(|row| u64::from(row.new_data_indicator)));
-        table.push_count("mcs", count(|row| u64::from(row.mcs)));
-        table.push_count("prbs", count(|row| u64::from(row.prbs)));
-        table.push_count("tb_bytes", count(|row| u64::from(row.bytes)));
-        table.push("decoded", Column::Bool(rows().map(|row| row.decoded).collect()));
-        table.push_f64("cqi", rows().map(|row| row.cqi.map_or(f64::NAN, f64::from)));
-        table.push_count("rlc_queue_bytes", count(|row| row.queue));
+        table
+            .push("direction", Column::labels(&directions, rows().map(|row| row.direction as u32)))
+            .means("direction of the block");
+        table.push_count("harq_process", count(|row| u64::from(row.process))).means("HARQ process");
+        table
+            .push_count("transmission", count(|row| u64::from(row.attempt) + 1))
+            .means("number of the transmission, from 1");
+        table.push_count("ndi", count(|row| u64::from(row.new_data_indicator))).means("new data indicator");
+        table.push_count("mcs", count(|row| u64::from(row.mcs))).means("MCS");
+        table.push_count("prbs", count(|row| u64::from(row.prbs))).means("PRBs of the block");
+        table.push_count("tb_bytes", count(|row| u64::from(row.bytes))).means("size of the block");
+        table
+            .push("decoded", Column::Bool(rows().map(|row| row.decoded).collect()))
+            .means("whether it was decoded");
+        table
+            .push_f64("cqi", rows().map(|row| row.cqi.map_or(f64::NAN, f64::from)))
+            .means("lowest CQI of the resource block groups");
+        table.push_count("rlc_queue_bytes", count(|row| row.queue)).means("bytes in the queue of the UE");
         let of_uplink = |of: fn(UplinkKnowledge) -> Option<f64>| {
             self.rows.iter().map(move |row| of(row.uplink).unwrap_or(f64::NAN))
         };
-        table.push_f64("headroom_db", of_uplink(|known| known.headroom.map(|headroom| headroom.0)));
-        table.push_f64("expected_bler", of_uplink(|known| known.expected_bler.map(f64::from)));
+        table
+            .push_f64("headroom_db", of_uplink(|known| known.headroom.map(|headroom| headroom.0)))
+            .means("power headroom on these PRBs");
+        table
+            .push_f64("expected_bler", of_uplink(|known| known.expected_bler.map(f64::from)))
+            .means("error rate that the cell expected");
         table
     }
 }

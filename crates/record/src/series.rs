@@ -6,6 +6,7 @@ use airlane_core::{Bytes, Direction, Duration, Instant};
 
 use crate::cell::{CellRecord, Radio};
 use crate::flow::{FlowRecord, FlowState, duration_ms};
+use crate::meaning::View;
 use crate::table::{Column, Table, Throughput, mbps, real};
 
 /// Rows of `flow_series`, by column. Those of a bin are collected first, so that each column grows once a bin.
@@ -127,40 +128,45 @@ impl FlowSeries {
     /// The table `flow_series`. `at` returns for the index of a row its place in `names`; without it, that is the index.
     pub(crate) fn into_table(self, names: &[&str], at: Option<impl Fn(u32) -> u32>) -> Table {
         let mut table = Table::default();
-        table.push("t_s", Column::F64(self.t_s));
-        table.push(
-            "flow",
-            match at {
-                Some(at) => Column::labels(names, self.flow.into_iter().map(at)),
-                None => Column::labels(names, self.flow),
-            },
-        );
+        table.push("t_s", Column::F64(self.t_s)).means("beginning of the bin");
+        table
+            .push(
+                "flow",
+                match at {
+                    Some(at) => Column::labels(names, self.flow.into_iter().map(at)),
+                    None => Column::labels(names, self.flow),
+                },
+            )
+            .means("flow");
         let [goodput, received, again, delay, delay_max, queue, uplink_queue] = self.packets;
         let [window, ssthresh, srtt, rto, in_flight, offered, w_max, k] = self.state;
-        for (name, values) in [
-            ("goodput_mbps", goodput),
-            ("received_mbps", received),
-            ("again_mbps", again),
-            ("owd_ms", delay),
-            ("owd_max_ms", delay_max),
-            ("cwnd_bytes", window),
-            ("ssthresh_bytes", ssthresh),
-            ("srtt_ms", srtt),
-            ("rto_ms", rto),
-            ("in_flight_bytes", in_flight),
-            ("rlc_queue_bytes", queue),
-            ("rwnd_bytes", offered),
-            ("uplink_queue_bytes", uplink_queue),
-            ("cubic_w_max_bytes", w_max),
-            ("cubic_k_s", k),
+        for (name, values, title, panel) in [
+            ("goodput_mbps", goodput, "goodput", 10),
+            ("received_mbps", received, "payload that arrived for the first time", 0),
+            ("again_mbps", again, "payload that arrived again", 0),
+            ("owd_ms", delay, "one-way delay (mean of bin)", 20),
+            ("owd_max_ms", delay_max, "maximum of one-way delay", 0),
+            ("cwnd_bytes", window, "congestion window", 40),
+            ("ssthresh_bytes", ssthresh, "slow-start threshold", 0),
+            ("srtt_ms", srtt, "round-trip time (smoothed, at the sender)", 30),
+            ("rto_ms", rto, "retransmission timeout", 0),
+            ("in_flight_bytes", in_flight, "bytes in flight", 0),
+            ("rlc_queue_bytes", queue, "RLC transmit queue", 50),
+            ("rwnd_bytes", offered, "receive window known to the sender", 0),
+            ("uplink_queue_bytes", uplink_queue, "uplink transmit queue of the UE", 60),
+            ("cubic_w_max_bytes", w_max, "W_max of CUBIC's curve", 0),
+            ("cubic_k_s", k, "K of CUBIC's curve", 0),
         ] {
-            table.push(name, Column::F64(values));
+            let column = table.push(name, Column::F64(values)).means(title);
+            if panel > 0 {
+                column.shown(panel, &[View::Panel]);
+            }
         }
-        table.push_count("retransmissions", self.retransmissions);
-        table.push_count("lost_segments", self.lost_segments);
+        table.push_count("retransmissions", self.retransmissions).means("retransmitted segments");
+        table.push_count("lost_segments", self.lost_segments).means("segments that the sender declared lost");
         if let Some([pacing, delivery]) = self.rates {
-            table.push("pacing_mbps", Column::F64(pacing));
-            table.push("delivery_mbps", Column::F64(delivery));
+            table.push("pacing_mbps", Column::F64(pacing)).means("pacing rate");
+            table.push("delivery_mbps", Column::F64(delivery)).means("delivery rate");
         }
         table
     }
@@ -226,16 +232,24 @@ impl CellSeries {
         let [prb_use_downlink, prb_use_uplink] = self.prb_use;
         let [mcs_mean, mcs_mean_uplink] = self.mcs_mean;
         let [mac_downlink_mbps, mac_uplink_mbps] = self.mac_mbps;
-        table.push("t_s", Column::F64(self.t_s));
-        table.push("cell", Column::labels(cell_names, self.cell));
-        table.push("prb_use_downlink", Column::F64(prb_use_downlink));
-        table.push("prb_use_uplink", Column::F64(prb_use_uplink));
-        table.push("mcs_mean", Column::F64(mcs_mean));
-        table.push_count("tb_sent", self.blocks);
-        table.push_count("harq_retx", self.retransmissions);
-        table.push("mac_downlink_mbps", Column::F64(mac_downlink_mbps));
-        table.push("mac_uplink_mbps", Column::F64(mac_uplink_mbps));
-        table.push("mcs_mean_uplink", Column::F64(mcs_mean_uplink));
+        table.push("t_s", Column::F64(self.t_s)).means("beginning of the bin");
+        table.push("cell", Column::labels(cell_names, self.cell)).means("cell");
+        table
+            .push("prb_use_downlink", Column::F64(prb_use_downlink))
+            .means("share of the downlink PRBs in use");
+        table.push("prb_use_uplink", Column::F64(prb_use_uplink)).means("share of the uplink PRBs in use");
+        table.push("mcs_mean", Column::F64(mcs_mean)).means("mean MCS of first transmissions");
+        table.push_count("tb_sent", self.blocks).means("transport blocks sent");
+        table.push_count("harq_retx", self.retransmissions).means("HARQ retransmissions");
+        table
+            .push("mac_downlink_mbps", Column::F64(mac_downlink_mbps))
+            .means("bits of downlink blocks that arrived");
+        table
+            .push("mac_uplink_mbps", Column::F64(mac_uplink_mbps))
+            .means("bits of uplink blocks that arrived");
+        table
+            .push("mcs_mean_uplink", Column::F64(mcs_mean_uplink))
+            .means("mean MCS of first transmissions, uplink");
         table
     }
 }

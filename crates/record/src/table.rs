@@ -4,6 +4,8 @@ use std::io::{self, Write};
 
 use airlane_core::{Direction, Duration};
 
+use crate::meaning::Meaning;
+
 /// A column of one type. A number that does not exist is `NaN` in an `F64` column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
@@ -79,14 +81,16 @@ impl Column {
 pub struct Table {
     /// Name and values, in display order.
     pub columns: Vec<(String, Column)>,
+    /// What the columns mean, in the same order.
+    meanings: Vec<Meaning>,
 }
 
 impl Table {
-    /// Adds a column at the end.
+    /// Adds a column at the end, and returns its meaning to be completed.
     ///
     /// # Panics
     /// If its length differs from that of the others, or if its name exists.
-    pub fn push(&mut self, name: &str, column: Column) {
+    pub fn push(&mut self, name: &str, column: Column) -> &mut Meaning {
         assert!(self.column(name).is_none(), "two columns `{name}`");
         assert!(
             self.columns.is_empty() || column.len() == self.rows(),
@@ -95,27 +99,43 @@ impl Table {
             self.rows()
         );
         self.columns.push((name.to_owned(), column));
+        self.meanings.push(Meaning::default());
+        self.meanings.last_mut().expect("it was pushed")
+    }
+
+    /// The columns with their names and what they mean.
+    pub fn described(&self) -> impl Iterator<Item = (&str, &Column, &Meaning)> {
+        let columns = self.columns.iter().zip(&self.meanings);
+        columns.map(|((name, column), meaning)| (name.as_str(), column, meaning))
     }
 
     /// Adds a column of real numbers.
-    pub(crate) fn push_f64(&mut self, name: &str, values: impl IntoIterator<Item = f64>) {
-        self.push(name, Column::F64(values.into_iter().collect()));
+    pub(crate) fn push_f64(&mut self, name: &str, values: impl IntoIterator<Item = f64>) -> &mut Meaning {
+        self.push(name, Column::F64(values.into_iter().collect()))
     }
 
     /// Adds a column of counts.
-    pub(crate) fn push_count(&mut self, name: &str, values: impl IntoIterator<Item = u64>) {
+    pub(crate) fn push_count(&mut self, name: &str, values: impl IntoIterator<Item = u64>) -> &mut Meaning {
         let to_i64 = |value| i64::try_from(value).expect("a count stays below 2^63");
-        self.push(name, Column::I64(values.into_iter().map(to_i64).collect()));
+        self.push(name, Column::I64(values.into_iter().map(to_i64).collect()))
     }
 
     /// Adds a column of names.
-    pub(crate) fn push_text<'a>(&mut self, name: &str, values: impl IntoIterator<Item = &'a str>) {
-        self.push(name, Column::Text(values.into_iter().map(str::to_owned).collect()));
+    pub(crate) fn push_text<'a>(
+        &mut self,
+        name: &str,
+        values: impl IntoIterator<Item = &'a str>,
+    ) -> &mut Meaning {
+        self.push(name, Column::Text(values.into_iter().map(str::to_owned).collect()))
     }
 
     /// Adds a column of names that were made for it.
-    pub(crate) fn push_names(&mut self, name: &str, values: impl IntoIterator<Item = String>) {
-        self.push(name, Column::Text(values.into_iter().collect()));
+    pub(crate) fn push_names(
+        &mut self,
+        name: &str,
+        values: impl IntoIterator<Item = String>,
+    ) -> &mut Meaning {
+        self.push(name, Column::Text(values.into_iter().collect()))
     }
 
     /// The column of this name.

@@ -145,18 +145,28 @@ impl Timeouts {
     pub(crate) fn table(&self, flow_names: &[&str]) -> Table {
         let all = || self.all.iter();
         let mut table = Table::default();
-        table.push_f64("t_s", all().map(|t| t.at.as_secs_f64()));
-        table.push_text("flow", all().map(|t| flow_names[t.flow.index()]));
-        table.push_f64("rto_ms", all().map(|t| t.rto.as_millis_f64()));
-        table.push_count("cwnd_bytes", all().map(|t| t.congestion_window.get()));
-        table.push_count("in_flight_bytes", all().map(|t| t.in_flight.get()));
-        table.push_count("backoff", all().map(|t| u64::from(t.backoff)));
-        table.push("in_recovery", Column::Bool(all().map(|t| t.in_recovery).collect()));
-        table.push_count("lost_last_second", all().map(|t| t.lost_last_second));
-        table.push_count("drops_last_second", all().map(|t| t.drops_last_second));
+        table.push_f64("t_s", all().map(|t| t.at.as_secs_f64())).means("time");
+        table.push_text("flow", all().map(|t| flow_names[t.flow.index()])).means("flow");
+        table.push_f64("rto_ms", all().map(|t| t.rto.as_millis_f64())).means("timer");
+        table
+            .push_count("cwnd_bytes", all().map(|t| t.congestion_window.get()))
+            .means("congestion window before");
+        table.push_count("in_flight_bytes", all().map(|t| t.in_flight.get())).means("bytes in flight before");
+        table.push_count("backoff", all().map(|t| u64::from(t.backoff))).means("doublings of the timer");
+        table
+            .push("in_recovery", Column::Bool(all().map(|t| t.in_recovery).collect()))
+            .means("whether the sender was in loss recovery");
+        table
+            .push_count("lost_last_second", all().map(|t| t.lost_last_second))
+            .means("segments declared lost in the second before");
+        table
+            .push_count("drops_last_second", all().map(|t| t.drops_last_second))
+            .means("packets dropped in the second before");
         let after = |t: &Timeout| t.congestion_window_after.map_or(f64::NAN, |bytes| bytes.get() as f64);
-        table.push_f64("cwnd_after_bytes", all().map(after));
-        table.push("undone", Column::Bool(all().map(|t| t.undone).collect()));
+        table.push_f64("cwnd_after_bytes", all().map(after)).means("congestion window after");
+        table
+            .push("undone", Column::Bool(all().map(|t| t.undone).collect()))
+            .means("whether it was found to be spurious");
         table
     }
 }

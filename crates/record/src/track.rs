@@ -28,11 +28,11 @@ impl UeSeries {
 
     pub(crate) fn into_table(self, ue_names: &[String], cell_names: &[&str]) -> Table {
         let mut table = Table::default();
-        table.push("t_s", Column::F64(self.t_s));
-        table.push("ue", Column::labels(ue_names, self.ue));
-        table.push("x_m", Column::F64(self.x_m));
-        table.push("y_m", Column::F64(self.y_m));
-        table.push("cell", Column::labels(cell_names, self.cell));
+        table.push("t_s", Column::F64(self.t_s)).means("time");
+        table.push("ue", Column::labels(ue_names, self.ue)).means("UE");
+        table.push("x_m", Column::F64(self.x_m)).means("position to the east");
+        table.push("y_m", Column::F64(self.y_m)).means("position to the north");
+        table.push("cell", Column::labels(cell_names, self.cell)).means("serving cell");
         table
     }
 }

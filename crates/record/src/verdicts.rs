@@ -124,18 +124,26 @@ impl VerdictLog {
             flows.flat_map(of_truth).flat_map(of_verdict)
         };
         let mut table = Table::default();
-        table.push_text("flow", rows().map(|(flow, ..)| flow_names[flow]));
-        table.push(
-            "discriminator",
-            Column::Text(rows().map(|(flow, ..)| discriminators[flow].clone()).collect()),
-        );
-        table.push_text("truth", rows().map(|(_, truth, _)| Truth::NAMES[truth]));
-        table.push_text("verdict", rows().map(|(.., verdict)| VERDICTS[verdict]));
-        table.push_count("losses", rows().map(|(flow, truth, verdict)| self.0[flow].losses[truth][verdict]));
-        table.push_count(
-            "timeouts",
-            rows().map(|(flow, truth, verdict)| self.0[flow].timeouts[truth][verdict]),
-        );
+        table.push_text("flow", rows().map(|(flow, ..)| flow_names[flow])).means("flow");
+        table
+            .push(
+                "discriminator",
+                Column::Text(rows().map(|(flow, ..)| discriminators[flow].clone()).collect()),
+            )
+            .means("rule of the sender");
+        table.push_text("truth", rows().map(|(_, truth, _)| Truth::NAMES[truth])).means("cause of the loss");
+        table
+            .push_text("verdict", rows().map(|(.., verdict)| VERDICTS[verdict]))
+            .means("classification by the sender");
+        table
+            .push_count("losses", rows().map(|(flow, truth, verdict)| self.0[flow].losses[truth][verdict]))
+            .means("episodes of loss");
+        table
+            .push_count(
+                "timeouts",
+                rows().map(|(flow, truth, verdict)| self.0[flow].timeouts[truth][verdict]),
+            )
+            .means("retransmission timeouts");
         table
     }
 }

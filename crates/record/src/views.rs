@@ -146,19 +146,31 @@ impl ViewLog {
             let rule = viewers.iter().find(|(flow, _)| *flow == view.flow);
             rule.is_some_and(|(_, rule)| view.satisfies(rule, end))
         };
-        table.push_text("flow", all().map(|view| flow_names[view.flow.index()]));
-        table.push_count("view", all().map(|view| u64::from(view.number)));
-        table.push_f64("start_s", all().map(|view| view.requested_at.as_secs_f64()));
-        table.push_f64("startup_s", all().map(|view| since(view, view.started_at)));
-        table.push_count("stalls", all().map(|view| u64::from(view.stalls)));
-        table.push_f64("stalled_s", all().map(|view| view.stalled(end).as_secs_f64()));
-        table.push_f64("played_s", all().map(|view| view.played(end).as_secs_f64()));
-        table.push_f64("fetched_s", all().map(|view| since(view, view.fetched_at)));
-        table.push_count("bytes", all().map(|view| view.bytes.get()));
-        table.push_f64("bitrate_kbps", all().map(View::bitrate_kbps));
-        table.push_count("switches", all().map(|view| view.switches));
-        table.push("finished", Column::Bool(all().map(|view| view.ended_at.is_some()).collect()));
-        table.push("satisfied", Column::Bool(all().map(satisfied).collect()));
+        table.push_text("flow", all().map(|view| flow_names[view.flow.index()])).means("flow");
+        table
+            .push_count("view", all().map(|view| u64::from(view.number)))
+            .means("number of the view, from 1");
+        table
+            .push_f64("start_s", all().map(|view| view.requested_at.as_secs_f64()))
+            .means("request of the video");
+        table.push_f64("startup_s", all().map(|view| since(view, view.started_at))).means("start-up delay");
+        table.push_count("stalls", all().map(|view| u64::from(view.stalls))).means("stalls after the start");
+        table
+            .push_f64("stalled_s", all().map(|view| view.stalled(end).as_secs_f64()))
+            .means("duration of the stalls");
+        table.push_f64("played_s", all().map(|view| view.played(end).as_secs_f64())).means("playing time");
+        table
+            .push_f64("fetched_s", all().map(|view| since(view, view.fetched_at)))
+            .means("time until the last received data");
+        table.push_count("bytes", all().map(|view| view.bytes.get())).means("bytes of media received");
+        table.push_f64("bitrate_kbps", all().map(View::bitrate_kbps)).means("bitrate of the media");
+        table.push_count("switches", all().map(|view| view.switches)).means("changes of the bitrate");
+        table
+            .push("finished", Column::Bool(all().map(|view| view.ended_at.is_some()).collect()))
+            .means("whether it was played to its end");
+        table
+            .push("satisfied", Column::Bool(all().map(satisfied).collect()))
+            .means("whether no bound of the application is broken");
         table
     }
 }

@@ -21,7 +21,9 @@ pub(super) fn connections(rows: &[Row], ends: &Ends) -> Table {
     table.push("first_s", number(&|row| row.first.as_secs_f64()));
     table.push("last_s", number(&|row| row.last.as_secs_f64()));
     for (direction, name) in ["downlink", "uplink"].into_iter().enumerate() {
-        let mut push = |column: &str, values| table.push(&format!("{name}_{column}"), values);
+        let mut push = |column: &str, values| {
+            table.push(&format!("{name}_{column}"), values);
+        };
         let count = |value: fn(&DirectionState) -> u64| count(&move |row| value(&row.directions[direction]));
         let number =
             |value: fn(&DirectionState) -> f64| number(&move |row| value(&row.directions[direction]));
