@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+import airlane
 from airlane import figures, terminal
 from airlane.export import Exported
+from airlane.figure import mean_of, of_field, sum_of, weighted
 from airlane.figures import BY_NAME, Better, Outcome, figure_of, per_run, versus
 from airlane.multiple import critical, set_apart
 from airlane.results import Results
@@ -247,33 +250,60 @@ COLUMNS = {
 }
 
 
-def test_how_the_entries_of_the_list_are_made() -> None:
-    counted = figures._counted("x", "a title", "a\nhead")
-    assert (counted.name, counted.title, counted.heading, counted.unit) == ("x", "a title", "a\nhead", "")
-    assert (counted.better, counted.columns, counted.form) == (Better.LESS, ("x",), ".0f")
-    assert counted.value(COLUMNS) == 4.0
-    assert figures._counted("x", "", "", Better.NEITHER).better is Better.NEITHER
-    delay = figures._delay("x", "a title", "a\nms", Scale.QUANTILE, "brief")
-    assert (delay.name, delay.title, delay.heading, delay.unit) == ("x", "a title", "a\nms", "ms")
-    assert (delay.better, delay.scale, delay.columns) == (Better.LESS, Scale.QUANTILE, ("x",))
-    assert (delay.form, delay.brief, delay.short) == (".1f", "brief", "brief")
-    assert delay.value(COLUMNS) == 2.0
-    assert figures._delay("x", "", "", Scale.PLAIN).brief == ""
-    seen = figures._experienced("x", "a title", "a\ns", "n")
-    assert (seen.name, seen.title, seen.heading, seen.unit) == ("x", "a title", "a\ns", "s")
-    assert (seen.better, seen.columns, seen.form) == (Better.LESS, ("x", "n"), ".3f")
-    assert seen.value(COLUMNS) == (1 * 1 + 3 * 3) / (1 + 3)
-    rate = figures._experienced("x", "", "", "n", "kbit/s", Better.MORE)
-    assert (rate.unit, rate.form, rate.better) == ("kbit/s", ".0f", Better.MORE)
+def test_a_figure_is_made_from_the_metadata_of_a_column() -> None:
+    field = pa.field(
+        "x_ms",
+        pa.float64(),
+        metadata={
+            "title": "a title",
+            "unit": "ms",
+            "heading": "a\nms",
+            "form": ".1f",
+            "better": "less",
+            "scale": "quantile",
+            "over_flows": "mean",
+            "brief": "brief",
+            "views": "sweep compare",
+            "place": "7",
+            "rank": "2",
+        },
+    )
+    found = of_field(field)
+    assert (found.name, found.title, found.heading, found.unit) == ("x_ms", "a title", "a\nms", "ms")
+    assert (found.better, found.scale, found.columns) == (Better.LESS, Scale.QUANTILE, ("x_ms",))
+    assert (found.form, found.brief, found.short) == (".1f", "brief", "brief")
+    assert (found.views, found.place, found.rank, found.least) == ({"sweep", "compare"}, 7, 2, 0.05)
+    assert found.value({"x_ms": COLUMNS["x"]}) == 2.0
+    silent = of_field(pa.field("x_ms", pa.float64()))
+    assert (silent.title, silent.heading, silent.better) == ("x_ms", "x_ms", Better.NEITHER)
+    assert (silent.of_flows, silent.views) == (None, frozenset())
+
+
+def test_files_of_results_carry_what_their_columns_mean(tmp_path: Path) -> None:
+    short = {"run.duration": "1 s", "run.warmup": "0 s"}
+    airlane.load(airlane.example("web-2011")).set(short).run().write(tmp_path / "run", "{}")
+    read = Results.read(tmp_path / "run")
+    for table, column, key, wanted in (
+        ("flows", "goodput_mbps", b"unit", b"Mbit/s"),
+        ("flows", "owd_p95_ms", b"better", b"less"),
+        ("flows", "page_s", b"title", b"page load time"),
+        ("pages", "onload_s", b"title", b"page load time"),
+        ("cells", "bler_first", b"heading", b"first\nBLER"),
+        ("flow_series", "cwnd_bytes", b"views", b"panel"),
+    ):
+        assert read.tables[table].schema.field(column).metadata[key] == wanted, column
+    for name, table in read.tables.items():
+        silent = [field.name for field in table.schema if b"title" not in field.metadata]
+        assert silent == ["run", "seed"], name
 
 
 def test_what_flows_come_to_where_some_have_no_value() -> None:
-    assert figures._sum("x")(COLUMNS) == 4.0
-    assert figures._sum("none")(COLUMNS) == 0.0
-    assert figures._mean("x")(COLUMNS) == 2.0
-    assert math.isnan(figures._mean("none")(COLUMNS))
-    assert math.isnan(figures._weighted("none", "n")(COLUMNS))
-    assert math.isnan(figures._weighted("x", "none")(COLUMNS))
+    assert sum_of("x")(COLUMNS) == 4.0
+    assert sum_of("none")(COLUMNS) == 0.0
+    assert mean_of("x")(COLUMNS) == 2.0
+    assert math.isnan(mean_of("none")(COLUMNS))
+    assert math.isnan(weighted("none", "n")(COLUMNS))
+    assert math.isnan(weighted("x", "none")(COLUMNS))
     sent = {"packets_lost": np.array([0.0, 1.0]), "packets_sent": np.array([0.0, 1.0])}
     assert figures._lost(sent) == 100.0
     assert math.isnan(figures._lost({name: np.zeros(2) for name in sent}))

@@ -11,6 +11,7 @@ import pytest
 
 import airlane as package
 from airlane import sweep
+from airlane.figures import BY_NAME, figures_in
 from conftest import Airlane
 
 SHORT = {"run.duration": "3 s", "run.warmup": "1 s"}
@@ -58,7 +59,7 @@ def test_a_point_is_the_same_as_a_run_of_its_settings() -> None:
     # As text: NaN marks values that a bulk flow lacks, and equals nothing.
     assert str(points[1].flows.to_pylist()) == str(alone.flows.to_pylist())
     assert points[0].flows["seed"].to_pylist() == [5, 6]
-    goodput = points[1].figure(sweep.FIGURES[0])
+    goodput = points[1].figure(BY_NAME["goodput_mbps"])
     assert goodput.mean == pytest.approx(np.mean(alone.flows["goodput_mbps"].to_numpy()))
     assert goodput.n == 2
 
@@ -102,7 +103,7 @@ def test_every_way_to_name_the_seed_is_the_same() -> None:
 def test_goodput_is_the_sum_of_the_flows_and_delay_their_mean() -> None:
     scenario = package.load(package.example("lte-20ue")).set(SHORT)
     (point,) = conducted(scenario, {"ue.count": [3]}, runs=1)
-    figures = {f.name: point.figure(f).mean for f in sweep.FIGURES}
+    figures = {f.name: point.figure(f).mean for f in figures_in("sweep") if point.has(f)}
     goodput = point.flows["goodput_mbps"].to_numpy()
     assert len(goodput) == 3
     assert figures["goodput_mbps"] == pytest.approx(goodput.sum())

@@ -10,40 +10,22 @@ everything ended, they are plain means. Figures of pings are those of the reques
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from airlane import arrays
+from airlane.figure import Better, Figure, mean_of, sum_of, weighted
+from airlane.stats import Scale
 from airlane.survival import Times
 
-__all__ = ["COLUMNS", "KINDS", "with_applications"]
+__all__ = ["APPLICATIONS", "Application", "with_applications"]
 
 Array = npt.NDArray[np.float64]
-
-_PAGES = ("pages_begun", "pages_completed", "page_s", "ttfb_s")
-_VIEWS = ("views_begun", "views_finished", "startup_s", "stalls", "rebuffering_s", "bitrate_kbps")
-
-_PINGS = ("pings_sent", "pings_answered", "pings_lost", "rtt_p50_ms", "rtt_p95_ms", "rtt_max_ms")
-
-_COUNTS = (
-    "pages_begun",
-    "pages_completed",
-    "views_begun",
-    "views_finished",
-    "stalls",
-    "pings_sent",
-    "pings_answered",
-    "pings_lost",
-)
-
-COLUMNS = (*_PAGES, *_VIEWS, *_PINGS)
-"""Columns that can be added to `flows`."""
-
-KINDS = {_PAGES: frozenset({"web"}), _VIEWS: frozenset({"video", "dash"}), _PINGS: frozenset({"ping"})}
-"""The kinds of `app` whose flows have these columns."""
 
 
 def with_applications(tables: Mapping[str, pa.Table], end_s: float) -> pa.Table:
@@ -72,9 +54,9 @@ def with_applications(tables: Mapping[str, pa.Table], end_s: float) -> pa.Table:
     [2.5, None]
     """
     flows = tables["flows"]
-    for name, summed in (("pages", _pages), ("views", _views), ("pings", _pings)):
-        if name in tables:
-            flows = _added(flows, *summed(tables[name], end_s))
+    for one in APPLICATIONS:
+        if one.table in tables:
+            flows = _added(flows, one, *one.sums(tables[one.table], end_s))
     return flows
 
 
@@ -158,14 +140,200 @@ def _mean(values: Array) -> float:
     return float(present.mean()) if present.size else math.nan
 
 
-def _added(flows: pa.Table, names: list[str], added: Mapping[str, list[float]]) -> pa.Table:
+def _added(
+    flows: pa.Table, application: Application, names: list[str], added: Mapping[str, list[float]]
+) -> pa.Table:
     place = {name: i for i, name in enumerate(names)}
     rows = [place.get(str(name)) for name in flows["flow"].to_pylist()]
-    for name, values in added.items():
-        of_rows = [None if i is None else values[i] for i in rows]
-        if name in _COUNTS:
-            column = arrays.integers([None if value is None else int(value) for value in of_rows])
-        else:
+    for figure in application.figures:
+        of_rows = [None if i is None else added[figure.name][i] for i in rows]
+        column: pa.Array[Any]
+        if figure.unit:
             column = arrays.reals(of_rows)
-        flows = flows.append_column(name, column)
+        else:
+            column = arrays.integers([None if value is None else int(value) for value in of_rows])
+        flows = flows.append_column(pa.field(figure.name, column.type, metadata=figure.metadata), column)
     return flows
+
+
+@dataclass(frozen=True)
+class Application:
+    """The results of a kind of application, and how they are shown.
+
+    Attributes
+    ----------
+    title
+        Of its table on the terminal.
+    kinds
+        The kinds of `app` whose flows have these results.
+    table, sums
+        The table with a row per page, view or ping, and the function that sums it per flow.
+    begun, ended, word
+        Columns of those that began and that ended, and the word for the latter.
+    figures
+        Its columns of `flows`, in their order.
+    shown
+        Figures of its table on the terminal.
+    of_ended
+        Headline figures with which a page says how many ended.
+    """
+
+    title: str
+    kinds: tuple[str, ...]
+    table: str
+    sums: Callable[[pa.Table, float], _Summed]
+    begun: str
+    ended: str
+    word: str
+    figures: tuple[Figure, ...]
+    shown: tuple[str, ...]
+    of_ended: tuple[str, ...]
+
+    @property
+    def needs(self) -> str:
+        """The part of a scenario that this table needs."""
+        return "a flow with app.kind = " + " or ".join(f'"{kind}"' for kind in self.kinds)
+
+
+_COMPARED = frozenset({"sweep", "compare"})
+_FIRST = _COMPARED | {"tile"}
+
+
+def _count(place: int, name: str, title: str, heading: str, better: Better) -> Figure:
+    of_flows = sum_of(name)
+    views = _COMPARED if better is Better.LESS else frozenset({"sweep"})
+    return Figure(
+        name,
+        title,
+        heading,
+        "",
+        better,
+        columns=(name,),
+        of_flows=of_flows,
+        form=".0f",
+        views=views,
+        place=place,
+    )
+
+
+def _mean_over(
+    place: int,
+    name: str,
+    title: str,
+    heading: str,
+    weight: str,
+    unit: str = "s",
+    better: Better = Better.LESS,
+) -> Figure:
+    """A result per page or view: a flow with twice as many counts twice."""
+    return Figure(
+        name,
+        title,
+        heading,
+        unit,
+        better,
+        columns=(name, weight),
+        of_flows=weighted(name, weight),
+        form=".0f" if unit == "kbit/s" else ".3f",
+        views=_FIRST | {"summary"},
+        place=place,
+    )
+
+
+def _round_trip(place: int, name: str, title: str, heading: str, brief: str = "") -> Figure:
+    return Figure(
+        name,
+        f"{title} of round-trip time",
+        heading,
+        "ms",
+        Better.LESS,
+        Scale.QUANTILE,
+        columns=(name,),
+        of_flows=mean_of(name),
+        form=".1f",
+        brief=brief,
+        views=_FIRST if name == "rtt_p95_ms" else _COMPARED,
+        place=place,
+    )
+
+
+_STALLS = _count(223, "stalls", "stalls of the picture", "stalls", Better.LESS)
+
+APPLICATIONS = (
+    Application(
+        title="web pages",
+        kinds=("web",),
+        table="pages",
+        sums=_pages,
+        begun="pages_begun",
+        ended="pages_completed",
+        word="completed",
+        figures=(
+            _count(210, "pages_begun", "pages begun", "pages\nbegun", Better.NEITHER),
+            _count(211, "pages_completed", "pages completed", "pages\ncompleted", Better.MORE),
+            _mean_over(212, "page_s", "page load time", "page time\ns", "pages_begun"),
+            _mean_over(213, "ttfb_s", "time to first byte", "first\nbyte s", "pages_completed"),
+        ),
+        shown=("page_s", "ttfb_s"),
+        of_ended=("page_s",),
+    ),
+    Application(
+        title="video views",
+        kinds=("video", "dash"),
+        table="views",
+        sums=_views,
+        begun="views_begun",
+        ended="views_finished",
+        word="completed",
+        figures=(
+            _count(220, "views_begun", "views begun", "views\nbegun", Better.NEITHER),
+            _count(221, "views_finished", "views finished", "views\nfinished", Better.MORE),
+            _mean_over(222, "startup_s", "start-up delay", "start-up\ns", "views_begun"),
+            replace(_STALLS, views=_COMPARED | {"summary"}),
+            Figure(
+                "rebuffering_s",
+                "time stalled per flow, start-up left out",
+                "stalled\ns",
+                "s",
+                Better.LESS,
+                columns=("rebuffering_s",),
+                of_flows=mean_of("rebuffering_s"),
+                form=".2f",
+                brief="stalled",
+                views=_FIRST,
+                place=224,
+            ),
+            _mean_over(
+                225,
+                "bitrate_kbps",
+                "bitrate of the media",
+                "bitrate\nkbit/s",
+                "views_begun",
+                "kbit/s",
+                Better.MORE,
+            ),
+        ),
+        shown=("startup_s", "stalls", "rebuffering_s", "bitrate_kbps"),
+        of_ended=("startup_s", "bitrate_kbps"),
+    ),
+    Application(
+        title="pings",
+        kinds=("ping",),
+        table="pings",
+        sums=_pings,
+        begun="pings_sent",
+        ended="pings_answered",
+        word="answered",
+        figures=(
+            _count(230, "pings_sent", "pings sent", "pings\nsent", Better.NEITHER),
+            _count(231, "pings_answered", "pings answered", "pings\nanswered", Better.MORE),
+            _count(232, "pings_lost", "pings lost", "pings\nlost", Better.LESS),
+            _round_trip(233, "rtt_p50_ms", "median", "RTT p50\nms"),
+            _round_trip(234, "rtt_p95_ms", "95th percentile", "RTT p95\nms", "RTT, p95"),
+            _round_trip(235, "rtt_max_ms", "maximum", "RTT max\nms", "RTT, max"),
+        ),
+        shown=("pings_lost", "rtt_ms", "rtt_p50_ms", "rtt_p95_ms", "rtt_max_ms"),
+        of_ended=("rtt_p95_ms",),
+    ),
+)
+"""All kinds of applications with results of their own; a further one is an entry here."""

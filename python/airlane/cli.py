@@ -23,10 +23,12 @@ import airlane
 from airlane import ending, examples, kernel_command, node_command, trace_command
 from airlane.cli_common import (
     AsJson,
+    By,
     CacheFolder,
     Example,
     File,
     FirstSeed,
+    Flow,
     Own,
     Settings,
     Threads,
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from airlane.control import Controller
     from airlane.results import Results
     from airlane.scenario import Scenario
+    from airlane.selection import Selection
 
 __all__ = ["app", "main"]
 
@@ -122,12 +125,14 @@ def run(
     pcap: WithPcap = False,
     ran_log: WithRanLog = False,
     controllers: Own = None,
+    flow: Flow = "",
+    by: By = "",
     threads: Threads = None,
 ) -> None:
     """Run a scenario and write a result folder."""
     from airlane import control, terminal
     from airlane.results import reserved
-    from airlane.summary import summary_rows
+    from airlane.selection import Selection
 
     file = scenario_file(scenario, example)
     described = scenario_of(file, settings)
@@ -163,14 +168,29 @@ def run(
         from airlane.compare_command import report_folders
 
         report_folders([folder])
+    made = ["series.png, the first run"] * plot + ["report.html, all runs"] * report
+    _show(results, described.name, Selection(flow, by), as_json=as_json)
+    if not as_json:
+        terminal.output.print(
+            f"written to {folder}/" + (f" ({', '.join(made)})" if made else ""), style="dim"
+        )
+
+
+def _show(results: Results, name: str, selection: Selection, *, as_json: bool) -> None:
+    """Print the figures of the selected flows, and of their groups."""
+    from airlane import terminal
+    from airlane.groups_view import groups_view
+    from airlane.summary import summary_rows
+
+    shown = results.select(selection)
     if as_json:
-        print(json.dumps(summary_rows(results), indent=2))
+        print(json.dumps(summary_rows(shown), indent=2))
         for note in results.notes:
             print(note, file=sys.stderr)
         return
-    terminal.output.print(terminal.run_view(results, described.name))
-    made = ["series.png, the first run"] * plot + ["report.html, all runs"] * report
-    terminal.output.print(f"written to {folder}/" + (f" ({', '.join(made)})" if made else ""), style="dim")
+    terminal.output.print(terminal.run_view(shown, name))
+    if selection.by:
+        terminal.output.print(groups_view(results, selection))
 
 
 def _with_outputs(described: Scenario, pcap: bool, ran_log: bool) -> Scenario:
@@ -269,6 +289,8 @@ def sweep(
     plot: Annotated[
         bool, typer.Option("--plot", help="Plot the metrics over the settings (a .png beside the folder).")
     ] = False,
+    flow: Flow = "",
+    by: By = "",
     as_json: AsJson = False,
     threads: Threads = None,
 ) -> None:
@@ -278,14 +300,10 @@ def sweep(
     """
     from airlane import sweep as sweeping
     from airlane import sweep_command, terminal
+    from airlane.selection import Selection
 
     described = scenario_of(scenario_file(scenario, example), None)
-    try:
-        axes = sweeping.axes(settings or [])
-    except ValueError as error:
-        fail(f"error: --grid {error}")
-    if not axes:
-        fail("error: no --grid; add values, such as --grid flow.transport.congestion=cubic,bbr")
+    axes = _axes(settings or [])
     shown = sweeping.chosen([name.strip() for name in (columns or "").split(",") if name], described, axes)
     path = out if out is not None else Path("out/sweeps") / described.name
     if path.suffix in _NO_FOLDER:
@@ -294,13 +312,25 @@ def sweep(
     show_notes(plan.notes)
     how = sweep_command.Options(resume=resume, force=force, cluster=cluster, threads=threads)
     rows, written = sweep_command.conduct(path, plan, described.name, how, fail)
-    points = plan.points(rows)
+    points = sweeping.selected(plan.points(rows), Selection(flow, by))
     drawn = sweep_command.draw(points, shown, written) if plot else ""
     if as_json:
         print(json.dumps(sweeping.as_rows(points, shown), indent=2))
         return
     terminal.output.print(terminal.sweep_view(points, described.name, shown))
     print(f"written to {written}{drawn}")
+
+
+def _axes(settings: list[str]) -> dict[str, list[object]]:
+    from airlane import sweep as sweeping
+
+    try:
+        axes = sweeping.axes(settings)
+    except ValueError as error:
+        fail(f"error: --grid {error}")
+    if not axes:
+        fail("error: no --grid; add values, such as --grid flow.transport.congestion=cubic,bbr")
+    return axes
 
 
 @app.command()
@@ -561,6 +591,8 @@ def compare(
         Path | None, typer.Option("-o", "--report", metavar="FILE.html", help="Also write an HTML page.")
     ] = None,
     columns: _Columns = None,
+    flow: Flow = "",
+    by: By = "",
     as_json: AsJson = False,
 ) -> None:
     """Compare runs, or sweeps, with the first one named.
@@ -568,10 +600,11 @@ def compare(
     Differences are paired by seed and have 95 % intervals.
     """
     from airlane.compare_command import compare_folders
+    from airlane.selection import Selection
 
     if page is not None:
         check_file(page)
-    compare_folders(folders, page, columns, as_json=as_json)
+    compare_folders(folders, page, columns, as_json=as_json, selection=Selection(flow, by))
 
 
 @app.command()

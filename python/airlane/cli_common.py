@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 __all__ = [
     "SEEDS",
     "AsJson",
+    "By",
     "CacheFolder",
     "Example",
     "File",
     "FirstSeed",
+    "Flow",
     "Own",
     "Settings",
     "Threads",
@@ -89,6 +91,20 @@ Own = Annotated[
     ),
 ]
 CacheFolder = Annotated[Path, typer.Option(help="Folder of cached outputs.")]
+Flow = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME|PATTERN,...", help="Only these flows, such as call,phone-*.", show_default=False
+    ),
+]
+By = Annotated[
+    str,
+    typer.Option(
+        metavar="COLUMN",
+        help="A row for each group of flows, such as by congestion, app or ue.",
+        show_default=False,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only, for other programs.")]
 WithReport = Annotated[bool, typer.Option("--report", help="Write an HTML page (report.html in the folder).")]
 WithPcap = Annotated[
@@ -145,6 +161,7 @@ def mistake(error: BaseException) -> str | None:
     from airlane.playground import NoPlaygroundError
     from airlane.realtime.process import LiveError
     from airlane.results import FolderInTheWayError
+    from airlane.selection import SelectionError
     from airlane.sweep import SweepError
     from airlane.tasks import ClusterError
     from airlane.trace import ExportError, LogError, PatternError
@@ -163,7 +180,14 @@ def mistake(error: BaseException) -> str | None:
             return str(error)
         case DatasetError() | ClusterError() | ControllerError() | SweepError() | ArenaError():
             return str(error)
-        case PaperError() | CompareError() | NoPlaygroundError() | LiveError() | KernelError():
+        case (
+            SelectionError()
+            | PaperError()
+            | CompareError()
+            | NoPlaygroundError()
+            | LiveError()
+            | KernelError()
+        ):
             return str(error)
         case OSError():
             where = f"{error.filename}: " if error.filename else ""

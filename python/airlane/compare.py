@@ -13,17 +13,18 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from airlane import applications, arrays, dataset
-from airlane.figures import BY_NAME, Better, Figure, Outcome, Versus, has_competing, per_run
+from airlane import arrays, dataset
+from airlane.figures import BY_NAME, Better, Figure, Outcome, Versus, figures_in, has_competing, per_run
 from airlane.plural import counted
 from airlane.results import Results, manifest_of
+from airlane.selection import Selection
 from airlane.stats import Estimate
 
 __all__ = [
@@ -35,26 +36,11 @@ __all__ = [
     "differences",
     "load",
     "load_sweep",
+    "selected",
     "verdict",
 ]
 
-FIGURES = (
-    "goodput_mbps",
-    "owd_ms",
-    "owd_p95_ms",
-    "byte_delay_ms",
-    "byte_delay_p95_ms",
-    "rtt_ms",
-    "retransmissions",
-    "timeouts",
-    "lost_percent",
-    "jain",
-    *(
-        name
-        for name in applications.COLUMNS
-        if not name.endswith(("_begun", "_completed", "_finished", "_sent", "_answered"))
-    ),
-)
+FIGURES = tuple(one.name for one in figures_in("compare"))
 """Default figures of a comparison, if the flows have them."""
 
 
@@ -336,6 +322,32 @@ def compare(
     default = [name for name in FIGURES if split or not name.startswith("byte_delay_")]
     chosen = [there[name] for name in dict.fromkeys(names or default) if name in there]
     return Comparison(sides, chosen, point or {})
+
+
+def selected(sides: Sequence[Side], selection: Selection) -> list[tuple[dict[str, object], list[Side]]]:
+    """The sides with the selected flows, for each group that all of them have; the group as a setting.
+
+    Raises
+    ------
+    SelectionError
+        If a side has no such flow.
+    CompareError
+        If they have no group in common.
+    """
+    if not selection:
+        return [({}, list(sides))]
+    groups = [selection.groups(side.flows) for side in sides]
+    shared = [name for name in groups[0] if all(name in one for one in groups)]
+    if not shared:
+        there = "; ".join(f"{s.name}: {', '.join(g)}" for s, g in zip(sides, groups, strict=True))
+        raise CompareError(f"--by {selection.by}: the sides have no group in common ({there})")
+    return [
+        (
+            {selection.by: name} if selection.by else {},
+            [replace(side, flows=one[name]) for side, one in zip(sides, groups, strict=True)],
+        )
+        for name in shared
+    ]
 
 
 def differences(one: object, other: object) -> list[str]:

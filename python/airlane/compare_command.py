@@ -10,12 +10,15 @@ from airlane import compare, compare_view, dataset, terminal
 from airlane.compare import CompareError, Comparison
 from airlane.results import manifest_of
 from airlane.run_page import write_run_html
+from airlane.selection import ALL, Selection
 
 __all__ = ["compare_folders", "comparisons", "report_folders"]
 
 
-def comparisons(folders: Sequence[Path], names: Sequence[str] = ()) -> list[Comparison]:
-    """Compare runs, or sweeps point by point.
+def comparisons(
+    folders: Sequence[Path], names: Sequence[str] = (), selection: Selection = ALL
+) -> list[Comparison]:
+    """Compare runs, or sweeps point by point; with groups of flows, each group.
 
     Raises
     ------
@@ -25,16 +28,27 @@ def comparisons(folders: Sequence[Path], names: Sequence[str] = ()) -> list[Comp
     if len(folders) < 2:
         raise CompareError("name two or more folders: the first is what the others are compared with")
     if dataset.plan_of(folders[0]) is None:
-        return [compare.compare(compare.load(folders), names)]
-    return [compare.compare(sides, names, point) for point, sides in compare.load_sweep(folders)]
+        points = [(dict[str, object](), compare.load(folders))]
+    else:
+        points = compare.load_sweep(folders)
+    return [
+        compare.compare(group, names, point | where)
+        for point, sides in points
+        for where, group in compare.selected(sides, selection)
+    ]
 
 
 def compare_folders(
-    folders: Sequence[Path], page: Path | None, columns: str | None, *, as_json: bool
+    folders: Sequence[Path],
+    page: Path | None,
+    columns: str | None,
+    *,
+    as_json: bool,
+    selection: Selection = ALL,
 ) -> None:
     """Print the comparison, and write its page if requested."""
     names = [name.strip() for name in columns.split(",")] if columns else []
-    found = comparisons(folders, names)
+    found = comparisons(folders, names, selection)
     if as_json:
         print(json.dumps(compare.as_json(found), indent=2))
     else:

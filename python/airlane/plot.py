@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from airlane import arrays
 from airlane.chart import label_points
+from airlane.figures import columns_in
 from airlane.metrics import Run
 from airlane.plural import counted
 from airlane.results import Results
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from airlane.figure import Figure as Column
     from airlane.stats import Estimate
 
 __all__ = [
@@ -82,15 +84,6 @@ _MARKS_MAX = 24
 _EVENTS = {"loss": "#E69F00", "timeout": "#b00020", "handover": "#555555", "no usable link": "#7A3E9D"}
 
 _NOTHING = np.empty(0)
-
-_PANELS = (
-    ("goodput", "Mbit/s", "goodput_mbps", 1.0),
-    ("one-way delay (mean of bin)", "ms", "owd_ms", 1.0),
-    ("round-trip time (smoothed, at the sender)", "ms", "srtt_ms", 1.0),
-    ("congestion window (dotted: timeouts)", "kB", "cwnd_bytes", 1e-3),
-    ("RLC transmit queue", "kB", "rlc_queue_bytes", 1e-3),
-    ("uplink transmit queue of the UE", "kB", "uplink_queue_bytes", 1e-3),
-)
 
 
 @contextmanager
@@ -163,7 +156,11 @@ def draw_run(results: Results, run: int = 0, title: str = "") -> Figure:
     view = Run(_of_run(results, run))
     flows = view.flows()
     events = _events(view, flows)
-    panels = [p for p in _PANELS if any(np.isfinite(view.series(f).get(p[2], _NOTHING)).any() for f in flows)]
+    panels = [
+        one
+        for one in columns_in("panel", "flow_series", results.flow_series)
+        if any(np.isfinite(view.series(f).get(one.name, _NOTHING)).any() for f in flows)
+    ]
     rates, pings = _mcs(view), _pings(view)
     more = bool(pings) + bool(rates)
     heights = [0.18 + 0.16 * len(events)] * bool(events) + [1.0] * (max(1, len(panels)) + more)
@@ -200,8 +197,9 @@ def _of_run(results: Results, run: int) -> dict[str, pa.Table]:
     }
 
 
-def _draw_panel(axis: Axes, view: Run, flows: list[str], panel: tuple[str, str, str, float]) -> None:
-    name, unit, column, factor = panel
+def _draw_panel(axis: Axes, view: Run, flows: list[str], panel: Column) -> None:
+    column = panel.name
+    unit, factor = ("kB", 1e-3) if panel.unit == "bytes" else (panel.unit, 1.0)
     if len(flows) > LINES_MAX:
         _draw_percentiles(axis, [view.series(flow) for flow in flows], column, factor)
     for i, flow in enumerate(flows if len(flows) <= LINES_MAX else ()):
@@ -214,7 +212,7 @@ def _draw_panel(axis: Axes, view: Run, flows: list[str], panel: tuple[str, str, 
         axis.plot(t, mean, label=flow, color=colour, alpha=faint)
         for at in view.timeouts_of(flow).get("t_s", ()) if column == "cwnd_bytes" else ():
             axis.axvline(at, color=_EVENTS["timeout"], linewidth=0.7, linestyle=":", label="timeout")
-    axis.set_title(name)
+    axis.set_title(panel.title + " (dotted: timeouts)" * (column == "cwnd_bytes"))
     axis.set_ylabel(unit)
     axis.set_ylim(bottom=0)
 

@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +21,11 @@ import pyarrow.parquet
 
 from airlane import arrays, shown
 from airlane._native import version
-from airlane.applications import with_applications
+from airlane.applications import APPLICATIONS, with_applications
 from airlane.figures import figure_of
 from airlane.files import LockedError, is_mount, locked, naming
 from airlane.native import Output, Resolved
+from airlane.selection import Selection
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -129,49 +130,29 @@ class Results:
         return self.tables["cell_series"]
 
     @property
-    def ran_log(self) -> pa.Table:
-        """One row per run and transmission of a transport block, if `output.ran_log` asked for it."""
-        return self.tables["ran_log"]
-
-    @property
-    def deliveries(self) -> pa.Table:
-        """Bytes received per run, UE, direction and millisecond, if `output.deliveries` asked for it."""
-        return self.tables["deliveries"]
-
-    @property
-    def losses(self) -> pa.Table:
-        """One row per run, flow and run of lost packets, if `output.losses` asked for it."""
-        return self.tables["losses"]
-
-    @property
-    def handovers(self) -> pa.Table:
-        """One row per run and handover, from its measurement report on, if UEs are handed over."""
-        return self.tables["handovers"]
-
-    @property
-    def pages(self) -> pa.Table:
-        """One row per run and page that a browser began to load; NaN where it did not complete."""
-        return self._of("pages", 'a flow with app.kind = "web"')
-
-    @property
-    def views(self) -> pa.Table:
-        """One row per run and view of a video: start-up delay, stalls, bitrate."""
-        return self._of("views", 'a flow with app.kind = "video" or "dash"')
-
-    @property
-    def pings(self) -> pa.Table:
-        """One row per run and echo message: when it was sent, its round-trip time, whether it was lost."""
-        return self._of("pings", 'a flow with app.kind = "ping"')
-
-    def _of(self, name: str, source: str) -> pa.Table:
-        if name not in self.tables:
-            raise AttributeError(f"no table {name!r} in these results; it needs {source}", name=name)
-        return self.tables[name]
-
-    @property
     def timeouts(self) -> pa.Table:
         """One row per run and expired retransmission timer."""
         return self.tables["timeouts"]
+
+    def __getattr__(self, name: str) -> pa.Table:
+        """A table that only some runs have, by its name: `results.pages`, `results.handovers`, ..."""
+        if name.startswith("_") or name == "tables":  # not there yet, while a copy is made
+            raise AttributeError(name)
+        if name in self.tables:
+            return self.tables[name]
+        needs = [one.needs for one in APPLICATIONS if one.table == name]
+        hint = f"it needs {needs[0]}" if needs else f"there are: {', '.join(self.tables)}"
+        raise AttributeError(f"no table {name!r} in these results; {hint}", name=name)
+
+    def select(self, selection: Selection) -> Results:
+        """The same results with only the selected rows of `flows`.
+
+        Raises
+        ------
+        SelectionError
+            If there is no such flow.
+        """
+        return replace(self, tables=self.tables | {"flows": selection.of(self.flows)})
 
     def summary(self, first: int | None = None) -> pa.Table:
         """Mean over the runs and its 95 % interval, one row per flow; of the `first` flows, or of all.

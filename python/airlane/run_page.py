@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from airlane import arrays, overlay, page, plot, terminal
-from airlane.figures import BY_NAME, Figure, has_competing, per_run
+from airlane.applications import APPLICATIONS
+from airlane.figures import BY_NAME, Figure, figures_in, has_competing, per_run
 from airlane.files import write_text
 from airlane.page_figure import Embedded, page_figure
 from airlane.plural import counted
@@ -39,19 +40,6 @@ _SHARES_CAPTION = (
     "its run did counts as longer than it was watched (Kaplan-Meier): the curve then ends below 1."
 )
 
-_TILES = (
-    "goodput_mbps",
-    "owd_p95_ms",
-    "page_s",
-    "ttfb_s",
-    "startup_s",
-    "rebuffering_s",
-    "bitrate_kbps",
-    "rtt_p95_ms",
-    "retransmissions",
-    "timeouts",
-    "jain",
-)
 _LIVE_TILES = ("goodput_mbps", "owd_p95_ms")
 """Of each direction: both directions of a UE are rows of the table of flows. The senders of real
 connections are outside.
@@ -88,7 +76,7 @@ def write_run_html(
             live=live,
             origin=_origin(results, live is not None),
             runs_many=results.runs > 1,
-            tiles=_tiles(results, _TILES) if live is None else _live_tiles(results),
+            tiles=_tiles(results, _tile_figures()) if live is None else _live_tiles(results),
             columns=columns,
             rows=[[page.cell_text(row[c]) for c in columns] for row in results.flows.to_pylist()],
             cell_columns=results.cells.column_names,
@@ -137,16 +125,23 @@ def _live_tiles(results: Results) -> list[dict[str, str]]:
             more = ("sum of the flows" if name == "goodput_mbps" else "mean of the flows") if several else ""
             tiles.append(_tile(figure, of, f"{figure.title}, {direction}, {figure.unit}", more))
     apart = (*_LIVE_TILES, "retransmissions", "timeouts", "jain")
-    rest = _tiles(results, [name for name in _TILES if name not in apart])
+    rest = _tiles(results, [one for one in _tile_figures() if one.name not in apart])
     return [tile for tile in tiles if tile is not None] + rest
 
 
-def _tiles(results: Results, names: Sequence[str]) -> list[dict[str, str]]:
+def _tile_figures() -> list[Figure]:
+    """Rates and delays first, then what applications experience, then counts."""
+    of_applications = {figure.name for one in APPLICATIONS for figure in one.figures}
+    network = BY_NAME["owd_p95_ms"].place
+    return sorted(figures_in("tile"), key=lambda one: one.place > network and one.name not in of_applications)
+
+
+def _tiles(results: Results, figures: Sequence[Figure]) -> list[dict[str, str]]:
     """Headline figures of the run, or their means over the runs."""
     tiles = []
     several = len(set(results.flows["flow"].to_pylist())) > 1
-    for name in names:
-        figure = BY_NAME[name]
+    for figure in figures:
+        name = figure.name
         if name == "jain" and not has_competing(results.flows):
             continue
         more = "sum of the flows" if name == "goodput_mbps" and several else ""
@@ -166,14 +161,10 @@ def _tiles(results: Results, names: Sequence[str]) -> list[dict[str, str]]:
 
 
 def _ended(results: Results, name: str) -> str:
-    for begun, completed, of in (
-        ("pages_begun", "pages_completed", ("page_s",)),
-        ("views_begun", "views_finished", ("startup_s", "bitrate_kbps")),
-        ("pings_sent", "pings_answered", ("rtt_p95_ms",)),
-    ):
-        if name in of:
-            what = completed.replace("_", " ")
-            return f"{terminal.completed_of(results.flows, completed, begun)} {what}"
+    for one in APPLICATIONS:
+        if name in one.of_ended:
+            what = one.ended.replace("_", " ")
+            return f"{terminal.completed_of(results.flows, one.ended, one.begun)} {what}"
     return ""
 
 

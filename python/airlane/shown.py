@@ -10,25 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from airlane import arrays
-from airlane.figures import BY_NAME
+from airlane.figures import figures_in
 from airlane.plural import counted
 
 if TYPE_CHECKING:
     from airlane.results import Results
 
 __all__ = ["as_html", "as_text"]
-
-_FIGURES = (
-    "goodput_mbps",
-    "owd_p95_ms",
-    "rtt_ms",
-    "retransmissions",
-    "page_s",
-    "ttfb_s",
-    "startup_s",
-    "stalls",
-    "bitrate_kbps",
-)
 
 _ROWS = 12
 """Flows that are shown; the others are counted."""
@@ -38,7 +26,7 @@ def _table(results: Results) -> tuple[str, list[str], list[list[str]], str]:
     """Title, headings, rows, and a note on what is not shown."""
     flows = results.flows
     names = [str(name) for name in dict.fromkeys(flows["flow"].to_pylist())]
-    shown = [BY_NAME[name] for name in _FIGURES if name in flows.column_names]
+    shown = [one for one in figures_in("summary") if one.name in flows.column_names]
     rows = []
     columns = [arrays.numbers(flows[figure.name]) for figure in shown]
     of = np.asarray(flows["flow"].to_pylist(), dtype=object)

@@ -24,16 +24,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from airlane import applications, native, stats
+from airlane import figures as known
+from airlane import native, stats
+from airlane.applications import APPLICATIONS
 from airlane.dataset import Dataset
 from airlane.figures import BY_NAME, Figure, has_competing, per_run
 from airlane.files import landing
 from airlane.scenario import Scenario, parse_setting
+from airlane.selection import Selection
 from airlane.settings import places
 from airlane.tasks import Finished, Task, locally, on_cluster, tasks_of
 
 __all__ = [
-    "FIGURES",
     "Plan",
     "Point",
     "SweepError",
@@ -47,6 +49,7 @@ __all__ = [
     "grid",
     "keep",
     "planned",
+    "selected",
     "write",
 ]
 
@@ -61,12 +64,6 @@ _RUNS_MAX = 1_000_000
 
 class SweepError(Exception):
     """The grid is too large or defines the seeds twice."""
-
-
-FIGURES = tuple(
-    BY_NAME[name] for name in ("goodput_mbps", "owd_ms", "owd_p95_ms", "retransmissions", "timeouts", "jain")
-)
-"""Figures of every point; those of its applications are added."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +207,10 @@ class Plan:
                 columns[name] = pa.array([getattr(task, name)] * flows.num_rows, pa.int64())
             for name, value in (("scenario", task.scenario), ("task", task.key)):
                 columns[name] = pa.array([value] * flows.num_rows)
-            parts.append(pa.table(columns | {name: flows[name] for name in flows.column_names}))
+            part = pa.table(columns)
+            for field in flows.schema:
+                part = part.append_column(field, flows[field.name])
+            parts.append(part)
         return pa.concat_tables(parts, promote_options="permissive")
 
     @functools.cached_property
@@ -385,9 +385,28 @@ def _pool(of: Sequence[Task], threads: int | None, cluster: str | None) -> Itera
 
 
 def figures_in(points: Sequence[Point]) -> list[Figure]:
-    """Figures shown by default: `FIGURES`, and the application figures that have values."""
-    experienced = [BY_NAME[name] for name in applications.COLUMNS]
-    return [*FIGURES, *(one for one in experienced if any(point.has(one) for point in points))]
+    """Figures shown by default: those of every sweep, and those of applications that have values."""
+    experienced = {figure.name for one in APPLICATIONS for figure in one.figures}
+    default = known.figures_in("sweep")
+    return [one for one in default if one.name not in experienced or any(p.has(one) for p in points)]
+
+
+def selected(points: Sequence[Point], selection: Selection) -> list[Point]:
+    """The points with the selected flows; with groups, a point for each, which has the group as a setting.
+
+    Raises
+    ------
+    SelectionError
+        If there are no such flows or groups.
+    """
+    if not selection:
+        return list(points)
+    selection.groups(pa.concat_tables([point.flows for point in points], promote_options="permissive"))
+    found = []
+    for point in points:
+        for group, flows in selection.within(point.flows).items():
+            found.append(Point(point.settings | ({selection.by: group} if selection.by else {}), flows))
+    return found
 
 
 def chosen(names: Sequence[str], scenario: Scenario, of: Iterable[str]) -> list[Figure]:
@@ -400,13 +419,8 @@ def chosen(names: Sequence[str], scenario: Scenario, of: Iterable[str]) -> list[
     """
     kinds = {str(flow["app"]["kind"]) for flow in scenario.settings["flow"]}
     if any("app" in key.split(".") for key in of):
-        kinds |= {kind for application in applications.KINDS.values() for kind in application}
-    absent = {
-        name
-        for columns, application in applications.KINDS.items()
-        if not kinds & application
-        for name in columns
-    }
+        kinds |= {kind for one in APPLICATIONS for kind in one.kinds}
+    absent = {figure.name for one in APPLICATIONS if kinds.isdisjoint(one.kinds) for figure in one.figures}
     there = {name: one for name, one in BY_NAME.items() if one.of_flows is not None and name not in absent}
     for name in names:
         if name in absent:
@@ -453,12 +467,11 @@ def draw(points: Sequence[Point], figures: Sequence[Figure], path: Path) -> None
 
 def drawn(points: Sequence[Point], figures: Sequence[Figure] = ()) -> list[Figure]:
     """Those of the chosen figures, or of all figures, that have a value."""
-    counts = ("_begun", "_completed", "_finished")
     return [
         one
         for one in figures or figures_in(points)
         if any(p.figure(one).n for p in points)
-        and (figures or not one.name.endswith(counts))
+        and (figures or "compare" in one.views)
         and (figures or one.name != "jain" or any(has_competing(p.flows) for p in points))
     ]
 

@@ -17,8 +17,9 @@ from rich.table import Table
 from rich.text import Text
 
 from airlane import arrays, coverage, stats, uplink_power
+from airlane.applications import APPLICATIONS
 from airlane.ending import ClosedOutputError
-from airlane.figures import BY_NAME, Figure, competing, has_competing, per_run
+from airlane.figures import BY_NAME, Figure, columns_in, competing, figures_in, has_competing, per_run
 from airlane.plural import counted
 from airlane.results import Results
 
@@ -58,75 +59,6 @@ errors = _console(stderr=True)
 
 _ROWS = 30
 """Flows that are shown; the files contain all of them."""
-
-_FLOW_COLUMNS = tuple(
-    BY_NAME[name]
-    for name in (
-        "goodput_mbps",
-        "owd_ms",
-        "owd_p50_ms",
-        "owd_p95_ms",
-        "owd_p99_ms",
-        "rtt_ms",
-        "retransmissions",
-        "timeouts",
-        "packets_lost",
-        "mcs_mean",
-        "harq_retx",
-    )
-)
-
-_APPLICATIONS = (
-    ("web pages", "pages_begun", "pages_completed", ("page_s", "ttfb_s")),
-    (
-        "video views",
-        "views_begun",
-        "views_finished",
-        ("startup_s", "stalls", "rebuffering_s", "bitrate_kbps"),
-    ),
-    (
-        "pings",
-        "pings_sent",
-        "pings_answered",
-        ("pings_lost", "rtt_ms", "rtt_p50_ms", "rtt_p95_ms", "rtt_max_ms"),
-    ),
-)
-"""Title, number that began, number that ended, and the figures of each kind of application."""
-
-_COUNTED_ENDS = {name for _, begun, completed, _ in _APPLICATIONS for name in (begun, completed)}
-
-_LEAST = (
-    "harq_retx",
-    "owd_p99_ms",
-    "owd_p50_ms",
-    "mcs_mean",
-    "packets_lost",
-    "timeouts",
-    "rtt_ms",
-    "retransmissions",
-    "owd_p95_ms",
-    "jain",
-    "owd_ms",
-)
-"""Columns that a narrow terminal omits, in this order."""
-
-_CELL_COLUMNS: tuple[tuple[str, str, str], ...] = (
-    ("PRB use\ndownlink", "prb_use_downlink", ".1%"),
-    ("PRB use\nuplink", "prb_use_uplink", ".1%"),
-    ("MCS", "mcs_mean", ".1f"),
-    ("transport\nblocks", "tb_sent", ",.0f"),
-    ("HARQ\nretx", "harq_retx", ",.0f"),
-    ("HARQ\nfailed", "harq_failed", ",.0f"),
-    ("first\nBLER", "bler_first", ".2%"),
-    ("BLER\ntarget", "bler_target", ".1%"),
-    ("uplink\nMCS", "mcs_mean_uplink", ".1f"),
-    ("uplink\nfailed", "harq_failed_uplink", ",.0f"),
-    ("uplink\nBLER", "bler_first_uplink", ".2%"),
-    ("head-\nroom dB", "headroom_db", ".1f"),
-)
-
-_LEAST_OF_CELL = ("bler_target", "headroom_db", "harq_failed_uplink", "harq_failed", "tb_sent")
-"""Columns of a cell that a narrow terminal omits, in this order."""
 
 
 @contextmanager
@@ -208,7 +140,7 @@ def run_view(results: Results, title: str) -> Group:
             flows.add_row(str(row["flow"]), kinds[row["flow"]], *cells)
         return flows
 
-    flows, left = _fitted(build, [c for c in _FLOW_COLUMNS if c.name in summary.column_names], _LEAST)
+    flows, left = _fitted(build, [c for c in figures_in("terminal") if c.name in summary.column_names])
     parts: list[Table | Text] = [flows]
     if left:
         parts.append(Text(f"in summary.csv, not shown for lack of width: {_words(left)}", style="dim"))
@@ -234,24 +166,24 @@ def run_view(results: Results, title: str) -> Group:
 
 def _applications(results: Results) -> Iterator[Table | Text]:
     """Results of browsers and video clients: a row per flow and one for all."""
-    for title, begun, completed, names in _APPLICATIONS:
-        if begun not in results.flows.column_names:
+    for one in APPLICATIONS:
+        if one.begun not in results.flows.column_names:
             continue
-        shown = [BY_NAME[name] for name in names]
-        flows = results.flows.filter(np.asarray(results.flows[begun].is_valid()))
+        shown = [BY_NAME[name] for name in one.shown]
+        flows = results.flows.filter(np.asarray(results.flows[one.begun].is_valid()))
         of = np.asarray(flows["flow"].to_pylist(), dtype=object)
         users = list(dict.fromkeys(of.tolist()))
-        table = titled(title + (f", mean of {results.runs} runs ± 95 %" if results.runs > 1 else ""))
+        table = titled(one.title + (f", mean of {results.runs} runs ± 95 %" if results.runs > 1 else ""))
         for heading, justify in (
             ("flow", "left"),
-            ("answered" if completed == "pings_answered" else "completed", "right"),
+            (one.word, "right"),
             *((f.heading, "right") for f in shown),
         ):
             table.add_column(heading, justify="left" if justify == "left" else "right", no_wrap=True)
         for user in (["all"] if len(users) > 1 else []) + users[:_ROWS]:
             rows = flows if user == "all" else flows.filter(of == user)
             means = [interval(figure.estimate(per_run(figure, rows))) for figure in shown]
-            table.add_row(user, completed_of(rows, completed, begun), *means)
+            table.add_row(user, completed_of(rows, one.ended, one.begun), *means)
         yield table
         if len(users) > _ROWS:
             yield Text(f"and {len(users) - _ROWS} more flows, all in summary.csv")
@@ -279,16 +211,16 @@ def _kinds(results: Results) -> Iterator[str]:
 def _fitted(
     build: Callable[[Sequence[Figure]], Table],
     columns: Sequence[Figure],
-    least: Sequence[str],
+    keep: bool = False,
 ) -> tuple[Table, list[str]]:
-    """The table with the columns that fit on the terminal, and the headings of the omitted ones."""
+    """The table with the columns that fit on the terminal, or all, and the headings of the omitted ones."""
     shown, left = list(columns), list[str]()
     table = build(shown)
-    for name in least:
+    for one in sorted((one for one in columns if one.rank and not keep), key=lambda one: one.rank):
         if _is_narrow_enough(table):
             break
-        left += [figure.heading for figure in shown if figure.name == name]
-        shown = [figure for figure in shown if figure.name != name]
+        left.append(one.heading)
+        shown.remove(one)
         table = build(shown)
     return table, left
 
@@ -304,27 +236,21 @@ def _words(headings: Sequence[str]) -> str:
 
 def _cells_table(results: Results) -> list[Table | Text]:
     names = np.asarray(results.cells["cell"].to_pylist(), dtype=object)
-    shown = [c for c in _CELL_COLUMNS if c[1] in results.cells.column_names]
-    left = list[str]()
 
-    def build() -> Table:
+    def build(shown: Sequence[Figure]) -> Table:
         table = titled("cells")
         table.add_column("cell")
-        for heading, _, _ in shown:
-            table.add_column(heading, justify="right")
+        for one in shown:
+            table.add_column(one.heading, justify="right")
         for name in dict.fromkeys(names.tolist()):
             rows = names == name
-            means = [_mean(results.cells[c], rows) for _, c, _ in shown]
-            table.add_row(str(name), *(number(m, form) for m, (_, _, form) in zip(means, shown, strict=True)))
+            cells = [number(_mean(results.cells[one.name], rows), one.form) for one in shown]
+            table.add_row(str(name), *cells)
         return table
 
-    for name in _LEAST_OF_CELL:
-        if _is_narrow_enough(build()):
-            break
-        left += [heading for heading, column, _ in shown if column == name]
-        shown = [c for c in shown if c[1] != name]
+    table, left = _fitted(build, columns_in("terminal", "cells", results.cells))
     note = f"in cells.parquet, not shown for lack of width: {_words(left)}"
-    return [build(), *([Text(note, style="dim")] if left else [])]
+    return [table, *([Text(note, style="dim")] if left else [])]
 
 
 def _mean(column: pa.ChunkedArray[Any], rows: np.ndarray) -> float:
@@ -385,8 +311,13 @@ def sweep_view(points: Sequence[Point], title: str, chosen: Sequence[Figure] = (
     columns = list(chosen) or [
         one for one in figures_in(points) if one.name != "jain" or any(has_competing(p.flows) for p in points)
     ]
-    columns = [one for one in columns if chosen or one.name not in _COUNTED_ENDS]
-    ends = [(c, b) for _, b, c, _ in _APPLICATIONS if any(b in p.flows.column_names for p in points)]
+    counted_ends = {name for one in APPLICATIONS for name in (one.begun, one.ended)}
+    columns = [one for one in columns if chosen or one.name not in counted_ends]
+    ends = [
+        (one.ended, one.begun)
+        for one in APPLICATIONS
+        if any(one.begun in point.flows.column_names for point in points)
+    ]
     figures = {one.name: [_counted(point, one) for point in points] for one in columns}
 
     def build(shown: Sequence[Figure]) -> Table:
@@ -407,7 +338,7 @@ def sweep_view(points: Sequence[Point], title: str, chosen: Sequence[Figure] = (
             table.add_row(*(settings[i][key] for key in swept), str(_flows(point)), *row)
         return table
 
-    table, left = _fitted(build, columns, () if chosen else _LEAST)
+    table, left = _fitted(build, columns, keep=bool(chosen))
     note = [Text(f"in the file, not shown for lack of width: {_words(left)}", style="dim")] if left else []
     return Group(table, *note)
 

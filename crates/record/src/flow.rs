@@ -199,7 +199,7 @@ impl FlowRecord {
         self.from <= now && now <= self.until
     }
 
-    #[inline(never)]
+    #[inline]
     pub(crate) fn on_delivered(&mut self, now: Instant, packet: &Packet, in_order: Bytes) {
         let measures = self.measures(now);
         self.bin.in_order += in_order.get();

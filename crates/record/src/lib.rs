@@ -2,8 +2,8 @@
 //!
 //! A [`Recorder`] is a probe. It knows the flows and cells in advance, sums events during the run, and
 //! returns [`Table`]s at the end: `flows`, `flow_series`, `timeouts`, `cells` and `cell_series` of every run, and
-//! those of its logs (`log.rs`) that the run has. Names of columns contain units. A [`Capture`] observes beside it
-//! ([`Sinks`]) and is the only sink that writes files.
+//! those of its logs (`log.rs`) that the run has. Names of columns contain units. A [`Capture`] observes the same
+//! events ([`Sinks`]) and is the only sink that writes files.
 //!
 //! Conventions of all tables:
 //! - The measured window of a flow is `[max(start, warm-up), end]`; the end is that of the run, the

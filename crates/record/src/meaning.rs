@@ -1,4 +1,4 @@
-//! What the columns of tables mean. Terminal, sweeps, comparisons and pages choose, head and compare columns by it, so
+//! The meaning of the columns of tables. Terminal, sweeps, comparisons and pages choose, head and compare columns by it, so
 //! that no second list of columns is needed.
 
 use std::borrow::Cow;
@@ -77,7 +77,7 @@ impl Figure {
         Self { over_flows: None, better: Better::Neither, scale: Scale::Plain, least: None, brief: "" };
 }
 
-/// What a column means. Its unit follows from the end of its name.
+/// The meaning of a column. Its unit follows from the end of its name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Meaning {
     title: Cow<'static, str>,
@@ -147,7 +147,7 @@ impl Meaning {
     }
 }
 
-/// Ends of names, and the units that they stand for.
+/// Ends of names, and the units that they mean.
 const UNITS: [(&str, &str); 13] = [
     ("_mbps", "Mbit/s"),
     ("_kbps", "kbit/s"),

@@ -1,8 +1,8 @@
 //! The probe that fills the tables.
 
 use airlane_core::{
-    Bytes, CellId, Decibel, Direction, DropCause, Duration, Event, HandoverStep, Header, Instant, Packet,
-    Probe, Topic, TopicSet, UeId,
+    Bytes, CellId, Decibel, Direction, DropCause, Duration, Event, HandoverStep, Header, Instant, Probe,
+    Topic, TopicSet, UeId,
 };
 
 use crate::RecorderParameters;
@@ -218,13 +218,27 @@ impl Recorder {
         self.bin_end += series.bin;
     }
 
-    fn on_dropped(&mut self, now: Instant, packet: &Packet, cause: DropCause) {
+    #[inline(never)]
+    fn on_delivered(&mut self, now: Instant, event: &Event<'_>) {
+        let Event::Delivered { packet, in_order, fresh } = *event else { return };
+        if let Some(flow) = self.flows.of_data(packet) {
+            flow.bin.add_fresh(Bytes(u64::from(packet.payload.len())), fresh);
+            flow.on_delivered(now, packet, in_order);
+        }
+    }
+
+    #[inline(never)]
+    fn on_dropped(&mut self, now: Instant, event: &Event<'_>) {
+        let Event::Dropped { packet, cause } = *event else { return };
         // A packet that an endpoint could not use has arrived, and a message of the network is no packet of the flow.
         if cause != DropCause::Endpoint && !matches!(packet.header, Header::Signalling) {
             self.timeouts.on_dropped(now, packet.flow);
             if let Some(flow) = self.flows.of_data(packet) {
                 flow.on_dropped(now);
             }
+        }
+        if self.logged.wants(Topic::Dropped) {
+            self.observe_logs(now, event);
         }
     }
 
@@ -312,12 +326,7 @@ impl Recorder {
     #[inline(never)]
     fn observe_other(&mut self, now: Instant, event: &Event<'_>) {
         match *event {
-            Event::Delivered { packet, in_order, fresh } => {
-                if let Some(flow) = self.flows.of_data(packet) {
-                    flow.bin.add_fresh(Bytes(u64::from(packet.payload.len())), fresh);
-                    flow.on_delivered(now, packet, in_order);
-                }
-            }
+            Event::Delivered { .. } => self.on_delivered(now, event),
             Event::RttSample { flow, rtt, srtt, rto } => {
                 if let Some(flow) = self.flows.of(flow) {
                     flow.on_rtt(now, rtt);
@@ -332,6 +341,7 @@ impl Recorder {
                 }
             }
             Event::TransportBlock { .. } => self.on_block(now, event),
+            Event::Dropped { .. } => self.on_dropped(now, event),
             _ => self.observe_rare(now, event),
         }
     }
@@ -343,12 +353,6 @@ impl Recorder {
             Event::Unsent { ue, direction } => return self.coverage.on_failure(now, ue, direction),
             Event::SenderRates { flow, pacing, delivery } => {
                 return self.flows.with(flow, |flow| flow.state_mut().rates = [pacing, Some(delivery)]);
-            }
-            Event::Dropped { packet, cause } => {
-                self.on_dropped(now, packet, cause);
-                if !self.logged.wants(Topic::Dropped) {
-                    return;
-                }
             }
             Event::Marked { packet } => {
                 if let Some(flow) = self.flows.of_data(packet) {

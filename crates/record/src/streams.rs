@@ -104,8 +104,8 @@ impl Streams {
     }
 
     /// This packet made bytes readable at the other end. True if they are exactly one segment, which was first sent
-    /// when the packet was: the delay of the segment is that of the packet. Otherwise [`Self::on_readable`] is to be
-    /// called.
+    /// when the packet was: the delay of the segment is that of the packet. Otherwise the caller must call
+    /// [`Self::on_readable`].
     #[inline]
     pub(crate) fn on_next_readable(&mut self, packet: &Packet, in_order: Bytes) -> bool {
         let one = &mut self.current;

@@ -81,7 +81,7 @@ impl Column {
 pub struct Table {
     /// Name and values, in display order.
     pub columns: Vec<(String, Column)>,
-    /// What the columns mean, in the same order.
+    /// The meaning of each column, in the same order.
     meanings: Vec<Meaning>,
 }
 

@@ -1,0 +1,121 @@
+"""Flows by name, and groups of flows: the rows of which figures are asked for.
+
+Figures are values of a table `flows`: of one flow, of a group of flows, or of all. One function selects the
+rows, for runs, sweeps and comparisons alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import numpy as np
+import pyarrow as pa
+
+__all__ = ["ALL", "Selection", "SelectionError"]
+
+
+class SelectionError(Exception):
+    """There are no such flows or groups; the message names those that there are."""
+
+
+_NAMES_MAX = 12
+"""Names of flows in a message; others are counted."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The flows, and the groups of them, of which figures are asked for.
+
+    Attributes
+    ----------
+    flow
+        Names of flows, or patterns such as `phone-*`, separated by commas; empty for all.
+    by
+        A column of names in `flows`, such as `congestion`, `app` or `ue`: each of its values is a group.
+        Empty for one group of all.
+    """
+
+    flow: str = ""
+    by: str = ""
+
+    def __bool__(self) -> bool:
+        """Whether anything is selected."""
+        return bool(self.flow or self.by)
+
+    def of(self, flows: pa.Table) -> pa.Table:
+        """The rows of the selected flows.
+
+        Raises
+        ------
+        SelectionError
+            If a name or pattern has no flow.
+
+        Examples
+        --------
+        >>> flows = pa.table({"flow": ["call", "phone-1", "phone-2"]})
+        >>> Selection("phone-*").of(flows)["flow"].to_pylist()
+        ['phone-1', 'phone-2']
+        """
+        if not self.flow:
+            return flows
+        names = [str(name) for name in flows["flow"].to_pylist()]
+        patterns = [pattern.strip() for pattern in self.flow.split(",")]
+        for pattern in patterns:
+            if not any(fnmatchcase(name, pattern) for name in names):
+                raise SelectionError(f"--flow {pattern}: there is no such flow; there are: {_listed(names)}")
+        return _rows(flows, [any(fnmatchcase(name, pattern) for pattern in patterns) for name in names])
+
+    def within(self, flows: pa.Table) -> dict[str, pa.Table]:
+        """The same of a part of a result, which need not have every flow that is asked for."""
+        names = {str(name) for name in flows["flow"].to_pylist()}
+        patterns = [pattern.strip() for pattern in self.flow.split(",")]
+        here = [one for one in patterns if any(fnmatchcase(name, one) for name in names)]
+        if self.flow and not here:
+            return {}
+        return Selection(",".join(here), self.by).groups(flows)
+
+    def groups(self, flows: pa.Table) -> dict[str, pa.Table]:
+        """The rows of each group of the selected flows, in the order of their first rows.
+
+        Without `by`, the one group has no name.
+
+        Raises
+        ------
+        SelectionError
+            If there is no such flow, or no such column of names.
+
+        Examples
+        --------
+        >>> flows = pa.table({"flow": ["a", "b", "c"], "app": ["bulk", "web", "bulk"]})
+        >>> {name: group["flow"].to_pylist() for name, group in Selection(by="app").groups(flows).items()}
+        {'bulk': ['a', 'c'], 'web': ['b']}
+        """
+        flows = self.of(flows)
+        if not self.by:
+            return {"": flows}
+        known = [field.name for field in flows.schema if _is_text(field.type)]
+        if self.by not in known:
+            raise SelectionError(
+                f"--by {self.by}: flows have no such column of names; there are: {', '.join(known)}"
+            )
+        values = [str(value or "none") for value in flows[self.by].to_pylist()]
+        return {value: _rows(flows, [other == value for other in values]) for value in dict.fromkeys(values)}
+
+
+ALL = Selection()
+"""All flows, as one group."""
+
+
+def _rows(flows: pa.Table, wanted: list[bool]) -> pa.Table:
+    return flows.take(np.flatnonzero(wanted))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_dictionary(kind)
+
+
+def _listed(names: list[str]) -> str:
+    once = list(dict.fromkeys(names))
+    more = f" and {len(once) - _NAMES_MAX} more" if len(once) > _NAMES_MAX else ""
+    return ", ".join(once[:_NAMES_MAX]) + more
