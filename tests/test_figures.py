@@ -293,7 +293,7 @@ def test_files_of_results_carry_what_their_columns_mean(tmp_path: Path) -> None:
     ):
         assert read.tables[table].schema.field(column).metadata[key] == wanted, column
     for name, table in read.tables.items():
-        silent = [field.name for field in table.schema if b"title" not in field.metadata]
+        silent = [field.name for field in table.schema if b"title" not in (field.metadata or {})]
         assert silent == ["run", "seed"], name
 
 

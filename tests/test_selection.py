@@ -90,7 +90,7 @@ def test_the_commands_take_the_same_options(airlane: Airlane, scenarios: Path, t
     points = json.loads(both.stdout)["points"]
     assert len(points) == 2
     assert all(set(point["settings"]) == {"ue"} for point in points)
-    grid = ("--grid", "run.duration=1s,2s", "--runs", "1", "--by", "congestion", "--json")
+    grid = ("--grid", "run.duration=6s,7s", "--runs", "1", "--by", "congestion", "--json")
     swept = airlane("sweep", scenarios / "lte-download.toml", *grid, "-o", "swept")
     assert swept.returncode == 0, swept.stderr
     assert [row["congestion"] for row in json.loads(swept.stdout)] == ["cubic", "cubic"]

@@ -159,7 +159,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         pings: scenario.flow.iter().any(|flow| matches!(flow.app, App::Ping(_))),
         pages: vec![], // set by the caller that has read them
         viewers: viewers(scenario, flows),
-        tracked: scenario.run.ue_series,
+        tracked: scenario.run.ue_series && !ues.is_empty(),
         ran_log: output.ran_log,
         deliveries: output.deliveries,
         losses: output.losses,
