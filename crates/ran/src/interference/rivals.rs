@@ -13,7 +13,7 @@ pub(super) struct Rivals {
     /// All RBGs for a cell whose downlink is on the same carrier; none for another cell, for this one and
     /// for the unused entries at the end.
     same_carrier: Vec<RbgSet>,
-    /// The same, without the cells whose radio is off.
+    /// `same_carrier` without the cells whose radio is off.
     latest: Vec<RbgSet>,
     /// Start of `latest`.
     since: Instant,

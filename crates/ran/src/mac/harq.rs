@@ -117,7 +117,7 @@ impl HarqEntity {
     }
 }
 
-/// The same process on the other layer, in a cell with this many processes.
+/// The process that the block of the other layer has, in a cell with this many processes.
 pub(crate) fn on_other_layer(id: u8, processes: u8) -> u8 {
     if id < processes { id + processes } else { id - processes }
 }

@@ -23,13 +23,13 @@ pub(crate) struct PuschPower {
     spread: Dbm,
     /// Number of PRBs of the band.
     prbs: f32,
-    /// For the latest SINR of a PRB at `spread`: what follows from P0 + α·PL.
-    wanted: Wanted,
+    /// The power at the latest path loss.
+    latest: OpenLoopPower,
 }
 
-/// The power that the formula asks for, at a path loss.
+/// The power of a PRB at a path loss, before the limit of the UE's power.
 #[derive(Clone, Copy, Debug)]
-struct Wanted {
+struct OpenLoopPower {
     /// SINR of a PRB at full power over the band, from which the path loss follows.
     mean: f32,
     path_loss_db: f64,
@@ -56,7 +56,7 @@ impl PuschPower {
             noise,
             spread,
             prbs: f32::from(prbs),
-            wanted: Wanted { mean: f32::NAN, path_loss_db: 0.0, factor: 1.0 },
+            latest: OpenLoopPower { mean: f32::NAN, path_loss_db: 0.0, factor: 1.0 },
         }
     }
 
@@ -65,55 +65,55 @@ impl PuschPower {
         self.control.is_some()
     }
 
-    /// The power that is asked for, if there is power control.
+    /// The power at the path loss of this SINR, if there is power control.
     #[inline]
-    fn asked_for(&mut self, mean: f32) -> Option<Wanted> {
+    fn open_loop(&mut self, mean: f32) -> Option<OpenLoopPower> {
         let control = self.control?;
-        if self.wanted.mean != mean {
-            self.wanted = self.of_formula(control, mean);
+        if self.latest.mean != mean {
+            self.latest = self.of_formula(control, mean);
         }
-        Some(self.wanted)
+        Some(self.latest)
     }
 
     /// SINR before fading of a PUSCH on `granted` PRBs, relative to `mean`, the SINR of the whole
     /// band at full power.
     pub(crate) fn factor(&mut self, mean: f32, granted: u16) -> f32 {
         let most = self.prbs / f32::from(granted.max(1));
-        self.asked_for(mean).map_or(1.0, |wanted| most.min(wanted.factor))
+        self.open_loop(mean).map_or(1.0, |power| most.min(power.factor))
     }
 
     /// Whether a PUSCH on `granted` PRBs has less power than the formula asks for.
     #[inline]
     pub(crate) fn is_limited(&mut self, mean: f32, granted: u16) -> bool {
         let prbs = self.prbs;
-        self.asked_for(mean).is_some_and(|wanted| wanted.factor * f32::from(granted) > prbs)
+        self.open_loop(mean).is_some_and(|power| power.factor * f32::from(granted) > prbs)
     }
 
     /// The path loss in dB, if there is power control.
     #[inline]
     pub(crate) fn path_loss_db(&mut self, mean: f32) -> Option<f64> {
-        self.asked_for(mean).map(|wanted| wanted.path_loss_db)
+        self.open_loop(mean).map(|power| power.path_loss_db)
     }
 
     /// Type 1 power headroom of a PUSCH on `granted` PRBs: P_CMAX less the power of the formula (TS 36.213 §5.1.1.2,
     /// TS 38.213 §7.7.1), if there is power control.
     pub(crate) fn headroom(&mut self, mean: f32, granted: u16) -> Option<Decibel> {
-        self.asked_for(mean)?;
+        self.open_loop(mean)?;
         self.latest_headroom(granted)
     }
 
     /// [`Self::headroom`] at the path loss that was used last, if one was.
     pub(crate) fn latest_headroom(&self, granted: u16) -> Option<Decibel> {
-        let Wanted { mean, factor, .. } = self.wanted;
+        let OpenLoopPower { mean, factor, .. } = self.latest;
         let is_known = self.control.is_some() && !mean.is_nan();
         is_known.then(|| Decibel::from_linear(f64::from(self.prbs / (factor * f32::from(granted.max(1))))))
     }
 
-    fn of_formula(&self, control: PowerControl, mean: f32) -> Wanted {
+    fn of_formula(&self, control: PowerControl, mean: f32) -> OpenLoopPower {
         let received = self.noise.0 + 10.0 * libm::log10(f64::from(mean).max(1e-12));
         let path_loss_db = self.spread.0 - received;
         let factor = Decibel(control.p0.0 + control.alpha * path_loss_db - self.spread.0).linear() as f32;
-        Wanted { mean, path_loss_db, factor }
+        OpenLoopPower { mean, path_loss_db, factor }
     }
 }
 

@@ -91,7 +91,7 @@ impl Restrictions {
         direction: Direction,
         now: Instant,
     ) -> Availability {
-        let lasting = |is_on: bool| Availability { may_be_scheduled: is_on, until: Instant::FAR_FUTURE };
+        let lasting = |may_be_scheduled: bool| Availability { may_be_scheduled, until: Instant::FAR_FUTURE };
         let DownlinkState { cqi, harq, .. } = &link.downlink;
         match (direction, &self.throttle) {
             (Direction::Uplink, _) => lasting(self.is_on),

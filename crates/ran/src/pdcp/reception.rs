@@ -130,7 +130,7 @@ impl Reception {
         self.sorting = true;
     }
 
-    /// The same, where RLC announces its arrival.
+    /// A status report for this side has been sent, whose arrival RLC announces.
     pub(crate) fn hold_report(&mut self, report: Vec<u8>) {
         self.report = Some(report);
         self.report_has_come = false;

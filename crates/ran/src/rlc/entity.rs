@@ -337,7 +337,7 @@ impl Entity {
         }
     }
 
-    /// The same, to change it.
+    /// [`Self::nr`] for a caller that changes it.
     pub(crate) fn nr_mut(&mut self) -> Option<&mut NrEntity> {
         match self {
             Self::Tm | Self::Um { .. } | Self::Am { .. } => None,

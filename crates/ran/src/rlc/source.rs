@@ -273,7 +273,7 @@ impl Source {
         admissible + self.again_bytes + sdus * each + self.begun_estimate(headers, overhead)
     }
 
-    /// The same for the rest of the SDU that has begun alone.
+    /// The size of the PDU that would carry the rest of an SDU of which a part was sent.
     #[inline]
     pub(crate) fn begun_estimate(&self, headers: Headers, overhead: u32) -> u64 {
         match self.begun() {

@@ -142,8 +142,9 @@ impl Measurements {
         self.sample_among(now, serving, rsrp, |_| true)
     }
 
-    /// The same if the event does not concern all cells. A cell with a sample of minus infinity is not
-    /// received: its filter and event state are reset, and nothing is reported if it is the serving one.
+    /// [`Self::sample`] where the event concerns only neighbours of the serving cell. A cell with a sample of minus
+    /// infinity is not received: its filter and event state are reset, and nothing is reported if it is the serving
+    /// one.
     pub fn sample_among(
         &mut self,
         now: Instant,
