@@ -69,7 +69,7 @@ def instructions(scenarios: Sequence[native.Resolved]) -> list[int] | str:
         return "valgrind is not installed (apt-get install valgrind)"
     program = binary()
     if program is None:
-        return "cargo could not build the example `run` of airlane-scenario"
+        return "cargo could not build the example `run` of airlane-assembly"
     counts = []
     with tempfile.TemporaryDirectory() as folder:
         for resolved in scenarios:
@@ -97,7 +97,7 @@ def link_arguments() -> list[str]:
 
 def binary() -> Path | None:
     """The native program that runs one scenario; None where cargo cannot build it."""
-    command = ["cargo", "rustc", "--release", "-q", "-p", "airlane-scenario", "--example", "run"]
+    command = ["cargo", "rustc", "--release", "-q", "-p", "airlane-assembly", "--example", "run"]
     command += ["--message-format=json", "--", *link_arguments()]
     done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
     if done.returncode != 0:

@@ -71,7 +71,7 @@ def _cost(ues: int, fading: str, rounds: int) -> float:
 
 def idle_ue_bytes() -> dict[str, int] | str:
     """Bytes that an idle UE holds, as printed by its test; or why they are not known."""
-    command = ["cargo", "test", "-q", "-p", "airlane-scenario", "--test", "memory", "an_idle_ue", "--"]
+    command = ["cargo", "test", "-q", "-p", "airlane-assembly", "--test", "memory", "an_idle_ue", "--"]
     done = subprocess.run([*command, "--nocapture"], check=False, capture_output=True, text=True, cwd=ROOT)
     found = re.findall(r'model = "(\w+)".*: (\d+) bytes for an idle UE', done.stdout)
     return {fading: int(count) for fading, count in found} if found else "cargo could not run the test"

@@ -114,7 +114,7 @@ def unoptimised() -> Path:
     if wrong := is_current(program):
         if named:
             pytest.fail(f"{wrong}, though cargo test has run")
-        pytest.skip(f"{wrong}: cargo build -p airlane-scenario --example dump")
+        pytest.skip(f"{wrong}: cargo build -p airlane-assembly --example dump")
     return program
 
 

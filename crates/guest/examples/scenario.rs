@@ -7,7 +7,9 @@
 use std::error::Error;
 use std::sync::atomic::AtomicBool;
 
-use airlane_scenario::{Scenario, build};
+use airlane_assembly::build;
+
+use airlane_scenario::Scenario;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

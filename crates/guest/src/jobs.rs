@@ -3,9 +3,9 @@
 use core::fmt::Write;
 use core::net::Ipv4Addr;
 
+use airlane_assembly::{FlowEnd, KernelFlow};
 use airlane_core::{Direction, Duration, Instant};
 use airlane_scenario::format::{App, Kernel, Requests};
-use airlane_scenario::{FlowEnd, KernelFlow};
 
 /// Addresses of hosts, as in captures: the server, and the base of the UEs, of which the first has number 1.
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);

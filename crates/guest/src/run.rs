@@ -6,7 +6,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use airlane_scenario::Built;
+use airlane_assembly::Built;
 use serde::Serialize;
 
 use crate::GuestError;

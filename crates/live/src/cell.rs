@@ -16,8 +16,9 @@
 use core::net::IpAddr;
 use std::collections::{BTreeMap, VecDeque};
 
+use airlane_assembly::{Built, FlowEnd, RunOutput, build};
 use airlane_core::{Direction, FlowId, Instant, Packet, PacketPool, SocketPair};
-use airlane_scenario::{Built, FlowEnd, RealEnd, Resolved, RunOutput, ScenarioError, build};
+use airlane_scenario::{RealEnd, Resolved, ScenarioError};
 use airlane_wire::outside::{self, Arrival};
 use airlane_wire::segment::Segments;
 use airlane_wire::{Ip, Ipv4, emit};

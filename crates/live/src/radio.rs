@@ -11,9 +11,10 @@ mod meter;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use airlane_assembly::{Built, ReportEvent};
 use airlane_core::{Duration, Instant, UeId};
 use airlane_net::rni::{self, UeRecord};
-use airlane_scenario::{Built, ReportEvent, Resolved};
+use airlane_scenario::Resolved;
 use serde::{Deserialize, Serialize};
 
 pub use bearers::UeUse;

@@ -6,8 +6,9 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use airlane_assembly::{CaptureError, RunOutput as Output};
 use airlane_guest::{Cause, GuestError, GuestFacts};
-use airlane_scenario::{CaptureError, Own, Resolved as Scenario, RunOutput as Output, ScenarioError};
+use airlane_scenario::{Own, Resolved as Scenario, ScenarioError};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -289,7 +290,7 @@ fn one(
     cancel: &AtomicBool,
     simulated: &Simulated,
 ) -> Option<Outcome> {
-    let mut built = match airlane_scenario::build_with(scenario, *seed, own) {
+    let mut built = match airlane_assembly::build_with(scenario, *seed, own) {
         Ok(built) => built,
         Err(e) => return Some(Err(Failure::Scenario(e))),
     };

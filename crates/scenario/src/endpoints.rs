@@ -10,23 +10,24 @@ use crate::applications::Contents;
 use crate::expand::OneFlow;
 use crate::files::Files;
 use crate::format::{Flow, Resolved};
-use crate::run::Own;
+use crate::own::Own;
 use crate::transports::Carrier;
-use crate::wiring::data_direction;
 
 /// The data that the ends of all flows share.
 #[derive(Clone, Copy)]
-pub(crate) struct Setup<'a> {
-    pub(crate) scenario: &'a Resolved,
-    pub(crate) seeds: Seeds,
+pub struct Setup<'a> {
+    /// The scenario.
+    pub scenario: &'a Resolved,
+    /// The seeds of the run's random streams.
+    pub seeds: Seeds,
     /// The qlog files for the ends of QUIC, if qlog is enabled.
-    pub(crate) qlog: Option<&'a Arc<QlogFiles>>,
+    pub qlog: Option<&'a Arc<QlogFiles>>,
     /// The data that the two ends of each flow exchange apart from packets.
-    pub(crate) contents: &'a [Contents],
+    pub contents: &'a [Contents],
     /// Users' own controllers and scheduler policies.
-    pub(crate) own: &'a Own,
+    pub own: &'a Own,
     /// The source of the files that the scenario names.
-    pub(crate) files: &'a Files,
+    pub files: &'a Files,
 }
 
 /// An end of a flow.
@@ -59,7 +60,7 @@ impl<'a> Endpoint<'a> {
 
     /// Whether this end sends the data of the flow.
     pub(crate) fn is_source(&self) -> bool {
-        self.path.direction == data_direction(self.flow.direction)
+        self.path.direction == self.flow.direction.data()
     }
 
     /// When the application stops: at the latest with the run.
@@ -86,11 +87,11 @@ impl<'a> Endpoint<'a> {
 }
 
 /// The server's end of a flow.
-pub(crate) fn server(setup: Setup<'_>, id: FlowId, one: &OneFlow) -> Box<dyn Node> {
+pub fn server(setup: Setup<'_>, id: FlowId, one: &OneFlow) -> Box<dyn Node> {
     Endpoint::new(setup, id, one, Direction::Downlink).node()
 }
 
 /// The end in the UE, or the host.
-pub(crate) fn host(setup: Setup<'_>, id: FlowId, one: &OneFlow) -> Box<dyn Node> {
+pub fn host(setup: Setup<'_>, id: FlowId, one: &OneFlow) -> Box<dyn Node> {
     Endpoint::new(setup, id, one, Direction::Uplink).node()
 }

@@ -9,31 +9,31 @@ use crate::format::{Flow, Network, Resolved};
 
 /// One UE of the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct OneUe {
+pub struct OneUe {
     /// Its name in the results.
-    pub(crate) name: String,
+    pub name: String,
     /// The index of its `[[ue]]` section.
-    pub(crate) section: usize,
+    pub section: usize,
     /// Its number in the group, from 0.
-    pub(crate) member: u32,
+    pub member: u32,
 }
 
 /// One flow of the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct OneFlow {
+pub struct OneFlow {
     /// Its name in the results.
-    pub(crate) name: String,
+    pub name: String,
     /// The index of its `[[flow]]` section.
-    pub(crate) section: usize,
+    pub section: usize,
     /// The UE at its far end; `None` in a wired network.
-    pub(crate) ue: Option<usize>,
+    pub ue: Option<usize>,
     /// Its number among the repetitions of the section, from 0.
-    pub(crate) turn: u32,
+    pub turn: u32,
 }
 
 impl OneFlow {
     /// The start of its application.
-    pub(crate) fn start(&self, scenario: &Resolved) -> Instant {
+    pub fn start(&self, scenario: &Resolved) -> Instant {
         let flow = &scenario.flow[self.section];
         let every = flow.repeat.as_ref().map_or(Duration::ZERO, |repeat| repeat.every.0);
         Instant::ZERO + flow.start.0 + every * u64::from(self.turn)
@@ -41,23 +41,24 @@ impl OneFlow {
 }
 
 /// The UEs at the far ends of a section's flows, as numbers among all UEs.
-pub(crate) struct Reach {
+pub struct Reach {
     ues: Range<usize>,
     group: bool,
 }
 
 impl Reach {
     /// The number of flows it becomes.
-    pub(crate) fn count(&self) -> u32 {
+    pub fn count(&self) -> u32 {
         self.ues.len() as u32
     }
 }
 
 /// The sections of UEs by their names, so that the far end of each of many flows is found at once.
-pub(crate) struct UeNames<'a>(BTreeMap<&'a str, Range<usize>>);
+pub struct UeNames<'a>(BTreeMap<&'a str, Range<usize>>);
 
 impl<'a> UeNames<'a> {
-    pub(crate) fn of(scenario: &'a Resolved) -> Self {
+    /// The sections of a scenario.
+    pub fn of(scenario: &'a Resolved) -> Self {
         let (mut sections, mut first) = (BTreeMap::new(), 0);
         for ue in &scenario.ue {
             let count = ue.count as usize;
@@ -69,7 +70,7 @@ impl<'a> UeNames<'a> {
 
     /// The UEs of the flow, or `None` if there are none: those of the section with this name, or one member of a
     /// group. If both exist, the first in the file counts.
-    pub(crate) fn reach(&self, flow: &Flow) -> Option<Reach> {
+    pub fn reach(&self, flow: &Flow) -> Option<Reach> {
         let to = flow.to.as_deref()?;
         let section = self.0.get(to).cloned().map(|ues| Reach { group: ues.len() > 1, ues });
         let first_of = |reach: &Reach| reach.ues.start;
@@ -88,7 +89,7 @@ impl<'a> UeNames<'a> {
 
 /// Every UE, in the order of the file.
 #[must_use]
-pub(crate) fn ues(scenario: &Resolved) -> Vec<OneUe> {
+pub fn ues(scenario: &Resolved) -> Vec<OneUe> {
     let mut all = Vec::new();
     for (section, ue) in scenario.ue.iter().enumerate() {
         for k in 1..=ue.count {
@@ -100,13 +101,13 @@ pub(crate) fn ues(scenario: &Resolved) -> Vec<OneUe> {
 }
 
 /// The name of a flow whose section has none.
-pub(crate) fn unnamed(section: usize) -> String {
+pub fn unnamed(section: usize) -> String {
     format!("flow-{}", section + 1)
 }
 
 /// Every flow, in the order of the file.
 #[must_use]
-pub(crate) fn flows(scenario: &Resolved) -> Vec<OneFlow> {
+pub fn flows(scenario: &Resolved) -> Vec<OneFlow> {
     let mut all = Vec::new();
     let names = UeNames::of(scenario);
     for (section, flow) in scenario.flow.iter().enumerate() {

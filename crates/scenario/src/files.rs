@@ -73,14 +73,14 @@ impl Files {
     }
 
     /// Reads a delivery trace.
-    pub(crate) fn delivery_trace(&self, file: &str) -> Result<DeliveryTrace, ScenarioError> {
+    pub fn delivery_trace(&self, file: &str) -> Result<DeliveryTrace, ScenarioError> {
         let text = self.text(file, "expected a delivery trace")?;
         DeliveryTrace::parse(&text, file)
             .map_err(|e| mistake(file, Some(e.line), format!("found `{}`", cut(&e.found)), e.help))
     }
 
     /// Reads movements.
-    pub(crate) fn movements(&self, file: &str) -> Result<Setdest, ScenarioError> {
+    pub fn movements(&self, file: &str) -> Result<Setdest, ScenarioError> {
         let text = self.lossy_text(file, "expected a movement trace (ns-2 setdest)")?;
         Setdest::parse(&text).map_err(|e| {
             let found = if e.line.is_some() { format!("found `{}`", e.found) } else { e.found };
@@ -157,7 +157,7 @@ impl Resolved {
 }
 
 /// The movements of one UE of a group.
-pub(crate) fn path_of<'a>(
+pub fn path_of<'a>(
     movements: &'a Setdest,
     trace: &MovementTrace,
     member: u32,

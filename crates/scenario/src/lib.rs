@@ -1,42 +1,33 @@
-//! Scenario files: the user's text, its checks and defaults, and the network built from it.
+//! Scenario files: the user's text, its checks and defaults.
 //!
 //! - [`Scenario`] is a file as written; [`Scenario::resolve`] fills in the presets, makes all
 //!   checks and returns a [`Resolved`] scenario, which contains every value.
 //! - [`mod@format`] is the format as types, [`quantity`] its quantities: a number with a unit in
 //!   one text. [`fn@schema`] is its JSON Schema.
+//! - [`applications`] and [`transports`] are what flows consist of: settings, rules, and the nodes at both [`endpoints`].
 //! - Errors are [`ScenarioError`]s that name file, line, key and value, and the correct form.
+//!
+//! `airlane_assembly` builds the network from a resolved scenario and runs it.
 
-mod applications;
-mod backhaul;
+pub mod applications;
 mod bandwidth;
 mod check;
-mod construction;
-mod counts;
 mod document;
-mod embedding;
-mod endpoints;
-mod expand;
-mod files;
+pub mod endpoints;
+pub mod expand;
+pub mod files;
 pub mod format;
-mod fusing;
 mod kernels;
 mod layout;
-mod links;
-mod look;
-mod membership;
-mod middlebox;
+pub mod middlebox;
+mod own;
 mod pages;
 mod preset;
-mod proxies;
-mod radio;
-mod real;
-mod rnis;
-mod run;
+pub mod real;
+pub mod rnis;
 mod schema;
-mod sinks;
 mod technology;
-mod transports;
-mod wiring;
+pub mod transports;
 
 /// The parts of a user's own congestion controller.
 pub mod controller {
@@ -56,18 +47,11 @@ pub mod scheduler {
     };
 }
 
-pub use airlane_ran::{CellQuality, ReportEvent, UeLook};
-pub use airlane_record::CaptureError;
 pub use airlane_settings::{SettingsError as ScenarioError, quantity};
-pub use counts::HandoverCounts;
 pub use document::Scenario;
-pub use embedding::{FlowEnd, KernelFlow};
 pub use files::Files;
 pub use format::Resolved;
-pub use membership::Added;
+pub use own::{Controllers, Own, Schedulers};
 pub use real::RealEnd;
-pub use run::{
-    Built, Controllers, Drops, Meta, Own, RunOutput, Schedulers, build, build_from, build_with, run,
-};
 pub use schema::schema;
 pub use transports::quic_of;

@@ -14,7 +14,7 @@ use crate::format::{App, Bulk, Flow, FlowDirection, Network, Resolved, Transport
 use crate::quantity::Time;
 
 /// The name of the host of a wired network.
-pub(crate) const HOST: &str = "host";
+pub const HOST: &str = "host";
 /// Maximum number of names that a message lists.
 const NAMES_MAX: usize = 20;
 
@@ -111,7 +111,7 @@ impl Resolved {
 }
 
 /// An external flow. Its name in results is `name`.
-pub(crate) fn external(name: &str, to: Option<String>) -> Flow {
+pub fn external(name: &str, to: Option<String>) -> Flow {
     Flow {
         name: Some(name.to_owned()),
         to,
@@ -128,7 +128,7 @@ pub(crate) fn external(name: &str, to: Option<String>) -> Flow {
 }
 
 /// The names of the UEs, or of the host if there are none.
-pub(crate) fn host_names(ues: &[OneUe]) -> Vec<String> {
+pub fn host_names(ues: &[OneUe]) -> Vec<String> {
     if ues.is_empty() { vec![HOST.to_owned()] } else { ues.iter().map(|ue| ue.name.clone()).collect() }
 }
 

@@ -1,25 +1,18 @@
 //! The radio network information service of a scenario, and its subscribers.
 
-use airlane_core::{Bytes, Duration, FlowId, Instant, Node, NodeId, Port, Seeds};
-use airlane_engine::Simulation;
-use airlane_middlebox as middlebox;
+use airlane_core::{Bytes, Duration, FlowId};
 use airlane_net::rni::{Consumer, ue_address};
-use airlane_net::{FlowRouter, Link, LinkParameters, RandomLoss};
 use airlane_radio::CqiToMcs;
-use airlane_traffic::INFORMATION;
 use airlane_transport::congestion::{
     BlockSizes, LossDiscrimination, MeldConfig, MeldVariant, QueueThreshold,
 };
 
 use crate::expand::OneFlow;
-use crate::format::{Cell, LossDiscriminator, MeldMe, MeldThreshold, MeldTimeouts, Resolved, Rnis};
+use crate::format::{Cell, LossDiscriminator, MeldMe, MeldThreshold, MeldTimeouts, Resolved};
 use crate::quantity::Time;
 
 /// A discriminator: from the format to `airlane_transport`.
-pub(crate) fn loss_discrimination(
-    discriminator: &LossDiscriminator,
-    scenario: &Resolved,
-) -> LossDiscrimination {
+pub fn loss_discrimination(discriminator: &LossDiscriminator, scenario: &Resolved) -> LossDiscrimination {
     match discriminator {
         LossDiscriminator::Legacy => LossDiscrimination::None,
         LossDiscriminator::Veno => LossDiscrimination::Veno,
@@ -68,12 +61,12 @@ fn largest_block(scenario: &Resolved) -> Bytes {
 }
 
 /// The loss discriminator of a flow, if its transport has one.
-pub(crate) fn discriminator_of<'a>(scenario: &'a Resolved, one: &OneFlow) -> Option<&'a LossDiscriminator> {
+pub fn discriminator_of<'a>(scenario: &'a Resolved, one: &OneFlow) -> Option<&'a LossDiscriminator> {
     scenario.flow[one.section].transport.loss_discriminator()
 }
 
 /// The subscription of a flow's server, if it uses the service.
-pub(crate) fn consumer(scenario: &Resolved, flow: FlowId, one: &OneFlow) -> Option<Consumer> {
+pub fn consumer(scenario: &Resolved, flow: FlowId, one: &OneFlow) -> Option<Consumer> {
     scenario.rnis.as_ref()?;
     let discriminator = loss_discrimination(discriminator_of(scenario, one)?, scenario);
     let ue = u32::try_from(one.ue?).expect("at most 10,000 UEs");
@@ -81,40 +74,6 @@ pub(crate) fn consumer(scenario: &Resolved, flow: FlowId, one: &OneFlow) -> Opti
 }
 
 /// Whether the server of this flow needs notifications.
-pub(crate) fn subscribes(scenario: &Resolved, one: &OneFlow) -> bool {
+pub fn subscribes(scenario: &Resolved, one: &OneFlow) -> bool {
     consumer(scenario, FlowId(0), one).is_some()
-}
-
-/// Connects the service with the eNBs and with the subscribed servers, each by its flow's number.
-pub(crate) fn wire(
-    network: &mut Simulation,
-    rnis: &Rnis,
-    enbs: (NodeId, Port),
-    listeners: &[(FlowId, NodeId)],
-    seeds: Seeds,
-) {
-    let fault = rnis.fault.config().map(|fault| (fault, seeds.stream("rnis/fault")));
-    let service = network.add(Box::new(middlebox::Rnis::new(fault)));
-    network.connect(enbs, (service, middlebox::Rnis::RAN));
-    network.connect((service, middlebox::Rnis::RAN), enbs);
-
-    // Notifications, each to its server.
-    let loss = (rnis.loss.0 > 0.0).then(|| RandomLoss::new(rnis.loss.0, seeds.stream("rnis/loss")));
-    let down = network.add(link(rnis, loss));
-    let router = network.add(Box::new(FlowRouter));
-    network.connect((service, middlebox::Rnis::SERVERS), (down, Link::INPUT));
-    network.connect((down, Link::OUTPUT), (router, 0));
-
-    // Requests.
-    let up = network.add(link(rnis, None));
-    network.connect((up, Link::OUTPUT), (service, middlebox::Rnis::SERVERS));
-    for (flow, server) in listeners {
-        let port = Port::try_from(flow.0).expect("at most 10,000 flows");
-        network.connect((router, port), (*server, INFORMATION));
-        network.connect((*server, INFORMATION), (up, Link::INPUT));
-    }
-}
-
-fn link(rnis: &Rnis, loss: Option<RandomLoss>) -> Box<dyn Node> {
-    Box::new(Link::new(LinkParameters { delay: rnis.delay.0, loss, ..LinkParameters::default() }))
 }

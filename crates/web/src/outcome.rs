@@ -1,7 +1,7 @@
 //! The results of a run, for JavaScript.
 
+use airlane_assembly::RunOutput;
 use airlane_record::{Column, Table};
-use airlane_scenario::RunOutput;
 use js_sys::{Array, Float64Array, Object, Reflect, Uint8Array, Uint32Array};
 use wasm_bindgen::prelude::*;
 

@@ -1,7 +1,8 @@
 //! A run in progress.
 
+use airlane_assembly::Built;
 use airlane_core::{Duration, Instant};
-use airlane_scenario::{Built, Resolved};
+use airlane_scenario::Resolved;
 use wasm_bindgen::prelude::*;
 
 use crate::Outcome;

@@ -1,6 +1,8 @@
 //! A valid scenario.
 
-use airlane_scenario::{Own as OwnParts, Resolved, build_from};
+use airlane_assembly::build_from;
+
+use airlane_scenario::{Own as OwnParts, Resolved};
 use wasm_bindgen::prelude::*;
 
 use crate::controllers::{Own, controllers};

@@ -8,7 +8,8 @@ use airlane_record::{Column, Table};
 use airlane_scenario::scheduler::{
     Bytes, Candidates, MakeScheduler, OwnScheduler, SchedulerCell, SchedulerPolicy, UeId,
 };
-use airlane_scenario::{Own, Scenario, ScenarioError, build_with};
+use airlane_assembly::build_with;
+use airlane_scenario::{Own, Scenario, ScenarioError};
 
 /// The UE with the best channel gets an RBG, first among those that have had less than a target rate.
 #[derive(Debug)]

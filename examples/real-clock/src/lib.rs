@@ -3,7 +3,8 @@
 
 use airlane_core::{Direction, Duration, FlowId, Header, Instant, Packet, Payload, UdpHeader, UeId};
 use airlane_engine::{Late, Pace};
-use airlane_scenario::{Built, FlowEnd, Scenario, ScenarioError, build};
+use airlane_assembly::{Built, FlowEnd, build};
+use airlane_scenario::{Scenario, ScenarioError};
 
 /// A phone 300 m away that downloads.
 const CELL: &str = r#"

@@ -1,5 +1,6 @@
+use airlane_assembly::build;
 use airlane_core::FlowId;
-use airlane_scenario::{Scenario, build};
+use airlane_scenario::Scenario;
 
 use super::*;
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use airlane_assembly::{Built, FlowEnd, KernelFlow};
 use airlane_core::{
     Direction, Duration, Event, FlowId, Header, Instant, Packet, PacketPool, Seeds, SocketPair, TcpFlags,
 };
 use airlane_scenario::format::App;
-use airlane_scenario::{Built, FlowEnd, KernelFlow};
 use airlane_wire::outside::{self, Arrival};
 use airlane_wire::{Ends, emit};
 

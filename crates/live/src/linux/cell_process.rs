@@ -3,10 +3,11 @@
 use std::io;
 use std::os::fd::AsFd;
 
+use airlane_assembly::{CaptureError, Meta, RunOutput};
 use airlane_core::{Duration, Instant};
 use airlane_engine::Pace;
 use airlane_record::Table;
-use airlane_scenario::{CaptureError, Meta, RealEnd, Resolved, RunOutput};
+use airlane_scenario::{RealEnd, Resolved};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::{TimeSpec, TimeValLike};
 use serde::{Deserialize, Serialize};

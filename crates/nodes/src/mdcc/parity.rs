@@ -44,7 +44,7 @@ fn scenarios() -> Vec<(&'static str, String)> {
 fn steps(text: &str) -> Vec<Step> {
     let resolved = Scenario::parse(text, "<parity>").and_then(|scenario| scenario.resolve());
     let resolved = resolved.unwrap_or_else(|e| panic!("{e}"));
-    let (output, steps) = journal::record(|| airlane_scenario::run(&resolved, 1));
+    let (output, steps) = journal::record(|| airlane_assembly::run(&resolved, 1));
     output.unwrap_or_else(|e| panic!("{e}"));
     steps
 }

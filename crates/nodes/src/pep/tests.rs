@@ -61,7 +61,7 @@ fn simulated(pep: &str) -> BTreeMap<String, Vec<u8>> {
          [[middlebox]]\nkind = \"pep\"\nsecret = \"{SECRET}\"\n{pep}"
     );
     let scenario = airlane_scenario::Scenario::parse(&text, "test.toml").unwrap().resolve().unwrap();
-    let mut run = airlane_scenario::build(&scenario, 1).unwrap();
+    let mut run = airlane_assembly::build(&scenario, 1).unwrap();
     run.capture_to_memory();
     assert!(run.run(&AtomicBool::new(false)));
     run.take_captures().into_iter().collect()

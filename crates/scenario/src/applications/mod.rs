@@ -66,6 +66,12 @@ macro_rules! applications {
                 match self { $(Self::$application(_) => $kind,)+ }
             }
 
+            /// The criteria of a satisfied viewer, if it plays videos.
+            #[must_use]
+            pub fn satisfaction(&self) -> Option<Satisfaction> {
+                self.application().satisfaction()
+            }
+
             pub(crate) fn application(&self) -> &dyn Application {
                 match self { $(Self::$application(settings) => settings,)+ }
             }
@@ -138,7 +144,7 @@ pub(crate) trait Application {
 }
 
 /// Checks that the transport of a flow carries its application, and the settings of the application.
-pub(crate) fn check(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
+pub fn check(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
     let (application, protocol) = (flow.app.application(), flow.transport.protocol());
     if protocol == Protocol::External {
         return Ok(());
@@ -152,18 +158,18 @@ pub(crate) fn check(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked
 
 /// The data that the two ends of a flow exchange, apart from their packets, which have only the lengths of payloads.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Contents {
+pub struct Contents {
     /// The pages of a browser.
-    pub(crate) pages: Option<PageSet>,
+    pub pages: Option<PageSet>,
     /// The messages of HTTP over TCP.
-    pub(crate) dialogue: Dialogue<Message>,
+    pub dialogue: Dialogue<Message>,
 }
 
 /// The contents of each flow. Each file of pages is parsed once.
 ///
 /// # Errors
 /// If a file cannot be read or is invalid.
-pub(crate) fn contents(
+pub fn contents(
     scenario: &Resolved,
     flows: &[OneFlow],
     files: &Files,
@@ -182,7 +188,7 @@ pub(crate) fn contents(
 }
 
 /// The names of the pages of each flow; empty if no flow has a browser.
-pub(crate) fn page_names(contents: &[Contents]) -> Vec<Vec<String>> {
+pub fn page_names(contents: &[Contents]) -> Vec<Vec<String>> {
     let names = |one: &Contents| {
         let pages = one.pages.iter().flat_map(|set| set.pages.iter());
         pages.map(|page| page.name().to_owned()).collect()

@@ -12,8 +12,8 @@ use crate::format::{
     App, ArwaWindow, AutotunedWindow, Congestion, FixedWindow, Flow, FlowDirection, Network, Quic,
     ReceiveBuffer, ReceiveWindow, Resolved, Tcp, Transport,
 };
+use crate::format::{DEFAULT_5QI, LOW_LATENCY_5QI};
 use crate::quantity::Size;
-use crate::radio::{DEFAULT_5QI, LOW_LATENCY_5QI};
 use crate::transports::IP_PACKET_MAX;
 
 /// The UDP payload that QUIC requires of a path (RFC 9000 §14), with IPv4 and UDP headers.

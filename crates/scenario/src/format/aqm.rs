@@ -120,7 +120,7 @@ pub struct Pie {
 
 impl Aqm {
     /// The discipline of a queue.
-    pub(crate) fn discipline(&self) -> airlane_net::Aqm {
+    pub fn discipline(&self) -> airlane_net::Aqm {
         match self {
             Self::DropTail => airlane_net::Aqm::DropTail,
             Self::Red(red) => airlane_net::Aqm::Red(red::Parameters {

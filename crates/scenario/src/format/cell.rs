@@ -205,12 +205,7 @@ pub enum TransmissionMode {
 impl Cell {
     /// The configuration of the cell, one of `all`. `sight` is the line of sight of its channel, and `own` finds a
     /// scheduler policy of the user by its name.
-    pub(crate) fn config(
-        &self,
-        all: &[Cell],
-        sight: LineOfSight,
-        own: impl Fn(&str) -> OwnScheduler,
-    ) -> CellConfig {
+    pub fn config(&self, all: &[Cell], sight: LineOfSight, own: impl Fn(&str) -> OwnScheduler) -> CellConfig {
         let (numerology, tables) = self.numerology();
         let [layers, uplink_layers] = self.layers(sight);
         CellConfig {

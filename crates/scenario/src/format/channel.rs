@@ -357,7 +357,7 @@ pub struct GilbertElliott {
 
 impl Channel {
     /// The configuration of the channel.
-    pub(crate) fn config(&self) -> ChannelConfig {
+    pub fn config(&self) -> ChannelConfig {
         ChannelConfig {
             path_loss: self.path_loss.config(),
             shadowing: self.shadowing.config(),
@@ -397,7 +397,7 @@ impl Channel {
 
 impl PathLoss {
     /// The path-loss model.
-    pub(crate) fn config(&self) -> PathLossModel {
+    pub fn config(&self) -> PathLossModel {
         match self {
             Self::Friis => PathLossModel::Friis,
             Self::LogDistance(law) => PathLossModel::LogDistance {
@@ -462,7 +462,7 @@ impl Shadowing {
 
 impl Fading {
     /// Whether the paths of a fading model include a line of sight.
-    pub(crate) const fn sight(&self) -> LineOfSight {
+    pub const fn sight(&self) -> LineOfSight {
         match self {
             Self::TdlD(_) | Self::TdlE(_) => LineOfSight::Tdl,
             Self::None

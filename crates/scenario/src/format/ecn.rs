@@ -22,7 +22,7 @@ pub enum Ecn {
 
 impl Ecn {
     /// TCP's configuration.
-    pub(crate) const fn config(self) -> EcnConfig {
+    pub const fn config(self) -> EcnConfig {
         match self {
             Self::Off => EcnConfig::PASSIVE,
             Self::Classic => EcnConfig::CLASSIC,

@@ -1,6 +1,7 @@
 //! Flows: endpoints and transport.
 
-use airlane_core::Duration;
+use airlane_core::{Direction, Duration};
+use airlane_ran::sdap::Qfi;
 use airlane_transport::CongestionKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,10 @@ use crate::quantity::{Rate, Share, Size, Time};
 
 /// Longest delay before a PEP that is no queue.
 const WIRED_QUEUE_MAX: Duration = Duration::from_secs(10);
+
+/// The QoS classes of the two bearers (TS 23.501 table 5.7.4-1): low-latency eMBB applications, and the rest.
+pub(crate) const LOW_LATENCY_5QI: u8 = 80;
+pub(crate) const DEFAULT_5QI: u8 = 9;
 
 /// A flow, or a flow for each UE of a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,8 +54,14 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// Its QoS flow, if it names a class.
+    #[must_use]
+    pub fn qos_flow(&self) -> Option<Qfi> {
+        self.five_qi.map(|class| if class == LOW_LATENCY_5QI { Qfi::LOW_LATENCY } else { Qfi::DEFAULT })
+    }
+
     /// The time in which its application can send.
-    pub(crate) fn time_to_send(&self, scenario: &Resolved) -> Duration {
+    pub fn time_to_send(&self, scenario: &Resolved) -> Duration {
         let end = scenario.run.duration.0;
         self.stop.map_or(end, |stop| stop.0.min(end)).saturating_sub(self.start.0)
     }
@@ -87,6 +98,17 @@ pub enum FlowDirection {
     Downlink,
     /// From the UE to the server.
     Uplink,
+}
+
+impl FlowDirection {
+    /// The direction of the flow's data.
+    #[must_use]
+    pub const fn data(self) -> Direction {
+        match self {
+            Self::Downlink => Direction::Downlink,
+            Self::Uplink => Direction::Uplink,
+        }
+    }
 }
 
 /// A transport protocol.

@@ -154,7 +154,7 @@ pub struct X2 {
 
 impl Handover {
     /// The measurement configuration.
-    pub(crate) fn measurements(&self) -> MeasurementConfig {
+    pub fn measurements(&self) -> MeasurementConfig {
         MeasurementConfig {
             period: self.measurement_period.0,
             filter_coefficient: self.l3_filter,
@@ -179,7 +179,7 @@ impl Handover {
     }
 
     /// The handover configuration, with these links between cells.
-    pub(crate) fn config(&self, x2: &X2) -> HandoverConfig {
+    pub fn config(&self, x2: &X2) -> HandoverConfig {
         HandoverConfig {
             mode: self.mode.config(),
             x2: X2Config { delay: x2.delay.0, jitter: x2.jitter.0, loss: x2.loss.0, fresh: FRESH_LIMIT },
@@ -211,7 +211,7 @@ impl Handover {
 
 impl HandoverMode {
     /// The mode of `airlane_ran`.
-    pub(crate) const fn config(self) -> bearer::HandoverMode {
+    pub const fn config(self) -> bearer::HandoverMode {
         match self {
             Self::Lossless => bearer::HandoverMode::Lossless,
             Self::Seamless => bearer::HandoverMode::Seamless,

@@ -280,7 +280,7 @@ impl McsRule {
 
 impl CqiToMcs {
     /// The table of `airlane_radio`.
-    pub(crate) const fn config(self) -> airlane_radio::CqiToMcs {
+    pub const fn config(self) -> airlane_radio::CqiToMcs {
         match self {
             Self::Efficiency => airlane_radio::CqiToMcs::Efficiency,
             Self::OpenAirInterface => airlane_radio::CqiToMcs::OpenAirInterface,

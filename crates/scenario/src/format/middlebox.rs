@@ -189,7 +189,7 @@ pub struct ShareOf {
 
 impl Pep {
     /// The configuration of the PEP in front of the gateway, or of that of a cell.
-    pub(crate) fn config(&self, cell: Option<CellId>, seeds: Seeds) -> PepConfig {
+    pub fn config(&self, cell: Option<CellId>, seeds: Seeds) -> PepConfig {
         let id = cell.map_or(0, |cell| cell.0);
         let chance = seeds.stream(&format!("middlebox/{id}/fault"));
         PepConfig {

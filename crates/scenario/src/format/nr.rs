@@ -216,12 +216,12 @@ impl Cell {
     }
 
     /// The slot length of a self.
-    pub(crate) fn slot(&self) -> Duration {
+    pub fn slot(&self) -> Duration {
         self.nr().map_or(Numerology::LTE.slot, |nr| numerology::nr::slot(nr.subcarrier_spacing.numerology()))
     }
 
     /// Of the pattern of a cell's slots: those with a downlink, those with an uplink, and all.
-    pub(crate) fn slot_directions(&self) -> [u8; 3] {
+    pub fn slot_directions(&self) -> [u8; 3] {
         let Some(Duplex::Tdd(tdd)) = self.nr().map(|nr| &nr.duplex) else { return [1; 3] };
         let count = |of: fn(&u8) -> bool| tdd.pattern.bytes().filter(of).count() as u8;
         [count(|slot| b"DS".contains(slot)), count(|slot| *slot == b'U'), count(|_| true)]

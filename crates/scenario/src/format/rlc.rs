@@ -43,7 +43,7 @@ tagged!(Rlc by "mode" {
 
 impl Rlc {
     /// Size and queue discipline of the transmission buffer.
-    pub(crate) fn queue(&self) -> (Size, &Aqm) {
+    pub fn queue(&self) -> (Size, &Aqm) {
         match self {
             Self::Am(RlcAm { buffer, aqm, .. })
             | Self::Um(RlcUm { buffer, aqm, .. })

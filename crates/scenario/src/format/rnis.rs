@@ -79,7 +79,7 @@ pub struct WrongUe {
 
 impl RnisFault {
     /// The fault; `None` without.
-    pub(crate) fn config(&self) -> Option<middlebox::RnisFault> {
+    pub fn config(&self) -> Option<middlebox::RnisFault> {
         let at = |time: Time| Instant::ZERO + time.0;
         Some(match self {
             Self::None => return None,

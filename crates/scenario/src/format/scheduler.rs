@@ -47,7 +47,7 @@ tagged!(Scheduler by "kind" {
 
 impl Scheduler {
     /// The policy; `own` finds a policy of the user by its name.
-    pub(crate) fn kind(&self, own: impl Fn(&str) -> OwnScheduler) -> SchedulerKind {
+    pub fn kind(&self, own: impl Fn(&str) -> OwnScheduler) -> SchedulerKind {
         match self {
             Self::ProportionalFair(pf) => SchedulerKind::ProportionalFair { window: pf.window },
             Self::RoundRobin => SchedulerKind::RoundRobin,

@@ -328,7 +328,7 @@ pub struct PauseLaw {
 impl Ue {
     /// The cell around which a UE is placed and moves by default: its serving cell if that is given,
     /// otherwise the cell nearest to its position (or to the centre of its placement).
-    pub(crate) fn home_cell(&self, cells: &[Cell]) -> usize {
+    pub fn home_cell(&self, cells: &[Cell]) -> usize {
         if let Some(name) = &self.cell {
             let index = cells.iter().position(|cell| cell.name == *name);
             return index.expect("checked when the scenario was resolved");
@@ -347,7 +347,7 @@ impl Ue {
     }
 
     /// The configuration of a UE, with its path if a file describes its movement.
-    pub(crate) fn config(&self, path: Option<&MovementPath>, cells: &[Cell]) -> UeConfig {
+    pub fn config(&self, path: Option<&MovementPath>, cells: &[Cell]) -> UeConfig {
         let home = &cells[self.home_cell(cells)];
         let disc = |centre: Option<[Metres; 2]>, radius: Metres| mobility::Disc {
             centre: position(centre.unwrap_or(home.position), self.height),

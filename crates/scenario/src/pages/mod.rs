@@ -46,7 +46,7 @@ const HEAD_BYTES: u64 = 300;
 
 /// A set of pages.
 #[derive(Clone, Debug)]
-pub(crate) struct PageSet {
+pub struct PageSet {
     pub(crate) pages: Arc<[Page]>,
     pub(crate) hosts: usize,
     /// The line of a recording on its entries that were read and left out.

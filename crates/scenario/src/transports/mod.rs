@@ -13,7 +13,7 @@ use crate::endpoints::Endpoint;
 use crate::format::{LossDiscriminator, Transport, UdpEcn};
 
 pub use quic::quic_of;
-pub(crate) use tcp::tcp_config;
+pub use tcp::tcp_config;
 
 /// Largest IP packet (RFC 791).
 pub(crate) const IP_PACKET_MAX: u64 = 65_535;
@@ -151,7 +151,7 @@ impl Transport {
     }
 
     /// Its loss discriminator, if it has one.
-    pub(crate) const fn loss_discriminator(&self) -> Option<&LossDiscriminator> {
+    pub const fn loss_discriminator(&self) -> Option<&LossDiscriminator> {
         match self {
             Self::Tcp(tcp) => Some(&tcp.loss_discriminator),
             Self::Quic(quic) => Some(&quic.loss_discriminator),

@@ -8,9 +8,9 @@ use airlane_quic::{self as quic, QuicConfig};
 use crate::endpoints::Setup;
 use crate::files::Files;
 use crate::format::{Quic, QuicCrypto, QuicPacing, QuicTimeouts, Resolved, Transport};
+use crate::own::Own;
 use crate::quantity::Size;
 use crate::rnis::loss_discrimination;
-use crate::run::Own;
 
 /// QUIC's configuration of a flow, for a server with sockets; `None` for a flow over another transport.
 #[must_use]

@@ -14,7 +14,7 @@ use crate::quantity::Time;
 use crate::rnis::loss_discrimination;
 
 /// TCP's configuration: from the format to `airlane_transport`.
-pub(crate) fn tcp_config(tcp: &Tcp, setup: Setup<'_>) -> TcpConfig {
+pub fn tcp_config(tcp: &Tcp, setup: Setup<'_>) -> TcpConfig {
     let options = if tcp.timestamps { 12 } else { 0 }; // RFC 7323 appendix A
     let mss_mtu = tcp.mss.map_or(u64::MAX, |mss| mss.0.get() + 40 + options);
     let controller = tcp.controller_keys();

@@ -1,41 +1,6 @@
-//! Whole runs of scenarios. One program: each program of tests links the simulator again.
-//!
-//! Apart are `memory.rs`, which counts all allocations of its process, and `swarm.rs`, whose scenarios the example
-//! `swarm` draws, too.
+//! Scenarios that are resolved, and not run. `crates/assembly/tests` runs scenarios.
 
 mod air_errors;
-mod backhaul;
 mod bandwidth;
-mod behaviour;
-mod byte_stream;
-mod coverage;
-mod embedding;
-mod errors;
 mod files;
-#[path = "../../../wire/tests/generate/mod.rs"]
-mod generate;
-mod handover;
-mod http3;
-mod l4s_bearer;
-mod layout;
-mod look;
-mod mdcc;
-mod mirror;
-mod mobility;
-mod nr;
-mod nr_behaviour;
-mod on_off;
-mod outside;
-mod ping;
-mod quality;
-mod quic;
-mod real;
-mod real_bytes;
-mod real_tcp;
-mod rnis;
-mod runs;
-mod service;
 mod snapshots;
-mod split_proxy;
-mod tables;
-mod uplink;

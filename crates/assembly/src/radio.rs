@@ -1,0 +1,61 @@
+//! The configuration of the radio network, from those of its sections in [`crate::format`] and from files.
+
+use std::collections::BTreeMap;
+
+use airlane_radio::mobility::Setdest;
+use airlane_ran::config::RanConfig;
+use airlane_scenario::ScenarioError;
+use airlane_scenario::endpoints::Setup;
+use airlane_scenario::expand::OneUe;
+use airlane_scenario::files::{self, Files};
+use airlane_scenario::format::{self, Channel, Handover, Resolved};
+
+/// The radio access network of a cellular scenario.
+pub(crate) fn configuration(
+    setup: Setup<'_>,
+    channel: &Channel,
+    ues: &[OneUe],
+) -> Result<RanConfig, ScenarioError> {
+    let Setup { scenario, files, .. } = setup;
+    let movements = movements(scenario, files)?;
+    let ue = |one: &OneUe| {
+        let section = &scenario.ue[one.section];
+        let path = match &section.mobility {
+            format::Mobility::Trace(trace) => {
+                Some(files::path_of(&movements[trace.file.as_str()], trace, one.member)?)
+            }
+            _ => None,
+        };
+        Ok(section.config(path, &scenario.cell))
+    };
+    let own = |name: &str| setup.own.schedulers[name].clone();
+    let cells = scenario.cell.iter().map(|cell| cell.config(&scenario.cell, channel.fading.sight(), own));
+    Ok(RanConfig {
+        cells: cells.collect(),
+        ues: ues.iter().map(ue).collect::<Result<_, _>>()?,
+        flows: vec![], // added with their nodes
+        channel: channel.config(),
+        measurements: scenario.handover.as_ref().map(Handover::measurements),
+        handover: scenario
+            .handover
+            .as_ref()
+            .zip(scenario.x2.as_ref())
+            .map(|(handover, x2)| handover.config(x2)),
+    })
+}
+
+/// The movement traces of a scenario; each file is parsed once.
+fn movements<'a>(scenario: &'a Resolved, files: &Files) -> Result<BTreeMap<&'a str, Setdest>, ScenarioError> {
+    let mut read = BTreeMap::new();
+    for ue in &scenario.ue {
+        if let format::Mobility::Trace(trace) = &ue.mobility
+            && !read.contains_key(trace.file.as_str())
+        {
+            read.insert(trace.file.as_str(), files.movements(&trace.file)?);
+        }
+    }
+    Ok(read)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,331 @@
+//! A run: from its start to its tables.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use airlane_core::{DropCause, Duration, Instant, Probe, Seeds};
+use airlane_engine::Simulation;
+use airlane_quic::QlogError;
+use airlane_record::{Capture, CaptureError, CaptureParameters, Sinks, Table};
+use airlane_scenario::Files;
+use airlane_scenario::ScenarioError;
+use airlane_scenario::format::{self, Middlebox, Resolved, Transport};
+use airlane_scenario::{Controllers, Own, Schedulers, applications, expand, middlebox};
+use serde::Serialize;
+
+use crate::construction::Construction;
+use crate::counts::HandoverCounts;
+use crate::wiring::{Places, Proxies, Wired};
+use crate::{fusing, proxies, sinks, wiring};
+
+/// The interval of virtual time after which writing errors of captures are checked.
+const STRIDE: Duration = Duration::from_millis(100);
+
+/// A run that is ready to begin.
+pub struct Built {
+    pub(crate) simulation: Simulation,
+    pub(crate) places: Places,
+    pub(crate) construction: Construction,
+    proxies: Proxies,
+    proxy_names: Vec<String>,
+    pub(crate) sinks: Sinks,
+    pub(crate) capture: Option<CaptureParameters>,
+    end: Instant,
+    /// Whether a PEP sends messages to servers.
+    pub(crate) has_pep: bool,
+    /// Whether a split proxy reads the segments of connections.
+    pub(crate) has_split: bool,
+    /// The bytes of one packet.
+    pub(crate) scratch: Vec<u8>,
+}
+
+/// The output of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunOutput {
+    /// Tables by name: `flows`, `cells`, `timeouts`, and the series.
+    pub tables: Vec<(&'static str, Table)>,
+    /// Summary of the run.
+    pub meta: Meta,
+}
+
+/// Summary of a run. It repeats exactly, as the tables do.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Meta {
+    /// Virtual seconds.
+    pub sim_s: f64,
+    /// Timers that fired and called their node.
+    pub events: u64,
+    /// Timers put into the wheel.
+    pub timers: u64,
+    /// Packets transferred from one node to the next.
+    pub hops: u64,
+    /// Packets created by endpoints.
+    pub packets: u64,
+    /// Packets delivered to their destination.
+    pub delivered: u64,
+    /// Packets dropped, by cause.
+    pub drops: Drops,
+    /// Packets under way at the end.
+    pub under_way: u64,
+    /// True if every packet created was delivered, dropped, or is held by exactly one node.
+    pub conserved: bool,
+    /// Numbers of handovers, if handover is enabled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handovers: Option<HandoverCounts>,
+}
+
+/// Packets dropped, by cause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drops(pub [u64; DropCause::COUNT]);
+
+impl Serialize for Drops {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(DropCause::NAMES.iter().zip(&self.0))
+    }
+}
+
+/// Builds the network of a scenario, with all random streams from `seed`.
+///
+/// # Errors
+/// If a file that the scenario names cannot be read, or the scenario needs a user's own controller or scheduler
+/// policy.
+pub fn build(scenario: &Resolved, seed: u64) -> Result<Built, ScenarioError> {
+    build_with(scenario, seed, &Own::default())
+}
+
+/// The same with a user's own controllers and scheduler policies.
+///
+/// # Errors
+/// If a file that the scenario names cannot be read, or it names a controller or a policy that is not in `own`.
+pub fn build_with(scenario: &Resolved, seed: u64, own: &Own) -> Result<Built, ScenarioError> {
+    build_from(scenario, seed, own, &Files::Disk)
+}
+
+/// The same with a given source of the files that the scenario names.
+///
+/// # Errors
+/// If a file that the scenario names cannot be read, or it names a controller or a policy that is not in `own`.
+pub fn build_from(scenario: &Resolved, seed: u64, own: &Own, files: &Files) -> Result<Built, ScenarioError> {
+    check_own(scenario, own)?;
+    let (ues, flows) = (expand::ues(scenario), expand::flows(scenario));
+    let construction = Construction {
+        given: scenario.clone(),
+        scenario: scenario.clone(),
+        seeds: Seeds::new(seed),
+        qlog: scenario.output.qlog.then(Arc::default),
+        contents: applications::contents(scenario, &flows, files)?,
+        own: own.clone(),
+        files: files.clone(),
+        present: flows.iter().map(|flow| flow.ue).map(Some).collect(),
+        ues: ues.len(),
+        removed_ues: vec![],
+    };
+    let Wired { simulation, proxies, places } = wiring::wire(construction.setup())?;
+    Ok(Built {
+        simulation,
+        places,
+        proxies,
+        proxy_names: middlebox::proxy_names(scenario),
+        sinks: sinks::sinks(scenario, &ues, &flows, applications::page_names(&construction.contents)),
+        capture: sinks::capture_parameters(scenario, &ues, &flows),
+        construction,
+        end: Instant::ZERO + scenario.run.duration.0,
+        has_pep: scenario.middlebox.iter().any(|one| matches!(one, Middlebox::Pep(_))),
+        scratch: Vec::new(),
+        has_split: scenario.middlebox.iter().any(|one| matches!(one, Middlebox::SplitProxy(_))),
+    })
+}
+
+/// All controllers and policies that the scenario names are there.
+fn check_own(scenario: &Resolved, own: &Own) -> Result<(), ScenarioError> {
+    let of_flows = scenario.flow.iter().enumerate().filter_map(|(i, flow)| match &flow.transport {
+        Transport::Tcp(tcp) => Some((format!("flow.{i}.transport"), &tcp.controller)),
+        Transport::Quic(quic) => Some((format!("flow.{i}.transport"), &quic.controller)),
+        Transport::Kernel(kernel) => {
+            kernel.peer.as_ref().map(|tcp| (format!("flow.{i}.transport.peer"), &tcp.controller))
+        }
+        Transport::Udp(_) | Transport::Icmp | Transport::External => None,
+    });
+    let of_proxies = scenario.middlebox.iter().enumerate().flat_map(|(i, one)| match one {
+        Middlebox::SplitProxy(proxy) => {
+            let controllers = [("core", &proxy.core.controller), ("ran", &proxy.ran.controller)];
+            controllers.map(|(leg, named)| (format!("middlebox.{i}.{leg}"), named)).to_vec()
+        }
+        Middlebox::Pep(_) => vec![],
+    });
+    for (place, named) in of_flows.chain(of_proxies) {
+        if let Some(name) = named.as_ref().filter(|name| !own.controllers.contains_key(*name)) {
+            return Err(unknown_controller(&place, name, &own.controllers));
+        }
+    }
+    for (i, cell) in scenario.cell.iter().enumerate() {
+        if let format::Scheduler::Own(format::OwnPolicy { policy }) = &cell.scheduler
+            && !own.schedulers.contains_key(policy)
+        {
+            return Err(unknown_policy(i, policy, &own.schedulers));
+        }
+    }
+    Ok(())
+}
+
+fn unknown_controller(place: &str, name: &str, controllers: &Controllers) -> ScenarioError {
+    let known: Vec<&str> = controllers.keys().map(String::as_str).collect();
+    let help = match known.as_slice() {
+        [] => format!("add --controller {name}=FILE.py:CLASS, or run(controllers={{\"{name}\": ...}})"),
+        known => format!("known: {}", known.join(", ")),
+    };
+    let mut error = ScenarioError::new(format!("{place}.controller"), "unknown controller", help);
+    error.value = format!("\"{name}\"").into();
+    error
+}
+
+fn unknown_policy(cell: usize, name: &str, schedulers: &Schedulers) -> ScenarioError {
+    let known: Vec<&str> = schedulers.keys().map(String::as_str).collect();
+    let help = match known.as_slice() {
+        [] => "a policy of your own comes from a program in Rust: docs/howto/scheduler.md".to_owned(),
+        known => format!("known: {}", known.join(", ")),
+    };
+    let place = format!("cell.{cell}.scheduler.policy");
+    let mut error = ScenarioError::new(place, "unknown scheduler policy", help);
+    error.value = format!("\"{name}\"").into();
+    error
+}
+
+/// Builds and runs a scenario.
+///
+/// # Errors
+/// If a file that the scenario names cannot be read.
+pub fn run(scenario: &Resolved, seed: u64) -> Result<RunOutput, ScenarioError> {
+    scenario.with_flows()?;
+    scenario.without_kernels("use the crate airlane-guest, or transport = \"tcp\"")?;
+    let mut built = build(scenario, seed)?;
+    let ended = built.run(&AtomicBool::new(false));
+    assert!(ended, "no caller can have cancelled it");
+    Ok(built.finish())
+}
+
+impl Built {
+    /// Enables the captures and qlog files of the scenario, in files whose names begin with `prefix`.
+    /// Without this call, a run captures nothing.
+    ///
+    /// # Errors
+    /// If a file cannot be created.
+    pub fn capture_to(&mut self, prefix: &str) -> Result<(), CaptureError> {
+        if let Some(parameters) = &self.capture {
+            self.sinks.capture = Some(Capture::create(prefix, parameters)?);
+        }
+        if let Some(qlog) = &self.construction.qlog {
+            qlog.write_to(prefix);
+        }
+        Ok(())
+    }
+
+    /// Captures packets in memory, at the points that the scenario names: [`Built::take_captures`]
+    /// returns them.
+    pub fn capture_to_memory(&mut self) {
+        self.sinks.capture = self.capture.as_ref().map(Capture::in_memory);
+    }
+
+    /// Takes the captures in memory: file names and contents.
+    #[must_use]
+    pub fn take_captures(&mut self) -> Vec<(String, Vec<u8>)> {
+        self.sinks.capture.take().map(Capture::into_memory).unwrap_or_default()
+    }
+
+    /// Whether anything may have happened, or been changed.
+    fn has_begun(&self) -> bool {
+        self.simulation.now() > Instant::ZERO
+            || self.simulation.pool().inserted() > 0
+            || self.construction.has_changed()
+    }
+
+    /// Runs to the end. Returns false if `cancel` became true before, or a capture could not be
+    /// written, which [`Built::end_capture`] reports.
+    pub fn run(&mut self, cancel: &AtomicBool) -> bool {
+        self.run_and_tell(cancel, |_| ())
+    }
+
+    /// The same. `progress` receives the simulated share of the run, from 0 to 1, after each 100 ms of simulated time.
+    pub fn run_and_tell(&mut self, cancel: &AtomicBool, mut progress: impl FnMut(f64)) -> bool {
+        self.fuse();
+        while self.simulation.now() < self.end {
+            let failed = self.sinks.capture.as_ref().is_some_and(Capture::has_failed)
+                || self.construction.qlog.as_ref().is_some_and(|files| files.has_failed());
+            if failed || !self.advance_unless(cancel, self.simulation.now() + STRIDE) {
+                return false;
+            }
+            let [now, end] = [self.simulation.now(), self.end].map(Instant::as_secs_f64);
+            progress(now / end);
+        }
+        if let Err(conservation) = self.simulation.check_conservation() {
+            panic!("packets are not conserved: {conservation}");
+        }
+        true
+    }
+
+    /// Makes one node of links in series where that changes no table, unless the run has begun. It is faster, but only
+    /// for a caller of [`Self::advance`] that neither inspects nor changes the network before the end.
+    pub fn fuse(&mut self) {
+        if !self.has_begun() {
+            fusing::fuse(&mut self.simulation, &self.places);
+        }
+    }
+
+    /// Runs until `to`, or to the end if that is earlier: for callers with a clock of their own, or
+    /// that inspect a run.
+    pub fn advance(&mut self, to: Instant) {
+        let ended = self.advance_unless(&AtomicBool::new(false), to);
+        assert!(ended, "no caller can have cancelled it");
+    }
+
+    fn advance_unless(&mut self, cancel: &AtomicBool, to: Instant) -> bool {
+        let to = to.min(self.end);
+        let (simulation, probe) = self.observed();
+        simulation.advance_unless(cancel, to, probe)
+    }
+
+    /// The simulation, and the observer for its calls.
+    pub(crate) fn observed(&mut self) -> (&mut Simulation, &mut dyn Probe) {
+        let alone = self.sinks.is_recorder_alone();
+        let probe: &mut dyn Probe = if alone { &mut self.sinks.recorder } else { &mut self.sinks };
+        (&mut self.simulation, probe)
+    }
+
+    /// Writes the rest of the captures.
+    ///
+    /// # Errors
+    /// If any of it could not be written, now or during the run.
+    pub fn end_capture(&mut self) -> Result<(), CaptureError> {
+        self.sinks.finish_capture()?;
+        let ended = self.construction.qlog.as_ref().map_or(Ok(()), |files| files.finish());
+        ended.map_err(|QlogError { path, error }| CaptureError { path, error })
+    }
+
+    /// The planned end of the run, where [`Self::advance`] stops.
+    #[must_use]
+    pub const fn end(&self) -> Instant {
+        self.end
+    }
+
+    /// The tables of a run, which ends now.
+    #[must_use]
+    pub fn finish(mut self) -> RunOutput {
+        self.sinks.recorder.end_at(self.simulation.now());
+        let (counters, pool) = (self.simulation.counters(), self.simulation.pool());
+        let mut tables = self.sinks.recorder.finish();
+        tables.extend(proxies::tables(&self.simulation, &self.proxies, &self.proxy_names));
+        let meta = Meta {
+            sim_s: self.simulation.now().as_secs_f64(),
+            events: counters.events,
+            timers: counters.timers_armed,
+            hops: counters.packets,
+            packets: pool.inserted(),
+            delivered: pool.consumed(),
+            drops: Drops(DropCause::ALL.map(|cause| pool.discarded(cause))),
+            under_way: pool.live() as u64,
+            conserved: self.simulation.check_conservation().is_ok(),
+            handovers: HandoverCounts::of(&tables),
+        };
+        RunOutput { tables, meta }
+    }
+}

@@ -1,0 +1,143 @@
+//! The nodes of a flow and their places in a network, which is being built or is running.
+
+use airlane_core::{FlowId, Node, NodeId, Port, UeId};
+use airlane_engine::Simulation;
+use airlane_middlebox::EnbProxies;
+use airlane_net::{Gateway, Link};
+use airlane_ran::RadioNetwork;
+use airlane_ran::sdap::Qfi;
+use airlane_scenario::ScenarioError;
+use airlane_scenario::endpoints::{self, Setup};
+use airlane_scenario::expand::OneFlow;
+use airlane_traffic::PORT;
+
+use super::{BUILT, Places};
+use crate::links;
+
+/// The nodes of a flow, which are not in a network yet.
+pub(crate) struct FlowNodes {
+    server: Box<dyn Node>,
+    host: Box<dyn Node>,
+    /// The propagation delay between the server and the internet link, down and up.
+    delays: Option<[Box<dyn Node>; 2]>,
+    /// Downlink and uplink of its own, where servers do not share them.
+    links: Option<[Box<dyn Node>; 2]>,
+    ue: Option<UeId>,
+    /// Its QoS flow, if the scenario names a class.
+    qos: Option<Qfi>,
+}
+
+impl FlowNodes {
+    /// The nodes of all flows from number `first` on.
+    ///
+    /// # Errors
+    /// If a file that the scenario names cannot be read.
+    pub(crate) fn of(setup: Setup<'_>, flows: &[OneFlow], first: usize) -> Result<Vec<Self>, ScenarioError> {
+        let numbered = flows.iter().enumerate().skip(first);
+        numbered.map(|(index, flow)| Self::new(setup, FlowId(index as u32), flow)).collect()
+    }
+
+    fn new(setup: Setup<'_>, id: FlowId, flow: &OneFlow) -> Result<Self, ScenarioError> {
+        let section = &setup.scenario.flow[flow.section];
+        let name = format!("internet/{}", id.0);
+        let links = match setup.scenario.internet.shared {
+            true => None,
+            false => Some([links::internet_downlink(setup, &name)?, links::internet_uplink(setup, &name)?]),
+        };
+        Ok(Self {
+            server: endpoints::server(setup, id, flow),
+            host: endpoints::host(setup, id, flow),
+            delays: links::to_server(section),
+            links,
+            ue: flow.ue.map(|ue| UeId(ue as u32)),
+            qos: section.qos_flow(),
+        })
+    }
+
+    /// Places for the delays of the server.
+    pub(super) fn reserve_delays(&self, network: &mut Simulation) -> Option<[NodeId; 2]> {
+        self.delays.as_ref().map(|_| [network.reserve(), network.reserve()])
+    }
+
+    /// A place for one of the two links of its own.
+    pub(super) fn reserve_link(&self, network: &mut Simulation) -> Option<NodeId> {
+        self.links.as_ref().map(|_| network.reserve())
+    }
+}
+
+/// The places of the nodes of a flow.
+pub(crate) struct FlowPlaces {
+    pub(super) server: NodeId,
+    pub(super) host: NodeId,
+    pub(super) delays: Option<[NodeId; 2]>,
+    pub(super) links: Option<[NodeId; 2]>,
+}
+
+impl FlowPlaces {
+    /// Places behind all nodes of a network.
+    pub(crate) fn behind_all(network: &mut Simulation, nodes: &FlowNodes) -> Self {
+        Self {
+            server: network.reserve(),
+            host: network.reserve(),
+            delays: nodes.reserve_delays(network),
+            links: nodes.reserve_link(network).map(|down| [down, network.reserve()]),
+        }
+    }
+}
+
+impl Places {
+    /// Adds a flow to the network, the next by its number: puts its nodes into their places, and connects them.
+    pub(crate) fn add_flow(&mut self, network: &mut Simulation, nodes: FlowNodes, at: &FlowPlaces) -> FlowId {
+        let id = FlowId(self.servers.len() as u32);
+        let port = Port::try_from(id.0).expect("at most 10,000 flows");
+        network.fill(at.server, nodes.server);
+        network.fill(at.host, nodes.host);
+        self.servers.push(at.server);
+        self.hosts.push(at.host);
+
+        let (mut from_server, mut to_server) = ((at.server, PORT), (at.server, PORT));
+        if let Some((delays, [down, up])) = nodes.delays.zip(at.delays) {
+            fill(network, [down, up], delays);
+            network.connect(from_server, (down, Link::INPUT));
+            network.connect((up, Link::OUTPUT), to_server);
+            (from_server, to_server) = ((down, Link::OUTPUT), (up, Link::INPUT));
+        }
+        if let Some((links, [down, up])) = nodes.links.zip(at.links) {
+            fill(network, [down, up], links);
+            network.connect(from_server, (down, Link::INPUT));
+            network.connect((down, Link::OUTPUT), self.core);
+            network.connect((up, Link::OUTPUT), to_server);
+            to_server = (up, Link::INPUT);
+        } else {
+            network.connect(from_server, self.internet_down.expect("a shared link, or one of its own"));
+        }
+        network.connect((self.server_router, port), to_server);
+        network.connect((self.host_router, port), (at.host, PORT));
+        let up = match nodes.ue {
+            Some(ue) => self.add_to_ue(network, id, ue, nodes.qos),
+            None => self.internet_up,
+        };
+        network.connect((at.host, PORT), up);
+        id
+    }
+
+    /// Adds a flow to a UE of the mobile network. Returns where its uplink begins.
+    fn add_to_ue(&self, network: &mut Simulation, id: FlowId, ue: UeId, qos: Option<Qfi>) -> (NodeId, Port) {
+        let mobile = self.mobile.expect("only a mobile network has UEs");
+        let radio = network.node_mut::<RadioNetwork>(mobile.radio).expect(BUILT);
+        let port = radio.ue_port(ue.index());
+        assert_eq!(radio.add_flow(ue), id, "the radio network counts flows as the scenario does");
+        if let Some(qos) = qos {
+            radio.map_flow(id, qos);
+        }
+        network.node_mut::<Gateway>(mobile.gateway).expect(BUILT).add_flow(id, ue);
+        if let Some(node) = mobile.enb_proxies {
+            network.node_mut::<EnbProxies>(node).expect(BUILT).add_flow(id, ue);
+        }
+        (mobile.radio, port)
+    }
+}
+
+fn fill(network: &mut Simulation, places: [NodeId; 2], nodes: [Box<dyn Node>; 2]) {
+    places.into_iter().zip(nodes).for_each(|(place, node)| network.fill(place, node));
+}

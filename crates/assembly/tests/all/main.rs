@@ -1,0 +1,39 @@
+//! Whole runs of scenarios. One program: each program of tests links the simulator again.
+//!
+//! Apart are `memory.rs`, which counts all allocations of its process, and `swarm.rs`, whose scenarios the example
+//! `swarm` draws, too.
+
+mod backhaul;
+mod behaviour;
+mod byte_stream;
+mod coverage;
+mod embedding;
+mod errors;
+#[path = "../../../wire/tests/generate/mod.rs"]
+mod generate;
+mod handover;
+mod http3;
+mod l4s_bearer;
+mod layout;
+mod look;
+mod mdcc;
+mod mirror;
+mod mobility;
+mod nr;
+mod nr_behaviour;
+mod on_off;
+mod outside;
+mod ping;
+mod quality;
+mod quic;
+mod real;
+mod real_bytes;
+mod real_tcp;
+mod rnis;
+mod runs;
+mod service;
+#[path = "../../../scenario/tests/all/snapshots/mod.rs"]
+mod snapshots;
+mod split_proxy;
+mod tables;
+mod uplink;

@@ -1,0 +1,20 @@
+//! The parts of a run that a user supplies.
+
+use std::collections::BTreeMap;
+
+use airlane_ran::scheduler::OwnScheduler;
+use airlane_transport::congestion::OwnControllers;
+
+/// Users' own controllers, by their names in `transport.controller`.
+pub type Controllers = BTreeMap<String, OwnControllers>;
+/// Users' own scheduler policies, by their names in `cell.scheduler.policy`.
+pub type Schedulers = BTreeMap<String, OwnScheduler>;
+
+/// The parts of a run that a user supplies, which a scenario only names.
+#[derive(Clone, Debug, Default)]
+pub struct Own {
+    /// Congestion controllers.
+    pub controllers: Controllers,
+    /// Scheduler policies.
+    pub schedulers: Schedulers,
+}
