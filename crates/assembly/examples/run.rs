@@ -4,8 +4,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use airlane_record::Column;
 use airlane_assembly::build;
+use airlane_record::Column;
 use airlane_scenario::{Resolved, Scenario};
 
 /// Number of printed rows of a table.

@@ -1,7 +1,7 @@
 //! The allocations of a run: none per packet in steady state, and little memory for an idle UE.
 
-use airlane_core::Instant;
 use airlane_assembly::{Built, build};
+use airlane_core::Instant;
 use airlane_scenario::Scenario;
 use allocation_counter::measure;
 

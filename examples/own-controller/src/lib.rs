@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use airlane_assembly::build_with;
 use airlane_record::{Column, Table};
 use airlane_scenario::controller::{
     AckSample, BitRate, CongestionController, DeliverySample, Duration, LossCause, LossEpisode,
     MakeController, Needs, OwnController, OwnControllers, SegmentWindow,
 };
-use airlane_assembly::build_with;
 use airlane_scenario::{Own, Scenario, ScenarioError};
 
 /// Keeps 1.25 times the path's bandwidth-delay product in flight, and paces at the delivery rate.

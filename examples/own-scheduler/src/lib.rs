@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use airlane_assembly::build_with;
 use airlane_record::{Column, Table};
 use airlane_scenario::scheduler::{
     Bytes, Candidates, MakeScheduler, OwnScheduler, SchedulerCell, SchedulerPolicy, UeId,
 };
-use airlane_assembly::build_with;
 use airlane_scenario::{Own, Scenario, ScenarioError};
 
 /// The UE with the best channel gets an RBG, first among those that have had less than a target rate.

@@ -1,9 +1,9 @@
 //! A cell that follows a clock of the host: a program sends datagrams through it in real time, while a simulated
 //! download uses the same cell.
 
+use airlane_assembly::{Built, FlowEnd, build};
 use airlane_core::{Direction, Duration, FlowId, Header, Instant, Packet, Payload, UdpHeader, UeId};
 use airlane_engine::{Late, Pace};
-use airlane_assembly::{Built, FlowEnd, build};
 use airlane_scenario::{Scenario, ScenarioError};
 
 /// A phone 300 m away that downloads.

@@ -1,7 +1,7 @@
 //! Links in series between core and cells: the path of a scenario, measured in the tables.
 
-use airlane_record::{Column, Table};
 use airlane_assembly::{RunOutput, run};
+use airlane_record::{Column, Table};
 use airlane_scenario::{Resolved, Scenario};
 
 /// One UE near its cell, with datagrams of 1264 bytes on S1-U (1200 + 28 of UDP and IPv4 + 36 of the tunnel)

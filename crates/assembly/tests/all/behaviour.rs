@@ -6,11 +6,11 @@
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
 
+use airlane_assembly::run;
 use airlane_core::{BitRate, Bytes, Direction, Duration, FlowId, Instant, Node};
 use airlane_engine::{Network, Simulation};
 use airlane_net::{FlowRouter, Link, LinkParameters};
 use airlane_record::{Column, Recorder, RecorderParameters, Table};
-use airlane_assembly::run;
 use airlane_scenario::Scenario;
 use airlane_traffic::{PORT, TcpSink, TcpSource, Transfer};
 use airlane_transport::{CongestionKind, Path, TcpConfig};

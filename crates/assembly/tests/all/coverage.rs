@@ -1,7 +1,7 @@
 //! The outages of a UE without a usable link in the tables of a run.
 
-use airlane_record::{Column, Table};
 use airlane_assembly::run;
+use airlane_record::{Column, Table};
 use airlane_scenario::Scenario;
 
 /// Each outage: direction, start and end in seconds, and whether it was over before the end of the run.

@@ -1,10 +1,10 @@
 //! A scenario that a program drives: packets from outside, and flows and UEs that come and go.
 
+use airlane_assembly::{Built, FlowEnd, RunOutput, build};
 use airlane_core::{
     Direction, Duration, FlowId, Header, Instant, Packet, Payload, Seeds, SocketPair, Stream, UdpHeader, UeId,
 };
 use airlane_record::Column;
-use airlane_assembly::{Built, FlowEnd, RunOutput, build};
 use airlane_scenario::{Resolved, Scenario};
 
 const CELL: &str = r#"

@@ -1,8 +1,8 @@
 //! Handovers of UEs in whole runs: no avoidable losses, and correct reports.
 
+use airlane_assembly::{RunOutput, run};
 use airlane_core::DropCause;
 use airlane_record::Column;
-use airlane_assembly::{RunOutput, run};
 use airlane_scenario::Scenario;
 
 use crate::tables::{reals, table, texts};

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use airlane_record::{Column, Table};
 use airlane_assembly::{RunOutput, run};
+use airlane_record::{Column, Table};
 use airlane_scenario::Scenario;
 
 /// A page set in a file that only one test writes.

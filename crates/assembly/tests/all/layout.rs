@@ -1,8 +1,8 @@
 //! Layouts: the positions of their cells and UEs, and the errors for bad ones.
 
+use airlane_assembly::run;
 use airlane_record::Column;
 use airlane_scenario::format::{Antenna, Cell};
-use airlane_assembly::run;
 use airlane_scenario::{Resolved, Scenario};
 
 const BASE: &str = r#"network = "lena"

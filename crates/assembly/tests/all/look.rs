@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use airlane_assembly::{RunOutput, UeLook, build};
 use airlane_core::{Bytes, Duration, Event, Instant, Probe, Topic, TopicSet, UeId};
 use airlane_record::{Column, Table};
-use airlane_assembly::{RunOutput, UeLook, build};
 use airlane_scenario::{Resolved, Scenario};
 
 /// Time, UEs, and the queues of the internet link.

@@ -1,7 +1,7 @@
 //! A PEP in the path, with and without faults, and the sender that uses it.
 
-use airlane_record::{Column, Table};
 use airlane_assembly::{RunOutput, run};
+use airlane_record::{Column, Table};
 use airlane_scenario::Scenario;
 
 const FILE: &str = include_str!("../../../../scenarios/mdcc.toml");

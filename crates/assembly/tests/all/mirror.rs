@@ -7,9 +7,9 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use airlane_assembly::{Meta, RunOutput, build};
 use airlane_core::{Instant, Seeds};
 use airlane_engine::parallel;
-use airlane_assembly::{Meta, RunOutput, build};
 use airlane_scenario::{Resolved, Scenario};
 
 const STEPS: usize = 10_000;

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use airlane_record::Column;
 use airlane_assembly::run;
+use airlane_record::Column;
 use airlane_scenario::{Resolved, Scenario};
 
 const CELL: &str = r#"network = "lena"

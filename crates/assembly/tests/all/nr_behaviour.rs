@@ -1,8 +1,8 @@
 //! What works in a cell of LTE works in one of NR: classes of service, interference, handovers, queue disciplines.
 
 use crate::tables::{reals, table, texts};
-use airlane_core::DropCause;
 use airlane_assembly::{RunOutput, run};
+use airlane_core::DropCause;
 use airlane_scenario::Scenario;
 
 /// A carrier of 20 MHz, whose rate is below what the flows offer.

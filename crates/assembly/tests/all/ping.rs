@@ -1,8 +1,8 @@
 //! Ping: round-trip times calculated by hand, and losses.
 
 use crate::tables::{reals, table, texts};
-use airlane_record::Column;
 use airlane_assembly::{RunOutput, run};
+use airlane_record::Column;
 use airlane_scenario::{Scenario, ScenarioError};
 
 /// A server and a host: 10 Mbit/s down, 1 Gbit/s up, 20 ms each way.

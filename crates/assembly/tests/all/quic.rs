@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use airlane_record::{Column, Table};
 use airlane_assembly::{RunOutput, build, run};
+use airlane_record::{Column, Table};
 use airlane_scenario::Scenario;
 use serde_json::Value;
 

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use airlane_assembly::{RunOutput, build};
 use airlane_core::{Duration, Instant, UeId};
 use airlane_record::Column;
-use airlane_assembly::{RunOutput, build};
 use airlane_scenario::{RealEnd, Resolved, Scenario};
 
 /// A group, repeated flows, flows of members and of one UE, with names and without.

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use crate::generate::Generator;
+use airlane_assembly::{Built, FlowEnd, Meta, RunOutput, build};
 use airlane_core::{DropCause, Duration, Ecn, FlowId, Header, Instant, Packet, PacketPool, SocketPair};
 use airlane_engine::parallel;
 use airlane_scenario::format::Rlc;
-use airlane_assembly::{Built, FlowEnd, Meta, RunOutput, build};
 use airlane_scenario::{Resolved, Scenario};
 use airlane_wire::checksum::{self, Verdict};
 use airlane_wire::{Ends, emit, ip_bytes, outside};

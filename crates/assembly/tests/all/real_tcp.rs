@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
+use airlane_assembly::{Built, FlowEnd, RunOutput, build};
 use airlane_core::{
     Bytes, Cx, Direction, Duration, FlowId, Header, Instant, Outbox, Packet, PacketPool, Seeds, Silence,
     SocketPair, Stream, TcpFlags, TopicSet, UeId,
 };
 use airlane_record::{Column, Table};
-use airlane_assembly::{Built, FlowEnd, RunOutput, build};
 use airlane_scenario::Scenario;
 use airlane_transport::{ConnectionState, Path, TcpConfig, TcpStream};
 use airlane_wire::checksum::{self, Verdict};

@@ -1,8 +1,8 @@
 //! A radio network information service from a scenario to tables: its benefit, its cost, and the effect of a
 //! faulty service on a flow that uses it.
 
-use airlane_record::{Column, Table};
 use airlane_assembly::{RunOutput, run};
+use airlane_record::{Column, Table};
 use airlane_scenario::Scenario;
 
 /// The path to the phone: random losses, or a queue that is too small.

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use airlane_record::{Column, Table};
 use airlane_assembly::{RunOutput, run};
+use airlane_record::{Column, Table};
 use airlane_scenario::{Resolved, Scenario};
 
 /// Long enough for slow start, the first losses and some fading.

@@ -1,7 +1,7 @@
 //! Cells whose radio fails and cells that shed UEs, whole runs.
 
-use airlane_record::Column;
 use airlane_assembly::{RunOutput, run};
+use airlane_record::Column;
 use airlane_scenario::Scenario;
 
 use crate::tables::{reals, table, texts};

@@ -1,8 +1,8 @@
 //! The split-connection proxy in a network: its benefit where windows are the limit, and that nothing is
 //! lost.
 
-use airlane_record::{Column, Table};
 use airlane_assembly::{RunOutput, run};
+use airlane_record::{Column, Table};
 use airlane_scenario::Scenario;
 
 /// Windows of 64 KiB without scaling on every connection, an idle cell, 50 ms to the server.

@@ -1,8 +1,8 @@
 //! The uplink path of acknowledgments: they wait for scheduling requests and grants, and for other
 //! uplink data.
 
-use airlane_record::Column;
 use airlane_assembly::run;
+use airlane_record::Column;
 use airlane_scenario::Scenario;
 
 /// Without power control and outer loop, whose HARQ retransmissions would hide the tested effects.

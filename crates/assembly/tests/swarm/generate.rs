@@ -2,9 +2,9 @@
 
 use core::fmt;
 
+use airlane_assembly::{Meta, build_with};
 use airlane_core::{Seeds, Stream};
 use airlane_record::Table;
-use airlane_assembly::{Meta, build_with};
 use airlane_scenario::{Resolved, Scenario, ScenarioError};
 use serde_json::Value;
 

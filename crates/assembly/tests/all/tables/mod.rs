@@ -1,7 +1,7 @@
 //! The tables of a run and their columns, for tests.
 
-use airlane_record::{Column, Table};
 use airlane_assembly::RunOutput;
+use airlane_record::{Column, Table};
 
 pub(crate) fn table<'a>(output: &'a RunOutput, name: &str) -> &'a Table {
     &output.tables.iter().find(|(other, _)| *other == name).expect("the table is there").1
