@@ -2,7 +2,7 @@
 
 The crates, top to bottom: py and web, live, assembly, scenario, then engine, record, traffic, middlebox and
 ran, then quic and packetdrill, then radio, net, transport and settings, then core. `ran` and `middlebox` are
-algorithms: they, like everything below them, depend on none of engine, record and scenario, not even for tests.
+algorithms: they, like everything below them, depend on none of engine, record and scenario, also for tests.
 """
 
 import json

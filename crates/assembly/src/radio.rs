@@ -1,4 +1,4 @@
-//! The configuration of the radio network, from those of its sections in [`crate::format`] and from files.
+//! The configuration of the radio network, from those of its sections in [`airlane_scenario::format`] and from files.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! A scenario for a run in which applications of the real world take the place of simulated ones.
 //!
-//! The program that runs it opens an external flow ([`crate::Built::open`]) for each UE that has such
+//! The program that runs it opens an external flow (`open` of `airlane_assembly::Built`) for each UE that has such
 //! applications. The simulated flows of these UEs are left out, and all other flows are as they were.
 
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ pub const HOST: &str = "host";
 /// Maximum number of names that a message lists.
 const NAMES_MAX: usize = 20;
 
-/// An end with applications of the real world: the arguments of [`crate::Built::open`].
+/// An end with applications of the real world: the arguments of `open` of `airlane_assembly::Built`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RealEnd {
     /// Name of its flow in the results: the name of the UE, with `-real` behind it as long as another flow has

@@ -1,8 +1,7 @@
 //! A file of settings as written: tables, arrays and values, each with its line.
 //!
-//! TOML files, JSON overrides and resolved JSON are all converted to this tree. Presets are merged
-//! into it and the types of [`crate::format`] are deserialized from it, so every error can name the
-//! line.
+//! TOML files, JSON overrides and resolved JSON are all converted to this tree. Defaults are merged into it and typed
+//! settings are deserialized from it, so every error can name the line.
 
 use toml::de::{DeTable, DeValue};
 
