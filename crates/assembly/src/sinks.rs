@@ -15,7 +15,6 @@ use airlane_scenario::real::{HOST, host_names};
 use airlane_scenario::{middlebox, rnis};
 use airlane_transport::congestion::LossDiscrimination;
 
-use crate::wiring::data_direction;
 
 /// The sinks of the scenario; captures start when their folder is known.
 pub(crate) fn sinks(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow], pages: Vec<Vec<String>>) -> Sinks {
