@@ -48,9 +48,9 @@ def of_output(output: object) -> Iterator[tuple[str, str]]:
         sink = pa.BufferOutputStream()
         # Metadata says in words what a column means. It is no result, and words may change.
         fields = [field.remove_metadata() for field in table.schema]
-        table = pa.Table.from_arrays(table.columns, schema=pa.schema(fields))
-        with pa.ipc.new_stream(sink, table.schema) as writer:
-            writer.write_table(table)
+        plain = pa.Table.from_arrays(table.columns, schema=pa.schema(fields))
+        with pa.ipc.new_stream(sink, plain.schema) as writer:
+            writer.write_table(plain)
         yield name, hashlib.sha256(sink.getvalue()).hexdigest()
     summary = {key: value for key, value in output.meta.items() if key not in NO_RESULTS}  # type: ignore[attr-defined]
     yield "meta", json.dumps(summary, sort_keys=True)
