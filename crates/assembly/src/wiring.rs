@@ -4,7 +4,7 @@
 
 mod flow;
 
-use airlane_core::{BitRate, FlowId, Node, NodeId, Port, UeId};
+use airlane_core::{BitRate, Direction, FlowId, NodeId, Port, UeId};
 use airlane_engine::{Network, Simulation};
 use airlane_middlebox::{EnbProxies, Side};
 use airlane_net::{FlowRouter, Gateway, Link};
@@ -91,7 +91,7 @@ pub(crate) fn wire(setup: Setup<'_>) -> Result<Wired, ScenarioError> {
     let delays: Vec<_> = nodes.iter().map(|flow| flow.reserve_delays(network)).collect();
 
     // 2. ... the internet link, or each has its own.
-    let internet_down = shared_link(network, setup, links::internet_downlink)?;
+    let internet_down = shared_link(network, setup, Direction::Downlink)?;
     let downlinks: Vec<_> = nodes.iter().map(|flow| flow.reserve_link(network)).collect();
 
     let mobile = Mobile::of(network, setup)?;
@@ -111,7 +111,7 @@ pub(crate) fn wire(setup: Setup<'_>) -> Result<Wired, ScenarioError> {
 
     // 8. through radio, S1-U and gateway, over the internet link and a router to the server's endpoints;
     //    if each endpoint has its own link, the router is before the links.
-    let internet_link_up = shared_link(network, setup, links::internet_uplink)?;
+    let internet_link_up = shared_link(network, setup, Direction::Uplink)?;
     let server_router = network.add(Box::new(FlowRouter));
     let uplinks: Vec<_> = nodes.iter().map(|flow| flow.reserve_link(network)).collect();
     let mut internet_up = (server_router, 0);
@@ -152,12 +152,16 @@ pub(crate) fn wire(setup: Setup<'_>) -> Result<Wired, ScenarioError> {
 fn shared_link(
     network: &mut Simulation,
     setup: Setup<'_>,
-    link: fn(Setup<'_>, &str) -> Result<Box<dyn Node>, ScenarioError>,
+    direction: Direction,
 ) -> Result<Option<NodeId>, ScenarioError> {
     if !setup.scenario.internet.shared {
         return Ok(None);
     }
-    Ok(Some(network.add(link(setup, "internet")?)))
+    let link = match direction {
+        Direction::Downlink => links::internet_downlink(setup, "internet")?,
+        Direction::Uplink => links::internet_uplink(setup, "internet")?,
+    };
+    Ok(Some(network.add(link)))
 }
 
 /// The service that informs servers about the radio of their UEs, if the scenario has one.

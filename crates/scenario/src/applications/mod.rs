@@ -1,7 +1,7 @@
 //! Applications of flows. Each is a value: its settings are a type that implements [`Application`], with its checks and
 //! its two ends.
 //!
-//! A new application is a module here and a line in the list of [`applications!`]. The defaults of its settings are in
+//! A new application is a module here and a line in the list below. The defaults of its settings are in
 //! `presets/common.toml`, its nodes in `airlane_traffic`. A table of its own is a log in `airlane_record`.
 
 mod bulk;
