@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use airlane_scenario::Controllers;
 use airlane_scenario::controller::{
-    AckTold, MakeController, OwnController, OwnControllers, Script, ScriptedController, SegmentWindow, Told,
-    Wanted,
+    MakeController, OwnController, OwnControllers, Script, ScriptAck, ScriptEvent, ScriptRequest,
+    ScriptedController, SegmentWindow,
 };
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::intern;
@@ -247,44 +247,52 @@ struct PythonScript {
 
 impl PythonScript {
     /// Calls the method, after updating the object's window if it was changed elsewhere.
-    fn ask(&self, py: Python<'_>, behind: Option<u32>, told: Told) -> PyResult<Wanted> {
+    fn ask(&self, py: Python<'_>, behind: Option<u32>, event: ScriptEvent) -> PyResult<ScriptRequest> {
         let object = self.object.bind(py);
         if let Some(segments) = behind {
             object.setattr(intern!(py, "cwnd"), f64::from(segments))?;
         }
-        let (method, argument) = in_python(py, told)?;
+        let (method, argument) = in_python(py, event)?;
         self.shared.inside.call(py, || object.call_method1(method, (argument,)))?;
         let cwnd = number(object, method, intern!(py, "cwnd"))?.ok_or_else(|| {
             PyTypeError::new_err(format!("after {method}, cwnd is None; it must be a number"))
         })?;
-        Ok(Wanted { cwnd, pacing_mbps: number(object, method, intern!(py, "pacing_mbps"))? })
+        Ok(ScriptRequest { cwnd, pacing_mbps: number(object, method, intern!(py, "pacing_mbps"))? })
     }
 }
 
 /// The method for an event, and its argument.
-fn in_python(py: Python<'_>, told: Told) -> PyResult<(&'static str, Py<PyAny>)> {
-    Ok(match told {
-        Told::Ack(AckTold { now, delivered, may_grow, window_limited, outstanding, rtt_ms, srtt_ms }) => {
+fn in_python(py: Python<'_>, event: ScriptEvent) -> PyResult<(&'static str, Py<PyAny>)> {
+    Ok(match event {
+        ScriptEvent::Ack(ScriptAck {
+            now,
+            delivered,
+            may_grow,
+            window_limited,
+            outstanding,
+            rtt_ms,
+            srtt_ms,
+        }) => {
             let now_s = now.as_secs_f64();
             let ack = Ack { now_s, delivered, may_grow, window_limited, outstanding, rtt_ms, srtt_ms };
             ("on_ack", Py::new(py, ack)?.into_any())
         }
-        Told::Loss { now, in_flight, random } => {
+        ScriptEvent::Loss { now, in_flight, random } => {
             ("on_loss", Py::new(py, Loss { now_s: now.as_secs_f64(), in_flight, random })?.into_any())
         }
-        Told::Timeout { now, restart, new_episode } => (
+        ScriptEvent::Timeout { now, restart, new_episode } => (
             "on_timeout",
             Py::new(py, Timeout { now_s: now.as_secs_f64(), restart, new_episode })?.into_any(),
         ),
-        Told::Undo(before) => ("on_undo", f64::from(before).into_pyobject(py)?.into_any().unbind()),
+        ScriptEvent::Undo(before) => ("on_undo", f64::from(before).into_pyobject(py)?.into_any().unbind()),
     })
 }
 
 impl Script for PythonScript {
-    fn call(&mut self, behind: Option<u32>, told: Told) -> Option<Wanted> {
+    fn call(&mut self, behind: Option<u32>, event: ScriptEvent) -> Option<ScriptRequest> {
         #[expect(clippy::disallowed_types, reason = "measures what the call costs; no result depends on it")]
         let began = std::time::Instant::now();
-        let wanted = Python::attach(|py| self.ask(py, behind, told));
+        let wanted = Python::attach(|py| self.ask(py, behind, event));
         self.shared.calls.fetch_add(1, Ordering::Relaxed);
         let spent = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.shared.nanoseconds.fetch_add(spent, Ordering::Relaxed);

@@ -33,9 +33,9 @@ pub mod transports;
 pub mod controller {
     pub use airlane_core::{BitRate, Duration, Instant};
     pub use airlane_transport::congestion::{
-        AckSample, AckTold, Arrival, CongestionController, DeliverySample, LossCause, LossEpisode,
-        LostSegment, MakeController, Needs, OwnController, OwnControllers, PhaseChange, RateSample, Restart,
-        Script, ScriptedController, SegmentWindow, Snapshot, TimeoutEpisode, Told, Wanted,
+        AckSample, Arrival, CongestionController, DeliverySample, LossCause, LossEpisode, LostSegment,
+        MakeController, Needs, OwnController, OwnControllers, PhaseChange, RateSample, Restart, Script,
+        ScriptAck, ScriptEvent, ScriptRequest, ScriptedController, SegmentWindow, Snapshot, TimeoutEpisode,
     };
 }
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use airlane_scenario::Controllers;
 use airlane_scenario::controller::{
-    AckTold, MakeController, OwnController, OwnControllers, Script, ScriptedController, SegmentWindow, Told,
-    Wanted,
+    MakeController, OwnController, OwnControllers, Script, ScriptAck, ScriptEvent, ScriptRequest,
+    ScriptedController, SegmentWindow,
 };
 use wasm_bindgen::prelude::*;
 
@@ -102,10 +102,18 @@ struct JavaScript {
 }
 
 impl Script for JavaScript {
-    fn call(&mut self, behind: Option<u32>, told: Told) -> Option<Wanted> {
+    fn call(&mut self, behind: Option<u32>, event: ScriptEvent) -> Option<ScriptRequest> {
         let (own, controller, behind) = (&self.own, self.controller, behind.map_or(f64::NAN, f64::from));
-        let cwnd = match told {
-            Told::Ack(AckTold { now, delivered, may_grow, window_limited, outstanding, rtt_ms, srtt_ms }) => {
+        let cwnd = match event {
+            ScriptEvent::Ack(ScriptAck {
+                now,
+                delivered,
+                may_grow,
+                window_limited,
+                outstanding,
+                rtt_ms,
+                srtt_ms,
+            }) => {
                 let (now_s, rtt_ms) = (now.as_secs_f64(), rtt_ms.unwrap_or(f64::NAN));
                 own.on_ack(
                     controller,
@@ -119,16 +127,16 @@ impl Script for JavaScript {
                     srtt_ms,
                 )
             }
-            Told::Loss { now, in_flight, random } => {
+            ScriptEvent::Loss { now, in_flight, random } => {
                 own.on_loss(controller, behind, now.as_secs_f64(), in_flight, random)
             }
-            Told::Timeout { now, restart, new_episode } => {
+            ScriptEvent::Timeout { now, restart, new_episode } => {
                 own.on_timeout(controller, behind, now.as_secs_f64(), restart, new_episode)
             }
-            Told::Undo(before) => own.on_undo(controller, behind, before),
+            ScriptEvent::Undo(before) => own.on_undo(controller, behind, before),
         };
         let pacing = own.pacing_mbps(controller);
-        (!cwnd.is_nan()).then(|| Wanted { cwnd, pacing_mbps: (!pacing.is_nan()).then_some(pacing) })
+        (!cwnd.is_nan()).then(|| ScriptRequest { cwnd, pacing_mbps: (!pacing.is_nan()).then_some(pacing) })
     }
 
     fn resize(&mut self, segment_size: u32, segments: u32) {

@@ -61,7 +61,7 @@ pub use own::{MakeController, OwnController, OwnControllers};
 pub use peers::{KneeTest, UsageTest};
 pub use prague::{Prague, PragueConfig};
 pub use scalable::Scalable;
-pub use script::{AckTold, Script, ScriptedController, Told, Wanted};
+pub use script::{Script, ScriptAck, ScriptEvent, ScriptRequest, ScriptedController};
 pub use slow_start::SlowStartRules;
 pub use vegas::Vegas;
 pub use veno::Veno;

@@ -17,9 +17,9 @@ const PACING_MBPS: [f64; 2] = [0.001, 1e6];
 
 /// An event that a script handles.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Told {
+pub enum ScriptEvent {
     /// The result of one acknowledgment, or of all acknowledgments of a round trip.
-    Ack(AckTold),
+    Ack(ScriptAck),
     /// The start of a loss episode.
     Loss {
         /// Time of the detection.
@@ -44,7 +44,7 @@ pub enum Told {
 
 /// The result of one acknowledgment, or of all acknowledgments of a round trip.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AckTold {
+pub struct ScriptAck {
     /// The arrival time.
     pub now: Instant,
     /// Newly delivered segments.
@@ -63,7 +63,7 @@ pub struct AckTold {
 
 /// The request of a script after a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Wanted {
+pub struct ScriptRequest {
     /// The window in segments.
     pub cwnd: f64,
     /// The pacing rate in Mbit/s; `None` for the rate that follows from the window.
@@ -74,7 +74,7 @@ pub struct Wanted {
 pub trait Script: core::fmt::Debug + Send + Sync {
     /// Passes an event, after updating the object's window to `behind` if it was changed elsewhere. `None` if the
     /// script failed; it is then not called again.
-    fn call(&mut self, behind: Option<u32>, told: Told) -> Option<Wanted>;
+    fn call(&mut self, behind: Option<u32>, event: ScriptEvent) -> Option<ScriptRequest>;
 
     /// The size of segments has changed, and with it the number of segments in the window. Updates the object,
     /// without a call of a method.
@@ -127,10 +127,10 @@ impl ScriptedController {
     }
 
     /// Calls the script and returns the requested window.
-    fn call(&mut self, window: &SegmentWindow, told: Told) -> Option<u32> {
+    fn call(&mut self, window: &SegmentWindow, event: ScriptEvent) -> Option<u32> {
         let script = self.script.as_mut()?;
         let behind = (!self.repairing && window.segments != self.given).then_some(window.segments);
-        let Some(wanted) = script.call(behind, told) else {
+        let Some(wanted) = script.call(behind, event) else {
             self.script = None;
             return None;
         };
@@ -163,7 +163,7 @@ impl CongestionController for ScriptedController {
 
     fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample) {
         let Some(round) = self.gather(ack) else { return };
-        let told = Told::Ack(AckTold {
+        let event = ScriptEvent::Ack(ScriptAck {
             now: ack.now,
             delivered: round.delivered,
             may_grow: round.may_grow,
@@ -172,7 +172,7 @@ impl CongestionController for ScriptedController {
             rtt_ms: round.rtt_ms,
             srtt_ms: ack.srtt.as_secs_f64() * 1e3,
         });
-        if let (Some(segments), false) = (self.call(window, told), self.repairing) {
+        if let (Some(segments), false) = (self.call(window, event), self.repairing) {
             window.segments = segments;
         }
     }
@@ -193,8 +193,8 @@ impl CongestionController for ScriptedController {
 
     fn on_loss(&mut self, window: &mut SegmentWindow, episode: &LossEpisode, cause: LossCause) {
         let (now, in_flight) = (episode.now, episode.in_flight_segments);
-        let told = Told::Loss { now, in_flight, random: cause == LossCause::Random };
-        if let Some(segments) = self.call(window, told) {
+        let event = ScriptEvent::Loss { now, in_flight, random: cause == LossCause::Random };
+        if let Some(segments) = self.call(window, event) {
             window.reduce_to(segments);
             self.repairing = true;
         }
@@ -209,7 +209,7 @@ impl CongestionController for ScriptedController {
         let TimeoutEpisode { now, restart_segments: restart, new_episode, .. } = *timeout;
         window.reduce_to(window.segments / 2);
         // During loss recovery, the script's window is its request, not yet the actual window.
-        if let Some(segments) = self.call(window, Told::Timeout { now, restart, new_episode }) {
+        if let Some(segments) = self.call(window, ScriptEvent::Timeout { now, restart, new_episode }) {
             window.restart_from(segments);
         }
         self.repairing = false;
@@ -218,7 +218,7 @@ impl CongestionController for ScriptedController {
     fn on_undo(&mut self, window: &mut SegmentWindow, snapshot: &Snapshot) {
         window.undo(snapshot);
         self.repairing = false;
-        if let Some(segments) = self.call(window, Told::Undo(window.segments)) {
+        if let Some(segments) = self.call(window, ScriptEvent::Undo(window.segments)) {
             window.segments = segments;
         }
     }
