@@ -1,16 +1,15 @@
-//! UEs: position, movement and radio.
+//! UEs: position and radio. Their movement is in `mobility`.
 
 use airlane_core::{CellId, Instant};
-use airlane_radio::mobility::{
-    self, Course, LevyLaw, MovementPath, PowerLaw, SpeedLaw, WalkLaw, WaypointLaw,
-};
+use airlane_radio::mobility::{self, MovementPath, WalkLaw, WaypointLaw};
 use airlane_radio::{Mcs, Position};
 use airlane_ran::config::{BuildingLaw, Movement, Start, UeConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, tagged};
-use crate::quantity::{Angle, Gain, Metres, Power, Share, Speed, SpeedVariance, Time};
+use super::mobility::{course, levy_law, speed_law};
+use super::{Area, Cell, Mobility, Step, tagged};
+use crate::quantity::{Gain, Metres, Power, Share, Speed, Time};
 
 /// A UE, or a group of UEs with the same settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -123,208 +122,6 @@ pub enum Uniform {
     Distance,
 }
 
-/// Movement of a UE.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Mobility {
-    /// No movement.
-    Static,
-    /// Straight line without end.
-    Line(Line),
-    /// Random waypoint: straight line to a random point of an area, a pause, then the next point.
-    RandomWaypoint(RandomWaypoint),
-    /// Random walk in a rectangle, as ns-3's RandomWalk2dMobilityModel: steps in random directions.
-    RandomWalk(RandomWalk),
-    /// Lévy walk: flights and pauses of heavy-tailed length.
-    LevyWalk(LevyWalk),
-    /// Movement trace from a file.
-    Trace(MovementTrace),
-}
-tagged!(Mobility by "kind" {
-    "static" => Static,
-    "line" => Line(Line),
-    "random-waypoint" => RandomWaypoint(RandomWaypoint),
-    "random-walk" => RandomWalk(RandomWalk),
-    "levy-walk" => LevyWalk(LevyWalk),
-    "trace" => Trace(MovementTrace),
-});
-
-/// A straight line at constant speed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Line {
-    /// Direction, measured from the x axis towards the y axis. Write either this or `towards`.
-    pub heading: Option<Angle>,
-    /// A point on the line. The UE continues beyond it.
-    pub towards: Option<[Metres; 2]>,
-    /// Speed. With a deviation or a variance, this is the mean of the normal distribution from which the
-    /// speed of each UE is drawn. Values of zero and below are redrawn.
-    pub speed: Speed,
-    /// Standard deviation of the speed.
-    pub speed_deviation: Option<Speed>,
-    /// Variance of the speed.
-    pub speed_variance: Option<SpeedVariance>,
-}
-
-/// Random waypoint: points are uniform in an area, speeds and pauses uniform between two bounds. Use a
-/// warm-up: at the start, UEs are faster and farther from the centre than in the steady state.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RandomWaypoint {
-    /// Area of the points.
-    pub area: Area,
-    /// Speed. The minimum must be above zero: with zero, the mean speed decreases without end.
-    pub speed: SpeedRange,
-    /// Duration of pauses.
-    pub pause: PauseRange,
-}
-
-/// Area of the points of a random waypoint model.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Area {
-    /// In a disc.
-    Disc(DiscArea),
-    /// In a rectangle along the axes.
-    Rectangle(Rectangle),
-}
-tagged!(Area by "kind" { "disc" => Disc(DiscArea), "rectangle" => Rectangle(Rectangle) });
-
-/// A disc.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct DiscArea {
-    /// Centre. By default, this is the serving cell.
-    pub centre: Option<[Metres; 2]>,
-    /// Radius.
-    pub radius: Metres,
-}
-
-/// A rectangle along the axes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Rectangle {
-    /// The corner with the smallest coordinates.
-    pub from: [Metres; 2],
-    /// The corner with the largest coordinates.
-    pub to: [Metres; 2],
-}
-
-/// Random walk: a uniform direction and speed for each step. At a side of the area, the UE is reflected and
-/// continues its step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RandomWalk {
-    /// Area in which the UE stays.
-    pub area: Rectangle,
-    /// Speed of a step. The minimum must be above zero.
-    pub speed: SpeedRange,
-    /// Length of a step, after which the UE changes its direction and its speed.
-    pub step: Step,
-}
-
-/// Length of a step of a random walk.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Step {
-    /// A distance.
-    Distance(DistanceStep),
-    /// A time.
-    Time(TimeStep),
-}
-tagged!(Step by "kind" { "distance" => Distance(DistanceStep), "time" => Time(TimeStep) });
-
-/// Steps of equal distance.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct DistanceStep {
-    /// The distance along the path.
-    pub length: Metres,
-}
-
-/// Steps of equal duration.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TimeStep {
-    /// The duration.
-    pub duration: Time,
-}
-
-/// Uniform distribution of speeds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SpeedRange {
-    /// Minimum.
-    pub min: Speed,
-    /// Maximum.
-    pub max: Speed,
-}
-
-/// Uniform distribution of pauses.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PauseRange {
-    /// Minimum.
-    pub min: Time,
-    /// Maximum.
-    pub max: Time,
-}
-
-/// Movement trace in the format of ns-2's setdest, which SUMO's traceExporter and BonnMotion also write. The
-/// trace sets the position at the start. Heights in it are not used.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct MovementTrace {
-    /// Path of the file, relative to the scenario file.
-    pub file: String,
-    /// Number of the node in the trace. Further UEs of a group use the following numbers.
-    pub node: u32,
-}
-
-/// Flights and pauses of heavy-tailed length (Rhee et al., IEEE/ACM Trans. Networking 19(3), 2011)
-/// inside a disc. Longer flights are faster, as that paper measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LevyWalk {
-    /// Distribution of flight lengths.
-    pub flight: FlightLaw,
-    /// Distribution of pause durations.
-    pub pause: PauseLaw,
-    /// Centre of the disc in which the UE stays. By default, this is the cell of the key `cell`, or else the
-    /// cell nearest to the start.
-    pub centre: Option<[Metres; 2]>,
-    /// Radius of the disc.
-    pub radius: Metres,
-}
-
-/// Truncated stable distribution of lengths.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct FlightLaw {
-    /// Exponent of the tail: above 0, at most 2.
-    pub exponent: f64,
-    /// Scale of the distribution.
-    pub scale: Metres,
-    /// Minimum.
-    pub min: Metres,
-    /// Maximum.
-    pub max: Metres,
-}
-
-/// Truncated stable distribution of durations.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PauseLaw {
-    /// Exponent of the tail: above 0, at most 2.
-    pub exponent: f64,
-    /// Scale of the distribution.
-    pub scale: Time,
-    /// Minimum.
-    pub min: Time,
-    /// Maximum.
-    pub max: Time,
-}
-
 impl Ue {
     /// The cell around which a UE is placed and moves by default: its serving cell if that is given,
     /// otherwise the cell nearest to its position (or to the centre of its placement).
@@ -426,35 +223,4 @@ impl Building {
 /// A point at a height.
 pub(super) fn position([x, y]: [Metres; 2], height: Metres) -> Position {
     Position { x: x.0, y: y.0, z: height.0 }
-}
-
-fn course(line: &Line, height: Metres) -> Course {
-    match (line.heading, line.towards) {
-        (Some(heading), _) => Course::Heading(heading.0),
-        (None, Some(point)) => Course::Through(position(point, height)),
-        (None, None) => unreachable!("checked when the scenario was resolved"),
-    }
-}
-
-fn speed_law(line: &Line) -> SpeedLaw {
-    let mean_mps = line.speed.metres_per_second();
-    let deviation = line.speed_deviation.or(line.speed_variance.map(|v| Speed(v.0.sqrt())));
-    match deviation.map(Speed::metres_per_second) {
-        None | Some(0.0) => SpeedLaw::Constant(mean_mps),
-        Some(deviation_mps) => SpeedLaw::Normal { mean_mps, deviation_mps },
-    }
-}
-
-fn levy_law(walk: &LevyWalk) -> LevyLaw {
-    let (flight, pause) = (&walk.flight, &walk.pause);
-    let [scale, min, max] = [pause.scale, pause.min, pause.max].map(|time| time.0.as_secs_f64());
-    LevyLaw {
-        flight_m: PowerLaw {
-            exponent: flight.exponent,
-            scale: flight.scale.0,
-            min: flight.min.0,
-            max: flight.max.0,
-        },
-        pause_s: PowerLaw { exponent: pause.exponent, scale, min, max },
-    }
 }
