@@ -15,7 +15,6 @@ use airlane_scenario::real::{HOST, host_names};
 use airlane_scenario::{middlebox, rnis};
 use airlane_transport::congestion::LossDiscrimination;
 
-
 /// The sinks of the scenario; captures start when their folder is known.
 pub(crate) fn sinks(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow], pages: Vec<Vec<String>>) -> Sinks {
     let parameters = RecorderParameters { pages, ..recorder_parameters(scenario, ues, flows) };
@@ -169,8 +168,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
 /// The flows with video viewers.
 fn viewers(scenario: &Resolved, flows: &[OneFlow]) -> Vec<(FlowId, Satisfaction)> {
     let viewers = (0..).map(FlowId).zip(flows);
-    let viewer =
-        |(id, one): (_, &OneFlow)| Some((id, scenario.flow[one.section].app.satisfaction()?));
+    let viewer = |(id, one): (_, &OneFlow)| Some((id, scenario.flow[one.section].app.satisfaction()?));
     viewers.filter_map(viewer).collect()
 }
 

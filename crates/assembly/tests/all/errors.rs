@@ -1,7 +1,6 @@
 //! The errors for users: each mistake with the complete text of its error.
 
 use airlane_assembly::run;
-
 use airlane_scenario::{Scenario, ScenarioError};
 
 /// A valid scenario; each case changes one thing.
@@ -20,7 +19,6 @@ position = ["100 m", "0 m"]
 to = "phone"
 transport = { kind = "tcp", congestion = "cubic" }
 "#;
-
 const WIRED: &str = "network = \"wired\"\n[[flow]]\n";
 
 fn error(text: &str) -> ScenarioError {
