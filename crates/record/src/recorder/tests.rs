@@ -1,4 +1,4 @@
-use airlane_core::{CubicCurve, FlowId, Payload, TcpHeader};
+use airlane_core::{CubicCurve, FlowId, Packet, Payload, TcpHeader};
 
 use super::*;
 use crate::table::Column;
