@@ -6,7 +6,7 @@ use airlane_transport::CongestionKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{App, Ecn, Kernel, LossDiscriminator, ReceiveBuffer, ReceiveWindow, Resolved, tagged};
+use super::{App, Ecn, Kernel, LossDiscriminator, ReceiveWindow, Resolved, tagged};
 use crate::quantity::{Rate, Share, Size, Time};
 
 /// Longest delay before a PEP that is no queue.
