@@ -281,7 +281,8 @@ def test_a_figure_is_made_from_the_metadata_of_a_column() -> None:
 
 def test_files_of_results_carry_what_their_columns_mean(tmp_path: Path) -> None:
     short = {"run.duration": "1 s", "run.warmup": "0 s"}
-    airlane.load(airlane.example("web-2011")).set(short).run().write(tmp_path / "run", "{}")
+    scenario = airlane.load(airlane.example("web-2011")).set(short)
+    scenario.run().write(tmp_path / "run", scenario.resolved)
     read = Results.read(tmp_path / "run")
     for name, column, key, wanted in (
         ("flows", "goodput_mbps", b"unit", b"Mbit/s"),

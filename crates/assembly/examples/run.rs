@@ -1,5 +1,5 @@
 //! Runs a scenario file without Python, for profilers:
-//! `cargo run --release -p airlane-scenario --example run -- scenarios/lte-download.toml [SEED]`. A file whose name
+//! `cargo run --release -p airlane-assembly --example run -- scenarios/lte-download.toml [SEED]`. A file whose name
 //! ends in `.json` is a resolved scenario.
 
 use std::sync::atomic::AtomicBool;

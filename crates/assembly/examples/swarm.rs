@@ -1,5 +1,5 @@
 //! Many random scenarios:
-//! `cargo run --release -p airlane-scenario --example swarm -- --count 20000 --seed 1`.
+//! `cargo run --release -p airlane-assembly --example swarm -- --count 20000 --seed 1`.
 //!
 //! Scenario `n` has seed `n`, starting with `--seed`. The first failure (a panic, a packet that is
 //! not accounted for, a run that does not repeat) is printed with the command that repeats it.
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
             }
             Err(text) => {
                 println!("{text}\nscenario {seed} fails; repeat with:");
-                println!("cargo run --release -p airlane-scenario --example swarm -- --seed {seed}");
+                println!("cargo run --release -p airlane-assembly --example swarm -- --seed {seed}");
                 return ExitCode::FAILURE;
             }
         }

@@ -1,6 +1,6 @@
 //! Random scenarios from a seed: every valid scenario must run, account for every packet and
 //! repeat, and flows without an excuse must receive something. More of them run with `cargo run
-//! --release -p airlane-scenario --example swarm -- --count 20000 --seed 1`.
+//! --release -p airlane-assembly --example swarm -- --count 20000 --seed 1`.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ fn whatever_the_format_allows_runs() {
     for seed in (0..SCENARIOS).chain(FOUND) {
         let outcome = generate::attempt(seed).unwrap_or_else(|text| {
             panic!(
-                "{text}\nrepeat with: cargo run --release -p airlane-scenario --example swarm -- --seed {seed}"
+                "{text}\nrepeat with: cargo run --release -p airlane-assembly --example swarm -- --seed {seed}"
             )
         });
         within_reach += u32::from(outcome.within_reach);

@@ -1,7 +1,7 @@
 //! A bundled scenario that is driven in 10,000 steps of random length gives the same bytes as in one run to its end,
 //! where links in series are one node.
 //!
-//! Runs last 3 s each. `AIRLANE_MIRROR=full cargo test --release -p airlane-scenario --test all mirror` takes
+//! Runs last 3 s each. `AIRLANE_MIRROR=full cargo test --release -p airlane-assembly --test all mirror` takes
 //! each scenario's own duration.
 
 use std::path::Path;
