@@ -1,6 +1,6 @@
 //! Tables that only some runs have, each filled from events of its own topics.
 //!
-//! A new table is a file with a [`Log`], and a line in [`logs`].
+//! A new table is a file with a [`Log`], and a line in [`KINDS`].
 
 use airlane_core::{Event, Instant, TopicSet};
 
@@ -60,25 +60,78 @@ impl FinishedRun<'_> {
     }
 }
 
-/// The logs of a run, in the order of their tables in the results.
-pub(crate) fn logs(parameters: &RecorderParameters) -> Vec<Box<dyn Log>> {
-    let all = [
-        log::<UeSeries>,
-        log::<CodeLog>,
-        log::<ViewLog>,
-        log::<PingLog>,
-        log::<HandoverLog>,
-        log::<PageLog>,
-        log::<VerdictLog>,
-        log::<InformationLog>,
-        log::<PepLog>,
-        log::<RanLog>,
-        log::<Deliveries>,
-        log::<Losses>,
-        log::<ProxySeries>,
-        log::<PathModels>,
-    ];
-    all.into_iter().filter_map(|requested| requested(parameters)).collect()
+/// Makes a log of a kind, if the run has it.
+type MakeLog = fn(&RecorderParameters) -> Option<Box<dyn Log>>;
+
+/// All kinds of logs, in the order of their tables in the results.
+const KINDS: [MakeLog; 14] = [
+    log::<UeSeries>,
+    log::<CodeLog>,
+    log::<ViewLog>,
+    log::<PingLog>,
+    log::<HandoverLog>,
+    log::<PageLog>,
+    log::<VerdictLog>,
+    log::<InformationLog>,
+    log::<PepLog>,
+    log::<RanLog>,
+    log::<Deliveries>,
+    log::<Losses>,
+    log::<ProxySeries>,
+    log::<PathModels>,
+];
+
+/// The logs of a run.
+pub(crate) struct Logs {
+    /// By kind; `None` if the run does not have it.
+    logs: [Option<Box<dyn Log>>; KINDS.len()],
+    topics: TopicSet,
+}
+
+impl Logs {
+    pub(crate) fn new(parameters: &RecorderParameters) -> Self {
+        let mut logs = Self { logs: KINDS.map(|make| make(parameters)), topics: TopicSet::NONE };
+        logs.collect_topics();
+        logs
+    }
+
+    /// Extends the logs of the run, and begins those that it has only now: of the first page, for example.
+    pub(crate) fn extend(&mut self, parameters: &RecorderParameters) {
+        for (log, make) in self.logs.iter_mut().zip(KINDS) {
+            match log {
+                Some(log) => log.extend(parameters),
+                None => *log = make(parameters),
+            }
+        }
+        self.collect_topics();
+    }
+
+    /// The topics of all logs.
+    #[inline]
+    pub(crate) fn topics(&self) -> TopicSet {
+        self.topics
+    }
+
+    /// Passes an event to the logs that want it.
+    #[inline(never)]
+    pub(crate) fn observe(&mut self, now: Instant, event: &Event<'_>, flows: &Flows) {
+        let topic = event.topic();
+        if self.topics.wants(topic) {
+            for log in self.logs.iter_mut().flatten().filter(|log| log.topics().wants(topic)) {
+                log.observe(now, event, flows);
+            }
+        }
+    }
+
+    /// Their tables by name, when the run has ended.
+    pub(crate) fn finish(self, run: &FinishedRun<'_>) -> impl Iterator<Item = (&'static str, Table)> {
+        self.logs.into_iter().flatten().flat_map(|log| log.finish(run))
+    }
+
+    fn collect_topics(&mut self) {
+        let topics = self.logs.iter().flatten().map(|log| log.topics());
+        self.topics = topics.fold(TopicSet::NONE, TopicSet::union);
+    }
 }
 
 fn log<L: Log + 'static>(parameters: &RecorderParameters) -> Option<Box<dyn Log>> {

@@ -9,7 +9,7 @@ use crate::RecorderParameters;
 use crate::cell::{self, Block, CellRecord, Headroom, Radio};
 use crate::coverage::CoverageLog;
 use crate::flows::Flows;
-use crate::log::{FinishedRun, Log, logs};
+use crate::log::{FinishedRun, Logs};
 use crate::returns::Returns;
 use crate::series::{CellSeries, FlowSeries, reserved_rows};
 use crate::table::{Table, Throughput};
@@ -36,9 +36,7 @@ pub struct Recorder {
     timeouts: Timeouts,
     coverage: CoverageLog,
     series: Option<Series>,
-    logs: Vec<Box<dyn Log>>,
-    /// The topics of the logs.
-    logged: TopicSet,
+    logs: Logs,
     /// The end of the current bin; [`Instant::FAR_FUTURE`] without series.
     bin_end: Instant,
     /// The time from which on events take the slower path: the end of the bin, or zero if a log wants frequent topics.
@@ -78,7 +76,6 @@ impl Recorder {
     /// If the bin of the series is zero.
     #[must_use]
     pub fn new(parameters: RecorderParameters) -> Self {
-        let logs = logs(&parameters);
         let mut recorder = Self {
             flows: Flows::new(&parameters),
             cells: parameters.cells.iter().cloned().map(CellRecord::new).collect(),
@@ -86,8 +83,7 @@ impl Recorder {
             timeouts: Timeouts::new(parameters.flows.len()),
             coverage: CoverageLog::new(parameters.ues),
             series: parameters.bin.map(|bin| Series::new(&parameters, bin)),
-            logged: logs.iter().fold(TopicSet::NONE, |topics, log| topics.union(log.topics())),
-            logs,
+            logs: Logs::new(&parameters),
             bin_end: parameters.bin.map_or(Instant::FAR_FUTURE, |bin| Instant::ZERO + bin),
             slow_from: Instant::ZERO,
             parameters,
@@ -107,7 +103,8 @@ impl Recorder {
         self.timeouts.resize(parameters.flows.len());
         self.ues.resize_with(parameters.ues, UeRecord::default);
         self.coverage.resize(parameters.ues);
-        self.logs.iter_mut().for_each(|log| log.extend(&parameters));
+        self.logs.extend(&parameters);
+        self.set_slow_from();
         self.parameters = parameters;
     }
 
@@ -145,13 +142,14 @@ impl Recorder {
             tables.push(("uplink_power", cell::power_table(ues)));
             tables.push(("outages", self.coverage.into_table(&self.parameters.hosts)));
         }
-        tables.extend(self.logs.into_iter().flat_map(|log| log.finish(&run)));
+        tables.extend(self.logs.finish(&run));
         tables
     }
 
     /// Sets when events take the slower path.
     fn set_slow_from(&mut self) {
-        let is_quiet = self.logged.without(FREQUENT) == self.logged;
+        let topics = self.logs.topics();
+        let is_quiet = topics.without(FREQUENT) == topics;
         self.slow_from = if is_quiet { self.bin_end } else { Instant::ZERO };
     }
 
@@ -162,18 +160,7 @@ impl Recorder {
         self.close_bins(now);
         self.observe_directly(now, event);
         if FREQUENT.wants(event.topic()) {
-            self.observe_logs(now, event);
-        }
-    }
-
-    /// Passes an event to the logs that want it.
-    #[inline(never)]
-    fn observe_logs(&mut self, now: Instant, event: &Event<'_>) {
-        let topic = event.topic();
-        if self.logged.wants(topic) {
-            for log in self.logs.iter_mut().filter(|log| log.topics().wants(topic)) {
-                log.observe(now, event, &self.flows);
-            }
+            self.logs.observe(now, event, &self.flows);
         }
     }
 
@@ -237,8 +224,8 @@ impl Recorder {
                 flow.on_dropped(now);
             }
         }
-        if self.logged.wants(Topic::Dropped) {
-            self.observe_logs(now, event);
+        if self.logs.topics().wants(Topic::Dropped) {
+            self.logs.observe(now, event, &self.flows);
         }
     }
 
@@ -383,7 +370,7 @@ impl Recorder {
             Event::Handover { ue, step, .. } => self.on_handover(now, ue, step),
             _ => {}
         }
-        self.observe_logs(now, event);
+        self.logs.observe(now, event, &self.flows);
     }
 }
 
@@ -400,7 +387,7 @@ impl Probe for Recorder {
             .with(Topic::TransportBlock)
             .with(Topic::PowerHeadroom)
             .with(Topic::FlowCompleted)
-            .union(self.logged);
+            .union(self.logs.topics());
         if self.series.is_none() { summary } else { summary.with(Topic::FlowState).with(Topic::QueueDepth) }
     }
 
