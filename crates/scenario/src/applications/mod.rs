@@ -1,4 +1,4 @@
-//! Applications of flows. Each is a value: its settings are a type that implements [`Application`], with its checks and
+//! Applications of flows. Each is a value: its settings are a type that implements `Application`, with its checks and
 //! its two ends.
 //!
 //! A new application is a module here and a line in the list below. The defaults of its settings are in
