@@ -5,7 +5,7 @@
 use airlane_core::{Bytes, FlowId, Instant};
 use airlane_net::rni::{Consumer, Subscription, UeRecord, ue_address};
 use airlane_transport::congestion::{
-    LossDiscriminator, LossEpisode, Meld, MeldConfig, MeldReading, MeldVariant, RadioInformation,
+    LossDiscriminator, LossEpisode, Meld, MeldConfig, MeldVariant, RadioInformation,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -25,11 +25,12 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn judge(record: &UeRecord, now: Instant) {
-    let config = MeldConfig::new(MeldVariant::Me, MeldReading::AsDerived, Bytes(2292));
-    let mut meld = Meld::new(config);
+    let mut meld = Meld::new(MeldConfig::as_run(MeldVariant::Me, Bytes(2292)));
     meld.on_radio_information(&RadioInformation {
         measured_at: record.measured_at,
         transport_block: record.block,
+        resource_blocks: record.prbs,
+        cqi: record.cqi,
         queue: record.queue,
     });
     let episode = LossEpisode {
