@@ -3,7 +3,7 @@
 #![no_main]
 
 use airlane_core::{
-    Cx, Direction, Duration, Ecn, FlowId, Instant, Outbox, PacketPool, Silence, TcpFlags, TcpHeader,
+    Cx, Direction, Duration, Ecn, FlowId, Instant, Mss, Outbox, PacketPool, Silence, TcpFlags, TcpHeader,
     TcpSynOptions, TopicSet,
 };
 use airlane_net::pep::{Body, Key, Message, Receiver};
@@ -46,7 +46,7 @@ fn signed(data: &[u8], key: &Key) -> Option<Message> {
 
 /// A sender with its initial window in flight.
 fn report_to_sender(report: &PepReport<'_>) {
-    let path = Path { flow: FlowId(0), direction: Direction::Downlink };
+    let path = Path::new(FlowId(0), Direction::Downlink);
     let mut sender =
         TcpEndpoint::new(TcpConfig { congestion: CongestionKind::Mdcc, ..TcpConfig::linux() }, path);
     sender.supply_endless();
@@ -65,7 +65,7 @@ fn report_to_sender(report: &PepReport<'_>) {
         window: u16::MAX,
         flags: TcpFlags(TcpFlags::SYN | TcpFlags::ACK),
         syn: TcpSynOptions {
-            mss: Some(1448),
+            mss: Some(Mss(1448)),
             window_scale: Some(7),
             sack_permitted: true,
             ..TcpSynOptions::default()
