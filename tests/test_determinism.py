@@ -24,7 +24,7 @@ def bytes_of(tables: dict[str, Any]) -> bytes:
     """Every byte of the tables of a native run, as `Table::write_bytes` writes them."""
     parts: list[bytes] = []
     for table, columns in tables.items():
-        for name, _, data in columns:
+        for name, _, data, _ in columns:
             if isinstance(data, tuple):
                 raw = data[1]  # labels: their numbers
             else:
