@@ -166,6 +166,9 @@ impl Recorder {
 
     /// Closes every bin that ends at `now` or before.
     fn close_bins(&mut self, now: Instant) {
+        if now < self.bin_end {
+            return;
+        }
         while now >= self.bin_end {
             self.close_bin(self.bin_end);
         }
@@ -224,9 +227,7 @@ impl Recorder {
                 flow.on_dropped(now);
             }
         }
-        if self.logs.topics().wants(Topic::Dropped) {
-            self.logs.observe(now, event, &self.flows);
-        }
+        self.logs.observe(now, event, &self.flows);
     }
 
     #[inline(never)]
