@@ -85,6 +85,11 @@ def test_the_commands_take_the_same_options(airlane: Airlane, scenarios: Path, t
     again = airlane("run", scenarios / "lte-download.toml", *short, "-o", "two", "--flow", "nobody")
     assert again.returncode == 2
     assert "--flow nobody: there is no such flow; there are: " in again.stderr
+    assert not (tmp_path / "two").exists()  # found before the run
+    again = airlane("run", scenarios / "lte-download.toml", *short, "-o", "two", "--by", "ue", "--json")
+    groups = json.loads(again.stdout)
+    assert len(groups) == 2
+    assert all("ue" in group and "goodput_mbps" in group for group in groups)
     both = airlane("compare", "one", "two", "--by", "ue", "--json")
     assert both.returncode == 0, both.stderr
     points = json.loads(both.stdout)["points"]

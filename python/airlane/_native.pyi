@@ -128,6 +128,9 @@ class Resolved:
     def kernels(self) -> list[str]:
         """Names of the kernels that a run needs."""
 
+    def flow_names(self) -> list[str]:
+        """Names of the flows, as in results."""
+
     def ue_names(self) -> list[str]:
         """Names of the UEs, as in results; `host` in a wired network."""
 

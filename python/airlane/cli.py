@@ -138,6 +138,8 @@ def run(
     described = scenario_of(file, settings)
     described = _with_outputs(described, pcap, ran_log)
     described.check_flows()
+    selection = Selection(flow, by)
+    selection.check(described.resolved.flow_names())
     own = _controllers(controllers)
     for name in sorted(own.keys() - control.wanted(described.settings)):
         fail(
@@ -169,7 +171,7 @@ def run(
 
         report_folders([folder])
     made = ["series.png, the first run"] * plot + ["report.html, all runs"] * report
-    _show(results, described.name, Selection(flow, by), as_json=as_json)
+    _show(results, described.name, selection, as_json=as_json)
     if not as_json:
         terminal.output.print(
             f"written to {folder}/" + (f" ({', '.join(made)})" if made else ""), style="dim"
@@ -178,13 +180,14 @@ def run(
 
 def _show(results: Results, name: str, selection: Selection, *, as_json: bool) -> None:
     """Print the figures of the selected flows, and of their groups."""
-    from airlane import terminal
+    from airlane import sweep, terminal
     from airlane.groups_view import groups_view
     from airlane.summary import summary_rows
 
     shown = results.select(selection)
     if as_json:
-        print(json.dumps(summary_rows(shown), indent=2))
+        groups = sweep.selected([sweep.Point({}, results.flows)], selection) if selection.by else []
+        print(json.dumps(sweep.as_rows(groups) if groups else summary_rows(shown), indent=2))
         for note in results.notes:
             print(note, file=sys.stderr)
         return

@@ -6,6 +6,7 @@ rows, for runs, sweeps and comparisons alike.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -43,6 +44,20 @@ class Selection:
         """Whether anything is selected."""
         return bool(self.flow or self.by)
 
+    def check(self, names: Sequence[str]) -> None:
+        """Check before a run that its flows, which have these names, are those that are asked for.
+
+        The second direction of a real connection has a name that begins with that of its flow.
+
+        Raises
+        ------
+        SelectionError
+            If a name or pattern has no flow.
+        """
+        for pattern in self._patterns:
+            if not any(fnmatchcase(name, pattern) or pattern.startswith(name) for name in names):
+                raise _no_flow(pattern, names)
+
     def of(self, flows: pa.Table) -> pa.Table:
         """The rows of the selected flows.
 
@@ -60,20 +75,22 @@ class Selection:
         if not self.flow:
             return flows
         names = [str(name) for name in flows["flow"].to_pylist()]
-        patterns = [pattern.strip() for pattern in self.flow.split(",")]
-        for pattern in patterns:
+        for pattern in self._patterns:
             if not any(fnmatchcase(name, pattern) for name in names):
-                raise SelectionError(f"--flow {pattern}: there is no such flow; there are: {_listed(names)}")
-        return _rows(flows, [any(fnmatchcase(name, pattern) for pattern in patterns) for name in names])
+                raise _no_flow(pattern, names)
+        return _rows(flows, [any(fnmatchcase(name, pattern) for pattern in self._patterns) for name in names])
 
     def within(self, flows: pa.Table) -> dict[str, pa.Table]:
-        """The same of a part of a result, which need not have every flow that is asked for."""
+        """As `groups`, for one point of a sweep: names and patterns without a flow there are left out."""
         names = {str(name) for name in flows["flow"].to_pylist()}
-        patterns = [pattern.strip() for pattern in self.flow.split(",")]
-        here = [one for one in patterns if any(fnmatchcase(name, one) for name in names)]
+        here = [one for one in self._patterns if any(fnmatchcase(name, one) for name in names)]
         if self.flow and not here:
             return {}
         return Selection(",".join(here), self.by).groups(flows)
+
+    @property
+    def _patterns(self) -> list[str]:
+        return [pattern.strip() for pattern in self.flow.split(",")] if self.flow else []
 
     def groups(self, flows: pa.Table) -> dict[str, pa.Table]:
         """The rows of each group of the selected flows, in the order of their first rows.
@@ -115,7 +132,11 @@ def _is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_dictionary(kind)
 
 
-def _listed(names: list[str]) -> str:
+def _no_flow(pattern: str, names: Sequence[str]) -> SelectionError:
+    return SelectionError(f"--flow {pattern}: there is no such flow; there are: {_listed(names)}")
+
+
+def _listed(names: Sequence[str]) -> str:
     once = list(dict.fromkeys(names))
     more = f" and {len(once) - _NAMES_MAX} more" if len(once) > _NAMES_MAX else ""
     return ", ".join(once[:_NAMES_MAX]) + more

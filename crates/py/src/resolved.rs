@@ -13,11 +13,12 @@ use crate::scenario_error;
 pub(crate) struct Resolved {
     scenario: Arc<Scenario>,
     json: OnceLock<String>,
+    hash: OnceLock<u64>,
 }
 
 impl From<Scenario> for Resolved {
     fn from(scenario: Scenario) -> Self {
-        Self { scenario: Arc::new(scenario), json: OnceLock::new() }
+        Self { scenario: Arc::new(scenario), json: OnceLock::new(), hash: OnceLock::new() }
     }
 }
 
@@ -56,19 +57,26 @@ impl Resolved {
         self.scenario.kernels().into_iter().map(str::to_owned).collect()
     }
 
+    /// The names of the flows, as in results.
+    fn flow_names(&self) -> Vec<String> {
+        self.scenario.flow_names()
+    }
+
     /// The names of the UEs, as in results; `host` in a wired network.
     fn ue_names(&self) -> Vec<String> {
         self.scenario.ue_names()
     }
 
     fn __eq__(&self, other: &Self) -> bool {
-        self.json() == other.json()
+        Arc::ptr_eq(&self.scenario, &other.scenario) || self.json() == other.json()
     }
 
     fn __hash__(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.json().hash(&mut hasher);
-        hasher.finish()
+        *self.hash.get_or_init(|| {
+            let mut hasher = DefaultHasher::new();
+            self.json().hash(&mut hasher);
+            hasher.finish()
+        })
     }
 
     /// For copies and for other processes.

@@ -35,6 +35,12 @@ impl Resolved {
         host_names(&expand::ues(self))
     }
 
+    /// The names of all flows as in results; a section for a group of UEs, or one that is repeated, is several flows.
+    #[must_use]
+    pub fn flow_names(&self) -> Vec<String> {
+        expand::flows(self).into_iter().map(|flow| flow.name).collect()
+    }
+
     /// Checks that a simulation of the scenario has something to carry. A network for real applications needs no
     /// simulated flow.
     ///
