@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -257,8 +257,6 @@ def _round_trip(place: int, name: str, title: str, heading: str, brief: str = ""
     )
 
 
-_STALLS = _count(223, "stalls", "stalls of the picture", "stalls", Better.LESS)
-
 APPLICATIONS = (
     Application(
         title="web pages",
@@ -289,7 +287,18 @@ APPLICATIONS = (
             _count(220, "views_begun", "views begun", "views\nbegun", Better.NEITHER),
             _count(221, "views_finished", "views finished", "views\nfinished", Better.MORE),
             _mean_over(222, "startup_s", "start-up delay", "start-up\ns", "views_begun"),
-            replace(_STALLS, views=_COMPARED | {"summary"}),
+            Figure(
+                "stalls",
+                "stalls of the picture",
+                "stalls",
+                "",
+                Better.LESS,
+                columns=("stalls",),
+                of_flows=sum_of("stalls"),
+                form=".0f",
+                views=_COMPARED | {"summary"},
+                place=223,
+            ),
             Figure(
                 "rebuffering_s",
                 "time stalled per flow, start-up left out",

@@ -162,9 +162,9 @@ def versus(
     interval of the paired difference lies above the margin, less that it lies below its negative, and the
     same that it lies within both. These are two one-sided tests at 2.5 % each: they reject at level a if the
     interval of 1 - 2a lies within the limits (D. J. Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15,
-    657, 1987, as SAS/STAT states it, "The TTEST Procedure", TOST Equivalence Test;
-    unverified). The outcome therefore has the direction of the ratio. Ratios are compared in logarithms; the
-    limits are `1 + least` and its inverse.
+    657, 1987, unverified; as SAS/STAT states it, "The TTEST Procedure", TOST Equivalence Test). The outcome
+    therefore has the direction of the ratio. Ratios are compared in logarithms; the limits are `1 + least`
+    and its inverse.
 
     Examples
     --------

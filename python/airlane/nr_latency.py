@@ -1,9 +1,9 @@
 """The user-plane latency of an unloaded NR cell, by analysis.
 
-The method is that of 3GPP's self-evaluation for IMT-2020 (TR 37.910 clause 5.7.1.1;
-unverified): the processing at the sender, the wait for the next slot of the
-direction, the transmission, the processing at the receiver, and with the probability of a retransmission the
-wait for the feedback and all of this again. Packets arrive at any time of a period with equal probability.
+The method is that of 3GPP's self-evaluation for IMT-2020 (TR 37.910 clause 5.7.1.1, unverified): the
+processing at the sender, the wait for the next slot of the direction, the transmission, the processing at the
+receiver, and with the probability of a retransmission the wait for the feedback and all of this again.
+Packets arrive at any time of a period with equal probability.
 """
 
 from __future__ import annotations

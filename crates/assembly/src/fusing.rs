@@ -4,8 +4,8 @@
 //! steps, looks at or changes. A run that goes from its beginning to its end ([`Built::run`](crate::Built::run), or
 //! after [`Built::fuse`](crate::Built::fuse)) needs only what it does: where the internet link, the gateway and S1-U
 //! follow on each other, they become one [`Tandem`]. In the downlink this becomes a part of the radio network, which
-//! takes what has arrived when a slot begins. The tables are the same to the last bit (`crates/assembly/tests/all/mirror.rs`); the numbers
-//! of events, timers and transfers are smaller.
+//! takes what has arrived when a slot begins. The tables are the same to the last bit
+//! (`crates/assembly/tests/all/mirror.rs`); the numbers of events, timers and transfers are smaller.
 
 use airlane_core::{CellId, NodeId, Port};
 use airlane_engine::Simulation;

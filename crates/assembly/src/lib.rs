@@ -1,7 +1,8 @@
 //! From a scenario to a network and its run: wiring, growth, embedding, results.
 //!
-//! [`build`] makes the network of a resolved scenario, and [`run()`] runs it from its beginning to its end. A program with a
-//! clock and packets of its own steps [`Built`], and adds UEs and flows to it. This is the only crate that knows all parts.
+//! [`build`] makes the network of a resolved scenario, and [`run()`] runs it from its beginning to its end. A program with
+//! a clock and packets of its own steps [`Built`], and adds UEs and flows to it. This is the only crate that knows all
+//! parts.
 
 mod backhaul;
 mod construction;

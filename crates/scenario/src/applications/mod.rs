@@ -137,7 +137,7 @@ pub(crate) trait Application {
         None
     }
 
-    /// The same, to be changed to a path.
+    /// The name of the page set, which becomes a path relative to the working directory.
     fn pages_mut(&mut self) -> Option<&mut String> {
         None
     }
