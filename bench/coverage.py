@@ -27,8 +27,8 @@ from airlane.arena import BASELINE, CONTENDERS, SITUATIONS, Situation
 from airlane.arena.conduct import _taken
 from airlane.arena.measure import measured
 from airlane.cache import Cache, outputs_of
-from airlane.figures import BY_NAME, Figure, Outcome
-from airlane.multiple import set_apart
+from airlane.runs.figures import BY_NAME, Figure, Outcome
+from airlane.statistics.multiple import set_apart
 from airlane.stats import estimate, from_scale, to_scale
 
 Array = npt.NDArray[np.float64]

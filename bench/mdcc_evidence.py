@@ -11,12 +11,13 @@ import argparse
 from pathlib import Path
 
 import document
-from airlane import examples, metrics, native, terminal
+from airlane import examples, metrics, native
 from airlane.cache import Cache
+from airlane.commands import terminal
 from airlane.experiments import Experiment, Measure, conduct
 from airlane.metrics import Window
 from airlane.papers.common import mean, ratio
-from airlane.papers.mdcc_setup import ALL_MS, fill_up, jump_overrides, mdcc_overrides
+from airlane.papers.mdcc.setup import ALL_MS, fill_up, jump_overrides, mdcc_overrides
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/deploy/mdcc.md"

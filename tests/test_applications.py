@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import airlane as package
-from airlane.applications import with_applications
-from airlane.figures import BY_NAME, per_run
+from airlane.runs.applications import with_applications
+from airlane.runs.figures import BY_NAME, per_run
 from conftest import Airlane
 
 NAN = math.nan

@@ -13,7 +13,6 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from airlane import report
 from airlane.arena import (
     BASELINE,
     CONTENDERS,
@@ -32,7 +31,8 @@ from airlane.arena.measure import BYTE_DELAY, FIGURES, Kind, Setting, measured
 from airlane.arena.situations import from_file
 from airlane.cache import Cache
 from airlane.control import Ack, Controller
-from airlane.figures import Figure
+from airlane.pages import report
+from airlane.runs.figures import Figure
 from conftest import Airlane
 
 BY_NAME = {one.name: one for one in CONTENDERS}

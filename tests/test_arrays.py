@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from airlane import arrays
+from airlane.runs import arrays
 
 SOME = [True, False, True, True, False, False, True, False, True, True]
 

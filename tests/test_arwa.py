@@ -10,10 +10,10 @@ import pytest
 from airlane import examples, papers, scenario, stats
 from airlane.experiments import Draw
 from airlane.metrics import Run
-from airlane.papers import arwa_setup as setup
-from airlane.papers.arwa_limits import front
-from airlane.papers.arwa_measures import best_at, figures
-from airlane.papers.arwa_setup import BASE, CHOICES, Case
+from airlane.papers.arwa import setup
+from airlane.papers.arwa.limits import front
+from airlane.papers.arwa.measures import best_at, figures
+from airlane.papers.arwa.setup import BASE, CHOICES, Case
 from airlane.papers.common import Part, decide, higher
 
 

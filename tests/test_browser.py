@@ -19,9 +19,10 @@ from typing import Any, TypeAlias
 import pytest
 
 import airlane
-from airlane import native, papers, report
+from airlane import native, papers
 from airlane.cache import Cache
 from airlane.experiments import conduct
+from airlane.pages import report
 from conftest import ROOT
 from test_docs import Document, commands
 

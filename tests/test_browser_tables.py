@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import airlane
-from airlane import report
+from airlane.pages import report
 
 CHROMIUM = os.environ.get("AIRLANE_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 if CHROMIUM is None:

@@ -23,19 +23,17 @@ import byhand
 from airlane import papers
 from airlane.experiments import Claim, Draw, Experiment
 from airlane.metrics import Run
-from airlane.papers import (
-    arwa_limits,
-    arwa_load,
-    arwa_mixed,
-    arwa_schemes,
-    arwa_single,
-    splitproxy_ftp,
-    splitproxy_start,
-    splitproxy_web,
-)
-from airlane.papers.arwa_setup import BASE, PAPER, USERS, Case
-from airlane.papers.splitproxy_setup import CONTROLLERS, DELAYS_MS
-from airlane.papers.splitproxy_setup import USERS as COUNTS
+from airlane.papers.arwa import limits as arwa_limits
+from airlane.papers.arwa import load as arwa_load
+from airlane.papers.arwa import mixed as arwa_mixed
+from airlane.papers.arwa import schemes as arwa_schemes
+from airlane.papers.arwa import single as arwa_single
+from airlane.papers.arwa.setup import BASE, PAPER, USERS, Case
+from airlane.papers.splitproxy import ftp as splitproxy_ftp
+from airlane.papers.splitproxy import start as splitproxy_start
+from airlane.papers.splitproxy import web as splitproxy_web
+from airlane.papers.splitproxy.setup import CONTROLLERS, DELAYS_MS
+from airlane.papers.splitproxy.setup import USERS as COUNTS
 from conftest import ROOT
 
 pytestmark = pytest.mark.by_hand

@@ -12,18 +12,16 @@ import pytest
 
 from airlane.experiments import Draw
 from airlane.metrics import Run
-from airlane.papers import (
-    frto,
-    handover_setup,
-    ltetcp,
-    ltetcp_handover,
-    mdcc,
-    mdcc_beyond,
-    mdcc_delay,
-    mdcc_long,
-    mdcc_setup,
-    mdcc_short,
-)
+from airlane.papers.frto import paper as frto
+from airlane.papers.ltetcp import handover as ltetcp_handover
+from airlane.papers.ltetcp import handover_setup
+from airlane.papers.ltetcp import load as ltetcp
+from airlane.papers.mdcc import beyond as mdcc_beyond
+from airlane.papers.mdcc import delay as mdcc_delay
+from airlane.papers.mdcc import fill_up as mdcc
+from airlane.papers.mdcc import long as mdcc_long
+from airlane.papers.mdcc import setup as mdcc_setup
+from airlane.papers.mdcc import short as mdcc_short
 from test_by_hand import Made, claim, holds, three
 
 pytestmark = pytest.mark.by_hand

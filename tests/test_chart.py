@@ -13,11 +13,11 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from airlane import plot, stats
-from airlane.chart import chart_of, label_points
 from airlane.experiments import Number, NumberRow
-from airlane.page_figure import Embedded, Separate, page_figure
-from airlane.ratios import draw_ratios
-from airlane.verdict import Judgement, Published, Verdict
+from airlane.pages.chart import chart_of, label_points
+from airlane.pages.figure import Embedded, Separate, page_figure
+from airlane.pages.ratios import draw_ratios
+from airlane.study.verdict import Judgement, Published, Verdict
 
 
 def drawn(**options: Any) -> tuple[Any, Any]:

@@ -11,7 +11,8 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from airlane import cli, examples
+from airlane import examples
+from airlane.commands import main as cli
 from conftest import Airlane
 
 SHORT = ("--set", "run.duration=4s", "--set", "run.warmup=1s")
@@ -282,7 +283,7 @@ def test_what_needs_no_simulation_loads_nothing_heavy(option: str) -> None:
 def test_a_package_without_the_playground_says_so(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("airlane.playground.resources.files", lambda _: tmp_path)
+    monkeypatch.setattr("airlane.pages.playground.resources.files", lambda _: tmp_path)
     with pytest.raises(SystemExit) as ended:
         cli.app(["playground", "--no-open"])
     assert ended.value.code == 2

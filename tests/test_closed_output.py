@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from airlane.ending import ClosedOutputError, stop_if_closed
+from airlane.commands.interruption import ClosedOutputError, stop_if_closed
 
 CLOSED = 128 + signal.SIGPIPE
 """As shells report a program that the signal ended."""

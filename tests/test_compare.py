@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 
 import airlane as package
-from airlane import compare, plot
-from airlane.compare import Side
-from airlane.figures import BY_NAME
+from airlane import plot
+from airlane.runs.figures import BY_NAME
+from airlane.study import compare
+from airlane.study.compare import Side
 from conftest import Airlane
 
 

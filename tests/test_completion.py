@@ -12,7 +12,7 @@ import pytest
 from typer.completion import completion_init  # type: ignore[attr-defined]
 from typer.testing import CliRunner
 
-from airlane.cli import app
+from airlane.commands.main import app
 
 # Each reads lines of words, and answers each with its completions and an end line.
 BASH = """

@@ -8,7 +8,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from airlane.figures import BY_NAME
+from airlane.runs.figures import BY_NAME
 from conftest import ROOT
 
 

@@ -17,9 +17,9 @@ import pyarrow.parquet
 import pytest
 
 import airlane as package
-from airlane import files, sweep
-from airlane.dataset import Dataset, DatasetError
-from airlane.figures import BY_NAME
+from airlane.runs import files, sweep
+from airlane.runs.dataset import Dataset, DatasetError
+from airlane.runs.figures import BY_NAME
 from conftest import Airlane
 
 BENCH = Path(__file__).parent.parent / "bench" / "cluster.py"

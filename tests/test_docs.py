@@ -253,7 +253,8 @@ def test_the_readme_has_a_row_for_each_paper() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     missing = [row for row in papers.readme_rows() if f"\n{row.rsplit(' | ', 1)[0]} | " not in readme]
     if missing and BLESS:
-        last = max(readme.index(f"\n| `{name}` | ") for name in papers.ABOUT if f"\n| `{name}` | " in readme)
+        rows = [f"\n| `{one.name}` | " for one in papers.papers().values() if one.about]
+        last = max(readme.index(row) for row in rows if row in readme)
         end = readme.index("\n", last + 1)
         (ROOT / "README.md").write_text("\n".join([readme[:end], *missing]) + readme[end:], encoding="utf-8")
     else:

@@ -23,8 +23,8 @@ from airlane.experiments import (
     conduct,
 )
 from airlane.metrics import Window, goodput_mbps
-from airlane.report import Book, as_json
-from airlane.verdict import Published, Verdict
+from airlane.pages.report import Book, as_json
+from airlane.study.verdict import Published, Verdict
 
 WINDOW = Window(1.0, 3.0)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from airlane.extras import how_to_install
+from airlane.optional import how_to_install
 from conftest import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -23,7 +23,7 @@ def test_the_command_names_what_the_project_declares() -> None:
         assert how_to_install(extra) == " ".join(["pip install", *(f"'{one}'" for one in declared)])
 
 
-MAIN = "from airlane.cli import main; main()"
+MAIN = "from airlane.commands.main import main; main()"
 PLOT = "['run', '--example', 'wired-cubic', '--set', 'run.duration=1s', '--plot']"
 
 
@@ -31,7 +31,11 @@ PLOT = "['run', '--example', 'wired-cubic', '--set', 'run.duration=1s', '--plot'
     ("extra", "module", "program"),
     [
         ("gym", "gymnasium", "import airlane.gym"),
-        ("cluster", "distributed", "from airlane.tasks import on_cluster; list(on_cluster([], 'tcp://x:1'))"),
+        (
+            "cluster",
+            "distributed",
+            "from airlane.runs.tasks import on_cluster; list(on_cluster([], 'tcp://x:1'))",
+        ),
         ("report", "matplotlib", f"sys.argv[1:] = {PLOT}; {MAIN}"),
         ("report", "yaml", f"sys.argv[1:] = ['list', 'experiments']; {MAIN}"),
     ],

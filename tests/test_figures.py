@@ -11,16 +11,17 @@ import pyarrow as pa
 import pytest
 
 import airlane
-from airlane import figures, terminal
-from airlane.export import Exported
-from airlane.figure import mean_of, of_field, sum_of, weighted
-from airlane.figures import BY_NAME, Better, Outcome, figure_of, per_run, versus
-from airlane.multiple import critical, set_apart
+from airlane.commands import terminal
+from airlane.radio.capacity import Exported
+from airlane.radio.trace import Trace
 from airlane.results import Results
+from airlane.runs import figures
+from airlane.runs.figure import mean_of, of_field, sum_of, weighted
+from airlane.runs.figures import BY_NAME, Better, Outcome, figure_of, per_run, versus
+from airlane.runs.sweep import Point, as_rows
+from airlane.statistics.multiple import critical, set_apart
+from airlane.statistics.survival import restricted_mean
 from airlane.stats import Scale, estimate
-from airlane.survival import restricted_mean
-from airlane.sweep import Point, as_rows
-from airlane.trace import Trace
 
 NAN = math.nan
 

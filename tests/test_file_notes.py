@@ -8,7 +8,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 import airlane
-from airlane.cli import app
+from airlane.commands.main import app
 from airlane.results import Results
 
 _SCENARIO = """

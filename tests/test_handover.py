@@ -12,8 +12,8 @@ import airlane
 from airlane import examples, native, papers, scenario
 from airlane.experiments import Draw
 from airlane.metrics import Run
-from airlane.papers import handover_setup as setup
-from airlane.papers import ltetcp_handover
+from airlane.papers.ltetcp import handover as ltetcp_handover
+from airlane.papers.ltetcp import handover_setup as setup
 from airlane.results import Results
 
 NAMES = ("ltetcp/handover-seamless", "ltetcp/handover-lossless", "ltetcp/queue-sweep")

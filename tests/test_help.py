@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import typer
 
-from airlane import cli
+from airlane.commands import main as cli
 
 WIDTH = 80
 

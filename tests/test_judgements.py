@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from airlane.power import runs_text, runs_to_exclude, runs_to_narrow
+from airlane.statistics.power import runs_text, runs_to_exclude, runs_to_narrow
 from airlane.stats import Estimate
-from airlane.verdict import (
+from airlane.study.verdict import (
     SHORTENED,
     Bound,
     Comparison,

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import airlane as package
-from airlane import kernel
+from airlane.runs import kernel
 from conftest import Airlane
 
 VERSION = "6.12"

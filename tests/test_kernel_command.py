@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from airlane import kernel, native
+from airlane import native
+from airlane.runs import kernel
 from conftest import Airlane
 
 SCENARIO = """\

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from airlane import kernel, native, papers
+from airlane import native, papers
 from airlane.cache import Cache
 from airlane.experiments import Outcome, conduct
+from airlane.runs import kernel
 from airlane.scenario import load, seconds
 from airlane.validation import kernel_measures, kernel_papers
 from airlane.validation.kernel import REFERENCE

@@ -5,7 +5,8 @@ import itertools
 import pytest
 
 import airlane
-from airlane import plot, report
+from airlane import plot
+from airlane.pages import report
 
 LineCollection = pytest.importorskip("matplotlib.collections").LineCollection
 

@@ -9,9 +9,9 @@ import pytest
 
 from airlane import papers, scenario
 from airlane.experiments import Draw, Experiment
-from airlane.papers import mdcc
-from airlane.papers import mdcc_setup as setup
-from airlane.verdict import Relation
+from airlane.papers.mdcc import fill_up as mdcc
+from airlane.papers.mdcc import setup
+from airlane.study.verdict import Relation
 
 
 def test_bounds_are_those_of_the_largest_block() -> None:
@@ -61,7 +61,7 @@ def test_points_differ_in_what_their_names_say(experiment: Experiment) -> None:
 
 def test_the_short_flows_of_the_fit_are_those_of_table_4() -> None:
     from airlane import examples
-    from airlane.papers.mdcc_delay import short_on_jump
+    from airlane.papers.mdcc.delay import short_on_jump
 
     point = ("f2MB", "cubic", "own", 5.0)
     jump, short = (scenario.load(examples.path(f"mdcc-{name}")) for name in ("jump", "short"))

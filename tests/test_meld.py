@@ -11,9 +11,9 @@ import pytest
 from airlane import examples, native, papers, scenario
 from airlane.experiments import Draw
 from airlane.metrics import Run, run_of
-from airlane.papers import meld_fit, meld_setup
-from airlane.papers.meld import gain
-from airlane.papers.meld_logs import (
+from airlane.papers.meld import fit as meld_fit
+from airlane.papers.meld import setup as meld_setup
+from airlane.papers.meld.logs import (
     burst_shares,
     bursts_of,
     goodput_mbps,
@@ -21,8 +21,9 @@ from airlane.papers.meld_logs import (
     logs,
     pooled_goodput_mbps,
 )
-from airlane.papers.meld_setup import Case
-from airlane.papers.meld_sweep import crossing
+from airlane.papers.meld.losses import gain
+from airlane.papers.meld.setup import Case
+from airlane.papers.meld.sweep import crossing
 
 
 def test_every_number_of_meld_is_answered_once() -> None:

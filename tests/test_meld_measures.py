@@ -12,9 +12,12 @@ import pytest
 from airlane import papers
 from airlane.experiments import Claim, Draw, Experiment, Number
 from airlane.metrics import Run
-from airlane.papers import meld, meld_beyond, meld_sweep, meld_uplink
-from airlane.papers.meld_logs import bursts_of, goodput_mbps
-from airlane.papers.meld_setup import CONTROLLERS, Case, by_run, rate, rtt
+from airlane.papers.meld import beyond as meld_beyond
+from airlane.papers.meld import losses as meld
+from airlane.papers.meld import sweep as meld_sweep
+from airlane.papers.meld import uplink as meld_uplink
+from airlane.papers.meld.logs import bursts_of, goodput_mbps
+from airlane.papers.meld.setup import CONTROLLERS, Case, by_run, rate, rtt
 
 pytestmark = pytest.mark.by_hand
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from airlane import multiple
-from airlane.multiple import set_apart
+from airlane.statistics import multiple
+from airlane.statistics.multiple import set_apart
 
 NAN = math.nan
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from airlane import nr
-from airlane.nr import Processing
+from airlane.radio.nr import Processing
 
 NONE = Processing(sender=0.0, receiver=0.0, feedback=0.0, retransmission=0.0)
 

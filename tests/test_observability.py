@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 import pytest
 
-from airlane import export
+from airlane.radio import capacity as export
+from airlane.radio.trace import ExportError
 from airlane.results import Results
 from airlane.scenario import load
-from airlane.trace import ExportError
 from conftest import Airlane
 
 tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")

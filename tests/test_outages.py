@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import airlane
-from airlane import coverage
 from airlane.plot import draw_run
+from airlane.radio import outages
 from conftest import Airlane
 
 AWAY = """\
@@ -45,7 +45,7 @@ def test_the_terminal_and_json_name_who_has_no_link(airlane: Airlane, tmp_path: 
 
 def test_every_run_and_direction_has_a_line_of_its_own() -> None:
     results = airlane.loads(AWAY, "away.toml").set({"run.duration": "3 s"}).run(runs=2)
-    lines = list(coverage.notes(results))
+    lines = list(outages.notes(results))
     assert [line.partition(":")[0] for line in lines] == [
         "away had no usable downlink in run 0",
         "away had no usable downlink in run 1",

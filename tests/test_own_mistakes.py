@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from airlane import cli, papers
+from airlane import papers
+from airlane.commands import main as cli
 from airlane.papers import own
 from test_own_paper import NUMBERS, PAPER
 

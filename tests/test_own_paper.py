@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from airlane import papers
-from airlane.verdict import Published
+from airlane.study.verdict import Published
 
 NUMBERS = """\
 schema: 1
@@ -27,7 +27,7 @@ PAPER = """\
 from airlane import examples, metrics
 from airlane.experiments import Claim, ClaimKind, Experiment, Number, NumberKind, Reading
 from airlane.papers.common import decide, gain_pct, higher, zero
-from airlane.verdict import Relation
+from airlane.study.verdict import Relation
 
 TITLE, REFERENCE, ABOUT = "A link", "Nobody, Journal of Links, 2026", "links of two rates"
 WINDOW, ID = metrics.Window(1.0, 3.0), "sixth"
@@ -87,8 +87,7 @@ def experiments():
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The paper as a folder, which is removed afterwards."""
-    for name in ("_OWN", "PAPERS", "ABOUT"):
-        monkeypatch.setattr(papers, name, dict(getattr(papers, name)))
+    monkeypatch.setattr(papers, "_ADDED", {})
     made = tmp_path / "sixth"
     made.mkdir()
     (made / "paper.py").write_text(PAPER)
@@ -125,7 +124,8 @@ def test_a_file_of_ones_own_is_a_paper_too(folder: Path) -> None:
 
 def test_a_folder_among_the_papers_is_found_and_listed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(papers.own, "found_in", lambda _: [folder])
-    papers._discover.cache_clear()
+    papers.bundled.cache_clear()
+    papers._bundled_numbers.cache_clear()
     try:
         assert [e.id for e in papers.experiments()][-1] == "sixth/table1"
         assert [e.id for e in papers.select(["sixth"])] == ["sixth/table1"]
@@ -134,4 +134,5 @@ def test_a_folder_among_the_papers_is_found_and_listed(folder: Path, monkeypatch
         )
         assert papers.readme_rows()[-1] == "| `sixth` | links of two rates | Nobody, Journal of Links, 2026 |"
     finally:
-        papers._discover.cache_clear()
+        papers.bundled.cache_clear()
+        papers._bundled_numbers.cache_clear()

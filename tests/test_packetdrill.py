@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from airlane import packetdrill
+from airlane.commands import packetdrill
 from conftest import ROOT, Airlane
 
 OWN = sorted((ROOT / "tests/packetdrill").glob("*.pkt"))

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from airlane import kernel, packetdrill
-from airlane.packetdrill import Played
+from airlane.commands import packetdrill
+from airlane.commands.packetdrill import Played
+from airlane.runs import kernel
 from conftest import ROOT, Airlane
 
 VERSION = "6.12"

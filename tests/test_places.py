@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from airlane import example, files, load
+from airlane import example, load
 from airlane.results import FolderInTheWayError, Results, check_place, reserved
+from airlane.runs import files
 from conftest import Airlane
 
 RUN = ("run", "--example", "wired-cubic", "--set", "run.duration=1s", "--set", "run.warmup=0s", "-o")

@@ -19,8 +19,10 @@ from typing import Any, TypeAlias
 import pytest
 
 import airlane
-from airlane import _native, compare, compare_view, playground
-from airlane.compare import Side
+from airlane import _native
+from airlane.pages import comparison_page, playground
+from airlane.study import compare
+from airlane.study.compare import Side
 from conftest import ROOT
 from test_browser import CHROMIUM, PHONE, WIDE, sync_api
 from test_determinism import bytes_of, is_current
@@ -272,7 +274,7 @@ def test_a_controller_is_changed_and_compared(visit: Visit) -> None:
     here = [
         [figure.full if i == 0 else "", *row]
         for figure in comparison.figures
-        for i, row in enumerate(compare_view._rows(comparison, figure))
+        for i, row in enumerate(comparison_page._rows(comparison, figure))
     ]
     assert rows == here
     assert "±" in here[1][3]

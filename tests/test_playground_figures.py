@@ -16,12 +16,15 @@ from typing import Any
 import pytest
 
 import airlane
-from airlane import compare, compare_view, native, terminal
-from airlane.applications import with_applications
-from airlane.compare import Side
-from airlane.figures import BY_NAME, per_run, versus
+from airlane import native
+from airlane.commands import terminal
+from airlane.pages import comparison_page
 from airlane.results import Results
+from airlane.runs.applications import with_applications
+from airlane.runs.figures import BY_NAME, per_run, versus
 from airlane.stats import Scale, estimate
+from airlane.study import compare
+from airlane.study.compare import Side
 from conftest import ROOT
 
 FOLDER = ROOT / "playground"
@@ -179,7 +182,9 @@ def test_values_and_the_table_of_differences(name: str, scenarios: Path) -> None
     for figure, value in values.items():
         assert same(per_run(BY_NAME[figure], sides[0].flows)[0], value), figure
     here = [
-        (figure.full, *row) for figure in comparison.figures for row in compare_view._rows(comparison, figure)
+        (figure.full, *row)
+        for figure in comparison.figures
+        for row in comparison_page._rows(comparison, figure)
     ]
     there = [
         (r["figure"], r["run"], r["value"], r["difference"], r["ratio"], r["verdict"])

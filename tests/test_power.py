@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, norm, t
 
-from airlane import power
-from airlane.power import LIMIT, POWER, runs_text, runs_to_exclude, runs_to_narrow
+from airlane.statistics import power
+from airlane.statistics.power import LIMIT, POWER, runs_text, runs_to_exclude, runs_to_narrow
 from airlane.stats import estimate
 
 TRIES = 200

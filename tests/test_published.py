@@ -6,7 +6,7 @@ import pytest
 
 from airlane import papers
 from airlane.experiments import stated
-from airlane.verdict import Published
+from airlane.study.verdict import Published
 
 
 def test_intervals_and_ranges_belong_to_their_number() -> None:
@@ -72,7 +72,7 @@ def test_every_number_of_multi_domain_control_is_answered_once() -> None:
 
 
 def test_no_number_of_multi_domain_control_is_scored_where_it_was_fitted() -> None:
-    from airlane.papers.mdcc_setup import LEFT_OUT_MS
+    from airlane.papers.mdcc.setup import LEFT_OUT_MS
 
     numbers = {n.id: n for e in papers.select(["mdcc"]) for n in e.numbers}
     words = {"table2": "Table II", "table3": "III", "table4": "IV"}

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from airlane.cli import app
+from airlane.commands.main import app
+from airlane.radio.rate_table import RateOptions
+from airlane.radio.trace import PatternError
 from airlane.rate_pattern import RatePattern, bundled_patterns, read_pattern, trace_from_pattern
-from airlane.rate_table import RateOptions
-from airlane.trace import PatternError
 
 
 def test_an_opportunity_follows_each_1500_bytes() -> None:

@@ -12,12 +12,16 @@ from pathlib import Path
 import pytest
 import typer
 
-from airlane import cli, examples, experiments, native, papers, report, reproduction, terminal, verdict_view
+from airlane import examples, experiments, native, papers
 from airlane.cache import Cache
+from airlane.commands import main as cli
+from airlane.commands import terminal
 from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Number, NumberKind, Outcome
 from airlane.metrics import Window, goodput_mbps
-from airlane.reproduction import Failed, Reproduction
-from airlane.verdict import Published, Verdict
+from airlane.pages import report
+from airlane.study import reproduction, verdict_view
+from airlane.study.reproduction import Failed, Reproduction
+from airlane.study.verdict import Published, Verdict
 from conftest import Airlane
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from airlane import compare, sweep
-from airlane.compare import CompareError, Side
-from airlane.figures import BY_NAME
-from airlane.selection import Selection, SelectionError
+from airlane.runs import sweep
+from airlane.runs.figures import BY_NAME
+from airlane.runs.selection import Selection, SelectionError
+from airlane.study import compare
+from airlane.study.compare import CompareError, Side
 from conftest import Airlane
 
 GOODPUT = BY_NAME["goodput_mbps"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import airlane
-from airlane import kernel
+from airlane.runs import kernel
 
 VERSION = "6.12"
 

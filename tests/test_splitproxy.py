@@ -8,9 +8,9 @@ import pytest
 from airlane import examples, papers, scenario
 from airlane.experiments import Draw, Experiment
 from airlane.metrics import Run, run_of
-from airlane.papers import splitproxy_ftp as ftp
-from airlane.papers.splitproxy_measures import downloads, dropped_pct, page_saving
-from airlane.papers.splitproxy_setup import (
+from airlane.papers.splitproxy import ftp
+from airlane.papers.splitproxy.measures import downloads, dropped_pct, page_saving
+from airlane.papers.splitproxy.setup import (
     PATHS,
     Case,
     derived,

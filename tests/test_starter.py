@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import airlane as package
+from airlane.commands.starter import Kind, write_starter
 from airlane.keys import Key, keys
-from airlane.starter import Kind, write_starter
 from conftest import Airlane
 
 ASSIGNMENT = re.compile(r"^(?:# )?(\w+) (?:= |is not set$)")

@@ -10,8 +10,8 @@ import pyarrow.parquet
 import pytest
 
 import airlane as package
-from airlane import sweep
-from airlane.figures import BY_NAME, figures_in
+from airlane.runs import sweep
+from airlane.runs.figures import BY_NAME, figures_in
 from conftest import Airlane
 
 SHORT = {"run.duration": "3 s", "run.warmup": "1 s"}

@@ -13,12 +13,16 @@ import pytest
 from airlane import metrics
 from airlane.experiments import Draw, Measure
 from airlane.metrics import Run
-from airlane.papers import mdcc_figures, mdcc_setup, mdcc_short, meld_beyond, splitproxy_start
 from airlane.papers.common import gain_pct, ratio, reduction_pct
-from airlane.papers.meld_logs import duration_s, goodput_mbps
-from airlane.papers.meld_setup import Case as Download
-from airlane.papers.meld_setup import duration, rate
-from airlane.papers.splitproxy_measures import (
+from airlane.papers.mdcc import figures as mdcc_figures
+from airlane.papers.mdcc import setup as mdcc_setup
+from airlane.papers.mdcc import short as mdcc_short
+from airlane.papers.meld import beyond as meld_beyond
+from airlane.papers.meld.logs import duration_s, goodput_mbps
+from airlane.papers.meld.setup import Case as Download
+from airlane.papers.meld.setup import duration, rate
+from airlane.papers.splitproxy import start as splitproxy_start
+from airlane.papers.splitproxy.measures import (
     longest_start,
     median_page_time,
     page_saving,
@@ -26,9 +30,9 @@ from airlane.papers.splitproxy_measures import (
     pages,
     satisfied,
 )
-from airlane.papers.splitproxy_setup import Case
+from airlane.papers.splitproxy.setup import Case
 from airlane.results import Results
-from airlane.survival import Times, median, restricted_mean, since
+from airlane.statistics.survival import Times, median, restricted_mean, since
 
 pytestmark = pytest.mark.by_hand
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from airlane.trace import LogError, LogLine, read_log, trace_from_log, write_trace
+from airlane.radio.trace import LogError, LogLine, read_log, trace_from_log, write_trace
 
 
 def steady(lines: int, per_line: int, gap_us: int, rtt_us: int = 20_000) -> list[LogLine]:

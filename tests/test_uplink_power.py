@@ -9,8 +9,8 @@ from types import ModuleType
 import pytest
 
 import airlane
-from airlane.summary import summary_rows
-from airlane.uplink_power import notes, uplink_power
+from airlane.radio.uplink_power import notes, uplink_power
+from airlane.runs.summary import summary_rows
 from conftest import ROOT
 
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from airlane.stats import Estimate, estimate
-from airlane.verdict import (
+from airlane.study.verdict import (
     Bound,
     Comparison,
     Published,

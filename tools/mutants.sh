@@ -3,7 +3,7 @@
 # makes them and runs the tests, in a copy of the tree (out/mutants), and lists those that no test finds. It fails where
 # a module has less than 90 %.
 #
-#   mutants.sh [PATTERN ...]   all, or those whose names match, such as 'airlane.verdict.*'
+#   mutants.sh [PATTERN ...]   all, or those whose names match, such as 'airlane.study.verdict.*'
 set -euo pipefail
 cd "$(dirname "$0")/.."
 least_percent=90
@@ -21,12 +21,12 @@ cat >> "$copy/pyproject.toml" <<'TOML'
 [tool.mutmut]
 source_paths = ["src"]
 only_mutate = [
-  "src/airlane/verdict.py",
+  "src/airlane/study/verdict.py",
   "src/airlane/stats.py",
-  "src/airlane/power.py",
-  "src/airlane/multiple.py",
-  "src/airlane/survival.py",
-  "src/airlane/figures.py",
+  "src/airlane/statistics/power.py",
+  "src/airlane/statistics/multiple.py",
+  "src/airlane/statistics/survival.py",
+  "src/airlane/runs/figures.py",
   "src/airlane/metrics.py",
   "src/airlane/papers/common.py",
 ]

@@ -16,7 +16,7 @@ from typing import Any
 import typer.main
 
 from airlane import examples
-from airlane.cli import app
+from airlane.commands.main import app
 from airlane.keys import Key, keys
 
 ROOT = Path(__file__).resolve().parent.parent

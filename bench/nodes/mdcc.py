@@ -36,14 +36,14 @@ from split_proxy import NETWORK, SERVER, begin_live, interrupt, until_reachable 
 import airlane  # noqa: E402
 from airlane import examples, metrics  # noqa: E402
 from airlane.metrics import Run, Window  # noqa: E402
-from airlane.papers.mdcc_setup import value  # noqa: E402
+from airlane.papers.mdcc.setup import value  # noqa: E402
 from node_support import NodeProcess, World, unavailable  # noqa: E402
 
 APPS = str(ROOT / "bench" / "live_apps.py")
 SCENARIO = Path(examples.path("mdcc-jump"))
 NAMES = {"cubic": "CUBIC", "mdcc": "MD-CC"}
 DELAY_MS = 4.6
-"""One way between server and PEP, as in `airlane.papers.mdcc_setup`: all tables of the paper imply it."""
+"""One way between server and PEP, as in `airlane.papers.mdcc.setup`: all tables of the paper imply it."""
 EVENT_S = 25.0
 """When the eight flows stop, on the clock of the cell. The download begins at least ten seconds earlier."""
 AFTER_S = 25.0

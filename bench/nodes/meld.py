@@ -21,7 +21,7 @@ from rows import LATE_US, SYSCTL, LateError, Row, in_real_time
 
 import airlane
 from airlane import examples
-from airlane.papers.meld_setup import CONTROLLERS, NAMES, NOISE, RTTS, SCHEMES, Case, published_value
+from airlane.papers.meld.setup import CONTROLLERS, NAMES, NOISE, RTTS, SCHEMES, Case, published_value
 from airlane.realtime.cell import End, Settings
 
 CLIENT = str(Path(__file__).resolve().parent / "h3_get.py")

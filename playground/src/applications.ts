@@ -1,4 +1,4 @@
-// Figures of applications per flow, from the tables `pages`, `views` and `pings`, as airlane/applications.py makes them.
+// Figures of applications per flow, from the tables `pages`, `views` and `pings`, as airlane/runs/applications.py makes them.
 import { groups, numbers, words, type Table, type Tables } from "./tables.js";
 
 /** The table `flows` with the columns of its browsers, viewers and pings, if there are any. */

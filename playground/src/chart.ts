@@ -1,4 +1,4 @@
-// Charts as data for the script of all pages (python/airlane/assets/chart.js), which airlane/chart.py describes.
+// Charts as data for the script of all pages (python/airlane/assets/chart.js), which airlane/pages/chart.py describes.
 
 export interface Scale { limits: [number, number]; log?: boolean; ticks?: [number, string][] }
 export interface Item {

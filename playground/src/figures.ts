@@ -1,4 +1,4 @@
-// The figures by which runs are told and compared: those of airlane/figures.py, in its words.
+// The figures by which runs are told and compared: those of airlane/runs/figures.py, in its words.
 // tests/test_playground_figures.py compares both lists, and the values that they give for the same runs.
 import { estimate, jain, versus, type Estimate, type Scale, type Versus } from "./stats.js";
 import { numbers, rows, words, type Table } from "./tables.js";

@@ -27,7 +27,7 @@ export function seconds(time: string): number {
 export const get = (from: unknown, path: (string | number)[]): unknown =>
   path.reduce<unknown>((value, part) => value == null ? undefined : (value as Record<string | number, unknown>)[part], from);
 
-/** Settings in which two resolved scenarios differ: `key: value | value`, as `differences` of airlane/compare.py. */
+/** Settings in which two resolved scenarios differ: `key: value | value`, as `differences` of airlane/study/compare.py. */
 export function differences(one: unknown, other: unknown, key = ""): string[] {
   const table = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null && !Array.isArray(v);
   if (table(one) && table(other)) {

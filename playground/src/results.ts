@@ -1,4 +1,4 @@
-// What a run came to: tiles, series, distributions and tables, as on a run's page (airlane/run_page.py).
+// What a run came to: tiles, series, distributions and tables, as on a run's page (airlane/pages/run.py).
 import type { ChartData, Drawn, Item } from "./chart.js";
 import { button, counted, el, make, save, table } from "./dom.js";
 import { BY_NAME, estimateOf, full, has, valueOf } from "./figures.js";

@@ -1,4 +1,4 @@
-// The table of `airlane compare` (airlane/compare.py, compare_view.py): figures, paired differences, verdicts.
+// The table of `airlane compare` (airlane/study/compare.py, compare_view.py): figures, paired differences, verdicts.
 import { BY_NAME, estimateOf, full, has, valueOf, verdict, versusOf, type Figure } from "./figures.js";
 import { general, written, type Versus } from "./stats.js";
 import type { Outcome } from "./tables.js";
@@ -6,7 +6,7 @@ import type { Outcome } from "./tables.js";
 /** One of the sides of a comparison: a scenario and its runs. */
 export interface Side { name: string; resolved: unknown; outcomes: Outcome[] }
 
-/** Figures that are compared, where the flows have them: `FIGURES` of airlane/compare.py. */
+/** Figures that are compared, where the flows have them: `FIGURES` of airlane/study/compare.py. */
 const COMPARED = [
   "goodput_mbps", "owd_ms", "owd_p95_ms", "rtt_ms", "retransmissions", "timeouts", "lost_percent", "jain",
   "page_s", "ttfb_s", "startup_s", "stalls", "rebuffering_s", "bitrate_kbps", "pings_lost", "rtt_p50_ms", "rtt_p95_ms", "rtt_max_ms",

@@ -1,5 +1,5 @@
 // Means with 95 % intervals and paired comparisons, by the definitions of airlane/stats.py and `versus` of
-// airlane/figures.py. tests/test_playground_figures.py compares both on the same numbers.
+// airlane/runs/figures.py. tests/test_playground_figures.py compares both on the same numbers.
 
 export type Scale = "plain" | "quantile" | "ratio" | "bounded" | "rare";
 export type Outcome = "more" | "less" | "same" | "open";
@@ -131,7 +131,7 @@ export function general(value: number, digits: number): string {
   return fixed.includes(".") ? fixed.replace(/\.?0+$/, "") : fixed;
 }
 
-/** Mean ± half-width with the digits that the interval supports, as `interval` of airlane/terminal.py writes it. */
+/** Mean ± half-width with the digits that the interval supports, as `interval` of airlane/commands/terminal.py writes it. */
 export function written(e: Estimate): string {
   if (e.n === 0) return "–";
   if (e.halfWidth === null || !Number.isFinite(e.halfWidth)) return general(e.mean, 4);

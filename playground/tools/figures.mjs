@@ -1,4 +1,4 @@
-// What the page's figures and comparisons give for tables, for tests that hold them against airlane/figures.py.
+// What the page's figures and comparisons give for tables, for tests that hold them against airlane/runs/figures.py.
 //
 //   node playground/tools/figures.mjs < question.json
 //

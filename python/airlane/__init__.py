@@ -17,13 +17,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from airlane import channel, nr, sweep
     from airlane.control import Controller
     from airlane.examples import path as example
     from airlane.native import ScenarioError, schema
+    from airlane.radio import channel, nr
     from airlane.realtime.cell import live
     from airlane.realtime.process import LiveError
     from airlane.results import Results
+    from airlane.runs.sweep_results import sweep
     from airlane.scenario import Scenario, load, loads
 
     __version__: str
@@ -51,18 +52,18 @@ _HOME = {
     "Results": ("results", "Results"),
     "Scenario": ("scenario", "Scenario"),
     "ScenarioError": ("native", "ScenarioError"),
+    "channel": ("radio.channel", None),
     "example": ("examples", "path"),
     "live": ("realtime.cell", "live"),
     "load": ("scenario", "load"),
     "loads": ("scenario", "loads"),
+    "nr": ("radio.nr", None),
     "schema": ("native", "schema"),
+    "sweep": ("runs.sweep_results", "sweep"),
 }
-"""Module and name of each attribute that is imported on first use: pyarrow alone takes a quarter of a
-second to load, and `airlane --version` does not need it.
+"""Module and name of each attribute, or the module alone where it is the attribute. Each is imported on first
+use: pyarrow takes a quarter of a second to load, and `airlane --version` does not need it.
 """
-
-_MODULES = frozenset({"channel", "nr", "sweep"})
-"""Modules that are attributes; `sweep` is also a function, `airlane.swept.over`."""
 
 
 def __getattr__(name: str) -> Any:
@@ -72,9 +73,9 @@ def __getattr__(name: str) -> Any:
         value: Any = version("airlane")
     elif name in _HOME:
         module, attribute = _HOME[name]
-        value = getattr(importlib.import_module(f"airlane.{module}"), attribute)
-    elif name in _MODULES:
-        value = importlib.import_module(f"airlane.{name}")
+        value = importlib.import_module(f"airlane.{module}")
+        if attribute is not None:
+            value = getattr(value, attribute)
     else:
         raise AttributeError(f"module 'airlane' has no attribute {name!r}")
     globals()[name] = value

@@ -1,6 +1,6 @@
 """`python -m airlane` is the command `airlane`."""
 
-from airlane.cli import main
+from airlane.commands.main import main
 
 if __name__ == "__main__":
     main()

@@ -28,8 +28,8 @@ import pyarrow as pa
 import pyarrow.feather
 
 from airlane import native
-from airlane.files import naming
 from airlane.native import Output
+from airlane.runs.files import naming
 
 __all__ = ["Cache", "key_of", "outputs_of"]
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from airlane import scenario, stats
 from airlane.cache import Cache, outputs_of
 from airlane.metrics import Run, run_of
-from airlane.verdict import (
+from airlane.study.verdict import (
     SHORTENED,
     Bound,
     Comparison,

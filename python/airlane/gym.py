@@ -30,7 +30,7 @@ try:
     import gymnasium
     from gymnasium import spaces
 except ImportError as error:
-    from airlane.extras import how_to_install
+    from airlane.optional import how_to_install
 
     raise ImportError(f"airlane.gym needs gymnasium: {how_to_install('gym')}") from error
 

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from airlane import arrays
-from airlane.survival import Times, since
+from airlane.runs import arrays
+from airlane.statistics.survival import Times, since
 
 if TYPE_CHECKING:
     from airlane.native import Output

@@ -22,7 +22,7 @@ except ImportError as error:  # a checkout without a built extension
         "the compiled part of airlane is missing; in a checkout run `make build` (needs Rust and a C linker)"
     ) from error
 
-from airlane import arrays
+from airlane.runs import arrays
 
 __all__ = [
     "Ack",
@@ -134,7 +134,7 @@ def inputs(resolved: Resolved) -> dict[str, str]:
     """
     files = {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in resolved.files()}
     for name in resolved.kernels():
-        from airlane import kernel  # few runs have one
+        from airlane.runs import kernel  # few runs have one
 
         own = kernel.find(name)
         files |= {f"kernel {name}/{file}": digest for file, digest in own.sha256.items()}

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from airlane import arrays
-from airlane.chart import label_points
-from airlane.figures import columns_in
 from airlane.metrics import Run
+from airlane.pages.chart import label_points
 from airlane.plural import counted
 from airlane.results import Results
+from airlane.runs import arrays
+from airlane.runs.figures import columns_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from airlane.figure import Figure as Column
+    from airlane.runs.figure import Figure as Column
     from airlane.stats import Estimate
 
 __all__ = [

@@ -4,7 +4,7 @@ A pattern is a text file with one rate in kbit/s per line, sampled at a constant
 Deutsche Telekom's JENS reads it (github.com/telekom/aml-jens 8bb488074af6, 2025-10-27). Lines that begin with
 `#` are comments; those of the form `# :key=value` are settings, of which `recommended_freqeuncy` (so spelt)
 is the number of samples per second, 10 if absent. Tables with times and named columns are read too
-(`airlane.rate_table`).
+(`airlane.radio.rate_table`).
 
 The player's rules apply: the rate is the sample times a scale, and at least 500 kbit/s; the pattern is played
 forward, then backward, and so on. Its two seconds of warm-up before the pattern are left out.
@@ -20,8 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from airlane.rate_table import UNITS_KBPS, RateOptions, read_rows
-from airlane.trace import OPPORTUNITY_BYTES, PatternError, Trace
+from airlane.radio.rate_table import UNITS_KBPS, RateOptions, read_rows
+from airlane.radio.trace import OPPORTUNITY_BYTES, PatternError, Trace
 
 __all__ = [
     "FLOOR_KBPS",

@@ -19,13 +19,14 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from airlane import arrays, shown
 from airlane._native import version
-from airlane.applications import APPLICATIONS, with_applications
-from airlane.figures import figure_of
-from airlane.files import LockedError, is_mount, locked, naming
 from airlane.native import Output, Resolved
-from airlane.selection import Selection
+from airlane.pages import representation
+from airlane.runs import arrays
+from airlane.runs.applications import APPLICATIONS, with_applications
+from airlane.runs.figures import figure_of
+from airlane.runs.files import LockedError, is_mount, locked, naming
+from airlane.runs.selection import Selection
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -110,7 +111,7 @@ class Results:
     def flows(self) -> pa.Table:
         """One row per run and flow: goodput, delays, retransmissions, timeouts.
 
-        Flows with a browser or a video have the columns of their application too (`airlane.applications`).
+        Flows with a browser or a video also have the columns of their application (`runs.applications`).
         """
         return self.tables["flows"]
 
@@ -210,11 +211,11 @@ class Results:
 
     def __repr__(self) -> str:
         """A short table: one row per flow, the mean over the runs."""
-        return shown.as_text(self)
+        return representation.as_text(self)
 
     def _repr_html_(self) -> str:
         """The same table in a notebook."""
-        return shown.as_html(self)
+        return representation.as_html(self)
 
     def plot(self, run: int = 0) -> Figure:
         """Draw one run over time; a Matplotlib figure, which a notebook shows.

@@ -15,9 +15,9 @@ from typing import Any
 
 from airlane import native
 from airlane.control import Controller
-from airlane.files import read_text
 from airlane.results import Results
-from airlane.settings import spelled_out
+from airlane.runs.files import read_text
+from airlane.runs.settings import spelled_out
 
 __all__ = ["Scenario", "load", "loads", "parse_setting", "seconds"]
 
@@ -119,7 +119,7 @@ class Scenario:
     @functools.cached_property
     def notes(self) -> list[str]:
         """Notes on settings that are valid and probably not meant, such as those of LTE in an NR network."""
-        from airlane import other_technology  # few scenarios need it
+        from airlane.radio import other_technology  # few scenarios need it
 
         return other_technology.notes(self)
 

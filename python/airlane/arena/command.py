@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from airlane import native, report, terminal
+from airlane import native
 from airlane.arena import draft, draft_view, l4s, nr, view
 from airlane.arena.conduct import conduct
 from airlane.arena.contenders import BASELINE, CONTENDERS, ArenaError, Contender, own
@@ -17,8 +17,10 @@ from airlane.arena.draft_cases import CASES
 from airlane.arena.markdown import TITLE, markdown
 from airlane.arena.situations import SITUATIONS, Situation, from_file
 from airlane.cache import Cache
+from airlane.commands import terminal
 from airlane.control import Controller
-from airlane.files import write_text
+from airlane.pages import report
+from airlane.runs.files import write_text
 
 __all__ = ["Call"]
 

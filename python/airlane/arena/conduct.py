@@ -12,8 +12,8 @@ from airlane.arena.measure import BYTE_DELAY, FIGURES, Measured, Tables, measure
 from airlane.arena.situations import Situation
 from airlane.cache import Cache, outputs_of
 from airlane.control import Controller, ControllerError
-from airlane.figures import BY_NAME, Better, Figure, Outcome, Versus
 from airlane.native import Output
+from airlane.runs.figures import BY_NAME, Better, Figure, Outcome, Versus
 
 __all__ = ["FIGURES", "Cell", "Result", "conduct"]
 

@@ -11,8 +11,8 @@ from airlane.arena.contenders import BASELINE
 from airlane.arena.measure import MAIN
 from airlane.arena.situations import SITUATIONS, Situation
 from airlane.arena.view import CRITERIA, SURE, judged, main_figure, multiple, of_first, ranked, scorecard
-from airlane.figures import BY_NAME, Better, Figure
-from airlane.markdown import code, plain, table
+from airlane.pages.markdown import code, plain, table
+from airlane.runs.figures import BY_NAME, Better, Figure
 
 __all__ = ["TITLE", "markdown"]
 

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from airlane import arrays
-from airlane.figures import BY_NAME
 from airlane.metrics import SEGMENT_BYTES
-from airlane.survival import Times, since
+from airlane.runs import arrays
+from airlane.runs.figures import BY_NAME
+from airlane.statistics.survival import Times, since
 
 __all__ = ["BYTE_DELAY", "FIGURES", "Kind", "Measured", "Setting", "kind_of", "measured"]
 

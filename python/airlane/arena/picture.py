@@ -11,7 +11,7 @@ from airlane import plot
 from airlane.arena.conduct import DELAY_FINE_MS, KEPT, Result
 from airlane.arena.contenders import BASELINE
 from airlane.arena.situations import Situation
-from airlane.figures import BY_NAME
+from airlane.runs.figures import BY_NAME
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -18,10 +18,10 @@ from airlane.arena.conduct import DELAY_FINE_MS, FIGURES, KEPT, PARTNER, Result
 from airlane.arena.contenders import BASELINE, Contender
 from airlane.arena.measure import MAIN
 from airlane.arena.situations import Situation
-from airlane.figures import BY_NAME, Better, Figure
-from airlane.multiple import set_apart
-from airlane.sweep import estimate_columns
-from airlane.terminal import interval
+from airlane.commands.terminal import interval
+from airlane.runs.figures import BY_NAME, Better, Figure
+from airlane.runs.sweep import estimate_columns
+from airlane.statistics.multiple import set_apart
 
 __all__ = [
     "CRITERIA",

@@ -1,5 +1,5 @@
 // Draws the charts of a page: uPlot gives axes, zoom by dragging and the cursor; what stands in the plot is drawn here
-// from what Matplotlib drew (airlane/chart.py says in which form). Without this script the pictures stay.
+// from what Matplotlib drew (airlane/pages/chart.py says in which form). Without this script the pictures stay.
 "use strict";
 (() => {
 const { css, ink, learnPaper, painters } = airlanePaint;
@@ -423,7 +423,7 @@ class Chart {
     return words.length ? Math.max(52, 18 + 6.4 * Math.min(Math.max(...words), most)) : 52;
   }
 
-  // As `Chart.csv` of airlane/chart.py writes it.
+  // As `Chart.csv` of airlane/pages/chart.py writes it.
   csv() {
     const rows = [["panel", "series", "x_axis", "x", "y_axis", "y", "low", "high"]];
     for (const { title, xlabel, ylabel, items } of this.data.panels) {

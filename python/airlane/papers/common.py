@@ -1,9 +1,9 @@
 """Shared by all experiments: means over draws, gains, and the decision of claims.
 
 A claim has one or several `Part`s: quantities, each with the region in which the claim expects it. `settle`
-of `airlane.verdict` decides each by its 95 % interval. A claim holds if all of its parts do, does not if one
-does not, and is open otherwise. A region states its margin, the smallest difference that matters: "more"
-means more by at least the margin, "no less" means less by at most the margin.
+of `airlane.study.verdict` decides each by its 95 % interval. A claim holds if all of its parts do, does not
+if one does not, and is open otherwise. A region states its margin, the smallest difference that matters:
+"more" means more by at least the margin, "no less" means less by at most the margin.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airlane import stats, terminal
+from airlane import stats
+from airlane.commands import terminal
 from airlane.experiments import Claim, ClaimKind, Draw, Finding, Measure
 from airlane.papers import published
 from airlane.stats import Estimate
-from airlane.verdict import settle
+from airlane.study.verdict import settle
 
 __all__ = [
     "MARGIN",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from airlane.verdict import Published
+from airlane.study.verdict import Published
 
 __all__ = ["PublishedError", "read", "tree_of"]
 

@@ -14,19 +14,19 @@ named to `airlane reproduce`. The Python file is executed, with the same permiss
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from airlane.experiments import Experiment, stated
 from airlane.papers.numbers import PublishedError, read, tree_of
-from airlane.verdict import Published
+from airlane.study.verdict import Published
 
-__all__ = ["Paper", "PaperError", "found_in", "is_path", "load"]
+__all__ = ["Paper", "PaperError", "found_in", "is_path", "load", "numbers_beside"]
 
 
 class PaperError(Exception):
@@ -96,6 +96,8 @@ def load(path: Path) -> Paper:
 def _module(file: Path, name: str) -> ModuleType:
     if not file.is_file():
         raise PaperError(f"{file}: there is no such file")
+    if file.parent.parent == Path(__file__).parent:
+        return importlib.import_module(f"airlane.papers.{name}.paper")
     spec = importlib.util.spec_from_file_location(f"airlane_paper_{name}", file)
     if spec is None or spec.loader is None:
         raise PaperError(f"{file}: it is not Python")
@@ -105,20 +107,33 @@ def _module(file: Path, name: str) -> ModuleType:
     return module
 
 
-def _numbers(module: ModuleType, file: Path, name: str) -> dict[str, Published]:
-    beside = file.with_name("published.yaml" if file.name == "paper.py" else f"{name}.yaml")
-    written = getattr(module, "NUMBERS", None)
-    try:
-        if written is not None:
-            return read(tree_of(written), name)
-        if not beside.is_file():
-            return {}
-        import yaml
+def numbers_beside(file: Path, name: str) -> dict[str, Published]:
+    """Read the published numbers in the YAML file of a paper; none without that file.
 
-        tree: Any = yaml.safe_load(beside.read_text(encoding="utf-8"))
-        return read(tree, name)
+    Raises
+    ------
+    PaperError
+        Where the file cannot be used.
+    """
+    beside = file.with_name("published.yaml" if file.name == "paper.py" else f"{name}.yaml")
+    if not beside.is_file():
+        return {}
+    import yaml
+
+    try:
+        return read(yaml.safe_load(beside.read_text(encoding="utf-8")), name)
     except PublishedError as error:
-        raise PaperError(f"{file if written is not None else beside}: {error}") from error
+        raise PaperError(f"{beside}: {error}") from error
+
+
+def _numbers(module: ModuleType, file: Path, name: str) -> dict[str, Published]:
+    written = getattr(module, "NUMBERS", None)
+    if written is None:
+        return numbers_beside(file, name)
+    try:
+        return read(tree_of(written), name)
+    except PublishedError as error:
+        raise PaperError(f"{file}: {error}") from error
 
 
 def _check(paper: Paper, file: Path) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from airlane.cli_common import (
+from airlane.commands.common import (
     AsJson,
     Example,
     File,
@@ -265,14 +265,14 @@ def _conducted(
 
 
 def _write_page(folder: Path) -> None:
-    from airlane.compare_command import report_folders
+    from airlane.commands.compare import report_folders
 
     report_folders([folder])
 
 
 def _show(asked: _Asked, cell: Cell, failures: Sequence[str]) -> None:
     """Print the results, and end with the exit code of the run."""
-    from airlane import terminal
+    from airlane.commands import terminal
     from airlane.realtime.view import real_time_line, view
 
     real_time = cell.facts["real_time"]
@@ -320,7 +320,7 @@ def shell(
     The server's side is `server`. There, an HTTP server runs if no other command is given:
     `curl -o /dev/null http://server/20M`.
     """
-    from airlane import terminal
+    from airlane.commands import terminal
     from airlane.realtime.cell import Cell
     from airlane.realtime.conduct import opened, start_servers
     from airlane.realtime.view import real_time_line
@@ -398,7 +398,7 @@ def _with_outputs(described: Scenario, pcap: bool, ran_log: bool) -> Scenario:
 
 
 def _as_json(cell: Cell, failures: Sequence[str]) -> dict[str, Any]:
-    from airlane.summary import summary_rows
+    from airlane.runs.summary import summary_rows
 
     tables = cell.results.tables
     connections = tables["connections"].to_pylist() if "connections" in tables else []

@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from airlane import terminal
+from airlane.commands import terminal
 
 __all__ = ["Dashboard", "bars"]
 

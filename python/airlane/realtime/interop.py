@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from airlane import examples
-from airlane.cli_common import mistake
+from airlane.commands.common import mistake
 from airlane.realtime.cell import Cell, Settings
 from airlane.realtime.conduct import opened, write_folder
 from airlane.realtime.leftovers import removed_if_killed

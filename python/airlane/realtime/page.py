@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from airlane import overlay, plot
-from airlane.page import cell_text
-from airlane.page_figure import Embedded, PageFigure, page_figure
+from airlane import plot
+from airlane.pages import overlay
+from airlane.pages.figure import Embedded, PageFigure, page_figure
+from airlane.pages.page import cell_text
 from airlane.realtime.view import real_time_line
 
 if TYPE_CHECKING:

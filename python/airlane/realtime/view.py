@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from airlane import terminal
+from airlane.commands import terminal
 from airlane.results import Results
 
 __all__ = ["real_time_line", "view"]

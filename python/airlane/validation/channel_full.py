@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from airlane import channel
+from airlane.radio import channel
 from airlane.validation.cell import reference_rows
 from airlane.validation.channel import PERCENTILES
 from airlane.validation.claims import Family, Row

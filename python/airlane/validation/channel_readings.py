@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from airlane import channel
+from airlane.radio import channel
 from airlane.validation.channel import PERCENTILES
 from airlane.validation.channel_full import FullCurve, full_curves
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from airlane import examples, native, scenario
 from airlane.metrics import Array, Run
-from airlane.papers.meld_logs import LogRun, logs
-from airlane.papers.meld_setup import Case as Point
+from airlane.papers.meld.logs import LogRun, logs
+from airlane.papers.meld.setup import Case as Point
 from airlane.validation.measured import runs_folder
 
 __all__ = ["Download", "in_flight_of_log", "points"]

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airlane import examples, native, plot
-from airlane import kernel as kernels
+from airlane.runs import kernel as kernels
 from airlane.scenario import Scenario, load, seconds
 from airlane.validation.cell import reference_rows
 from airlane.validation.claims import Family, Row

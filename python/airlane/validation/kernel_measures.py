@@ -14,8 +14,8 @@ import numpy as np
 from airlane import metrics
 from airlane.experiments import Draw, Measure
 from airlane.metrics import Run, Window
-from airlane.papers import ltetcp
-from airlane.papers import mdcc_setup as mdcc
+from airlane.papers.ltetcp import load as ltetcp
+from airlane.papers.mdcc import setup as mdcc
 
 __all__ = ["jump_measures", "load_measures", "short_measures"]
 

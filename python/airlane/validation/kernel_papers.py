@@ -20,14 +20,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from airlane import kernel as kernels
-from airlane import markdown, native, papers, stats, terminal, verdict_view
+from airlane import native, papers, stats
 from airlane.cache import Cache
+from airlane.commands import terminal
 from airlane.experiments import Draw, Experiment, Measure, Number, NumberRow, Outcome, conduct
-from airlane.files import write_text
-from airlane.papers import ltetcp
-from airlane.papers import mdcc_setup as mdcc
+from airlane.pages import markdown
+from airlane.papers.ltetcp import load as ltetcp
+from airlane.papers.mdcc import setup as mdcc
+from airlane.runs import kernel as kernels
+from airlane.runs.files import write_text
 from airlane.scenario import load
+from airlane.study import verdict_view
 from airlane.validation.kernel import REFERENCE
 from airlane.validation.kernel_measures import jump_measures, load_measures, short_measures
 

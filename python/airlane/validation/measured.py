@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from airlane.trace import LogLine, read_log, trace_from_log
+from airlane.radio.trace import LogLine, read_log, trace_from_log
 from airlane.validation.claims import Family, Row, within
 
 __all__ = ["measured_rows", "runs_folder"]

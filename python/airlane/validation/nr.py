@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import product
 
-from airlane import _native, nr
+from airlane import _native
+from airlane.radio import nr
 from airlane.validation.cell import reference_rows
 from airlane.validation.claims import Family, Row
 

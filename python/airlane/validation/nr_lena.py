@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airlane import native, nr
+from airlane import native
+from airlane.radio import nr
 from airlane.scenario import Scenario, loads
 from airlane.validation.cell import ReferenceFileError, reference_rows
 from airlane.validation.claims import Family, Row, within

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from airlane import native
+from airlane.radio.trace import write_trace
 from airlane.rate_pattern import RatePattern, bundled_patterns, read_pattern, trace_from_pattern
 from airlane.scenario import Scenario, loads
-from airlane.trace import write_trace
 from airlane.validation.claims import Family, Row
 from airlane.validation.measures import MEASURES, Plan
 from airlane.validation.transport import TcpCase

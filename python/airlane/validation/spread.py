@@ -25,7 +25,8 @@ import numpy.typing as npt
 from rich import box
 from rich.table import Table
 
-from airlane import native, terminal
+from airlane import native
+from airlane.commands import terminal
 from airlane.validation.kernel import FIGURES, REFERENCE, SITUATIONS, Draw, cases, figures
 
 __all__ = ["Draw", "Spread", "cells", "draws", "headings", "markdown", "spreads", "table"]

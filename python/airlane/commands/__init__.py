@@ -1,0 +1,1 @@
+"""The commands of `airlane`: options, output on a terminal, exit codes."""

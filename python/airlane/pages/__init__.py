@@ -1,0 +1,1 @@
+"""Pages and pictures: templates, charts, the page of each kind of result."""

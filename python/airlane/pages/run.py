@@ -1,0 +1,182 @@
+"""The HTML page of a result folder: headline figures, map, series, distributions, tables, scenario."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from airlane import plot
+from airlane.commands import terminal
+from airlane.pages import overlay, page
+from airlane.pages.figure import Embedded, page_figure
+from airlane.plural import counted
+from airlane.realtime.page import live_part
+from airlane.results import Results
+from airlane.runs import arrays
+from airlane.runs.applications import APPLICATIONS
+from airlane.runs.figures import BY_NAME, Figure, figures_in, has_competing, per_run
+from airlane.runs.files import write_text
+
+__all__ = ["FOLDED_ROWS", "sites", "write_run_html"]
+
+_RUN_CAPTION = (
+    "All panels have the same time axis. Goodput counts bytes in order: a repaired loss appears as a gap, "
+    "and as a peak when the bytes behind it are delivered."
+)
+_BINS_CAPTION = (
+    " The run is long: lines are means of time bins, bands reach from the least to the greatest value."
+)
+_BAND_CAPTION = " There are many flows: lines are percentiles over the flows that were active in a time bin."
+
+_MAP_CAPTION = (
+    "Grey lines separate the areas nearest to each site. A track has the colour of the serving cell. "
+    "Cells that are not neighbours may have the same colour."
+)
+
+_SHARES_CAPTION = (
+    "Share of the values that are at most so large, over all runs. A page or video that had not ended when "
+    "its run did counts as longer than it was watched (Kaplan-Meier): the curve then ends below 1."
+)
+
+_LIVE_TILES = ("goodput_mbps", "owd_p95_ms")
+"""Of each direction: both directions of a UE are rows of the table of flows. The senders of real
+connections are outside.
+"""
+
+_TILES_MAX = 8
+
+FOLDED_ROWS = 40
+"""Tables with more rows are folded."""
+
+
+def write_run_html(
+    results: Results, manifest: dict[str, Any], title: str, path: Path, folder: Path | None = None
+) -> None:
+    """Write a self-contained page about one result folder; without `folder`, the one of the page."""
+    columns = [c for c in results.flows.column_names if c != "run" or results.runs > 1]
+    ways = plot.draw_map(results, sites(manifest["scenario"]), 0)
+    shares = overlay.draw_distributions([(title, results)])
+    flows = len(set(results.flows["flow"].to_pylist()))
+    caption = _RUN_CAPTION + (_BAND_CAPTION if flows > plot.LINES_MAX else "")
+    if results.flow_series.num_rows and _bins(results) > plot.BINS_MAX:
+        caption += _BINS_CAPTION
+    live = live_part(results, folder if folder is not None else path.parent)
+    html = (
+        page.environment()
+        .get_template("run.html.j2")
+        .render(
+            title=title,
+            figure=page_figure(plot.draw_run(results, 0), "series", "Over time", caption, Embedded()),
+            map=None if ways is None else page_figure(ways, "map", "Cells and UEs", _MAP_CAPTION, Embedded()),
+            shares=None
+            if shares is None
+            else page_figure(shares, "shares", "Distributions", _SHARES_CAPTION, Embedded()),
+            live=live,
+            origin=_origin(results, live is not None),
+            runs_many=results.runs > 1,
+            tiles=_tiles(results, _tile_figures()) if live is None else _live_tiles(results),
+            columns=columns,
+            rows=[[page.cell_text(row[c]) for c in columns] for row in results.flows.to_pylist()],
+            cell_columns=results.cells.column_names,
+            cells=[[page.cell_text(v) for v in row.values()] for row in results.cells.to_pylist()],
+            folded=FOLDED_ROWS,
+            scenario=json.dumps(manifest["scenario"], indent=2),
+            toml=manifest.get("toml", ""),
+            command=manifest.get("command", ""),
+            version=manifest["airlane"],
+        )
+    )
+    write_text(path, html)
+
+
+def _bins(results: Results) -> int:
+    return len(np.unique(arrays.numbers(results.flow_series["t_s"])))
+
+
+def _origin(results: Results, live: bool) -> str:
+    """Number of runs, time and seeds, as a sentence."""
+    lengths = sorted({f"{float(meta['sim_s']):g}" for meta in results.meta})
+    seeds = results.seeds
+    which = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {min(seeds)} to {max(seeds)}"
+    if live:
+        return f"live run of {float(results.meta[0]['sim_s']):.1f} s, {which}"
+    return f"{counted(results.runs, 'run')} of {' or '.join(lengths)} simulated s, {which}"
+
+
+def _tile(figure: Figure, flows: pa.Table, name: str, more: str) -> dict[str, str] | None:
+    """A headline figure of these flows; none without a value."""
+    if not set(figure.columns) <= set(flows.column_names):
+        return None
+    e = figure.estimate(per_run(figure, flows))
+    return {"name": name, "value": terminal.interval(e), "more": more, "look": ""} if e.n else None
+
+
+def _live_tiles(results: Results) -> list[dict[str, str]]:
+    """Headline figures of a live run, of each direction; also of simulated pages, videos and pings."""
+    tiles = list[dict[str, str] | None]()
+    flows = results.flows
+    for name in _LIVE_TILES:
+        figure = BY_NAME[name]
+        for direction in ("downlink", "uplink"):
+            of = flows.filter(np.asarray(flows["direction"].to_pylist(), dtype=object) == direction)
+            several = len(set(of["flow"].to_pylist())) > 1
+            more = ("sum of the flows" if name == "goodput_mbps" else "mean of the flows") if several else ""
+            tiles.append(_tile(figure, of, f"{figure.title}, {direction}, {figure.unit}", more))
+    apart = (*_LIVE_TILES, "retransmissions", "timeouts", "jain")
+    rest = _tiles(results, [one for one in _tile_figures() if one.name not in apart])
+    return [tile for tile in tiles if tile is not None] + rest
+
+
+def _tile_figures() -> list[Figure]:
+    """Rates and delays first, then what applications experience, then counts."""
+    of_applications = {figure.name for one in APPLICATIONS for figure in one.figures}
+    network = BY_NAME["owd_p95_ms"].place
+    return sorted(figures_in("tile"), key=lambda one: one.place > network and one.name not in of_applications)
+
+
+def _tiles(results: Results, figures: Sequence[Figure]) -> list[dict[str, str]]:
+    """Headline figures of the run, or their means over the runs."""
+    tiles = []
+    several = len(set(results.flows["flow"].to_pylist())) > 1
+    for figure in figures:
+        name = figure.name
+        if name == "jain" and not has_competing(results.flows):
+            continue
+        more = "sum of the flows" if name == "goodput_mbps" and several else ""
+        tile = _tile(figure, results.flows, figure.full, more)
+        if tile is not None:
+            tiles.append(tile | {"more": more + _ended(results, name)})
+    use = "prb_use_downlink"
+    if results.cells.num_rows and use in results.cells.column_names:
+        share = float(arrays.numbers(results.cells[use]).mean())
+        cells = len(set(results.cells["cell"].to_pylist()))
+        more = f"mean of {cells} cells" if cells > 1 else ""
+        tiles.append({"name": "PRB use, downlink", "value": f"{share:.1%}", "more": more, "look": ""})
+    handovers = sum(int(meta["handovers"]["successful"]) for meta in results.meta if "handovers" in meta)
+    if handovers:
+        tiles.append({"name": "handovers", "value": f"{handovers:,}", "more": "", "look": ""})
+    return tiles[:_TILES_MAX] if len(tiles) <= _TILES_MAX else [*tiles[: _TILES_MAX - 1], tiles[-1]]
+
+
+def _ended(results: Results, name: str) -> str:
+    for one in APPLICATIONS:
+        if name in one.of_ended:
+            what = one.ended.replace("_", " ")
+            return f"{terminal.completed_of(results.flows, one.ended, one.begun)} {what}"
+    return ""
+
+
+def sites(scenario: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    """Position of each cell of a resolved scenario, in metres."""
+
+    def metres(length: str) -> float:
+        return float(length.removesuffix(" m"))  # as resolved scenarios write lengths
+
+    return {
+        cell["name"]: (metres(cell["position"][0]), metres(cell["position"][1])) for cell in scenario["cell"]
+    }

@@ -1,0 +1,1 @@
+"""Runs: settings, sweeps and their tasks, caches, selections of flows, figures of results."""

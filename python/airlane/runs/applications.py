@@ -1,0 +1,349 @@
+"""Application results as columns of `flows`: page load times, stalls, bitrates, round-trip times of pings.
+
+The tables `pages`, `views` and `pings` have one row per page, view and echo request. This module aggregates
+them per flow, so that tables, sweeps and comparisons read them like any other figure
+(`airlane.runs.figures`). A page that was still loading at the end of the run is neither excluded nor counted
+as loaded: its time is censored, and means are Kaplan-Meier means restricted to the end of the run
+(`airlane.statistics.survival`). If everything ended, they are plain means. Figures of pings are those of the
+requests that were answered.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from airlane.runs import arrays
+from airlane.runs.figure import Better, Figure, mean_of, sum_of, weighted
+from airlane.statistics.survival import Times
+from airlane.stats import Scale
+
+__all__ = ["APPLICATIONS", "Application", "with_applications"]
+
+Array = npt.NDArray[np.float64]
+
+
+def with_applications(tables: Mapping[str, pa.Table], end_s: float) -> pa.Table:
+    """The table `flows` of one run, with the columns of its browsers, viewers and pings, if there are any.
+
+    A flow without such an application has null in these columns. `page_s` and `startup_s` are restricted
+    means. `ttfb_s` is a mean over the completed pages, since it is unknown for others. `stalls` and
+    `rebuffering_s` are sums over the views of the flow, up to the end of the run. `bitrate_kbps` is a mean
+    over views. The columns of pings count the requests sent within the measured window, as `rtt_ms` does;
+    percentiles are those of the answered ones.
+
+    Parameters
+    ----------
+    tables
+        The tables of one run, from the core.
+    end_s
+        End of the run.
+
+    Examples
+    --------
+    >>> flows = pa.table({"flow": ["a", "b"]})
+    >>> pages = pa.table(
+    ...     {"flow": ["a", "a"], "start_s": [0.0, 4.0], "ttfb_s": [0.5, 0.7], "onload_s": [2.0, 3.0]}
+    ... )
+    >>> with_applications({"flows": flows, "pages": pages}, 10.0)["page_s"].to_pylist()
+    [2.5, None]
+    """
+    flows = tables["flows"]
+    for one in APPLICATIONS:
+        if one.table in tables:
+            flows = _added(flows, one, *one.sums(tables[one.table], end_s))
+    return flows
+
+
+class _ByFlow:
+    """Rows of a table, grouped by flow."""
+
+    def __init__(self, table: pa.Table) -> None:
+        flow = table["flow"].combine_chunks().dictionary_encode()
+        self.names = [str(name) for name in flow.dictionary.to_pylist()]
+        indices = arrays.whole(flow.indices)
+        self._rows = [np.flatnonzero(indices == i) for i in range(len(self.names))]
+        self._table = table
+
+    def __call__(self, name: str) -> list[Array]:
+        values = arrays.numbers(self._table[name])
+        return [values[rows] for rows in self._rows]
+
+
+_Summed = tuple[list[str], dict[str, list[float]]]
+"""Names of flows, and for each column the values of the flows."""
+
+
+def _pages(table: pa.Table, end_s: float) -> _Summed:
+    of = _ByFlow(table)
+    times, first = of("onload_s"), of("ttfb_s")
+    return of.names, {
+        "pages_begun": [t.size for t in times],
+        "pages_completed": [int(np.isfinite(t).sum()) for t in times],
+        "page_s": _restricted(times, of("start_s"), end_s),
+        "ttfb_s": [_mean(values) for values in first],
+    }
+
+
+def _views(table: pa.Table, end_s: float) -> _Summed:
+    of = _ByFlow(table)
+    finished = of("finished")
+    return of.names, {
+        "views_begun": [f.size for f in finished],
+        "views_finished": [int(f.sum()) for f in finished],
+        "startup_s": _restricted(of("startup_s"), of("start_s"), end_s),
+        "stalls": [int(s.sum()) for s in of("stalls")],
+        "rebuffering_s": [float(s.sum()) for s in of("stalled_s")],
+        "bitrate_kbps": [_mean(b) for b in of("bitrate_kbps")],
+    }
+
+
+def _pings(table: pa.Table, _: float) -> _Summed:
+    of = _ByFlow(table)
+    requests = zip(of("rtt_ms"), of("lost"), of("measured"), strict=True)
+    counted = [(rtt[measured > 0.0], lost[measured > 0.0]) for rtt, lost, measured in requests]
+    answered = [rtt[np.isfinite(rtt)] for rtt, _ in counted]
+    return of.names, {
+        "pings_sent": [rtt.size for rtt, _ in counted],
+        "pings_answered": [rtt.size for rtt in answered],
+        "pings_lost": [int(lost.sum()) for _, lost in counted],
+        "rtt_p50_ms": [_percentile(rtt, 50) for rtt in answered],
+        "rtt_p95_ms": [_percentile(rtt, 95) for rtt in answered],
+        "rtt_max_ms": [_percentile(rtt, 100) for rtt in answered],
+    }
+
+
+def _percentile(values: Array, percent: int) -> float:
+    """The nearest-rank percentile, as those of delays are; NaN of nothing."""
+    if not values.size:
+        return math.nan
+    return float(np.percentile(values, percent, method="inverted_cdf"))
+
+
+def _restricted(durations: list[Array], starts: list[Array], end_s: float) -> list[float]:
+    """Restricted mean of each flow, up to the observation time of its first duration."""
+    means = []
+    for taken, start in zip(durations, starts, strict=True):
+        watched = end_s - start
+        longest = float(watched.max())
+        means.append(Times(taken, watched).mean(longest) if longest > 0.0 else math.nan)
+    return means
+
+
+def _mean(values: Array) -> float:
+    present = values[np.isfinite(values)]
+    return float(present.mean()) if present.size else math.nan
+
+
+def _added(
+    flows: pa.Table, application: Application, names: list[str], added: Mapping[str, list[float]]
+) -> pa.Table:
+    place = {name: i for i, name in enumerate(names)}
+    rows = [place.get(str(name)) for name in flows["flow"].to_pylist()]
+    for figure in application.figures:
+        of_rows = [None if i is None else added[figure.name][i] for i in rows]
+        column: pa.Array[Any]
+        if figure.unit:
+            column = arrays.reals(of_rows)
+        else:
+            column = arrays.integers([None if value is None else int(value) for value in of_rows])
+        flows = flows.append_column(pa.field(figure.name, column.type, metadata=figure.metadata), column)
+    return flows
+
+
+@dataclass(frozen=True)
+class Application:
+    """The results of a kind of application, and how they are shown.
+
+    Attributes
+    ----------
+    title
+        Of its table on the terminal.
+    kinds
+        The kinds of `app` whose flows have these results.
+    table, sums
+        The table with a row per page, view or ping, and the function that sums it per flow.
+    begun, ended, word
+        Columns of those that began and that ended, and the word for the latter.
+    figures
+        Its columns of `flows`, in their order.
+    shown
+        Figures of its table on the terminal.
+    of_ended
+        Headline figures with which a page says how many ended.
+    """
+
+    title: str
+    kinds: tuple[str, ...]
+    table: str
+    sums: Callable[[pa.Table, float], _Summed]
+    begun: str
+    ended: str
+    word: str
+    figures: tuple[Figure, ...]
+    shown: tuple[str, ...]
+    of_ended: tuple[str, ...]
+
+    @property
+    def needs(self) -> str:
+        """The part of a scenario that this table needs."""
+        return "a flow with app.kind = " + " or ".join(f'"{kind}"' for kind in self.kinds)
+
+
+_COMPARED = frozenset({"sweep", "compare"})
+_FIRST = _COMPARED | {"tile"}
+
+
+def _count(place: int, name: str, title: str, heading: str, better: Better) -> Figure:
+    of_flows = sum_of(name)
+    views = _COMPARED if better is Better.LESS else frozenset({"sweep"})
+    return Figure(
+        name,
+        title,
+        heading,
+        "",
+        better,
+        columns=(name,),
+        of_flows=of_flows,
+        form=".0f",
+        views=views,
+        place=place,
+    )
+
+
+def _mean_over(
+    place: int,
+    name: str,
+    title: str,
+    heading: str,
+    weight: str,
+    unit: str = "s",
+    better: Better = Better.LESS,
+) -> Figure:
+    """A result per page or view: a flow with twice as many counts twice."""
+    return Figure(
+        name,
+        title,
+        heading,
+        unit,
+        better,
+        columns=(name, weight),
+        of_flows=weighted(name, weight),
+        form=".0f" if unit == "kbit/s" else ".3f",
+        views=_FIRST | {"summary"},
+        place=place,
+    )
+
+
+def _round_trip(place: int, name: str, title: str, heading: str, brief: str = "") -> Figure:
+    return Figure(
+        name,
+        f"{title} of round-trip time",
+        heading,
+        "ms",
+        Better.LESS,
+        Scale.QUANTILE,
+        columns=(name,),
+        of_flows=mean_of(name),
+        form=".1f",
+        brief=brief,
+        views=_FIRST if name == "rtt_p95_ms" else _COMPARED,
+        place=place,
+    )
+
+
+APPLICATIONS = (
+    Application(
+        title="web pages",
+        kinds=("web",),
+        table="pages",
+        sums=_pages,
+        begun="pages_begun",
+        ended="pages_completed",
+        word="completed",
+        figures=(
+            _count(210, "pages_begun", "pages begun", "pages\nbegun", Better.NEITHER),
+            _count(211, "pages_completed", "pages completed", "pages\ncompleted", Better.MORE),
+            _mean_over(212, "page_s", "page load time", "page time\ns", "pages_begun"),
+            _mean_over(213, "ttfb_s", "time to first byte", "first\nbyte s", "pages_completed"),
+        ),
+        shown=("page_s", "ttfb_s"),
+        of_ended=("page_s",),
+    ),
+    Application(
+        title="video views",
+        kinds=("video", "dash"),
+        table="views",
+        sums=_views,
+        begun="views_begun",
+        ended="views_finished",
+        word="completed",
+        figures=(
+            _count(220, "views_begun", "views begun", "views\nbegun", Better.NEITHER),
+            _count(221, "views_finished", "views finished", "views\nfinished", Better.MORE),
+            _mean_over(222, "startup_s", "start-up delay", "start-up\ns", "views_begun"),
+            Figure(
+                "stalls",
+                "stalls of the picture",
+                "stalls",
+                "",
+                Better.LESS,
+                columns=("stalls",),
+                of_flows=sum_of("stalls"),
+                form=".0f",
+                views=_COMPARED | {"summary"},
+                place=223,
+            ),
+            Figure(
+                "rebuffering_s",
+                "time stalled per flow, start-up left out",
+                "stalled\ns",
+                "s",
+                Better.LESS,
+                columns=("rebuffering_s",),
+                of_flows=mean_of("rebuffering_s"),
+                form=".2f",
+                brief="stalled",
+                views=_FIRST,
+                place=224,
+            ),
+            _mean_over(
+                225,
+                "bitrate_kbps",
+                "bitrate of the media",
+                "bitrate\nkbit/s",
+                "views_begun",
+                "kbit/s",
+                Better.MORE,
+            ),
+        ),
+        shown=("startup_s", "stalls", "rebuffering_s", "bitrate_kbps"),
+        of_ended=("startup_s", "bitrate_kbps"),
+    ),
+    Application(
+        title="pings",
+        kinds=("ping",),
+        table="pings",
+        sums=_pings,
+        begun="pings_sent",
+        ended="pings_answered",
+        word="answered",
+        figures=(
+            _count(230, "pings_sent", "pings sent", "pings\nsent", Better.NEITHER),
+            _count(231, "pings_answered", "pings answered", "pings\nanswered", Better.MORE),
+            _count(232, "pings_lost", "pings lost", "pings\nlost", Better.LESS),
+            _round_trip(233, "rtt_p50_ms", "median", "RTT p50\nms"),
+            _round_trip(234, "rtt_p95_ms", "95th percentile", "RTT p95\nms", "RTT, p95"),
+            _round_trip(235, "rtt_max_ms", "maximum", "RTT max\nms", "RTT, max"),
+        ),
+        shown=("pings_lost", "rtt_ms", "rtt_p50_ms", "rtt_p95_ms", "rtt_max_ms"),
+        of_ended=("rtt_p95_ms",),
+    ),
+)
+"""All kinds of applications with results of their own; a further one is an entry here."""

@@ -1,0 +1,1 @@
+"""Statistics beyond means and intervals: power, multiple comparisons, censored times."""

@@ -1,0 +1,1 @@
+"""Studies: experiments in sequence, verdicts on published numbers, comparisons of runs."""
