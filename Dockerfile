@@ -13,11 +13,9 @@ RUN apt-get update \
 RUN rustup toolchain install stable --profile minimal --component rustfmt,clippy
 
 FROM tools AS wheel
-# PROFILE=quick builds in a fraction of the time and gives the same results.
-ARG PROFILE=release
 WORKDIR /src
 COPY . .
-RUN make wheel PROFILE=$PROFILE
+RUN make wheel && make nodes-wheel
 
 FROM debian:trixie-slim
 RUN apt-get update \
@@ -25,7 +23,7 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=wheel /src/dist /tmp/dist
 RUN python3 -m venv /opt/airlane \
- && /opt/airlane/bin/pip install --no-cache-dir "$(ls /tmp/dist/*.whl)[report]" \
+ && /opt/airlane/bin/pip install --no-cache-dir "$(ls /tmp/dist/airlane-*.whl)[report]" /tmp/dist/airlane_nodes-*.whl \
  && rm -r /tmp/dist
 ENV PATH=/opt/airlane/bin:$PATH
 WORKDIR /data

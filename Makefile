@@ -1,7 +1,7 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
 # Rust (a virtual environment in .venv, the release extension by maturin) and does it again only when a source
 # has changed.
-.PHONY: help build bpf reproduce reproduce-full paper-tables arena-tables nr-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate test-kernel kernel-oracle kernel-spread kernel-papers bench-kernel bench-profile readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
+.PHONY: help build nodes nodes-wheel bpf reproduce reproduce-full paper-tables arena-tables nr-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate test-kernel kernel-oracle kernel-spread kernel-papers bench-kernel bench-profile readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -21,6 +21,9 @@ export PIP_QUIET := 1
 # uv, where it is installed, does the same as pip in a fraction of the time.
 UV := $(shell command -v uv 2>/dev/null)
 INSTALL := $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/pip install --quiet)
+
+# Nodes are for Linux.
+SYSTEM_NODES := $(if $(filter Linux,$(shell uname -s)),$(STAMPS)/nodes)
 
 RUST := Cargo.toml Cargo.lock $(shell find crates -type f -not -path '*/target/*' -not -path 'crates/web/*')
 
@@ -50,6 +53,8 @@ help:
 	@echo "make lint            formats, clippy, rustdoc, ruff, mypy, crate edges, tidiness, words of the texts"
 	@echo "make targets         cargo check for macOS and Windows, where rustup has their targets"
 	@echo "make playground      the simulator in a web page, out/playground; needs clang, Node and Rust's wasm target"
+	@echo "make nodes           the program of airlane node, into $(BIN)"
+	@echo "make nodes-wheel     a wheel of that program alone"
 	@echo "make bpf             the congestion control of airlane node mdcc, which is committed compiled; needs clang"
 	@echo "make docs            the manual as a site, out/docs/index.html"
 	@echo "make wheel           a wheel for any Linux with Python >= 3.11, and a source distribution"
@@ -61,6 +66,8 @@ help:
 	@echo "make clean           removes what was built and kept"
 
 build: $(STAMPS)/native
+
+nodes: $(STAMPS)/nodes
 
 reproduce: build
 	$(BIN)/airlane reproduce --quick $(ARGS)
@@ -124,13 +131,13 @@ live-agreement: build
 live-tables: build
 	$(BIN)/python bench/live_tables.py $(ARGS)
 
-demo-nodes: build
+demo-nodes: build nodes
 	$(BIN)/python bench/nodes/demo.py $(ARGS)
 
 bpf:
 	tools/bpf.sh
 
-test: $(STAMPS)/native $(STAMPS)/dev maybe-playground
+test: $(STAMPS)/native $(SYSTEM_NODES) $(STAMPS)/dev maybe-playground
 	tools/test.sh
 
 # Apart from `test`, for it takes as long as `reproduce`, whose runs it takes from out/cache where they are kept.
@@ -139,7 +146,7 @@ readme-check: $(STAMPS)/native $(STAMPS)/dev
 	AIRLANE_SLOW=1 $(BIN)/python -m pytest tests/test_docs.py -k "README or reproduce"
 
 # ETSI's files are in the folder that AIRLANE_RNIS_REFERENCE names.
-conformance: $(STAMPS)/native
+conformance: $(STAMPS)/native $(STAMPS)/nodes
 	@$(BIN)/python tools/requirements.py conformance | $(INSTALL) -r /dev/stdin
 	$(BIN)/python tools/rnis_conformance.py $(ARGS)
 
@@ -150,9 +157,6 @@ targets: $(STAMPS)/venv
 	@$(BIN)/python -c 'import ziglang' 2>/dev/null || $(INSTALL) ziglang
 	tools/targets.sh
 
-# The congestion control of `airlane node mdcc` needs libelf. Without its headers everything else is built.
-BPF := $(shell printf '\043include <libelf.h>\n\043include <zlib.h>\n' | $${CC:-cc} -E - >/dev/null 2>&1 && echo --features bpf)
-
 # Zig as linker knows the symbols of every glibc: the wheel asks for no newer one than 2.17 (2012), which maturin
 # checks in the finished file. macOS has its own linker.
 WHEEL_FLAGS := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux2014)
@@ -161,7 +165,7 @@ COUNTS ?= yes
 # HERE=yes: a wheel for this machine alone, from what `make build` has compiled, to check what is in it.
 ifeq ($(HERE),yes)
   COUNTS := no
-  WHEEL_FLAGS := --compatibility linux $(BPF)
+  WHEEL_FLAGS := --compatibility linux
 endif
 COUNTED := out/profile/airlane.profdata
 wheel: $(STAMPS)/venv maybe-playground
@@ -174,6 +178,13 @@ wheel: $(STAMPS)/venv maybe-playground
 	  maturin build --profile $(PROFILE) --quiet $(WHEEL_FLAGS) --out dist
 	$(BIN)/maturin sdist --out dist
 	@ls -l dist
+
+# The program of `airlane node`, without the congestion control of `mdcc`: that needs libelf on the machine.
+nodes-wheel: $(STAMPS)/venv
+	@$(BIN)/python -c 'import maturin, ziglang' 2>/dev/null || $(INSTALL) 'maturin[zig]>=1.13,<2'
+	rm -f dist/airlane_nodes-*
+	source $(BIN)/activate && maturin build --manifest-path $(NODES) --profile $(PROFILE) --quiet $(WHEEL_FLAGS) --out dist
+	@ls -l dist/airlane_nodes-*
 
 # What is missing is named. The manual, the wheel and the tests go on without it, and say so.
 PAGE := out/playground/playground.html
@@ -193,10 +204,10 @@ wheel-check: wheel
 	tools/check_wheel.sh $(if $(filter yes,$(HERE)),--here) $(ARGS)
 
 # Both take the wheel that is there: it is for any Python >= 3.11.
-least: $(if $(wildcard dist/*.whl),,wheel)
+least: $(if $(wildcard dist/airlane-*.whl),,wheel)
 	tools/check_versions.sh least
 
-newest: $(if $(wildcard dist/*.whl),,wheel)
+newest: $(if $(wildcard dist/airlane-*.whl),,wheel)
 	tools/check_versions.sh newest
 
 mutants: $(STAMPS)/native $(STAMPS)/dev
@@ -216,13 +227,21 @@ $(STAMPS)/venv:
 	$(PYTHON) -m venv $(VENV)
 	@mkdir -p $(STAMPS) && touch $@
 
+# The congestion control of `airlane node mdcc` needs libelf. Without its headers everything else is built.
+NODES := crates/nodes/Cargo.toml
+BPF := $(shell printf '\043include <libelf.h>\n\043include <zlib.h>\n' | $${CC:-cc} -E - >/dev/null 2>&1 && echo --features bpf)
 LIBELF := $(STAMPS)/libelf-$(if $(BPF),found,missing)
 $(LIBELF): $(STAMPS)/venv
 	@rm -f $(STAMPS)/libelf-* && touch $@
 
-$(STAMPS)/native: $(STAMPS)/venv $(LIBELF) pyproject.toml $(RUST)
+$(STAMPS)/native: $(STAMPS)/venv pyproject.toml $(RUST)
 	@$(BIN)/python -c 'import maturin' 2>/dev/null || $(INSTALL) 'maturin>=1.13,<2'
-	source $(BIN)/activate && maturin develop --profile $(PROFILE) --quiet --extras report,tables $(if $(UV),--uv) $(BPF)
+	source $(BIN)/activate && maturin develop --profile $(PROFILE) --quiet --extras report,tables $(if $(UV),--uv)
+	@touch $@
+
+$(STAMPS)/nodes: $(STAMPS)/venv $(LIBELF) crates/nodes/pyproject.toml $(RUST)
+	@$(BIN)/python -c 'import maturin' 2>/dev/null || $(INSTALL) 'maturin>=1.13,<2'
+	source $(BIN)/activate && maturin develop --manifest-path $(NODES) --profile $(PROFILE) --quiet $(if $(UV),--uv) $(BPF)
 	@touch $@
 
 $(STAMPS)/dev: $(STAMPS)/venv pyproject.toml

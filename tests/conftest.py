@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from airlane import node_command
+
 ROOT = Path(__file__).resolve().parent.parent
 
 Airlane = Callable[..., subprocess.CompletedProcess[str]]
@@ -43,8 +45,15 @@ def airlane(tmp_path: Path) -> Airlane:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test in real time that fails is run once more: the host may have stopped the machine meanwhile."""
+    """Tests of nodes need their program. A test in real time that fails is run once more.
+
+    The host may have stopped the machine meanwhile.
+    """
+    no_nodes = sys.platform == "linux" and node_command.program() is None
+    reason = "tests of nodes: the program airlane-node is missing: make nodes"
     for item in items:
+        if item.path.name.startswith("test_node"):
+            item.add_marker(pytest.mark.skipif(no_nodes, reason=reason))
         if item.path.name.startswith(REAL_TIME):
             item.add_marker(pytest.mark.real_time)
             item.add_marker(pytest.mark.flaky(reruns=1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -13,6 +14,9 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+
+import airlane
+from airlane import node_command
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="nodes need Linux")
 
@@ -132,3 +136,41 @@ def test_the_admin_server_is_at_its_address_only(tmp_path: Path) -> None:
     finally:
         process.kill()
         process.communicate()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["drwa"], "expected a kind and a file of settings; see airlane-node --help"),
+        (["drwa", "a", "b"], "expected a kind and a file of settings; see airlane-node --help"),
+        (["drwa", "a", "--chek"], "--chek is no option; see airlane-node --help"),
+        (["drva", "a"], "drva is no kind of node; it must be one of "),
+    ],
+)
+def test_wrong_arguments_of_the_program(words: list[str], message: str) -> None:
+    program = node_command.program()
+    assert program is not None
+    done = subprocess.run([program, *words], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: {message}")
+
+
+def test_the_program_names_its_kinds_and_its_version() -> None:
+    program = node_command.program()
+    assert program is not None
+    told = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=60, check=True).stdout
+    assert told.endswith(f"KIND is one of {', '.join(sorted(node_command.Kind))}.\n")
+    version = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60, check=True)
+    assert version.stdout == f"airlane-node {airlane.__version__}\n"
+
+
+def test_a_closed_output_ends_it_as_sigpipe(tmp_path: Path) -> None:
+    (tmp_path / "node.toml").touch()
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [*COMMAND, "node.toml", "--print-setup"]
+    done = subprocess.run(
+        command, cwd=tmp_path, stdout=writer, stderr=subprocess.PIPE, timeout=60, check=False
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")

@@ -97,4 +97,5 @@ def test_both_first_pages_install_the_same() -> None:
     """The extras of a wheel are those that `make build` installs."""
     (build,) = re.findall(r"maturin develop .*--extras ([\w,]+)", MAKEFILE)
     for page in (ROOT / "README.md", ROOT / "docs/tutorial.md"):
-        assert re.findall(r'ls dist/\*\.whl\)\[([\w,]+)\]"', page.read_text(encoding="utf-8")) == [build]
+        text = page.read_text(encoding="utf-8")
+        assert re.findall(r'ls dist/airlane-\*\.whl\)\[([\w,]+)\]"', text) == [build]

@@ -30,7 +30,7 @@ if [ -z "$python" ]; then
   exit 0
 fi
 shopt -s nullglob
-wheels=(dist/*.whl)
+wheels=(dist/airlane-*.whl)
 [ ${#wheels[@]} -eq 1 ] || fail "dist/ should hold one wheel: make wheel"
 
 "$python" -m venv "$work/venv"

@@ -20,7 +20,7 @@ trap 'rm -rf "$work"' EXIT
 fail() { echo "check_wheel: $*" >&2; exit 1; }
 
 shopt -s nullglob
-wheels=(dist/*.whl) sdists=(dist/*.tar.gz)
+wheels=(dist/airlane-*.whl) sdists=(dist/airlane-*.tar.gz)
 [ ${#wheels[@]} -eq 1 ] && [ ${#sdists[@]} -eq 1 ] || fail "dist/ should hold one wheel and one sdist: make wheel"
 wheel=$(realpath "${wheels[0]}") sdist=$(realpath "${sdists[0]}")
 case $(uname -s)$here:$wheel in

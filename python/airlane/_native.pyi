@@ -63,32 +63,6 @@ def version() -> str:
 def play_script(text: str, folder: str, ipv6: bool, tolerance_us: int, kernel: str | None = None) -> str:
     """Play a script of packetdrill; an object with result, line and reason, as JSON."""
 
-class NodeError(Exception):
-    """A node cannot begin or go on; the text says why, and what would help."""
-
-def node_check(kind: str, text: str, file_name: str) -> str:
-    """What a node needs: a list of objects with `name` and `missing` (null, or the reason), as JSON.
-
-    Raises
-    ------
-    ScenarioError
-        If the settings are wrong.
-    """
-
-def node_setup(kind: str, text: str, file_name: str) -> str:
-    """Rules, routes and parameters that lead packets to a node, as a shell script; raises as `node_check`."""
-
-def node_run(kind: str, text: str, file_name: str) -> bool:
-    """Run a node until SIGTERM or SIGINT; whether the work that had begun could end.
-
-    Raises
-    ------
-    ScenarioError
-        If the settings are wrong.
-    NodeError
-        If the node cannot begin, or cannot go on.
-    """
-
 def columns_of_runs() -> dict[str, list[_Column]]:
     """The tables of a run without flows: their columns, with metadata, are those of every run."""
 

@@ -13,8 +13,6 @@ mod controllers;
 mod link;
 #[cfg(target_os = "linux")]
 mod live;
-#[cfg(target_os = "linux")]
-mod nodes;
 mod packetdrill;
 mod radio;
 mod resolved;
@@ -122,10 +120,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     {
         module.add_function(wrap_pyfunction!(live::live, module)?)?;
         module.add_function(wrap_pyfunction!(live::replay, module)?)?;
-        module.add_function(wrap_pyfunction!(nodes::node_check, module)?)?;
-        module.add_function(wrap_pyfunction!(nodes::node_setup, module)?)?;
-        module.add_function(wrap_pyfunction!(nodes::node_run, module)?)?;
-        module.add("NodeError", module.py().get_type::<nodes::NodeError>())?;
         module.add("LiveError", module.py().get_type::<live::LiveError>())?;
     }
     module.add_function(wrap_pyfunction!(packetdrill::play_script, module)?)?;

@@ -1,9 +1,9 @@
-"""The command `airlane node`."""
+"""The command `airlane node`, which starts the program `airlane-node`."""
 
 from __future__ import annotations
 
-import json
-import signal
+import os
+import shutil
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -13,7 +13,14 @@ import typer
 
 from airlane.commands.common import AsJson, fail, user_errors
 
-__all__ = ["Kind", "node"]
+__all__ = ["PROGRAM", "Kind", "node", "program"]
+
+PROGRAM = "airlane-node"
+
+_MISSING = (
+    "error: airlane node needs the program airlane-node: `make nodes` in a clone of airlane, or "
+    "pip install the wheel airlane_nodes of a release; AIRLANE_NODE may name the program"
+)
 
 
 class Kind(StrEnum):
@@ -49,38 +56,22 @@ def node(
     """
     if sys.platform != "linux":
         fail("error: airlane node needs Linux")
-    from airlane import _native
-
-    text, file = _text(config), str(config)
+    found = program()
+    if found is None:
+        fail(_MISSING)
+    chosen = {"--check": check, "--print-setup": setup, "--json": as_json}
+    file = str(config)
+    place = f"./{file}" if file.startswith("-") else file
+    options = [option for option, wanted in chosen.items() if wanted]
+    # The program replaces this process, so that signals reach it and its exit code is that of the command.
     try:
-        if setup:
-            typer.echo(_native.node_setup(kind, text, file), nl=False)
-        if check:
-            raise typer.Exit(_checked(json.loads(_native.node_check(kind, text, file)), as_json=as_json))
-        if setup:
-            return
-        for one in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(one, signal.SIG_DFL)  # the node receives them, and Python no longer does
-        raise typer.Exit(0 if _native.node_run(kind, text, file) else 1)
-    except _native.NodeError as error:
-        fail(f"error: {error}")
+        os.execv(found, [PROGRAM, kind, place, *options])
+    except OSError as error:
+        fail(f"error: {found}: {error.strerror}")
 
 
-def _text(config: Path) -> str:
-    """The text of the file of settings."""
-    try:
-        return config.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        fail(f"error: {config}: cannot be read ({reason}); expected a file of settings in TOML")
-
-
-def _checked(requirements: list[dict[str, str | None]], *, as_json: bool) -> int:
-    """Print what a node needs; 1 if something is missing."""
-    if as_json:
-        typer.echo(json.dumps({"requirements": requirements}, indent=2))
-    else:
-        for one in requirements:
-            state = "ok" if one["missing"] is None else f"missing: {one['missing']}"
-            typer.echo(f"{one['name']}: {state}")
-    return 1 if any(one["missing"] is not None for one in requirements) else 0
+def program() -> str | None:
+    """The program `airlane-node`: that of AIRLANE_NODE, with Python, or in PATH; None if there is none."""
+    if named := os.environ.get("AIRLANE_NODE"):
+        return named
+    return shutil.which(PROGRAM, path=str(Path(sys.executable).parent)) or shutil.which(PROGRAM)
