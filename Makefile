@@ -1,15 +1,14 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
-# Rust (a virtual environment in .venv, the release extension by maturin) and does it again only when a source
-# has changed.
-.PHONY: help build nodes nodes-wheel bpf reproduce reproduce-full paper-tables arena-tables nr-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate test-kernel kernel-oracle kernel-spread kernel-papers bench-kernel bench-profile readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
+# Rust (a virtual environment in .venv, the extension by maturin) and does it again only when a source has changed.
+.PHONY: help build nodes nodes-wheel bpf reproduce reproduce-full paper-tables arena-tables nr-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate test-kernel kernel-oracle kernel-spread kernel-papers bench-kernel readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 
 VENV := .venv
 PYTHON ?= python3
-# PROFILE=quick: a build in a fraction of the time for who changes the code; it runs a little slower, to the same bytes.
-PROFILE ?= release
+# PROFILE=release: as in a wheel. It takes several times as long to build, and runs a little faster, to the same bytes.
+PROFILE ?= quick
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 
@@ -22,8 +21,11 @@ export PIP_QUIET := 1
 UV := $(shell command -v uv 2>/dev/null)
 INSTALL := $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/pip install --quiet)
 
+# The stamps of what depends on the profile name it.
+NATIVE := $(STAMPS)/native-$(PROFILE)
+NODES := $(STAMPS)/nodes-$(PROFILE)
 # Nodes are for Linux.
-SYSTEM_NODES := $(if $(filter Linux,$(shell uname -s)),$(STAMPS)/nodes)
+SYSTEM_NODES := $(if $(filter Linux,$(shell uname -s)),$(NODES))
 
 RUST := Cargo.toml Cargo.lock $(shell find crates -type f -not -path '*/target/*' -not -path 'crates/web/*')
 
@@ -43,7 +45,6 @@ help:
 	@echo "make live-agreement  the kernel's TCP through airlane live beside ours in virtual time; an hour"
 	@echo "make live-tables     docs/live-tables.md from the reports of these two"
 	@echo "make test-kernel     tests with a guest kernel, which is built first if it is not in the cache"
-	@echo "make bench-profile   instructions without and with the profile of the wheel"
 	@echo "make bench-kernel    what a guest kernel costs, a row for each run"
 	@echo "make kernel-oracle   measures the figures of the kernel to which airlane validate compares ours"
 	@echo "make kernel-spread   rows of that comparison over several delays and seeds: ARGS='still/vegas --delays -1 0 1'"
@@ -62,12 +63,12 @@ help:
 	@echo "make least           tests with the least versions of other packages that we admit; needs the wheel"
 	@echo "make newest          the same with the newest, and the newest Python that is here"
 	@echo "make mutants         small faults in the code of statistics and verdicts: how many the tests find"
-	@echo "make build           only the environment and the extension; then $(BIN)/airlane --help"
+	@echo "make build           only the environment and the extension, as a quick build; PROFILE=release: as in a wheel"
 	@echo "make clean           removes what was built and kept"
 
-build: $(STAMPS)/native
+build: $(NATIVE)
 
-nodes: $(STAMPS)/nodes
+nodes: $(NODES)
 
 reproduce: build
 	$(BIN)/airlane reproduce --quick $(ARGS)
@@ -111,11 +112,10 @@ kernel-papers: build
 validate: build
 	$(BIN)/airlane validate $(ARGS)
 
-bench: build
+# Speed is that of a released build, which stays in the environment.
+bench:
+	$(MAKE) --no-print-directory build PROFILE=release
 	$(BIN)/python bench/run.py $(ARGS)
-
-bench-profile: build
-	source $(BIN)/activate && $(BIN)/python bench/profiled.py $(ARGS)
 
 bench-cluster: build $(STAMPS)/dev
 	$(BIN)/python bench/cluster.py $(ARGS)
@@ -137,16 +137,16 @@ demo-nodes: build nodes
 bpf:
 	tools/bpf.sh
 
-test: $(STAMPS)/native $(SYSTEM_NODES) $(STAMPS)/dev maybe-playground
+test: $(NATIVE) $(SYSTEM_NODES) $(STAMPS)/dev maybe-playground
 	tools/test.sh
 
 # Apart from `test`, for it takes as long as `reproduce`, whose runs it takes from out/cache where they are kept.
 # With AIRLANE_BLESS=1 it writes what is printed into the pages.
-readme-check: $(STAMPS)/native $(STAMPS)/dev
+readme-check: $(NATIVE) $(STAMPS)/dev
 	AIRLANE_SLOW=1 $(BIN)/python -m pytest tests/test_docs.py -k "README or reproduce"
 
 # ETSI's files are in the folder that AIRLANE_RNIS_REFERENCE names.
-conformance: $(STAMPS)/native $(STAMPS)/nodes
+conformance: $(NATIVE) $(NODES)
 	@$(BIN)/python tools/requirements.py conformance | $(INSTALL) -r /dev/stdin
 	$(BIN)/python tools/rnis_conformance.py $(ARGS)
 
@@ -160,22 +160,16 @@ targets: $(STAMPS)/venv
 # Zig as linker knows the symbols of every glibc: the wheel asks for no newer one than 2.17 (2012), which maturin
 # checks in the finished file. macOS has its own linker.
 WHEEL_FLAGS := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux2014)
-# COUNTS=no leaves out the profile of bundled scenarios, which takes another build and makes runs faster.
-COUNTS ?= yes
+WHEEL_PROFILE := release
 # HERE=yes: a wheel for this machine alone, from what `make build` has compiled, to check what is in it.
 ifeq ($(HERE),yes)
-  COUNTS := no
   WHEEL_FLAGS := --compatibility linux
+  WHEEL_PROFILE := $(PROFILE)
 endif
-COUNTED := out/profile/airlane.profdata
 wheel: $(STAMPS)/venv maybe-playground
 	@$(BIN)/python -c 'import maturin, ziglang' 2>/dev/null || $(INSTALL) 'maturin[zig]>=1.13,<2'
 	rm -rf dist
-	@rm -f $(COUNTED)
-	@if [ $(COUNTS) = yes ] && tools/profile.sh --check; then source $(BIN)/activate && tools/profile.sh $(COUNTED); \
-	  else echo "the wheel is built without a profile"; fi
-	source $(BIN)/activate && if [ -f $(COUNTED) ]; then export RUSTFLAGS="-Cprofile-use=$(abspath $(COUNTED))" CARGO_TARGET_DIR=target/profiled; fi && \
-	  maturin build --profile $(PROFILE) --quiet $(WHEEL_FLAGS) --out dist
+	source $(BIN)/activate && maturin build --profile $(WHEEL_PROFILE) --quiet $(WHEEL_FLAGS) --out dist
 	$(BIN)/maturin sdist --out dist
 	@ls -l dist
 
@@ -183,7 +177,7 @@ wheel: $(STAMPS)/venv maybe-playground
 nodes-wheel: $(STAMPS)/venv
 	@$(BIN)/python -c 'import maturin, ziglang' 2>/dev/null || $(INSTALL) 'maturin[zig]>=1.13,<2'
 	rm -f dist/airlane_nodes-*
-	source $(BIN)/activate && maturin build --manifest-path $(NODES) --profile $(PROFILE) --quiet $(WHEEL_FLAGS) --out dist
+	source $(BIN)/activate && maturin build --manifest-path crates/nodes/Cargo.toml --profile $(WHEEL_PROFILE) --quiet $(WHEEL_FLAGS) --out dist
 	@ls -l dist/airlane_nodes-*
 
 # What is missing is named. The manual, the wheel and the tests go on without it, and say so.
@@ -197,7 +191,7 @@ maybe-playground:
 	@if tools/playground.sh --check; then $(MAKE) --no-print-directory playground; else echo "skipped: the playground"; fi
 
 # The pages are made without the network and need none to be read: fonts, search and the crates' pages are inside.
-docs: $(STAMPS)/native $(STAMPS)/docs maybe-playground
+docs: $(NATIVE) $(STAMPS)/docs maybe-playground
 	tools/docs.sh
 
 wheel-check: wheel
@@ -210,7 +204,7 @@ least: $(if $(wildcard dist/airlane-*.whl),,wheel)
 newest: $(if $(wildcard dist/airlane-*.whl),,wheel)
 	tools/check_versions.sh newest
 
-mutants: $(STAMPS)/native $(STAMPS)/dev
+mutants: $(NATIVE) $(STAMPS)/dev
 	tools/mutants.sh $(ARGS)
 
 clean:
@@ -228,21 +222,20 @@ $(STAMPS)/venv:
 	@mkdir -p $(STAMPS) && touch $@
 
 # The congestion control of `airlane node mdcc` needs libelf. Without its headers everything else is built.
-NODES := crates/nodes/Cargo.toml
 BPF := $(shell printf '\043include <libelf.h>\n\043include <zlib.h>\n' | $${CC:-cc} -E - >/dev/null 2>&1 && echo --features bpf)
 LIBELF := $(STAMPS)/libelf-$(if $(BPF),found,missing)
 $(LIBELF): $(STAMPS)/venv
 	@rm -f $(STAMPS)/libelf-* && touch $@
 
-$(STAMPS)/native: $(STAMPS)/venv pyproject.toml $(RUST)
+$(NATIVE): $(STAMPS)/venv pyproject.toml $(filter-out crates/nodes/%,$(RUST))
 	@$(BIN)/python -c 'import maturin' 2>/dev/null || $(INSTALL) 'maturin>=1.13,<2'
 	source $(BIN)/activate && maturin develop --profile $(PROFILE) --quiet --extras report,tables $(if $(UV),--uv)
-	@touch $@
+	@rm -f $(STAMPS)/native-* && touch $@
 
-$(STAMPS)/nodes: $(STAMPS)/venv $(LIBELF) crates/nodes/pyproject.toml $(RUST)
+$(NODES): $(STAMPS)/venv $(LIBELF) crates/nodes/pyproject.toml $(RUST)
 	@$(BIN)/python -c 'import maturin' 2>/dev/null || $(INSTALL) 'maturin>=1.13,<2'
-	source $(BIN)/activate && maturin develop --manifest-path $(NODES) --profile $(PROFILE) --quiet $(if $(UV),--uv) $(BPF)
-	@touch $@
+	source $(BIN)/activate && maturin develop --manifest-path crates/nodes/Cargo.toml --profile $(PROFILE) --quiet $(if $(UV),--uv) $(BPF)
+	@rm -f $(STAMPS)/nodes-* && touch $@
 
 $(STAMPS)/dev: $(STAMPS)/venv pyproject.toml
 	$(BIN)/python tools/requirements.py report dev | $(INSTALL) -r /dev/stdin
