@@ -3,7 +3,7 @@
 //! `cargo run -p airlane-wire --profile test --example fuzz -- MODE SECONDS SEED`, where MODE is `valid` (packets
 //! that must survive a round trip) or `damaged` (bytes that may be anything).
 
-#[path = "../tests/generate/mod.rs"]
+#[path = "../tests/all/generate/mod.rs"]
 mod generate;
 
 use std::collections::BTreeMap;

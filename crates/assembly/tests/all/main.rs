@@ -9,7 +9,7 @@ mod byte_stream;
 mod coverage;
 mod embedding;
 mod errors;
-#[path = "../../../wire/tests/generate/mod.rs"]
+#[path = "../../../wire/tests/all/generate/mod.rs"]
 mod generate;
 mod handover;
 mod http3;

@@ -1,8 +1,6 @@
 //! The split-connection proxy among peers with arbitrary behaviour, on links that lose, repeat and
 //! reorder. A failure names its seed.
 
-mod world;
-
 use std::collections::VecDeque;
 
 use airlane_core::{
@@ -11,7 +9,8 @@ use airlane_core::{
 };
 use airlane_middlebox::{ConnectOrder, Ending, Middlebox, Side, SplitConfig, SplitProxy};
 use airlane_transport::{Path, ReceiveWindowKind, TcpConfig, TcpEndpoint};
-use world::{
+
+use crate::world::{
     Channel, Circumstances, Mischief, Script, World, channel, is_bounded, is_done, judge, pairs, proxy, with,
 };
 

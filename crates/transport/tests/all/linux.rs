@@ -3,13 +3,12 @@
 //! the files give the source of the figures. The summary is in a place where `airlane validate` also
 //! reads it.
 
-mod harness;
-
 use std::collections::BTreeMap;
 
 use airlane_core::{BitRate, Bytes, Duration, Instant};
 use airlane_transport::{CongestionKind, ReceiveWindowKind, TcpConfig};
-use harness::{FlowConfig, FlowResult, Harness, LinkConfig, RunResult};
+
+use crate::harness::{FlowConfig, FlowResult, Harness, LinkConfig, RunResult};
 
 /// A row of the summary: column name to value.
 type Row = BTreeMap<String, String>;
@@ -25,7 +24,7 @@ fn table(text: &str) -> Vec<Row> {
 }
 
 fn summary() -> Vec<Row> {
-    table(include_str!("../../../python/airlane/data/linux/summary.csv"))
+    table(include_str!("../../../../python/airlane/data/linux/summary.csv"))
 }
 
 /// The value of a column; NaN when it is empty.

@@ -1,7 +1,5 @@
 //! Packets from outside keep their bytes next to the typed view, and leave as they came.
 
-mod generate;
-
 use core::net::IpAddr;
 
 use core::num::NonZeroU8;
@@ -11,7 +9,8 @@ use airlane_core::{
     Payload, SackBlock, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps,
 };
 use airlane_wire::{Ends, IpPacket, Transport, checksum, emit, ip_bytes, outside};
-use generate::Generator;
+
+use crate::generate::Generator;
 
 const ARRIVAL: outside::Arrival =
     outside::Arrival { flow: FlowId(3), direction: Direction::Uplink, now: Instant::from_millis(7) };

@@ -1,7 +1,5 @@
 //! A viewer and a server over a wire of 10 ms each way without a rate: the times can be computed by hand.
 
-mod wire;
-
 use airlane_core::{
     BitRate, Bytes, Direction, Duration, Event, FlowId, Instant, PlaybackStep, Probe, Seeds, Topic, TopicSet,
 };
@@ -12,6 +10,8 @@ use airlane_traffic::{
     BolaParameters, Media, PlayoutRules, ReadLimit, Rule, SegmentedVideo, Video, Viewer, Viewing,
 };
 use airlane_transport::{Path, ReceiveWindowKind, TcpConfig};
+
+use crate::wire;
 
 const FLOW: FlowId = FlowId(0);
 

@@ -3,8 +3,6 @@
 //! service hold; a fast lossless return path. Deliberately small and slow: a binary heap, no
 //! engine.
 
-#![allow(dead_code, reason = "each test file uses its own part")]
-
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 

@@ -1,7 +1,5 @@
 //! Connections through split-connection proxies on bad links, between peers with arbitrary behaviour.
 
-#![allow(dead_code, unused_imports, reason = "each test file uses its own part")]
-
 mod cells;
 mod flights;
 mod peer;

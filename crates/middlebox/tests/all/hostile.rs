@@ -1,14 +1,13 @@
 //! A split-connection proxy between peers that send arbitrary segments: numbers, windows, options and flags
 //! that no TCP would send, among ordinary ones. A failure names its seed.
 
-mod world;
-
 use airlane_core::{
     AccEcnOption, Cx, Direction, Duration, Ecn, FlowId, Header, Instant, Mss, Node, Packet, PacketPool,
     Payload, SackBlock, Seeds, Stream, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps,
 };
 use airlane_middlebox::{Middlebox, Side, SplitProxy};
-use world::{is_bounded, is_done, pick, proxy, with};
+
+use crate::world::{is_bounded, is_done, pick, proxy, with};
 
 const FLOWS: u64 = 4;
 

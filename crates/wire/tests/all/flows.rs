@@ -1,7 +1,5 @@
 //! Packets are found by addresses and ports, and the table keeps its bounds.
 
-mod generate;
-
 use core::net::IpAddr;
 
 use airlane_core::{
@@ -10,7 +8,8 @@ use airlane_core::{
 use airlane_wire::{
     Class, Ends, Error, FlowLimits, FlowTable, Found, IpPacket, Transport, checksum, classify, emit, segment,
 };
-use generate::Generator;
+
+use crate::generate::Generator;
 
 fn limits() -> FlowLimits {
     FlowLimits {

@@ -4,11 +4,10 @@
 //! late, in another cell, or in the same one, leave again before their path is switched or their connections
 //! have arrived, and their cells may discard their data. A failure names its seed.
 
-mod world;
-
 use airlane_core::{Duration, Instant, Seeds, Stream};
 use airlane_middlebox::{Ending, SplitConfig, SplitStatistics};
-use world::{
+
+use crate::world::{
     Cells, Channel, Circumstances, Hop, Mischief, Plan, channel, is_bounded, is_done, judge, pairs, pick,
     proxy,
 };

@@ -1,9 +1,8 @@
 //! Packets that are read are written again, byte for byte, and no bytes cause a panic.
 
-mod generate;
-
 use airlane_wire::{GtpU, IpPacket, TcpOption, Transport, checksum};
-use generate::Generator;
+
+use crate::generate::Generator;
 
 #[test]
 fn valid_packets_survive_a_round_trip() {

@@ -1,12 +1,11 @@
 //! Distinguishing random losses from congestion, on the link of `recovery.rs`: a full packet in 1
 //! ms (12 Mb/s), 20 ms each way.
 
-mod harness;
-
 use airlane_core::{Bytes, Instant};
 use airlane_transport::congestion::LossDiscrimination;
 use airlane_transport::{CongestionKind, TcpConfig};
-use harness::{FlowConfig, Harness, LinkConfig, RunResult};
+
+use crate::harness::{FlowConfig, Harness, LinkConfig, RunResult};
 
 const SEGMENT: u64 = 1448;
 

@@ -1,11 +1,10 @@
 //! Unusual segments, one at a time, and the answers of an end: RFC 9293, RFC 7323, RFC 5961, RFC 2883. Where
 //! an RFC leaves a choice, the choice is Linux's; the comments describe what was observed on Linux 6.18.
 
-mod table;
-
 use airlane_core::{Bytes, Duration, SackBlock, TcpFlags, TcpHeader, TcpTimestamps};
 use airlane_transport::{ConnectionState, ReceiveWindowKind, TcpConfig};
-use table::{ACK, FIN, RST, SYN, Sent, Table, data, stamped};
+
+use crate::table::{ACK, FIN, RST, SYN, Sent, Table, data, stamped};
 
 fn flags(sent: &Sent) -> u16 {
     sent.0.flags.0 & !TcpFlags::PSH

@@ -1,13 +1,13 @@
 //! The endpoint nodes over a wire of constant delay: all data arrives, events are correct, and no
 //! packet is left.
 
-mod wire;
-
 use airlane_core::{
     BitRate, Bytes, Direction, Duration, Event, FlowId, Instant, Node, PacketPool, Probe, Topic, TopicSet,
 };
 use airlane_traffic::{Datagrams, TcpSink, TcpSource, Transfer, UdpSink, UdpSource};
 use airlane_transport::{Path, TcpConfig, UdpSender};
+
+use crate::wire;
 
 #[derive(Default)]
 struct Seen {

@@ -4,15 +4,14 @@
 //! answer arrives at 40.04 ms; ten segments follow the ACK. Segment k of them (from 0) leaves the
 //! link at 41.08 + k ms and its ACK arrives 40 ms later, at 81.08 + k. Segments hold 1448 bytes.
 
-mod harness;
-
 use std::cell::RefCell;
 
 use airlane_core::{Bytes, Duration, Instant, TcpFlags};
 use airlane_transport::{
     CongestionKind, ConnectionState, Growth, LossDetection, ReceiveWindowKind, RttSampling, TcpConfig,
 };
-use harness::{FlowConfig, Harness, LinkConfig, RunResult, SentSegment};
+
+use crate::harness::{FlowConfig, Harness, LinkConfig, RunResult, SentSegment};
 
 const SEGMENT: u64 = 1448;
 

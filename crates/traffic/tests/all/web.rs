@@ -1,8 +1,5 @@
 //! A browser and its servers over a wire of 10 ms each way without a rate: the times can be computed by hand.
 
-mod pages;
-mod wire;
-
 use std::sync::Arc;
 
 use airlane_core::{
@@ -14,7 +11,9 @@ use airlane_traffic::dns::{Names, Resolver};
 use airlane_traffic::http::{HttpOverTcp, HttpServer, HttpSettings, HttpVersion, Message};
 use airlane_traffic::{Browser, Browsing, Page, PageObject, Visits};
 use airlane_transport::{Path, TcpConfig};
-use pages::{object, page};
+
+use crate::pages::{object, page};
+use crate::wire;
 
 const FLOW: FlowId = FlowId(0);
 const SETTINGS: HttpSettings =

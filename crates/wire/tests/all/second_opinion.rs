@@ -1,15 +1,14 @@
 //! Other implementations of the same formats agree: etherparse on each field and checksum of random packets, and
 //! tshark on the packets that this crate writes.
 
-mod generate;
-
 use std::io::Write;
 use std::net::IpAddr;
 use std::process::{Command, Stdio};
 
 use airlane_wire::{Ip, IpPacket, Ipv4, Ipv6, Tcp, TcpOption, Transport, Udp, checksum};
 use etherparse::{NetSlice, SlicedPacket, TcpOptionElement, TransportSlice};
-use generate::Generator;
+
+use crate::generate::Generator;
 
 /// The options as etherparse reads them; `None` for those that it does not know or that end its list.
 fn element(option: &TcpOption<'_>) -> Option<TcpOptionElement> {

@@ -1,15 +1,14 @@
 //! Multi-domain congestion control, with a PEP before the link of the harness: the PEP has seen the
 //! packets that the link drops, but not those that the test drops.
 
-mod harness;
-
 use airlane_core::{
     Cx, Direction, Duration, Ecn, FlowId, Header, Instant, Mss, Outbox, PacketPool, SackBlock, Seeds,
     Silence, TcpFlags, TcpHeader, TcpSynOptions, TopicSet,
 };
 use airlane_transport::congestion::{InflightScope, LawParameters, MdccConfig};
 use airlane_transport::{CongestionKind, Path, PepReport, TcpConfig, TcpEndpoint};
-use harness::{FlowConfig, Harness, LinkConfig, Report, RunResult};
+
+use crate::harness::{FlowConfig, Harness, LinkConfig, Report, RunResult};
 
 /// Round trip between server and PEP.
 const PEP_RTT: Duration = Duration::from_millis(10);

@@ -1,9 +1,6 @@
 //! HTTP/3 compared with HTTP/2 over a wire of 10 ms each way without a rate: the times can be computed by
 //! hand.
 
-mod pages;
-mod wire;
-
 use std::sync::Arc;
 
 use airlane_core::{
@@ -19,7 +16,9 @@ use airlane_traffic::http::{
 };
 use airlane_traffic::{Browser, Browsing, Page, PageObject, Visits};
 use airlane_transport::{Path, TcpConfig};
-use pages::{object, page};
+
+use crate::pages::{object, page};
+use crate::wire;
 
 const FLOW: FlowId = FlowId(0);
 const UP: Path = Path::new(FLOW, Direction::Uplink);

@@ -1,13 +1,12 @@
 //! The sender's detection of reordering (RFC 8985 §6.2 step 3, RFC 4653 §1): a segment sent once is delivered
 //! after one that was sent later. On a path that preserves the order there is none, for any losses.
 
-mod harness;
-
 use std::cell::RefCell;
 
 use airlane_core::{Bytes, Duration, Instant};
 use airlane_transport::{CongestionKind, LossDetection, TcpConfig};
-use harness::{FlowConfig, Harness, LinkConfig, RunResult};
+
+use crate::harness::{FlowConfig, Harness, LinkConfig, RunResult};
 
 fn bulk<'a>(config: &TcpConfig, link: LinkConfig) -> Harness<'a> {
     let flow =

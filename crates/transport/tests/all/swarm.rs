@@ -1,13 +1,12 @@
 //! Random configurations on random bad links: every transfer completes, byte for byte, both ends
 //! close, and no assertion fails. A failure names its seed.
 
-mod harness;
-
 use airlane_core::{BitRate, Bytes, Duration, Instant, Seeds};
 use airlane_transport::{
     CongestionKind, ConnectionState, EcnConfig, LossDetection, ReceiveWindowKind, RttSampling, TcpConfig,
 };
-use harness::{FlowConfig, Harness, LinkConfig};
+
+use crate::harness::{FlowConfig, Harness, LinkConfig};
 
 fn pick<T: Clone>(stream: &mut airlane_core::Stream, from: &[T]) -> T {
     from[stream.below(from.len() as u64) as usize].clone()

@@ -3,8 +3,6 @@
 //! sent only if both ends agreed, and no code reduces a window below its minimum. A failure names its
 //! seed.
 
-mod harness;
-
 use core::num::NonZeroU8;
 use std::cell::RefCell;
 
@@ -12,7 +10,8 @@ use airlane_core::{BitRate, Bytes, Duration, Instant, Seeds, Stream, TcpFlags, T
 use airlane_transport::congestion::{ArwaSender, CodeStep, SlowStart};
 use airlane_transport::window::{ArwaReceiver, CaseTwo, DelayMeasure, DrwaReceiver, OldCode};
 use airlane_transport::{CongestionKind, ReceiveBuffer, ReceiveWindowKind, TcpConfig};
-use harness::{FlowConfig, Harness, LinkConfig, RunResult};
+
+use crate::harness::{FlowConfig, Harness, LinkConfig, RunResult};
 
 const WINDOW_MIN: Bytes = Bytes(3000);
 

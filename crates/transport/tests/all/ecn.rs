@@ -1,8 +1,6 @@
 //! Explicit congestion notification (RFC 3168): negotiation, the marks of packets, and the effect
 //! of a mark.
 
-mod harness;
-
 use std::collections::VecDeque;
 
 use airlane_core::{
@@ -10,7 +8,8 @@ use airlane_core::{
     TopicSet,
 };
 use airlane_transport::{CongestionKind, EcnConfig, EcnFeedback, Path, TcpConfig, TcpEndpoint};
-use harness::{FlowConfig, Harness, LinkConfig};
+
+use crate::harness::{FlowConfig, Harness, LinkConfig};
 
 /// A packet when it left one end.
 #[derive(Clone, Copy, Debug)]

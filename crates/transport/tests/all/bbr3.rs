@@ -1,11 +1,10 @@
 //! BBR version 3 over whole links. There is no kernel for comparison; the tests check the goals of
 //! the draft: full use, a short queue, tolerance of 2 % loss, a fair share.
 
-mod harness;
-
 use airlane_core::{Bytes, Instant};
 use airlane_transport::{CongestionKind, ReceiveWindowKind, TcpConfig};
-use harness::{FlowConfig, FlowResult, Harness, LinkConfig, RunResult};
+
+use crate::harness::{FlowConfig, FlowResult, Harness, LinkConfig, RunResult};
 
 fn flow(congestion: CongestionKind, start_ms: u64) -> FlowConfig {
     let receive_window = ReceiveWindowKind::Autotuned { initial: Bytes(131_072), max: Bytes(16_777_216) };
