@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 .venv/bin/python tools/reference.py
 # As tools/lint.sh makes them, so that either takes what the other has made.
-RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked --quiet
+RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items --locked --quiet
 rm -rf out/docs
 .venv/bin/sphinx-build --fail-on-warning --keep-going --quiet --builder html docs out/docs --doctree-dir out/doctrees
 cp -r target/doc out/docs/rust

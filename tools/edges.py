@@ -45,6 +45,9 @@ ALLOWED: dict[str, set[str]] = {
     },
     "bind": set(),
     "web": {"core", "scenario", "assembly", "record"},
+    "own-controller": {"scenario", "assembly", "record"},
+    "own-scheduler": {"scenario", "assembly", "record"},
+    "real-clock": {"core", "engine", "scenario", "assembly"},
 }  # fmt: skip
 """Permitted dependencies of each crate. An unlisted crate fails the check."""
 

@@ -20,13 +20,6 @@ real_time_job=$!
 set +m
 
 "${idle[@]}" cargo test --workspace --locked --no-run || failed=1
-# The examples are programs outside of the workspace, which build against the crates. They have other features than
-# above, so that everything is compiled again; their tests are short, and do not need it to be optimised.
-for example in examples/*/Cargo.toml; do
-    "${idle[@]}" cargo test --locked --config 'profile.test.package."*".opt-level=0' --manifest-path "$example" \
-      --target-dir "${CARGO_TARGET_DIR:-target}" 2>&1 | tee -a "$log/examples"
-    [ "${PIPESTATUS[0]}" -eq 0 ] || failed=1
-done
 # Tests that compare with an unoptimised build take what cargo test has built, and fail where it is not there.
 export AIRLANE_CARGO_TEST="${CARGO_TARGET_DIR:-$PWD/target}/debug"
 "${idle[@]}" .venv/bin/python -m pytest --durations=20 -n auto --dist loadfile -m "not real_time" 2>&1 | tee "$log/pytest"
@@ -47,7 +40,7 @@ cargo test --workspace --locked 2>&1 | tee "$log/cargo"
 [ "${PIPESTATUS[0]}" -eq 0 ] || failed=1
 
 printf '\ncargo test:\n'
-grep -hE '^(test result:|error)' "$log/cargo" "$log/examples"
+grep -hE '^(test result:|error)' "$log/cargo"
 printf 'pytest:\n'
 tail -qn 1 "$log/pytest" "$log/real_time" "$log/repeated" 2>/dev/null
 [ "$failed" -eq 0 ]
