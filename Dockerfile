@@ -2,8 +2,6 @@
 #
 #   docker build -t airlane .
 #   docker run --rm -v "$PWD/out:/data/out" airlane
-#
-# tools/docker_steps.py runs the same steps in a chroot, where there is no Docker.
 
 FROM debian:trixie-slim AS tools
 RUN apt-get update \

@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from conftest import ROOT
 
 CI = ROOT / ".ci/run"
+NIGHTLY = ROOT / ".ci/nightly"
 
 
 @pytest.mark.parametrize("value", ["1", "0", "no"])
-def test_the_manual_cannot_be_blessed_there(value: str) -> None:
+@pytest.mark.parametrize("script", [CI, NIGHTLY], ids=["run", "nightly"])
+def test_the_manual_cannot_be_blessed_there(script: Path, value: str) -> None:
     done = subprocess.run(
-        [CI],
+        [script],
         env={**os.environ, "AIRLANE_BLESS": value},
         capture_output=True,
         text=True,
@@ -28,16 +31,29 @@ def test_the_manual_cannot_be_blessed_there(value: str) -> None:
     assert "make" not in done.stdout, "nothing was run"
 
 
-def test_every_target_it_runs_exists_and_begins_on_a_clean_environment() -> None:
-    script, makefile = CI.read_text(), (ROOT / "Makefile").read_text()
-    called = re.findall(r"^ *(?:fresh|chrt --idle 0 make VENV=\S+) ([^#\n]+)", script, re.MULTILINE)
-    targets = [word for words in called for word in words.split() if re.fullmatch(r"[a-z][\w-]*", word)]
-    needed = "build docs lint test validate readme-check wheel-check least newest"
-    assert set(needed.split()) <= set(targets)
-    assert [t for t in targets if not re.search(rf"^{t}:", makefile, re.MULTILINE)] == []
-    assert re.findall(r"^\s*make .*$", script, re.MULTILINE) == ['  make "$@"'], "by `fresh` alone"
-    assert script.index("rm -rf .venv") < script.index('  make "$@"')
-    assert "git diff --exit-code" in script[script.rindex("fresh ") :]
+def targets(script: Path, command: str) -> list[str]:
+    """The targets that a script calls by this command."""
+    called = re.findall(rf"(?:^|then ){command} ([^#;\n]+)", script.read_text(), re.MULTILINE)
+    return [word for words in called for word in words.split() if re.fullmatch(r"[a-z][\w-]*", word)]
+
+
+def test_every_target_exists_and_the_documented_ones_run() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    documented = {"build", "docs", "lint", "test", "validate", "readme-check", "wheel-check"}
+    rare = {"least", "newest", "targets", "mutants", "playground", "nodes-wheel", "live-agreement"}
+    assert documented <= set(targets(CI, "run"))
+    assert rare <= set(targets(NIGHTLY, "fresh"))
+    called = [*targets(CI, "run"), *targets(NIGHTLY, "fresh")]
+    assert [t for t in called if not re.search(rf"^{t}:", makefile, re.MULTILINE)] == []
+    for script in (CI, NIGHTLY):
+        lines = script.read_text().rstrip().splitlines()
+        assert lines[-1] == "finish", "which compares what is committed"
+    assert targets(CI, "run")[:2] == ["build", "docs"], "the manual, before others install packages"
+
+
+def test_nightly_begins_each_target_on_a_clean_environment() -> None:
+    assert 'fresh() {\n  rm -rf .venv\n  run "$@"\n}' in NIGHTLY.read_text()
+    assert targets(NIGHTLY, "run") == []
 
 
 def test_what_each_target_needs_is_installed_by_it() -> None:

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import yaml
 
-import docker_steps
 from conftest import ROOT
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
@@ -77,11 +76,18 @@ def test_the_urls_are_those_of_the_repository() -> None:
         assert place == "issues" or (file is not None and (ROOT / file[1]).exists()), place
 
 
+def instructions(text: str) -> list[tuple[str, str]]:
+    """Instruction and argument of each step of a Dockerfile; lines that end in a backslash continue."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    joined = "\n".join(lines).replace("\\\n", " ")
+    return [(word, rest) for word, rest in (line.split(maxsplit=1) for line in joined.splitlines())]
+
+
 def test_the_image_ends_in_the_first_example_of_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     first = re.search(r"^\$ \.venv/bin/(airlane run .*?)\s+#", readme, re.MULTILINE)
     assert first is not None
-    found = docker_steps.instructions((ROOT / "Dockerfile").read_text(encoding="utf-8"))
+    found = instructions((ROOT / "Dockerfile").read_text(encoding="utf-8"))
     assert found[-1][0] == "CMD"
     assert " ".join(json.loads(found[-1][1])) == first[1]
     ran = [command for word, rest in found if word == "RUN" for command in rest.split("&&")]
@@ -109,4 +115,4 @@ def test_the_devcontainer_ends_there_too() -> None:
     ],
 )
 def test_steps_are_read_as_docker_reads_them(text: str, found: list[tuple[str, str]]) -> None:
-    assert docker_steps.instructions(text) == found
+    assert instructions(text) == found
