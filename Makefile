@@ -40,7 +40,7 @@ help:
 	@echo "make readme-check    the examples that take long: what make reproduce prints"
 	@echo "make bench           speed, beside ns-3 where it is installed; out/bench.json"
 	@echo "make bench-cluster   a sweep on a Dask cluster that loses a worker and the client on the way"
-	@echo "make bench-live      airlane live beside Mahimahi and Rattan, where bench/peers has built them; out/bench-live.json"
+	@echo "make bench-live      airlane live beside Mahimahi and Rattan, where evidence/peers has built them; out/bench-live.json"
 	@echo "make demo-nodes      each node of 'airlane node' through a live cell, beside the simulator and the paper"
 	@echo "make live-agreement  the kernel's TCP through airlane live beside ours in virtual time; an hour"
 	@echo "make live-tables     docs/live-tables.md from the reports of these two"
@@ -102,12 +102,12 @@ kernel-oracle: build
 # Whether a row of that comparison is outside of its band by chance.
 kernel-spread: build
 	$(BIN)/airlane kernel build 6.12
-	$(BIN)/python -m airlane.validation.spread $(ARGS)
+	$(BIN)/python evidence/kernel_spread.py $(ARGS)
 
 # The papers that used the Linux stack, with one at both ends.
 kernel-papers: build
 	$(BIN)/airlane kernel build 6.12
-	$(BIN)/python -m airlane.validation.kernel_papers $(ARGS)
+	$(BIN)/python evidence/kernel_papers.py $(ARGS)
 
 validate: build
 	$(BIN)/airlane validate $(ARGS)
@@ -118,21 +118,21 @@ bench:
 	$(BIN)/python bench/run.py $(ARGS)
 
 bench-cluster: build $(STAMPS)/dev
-	$(BIN)/python bench/cluster.py $(ARGS)
+	$(BIN)/python evidence/cluster.py $(ARGS)
 
 bench-live: build
-	$(BIN)/python bench/live.py $(ARGS)
+	$(BIN)/python evidence/live.py $(ARGS)
 
 live-agreement: build
-	$(BIN)/python bench/agreement.py $(ARGS)
-	$(BIN)/python bench/agreement_packets.py
+	$(BIN)/python evidence/agreement.py $(ARGS)
+	$(BIN)/python evidence/agreement_packets.py
 
 # Writes the page from the reports of the two above.
 live-tables: build
-	$(BIN)/python bench/live_tables.py $(ARGS)
+	$(BIN)/python evidence/live_tables.py $(ARGS)
 
 demo-nodes: build nodes
-	$(BIN)/python bench/nodes/demo.py $(ARGS)
+	$(BIN)/python evidence/nodes/demo.py $(ARGS)
 
 bpf:
 	tools/bpf.sh

@@ -1,4 +1,4 @@
-"""Coverage of intervals and errors of comparisons on known populations: a small bench/coverage.py."""
+"""Coverage of intervals and errors of comparisons on known populations: a small evidence/coverage.py."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conftest import ROOT
 
 
 def _bench() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("coverage_bench", ROOT / "bench/coverage.py")
+    spec = importlib.util.spec_from_file_location("coverage_bench", ROOT / "evidence/coverage.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -22,7 +22,7 @@ from airlane.runs.dataset import Dataset, DatasetError
 from airlane.runs.figures import BY_NAME
 from conftest import Airlane
 
-BENCH = Path(__file__).parent.parent / "bench" / "cluster.py"
+BENCH = Path(__file__).parent.parent / "evidence" / "cluster.py"
 GRID: dict[str, list[object]] = {
     "internet.delay": ["5 ms", "10 ms"],
     "transport.congestion": ["cubic", "newreno"],

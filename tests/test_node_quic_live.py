@@ -18,7 +18,7 @@ from quic_support import certificate
 
 need_live()
 
-CLIENT = str(Path(__file__).resolve().parent.parent / "bench" / "nodes" / "h3_get.py")
+CLIENT = str(Path(__file__).resolve().parent.parent / "evidence" / "nodes" / "h3_get.py")
 RNIS = """
 listen = "127.0.0.1:8081"
 [node]

@@ -20,7 +20,7 @@ DURATION = re.compile(r"\b(?:minutes?|(?:half an |an )?hours?)\b")
 TARGET = re.compile(r"`make ([a-z][a-z-]*)(?: [^`]*)?`")
 CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 PATH = re.compile(
-    r"`((?:\.github|bench|crates|docs|examples|fuzz|playground|python|scenarios|tests|tools)/[\w./-]+)`"
+    r"`((?:\.github|bench|crates|docs|evidence|examples|fuzz|playground|python|scenarios|tests|tools)/[\w./-]+)`"
 )
 
 
@@ -86,7 +86,12 @@ def test_files_that_targets_write_are_where_the_texts_say(text: Path) -> None:
     """A path below `out/` in a text is one that a target or a command names."""
     written = MAKEFILE + "".join(
         file.read_text(encoding="utf-8")
-        for folder, kind in (("tools", "*.sh"), ("bench", "**/*.py"), ("python/airlane", "**/*.py"))
+        for folder, kind in (
+            ("tools", "*.sh"),
+            ("bench", "**/*.py"),
+            ("evidence", "**/*.py"),
+            ("python/airlane", "**/*.py"),
+        )
         for file in sorted((ROOT / folder).glob(kind))
     )
     for path in set(re.findall(r"`(out/[\w./-]+)`", text.read_text(encoding="utf-8"))):

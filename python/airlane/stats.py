@@ -4,7 +4,7 @@ An interval is a two-sided Student-t interval of a mean (W. S. Gosset, "The prob
 Biometrika 6(1), 1908). It assumes independent repetitions and an approximately normal mean: means over
 seeded runs satisfy this, bins of one run do not. Where the values of single runs are far from normal, the
 interval is computed on a scale on which they are closer to it and transformed back (`Scale`).
-`bench/coverage.py` measures the coverage of each kind of interval.
+`evidence/coverage.py` measures the coverage of each kind of interval.
 """
 
 from __future__ import annotations

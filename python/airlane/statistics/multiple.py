@@ -5,7 +5,7 @@ interval are wrong far more often than in one case of twenty. Here the largest o
 between the best and all others is compared with its 95th percentile for equal candidates, over simulated sets
 of as many equal, independent, normal candidates over as many runs (Monte Carlo, fixed seed). Among equal
 candidates, any is declared different in one of twenty cases. For skewed, unequally wide or correlated
-candidates it is less (`bench/coverage.py`). The question is that of Hsu's comparisons with the best (J. C.
+candidates it is less (`evidence/coverage.py`). The question is that of Hsu's comparisons with the best (J. C.
 Hsu, "Multiple Comparisons", 1996, unverified), for candidates that share their runs' seeds. Hsu uses
 one-sided Dunnett quantiles, which apply to independent samples of equal variance (JMP 16, "With Best, Hsu
 MCB").

@@ -15,7 +15,6 @@ from rich.table import Table
 from airlane.validation import Family, Row, Validation, validate
 from airlane.validation.channel_overlay import write_channel_overlay, write_spread_overlay
 from airlane.validation.kernel import write_windows
-from airlane.validation.ldpc_figure import write_ldpc_figure
 from airlane.validation.overlay import write_overlay
 
 __all__ = ["as_json", "as_markdown", "run_command"]
@@ -25,7 +24,6 @@ _OVERLAY = Path("docs/images/linux-cwnd.png")
 _KERNEL_OVERLAY = Path("docs/images/kernel-cwnd.png")
 _CHANNEL_OVERLAY = Path("docs/images/channel-calibration.png")
 _SPREAD_OVERLAY = Path("docs/images/channel-spreads.png")
-_LDPC_FIGURE = Path("docs/images/nr-ldpc.png")
 
 _DIFFERENCE_MAX = 10.0
 """A factor of ten: beyond it the reference is almost zero."""
@@ -138,7 +136,6 @@ def run_command(
         write_windows(_KERNEL_OVERLAY, threads)
         write_channel_overlay(_CHANNEL_OVERLAY)
         write_spread_overlay(_SPREAD_OVERLAY)
-        write_ldpc_figure(_LDPC_FIGURE)
     if as_machine:
         print(json.dumps(as_json(validation), indent=2))
     else:

@@ -4,8 +4,8 @@
 
 A server sends datagrams of 1200 bytes to a UE through the machine in the middle, which forwards them. Each
 method copies their first 192 bytes there, and a reader in C does nothing but read them
-(bench/nodes/headers). The last method is the whole node, with its messages. `--write` writes the table into
-docs/deploy/pep.md. It needs root, clang, bpftool, iperf3 and a C compiler.
+(evidence/nodes/headers). The last method is the whole node, with its messages. `--write` writes the table
+into docs/deploy/pep.md. It needs root, clang, bpftool, iperf3 and a C compiler.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Delay of the notifications of `airlane node rnis` under load, with well, slow and dead callbacks.
 
-    .venv/bin/python bench/nodes/rnis.py [--quick] [-o FILE]
+    .venv/bin/python evidence/nodes/rnis.py [--quick] [-o FILE]
 
 Each subscription is to the records of one UE. The receivers are 32 loopback addresses, served by another
 process. The delay is from the time stamp in a notification, which is that of the record, to its arrival. All

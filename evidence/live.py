@@ -3,7 +3,7 @@
 Each emulator carries the same programs over a link of the same rate, round trip and queue: `ping` while it
 is idle, then a download by iperf3 with the kernel's CUBIC. Rounds alternate between the emulators, and each
 figure is the median of the rounds. The result is written to `out/bench-live.json`. An emulator that is not
-installed is named with what is missing; `bench/peers` builds both.
+installed is named with what is missing; `evidence/peers` builds both.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ known from all of them. Then samples of n runs are drawn repeatedly to count
 - how often CUBIC differs significantly from CUBIC on other seeds, over all situations and figures;
 - how often any of 21 equals differs significantly from the first.
 
-`make build`, then `.venv/bin/python bench/coverage.py`; `--seeds 60` is faster. Runs are cached in
+`make build`, then `.venv/bin/python evidence/coverage.py`; `--seeds 60` is faster. Runs are cached in
 `out/cache`.
 """
 

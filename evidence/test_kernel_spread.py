@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from airlane.scenario import seconds
 from airlane.validation.kernel import REFERENCE, SITUATIONS
-from airlane.validation.spread import Draw, Spread, cells, draws, headings, markdown, table
+from kernel_spread import Draw, Spread, cells, draws, headings, markdown, table
 
+PROGRAM = str(Path(__file__).with_name("kernel_spread.py"))
 FOUND = Spread("still/vegas", "goodput", np.array([10.0, 12.0, 14.0]), np.array([11.0, 12.0, 16.0]))
 
 
@@ -61,7 +63,7 @@ def test_headings_name_both_sides() -> None:
 
 
 def test_an_unknown_row_is_named() -> None:
-    command = [sys.executable, "-m", "airlane.validation.spread", "still/hybla", "--seeds", "1"]
+    command = [sys.executable, PROGRAM, "still/hybla", "--seeds", "1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2
     assert "no row still/hybla; there are: still/reno" in done.stderr

@@ -25,6 +25,8 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet
 
+sys.path.append(str(Path(__file__).resolve().parent.parent / "bench"))
+
 import document
 
 SCENARIO = (

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Rattan (Apache-2.0, https://github.com/stack-rs/rattan), a peer of `make bench-live`.
 #
-#   bench/peers/rattan.sh [PREFIX [SOURCE]]
+#   evidence/peers/rattan.sh [PREFIX [SOURCE]]
 #
 # PREFIX: where it is installed, by default out/peers/rattan.
 # SOURCE: a Git repository: its address, by default that of its authors, or a folder. The same commit is

@@ -211,7 +211,7 @@ def wait_for(outer: subprocess.Popen[str], what: str, seconds: float, found) -> 
 
 
 def program(name: str, folder: str) -> str:
-    """A peer's program: from where `bench/peers` installs it, from /opt/peers, or from the path."""
+    """A peer's program: from where `evidence/peers` installs it, from /opt/peers, or from the path."""
     root = Path(__file__).resolve().parent.parent
     for place in (root / "out" / "peers", Path("/opt/peers")):
         path = place / folder / "bin" / name
@@ -219,5 +219,5 @@ def program(name: str, folder: str) -> str:
             return str(path)
     path = shutil.which(name)
     if path is None:
-        raise NotInstalledError(f"{name} is not installed: bench/peers/{folder}.sh")
+        raise NotInstalledError(f"{name} is not installed: evidence/peers/{folder}.sh")
     return path

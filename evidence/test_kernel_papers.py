@@ -10,18 +10,19 @@ from pathlib import Path
 
 import pytest
 
+import kernel_papers
 from airlane import native, papers
 from airlane.cache import Cache
 from airlane.experiments import Outcome, conduct
 from airlane.runs import kernel
 from airlane.scenario import load, seconds
-from airlane.validation import kernel_measures, kernel_papers
+from airlane.validation import kernel_measures
 from airlane.validation.kernel import REFERENCE
-from airlane.validation.kernel_papers import PARTS, Part, Row, experiment, page, rows, tables, transport
-from conftest import ROOT
+from kernel_papers import PARTS, Part, Row, experiment, page, rows, tables, transport
 
-PAGE = ROOT / "docs/kernel-papers.md"
-MODULE = [sys.executable, "-m", "airlane.validation.kernel_papers"]
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs/kernel-papers.md"
+PROGRAM = [sys.executable, str(HERE / "kernel_papers.py")]
 
 ROW = Row("delay, ms", [11.0, 12.0, 16.0], [10.0, 12.0, 14.0], "850", ("match", "miss"))
 
@@ -132,7 +133,7 @@ def test_the_page_has_all_parts_and_its_numbers_are_those_of_the_tables() -> Non
 
 
 def test_the_command_names_unknown_parts() -> None:
-    done = subprocess.run([*MODULE, "mdcc/table9"], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([*PROGRAM, "mdcc/table9"], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2
     assert "no part mdcc/table9; there are: ltetcp/load, " in done.stderr
 
@@ -148,7 +149,7 @@ def test_wrong_arguments_are_named(
 
     assert "an interval needs two seeds or more" in _failed("mdcc/table4", "--seeds", "1")
     assert "a page has all parts" in _failed("mdcc/table4", "--markdown", str(PAGE))
-    assert "README.md: there is no place for tables" in _failed("--markdown", str(ROOT / "README.md"))
+    assert "README.md: there is no place for tables" in _failed("--markdown", str(HERE.parent / "README.md"))
     assert "unrecognized arguments: --fast" in _failed("mdcc/table4", "--fast")
 
 

@@ -1,6 +1,6 @@
 """The split proxy and HAProxy side by side, between two network namespaces.
 
-    python bench/nodes/split_proxy_peers.py [--write] [--rounds N] [--seconds S] [--stream GB]
+    python evidence/nodes/split_proxy_peers.py [--write] [--rounds N] [--seconds S] [--stream GB]
 
 Both proxies are transparent, have two threads and splice. Each round measures both, one after the other, in
 changing order; the table has the medians. `--write` puts it into docs/deploy/split-proxy.md.

@@ -1,6 +1,6 @@
 """MD-CC with evidence for losses at the radio network, with an honest PEP and one that sends false reports.
 
-    python bench/mdcc_evidence.py [--runs N] [--write]
+    python evidence/mdcc_evidence.py [--runs N] [--write]
 
 `--write` puts the table into docs/deploy/mdcc.md.
 """
@@ -8,9 +8,9 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
-import document
 from airlane import examples, metrics, native
 from airlane.cache import Cache
 from airlane.commands import terminal
@@ -20,6 +20,10 @@ from airlane.papers.common import mean, ratio
 from airlane.papers.mdcc.setup import ALL_MS, fill_up, jump_overrides, mdcc_overrides
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "bench"))
+
+import document  # noqa: E402
+
 PAGE = ROOT / "docs/deploy/mdcc.md"
 MEASURED = Window(15.0, 60.0)
 LIES = {"kind": "lies", "from": "2 s", "claim": "everything"}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Mahimahi (GPL-3.0-or-later, https://github.com/ravinet/mahimahi), a peer of `make bench-live`.
 #
-#   bench/peers/mahimahi.sh [PREFIX [SOURCE]]
+#   evidence/peers/mahimahi.sh [PREFIX [SOURCE]]
 #
 # PREFIX: where it is installed, by default out/peers/mahimahi.
 # SOURCE: a Git repository: its address, by default that of its authors, or a folder. The same commit is

@@ -1,4 +1,7 @@
-"""What readings of TR 38.901 do to the spreads of the full calibration."""
+"""What readings of TR 38.901 do to the spreads of the full calibration.
+
+.venv/bin/python evidence/channel_readings.py
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,6 @@ from collections.abc import Iterator, Mapping
 from airlane.radio import channel
 from airlane.validation.channel import PERCENTILES
 from airlane.validation.channel_full import FullCurve, full_curves
-
-__all__ = ["readings_table"]
 
 _QUANTITIES = ("delay_spread", "asa", "zsd", "zsa")
 _READINGS: Mapping[str, tuple[bool, tuple[channel.Reading, ...]]] = {
@@ -56,3 +57,7 @@ def _company(compared: Mapping[str, FullCurve], index: int) -> Iterator[float]:
 
 def _line(name: str, off: Iterator[float]) -> str:
     return f"{name:24}" + "".join(f"{100 * one:+6.0f}" for one in off)
+
+
+if __name__ == "__main__":
+    print(readings_table())

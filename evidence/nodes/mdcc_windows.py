@@ -1,6 +1,6 @@
 """The windows of MD-CC in the kernel and in the simulator, compared at each step.
 
-    python bench/nodes/mdcc_windows.py [--write]
+    python evidence/nodes/mdcc_windows.py [--write]
 
 Simulations are recorded, and each call of the law is repeated in the kernel (BPF_PROG_TEST_RUN). It needs
 root, libelf and Rust. `--write` puts the table into docs/deploy/mdcc.md.

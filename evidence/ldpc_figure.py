@@ -1,4 +1,7 @@
-"""The figure of the disagreement between the public error curves of NR."""
+"""The figure of the disagreement between the public error curves of NR, docs/images/nr-ldpc.png.
+
+.venv/bin/python evidence/ldpc_figure.py
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,7 @@ from pathlib import Path
 from airlane import _native, plot
 from airlane.validation.nr import SOURCES, sound_rows
 
-__all__ = ["write_ldpc_figure"]
-
+_FIGURE = Path(__file__).resolve().parents[1] / "docs/images/nr-ldpc.png"
 _BITS = 2000
 """Size of the code blocks of the lines."""
 _LARGE = 500
@@ -49,3 +51,7 @@ def write_ldpc_figure(path: Path) -> None:
         axis.legend(loc="upper center")
         path.parent.mkdir(parents=True, exist_ok=True)
         fig.savefig(path, format="png", metadata={"Software": None})
+
+
+if __name__ == "__main__":
+    write_ldpc_figure(_FIGURE)

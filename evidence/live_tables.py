@@ -29,8 +29,8 @@ Written by `make live-tables` from the reports of `make live-agreement` and `mak
 AGREEMENT = """
 ## TCP of the kernel, and of airlane
 
-Each row is a scenario of `bench/agreement`: the kernel's TCP through `airlane live`, and the TCP of
-airlane in virtual time with the same seeds, each in eight simulations that begin within 40 ms.
+Each row is a scenario of `evidence/agreement`: the kernel's TCP through `airlane live`, and the TCP
+of airlane in virtual time with the same seeds, each in eight simulations that begin within 40 ms.
 Goodput in Mbit/s, one-way delay (OWD) in ms. The bounds are 3 % of goodput, and 5 % or 1 ms of mean
 and 95th percentile of the delay; *n* is the number of live runs, and the intervals are 95 %.
 """

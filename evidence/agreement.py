@@ -1,6 +1,6 @@
 """The kernel's TCP in real time and this project's TCP in virtual time, compared. `make live-agreement`.
 
-Each file of `bench/agreement` runs twice with the same seed: in real time, where the flow `real` is
+Each file of `evidence/agreement` runs twice with the same seed: in real time, where the flow `real` is
 replaced by a connection of the kernel, and in virtual time with the flow. The flow starts and stops when the
 connection did. Both are measured from begin to end, slow start included: a live run has no warm-up. Goodput
 may differ by 3 %, mean and 95th percentile of the one-way delay by 5 % or 1 ms, whichever is more.

@@ -18,9 +18,9 @@ from pathlib import Path
 from rich.console import Console
 from rows import Row, markdown, show
 
-BENCH = Path(__file__).resolve().parent.parent
-PAGE = BENCH.parent / "docs" / "deploy.md"
-sys.path.append(str(BENCH))
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "deploy.md"
+sys.path.append(str(ROOT / "bench"))
 
 import document  # noqa: E402
 

@@ -39,7 +39,7 @@ from airlane.metrics import Run, Window  # noqa: E402
 from airlane.papers.mdcc.setup import value  # noqa: E402
 from node_support import NodeProcess, World, unavailable  # noqa: E402
 
-APPS = str(ROOT / "bench" / "live_apps.py")
+APPS = str(ROOT / "evidence" / "live_apps.py")
 SCENARIO = Path(examples.path("mdcc-jump"))
 NAMES = {"cubic": "CUBIC", "mdcc": "MD-CC"}
 DELAY_MS = 4.6

@@ -1,6 +1,6 @@
 """System calls of the split proxy and of HAProxy with bulk data: how many they need per Gbit, and for what.
 
-    python bench/nodes/split_proxy_calls.py [--flows N] [--seconds S] [--rounds N] [--write]
+    python evidence/nodes/split_proxy_calls.py [--flows N] [--seconds S] [--rounds N] [--write]
 
 `perf stat` counts them while data flows, as root. `--write` puts the table into docs/deploy/split-proxy.md.
 """
