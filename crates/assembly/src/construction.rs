@@ -5,8 +5,8 @@ use std::sync::Arc;
 use airlane_core::Seeds;
 use airlane_quic::QlogFiles;
 use airlane_ran::config::RanConfig;
+use airlane_scenario::Extensions;
 use airlane_scenario::Files;
-use airlane_scenario::Own;
 use airlane_scenario::ScenarioError;
 use airlane_scenario::applications::Contents;
 use airlane_scenario::endpoints::Setup;
@@ -25,7 +25,7 @@ pub(crate) struct Construction {
     pub(crate) seeds: Seeds,
     pub(crate) qlog: Option<Arc<QlogFiles>>,
     pub(crate) contents: Vec<Contents>,
-    pub(crate) own: Own,
+    pub(crate) own: Extensions,
     pub(crate) files: Files,
     /// The UE of each flow, or none in a wired network; `None` for a flow that was removed.
     pub(crate) present: Vec<Option<Option<usize>>>,

@@ -10,7 +10,7 @@ use airlane_record::{Capture, CaptureError, CaptureParameters, Sinks, Table};
 use airlane_scenario::Files;
 use airlane_scenario::ScenarioError;
 use airlane_scenario::format::{self, Middlebox, Resolved, Transport};
-use airlane_scenario::{Controllers, Own, Schedulers, applications, expand, middlebox};
+use airlane_scenario::{Controllers, Extensions, Schedulers, applications, expand, middlebox};
 use serde::Serialize;
 
 use crate::construction::Construction;
@@ -90,14 +90,14 @@ impl Serialize for Drops {
 /// If a file that the scenario names cannot be read, or the scenario needs a user's own controller or scheduler
 /// policy.
 pub fn build(scenario: &Resolved, seed: u64) -> Result<Built, ScenarioError> {
-    build_with(scenario, seed, &Own::default())
+    build_with(scenario, seed, &Extensions::default())
 }
 
 /// The same with a user's own controllers and scheduler policies.
 ///
 /// # Errors
 /// If a file that the scenario names cannot be read, or it names a controller or a policy that is not in `own`.
-pub fn build_with(scenario: &Resolved, seed: u64, own: &Own) -> Result<Built, ScenarioError> {
+pub fn build_with(scenario: &Resolved, seed: u64, own: &Extensions) -> Result<Built, ScenarioError> {
     build_from(scenario, seed, own, &Files::Disk)
 }
 
@@ -105,7 +105,12 @@ pub fn build_with(scenario: &Resolved, seed: u64, own: &Own) -> Result<Built, Sc
 ///
 /// # Errors
 /// If a file that the scenario names cannot be read, or it names a controller or a policy that is not in `own`.
-pub fn build_from(scenario: &Resolved, seed: u64, own: &Own, files: &Files) -> Result<Built, ScenarioError> {
+pub fn build_from(
+    scenario: &Resolved,
+    seed: u64,
+    own: &Extensions,
+    files: &Files,
+) -> Result<Built, ScenarioError> {
     check_own(scenario, own)?;
     let (ues, flows) = (expand::ues(scenario), expand::flows(scenario));
     let construction = Construction {
@@ -137,7 +142,7 @@ pub fn build_from(scenario: &Resolved, seed: u64, own: &Own, files: &Files) -> R
 }
 
 /// All controllers and policies that the scenario names are there.
-fn check_own(scenario: &Resolved, own: &Own) -> Result<(), ScenarioError> {
+fn check_own(scenario: &Resolved, own: &Extensions) -> Result<(), ScenarioError> {
     let of_flows = scenario.flow.iter().enumerate().filter_map(|(i, flow)| match &flow.transport {
         Transport::Tcp(tcp) => Some((format!("flow.{i}.transport"), &tcp.controller)),
         Transport::Quic(quic) => Some((format!("flow.{i}.transport"), &quic.controller)),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use airlane_assembly::{CaptureError, RunOutput as Output};
 use airlane_guest::{Cause, GuestError, GuestFacts};
-use airlane_scenario::{Own, Resolved as Scenario, ScenarioError};
+use airlane_scenario::{Extensions, Resolved as Scenario, ScenarioError};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -98,7 +98,7 @@ pub(crate) fn run(
         Some(callback) => callback.call1(py, (simulated.runs(),)).map(drop),
         None => Ok(()),
     };
-    let parts = Own { controllers: own.controllers(), ..Own::default() };
+    let parts = Extensions { controllers: own.controllers(), ..Extensions::default() };
     let stopping = (Arc::clone(&cancel), Arc::clone(&simulated));
     let work = begin(jobs, threads, stopping, (parts, on_output.is_some()));
     let listened = listen(py, work.ended, &cancel, (on_end, on_period));
@@ -196,7 +196,7 @@ fn begin(
     jobs: Vec<Job>,
     threads: usize,
     (cancel, simulated): (Arc<AtomicBool>, Arc<Simulated>),
-    (own, passed_on): (Own, bool),
+    (own, passed_on): (Extensions, bool),
 ) -> Work {
     let (sender, ended) = mpsc::sync_channel(WAITING);
     let thread = thread::spawn(move || {
@@ -286,7 +286,7 @@ fn listen(
 /// One run and the seconds of its loop; `None` if it was cancelled.
 fn one(
     Job { scenario, seed, captures }: &Job,
-    own: &Own,
+    own: &Extensions,
     cancel: &AtomicBool,
     simulated: &Simulated,
 ) -> Option<Outcome> {

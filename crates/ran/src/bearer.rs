@@ -41,7 +41,7 @@ use airlane_core::{Bytes, Cx, Direction, DropCause, Duration, Instant, PacketRef
 use airlane_net::queue::Waiting;
 
 use crate::pdcp::PdcpConfig;
-use crate::rlc::entity::Entity;
+use crate::rlc::entity::{Entity, Grant, Opposite};
 pub use crate::rlc::entity::{RlcConfig, RlcMode};
 use crate::rlc::nr::NrRlc;
 use crate::rlc::queue::TransmitQueue;
@@ -162,7 +162,7 @@ impl OneWay {
             RlcConfig::Tm | RlcConfig::Um(_) | RlcConfig::Am(_) => 0,
             RlcConfig::Nr(nr) => nr.sdap.size(direction),
         };
-        let queue = TransmitQueue::new(buffer, &config.aqm, (&config.pdcp, sdap), stream);
+        let queue = TransmitQueue::new(buffer, &config.aqm, &config.pdcp, sdap, stream);
         let source = Source::new(queue, bound, config.pdcp.sn_bits);
         Self { direction, source, rlc: Entity::new(&config.rlc) }
     }
@@ -340,8 +340,8 @@ impl RadioBearer {
         let overhead = self.pdu_overhead;
         let grant = u32::try_from(grant.get()).expect("a transport block is shorter than 4 GiB");
         let (way, back) = self.ways_mut(direction);
-        let ends = (&mut way.source, &mut back.rlc);
-        let left = way.rlc.transmit(cx, ends, (grant, overhead), out);
+        let of_block = Grant { left: grant, overhead };
+        let left = way.rlc.transmit(cx, &mut way.source, &mut back.rlc, of_block, out);
         self.update_timeout();
         Bytes(u64::from(grant - left))
     }
@@ -357,8 +357,8 @@ impl RadioBearer {
         deliver: &mut Vec<PacketRef>,
     ) {
         let (way, back) = self.ways_mut(direction);
-        let ends = (&mut way.source, &mut back.rlc, &mut back.source);
-        way.rlc.receive(cx, ends, pdus, deliver);
+        let back = Opposite { rlc: &mut back.rlc, source: &mut back.source };
+        way.rlc.receive(cx, &mut way.source, back, pdus, deliver);
         if way.source.sdus.reception.has_news() {
             self.after_sorting(cx, direction);
         }

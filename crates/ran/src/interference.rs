@@ -33,7 +33,7 @@ use crate::mac::grid::RbgSet;
 use crate::numerology::Duplex;
 pub(crate) use control::Control;
 use noise::{AddAll, AddUp, Heard, LANES, Listen, Uneven};
-pub(crate) use noise::{Noise, PLACES};
+pub(crate) use noise::{Noise, PLACES, ScaledSinr};
 use rivals::Rivals;
 use uplink::{Average, Raise};
 

@@ -180,6 +180,15 @@ impl TddPattern {
     }
 }
 
+/// Occasions of the UEs of a cell: each has one in `period` slots, the first UE from slot `offset` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Occasions {
+    /// In slots.
+    pub period: u32,
+    /// In slots.
+    pub offset: u32,
+}
+
 impl Duplex {
     /// The directions of a slot.
     #[inline]
@@ -264,23 +273,24 @@ impl Duplex {
         }
     }
 
-    /// The phase of the occasions of a UE, of which each has one in `period` slots: UE `k` takes the uplink slot `k`
-    /// after the first one from `offset` on, so that UEs share a slot only if a period has fewer than UEs.
+    /// The slot of a period in which a UE has its occasion: UE `k` takes the uplink slot `k` after the first one, so that UEs share a slot only if a period has fewer than UEs.
     #[inline]
     #[must_use]
-    pub fn phase_of(self, (period, offset): (u32, u32), ue: u32) -> u64 {
-        self.uplink_slot(self.uplinks_before(offset.into()) + u64::from(ue)) % u64::from(period)
+    pub fn phase_of(self, occasions: Occasions, ue: u32) -> u64 {
+        let first = self.uplinks_before(occasions.offset.into());
+        self.uplink_slot(first + u64::from(ue)) % u64::from(occasions.period)
     }
 
     /// The most of `ues` UEs whose occasions ([`Duplex::phase_of`]) are in one slot.
     #[must_use]
-    pub fn occasions_at_once(self, (period, offset): (u32, u32), ues: u32) -> u64 {
+    pub fn occasions_at_once(self, occasions: Occasions, ues: u32) -> u64 {
+        let period = occasions.period;
         let pattern = self.period();
         // After as many periods, pattern and occasions repeat together; one more for what is moved into the next.
         let turns = (1..=pattern).find(|turns| turns * u64::from(period) % pattern == 0).unwrap_or(pattern);
         let mut slots = BTreeMap::<u64, u64>::new();
         for ue in 0..ues {
-            let phase = self.phase_of((period, offset), ue);
+            let phase = self.phase_of(occasions, ue);
             for turn in 0..=turns {
                 *slots.entry(self.next_uplink(turn * u64::from(period) + phase)).or_default() += 1;
             }
@@ -288,10 +298,10 @@ impl Duplex {
         slots.into_values().max().unwrap_or(0)
     }
 
-    /// Whether what happens in the slots `slot % period == phase` takes place in this slot. If such a slot has no
+    /// Whether what is due in slot `phase` of each `period` slots takes place in this slot. If such a slot has no
     /// uplink, the next one that has takes its place.
     #[must_use]
-    pub fn takes_place(self, slot: u64, (period, phase): (u32, u64)) -> bool {
+    pub fn takes_place(self, slot: u64, period: u32, phase: u64) -> bool {
         match self {
             Self::Fdd => slot % u64::from(period) == phase,
             Self::Tdd(_) => {
@@ -437,13 +447,22 @@ mod tests {
     fn occasions_take_turns_in_slots_with_an_uplink() {
         let duplex = Duplex::Tdd(TddPattern::new("DDSUU", 10, 2));
         assert_eq!([0, 1, 2, 3].map(|count| duplex.uplink_slot(count)), [3, 4, 8, 9]);
-        assert_eq!([0, 1, 2, 3, 4].map(|ue| duplex.phase_of((10, 4), ue)), [4, 8, 9, 3, 4]);
-        assert_eq!([1, 4, 5, 8, 9].map(|ues| duplex.occasions_at_once((10, 4), ues)), [1, 1, 2, 2, 3]);
-        assert_eq!([5, 8, 9].map(|ues| Duplex::Fdd.occasions_at_once((4, 1), ues)), [2, 2, 3]);
+        assert_eq!(
+            [0, 1, 2, 3, 4].map(|ue| duplex.phase_of(Occasions { period: 10, offset: 4 }, ue)),
+            [4, 8, 9, 3, 4]
+        );
+        assert_eq!(
+            [1, 4, 5, 8, 9].map(|ues| duplex.occasions_at_once(Occasions { period: 10, offset: 4 }, ues)),
+            [1, 1, 2, 2, 3]
+        );
+        assert_eq!(
+            [5, 8, 9].map(|ues| Duplex::Fdd.occasions_at_once(Occasions { period: 4, offset: 1 }, ues)),
+            [2, 2, 3]
+        );
         // Of the slots 4, 11, 18 of UE 0 and 2, 9, 16 of UE 1, the first and the last ones move to slots 4 and 19.
         let duplex = Duplex::Tdd(TddPattern::new("DDDSU", 10, 2));
-        assert_eq!([0, 1].map(|ue| duplex.phase_of((7, 4), ue)), [4, 2]);
-        assert_eq!(duplex.occasions_at_once((7, 4), 2), 2);
+        assert_eq!([0, 1].map(|ue| duplex.phase_of(Occasions { period: 7, offset: 4 }, ue)), [4, 2]);
+        assert_eq!(duplex.occasions_at_once(Occasions { period: 7, offset: 4 }, 2), 2);
     }
 
     #[test]

@@ -8,9 +8,9 @@ use airlane_transport::Path;
 
 use crate::applications::Contents;
 use crate::expand::OneFlow;
+use crate::extensions::Extensions;
 use crate::files::Files;
 use crate::format::{Flow, Resolved};
-use crate::own::Own;
 use crate::transports::Carrier;
 
 /// The data that the ends of all flows share.
@@ -25,7 +25,7 @@ pub struct Setup<'a> {
     /// The data that the two ends of each flow exchange apart from packets.
     pub contents: &'a [Contents],
     /// Users' own controllers and scheduler policies.
-    pub own: &'a Own,
+    pub own: &'a Extensions,
     /// The source of the files that the scenario names.
     pub files: &'a Files,
 }

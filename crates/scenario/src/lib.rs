@@ -15,12 +15,12 @@ mod check;
 mod document;
 pub mod endpoints;
 pub mod expand;
+mod extensions;
 pub mod files;
 pub mod format;
 mod kernels;
 mod layout;
 pub mod middlebox;
-mod own;
 mod pages;
 mod preset;
 pub mod real;
@@ -49,9 +49,9 @@ pub mod scheduler {
 
 pub use airlane_settings::{SettingsError as ScenarioError, quantity};
 pub use document::Scenario;
+pub use extensions::{Controllers, Extensions, Schedulers};
 pub use files::Files;
 pub use format::Resolved;
-pub use own::{Controllers, Own, Schedulers};
 pub use real::RealEnd;
 pub use schema::schema;
 pub use transports::quic_of;

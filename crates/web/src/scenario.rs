@@ -2,7 +2,7 @@
 
 use airlane_assembly::build_from;
 
-use airlane_scenario::{Own as OwnParts, Resolved};
+use airlane_scenario::{Extensions, Resolved};
 use wasm_bindgen::prelude::*;
 
 use crate::controllers::{Own, controllers};
@@ -56,7 +56,7 @@ impl Scenario {
     /// # Errors
     /// If it needs a controller that is missing.
     pub fn run(&self, seed: u64, own: Option<Own>, capture: bool) -> Result<Run, JsValue> {
-        let own = OwnParts { controllers: controllers(own), ..OwnParts::default() };
+        let own = Extensions { controllers: controllers(own), ..Extensions::default() };
         let help = "a browser has no kernel; use transport = \"tcp\"";
         self.resolved.with_flows().map_err(|e| scenario_error(&e))?;
         self.resolved.without_kernels(help).map_err(|e| scenario_error(&e))?;

@@ -10,7 +10,7 @@ use airlane_scenario::controller::{
     AckSample, BitRate, CongestionController, DeliverySample, Duration, LossCause, LossEpisode,
     MakeController, Needs, OwnController, OwnControllers, SegmentWindow,
 };
-use airlane_scenario::{Own, Scenario, ScenarioError};
+use airlane_scenario::{Extensions, Scenario, ScenarioError};
 
 /// Keeps 1.25 times the path's bandwidth-delay product in flight, and paces at the delivery rate.
 #[derive(Clone, Debug, Default)]
@@ -95,7 +95,7 @@ pub fn download(transport: &str) -> Result<[f64; 2], ScenarioError> {
     let text = format!("{SCENARIO}transport = {transport}\n");
     let scenario = Scenario::parse(&text, "lossy.toml")?.resolve()?;
     let steady = OwnControllers(Arc::new(MakeSteady));
-    let own = Own { controllers: [("steady".to_owned(), steady)].into(), ..Own::default() };
+    let own = Extensions { controllers: [("steady".to_owned(), steady)].into(), ..Extensions::default() };
     let mut built = build_with(&scenario, 1, &own)?;
     built.run(&AtomicBool::new(false));
     let output = built.finish();

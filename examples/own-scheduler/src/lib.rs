@@ -9,7 +9,7 @@ use airlane_record::{Column, Table};
 use airlane_scenario::scheduler::{
     Bytes, Candidates, MakeScheduler, OwnScheduler, SchedulerCell, SchedulerPolicy, UeId,
 };
-use airlane_scenario::{Own, Scenario, ScenarioError};
+use airlane_scenario::{Extensions, Scenario, ScenarioError};
 
 /// The UE with the best channel gets an RBG, first among those that have had less than a target rate.
 #[derive(Debug)]
@@ -101,7 +101,7 @@ pub fn goodputs(scheduler: &str) -> Result<Vec<f64>, ScenarioError> {
     let text = SCENARIO.replace("name = \"a\"", &format!("name = \"a\"\nscheduler = {scheduler}"));
     let scenario = Scenario::parse(&text, "two-ues.toml")?.resolve()?;
     let policy = OwnScheduler(Arc::new(Target { mbps: 4.0 }));
-    let own = Own { schedulers: [("target".to_owned(), policy)].into(), ..Own::default() };
+    let own = Extensions { schedulers: [("target".to_owned(), policy)].into(), ..Extensions::default() };
     let mut built = build_with(&scenario, 1, &own)?;
     built.run(&AtomicBool::new(false));
     let output = built.finish();

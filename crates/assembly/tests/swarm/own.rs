@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use airlane_scenario::Own;
+use airlane_scenario::Extensions;
 use airlane_scenario::controller::{
     AckSample, CongestionController, MakeController, Needs, OwnController, OwnControllers, SegmentWindow,
 };
@@ -60,8 +60,8 @@ impl MakeScheduler for Maker {
     }
 }
 
-pub(super) fn own() -> Own {
-    Own {
+pub(super) fn own() -> Extensions {
+    Extensions {
         controllers: BTreeMap::from([(OWN.to_owned(), OwnControllers(Arc::new(Maker)))]),
         schedulers: BTreeMap::from([(OWN.to_owned(), OwnScheduler(Arc::new(Maker)))]),
     }

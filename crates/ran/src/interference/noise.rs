@@ -16,6 +16,13 @@ pub(crate) struct Noise {
     vectors: usize,
 }
 
+/// Linear SINR of each PRB without interference: `by_prb` times `scale`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ScaledSinr<'a> {
+    pub(crate) by_prb: &'a [f32],
+    pub(crate) scale: f32,
+}
+
 impl Noise {
     /// Noise without interference.
     pub(super) fn alone(rbgs: usize, rbg_size: usize) -> Self {
@@ -33,9 +40,9 @@ impl Noise {
         sum / rbgs.count_ones().max(1) as f32
     }
 
-    /// Writes the interference-free SINR of some RBGs divided by the noise, one PRB after another without gaps. It is
-    /// given by PRB, relative to `scale`. Returns the number of PRBs, and the least SINR.
-    pub(crate) fn gather(&self, rbgs: RbgSet, sinr: (&[f32], f32), to: &mut [f32]) -> (usize, f32) {
+    /// Writes the interference-free SINR of some RBGs divided by the noise, one PRB after another without gaps. Returns
+    /// the number of PRBs, and the least SINR.
+    pub(crate) fn gather(&self, rbgs: RbgSet, sinr: ScaledSinr<'_>, to: &mut [f32]) -> (usize, f32) {
         match self.rbg_size {
             1 => self.gather_groups::<1>(rbgs, sinr, to),
             2 => self.gather_groups::<2>(rbgs, sinr, to),
@@ -51,10 +58,11 @@ impl Noise {
     fn gather_groups<const SIZE: usize>(
         &self,
         rbgs: RbgSet,
-        (sinr, scale): (&[f32], f32),
+        sinr: ScaledSinr<'_>,
         to: &mut [f32],
     ) -> (usize, f32) {
-        let (groups, last) = sinr.as_chunks::<SIZE>();
+        let ScaledSinr { by_prb, scale } = sinr;
+        let (groups, last) = by_prb.as_chunks::<SIZE>();
         let (mut count, mut least) = (0, [f32::INFINITY; SIZE]);
         for rbg in each(rbgs).map(usize::from) {
             let share = 1.0 / self.rbgs[rbg];

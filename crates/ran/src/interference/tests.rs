@@ -144,7 +144,7 @@ fn the_sinrs_of_a_block_stand_side_by_side() {
             let of = |prb: usize| sinr[prb] * 3.0 * (1.0 / noise.rbgs[prb / rbg_size]);
             let wanted: Vec<_> = (0..prbs).filter(|prb| set >> (prb / rbg_size) & 1 == 1).map(of).collect();
             let mut to = vec![0.0; prbs];
-            let (count, least) = noise.gather(set, (&sinr, 3.0), &mut to);
+            let (count, least) = noise.gather(set, ScaledSinr { by_prb: &sinr, scale: 3.0 }, &mut to);
             assert_eq!(to[..count], wanted, "RBGs {set:b} of {prbs} PRBs");
             assert_eq!(least, wanted.iter().copied().fold(f32::INFINITY, f32::min));
         }

@@ -14,7 +14,7 @@ use super::phy::{BlockTables, Phy};
 use super::pusch::{self, PuschBlock, PuschNeed, sound};
 use crate::config::{CellConfig, UplinkAccess};
 use crate::link::{Radio, ServingLink};
-use crate::numerology::Duplex;
+use crate::numerology::{Duplex, Occasions};
 use crate::ue::Ue;
 
 /// Bytes of the smallest block with data: a buffer status report, a power headroom report, and the header of a segment
@@ -81,8 +81,8 @@ impl ConfiguredGrants {
         if !self.duplex.has_uplink(slot) {
             return false;
         }
-        let phase = self.duplex.phase_of((self.period, self.offset), ue);
-        self.duplex.takes_place(slot, (self.period, phase))
+        let phase = self.duplex.phase_of(Occasions { period: self.period, offset: self.offset }, ue);
+        self.duplex.takes_place(slot, self.period, phase)
     }
 
     /// The UEs with an occasion in this slot.

@@ -16,7 +16,7 @@ use super::scheduler::{Demand, MAX_RBGS, Scheduler, SchedulerCell};
 use crate::bearers::Bearers;
 use crate::channel::{BlockSinr, Channel};
 use crate::config::{CellConfig, McsRule};
-use crate::interference::{Moment, Noise};
+use crate::interference::{Moment, Noise, ScaledSinr};
 use crate::link::{DownlinkState, Radio, ServingLink};
 use crate::numerology::SYMBOLS;
 use crate::slot::Slot;
@@ -427,7 +427,7 @@ impl Reception<'_> {
         if let (Some(noise), Some(scale)) = (noise, sinr.layers.scale(sinr.mean))
             && let Some(gains) = channel.gains_on(sent, prbs.clone())
         {
-            return phy.receive_in(noise, Some((gains, scale)), process, draws);
+            return phy.receive_in(noise, Some(ScaledSinr { by_prb: gains, scale }), process, draws);
         }
         channel.sinr_on(sent, sinr, prbs.clone(), phy.sinr_mut());
         match noise {

@@ -11,7 +11,7 @@ use airlane_radio::{
 
 use super::harq::HarqProcess;
 use crate::config::CellConfig;
-use crate::interference::Noise;
+use crate::interference::{Noise, ScaledSinr};
 use crate::numerology::{Duplex, SYMBOLS};
 
 /// The kinds of slots with a downlink, which differ in the size of their blocks.
@@ -449,16 +449,16 @@ impl Phy {
         self.judge(direction, process, count, least.value(), draws)
     }
 
-    /// [`Self::receive`] in the downlink, with this noise and interference on the RBGs of the block. The SINR of each PRB
-    /// without interference is the product of the gain and the factor in `seen`; if there is none, it is in [`Phy::sinr_mut`].
+    /// [`Self::receive`] in the downlink, with this noise and interference on the RBGs of the block, and this SINR
+    /// without interference; if `seen` is `None`, that of [`Phy::sinr_mut`].
     pub(crate) fn receive_in(
         &mut self,
         noise: &Noise,
-        seen: Option<(&[f32], f32)>,
+        seen: Option<ScaledSinr<'_>>,
         process: &mut HarqProcess,
         draws: &mut Stream,
     ) -> bool {
-        let seen = seen.unwrap_or((&self.sinr, 1.0));
+        let seen = seen.unwrap_or(ScaledSinr { by_prb: &self.sinr, scale: 1.0 });
         let (count, least) = noise.gather(process.rbgs, seen, &mut self.gathered);
         self.judge(Direction::Downlink, process, count, least, draws)
     }

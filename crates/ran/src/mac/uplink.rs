@@ -564,7 +564,7 @@ fn request_of(
             // The opportunities of the UEs of a cell differ. A block that is still on the air already carries a buffer
             // status.
             let offset = u64::from(ue % period);
-            (!uplink.harq.any_busy() && cell.numerology.duplex.takes_place(slot, (period, offset)))
+            (!uplink.harq.any_busy() && cell.numerology.duplex.takes_place(slot, period, offset))
                 .then(|| reaches(processing, initial_grant))
         }
         UplinkAccess::Polled { interval, initial_grant, .. } => {

@@ -12,7 +12,7 @@ use super::radio_link::RadioLinks;
 use crate::bearer::{Departure, HandoverMode, HandoverStatistics};
 use crate::config::RanConfig;
 use crate::link::Radio;
-use crate::rrc::handover::{Action, Handover, Handovers};
+use crate::rrc::handover::{Action, CellChange, Handover, Handovers};
 use crate::rrc::random_access::Attempt;
 use crate::slot::Ports;
 use crate::ue::Ue;
@@ -187,7 +187,11 @@ impl RadioNetwork {
         while let Some(report) = self.take_measurement_report() {
             let ue = &mut self.ues[report.ue.index()];
             let (from, to) = (ue.cell(), report.target);
-            let Some(attempt) = state.procedures.report(cx.now, ue.id, (from, to)) else { continue };
+            let Some(attempt) =
+                state.procedures.report(cx.now, ue.id, CellChange { source: from, target: to })
+            else {
+                continue;
+            };
             if cx.wants(Topic::Handover) {
                 let here = ue.mobility.position_at(cx.now);
                 let step = HandoverStep::Reported { from, to, position_m: [here.x, here.y] };

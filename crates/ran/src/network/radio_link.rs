@@ -13,7 +13,7 @@ use airlane_core::{CellId, Cx, Direction, Duration, Event, HandoverStep, Instant
 use super::handover::HandoverState;
 use super::{Cell, RadioNetwork};
 use crate::link::Radio;
-use crate::rrc::handover::TakenUp;
+use crate::rrc::handover::{CellChange, TakenUp};
 use crate::rrc::radio_link::{FRAME, Failure, RadioLink, RadioLinkConfig, Step, select};
 use crate::slot::Ports;
 use crate::ue::Ue;
@@ -255,7 +255,7 @@ impl RadioNetwork {
             }
             TakenUp::NotFailed => {}
         }
-        if !stays && !state.procedures.fetch(cx.now, id, (source, cell)) {
+        if !stays && !state.procedures.fetch(cx.now, id, CellChange { source, target: cell }) {
             watch.refused = Some(cell);
             watch.link.reject();
             return self.release(watch, state, cx, id);

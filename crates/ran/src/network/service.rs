@@ -19,6 +19,7 @@ use airlane_core::{CellId, Cx, Event, HandoverStep, Instant, Topic, UeId};
 use super::RadioNetwork;
 use super::handover::HandoverState;
 use crate::config::{RanConfig, ServiceKind, ShedAmount};
+use crate::rrc::handover::CellChange;
 use crate::ue::Ue;
 
 /// A change at an instant. Ends come before starts.
@@ -172,7 +173,9 @@ impl RadioNetwork {
             ShedAmount::Share(share) => libm::round(share * served as f64) as usize,
         });
         for (_, id, target) in chosen {
-            let Some(attempt) = state.procedures.shed(cx.now, id, (cell, target)) else { continue };
+            let Some(attempt) = state.procedures.shed(cx.now, id, CellChange { source: cell, target }) else {
+                continue;
+            };
             if cx.wants(Topic::Handover) {
                 let here = self.ues[id.index()].mobility.position_at(cx.now);
                 let step = HandoverStep::Reported { from: cell, to: target, position_m: [here.x, here.y] };

@@ -96,7 +96,8 @@ impl Receiver {
     pub(crate) fn receive(
         &mut self,
         cx: &mut Cx<'_>,
-        (count, packet): (u32, Option<PacketRef>),
+        count: u32,
+        packet: Option<PacketRef>,
         deliver: &mut Vec<PacketRef>,
     ) {
         let Some(packet) = packet else {

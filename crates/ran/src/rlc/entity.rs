@@ -69,6 +69,21 @@ pub(crate) enum Entity {
 /// No handover mode applies to it: without RLC's help, PDCP cannot determine which SDUs have arrived.
 const TM_STAYS: &str = "a bearer in transparent mode stays in its cell";
 
+/// A grant of the MAC to a bearer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grant {
+    /// Bytes that are left.
+    pub(crate) left: u32,
+    /// Bytes that the MAC adds to each PDU.
+    pub(crate) overhead: u32,
+}
+
+/// The direction of a bearer that is opposite to the one at hand.
+pub(crate) struct Opposite<'a> {
+    pub(crate) rlc: &'a mut Entity,
+    pub(crate) source: &'a mut Source,
+}
+
 impl Entity {
     pub(crate) fn new(config: &RlcConfig) -> Self {
         match config {
@@ -174,16 +189,17 @@ impl Entity {
         }
     }
 
-    /// Fills a grant of `left` bytes with PDUs, each with the MAC's overhead: STATUS for the data of the other
-    /// direction first, which is `back`, then retransmissions, then new data. Returns the bytes that are left.
+    /// Fills a grant with PDUs: STATUS for the data of the other direction first, which is `back`, then retransmissions, then new data. Returns the bytes that are left.
     #[inline]
     pub(crate) fn transmit(
         &mut self,
         cx: &mut Cx<'_>,
-        (source, back): (&mut Source, &mut Self),
-        (mut left, overhead): (u32, u32),
+        source: &mut Source,
+        back: &mut Self,
+        grant: Grant,
         out: &mut Vec<Pdu>,
     ) -> u32 {
+        let Grant { mut left, overhead } = grant;
         match self {
             Self::Tm => {
                 while let Some(pdu) = tm::transmit(cx, source, left.saturating_sub(overhead)) {
@@ -215,7 +231,7 @@ impl Entity {
             }
             Self::Nr(nr) => {
                 let Self::Nr(back) = back else { unreachable!("both directions have one configuration") };
-                left = nr.transmit(cx, (source, back), (left, overhead), out);
+                left = nr.transmit(cx, source, back, grant, out);
             }
         }
         left
@@ -227,7 +243,8 @@ impl Entity {
     pub(crate) fn receive(
         &mut self,
         cx: &mut Cx<'_>,
-        (source, back, back_source): (&mut Source, &mut Self, &mut Source),
+        source: &mut Source,
+        back: Opposite<'_>,
         pdus: &[Pdu],
         deliver: &mut Vec<PacketRef>,
     ) {
@@ -241,7 +258,7 @@ impl Entity {
                     receiver.receive(cx.now, &mut source.sdus, pdu, deliver);
                 }
                 (Pdu::Data(pdu), Self::Nr(nr)) => nr.receive(cx, source, pdu, deliver),
-                (Pdu::Status(pdu), _) => back.receive_status(back_source, *pdu),
+                (Pdu::Status(pdu), _) => back.rlc.receive_status(back.source, *pdu),
             }
         }
     }

@@ -24,7 +24,8 @@ impl TransmitQueue {
     pub(crate) fn new(
         limit: Bytes,
         aqm: &Aqm,
-        (pdcp, sdap): (&PdcpConfig, u32),
+        pdcp: &PdcpConfig,
+        sdap: u32,
         stream: impl FnOnce() -> Stream,
     ) -> Self {
         let header = pdcp.header() + sdap;

@@ -136,6 +136,13 @@ enum Task {
     EndPath(Handover),
 }
 
+/// The cell that a UE leaves, and the one that it enters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CellChange {
+    pub(crate) source: CellId,
+    pub(crate) target: CellId,
+}
+
 /// A handover of a UE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Handover {
@@ -287,18 +294,18 @@ impl Handovers {
 
     /// A UE reports a cell. Returns the number of the handover that this may start, if no other one
     /// is in progress.
-    pub(crate) fn report(&mut self, now: Instant, ue: UeId, cells: (CellId, CellId)) -> Option<u32> {
+    pub(crate) fn report(&mut self, now: Instant, ue: UeId, cells: CellChange) -> Option<u32> {
         self.begin(now + self.config.report, ue, cells)
     }
 
     /// The source starts a handover without a report, as for load balancing. Returns the number of the
     /// handover, if no other one is in progress.
-    pub(crate) fn shed(&mut self, now: Instant, ue: UeId, cells: (CellId, CellId)) -> Option<u32> {
+    pub(crate) fn shed(&mut self, now: Instant, ue: UeId, cells: CellChange) -> Option<u32> {
         self.begin(now, ue, cells)
     }
 
     /// Starts a handover at this time.
-    fn begin(&mut self, at: Instant, ue: UeId, (source, target): (CellId, CellId)) -> Option<u32> {
+    fn begin(&mut self, at: Instant, ue: UeId, CellChange { source, target }: CellChange) -> Option<u32> {
         if !self.is_free(ue) {
             return None;
         }
@@ -423,7 +430,12 @@ impl Handovers {
 
     /// A UE that has lost its radio link requests re-establishment in another cell. Returns true if
     /// the cell has room for it and fetches its context (TS 36.423 v17.0 §8.3.13).
-    pub(crate) fn fetch(&mut self, now: Instant, ue: UeId, (source, target): (CellId, CellId)) -> bool {
+    pub(crate) fn fetch(
+        &mut self,
+        now: Instant,
+        ue: UeId,
+        CellChange { source, target }: CellChange,
+    ) -> bool {
         let (present, most) = self.contexts[target.index()];
         let admitted = present < most;
         if admitted {

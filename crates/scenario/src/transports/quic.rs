@@ -6,9 +6,9 @@ use airlane_core::Seeds;
 use airlane_quic::{self as quic, QuicConfig};
 
 use crate::endpoints::Setup;
+use crate::extensions::Extensions;
 use crate::files::Files;
 use crate::format::{Quic, QuicCrypto, QuicPacing, QuicTimeouts, Resolved, Transport};
-use crate::own::Own;
 use crate::quantity::Size;
 use crate::rnis::loss_discrimination;
 
@@ -16,7 +16,7 @@ use crate::rnis::loss_discrimination;
 #[must_use]
 pub fn quic_of(scenario: &Resolved, flow: usize, seeds: Seeds) -> Option<QuicConfig> {
     let Transport::Quic(quic) = &scenario.flow.get(flow)?.transport else { return None };
-    let (own, files) = (Own::default(), Files::default());
+    let (own, files) = (Extensions::default(), Files::default());
     let setup = Setup { scenario, seeds, qlog: None, contents: &[], own: &own, files: &files };
     Some(quic_config(quic, setup, ""))
 }

@@ -40,7 +40,7 @@ impl Rig {
                 topics: TopicSet::NONE,
                 probe: &mut Silence,
             };
-            self.receiver.receive(&mut cx, (count, Some(packet)), &mut out);
+            self.receiver.receive(&mut cx, count, Some(packet), &mut out);
             self.take(out);
         }
         assert_eq!(self.pool.live(), self.receiver.held());

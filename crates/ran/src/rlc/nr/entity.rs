@@ -4,7 +4,7 @@ use airlane_core::{Bytes, Cx, DropCause, Instant, PacketRef};
 
 use super::{NrConfig, NrRlc, am, header, um};
 use crate::pdcp::nr::Receiver as PdcpReceiver;
-use crate::rlc::entity::RlcMode;
+use crate::rlc::entity::{Grant, RlcMode};
 use crate::rlc::source::Source;
 use crate::rlc::store::CONTROL;
 use crate::rlc::{DataPdu, Pdu, StatusPdu};
@@ -125,16 +125,17 @@ impl NrEntity {
         }
     }
 
-    /// Fills a grant of `left` bytes with PDUs, each with the MAC's overhead: STATUS for the data of the other
-    /// direction first, which is `back`, then retransmissions, then new data. Returns the bytes that are left.
+    /// Fills a grant with PDUs: STATUS for the data of the other direction first, which is `back`, then retransmissions, then new data. Returns the bytes that are left.
     #[inline]
     pub(crate) fn transmit(
         &mut self,
         cx: &mut Cx<'_>,
-        (source, back): (&mut Source, &mut Self),
-        (mut left, overhead): (u32, u32),
+        source: &mut Source,
+        back: &mut Self,
+        grant: Grant,
         out: &mut Vec<Pdu>,
     ) -> u32 {
+        let Grant { mut left, overhead } = grant;
         if out.capacity() < PDUS_RESERVED {
             out.reserve_exact(PDUS_RESERVED - out.len());
         }
@@ -191,7 +192,7 @@ impl NrEntity {
         if count == CONTROL {
             return source.sdus.reception.report_arrives();
         }
-        self.pdcp.receive(cx, (count, packet), deliver);
+        self.pdcp.receive(cx, count, packet, deliver);
         if matches!(self.rlc, Mode::Um { .. }) {
             source.sdus.release_taken();
         }

@@ -13,6 +13,8 @@ const CONFIG: HandoverConfig = HandoverConfig {
 const UE: UeId = UeId(0);
 const WEST: CellId = CellId(0);
 const EAST: CellId = CellId(1);
+const EASTWARDS: CellChange = CellChange { source: WEST, target: EAST };
+const WESTWARDS: CellChange = CellChange { source: EAST, target: WEST };
 
 fn new(limit: Option<u32>) -> Handovers {
     Handovers::new(CONFIG, [WEST, EAST].into_iter(), [None, limit].into_iter(), Seeds::new(1))
@@ -45,9 +47,9 @@ const fn observe(attempt: u32, step: HandoverStep) -> Action {
 #[test]
 fn each_step_comes_in_its_time() {
     let mut handovers = new(None);
-    assert_eq!(handovers.report(ms(100), UE, (WEST, EAST)), Some(1));
+    assert_eq!(handovers.report(ms(100), UE, EASTWARDS), Some(1));
     // Only one at a time.
-    assert_eq!(handovers.report(ms(101), UE, (WEST, EAST)), None);
+    assert_eq!(handovers.report(ms(101), UE, EASTWARDS), None);
     let steps = run_until(&mut handovers, 1_000);
     assert_eq!(
         steps,
@@ -66,9 +68,9 @@ fn each_step_comes_in_its_time() {
 #[test]
 fn the_next_one_waits_for_the_path_switch() {
     let mut handovers = new(None);
-    assert!(handovers.report(ms(0), UE, (WEST, EAST)).is_some());
+    assert!(handovers.report(ms(0), UE, EASTWARDS).is_some());
     run_until(&mut handovers, 100);
-    assert_eq!(handovers.report(ms(200), UE, (EAST, WEST)), Some(2));
+    assert_eq!(handovers.report(ms(200), UE, WESTWARDS), Some(2));
     assert_eq!(run_until(&mut handovers, 500), []);
     let mut out = Vec::new();
     handovers.path_switched(ms(500), UE, EAST, &mut out);
@@ -86,19 +88,19 @@ fn the_next_one_waits_for_the_path_switch() {
 #[test]
 fn a_full_cell_refuses_and_the_ue_may_report_again() {
     let mut handovers = new(Some(1));
-    assert_eq!(handovers.report(ms(0), UE, (WEST, EAST)), Some(1));
+    assert_eq!(handovers.report(ms(0), UE, EASTWARDS), Some(1));
     let steps = run_until(&mut handovers, 1_000);
     assert_eq!(
         steps,
         [(10, observe(1, HandoverStep::Decided)), (27, observe(1, HandoverStep::PreparationFailed))]
     );
-    assert_eq!(handovers.report(ms(1_000), UE, (WEST, EAST)), Some(2));
+    assert_eq!(handovers.report(ms(1_000), UE, EASTWARDS), Some(2));
 }
 
 #[test]
 fn a_request_without_an_answer_is_repeated_and_an_end_marker_not_waited_for_for_ever() {
     let mut handovers = new(None);
-    assert!(handovers.report(ms(0), UE, (WEST, EAST)).is_some());
+    assert!(handovers.report(ms(0), UE, EASTWARDS).is_some());
     run_until(&mut handovers, 100);
     let steps = run_until(&mut handovers, 1_072);
     assert_eq!(steps, [(1_072, Action::Arrive { ue: UE, target: EAST, first: false })]);
@@ -110,7 +112,7 @@ fn a_request_without_an_answer_is_repeated_and_an_end_marker_not_waited_for_for_
 
 /// Up to the first attempt at random access, at 72 ms.
 fn until_access(handovers: &mut Handovers) -> Handover {
-    assert!(handovers.report(ms(0), UE, (WEST, EAST)).is_some());
+    assert!(handovers.report(ms(0), UE, EASTWARDS).is_some());
     let mut out = Vec::new();
     while !out.iter().any(|action| matches!(action, Action::Access(_))) {
         let at = handovers.due();
@@ -171,7 +173,7 @@ fn a_target_that_is_not_reached_waits_and_is_told_if_another_cell_takes_the_ue_u
 #[test]
 fn without_a_radio_nobody_is_ordered_away_or_admitted() {
     let mut handovers = new(Some(2));
-    handovers.report(ms(100), UE, (WEST, EAST));
+    handovers.report(ms(100), UE, EASTWARDS);
     assert_eq!(run_until(&mut handovers, 125), [(110, observe(1, HandoverStep::Decided))]);
     let mut out = Vec::new();
     handovers.cut_off(UE, &mut out);
@@ -181,13 +183,13 @@ fn without_a_radio_nobody_is_ordered_away_or_admitted() {
     assert_eq!(out.len(), 1, "nothing was being prepared");
     // The place that was reserved in the target is free again; without its radio it admits no UE.
     handovers.switch(EAST, false);
-    assert_eq!(handovers.shed(ms(2_000), UE, (WEST, EAST)), Some(2));
+    assert_eq!(handovers.shed(ms(2_000), UE, EASTWARDS), Some(2));
     let refused = [
         (2_000, observe(2, HandoverStep::Decided)),
         (2_000 + 6 + 5 + 6, observe(2, HandoverStep::PreparationFailed)),
     ];
     assert_eq!(run_until(&mut handovers, 3_000), refused);
     handovers.switch(EAST, true);
-    assert_eq!(handovers.shed(ms(3_000), UE, (WEST, EAST)), Some(3));
+    assert_eq!(handovers.shed(ms(3_000), UE, EASTWARDS), Some(3));
     assert!(run_until(&mut handovers, 4_000).contains(&(3_032, Action::Leave { ue: UE, attempt: 3 })));
 }

@@ -12,7 +12,7 @@ pub type Schedulers = BTreeMap<String, OwnScheduler>;
 
 /// The parts of a run that a user supplies, which a scenario only names.
 #[derive(Clone, Debug, Default)]
-pub struct Own {
+pub struct Extensions {
     /// Congestion controllers.
     pub controllers: Controllers,
     /// Scheduler policies.
