@@ -58,9 +58,14 @@ pub(super) fn check_grants(scenario: &Resolved, log: &Table) -> u64 {
         Some(Column::Labels { of, .. }) => of,
         other => panic!("{name}: {other:?}"),
     };
-    let reports = |cell: u32| {
-        let mac = &scenario.cell[cell as usize].mac;
-        matches!(mac.power_headroom, format::PowerHeadroom::Report(_))
+    // Reports that follow the UE: with both triggers at infinity, the only report is that of the configuration, and the
+    // cell never learns that the path loss has changed.
+    let reports = |cell: u32| match &scenario.cell[cell as usize].mac.power_headroom {
+        format::PowerHeadroom::None => false,
+        format::PowerHeadroom::Report(report) => {
+            report.phr_periodic_timer != format::PhrPeriodicTimer::Infinity
+                || report.dl_pathloss_change != format::PathlossChange::Infinity
+        }
     };
     let (cell, bytes, mcs) = (label("cell"), whole("tb_bytes"), whole("mcs"));
     let (expected, headroom) = (real("expected_bler"), real("headroom_db"));
