@@ -24,19 +24,6 @@ pub(crate) struct Script {
 }
 
 impl Script {
-    /// Writes this many bytes at once, reads everything, and closes.
-    pub(crate) fn plain(config: TcpConfig, connects: Option<Instant>, bytes: u64) -> Self {
-        let never = (Instant::FAR_FUTURE, Instant::FAR_FUTURE);
-        Self {
-            config,
-            connects,
-            writes: vec![(Instant::ZERO, bytes)],
-            stalls: never,
-            aborts: Instant::FAR_FUTURE,
-            vanishes: Instant::FAR_FUTURE,
-        }
-    }
-
     pub(crate) fn total(&self) -> u64 {
         self.writes.iter().map(|(_, bytes)| bytes).sum()
     }
