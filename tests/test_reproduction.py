@@ -16,10 +16,20 @@ from airlane import examples, experiments, native, papers
 from airlane.cache import Cache
 from airlane.commands import main as cli
 from airlane.commands import terminal
-from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Number, NumberKind, Outcome
+from airlane.experiments import (
+    Claim,
+    ClaimKind,
+    Draw,
+    Experiment,
+    Finding,
+    Number,
+    NumberKind,
+    Outcome,
+    Reading,
+)
 from airlane.metrics import Window, goodput_mbps
 from airlane.pages import report
-from airlane.study import reproduction, verdict_view
+from airlane.study import record, reproduction, tables, verdict_view
 from airlane.study.reproduction import Failed, Reproduction
 from airlane.study.verdict import Published, Verdict
 from conftest import Airlane
@@ -123,8 +133,7 @@ def test_results_constants_and_claims_are_counted_apart_and_nothing_twice(tmp_pa
     assert found["fitted"] == {"one": 1}
     assert found["claims_by_kind"]["paper"] == {"yes": 1, "open": 1}
     with terminal.output.capture() as captured:
-        parts = Reproduction(cache, False, None, 1, lambda _: None, done=done)
-        terminal.output.print(verdict_view.papers_view(parts))
+        terminal.output.print(verdict_view.papers_view(done))
     said = captured.get()
     assert "constants of tables: 1 equal, 1 not equal" in said
     assert "claims of the papers: 1 hold, 0 do not, 1 open" in said
@@ -184,7 +193,8 @@ def test_a_panic_of_the_core_is_a_failure_and_a_signal_is_none(
 @pytest.mark.parametrize("quick", [False, True])
 def test_the_table_of_papers_fits_a_terminal(tmp_path: Path, quick: bool) -> None:
     with terminal.output.capture() as captured:
-        terminal.output.print(verdict_view.papers_view(conducted(tmp_path, quick)))
+        parts = conducted(tmp_path, quick)
+        terminal.output.print(verdict_view.papers_view(parts.done, parts.failed, quick=quick))
     lines = [line.rstrip() for line in captured.get().splitlines()]
     rows = {line.split()[0]: line.split()[1:] for line in lines if line}
     assert rows["paper"] == ["numbers", *Verdict]
@@ -228,14 +238,37 @@ def test_the_names_of_the_papers_fit_the_table() -> None:
     assert max(len(e.id.partition("/")[0]) for e in papers.experiments()) <= 10
 
 
-def test_every_table_is_written_as_markdown(airlane: Airlane, tmp_path: Path) -> None:
-    done = airlane("reproduce", "frto", "--markdown", "tables")
+def test_each_experiment_has_a_file_that_gives_its_outcome_again(airlane: Airlane, tmp_path: Path) -> None:
+    done = airlane("reproduce", "frto", "--record", "results", "-o", "there", "--cache", "cache")
     assert done.returncode == 0, done.stderr
-    page = (tmp_path / "tables/frto.md").read_text()
-    assert page.startswith("# All tables of `frto`\n")
+    assert [file.name for file in (tmp_path / "results").iterdir()] == ["frto.json"]
+    text = (tmp_path / "results/frto.json").read_text()
+    assert "wall_s" not in text, "nothing that differs from call to call"
+    (experiment,) = papers.select(["frto"])
+    outcome = record.read(experiment, tmp_path / "results", papers.published())
+    page = tables.experiments([outcome])
+    assert page.startswith("## frto\n")
     assert "\n<details><summary>claims</summary>\n\n| claim | holds | evidence |\n" in page
     assert re.search(r"^\| F-RTO off \| 1 \| 0 \| \d+ \| 0 \|", page, re.MULTILINE)
-    assert "runs now" not in page, "nothing that differs from call to call"
-    summary = (tmp_path / "tables/summary.md").read_text()
-    assert "- [frto](frto.md)\n" in summary
-    assert "1/1 frto: claims: 3 hold\n" in summary
+    assert tables.printed([outcome]).splitlines()[0] == " 1/1 frto: claims: 3 hold"
+
+
+@pytest.mark.usefixtures("of_mine")
+def test_a_file_gives_the_numbers_and_verdicts_of_its_runs(tmp_path: Path) -> None:
+    link = dataclasses.replace(
+        PARTS[0].numbers[0], against=lambda _: 1.0, readings=(Reading("all", goodput),)
+    )
+    one = dataclasses.replace(PARTS[0], numbers=(link, *PARTS[0].numbers[1:]))
+    outcome = experiments.conduct(one, PUBLISHED, Cache(tmp_path / "cache", native.fingerprint()))
+    record.write(outcome, tmp_path)
+    again = record.read(one, tmp_path, PUBLISHED)
+    assert verdict_view.outcome_line(again, 1, 1) == verdict_view.outcome_line(outcome, 1, 1)
+    assert tables.experiments([again]) == tables.experiments([outcome])
+    first, before = again.numbers[0].judgement.difference, outcome.numbers[0].judgement.difference
+    assert first is not None
+    assert before is not None
+    assert first.mean == pytest.approx(before.mean, rel=1e-5)
+    (file,) = tmp_path.glob("*.json")
+    written = file.read_bytes()
+    record.write(dataclasses.replace(again, draws=outcome.draws), tmp_path)
+    assert file.read_bytes() == written

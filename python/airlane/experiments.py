@@ -51,6 +51,7 @@ __all__ = [
     "Reading",
     "conduct",
     "stated",
+    "verdict_on",
 ]
 
 Measure = Callable[["Draw"], float]
@@ -401,19 +402,44 @@ def _judge(
     values = [measure(draw) for draw in draws]
     if number.kind is NumberKind.CONSTANT:
         return judge_constant(published, [v for v in values if not math.isnan(v)], number.bound)
-    comparison = None
+    difference = None
+    if number.against is not None:
+        difference = stats.paired_difference(values, [number.against(draw) for draw in draws])
+    found = verdict_on(number, published, stats.estimate(values), difference, len(values), shortened)
+    return replace(found, difference=difference)
+
+
+def verdict_on(
+    number: Number,
+    published: Published,
+    ours: stats.Estimate,
+    difference: stats.Estimate | None,
+    runs: int,
+    shortened: bool = False,
+) -> Judgement:
+    """Judge our estimate of a published result.
+
+    Parameters
+    ----------
+    difference
+        Our difference from the number's reference, if it has one.
+    runs
+        Number of runs, of which `ours.n` have the metric.
+    shortened
+        Whether the quick form shortened them.
+    """
     stated = published.value if published.range is None else sum(published.range) / 2
-    if number.against is not None and stated is not None:
-        against = [number.against(draw) for draw in draws]
-        comparison = Comparison(stated - number.published_against, stats.paired_difference(values, against))
+    comparison = None
+    if difference is not None and stated is not None:
+        comparison = Comparison(stated - number.published_against, difference)
     return judge(
         published,
-        stats.estimate(values),
+        ours,
         relation=number.relation,
         comparison=comparison,
         bound=number.bound,
         origin=number.origin,
         absolute=number.absolute,
-        runs=len(values),
+        runs=runs,
         shortened=shortened,
     )

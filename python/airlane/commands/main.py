@@ -365,9 +365,11 @@ def reproduce(
     seed: FirstSeed = None,
     threads: Threads = None,
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder of the report.")] = Path("out/reproduce"),
-    markdown: Annotated[
+    record: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Also write all tables as Markdown.", show_default=False),
+        typer.Option(
+            metavar="FOLDER", help="Also write a file of results for each experiment.", show_default=False
+        ),
     ] = None,
     cache: CacheFolder = Path("out/cache"),
 ) -> None:
@@ -391,7 +393,7 @@ def reproduce(
         threads=threads or os.cpu_count() or 1,
         out=out,
         as_json=as_json,
-        markdown=markdown,
+        record_in=record,
     )
     if not call.conduct(cache, mistake):
         raise typer.Exit(1)

@@ -38,8 +38,8 @@ class Call:
         Folder of the report.
     as_json
         Whether only JSON is printed.
-    markdown
-        Folder for all tables in Markdown, if requested.
+    record_in
+        Folder for a file of each experiment, if requested.
     """
 
     chosen: Sequence[Experiment]
@@ -49,7 +49,7 @@ class Call:
     threads: int
     out: Path
     as_json: bool
-    markdown: Path | None = None
+    record_in: Path | None = None
 
     def conduct(self, cache: Path, mistake: Callable[[BaseException], str | None]) -> bool:
         """Run all; returns whether none failed.
@@ -66,10 +66,16 @@ class Call:
         """
         began = time.perf_counter()
         kept = Cache(cache, native.fingerprint())
-        for folder in [self.out] if self.markdown is None else [self.out, self.markdown]:
+        for folder in [self.out] if self.record_in is None else [self.out, self.record_in]:
             folder.mkdir(parents=True, exist_ok=True)  # reports user errors early
         book = report.Book(self.out / "index.html")
-        reproduction = Reproduction(kept, self.quick, self.seed, self.threads, book.add)
+
+        def keep(outcome: Outcome) -> None:
+            book.add(outcome)
+            if self.record_in is not None:
+                record.write(outcome, self.record_in)
+
+        reproduction = Reproduction(kept, self.quick, self.seed, self.threads, keep)
         for place, experiment in enumerate(self.chosen, 1):
             with terminal.progress(experiment.id) as update:
                 came = reproduction.conduct(experiment, update)
@@ -95,12 +101,11 @@ class Call:
         found = json.dumps(report.as_json(reproduction.done, wall_s) | failed, indent=2)
         book.write(wall_s)
         write_text(self.out / "results.json", found + "\n")
-        if self.markdown is not None:
-            record.write(reproduction, self.markdown)
         if self.as_json:
             print(found)
             return
         if len(self.chosen) > 1:
-            terminal.output.print(verdict_view.papers_view(reproduction))
+            view = verdict_view.papers_view(reproduction.done, reproduction.failed, quick=self.quick)
+            terminal.output.print(view)
         took = time.perf_counter() - began
         terminal.output.print(f"\nreport: {self.out}/index.html ({took:.1f} s)", style="bold")

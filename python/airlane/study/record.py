@@ -1,123 +1,117 @@
-"""The output of `airlane reproduce --markdown`: all tables of all experiments, as pages of the manual."""
+"""Results of experiments as files: one for each experiment, written by `airlane reproduce --record`.
+
+A file has what was measured: estimates, verdicts, findings, our tables. The words of numbers and claims are
+those of the experiment in the code.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from io import StringIO
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
-from rich.console import Console
+from airlane import experiments
+from airlane.experiments import ClaimRow, Experiment, Finding, Listing, Number, NumberRow, Outcome
+from airlane.runs import json_files
+from airlane.stats import Estimate
+from airlane.study.verdict import Judgement, Published, Verdict
 
-from airlane.commands import terminal
-from airlane.experiments import ClaimKind, Outcome
-from airlane.pages.markdown import code, plain, table
-from airlane.runs.files import write_text
-from airlane.study import verdict_view
-from airlane.study.reproduction import Reproduction
-
-__all__ = ["pages", "write"]
-
-_HEAD = (
-    "Every table of every experiment, as `airlane reproduce --markdown` writes it. An interval is the 95 % "
-    "interval of the mean over the runs. [The rules of the verdicts](../../howto/reproduce.md#verdicts)."
-)
+__all__ = ["file_name", "read", "read_all", "write"]
 
 
-def pages(of: Reproduction) -> Mapping[str, str]:
-    """Pages by file name: `summary.md`, the output of the command, and one for each paper."""
-    by_paper: dict[str, list[Outcome]] = {}
-    for outcome in of.done:
-        by_paper.setdefault(outcome.experiment.id.partition("/")[0], []).append(outcome)
-    papers = {f"{paper}.md": _paper(paper, outcomes) for paper, outcomes in by_paper.items()}
-    return {"summary.md": _summary(of)} | papers
+def file_name(experiment: Experiment) -> str:
+    """Name of the file of an experiment."""
+    return experiment.id.replace("/", "-") + ".json"
 
 
-def write(of: Reproduction, folder: Path) -> None:
-    """Write the pages into an existing folder."""
-    for name, page in pages(of).items():
-        write_text(folder / name, page)
+def write(outcome: Outcome, folder: Path) -> None:
+    """Write the file of an experiment into an existing folder."""
+    data = {
+        "experiment": outcome.experiment.id,
+        "runs": len(outcome.draws),
+        "shortened": outcome.shortened,
+        "numbers": {row.number.id: _number(row) for row in outcome.numbers},
+        "claims": {
+            row.claim.id: {"holds": row.finding.holds, "evidence": row.finding.evidence}
+            for row in outcome.claims
+        },
+        "tables": [
+            {
+                "title": one.title,
+                "note": one.note,
+                "columns": list(one.columns),
+                "rows": [list(row) for row in one.rows],
+            }
+            for one in outcome.listings
+        ],
+    }
+    json_files.write(folder / file_name(outcome.experiment), data)
 
 
-def _summary(of: Reproduction) -> str:
-    lines = [verdict_view.outcome_line(one, place, len(of.done)) for place, one in enumerate(of.done, 1)]
-    written = StringIO()
-    Console(file=written, width=terminal.PIPE_WIDTH, highlight=False).print(verdict_view.papers_view(of))
-    printed = "\n".join(lines) + "\n" + written.getvalue().rstrip()
-    kept = "\n".join(line.rstrip() for line in printed.splitlines())
-    links = "\n".join(f"- [{paper}]({paper}.md)" for paper in dict.fromkeys(map(_name, of.done)))
-    return f"# All results of the experiments\n\n{_HEAD}\n\n{links}\n\n```text\n{kept}\n```\n"
+def _number(row: NumberRow) -> dict[str, Any]:
+    own = _judged(row.ours, row.judgement)
+    return own | {"readings": [{"reading": text} | _judged(ours, of) for text, ours, of in row.readings]}
 
 
-def _name(outcome: Outcome) -> str:
-    return outcome.experiment.id.partition("/")[0]
+def _judged(ours: Estimate, judgement: Judgement) -> dict[str, Any]:
+    difference = judgement.difference
+    return {
+        "ours": json_files.estimate(ours),
+        "difference": None if difference is None else json_files.estimate(difference),
+        "verdict": str(judgement.verdict),
+        "why": judgement.why,
+    }
 
 
-def _paper(paper: str, outcomes: Sequence[Outcome]) -> str:
-    title = f"# All tables of {code(paper)}"
-    return "\n\n".join([title, _HEAD, *(part for one in outcomes for part in _experiment(one))]) + "\n"
+def read(experiment: Experiment, folder: Path, published: Mapping[str, Published]) -> Outcome:
+    """The outcome of an experiment as its file has it, without runs.
+
+    Raises
+    ------
+    OSError
+        If the experiment has no file.
+    KeyError
+        If a number or a claim of the experiment is not in its file.
+    """
+    data = json_files.read(folder / file_name(experiment))
+    return Outcome(
+        experiment,
+        draws=[],
+        numbers=[_number_row(one, published, data["numbers"][one.id]) for one in experiment.numbers],
+        claims=[ClaimRow(claim, Finding(**data["claims"][claim.id])) for claim in experiment.claims],
+        listings=[
+            Listing(one["title"], tuple(one["columns"]), [tuple(row) for row in one["rows"]], one["note"])
+            for one in data["tables"]
+        ],
+        runs_done=0,
+        runs_cached=0,
+        simulated_s=0.0,
+        wall_s=0.0,
+        shortened=data["shortened"],
+    )
 
 
-def _experiment(outcome: Outcome) -> Iterator[str]:
-    experiment = outcome.experiment
-    yield f"## {plain(experiment.id)}"
-    yield plain(experiment.title)
-    if outcome.numbers:
-        yield from _folded("published numbers", _numbers(outcome))
-    readings = list(_readings(outcome))
-    if readings:
-        headings = ("number", "reading", "ours", "verdict")
-        yield from _folded("other readings", table(headings, readings, 2))
-    if outcome.claims:
-        yield from _folded("claims", _claims(outcome))
-    for listing in outcome.listings:
-        rows = [[plain(cell) for cell in row] for row in listing.rows]
-        yield from _folded(listing.title, table([plain(c) for c in listing.columns], rows), listing.note)
+def read_all(chosen: Iterable[Experiment], folder: Path, published: Mapping[str, Published]) -> list[Outcome]:
+    """The outcomes of several experiments."""
+    return [read(one, folder, published) for one in chosen]
 
 
-def _folded(title: str, body: str, note: str = "") -> Iterator[str]:
-    """A collapsible section, because the pages are long."""
-    yield f"<details><summary>{plain(title)}</summary>"
-    yield body
-    if note:
-        yield plain(note)
-    yield "</details>"
+def _number_row(number: Number, published: Mapping[str, Published], data: Mapping[str, Any]) -> NumberRow:
+    return NumberRow(
+        number,
+        experiments.stated(number.id, published),
+        json_files.estimate_of(data["ours"]),
+        _judgement(data),
+        tuple(
+            (one["reading"], json_files.estimate_of(one["ours"]), _judgement(one)) for one in data["readings"]
+        ),
+    )
 
 
-def _numbers(outcome: Outcome) -> str:
-    rows = []
-    for row in outcome.numbers:
-        number, published = row.number, row.published
-        notes = [row.judgement.why, number.note, verdict_view.restated(number)]
-        notes.insert(0, f"fitted: {number.fitted}" if number.fitted else "")
-        rows.append(
-            (
-                code(number.id),
-                plain(number.label),
-                plain(
-                    verdict_view.published_text(
-                        published.value, published.ci, published.range, number.relation
-                    )
-                ),
-                terminal.interval(row.ours),
-                str(row.ours.n),
-                verdict_view.verdict_word(number.kind, row.judgement.verdict),
-                plain("; ".join(note for note in notes if note)),
-            )
-        )
-    return table(("number", "what", "published", "ours", "n", "verdict", "note"), rows, 7)
-
-
-def _readings(outcome: Outcome) -> Iterable[tuple[str, str, str, str]]:
-    for row in outcome.numbers:
-        for text, estimate, judgement in row.readings:
-            name = code(row.number.id)
-            yield name, plain(text), terminal.interval(estimate), str(judgement.verdict)
-
-
-def _claims(outcome: Outcome) -> str:
-    rows = []
-    for row in outcome.claims:
-        holds = {True: "yes", False: "no", None: "open"}[row.finding.holds]
-        whose = "" if row.claim.kind is ClaimKind.PAPER else f" ({row.claim.kind})"
-        rows.append((plain(row.claim.text) + whose, holds, plain(row.finding.evidence)))
-    return table(("claim", "holds", "evidence"), rows, 3)
+def _judgement(data: Mapping[str, Any]) -> Judgement:
+    difference = data["difference"]
+    return Judgement(
+        Verdict(data["verdict"]),
+        why=data["why"],
+        difference=None if difference is None else json_files.estimate_of(difference),
+    )

@@ -165,11 +165,15 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict, its reason and, when it is undecided, the number of runs that would settle it."""
+    """A verdict, its reason and, when it is undecided, the number of runs that would settle it.
+
+    `difference` is our difference from the number's reference, by whose sign a `direction` is decided.
+    """
 
     verdict: Verdict
     runs_needed: int | None = None
     why: str = ""
+    difference: Estimate | None = None
 
 
 @dataclass(frozen=True)

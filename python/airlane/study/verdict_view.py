@@ -13,7 +13,7 @@ from rich.text import Text
 from airlane.commands import terminal
 from airlane.experiments import ClaimKind, Number, NumberKind, Outcome
 from airlane.study import reproduction
-from airlane.study.reproduction import Reproduction
+from airlane.study.reproduction import Failed
 from airlane.study.verdict import Verdict
 
 __all__ = [
@@ -119,11 +119,11 @@ def verdict_word(kind: NumberKind, verdict: Verdict) -> str:
     return str(verdict)
 
 
-def papers_view(of: Reproduction) -> Group:
-    """Verdicts on the published numbers of each paper."""
-    verdicts, fitted = reproduction.numbers(of.done), reproduction.fitted(of.done)
+def papers_view(outcomes: Sequence[Outcome], failed: Sequence[Failed] = (), *, quick: bool = False) -> Group:
+    """Verdicts on the published numbers of each paper, and the experiments that failed."""
+    verdicts, fitted = reproduction.numbers(outcomes), reproduction.fitted(outcomes)
     total = sum(verdicts.values(), Counter[Verdict]())
-    table = terminal.titled("published numbers" + (", quick form" if of.quick else ""))
+    table = terminal.titled("published numbers" + (", quick form" if quick else ""))
     table.padding = (0, 1, 0, 0)  # fits into 80 columns
     table.add_column("paper")
     for heading in ("numbers", *Verdict):
@@ -137,13 +137,13 @@ def papers_view(of: Reproduction) -> Group:
     if fitted:
         by = ", ".join(f"{paper} {count}" for paper, count in fitted.items())
         parts.append(Text(f"fitted (a setting was chosen to match a published result): {by}"))
-    constants = constants_text(of.done)
+    constants = constants_text(outcomes)
     parts += [Text(f"constants of tables: {constants}")] if constants else []
-    parts += map(Text, claims_text(of.done))
-    if of.quick:
+    parts += map(Text, claims_text(outcomes))
+    if quick:
         parts += map(Text, _QUICK)
-    if of.failed:
-        names = ", ".join(one.id for one in of.failed)
+    if failed:
+        names = ", ".join(one.id for one in failed)
         parts.append(Text(f"failed, see above: {names}", style="bold red"))
     return Group(*parts)
 

@@ -1,0 +1,87 @@
+"""Results as JSON files: one result a line, six digits, the same bytes from the same results."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from airlane.runs.files import read_text, write_text
+from airlane.stats import Estimate
+
+__all__ = ["estimate", "estimate_of", "number", "number_of", "read", "write"]
+
+_DIGITS = 6
+"""Significant digits: more than any page shows, so that verdicts follow from the file as from the runs."""
+
+
+def number(value: float | None) -> float | None:
+    """A number as it is written: rounded; null if it is not finite."""
+    if value is None or not math.isfinite(value):
+        return None
+    return value if isinstance(value, int) else float(f"{value:.{_DIGITS}g}")
+
+
+def number_of(value: float | None) -> float:
+    """A number as it was written; NaN for null."""
+    return math.nan if value is None else value
+
+
+def estimate(of: Estimate) -> dict[str, Any]:
+    """Fields of an estimate: mean, half-width of its 95 % interval, number of repetitions, deviation."""
+    fields = {
+        "mean": number(of.mean),
+        "half_width": number(of.half_width),
+        "n": of.n,
+        "deviation": number(of.deviation),
+    }
+    return fields if of.ends is None else fields | {"ends": [number(end) for end in of.ends]}
+
+
+def estimate_of(fields: dict[str, Any]) -> Estimate:
+    """The estimate of such fields."""
+    ends = fields.get("ends")
+    return Estimate(
+        number_of(fields["mean"]),
+        fields["half_width"],
+        fields["n"],
+        fields["deviation"],
+        None if ends is None else (ends[0], ends[1]),
+    )
+
+
+def write(path: Path, data: Any) -> None:
+    """Write a file.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; names it.
+    """
+    write_text(path, _text(data, "") + "\n")
+
+
+def read(path: Path) -> Any:
+    """Read a file.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read; names it.
+    ValueError
+        If it is not JSON.
+    """
+    return json.loads(read_text(path))
+
+
+def _text(data: Any, indent: str) -> str:
+    """JSON in which each list or object without others inside is one line."""
+    inside = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    if not any(isinstance(one, dict | list) and one for one in inside):
+        return json.dumps(data, ensure_ascii=False, allow_nan=False)
+    deeper = indent + " "
+    if isinstance(data, dict):
+        parts = [f"{deeper}{json.dumps(key, ensure_ascii=False)}: {_text(data[key], deeper)}" for key in data]
+        return "{\n" + ",\n".join(parts) + f"\n{indent}}}"
+    return "[\n" + ",\n".join(deeper + _text(one, deeper) for one in data) + f"\n{indent}]"
