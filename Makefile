@@ -33,9 +33,9 @@ help:
 	@echo "Times are those of two cores, once airlane is built."
 	@echo "make reproduce       published numbers of five papers beside ours: the quick form; three minutes"
 	@echo "make reproduce-full  the same with all runs and so narrower intervals; twenty minutes"
-	@echo "make paper-tables    reproduce-full, and writes docs/papers/tables"
-	@echo "make arena-tables    the whole arena; writes docs/arena-tables.md; ten minutes"
-	@echo "make nr-tables       the arena in situations of NR; writes docs/nr-tables.md"
+	@echo "make paper-tables    reproduce-full, and writes docs/results/experiments"
+	@echo "make arena-tables    the whole arena; writes docs/results/arena.json; ten minutes"
+	@echo "make nr-tables       the arena in situations of NR; writes docs/results/arena-nr.json"
 	@echo "make test            cargo test and pytest"
 	@echo "make readme-check    the examples that take long: what make reproduce prints"
 	@echo "make bench           speed, beside ns-3 where it is installed; out/bench.json"
@@ -76,16 +76,15 @@ reproduce: build
 reproduce-full: build
 	$(BIN)/airlane reproduce $(ARGS)
 
-# In the manual and in the README, what the full form prints comes from these.
+# The manual takes its numbers from the files that these three write.
 paper-tables: build
-	$(BIN)/airlane reproduce --markdown docs/papers/tables $(ARGS)
+	$(BIN)/airlane reproduce --record docs/results/experiments $(ARGS)
 
-# The same for the situations of NR.
 nr-tables: build
-	$(BIN)/airlane arena --set nr --markdown docs/nr-tables.md $(ARGS)
+	$(BIN)/airlane arena --set nr --record docs/results/arena-nr.json $(ARGS)
 
 arena-tables: build
-	$(BIN)/airlane arena --markdown docs/arena-tables.md $(ARGS)
+	$(BIN)/airlane arena --record docs/results/arena.json $(ARGS)
 
 test-kernel: build
 	$(BIN)/airlane kernel build 6.12

@@ -30,8 +30,10 @@ import micro
 import peer
 import scaling
 from airlane import native
+from airlane.runs import json_files
 from airlane.validation.cell import LenaCell, positions
 
+RECORD = Path(__file__).parent.parent / "docs" / "results" / "bench.json"
 SAME_LOAD = 0.03
 QUIET_SHARE = 0.95
 WARMUP_S = 2.0
@@ -214,15 +216,28 @@ def show(rows: list[dict[str, object]], cost: dict[str, object], core: int) -> N
         f"{cost['events_per_packet']} events, {cost['ns_per_packet']} ns ({cost['method']}). "
         f"{cost.get('note', '')}"
     )
-    shares = [
-        row[key] for row in rows for key in ("ours_core_share", "ns3_core_share") if row[key] is not None
-    ]
-    if min(shares) < QUIET_SHARE:
+    if (share := shared(rows)) is not None:
         console.print(
-            f"The core was not ours alone: some median run had only {min(shares):.0%} of it. Both sides "
+            f"The core was not ours alone: some median run had only {share:.0%} of it. Both sides "
             "took turns, but measure again on a quiet machine."
         )
     console.print(f"core {core} of {platform.processor() or platform.machine()}, {os.cpu_count()} cores")
+
+
+def shared(rows: list[dict]) -> float | None:
+    """The least share of the core that a median run had; None if all had it for themselves."""
+    keys = ("ours_core_share", "ns3_core_share")
+    least = min(row[key] for row in rows for key in keys if row[key] is not None)
+    return None if least >= QUIET_SHARE else least
+
+
+def hot_modules() -> list[dict] | str:
+    """Modules with the most instructions in a cell of 20 UEs with fading, or why they are not known."""
+    cell = LenaCell(
+        places=positions(20), traffic="tcp", fading="eva", speed_kmph=60, warmup_s=WARMUP_S, duration_s=6
+    )
+    found = hotspots.shares(cell)
+    return found if isinstance(found, str) else [{"module": name, "share": share} for name, share in found]
 
 
 def show_growth(growth: list[dict], memory: dict[str, int] | str) -> None:
@@ -258,11 +273,6 @@ def instruction_cells(rows: list[dict]) -> list[list[str]]:
     return [[str(row["name"]), *(document.count(row[key]) for key in keys)] for row in rows]
 
 
-def instruction_table(rows: list[dict]) -> str:
-    """The table of instructions for the page."""
-    return document.table(["work", "instructions", "budget", "aim"], instruction_cells(rows))
-
-
 def show_micro(rows: list[dict] | str) -> None:
     console = Console(width=None if sys.stdout.isatty() else 150)
     if isinstance(rows, str):
@@ -284,76 +294,6 @@ def nanoseconds(value: float | None) -> str:
     return f"{value:,.1f} ns" if value < 1e3 else f"{value / 1e3:,.1f} µs"
 
 
-def as_markdown(report: dict) -> dict[str, str]:
-    """The parts of docs/performance.md."""
-    headings = ["scenario", "simulated s per s", "per CPU s", "budget", "ns-3", "ratio", "Mbit/s"]
-    speed = [
-        [
-            str(row["name"]),
-            text(row["ours_sim_s_per_s"], ".1f"),
-            text(row["ours_sim_s_per_cpu_s"], ".1f"),
-            text(row["budget_sim_s_per_s"], "g"),
-            text(row["ns3_sim_s_per_s"], ".3f"),
-            text(row["ratio"], ".0f"),
-            text(row["ours_goodput_mbps"], ".1f"),
-        ]
-        for row in report["scenarios"]
-    ]
-    cost = report["journey"]
-    packet = [
-        ["instructions", text(cost["instructions_per_packet"], ",.0f"), "–"],
-        ["events", text(cost["events_per_packet"], ".3f"), "5"],
-        ["ns of CPU", text(cost["ns_per_packet"], ".0f"), "350"],
-    ]
-    growth = report["scaling"]
-    headings_growth = ["fading", *(f"{ues} UE" for ues in growth[0]["ues"]), "exponent"]
-    costs = [
-        [line["fading"], *(f"{c:.2f}" for c in line["cpu_ms_per_sim_s"]), f"{line['exponent']:.2f}"]
-        for line in growth
-    ]
-    memory = report["idle_ue_bytes"]
-    kept = (
-        [[name, f"{count:,}", "16,384"] for name, count in memory.items()] if isinstance(memory, dict) else []
-    )
-    cell = LenaCell(
-        places=positions(20), traffic="tcp", fading="eva", speed_kmph=60, warmup_s=WARMUP_S, duration_s=6
-    )
-    hot = hotspots.shares(cell)
-    spots = [[name, f"{share:.1%}"] for name, share in hot] if isinstance(hot, list) else [[hot, "–"]]
-    small = report["micro"]
-    works = (
-        [[str(row["name"]), nanoseconds(row["median_ns"]), nanoseconds(row["budget_ns"])] for row in small]
-        if isinstance(small, list)
-        else []
-    )
-    counted = report["instructions"]
-    return {
-        "instructions": instruction_table(counted if isinstance(counted, list) else []),
-        "micro": document.table(["work", "median", "budget"], works),
-        "conditions": conditions(report),
-        "speed": document.table(headings, speed),
-        "packet": document.table(["for a packet and its ACK", "measured", "budget"], packet),
-        "scaling": document.table(headings_growth, costs),
-        "memory": document.table(["fading", "bytes for an idle UE", "budget"], kept),
-        "pep": f"{report['pep_flow_bytes'] or '–'} bytes for each flow.",
-        "hotspots": document.table(["module", "instructions"], spots),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, one used; {cpu_model()}.",
-    }
-
-
-def conditions(report: dict) -> str:
-    """How much of the core we had, and the version of the peer."""
-    keys = ("ours_core_share", "ns3_core_share")
-    shares = [row[key] for row in report["scenarios"] for key in keys if row[key] is not None]
-    others = f"The peer: {report['peer']}."
-    if min(shares) >= QUIET_SHARE:
-        return f"The core was ours alone when these figures were taken. {others}"
-    return (
-        f"The core was shared when these figures were taken: some median run had {min(shares):.0%} of it, so "
-        f"that times are upper bounds; instructions, events and bytes hold. {others}"
-    )
-
-
 def cpu_model() -> str:
     """The processor's model name."""
     info = Path("/proc/cpuinfo")
@@ -372,7 +312,7 @@ def main() -> int:
     arguments.add_argument("--budget", type=float, default=330.0, help="seconds for all rounds")
     arguments.add_argument("--no-ns3", action="store_true", help="ours alone")
     arguments.add_argument("--only", help="scenarios whose name contains this")
-    arguments.add_argument("--write", action="store_true", help="put the tables into docs/performance.md")
+    arguments.add_argument("--write", action="store_true", help="write docs/results/bench.json, too")
     arguments.add_argument(
         "--instructions", action="store_true", help="only these: they do not depend on load"
     )
@@ -383,7 +323,7 @@ def main() -> int:
         counted = budgets.rows()
         show_instructions(counted)
         if chosen.write and not isinstance(counted, str):
-            document.write({"instructions": instruction_table(counted)})
+            json_files.write(RECORD, json_files.read(RECORD) | {"instructions": counted})
         return 0
     absent = "left out by --no-ns3" if chosen.no_ns3 else peer.prepare()
     if absent:
@@ -414,14 +354,21 @@ def main() -> int:
         "pep_flow_bytes": flow_bytes,
         "peer": absent or peer.BUILD_NAME,
         "same_load_within": SAME_LOAD,
-        "host": {"platform": platform.platform(), "core": core, "cores": os.cpu_count()},
+        "core_share": shared(rows),
+        "host": {
+            "platform": platform.platform(),
+            "machine": platform.machine(),
+            "core": core,
+            "cores": os.cpu_count(),
+            "processor": cpu_model(),
+        },
     }
     chosen.output.parent.mkdir(parents=True, exist_ok=True)
     chosen.output.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     print(f"written to {chosen.output}", file=sys.stderr)
     if chosen.write:
-        document.write(as_markdown(report))
-        print(f"written to {document.DOCUMENT}", file=sys.stderr)
+        json_files.write(RECORD, report | {"hotspots": hot_modules()})
+        print(f"written to {RECORD}", file=sys.stderr)
     return 0
 
 

@@ -1,16 +1,20 @@
 """Sphinx configuration of the manual, for `make docs`. Neither building nor reading it fetches anything."""
 
+import sys
 from importlib.metadata import version as _version
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 project = "airlane"
 author = "the airlane contributors"
 copyright = author  # noqa: A001 - Sphinx asks for it by this name
 version = release = _version("airlane")
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton", "render"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
-exclude_patterns = ["images"]
+exclude_patterns = ["images", "results"]
 nb_execution_mode = "off"  # the tests run the notebooks, whose output is stored in them
 suppress_warnings = ["misc.highlighting_failure"]  # a `console` block may contain any output
 

@@ -23,6 +23,7 @@ from airlane.arena import (
     Situation,
     conduct,
     own,
+    record,
     view,
 )
 from airlane.arena.contenders import ArenaError, NotForError
@@ -368,11 +369,17 @@ def test_a_scenario_of_ones_own_is_a_situation(airlane: Airlane, tmp_path: Path)
 
 def test_the_command(airlane: Airlane, tmp_path: Path) -> None:
     some = ("--contender", "vegas", "--situation", "one-user")
-    done = airlane("arena", "--quick", *some, "--markdown", "tables/some.md")
+    done = airlane("arena", "--quick", *some, "--record", "results/some.json")
     assert done.returncode == 0, done.stderr
     assert "vegas 0." in done.stdout
     assert (tmp_path / "out/arena/index.html").is_file()
-    assert "| `vegas` |" in (tmp_path / "tables/some.md").read_text()
+    recorded = record.read(
+        tmp_path / "results/some.json",
+        {one.name: one for one in CONTENDERS},
+        {one.name: one for one in SITUATIONS},
+    )
+    assert [one.name for one in recorded.contenders] == ["cubic", "vegas"]
+    assert "| `vegas` |" in markdown(recorded)
     told = airlane("arena", "--quick", "--contender", "vegas", "--situation", "one-user", "--json")
     cells = json.loads(told.stdout)["cells"]
     assert {cell["contender"] for cell in cells} == {"vegas", "cubic"}

@@ -144,9 +144,9 @@ def test_the_command(airlane: Airlane, tmp_path: Path) -> None:
     wrong = airlane("arena", "--set", "bbr-draft", "--contender", "nobody")
     assert wrong.returncode == 2
     assert "'nobody'" in wrong.stderr
-    tables = airlane("arena", "--set", "bbr-draft", "--markdown", "tables.md")
-    assert tables.returncode == 2
-    assert "--set situations" in tables.stderr
+    refused = airlane("arena", "--set", "bbr-draft", "--record", "results.json")
+    assert refused.returncode == 2
+    assert "--set situations" in refused.stderr
 
 
 def test_a_controller_of_ones_own_is_asked_too(airlane: Airlane, tmp_path: Path) -> None:

@@ -199,7 +199,7 @@ def test_each_listed_word_matches_and_names_another() -> None:
         ("word " * 19 + "words", False),
         ("| " + "cell | " * 30, False),
         ("# " + "word " * 30, False),
-        ("word 1.5<!--row @ " + "column " * 12 + "--> word", False),
+        ("word {mean}`arena: row @ " + "column " * 12 + "` word", False),
         ("`" + "code " * 30 + "`", False),
         ("- see [" + "link " * 5 + "](" + "a" * 100 + ")", True),
     ],

@@ -1,14 +1,16 @@
 """The declared claims, their judgement, and their presentation. `make validate` computes the figures."""
 
 import json
+import math
 import tomllib
 from dataclasses import replace
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from airlane import native
-from airlane.validation import UnknownRowError, Validation, report, validate
+from airlane.validation import UnknownRowError, Validation, record, report, validate
 from airlane.validation.cell import LenaCell, ReferenceFileError, positions, reference_rows, substituted
 from airlane.validation.claims import Family, Row, families, within
 from airlane.validation.measured import measured_rows
@@ -16,7 +18,6 @@ from airlane.validation.measures import MEASURES
 from airlane.validation.nr_lena import LenaNrCell
 from airlane.validation.thresholds import near
 from airlane.validation.transport import TcpCase, linux, linux_runs, tcp_cell, window_apart
-from conftest import ROOT
 
 FAMILY = Family("f", "A family", "distance", "somewhere", band=0.01)
 
@@ -144,9 +145,21 @@ def test_a_cell_beside_5g_lena_follows_from_the_columns() -> None:
         LenaNrCell(uplink | {"snr_db": "high"}).text()
 
 
-def test_the_document_begins_as_it_is_written() -> None:
-    document = (ROOT / "docs/validation.md").read_text(encoding="utf-8")
-    assert document.startswith(report.as_markdown(Validation([], [])))
+def test_a_file_gives_its_rows_again(tmp_path: Path) -> None:
+    family = next(one for one in families() if one.counted)
+    rows = [
+        row(101.25),
+        replace(row(99.0), id="f/2", ci95=0.25, n=8),
+        replace(row(130.0), id="f/3", ok=False, counted=False, note=""),
+        replace(row(math.nan), id="f/4", ok=False),
+    ]
+    record.write(Validation([(family, rows)], ["no file"]), tmp_path / "validation.json")
+    again = record.read(tmp_path / "validation.json")
+    assert again.skipped == ["no file"]
+    ((of, found),) = again.rows
+    assert of == family
+    assert found[:3] == rows[:3]
+    assert math.isnan(found[3].ours)
 
 
 @pytest.mark.parametrize(

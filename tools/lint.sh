@@ -11,8 +11,8 @@ cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 say rustdoc
 RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items --locked --quiet
 say ruff
-.venv/bin/ruff check python tests tools bench evidence
-.venv/bin/ruff format --check python tests tools bench evidence
+.venv/bin/ruff check python tests tools bench evidence docs/*.py
+.venv/bin/ruff format --check python tests tools bench evidence docs/*.py
 say mypy
 .venv/bin/mypy
 say "crate edges"

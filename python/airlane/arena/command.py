@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from airlane import native
-from airlane.arena import draft, draft_view, l4s, nr, view
+from airlane.arena import draft, draft_view, l4s, nr, record, view
 from airlane.arena.conduct import conduct
 from airlane.arena.contenders import BASELINE, CONTENDERS, ArenaError, Contender, own
 from airlane.arena.draft_cases import CASES
-from airlane.arena.markdown import TITLE, markdown
 from airlane.arena.situations import SITUATIONS, Situation, from_file
 from airlane.cache import Cache
 from airlane.commands import terminal
@@ -22,19 +21,16 @@ from airlane.control import Controller
 from airlane.pages import report
 from airlane.runs.files import write_text
 
-__all__ = ["Call"]
+__all__ = ["SETS", "Call"]
 
 T = TypeVar("T")
 
-_SETS: Mapping[str, tuple[Sequence[Contender], Sequence[Situation]]] = {
+SETS: Mapping[str, tuple[Sequence[Contender], Sequence[Situation]]] = {
     "situations": (CONTENDERS, SITUATIONS),
     "nr": (CONTENDERS, nr.SITUATIONS),
     "l4s": (l4s.CONTENDERS, l4s.SITUATIONS),
 }
 """The contenders and situations of each set."""
-
-_TITLES = {"nr": "The arena's tables of NR"}
-"""Headings of the Markdown file, where they differ."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +51,8 @@ class Call:
         Output folder.
     as_json
         Whether only JSON is printed.
-    markdown
-        Markdown file for the tables, or None.
+    record_in
+        File for the results, or None.
     chosen_set
         `situations`, `nr` or `l4s`: which contenders and situations there are.
     """
@@ -69,7 +65,7 @@ class Call:
     threads: int
     out: Path
     as_json: bool
-    markdown: Path | None = None
+    record_in: Path | None = None
     chosen_set: str = "situations"
 
     def meet(self, cache: Path) -> None:
@@ -81,7 +77,7 @@ class Call:
             When there is no such contender or situation.
         """
         brought = self._own()
-        known = {one.name: one for one in _SETS[self.chosen_set][0]}
+        known = {one.name: one for one in SETS[self.chosen_set][0]}
         who = _chosen("contender", self.contenders, known, BASELINE) + brought
         where = self._situations()
         kept = Cache(cache, native.fingerprint())
@@ -93,14 +89,14 @@ class Call:
         # The figures first: they are then written even if the page fails.
         write_text(self.out / "cells.csv", view.cells_csv(result))
         report.write_arena_html(result, self.out / "index.html")
-        if self.markdown is not None:
-            self.markdown.parent.mkdir(parents=True, exist_ok=True)
-            write_text(self.markdown, markdown(result, _TITLES.get(self.chosen_set, TITLE)))
+        if self.record_in is not None:
+            self.record_in.parent.mkdir(parents=True, exist_ok=True)
+            record.write(result, self.chosen_set, self.record_in)
         if self.as_json:
             print(json.dumps(view.as_json(result), indent=2))
             return
         terminal.output.print(view.terminal_view(result))
-        also = "" if self.markdown is None else f", and {self.markdown}"
+        also = "" if self.record_in is None else f", and {self.record_in}"
         print(f"written to {self.out}/index.html and cells.csv{also}")
 
     def judge(self) -> None:
@@ -132,7 +128,7 @@ class Call:
     def _situations(self) -> list[Situation]:
         names = [name for name in self.situations if not name.endswith(".toml")]
         files = [Path(name) for name in dict.fromkeys(self.situations) if name.endswith(".toml")]
-        known = {one.name: one for one in _SETS[self.chosen_set][1]}
+        known = {one.name: one for one in SETS[self.chosen_set][1]}
         found = _chosen("situation", names, known) if names or not files else []
         for file in files:
             if not file.is_file():

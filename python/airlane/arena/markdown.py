@@ -1,4 +1,4 @@
-"""Results of the arena as a page of the manual: scorecards, the first of each situation, and the figures."""
+"""Recorded results of the arena in Markdown, for the manual: ranks, scorecards, figures."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from airlane.arena.view import CRITERIA, SURE, judged, main_figure, multiple, of
 from airlane.pages.markdown import code, plain, table
 from airlane.runs.figures import BY_NAME, Better, Figure
 
-__all__ = ["TITLE", "markdown"]
-
-TITLE = "The arena's tables"
+__all__ = ["markdown"]
 
 _SIGNS = {"better": "+", "trades": "±", "same": "=", "open": "?", "worse": "−"}
 """Signs of the scorecards; verdicts on shares are words."""
@@ -77,16 +75,15 @@ _COLUMNS = 7
 """Number of situations in one table of multiples."""
 
 
-def markdown(result: Result, title: str = TITLE) -> str:
-    """The whole page, under this heading."""
+def markdown(result: Result) -> str:
+    """All tables, under headings of their own."""
     runs = " or ".join(map(str, result.runs()))
     head = (
-        f"Written by `airlane arena --markdown`: {len(result.contenders)} contenders in"
+        f"{len(result.contenders)} contenders in"
         f" {len(result.situations)} situations, {runs} runs of each on the same seeds,"
         f" {result.simulated_s:,.0f} simulated seconds."
     )
     parts = [
-        f"# {title}",
         head,
         *_first(result),
         *_scorecards(result),

@@ -422,11 +422,9 @@ def arena(
     seed: Annotated[int, typer.Option(metavar="N", min=0, callback=below_limit, help="First seed.")] = 1,
     threads: Threads = None,
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder of the page.")] = Path("out/arena"),
-    markdown: Annotated[
+    record: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Also write scorecards and tables as Markdown.", show_default=False
-        ),
+        typer.Option(metavar="FILE", help="Also write a file of all results, as JSON.", show_default=False),
     ] = None,
     cache: CacheFolder = Path("out/cache"),
 ) -> None:
@@ -438,13 +436,13 @@ def arena(
 
     bbr_draft = chosen_set is _Set.BBR_DRAFT
     check_file(out / ("bbr-draft.csv" if bbr_draft else "index.html"))
-    if markdown is not None:
+    if record is not None:
         if bbr_draft:
             fail(
-                "error: --markdown needs --set situations, --set nr or --set l4s; "
+                "error: --record needs --set situations, --set nr or --set l4s; "
                 "the results of bbr-draft are in bbr-draft.csv"
             )
-        check_file(markdown)
+        check_file(record)
     call = command.Call(
         contenders=contenders or [],
         situations=situations or [],
@@ -454,7 +452,7 @@ def arena(
         threads=threads or os.cpu_count() or 1,
         out=out,
         as_json=as_json,
-        markdown=markdown,
+        record_in=record,
         chosen_set=str(chosen_set),
     )
     if bbr_draft:
@@ -511,7 +509,9 @@ def schema() -> None:
 @user_errors
 def validate(
     as_json: AsJson = False,
-    write: Annotated[bool, typer.Option("--write", help="Write docs/validation.md.")] = False,
+    write: Annotated[
+        bool, typer.Option("--write", help="Write docs/results/validation.json and pictures of the manual.")
+    ] = False,
     only: Annotated[
         str, typer.Option(metavar="PREFIX", help="Only rows whose name begins with this, such as nr-lena/.")
     ] = "",
@@ -534,7 +534,7 @@ def validate(
     from airlane.validation.report import run_command
 
     if write and (only or references):
-        fail("error: --write writes the whole page; expected no --only and no --references with it")
+        fail("error: --write writes all rows; expected no --only and no --references with it")
     try:
         code = run_command(as_json, write, threads, only=only, references=references)
     except (UnknownRowError, ReferenceFileError) as error:

@@ -10,17 +10,10 @@ from typing import Any
 from airlane.runs.files import read_text, write_text
 from airlane.stats import Estimate
 
-__all__ = ["estimate", "estimate_of", "number", "number_of", "read", "write"]
+__all__ = ["estimate", "estimate_of", "number_of", "read", "write"]
 
 _DIGITS = 6
 """Significant digits: more than any page shows, so that verdicts follow from the file as from the runs."""
-
-
-def number(value: float | None) -> float | None:
-    """A number as it is written: rounded; null if it is not finite."""
-    if value is None or not math.isfinite(value):
-        return None
-    return value if isinstance(value, int) else float(f"{value:.{_DIGITS}g}")
 
 
 def number_of(value: float | None) -> float:
@@ -31,12 +24,12 @@ def number_of(value: float | None) -> float:
 def estimate(of: Estimate) -> dict[str, Any]:
     """Fields of an estimate: mean, half-width of its 95 % interval, number of repetitions, deviation."""
     fields = {
-        "mean": number(of.mean),
-        "half_width": number(of.half_width),
+        "mean": of.mean,
+        "half_width": of.half_width,
         "n": of.n,
-        "deviation": number(of.deviation),
+        "deviation": of.deviation,
     }
-    return fields if of.ends is None else fields | {"ends": [number(end) for end in of.ends]}
+    return fields if of.ends is None else fields | {"ends": of.ends}
 
 
 def estimate_of(fields: dict[str, Any]) -> Estimate:
@@ -52,14 +45,14 @@ def estimate_of(fields: dict[str, Any]) -> Estimate:
 
 
 def write(path: Path, data: Any) -> None:
-    """Write a file.
+    """Write a file: numbers are rounded, and null where they are not finite.
 
     Raises
     ------
     OSError
         If it cannot be written; names it.
     """
-    write_text(path, _text(data, "") + "\n")
+    write_text(path, _text(_plain(data), "") + "\n")
 
 
 def read(path: Path) -> Any:
@@ -73,6 +66,17 @@ def read(path: Path) -> Any:
         If it is not JSON.
     """
     return json.loads(read_text(path))
+
+
+def _plain(data: Any) -> Any:
+    """The data as they are written."""
+    if isinstance(data, dict):
+        return {key: _plain(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_plain(value) for value in data]
+    if isinstance(data, float):
+        return float(f"{data:.{_DIGITS}g}") if math.isfinite(data) else None
+    return data
 
 
 def _text(data: Any, indent: str) -> str:

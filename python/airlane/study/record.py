@@ -30,18 +30,13 @@ def write(outcome: Outcome, folder: Path) -> None:
         "experiment": outcome.experiment.id,
         "runs": len(outcome.draws),
         "shortened": outcome.shortened,
-        "numbers": {row.number.id: _number(row) for row in outcome.numbers},
+        "numbers": [{"id": row.number.id} | _number(row) for row in outcome.numbers],
         "claims": {
             row.claim.id: {"holds": row.finding.holds, "evidence": row.finding.evidence}
             for row in outcome.claims
         },
         "tables": [
-            {
-                "title": one.title,
-                "note": one.note,
-                "columns": list(one.columns),
-                "rows": [list(row) for row in one.rows],
-            }
+            {"title": one.title, "note": one.note, "columns": one.columns, "rows": one.rows}
             for one in outcome.listings
         ],
     }
@@ -70,14 +65,17 @@ def read(experiment: Experiment, folder: Path, published: Mapping[str, Published
     ------
     OSError
         If the experiment has no file.
-    KeyError
-        If a number or a claim of the experiment is not in its file.
+    KeyError, ValueError
+        If numbers or claims of the experiment are not those of its file.
     """
     data = json_files.read(folder / file_name(experiment))
     return Outcome(
         experiment,
         draws=[],
-        numbers=[_number_row(one, published, data["numbers"][one.id]) for one in experiment.numbers],
+        numbers=[
+            _number_row(number, published, one)
+            for number, one in zip(experiment.numbers, data["numbers"], strict=True)
+        ],
         claims=[ClaimRow(claim, Finding(**data["claims"][claim.id])) for claim in experiment.claims],
         listings=[
             Listing(one["title"], tuple(one["columns"]), [tuple(row) for row in one["rows"]], one["note"])

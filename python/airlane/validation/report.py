@@ -12,14 +12,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from airlane.validation import Family, Row, Validation, validate
+from airlane.validation import Family, Row, Validation, record, validate
 from airlane.validation.channel_overlay import write_channel_overlay, write_spread_overlay
 from airlane.validation.kernel import write_windows
 from airlane.validation.overlay import write_overlay
 
 __all__ = ["as_json", "as_markdown", "run_command"]
 
-_DOCUMENT = Path("docs/validation.md")
+_RECORD = Path("docs/results/validation.json")
 _OVERLAY = Path("docs/images/linux-cwnd.png")
 _KERNEL_OVERLAY = Path("docs/images/kernel-cwnd.png")
 _CHANNEL_OVERLAY = Path("docs/images/channel-calibration.png")
@@ -27,33 +27,6 @@ _SPREAD_OVERLAY = Path("docs/images/channel-spreads.png")
 
 _DIFFERENCE_MAX = 10.0
 """A factor of ten: beyond it the reference is almost zero."""
-
-_PREFACE = """\
-# Validation
-
-This page compares airlane with reference figures. Each row gives the reference value, our value, and
-whether the difference is within the band, the tolerance that the family states with its source.
-`airlane validate --write` writes this file from `python/airlane/validation/claims*.toml` and the
-reference figures in `python/airlane/data`. `make validate` checks the same rows and fails if a
-counted row leaves its band. Families marked "shown, not counted", and rows marked "not counted", do
-not affect the exit code; the command prints how many of them are in their bands, too. Our value is a
-mean over seeds, with its 95 % Student-t half-width if more than one run was made.
-
-`airlane validate --only nr-lena/` measures only the rows whose name begins with `nr-lena/`.
-`--references FOLDER`, or the variable `AIRLANE_REFERENCES`, takes reference files from a folder, as
-far as it has them: `FOLDER/nr-lena/cases.csv` in the place of
-`python/airlane/data/nr-lena/cases.csv`. Such a file has the same columns and may have other rows.
-
-`airlane reproduce` covers the numbers of the papers. The results, the missed criteria and the model
-terms that cause the differences are described in
-[multi-domain congestion control](papers/mdcc.md), [a split-connection proxy](papers/splitproxy.md),
-[adaptive receive windows](papers/arwa.md), [loss discrimination](papers/meld.md) and
-[TCP across a handover](papers/ltetcp-handover.md).
-
-Unless a family states otherwise, the cell has the preset `lena`: one eNB with 100 resource blocks
-(20 MHz) at 30 dBm and 2120 MHz, SISO, Friis path loss, proportional fair, 30 ms one way from server
-to gateway, payload 1400 bytes.
-"""
 
 
 def as_json(validation: Validation) -> dict[str, Any]:
@@ -89,8 +62,8 @@ def as_json(validation: Validation) -> dict[str, Any]:
 
 
 def as_markdown(validation: Validation) -> str:
-    """Write the text of `docs/validation.md`."""
-    parts = [_PREFACE]
+    """Tables of all families in Markdown, under headings of their own, for the manual."""
+    parts = []
     for family, rows in validation.rows:
         if not rows:
             continue
@@ -130,8 +103,8 @@ def run_command(
             task = bar.add_task("runs", total=None)
             validation = of(lambda done, total: bar.update(task, completed=done, total=total))
     if write:
-        _DOCUMENT.parent.mkdir(exist_ok=True)
-        _DOCUMENT.write_text(as_markdown(validation), encoding="utf-8")
+        _RECORD.parent.mkdir(parents=True, exist_ok=True)
+        record.write(validation, _RECORD)
         write_overlay(_OVERLAY, threads)
         write_windows(_KERNEL_OVERLAY, threads)
         write_channel_overlay(_CHANNEL_OVERLAY)

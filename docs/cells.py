@@ -1,0 +1,240 @@
+"""Numbers and tables of docs/results by name, for the pages of the manual.
+
+A name of a cell is `arwa/table2: TITLE :: ROW @ COLUMN`, where ROW and COLUMN are prefixes that only one row
+and one column have; a ROW over several columns is `20 :: ARWA`. `#2` after COLUMN is the second number of
+the cell. A name in the arena is `arena: CONTENDER @ SITUATION: FIGURE`, with prefixes of both parts of the
+heading, or `arena-nr: ...`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import bench_tables
+
+from airlane import papers
+from airlane.arena import markdown as arena_markdown
+from airlane.arena import record as arena_record
+from airlane.arena.command import SETS
+from airlane.experiments import Outcome
+from airlane.runs import json_files
+from airlane.study import record, tables
+from airlane.validation import record as validation_record
+from airlane.validation import report
+
+__all__ = [
+    "FORMS",
+    "RESULTS",
+    "NotFoundError",
+    "arena",
+    "bench",
+    "experiments",
+    "number",
+    "outcomes",
+    "printed",
+    "rows",
+    "validation",
+]
+
+RESULTS = Path(__file__).parent / "results"
+
+_NUMBER = r"-?\d[\d,]*(?:\.\d+)?(?: ± \d+(?:\.\d+)?)?"
+_CELL = re.compile(r"(?P<table>.+?) @ (?P<column>.+?)(?: #(?P<place>\d))?")
+FORMS: dict[str, Callable[[str], str | None]] = {
+    "number": lambda text: None if text.endswith("×") else text,
+    "mean": lambda text: None if text.endswith("×") else text.partition(" ±")[0],
+    "ratio": lambda text: text if text.endswith("×") else None,
+}
+"""Forms of a number in a sentence: with its interval, its mean alone, as a multiple."""
+
+
+class NotFoundError(LookupError):
+    """No table, row, column or number has this name; the message lists what there is."""
+
+
+@dataclass
+class Table:
+    """A table: headings and rows of plain cells, and its lines in Markdown."""
+
+    headings: list[str]
+    rows: list[list[str]]
+    lines: list[str]
+
+    def row(self, begin: str) -> list[str]:
+        """The only row with this prefix."""
+        found = [row for row in self.rows if " :: ".join(row) == begin or row[0] == begin]
+        found = found or [row for row in self.rows if " :: ".join(row).startswith(begin)]
+        if len(found) != 1:
+            known = [" :: ".join(row[:2]) for row in self.rows]
+            raise NotFoundError(f"{len(found)} rows begin with {begin!r}; there are {known}")
+        return found[0]
+
+    def column(self, begin: str) -> int:
+        """The index of the only column whose heading has this prefix."""
+        found = [i for i, name in enumerate(self.headings) if name == begin]
+        found = found or [i for i, name in enumerate(self.headings) if name.startswith(begin)]
+        if len(found) != 1:
+            raise NotFoundError(f"{len(found)} columns begin with {begin!r}; there are {self.headings}")
+        return found[0]
+
+    def text(self, begin: str) -> str:
+        """Its rows with this prefix in Markdown."""
+        kept = [
+            line
+            for line, row in zip(self.lines[2:], self.rows, strict=True)
+            if " :: ".join(row).startswith(begin)
+        ]
+        if not kept:
+            raise NotFoundError(f"no row begins with {begin!r}")
+        return "\n".join([*self.lines[:2], *kept])
+
+
+@cache
+def outcomes() -> tuple[Outcome, ...]:
+    """The recorded outcomes of all experiments."""
+    return tuple(record.read_all(papers.experiments(), RESULTS / "experiments", papers.published()))
+
+
+def printed() -> str:
+    """The output of `airlane reproduce`, as a block of text."""
+    return f"```text\n{tables.printed(outcomes())}\n```"
+
+
+def experiments(paper: str) -> str:
+    """All tables of a paper in Markdown."""
+    found = [one for one in outcomes() if one.experiment.id.partition("/")[0] == paper]
+    if not found:
+        raise NotFoundError(f"no paper {paper!r}; there are {', '.join(papers.papers())}")
+    return tables.experiments(found)
+
+
+@cache
+def arena(name: str) -> str:
+    """All tables of a file of the arena in Markdown."""
+    file = RESULTS / f"{name}.json"
+    if not file.is_file():
+        raise NotFoundError(f"no file {file.name} of the arena")
+    contenders, situations = SETS["nr" if name.endswith("-nr") else "situations"]
+    result = arena_record.read(
+        file, {one.name: one for one in contenders}, {one.name: one for one in situations}
+    )
+    return arena_markdown.markdown(result)
+
+
+def validation() -> str:
+    """All tables of the validation in Markdown."""
+    return report.as_markdown(validation_record.read(RESULTS / "validation.json"))
+
+
+def bench(part: str) -> str:
+    """A part of the measured speed in Markdown."""
+    if part not in bench_tables.PARTS:
+        raise NotFoundError(f"no part {part!r}; there are {', '.join(bench_tables.PARTS)}")
+    return bench_tables.PARTS[part](json_files.read(RESULTS / "bench.json"))
+
+
+def rows(name: str) -> str:
+    """The table `EXPERIMENT: TITLE` in Markdown, or with ` :: BEGIN` its rows with this prefix."""
+    title, _, begin = name.partition(" :: ")
+    return _table(title).text(begin)
+
+
+def number(name: str, form: str) -> str:
+    """The number of a cell: `number` with its interval, `mean` without it, or `ratio`, a multiple.
+
+    Raises
+    ------
+    NotFoundError
+        If no cell has this name, or several, or if it has no such number.
+    """
+    parts = _CELL.fullmatch(name)
+    if parts is None:
+        raise NotFoundError(f"{name!r} is no cell; write SOURCE: TITLE :: ROW @ COLUMN")
+    place = int(parts["place"] or 1)
+    source, _, row = parts["table"].partition(": ")
+    if source.startswith("arena"):
+        texts = _arena_cells(source, row, parts["column"])
+        pattern = rf"{_NUMBER}×?"
+        texts = [re.sub(r" \([^)]*\)", "", text.replace("*", "")) for text in texts]
+    else:
+        title, _, row = parts["table"].partition(" :: ")
+        table = _table(title)
+        texts = [table.row(row)[table.column(parts["column"])]]
+        pattern = _NUMBER
+    found = [
+        shown
+        for text in texts
+        for each in re.findall(pattern, text)
+        if (shown := FORMS[form](each)) is not None
+    ]
+    several = source.startswith("arena") and len(found) > 1
+    if several or len(found) < place:
+        raise NotFoundError(f"{name}: {len(found)} numbers of the form {form!r} in {texts}")
+    return found[place - 1]
+
+
+def _arena_cells(source: str, contender: str, column: str) -> list[str]:
+    """Texts of the cells of a contender in the columns of this name."""
+    begun = column.split(": ")
+    found = []
+    for table in _tables(arena(source)).values():
+        for index, heading in enumerate(table.headings):
+            parts = heading.split(": ")
+            if len(parts) == len(begun) and all(map(str.startswith, parts, begun)):
+                found += [row[index] for row in table.rows if row[0] == contender]
+    return found
+
+
+def _table(name: str) -> Table:
+    known = _experiment_tables()
+    if name not in known:
+        experiment = name.partition(":")[0]
+        titles = [title for title in known if title.startswith(f"{experiment}:")]
+        raise NotFoundError(
+            f"no table {name!r}; there are {titles or sorted({t.partition(':')[0] for t in known})}"
+        )
+    return known[name]
+
+
+@cache
+def _experiment_tables() -> dict[str, Table]:
+    return _tables(tables.experiments(outcomes()))
+
+
+@cache
+def _tables(text: str) -> dict[str, Table]:
+    """The tables of a page in Markdown, by `HEADING: TITLE` of their place, and a count where it repeats."""
+    found: dict[str, Table] = {}
+    heading = title = ""
+    table: Table | None = None
+    for line in text.splitlines():
+        if line.startswith("## "):
+            heading, title = _plain(line[3:]), ""
+        elif opened := re.fullmatch(r"<details><summary>(.*)</summary>", line):
+            title = _plain(opened[1])
+        elif not line.startswith("|"):
+            table = None
+        elif table is None:
+            table = Table([_plain(cell) for cell in _split(line)], [], [line])
+            name = f"{heading}: {title}" if title else f"{heading}: {len(found)}"
+            if name in found:
+                raise ValueError(f"two tables are called {name!r}")
+            found[name] = table
+        else:
+            table.lines.append(line)
+            if len(table.lines) > 2:
+                table.rows.append([_plain(cell) for cell in _split(line)])
+    return found
+
+
+def _split(line: str) -> list[str]:
+    return re.split(r"(?<!\\)\|", line)[1:-1]
+
+
+def _plain(text: str) -> str:
+    """The text of a cell or a heading, without code marks and backslashes."""
+    return re.sub(r"\\(.)", r"\1", text).strip().strip("`")

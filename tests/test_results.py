@@ -1,0 +1,215 @@
+"""The recorded results in docs/results: they belong to today's code, and their verdicts follow from them."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import cells
+import pytest
+
+from airlane import experiments, papers
+from airlane.arena import nr, view
+from airlane.arena import record as arena_record
+from airlane.arena.command import SETS
+from airlane.arena.conduct import Result
+from airlane.experiments import Experiment, NumberKind, NumberRow, Outcome
+from airlane.runs import json_files
+from airlane.runs.figures import BY_NAME
+from airlane.stats import Estimate
+from airlane.study import record
+from airlane.study.verdict import Judgement, Verdict, judge_constant
+from airlane.validation import record as validation_record
+from airlane.validation.claims import families, within
+from conftest import ROOT
+
+RESULTS = ROOT / "docs/results"
+FILES = sorted(RESULTS.rglob("*.json"))
+EXPERIMENTS = papers.experiments()
+PUBLISHED = papers.published()
+BLESS = os.environ.get("AIRLANE_BLESS") == "1"
+
+
+def data_of(experiment: Experiment) -> Any:
+    return json_files.read(RESULTS / "experiments" / record.file_name(experiment))
+
+
+def outcome_of(experiment: Experiment) -> Outcome:
+    return record.read(experiment, RESULTS / "experiments", PUBLISHED)
+
+
+def by_id(one: Experiment) -> str:
+    return one.id
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_file_is_as_its_command_writes_it(file: Path, tmp_path: Path) -> None:
+    json_files.write(tmp_path / "again.json", json_files.read(file))
+    assert (tmp_path / "again.json").read_text() == file.read_text()
+
+
+def test_each_experiment_has_a_file_and_each_file_an_experiment() -> None:
+    there = {file.name for file in (RESULTS / "experiments").iterdir()}
+    assert there == {record.file_name(one) for one in EXPERIMENTS}
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=by_id)
+def test_a_file_has_the_numbers_and_claims_of_its_experiment(experiment: Experiment) -> None:
+    data = data_of(experiment)
+    assert data["experiment"] == experiment.id
+    assert data["runs"] == experiment.runs, "not the full form"
+    assert not data["shortened"]
+    assert [one["id"] for one in data["numbers"]] == [one.id for one in experiment.numbers]
+    assert list(data["claims"]) == [one.id for one in experiment.claims]
+    for number, recorded in zip(experiment.numbers, data["numbers"], strict=True):
+        assert [one["reading"] for one in recorded["readings"]] == [one.text for one in number.readings]
+    assert len(data["tables"]) == len(experiment.listings)
+    for table in data["tables"]:
+        assert {len(row) for row in table["rows"]} <= {len(table["columns"])}
+
+
+def sound(estimate: Estimate, runs: int) -> bool:
+    """Whether an interval holds its mean, and comes from some of the runs."""
+    if estimate.n == 0:
+        return math.isnan(estimate.mean) and estimate.half_width is None
+    wide = estimate.half_width is None or estimate.half_width >= 0.0
+    return wide and estimate.low <= estimate.mean <= estimate.high and estimate.n <= runs
+
+
+def moved(estimate: Estimate, by: float) -> Estimate:
+    """The estimate with another last digit: a mean may be at the edge of a published interval."""
+    return replace(estimate, mean=estimate.mean * (1.0 + by))
+
+
+def rules(experiment: Experiment, row: NumberRow, ours: Estimate, judgement: Judgement) -> Verdict:
+    """The verdict by the rules of `airlane.study.verdict`, from the numbers of the file."""
+    if row.number.kind is NumberKind.CONSTANT:
+        same = ours.n == 0 or ours.half_width in (None, 0.0)
+        values = [ours.mean] * ours.n if same else [math.inf]
+        return judge_constant(row.published, values, row.number.bound).verdict
+    found = experiments.verdict_on(row.number, row.published, ours, judgement.difference, experiment.runs)
+    return found.verdict
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=by_id)
+def test_verdicts_follow_from_the_numbers_by_the_rules(experiment: Experiment) -> None:
+    for row in outcome_of(experiment).numbers:
+        sides = [(row.ours, row.judgement), *((ours, judgement) for _, ours, judgement in row.readings)]
+        for ours, judgement in sides:
+            assert sound(ours, experiment.runs), row.number.id
+            assert judgement.difference is None or sound(judgement.difference, experiment.runs)
+            near = {rules(experiment, row, moved(ours, by), judgement) for by in (-1e-6, 0.0, 1e-6)}
+            assert judgement.verdict in near, row.number.id
+
+
+def test_a_verdict_that_does_not_follow_is_found() -> None:
+    """Of all counted results with an interval, none keeps its verdict far from the published value."""
+    seen = 0
+    for experiment in EXPERIMENTS:
+        for row in outcome_of(experiment).numbers:
+            if row.judgement.verdict is Verdict.MATCH and row.number.kind is NumberKind.RESULT:
+                value = row.published.value if row.published.range is None else row.published.range[1]
+                assert value is not None
+                far = Estimate(1e9 * (1 + abs(value)), row.ours.half_width, row.ours.n, row.ours.deviation)
+                below = Estimate(-far.mean, far.half_width, far.n, far.deviation)
+                found = {rules(experiment, row, ours, row.judgement) for ours in (far, below)}
+                assert found != {Verdict.MATCH}, row.number.id
+                seen += 1
+    assert seen > 50
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=by_id)
+def test_findings_have_their_evidence(experiment: Experiment) -> None:
+    for row in outcome_of(experiment).claims:
+        assert row.finding.holds in (True, False, None)
+        assert re.search(r"\d|never|none|no ", row.finding.evidence), row.claim.id
+
+
+def test_the_readme_shows_what_the_files_have() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = re.search(r"```console norun\n\$ airlane reproduce\n(.*?)\nreport: ", readme, re.S)
+    assert shown
+    printed = cells.printed().removeprefix("```text\n").removesuffix("\n```")
+    if BLESS:
+        (ROOT / "README.md").write_text(readme.replace(shown[1], printed + "\n"), encoding="utf-8")
+        return
+    assert shown[1].split() == printed.split()
+
+
+def arena(name: str) -> tuple[Any, Result]:
+    """A file of the arena, as data and as a result."""
+    contenders, situations = SETS["nr" if name.endswith("-nr") else "situations"]
+    file = RESULTS / f"{name}.json"
+    known = {one.name: one for one in contenders}, {one.name: one for one in situations}
+    return json_files.read(file), arena_record.read(file, *known)
+
+
+@pytest.fixture(params=["arena", "arena-nr"], scope="module")
+def recorded(request: pytest.FixtureRequest) -> tuple[Any, Result]:
+    return arena(request.param)
+
+
+def test_each_contender_is_in_each_situation(recorded: tuple[Any, Result]) -> None:
+    data, result = recorded
+    contenders, situations = SETS[data["set"]]
+    assert data["set"] == ("nr" if result.situations[0] in nr.SITUATIONS else "situations")
+    assert list(result.situations) == list(situations)
+    assert list(result.contenders) == list(contenders)
+    assert set(result.cells) == {(s.name, c.name) for s in situations for c in contenders}
+
+
+def test_figures_and_verdicts_of_the_arena_follow_from_the_values_of_the_runs(
+    recorded: tuple[Any, Result],
+) -> None:
+    data, result = recorded
+    for situation in result.situations:
+        for contender, cell in data["situations"][situation.name].items():
+            assert cell["completed"] <= cell["begun"]
+            assert cell["figures"] or cell["reason"], (situation.name, contender)
+            for name, of in cell["figures"].items():
+                where = (situation.name, contender, name)
+                assert len(of["runs"]) == situation.runs, where
+                ours = result.cells[situation.name, contender].estimate(name)
+                assert sound(ours, situation.runs), where
+                assert of["mean"] == pytest.approx(ours.mean, rel=1e-4, abs=1e-9), where
+                assert (of["half_width"] is None) == (ours.half_width is None), where
+                if ours.half_width is not None:
+                    assert of["half_width"] == pytest.approx(ours.half_width, rel=1e-3, abs=1e-4), where
+                ratio = result.against(situation.name, contender, BY_NAME[name]).ratio
+                assert json_files.number_of(of["over_cubic"]) == pytest.approx(ratio, rel=1e-4, nan_ok=True)
+                assert of["verdict"] == view.judged(result, situation, contender, name), where
+
+
+def test_each_family_of_the_validation_has_its_rows() -> None:
+    validation = validation_record.read(RESULTS / "validation.json")
+    there = [family.id for family, _ in validation.rows]
+    missing = [one for one in families() if one.id not in there]
+    assert len(missing) <= len(validation.skipped), [one.id for one in missing]
+    assert there == [one.id for one in families() if one.id in there]
+    rows = [row for _, of in validation.rows for row in of]
+    assert len({row.id for row in rows}) == len(rows)
+    for family, of in validation.rows:
+        assert all(row.id.startswith(family.id) for row in of), family.id
+        assert all(not row.counted for row in of) or family.counted, family.id
+
+
+def test_rows_of_the_validation_are_in_their_bands_as_they_say() -> None:
+    validation = validation_record.read(RESULTS / "validation.json")
+    assert validation.ok
+    judged = 0
+    for family, rows in validation.rows:
+        for row in rows:
+            if row.ci95 is not None:
+                assert row.ci95 >= 0.0
+                assert row.n > 1
+            inside = within(row.reference, row.ours, row.band)
+            if row.band > 0.0 and not family.slack and not family.errors:
+                assert row.ok == inside, row.id
+                judged += 1
+            elif inside and row.band > 0.0:
+                assert row.ok, row.id
+    assert judged > 500

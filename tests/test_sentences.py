@@ -1,0 +1,303 @@
+"""Sentences of the manual that numbers decide: each holds in the recorded results, and is on its page.
+
+A sentence whose words depend on the sign or the size of a number is wrong when the number crosses a bound,
+though the number itself is always that of the results.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import cells
+import pytest
+
+from airlane.arena import CONTENDERS, Result, record, view
+from airlane.arena.contenders import BASELINE
+from airlane.arena.situations import SITUATIONS
+from airlane.runs.figures import BY_NAME
+from airlane.study.verdict import Verdict
+from conftest import ROOT
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """Words of a page, and what must hold for them."""
+
+    page: str
+    words: str
+    holds: Callable[[], bool]
+
+
+def value(name: str) -> float:
+    """The mean of a cell."""
+    return float(cells.number(name, "mean").replace(",", ""))
+
+
+def column(table: str, rows: str, heading: str) -> list[float]:
+    """The means of a column in the rows with a prefix."""
+    known = cells._experiment_tables()[table]
+    index = known.column(heading)
+    found = [re.match(r"-?[\d.]+", row[index]) for row in known.rows if row[0].startswith(rows)]
+    assert found
+    return [float(one[0]) for one in found if one]
+
+
+@cache
+def arena() -> Result:
+    """The arena as it was recorded."""
+    known = {one.name: one for one in CONTENDERS}, {one.name: one for one in SITUATIONS}
+    return record.read(ROOT / "docs/results/arena.json", *known)
+
+
+def verdict(contender: str, situation: str, figure: str = "") -> str:
+    (where,) = (one for one in SITUATIONS if one.name == situation)
+    return view.judged(arena(), where, contender, figure)
+
+
+def ratio(contender: str, situation: str, figure: str) -> float:
+    """A figure as a multiple of CUBIC's."""
+    return arena().against(situation, contender, BY_NAME[figure]).ratio
+
+
+def mean(contender: str, situation: str, figure: str) -> float:
+    return arena().cells[situation, contender].estimate(figure).mean
+
+
+def runs(contender: str, situation: str) -> object:
+    return arena().cells[situation, contender].values
+
+
+def names(prefix: str = "") -> list[str]:
+    """The contenders but CUBIC."""
+    return [one.name for one in CONTENDERS if one.name.startswith(prefix) and one.name != BASELINE]
+
+
+def differ(situation: str, figure: str) -> set[str]:
+    """Contenders with a difference from CUBIC that is shown and matters."""
+    return {name for name in names() if verdict(name, situation, figure) in (*view.SURE, "better")}
+
+
+def somewhere_worse(contender: str) -> bool:
+    """Whether a contender is worse than CUBIC in a situation, by its figure or by one of its criteria.
+
+    Without congestion marks, CUBIC with ABE is CUBIC.
+    """
+    if contender == "cubic-abe":
+        return True
+    bad = {"worse", "trades", "takes", "yields"}
+    return any(
+        verdict(contender, one.name, figure) in bad
+        for one in SITUATIONS
+        for figure in ("", *one.criteria.values())
+    )
+
+
+def best(situation: str, figure: str, count: int) -> set[str]:
+    """The contenders with the greatest means."""
+    found = [name for name in names() if figure in arena().cells[situation, name].values]
+    return set(sorted(found, key=lambda name: -mean(name, situation, figure))[:count])
+
+
+def first(situation: str) -> view.Rank:
+    (where,) = (one for one in SITUATIONS if one.name == situation)
+    return view.of_first(arena(), where)
+
+
+ARENA, MDCC, MELD = "arena-results.md", "papers/mdcc.md", "papers/meld.md"
+ARWA, SPLIT, HANDOVER = "papers/arwa.md", "papers/splitproxy.md", "papers/ltetcp-handover.md"
+DELAY, RATE = "owd_p95_ms", "goodput_mbps"
+LINUX = "arwa/table6: Table 6 reproduced: linux, and what the paper does not compare"
+QUEUES = (
+    "ltetcp/queue-sweep: Figs. 8 and 9, 5 s after the handover: "
+    "PDCP's queue is the eNB's only one, sender as Linux 2.6.26"
+)
+FILL_UP = "mdcc/table2: Fill-up time by delay: vehicular"
+FALSE_REPORTS = (
+    "mdcc/wired: claims :: where the internet link is the bottleneck (queue of 1 BDP) "
+    "and the PEP claims @ evidence"
+)
+DELAY_AFTER = (
+    "ltetcp/handover-seamless: published numbers :: ltetcp.handover.fig5_seamless.delay_after_ms_max @ ours"
+)
+PAGES = "splitproxy/fig7: Time of a page :: NewReno,"
+
+SENTENCES = [
+    Sentence(
+        ARENA,
+        "No contender is better than CUBIC in every situation",
+        lambda: all(map(somewhere_worse, names())),
+    ),
+    Sentence(
+        ARENA,
+        "CoDel in the cell reduces the delay of a download most at almost full goodput",
+        lambda: first("one-user").first == "cubic-codel" and ratio("cubic-codel", "one-user", RATE) > 0.9,
+    ),
+    Sentence(
+        ARENA,
+        "BBRv1 and MELD gain most under random loss",
+        lambda: best("random-loss", RATE, 2) <= {"bbr", *names("meld")},
+    ),
+    Sentence(
+        ARENA,
+        "Contenders that keep it short have less goodput in the seamless handover",
+        lambda: all(
+            verdict(name, "handover-seamless", RATE) == "worse"
+            for name in ("cubic-codel", "veno", "westwood", "arwa")
+        ),
+    ),
+    Sentence(
+        ARENA,
+        "differ from CUBIC in page load time",
+        lambda: differ("web", "page_s") == {"drwa", *names("split")},
+    ),
+    Sentence(
+        ARENA, "contender differs in the waiting time of a video", lambda: not differ("video", "stalled_s")
+    ),
+    Sentence(
+        ARENA,
+        "With a hundred users both have more delay than CUBIC",
+        lambda: min(ratio(name, "users-100", DELAY) for name in ("bbr", "bbr3")) > 1.0,
+    ),
+    Sentence(
+        ARENA,
+        "When the path narrows neither is better than CUBIC",
+        lambda: "better" not in {verdict(name, "path-change") for name in ("bbr", "bbr3")},
+    ),
+    Sentence(
+        ARENA,
+        "those of BBRv3 within",
+        lambda: verdict("bbr", "one-user") == "better" and verdict("bbr3", "one-user") != "better",
+    ),
+    Sentence(
+        ARENA,
+        "Its delay is the lowest",
+        lambda: ratio("vegas", "one-user", DELAY) == min(ratio(name, "one-user", DELAY) for name in names()),
+    ),
+    Sentence(
+        ARENA,
+        "At a bottleneck outside the cell it has no effect: its figures equal CUBIC's to the digit",
+        lambda: runs("cubic-codel", "wired-bottleneck") == runs(BASELINE, "wired-bottleneck"),
+    ),
+    Sentence(
+        ARENA,
+        "MELD-ME then equals MELD-DE to the digit",
+        lambda: runs("meld-me-newreno", "wired-bottleneck") == runs("meld-de-newreno", "wired-bottleneck"),
+    ),
+    Sentence(ARENA, "At 200 ms Westwood+ is last", lambda: first("rtt-200").last == "westwood"),
+    Sentence(
+        ARENA,
+        "CUBIC's short downloads are slow because of HyStart",
+        lambda: all(
+            verdict(name, "short-flows") == "better" for name in ("newreno", "scalable", "westwood", "veno")
+        ),
+    ),
+    Sentence(
+        ARENA,
+        "Beside a download to the same UE, 200 kB take longer",
+        lambda: all(
+            mean(f"quic-{name}", "short-beside-long", "fct_s") > mean(name, "short-beside-long", "fct_s")
+            for name in ("newreno", "cubic")
+        ),
+    ),
+    Sentence(
+        ARENA,
+        "At the wired bottleneck both take a larger share beside CUBIC",
+        lambda: all(
+            mean(f"quic-{name}", "beside-cubic-wired", "share") > mean(name, "beside-cubic-wired", "share")
+            for name in ("newreno", "cubic")
+        ),
+    ),
+    Sentence(
+        ARENA,
+        "in no situation better in goodput than CUBIC by a difference that matters",
+        lambda: (
+            [
+                one.name
+                for one in SITUATIONS
+                if one.main != "share" and verdict("mdcc", one.name, RATE) == "better"
+            ]
+            == ["capacity-jump"]
+        ),
+    ),
+    Sentence(
+        MDCC,
+        "MD-CC fills freed capacity in about 80 % less time than CUBIC",
+        lambda: all(
+            70 < saved < 90
+            for saved in column("mdcc/table2: Fill-up time by delay: vehicular", "", "reduction")
+        ),
+    ),
+    Sentence(
+        MDCC,
+        "MD-CC then takes about nine times CUBIC's share",
+        lambda: 7 < value(FALSE_REPORTS) < 11,
+    ),
+    Sentence(
+        HANDOVER,
+        "lossless handover loses none and carries more at every size of PDCP's queue",
+        lambda: min(column(QUEUES, "", "goodput gained")) > 0,
+    ),
+    Sentence(
+        HANDOVER,
+        "After a seamless handover the delay falls at once",
+        lambda: value(DELAY_AFTER) < 70,
+    ),
+    Sentence(
+        MELD,
+        "MELD is never worse than legacy by more than 5 %",
+        lambda: all(
+            min(column("meld/faults: Goodput over that of legacy", "", name)) >= 0.95
+            for name in ("silent", "1 s late", "reordered", "of the wrong UE", "nonsense")
+        ),
+    ),
+    Sentence(
+        ARWA,
+        "are not reproduced in any of sixteen readings",
+        lambda: (
+            not any(
+                judgement.verdict is Verdict.MATCH
+                for outcome in cells.outcomes()
+                if outcome.experiment.id.startswith("arwa/")
+                for row in outcome.numbers
+                if re.search(r"(throughput|fairness)_gain_vs_drwa", row.number.id)
+                for judgement in (row.judgement, *(one for _, _, one in row.readings))
+            )
+        ),
+    ),
+    Sentence(
+        ARWA,
+        "CUBIC with CoDel in the RLC buffer has less delay than ARWA",
+        lambda: all(
+            value(f"{LINUX} :: {users}, CUBIC + CoDel @ delay") < value(f"{LINUX} :: {users}, ARWA @ delay")
+            for users in (20, 40, 60, 80, 100)
+        ),
+    ),
+    Sentence(
+        ARWA,
+        "at the cost of 2 to 7 % of packets dropped",
+        lambda: all(
+            92.5 <= value(f"{LINUX} :: {users}, CUBIC + CoDel @ PDF") <= 98.5
+            for users in (20, 40, 60, 80, 100)
+        ),
+    ),
+    Sentence(
+        SPLIT,
+        "Web pages load faster without downloads",
+        lambda: all(value(f"{PAGES} {ms} ms, 0 @ saved") > 0 for ms in (50, 75, 125)),
+    ),
+    Sentence(
+        SPLIT,
+        "With eight downloads per cell they take longer with the proxy at 125 ms",
+        lambda: value(f"{PAGES} 125 ms, 8 @ saved") < 0,
+    ),
+]
+
+
+@pytest.mark.parametrize("sentence", SENTENCES, ids=lambda one: one.words[:40])
+def test_a_sentence_is_on_its_page_and_holds(sentence: Sentence) -> None:
+    page = " ".join((ROOT / "docs" / sentence.page).read_text(encoding="utf-8").split())
+    assert " ".join(sentence.words.split()) in page, "the page says it in other words: change the list"
+    assert sentence.holds(), sentence.words
