@@ -39,6 +39,17 @@ pub(super) fn draw(s: &mut Stream, base: &Resolved, layout: bool) -> Vec<(String
     settings.collect()
 }
 
+/// How far the path loss of a UE may be from that of its latest report, in dB; `None` if it may be anything, because
+/// reports are rare or are made on configuration only. Within 100 ms it changes by less than the width of a level.
+fn staleness(reports: &format::PowerHeadroom) -> Option<f64> {
+    const SOON_MS: u64 = 100;
+    let format::PowerHeadroom::Report(report) = reports else { return None };
+    let periodic = report.phr_periodic_timer.milliseconds().filter(|&ms| ms <= SOON_MS);
+    let change = report.dl_pathloss_change.decibels();
+    let change = change.filter(|_| report.phr_prohibit_timer.milliseconds() <= SOON_MS);
+    if periodic.is_some() { Some(0.0) } else { change }
+}
+
 /// Checks that no UE with fewer possible resource blocks was granted a block of the lowest MCS with an expected error
 /// rate above one half, and returns the number of blocks that were checked. A higher MCS may be expected to fail: the
 /// outer loop then has had many blocks decoded.
@@ -58,25 +69,19 @@ pub(super) fn check_grants(scenario: &Resolved, log: &Table) -> u64 {
         Some(Column::Labels { of, .. }) => of,
         other => panic!("{name}: {other:?}"),
     };
-    // Reports that follow the UE: with both triggers at infinity, the only report is that of the configuration, and the
-    // cell never learns that the path loss has changed.
-    let reports = |cell: u32| match &scenario.cell[cell as usize].mac.power_headroom {
-        format::PowerHeadroom::None => false,
-        format::PowerHeadroom::Report(report) => {
-            report.phr_periodic_timer != format::PhrPeriodicTimer::Infinity
-                || report.dl_pathloss_change != format::PathlossChange::Infinity
-        }
-    };
+    let stale: Vec<Option<f64>> =
+        scenario.cell.iter().map(|cell| staleness(&cell.mac.power_headroom)).collect();
     let (cell, bytes, mcs) = (label("cell"), whole("tb_bytes"), whole("mcs"));
     let (expected, headroom) = (real("expected_bler"), real("headroom_db"));
     let mut checked = 0;
     for row in 0..cell.len() {
         // Empty for the downlink, for retransmissions, and without power control.
-        if expected[row].is_nan() || headroom[row].is_nan() || mcs[row] > 0 || !reports(cell[row]) {
+        let Some(stale) = stale[cell[row] as usize] else { continue };
+        if expected[row].is_nan() || headroom[row].is_nan() || mcs[row] > 0 {
             continue;
         }
         checked += 1;
-        let could_be_fewer = bytes[row] > LEAST_BYTES && headroom[row] < FULL_POWER_DB;
+        let could_be_fewer = bytes[row] > LEAST_BYTES && headroom[row] < FULL_POWER_DB - stale;
         assert!(
             expected[row] <= 0.5 || !could_be_fewer,
             "row {row}: {} bytes with an expected error rate of {} and a headroom of {} dB",

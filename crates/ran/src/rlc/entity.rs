@@ -78,7 +78,7 @@ pub(crate) struct Grant {
     pub(crate) overhead: u32,
 }
 
-/// The direction of a bearer that is opposite to the one at hand.
+/// The direction of a bearer that is opposite to that of this entity.
 pub(crate) struct Opposite<'a> {
     pub(crate) rlc: &'a mut Entity,
     pub(crate) source: &'a mut Source,
