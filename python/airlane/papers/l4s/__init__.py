@@ -1,0 +1,1 @@
+"""L4S over wired links and cells."""

@@ -1,0 +1,1 @@
+"""TCP when a cell fills up and when it is left."""

@@ -1,0 +1,1 @@
+"""Multi-domain congestion control."""

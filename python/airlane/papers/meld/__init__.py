@@ -1,0 +1,1 @@
+"""Loss discrimination from radio information."""
