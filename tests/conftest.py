@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from airlane import node_command
+from airlane.commands import node as node_command
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import airlane
-from airlane import node_command
+from airlane.commands import node as node_command
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="nodes need Linux")
 

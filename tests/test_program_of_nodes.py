@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from airlane import cli, node_command
+from airlane.commands import main as cli
+from airlane.commands import node as node_command
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="nodes need Linux")
 
