@@ -38,6 +38,8 @@ def test_match_within_ten_percent_or_inside_the_published_interval() -> None:
     assert judge(number(100.0), ours(110.1, 5.0)).verdict is Verdict.MISS
     assert judge(number(100.0, ci=20.0), ours(119.0, 5.0)).verdict is Verdict.MATCH
     assert judge(number(100.0, ci=20.0), ours(120.5, 5.0)).verdict is Verdict.MISS
+    # 1.95 - 0.41 is more than 1.54 in binary.
+    assert judge(number(1.95, ci=0.41), ours(1.54, 0.1)).verdict is Verdict.MATCH
     # A published interval narrower than 10 % does not reduce the region.
     assert judge(number(100.0, ci=1.0), ours(109.0, 5.0)).verdict is Verdict.MATCH
 

@@ -1,4 +1,4 @@
-"""Results as JSON files: one result a line, six digits, the same bytes from the same results."""
+"""Results as JSON files: one result a line, nine digits, the same bytes from the same results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from airlane.stats import Estimate
 
 __all__ = ["estimate", "estimate_of", "number_of", "read", "write"]
 
-_DIGITS = 6
+_DIGITS = 9
 """Significant digits: more than any page shows, so that verdicts follow from the file as from the runs."""
 
 

@@ -61,6 +61,8 @@ TOLERANCE = 0.10
 """Largest relative distance of a match from the published value, and largest relative half-width of
 our own.
 """
+_ROUNDING = 1e-9
+"""Relative error of sums such as 1.95 - 0.41: less than any published digit."""
 
 LEAST_DEFINED = 0.8
 """Share of our runs in which a metric must be defined for a match or a direction."""
@@ -318,7 +320,12 @@ def agrees(published: Published, mean: float) -> bool:
 
 
 def _region(published: Published, terms: Terms) -> tuple[float, float]:
-    """Range of values that agree with the publication."""
+    """Range of values that agree with the publication, ends included: also where a sum is rounded."""
+    low, high = _bare_region(published, terms)
+    return low - _ROUNDING * abs(low), high + _ROUNDING * abs(high)
+
+
+def _bare_region(published: Published, terms: Terms) -> tuple[float, float]:
     ends = _stated_ends(published, terms)
     if ends is not None:
         return ends[0] - TOLERANCE * abs(ends[0]), ends[1] + TOLERANCE * abs(ends[1])
