@@ -1,5 +1,7 @@
 //! Two seconds through a cell, in two seconds.
 
+#![expect(clippy::disallowed_types, reason = "the clock that drives the simulation")]
+
 use std::time::Instant;
 
 use airlane_core::Duration;
