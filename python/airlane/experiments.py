@@ -109,7 +109,7 @@ class Number:
     Attributes
     ----------
     id
-        Dotted path in `papers/published.yaml`.
+        Dotted path in `papers/NAME/published.yaml`.
     label
         Its description.
     measure

@@ -96,7 +96,7 @@ class Published:
     Attributes
     ----------
     id
-        Dotted path in `papers/published.yaml`.
+        Dotted path in `papers/NAME/published.yaml`.
     value
         The number; `None` when it is lost or a range.
     ci
