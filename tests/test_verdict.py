@@ -101,14 +101,50 @@ def test_a_metric_that_never_occurred_is_a_miss() -> None:
 def test_bounds_and_ranges_are_their_own_interval() -> None:
     at_least = Relation.AT_LEAST
     assert judge(number(20.0), ours(28.0, 1.0), relation=at_least).verdict is Verdict.MATCH
-    assert judge(number(20.0), ours(18.1, 0.5), relation=at_least).verdict is Verdict.MATCH
-    assert judge(number(20.0), ours(17.9, 0.5), relation=at_least).verdict is Verdict.MISS
+    assert judge(number(20.0), ours(20.0, 0.0), relation=at_least).verdict is Verdict.MATCH
+    assert judge(number(20.0), ours(20.1, 0.5), relation=at_least).verdict is Verdict.UNDECIDED
+    assert judge(number(20.0), ours(19.4, 0.5), relation=at_least).verdict is Verdict.MISS
     assert judge(number(1.0), ours(0.2, 0.01), relation=Relation.AT_MOST).verdict is Verdict.MATCH
-    assert judge(number(1.0), ours(1.11, 0.01), relation=Relation.AT_MOST).verdict is Verdict.MISS
+    assert judge(number(1.0), ours(1.02, 0.01), relation=Relation.AT_MOST).verdict is Verdict.MISS
     span = Published("x.y", None, range=(2.0, 17.0))
-    assert judge(span, ours(18.6, 0.5)).verdict is Verdict.MATCH
-    assert judge(span, ours(18.8, 0.2)).verdict is Verdict.MISS
+    assert judge(span, ours(16.4, 0.5)).verdict is Verdict.MATCH
+    assert judge(span, ours(17.4, 0.5)).verdict is Verdict.UNDECIDED
+    assert judge(span, ours(17.3, 0.2)).verdict is Verdict.MISS
     assert judge(span, ours(1.7, 0.1)).verdict is Verdict.MISS
+
+
+def test_a_direction_has_between_half_and_twice_the_published_difference() -> None:
+    for size, wanted in ((14.0, "miss"), (16.0, "direction"), (59.0, "direction"), (61.0, "miss")):
+        found = judge(number(100.0), ours(60.0, 2.0), comparison=Comparison(30.0, ours(size, 2.0)))
+        assert found.verdict == wanted, size
+    assert found.why == "2 times the published difference"
+
+
+@pytest.mark.parametrize(
+    ("published", "mean", "wanted"),
+    [
+        (75.0, 77.0, Verdict.MATCH),  # 23 remain for 25
+        (75.0, 82.4, Verdict.MISS),  # 17.6 remain for 25
+        (10.0, 10.9, Verdict.MATCH),
+        (10.0, 12.0, Verdict.MISS),  # 88 remain for 90, but 12 is not within 10 % of 10
+    ],
+)
+def test_a_reduction_is_judged_by_what_goes_and_by_what_remains(
+    published: float, mean: float, wanted: Verdict
+) -> None:
+    assert judge(number(published), ours(mean, 0.5), whole=100.0).verdict is wanted
+
+
+def test_a_value_of_one_run_is_compared_with_single_runs() -> None:
+    one = Relation.ONE_RUN
+    mean = ours(15.0, 1.0)  # a further run is expected within sqrt(11) = 3.3 of it
+    assert judge(number(12.0), mean, relation=one).verdict is Verdict.MATCH
+    assert judge(number(10.8), mean, relation=one).verdict is Verdict.MATCH  # with its 10 %
+    assert judge(number(10.5), mean, relation=one).verdict is Verdict.MISS
+    assert "11.7 to 18.3" in judge(number(10.5), mean, relation=one).why
+    wide = judge(number(12.0), ours(15.0, 3.0), relation=one)
+    assert wide.verdict is Verdict.UNDECIDED
+    assert "decides nothing" in wide.why
 
 
 def test_a_clock_reading_counts_from_its_event() -> None:

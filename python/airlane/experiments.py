@@ -126,6 +126,8 @@ class Number:
         See `verdict.judge`.
     absolute
         Tolerance of a published 0, in its unit; any other number has 10 %.
+    whole
+        For a reduction: all that could go, in the unit of the number; what remains is judged too.
     fitted
         The setting that was chosen with a published figure in view, and the figure; empty if there is none.
     kind
@@ -151,6 +153,7 @@ class Number:
     bound: Bound | None = None
     origin: float = 0.0
     absolute: float | None = None
+    whole: float | None = None
     fitted: str = ""
     kind: NumberKind = NumberKind.RESULT
     restates: str = ""
@@ -440,6 +443,7 @@ def verdict_on(
         bound=number.bound,
         origin=number.origin,
         absolute=number.absolute,
+        whole=number.whole,
         runs=runs,
         shortened=shortened,
     )

@@ -7,16 +7,17 @@ The rules, in the order of their evaluation:
 3. A mean that is not finite, or a metric that is defined in none of our runs, is a `miss`.
 4. `match`: our whole interval lies inside a published bound ("more than 20") or range, however wide it
   is; or our mean lies within 10 % of the number, or inside its interval, and our own half-width is at
-  most 10 % of our mean. For a published 0, where 10 % is 0, an absolute tolerance is stated at the
-  number.
+  most 10 % of our mean. For a published 0, where 10 % is 0, an absolute tolerance is
+  stated at the number. A reduction in per cent is also judged by what remains: 82 % for 75 % leaves 18
+  for 25. A value that the publication shows of one run is compared with single runs of ours: it matches
+  if it lies within 10 % of the interval in which 95 % of them are expected, whose half-width is at most
+  half of our mean; where it is more, the number is `undecided`.
 5. `undecided`: our half-width is more than that and our interval overlaps the region of a match; or the
   sign that rule 6 requires is not settled. The verdict gives the number of runs that would settle it
   with 80 % power.
-6. `direction`: outside that region, but our difference from the number's reference has the
-  published sign, and our interval of the difference excludes zero.
+6. `direction`: outside that region, but our difference from the number's reference has the published
+  sign and between half and twice the published size, and our interval of the difference excludes zero.
 7. `miss`: everything else.
-
-The ends of a bound or a range are widened by 10 % where our half-width is at most 10 % of our mean.
 
 Two rules limit all of these. A metric that is defined in less than 80 % of our runs (`LEAST_DEFINED`) is
 neither a `match` nor a `direction`: it is `undecided` where the interval of that share (Wilson's) reaches
@@ -64,6 +65,9 @@ our own.
 _ROUNDING = 1e-9
 """Relative error of sums such as 1.95 - 0.41: less than any published digit."""
 
+FACTOR = 2.0
+"""Largest ratio of our difference to the published one, or the reverse, of a direction."""
+
 LEAST_DEFINED = 0.8
 """Share of our runs in which a metric must be defined for a match or a direction."""
 
@@ -87,6 +91,7 @@ class Relation(StrEnum):
     EQUAL = "="
     AT_LEAST = "≥"
     AT_MOST = "≤"
+    ONE_RUN = "one run:"
 
 
 @dataclass(frozen=True)
@@ -195,6 +200,8 @@ class Terms:
         counts, since 10 % of a clock reading has no meaning.
     absolute
         Tolerance of a published 0, in its unit.
+    whole
+        For a reduction: all that could go, such as 100 for per cent.
     runs
         Number of runs, of which `ours.n` have the metric; by default all of them have it.
     shortened
@@ -206,6 +213,7 @@ class Terms:
     bound: Bound | None = None
     origin: float = 0.0
     absolute: float | None = None
+    whole: float | None = None
     runs: int | None = None
     shortened: bool = False
 
@@ -219,6 +227,7 @@ def judge(
     bound: Bound | None = None,
     origin: float = 0.0,
     absolute: float | None = None,
+    whole: float | None = None,
     runs: int | None = None,
     shortened: bool = False,
 ) -> Judgement:
@@ -226,7 +235,7 @@ def judge(
 
     The arguments are those of `Terms`.
     """
-    terms = Terms(relation, comparison, bound, origin, absolute, runs, shortened)
+    terms = Terms(relation, comparison, bound, origin, absolute, whole, runs, shortened)
     beforehand = _beforehand(published, terms)
     if beforehand is not None:
         return beforehand
@@ -290,11 +299,13 @@ def _by_interval(published: Published, ours: Estimate, terms: Terms) -> Judgemen
         return Judgement(Verdict.MISS, why="ours is not finite")
     if ours.half_width is None or ours.deviation is None:
         return Judgement(Verdict.UNDECIDED, 2, "one run is not a mean")
+    if terms.relation is Relation.ONE_RUN:
+        return _by_single_runs(published, ours, terms)
+    ends = _stated_ends(published, terms)
+    if ends is not None:
+        return _by_ends(ends, ours, terms)
     low, high = _region(published, terms)
     mean, reach = ours.mean - terms.origin, ours.half_width
-    ends = _stated_ends(published, terms)
-    if ends is not None and ends[0] <= mean - reach and mean + reach <= ends[1]:
-        return Judgement(Verdict.MATCH)
     allowed = _allowed(published, terms, mean)
     if reach <= allowed:
         return Judgement(Verdict.MATCH) if low <= mean <= high else _by_sign(terms.comparison)
@@ -304,13 +315,41 @@ def _by_interval(published: Published, ours: Estimate, terms: Terms) -> Judgemen
     if not low <= mean <= high:
         edge = low if mean < low else high
         ways.append(runs_to_exclude(ours.deviation, abs(edge - mean), ours.n))
-    elif ends is not None and ends[0] < mean < ends[1]:
-        nearest = min(mean - ends[0], ends[1] - mean)
-        ways.append(runs_to_exclude(ours.deviation, nearest, ours.n))
     if not ways:
         return Judgement(Verdict.UNDECIDED, None, "a mean of 0 has no relative width")
     needed = min((n for n in ways if n is not None), default=None)
     return Judgement(Verdict.UNDECIDED, needed, f"interval too wide; {runs_text(needed)}")
+
+
+def _by_ends(ends: tuple[float, float], ours: Estimate, terms: Terms) -> Judgement:
+    """By a published bound or range: our whole interval is inside, or outside."""
+    assert ours.half_width is not None, "two runs have an interval"
+    assert ours.deviation is not None, "two runs have a deviation"
+    low, high = _with_rounding(ends)
+    mean, reach = ours.mean - terms.origin, ours.half_width
+    if low <= mean - reach and mean + reach <= high:
+        return Judgement(Verdict.MATCH)
+    if mean + reach < low or mean - reach > high:
+        return _by_sign(terms.comparison)
+    nearest = min(abs(mean - end) for end in (low, high))
+    needed = runs_to_exclude(ours.deviation, nearest, ours.n) if nearest > 0.0 else None
+    return Judgement(Verdict.UNDECIDED, needed, f"an end of it is in our interval; {runs_text(needed)}")
+
+
+def _by_single_runs(published: Published, ours: Estimate, terms: Terms) -> Judgement:
+    """By the interval in which a further run is expected (G. J. Hahn, J. Am. Stat. Assoc. 64(327), 1969)."""
+    assert ours.half_width is not None, "two runs have an interval"
+    reach = ours.half_width * math.sqrt(ours.n + 1)
+    low, high = _bare_region(published, terms)
+    mean = ours.mean - terms.origin
+    if reach > abs(mean) / FACTOR:
+        why = f"95 % of our runs are expected within {reach:.3g} of {ours.mean:.3g}: one run decides nothing"
+        return Judgement(Verdict.UNDECIDED, None, why)
+    text = f"95 % of our runs are expected in {ours.mean - reach:.3g} to {ours.mean + reach:.3g}"
+    if mean - reach <= high and low <= mean + reach:
+        return Judgement(Verdict.MATCH, why=text)
+    found = _by_sign(terms.comparison)
+    return Judgement(found.verdict, found.runs_needed, "; ".join(part for part in (text, found.why) if part))
 
 
 def agrees(published: Published, mean: float) -> bool:
@@ -321,19 +360,28 @@ def agrees(published: Published, mean: float) -> bool:
 
 def _region(published: Published, terms: Terms) -> tuple[float, float]:
     """Range of values that agree with the publication, ends included: also where a sum is rounded."""
-    low, high = _bare_region(published, terms)
+    return _with_rounding(_bare_region(published, terms))
+
+
+def _with_rounding(ends: tuple[float, float]) -> tuple[float, float]:
+    low, high = ends
     return low - _ROUNDING * abs(low), high + _ROUNDING * abs(high)
 
 
 def _bare_region(published: Published, terms: Terms) -> tuple[float, float]:
     ends = _stated_ends(published, terms)
     if ends is not None:
-        return ends[0] - TOLERANCE * abs(ends[0]), ends[1] + TOLERANCE * abs(ends[1])
+        return ends
     assert published.value is not None, "a number that is not lost has a value or a range"
     value = published.value - terms.origin
-    relative = TOLERANCE * abs(value) if value != 0.0 else terms.absolute or 0.0
+    relative = TOLERANCE * _smaller_part(value, terms) if value != 0.0 else terms.absolute or 0.0
     reach = max(relative, published.ci or 0.0)
     return value - reach, value + reach
+
+
+def _smaller_part(value: float, terms: Terms) -> float:
+    """The size of a value; of a reduction, that of what goes or of what remains, whichever is less."""
+    return abs(value) if terms.whole is None else min(abs(value), abs(terms.whole - value))
 
 
 def _stated_ends(published: Published, terms: Terms) -> tuple[float, float] | None:
@@ -347,7 +395,7 @@ def _stated_ends(published: Published, terms: Terms) -> tuple[float, float] | No
             return value, math.inf
         case Relation.AT_MOST:
             return -math.inf, value
-        case Relation.EQUAL:
+        case Relation.EQUAL | Relation.ONE_RUN:
             return None
 
 
@@ -356,7 +404,7 @@ def _allowed(published: Published, terms: Terms, mean: float) -> float:
     zero = published.value is not None and published.value == terms.origin
     if zero and terms.absolute is not None:
         return terms.absolute
-    return TOLERANCE * abs(mean)
+    return TOLERANCE * _smaller_part(mean, terms)
 
 
 def _often_enough(found: Judgement, ours: Estimate, terms: Terms) -> Judgement:
@@ -401,5 +449,9 @@ def _by_sign(comparison: Comparison | None) -> Judgement:
             return Judgement(Verdict.MISS, why="no difference")
         needed = runs_to_exclude(ours.deviation, abs(ours.mean), ours.n)
         return Judgement(Verdict.UNDECIDED, needed, f"sign not settled; {runs_text(needed)}")
-    same = (ours.mean > 0.0) == (comparison.published > 0.0)
-    return Judgement(Verdict.DIRECTION if same else Verdict.MISS)
+    share = ours.mean / comparison.published
+    if share <= 0.0:
+        return Judgement(Verdict.MISS, why="the other direction")
+    if not 1.0 / FACTOR <= share <= FACTOR:
+        return Judgement(Verdict.MISS, why=f"{share:.2g} times the published difference")
+    return Judgement(Verdict.DIRECTION)

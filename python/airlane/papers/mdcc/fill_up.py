@@ -104,6 +104,7 @@ def _row(table: str, fading: str, distance: int) -> tuple[Number, ...]:
             f"reduction, {where}, %",
             _reduction(fading, distance, delay_ms),
             against=lambda _: 0.0,
+            whole=100.0,
             fitted=fitted_on(table),
             parts=tuple((number.id, number.measure) for number in times),
             readings=(
@@ -131,6 +132,7 @@ def _in_words(fading: str) -> tuple[Number, ...]:
             f"mdcc.fillup_text.{word}_reduction_pct_range",
             f"reduction, {word}, mean of the three distances, %",
             _mean_reduction(fading, LEFT_OUT_MS[TABLES[fading]]),
+            whole=100.0,
             restates=f"mdcc.{TABLES[fading]}",
             fitted=fitted_on(TABLES[fading]),
             readings=(Reading(_AT_ALL, _mean_reduction(fading, ALL_MS)),),
@@ -140,6 +142,7 @@ def _in_words(fading: str) -> tuple[Number, ...]:
             f"smallest reduction, {word}, %",
             _least_reduction(fading, LEFT_OUT_MS[TABLES[fading]]),
             relation=Relation.AT_LEAST,
+            whole=100.0,
             restates=f"mdcc.{TABLES[fading]}",
             fitted=fitted_on(TABLES[fading]),
             note="the smallest of the three distances under each seed",
