@@ -1,8 +1,9 @@
-"""The data of a figure on a page equals what Matplotlib drew."""
+"""A chart is declared once: the data of the page, the CSV, the table and the picture show the same values."""
 
 import csv
 import io
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -13,51 +14,65 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from airlane import plot, stats
-from airlane.experiments import Number, NumberRow
-from airlane.pages.chart import chart_of, label_points
+from airlane.experiments import Number, NumberRow, Picture
+from airlane.pages.chart import (
+    Axis,
+    Band,
+    Bars,
+    Chart,
+    Item,
+    Label,
+    Line,
+    Panel,
+    Reference,
+    Span,
+    categories,
+    counts,
+    means,
+    named,
+)
+from airlane.pages.chart_data import as_csv, as_data
+from airlane.pages.drawing import draw
 from airlane.pages.figure import Embedded, Separate, page_figure
-from airlane.pages.ratios import draw_ratios
+from airlane.pages.ratios import ratios_chart
 from airlane.study.verdict import Judgement, Published, Verdict
 
 
-def drawn(**options: Any) -> tuple[Any, Any]:
-    with plot.style():
-        fig, (axis,) = plot.figure(1, 1, (5.0, 3.0), **options)
-    return fig, axis
+def of(*found: Item, x: Axis = Axis(), y: Axis = Axis()) -> Chart:  # noqa: B008
+    return Chart([Panel(found, x=x, y=y)])
 
 
-def items(figure: Any, kind: str, panel: int = 0) -> list[dict[str, Any]]:
-    chart = chart_of(figure)
-    assert chart is not None
-    return [item for item in chart.panels[panel]["items"] if item["t"] == kind]
+def items(chart: Chart, kind: str, panel: int = 0) -> list[dict[str, Any]]:
+    return [item for item in as_data(chart)["panels"][panel]["items"] if item["t"] == kind]
 
 
-def test_lines_keep_points_gaps_and_looks() -> None:
-    fig, axis = drawn()
-    axis.plot([0, 1, 2], [1.0, np.nan, 3.0], "o--", color="#D55E00", label="a")
-    axis.plot([0, 1, 2], [4.0, 5.0, 6.0], color="#D55E00", alpha=0.3)  # the same series, faintly
-    axis.step([0, 1], [7.0, 8.0], where="post", color="#123456")
-    first, faint, step = items(fig, "line")
+def test_lines_keep_points_gaps_and_styles() -> None:
+    orange: dict[str, Any] = {"series": "a", "colour": "#D55E00"}
+    chart = of(
+        Line([0, 1, 2], [4.0, 5.0, 6.0], alpha=0.3, **orange),  # the same series, faintly
+        Line([0, 1, 2], [1.0, math.nan, 3.0], marker="o", dash="--", **orange),
+        Line([0, 1], [7.0, 8.0], step=True),
+    )
+    faint, first, step = items(chart, "line")
     assert (first["x"], first["y"]) == ([0.0, 1.0, 2.0], [1.0, None, 3.0])
-    assert (first["c"], first["m"], first["d"]) == ("#d55e00", "o", [6, 4])
+    assert (first["c"], first["m"], first["d"]) == ("#D55E00", "o", [6, 4])
     assert (first["k"], faint["k"], step["k"]) == (0, 0, -1)
     assert faint["a"] == 0.3
     assert step["step"] == "post"
+    assert [(one.label, one.item.dash) for one in chart.legend] == [("a", "--")], "as its line is, not faint"
 
 
 def test_intervals_go_up_and_across() -> None:
-    fig, axis = drawn()
-    axis.errorbar([1, 2], [10, 20], yerr=[1, 2], label="up")
-    axis.errorbar([3, 4], [30, 40], xerr=[[0.5, 1], [1.5, 2]], fmt="D", label="across")
-    up, across = items(fig, "line")
+    chart = of(
+        Line([1, 2], [10, 20], series="up", y_low=[9, 18], y_high=[11, 22]),
+        Line([3, 4], [30, 40], series="across", width=0.0, x_low=[2.5, 3], x_high=[4.5, 6]),
+    )
+    up, across = items(chart, "line")
     assert (up["ylow"], up["yhigh"]) == ([9.0, 18.0], [11.0, 22.0])
     assert (across["xlow"], across["xhigh"]) == ([2.5, 3.0], [4.5, 6.0])
     assert "ylow" not in across
     assert across["w"] == 0.0
-    chart = chart_of(fig)
-    assert chart is not None
-    assert [one["label"] for one in chart.series] == ["up", "across"]
-    rows = list(csv.DictReader(io.StringIO(chart.csv())))
+    rows = list(csv.DictReader(io.StringIO(as_csv(chart))))
     assert [(r["series"], r["x"], r["y"], r["low"], r["high"]) for r in rows] == [
         ("up", "1.0", "10.0", "9.0", "11.0"),
         ("up", "2.0", "20.0", "18.0", "22.0"),
@@ -66,58 +81,113 @@ def test_intervals_go_up_and_across() -> None:
     ]
 
 
-def test_bars_words_and_what_goes_across_the_axis() -> None:
-    fig, axis = drawn()
-    axis.bar([0, 1], [5, 6], 0.5, yerr=[1, 1], label="bars", color="#009E73")
-    axis.set_xticks([0, 1], ["low", "high"])
-    axis.axvline(0.5, color="#111111", linestyle=":")
-    axis.axhline(4.0, color="#222222")
-    axis.axvspan(0.2, 0.4, color="#eeeeee")
-    axis.annotate("here", (1, 6), (5, -9), textcoords="offset points")
-    (bars,) = items(fig, "bars")
+def test_means_have_the_ends_of_their_intervals() -> None:
+    few, alone = stats.estimate([9.0, 11.0]), stats.estimate([7.0])
+    line = means([1, 2], [few, alone], series="a")
+    assert (line.y, line.y_low, line.y_high) == ([10.0, 7.0], [few.low, 7.0], [few.high, 7.0])
+
+
+def test_bars_spans_references_and_labels() -> None:
+    chart = of(
+        Bars([0, 1], [5, 6], 0.5, series="bars", y_low=[4, 5], y_high=[6, 7]),
+        Reference("x", 0.5, dash=":"),
+        Reference("y", 4.0, "the bound"),
+        Span("x", 0.2, 0.4),
+        Label(1, 6, "here", dx=5, dy=-9),
+        x=categories(["low", "high"]),
+    )
+    (bars,) = items(chart, "bars")
     assert bars["r"] == [[-0.25, 0.0, 0.5, 5.0], [0.75, 0.0, 0.5, 6.0]]
     assert (bars["ylow"], bars["yhigh"]) == ([4.0, 5.0], [6.0, 7.0])
-    assert [item["at"] for item in items(fig, "v") + items(fig, "h")] == [0.5, 4.0]
-    assert items(fig, "vspan")[0]["ends"] == [0.2, 0.4]
-    (text,) = items(fig, "text")
+    assert [item["at"] for item in items(chart, "v") + items(chart, "h")] == [0.5, 4.0]
+    assert items(chart, "h")[0]["name"] == "the bound"
+    assert items(chart, "vspan")[0]["ends"] == [0.2, 0.4]
+    (text,) = items(chart, "text")
     assert (text["s"], text["x"], text["dx"]) == ("here", 1.0, 5.0)
-    chart = chart_of(fig)
-    assert chart is not None
-    assert chart.panels[0]["x"]["ticks"] == [[0.0, "low"], [1.0, "high"]]
+    x = as_data(chart)["panels"][0]["x"]
+    assert (x["ticks"], x["limits"], x["categorical"]) == ([[0.0, "low"], [1.0, "high"]], [-0.5, 1.5], True)
+    assert as_data(chart)["panels"][0]["y"]["limits"] == [0.0, 7.35], "bars stand on their axis"
 
 
-def test_axes_that_are_shared_logarithmic_or_none() -> None:
-    with plot.style():
-        fig, axes = plot.figure(2, 2, (6.0, 4.0), sharex="col")
-    axes[1].set_xscale("log")
-    axes[2].set_xlabel("below")
-    for axis in axes:
-        axis.plot([1, 2], [1, 2])
-    chart = chart_of(fig)
-    assert chart is not None
-    assert [panel["group"] for panel in chart.panels] == [0, 1, 0, 1]
-    assert [(panel["row"], panel["column"]) for panel in chart.panels] == [(0, 0), (0, 1), (1, 0), (1, 1)]
-    assert [panel["x"]["log"] for panel in chart.panels] == [False, True, False, True]
-    assert chart.panels[0]["xlabel"] == "below"
-    axes[0].axis("off")
-    assert chart_of(fig) is None
+def test_a_band_ends_at_a_gap() -> None:
+    (area,) = items(of(Band([0, 1, 2, 3], [1, 1, math.nan, 1], [2, 3, 4, 5])), "area")
+    assert area["p"] == [[[0.0, 1.0, 1.0, 0.0], [1.0, 1.0, 3.0, 2.0]], [[3.0, 3.0], [1.0, 5.0]]]
 
 
-def test_points_have_words() -> None:
-    fig, axis = drawn()
-    (marks,) = axis.plot([1, 2], [0, 0], "|", label="timeout")
-    label_points(marks, ["first", "second"])
-    assert items(fig, "line")[0]["words"] == ["first", "second"]
+def test_categories_are_not_joined() -> None:
+    with pytest.raises(ValueError, match="'sizes': a line joins categories"):
+        Panel([Line([0, 1], [2, 3])], "sizes", categories(["small", "large"]))
+    beside = of(Line([-0.1, 0.9], [2, 3], width=0.0, series="a"), x=categories(["small", "large"], "size"))
+    (table,) = page_figure(beside, "one", "One", "", Embedded()).tables
+    assert table.rows == [["small", "2"], ["large", "3"]], "a mark beside the middle is of its category"
+
+
+def test_counts_have_whole_ticks() -> None:
+    chart = of(Line([0, 1, 2], [0, 1, 2]), x=counts("users"))
+    (axis,) = draw(chart).axes
+    assert all(float(tick).is_integer() for tick in axis.get_xticks())
+    assert not all(float(tick).is_integer() for tick in axis.get_yticks())
+    assert as_data(chart)["panels"][0]["x"]["whole"]
+
+
+def test_axes_that_are_shared_or_logarithmic() -> None:
+    line, tall = Line([1, 2], [1, 2]), Line([1, 100], [1, 200])
+    x = Axis(label="users", log=True)
+    panels = [Panel([one], x=x, y=Axis(label="ms")) for one in (line, tall, line)]
+    shared = Chart(panels, 2, shared_x=True, shared_y=True)
+    assert [(one["row"], one["column"], one["group"]) for one in as_data(shared)["panels"]] == [
+        (0, 0, 0),
+        (0, 1, 0),
+        (1, 0, 0),
+    ]
+    assert shared.limits(panels[0], "x") == pytest.approx((10**-0.1, 10**2.1))
+    figure = draw(shared)
+    assert [axis.get_xlim() for axis in figure.axes[:3]] == [shared.limits(panels[0], "x")] * 3
+    assert [axis.get_visible() for axis in figure.axes] == [True, True, True, False]
+    apart = Chart(panels, 2)
+    assert [one["group"] for one in as_data(apart)["panels"]] == [0, 1, 2]
+    assert apart.limits(panels[0], "y") == pytest.approx((0.95, 2.05))
+
+
+def test_matplotlib_shows_the_same_values() -> None:
+    chart = of(
+        Line([1, 2], [10, 20], y_low=[9, 18], y_high=[11, 22]),
+        Line([5], [30], width=0.0, marker="o", colours=["#123456"]),
+        Bars([3], [4]),
+        x=named([1, 2, 4]),
+    )
+    (axis,) = draw(chart).axes
+    assert np.asarray(axis.lines[0].get_xydata()).tolist() == [[1.0, 10.0], [2.0, 20.0]]
+    segments = [s.tolist() for s in axis.collections[0].get_segments()]  # type: ignore[attr-defined]
+    assert segments == [[[1.0, 9.0], [1.0, 11.0]], [[2.0, 18.0], [2.0, 22.0]]]
+    assert np.asarray(axis.collections[1].get_offsets()).tolist() == [[5.0, 30.0]]
+    assert [(p.get_x(), p.get_height()) for p in axis.patches] == [(2.6, 4.0)]  # type: ignore[attr-defined]
+    assert [text.get_text() for text in axis.get_xticklabels()] == ["1", "2", "4"]
+    assert axis.get_ylim() == chart.limits(chart.panels[0], "y")
+
+
+@pytest.mark.parametrize(
+    "label", ["short", "a name of a series that is as long as one of an experiment", "x " * 120]
+)
+def test_no_name_of_the_legend_is_cut(label: str) -> None:
+    chart = Chart([Panel([Line([0, 1], [i, 2], series=f"{label} {i}") for i in range(7)])], width=5.0)
+    figure = draw(chart)
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    texts = [" ".join(text.get_text().split()) for text in legend.get_texts()]
+    assert texts == [f"{label} {i}".replace("  ", " ") for i in range(7)]
+    box = legend.get_window_extent()
+    assert box.x0 >= 0.0
+    assert box.x1 <= figure.bbox.width
+    assert box.y1 <= figure.bbox.height
+    (axis,) = figure.axes
+    assert axis.get_window_extent().height > 0.6 * 3.2 * figure.dpi, "the legend takes no room of the panels"
 
 
 def test_a_figure_is_the_same_bytes_each_time(tmp_path: Path) -> None:
-    def make(place: Any) -> Any:
-        fig, axis = drawn()
-        axis.plot([0, 1], [2, 3], label="a")
-        return page_figure(fig, "one", "One", "A line.", place)
-
+    chart = of(Line([0, 1], [2, 3], series="a"))
     places = [Separate(tmp_path / name / "index.html") for name in ("first", "second")]
-    beside = [make(place) for place in places]
+    beside = [page_figure(chart, "one", "One", "A line.", place) for place in places]
     assert beside[0] == beside[1]
     assert list(tmp_path.iterdir()) == []
     for place in places:
@@ -125,23 +195,37 @@ def test_a_figure_is_the_same_bytes_each_time(tmp_path: Path) -> None:
     files = [sorted((tmp_path / name / "figures").iterdir()) for name in ("first", "second")]
     assert [f.name for f in files[0]] == ["one.csv", "one.pdf", "one.png"]
     assert [f.read_bytes() for f in files[0]] == [f.read_bytes() for f in files[1]]
-    assert re.search(rb"CreationDate", files[0][1].read_bytes()) is None
-    inside = make(Embedded())
+    pdf = files[0][1].read_bytes()
+    assert re.search(rb"CreationDate", pdf) is None
+    assert b"/Type3" not in pdf, "fonts are TrueType"
+    inside = page_figure(chart, "one", "One", "A line.", Embedded())
     assert inside.picture.startswith("data:image/png;base64,")
     assert inside.pdf.startswith("data:application/pdf;base64,")
     assert json.loads(inside.data)["panels"][0]["items"][0]["x"] == [0.0, 1.0]
 
 
+def test_what_matplotlib_has_drawn_is_a_picture() -> None:
+    with plot.style():
+        fig, (axis,) = plot.figure(1, 1, (5.0, 3.0))
+        axis.plot([1, 2], [3, 4])
+    picture = Picture("Boxes", "", fig)
+    assert picture.figure is fig
+    found = page_figure(picture.chart, "boxes", "Boxes", "", Embedded())
+    assert (found.data, found.csv, found.tables, found.words) == ("", "", (), "Boxes")
+    charted = Picture("A line", "", of(Line([1, 2], [3, 4])))
+    assert charted.figure is charted.figure, "a notebook may change it"
+
+
 def test_a_table_says_what_is_drawn_or_what_it_comes_to() -> None:
-    fig, axis = drawn()
-    axis.errorbar([1, 2], [10, 20], yerr=[1, 0], label="few")
-    axis.set_xlabel("users")
-    (table,) = page_figure(fig, "few", "Few", "", Embedded()).tables
+    few = of(
+        Line([1, 2], [10, 20], y_low=[9, 20], y_high=[11, 20], series="few"),
+        x=Axis(label="users"),
+    )
+    (table,) = page_figure(few, "few", "Few", "", Embedded()).tables
     assert table.columns == ["users", "few"]
     assert table.rows == [["1", "10 (9 to 11)"], ["2", "20"]]
-    fig, axis = drawn()
-    axis.plot(range(100), range(100), label="many")
-    (table,) = page_figure(fig, "many", "Many", "", Embedded()).tables
+    many = of(Line(range(100), range(100), series="many"))
+    (table,) = page_figure(many, "many", "Many", "", Embedded()).tables
     assert table.rows == [["many", "100", "0", "99", "0", "49.5", "99"]]
 
 
@@ -152,7 +236,7 @@ def row(value: float | None, ours: list[float], verdict: Verdict, **more: Any) -
 
 
 def test_published_and_ours_are_multiples_of_the_published() -> None:
-    fig = draw_ratios(
+    chart = ratios_chart(
         [
             row(10.0, [9.0, 11.0], Verdict.MATCH, ci=2.0),
             row(None, [30.0, 30.0], Verdict.MISS, range=(10.0, 20.0)),
@@ -160,8 +244,8 @@ def test_published_and_ours_are_multiples_of_the_published() -> None:
             row(0.0, [1.0, 1.0], Verdict.MISS),
         ]
     )
-    assert fig is not None
-    published, match, miss = items(fig, "line")
+    assert chart is not None
+    published, match, miss = items(chart, "line")
     assert published["x"] == [1.0, 1.0]
     assert (published["xlow"], published["xhigh"]) == ([0.8, 0.666667], [1.2, 1.33333])
     assert match["x"] == [1.0]
@@ -169,4 +253,4 @@ def test_published_and_ours_are_multiples_of_the_published() -> None:
     assert half is not None
     assert match["xhigh"] == [pytest.approx(1.0 + half / 10.0, rel=1e-5)]
     assert (miss["x"], miss["y"]) == ([2.0], [1.0])
-    assert draw_ratios([row(None, [1.0, 1.0], Verdict.LOST)]) is None
+    assert ratios_chart([row(None, [1.0, 1.0], Verdict.LOST)]) is None

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import airlane as package
-from airlane import plot
+from airlane.pages.bins import BINS_MAX, thinned
 from airlane.runs.figures import BY_NAME
 from airlane.study import compare
 from airlane.study.compare import Side
@@ -152,14 +152,13 @@ def test_a_long_series_keeps_its_extremes() -> None:
     t = np.arange(14_000, dtype=np.float64)
     y = np.ones(14_000)
     y[7_777] = 50.0
-    at, mean, low, high = plot.thinned(t, y)
-    assert at.size == mean.size == low.size <= plot.BINS_MAX
-    assert high.max() == 50.0
-    assert low.min() == 1.0
+    found = thinned(t, y)
+    assert found.t.size == found.mean.size == found.low.size <= BINS_MAX
+    assert found.high.max() == 50.0
+    assert found.low.min() == 1.0
     # A bin has 35 values: 34 of 1 and one of 50.
-    assert mean.max() == pytest.approx((34 + 50) / 35)
-    short = plot.thinned(t[:100], y[:100])
-    assert short[1].tolist() == y[:100].tolist()
+    assert found.mean.max() == pytest.approx((34 + 50) / 35)
+    assert thinned(t[:100], y[:100]).mean.tolist() == y[:100].tolist()
 
 
 def test_delays_of_bytes_and_of_packets_are_not_compared(tmp_path: Path, airlane: Airlane) -> None:

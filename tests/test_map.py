@@ -2,13 +2,12 @@
 
 import itertools
 
-import pytest
+import numpy as np
 
 import airlane
-from airlane import plot
 from airlane.pages import report
-
-LineCollection = pytest.importorskip("matplotlib.collections").LineCollection
+from airlane.pages.chart import Label, Line
+from airlane.pages.map_chart import map_chart
 
 TOWN = """
 network = "lena"
@@ -44,22 +43,29 @@ def test_the_map_shows_every_site_once_and_each_change_of_cell() -> None:
     serving = {name: [row["cell"] for row in table if row["ue"] == name] for name in ("car-1", "car-2")}
     changes = sum(a != b for cells in serving.values() for a, b in itertools.pairwise(cells))
     assert changes >= 2, "nobody is handed over"
-    figure = plot.draw_map(results, sites)
-    assert figure is not None
-    (axis,) = figure.axes
-    assert [text.get_text() for text in axis.texts] == ["a-1", "a-2", "a-3"]
-    ways = [c for c in axis.collections if isinstance(c, LineCollection)]
-    assert sum(len(way.get_segments()) for way in ways) == changes + 2
+    chart = map_chart(results, sites)
+    assert chart is not None
+    (panel,) = chart.panels
+    assert [item.text for item in panel.items if isinstance(item, Label)] == ["a-1", "a-2", "a-3"]
+    tracks = [item for item in panel.items if isinstance(item, Line) and item.series in sites]
+    gaps = sum(np.isnan(np.asarray(track.x)).sum() for track in tracks)
+    assert gaps + len(tracks) == changes + 2, "parts of tracks"
     seen = {cell for cells in serving.values() for cell in cells}
-    assert [way.get_label() for way in ways] == [name for name in sites if name in seen]
-    (legend,) = figure.legends
-    assert legend.get_texts()[0].get_text() == f"a UE changes its cell ({changes} times)"
+    borders = panel.items[0]
+    assert isinstance(borders, Line)
+    # Three sites in an equilateral triangle: three borders, which meet in its middle.
+    points = np.column_stack([borders.x, borders.y])
+    middle = np.mean(list(sites.values()), axis=0) / 1000.0
+    assert len(points) == 3 * 2 + 2, "two gaps between three borders"
+    assert sum(np.allclose(point, middle) for point in points) == 3
+    series = [one.label for one in chart.legend]
+    assert series == [*(name for name in sites if name in seen), f"a UE changes its cell ({changes} times)"]
 
 
 def test_no_map_without_tracks_or_with_one_cell() -> None:
     still = airlane.loads(TOWN.replace("ue_series = true", ""))
-    assert plot.draw_map(still.run(), report.sites(still.settings)) is None
+    assert map_chart(still.run(), report.sites(still.settings)) is None
     alone = airlane.loads(
         TOWN.replace("sites = 3\nsectors = 3", "sites = 1").replace('[handover]\nmode = "lossless"', "")
     )
-    assert plot.draw_map(alone.run(), report.sites(alone.settings)) is None
+    assert map_chart(alone.run(), report.sites(alone.settings)) is None

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import airlane
-from airlane.plot import draw_run
+from airlane.pages.run_chart import run_chart
 from airlane.radio import outages
 from conftest import Airlane
 
@@ -55,8 +55,9 @@ def test_every_run_and_direction_has_a_line_of_its_own() -> None:
 def test_the_page_shows_what_the_uplink_does() -> None:
     moving = {"ue.1.position": ["500 m", "0 m"], "run.duration": "5 s"}
     results = airlane.loads(AWAY, "away.toml").set(moving).run()
-    titles = [axis.get_title(loc="left") for axis in draw_run(results).axes]
+    chart = run_chart(results)
+    titles = [panel.title for panel in chart.panels]
     for title in ("round-trip time (smoothed, at the sender)", "uplink transmit queue of the UE"):
         assert title in titles
-    labels = [line.get_label() for axis in draw_run(results).axes for line in axis.lines]
+    labels = [one.label for one in chart.legend]
     assert {"cell a, downlink", "cell a, uplink"} <= set(labels)

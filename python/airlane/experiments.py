@@ -7,6 +7,7 @@ and the i-th values of two points are a pair.
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 from airlane import scenario, stats
 from airlane.cache import Cache, outputs_of
 from airlane.metrics import Run, run_of
+from airlane.pages.chart import Chart
 from airlane.study.verdict import (
     SHORTENED,
     Bound,
@@ -197,11 +199,24 @@ class Listing:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure for the report."""
+    """A figure for the report.
+
+    Attributes
+    ----------
+    chart
+        The figure; or one that Matplotlib has drawn, which a page shows as a picture.
+    """
 
     title: str
     caption: str
-    figure: MplFigure
+    chart: Chart | MplFigure
+
+    @functools.cached_property
+    def figure(self) -> MplFigure:
+        """The figure drawn with Matplotlib, which a notebook shows."""
+        from airlane.pages.drawing import draw
+
+        return draw(self.chart) if isinstance(self.chart, Chart) else self.chart
 
 
 @dataclass(frozen=True)

@@ -229,9 +229,10 @@ class Results:
         """
         if not 0 <= run < self.runs:
             raise ValueError(f"there is no run {run}: runs are numbered from 0 to {self.runs - 1}")
-        from airlane.plot import draw_run  # Matplotlib takes a second to load
+        from airlane.pages.drawing import draw
+        from airlane.pages.run_chart import run_chart
 
-        return draw_run(self, run)
+        return draw(run_chart(self, run))
 
     @classmethod
     def read(cls, folder: Path | str) -> Results:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,12 +11,13 @@ from airlane import plot
 from airlane.arena.conduct import DELAY_FINE_MS, KEPT, Result
 from airlane.arena.contenders import BASELINE
 from airlane.arena.situations import Situation
+from airlane.pages.chart import Axis, Chart, Item, Label, Line, Panel, Reference
 from airlane.runs.figures import BY_NAME
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_heat", "draw_plane"]
+__all__ = ["draw_heat", "plane_chart"]
 
 _GOOD, _BAD = (0x00, 0x72, 0xB2), (0xE0, 0x7B, 0x39)
 
@@ -42,7 +43,7 @@ def draw_heat(heat: Mapping[str, Any]) -> Figure:
     return fig
 
 
-def draw_plane(result: Result, situation: Situation) -> Figure | None:
+def plane_chart(result: Result, situation: Situation) -> Chart | None:
     """Goodput over delay of all contenders in a situation; None where it has no such plane.
 
     The Pareto front and CUBIC are labelled. Dashed lines are the limits of the other axis for ranking.
@@ -61,21 +62,33 @@ def draw_plane(result: Result, situation: Situation) -> Figure | None:
         if not any(x <= late and y >= fast and (x, y) != (late, fast) for x, y in points.values())
     ]
     base_delay, base_rate = points[BASELINE]
-    with plot.style():
-        fig, (axis,) = plot.figure(1, 1, (4.6, 3.4))
-        for chosen, colour, size in ((set(points), "#9a9a9a", 3.5), (set(front), plot.COLOURS[0], 5)):
-            some = [points[name] for name in points if name in chosen]
-            axis.plot(*zip(*some, strict=True), "o", color=colour, markersize=size)
-        axis.plot(base_delay, base_rate, "D", color=plot.COLOURS[1], markersize=6)
-        axis.axhline(KEPT * base_rate, color="#7f7f7f", linestyle="--", linewidth=0.8)
-        axis.axvline(max(base_delay / KEPT, DELAY_FINE_MS), color="#7f7f7f", linestyle="--", linewidth=0.8)
-        for name in _apart([*dict.fromkeys((BASELINE, *sorted(front, key=lambda n: -points[n][1])))], points):
-            axis.annotate(name, points[name], (5, 4), textcoords="offset points", fontsize=7.5)
-        axis.set_xlabel(delay.full)
-        axis.set_ylabel(rate.full)
-        axis.set_xlim(0, 1.25 * max(x for x, _ in points.values()))
-        axis.set_ylim(0, 1.12 * max(y for _, y in points.values()))
-    return fig
+    labelled = [*dict.fromkeys((BASELINE, *sorted(front, key=lambda n: -points[n][1])))]
+    items: list[Item] = [
+        Reference("y", KEPT * base_rate, colour="#7f7f7f", width=0.8, dash="--"),
+        Reference("x", max(base_delay / KEPT, DELAY_FINE_MS), colour="#7f7f7f", width=0.8, dash="--"),
+        _contenders([name for name in points if name not in front], points, "#9a9a9a", 3.5),
+        _contenders(front, points, plot.COLOURS[0], 5.0),
+        Line(
+            [base_delay],
+            [base_rate],
+            colour=plot.COLOURS[1],
+            width=0.0,
+            marker="D",
+            size=6.0,
+            words=[BASELINE],
+        ),
+        *(Label(*points[name], name, dx=5.0, dy=4.0) for name in _apart(labelled, points)),
+    ]
+    x = Axis(label=delay.full, low=0.0, high=1.25 * max(x for x, _ in points.values()))
+    y = Axis(label=rate.full, low=0.0, high=1.12 * max(y for _, y in points.values()))
+    return Chart([Panel(items, x=x, y=y)], 1, 4.6, 3.4)
+
+
+def _contenders(
+    names: Sequence[str], points: Mapping[str, tuple[float, float]], colour: str, size: float
+) -> Line:
+    delays, rates = ([points[name][k] for name in names] for k in (0, 1))
+    return Line(delays, rates, colour=colour, width=0.0, marker="o", size=size, words=list(names))
 
 
 def _apart(names: list[str], points: Mapping[str, tuple[float, float]]) -> list[str]:

@@ -1,8 +1,9 @@
-// Draws the charts of a page: uPlot gives axes, zoom by dragging and the cursor; what stands in the plot is drawn here
-// from what Matplotlib drew (airlane/pages/chart.py says in which form). Without this script the pictures stay.
+// Draws the charts of a page: uPlot has axes, zoom by dragging and the cursor; the items in the plot are drawn here
+// from the data of airlane/pages/chart_data.py. Without this script the pictures stay.
 "use strict";
 (() => {
 const { css, ink, learnPaper, painters } = airlanePaint;
+const WHOLE_STEPS = [...Array(10).keys()].flatMap(power => [1, 2, 5].map(digit => digit * 10 ** power));
 const NEAR_PX = 40, LISTED_MAX = 8, ZOOM = 0.6, SHIFT = 0.25;
 const root = document.documentElement;
 const make = (tag, attributes = {}, ...inside) => {
@@ -108,6 +109,7 @@ class Panel {
       values: (u, splits) => splits.map(v => v === null ? null : format(v)),
     };
     if (!upright) Object.assign(axis, { label: this.labelled() ? this.data.xlabel : undefined, labelSize: 22, space: 46 });
+    if (scale.whole) axis.incrs = WHOLE_STEPS;
     if (scale.log && !scale.ticks) {
       axis.splits = (u, i, low, high) => logTicks(low, high, (upright ? u.bbox.height : u.bbox.width) / devicePixelRatio / (upright ? 26 : 44));
       axis.filter = (u, splits) => splits;
@@ -242,8 +244,10 @@ class Panel {
   }
 
   where(point) {
-    const word = this.data.x.ticks?.find(([at]) => at === point.x)?.[1];
-    return word ?? format(point.x);
+    const { ticks = [], categorical } = this.data.x;
+    const away = ([at]) => Math.abs(at - point.x);
+    const tick = ticks.reduce((best, one) => away(one) < away(best) ? one : best, ticks[0]);
+    return tick && (categorical || away(tick) === 0) ? tick[1] : format(point.x);
   }
 
   tell(found) {
@@ -423,7 +427,7 @@ class Chart {
     return words.length ? Math.max(52, 18 + 6.4 * Math.min(Math.max(...words), most)) : 52;
   }
 
-  // As `Chart.csv` of airlane/pages/chart.py writes it.
+  // As `as_csv` of airlane/pages/chart_data.py writes it.
   csv() {
     const rows = [["panel", "series", "x_axis", "x", "y_axis", "y", "low", "high"]];
     for (const { title, xlabel, ylabel, items } of this.data.panels) {

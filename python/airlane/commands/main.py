@@ -228,11 +228,10 @@ def _controllers(settings: list[str] | None) -> dict[str, type[Controller]]:
 
 
 def _plot(results: Results, path: Path, title: str) -> None:
-    from airlane.plot import draw_run, style
-    from airlane.runs.files import naming
+    from airlane.pages.drawing import write
+    from airlane.pages.run_chart import run_chart
 
-    with style(), naming(path, path):
-        draw_run(results, 0, title).savefig(path, metadata={"Software": None})
+    write(run_chart(results, title=title), path)
 
 
 app.command()(live_command.live)

@@ -115,8 +115,8 @@ def write_html(comparisons: Sequence[Comparison], title: str, path: Path) -> Non
     runs = [side for side in first.sides if side.results is not None]
     figures = []
     if len(comparisons) == 1 and runs:
-        over_time = overlay.draw_over_time(runs)
-        shares = overlay.draw_distributions([(s.name, s.results) for s in runs if s.results is not None])
+        over_time = overlay.over_time_chart(runs)
+        shares = overlay.distributions_chart([(s.name, s.results) for s in runs if s.results is not None])
         if over_time is not None:
             figures.append(page_figure(over_time, "series", "Over time", _CAPTION_TIME, Embedded()))
         if shares is not None:
@@ -171,8 +171,8 @@ def write_sweep_html(folder: Path, path: Path) -> None:
     caption = (
         "Means over the runs of each point, with their 95 % intervals where there are runs enough for one."
     )
-    drawing = page_figure(
-        overlay.draw_sweep(points, figures), "sweep", "Figures over settings", caption, Embedded()
+    exhibit = page_figure(
+        overlay.sweep_chart(points, figures), "sweep", "Figures over settings", caption, Embedded()
     )
     page = (
         environment()
@@ -180,7 +180,7 @@ def write_sweep_html(folder: Path, path: Path) -> None:
         .render(
             title=f"{plan['scenario']}: {counted(len(points), 'point')}",
             version=version("airlane"),
-            figure=drawing,
+            figure=exhibit,
             keys=list(points[0].settings),
             columns=[*points[0].settings, *(figure.full for figure in figures)],
             rows=rows,

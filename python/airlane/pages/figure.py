@@ -9,9 +9,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from airlane.pages.chart import Chart, chart_of
+from airlane.pages.chart import Axis, Bars, Chart, Line, Panel, Point
+from airlane.pages.chart_data import as_csv, as_data, name_of
+from airlane.pages.drawing import draw
 from airlane.plot import style
 
 if TYPE_CHECKING:
@@ -105,22 +107,24 @@ class PageFigure:
 
 
 def page_figure(
-    figure: Figure, name: str, title: str, caption: str, place: Embedded | Separate
+    chart: Chart | Figure, name: str, title: str, caption: str, place: Embedded | Separate
 ) -> PageFigure:
     """Draw a figure in every format and store the files.
 
-    The bytes depend only on the figure and Matplotlib's version.
+    The bytes depend only on the figure and Matplotlib's version. A figure that Matplotlib has drawn is a
+    drawing: it has no interactive chart, CSV or table.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_pdf import FigureCanvasPdf
 
+    figure = draw(chart) if isinstance(chart, Chart) else chart
+    data = chart if isinstance(chart, Chart) else None
     picture, pdf = io.BytesIO(), io.BytesIO()
     with style():
         # Uses the canvases directly: `savefig` draws everything twice for each.
         figure.set_dpi(_PICTURE_DPI)
         FigureCanvasAgg(figure).print_png(picture, metadata={"Software": None})  # type: ignore[no-untyped-call]
         figure.set_layout_engine("none")  # keeps its layout
-        chart = chart_of(figure)
         FigureCanvasPdf(figure).print_pdf(  # type: ignore[no-untyped-call]
             pdf, metadata={"CreationDate": None, "Creator": None, "Producer": None}
         )
@@ -129,14 +133,12 @@ def page_figure(
         name,
         title,
         caption,
-        _words(title, chart),
+        _words(title, data),
         place.put(f"{name}.png", picture.getvalue()),
         place.put(f"{name}.pdf", pdf.getvalue()),
-        place.put(f"{name}.csv", chart.csv().encode()) if chart else "",
-        json.dumps(chart.data() | {"ratio": round(height / width, 4)}, separators=(",", ":"))
-        if chart
-        else "",
-        _tables(chart) if chart else (),
+        place.put(f"{name}.csv", as_csv(data).encode()) if data else "",
+        json.dumps(as_data(data), separators=(",", ":")) if data else "",
+        [table for panel in data.panels for table in _tables(panel)] if data else (),
         width,
         height,
     )
@@ -146,86 +148,77 @@ def _words(title: str, chart: Chart | None) -> str:
     if chart is None:
         return title
     panels = [
-        f"{panel['title'] or title}: {panel['ylabel'] or 'values'} over {panel['xlabel'] or 'the cases'}"
+        f"{panel.title or title}: {panel.y.label or 'values'} over {panel.x.label or 'the cases'}"
         for panel in chart.panels
     ]
-    told = f"{title}. " + "; ".join(dict.fromkeys(panels)) + "."
-    if chart.series:
-        told += " Series: " + ", ".join(one["label"] for one in chart.series[:_COLUMNS_MAX])
-        told += f" and {len(chart.series) - _COLUMNS_MAX} more." if len(chart.series) > _COLUMNS_MAX else "."
-    return told
+    words = f"{title}. " + "; ".join(dict.fromkeys(panels)) + "."
+    labels = [one.label for one in chart.legend]
+    if labels:
+        words += " Series: " + ", ".join(labels[:_COLUMNS_MAX])
+        words += f" and {len(labels) - _COLUMNS_MAX} more." if len(labels) > _COLUMNS_MAX else "."
+    return words
 
 
-def _tables(chart: Chart) -> list[Table]:
-    return [table for panel in chart.panels for table in _of_panel(chart, panel)]
+@dataclass(frozen=True)
+class _Column:
+    """The points of an item with a value, as a column of a table."""
+
+    name: str
+    points: Sequence[Point]
+
+    def at(self, axis: Axis, word: str) -> str:
+        """The values at a place of the x axis."""
+        return "; ".join(_value(point) for point in self.points if axis.word(point.x) == word)
 
 
-def _of_panel(chart: Chart, panel: dict[str, Any]) -> list[Table]:
+def _tables(panel: Panel) -> list[Table]:
     """Values by x if all fit on a screen, otherwise a summary of each series."""
-    named = [(chart.name_of(panel, item), item) for item in panel["items"] if item["t"] in ("line", "bars")]
-    series = [(name, _values(item)) for name, item in named]
-    series = [(name, values) for name, values in series if values]
-    if not series:
-        return []
-    words = dict(panel["x"].get("ticks", ()))
-    upright = dict(panel["y"].get("ticks", ()))
-    places = list(dict.fromkeys(x for _, values in series for x, _ in values))
-    caption = ", ".join(text for text in (panel["title"], panel["ylabel"]) if text)
-    single = all(len({x for x, _ in values}) == len(values) for _, values in series)
-    if len(places) > _ROWS_MAX or len(series) > _COLUMNS_MAX or not single or upright:
-        return [_summary(caption, panel, series)] if not upright else [_by_row(caption, panel, series)]
-    rows = [
-        [
-            words.get(x, f"{x:g}"),
-            *("; ".join(shown for at, shown in values if at == x) for _, values in series),
-        ]
-        for x in sorted(places)
+    columns = [
+        _Column(name_of(panel, item), points)
+        for item in panel.items
+        if isinstance(item, Line | Bars) and (points := list(item.points()))
     ]
-    return [Table(caption, [panel["xlabel"] or "case", *(name for name, _ in series)], rows)]
+    if not columns:
+        return []
+    caption = ", ".join(text for text in (panel.title, panel.y.label) if text)
+    if panel.y.ticks:
+        return [_by_row(caption, panel, columns)]
+    words = list(dict.fromkeys(panel.x.word(x) for x in sorted({p.x for one in columns for p in one.points})))
+    single = all(len({p.x for p in one.points}) == len(one.points) for one in columns)
+    if len(words) > _ROWS_MAX or len(columns) > _COLUMNS_MAX or not single:
+        return [_summary(caption, panel.x.label or "x", columns)]
+    rows = [[word, *(one.at(panel.x, word) for one in columns)] for word in words]
+    return [Table(caption, [panel.x.label or "case", *(one.name for one in columns)], rows)]
 
 
-def _by_row(caption: str, panel: dict[str, Any], series: list[tuple[str, list[tuple[float, str]]]]) -> Table:
+def _value(point: Point) -> str:
+    """The y of a point, with its interval."""
+    interval = math.isfinite(point.low) and point.low != point.high
+    return f"{point.y:.4g}" + (f" ({point.low:.4g} to {point.high:.4g})" if interval else "")
+
+
+def _by_row(caption: str, panel: Panel, columns: Sequence[_Column]) -> Table:
     """Rows with names on the y axis: for each, the positions of the series on the x axis."""
     rows = []
-    for at, word in panel["y"]["ticks"]:
-        shown = [[f"{x:g}" for x, y in values if y.split(" ")[0] == f"{at:.4g}"] for _, values in series]
-        if any(shown):
-            rows.append([word, *(_several(one) for one in shown)])
-    return Table(caption, [panel["ylabel"] or "row", *(name for name, _ in series)], rows)
+    for at, word in panel.y.ticks:
+        values = [[f"{p.x:g}" for p in one.points if p.y == at] for one in columns]
+        if any(values):
+            rows.append([word, *map(_several, values)])
+    return Table(caption, [panel.y.label or "row", *(one.name for one in columns)], rows)
 
 
 def _several(values: list[str]) -> str:
     return ", ".join(values) if len(values) <= 4 else f"{len(values)}, from {values[0]} to {values[-1]}"
 
 
-def _summary(caption: str, panel: dict[str, Any], series: list[tuple[str, list[tuple[float, str]]]]) -> Table:
+def _summary(caption: str, axis: str, columns: Sequence[_Column]) -> Table:
     rows = []
-    for name, values in series:
-        xs, ys = [x for x, _ in values], [float(y.split(" ")[0]) for _, y in values]
+    for one in columns:
+        xs, ys = [p.x for p in one.points], [p.y for p in one.points]
         ends = (min(xs), max(xs), min(ys), math.fsum(ys) / len(ys), max(ys))
-        rows.append([name, str(len(ys)), *(f"{v:.4g}" for v in ends)])
-    axis = panel["xlabel"] or "x"
+        rows.append([one.name, str(len(ys)), *(f"{v:.4g}" for v in ends)])
     return Table(
         f"{caption} (the CSV has all points)",
         ["series", "points", f"{axis}, from", "to", "least", "mean", "greatest"],
         rows,
     )
-
-
-def _values(item: dict[str, Any]) -> list[tuple[float, str]]:
-    """Each point's x, and its y with the interval as text."""
-    if item["t"] == "bars":
-        points = [(x + width / 2, y + height) for x, y, width, height in item["r"]]
-    else:
-        points = list(zip(item["x"], item["y"], strict=True))
-    none = [None] * len(points)
-    ends = zip(item.get("ylow", none), item.get("yhigh", none), strict=True)
-    return [
-        (
-            x,
-            f"{y:.4g}"
-            + ("" if low is None or high is None or low == high else f" ({low:.4g} to {high:.4g})"),
-        )
-        for (x, y), (low, high) in zip(points, ends, strict=True)
-        if x is not None and y is not None
-    ]

@@ -1,30 +1,28 @@
-"""Figures of several runs, or of a sweep: overlaid series, distributions, and lines of means."""
+"""Charts of several runs, or of a sweep: overlaid series, distributions, and lines of means."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from airlane import plot
-from airlane.plot import BINS_MAX, COLOURS, thinned
+from airlane.pages.bins import BINS_MAX, line_in_band, style_of
+from airlane.pages.chart import Axis, Chart, Item, Line, Panel, categories, means, offset
 from airlane.runs import arrays
 from airlane.runs.figures import Figure
 from airlane.statistics.survival import Times
 
 if TYPE_CHECKING:
-    import matplotlib.figure
     import pyarrow as pa
-    from matplotlib.axes import Axes
 
     from airlane.results import Results
     from airlane.runs.sweep import Point
     from airlane.study.compare import Side
 
-__all__ = ["draw_distributions", "draw_over_time", "draw_sweep"]
+__all__ = ["distributions_chart", "over_time_chart", "sweep_chart"]
 
 Array = npt.NDArray[np.float64]
 
@@ -36,7 +34,11 @@ _SERIES = (
     ("RLC transmit queues, all flows", "kB", "rlc_queue_bytes", 1e-3, np.nansum),
 )
 
-_STYLES = ("-", "--", ":", "-.")
+SHARES = Axis(label="share", low=0.0, high=1.02)
+"""The axis of a distribution function."""
+
+_BY_CATEGORY = 0.8
+"""Share of a category in which the points of its series are."""
 
 
 def over_flows(series: pa.Table, column: str, how: Callable[..., Any]) -> tuple[Array, Array]:
@@ -65,51 +67,19 @@ def over_flows(series: pa.Table, column: str, how: Callable[..., Any]) -> tuple[
     return times, mean
 
 
-def draw_line(axis: Axes, t: Array, y: Array, label: str, look: Mapping[str, Any]) -> None:
-    """A series as a line; a long one as means of bins, with the band from minimum to maximum of each."""
-    t, mean, low, high = thinned(t, y)
-    if high is not mean:
-        # Without a label it is shown and hidden with the line of its colour.
-        axis.fill_between(t, low, high, color=look["color"], alpha=0.18, linewidth=0)
-    axis.plot(t, mean, label=label, **look)
-
-
-def look_of(i: int) -> dict[str, Any]:
-    """Colour and dashes of the i-th of several."""
-    return {"color": COLOURS[i % len(COLOURS)], "linestyle": _STYLES[i // len(COLOURS) % len(_STYLES)]}
-
-
-def draw_over_time(sides: Sequence[Side]) -> matplotlib.figure.Figure | None:
+def over_time_chart(sides: Sequence[Side]) -> Chart | None:
     """Overlaid series of runs, each the mean over the runs of a folder."""
-    drawn = []
+    panels = []
     for title, unit, column, factor, how in _SERIES:
-        lines = [
-            (side.name, *over_flows(side.results.flow_series, column, how))
-            for side in sides
-            if side.results is not None
-        ]
-        if any(t.size for _, t, _ in lines):
-            drawn.append((title, unit, factor, lines))
-    if not drawn:
-        return None
-    with plot.style():
-        fig, axes = plot.figure(len(drawn), 1, (8.0, 0.6 + 2.0 * len(drawn)), sharex=True)
-        for axis, (title, unit, factor, lines) in zip(axes, drawn, strict=True):
-            for i, (name, t, y) in enumerate(lines):
-                draw_line(axis, t, y * factor, name, look_of(i))
-            axis.set_title(title)
-            axis.set_ylabel(unit)
-            axis.set_ylim(bottom=0)
-        axes[-1].set_xlabel("simulated time in s")
-        _legend(fig, axes)
-    return fig
-
-
-def _legend(fig: Any, axes: Sequence[Axes]) -> None:
-    handles = {line.get_label(): line for axis in axes for line in axis.lines}
-    handles = {name: line for name, line in handles.items() if not str(name).startswith("_")}
-    if len(handles) > 1:
-        fig.legend(handles=list(handles.values()), loc="outside upper right", ncols=min(4, len(handles)))
+        items: list[Item] = []
+        for i, side in enumerate(side for side in sides if side.results is not None):
+            assert side.results is not None, "filtered above"
+            t, y = over_flows(side.results.flow_series, column, how)
+            if t.size:
+                items += line_in_band(t, y * factor, series=side.name, **style_of(i))
+        if items:
+            panels.append(Panel(items, title, Axis(label="simulated time in s"), Axis(label=unit, low=0.0)))
+    return Chart(panels, height=0.6 + 2.0 * len(panels), shared_x=True) if panels else None
 
 
 _Curve = tuple[Array, Array]
@@ -167,35 +137,25 @@ def _ended(results: Results, name: str, column: str) -> _Curve:
     return np.concatenate([at[:1], at]), np.concatenate([[0.0], 1.0 - left])
 
 
-def draw_distributions(named: Sequence[tuple[str, Results]]) -> matplotlib.figure.Figure | None:
+def distributions_chart(named: Sequence[tuple[str, Results]]) -> Chart | None:
     """Distribution functions for flows, pages and views, with a line per result folder."""
-    drawn = []
+    panels = []
     for title, unit, of in _distributions():
-        lines = [(name, *of(results)) for name, results in named]
-        values = np.concatenate([x for _, x, _ in lines])
+        curves = [(name, *of(results)) for name, results in named]
+        values = np.concatenate([x for _, x, _ in curves])
         if values.size and values.min() < values.max():  # a single value is no distribution
-            drawn.append((title, unit, lines))
-    if not drawn:
+            lines = [
+                Line(x, share, series=name, step=True, **style_of(i))
+                for i, (name, x, share) in enumerate(curves)
+            ]
+            panels.append(Panel(lines, title, Axis(label=unit, low=0.0), SHARES))
+    if not panels:
         return None
-    across = 3 if len(drawn) > 4 or len(drawn) == 3 else 2
-    rows = math.ceil(len(drawn) / across)
-    with plot.style():
-        fig, axes = plot.figure(rows, across, (9.6, 0.6 + 2.4 * rows))
-        for axis in axes[len(drawn) :]:
-            axis.set_visible(False)
-        for axis, (title, unit, lines) in zip(axes, drawn, strict=False):
-            for i, (name, x, share) in enumerate(lines):
-                axis.step(x, share, where="post", label=name, **look_of(i))
-            axis.set_title(title)
-            axis.set_xlabel(unit)
-            axis.set_ylabel("share")
-            axis.set_ylim(0, 1.02)
-            axis.set_xlim(left=0)
-        _legend(fig, axes[: len(drawn)])
-    return fig
+    columns = 3 if len(panels) > 4 or len(panels) == 3 else 2
+    return Chart(panels, columns, 9.6, 0.6 + 2.4 * math.ceil(len(panels) / columns))
 
 
-def draw_sweep(points: Sequence[Point], figures: Sequence[Figure]) -> matplotlib.figure.Figure:
+def sweep_chart(points: Sequence[Point], figures: Sequence[Figure]) -> Chart:
     """Means with their intervals over the longest swept numeric axis, with a line per other setting."""
     keys = [k for k in points[0].settings if len({str(p.settings[k]) for p in points}) > 1]
     keys = keys or list(points[0].settings)
@@ -205,48 +165,35 @@ def draw_sweep(points: Sequence[Point], figures: Sequence[Figure]) -> matplotlib
     for point in points:
         name = ", ".join(f"{_short(key, others)} {_text(point.settings[key])}" for key in others)
         groups.setdefault(name or "mean and 95 % interval", []).append(point)
-    words = list(dict.fromkeys(_text(p.settings[across]) for p in points))
-    with plot.style():
-        fig, axes = plot.figure(len(figures), 1, (8.0, 0.6 + 2.2 * len(figures)), sharex=True)
-        for axis, figure in zip(axes, figures, strict=True):
-            for i, (name, of) in enumerate(groups.items()):
-                at = [_at(p.settings[across], words, _numeric(points, across)) for p in of]
-                estimates = [point.figure(figure) for point in of]
-                order = np.argsort(at, kind="stable")
-                look = look_of(i)
-                axis.errorbar(
-                    [at[k] for k in order],
-                    [estimates[k].mean for k in order],
-                    yerr=np.array([_reach(estimates[k]) for k in order]).T,
-                    marker="o",
-                    markersize=4,
-                    capsize=3,
-                    label=name,
-                    **look,
-                )
-            axis.set_title(figure.title)
-            axis.set_ylabel(figure.unit or figure.short)
-            if figure.unit:
-                axis.set_ylim(bottom=0)
-        if not _numeric(points, across):
-            axes[-1].set_xticks(range(len(words)), words)
-        axes[-1].set_xlabel(across)
-        if others:
-            named = [one for axis in axes[:1] for one in axis.containers]
-            fig.legend(handles=named, loc="outside upper right", ncols=min(4, len(named)))
-    return fig
+    x = _swept_axis(points, across)
+    panels = []
+    for figure in figures:
+        lines: list[Item] = []
+        for i, (name, of) in enumerate(groups.items()):
+            at = [_at(p.settings[across], x) for p in of]
+            if x.categorical:
+                at = [v + offset(i, len(groups), _BY_CATEGORY / len(groups)) for v in at]
+            order = np.argsort(at, kind="stable")
+            estimates = [of[k].figure(figure) for k in order]
+            style = style_of(i) | ({"width": 0.0} if x.categorical else {})
+            lines.append(means([at[k] for k in order], estimates, series=name, **style))
+        whole = not figure.unit and figure.form.endswith("0f")
+        y = Axis(label=figure.unit or figure.short, low=0.0 if figure.unit else None, whole=whole)
+        panels.append(Panel(lines, figure.title, x, y))
+    return Chart(panels, height=0.6 + 2.2 * len(panels), shared_x=True)
+
+
+def _swept_axis(points: Sequence[Point], key: str) -> Axis:
+    """Numbers, or the values as categories."""
+    values = [point.settings[key] for point in points]
+    if not _numeric(points, key):
+        return categories(list(dict.fromkeys(map(_text, values))), key)
+    return Axis(label=key, whole=all(isinstance(value, int) for value in values))
 
 
 def _short(key: str, keys: Sequence[str]) -> str:
     last = key.rpartition(".")[2]
     return last if sum(other.rpartition(".")[2] == last for other in keys) == 1 else key
-
-
-def _reach(e: Any) -> tuple[float, float]:
-    """Distances from the mean to the ends of the interval; zero without an interval."""
-    if e.half_width is None or not math.isfinite(e.half_width):
-        return 0.0, 0.0
-    return max(0.0, e.mean - e.low), max(0.0, e.high - e.mean)
 
 
 def _text(value: object) -> str:
@@ -276,6 +223,8 @@ def _numeric(points: Sequence[Point], key: str) -> bool:
     return all(one is not None for one in found) and len({one[1] for one in found if one}) == 1
 
 
-def _at(value: object, words: Sequence[str], numeric: bool) -> float:
-    number = _quantity(value) if numeric else None
-    return number[0] if number else float(words.index(_text(value)))
+def _at(value: object, axis: Axis) -> float:
+    number = _quantity(value)
+    if number is not None and not axis.categorical:
+        return number[0]
+    return next(tick.at for tick in axis.ticks if tick.word == _text(value))

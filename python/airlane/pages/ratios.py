@@ -1,24 +1,19 @@
-"""Published numbers and ours in one plot: ratios to the published ones, with both intervals."""
+"""Published numbers and ours in one chart: ratios to the published ones, with both intervals."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from airlane import plot
 from airlane.commands import terminal
 from airlane.experiments import NumberRow
-from airlane.pages.chart import label_points
+from airlane.pages.chart import Axis, Chart, Line, Panel, Span, Tick
+from airlane.plot import COLOURS
 from airlane.study import verdict_view
 from airlane.study.verdict import TOLERANCE, Verdict
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-__all__ = ["CAPTION", "draw_ratios"]
+__all__ = ["CAPTION", "ratios_chart"]
 
 CAPTION = (
     "Each number as a multiple of the published one, with the intervals of both; the band is what counts as "
@@ -56,63 +51,55 @@ class _Row:
     verdict: str
 
 
-def draw_ratios(numbers: Sequence[NumberRow]) -> Figure | None:
-    """Draw all numbers of an experiment; `None` if none has a ratio."""
+def ratios_chart(numbers: Sequence[NumberRow]) -> Chart | None:
+    """The chart of all numbers of an experiment; `None` if none has a ratio."""
     rows = [row for row in map(_row, numbers) if row is not None]
     if not rows:
         return None
-    with plot.style():
-        fig, (axis,) = plot.figure(1, 1, (9.0, 1.3 + 0.27 * len(rows)))
-        places = list(range(len(rows)))
-        axis.axvspan(1.0 - TOLERANCE, 1.0 + TOLERANCE, color="#e3eef6", linewidth=0, zorder=0)
-        spans = [[1.0 - r.published_low for r in rows], [r.published_high - 1.0 for r in rows]]
-        published = axis.errorbar(
-            [1.0] * len(rows),
-            places,
-            xerr=spans,
-            fmt="D",
-            color="#7F7F7F",
-            markersize=4,
-            capsize=3,
-            label="published",
-        )
-        label_points(published[0], [f"{r.published} published" for r in rows])
-        _draw_ours(axis, rows)
-        axis.set_yticks(places, [r.label for r in rows])
-        axis.set_ylim(len(rows) - 0.4, -0.6)
-        axis.set_xlabel("multiple of the published number")
-        axis.grid(visible=False, axis="y")
-        fig.legend(loc="outside upper right", ncols=4)
-    return fig
-
-
-def _draw_ours(axis: Axes, rows: Sequence[_Row]) -> None:
-    logarithmic = min(r.low for r in rows) > 0.0 and (
-        max(r.high for r in rows) > _LOG_FROM or min(r.low for r in rows) < 1.0 / _LOG_FROM
+    places = [float(place) for place in range(len(rows))]
+    published = Line(
+        [1.0] * len(rows),
+        places,
+        series="published",
+        colour="#7F7F7F",
+        width=0.0,
+        marker="D",
+        x_low=[r.published_low for r in rows],
+        x_high=[r.published_high for r in rows],
+        words=[f"{r.published} published" for r in rows],
     )
-    for verdict in _LOOKS:
+    near = Span("x", 1.0 - TOLERANCE, 1.0 + TOLERANCE, colour="#e3eef6")
+    ticks = [Tick(place, row.label) for place, row in zip(places, rows, strict=True)]
+    y = Axis(low=len(rows) - 0.4, high=-0.6, ticks=ticks, categorical=True)
+    panel = Panel([near, published, *_ours(rows)], x=_multiples(rows), y=y)
+    return Chart([panel], width=9.0, height=1.0 + 0.27 * len(rows))
+
+
+def _ours(rows: Sequence[_Row]) -> Iterator[Line]:
+    """Our numbers, by their verdict."""
+    for verdict, (marker, colour) in _LOOKS.items():
         chosen = [(i, r) for i, r in enumerate(rows) if r.verdict == verdict]
-        if not chosen:
-            continue
-        spans = [[r.ratio - r.low for _, r in chosen], [r.high - r.ratio for _, r in chosen]]
-        ours = axis.errorbar(
-            [r.ratio for _, r in chosen],
-            [i for i, _ in chosen],
-            xerr=spans,
-            fmt=_LOOKS[verdict][0],
-            color=plot.COLOURS[_LOOKS[verdict][1]],
-            markersize=5,
-            capsize=3,
-            label=f"ours: {verdict}",
-        )
-        label_points(ours[0], [r.ours for _, r in chosen])
-    if logarithmic:
-        axis.set_xscale("log")
-        axis.set_xlim(max(1.0 / _FAR, 0.8 * min(0.8, *(r.low for r in rows))), _top(rows))
-        axis.xaxis.set_major_formatter("{x:g}")
-        axis.xaxis.set_minor_formatter(lambda v, _: f"{v:g}" if f"{v:e}"[0] in "25" else "")
-    else:
-        axis.set_xlim(max(-_FAR, min(0.8, *(r.low for r in rows)) - 0.1), _top(rows))
+        if chosen:
+            yield Line(
+                [r.ratio for _, r in chosen],
+                [float(i) for i, _ in chosen],
+                series=f"ours: {verdict}",
+                colour=COLOURS[colour],
+                width=0.0,
+                marker=marker,
+                size=5.0,
+                x_low=[r.low for _, r in chosen],
+                x_high=[r.high for _, r in chosen],
+                words=[r.ours for _, r in chosen],
+            )
+
+
+def _multiples(rows: Sequence[_Row]) -> Axis:
+    least, greatest = min(r.low for r in rows), max(r.high for r in rows)
+    label = "multiple of the published number"
+    if least > 0.0 and (greatest > _LOG_FROM or least < 1.0 / _LOG_FROM):
+        return Axis(label=label, low=max(1.0 / _FAR, 0.8 * min(0.8, least)), high=_top(rows), log=True)
+    return Axis(label=label, low=max(-_FAR, min(0.8, least) - 0.1), high=_top(rows))
 
 
 def _top(rows: Sequence[_Row]) -> float:

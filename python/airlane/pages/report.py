@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from airlane.arena import Result, view
 from airlane.arena.conduct import DELAY_FINE_MS, KEPT
-from airlane.arena.picture import draw_heat, draw_plane
+from airlane.arena.picture import draw_heat, plane_chart
 from airlane.experiments import ClaimKind, ClaimRow, NumberRow, Outcome
 from airlane.pages import page
 from airlane.pages.figure import Embedded, PageFigure, Separate, page_figure
 from airlane.pages.ratios import CAPTION as RATIOS_CAPTION
-from airlane.pages.ratios import draw_ratios
+from airlane.pages.ratios import ratios_chart
 from airlane.pages.run import FOLDED_ROWS, sites, write_run_html
 from airlane.papers import papers as known_papers
 from airlane.runs.files import write_text
@@ -258,7 +258,7 @@ def _entry(outcome: Outcome, place: Separate) -> _Entry:
     experiment = outcome.experiment
     anchor = experiment.id.replace("/", "-")
     pictures = experiment.pictures(outcome.draws) if experiment.pictures else []
-    ratios = draw_ratios(outcome.numbers)
+    ratios = ratios_chart(outcome.numbers)
     return _Entry(
         replace(outcome, draws=[]),
         anchor,
@@ -268,7 +268,7 @@ def _entry(outcome: Outcome, place: Separate) -> _Entry:
         if ratios is None
         else page_figure(ratios, f"{anchor}-numbers", "Published and ours", RATIOS_CAPTION, place),
         [
-            page_figure(one.figure, f"{anchor}-{i}", one.title, one.caption, place)
+            page_figure(one.chart, f"{anchor}-{i}", one.title, one.caption, place)
             for i, one in enumerate(pictures, start=1)
         ],
     )
@@ -284,7 +284,7 @@ def _overview(paper: str, entries: Sequence[_Entry], place: Separate) -> PageFig
     """All results of a paper in one figure; `None` where an experiment's own figure has them all."""
     if len(entries) == 1:
         return None
-    ratios = draw_ratios(results(entry.outcome for entry in entries))
+    ratios = ratios_chart(results(entry.outcome for entry in entries))
     title = "All published results and ours"
     return None if ratios is None else page_figure(ratios, f"{paper}-results", title, RATIOS_CAPTION, place)
 
@@ -305,7 +305,7 @@ def write_arena_html(result: Result, path: Path) -> None:
     planes = [
         page_figure(drawn, f"plane-{one.name}", one.title, "", Embedded())
         for one in result.situations
-        if (drawn := draw_plane(result, one)) is not None
+        if (drawn := plane_chart(result, one)) is not None
     ]
     html = (
         _environment()

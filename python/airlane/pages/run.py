@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from airlane import plot
 from airlane.commands import terminal
 from airlane.pages import overlay, page
+from airlane.pages.bins import BINS_MAX
 from airlane.pages.figure import Embedded, page_figure
+from airlane.pages.map_chart import map_chart
+from airlane.pages.run_chart import LINES_MAX, run_chart
 from airlane.plural import counted
 from airlane.realtime.page import live_part
 from airlane.results import Results
@@ -59,11 +61,11 @@ def write_run_html(
 ) -> None:
     """Write a self-contained page about one result folder; without `folder`, the one of the page."""
     columns = [c for c in results.flows.column_names if c != "run" or results.runs > 1]
-    ways = plot.draw_map(results, sites(manifest["scenario"]), 0)
-    shares = overlay.draw_distributions([(title, results)])
+    tracks = map_chart(results, sites(manifest["scenario"]))
+    shares = overlay.distributions_chart([(title, results)])
     flows = len(set(results.flows["flow"].to_pylist()))
-    caption = _RUN_CAPTION + (_BAND_CAPTION if flows > plot.LINES_MAX else "")
-    if results.flow_series.num_rows and _bins(results) > plot.BINS_MAX:
+    caption = _RUN_CAPTION + (_BAND_CAPTION if flows > LINES_MAX else "")
+    if results.flow_series.num_rows and _bins(results) > BINS_MAX:
         caption += _BINS_CAPTION
     live = live_part(results, folder if folder is not None else path.parent)
     html = (
@@ -71,8 +73,10 @@ def write_run_html(
         .get_template("run.html.j2")
         .render(
             title=title,
-            figure=page_figure(plot.draw_run(results, 0), "series", "Over time", caption, Embedded()),
-            map=None if ways is None else page_figure(ways, "map", "Cells and UEs", _MAP_CAPTION, Embedded()),
+            figure=page_figure(run_chart(results), "series", "Over time", caption, Embedded()),
+            map=None
+            if tracks is None
+            else page_figure(tracks, "map", "Cells and UEs", _MAP_CAPTION, Embedded()),
             shares=None
             if shares is None
             else page_figure(shares, "shares", "Distributions", _SHARES_CAPTION, Embedded()),

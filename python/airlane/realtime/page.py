@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from airlane import plot
-from airlane.pages import overlay
+from airlane.pages.bins import line_in_band, style_of
+from airlane.pages.chart import Axis, Chart, Item, Line, Panel, Reference
 from airlane.pages.figure import Embedded, PageFigure, page_figure
 from airlane.pages.page import cell_text
 from airlane.realtime.view import real_time_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from matplotlib.figure import Figure
 
     from airlane.results import Results
 
@@ -68,6 +67,8 @@ _KERNEL = (
 )
 
 Array = npt.NDArray[np.float64]
+
+_TIME = Axis(label="time in s")
 
 
 @dataclass(frozen=True)
@@ -123,34 +124,28 @@ def _column(table: pa.Table, name: str) -> Array:
     return np.asarray(table[name].to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def _over_time(series: pa.Table, kernel: pa.Table | None) -> Figure | None:
+def _over_time(series: pa.Table, kernel: pa.Table | None) -> Chart | None:
     ues = [str(ue) for ue in dict.fromkeys(series["ue"].to_pylist())]
-    panels = [one for one in _SERIES if np.isfinite(_column(series, one[2])).any()]
+    panels = []
+    for title, unit, column in _SERIES:
+        if not np.isfinite(_column(series, column)).any():
+            continue
+        items: list[Item] = []
+        for i, ue in enumerate(ues):
+            of = series.filter(np.asarray(series["ue"].to_numpy(zero_copy_only=False)) == ue)
+            name = ue if len(ues) > 1 else ""
+            items += line_in_band(_column(of, "t_s"), _column(of, column), series=name, **style_of(i))
+        panels.append(Panel(items, title, _TIME, Axis(label=unit, low=0.0)))
     if not panels:
         return None
     senders = _senders(kernel) if kernel is not None else {}
-    below = _KERNEL if senders else ()
-    with plot.style():
-        count = len(panels) + len(below)
-        fig, axes = plot.figure(count, 1, (8.0, 0.6 + 2.0 * count), sharex=True)
-        for axis, (title, unit, column) in zip(axes, panels, strict=False):
-            for i, ue in enumerate(ues):
-                of = series.filter(np.asarray(series["ue"].to_numpy(zero_copy_only=False)) == ue)
-                label = ue if len(ues) > 1 else f"_{ue}"
-                overlay.draw_line(axis, _column(of, "t_s"), _column(of, column), label, overlay.look_of(i))
-            axis.set_title(title)
-            axis.set_ylabel(unit)
-            axis.set_ylim(bottom=0)
-        for axis, (title, unit, column, factor) in zip(axes[len(panels) :], below, strict=True):
-            for i, (name, table) in enumerate(senders.items()):
-                y = _column(table, column) * factor
-                overlay.draw_line(axis, _column(table, "t_s"), y, name, overlay.look_of(len(ues) + i))
-            axis.set_title(title)
-            axis.set_ylabel(unit)
-            axis.set_ylim(bottom=0)
-            axis.legend(loc="upper right")
-        axes[-1].set_xlabel("time in s")
-    return fig
+    for title, unit, column, factor in _KERNEL if senders else ():
+        items = []
+        for i, (name, table) in enumerate(senders.items(), start=len(ues)):
+            y = _column(table, column) * factor
+            items += line_in_band(_column(table, "t_s"), y, series=name, **style_of(i))
+        panels.append(Panel(items, title, _TIME, Axis(label=unit, low=0.0)))
+    return Chart(panels, height=0.6 + 2.0 * len(panels), shared_x=True)
 
 
 def _senders(kernel: pa.Table) -> dict[str, pa.Table]:
@@ -167,20 +162,15 @@ def _senders(kernel: pa.Table) -> dict[str, pa.Table]:
     return {f"{key[0]}:{key[1]} → {key[3]}": kernel.take(of[key]) for key in largest}
 
 
-def _lateness(table: pa.Table, real_time: Mapping[str, Any]) -> Figure | None:
+def _lateness(table: pa.Table, real_time: Mapping[str, Any]) -> Chart | None:
     if not table.num_rows:
         return None
-    with plot.style():
-        fig, (axis,) = plot.figure(1, 1, (6.4, 3.0))
-        for i, of in enumerate(("departures", "slots")):
-            rows = table.filter(np.asarray(table["of"].to_numpy(zero_copy_only=False)) == of)
-            below, count = _column(rows, "late_us_below"), _column(rows, "count")
-            if count.sum():
-                axis.step(below, np.cumsum(count) / count.sum(), where="post", label=of, **overlay.look_of(i))
-        axis.axvline(real_time["bound_us"], color="0.5", linewidth=0.8)
-        axis.set_xscale("log")
-        axis.set_ylim(0, 1.02)
-        axis.set_xlabel("lateness in µs")
-        axis.set_ylabel("share")
-        axis.legend(loc="lower right")
-    return fig
+    items: list[Item] = [Reference("x", real_time["bound_us"], colour="#808080", width=0.8)]
+    for i, of in enumerate(("departures", "slots")):
+        rows = table.filter(np.asarray(table["of"].to_numpy(zero_copy_only=False)) == of)
+        below, count = _column(rows, "late_us_below"), _column(rows, "count")
+        if count.sum():
+            share = np.cumsum(count) / count.sum()
+            items.append(Line(below, share, series=of, step=True, **style_of(i)))
+    x, y = Axis(label="lateness in µs", log=True), Axis(label="share", low=0.0, high=1.02)
+    return Chart([Panel(items, x=x, y=y)], width=6.4, height=3.0)

@@ -455,12 +455,10 @@ def draw(points: Sequence[Point], figures: Sequence[Figure], path: Path) -> None
     OSError
         When it cannot be written; names the file.
     """
-    from airlane.pages.overlay import draw_sweep
-    from airlane.plot import style
-    from airlane.runs.files import naming
+    from airlane.pages.drawing import write
+    from airlane.pages.overlay import sweep_chart
 
-    with style(), naming(path, path):
-        draw_sweep(points, drawn(points, figures)).savefig(path, metadata={"Software": None})
+    write(sweep_chart(points, drawn(points, figures)), path)
 
 
 def drawn(points: Sequence[Point], figures: Sequence[Figure] = ()) -> list[Figure]:

@@ -41,14 +41,15 @@ class SweepResults:
 
     def plot(self, *figures: str) -> Figure:
         """Plot figures over the settings, with intervals; by default all that have a value."""
-        from airlane.pages.overlay import draw_sweep
+        from airlane.pages.drawing import draw
+        from airlane.pages.overlay import sweep_chart
         from airlane.runs.figures import BY_NAME
 
         for name in figures:
             if name not in BY_NAME or not any(point.has(BY_NAME[name]) for point in self.points):
                 there = ", ".join(one.name for one in drawn(self.points))
                 raise ValueError(f"these points have no figure {name!r}; there are: {there}")
-        return draw_sweep(self.points, drawn(self.points, [BY_NAME[name] for name in figures]))
+        return draw(sweep_chart(self.points, drawn(self.points, [BY_NAME[name] for name in figures])))
 
     def _table(self) -> tuple[str, list[list[str]]]:
         from airlane.commands.terminal import interval

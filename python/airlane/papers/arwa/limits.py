@@ -6,14 +6,16 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 
-from airlane import examples, plot
+from airlane import examples
 from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Listing, Number, Picture
+from airlane.pages.chart import Axis, Chart, Item, Label, Line, Panel
 from airlane.papers.arwa import setup
 from airlane.papers.arwa.measures import FIGURES, above, at, best_at, gain, row
 from airlane.papers.arwa.schemes import SOURCE, of
 from airlane.papers.arwa.setup import BEYOND, PAPER, PRESETS, TODAY, WORDS, Case
 from airlane.papers.common import WORDS as ANSWERS
 from airlane.papers.common import all_hold, between, decide, mean, one_holds
+from airlane.plot import COLOURS
 from airlane.plural import counted
 
 __all__ = ["joint", "table3", "table4"]
@@ -231,46 +233,36 @@ def _joint_picture(draws: Sequence[Draw]) -> list[Picture]:
     cases = _joint_cases()
     points = {f"{lo}/{up}": _pair(draws, case) for (lo, up), case in cases.items()}
     best = sorted((points[name] for name in front(points)), key=lambda p: p[1])
-    with plot.style():
-        fig, axes = plot.figure(1, 2, (10.0, 4.0))
-        for axis in axes:
-            for i, up in enumerate(UPPER_B):
-                line = [points[f"{lo}/{up}"] for lo in LOWER_B]
-                label = f"ARWA, upper limit {up} B"
-                axis.plot(
-                    [p[1] for p in line],
-                    [p[0] for p in line],
-                    "osv^"[i],
-                    color=plot.COLOURS[i],
-                    label=label,
-                    markersize=12 - 3 * i,  # keeps overlapping markers visible
-                    fillstyle="none",
-                )
-            axis.plot(
-                [p[1] for p in best],
-                [p[0] for p in best],
-                color="#333333",
-                linewidth=0.9,
-                label="ARWA's front",
-            )
-            axis.set_xlabel("one-way delay in ms")
-            axis.set_ylabel("throughput in Mbit/s")
-        axes[0].set_title("ARWA's limits")
-        for lo in LOWER_B:
-            throughput, delay = points[f"{lo}/{_UPPER_B}"]
-            axes[0].annotate(f"{lo} B", (delay, throughput), (5, -9), textcoords="offset points", fontsize=7)
-        axes[1].set_title("beside others")
-        for i, (name, case) in enumerate(_others().items()):
-            throughput, delay = _pair(draws, case)
-            axes[1].plot(delay, throughput, "DPX*"[i], markersize=8, color="#111111")
-            axes[1].annotate(name, (delay, throughput), (6, 4), textcoords="offset points", fontsize=7)
-        axes[1].set_xscale("log")
-        fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8)
-    return [
-        Picture(
-            "Throughput against delay", f"{JOINT_USERS} users; means of {counted(len(draws), 'run')}.", fig
+    ours: list[Item] = [
+        Line(
+            [points[f"{lo}/{up}"][1] for lo in LOWER_B],
+            [points[f"{lo}/{up}"][0] for lo in LOWER_B],
+            series=f"ARWA, upper limit {up} B",
+            colour=COLOURS[i],
+            marker="osv^"[i],
+            size=12.0 - 3 * i,  # keeps overlapping markers visible
+            open=True,
         )
+        for i, up in enumerate(UPPER_B)
     ]
+    delays, rates = [p[1] for p in best], [p[0] for p in best]
+    ours.append(Line(delays, rates, series="ARWA's front", colour="#333333", width=0.9))
+    limits: list[Item] = []
+    for lo in LOWER_B:
+        throughput, delay = points[f"{lo}/{_UPPER_B}"]
+        limits.append(Label(delay, throughput, f"{lo} B", dx=5.0, dy=-9.0))
+    others: list[Item] = []
+    for i, (name, case) in enumerate(_others().items()):
+        throughput, delay = _pair(draws, case)
+        others.append(Line([delay], [throughput], colour="#111111", width=0.0, marker="DPX*"[i], size=8.0))
+        others.append(Label(delay, throughput, name, dx=6.0, dy=4.0))
+    x, y = "one-way delay in ms", Axis(label="throughput in Mbit/s")
+    panels = [
+        Panel([*ours, *limits], "ARWA's limits", Axis(label=x), y),
+        Panel([*ours, *others], "beside others", Axis(label=x, log=True), y),
+    ]
+    caption = f"{JOINT_USERS} users; means of {counted(len(draws), 'run')}."
+    return [Picture("Throughput against delay", caption, Chart(panels, 2, 10.0, 3.7))]
 
 
 def joint() -> Experiment:

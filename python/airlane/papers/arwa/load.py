@@ -5,13 +5,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 
-from airlane import examples, plot
+from airlane import examples
 from airlane.experiments import Claim, Draw, Experiment, Finding, Listing, Number, Picture
+from airlane.pages.chart import Axis, Chart, Panel, means, named
 from airlane.papers.arwa import setup
 from airlane.papers.arwa.measures import FIGURES, above, at, gain, row
 from airlane.papers.arwa.schemes import SOURCE
 from airlane.papers.arwa.setup import PAPER, PRESETS, TODAY, USERS, WORDS, Case
 from airlane.papers.common import between, decide, mean
+from airlane.plot import COLOURS
 from airlane.plural import counted
 
 __all__ = ["table2", "table5"]
@@ -77,27 +79,18 @@ def _queue_table(preset: str, scheme: str) -> Callable[[Sequence[Draw]], Listing
 
 
 def _queue_picture(draws: Sequence[Draw]) -> list[Picture]:
-    with plot.style():
-        fig, axes = plot.figure(1, 2, (10.0, 3.4))
-        for axis, name in zip(axes, ("throughput", "delay"), strict=True):
-            for i, (scheme, users) in enumerate(itertools.product(_TCP, _USERS)):
-                points = [mean(draws, at(_queue(scheme, users, queue, PAPER), name)) for queue in QUEUES_B]
-                plot.draw_means(
-                    axis,
-                    [queue / 1024 for queue in QUEUES_B],
-                    points,
-                    f"{WORDS[scheme]}, {users} users",
-                    "osv^"[i],
-                )
-            title, _, unit = FIGURES[name].partition(", ")
-            axis.set_title(title)
-            axis.set_ylabel(unit)
-            axis.set_xlabel("queue of a user in KiB")
-            axis.set_ylim(bottom=0)
-        axes[1].legend(loc="upper left")
-    return [
-        Picture("Over the queue", f"{PAPER}; mean of {counted(len(draws), 'run')} and 95 % interval.", fig)
-    ]
+    kib = [queue / 1024 for queue in QUEUES_B]
+    panels = []
+    for name in ("throughput", "delay"):
+        lines = []
+        for i, (scheme, users) in enumerate(itertools.product(_TCP, _USERS)):
+            points = [mean(draws, at(_queue(scheme, users, queue, PAPER), name)) for queue in QUEUES_B]
+            label = f"{WORDS[scheme]}, {users} users"
+            lines.append(means(kib, points, series=label, colour=COLOURS[i], marker="osv^"[i]))
+        title, _, unit = FIGURES[name].partition(", ")
+        panels.append(Panel(lines, title, Axis(label="queue of a user in KiB"), Axis(label=unit, low=0.0)))
+    caption = f"{PAPER}; mean of {counted(len(draws), 'run')} and 95 % interval."
+    return [Picture("Over the queue", caption, Chart(panels, 2, 10.0, 3.4))]
 
 
 def table2() -> Experiment:
@@ -201,20 +194,18 @@ def _mixed_table(preset: str) -> Callable[[Sequence[Draw]], Listing]:
 
 
 def _mixed_pictures(draws: Sequence[Draw]) -> list[Picture]:
-    with plot.style():
-        fig, axes = plot.figure(1, 2, (10.0, 3.4))
-        for axis, name in zip(axes, ("throughput", "delay"), strict=True):
-            for i, (scheme, preset) in enumerate(itertools.product(_TCP, PRESETS)):
-                points = [mean(draws, at(_mixed(scheme, users, preset), name)) for users in USERS]
-                plot.draw_means(axis, USERS, points, f"{WORDS[scheme]}, {preset}", "osv^"[i])
-            title, _, unit = FIGURES[name].partition(", ")
-            axis.set_title(title)
-            axis.set_ylabel(unit)
-            axis.set_xlabel("users, half of them with UDP")
-            axis.set_xticks(USERS)
-            axis.set_ylim(bottom=0)
-        axes[1].legend(loc="upper left")
-    return [Picture("As Fig. 5", f"Mean of {counted(len(draws), 'run')} and 95 % interval.", fig)]
+    panels = []
+    for name in ("throughput", "delay"):
+        lines = []
+        for i, (scheme, preset) in enumerate(itertools.product(_TCP, PRESETS)):
+            points = [mean(draws, at(_mixed(scheme, users, preset), name)) for users in USERS]
+            label = f"{WORDS[scheme]}, {preset}"
+            lines.append(means(USERS, points, series=label, colour=COLOURS[i], marker="osv^"[i]))
+        title, _, unit = FIGURES[name].partition(", ")
+        x = named(USERS, "users, half of them with UDP")
+        panels.append(Panel(lines, title, x, Axis(label=unit, low=0.0)))
+    caption = f"Mean of {counted(len(draws), 'run')} and 95 % interval."
+    return [Picture("As Fig. 5", caption, Chart(panels, 2, 10.0, 3.4))]
 
 
 def table5() -> Experiment:

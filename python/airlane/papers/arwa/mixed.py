@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from airlane import examples, plot
+from airlane import examples
 from airlane.commands import terminal
 from airlane.experiments import Claim, Draw, Experiment, Finding, Listing, Measure, Number, Picture, Reading
 from airlane.metrics import Array, Run, Window
+from airlane.pages.chart import Axis, Chart, Line, Panel, Reference, Span, bars_of, categories, offset
 from airlane.papers.arwa import setup
 from airlane.papers.arwa.measures import codes
 from airlane.papers.arwa.schemes import SOURCE
 from airlane.papers.arwa.setup import BASE, CHOICES, PAPER, PRESETS, SCHEMES, WORDS, Case, Choice
 from airlane.papers.common import WORDS as ANSWERS
 from airlane.papers.common import Part, between, decide, higher, mean, ratio
+from airlane.plot import COLOURS
 from airlane.plural import counted
 from airlane.stats import estimate
 
@@ -236,32 +239,31 @@ def _matrix7(draws: Sequence[Draw]) -> Listing:
     )
 
 
+_TIME = Axis(label="simulated time in s")
+
+
 def _picture7(draws: Sequence[Draw]) -> list[Picture]:
-    with plot.style():
-        fig, axes = plot.figure(2, 2, (10.0, 6.0))
-        for row, preset in enumerate(PRESETS):
-            for axis, measure, title in (
-                (axes[2 * row], _goodput, "throughput, Mbit/s"),
-                (axes[2 * row + 1], _delay, "delay, ms"),
-            ):
-                for i, method in enumerate(METHODS):
-                    bars = [mean(draws, measure(_point7(preset), place, method)) for place in PLACES]
-                    axis.bar(
-                        np.arange(len(PLACES)) + 0.2 * (i - 1.5),
-                        [b.mean for b in bars],
-                        0.18,
-                        yerr=[b.half_width or 0.0 for b in bars],
-                        label=WORDS[method],
-                        color=plot.COLOURS[i],
-                    )
-                axis.set_title(f"{preset}: {title}")
-                axis.set_xticks(np.arange(len(PLACES)), [f"{place} signal" for place in PLACES])
-        fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=4)
+    panels = []
+    for preset, (measure, title, unit) in itertools.product(
+        PRESETS, ((_goodput, "throughput", "Mbit/s"), (_delay, "delay", "ms"))
+    ):
+        bars = [
+            bars_of(
+                [place + offset(i, len(METHODS), 0.2) for place in range(len(PLACES))],
+                [mean(draws, measure(_point7(preset), place, method)) for place in PLACES],
+                0.18,
+                series=WORDS[method],
+                colour=COLOURS[i],
+            )
+            for i, method in enumerate(METHODS)
+        ]
+        places = categories([f"{place} signal" for place in PLACES])
+        panels.append(Panel(bars, f"{preset}: {title}", places, Axis(label=unit)))
     return [
         Picture(
             "As Fig. 7",
             f"Four users at each place; mean of {counted(len(draws), 'run')} and 95 % interval.",
-            fig,
+            Chart(panels, 2, 10.0, 6.0),
         )
     ]
 
@@ -402,27 +404,16 @@ def _table8(preset: str) -> Callable[[Sequence[Draw]], Listing]:
 
 def _picture8(draws: Sequence[Draw]) -> list[Picture]:
     draw = draws[0]
-    with plot.style():
-        fig, axes = plot.figure(len(PRESETS), len(PLACES), (10.0, 5.6), sharex=True)
-        for row, preset in enumerate(PRESETS):
-            for column, place in enumerate(reversed(PLACES)):
-                axis = axes[row * len(PLACES) + column]
-                for i, method in enumerate(METHODS):
-                    values = _series(draw[_point7(preset)], place, method)
-                    axis.plot(
-                        _MEASURED.begin_s + np.arange(len(values)),
-                        values,
-                        color=plot.COLOURS[i],
-                        label=WORDS[method],
-                    )
-                axis.set_title(f"{place} signal, {preset}")
-                axis.set_ylim(bottom=0)
-        for row in range(len(PRESETS)):
-            axes[row * len(PLACES)].set_ylabel("Mbit/s (1 s)")
-        for axis in axes[-len(PLACES) :]:
-            axis.set_xlabel("simulated time in s")
-        fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=4)
-    return [Picture("As Fig. 8", f"One run (seed {draw.seed}).", fig)]
+    panels = []
+    for preset, place in itertools.product(PRESETS, reversed(PLACES)):
+        lines = []
+        for i, method in enumerate(METHODS):
+            values = _series(draw[_point7(preset)], place, method)
+            t = _MEASURED.begin_s + np.arange(len(values))
+            lines.append(Line(t, values, series=WORDS[method], colour=COLOURS[i]))
+        panels.append(Panel(lines, f"{place} signal, {preset}", _TIME, Axis(label="Mbit/s (1 s)", low=0.0)))
+    chart = Chart(panels, len(PLACES), 10.0, 5.6, shared_x=True)
+    return [Picture("As Fig. 8", f"One run (seed {draw.seed}).", chart)]
 
 
 def figure8() -> Experiment:
@@ -570,23 +561,16 @@ def _table9(draws: Sequence[Draw]) -> Listing:
 
 def _picture9(draws: Sequence[Draw]) -> list[Picture]:
     draw = draws[0]
-    with plot.style():
-        fig, axes = plot.figure(2, len(PRESETS), (10.0, 5.2), sharex=True)
-        for row, bursts in enumerate(("none", "bursts")):
-            for column, preset in enumerate(PRESETS):
-                axis = axes[row * len(PRESETS) + column]
-                series = draw[_point9(preset, bursts)].series("user-1")
-                axis.plot(series["t_s"], series["cwnd_bytes"] / 1000.0, linewidth=0.8)
-                axis.axhline(_FLOOR_B / 1000.0, color=plot.COLOURS[1], linestyle=":", label="3000 B")
-                for burst in BURSTS if bursts == "bursts" else ():
-                    axis.axvspan(burst.begin_s, burst.end_s, color="#eeeeee", zorder=0)
-                axis.set_title(f"{preset}, {'with' if bursts == 'bursts' else 'without'} bursts")
-                axis.set_ylabel("window in kB")
-                axis.set_ylim(bottom=0)
-        for axis in axes[-len(PRESETS) :]:
-            axis.set_xlabel("simulated time in s")
-        axes[0].legend(loc="upper right")
-    return [Picture("As Fig. 9", f"One run (seed {draw.seed}); grey: bursts.", fig)]
+    panels = []
+    for bursts, preset in itertools.product(("none", "bursts"), PRESETS):
+        series = draw[_point9(preset, bursts)].series("user-1")
+        there = [Span("x", one.begin_s, one.end_s) for one in BURSTS if bursts == "bursts"]
+        window = Line(series["t_s"], series["cwnd_bytes"] / 1000.0, width=0.8)
+        floor = Reference("y", _FLOOR_B / 1000.0, series="3000 B", colour=COLOURS[1], dash=":")
+        title = f"{preset}, {'with' if bursts == 'bursts' else 'without'} bursts"
+        panels.append(Panel([*there, window, floor], title, _TIME, Axis(label="window in kB", low=0.0)))
+    chart = Chart(panels, len(PRESETS), 10.0, 5.2, shared_x=True)
+    return [Picture("As Fig. 9", f"One run (seed {draw.seed}); grey: bursts.", chart)]
 
 
 def figure9() -> Experiment:

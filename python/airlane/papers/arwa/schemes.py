@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from airlane import examples, plot
+from airlane import examples
 from airlane.commands import terminal
 from airlane.experiments import (
     Claim,
@@ -27,11 +27,13 @@ from airlane.experiments import (
     Picture,
     Reading,
 )
+from airlane.pages.chart import Axis, Chart, Panel, means, named
 from airlane.papers.arwa import setup
 from airlane.papers.arwa.measures import FIGURES, MARGINS, above, at, codes, figures, gain, row
 from airlane.papers.arwa.setup import BASE, BEYOND, CHOICES, PAPER, SCHEMES, TODAY, USERS, WORDS, Case, Choice
 from airlane.papers.common import WORDS as ANSWERS
 from airlane.papers.common import Part, between, decide, higher, mean, over, ratio, zero
+from airlane.plot import COLOURS
 from airlane.plural import counted
 from airlane.stats import Estimate
 
@@ -430,22 +432,19 @@ def _pictures(draws: Sequence[Draw]) -> list[Picture]:
 
 
 def _figure_6(draws: Sequence[Draw], preset: str, schemes: Sequence[str]) -> Picture:
-    with plot.style():
-        fig, axes = plot.figure(2, 2, (10.0, 6.0), sharex=True)
-        for axis, (name, label) in zip(axes, FIGURES.items(), strict=True):
-            for i, scheme in enumerate(schemes):
-                points = [mean(draws, at(of(scheme, n, preset), name)) for n in USERS]
-                plot.draw_means(axis, USERS, points, WORDS[scheme], "osv^D"[i])
-            title, _, unit = label.partition(", ")
-            axis.set_title(title)
-            axis.set_ylabel(unit)
-        axes[0].set_ylim(bottom=0)
-        axes[1].set_yscale("log")
-        for axis in axes[2:]:
-            axis.set_xlabel("users")
-            axis.set_xticks(USERS)
-        fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=len(schemes))
-    return Picture(f"As Fig. 6: {preset}", f"Mean of {counted(len(draws), 'run')} and 95 % interval.", fig)
+    panels: list[Panel] = []
+    for name, label in FIGURES.items():
+        lines = []
+        for i, scheme in enumerate(schemes):
+            points = [mean(draws, at(of(scheme, n, preset), name)) for n in USERS]
+            style = {"series": WORDS[scheme], "colour": COLOURS[i], "marker": "osv^D"[i]}
+            lines.append(means(USERS, points, **style))
+        title, _, unit = label.partition(", ")
+        first, second = not panels, len(panels) == 1
+        y = Axis(label=unit, low=0.0 if first else None, log=second)
+        panels.append(Panel(lines, title, named(USERS, "users"), y))
+    caption = f"Mean of {counted(len(draws), 'run')} and 95 % interval."
+    return Picture(f"As Fig. 6: {preset}", caption, Chart(panels, 2, 10.0, 6.0, shared_x=True))
 
 
 def _grid6() -> Mapping[str, Mapping[str, object]]:

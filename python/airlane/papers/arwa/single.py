@@ -5,17 +5,20 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from airlane import examples, native, plot
+from airlane import examples, native
 from airlane.commands import terminal
 from airlane.experiments import Claim, Draw, Experiment, Finding, Listing, Measure, Number, Picture
+from airlane.pages.chart import Axis, Chart, Item, Line, Panel, Reference, named
 from airlane.papers.arwa import setup
 from airlane.papers.arwa.measures import FIGURES, figures
 from airlane.papers.arwa.schemes import SOURCE
 from airlane.papers.arwa.setup import PAPER, PRESETS
 from airlane.papers.common import between, decide, gain_pct, higher, mean, ratio, value
+from airlane.plot import COLOURS
 
 __all__ = ["figure3", "figure4"]
 
@@ -119,21 +122,18 @@ def _table3(preset: str) -> Callable[[Sequence[Draw]], Listing]:
 
 
 def _picture3(draws: Sequence[Draw]) -> list[Picture]:
-    with plot.style():
-        fig, axes = plot.figure(1, 2, (10.0, 3.4))
-        for axis, name in zip(axes, ("throughput", "delay"), strict=True):
-            for i, preset in enumerate(PRESETS):
-                values = [mean(draws, _at(_window(size, preset), name)).mean for size in WINDOWS_B]
-                axis.plot(np.asarray(WINDOWS_B) / 1024, values, marker="os"[i], markersize=4, label=preset)
-            title, _, unit = FIGURES[name].partition(", ")
-            axis.set_title(title)
-            axis.set_ylabel(unit)
-            axis.set_xlabel("largest window in KiB")
-            axis.set_xscale("log", base=2)
-            axis.axvline(_FLAT_B / 1024, color="#888888", linewidth=0.9, linestyle=":")
-            axis.set_ylim(bottom=0)
-        axes[1].legend()
-    return [Picture("As Fig. 3", "One user, a queue of 2 GB; dotted: the window that the paper names.", fig)]
+    kib = [size / 1024 for size in WINDOWS_B]
+    panels = []
+    for name in ("throughput", "delay"):
+        items: list[Item] = [Reference("x", _FLAT_B / 1024, colour="#888888", dash=":")]
+        for i, preset in enumerate(PRESETS):
+            values = [mean(draws, _at(_window(size, preset), name)).mean for size in WINDOWS_B]
+            items.append(Line(kib, values, series=preset, colour=COLOURS[i], marker="os"[i]))
+        title, _, unit = FIGURES[name].partition(", ")
+        x = named(kib, "largest window in KiB", log=True)
+        panels.append(Panel(items, title, x, Axis(label=unit, low=0.0)))
+    caption = "One user, a queue of 2 GB; dotted: the window that the paper names."
+    return [Picture("As Fig. 3", caption, Chart(panels, 2, 10.0, 3.4))]
 
 
 def figure3() -> Experiment:
@@ -220,30 +220,28 @@ def _spread(draws: Sequence[Draw], preset: str) -> tuple[list[float], list[float
     return columns[0].tolist(), columns[1].tolist()
 
 
+_MCS_AXIS = named(MCS, "MCS")
+
+
 def _picture4(draws: Sequence[Draw]) -> list[Picture]:
-    with plot.style():
-        fig, axes = plot.figure(2, 2, (10.0, 6.0), sharex=True)
-        for i, preset in enumerate(PRESETS):
-            for axis, name in zip(axes, ("throughput", "delay"), strict=False):
-                values = [mean(draws, _at(_mcs(mcs, preset), name)).mean for mcs in MCS]
-                axis.plot(MCS, values, marker="os"[i], markersize=4, label=preset)
-            for axis, values in zip(axes[2:], _spread(draws, preset), strict=True):
-                axis.plot(_MIXED, values, "os"[i], markersize=4, label=preset)
-        units = ("throughput of all", "delay"), ("Mbit/s", "ms")
-        for axis, title, unit in zip(axes[:2], *units, strict=True):
-            axis.set_title(f"all at one MCS: {title}")
-            axis.set_ylabel(unit)
-        for axis, title, unit in zip(
-            axes[2:], ("throughput of each", "delay of each"), units[1], strict=True
-        ):
-            axis.set_title(f"spread: {title}")
-            axis.set_ylabel(unit)
-            axis.set_xlabel("MCS")
-            axis.set_xticks(MCS)
-        for axis in axes:
-            axis.set_ylim(bottom=0)
-        axes[1].legend()
-    return [Picture("As Fig. 4", "Ten users of one sector with conventional TCP.", fig)]
+    together = (("throughput", "throughput of all", "Mbit/s"), ("delay", "delay", "ms"))
+    panels = []
+    for name, title, unit in together:
+        lines = [
+            _marks(MCS, [mean(draws, _at(_mcs(mcs, preset), name)).mean for mcs in MCS], i)
+            for i, preset in enumerate(PRESETS)
+        ]
+        panels.append(Panel(lines, f"all at one MCS: {title}", _MCS_AXIS, Axis(label=unit, low=0.0)))
+    spread = [_spread(draws, preset) for preset in PRESETS]
+    for place, (title, unit) in enumerate((("throughput of each", "Mbit/s"), ("delay of each", "ms"))):
+        points = [_marks(_MIXED, values[place], i, width=0.0) for i, values in enumerate(spread)]
+        panels.append(Panel(points, f"spread: {title}", _MCS_AXIS, Axis(label=unit, low=0.0)))
+    chart = Chart(panels, 2, 10.0, 6.0, shared_x=True)
+    return [Picture("As Fig. 4", "Ten users of one sector with conventional TCP.", chart)]
+
+
+def _marks(x: Sequence[int], y: Sequence[float], index: int, **style: Any) -> Line:
+    return Line(x, y, series=PRESETS[index], colour=COLOURS[index], marker="os"[index], **style)
 
 
 def figure4() -> Experiment:

@@ -11,10 +11,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from airlane import examples, plot, stats
+from airlane import examples, stats
 from airlane.commands import terminal
 from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Listing, Picture
 from airlane.metrics import SEGMENT_BYTES, Run, Window
+from airlane.pages.chart import Axis, Chart, Item, Line, Panel, Span
+from airlane.plot import COLOURS
 
 __all__ = ["delay_spike", "experiments"]
 
@@ -137,23 +139,19 @@ def _listing(draws: Sequence[Draw]) -> Listing:
 def _pictures(draws: Sequence[Draw]) -> list[Picture]:
     draw = draws[0]
     shown = Window(SPIKE_S - 2.0, SPIKE_S + 5.0)
-    with plot.style():
-        fig, axes = plot.figure(1, 2, (10.0, 3.2))
+    panels = []
+    for column, factor, title, unit in (
+        ("cwnd_bytes", 1e-3, "congestion window", "kB"),
+        ("goodput_mbps", 1.0, "goodput", "Mbit/s"),
+    ):
+        items: list[Item] = [Span("x", SPIKE_S, SPIKE_S + PAUSE_S)]
         for i, point in enumerate((ON, OFF)):
-            run = draw[point]
-            series = run.series(_flow(run), shown)
-            for axis, column, factor in ((axes[0], "cwnd_bytes", 1e-3), (axes[1], "goodput_mbps", 1.0)):
-                axis.plot(
-                    series["t_s"], series[column] * factor, label=f"F-RTO {point}", color=plot.COLOURS[i]
-                )
-        for axis, title, unit in ((axes[0], "congestion window", "kB"), (axes[1], "goodput", "Mbit/s")):
-            axis.axvspan(SPIKE_S, SPIKE_S + PAUSE_S, color="#eeeeee", zorder=0)
-            axis.set_title(title)
-            axis.set_ylabel(unit)
-            axis.set_xlabel("simulated time in s")
-            axis.set_ylim(bottom=0)
-        axes[0].legend()
-    return [Picture("The spike", "Grey: the path holds everything; nothing is lost.", fig)]
+            series = draw[point].series(_flow(draw[point]), shown)
+            y = series[column] * factor
+            items.append(Line(series["t_s"], y, series=f"F-RTO {point}", colour=COLOURS[i]))
+        panels.append(Panel(items, title, Axis(label="simulated time in s"), Axis(label=unit, low=0.0)))
+    chart = Chart(panels, 2, 10.0, 3.2)
+    return [Picture("The spike", "Grey: the path holds everything; nothing is lost.", chart)]
 
 
 def delay_spike() -> Experiment:

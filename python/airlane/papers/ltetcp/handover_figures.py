@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from airlane import plot
 from airlane.commands import terminal
 from airlane.experiments import Draw, Listing, Measure, Picture
 from airlane.metrics import Array, Run, Window
+from airlane.pages.chart import Axis, Chart, Item, Line, Panel, Reference, named
 from airlane.papers.common import difference, mean
 from airlane.papers.ltetcp.handover_setup import (
     BASE_SENDER,
@@ -25,6 +26,7 @@ from airlane.papers.ltetcp.handover_setup import (
     in_order,
     point,
 )
+from airlane.plot import COLOURS
 from airlane.plural import counted
 
 __all__ = ["by_run", "by_size", "capacity", "combinations", "over_sizes", "over_time"]
@@ -194,32 +196,31 @@ def over_time(draw: Draw, name: str, title: str) -> Picture:
         for rows in [table.filter(np.asarray(table["cell"].to_pylist()) == cell)]
     ]
     first = round(float(t[0]) / float(t[1] - t[0]))
-    with plot.style():
-        fig, axes = plot.figure(3, 1, (7.5, 6.4), sharex=True)
-        axes[0].plot(t, series["owd_max_ms"], ".", markersize=2.5)
-        axes[0].set_title("one-way delay (largest in 20 ms)")
-        axes[0].set_ylabel("ms")
-        for cell, rate in rates:
-            coarse_t, coarse = (_coarse(v, 10) for v in (t, rate[first : first + len(t)] * 1000.0))
-            axes[1].plot(coarse_t, coarse, label=f"{cell} cell")
-        axes[1].set_title("throughput of the radio (mean of 0.2 s)")
-        axes[1].set_ylabel("kbit/s")
-        axes[1].legend(loc="upper left")
-        window = series["cwnd_bytes"] / 1000.0 / _SEGMENT_KB
-        axes[2].plot(t, window, color=plot.COLOURS[2], label="congestion window")
-        again = series["retransmissions"] > 0
-        axes[2].plot(t[again], np.zeros(again.sum()), "|", color=plot.COLOURS[3], label="segments sent again")
-        axes[2].set_title("sender")
-        axes[2].set_ylabel("segments")
-        axes[2].legend(loc="upper left", ncols=2)
-        axes[2].set_xlabel("simulated time in s")
-        for axis in axes:
-            axis.axvline(left, color="#333333", linewidth=1.0, linestyle="--")
-            axis.set_ylim(bottom=0)
-        top = axes[2].get_ylim()[1]
-        axes[2].set_ylim(-0.05 * top, 1.3 * top)  # room for the marks below and the legend above
+    leaves = Reference("x", left, width=1.0, dash="--")
+    delay = Line(t, series["owd_max_ms"], width=0.0, marker=".", size=2.5)
+    radio = []
+    for i, (cell, rate) in enumerate(rates):
+        coarse_t, coarse = (_coarse(v, 10) for v in (t, rate[first : first + len(t)] * 1000.0))
+        radio.append(Line(coarse_t, coarse, series=f"{cell} cell", colour=COLOURS[i]))
+    segments = series["cwnd_bytes"] / 1000.0 / _SEGMENT_KB
+    window = Line(t, segments, series="congestion window", colour=COLOURS[2])
+    again = t[series["retransmissions"] > 0]
+    marks: dict[str, Any] = {"colour": COLOURS[3], "width": 0.0, "marker": "|", "size": 6.0}
+    sent_again = Line(again, np.zeros(again.size), series="segments sent again", **marks)
+    time = Axis(label="simulated time in s")
+    # room for the marks below
+    counted_segments = Axis(label="segments", low=-0.05 * float(np.nanmax(segments)), whole=True)
+    panels = [
+        Panel([leaves, delay], "one-way delay (largest in 20 ms)", time, Axis(label="ms", low=0.0)),
+        Panel(
+            [leaves, *radio], "throughput of the radio (mean of 0.2 s)", time, Axis(label="kbit/s", low=0.0)
+        ),
+        Panel([leaves, window, sent_again], "sender", time, counted_segments),
+    ]
     return Picture(
-        title, f"One run (seed {draw.seed}), queue of 256 KiB; dashed: the UE leaves the source.", fig
+        title,
+        f"One run (seed {draw.seed}), queue of 256 KiB; dashed: the UE leaves the source.",
+        Chart(panels, 1, 7.5, 6.4, shared_x=True),
     )
 
 
@@ -232,23 +233,16 @@ def _coarse(values: Array, bins: int) -> Array:
 
 def capacity(draws: Sequence[Draw], name: str) -> Picture:
     """Capacity of the link along the way: UDP at 200 Mbit/s."""
-    with plot.style():
-        fig, axes = plot.figure(1, 1, (7.5, 3.0))
-        for i, draw in enumerate(draws):
-            run = draw[name]
-            left = _at_handover(run)
-            series = run.series(run.flows("car")[0], Window(19.0, 44.0))
-            t, rate = (_coarse(series[c], 25) for c in ("t_s", "goodput_mbps"))
-            axes[0].plot(t - left, rate, color=plot.COLOURS[0], alpha=0.9 if i == 0 else 0.25, linewidth=1.0)
-        axes[0].axvline(0.0, color="#333333", linewidth=1.0, linestyle="--")
-        axes[0].set_title("capacity along the way (mean of 0.5 s)")
-        axes[0].set_xlabel("time from the handover in s")
-        axes[0].set_ylabel("Mbit/s")
-        axes[0].set_xlim(-8.0, 10.0)
-        axes[0].set_ylim(bottom=0)
-    return Picture(
-        "Capacity", f"UDP at 200 Mbit/s, {counted(len(draws), 'run')}; the first one is darker.", fig
-    )
+    items: list[Item] = [Reference("x", 0.0, width=1.0, dash="--")]
+    for i, draw in enumerate(draws):
+        run = draw[name]
+        series = run.series(run.flows("car")[0], Window(19.0, 44.0))
+        t, rate = (_coarse(series[c], 25) for c in ("t_s", "goodput_mbps"))
+        items.append(Line(t - _at_handover(run), rate, width=1.0, alpha=0.9 if i == 0 else 0.25))
+    time = Axis(label="time from the handover in s", low=-8.0, high=10.0)
+    panel = Panel(items, "capacity along the way (mean of 0.5 s)", time, Axis(label="Mbit/s", low=0.0))
+    caption = f"UDP at 200 Mbit/s, {counted(len(draws), 'run')}; the first one is darker."
+    return Picture("Capacity", caption, Chart([panel], 1, 7.5, 3.0))
 
 
 def over_sizes(draws: Sequence[Draw], queue: str) -> Picture:
@@ -257,30 +251,27 @@ def over_sizes(draws: Sequence[Draw], queue: str) -> Picture:
         ("Fig. 8: goodput over 5 s", "kbit/s", "goodput_kbps"),
         ("Fig. 9: one-way delay over 5 s", "ms", "delay_ms"),
     )
-    with plot.style():
-        fig, axes = plot.figure(1, 2, (10.0, 3.4))
-        for axis, (title, unit, metric) in zip(axes, panels, strict=True):
-            for i, mode in enumerate(MODES):
-                points = [mean(draws, at(point(mode, queue=queue, kib=k), metric)) for k in SIZES_KIB]
-                axis.errorbar(
-                    np.asarray(SIZES_KIB) * (0.97 if i == 0 else 1.03),
-                    [p.mean for p in points],
-                    yerr=[p.deviation or 0.0 for p in points],
+    charted = []
+    for title, unit, metric in panels:
+        lines = []
+        for i, mode in enumerate(MODES):
+            points = [mean(draws, at(point(mode, queue=queue, kib=k), metric)) for k in SIZES_KIB]
+            y, deviation = ([p.mean for p in points], [p.deviation or 0.0 for p in points])
+            lines.append(
+                Line(
+                    [k * (0.97 if i == 0 else 1.03) for k in SIZES_KIB],
+                    y,
+                    series=mode,
+                    colour=COLOURS[i],
                     marker="os"[i],
-                    markersize=4,
-                    capsize=3,
-                    label=mode,
+                    y_low=[v - d for v, d in zip(y, deviation, strict=True)],
+                    y_high=[v + d for v, d in zip(y, deviation, strict=True)],
                 )
-            axis.set_xscale("log", base=2)
-            axis.set_xticks(SIZES_KIB, [str(k) for k in SIZES_KIB])
-            axis.minorticks_off()
-            axis.set_title(title)
-            axis.set_xlabel("PDCP retransmission queue in KiB")
-            axis.set_ylabel(unit)
-            axis.set_ylim(bottom=0)
-            axis.legend(loc="upper left" if metric == "delay_ms" else "lower left")
+            )
+        x = named(SIZES_KIB, "PDCP retransmission queue in KiB", log=True)
+        charted.append(Panel(lines, title, x, Axis(label=unit, low=0.0)))
     return Picture(
         f"As Figs. 8 and 9: {WORDS[queue]}",
         f"Mean and standard deviation over {counted(len(draws), 'run')}.",
-        fig,
+        Chart(charted, 2, 10.0, 3.4),
     )

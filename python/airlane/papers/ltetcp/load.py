@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from airlane import examples, metrics, native, plot, stats
+from airlane import examples, metrics, native, stats
 from airlane.commands import terminal
 from airlane.experiments import (
     Claim,
@@ -28,8 +28,10 @@ from airlane.experiments import (
     Reading,
 )
 from airlane.metrics import Array, Run, Window
+from airlane.pages.chart import Axis, Chart, Item, Line, Panel, Reference, means, named
 from airlane.papers import published
 from airlane.papers.common import cell, mean, value, within, zero
+from airlane.plot import COLOURS
 from airlane.plural import counted
 from airlane.study.verdict import Bound, Relation
 
@@ -624,30 +626,25 @@ def _over_time(draw: Draw) -> Picture:
         ("congestion window", "kB", "cwnd_bytes", 1e-3),
         ("retransmission timeout", "ms", "rto_ms", 1.0),
     )
-    with plot.style():
-        fig, axes = plot.figure(2, 2, (10.0, 5.6), sharex=True)
-        for axis, (title, unit, column, factor) in zip(axes, panels, strict=True):
-            for i, point in enumerate((SHOWN, FROZEN)):
-                run = draw[point]
-                flow = run.flows(FIRST)[0]
-                series = run.series(flow, shown)
-                t, y = series["t_s"], series[column] * factor
-                if column == "goodput_mbps":
-                    t, y = (_coarse(values, 10) for values in (t, y))
-                axis.plot(t, y, color=plot.COLOURS[i], label=f"RTT sampled {TIMERS[point]}")
-                for at in run.timeouts_of(flow, shown).get("t_s", ()):
-                    axis.axvline(at, color=plot.COLOURS[i], linewidth=0.9, linestyle=":")
-            axis.axvline(EVENT_S, color="#333333", linewidth=1.0, linestyle="--")
-            axis.set_title(title)
-            axis.set_ylabel(unit)
-            axis.set_ylim(bottom=0)
-        for axis in axes[2:]:
-            axis.set_xlabel("simulated time in s")
-        axes[0].legend(loc="upper right")
+    charted = []
+    for title, unit, column, factor in panels:
+        items: list[Item] = [Reference("x", EVENT_S, width=1.0, dash="--")]
+        for i, point in enumerate((SHOWN, FROZEN)):
+            run = draw[point]
+            flow = run.flows(FIRST)[0]
+            series = run.series(flow, shown)
+            t, y = series["t_s"], series[column] * factor
+            if column == "goodput_mbps":
+                t, y = (_coarse(values, 10) for values in (t, y))
+            name = f"RTT sampled {TIMERS[point]}"
+            items.append(Line(t, y, series=name, colour=COLOURS[i]))
+            timeouts = run.timeouts_of(flow, shown).get("t_s", ())
+            items += (Reference("x", at, series=name, colour=COLOURS[i], dash=":") for at in timeouts)
+        charted.append(Panel(items, title, Axis(label="simulated time in s"), Axis(label=unit, low=0.0)))
     return Picture(
         "As Figs. 2a and 3",
         f"A first UE of one run (seed {draw.seed}); 11 UEs are added at 25 s (dashed); dotted: its timeouts.",
-        fig,
+        Chart(charted, 2, 10.0, 5.6, shared_x=True),
     )
 
 
@@ -664,20 +661,18 @@ def _over_grid(draws: Sequence[Draw]) -> Picture:
         ("Fig. 2b: drop of a first UE's goodput", "Mbit/s", _drop, 20.0, "the paper: more than 20"),
         ("Fig. 2c: largest rise of its delay", "ms", _rise, 900.0, "the paper: as high as 900"),
     )
-    with plot.style():
-        fig, axes = plot.figure(1, 2, (10.0, 3.4))
-        for axis, (title, unit, measure, told, text) in zip(axes, panels, strict=True):
-            points = [mean(draws, measure(str(n))) for n in ADDED]
-            plot.draw_means(axis, ADDED, points, "airlane, mean and 95 %")
-            axis.axhline(told, color=plot.COLOURS[1], linestyle="--", label=text)
-            axis.set_title(title)
-            axis.set_ylabel(unit)
-            axis.set_xlabel("UEs added at 25 s")
-            axis.set_xticks(ADDED)
-            axis.set_ylim(bottom=0)
-            axis.legend(loc="lower right")
+    charted = []
+    for title, unit, measure, published_value, text in panels:
+        points = [mean(draws, measure(str(n))) for n in ADDED]
+        ours = means(ADDED, points, series="airlane, mean and 95 %")
+        theirs = Reference("y", published_value, series=text, colour=COLOURS[1], dash="--")
+        charted.append(
+            Panel([ours, theirs], title, named(ADDED, "UEs added at 25 s"), Axis(label=unit, low=0.0))
+        )
     return Picture(
-        "As Figs. 2b and 2c", f"Mean over {counted(len(draws), 'run')} and the two first UEs.", fig
+        "As Figs. 2b and 2c",
+        f"Mean over {counted(len(draws), 'run')} and the two first UEs.",
+        Chart(charted, 2, 10.0, 3.4),
     )
 
 

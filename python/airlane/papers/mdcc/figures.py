@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from airlane import metrics, plot
+from airlane import metrics
 from airlane.experiments import Draw, Picture
 from airlane.metrics import Array, Window
+from airlane.pages.chart import Axis, Chart, Item, Line, Panel, Reference, counts
 from airlane.papers.mdcc.setup import (
     CONTROLLERS,
     NAMES,
@@ -19,6 +21,7 @@ from airlane.papers.mdcc.setup import (
     jump_point,
     short_point,
 )
+from airlane.plot import COLOURS
 from airlane.plural import counted
 
 __all__ = ["around_the_jump", "distributions", "over_100_s", "windows"]
@@ -36,30 +39,24 @@ def _sliding(values: Array, bins: int) -> Array:
 def around_the_jump(draws: Sequence[Draw], delay_ms: float) -> Picture:
     """Mean throughput of the phone over the runs, with the first run behind it."""
     window = Window(5.0, 35.0)
-    with plot.style():
-        fig, axes = plot.figure(2, 2, (9.0, 5.2), sharex=True, sharey=True)
-        for axis, (fading, distance) in zip(axes, _PANELS, strict=True):
-            for colour, controller in zip(plot.COLOURS, CONTROLLERS, strict=False):
-                name = jump_point(fading, distance, controller, delay_ms)
-                series = [draw[name].series("phone", window) for draw in draws]
-                t = series[0]["t_s"]
-                rates = np.asarray([_sliding(s["goodput_mbps"], 5) for s in series])
-                inside = slice(3, -3)
-                axis.plot(t[inside], rates[0][inside], color=colour, alpha=0.3, linewidth=0.8)
-                axis.plot(t[inside], rates.mean(axis=0)[inside], color=colour, label=NAMES[controller])
-            axis.axvline(10.0, color="#333333", linewidth=1.0, linestyle="--")
-            axis.set_title(f"{fading.upper()}, {distance} m")
-            axis.set_ylim(bottom=0)
-        axes[0].legend(loc="lower right")
-        for axis in axes[2:]:
-            axis.set_xlabel("simulated time in s")
-        for axis in axes[::2]:
-            axis.set_ylabel("Mbit/s")
+    panels = []
+    for fading, distance in _PANELS:
+        items: list[Item] = [Reference("x", 10.0, width=1.0, dash="--")]
+        for i, controller in enumerate(CONTROLLERS):
+            name = jump_point(fading, distance, controller, delay_ms)
+            series = [draw[name].series("phone", window) for draw in draws]
+            rates = np.asarray([_sliding(s["goodput_mbps"], 5)[3:-3] for s in series])
+            t = series[0]["t_s"][3:-3]
+            style: dict[str, Any] = {"series": NAMES[controller], "colour": COLOURS[i]}
+            items.append(Line(t, rates[0], alpha=0.3, width=0.8, **style))
+            items.append(Line(t, rates.mean(axis=0), **style))
+        title = f"{fading.upper()}, {distance} m"
+        panels.append(Panel(items, title, Axis(label="simulated time in s"), Axis(label="Mbit/s", low=0.0)))
     return Picture(
         f"As Fig. 4, with {delay_ms:g} ms between server and PEP",
         f"Mean of {counted(len(draws), 'run')} (bins of 0.5 s), the first one faintly; "
         "dashed: eight flows stop.",
-        fig,
+        Chart(panels, 2, 9.0, 5.2, shared_x=True, shared_y=True),
     )
 
 
@@ -72,78 +69,65 @@ def _times(draws: Sequence[Draw], name: str) -> Array:
 
 def distributions(draws: Sequence[Draw], delay_ms: float) -> Picture:
     """Distribution of completion times by place of the background."""
-    with plot.style():
-        fig, axes = plot.figure(1, 3, (10.5, 3.3), sharey=True)
-        for axis, place in zip(axes, PLACES, strict=True):
-            for style, size in zip(("-", "--"), ("f500kB", "f1MB"), strict=True):
-                for colour, controller in zip(plot.COLOURS, CONTROLLERS, strict=False):
-                    times = _times(draws, short_point(size, controller, place, delay_ms))
-                    share = np.arange(1, times.size + 1) / times.size
-                    ended = np.isfinite(times)
-                    label = f"{NAMES[controller]}, {SIZES[size]}"
-                    axis.step(
-                        times[ended], share[ended], where="post", color=colour, linestyle=style, label=label
-                    )
-            axis.set_title(PLACE_WORDS[place])
-            axis.set_xlabel("completion at the client in s")
-            axis.set_xlim(left=0)
-        axes[0].set_ylabel("share of the flows")
-        axes[0].set_ylim(0, 1.02)
-        axes[2].legend(loc="lower right")
+    panels = []
+    for place in PLACES:
+        lines = []
+        for dash, size in (("-", "f500kB"), ("--", "f1MB")):
+            for i, controller in enumerate(CONTROLLERS):
+                times = _times(draws, short_point(size, controller, place, delay_ms))
+                share = np.arange(1, times.size + 1) / times.size
+                ended = np.isfinite(times)
+                name = f"{NAMES[controller]}, {SIZES[size]}"
+                style: dict[str, Any] = {"series": name, "colour": COLOURS[i], "dash": dash}
+                lines.append(Line(times[ended], share[ended], step=True, **style))
+        x = Axis(label="completion at the client in s", low=0.0)
+        panels.append(
+            Panel(lines, PLACE_WORDS[place], x, Axis(label="share of the flows", low=0.0, high=1.02))
+        )
     return Picture(
-        f"As Fig. 5, with {delay_ms:g} ms between server and PEP", f"{times.size} flows to a line.", fig
+        f"As Fig. 5, with {delay_ms:g} ms between server and PEP",
+        f"{times.size} flows to a line.",
+        Chart(panels, 3, 10.5, 3.1, shared_y=True),
     )
 
 
 def windows(draw: Draw, cubic: str, mdcc: str) -> Picture:
     """Congestion windows of the first short flow."""
-    with plot.style():
-        fig, axes = plot.figure(1, 1, (7.0, 3.2))
-        for colour, (controller, name) in zip(plot.COLOURS, (("cubic", cubic), ("mdcc", mdcc)), strict=False):
-            series = draw[name].series("short-1")
-            t = 1000.0 * (series["t_s"] - series["t_s"][0])
-            axes[0].plot(t, series["cwnd_bytes"] / _SEGMENT_BYTES, color=colour, label=NAMES[controller])
-            left = np.flatnonzero(~np.isnan(series["ssthresh_bytes"]))
-            if left.size:
-                axes[0].axvline(t[left[0]], color=colour, linewidth=1.0, linestyle="--")
-            sent = 1000.0 * metrics.sent_whole_s(draw[name], "short-1")
-            if math.isfinite(sent):
-                axes[0].axvline(sent, color=colour, linewidth=1.0, linestyle=":")
-        axes[0].set_xlabel("time from the start of the flow in ms")
-        axes[0].set_ylabel("segments")
-        axes[0].set_xlim(left=0)
-        axes[0].set_ylim(bottom=0)
-        axes[0].legend(loc="upper left")
+    items: list[Item] = []
+    for i, (controller, name) in enumerate((("cubic", cubic), ("mdcc", mdcc))):
+        series = draw[name].series("short-1")
+        t = 1000.0 * (series["t_s"] - series["t_s"][0])
+        style: dict[str, Any] = {"series": NAMES[controller], "colour": COLOURS[i]}
+        items.append(Line(t, series["cwnd_bytes"] / _SEGMENT_BYTES, **style))
+        left = np.flatnonzero(~np.isnan(series["ssthresh_bytes"]))
+        if left.size:
+            items.append(Reference("x", t[left[0]], width=1.0, dash="--", **style))
+        sent = 1000.0 * metrics.sent_whole_s(draw[name], "short-1")
+        if math.isfinite(sent):
+            items.append(Reference("x", sent, width=1.0, dash=":", **style))
+    x = Axis(label="time from the start of the flow in ms", low=0.0)
     return Picture(
         "As Fig. 6: congestion window of a flow of 1 MB",
         f"One run (seed {draw.seed}), background on a UE of its own; dashed: the end of slow start; "
         "dotted: the last byte is sent.",
-        fig,
+        Chart([Panel(items, x=x, y=counts("segments", low=0.0))], 1, 7.0, 3.2),
     )
 
 
 def over_100_s(draw: Draw, cubic: str, mdcc: str, delay_ms: float) -> Picture:
     """Throughput of a long flow in parallel with bursts, and of the bursts."""
-    with plot.style():
-        fig, axes = plot.figure(2, 1, (9.0, 4.6), sharex=True)
-        for colour, (controller, name) in zip(plot.COLOURS, (("cubic", cubic), ("mdcc", mdcc)), strict=False):
-            series = draw[name].series("phone")
-            axes[0].plot(
-                series["t_s"], series["goodput_mbps"], color=colour, label=NAMES[controller], linewidth=1.0
-            )
-        bursts = [draw[cubic].series(f"bursts-{i}") for i in (1, 2, 3)]
-        axes[1].plot(
-            bursts[0]["t_s"], sum(b["goodput_mbps"] for b in bursts), color=plot.COLOURS[6], linewidth=1.0
-        )
-        axes[0].set_title("long flow")
-        axes[1].set_title("bursts that arrive, beside CUBIC")
-        axes[0].legend(loc="upper right", ncols=2)
-        for axis in axes:
-            axis.set_ylabel("Mbit/s")
-            axis.set_ylim(bottom=0)
-        axes[1].set_xlabel("simulated time in s")
+    lines = []
+    for i, (controller, name) in enumerate((("cubic", cubic), ("mdcc", mdcc))):
+        series = draw[name].series("phone")
+        style: dict[str, Any] = {"series": NAMES[controller], "colour": COLOURS[i], "width": 1.0}
+        lines.append(Line(series["t_s"], series["goodput_mbps"], **style))
+    bursts = [draw[cubic].series(f"bursts-{i}") for i in (1, 2, 3)]
+    total = np.sum([b["goodput_mbps"] for b in bursts], axis=0)
+    arriving = Line(bursts[0]["t_s"], total, colour=COLOURS[6], width=1.0)
+    x, y = Axis(label="simulated time in s"), Axis(label="Mbit/s", low=0.0)
+    panels = [Panel(lines, "long flow", x, y), Panel([arriving], "bursts that arrive, beside CUBIC", x, y)]
     return Picture(
         f"As Fig. 7, with {delay_ms:g} ms between server and PEP",
         f"One run (seed {draw.seed}), means of 0.5 s.",
-        fig,
+        Chart(panels, 1, 9.0, 4.6, shared_x=True),
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from airlane import examples, native, plot
+from airlane import examples, native
 from airlane.commands import terminal
 from airlane.experiments import (
     Claim,
@@ -22,6 +22,7 @@ from airlane.experiments import (
     Picture,
     Reading,
 )
+from airlane.pages.chart import Axis, Chart, Line, Panel
 from airlane.papers import published
 from airlane.papers.common import MARGIN, gain_pct, mean
 from airlane.papers.meld.logs import BINS, burst_shares, bursts_of, impaired, logs, pooled_goodput_mbps
@@ -45,6 +46,7 @@ from airlane.papers.meld.setup import (
     rtt,
     series,
 )
+from airlane.plot import COLOURS
 from airlane.plural import counted
 from airlane.study.verdict import Bound, Relation, settle
 
@@ -501,21 +503,20 @@ def _rtt_experiment(
     shown = [case for case in cases if case.scheme in ("legacy", scheme)]
 
     def pictures(draws: Sequence[Draw]) -> list[Picture]:
-        with plot.style():
-            fig, axes = plot.figure(1, 3, (11.0, 3.2), sharey=True)
-            for axis, noise in zip(axes, ("stated", "fitted", "light"), strict=True):
-                for colour, controller in zip(plot.COLOURS, CONTROLLERS, strict=False):
-                    for line, s in (("--", "legacy"), ("-", scheme)):
-                        case = Case(controller, s, "picoquic", "paper", noise)
-                        values = series(draws, case, "srtt_ms", np.nanmean)
-                        label = f"{NAMES[controller]}, {NAMES[s]}"
-                        axis.plot(np.arange(values.size), values, color=colour, linestyle=line, label=label)
-                axis.set_title(NOISE_WORDS[noise])
-                axis.set_xlabel("time in s")
-                axis.set_ylim(bottom=0)
-            axes[0].set_ylabel("smoothed round trip in ms")
-            axes[2].legend(loc="upper right")
-        return [Picture(f"As Fig. {figure}: round trips", f"Means of {counted(len(draws), 'run')}.", fig)]
+        panels = []
+        for noise in ("stated", "fitted", "light"):
+            lines = []
+            for i, controller in enumerate(CONTROLLERS):
+                for dash, s in (("--", "legacy"), ("-", scheme)):
+                    case = Case(controller, s, "picoquic", "paper", noise)
+                    values = series(draws, case, "srtt_ms", np.nanmean)
+                    name = f"{NAMES[controller]}, {NAMES[s]}"
+                    t = np.arange(values.size)
+                    lines.append(Line(t, values, series=name, colour=COLOURS[i], dash=dash))
+            y = Axis(label="smoothed round trip in ms", low=0.0)
+            panels.append(Panel(lines, NOISE_WORDS[noise], Axis(label="time in s"), y))
+        chart = Chart(panels, 3, 11.0, 3.0, shared_y=True)
+        return [Picture(f"As Fig. {figure}: round trips", f"Means of {counted(len(draws), 'run')}.", chart)]
 
     def listing(draws: Sequence[Draw]) -> Listing:
         rows = [

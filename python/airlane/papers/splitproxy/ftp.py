@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from airlane import examples, plot, stats
+from airlane import examples, stats
 from airlane.experiments import (
     Claim,
     ClaimKind,
@@ -19,6 +19,7 @@ from airlane.experiments import (
     Picture,
     Reading,
 )
+from airlane.pages.chart import Axis, Chart, Line, Panel, counts, means
 from airlane.papers.common import MARGIN, Part, between, cell, decide, gain_pct, mean, minus, worst_of
 from airlane.papers.splitproxy.measures import downloads, fairness, throughput
 from airlane.papers.splitproxy.setup import (
@@ -37,6 +38,7 @@ from airlane.papers.splitproxy.setup import (
     share_mbps,
     transport_ms,
 )
+from airlane.plot import COLOURS
 from airlane.plural import counted
 from airlane.study.verdict import Relation
 
@@ -299,44 +301,38 @@ def _readings_table(delay_ms: int) -> Callable[[Sequence[Draw]], Listing]:
 
 def _picture(delay_ms: int) -> Callable[[Sequence[Draw]], list[Picture]]:
     def pictures(draws: Sequence[Draw]) -> list[Picture]:
-        with plot.style():
-            fig, axes = plot.figure(1, 2, (8.5, 3.6))
-            for axis, measure in zip(axes, (throughput, fairness), strict=True):
-                for i, c in enumerate(CONTROLLERS):
-                    for proxy, line in (("none", "--"), ("gateway", "-")):
-                        means = [mean(draws, measure(point(n, delay_ms, proxy, c))) for n in USERS]
-                        axis.errorbar(
-                            USERS,
-                            [m.mean for m in means],
-                            [m.half_width or 0.0 for m in means],
-                            color=plot.COLOURS[i],
-                            linestyle=line,
-                            marker="o",
-                            markersize=3,
-                            label=f"{NAMES[c]}, {NAMES[proxy]}",
-                        )
-                axis.set_xlabel("users per cell")
-            axes[0].plot(
-                USERS,
-                [share_mbps(point(n, delay_ms)) for n in USERS],
-                ":",
-                color="#333333",
-                label="transport's share",
-            )
-            axes[0].set_ylim(0, None)
-            axes[0].set_ylabel("Mbit/s per user")
-            axes[1].set_ylabel("Jain's index")
-            axes[1].set_ylim(0.8, 1.01)
-            axes[0].legend(fontsize=7)
+        share = [share_mbps(point(n, delay_ms)) for n in USERS]
+        shared = Line(USERS, share, series="transport's share", colour="#333333", dash=":")
+        users = counts("users per cell")
+        panels = [
+            Panel(
+                [*_lines(draws, delay_ms, throughput), shared],
+                x=users,
+                y=Axis(label="Mbit/s per user", low=0.0),
+            ),
+            Panel(
+                [*_lines(draws, delay_ms, fairness)],
+                x=users,
+                y=Axis(label="Jain's index", low=0.8, high=1.01),
+            ),
+        ]
         return [
             Picture(
                 f"Fig. {_FIGURES[delay_ms]} reproduced",
                 f"{counted(len(draws), 'run')}; Internet delay {delay_ms} ms.",
-                fig,
+                Chart(panels, 2, 8.5, 3.2),
             )
         ]
 
     return pictures
+
+
+def _lines(draws: Sequence[Draw], delay_ms: int, measure: Callable[[Case], Measure]) -> Iterator[Line]:
+    for i, c in enumerate(CONTROLLERS):
+        for proxy, dash in (("none", "--"), ("gateway", "-")):
+            values = [mean(draws, measure(point(n, delay_ms, proxy, c))) for n in USERS]
+            style = {"series": f"{NAMES[c]}, {NAMES[proxy]}", "colour": COLOURS[i], "dash": dash, "size": 3.0}
+            yield means(USERS, values, **style)
 
 
 def _experiment(delay_ms: int, numbers: tuple[Number, ...], beside: Sequence[Case] = ()) -> Experiment:

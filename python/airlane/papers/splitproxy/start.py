@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from airlane import examples, metrics, plot
+from airlane import examples, metrics
 from airlane.experiments import Claim, Draw, Experiment, Finding, Listing, Measure, Picture
+from airlane.pages.chart import Axis, Chart, Line, Panel, categories, offset
 from airlane.papers.common import cell, decide, higher, mean
 from airlane.papers.splitproxy.map import network
 from airlane.papers.splitproxy.setup import DELAYS_MS, NAMES, NOTES, SOURCE, Case, transport
+from airlane.plot import COLOURS
 from airlane.plural import counted
 
 __all__ = ["figure2"]
@@ -110,17 +112,24 @@ def _table(draws: Sequence[Draw]) -> Listing:
 
 
 def _picture(draws: Sequence[Draw]) -> list[Picture]:
-    with plot.style():
-        fig, axes = plot.figure(1, len(DELAYS_MS), (9.0, 3.2), sharey=True)
-        for axis, delay in zip(axes, DELAYS_MS, strict=True):
-            for i, proxy in enumerate(_PROXIES):
-                times = [mean(draws, _time_ms(size, delay, proxy)).mean for size in _SIZES]
-                axis.plot(range(len(_SIZES)), times, "o-", color=plot.COLOURS[i], label=NAMES[proxy])
-            axis.set_xticks(range(len(_SIZES)), list(_SIZES))
-            axis.set_title(f"Internet delay {delay} ms")
-        axes[0].set_ylabel("ms until the last byte")
-        axes[0].legend(fontsize=7)
-    return [network(), Picture("Set-up and slow start", f"{counted(len(draws), 'run')}.", fig)]
+    panels = []
+    for delay in DELAYS_MS:
+        marks = [
+            Line(
+                [place + offset(i, len(_PROXIES), 0.2) for place in range(len(_SIZES))],
+                [mean(draws, _time_ms(size, delay, proxy)).mean for size in _SIZES],
+                series=NAMES[proxy],
+                colour=COLOURS[i],
+                width=0.0,
+                marker="o",
+                size=6.0,
+            )
+            for i, proxy in enumerate(_PROXIES)
+        ]
+        sizes, y = categories(list(_SIZES)), Axis(label="ms until the last byte", low=0.0)
+        panels.append(Panel(marks, f"Internet delay {delay} ms", sizes, y))
+    chart = Chart(panels, len(DELAYS_MS), 9.0, 3.0, shared_y=True)
+    return [network(), Picture("Set-up and slow start", f"{counted(len(draws), 'run')}.", chart)]
 
 
 def figure2() -> Experiment:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from airlane import examples, plot
+from airlane import examples
 from airlane.experiments import (
     Claim,
     Draw,
@@ -21,6 +21,7 @@ from airlane.experiments import (
     Picture,
     Reading,
 )
+from airlane.pages.chart import Axis, Chart, Panel, bars_of, categories, offset
 from airlane.papers.common import (
     MARGIN,
     Part,
@@ -58,6 +59,7 @@ from airlane.papers.splitproxy.setup import (
     grid,
     needed_loss_pct,
 )
+from airlane.plot import COLOURS
 from airlane.plural import counted
 
 __all__ = ["figure7", "figure8"]
@@ -316,25 +318,22 @@ def _bars(
     measure: Callable[[int, int, str], Measure],
     background: Sequence[int] = BACKGROUND,
 ) -> list[Picture]:
-    with plot.style():
-        fig, axes = plot.figure(1, len(DELAYS_MS), (9.0, 3.2), sharey=True)
-        for axis, delay in zip(axes, DELAYS_MS, strict=True):
-            for i, proxy in enumerate(("none", "gateway")):
-                means = [mean(draws, measure(b, delay, proxy)) for b in background]
-                axis.bar(
-                    [k + 0.38 * i - 0.19 for k in range(len(background))],
-                    [m.mean for m in means],
-                    0.36,
-                    yerr=[m.half_width or 0.0 for m in means],
-                    color=plot.COLOURS[i],
-                    label=NAMES[proxy],
-                )
-            axis.set_xticks(range(len(background)), [str(b) for b in background])
-            axis.set_xlabel("downloads per cell")
-            axis.set_title(f"Internet delay {delay} ms")
-        axes[0].set_ylabel(unit)
-        axes[0].legend(fontsize=7)
-    return [Picture(title, f"NewReno, {counted(len(draws), 'run')}.", fig)]
+    panels = []
+    for delay in DELAYS_MS:
+        bars = [
+            bars_of(
+                [place + offset(i, 2, 0.38) for place in range(len(background))],
+                [mean(draws, measure(b, delay, proxy)) for b in background],
+                0.36,
+                series=NAMES[proxy],
+                colour=COLOURS[i],
+            )
+            for i, proxy in enumerate(("none", "gateway"))
+        ]
+        x = categories([str(b) for b in background], "downloads per cell")
+        panels.append(Panel(bars, f"Internet delay {delay} ms", x, Axis(label=unit)))
+    chart = Chart(panels, len(DELAYS_MS), 9.0, 3.0, shared_y=True)
+    return [Picture(title, f"NewReno, {counted(len(draws), 'run')}.", chart)]
 
 
 def figure7() -> Experiment:
