@@ -313,7 +313,7 @@ def _picture(delay_ms: int) -> Callable[[Sequence[Draw]], list[Picture]]:
             Panel(
                 [*_lines(draws, delay_ms, fairness)],
                 x=users,
-                y=Axis(label="Jain's index", low=0.8, high=1.01),
+                y=Axis(label="Jain's index", high=1.01),
             ),
         ]
         return [
