@@ -8,6 +8,7 @@ are scored at the delay that the rows of the other tables imply.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -197,9 +198,14 @@ def share_completion_s(size: str, delay_ms: float) -> float:
 
 
 def least_sending_s(size: str, delay_ms: float) -> float:
-    """Shortest time until the last byte is sent: the content of the queue of 1500 kB may be in flight."""
-    crossed = max(0.0, BYTES[size] - 1.5e6)
-    return 2.0 * (delay_ms + 1.0) / 1000.0 + crossed * 8.0 / _peak_mbps() / 1e6
+    """Shortest time until each byte was sent once: slow start from ten segments, each window in no time.
+
+    A window doubles in a round trip of the wired path, whatever the radio does: segments that a full queue
+    drops were sent.
+    """
+    segments = BYTES[size] / 1448.0
+    windows = math.ceil(math.log2(segments / 10.0 + 1.0))
+    return 2.0 * (delay_ms + 1.0) / 1000.0 * windows
 
 
 def crossing(delays: Sequence[float], values: Sequence[float], target: float) -> float:

@@ -197,8 +197,8 @@ def _bounds(_: Sequence[Draw]) -> Listing:
             "impossible",
         ),
         rows,
-        "client: the peak rate after a handshake; sent: what is beyond a full queue of 1500 kB has "
-        "to be through. "
+        "client: the peak rate after a handshake; sent: a handshake, and windows that double in each round "
+        "trip of the wired path, whether or not a queue drops what they contain. "
         "Half of the cell is what a proportional-fair scheduler gives two UEs that always have data; a UE "
         "that comes after a pause gets more for about 0.1 s, so it is no strict bound.",
     )
