@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airlane.experiments import Experiment
-from airlane.papers.arwa import limits, load, mixed, schemes, single
+from airlane.papers.arwa import limits, load, mixed, regions, schemes, single
 
 __all__ = ["experiments"]
 
@@ -20,6 +20,7 @@ def experiments() -> list[Experiment]:
     return [
         schemes.table6(),
         schemes.combinations(),
+        regions.regions(),
         single.figure3(),
         load.table2(),
         single.figure4(),

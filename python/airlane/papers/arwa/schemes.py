@@ -37,7 +37,7 @@ from airlane.plot import COLOURS
 from airlane.plural import counted
 from airlane.stats import Estimate
 
-__all__ = ["SOURCE", "combinations", "table6"]
+__all__ = ["ORDERINGS", "SOURCE", "Point", "combinations", "gain_of", "of", "table6"]
 
 SOURCE = (
     "Adesh and Renuka, Adaptive Receiver-Window Adjustment for Delay Reduction in LTE Networks, "
@@ -86,17 +86,19 @@ _GAINS: dict[str, tuple[str, str, str, float, str]] = {
 """The four ranges of section 4.3.6: measure, reference scheme, name, sign, note."""
 
 
-def _gain(name: str, users: int, preset: str, choice: Choice) -> Measure:
+def gain_of(name: str, point: Point, users: int) -> Measure:
+    """One of the four gains of ARWA, in per cent, with the case that `point` gives for a scheme."""
     figure, against, _, sign, _ = _GAINS[name]
-    measure = gain(of("arwa", users, preset, choice), of(against, users, preset, choice), figure)
+    measure = gain(point("arwa", users), point(against, users), figure)
     return lambda draw: sign * measure(draw)
+
+
+def _gain(name: str, users: int, preset: str, choice: Choice) -> Measure:
+    return gain_of(name, lambda scheme, n: of(scheme, n, preset, choice), users)
 
 
 def _gain_with(name: str, users: int, buffer_kib: int) -> Measure:
-    figure, against, _, sign, _ = _GAINS[name]
-    ours, theirs = (of(s, users).but(buffer_kib=buffer_kib) for s in ("arwa", against))
-    measure = gain(ours, theirs, figure)
-    return lambda draw: sign * measure(draw)
+    return gain_of(name, lambda scheme, n: of(scheme, n).but(buffer_kib=buffer_kib), users)
 
 
 def _whole(name: str) -> float | None:

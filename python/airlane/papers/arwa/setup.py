@@ -169,7 +169,7 @@ def tcp(case: Case, scheme: str | None = None) -> dict[str, object]:
         case "bbr3":
             return {**base, "congestion": "bbr3"}
         case "drwa":
-            window = {"kind": "drwa", "floor": case.choice.floor, **buffer}
+            window = {"kind": "drwa", "floor": case.choice.floor, "lambda": case.drwa_lambda, **buffer}
             return {**base, "receive_window": window}
         case "arwa":
             window = {
@@ -204,6 +204,10 @@ class Case:
         Delay measured by an ARWA receiver: see `CLOCKS`.
     buffer_kib
         Largest window of a receiver of `ns3.26`: its `RcvBufSize` of 128, or 64 in a reading.
+    drwa_lambda
+        The factor of DRWA: multiples of the smallest round trip at which its window is steady.
+    blocks
+        Resource blocks of each sector.
     duration_s, warmup_s
         Simulated time, and the warm-up in it, which is excluded.
     """
@@ -218,6 +222,8 @@ class Case:
     cwnd_target_b: int = 10_000
     clock: str = "one"
     buffer_kib: int = 128
+    drwa_lambda: float = 3.0
+    blocks: int = 25
     duration_s: int = 16
     warmup_s: int = 8
 
@@ -234,6 +240,8 @@ class Case:
             f"{self.cwnd_min_b}-{self.cwnd_target_b}",
             self.clock,
             f"{self.buffer_kib}KiB",
+            f"lambda{self.drwa_lambda:g}",
+            f"{self.blocks}RB",
             f"{self.warmup_s}-{self.duration_s}s",
         )
         return "/".join(map(str, parts))
@@ -256,6 +264,7 @@ class Case:
             "run.series_bin": f"{self.duration_s} s",  # its course is not used
             "ue.0.count": self.users,
             "cell.0.rlc.buffer": f"{self.queue_b} B",
+            "cell.0.resource_blocks": self.blocks,
         }
         if self.scheme == "codel":
             changes["cell.0.rlc.aqm"] = "codel"
