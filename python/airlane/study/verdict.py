@@ -323,8 +323,8 @@ def _by_interval(published: Published, ours: Estimate, terms: Terms) -> Judgemen
 
 def _by_ends(ends: tuple[float, float], ours: Estimate, terms: Terms) -> Judgement:
     """By a published bound or range: our whole interval is inside, or outside."""
-    assert ours.half_width is not None, "two runs have an interval"
-    assert ours.deviation is not None, "two runs have a deviation"
+    assert ours.half_width is not None  # two runs have it
+    assert ours.deviation is not None
     low, high = _with_rounding(ends)
     mean, reach = ours.mean - terms.origin, ours.half_width
     if low <= mean - reach and mean + reach <= high:
@@ -338,7 +338,7 @@ def _by_ends(ends: tuple[float, float], ours: Estimate, terms: Terms) -> Judgeme
 
 def _by_single_runs(published: Published, ours: Estimate, terms: Terms) -> Judgement:
     """By the interval in which a further run is expected (G. J. Hahn, J. Am. Stat. Assoc. 64(327), 1969)."""
-    assert ours.half_width is not None, "two runs have an interval"
+    assert ours.half_width is not None  # two runs have it
     reach = ours.half_width * math.sqrt(ours.n + 1)
     low, high = _bare_region(published, terms)
     mean = ours.mean - terms.origin
@@ -372,7 +372,7 @@ def _bare_region(published: Published, terms: Terms) -> tuple[float, float]:
     ends = _stated_ends(published, terms)
     if ends is not None:
         return ends
-    assert published.value is not None, "a number that is not lost has a value or a range"
+    assert published.value is not None  # it is not lost and has no range
     value = published.value - terms.origin
     relative = TOLERANCE * _smaller_part(value, terms) if value != 0.0 else terms.absolute or 0.0
     reach = max(relative, published.ci or 0.0)
@@ -388,7 +388,7 @@ def _stated_ends(published: Published, terms: Terms) -> tuple[float, float] | No
     """Ends of a published range or bound; `None` where a single value was published."""
     if published.range is not None:
         return published.range[0] - terms.origin, published.range[1] - terms.origin
-    assert published.value is not None, "a number that is not lost has a value or a range"
+    assert published.value is not None  # it is not lost and has no range
     value = published.value - terms.origin
     match terms.relation:
         case Relation.AT_LEAST:
