@@ -61,7 +61,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Iterator[None]:
-    """Closes the sockets of a test that has failed, or a later test would fail for them, too."""
+    """Ends what a failed test left open, or a later test, or the whole run, would fail for it, too."""
     report = yield
     if call.excinfo is not None:
         for frame, _ in traceback.walk_tb(call.excinfo.tb):
@@ -69,6 +69,12 @@ def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Iterator[None]:
                 for one in value if isinstance(value, list | tuple) else [value]:
                     if isinstance(one, socket.socket):
                         one.close()
+                    elif isinstance(one, subprocess.Popen):
+                        one.kill()
+                        one.wait()
+                        for stream in (one.stdin, one.stdout, one.stderr):
+                            if stream is not None:
+                                stream.close()
     return report
 
 
