@@ -121,7 +121,7 @@ class Cache:
             kept: dict[str, Any] = {"meta": output.meta, "tables": {}}
             for name in sorted(output.tables):
                 with naming(fresh / f"{name}.arrow", entry / f"{name}.arrow") as file:
-                    pyarrow.feather.write_feather(output.tables[name], str(file), compression="zstd")
+                    _write(output.tables[name], file)
                     kept["tables"][name] = hashlib.sha256(file.read_bytes()).hexdigest()
             with naming(fresh / "meta.json", entry / "meta.json") as file:
                 file.write_text(json.dumps(kept | {"sha256": _sha256_of(kept)}), encoding="utf-8")
@@ -141,6 +141,13 @@ class Cache:
             # Another process was faster. The same key means the same output.
             return self.get(entry.name) is not None
         return True
+
+
+def _write(table: pa.Table, file: Path) -> None:
+    """Write a Feather file. `write_feather` would import pandas first, which takes half a second."""
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, table.schema, options=options) as writer:
+        writer.write_table(table)
 
 
 def _sha256_of(kept: Mapping[str, Any]) -> str:
