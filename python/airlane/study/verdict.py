@@ -9,9 +9,9 @@ The rules, in the order of their evaluation:
   is; or our mean lies within 10 % of the number, or inside its interval, and our own half-width is at
   most 10 % of our mean. For a published 0, where 10 % is 0, an absolute tolerance is
   stated at the number. A reduction in per cent is also judged by what remains: 82 % for 75 % leaves 18
-  for 25. A value that the publication shows of one run is compared with single runs of ours: it matches
-  if it lies within 10 % of the interval in which 95 % of them are expected, whose half-width is at most
-  half of our mean; where it is more, the number is `undecided`.
+  for 25. A value that the publication shows of one run also matches if it lies in the interval in which
+  95 % of single runs of ours are expected. If the half-width of that interval is more than half of our
+  mean, the number is `undecided`.
 5. `undecided`: our half-width is more than that and our interval overlaps the region of a match; or the
   sign that rule 6 requires is not settled. The verdict gives the number of runs that would settle it
   with 80 % power.
@@ -67,6 +67,9 @@ _ROUNDING = 1e-9
 
 FACTOR = 2.0
 """Largest ratio of our difference to the published one, or the reverse, of a direction."""
+
+LARGEST_SCATTER = 0.5
+"""Largest half-width of the interval in which a single run is expected, relative to our mean."""
 
 LEAST_DEFINED = 0.8
 """Share of our runs in which a metric must be defined for a match or a direction."""
@@ -338,15 +341,17 @@ def _by_ends(ends: tuple[float, float], ours: Estimate, terms: Terms) -> Judgeme
 
 def _by_single_runs(published: Published, ours: Estimate, terms: Terms) -> Judgement:
     """By the interval in which a further run is expected (G. J. Hahn, J. Am. Stat. Assoc. 64(327), 1969)."""
+    assert published.value is not None  # it is not lost and has no range
     assert ours.half_width is not None  # two runs have it
     reach = ours.half_width * math.sqrt(ours.n + 1)
-    low, high = _bare_region(published, terms)
+    low, high = _region(published, terms)
     mean = ours.mean - terms.origin
-    if reach > abs(mean) / FACTOR:
-        why = f"95 % of our runs are expected within {reach:.3g} of {ours.mean:.3g}: one run decides nothing"
-        return Judgement(Verdict.UNDECIDED, None, why)
     text = f"95 % of our runs are expected in {ours.mean - reach:.3g} to {ours.mean + reach:.3g}"
-    if mean - reach <= high and low <= mean + reach:
+    if low <= mean <= high and ours.half_width <= _allowed(published, terms, mean):
+        return Judgement(Verdict.MATCH, why=text)
+    if reach > LARGEST_SCATTER * abs(mean):
+        return Judgement(Verdict.UNDECIDED, None, f"{text}: one run decides nothing")
+    if abs(published.value - ours.mean) <= reach:
         return Judgement(Verdict.MATCH, why=text)
     found = _by_sign(terms.comparison)
     return Judgement(found.verdict, found.runs_needed, "; ".join(part for part in (text, found.why) if part))

@@ -101,10 +101,6 @@ def _gain_with(name: str, users: int, buffer_kib: int) -> Measure:
     return gain_of(name, lambda scheme, n: of(scheme, n).but(buffer_kib=buffer_kib), users)
 
 
-def _whole(name: str) -> float | None:
-    return 100.0 if "reduction" in name else None
-
-
 def _end(name: str, end: str) -> Number:
     """Smallest or largest gain over the numbers of users, compared with that end of the published range."""
     word, pick = {"low": ("smallest", min), "high": ("largest", max)}[end]
@@ -115,7 +111,7 @@ def _end(name: str, end: str) -> Number:
         f"{_GAINS[name][2]}: the {word} of {len(USERS)} numbers of users",
         lambda draw: pick(measure(draw) for measure in gains.values()),
         against=zero,
-        whole=_whole(name),
+        whole=100.0 if "reduction" in name else None,
         readings=(
             Reading(
                 f"receivers that offer {SMALL_KIB} KiB",
@@ -142,7 +138,6 @@ def _number(
         label,
         _mean_gain(name, PAPER, choice, counts),
         against=zero,
-        whole=_whole(name),
         restates=f"{_ID}.{name}.low",  # and .high: the same statement by its ends
         note="; ".join(text for text in (note, more) if text),
         readings=readings,
