@@ -48,7 +48,8 @@ provide() {
 
 # Compares what is committed, and prints what each step took.
 finish() {
-  git diff --exit-code || { echo "ci: what is committed is not what a target writes" >&2; exit 1; }
+  git diff --exit-code && [ -z "$(git status --porcelain)" ] ||
+    { git status --short; echo "ci: what is committed is not what a target writes" >&2; exit 1; }
   printf '\nci: ok\n'
   printf '%s\n' "${times[@]}" "$(printf '%5d s  in all' $SECONDS)"
 }

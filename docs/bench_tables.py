@@ -12,7 +12,7 @@ __all__ = ["PARTS"]
 Report = dict[str, Any]
 
 _BYTES_MAX = "16,384"
-"""Budget of an idle UE (crates/assembly/tests/all/memory.rs)."""
+"""Budget of an idle UE (crates/assembly/tests/memory.rs)."""
 
 
 def _number(value: float | None, form: str) -> str:

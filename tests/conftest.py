@@ -61,20 +61,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Iterator[None]:
-    """Ends what a failed test left open, or a later test, or the whole run, would fail for it, too."""
+    """Ends sockets and processes of a test that failed: a later test would fail because of them."""
     report = yield
-    if call.excinfo is not None:
-        for frame, _ in traceback.walk_tb(call.excinfo.tb):
-            for value in frame.f_locals.values():
-                for one in value if isinstance(value, list | tuple) else [value]:
-                    if isinstance(one, socket.socket):
-                        one.close()
-                    elif isinstance(one, subprocess.Popen):
-                        one.kill()
-                        one.wait()
-                        for stream in (one.stdin, one.stdout, one.stderr):
-                            if stream is not None:
-                                stream.close()
+    frames = traceback.walk_tb(call.excinfo.tb) if call.excinfo is not None else ()
+    for value in (value for frame, _ in frames for value in frame.f_locals.values()):
+        for one in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(one, socket.socket):
+                one.close()
+            elif isinstance(one, subprocess.Popen):
+                with one:  # closes its pipes, and waits
+                    one.kill()
     return report
 
 

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 least_percent=90
 copy=out/mutants
 mkdir -p "$copy"
-for part in tests tools scenarios docs bench evidence pyproject.toml README.md Makefile; do
+for part in tests tools scenarios docs pyproject.toml README.md Makefile; do
   rm -rf "${copy:?}/$part"
   cp -r "$part" "$copy/$part"
 done

@@ -36,7 +36,7 @@ UNREAD = re.compile(
 """Parts of a paragraph that are not prose."""
 BLANK = r"(?: | ?\n ?)"
 """White space within a paragraph; `word_complaints` reads runs of blanks as one."""
-ROLE = re.compile(r"\{(?:number|mean|ratio)\}`[^`]*`")
+ROLE = re.compile(r"(?<!`)(?<!` )\{(?:number|mean|ratio)\}`[^`]*`")
 """A number of docs/results: the name of its cell does not count as width."""
 UNWRAPPED = re.compile(r"^\s*(?:\||#|<|:::|!\[|\[[^\]]+\]:)")
 """Lines that cannot be broken: tables, headings, HTML, directives, pictures, link definitions."""

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# cargo test and pytest. `make test` calls this; the environment and the release extension must exist.
+# cargo test and pytest. `make test` calls this; the environment and the extension must exist.
 # Tests with the clock of the machine are mostly idle, and everything else that is long takes what they leave of the
 # cores. The runners' own closing lines are repeated at the end, where a reader of a long log looks for them.
 set -uo pipefail

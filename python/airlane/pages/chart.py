@@ -7,7 +7,7 @@ show the same values.
 Examples
 --------
 >>> line = Line([1.0, 2.0, 3.0], [4.0, 6.0, 5.0], series="CUBIC")
->>> chart = Chart([Panel([line], "goodput", Axis("time in s"), Axis("Mbit/s", low=0.0))])
+>>> chart = Chart([Panel([line], "goodput", Axis(label="time in s"), Axis(label="Mbit/s", low=0.0))])
 >>> chart.limits(chart.panels[0], "y")
 (0.0, 6.3)
 >>> [one.label for one in chart.legend]

@@ -5,13 +5,13 @@ The rules, in the order of their evaluation:
 1. `lost`: the number is missing from our copy of the publication.
 2. `impossible`: the number violates a computed bound, or contradicts a number that is printed with it.
 3. A mean that is not finite, or a metric that is defined in none of our runs, is a `miss`.
-4. `match`: our whole interval lies inside a published bound ("more than 20") or range, however wide it
-  is; or our mean lies within 10 % of the number, or inside its interval, and our own half-width is at
-  most 10 % of our mean. For a published 0, where 10 % is 0, an absolute tolerance is
-  stated at the number. A reduction in per cent is also judged by what remains: 82 % for 75 % leaves 18
-  for 25. A value that the publication shows of one run also matches if it lies in the interval in which
-  95 % of single runs of ours are expected. If the half-width of that interval is more than half of our
-  mean, the number is `undecided`.
+4. `match`: our whole interval lies inside a published bound ("more than 20") or range, however wide it is;
+  or our mean lies within 10 % of the number, or inside its interval, and our own half-width is at most 10 %
+  of our mean. For a published 0, where 10 % is 0, an absolute tolerance is stated at the number. A
+  reduction must also agree in what remains: 82 % instead of 75 % leaves 18 % instead of 25 %. A value that
+  the publication shows of one run also matches if it lies in the interval in which 95 % of single runs of
+  ours are expected. If the half-width of that interval is more than half of our mean, the number is
+  `undecided`.
 5. `undecided`: our half-width is more than that and our interval overlaps the region of a match; or the
   sign that rule 6 requires is not settled. The verdict gives the number of runs that would settle it
   with 80 % power.
