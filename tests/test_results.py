@@ -12,7 +12,7 @@ import cells
 import pytest
 
 from airlane import experiments, papers
-from airlane.arena import nr, view
+from airlane.arena import nr
 from airlane.arena import record as arena_record
 from airlane.arena.command import SETS
 from airlane.arena.conduct import Result
@@ -155,34 +155,22 @@ def test_each_contender_is_in_each_situation(recorded: tuple[Any, Result]) -> No
     assert set(result.cells) == {(s.name, c.name) for s in situations for c in contenders}
 
 
-def test_figures_and_verdicts_of_the_arena_follow_from_the_values_of_the_runs(
-    recorded: tuple[Any, Result],
-) -> None:
+def test_each_cell_of_the_arena_has_the_values_of_all_runs(recorded: tuple[Any, Result]) -> None:
     data, result = recorded
     for situation in result.situations:
         for contender, cell in data["situations"][situation.name].items():
             assert cell["completed"] <= cell["begun"]
             assert cell["figures"] or cell["reason"], (situation.name, contender)
-            for name, of in cell["figures"].items():
-                where = (situation.name, contender, name)
-                assert len(of["runs"]) == situation.runs, where
-                ours = result.cells[situation.name, contender].estimate(name)
-                assert sound(ours, situation.runs), where
-                assert of["mean"] == pytest.approx(ours.mean, rel=1e-4, abs=1e-9), where
-                assert (of["half_width"] is None) == (ours.half_width is None), where
-                if ours.half_width is not None:
-                    assert of["half_width"] == pytest.approx(ours.half_width, rel=1e-3, abs=1e-4), where
-                ratio = result.against(situation.name, contender, BY_NAME[name]).ratio
-                assert json_files.number_of(of["over_cubic"]) == pytest.approx(ratio, rel=1e-4, nan_ok=True)
-                assert of["verdict"] == view.judged(result, situation, contender, name), where
+            for name, values in cell["figures"].items():
+                assert name in BY_NAME
+                assert len(values) == situation.runs, (situation.name, contender, name)
+                assert sound(result.cells[situation.name, contender].estimate(name), situation.runs)
 
 
 def test_each_family_of_the_validation_has_its_rows() -> None:
     validation = validation_record.read(RESULTS / "validation.json")
     there = [family.id for family, _ in validation.rows]
-    missing = [one for one in families() if one.id not in there]
-    assert len(missing) <= len(validation.skipped), [one.id for one in missing]
-    assert there == [one.id for one in families() if one.id in there]
+    assert there == [one.id for one in families()], validation.skipped
     rows = [row for _, of in validation.rows for row in of]
     assert len({row.id for row in rows}) == len(rows)
     for family, of in validation.rows:

@@ -1,4 +1,4 @@
-"""Results of the arena as a file of `airlane arena --record`: the values of all runs, and verdicts."""
+"""Results of the arena as a file of `airlane arena --record`: the values of all runs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from typing import Any
 from airlane.arena.conduct import Cell, Result
 from airlane.arena.contenders import Contender
 from airlane.arena.situations import Situation
-from airlane.arena.view import judged
 from airlane.runs import json_files
-from airlane.runs.figures import BY_NAME
 
 __all__ = ["read", "write"]
 
@@ -19,24 +17,14 @@ def write(result: Result, chosen_set: str, path: Path) -> None:
     """Write the file of a set of situations; its folder exists."""
     cells: dict[str, dict[str, Any]] = {}
     for situation in result.situations:
-        cells[situation.name] = {one.name: _cell(result, situation, one) for one in result.contenders}
+        row = {one.name: _cell(result.cells[situation.name, one.name]) for one in result.contenders}
+        cells[situation.name] = row
     json_files.write(path, {"set": chosen_set, "simulated_s": result.simulated_s, "situations": cells})
 
 
-def _cell(result: Result, situation: Situation, contender: Contender) -> dict[str, Any]:
-    """A contender in a situation: per figure mean, half-width, comparison with CUBIC, values of the runs."""
-    cell = result.cells[situation.name, contender.name]
-    figures: dict[str, dict[str, Any]] = {}
-    for name, values in cell.values.items():
-        figure = BY_NAME[name]
-        ours = cell.estimate(name)
-        figures[name] = {
-            "mean": ours.mean,
-            "half_width": ours.half_width,
-            "over_cubic": result.against(situation.name, contender.name, figure).ratio,
-            "verdict": judged(result, situation, contender.name, name),
-            "runs": values,
-        }
+def _cell(cell: Cell) -> dict[str, Any]:
+    """A contender in a situation: the values of its runs by figure. All else follows from these."""
+    figures = cell.values
     return {"reason": cell.reason, "completed": cell.completed, "begun": cell.begun, "figures": figures}
 
 
@@ -65,5 +53,5 @@ def read(path: Path, contenders: dict[str, Contender], situations: dict[str, Sit
 
 
 def _read_cell(data: dict[str, Any]) -> Cell:
-    values = {name: [json_files.number_of(v) for v in of["runs"]] for name, of in data["figures"].items()}
+    values = {name: [json_files.number_of(v) for v in runs] for name, runs in data["figures"].items()}
     return Cell(values, data["reason"], data["completed"], data["begun"])

@@ -17,7 +17,7 @@ __all__ = ["CAPTION", "ratios_chart"]
 
 CAPTION = (
     "Each number as a multiple of the published one, with the intervals of both. The band is 10 % around it, "
-    "where a mean may match a single published value. Numbers of which none was published, or 0, are not in it."
+    "where a mean may match a single value. Numbers of which none was published, or 0, are not in it."
 )
 
 _LOG_FROM = 3.0
