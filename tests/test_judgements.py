@@ -15,6 +15,7 @@ from airlane.study.verdict import (
     Judgement,
     Published,
     Relation,
+    Terms,
     Verdict,
     _wilson_high,
     agrees,
@@ -38,7 +39,7 @@ FAR = ours(200.0, 1.0)
 
 def by_sign(published: float, difference: Estimate | None) -> Judgement:
     comparison = None if difference is None else Comparison(published, difference)
-    return judge(Published("x.y", 100.0), FAR, comparison=comparison)
+    return judge(Published("x.y", 100.0), FAR, Terms(comparison=comparison))
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,7 @@ def test_runs_in_which_it_did_not_occur_ask_for_more() -> None:
     alone = judge(Published("x.y", 100.0), nine).runs_needed
     assert alone is not None
     more = math.ceil(alone * 10 / 9)
-    assert judge(Published("x.y", 100.0), nine, runs=10) == Judgement(
+    assert judge(Published("x.y", 100.0), nine, Terms(runs=10)) == Judgement(
         Verdict.UNDECIDED, more, f"occurred in 9 of 10 runs, about {more} would do"
     )
 
@@ -136,7 +137,7 @@ def test_a_clock_reading_counts_from_its_origin() -> None:
         (104.9, Verdict.MISS),
         (115.1, Verdict.MISS),
     ):
-        assert judge(span, ours(mean, 0.01), origin=100.0).verdict is verdict, mean
+        assert judge(span, ours(mean, 0.01), Terms(origin=100.0)).verdict is verdict, mean
     # 10 s after 100 s: 109 to 111.
     for mean, verdict in (
         (109.1, Verdict.MATCH),
@@ -144,7 +145,7 @@ def test_a_clock_reading_counts_from_its_origin() -> None:
         (108.9, Verdict.MISS),
         (111.1, Verdict.MISS),
     ):
-        assert judge(Published("x.y", 110.0), ours(mean, 0.01), origin=100.0).verdict is verdict, mean
+        assert judge(Published("x.y", 110.0), ours(mean, 0.01), Terms(origin=100.0)).verdict is verdict, mean
 
 
 def test_a_limit_itself_does_not_break_a_bound() -> None:
@@ -244,10 +245,10 @@ def test_a_bound_on_a_clock_counts_from_its_origin() -> None:
     """At most 26 s, the event being at 25: our 25.5 to 25.9 lie inside, 26.5 to 26.9 do not."""
     bound = Published("x.y", 26.0)
     for mean, verdict in ((25.7, Verdict.MATCH), (26.7, Verdict.MISS)):
-        found = judge(bound, Estimate(mean, 0.05, 10, 0.1), relation=Relation.AT_MOST, origin=25.0)
+        found = judge(bound, Estimate(mean, 0.05, 10, 0.1), Terms(relation=Relation.AT_MOST, origin=25.0))
         assert found.verdict is verdict
     for mean, verdict in ((26.7, Verdict.MATCH), (25.7, Verdict.MISS)):
-        found = judge(bound, Estimate(mean, 0.05, 10, 0.1), relation=Relation.AT_LEAST, origin=25.0)
+        found = judge(bound, Estimate(mean, 0.05, 10, 0.1), Terms(relation=Relation.AT_LEAST, origin=25.0))
         assert found.verdict is verdict
 
 
@@ -257,15 +258,15 @@ def test_a_bound_on_a_clock_counts_from_its_origin() -> None:
 )
 def test_how_often_a_metric_has_to_be_defined(defined: int, made: int, verdict: Verdict) -> None:
     estimate = Estimate(100.0, 1.0, defined, 1.0)
-    assert judge(Published("x.y", 100.0), estimate, runs=made).verdict is verdict
+    assert judge(Published("x.y", 100.0), estimate, Terms(runs=made)).verdict is verdict
 
 
 def test_what_the_quick_form_shortens_is_undecided_and_says_why() -> None:
     estimate = Estimate(200.0, 1.0, 10, 1.0)
     assert judge(Published("x.y", 100.0), estimate).verdict is Verdict.MISS
-    found = judge(Published("x.y", 100.0), estimate, shortened=True)
+    found = judge(Published("x.y", 100.0), estimate, Terms(shortened=True))
     assert found == Judgement(Verdict.UNDECIDED, None, SHORTENED)
-    none = judge(Published("x.y", 100.0), Estimate(math.nan, None, 0, None), shortened=True)
+    none = judge(Published("x.y", 100.0), Estimate(math.nan, None, 0, None), Terms(shortened=True))
     assert none.why == f"did not occur in any of our runs; {SHORTENED}"
 
 
@@ -274,28 +275,30 @@ def test_a_value_of_one_run_says_where_runs_are_expected() -> None:
     one = Relation.ONE_RUN
     mean = Estimate(10.0, 1.0, 3, 0.4)
     text = "95 % of our runs are expected in 8 to 12"
-    assert judge(Published("x.y", 10.0), mean, relation=one) == Judgement(Verdict.MATCH, None, text)
+    assert judge(Published("x.y", 10.0), mean, Terms(relation=one)) == Judgement(Verdict.MATCH, None, text)
     for value, verdict in ((12.0, "match"), (12.1, "miss"), (8.0, "match"), (7.9, "miss")):
-        assert judge(Published("x.y", value), mean, relation=one).verdict == verdict, value
+        assert judge(Published("x.y", value), mean, Terms(relation=one)).verdict == verdict, value
     fall = Comparison(-10.0, Estimate(-9.0, 1.0, 3, 0.4))
-    far = judge(Published("x.y", 20.0), mean, relation=one, comparison=fall)
+    far = judge(Published("x.y", 20.0), mean, Terms(relation=one, comparison=fall))
     assert far == Judgement(Verdict.DIRECTION, None, text)
-    other = judge(Published("x.y", 20.0), mean, relation=one, comparison=Comparison(10.0, fall.ours))
+    other = judge(Published("x.y", 20.0), mean, Terms(relation=one, comparison=Comparison(10.0, fall.ours)))
     assert other.why == f"{text}; the other direction"
     open_ = judge(
         Published("x.y", 20.0),
         mean,
-        relation=one,
-        comparison=Comparison(10.0, Estimate(1.0, 2.0, 3, 0.8)),
+        Terms(
+            relation=one,
+            comparison=Comparison(10.0, Estimate(1.0, 2.0, 3, 0.8)),
+        ),
     )
     assert open_.verdict is Verdict.UNDECIDED
     assert open_.runs_needed is not None
     # As times after 100 s, they are 10.
-    late = judge(Published("x.y", 110.0), Estimate(110.0, 1.0, 3, 0.4), relation=one, origin=100.0)
+    late = judge(Published("x.y", 110.0), Estimate(110.0, 1.0, 3, 0.4), Terms(relation=one, origin=100.0))
     assert late == Judgement(Verdict.MATCH, None, "95 % of our runs are expected in 108 to 112")
-    half = judge(Published("x.y", 14.9), Estimate(10.0, 2.5, 3, 1.0), relation=one)
+    half = judge(Published("x.y", 14.9), Estimate(10.0, 2.5, 3, 1.0), Terms(relation=one))
     assert half.verdict is Verdict.MATCH
-    assert judge(Published("x.y", 14.9), Estimate(10.0, 2.51, 3, 1.0), relation=one) == Judgement(
+    assert judge(Published("x.y", 14.9), Estimate(10.0, 2.51, 3, 1.0), Terms(relation=one)) == Judgement(
         Verdict.UNDECIDED, None, "95 % of our runs are expected in 4.98 to 15: one run decides nothing"
     )
 
@@ -303,9 +306,11 @@ def test_a_value_of_one_run_says_where_runs_are_expected() -> None:
 def test_a_mean_outside_a_range_may_have_its_direction() -> None:
     told_range = Published("x.y", None, range=(10.0, 20.0))
     rise = Comparison(15.0, Estimate(25.0, 1.0, 10, 1.4))
-    assert judge(told_range, Estimate(25.0, 1.0, 10, 1.4), comparison=rise).verdict is Verdict.DIRECTION
+    assert (
+        judge(told_range, Estimate(25.0, 1.0, 10, 1.4), Terms(comparison=rise)).verdict is Verdict.DIRECTION
+    )
 
 
 def test_a_shortened_run_is_no_evidence_against_a_bound() -> None:
-    found = judge(Published("x.y", 10.0), ours(5.0, 0.1), relation=Relation.AT_LEAST, shortened=True)
+    found = judge(Published("x.y", 10.0), ours(5.0, 0.1), Terms(relation=Relation.AT_LEAST, shortened=True))
     assert found.verdict is Verdict.UNDECIDED

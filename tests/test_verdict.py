@@ -12,6 +12,7 @@ from airlane.study.verdict import (
     Comparison,
     Published,
     Relation,
+    Terms,
     Verdict,
     judge,
     judge_constant,
@@ -56,7 +57,7 @@ def test_undecided_when_our_interval_is_wide_and_reaches_the_number() -> None:
 def test_a_wide_interval_that_excludes_the_number_is_decided() -> None:
     # 200 ± 50 does not reach 90–110: more runs would not make it a match.
     assert judge(number(100.0), ours(200.0, 50.0)).verdict is Verdict.MISS
-    assert judge(number(100.0), ours(200.0, 50.0), comparison=RISE).verdict is Verdict.DIRECTION
+    assert judge(number(100.0), ours(200.0, 50.0), Terms(comparison=RISE)).verdict is Verdict.DIRECTION
 
 
 def test_one_run_decides_nothing() -> None:
@@ -65,27 +66,27 @@ def test_one_run_decides_nothing() -> None:
 
 
 def test_direction_asks_for_the_sign_of_the_difference() -> None:
-    assert judge(number(100.0), ours(60.0, 2.0), comparison=RISE).verdict is Verdict.DIRECTION
-    assert judge(number(100.0), ours(60.0, 2.0), comparison=FALL).verdict is Verdict.MISS
+    assert judge(number(100.0), ours(60.0, 2.0), Terms(comparison=RISE)).verdict is Verdict.DIRECTION
+    assert judge(number(100.0), ours(60.0, 2.0), Terms(comparison=FALL)).verdict is Verdict.MISS
     assert judge(number(100.0), ours(60.0, 2.0)).verdict is Verdict.MISS
-    judgement = judge(number(100.0), ours(60.0, 2.0), comparison=UNSETTLED)
+    judgement = judge(number(100.0), ours(60.0, 2.0), Terms(comparison=UNSETTLED))
     assert judgement.verdict is Verdict.UNDECIDED
     assert judgement.runs_needed is not None
     assert judgement.runs_needed > 10
 
 
 def test_a_match_needs_no_sign() -> None:
-    assert judge(number(100.0), ours(100.0, 2.0), comparison=FALL).verdict is Verdict.MATCH
+    assert judge(number(100.0), ours(100.0, 2.0), Terms(comparison=FALL)).verdict is Verdict.MATCH
 
 
 def test_impossible_comes_before_everything_that_was_measured() -> None:
     bound = Bound(73.0, "at most", "what the scheduler can give")
-    judgement = judge(number(74.8), ours(74.8, 0.1), bound=bound)
+    judgement = judge(number(74.8), ours(74.8, 0.1), Terms(bound=bound))
     assert judgement.verdict is Verdict.IMPOSSIBLE
     assert "73" in judgement.why
-    assert judge(number(72.9), ours(72.9, 0.1), bound=bound).verdict is Verdict.MATCH
+    assert judge(number(72.9), ours(72.9, 0.1), Terms(bound=bound)).verdict is Verdict.MATCH
     floor = Bound(3.1, "at least", "10 MB at the share of a UE")
-    assert judge(number(1.593), ours(3.2, 0.1), bound=floor).verdict is Verdict.IMPOSSIBLE
+    assert judge(number(1.593), ours(3.2, 0.1), Terms(bound=floor)).verdict is Verdict.IMPOSSIBLE
 
 
 def test_lost_numbers_cannot_be_judged() -> None:
@@ -100,12 +101,12 @@ def test_a_metric_that_never_occurred_is_a_miss() -> None:
 
 def test_bounds_and_ranges_are_their_own_interval() -> None:
     at_least = Relation.AT_LEAST
-    assert judge(number(20.0), ours(28.0, 1.0), relation=at_least).verdict is Verdict.MATCH
-    assert judge(number(20.0), ours(20.0, 0.0), relation=at_least).verdict is Verdict.MATCH
-    assert judge(number(20.0), ours(20.1, 0.5), relation=at_least).verdict is Verdict.UNDECIDED
-    assert judge(number(20.0), ours(19.4, 0.5), relation=at_least).verdict is Verdict.MISS
-    assert judge(number(1.0), ours(0.2, 0.01), relation=Relation.AT_MOST).verdict is Verdict.MATCH
-    assert judge(number(1.0), ours(1.02, 0.01), relation=Relation.AT_MOST).verdict is Verdict.MISS
+    assert judge(number(20.0), ours(28.0, 1.0), Terms(relation=at_least)).verdict is Verdict.MATCH
+    assert judge(number(20.0), ours(20.0, 0.0), Terms(relation=at_least)).verdict is Verdict.MATCH
+    assert judge(number(20.0), ours(20.1, 0.5), Terms(relation=at_least)).verdict is Verdict.UNDECIDED
+    assert judge(number(20.0), ours(19.4, 0.5), Terms(relation=at_least)).verdict is Verdict.MISS
+    assert judge(number(1.0), ours(0.2, 0.01), Terms(relation=Relation.AT_MOST)).verdict is Verdict.MATCH
+    assert judge(number(1.0), ours(1.02, 0.01), Terms(relation=Relation.AT_MOST)).verdict is Verdict.MISS
     span = Published("x.y", None, range=(2.0, 17.0))
     assert judge(span, ours(16.4, 0.5)).verdict is Verdict.MATCH
     assert judge(span, ours(17.4, 0.5)).verdict is Verdict.UNDECIDED
@@ -115,7 +116,7 @@ def test_bounds_and_ranges_are_their_own_interval() -> None:
 
 def test_a_direction_has_between_half_and_twice_the_published_difference() -> None:
     for size, wanted in ((14.0, "miss"), (16.0, "direction"), (59.0, "direction"), (61.0, "miss")):
-        found = judge(number(100.0), ours(60.0, 2.0), comparison=Comparison(30.0, ours(size, 2.0)))
+        found = judge(number(100.0), ours(60.0, 2.0), Terms(comparison=Comparison(30.0, ours(size, 2.0))))
         assert found.verdict == wanted, size
     assert found.why == "2 times the published difference"
 
@@ -132,25 +133,25 @@ def test_a_direction_has_between_half_and_twice_the_published_difference() -> No
 def test_a_reduction_is_judged_by_what_goes_and_by_what_remains(
     published: float, mean: float, wanted: Verdict
 ) -> None:
-    assert judge(number(published), ours(mean, 0.5), whole=100.0).verdict is wanted
+    assert judge(number(published), ours(mean, 0.5), Terms(whole=100.0)).verdict is wanted
 
 
 def test_a_value_of_one_run_is_compared_with_single_runs() -> None:
     one = Relation.ONE_RUN
     mean = ours(15.0, 1.0)  # a further run is expected within sqrt(11) = 3.3 of it
-    assert judge(number(12.0), mean, relation=one).verdict is Verdict.MATCH
-    assert judge(number(11.6), mean, relation=one).verdict is Verdict.MISS
-    assert "11.7 to 18.3" in judge(number(11.6), mean, relation=one).why
-    assert judge(number(16.4), ours(15.0, 0.1), relation=one).verdict is Verdict.MATCH  # within 10 %
-    wide = judge(number(12.0), ours(15.0, 3.0), relation=one)
+    assert judge(number(12.0), mean, Terms(relation=one)).verdict is Verdict.MATCH
+    assert judge(number(11.6), mean, Terms(relation=one)).verdict is Verdict.MISS
+    assert "11.7 to 18.3" in judge(number(11.6), mean, Terms(relation=one)).why
+    assert judge(number(16.4), ours(15.0, 0.1), Terms(relation=one)).verdict is Verdict.MATCH  # within 10 %
+    wide = judge(number(12.0), ours(15.0, 3.0), Terms(relation=one))
     assert wide.verdict is Verdict.UNDECIDED
     assert "decides nothing" in wide.why
 
 
 def test_a_clock_reading_counts_from_its_event() -> None:
     # 26.3 s is within 10 % of 26 s, but 1.3 s after the event is not within 10 % of 1 s.
-    assert judge(number(26.0), ours(26.3, 0.01), origin=25.0).verdict is Verdict.MISS
-    assert judge(number(26.0), ours(26.05, 0.01), origin=25.0).verdict is Verdict.MATCH
+    assert judge(number(26.0), ours(26.3, 0.01), Terms(origin=25.0)).verdict is Verdict.MISS
+    assert judge(number(26.0), ours(26.05, 0.01), Terms(origin=25.0)).verdict is Verdict.MATCH
 
 
 @pytest.mark.parametrize(
@@ -169,7 +170,7 @@ def test_a_clock_reading_counts_from_its_event() -> None:
 def test_a_published_zero_has_the_tolerance_that_is_stated(
     mean: float, reach: float, wanted: Verdict
 ) -> None:
-    assert judge(number(0.0), ours(mean, reach), absolute=0.5).verdict is wanted
+    assert judge(number(0.0), ours(mean, reach), Terms(absolute=0.5)).verdict is wanted
 
 
 def test_without_a_tolerance_a_published_zero_is_matched_by_zero_only() -> None:
@@ -193,7 +194,7 @@ def test_without_a_tolerance_a_published_zero_is_matched_by_zero_only() -> None:
 def test_a_whole_interval_inside_a_bound_is_a_match_however_wide(
     relation: Relation, mean: float, reach: float, wanted: Verdict
 ) -> None:
-    assert judge(number(70.0), ours(mean, reach), relation=relation).verdict is wanted
+    assert judge(number(70.0), ours(mean, reach), Terms(relation=relation)).verdict is wanted
 
 
 def test_a_range_is_two_bounds() -> None:
@@ -207,13 +208,13 @@ def test_a_range_is_two_bounds() -> None:
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("value", [math.inf, -math.inf])
 def test_what_is_not_finite_matches_nothing(relation: Relation, value: float) -> None:
-    found = judge(number(70.0), estimate([70.0, 71.0, value]), relation=relation)
+    found = judge(number(70.0), estimate([70.0, 71.0, value]), Terms(relation=relation))
     assert found.verdict is Verdict.MISS
     assert "not finite" in found.why
     wide = Estimate(70.0, math.nan, 3, math.nan)
-    assert judge(number(70.0), wide, relation=relation).verdict is Verdict.MISS
+    assert judge(number(70.0), wide, Terms(relation=relation)).verdict is Verdict.MISS
     infinite = Comparison(30.0, estimate([1.0, math.inf]))
-    assert judge(number(100.0), ours(60.0, 2.0), comparison=infinite).verdict is Verdict.MISS
+    assert judge(number(100.0), ours(60.0, 2.0), Terms(comparison=infinite)).verdict is Verdict.MISS
 
 
 @pytest.mark.parametrize(
@@ -230,25 +231,25 @@ def test_what_is_not_finite_matches_nothing(relation: Relation, value: float) ->
 )
 def test_a_match_asks_for_a_least_share_of_defined_runs(defined: int, made: int, wanted: Verdict) -> None:
     values = [100.0 + (0.1 if i % 2 else -0.1) for i in range(defined)] + [math.nan] * (made - defined)
-    found = judge(number(100.0), estimate(values), runs=made)
+    found = judge(number(100.0), estimate(values), Terms(runs=made))
     assert found.verdict is wanted
     assert (f"{defined} of {made} runs" in found.why) == (defined < made)
-    below = judge(number(130.0), estimate(values), runs=made, comparison=RISE)
+    below = judge(number(130.0), estimate(values), Terms(runs=made, comparison=RISE))
     assert below.verdict is (Verdict.DIRECTION if wanted is Verdict.MATCH else wanted)
 
 
 def test_runs_that_are_shortened_are_no_evidence_against_a_number() -> None:
     far = ours(200.0, 2.0)
     assert judge(number(100.0), far).verdict is Verdict.MISS
-    found = judge(number(100.0), far, shortened=True)
+    found = judge(number(100.0), far, Terms(shortened=True))
     assert (found.verdict, found.runs_needed) == (Verdict.UNDECIDED, None)
     assert "shorten" in found.why
-    assert judge(number(100.0), estimate([math.nan]), shortened=True).verdict is Verdict.UNDECIDED
+    assert judge(number(100.0), estimate([math.nan]), Terms(shortened=True)).verdict is Verdict.UNDECIDED
     # Evidence for a number remains valid, and so do verdicts without runs.
-    assert judge(number(100.0), ours(101.0, 2.0), shortened=True).verdict is Verdict.MATCH
-    assert judge(number(100.0), far, shortened=True, comparison=RISE).verdict is Verdict.DIRECTION
+    assert judge(number(100.0), ours(101.0, 2.0), Terms(shortened=True)).verdict is Verdict.MATCH
+    assert judge(number(100.0), far, Terms(shortened=True, comparison=RISE)).verdict is Verdict.DIRECTION
     bound = Bound(73.0, "at most", "")
-    assert judge(number(74.0), far, shortened=True, bound=bound).verdict is Verdict.IMPOSSIBLE
+    assert judge(number(74.0), far, Terms(shortened=True, bound=bound)).verdict is Verdict.IMPOSSIBLE
 
 
 def test_a_constant_is_equal_or_it_is_not() -> None:
@@ -300,10 +301,10 @@ def test_a_strict_end_is_outside() -> None:
 def test_every_verdict_is_reachable(verdict: Verdict) -> None:
     cases = {
         Verdict.MATCH: judge(number(1.0), ours(1.0, 0.01)),
-        Verdict.DIRECTION: judge(number(1.0), ours(2.0, 0.01), comparison=RISE),
-        Verdict.MISS: judge(number(1.0), ours(2.0, 0.01), comparison=FALL),
+        Verdict.DIRECTION: judge(number(1.0), ours(2.0, 0.01), Terms(comparison=RISE)),
+        Verdict.MISS: judge(number(1.0), ours(2.0, 0.01), Terms(comparison=FALL)),
         Verdict.UNDECIDED: judge(number(1.0), ours(1.0, 0.5)),
-        Verdict.IMPOSSIBLE: judge(number(1.0), ours(1.0, 0.01), bound=Bound(0.5, "at most", "")),
+        Verdict.IMPOSSIBLE: judge(number(1.0), ours(1.0, 0.01), Terms(bound=Bound(0.5, "at most", ""))),
         Verdict.LOST: judge(Published("x", None), ours(1.0, 0.01)),
     }
     assert cases[verdict].verdict is verdict

@@ -27,6 +27,7 @@ from airlane.study.verdict import (
     Judgement,
     Published,
     Relation,
+    Terms,
     Verdict,
     agrees,
     judge,
@@ -450,9 +451,7 @@ def verdict_on(
     comparison = None
     if difference is not None and stated is not None:
         comparison = Comparison(stated - number.published_against, difference)
-    return judge(
-        published,
-        ours,
+    terms = Terms(
         relation=number.relation,
         comparison=comparison,
         bound=number.bound,
@@ -462,3 +461,4 @@ def verdict_on(
         runs=runs,
         shortened=shortened,
     )
+    return judge(published, ours, terms)

@@ -51,6 +51,7 @@ __all__ = [
     "Judgement",
     "Published",
     "Relation",
+    "Terms",
     "Verdict",
     "agrees",
     "judge",
@@ -221,29 +222,14 @@ class Terms:
     shortened: bool = False
 
 
-def judge(
-    published: Published,
-    ours: Estimate,
-    *,
-    relation: Relation = Relation.EQUAL,
-    comparison: Comparison | None = None,
-    bound: Bound | None = None,
-    origin: float = 0.0,
-    absolute: float | None = None,
-    whole: float | None = None,
-    runs: int | None = None,
-    shortened: bool = False,
-) -> Judgement:
-    """Judge our estimate of a published number by the rules in the module's docstring.
-
-    The arguments are those of `Terms`.
-    """
-    terms = Terms(relation, comparison, bound, origin, absolute, whole, runs, shortened)
+def judge(published: Published, ours: Estimate, terms: Terms | None = None) -> Judgement:
+    """Judge our estimate of a published number by the rules in the module's docstring."""
+    terms = terms or Terms()
     beforehand = _beforehand(published, terms)
     if beforehand is not None:
         return beforehand
     found = _often_enough(_by_interval(published, ours, terms), ours, terms)
-    if shortened and found.verdict is Verdict.MISS:
+    if terms.shortened and found.verdict is Verdict.MISS:
         why = "; ".join(text for text in (found.why, SHORTENED) if text)
         return Judgement(Verdict.UNDECIDED, None, why)
     return found
@@ -304,9 +290,8 @@ def _by_interval(published: Published, ours: Estimate, terms: Terms) -> Judgemen
         return Judgement(Verdict.UNDECIDED, 2, "one run is not a mean")
     if terms.relation is Relation.ONE_RUN:
         return _by_single_runs(published, ours, terms)
-    ends = _stated_ends(published, terms)
-    if ends is not None:
-        return _by_ends(ends, ours, terms)
+    if _stated_ends(published, terms) is not None:
+        return _by_ends(published, ours, terms)
     low, high = _region(published, terms)
     mean, reach = ours.mean - terms.origin, ours.half_width
     allowed = _allowed(published, terms, mean)
@@ -324,11 +309,11 @@ def _by_interval(published: Published, ours: Estimate, terms: Terms) -> Judgemen
     return Judgement(Verdict.UNDECIDED, needed, f"interval too wide; {runs_text(needed)}")
 
 
-def _by_ends(ends: tuple[float, float], ours: Estimate, terms: Terms) -> Judgement:
+def _by_ends(published: Published, ours: Estimate, terms: Terms) -> Judgement:
     """By a published bound or range: our whole interval is inside, or outside."""
     assert ours.half_width is not None  # two runs have it
     assert ours.deviation is not None
-    low, high = _with_rounding(ends)
+    low, high = _region(published, terms)
     mean, reach = ours.mean - terms.origin, ours.half_width
     if low <= mean - reach and mean + reach <= high:
         return Judgement(Verdict.MATCH)
@@ -365,23 +350,15 @@ def agrees(published: Published, mean: float) -> bool:
 
 def _region(published: Published, terms: Terms) -> tuple[float, float]:
     """Range of values that agree with the publication, ends included: also where a sum is rounded."""
-    return _with_rounding(_bare_region(published, terms))
-
-
-def _with_rounding(ends: tuple[float, float]) -> tuple[float, float]:
+    ends = _stated_ends(published, terms)
+    if ends is None:
+        assert published.value is not None  # it is not lost and has no range
+        value = published.value - terms.origin
+        relative = TOLERANCE * _smaller_part(value, terms) if value != 0.0 else terms.absolute or 0.0
+        reach = max(relative, published.ci or 0.0)
+        ends = value - reach, value + reach
     low, high = ends
     return low - _ROUNDING * abs(low), high + _ROUNDING * abs(high)
-
-
-def _bare_region(published: Published, terms: Terms) -> tuple[float, float]:
-    ends = _stated_ends(published, terms)
-    if ends is not None:
-        return ends
-    assert published.value is not None  # it is not lost and has no range
-    value = published.value - terms.origin
-    relative = TOLERANCE * _smaller_part(value, terms) if value != 0.0 else terms.absolute or 0.0
-    reach = max(relative, published.ci or 0.0)
-    return value - reach, value + reach
 
 
 def _smaller_part(value: float, terms: Terms) -> float:

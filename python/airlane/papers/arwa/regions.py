@@ -13,11 +13,11 @@ from collections.abc import Sequence
 
 from airlane import examples
 from airlane.commands import terminal
-from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Listing, Picture
+from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Listing, Picture
 from airlane.pages.chart import Axis, Chart, Line, Panel, Span
 from airlane.papers import published
 from airlane.papers.arwa import setup
-from airlane.papers.arwa.schemes import ORDERINGS, SOURCE, gain_of, of
+from airlane.papers.arwa.schemes import ORDERINGS, SOURCE, Point, gain_of, of
 from airlane.papers.arwa.setup import SCHEMES, Case
 from airlane.papers.common import WORDS as ANSWERS
 from airlane.papers.common import decide, mean
@@ -44,25 +44,31 @@ def _point(scheme: str, users: int, *, factor: float, blocks: int) -> Case:
     return case.but(drwa_lambda=factor) if scheme == "drwa" else case
 
 
+def _at(factor: float, blocks: int) -> Point:
+    return functools.partial(_point, factor=factor, blocks=blocks)
+
+
+def _finding(draws: Sequence[Draw], name: str, factor: float, blocks: int) -> Finding:
+    _, parts = ORDERINGS[name]
+    return decide(parts(draws, _at(factor, blocks), COUNTS))
+
+
 def _claim(name: str, factor: float, blocks: int) -> Claim:
-    text, parts = ORDERINGS[name]
-    point = functools.partial(_point, factor=factor, blocks=blocks)
+    text, _ = ORDERINGS[name]
     return Claim(
         f"arwa.regions.{name}.{blocks}-{factor:g}",
         f"{text} ({blocks} resource blocks, DRWA's factor {factor:g})",
-        lambda draws: decide(parts(draws, point, COUNTS)),
+        functools.partial(_finding, name=name, factor=factor, blocks=blocks),
         ClaimKind.READING,
     )
 
 
-def _holds(draws: Sequence[Draw], factor: float, blocks: int) -> list[str]:
-    point = functools.partial(_point, factor=factor, blocks=blocks)
-    return [ANSWERS[decide(parts(draws, point, COUNTS)).holds] for _, parts in ORDERINGS.values()]
-
-
 def _orderings(draws: Sequence[Draw]) -> Listing:
     rows = [
-        (f"{blocks}, {factor:g}", *_holds(draws, factor, blocks))
+        (
+            f"{blocks}, {factor:g}",
+            *(ANSWERS[_finding(draws, name, factor, blocks).holds] for name in ORDERINGS),
+        )
         for blocks, factor in itertools.product(BLOCKS, LAMBDAS)
     ]
     return Listing(
@@ -76,7 +82,7 @@ def _orderings(draws: Sequence[Draw]) -> Listing:
 def _gains(draws: Sequence[Draw]) -> Listing:
     rows = []
     for blocks, factor, users in itertools.product(BLOCKS, LAMBDAS, COUNTS):
-        point = functools.partial(_point, factor=factor, blocks=blocks)
+        point = _at(factor, blocks)
         gains = (terminal.interval(mean(draws, gain_of(name, point, users))) for name in _GAINS)
         rows.append((f"{blocks}, {factor:g}, {users}", *gains))
     low_high = ", ".join(
@@ -102,10 +108,7 @@ def _picture(draws: Sequence[Draw]) -> list[Picture]:
         lines = [
             Line(
                 LAMBDAS,
-                [
-                    mean(draws, gain_of(name, functools.partial(_point, factor=f, blocks=blocks), n)).mean
-                    for f in LAMBDAS
-                ],
+                [mean(draws, gain_of(name, _at(factor, blocks), n)).mean for factor in LAMBDAS],
                 series=f"{n} users",
                 colour=COLOURS[i],
                 marker="osv"[i],
