@@ -49,7 +49,7 @@ fn main() -> ExitCode {
          reach {alive} delivered more than 100 packets; {without_excuse} flows without an excuse received \
          something; {handovers} handovers were completed and {written} bytes of captures written; a block \
          waited {} ms for its next transmission at most, and {} ms longer than the round trip at most; {granted} \
-         grants of the lowest MCS were on no more resource blocks than the power allows; {:.0} s",
+         blocks that were expected to fail had no more resource blocks than the reported power allows; {:.0} s",
         longest.0,
         longest.1,
         begun.elapsed().as_secs_f64()

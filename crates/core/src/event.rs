@@ -582,6 +582,9 @@ pub enum Event<'a> {
         headroom: Option<Decibel>,
         /// Uplink, first transmission: the error rate that the cell expected when it granted the block.
         expected_bler: Option<f32>,
+        /// Uplink, first transmission: the power headroom on these resource blocks by the latest report that the cell
+        /// had when it granted the block.
+        reported_headroom: Option<Decibel>,
     },
     /// The position of a UE; reported periodically if requested.
     UePosition {

@@ -20,11 +20,12 @@ struct Process {
     uplink: UplinkKnowledge,
 }
 
-/// Of a block of the uplink: the UE's power headroom, and the error rate that the cell expected.
+/// Of a block of the uplink: the UE's power headroom, and what the cell expected.
 #[derive(Clone, Copy, Debug, Default)]
 struct UplinkKnowledge {
     headroom: Option<Decibel>,
     expected_bler: Option<f32>,
+    reported_headroom: Option<Decibel>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -71,10 +72,19 @@ impl RanLog {
 
     fn on_event(&mut self, now: Instant, event: &Event<'_>) {
         match *event {
-            Event::Assigned { ue, direction, process, cqi, queue, headroom, expected_bler } => {
+            Event::Assigned {
+                ue,
+                direction,
+                process,
+                cqi,
+                queue,
+                headroom,
+                expected_bler,
+                reported_headroom,
+            } => {
                 if let Some(process) = self.process(ue, direction, process) {
                     (process.cqi, process.queue) = (cqi, queue.get());
-                    process.uplink = UplinkKnowledge { headroom, expected_bler };
+                    process.uplink = UplinkKnowledge { headroom, expected_bler, reported_headroom };
                 }
             }
             Event::TransportBlock {
@@ -158,6 +168,12 @@ impl RanLog {
             .push_f64("expected_bler", of_uplink(|known| known.expected_bler.map(f64::from)))
             .means("error rate that the cell expected");
         table
+            .push_f64(
+                "reported_headroom_db",
+                of_uplink(|known| known.reported_headroom.map(|headroom| headroom.0)),
+            )
+            .means("power headroom on these PRBs by the latest report");
+        table
     }
 }
 
@@ -215,7 +231,8 @@ mod tests {
     fn assigned(process: u8, cqi: u8, queue: u64) -> Event<'static> {
         let (ue, direction) = (UeId(1), Direction::Downlink);
         let (cqi, queue) = (Some(cqi), Bytes(queue));
-        Event::Assigned { ue, direction, process, cqi, queue, headroom: None, expected_bler: None }
+        let (headroom, expected_bler, reported_headroom) = (None, None, None);
+        Event::Assigned { ue, direction, process, cqi, queue, headroom, expected_bler, reported_headroom }
     }
 
     #[test]

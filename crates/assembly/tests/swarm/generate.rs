@@ -142,7 +142,7 @@ pub(crate) fn attempt(seed: u64) -> Result<Outcome, String> {
         }
         let longest_wait =
             log.map_or((0, 0), |log| retransmissions::longest_wait(&resolved, &again.tables[log].1));
-        let granted = log.map_or(0, |log| headroom::check_grants(&resolved, &again.tables[log].1));
+        let granted = log.map_or(0, |log| headroom::check_grants(&again.tables[log].1));
         if !resolved.output.ran_log {
             log.map(|log| again.tables.remove(log));
         }

@@ -614,6 +614,7 @@ fn report_assignment(slot: &mut Slot<'_, '_>, index: u32, id: u8) {
         queue: bearers.queue(Direction::Downlink),
         headroom: None,
         expected_bler: None,
+        reported_headroom: None,
     });
 }
 

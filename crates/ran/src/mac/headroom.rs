@@ -96,6 +96,12 @@ impl KnownPower {
         self.factor != before
     }
 
+    /// The headroom on `granted` of the band's PRBs by the latest report.
+    pub(crate) fn headroom(&self, band: u16, granted: u16) -> Option<Decibel> {
+        let power = f64::from(self.factor?) * f64::from(granted) / f64::from(band);
+        Some(Decibel(-Decibel::from_linear(power).0))
+    }
+
     /// Bytes of a report that a block sent at this time may contain.
     #[inline]
     pub(crate) fn reserve(&self, config: &HeadroomReports, at: Instant) -> u64 {

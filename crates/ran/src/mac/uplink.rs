@@ -9,7 +9,7 @@
 use core::ops::Range;
 use std::collections::VecDeque;
 
-use airlane_core::{Bytes, Direction, Event, Instant, Topic, UeId};
+use airlane_core::{Bytes, Decibel, Direction, Event, Instant, Topic, UeId};
 use airlane_radio::Mcs;
 
 use super::configured::ConfiguredGrants;
@@ -53,6 +53,8 @@ struct Grant {
     is_beyond_reach: bool,
     /// The error rate that the cell expects of the first transmission; computed only for observers.
     expected_bler: Option<f32>,
+    /// The power headroom on its PRBs by the latest report; computed only for observers.
+    reported_headroom: Option<Decibel>,
 }
 
 impl Grant {
@@ -74,13 +76,15 @@ impl Grant {
             headroom: None,
             is_beyond_reach,
             expected_bler: None,
+            reported_headroom: None,
         }
     }
 
-    /// Computes the error rate that the cell expects.
+    /// Computes what the cell expects: the error rate and the power headroom.
     fn expect(&mut self, cell: &CellConfig, phy: &mut Phy, ue: &mut UplinkState) {
         let rate = pusch::expected_error_rate(cell, phy, ue, self.mcs, self.prbs, self.layers);
         self.expected_bler = rate.map(|rate| rate as f32);
+        self.reported_headroom = ue.known_power.headroom(cell.resource_blocks, self.prbs);
     }
 }
 
@@ -305,7 +309,7 @@ impl UplinkMac {
             let direction = Direction::Uplink;
             // Observers must not look at the channel: the next look of a UE that moves would be later.
             let headroom = uplink.power.latest_headroom(grant.prbs);
-            let expected_bler = grant.expected_bler.filter(|_| !grant.retransmission);
+            let expected = (!grant.retransmission).then_some(grant);
             slot.cx.emit(&Event::Assigned {
                 ue: ue.id,
                 direction,
@@ -313,7 +317,8 @@ impl UplinkMac {
                 cqi: None,
                 queue,
                 headroom,
-                expected_bler,
+                expected_bler: expected.and_then(|grant| grant.expected_bler),
+                reported_headroom: expected.and_then(|grant| grant.reported_headroom),
             });
         }
         report_queue(slot.cx, ue, Direction::Uplink);
