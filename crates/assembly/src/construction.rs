@@ -25,7 +25,7 @@ pub(crate) struct Construction {
     pub(crate) seeds: Seeds,
     pub(crate) qlog: Option<Arc<QlogFiles>>,
     pub(crate) contents: Vec<Contents>,
-    pub(crate) own: Extensions,
+    pub(crate) extensions: Extensions,
     pub(crate) files: Files,
     /// The UE of each flow, or none in a wired network; `None` for a flow that was removed.
     pub(crate) present: Vec<Option<Option<usize>>>,
@@ -48,7 +48,7 @@ impl Construction {
             seeds: self.seeds,
             qlog: self.qlog.as_ref(),
             contents: &self.contents,
-            own: &self.own,
+            extensions: &self.extensions,
             files: &self.files,
         }
     }

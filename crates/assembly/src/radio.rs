@@ -28,7 +28,7 @@ pub(crate) fn configuration(
         };
         Ok(section.config(path, &scenario.cell))
     };
-    let own = |name: &str| setup.own.schedulers[name].clone();
+    let own = |name: &str| setup.extensions.schedulers[name].clone();
     let cells = scenario.cell.iter().map(|cell| cell.config(&scenario.cell, channel.fading.sight(), own));
     Ok(RanConfig {
         cells: cells.collect(),

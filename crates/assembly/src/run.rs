@@ -96,22 +96,22 @@ pub fn build(scenario: &Resolved, seed: u64) -> Result<Built, ScenarioError> {
 /// The same with a user's own controllers and scheduler policies.
 ///
 /// # Errors
-/// If a file that the scenario names cannot be read, or it names a controller or a policy that is not in `own`.
-pub fn build_with(scenario: &Resolved, seed: u64, own: &Extensions) -> Result<Built, ScenarioError> {
-    build_from(scenario, seed, own, &Files::Disk)
+/// If a file that the scenario names cannot be read, or it names a controller or a policy that is not in `extensions`.
+pub fn build_with(scenario: &Resolved, seed: u64, extensions: &Extensions) -> Result<Built, ScenarioError> {
+    build_from(scenario, seed, extensions, &Files::Disk)
 }
 
 /// The same with a given source of the files that the scenario names.
 ///
 /// # Errors
-/// If a file that the scenario names cannot be read, or it names a controller or a policy that is not in `own`.
+/// If a file that the scenario names cannot be read, or it names a controller or a policy that is not in `extensions`.
 pub fn build_from(
     scenario: &Resolved,
     seed: u64,
-    own: &Extensions,
+    extensions: &Extensions,
     files: &Files,
 ) -> Result<Built, ScenarioError> {
-    check_own(scenario, own)?;
+    check_extensions(scenario, extensions)?;
     let (ues, flows) = (expand::ues(scenario), expand::flows(scenario));
     let construction = Construction {
         given: scenario.clone(),
@@ -119,7 +119,7 @@ pub fn build_from(
         seeds: Seeds::new(seed),
         qlog: scenario.output.qlog.then(Arc::default),
         contents: applications::contents(scenario, &flows, files)?,
-        own: own.clone(),
+        extensions: extensions.clone(),
         files: files.clone(),
         present: flows.iter().map(|flow| flow.ue).map(Some).collect(),
         ues: ues.len(),
@@ -142,7 +142,7 @@ pub fn build_from(
 }
 
 /// All controllers and policies that the scenario names are there.
-fn check_own(scenario: &Resolved, own: &Extensions) -> Result<(), ScenarioError> {
+fn check_extensions(scenario: &Resolved, extensions: &Extensions) -> Result<(), ScenarioError> {
     let of_flows = scenario.flow.iter().enumerate().filter_map(|(i, flow)| match &flow.transport {
         Transport::Tcp(tcp) => Some((format!("flow.{i}.transport"), &tcp.controller)),
         Transport::Quic(quic) => Some((format!("flow.{i}.transport"), &quic.controller)),
@@ -159,15 +159,15 @@ fn check_own(scenario: &Resolved, own: &Extensions) -> Result<(), ScenarioError>
         Middlebox::Pep(_) => vec![],
     });
     for (place, named) in of_flows.chain(of_proxies) {
-        if let Some(name) = named.as_ref().filter(|name| !own.controllers.contains_key(*name)) {
-            return Err(unknown_controller(&place, name, &own.controllers));
+        if let Some(name) = named.as_ref().filter(|name| !extensions.controllers.contains_key(*name)) {
+            return Err(unknown_controller(&place, name, &extensions.controllers));
         }
     }
     for (i, cell) in scenario.cell.iter().enumerate() {
         if let format::Scheduler::Own(format::OwnPolicy { policy }) = &cell.scheduler
-            && !own.schedulers.contains_key(policy)
+            && !extensions.schedulers.contains_key(policy)
         {
-            return Err(unknown_policy(i, policy, &own.schedulers));
+            return Err(unknown_policy(i, policy, &extensions.schedulers));
         }
     }
     Ok(())

@@ -41,7 +41,7 @@ use airlane_core::{Bytes, Cx, Direction, DropCause, Duration, Instant, PacketRef
 use airlane_net::queue::Waiting;
 
 use crate::pdcp::PdcpConfig;
-use crate::rlc::entity::{Entity, Grant, Opposite};
+use crate::rlc::entity::{Entity, Opposite, PduGrant};
 pub use crate::rlc::entity::{RlcConfig, RlcMode};
 use crate::rlc::nr::NrRlc;
 use crate::rlc::queue::TransmitQueue;
@@ -340,7 +340,7 @@ impl RadioBearer {
         let overhead = self.pdu_overhead;
         let grant = u32::try_from(grant.get()).expect("a transport block is shorter than 4 GiB");
         let (way, back) = self.ways_mut(direction);
-        let of_block = Grant { left: grant, overhead };
+        let of_block = PduGrant { left: grant, overhead };
         let left = way.rlc.transmit(cx, &mut way.source, &mut back.rlc, of_block, out);
         self.update_timeout();
         Bytes(u64::from(grant - left))

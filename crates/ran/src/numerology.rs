@@ -180,9 +180,9 @@ impl TddPattern {
     }
 }
 
-/// Occasions of the UEs of a cell: each has one in `period` slots, the first UE from slot `offset` on.
+/// UplinkOccasions of the UEs of a cell: each has one in `period` slots, the first UE from slot `offset` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Occasions {
+pub struct UplinkOccasions {
     /// In slots.
     pub period: u32,
     /// In slots.
@@ -273,17 +273,18 @@ impl Duplex {
         }
     }
 
-    /// The slot of a period in which a UE has its occasion: UE `k` takes the uplink slot `k` after the first one, so that UEs share a slot only if a period has fewer than UEs.
+    /// The slot of a period in which a UE has its occasion: UE `k` has the `k`-th uplink slot from the offset on. UEs share
+    /// a slot only if a period has fewer uplink slots than there are UEs.
     #[inline]
     #[must_use]
-    pub fn phase_of(self, occasions: Occasions, ue: u32) -> u64 {
+    pub fn phase_of(self, occasions: UplinkOccasions, ue: u32) -> u64 {
         let first = self.uplinks_before(occasions.offset.into());
         self.uplink_slot(first + u64::from(ue)) % u64::from(occasions.period)
     }
 
     /// The most of `ues` UEs whose occasions ([`Duplex::phase_of`]) are in one slot.
     #[must_use]
-    pub fn occasions_at_once(self, occasions: Occasions, ues: u32) -> u64 {
+    pub fn occasions_at_once(self, occasions: UplinkOccasions, ues: u32) -> u64 {
         let period = occasions.period;
         let pattern = self.period();
         // After as many periods, pattern and occasions repeat together; one more for what is moved into the next.
@@ -448,21 +449,22 @@ mod tests {
         let duplex = Duplex::Tdd(TddPattern::new("DDSUU", 10, 2));
         assert_eq!([0, 1, 2, 3].map(|count| duplex.uplink_slot(count)), [3, 4, 8, 9]);
         assert_eq!(
-            [0, 1, 2, 3, 4].map(|ue| duplex.phase_of(Occasions { period: 10, offset: 4 }, ue)),
+            [0, 1, 2, 3, 4].map(|ue| duplex.phase_of(UplinkOccasions { period: 10, offset: 4 }, ue)),
             [4, 8, 9, 3, 4]
         );
         assert_eq!(
-            [1, 4, 5, 8, 9].map(|ues| duplex.occasions_at_once(Occasions { period: 10, offset: 4 }, ues)),
+            [1, 4, 5, 8, 9]
+                .map(|ues| duplex.occasions_at_once(UplinkOccasions { period: 10, offset: 4 }, ues)),
             [1, 1, 2, 2, 3]
         );
         assert_eq!(
-            [5, 8, 9].map(|ues| Duplex::Fdd.occasions_at_once(Occasions { period: 4, offset: 1 }, ues)),
+            [5, 8, 9].map(|ues| Duplex::Fdd.occasions_at_once(UplinkOccasions { period: 4, offset: 1 }, ues)),
             [2, 2, 3]
         );
         // Of the slots 4, 11, 18 of UE 0 and 2, 9, 16 of UE 1, the first and the last ones move to slots 4 and 19.
         let duplex = Duplex::Tdd(TddPattern::new("DDDSU", 10, 2));
-        assert_eq!([0, 1].map(|ue| duplex.phase_of(Occasions { period: 7, offset: 4 }, ue)), [4, 2]);
-        assert_eq!(duplex.occasions_at_once(Occasions { period: 7, offset: 4 }, 2), 2);
+        assert_eq!([0, 1].map(|ue| duplex.phase_of(UplinkOccasions { period: 7, offset: 4 }, ue)), [4, 2]);
+        assert_eq!(duplex.occasions_at_once(UplinkOccasions { period: 7, offset: 4 }, 2), 2);
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub struct Setup<'a> {
     /// The data that the two ends of each flow exchange apart from packets.
     pub contents: &'a [Contents],
     /// Users' own controllers and scheduler policies.
-    pub own: &'a Extensions,
+    pub extensions: &'a Extensions,
     /// The source of the files that the scenario names.
     pub files: &'a Files,
 }

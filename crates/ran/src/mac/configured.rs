@@ -14,7 +14,7 @@ use super::phy::{BlockTables, Phy};
 use super::pusch::{self, PuschBlock, PuschNeed, sound};
 use crate::config::{CellConfig, UplinkAccess};
 use crate::link::{Radio, ServingLink};
-use crate::numerology::{Duplex, Occasions};
+use crate::numerology::{Duplex, UplinkOccasions};
 use crate::ue::Ue;
 
 /// Bytes of the smallest block with data: a buffer status report, a power headroom report, and the header of a segment
@@ -25,8 +25,7 @@ const LEAST_BLOCK: u64 = 12;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConfiguredGrants {
     duplex: Duplex,
-    period: u32,
-    offset: u32,
+    occasions: UplinkOccasions,
     pub(crate) mcs: Mcs,
     /// Resource blocks of an occasion, and the bytes of its block.
     pub(crate) prbs: u16,
@@ -46,7 +45,8 @@ impl ConfiguredGrants {
         let prbs = (1..=band).find(|&prbs| blocks.uplink(1, mcs, prbs) >= size);
         let prbs = prbs.expect("a configured grant fits into the band");
         let duplex = cell.numerology.duplex;
-        Some(Self { duplex, period, offset, mcs, prbs, size: blocks.uplink(1, mcs, prbs) })
+        let occasions = UplinkOccasions { period, offset };
+        Some(Self { duplex, occasions, mcs, prbs, size: blocks.uplink(1, mcs, prbs) })
     }
 
     /// The block of a UE in an occasion. If the UE is limited by its power, and the configured block would miss the error
@@ -81,8 +81,8 @@ impl ConfiguredGrants {
         if !self.duplex.has_uplink(slot) {
             return false;
         }
-        let phase = self.duplex.phase_of(Occasions { period: self.period, offset: self.offset }, ue);
-        self.duplex.takes_place(slot, self.period, phase)
+        let phase = self.duplex.phase_of(self.occasions, ue);
+        self.duplex.takes_place(slot, self.occasions.period, phase)
     }
 
     /// The UEs with an occasion in this slot.

@@ -71,7 +71,7 @@ const TM_STAYS: &str = "a bearer in transparent mode stays in its cell";
 
 /// A grant of the MAC to a bearer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Grant {
+pub(crate) struct PduGrant {
     /// Bytes that are left.
     pub(crate) left: u32,
     /// Bytes that the MAC adds to each PDU.
@@ -189,17 +189,18 @@ impl Entity {
         }
     }
 
-    /// Fills a grant with PDUs: STATUS for the data of the other direction first, which is `back`, then retransmissions, then new data. Returns the bytes that are left.
+    /// Fills a grant with PDUs, each with the MAC's overhead: STATUS for the data of the other direction, which is `back`,
+    /// then retransmissions, then new data. Returns the bytes that are left.
     #[inline]
     pub(crate) fn transmit(
         &mut self,
         cx: &mut Cx<'_>,
         source: &mut Source,
         back: &mut Self,
-        grant: Grant,
+        grant: PduGrant,
         out: &mut Vec<Pdu>,
     ) -> u32 {
-        let Grant { mut left, overhead } = grant;
+        let PduGrant { mut left, overhead } = grant;
         match self {
             Self::Tm => {
                 while let Some(pdu) = tm::transmit(cx, source, left.saturating_sub(overhead)) {

@@ -5,7 +5,7 @@ use airlane_radio::Mcs;
 use airlane_radio::link_tables::{Allocation, LinkTables};
 use airlane_radio::nr::NrTables;
 use airlane_ran::numerology::nr::FrequencyRange;
-use airlane_ran::numerology::{Occasions, SYMBOLS};
+use airlane_ran::numerology::{SYMBOLS, UplinkOccasions};
 
 use super::{Checked, Place};
 use crate::format::{Cell, CqiToMcs, Duplex, Mimo, Nr, Radio, Tdd, TransmissionMode, Uplink};
@@ -89,7 +89,7 @@ pub(super) fn configured_grants(cell: &Cell, ues: u64, at: &Place<'_>) -> Checke
         );
     };
     let slots = |time: Duration| u32::try_from(time.as_nanos() / cell.slot().as_nanos()).unwrap_or(u32::MAX);
-    let configured = Occasions { period: slots(grant.period.0), offset: slots(grant.offset.0) };
+    let configured = UplinkOccasions { period: slots(grant.period.0), offset: slots(grant.offset.0) };
     let at_once = nr.directions().occasions_at_once(configured, ues as u32);
     let help = format!("up to {at_once} UEs would share a slot of {band} resource blocks, with {prbs} each");
     at.require(

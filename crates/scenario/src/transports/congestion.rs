@@ -72,7 +72,7 @@ impl Quic {
 impl ControllerKeys<'_> {
     /// The user's controller; `run::build_from` has checked that it is there.
     pub(super) fn own(&self, setup: Setup<'_>) -> Option<OwnControllers> {
-        setup.own.controllers.get(self.controller?).cloned()
+        setup.extensions.controllers.get(self.controller?).cloned()
     }
 
     pub(super) fn laws(&self) -> LawParameters {

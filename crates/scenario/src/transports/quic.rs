@@ -16,8 +16,8 @@ use crate::rnis::loss_discrimination;
 #[must_use]
 pub fn quic_of(scenario: &Resolved, flow: usize, seeds: Seeds) -> Option<QuicConfig> {
     let Transport::Quic(quic) = &scenario.flow.get(flow)?.transport else { return None };
-    let (own, files) = (Extensions::default(), Files::default());
-    let setup = Setup { scenario, seeds, qlog: None, contents: &[], own: &own, files: &files };
+    let (extensions, files) = (Extensions::default(), Files::default());
+    let setup = Setup { scenario, seeds, qlog: None, contents: &[], extensions: &extensions, files: &files };
     Some(quic_config(quic, setup, ""))
 }
 

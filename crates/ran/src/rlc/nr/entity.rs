@@ -4,7 +4,7 @@ use airlane_core::{Bytes, Cx, DropCause, Instant, PacketRef};
 
 use super::{NrConfig, NrRlc, am, header, um};
 use crate::pdcp::nr::Receiver as PdcpReceiver;
-use crate::rlc::entity::{Grant, RlcMode};
+use crate::rlc::entity::{PduGrant, RlcMode};
 use crate::rlc::source::Source;
 use crate::rlc::store::CONTROL;
 use crate::rlc::{DataPdu, Pdu, StatusPdu};
@@ -125,17 +125,18 @@ impl NrEntity {
         }
     }
 
-    /// Fills a grant with PDUs: STATUS for the data of the other direction first, which is `back`, then retransmissions, then new data. Returns the bytes that are left.
+    /// Fills a grant with PDUs, each with the MAC's overhead: STATUS for the data of the other direction, which is `back`,
+    /// then retransmissions, then new data. Returns the bytes that are left.
     #[inline]
     pub(crate) fn transmit(
         &mut self,
         cx: &mut Cx<'_>,
         source: &mut Source,
         back: &mut Self,
-        grant: Grant,
+        grant: PduGrant,
         out: &mut Vec<Pdu>,
     ) -> u32 {
-        let Grant { mut left, overhead } = grant;
+        let PduGrant { mut left, overhead } = grant;
         if out.capacity() < PDUS_RESERVED {
             out.reserve_exact(PDUS_RESERVED - out.len());
         }
