@@ -97,6 +97,13 @@ def test_check_and_setup(tmp_path: Path) -> None:
     assert (shown.returncode, shown.stdout) == (0, "# This node needs no rules, routes or parameters.\n")
 
 
+@pytest.mark.parametrize("options", [("--json",), ("--check", "--print-setup", "--json")])
+def test_json_is_the_answer_of_check_alone(tmp_path: Path, options: tuple[str, ...]) -> None:
+    done = node(tmp_path, "", *options)
+    assert done.returncode == 2
+    assert "--json prints the answer of --check alone" in done.stderr
+
+
 def test_health_metrics_and_the_end_by_a_signal(tmp_path: Path) -> None:
     port = free_port()
     settings = f'[node]\nadmin = "127.0.0.1:{port}"\nlog = {{ format = "json" }}\n'

@@ -137,6 +137,9 @@ Options:
         if !airlane_nodes::kinds().any(|one| one == kind) {
             return Err(mistake(format!("{kind} is no kind of node; it must be one of {}", kinds())));
         }
+        if found.json && (!found.check || found.setup) {
+            return Err(mistake("--json prints the answer of --check alone: write --check --json"));
+        }
         Ok(Arguments { kind, file, ..found })
     }
 
