@@ -423,3 +423,59 @@ def test_fairness_is_that_of_competing_flows(rows: list[Any], wanted: float) -> 
 def test_an_old_table_does_not_tell_its_flows_apart() -> None:
     old = flows_of(DOWNLOAD, ("call", "cbr", "downlink", 2.0)).drop(["app", "direction"])
     assert per_run(BY_NAME["jain"], old) == pytest.approx([0.8])
+
+
+def table_of(**columns: list[Any]) -> pa.Table:
+    return pa.table(columns)
+
+
+def test_flows_compete_with_those_of_one_application_in_one_direction() -> None:
+    table = table_of(
+        flow=["a", "b", "c", "d", "e", "f"],
+        app=["bulk", "bulk", "bulk", None, None, "cbr"],
+        direction=["uplink", "downlink", "uplink", "downlink", "downlink", "uplink"],
+    )
+    assert figures.competing(table) == {"bulk, uplink": [0, 2], "real applications, downlink": [3, 4]}
+    assert not figures.has_competing(table), "two kinds have no common fairness"
+    assert figures.has_competing(table.slice(0, 3))
+    assert not figures.has_competing(table.slice(5))
+
+
+def test_the_same_flow_in_several_runs_does_not_compete_with_itself() -> None:
+    app, direction = ["bulk"] * 3, ["uplink"] * 3
+    assert figures.competing(table_of(flow=["a"] * 3, app=app, direction=direction)) == {}
+    without_names = table_of(app=app, direction=direction)
+    assert figures.competing(without_names) == {"bulk, uplink": [0, 1, 2]}
+
+
+@pytest.mark.parametrize("left_out", ["app", "direction"])
+def test_all_flows_of_an_older_table_compete(left_out: str) -> None:
+    table = table_of(flow=["a", "b"], app=["bulk", "cbr"], direction=["uplink", "downlink"])
+    assert figures.competing(table.drop([left_out])) == {"": [0, 1]}
+
+
+def test_columns_of_a_view_are_in_their_order_and_have_the_meaning_of_their_own_metadata() -> None:
+    def field(name: str, **meaning: str) -> pa.Field[pa.DataType]:
+        return pa.field(name, pa.float64(), metadata=dict(meaning))
+
+    fields = [
+        field("later", title="Later", views="terminal sweep", place="7"),
+        field("mcs_mean", title="another meaning", views="terminal", place="3"),
+        field("tb_sent"),  # an older file: today's column has place 40
+        field("unknown"),
+        field("elsewhere", title="Elsewhere", views="sweep", place="1"),
+    ]
+    table = pa.Table.from_arrays([pa.array([1.0]) for _ in fields], schema=pa.schema(fields))
+    found = figures.columns_in("terminal", "cells", table)
+    assert [(one.name, one.place) for one in found] == [("mcs_mean", 3), ("later", 7), ("tb_sent", 40)]
+    assert found[0].title == "another meaning"
+    # A table that no run has: its columns are described by themselves alone.
+    assert [one.name for one in figures.columns_in("terminal", "nothing", table)] == ["mcs_mean", "later"]
+
+
+def test_the_registry_has_columns_with_a_better_direction_figures_of_applications_and_of_several() -> None:
+    found = figures._all()
+    assert list(found) == list(BY_NAME)
+    assert {"goodput_mbps", "page_s", "jain"} <= set(found)
+    assert "flow" not in found
+    assert all(name == one.name for name, one in found.items())
