@@ -26,6 +26,7 @@ from airlane.metrics import Run
 from airlane.papers.arwa import limits as arwa_limits
 from airlane.papers.arwa import load as arwa_load
 from airlane.papers.arwa import mixed as arwa_mixed
+from airlane.papers.arwa import regions as arwa_regions
 from airlane.papers.arwa import schemes as arwa_schemes
 from airlane.papers.arwa import single as arwa_single
 from airlane.papers.arwa.setup import BASE, PAPER, USERS, Case
@@ -118,6 +119,21 @@ def test_the_orders_of_three_schemes(name: str, scheme: str, changed: Four) -> N
     found = arwa_schemes._ordering(name, PAPER, BASE)
     assert holds(found, by_scheme(ORDERED)) is True
     assert holds(found, by_scheme({**ORDERED, (scheme, 40): changed})) is False
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"), [("throughput", (21.0, 300.0, 97.0, 0.95)), ("delay", ORDERED["drwa", 20])]
+)
+def test_the_orders_with_another_factor_and_bandwidth(name: str, changed: Four) -> None:
+    """ARWA with 60 users is above autotuning, or as fast as DRWA, in a cell of 50 blocks."""
+    found = claim(arwa_regions.regions(), f"arwa.regions.{name}.50-1.1")
+
+    def runs(values: Mapping[tuple[str, int], Four]) -> Callable[[str], Run]:
+        point = arwa_regions._at(1.1, 50)
+        return {point(*key).name: four(*value) for key, value in values.items()}.__getitem__
+
+    assert holds(found, runs(ORDERED)) is True
+    assert holds(found, runs({**ORDERED, ("arwa", 60): changed})) is False
 
 
 def test_gains_over_the_schemes_and_the_ends_of_their_ranges() -> None:

@@ -8,13 +8,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 least_percent=90
 copy=out/mutants
+rm -rf "$copy" # mutmut would keep results of tests that have changed
 mkdir -p "$copy"
 for part in tests tools scenarios docs pyproject.toml README.md Makefile; do
-  rm -rf "${copy:?}/$part"
   cp -r "$part" "$copy/$part"
 done
 # Where mutmut looks for a package: it names mutants by their place below `src`.
-rm -rf "$copy/src"
 cp -r python "$copy/src"
 cat >> "$copy/pyproject.toml" <<'TOML'
 
