@@ -61,6 +61,18 @@ def test_a_wider_carrier_gives_no_less(
     assert all(point.goodput.mean > 0.05 and point.uplink_bler < 0.5 for point in points), points
 
 
+@pytest.mark.parametrize(
+    ("network", "metres", "widths"), [("typical", 2200, (15, 100)), ("nr-typical-fr1", 1000, (11, 273))]
+)
+def test_a_wider_carrier_gives_more_prbs_to_choose_from(
+    network: str, metres: int, widths: tuple[int, int]
+) -> None:
+    """Beyond full power on one PRB, where the mean of a wide carrier would give less than that of a narrow one."""
+    row = GRID.Row(network, metres, "uplink", "udp")
+    narrow, wide = (GRID.measured(row, blocks, 8).goodput for blocks in widths)
+    assert wide.mean - wide.half_width > narrow.mean + narrow.half_width
+
+
 def test_falls_are_found() -> None:
     """The check can fail: without reports, the widest carrier gives nothing."""
     points = []

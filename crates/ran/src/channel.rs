@@ -354,6 +354,11 @@ impl Channel {
         Decibel(sigma.0 * value)
     }
 
+    /// Whether the fading of each PRB is nearly the same after this time.
+    pub(crate) fn is_coherent_over(&self, time: Duration) -> bool {
+        self.fading.as_ref().is_none_or(|fading| fading.is_coherent_over(time))
+    }
+
     /// Writes the fading gain of each RBG. Without fading, returns false and writes nothing.
     pub(crate) fn rbg_gains(&self, now: Instant, out: &mut [f32]) -> bool {
         if let Some(fading) = &self.fading {

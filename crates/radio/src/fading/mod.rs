@@ -34,7 +34,7 @@ use core::cell::OnceCell;
 use core::ops::Range;
 use std::sync::Arc;
 
-use airlane_core::{Instant, Stream};
+use airlane_core::{Duration, Instant, Stream};
 
 use pulp::{Simd, WithSimd};
 
@@ -51,6 +51,9 @@ use crate::path_loss::SPEED_OF_LIGHT;
 pub fn max_doppler(speed_m_s: f64, carrier_hz: f64) -> f64 {
     speed_m_s.abs() * carrier_hz / SPEED_OF_LIGHT
 }
+
+/// The product of maximum Doppler shift and time at which the autocorrelation of the power is 1/2: J0(2πx)² (Clarke's model).
+const HALF_CORRELATION: f64 = 0.1793;
 
 /// The fading of one link.
 #[derive(Clone, Debug)]
@@ -97,6 +100,13 @@ impl Fading {
     #[must_use]
     pub fn grid(&self) -> &FrequencyGrid {
         &self.grid
+    }
+
+    /// Whether a gain of the past tells about the present: the autocorrelation of the power over this time is at least
+    /// one half.
+    #[must_use]
+    pub fn is_coherent_over(&self, time: Duration) -> bool {
+        self.max_doppler_hz * time.as_secs_f64() <= HALF_CORRELATION
     }
 
     /// The linear power gain at the middle of each PRB, one on average.

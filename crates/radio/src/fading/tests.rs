@@ -1,4 +1,4 @@
-use airlane_core::{Duration, Seeds};
+use airlane_core::Seeds;
 use pulp::Scalar;
 
 use super::*;
@@ -8,6 +8,12 @@ const CARRIER: f64 = 2120e6;
 fn link(profile: Profile, speed_m_s: f64, seed: u64) -> Fading {
     let grid = Arc::new(FrequencyGrid::new(profile, 100, 4));
     Fading::new(&grid, speed_m_s, CARRIER, &mut Seeds::new(seed).stream("fading"))
+}
+
+#[test]
+fn a_channel_is_coherent_until_half_of_the_correlation() {
+    let correlation = libm::j0(2.0 * core::f64::consts::PI * HALF_CORRELATION);
+    assert!((correlation * correlation - 0.5).abs() < 1e-3, "{correlation}");
 }
 
 #[test]

@@ -62,8 +62,14 @@ impl ConfiguredGrants {
         mobility: &mut Mobility,
     ) -> PuschBlock {
         let cell = radio.cell;
-        let configured =
-            PuschBlock { mcs: self.mcs, prbs: self.prbs, layers: 1, size: self.size, is_beyond_reach: false };
+        let configured = PuschBlock {
+            mcs: self.mcs,
+            prbs: self.prbs,
+            place: None,
+            layers: 1,
+            size: self.size,
+            is_beyond_reach: false,
+        };
         let band = f32::from(cell.resource_blocks);
         let may_be_limited = link.uplink.power.is_controlled()
             && link.uplink.known_power.factor.is_none_or(|factor| factor * f32::from(self.prbs) > band);

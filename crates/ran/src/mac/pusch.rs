@@ -10,6 +10,10 @@
 //! reduces the number of PRBs; a positive one does not increase it beyond those on which MCS 0 is expected to meet the
 //! target.
 //!
+//! A UE without full power on even one PRB sends on the PRBs with the best channel ([`place`]), if the channel of the
+//! sounding lasts until the PUSCH, and its cell is alone on the carrier and has no configured grants. Other UEs, and those
+//! in cells that interfere, get PRBs in ascending order.
+//!
 //! If no number of PRBs meets the target, the block is the smallest that carries data, on the PRBs that the UE has full
 //! power for: HARQ may still combine its transmissions. Its failures do not lower the offset, because nothing more robust
 //! is left.
@@ -18,22 +22,28 @@
 //! expected to have the SINR of the sounding. Without reports ([`UplinkConfig::headroom`](crate::config::UplinkConfig)),
 //! the MCS follows from a CQI of the sounding, as in ns-3.
 
+use core::ops::Range;
+
 use airlane_core::Bytes;
 use airlane_radio::mutual_information;
 use airlane_radio::{Cqi, Mcs, Mobility, Modulation};
 
 use super::phy::{BlockTables, LinkAdaptation, Phy};
-use crate::channel::BlockSinr;
-use crate::config::{CellConfig, McsRule};
+use crate::channel::{BlockSinr, Channel};
+use crate::config::{CellConfig, McsRule, UplinkAccess};
 use crate::layers::gain_of;
 use crate::link::{Radio, ServingLink, UplinkState};
 use crate::numerology::PuschSizes;
+
+mod place;
 
 /// A block of the uplink.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PuschBlock {
     pub(crate) mcs: Mcs,
     pub(crate) prbs: u16,
+    /// The first of the PRBs, if they were chosen by their channel.
+    pub(crate) place: Option<u16>,
     pub(crate) layers: u8,
     pub(crate) size: Bytes,
     /// The lowest MCS is not expected to meet the error target, on any number of PRBs.
@@ -58,6 +68,10 @@ pub(crate) struct Sounding {
     pub(crate) at: Option<u64>,
     /// SINR of each PRB; one value if all are equal. The sounding has the power of a PUSCH on the whole band.
     pub(crate) sinr: Vec<f32>,
+    /// The PRBs among which the cell chooses by their channel; empty if it does not choose.
+    choice: Range<u16>,
+    /// By number of PRBs, the first of the best; `None` where it is not known.
+    places: Vec<Option<u16>>,
     /// Number of layers of a PUSCH.
     pub(crate) rank: u8,
     /// The MCS of its CQI; computed on demand, like the following.
@@ -104,6 +118,23 @@ pub(crate) fn sound(slot: u64, radio: Radio<'_>, link: &mut ServingLink, mobilit
     sounding.levels.resize(OCTAVES, None);
     sounding.indices.clear();
     sounding.indices.resize(usize::from(cell.resource_blocks) + 1, f32::NAN);
+    let has_choice = points > 1 && air.is_quiet() && may_choose(cell) && is_timely(cell, channel);
+    sounding.choice = if has_choice { place::pusch_region(cell) } else { 0..0 };
+    sounding.places.clear();
+    sounding.places.resize(sounding.indices.len(), None);
+}
+
+/// Whether the cell may choose the PRBs of a PUSCH by their channel: it adapts to the power of its UEs, and no PRBs are
+/// reserved for configured grants.
+fn may_choose(cell: &CellConfig) -> bool {
+    let uplink = &cell.mac.uplink;
+    uplink.headroom.is_some() && !matches!(uplink.access, UplinkAccess::ConfiguredGrant { .. })
+}
+
+/// Whether the oldest sounding that a PUSCH follows still tells which PRBs are the best.
+fn is_timely(cell: &CellConfig, channel: &Channel) -> bool {
+    let slots = cell.mac.uplink.sounding_period.max(1) + cell.mac.grant_to_pusch;
+    channel.is_coherent_over(cell.numerology.slot * u64::from(slots))
 }
 
 /// The block of a UE within `share` PRBs.
@@ -126,7 +157,20 @@ pub(crate) fn choose(
     let sizes = Sizes(cell.numerology.pusch_sizes);
     let layers = ue.sounding.rank;
     let prbs = sizes.smallest(share, |prbs| phy.blocks.uplink(layers, mcs, prbs) >= need.wanted);
-    PuschBlock { mcs, prbs, layers, size: phy.blocks.uplink(layers, mcs, prbs), is_beyond_reach: raw < 0.0 }
+    let size = phy.blocks.uplink(layers, mcs, prbs);
+    PuschBlock { mcs, prbs, place: None, layers, size, is_beyond_reach: raw < 0.0 }
+}
+
+/// A block on PRBs that were chosen by their channel, on the best of those that are not `taken`. `None` if these have no
+/// place for it, or none where the lowest MCS meets the target.
+pub(crate) fn beside(
+    cell: &CellConfig,
+    phy: &mut Phy,
+    ue: &mut UplinkState,
+    block: PuschBlock,
+    taken: &[Range<u16>],
+) -> Option<PuschBlock> {
+    Adaptation::new(cell, phy, ue).beside(block, taken)
 }
 
 /// The block error rate that a cell expects of a first transmission, from what it knows, without the outer loop. `None`
@@ -135,12 +179,10 @@ pub(crate) fn expected_error_rate(
     cell: &CellConfig,
     phy: &mut Phy,
     ue: &mut UplinkState,
-    mcs: Mcs,
-    prbs: u16,
-    layers: u8,
+    block: &PuschBlock,
 ) -> Option<f64> {
     ue.sounding.at?;
-    Some(Adaptation::new(cell, phy, ue).error_rate(mcs, prbs, layers))
+    Some(Adaptation::new(cell, phy, ue).error_rate(block))
 }
 
 /// The MCS of the sounding's CQI.
@@ -248,7 +290,7 @@ impl<'a> Adaptation<'a> {
     }
 
     /// The block for a UE that is not expected to be decoded.
-    fn beyond_reach(&self, share: u16, need: PuschNeed) -> PuschBlock {
+    fn beyond_reach(&mut self, share: u16, need: PuschNeed) -> PuschBlock {
         let prbs = if self.ue.known_power.factor.is_some() || !self.ue.power.is_controlled() {
             self.full_power()
         } else {
@@ -259,9 +301,10 @@ impl<'a> Adaptation<'a> {
         PuschBlock { is_beyond_reach: true, ..self.block(Mcs::new(0), prbs) }
     }
 
-    fn block(&self, mcs: Mcs, prbs: u16) -> PuschBlock {
+    fn block(&mut self, mcs: Mcs, prbs: u16) -> PuschBlock {
         let layers = self.ue.sounding.rank;
-        PuschBlock { mcs, prbs, layers, size: self.blocks.uplink(layers, mcs, prbs), is_beyond_reach: false }
+        let (place, size) = (self.place_of(prbs), self.blocks.uplink(layers, mcs, prbs));
+        PuschBlock { mcs, prbs, place, layers, size, is_beyond_reach: false }
     }
 
     /// The fewest of `share` PRBs whose block has this size, or all.
@@ -289,6 +332,11 @@ impl<'a> Adaptation<'a> {
     fn mcs_on(&mut self, prbs: u16, highest: Mcs) -> Option<Mcs> {
         let known = self.ue.sounding.indices[usize::from(prbs)];
         let index = if known.is_nan() { self.find_index(prbs) } else { known };
+        self.corrected(index, highest)
+    }
+
+    /// The highest MCS that meets the target, corrected by the outer loop, if one does.
+    fn corrected(&self, index: f32, highest: Mcs) -> Option<Mcs> {
         let offset = self.ue.outer_loop;
         let meets = index + offset.min(0.0) >= 0.0;
         meets.then(|| Mcs::new(((index + offset) as u8).min(highest.index())))
@@ -297,9 +345,9 @@ impl<'a> Adaptation<'a> {
     #[inline(never)]
     fn find_index(&mut self, prbs: u16) -> f32 {
         let layers = self.ue.sounding.rank;
-        let levels = self.levels(self.factor(prbs));
-        let blocks = self.blocks;
-        let index = blocks.uplink_index(layers, prbs, &levels);
+        let place = self.place_of(prbs);
+        let levels = self.levels_on(prbs, place);
+        let index = self.blocks.uplink_index(layers, prbs, &levels);
         self.ue.sounding.indices[usize::from(prbs)] = index;
         index
     }
@@ -331,9 +379,9 @@ impl<'a> Adaptation<'a> {
         })
     }
 
-    fn error_rate(&mut self, mcs: Mcs, prbs: u16, layers: u8) -> f64 {
-        let levels = self.levels(self.factor(prbs));
-        self.blocks.uplink_error_rate(layers, mcs, prbs, &levels)
+    fn error_rate(&mut self, block: &PuschBlock) -> f64 {
+        let levels = self.levels_on(block.prbs, block.place);
+        self.blocks.uplink_error_rate(block.layers, block.mcs, block.prbs, &levels)
     }
 }
 

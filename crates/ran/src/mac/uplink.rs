@@ -41,6 +41,8 @@ struct Grant {
     layers: u8,
     /// The first of its PRBs, once it is sent.
     first: u16,
+    /// [`PuschBlock::place`]
+    place: Option<u16>,
     size: Bytes,
     retransmission: bool,
     /// The UE missed it and will not send.
@@ -60,7 +62,7 @@ struct Grant {
 impl Grant {
     /// A grant of a new block.
     fn new(slot: u64, ue: u32, process: u8, block: PuschBlock) -> Self {
-        let PuschBlock { mcs, prbs, layers, size, is_beyond_reach } = block;
+        let PuschBlock { mcs, prbs, place, layers, size, is_beyond_reach } = block;
         Self {
             slot,
             ue,
@@ -69,6 +71,7 @@ impl Grant {
             prbs,
             layers,
             first: 0,
+            place,
             size,
             retransmission: false,
             missed: false,
@@ -81,10 +84,15 @@ impl Grant {
     }
 
     /// Computes what the cell expects: the error rate and the power headroom.
-    fn expect(&mut self, cell: &CellConfig, phy: &mut Phy, ue: &mut UplinkState) {
-        let rate = pusch::expected_error_rate(cell, phy, ue, self.mcs, self.prbs, self.layers);
+    fn expect(&mut self, cell: &CellConfig, phy: &mut Phy, ue: &mut UplinkState, block: &PuschBlock) {
+        let rate = pusch::expected_error_rate(cell, phy, ue, block);
         self.expected_bler = rate.map(|rate| rate as f32);
         self.reported_headroom = ue.known_power.headroom(cell.resource_blocks, self.prbs);
+    }
+
+    /// Its PRBs, if they were chosen by their channel.
+    fn chosen_prbs(&self) -> Option<Range<u16>> {
+        self.place.map(|first| first..first + self.prbs)
     }
 }
 
@@ -236,10 +244,11 @@ impl UplinkMac {
         } else if uplink.channel.is_flat() {
             slot.phy.receive_flat(Direction::Uplink, process, mean * layers.steady, draws)
         } else {
-            uplink.channel.layered_sinr(sent, sinr, slot.phy.sinr_mut());
-            // A cell alone on its carrier uses the mean of the band instead of the PRBs of a PUSCH.
-            let band = core::iter::once(0..usize::from(cell.resource_blocks));
-            slot.phy.receive(Direction::Uplink, process, band, draws)
+            // A cell alone on its carrier uses the mean of the band instead of PRBs that it has not chosen.
+            let prbs = pusch.chosen_prbs().unwrap_or(0..cell.resource_blocks);
+            let prbs = core::iter::once(usize::from(prbs.start)..usize::from(prbs.end));
+            uplink.channel.sinr_on(sent, sinr, prbs.clone(), slot.phy.sinr_mut());
+            slot.phy.receive(Direction::Uplink, process, prbs, draws)
         };
         // Nothing more robust could be chosen instead of a block beyond reach, so that its errors do not count. That is
         // also the only bound of the offset: below MCS 0, it reduces the number of PRBs.
@@ -362,7 +371,7 @@ impl UplinkMac {
             let first = first + place * configured.prbs;
             let mut grant = Grant { first, ..Grant::new(slot.number, index, process, block) };
             if slot.cx.wants(Topic::Assigned) {
-                grant.expect(slot.cell, slot.phy, &mut link.uplink);
+                grant.expect(slot.cell, slot.phy, &mut link.uplink, &block);
             }
             if build(slot, &mut grant) {
                 self.send(slot, grant);
@@ -460,7 +469,11 @@ impl UplinkMac {
                     assert!(grant.slot == pusch && grant.prbs <= left, "a retransmission lost its PRBs");
                 }
                 // A UE sends one block in a slot.
-                UplinkHarq::Asynchronous if grant.prbs > left || self.is_granted(grant.ue, pusch) => {
+                UplinkHarq::Asynchronous
+                    if grant.prbs > left
+                        || self.is_granted(grant.ue, pusch)
+                        || grant.chosen_prbs().is_some_and(|prbs| self.is_taken(&prbs, pusch)) =>
+                {
                     at += 1; // it keeps its place
                     continue;
                 }
@@ -476,6 +489,16 @@ impl UplinkMac {
     /// True if a UE sends in this slot already.
     fn is_granted(&self, ue: u32, pusch: u64) -> bool {
         self.grants.iter().rev().take_while(|grant| grant.slot == pusch).any(|grant| grant.ue == ue)
+    }
+
+    /// PRBs of a slot that were chosen by their channel.
+    fn taken(&self, pusch: u64) -> impl Iterator<Item = Range<u16>> {
+        self.grants.iter().rev().take_while(move |grant| grant.slot == pusch).filter_map(Grant::chosen_prbs)
+    }
+
+    /// Whether one of these PRBs is taken.
+    fn is_taken(&self, prbs: &Range<u16>, pusch: u64) -> bool {
+        self.taken(pusch).any(|taken| taken.start < prbs.end && prbs.start < taken.end)
     }
 
     /// Grants the PUSCHs of a slot: retransmissions first, then the UEs known to have data, in turn, in equal shares
@@ -519,10 +542,17 @@ impl UplinkMac {
             sound(slot.number, Radio { cell: slot.cell, air: slot.air }, link, mobility);
             let sent = slot.cell.numerology.start_of(pusch);
             let need = need_of(slot.cell, &link.uplink, sent);
-            let block = pusch::choose(slot.cell, slot.phy, &mut link.uplink, share, need);
+            let mut block = pusch::choose(slot.cell, slot.phy, &mut link.uplink, share, need);
+            if block.place.is_some_and(|first| self.is_taken(&(first..first + block.prbs), pusch)) {
+                let taken: Vec<_> = self.taken(pusch).collect();
+                match pusch::beside(slot.cell, slot.phy, &mut link.uplink, block, &taken) {
+                    Some(other) => block = other,
+                    None => continue, // in a later slot
+                }
+            }
             let mut grant = Grant::new(pusch, index, process, block);
             if slot.cx.wants(Topic::Assigned) {
-                grant.expect(slot.cell, slot.phy, &mut link.uplink);
+                grant.expect(slot.cell, slot.phy, &mut link.uplink, &block);
             }
             grant.missed = slot.misses_control(index);
             let uplink = &mut slot.link(index).uplink;
@@ -533,6 +563,7 @@ impl UplinkMac {
             uplink.known_backlog = uplink.known_backlog.saturating_sub(grant.size.get());
             uplink.outstanding += grant.size.get();
             uplink.harq.start(grant.process);
+            debug_assert!(grant.chosen_prbs().is_none_or(|prbs| !self.is_taken(&prbs, pusch)));
             self.grants.push_back(grant);
         }
     }
