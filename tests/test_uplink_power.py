@@ -67,7 +67,7 @@ def test_a_wider_carrier_gives_no_less(
 def test_a_wider_carrier_gives_more_prbs_to_choose_from(
     network: str, metres: int, widths: tuple[int, int]
 ) -> None:
-    """Beyond full power on one PRB, where the mean of a wide carrier would give less than that of a narrow one."""
+    """Beyond full power on one PRB, the mean of a wide carrier would give less than that of a narrow one."""
     row = GRID.Row(network, metres, "uplink", "udp")
     narrow, wide = (GRID.measured(row, blocks, 8).goodput for blocks in widths)
     assert wide.mean - wide.half_width > narrow.mean + narrow.half_width

@@ -80,21 +80,24 @@ impl Adaptation<'_> {
 
 #[cfg(test)]
 mod tests {
+    use core::ops::Range;
+
     use super::best;
 
     #[test]
     fn the_best_contiguous_prbs_that_are_free() {
         let sinr = [9.0, 1.0, 5.0, 2.0, 4.0, 4.0, 1.0, 9.0];
+        let beside = |prbs: u16, taken: Range<u16>| best(&sinr, 1..7, prbs, core::slice::from_ref(&taken));
         // The edges belong to PUCCH.
         assert_eq!(best(&sinr, 1..7, 1, &[]), Some(2));
         // Sums of pairs: 6, 7, 6, 8, 5.
         assert_eq!(best(&sinr, 1..7, 2, &[]), Some(4));
-        assert_eq!(best(&sinr, 1..7, 2, &[5..6]), Some(2));
-        assert_eq!(best(&sinr, 1..7, 2, &[2..5]), Some(5));
+        assert_eq!(beside(2, 5..6), Some(2));
+        assert_eq!(beside(2, 2..5), Some(5));
         assert_eq!(best(&sinr, 1..7, 6, &[]), Some(1));
         assert_eq!(best(&sinr, 1..7, 7, &[]), None);
-        assert_eq!(best(&sinr, 1..7, 3, &[3..4]), Some(4));
-        assert_eq!(best(&sinr, 1..7, 4, &[3..4]), None);
+        assert_eq!(beside(3, 3..4), Some(4));
+        assert_eq!(beside(4, 3..4), None);
         // Of equal ones the lowest.
         assert_eq!(best(&[2.0; 8], 1..7, 3, &[]), Some(1));
     }
