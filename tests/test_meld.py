@@ -21,8 +21,7 @@ from airlane.papers.meld.logs import (
     logs,
     pooled_goodput_mbps,
 )
-from airlane.papers.meld.losses import gain
-from airlane.papers.meld.setup import Case
+from airlane.papers.meld.setup import Case, gain
 from airlane.papers.meld.sweep import crossing
 
 

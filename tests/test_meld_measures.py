@@ -13,11 +13,13 @@ from airlane import papers
 from airlane.experiments import Claim, Draw, Experiment, Number
 from airlane.metrics import Run
 from airlane.papers.meld import beyond as meld_beyond
-from airlane.papers.meld import losses as meld
+from airlane.papers.meld import goodput, round_trips
+from airlane.papers.meld import losses as meld_losses
 from airlane.papers.meld import sweep as meld_sweep
 from airlane.papers.meld import uplink as meld_uplink
 from airlane.papers.meld.logs import bursts_of, goodput_mbps
 from airlane.papers.meld.setup import CONTROLLERS, Case, by_run, rate, rtt
+from airlane.papers.meld.setup import gain as gain_of
 
 pytestmark = pytest.mark.by_hand
 
@@ -97,8 +99,13 @@ def test_goodput_is_twenty_megabytes_over_the_time() -> None:
 def test_a_gain_is_over_legacy_and_has_its_sign(without: float, with_meld: float, gain: float) -> None:
     # 160 Mbit in 40 s are 4 Mbit/s, in 16 s 10: 10 / 4 - 1 = 150 %, 4 / 10 - 1 = -60 %.
     draw = Draw(1, {LEGACY.name: download(without), DE.name: download(with_meld)})
-    assert meld.gain(DE)(draw) == pytest.approx(gain)
-    published = number(meld.figure4(), "meld.fig4_goodput_gain_pct.newreno.meld_de")
+    assert gain_of(DE)(draw) == pytest.approx(gain)
+    published = number(goodput.figure4(), "meld.fig4_goodput_gain_pct.newreno.meld_de")
+    probe = {
+        LEGACY.but(noise="probe").name: download(without),
+        DE.but(noise="probe").name: download(with_meld),
+    }
+    draw = Draw(1, probe)
     assert published.measure(draw) == pytest.approx(gain)
     assert published.against is not None
     assert published.against(draw) == 0.0
@@ -114,7 +121,7 @@ def test_each_gain_is_of_its_own_scheme_and_controller() -> None:
         ("cubic", "de"): 8.0,
         ("cubic", "me"): 9.6,
     }
-    draw = Draw(1, {Case(c, s).name: download(t) for (c, s), t in seconds.items()})
+    draw = Draw(1, {Case(c, s, noise="probe").name: download(t) for (c, s), t in seconds.items()})
     expected = {
         "meld.fig4_goodput_gain_pct.newreno.meld_de": 100.0,
         "meld.fig4_goodput_gain_pct.newreno.meld_me_min": 25.0,
@@ -123,7 +130,7 @@ def test_each_gain_is_of_its_own_scheme_and_controller() -> None:
         "meld.abstract_gain_pct.newreno": 25.0,
         "meld.abstract_gain_pct.cubic": 25.0,
     }
-    measured = {n.id: n.measure(draw) for n in meld.figure4().numbers}
+    measured = {n.id: n.measure(draw) for n in goodput.figure4().numbers}
     assert measured == {name: pytest.approx(value) for name, value in expected.items()}
 
 
@@ -140,17 +147,19 @@ def test_a_burst_is_of_the_download_s_downlink_and_the_radio_s() -> None:
     assert bursts_of(one).tolist() == [3.0, 1.0]
     draw = Draw(1, {"probe": one, LEGACY.name: one})
     # 8 of 1000 packets; (3 + 1) / 2 packets a burst; 4 of 1000 by the radio.
-    assert number(meld.figure3(), "meld.random_loss_pct").measure(draw) == pytest.approx(0.8)
-    assert number(meld.figure3(), "meld.fig3_probe").measure(draw) == 2.0
-    assert meld._loss_pct(LEGACY)(draw) == pytest.approx(0.4)
-    assert math.isnan(number(meld.figure3(), "meld.fig3_probe").measure(Draw(1, {"probe": run(flows)})))
+    assert number(meld_losses.figure3(), "meld.random_loss_pct").measure(draw) == pytest.approx(0.8)
+    assert number(meld_losses.figure3(), "meld.fig3_probe").measure(draw) == 2.0
+    assert goodput._loss_pct(LEGACY)(draw) == pytest.approx(0.4)
+    assert math.isnan(
+        number(meld_losses.figure3(), "meld.fig3_probe").measure(Draw(1, {"probe": run(flows)}))
+    )
 
 
 def test_blocks_and_schemes_are_those_of_the_cell_s_mean_mcs() -> None:
     """MCS 20 on 25 resource blocks: 9912 bits (TS 36.213 table 7.1.7.2.1-1, I_TBS 18), 1239 bytes."""
     flows = {"download": {"mcs_mean": 20.0, "goodput_mbps": 14.4}}
     draw = Draw(1, {"cqi-11": run(flows), "unimpaired": run(flows)})
-    table = meld.table2()
+    table = meld_losses.table2()
     assert number(table, "meld.table2_cqi_to_tbs_bytes_25prb.11").measure(draw) == 1239.0
     assert number(table, "meld.table2_mcs_column_in_extraction.11").measure(draw) == 20.0
     # A payload of 1440 bytes has 28 of headers: 14.4 * 1468 / 1440 Mbit/s.
@@ -161,7 +170,7 @@ def test_the_share_of_a_window_that_is_used() -> None:
     """1,000 packets of 1440 bytes in 16 s are 90 kB/s: 9 kB per round trip, with a window of 18 kB."""
     flows = {"download": {"packets_sent": 1000.0, "fct_s": 16.0, "rtt_ms": 100.0}}
     draw = Draw(1, {LEGACY.name: run(flows, windows=[12_000.0, 24_000.0])})
-    assert meld._window_use(LEGACY)(draw) == pytest.approx(0.5)
+    assert goodput._window_use(LEGACY)(draw) == pytest.approx(0.5)
 
 
 Check = Callable[[Sequence[Draw]], object]
@@ -177,7 +186,7 @@ def two(points: Callable[[float], Mapping[str, Run]]) -> list[Draw]:
 )
 def test_newreno_s_gain_is_asked_to_be_sixty_percent(with_meld: float, holds: bool) -> None:
     """Over 40 s: 20 s are +100 %, 24 s +67 %, 26 s +54 %, 35 s +14 %, 50 s -20 %."""
-    asked = claim(meld.figure4(), "meld.fig4.gain.newreno.de.picoquic.stated")
+    asked = claim(goodput.figure4(), "meld.fig4.gain.newreno.de.picoquic.stated")
     found = asked.check(two(lambda f: {LEGACY.name: download(40.0), DE.name: download(with_meld * f)}))
     assert found.holds is holds
 
@@ -186,7 +195,7 @@ def test_newreno_s_gain_is_asked_to_be_sixty_percent(with_meld: float, holds: bo
 def test_legacy_is_held_against_the_runs_that_were_held_out(seconds: float, holds: bool) -> None:
     """2.85 Mbit/s, and 35 % either way: 2.0 is 30 % below, 4.0 is 40 % above."""
     case = Case("newreno", "legacy", "picoquic", "logs", "fitted")
-    asked = claim(meld.figure4(), "meld.logs.legacy.newreno.picoquic")
+    asked = claim(goodput.figure4(), "meld.logs.legacy.newreno.picoquic")
     assert asked.check(two(lambda f: {case.name: download(seconds * f)})).holds is holds
 
 
@@ -194,19 +203,19 @@ def test_legacy_is_held_against_the_runs_that_were_held_out(seconds: float, hold
 def test_meld_in_light_interference_is_held_against_the_logs(mbps: float, holds: bool) -> None:
     """10 % of 13.7 Mbit/s either way: 12.33 to 15.07."""
     case = Case("cubic", "de", "picoquic", "logs", "light")
-    asked = claim(meld.figure4(), "meld.logs.de.cubic.picoquic")
+    asked = claim(goodput.figure4(), "meld.logs.de.cubic.picoquic")
     assert asked.check(two(lambda f: {case.name: download(160.0 / mbps * f)})).holds is holds
 
 
 @pytest.mark.parametrize(
     ("experiment", "name", "one", "other", "ratio", "holds"),
     [
-        (meld.figure5, "meld.fig5.rise.newreno.stated", "de", "legacy", 1.2, True),
-        (meld.figure5, "meld.fig5.rise.newreno.stated", "de", "legacy", 0.8, False),
-        (meld.figure6, "meld.fig6.kept_low.newreno.stated", "me", "de", 0.5, True),
-        (meld.figure6, "meld.fig6.kept_low.newreno.stated", "me", "de", 0.7, False),
-        (meld.figure6, "meld.fig6.cubic_above_legacy.stated", "me", "legacy", 1.2, True),
-        (meld.figure6, "meld.fig6.cubic_above_legacy.stated", "me", "legacy", 0.8, False),
+        (round_trips.figure5, "meld.fig5.rise.newreno.stated", "de", "legacy", 1.2, True),
+        (round_trips.figure5, "meld.fig5.rise.newreno.stated", "de", "legacy", 0.8, False),
+        (round_trips.figure6, "meld.fig6.kept_low.newreno.stated", "me", "de", 0.5, True),
+        (round_trips.figure6, "meld.fig6.kept_low.newreno.stated", "me", "de", 0.7, False),
+        (round_trips.figure6, "meld.fig6.cubic_above_legacy.stated", "me", "legacy", 1.2, True),
+        (round_trips.figure6, "meld.fig6.cubic_above_legacy.stated", "me", "legacy", 0.8, False),
     ],
 )
 def test_round_trips_are_compared_the_right_way_round(

@@ -15,6 +15,7 @@ use crate::quantity::Time;
 pub fn loss_discrimination(discriminator: &LossDiscriminator, scenario: &Resolved) -> LossDiscrimination {
     match discriminator {
         LossDiscriminator::Legacy => LossDiscrimination::None,
+        LossDiscriminator::Ignore => LossDiscrimination::Ignore,
         LossDiscriminator::Veno => LossDiscrimination::Veno,
         LossDiscriminator::Ncpld => LossDiscrimination::Ncpld,
         LossDiscriminator::LdaEq(usage) => {

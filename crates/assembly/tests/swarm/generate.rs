@@ -548,7 +548,13 @@ fn discerning(s: &mut Stream, text: &str, wired: bool) -> String {
                 s.below(200)
             ),
         ];
-        let peers = ["\"legacy\"", "\"veno\"", "\"ncpld\"", "{ kind = \"lda-eq\", threshold = \"30 %\" }"];
+        let peers = [
+            "\"legacy\"",
+            "\"ignore\"",
+            "\"veno\"",
+            "\"ncpld\"",
+            "{ kind = \"lda-eq\", threshold = \"30 %\" }",
+        ];
         let (of_meld, of_peers) = (s.below(2) as usize, one_of(s, &peers).to_owned());
         if downlink && !wired && s.chance(0.6) { meld[of_meld].clone() } else { of_peers }
     };

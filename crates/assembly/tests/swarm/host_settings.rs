@@ -100,6 +100,7 @@ fn discriminator(settings: &mut Settings<'_>, at: &str, rule: &format::LossDiscr
         format::LossDiscriminator::MeldMe(_) => vec![timeouts(), pdu(), harq_processes()],
         format::LossDiscriminator::LdaEq(_) => vec![("threshold", percent(1, 99))],
         format::LossDiscriminator::Legacy
+        | format::LossDiscriminator::Ignore
         | format::LossDiscriminator::Veno
         | format::LossDiscriminator::Ncpld => return,
     };

@@ -54,7 +54,10 @@ pub(super) fn discriminator(flow: &Flow, scenario: &Resolved, at: &Place<'_>) ->
             let help = "it must be above 0 % and below 100 %";
             at.require(inside, &format!("{key}.threshold"), "out of range", help)
         }
-        LossDiscriminator::Legacy | LossDiscriminator::Veno | LossDiscriminator::Ncpld => Ok(()),
+        LossDiscriminator::Legacy
+        | LossDiscriminator::Ignore
+        | LossDiscriminator::Veno
+        | LossDiscriminator::Ncpld => Ok(()),
     }
 }
 

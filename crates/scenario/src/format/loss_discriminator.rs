@@ -12,6 +12,9 @@ use crate::quantity::{Share, Size, Time};
 pub enum LossDiscriminator {
     /// No distinction: every loss is a congestion loss (RFC 5681).
     Legacy,
+    /// Every loss and timeout is random; only congestion marks change the window. A control for experiments: without
+    /// it, nothing shows what the information of a rule is worth. It takes all of a path that it shares.
+    Ignore,
     /// MELD-DE (Diarra et al., HPSR 2021): a loss is random unless the last transport block of the UE, as the base
     /// station reports it, was smaller than `pdu` divided by `harq_processes`. Without reports, every loss is a
     /// congestion loss.
@@ -28,6 +31,7 @@ pub enum LossDiscriminator {
 }
 tagged!(LossDiscriminator by "kind" {
     "legacy" => Legacy,
+    "ignore" => Ignore,
     "meld-de" => MeldDe(MeldDe),
     "meld-me" => MeldMe(MeldMe),
     "veno" => Veno,

@@ -41,6 +41,8 @@ pub enum LossDiscrimination {
     /// Every loss is congestion (RFC 5681).
     #[default]
     None,
+    /// No loss is congestion: what a rule is worth is its difference from this and from `None`.
+    Ignore,
     /// By the queue estimated from the round trip (Fu and Liew 2003).
     Veno,
     /// By the round trip at the knee of the path (Samaraweera 1999).
@@ -58,6 +60,7 @@ impl LossDiscrimination {
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "legacy",
+            Self::Ignore => "ignore",
             Self::Veno => "veno",
             Self::Ncpld => "ncpld",
             Self::LdaEq(_) => "lda-eq",
@@ -97,6 +100,20 @@ impl LossDiscriminator for AlwaysCongestion {
     #[inline]
     fn classify(&mut self, _: &LossEpisode) -> LossCause {
         LossCause::Congestion
+    }
+}
+
+/// Only congestion marks are congestion. A sender that ignores losses takes all of a path that it shares.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OnlyMarks;
+
+impl LossDiscriminator for OnlyMarks {
+    fn needs(&self) -> Needs {
+        Needs::NOTHING
+    }
+
+    fn classify(&mut self, episode: &LossEpisode) -> LossCause {
+        if episode.marked { LossCause::Congestion } else { LossCause::Unreported }
     }
 }
 
@@ -145,6 +162,7 @@ impl LossDiscriminator for QueueTest {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Discriminator {
     AlwaysCongestion(AlwaysCongestion),
+    OnlyMarks(OnlyMarks),
     QueueTest(QueueTest),
     KneeTest(KneeTest),
     UsageTest(UsageTest),
@@ -155,6 +173,7 @@ macro_rules! each {
     ($self:expr, $d:ident => $call:expr) => {
         match $self {
             Discriminator::AlwaysCongestion($d) => $call,
+            Discriminator::OnlyMarks($d) => $call,
             Discriminator::QueueTest($d) => $call,
             Discriminator::KneeTest($d) => $call,
             Discriminator::UsageTest($d) => $call,
@@ -167,6 +186,7 @@ impl Discriminator {
     pub(super) fn new(kind: LossDiscrimination) -> Self {
         match kind {
             LossDiscrimination::None => Self::AlwaysCongestion(AlwaysCongestion),
+            LossDiscrimination::Ignore => Self::OnlyMarks(OnlyMarks),
             LossDiscrimination::Veno => Self::QueueTest(QueueTest::default()),
             LossDiscrimination::Ncpld => Self::KneeTest(KneeTest::default()),
             LossDiscrimination::LdaEq(threshold) => Self::UsageTest(UsageTest::new(threshold)),
@@ -176,7 +196,11 @@ impl Discriminator {
 
     /// MELD's authors call it before both of picoquic's notifications, `repeat` and `timeout`.
     pub(super) const fn judges_timeouts(&self) -> bool {
-        matches!(self, Self::Meld(meld) if meld.judges_timeouts())
+        match self {
+            Self::Meld(meld) => meld.judges_timeouts(),
+            Self::OnlyMarks(_) => true,
+            _ => false,
+        }
     }
 }
 

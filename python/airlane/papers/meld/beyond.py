@@ -15,8 +15,17 @@ from airlane.commands import terminal
 from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Listing, Measure
 from airlane.papers.common import MARGIN, between, mean, ratio, worst_of
 from airlane.papers.meld.logs import duration_s
-from airlane.papers.meld.losses import RECOVERY_WORDS
-from airlane.papers.meld.setup import CONTROLLERS, NAMES, NOISE, NOISE_WORDS, THRESHOLDS, Case, rate, rtt
+from airlane.papers.meld.setup import (
+    CONTROLLERS,
+    NAMES,
+    NOISE,
+    NOISE_WORDS,
+    RECOVERY_WORDS,
+    THRESHOLDS,
+    Case,
+    rate,
+    rtt,
+)
 from airlane.study.verdict import settle
 
 __all__ = ["confusion", "faults", "short_flows", "staleness"]

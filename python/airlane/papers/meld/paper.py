@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airlane.experiments import Experiment
-from airlane.papers.meld import beyond, losses, sweep, uplink
+from airlane.papers.meld import beyond, goodput, losses, round_trips, sweep, uplink, worth
 
 __all__ = ["experiments"]
 
@@ -20,13 +20,14 @@ def experiments() -> list[Experiment]:
     return [
         losses.table2(),
         losses.figure3(),
-        losses.figure4(),
-        losses.figure5(),
-        losses.figure6(),
+        goodput.figure4(),
+        round_trips.figure5(),
+        round_trips.figure6(),
         sweep.sweep(),
         uplink.uplink(),
         beyond.staleness(),
         beyond.faults(),
         beyond.short_flows(),
         beyond.confusion(),
+        worth.worth(),
     ]

@@ -12,8 +12,16 @@ from airlane import examples
 from airlane.commands import terminal
 from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Listing, Measure
 from airlane.papers.common import all_hold, mean, one_holds
-from airlane.papers.meld.losses import RECOVERY_WORDS, gain
-from airlane.papers.meld.setup import CONTROLLERS, RECOVERIES, SOURCE, Case, grid, published_value
+from airlane.papers.meld.setup import (
+    CONTROLLERS,
+    RECOVERIES,
+    RECOVERY_WORDS,
+    SOURCE,
+    Case,
+    gain,
+    grid,
+    published_value,
+)
 from airlane.study.verdict import settle
 
 __all__ = ["sweep"]
