@@ -52,7 +52,7 @@ def test_a_file_is_as_its_command_writes_it(file: Path, tmp_path: Path) -> None:
 
 
 def test_each_experiment_has_a_file_and_each_file_an_experiment() -> None:
-    there = {file.name for file in (RESULTS / "experiments").iterdir()}
+    there = {file.name for file in (RESULTS / "experiments").iterdir() if file.is_file()}
     assert there == {record.file_name(one) for one in EXPERIMENTS}
 
 

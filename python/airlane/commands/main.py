@@ -367,7 +367,9 @@ def reproduce(
     record: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="Also write a file of results for each experiment.", show_default=False
+            metavar="FOLDER",
+            help="Also write a file of results and the figures of each experiment.",
+            show_default=False,
         ),
     ] = None,
     cache: CacheFolder = Path("out/cache"),

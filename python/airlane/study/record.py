@@ -1,7 +1,7 @@
 """Results of experiments as files: one for each experiment, written by `airlane reproduce --record`.
 
 A file has what was measured: estimates, verdicts, findings, our tables. The words of numbers and claims are
-those of the experiment in the code.
+those of the experiment in the code. The experiment's figures are pictures in the folder `pictures`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 from airlane import experiments
 from airlane.experiments import ClaimRow, Experiment, Finding, Listing, Number, NumberRow, Outcome
+from airlane.pages.chart import Chart
 from airlane.runs import json_files
 from airlane.stats import Estimate
 from airlane.study.verdict import Judgement, Published, Verdict
@@ -41,6 +42,24 @@ def write(outcome: Outcome, folder: Path) -> None:
         ],
     }
     json_files.write(folder / file_name(outcome.experiment), data)
+    _draw(outcome, folder / "pictures")
+
+
+def _draw(outcome: Outcome, folder: Path) -> None:
+    """Write the figures of an experiment, numbered from 1."""
+    make = outcome.experiment.pictures
+    pictures = [] if make is None else make(outcome.draws)
+    if not pictures:
+        return
+    from airlane.pages import drawing  # Matplotlib takes a second
+
+    folder.mkdir(exist_ok=True)
+    for number, picture in enumerate(pictures, 1):
+        path = folder / f"{outcome.experiment.id.replace('/', '-')}-{number}.png"
+        if isinstance(picture.chart, Chart):
+            drawing.write(picture.chart, path)
+        else:
+            picture.chart.savefig(path, metadata={"Software": None})
 
 
 def _number(row: NumberRow) -> dict[str, Any]:
