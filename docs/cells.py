@@ -65,12 +65,14 @@ class Table:
     lines: list[str]
 
     def row(self, begin: str) -> list[str]:
-        """The only row with this prefix."""
-        found = [row for row in self.rows if " :: ".join(row) == begin or row[0] == begin]
-        found = found or [row for row in self.rows if " :: ".join(row).startswith(begin)]
+        """The only row whose first cells are these, or else the only one with this prefix."""
+        joined = {" :: ".join(row): row for row in self.rows}
+        found = [row for name, row in joined.items() if f"{name} :: ".startswith(f"{begin} :: ")]
+        found = found if len(found) == 1 else [row for name, row in joined.items() if name.startswith(begin)]
         if len(found) != 1:
-            known = [" :: ".join(row[:2]) for row in self.rows]
-            raise NotFoundError(f"{len(found)} rows begin with {begin!r}; there are {known}")
+            near = found or self.rows
+            known = "; ".join(" :: ".join(row[:2]) for row in near[:8]) + ("; ..." if len(near) > 8 else "")
+            raise NotFoundError(f"{len(found)} rows begin with {begin!r}; there are: {known}")
         return found[0]
 
     def column(self, begin: str) -> int:
