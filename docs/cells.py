@@ -21,6 +21,7 @@ from airlane.arena import markdown as arena_markdown
 from airlane.arena import record as arena_record
 from airlane.arena.command import SETS
 from airlane.experiments import Outcome
+from airlane.pages import markdown
 from airlane.runs import json_files
 from airlane.study import record, tables
 from airlane.validation import record as validation_record
@@ -36,6 +37,7 @@ __all__ = [
     "number",
     "outcomes",
     "printed",
+    "public_files",
     "rows",
     "validation",
 ]
@@ -50,6 +52,17 @@ FORMS: dict[str, Callable[[str], str | None]] = {
     "ratio": lambda text: text if text.endswith("×") else None,
 }
 """Forms of a number in a sentence: with its interval, its mean alone, as a multiple."""
+
+_PUBLIC_FILE: dict[str, Callable[[dict[str, str]], str]] = {
+    "file": lambda line: f"{line['repository']} `{line['file']}`",
+    "recorder": lambda line: markdown.plain(line["recorder"]),
+    "before": lambda line: line["before"],
+    "without options": lambda line: markdown.message(line["without_options"]),
+    "options": lambda line: markdown.code(line["options"]) if line["options"] else "",
+    "after": lambda line: "as before" if line["after"] == line["before"] else markdown.message(line["after"]),
+    "note": lambda line: markdown.message(line["note"]),
+}
+"""Columns of the tables of public files, and their cells."""
 
 
 class NotFoundError(LookupError):
@@ -137,6 +150,17 @@ def bench(part: str) -> str:
     if part not in bench_tables.PARTS:
         raise NotFoundError(f"no part {part!r}; there are {', '.join(bench_tables.PARTS)}")
     return bench_tables.PARTS[part](json_files.read(RESULTS / "bench.json"))
+
+
+def public_files(kind: str) -> str:
+    """The table of the public files of a kind in Markdown; a column that would be empty is left out."""
+    lines = [line for line in json_files.read(RESULTS / "public-files.json")["files"] if line["kind"] == kind]
+    if not lines:
+        raise NotFoundError(f"no public file of kind {kind!r}")
+    columns = [key for key in _PUBLIC_FILE if any(_PUBLIC_FILE[key](line) for line in lines)]
+    return markdown.table(
+        columns, [[_PUBLIC_FILE[key](line) for key in columns] for line in lines], right=len(columns)
+    )
 
 
 def rows(name: str) -> str:

@@ -2,8 +2,8 @@
 
 Roles, each with the name of a cell (`cells`): `{number}` with its interval, `{mean}` alone, `{ratio}`, a
 multiple. Directives: `{rows}` is a table, or its rows with a prefix; `{printed}` the output of `airlane
-reproduce`; `{bench} PART` a part of the measured speed; `{experiments} PAPER`, `{arena} FILE` and
-`{validation}` all tables, under headings of their own.
+reproduce`; `{bench} PART` a part of the measured speed; `{public_files} KIND` what was read of public files;
+`{experiments} PAPER`, `{arena} FILE` and `{validation}` all tables, under headings of their own.
 A name that is not found is an error at its line.
 """
 
@@ -47,6 +47,7 @@ class _Tables(SphinxDirective):
         "arena": cells.arena,
         "validation": cells.validation,
         "bench": cells.bench,
+        "public_files": cells.public_files,
     }
 
     def run(self) -> list[nodes.Node]:
