@@ -6,10 +6,12 @@ import difflib
 from importlib import resources
 from pathlib import Path
 
+from airlane.user_error import UserError
+
 __all__ = ["UnknownExampleError", "folder", "names", "path", "title"]
 
 
-class UnknownExampleError(LookupError):
+class UnknownExampleError(UserError, LookupError):
     """There is no bundled scenario of this name."""
 
 

@@ -23,6 +23,7 @@ except ImportError as error:  # a checkout without a built extension
     ) from error
 
 from airlane.runs import arrays
+from airlane.user_error import UserError
 
 __all__ = [
     "Ack",
@@ -83,7 +84,7 @@ def stuck() -> bool:
     return bool(_stuck)
 
 
-class ControllerError(Exception):
+class ControllerError(UserError):
     """A user's own controller is missing or failed; the message names the place."""
 
 

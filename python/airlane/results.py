@@ -27,6 +27,7 @@ from airlane.runs.applications import APPLICATIONS, with_applications
 from airlane.runs.figures import figure_of
 from airlane.runs.files import LockedError, is_mount, locked, naming
 from airlane.runs.selection import Selection
+from airlane.user_error import UserError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,7 +48,7 @@ _SCRATCH = ".airlane-run"
 _HELD = "held"
 
 
-class FolderInTheWayError(Exception):
+class FolderInTheWayError(UserError):
     """The output folder exists and contains something that airlane did not write."""
 
 

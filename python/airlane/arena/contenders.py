@@ -10,6 +10,7 @@ from typing import Any
 from airlane.control import Controller
 from airlane.native import ScenarioError
 from airlane.scenario import Scenario
+from airlane.user_error import UserError
 
 __all__ = ["BASELINE", "CONTENDERS", "ArenaError", "Contender", "NotForError", "own"]
 
@@ -20,7 +21,7 @@ _CARRIED = ("tested", "peer")
 """Flows that a contender carries, by the start of their names."""
 
 
-class ArenaError(Exception):
+class ArenaError(UserError):
     """An unknown name; the message lists the known ones."""
 
 

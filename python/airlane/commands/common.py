@@ -11,6 +11,7 @@ import typer
 
 from airlane import examples
 from airlane.commands.interruption import stop_if_closed
+from airlane.user_error import UserError
 
 if TYPE_CHECKING:
     from airlane.scenario import Scenario
@@ -149,50 +150,17 @@ def check_file(path: Path) -> None:
 
 def mistake(error: BaseException) -> str | None:
     """The message of a user error; `None` if it is not a user error."""
-    from airlane.arena.contenders import ArenaError
-    from airlane.control import ControllerError
     from airlane.native import GuestError, ScenarioError
-    from airlane.optional import how_to_install
-    from airlane.pages.playground import NoPlaygroundError
-    from airlane.papers.own import PaperError
-    from airlane.radio.trace import ExportError, LogError, PatternError
-    from airlane.realtime.process import LiveError
-    from airlane.results import FolderInTheWayError
-    from airlane.runs.dataset import DatasetError
-    from airlane.runs.files import FileInTheWayError, NotTextError
-    from airlane.runs.kernel import KernelError
-    from airlane.runs.selection import SelectionError
-    from airlane.runs.sweep import SweepError
-    from airlane.runs.tasks import ClusterError
-    from airlane.study.compare import CompareError
 
     match error:
-        case (
-            ScenarioError()
-            | GuestError()
-            | LogError()
-            | ExportError()
-            | PatternError()
-            | examples.UnknownExampleError()
-        ):
-            return str(error)
-        case FolderInTheWayError() | FileInTheWayError() | NotTextError():
-            return str(error)
-        case DatasetError() | ClusterError() | ControllerError() | SweepError() | ArenaError():
-            return str(error)
-        case (
-            SelectionError()
-            | PaperError()
-            | CompareError()
-            | NoPlaygroundError()
-            | LiveError()
-            | KernelError()
-        ):
+        case UserError() | ScenarioError() | GuestError():
             return str(error)
         case OSError():
             where = f"{error.filename}: " if error.filename else ""
             return f"{where}{error.strerror or error}"
         case ModuleNotFoundError(name="matplotlib" | "cycler" | "jinja2" | "yaml"):
+            from airlane.optional import how_to_install
+
             return f"this needs {error.name}: {how_to_install('report')}"
         case _:
             return None

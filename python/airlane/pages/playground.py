@@ -14,6 +14,7 @@ from pathlib import Path
 
 from airlane import examples
 from airlane.runs.files import read_text
+from airlane.user_error import UserError
 
 __all__ = ["NoPlaygroundError", "address", "page", "show"]
 
@@ -21,7 +22,7 @@ _FORM = 1
 """Version of the state in an address, as in `playground/src/share.ts`."""
 
 
-class NoPlaygroundError(Exception):
+class NoPlaygroundError(UserError):
     """No playground is installed."""
 
 

@@ -25,11 +25,12 @@ from types import ModuleType
 from airlane.experiments import Experiment, stated
 from airlane.papers.numbers import PublishedError, read, tree_of
 from airlane.study.verdict import Published
+from airlane.user_error import UserError
 
 __all__ = ["Paper", "PaperError", "found_in", "is_path", "load", "numbers_beside"]
 
 
-class PaperError(Exception):
+class PaperError(UserError):
     """A paper's file is incomplete; the message names the file and what is missing."""
 
 

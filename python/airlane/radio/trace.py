@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airlane.runs.files import write_text
+from airlane.user_error import UserError
 
 __all__ = ["ExportError", "LogError", "PatternError", "Trace", "read_log", "trace_from_log", "write_trace"]
 
@@ -36,15 +37,15 @@ _SPREAD_LIMIT_US = 50_000
 _COLUMNS = ("t_us", "highest_ack", "rtt_us")
 
 
-class LogError(Exception):
+class LogError(UserError):
     """A log that cannot be read, with the line and the valid form."""
 
 
-class ExportError(Exception):
+class ExportError(UserError):
     """A UE whose deliveries cannot become a trace."""
 
 
-class PatternError(Exception):
+class PatternError(UserError):
     """A rate pattern that cannot be read, with the line and the valid form."""
 
 

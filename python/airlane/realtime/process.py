@@ -16,6 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from airlane.user_error import UserError
+
 __all__ = ["LiveError", "Processes"]
 
 _MESSAGE_MAX = 1 << 20
@@ -26,7 +28,7 @@ _KILLED = 128
 _CHILD = Path(__file__).with_name("child.py")
 
 
-class LiveError(Exception):
+class LiveError(UserError):
     """A live run could not begin, or ended early; the message says why and what would help."""
 
 

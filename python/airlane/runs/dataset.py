@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from airlane.runs.files import LockedError, landing, locked
+from airlane.user_error import UserError
 
 __all__ = ["Dataset", "DatasetError", "beside", "plan_of", "rows_of"]
 
@@ -28,7 +29,7 @@ _DIFFERENCES_MAX = 3
 """Maximum number of settings that a message names; the others are counted."""
 
 
-class DatasetError(Exception):
+class DatasetError(UserError):
     """The sweep cannot write into the folder."""
 
 

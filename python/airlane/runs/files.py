@@ -14,6 +14,8 @@ from typing import TextIO
 
 import pyarrow as pa
 
+from airlane.user_error import UserError
+
 __all__ = [
     "FileInTheWayError",
     "LockedError",
@@ -35,7 +37,7 @@ _MOUNTS = Path("/proc/self/mountinfo")
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
-class FileInTheWayError(Exception):
+class FileInTheWayError(UserError):
     """A file cannot be written there; the message gives the reason."""
 
 
@@ -43,7 +45,7 @@ class LockedError(Exception):
     """Another process holds the lock."""
 
 
-class NotTextError(ValueError):
+class NotTextError(UserError, ValueError):
     """A file is not the expected text; the message names file and line."""
 
 

@@ -22,6 +22,8 @@ from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
 
+from airlane.user_error import UserError
+
 __all__ = [
     "INTERFACE",
     "Kernel",
@@ -76,7 +78,7 @@ Step = Callable[[str, float], None]
 """Receives the name of a step of a build that has ended, and its seconds."""
 
 
-class KernelError(Exception):
+class KernelError(UserError):
     """A kernel that cannot be built, found or removed; the message says what would help."""
 
 

@@ -13,10 +13,12 @@ from fnmatch import fnmatchcase
 import numpy as np
 import pyarrow as pa
 
+from airlane.user_error import UserError
+
 __all__ = ["ALL", "Selection", "SelectionError"]
 
 
-class SelectionError(Exception):
+class SelectionError(UserError):
     """There are no such flows or groups; the message names those that there are."""
 
 

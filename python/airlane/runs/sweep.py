@@ -32,6 +32,7 @@ from airlane.runs.selection import Selection
 from airlane.runs.settings import places
 from airlane.runs.tasks import Finished, Task, locally, on_cluster, tasks_of
 from airlane.scenario import Scenario, parse_setting
+from airlane.user_error import UserError
 
 __all__ = [
     "Plan",
@@ -60,7 +61,7 @@ _RUNS_MAX = 1_000_000
 """Limit on the runs of a sweep: this many take days, and all of their settings are in memory."""
 
 
-class SweepError(Exception):
+class SweepError(UserError):
     """The grid is too large or defines the seeds twice."""
 
 

@@ -19,6 +19,7 @@ from airlane import native
 from airlane.cache import key_of
 from airlane.optional import how_to_install
 from airlane.runs.applications import with_applications
+from airlane.user_error import UserError
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -42,7 +43,7 @@ _ERRANDS_MIN = 32
 """Minimum number of concurrent batches, also with few workers."""
 
 
-class ClusterError(Exception):
+class ClusterError(UserError):
     """The cluster is not available, has disconnected, or has another version of the core."""
 
 

@@ -26,6 +26,7 @@ from airlane.runs import arrays, dataset
 from airlane.runs.figures import BY_NAME, Better, Figure, Outcome, Versus, figures_in, has_competing, per_run
 from airlane.runs.selection import Selection
 from airlane.stats import Estimate
+from airlane.user_error import UserError
 
 __all__ = [
     "CompareError",
@@ -47,7 +48,7 @@ FIGURES = tuple(one.name for one in figures_in("compare"))
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
-class CompareError(Exception):
+class CompareError(UserError):
     """The given folders cannot be compared; the message gives the reason and a remedy."""
 
 
