@@ -142,7 +142,7 @@ test: $(NATIVE) $(SYSTEM_NODES) $(STAMPS)/dev maybe-playground
 # Apart from `test`, for it takes as long as `reproduce`, whose runs it takes from out/cache where they are kept.
 # With AIRLANE_BLESS=1 it writes what is printed into the pages.
 readme-check: $(NATIVE) $(STAMPS)/dev
-	AIRLANE_SLOW=1 $(BIN)/python -m pytest tests/test_docs.py -k "README or reproduce"
+	AIRLANE_SLOW=1 $(BIN)/python -m pytest tests/test_docs.py -k "reproduce.md or channel.md"
 
 # ETSI's files are in the folder that AIRLANE_RNIS_REFERENCE names.
 conformance: $(NATIVE) $(NODES)
@@ -160,13 +160,15 @@ targets: $(STAMPS)/venv
 # checks in the finished file. macOS has its own linker.
 WHEEL_FLAGS := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux2014)
 WHEEL_PROFILE := release
+WHEEL_TOOLS := maturin, ziglang
 # HERE=yes: a wheel for this machine alone, from what `make build` has compiled, to check what is in it.
 ifeq ($(HERE),yes)
   WHEEL_FLAGS := --compatibility linux
   WHEEL_PROFILE := $(PROFILE)
+  WHEEL_TOOLS := maturin
 endif
 wheel: $(STAMPS)/venv maybe-playground
-	@$(BIN)/python -c 'import maturin, ziglang' 2>/dev/null || $(INSTALL) 'maturin[zig]>=1.13,<2'
+	@$(BIN)/python -c 'import $(WHEEL_TOOLS)' 2>/dev/null || $(INSTALL) 'maturin[zig]>=1.13,<2'
 	rm -rf dist
 	source $(BIN)/activate && maturin build --profile $(WHEEL_PROFILE) --quiet $(WHEEL_FLAGS) --out dist
 	$(BIN)/maturin sdist --out dist
@@ -174,7 +176,7 @@ wheel: $(STAMPS)/venv maybe-playground
 
 # The program of `airlane node`, without the congestion control of `mdcc`: that needs libelf on the machine.
 nodes-wheel: $(STAMPS)/venv
-	@$(BIN)/python -c 'import maturin, ziglang' 2>/dev/null || $(INSTALL) 'maturin[zig]>=1.13,<2'
+	@$(BIN)/python -c 'import $(WHEEL_TOOLS)' 2>/dev/null || $(INSTALL) 'maturin[zig]>=1.13,<2'
 	rm -f dist/airlane_nodes-*
 	source $(BIN)/activate && maturin build --manifest-path crates/nodes/Cargo.toml --profile $(WHEEL_PROFILE) --quiet $(WHEEL_FLAGS) --out dist
 	@ls -l dist/airlane_nodes-*

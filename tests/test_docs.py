@@ -10,7 +10,7 @@ In a Markdown file, blocks mean:
   must fail, `console norun` is not run (its make targets must exist), `console slow` takes minutes and is
   run with AIRLANE_SLOW=1, as in `make readme-check`, `console tshark` where that tool is installed.
 - `python`: run; all blocks of a file share their names. If the first line is a comment with a file name,
-  the block is written to it. A `text` block right after one is its output.
+  the block is written to it. A `text` block right after one is its output. `python slow` as `console slow`.
 - `toml`: written to the file that its first line names as a comment; without one, it must be a valid
   scenario.
 
@@ -95,7 +95,7 @@ class Document:
             match block.info.split():
                 case ["console", *how]:
                     self.console(block, where, *how)
-                case ["python"]:
+                case ["python", *how] if how == [] or (how == ["slow"] and SLOW):
                     printed = self.python(block, where)
                     if after is not None and after.info == "text" and after.begin - block.end <= 3:
                         self.compare(after.text, printed, where, after.begin, after.end)
@@ -271,7 +271,8 @@ def test_readme_check_runs_the_quick_form_and_paper_tables_the_full_one(tmp_path
     assert "airlane reproduce $(ARGS)" in recipe("reproduce-full")
     assert "airlane reproduce --record docs/results/experiments $(ARGS)" in recipe("paper-tables")
     assert "AIRLANE_SLOW=1" in recipe("readme-check")
-    assert "README or reproduce" in recipe("readme-check")
+    pages = [name for name in FILES if re.search(r"^```\w+ slow$", (ROOT / name).read_text(), re.MULTILINE)]
+    assert f'-k "{" or ".join(Path(name).name for name in reversed(pages))}"' in recipe("readme-check")
 
 
 def test_the_readme_has_a_row_for_each_paper() -> None:
