@@ -14,7 +14,7 @@ idle=(nice -n 19)
 if command -v chrt >/dev/null && chrt --idle 0 true 2>/dev/null; then idle=(chrt --idle 0); fi
 
 set -m # a process group of its own, which ends with this script
-real_time=(.venv/bin/python -m pytest -o "cache_dir=$log/cache" -m real_time)
+real_time=(.venv/bin/python -m pytest -o "cache_dir=$log/cache" -m real_time tests)
 "${real_time[@]}" --durations=20 >"$log/real_time" 2>&1 &
 real_time_job=$!
 set +m
