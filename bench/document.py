@@ -23,16 +23,3 @@ def write(parts: dict[str, str], document: Path = DOCUMENT) -> None:
         if count != 1:
             raise ValueError(f"{document}: no mark <!-- bench {name} -->")
     document.write_text(content, encoding="utf-8")
-
-
-def count(value: float | None) -> str:
-    """A count per unit of work; a small one with a decimal, which may decide on a budget."""
-    if value is None:
-        return "–"
-    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.1f}"
-
-
-def table(headings: list[str], rows: list[list[str]]) -> str:
-    """A Markdown table, numbers right-aligned."""
-    rule = ["---"] + ["---:"] * (len(headings) - 1)
-    return "\n".join("| " + " | ".join(row) + " |" for row in [headings, rule, *rows])

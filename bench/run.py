@@ -23,7 +23,6 @@ from rich.table import Table
 
 import airlane
 import budgets
-import document
 import hotspots
 import journey
 import micro
@@ -33,7 +32,12 @@ from airlane import native
 from airlane.runs import json_files
 from airlane.validation.cell import LenaCell, positions
 
-RECORD = Path(__file__).parent.parent / "docs" / "results" / "bench.json"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+sys.path.append(str(DOCS))
+
+import bench_tables  # noqa: E402
+
+RECORD = DOCS / "results" / "bench.json"
 SAME_LOAD = 0.03
 QUIET_SHARE = 0.95
 WARMUP_S = 2.0
@@ -270,7 +274,13 @@ def show_instructions(rows: list[dict] | str) -> None:
 def instruction_cells(rows: list[dict]) -> list[list[str]]:
     """The cells of the table of instructions."""
     keys = ("instructions", "budget", "aim")
-    return [[str(row["name"]), *(document.count(row[key]) for key in keys)] for row in rows]
+    return [[str(row["name"]), *(bench_tables.count(row[key]) for key in keys)] for row in rows]
+
+
+def in_place(known: list[dict], measured: list[dict]) -> list[dict]:
+    """Known rows, those that were measured again replaced by name, and new ones after them."""
+    new = {row["name"]: row for row in measured}
+    return [new.pop(row["name"], row) for row in known] + list(new.values())
 
 
 def show_micro(rows: list[dict] | str) -> None:
@@ -367,7 +377,9 @@ def main() -> int:
     chosen.output.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     print(f"written to {chosen.output}", file=sys.stderr)
     if chosen.write:
-        json_files.write(RECORD, report | {"hotspots": hot_modules()})
+        known = json_files.read(RECORD)["scenarios"] if chosen.only else []
+        scenarios = in_place(known, rows)
+        json_files.write(RECORD, report | {"scenarios": scenarios, "hotspots": hot_modules()})
         print(f"written to {RECORD}", file=sys.stderr)
     return 0
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from airlane.pages.markdown import table
 
-__all__ = ["PARTS"]
+__all__ = ["PARTS", "count"]
 
 Report = dict[str, Any]
 
@@ -19,7 +19,7 @@ def _number(value: float | None, form: str) -> str:
     return "–" if value is None else f"{value:{form}}"
 
 
-def _count(value: float | None) -> str:
+def count(value: float | None) -> str:
     """A count per unit of work; a small one with a decimal, which may decide on a budget."""
     return _number(value, ",.0f" if value is None or value >= 100 or value == int(value) else ".1f")
 
@@ -78,7 +78,7 @@ def _instructions(report: Report) -> str:
     keys = ("instructions", "budget", "aim")
     return table(
         ("work", *keys),
-        [[row["name"], *(_count(row[key]) for key in keys)] for row in _rows(report, "instructions")],
+        [[row["name"], *(count(row[key]) for key in keys)] for row in _rows(report, "instructions")],
     )
 
 

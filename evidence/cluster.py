@@ -28,6 +28,7 @@ import pyarrow.parquet
 sys.path.append(str(Path(__file__).resolve().parent.parent / "bench"))
 
 import document
+from airlane.pages import markdown
 
 SCENARIO = (
     "--example",
@@ -179,7 +180,7 @@ def story(tasks: int, grid: list[str], place: Path) -> tuple[str, bool]:
         f"{name}: {what}" for name in ("whole", "killed") for what in compared(alone, rows(place / name))
     ]
     wrong += [f"{alone.num_rows} rows in one process"] * (alone.num_rows != tasks)
-    table = document.table(
+    table = markdown.table(
         ["", "cores for tasks", "wall s", "CPU s", "CPU ms per task"],
         [
             pool.row("one process, a pool of threads", tasks),

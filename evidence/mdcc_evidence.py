@@ -16,6 +16,7 @@ from airlane.cache import Cache
 from airlane.commands import terminal
 from airlane.experiments import Experiment, Measure, conduct
 from airlane.metrics import Window
+from airlane.pages import markdown
 from airlane.papers.common import mean, ratio
 from airlane.papers.mdcc.setup import ALL_MS, fill_up, jump_overrides, mdcc_overrides
 
@@ -99,7 +100,7 @@ def main() -> None:
     cubic = terminal.interval(mean(draws, fill_up("jump/cubic")))
     rows.append(["the same with CUBIC", cubic, ""])
     headings = ["figure", "each report is believed", '`wired_queue = "4 ms"`']
-    table = document.table(headings, rows)
+    table = markdown.table(headings, rows)
     print(f"n = {chosen.runs}\n{table}")
     if chosen.write:
         document.write({"mdcc_evidence": table}, PAGE)

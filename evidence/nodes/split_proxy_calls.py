@@ -27,6 +27,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "bench"), str(HERE)]
 from split_proxy_peers import OURS, SERVER, Proxy  # noqa: E402
 
 import document  # noqa: E402
+from airlane.pages import markdown  # noqa: E402
 from node_support import NodeProcess, World, unavailable  # noqa: E402
 
 CALLS = ("splice", "recvfrom", "sendto", "epoll_wait")
@@ -123,7 +124,7 @@ def main() -> None:
         [key, *(f"{statistics.median(results[name][key]):.4g}" for name in results)]
         for key in results["airlane"]
     ]
-    text = document.table([f"{arguments.flows} flows", "airlane", "HAProxy"], rows)
+    text = markdown.table([f"{arguments.flows} flows", "airlane", "HAProxy"], rows)
     print(text)
     if arguments.write:
         document.write({"split_proxy_calls": text}, ROOT / "docs" / "deploy" / "split-proxy.md")

@@ -24,6 +24,7 @@ ROOT = HERE.parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "bench")]
 
 import document  # noqa: E402
+from airlane.pages import markdown  # noqa: E402
 from node_support import NodeProcess, World, unavailable  # noqa: E402
 
 SERVER = "10.2.0.2"
@@ -237,7 +238,7 @@ def write(results: dict[str, dict[str, list[float]]], sentence: str, *, to_docum
             f"{statistics.median(found):.4g}" if (found := results[name].get(key)) else "" for name in results
         ]
         rows.append([key, *figures])
-    text = document.table(["", "no proxy", "airlane", "HAProxy"], rows) + f"\n\n{sentence}"
+    text = markdown.table(["", "no proxy", "airlane", "HAProxy"], rows) + f"\n\n{sentence}"
     print(text)
     if to_document:
         document.write({"split_proxy": text}, ROOT / "docs" / "deploy" / "split-proxy.md")
