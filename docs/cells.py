@@ -3,7 +3,7 @@
 A name of a cell is `arwa/table2: TITLE :: ROW @ COLUMN`, where ROW and COLUMN are prefixes that only one row
 and one column have; a ROW over several columns is `20 :: ARWA`. `#2` after COLUMN is the second number of
 the cell. A name in the arena is `arena: CONTENDER @ SITUATION: FIGURE`, with prefixes of both parts of the
-heading, or `arena-nr: ...`.
+heading, or `arena-nr: ...`; `arena-nr: CUBIC @ SITUATION` is CUBIC's own figure.
 """
 
 from __future__ import annotations
@@ -208,6 +208,9 @@ def _arena_cells(source: str, contender: str, column: str) -> list[str]:
     begun = column.split(": ")
     found = []
     for table in _tables(arena(source)).values():
+        if contender in table.headings:
+            own = table.headings.index(contender)
+            found += [row[own] for row in table.rows if row[0].startswith(column)]
         for index, heading in enumerate(table.headings):
             parts = heading.split(": ")
             if len(parts) == len(begun) and all(map(str.startswith, parts, begun)):
