@@ -134,7 +134,7 @@ impl Sender {
     pub(crate) fn new(config: &QuicConfig, payload: u16, stream: Stream) -> Self {
         let window = SegmentWindow::new(u32::from(payload), config.initial_window);
         let controller = Controller::new(&config.controller(), window, stream);
-        let domains = controller.domains().map(|mdcc| Domains::new(mdcc.wired_queue()));
+        let domains = controller.domains().map(|mdcc| Domains::new(&mdcc.config()));
         let model = controller.needs().path_model.then(Model::new);
         let own = config.controller().kind == CongestionKind::Own;
         let gives_rate = own || model.is_some() || controller.needs().pacing;
@@ -361,7 +361,7 @@ impl Sender {
             return window;
         }
         match self.controller.domains() {
-            Some(mdcc) if mdcc.inflight_scope() == InflightScope::PerDomain => {
+            Some(mdcc) if mdcc.config().inflight_scope == InflightScope::PerDomain => {
                 let internet = mdcc.window_of(Domain::Internet).bytes().get();
                 window.min(Bytes(internet + self.flight.seen_bytes()))
             }

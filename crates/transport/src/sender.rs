@@ -259,7 +259,7 @@ impl Sender {
         let (segment_size, initial) = (negotiated.segment_size, config.initial_window_segments);
         let segments = SegmentWindow::new(segment_size, initial);
         let controller = Controller::new(&config.controller(negotiated.codes), segments, stream);
-        let domains = controller.domains().map(|mdcc| Box::new(DomainReports::new(mdcc.wired_queue())));
+        let domains = controller.domains().map(|mdcc| Box::new(DomainReports::new(&mdcc.config())));
         let needs = controller.needs();
         let paces = config.pacing || needs.path_model || needs.pacing;
         let rtt = RttEstimator::new(config.rto_min, config.rto_max, config.rto_initial);

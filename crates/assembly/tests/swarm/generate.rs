@@ -279,10 +279,13 @@ fn listening(s: &mut Stream, text: &str) -> String {
     let mut text = flows.next().unwrap_or_default().to_owned();
     for flow in flows {
         let listens = flow.contains("\"downlink\"") && flow.contains("congestion = ") && s.chance(0.6);
-        let scope = one_of(s, &["e2e", "per-domain"]);
+        let scope = one_of(s, &["e2e", "per-domain", "ran-only"]);
+        let clock = one_of(s, &["client", "pep", "sent"]);
         let line = |line: &str| {
             if line.starts_with("congestion = ") && listens {
-                format!("congestion = \"mdcc\"\nmdcc.inflight_scope = \"{scope}\"\n")
+                format!(
+                    "congestion = \"mdcc\"\nmdcc = {{ inflight_scope = \"{scope}\", slow_start = \"{clock}\" }}\n"
+                )
             } else {
                 format!("{line}\n")
             }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use airlane_scenario::format::{InflightScope, Mdcc};
+use airlane_scenario::format::{InflightScope, Mdcc, SlowStartClock};
 use airlane_settings::Wrong;
 use airlane_settings::quantity::Time;
 use serde::{Deserialize, Serialize};
@@ -55,7 +55,8 @@ impl Settings {
     /// The rules that types cannot express.
     pub(super) fn check(&self) -> Result<(), Wrong> {
         let Law { increase, wired_queue, .. } = self.law;
-        let law = Mdcc { increase, inflight_scope: InflightScope::EndToEnd, wired_queue };
+        let (inflight_scope, slow_start) = (InflightScope::EndToEnd, SlowStartClock::Client);
+        let law = Mdcc { increase, inflight_scope, slow_start, wired_queue };
         if let Some((key, help)) = law.out_of_range() {
             return Err(Wrong::new(format!("law.{key}"), "out of range", help));
         }

@@ -28,6 +28,7 @@ loss_discriminator = "legacy"
 [congestion."controller=mdcc".mdcc]
 increase = 0.1
 inflight_scope = "e2e"
+slow_start = "client"
 
 [meld]
 resource_blocks = 25
@@ -425,8 +426,11 @@ impl Settings {
         let mdcc = congestion.mdcc.as_ref().map(|mdcc| {
             let queue =
                 mdcc.wired_queue.map(|time| format!(", wired_queue = \"{time}\"")).unwrap_or_default();
-            let (increase, scope) = (mdcc.increase, word(mdcc.inflight_scope));
-            format!(", mdcc = {{ increase = {increase}, inflight_scope = {scope}{queue} }}")
+            let (scope, clock) = (word(mdcc.inflight_scope), word(mdcc.slow_start));
+            let increase = mdcc.increase;
+            format!(
+                ", mdcc = {{ increase = {increase}, inflight_scope = {scope}, slow_start = {clock}{queue} }}"
+            )
         });
         let mdcc = mdcc.unwrap_or_default();
         let mtu = congestion.mtu.map(|size| format!(", mtu = \"{size}\"")).unwrap_or_default();
@@ -455,6 +459,7 @@ mod tests {
     use airlane_quic::QuicTimeouts;
     use airlane_transport::congestion::{
         InflightScope, LossDiscrimination, MdccConfig, MeldConfig, MeldVariant, QueueThreshold,
+        SlowStartClock,
     };
 
     use super::*;
@@ -493,11 +498,12 @@ mod tests {
         assert_eq!((paper.congestion, paper.laws.mdcc), (CongestionKind::Mdcc, MdccConfig::PAPER));
         let other = with(
             "[congestion]\ncontroller = 'mdcc'\n\
-             mdcc = { increase = 0.25, inflight_scope = 'per-domain', wired_queue = '4 ms' }\n",
+             mdcc = { increase = 0.25, inflight_scope = 'per-domain', slow_start = 'pep', wired_queue = '4 ms' }\n",
         );
         let expected = MdccConfig {
             acks_per_increase: 4,
             inflight_scope: InflightScope::PerDomain,
+            slow_start: SlowStartClock::Pep,
             wired_queue: Some(Duration::from_millis(4)),
         };
         assert_eq!(other.laws.mdcc, expected);

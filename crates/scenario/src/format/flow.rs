@@ -478,6 +478,8 @@ pub struct Mdcc {
     pub increase: f64,
     /// The data that the two windows limit.
     pub inflight_scope: InflightScope,
+    /// What increases the radio window in slow start.
+    pub slow_start: SlowStartClock,
     /// A loss behind the PEP needs evidence: a queue behind the PEP, and none before it, by delays of more than this. Without the key, each report is believed.
     pub wired_queue: Option<Time>,
 }
@@ -503,6 +505,21 @@ pub enum InflightScope {
     /// The window of the internet limits the data that the PEP has not seen.
     #[serde(rename = "per-domain")]
     PerDomain,
+    /// There is no internet window: the radio window alone limits the data that the client has not acknowledged, with or without a PEP.
+    #[serde(rename = "ran-only")]
+    RanOnly,
+}
+
+/// What increases the radio window of multi-domain congestion control in slow start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SlowStartClock {
+    /// The client's acknowledgments.
+    Client,
+    /// The PEP's acknowledgments; the client's while the PEP is silent.
+    Pep,
+    /// Each segment sent: the radio window does not limit the sender before its first loss.
+    Sent,
 }
 
 /// How much an acknowledgment increases the window.

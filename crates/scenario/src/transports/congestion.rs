@@ -6,7 +6,9 @@ use airlane_transport::congestion::{
 
 use crate::check::{Checked, Place};
 use crate::endpoints::Setup;
-use crate::format::{Congestion, CubicEpoch, CubicVariant, Ecn, InflightScope, Mdcc, Quic, Tcp};
+use crate::format::{
+    Congestion, CubicEpoch, CubicVariant, Ecn, InflightScope, Mdcc, Quic, SlowStartClock, Tcp,
+};
 use crate::quantity::{Share, Time};
 
 /// The settings of a congestion controller, which TCP and QUIC have under the same keys.
@@ -109,6 +111,12 @@ fn mdcc_config(mdcc: &Mdcc) -> MdccConfig {
         inflight_scope: match mdcc.inflight_scope {
             InflightScope::EndToEnd => congestion::InflightScope::EndToEnd,
             InflightScope::PerDomain => congestion::InflightScope::PerDomain,
+            InflightScope::RanOnly => congestion::InflightScope::RanOnly,
+        },
+        slow_start: match mdcc.slow_start {
+            SlowStartClock::Client => congestion::SlowStartClock::Client,
+            SlowStartClock::Pep => congestion::SlowStartClock::Pep,
+            SlowStartClock::Sent => congestion::SlowStartClock::Sent,
         },
         wired_queue: mdcc.wired_queue.map(|time| time.0),
     }

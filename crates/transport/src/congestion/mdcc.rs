@@ -4,7 +4,7 @@
 //!
 //! The window of the internet domain is CUBIC's and is clocked by the reports of a PEP at the border. The
 //! window of the radio access network is Scalable's, with a larger step, and is clocked by the client.
-//! The transport determines the domain of an acknowledgment or a loss
+//! In slow start [`SlowStartClock`] states its clock, which the paper leaves open. The transport determines the domain of an acknowledgment or a loss
 //! ([`MultiDomain::on_domain_ack`]); while the PEP is silent, the client
 //! clocks both windows.
 //!
@@ -52,6 +52,20 @@ pub enum InflightScope {
     /// The internet window limits the data that the PEP has not seen; the window of the radio access
     /// network limits the data that the client has not acknowledged.
     PerDomain,
+    /// The window of the radio access network limits the data that the client has not acknowledged; there is no
+    /// internet window. This is Scalable with the larger step, which needs no PEP.
+    RanOnly,
+}
+
+/// What increases the window of the radio access network in slow start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlowStartClock {
+    /// The client's acknowledgments.
+    Client,
+    /// The PEP's acknowledgments; the client's while the PEP is silent.
+    Pep,
+    /// Each segment sent: the window does not limit the sender before its first loss.
+    Sent,
 }
 
 /// Parameters of multi-domain congestion control.
@@ -61,6 +75,8 @@ pub struct MdccConfig {
     pub acks_per_increase: u32,
     /// The data that the windows limit.
     pub inflight_scope: InflightScope,
+    /// What increases the radio window in slow start.
+    pub slow_start: SlowStartClock,
     /// Whether a loss behind the PEP needs evidence: the longest delay before the PEP, above its minimum, with which
     /// it has some ([`Domains`](crate::model::Domains)). `None`: each report is believed.
     pub wired_queue: Option<Duration>,
@@ -68,8 +84,12 @@ pub struct MdccConfig {
 
 impl MdccConfig {
     /// As in the paper: a = 0.1 (§III).
-    pub const PAPER: Self =
-        Self { acks_per_increase: 10, inflight_scope: InflightScope::EndToEnd, wired_queue: None };
+    pub const PAPER: Self = Self {
+        acks_per_increase: 10,
+        inflight_scope: InflightScope::EndToEnd,
+        slow_start: SlowStartClock::Client,
+        wired_queue: None,
+    };
 }
 
 /// The controller.
@@ -126,16 +146,10 @@ impl Mdcc {
         }
     }
 
-    /// Whether a loss behind the PEP needs evidence.
+    /// Its parameters.
     #[must_use]
-    pub const fn wired_queue(&self) -> Option<Duration> {
-        self.config.wired_queue
-    }
-
-    /// The data that the windows limit.
-    #[must_use]
-    pub const fn inflight_scope(&self) -> InflightScope {
-        self.config.inflight_scope
+    pub const fn config(&self) -> MdccConfig {
+        self.config
     }
 
     /// True if the window of this domain limits the data in flight, of which the PEP has seen `beyond_pep`
@@ -145,6 +159,7 @@ impl Mdcc {
         let internet = match self.config.inflight_scope {
             InflightScope::EndToEnd => self.internet.segments,
             InflightScope::PerDomain => self.internet.segments.saturating_add(beyond_pep),
+            InflightScope::RanOnly => u32::MAX,
         };
         match domain {
             Domain::Internet => internet <= self.ran.segments,
@@ -156,7 +171,7 @@ impl Mdcc {
     fn govern(&self, window: &mut SegmentWindow) {
         let internet = match self.config.inflight_scope {
             InflightScope::EndToEnd => (self.internet.segments, self.internet.ssthresh),
-            InflightScope::PerDomain => (u32::MAX, u32::MAX),
+            InflightScope::PerDomain | InflightScope::RanOnly => (u32::MAX, u32::MAX),
         };
         (window.segments, window.ssthresh) = internet.min((self.ran.segments, self.ran.ssthresh));
     }
@@ -167,6 +182,9 @@ impl Mdcc {
             Domain::Internet => self.cubic.on_ack(&mut self.internet, ack),
             Domain::Ran => self.grow_ran(ack),
         }
+        if self.ran.in_slow_start() {
+            self.slow_start_ran(domain, ack);
+        }
         self.govern(window);
         note!(self, window, Ack(domain, *ack));
     }
@@ -176,10 +194,27 @@ impl Mdcc {
         if !ack.may_grow || !self.ran.used_by(ack) {
             return;
         }
-        if self.ran.in_slow_start() && self.ran.slow_start(ack.delivered_segments) == 0 {
+        if self.ran.in_slow_start()
+            && (self.config.slow_start != SlowStartClock::Client
+                || self.ran.slow_start(ack.delivered_segments) == 0)
+        {
             return;
         }
         self.ran.additive_increase(self.ran.segments.min(self.config.acks_per_increase), 1);
+    }
+
+    /// Slow start of the radio window by another clock than the client's.
+    fn slow_start_ran(&mut self, domain: Domain, ack: &AckSample) {
+        match (self.config.slow_start, domain) {
+            (SlowStartClock::Pep, Domain::Internet) if ack.may_grow && self.ran.used_by(ack) => {
+                self.ran.slow_start(ack.delivered_segments);
+            }
+            (SlowStartClock::Sent, _) => {
+                let sent = self.internet.segments.saturating_add(ack.outstanding_segments);
+                self.ran.segments = self.ran.segments.max(sent.min(self.ran.ssthresh));
+            }
+            _ => {}
+        }
     }
 
     /// A loss episode begins.
@@ -278,13 +313,20 @@ impl CongestionController for Mdcc {
     }
 
     fn threshold(&mut self, _: &SegmentWindow) -> u32 {
-        self.cubic.threshold(&self.internet)
+        match self.config.inflight_scope {
+            InflightScope::RanOnly => self.ran_threshold(),
+            InflightScope::EndToEnd | InflightScope::PerDomain => self.cubic.threshold(&self.internet),
+        }
     }
 
     /// If the domain of a loss is unknown, the more conservative law reacts.
     fn on_loss(&mut self, window: &mut SegmentWindow, _: &LossEpisode, cause: LossCause) {
         if cause == LossCause::Congestion {
-            self.on_domain_loss(window, Domain::Internet);
+            let domain = match self.config.inflight_scope {
+                InflightScope::RanOnly => Domain::Ran,
+                InflightScope::EndToEnd | InflightScope::PerDomain => Domain::Internet,
+            };
+            self.on_domain_loss(window, domain);
         }
     }
 

@@ -54,7 +54,7 @@ pub use kind::CongestionKind;
 pub use law::{CongestionController, Needs};
 #[cfg(feature = "journal")]
 pub use mdcc::journal;
-pub use mdcc::{Domain, InflightScope, Mdcc, MdccConfig, MultiDomain};
+pub use mdcc::{Domain, InflightScope, Mdcc, MdccConfig, MultiDomain, SlowStartClock};
 pub use meld::{BlockSizes, Meld, MeldConfig, MeldVariant, QueueThreshold};
 pub use newreno::NewReno;
 pub use own::{MakeController, OwnController, OwnControllers};

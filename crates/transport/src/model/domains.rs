@@ -22,7 +22,7 @@ use core::ops::{Add, AddAssign};
 use airlane_core::{Duration, Instant};
 
 use super::evidence::Evidence;
-use crate::congestion::{Controller, Domain, MultiDomain};
+use crate::congestion::{Controller, Domain, InflightScope, MdccConfig, MultiDomain};
 
 /// Gain of the smoothed round trip (RFC 6298 §2.3).
 const SRTT_GAIN: u64 = 8;
@@ -40,6 +40,8 @@ pub struct Domains {
     unreported: u32,
     /// `None`: each report is believed.
     evidence: Option<Evidence>,
+    /// The whole path is one domain, the radio network's.
+    one_domain: bool,
     counts: DomainCounts,
 }
 
@@ -97,10 +99,14 @@ impl Half {
 }
 
 impl Domains {
-    /// Before the first report. `wired_queue` as in the configuration of the controller.
+    /// Before the first report, with the configuration of the controller.
     #[must_use]
-    pub fn new(wired_queue: Option<Duration>) -> Self {
-        Self { evidence: wired_queue.map(Evidence::new), ..Self::default() }
+    pub fn new(mdcc: &MdccConfig) -> Self {
+        Self {
+            evidence: mdcc.wired_queue.map(Evidence::new),
+            one_domain: mdcc.inflight_scope == InflightScope::RanOnly,
+            ..Self::default()
+        }
     }
 
     const fn half(&mut self, domain: Domain) -> &mut Half {
@@ -126,7 +132,7 @@ impl Domains {
 
     /// A packet is lost.
     pub fn on_lost(&mut self, sent_at: Instant, seen: bool) {
-        let half = self.half(if seen { Domain::Ran } else { Domain::Internet });
+        let half = self.half(if seen || self.one_domain { Domain::Ran } else { Domain::Internet });
         half.lost_sent_at = half.lost_sent_at.max(Some(sent_at));
     }
 

@@ -6,13 +6,14 @@
 //! A report is authentic when it arrives here, but may be false. Claims about data that was never sent
 //! prove this, and all later reports are rejected. Other false reports can at most move losses from one
 //! domain to the other, or cause retransmissions within the window: every segment in flight counts
-//! against the radio window, which only the client's acknowledgments open. `wired_queue` bounds the first.
+//! against the radio window, which only the client's acknowledgments open, unless `slow_start` has another
+//! clock. `wired_queue` bounds the first.
 
 use airlane_core::{Duration, Event, Instant, SackBlock, Topic};
 
 use super::Sender;
 use super::ack::Outcome;
-use crate::congestion::{AckSample, Controller, Domain, InflightScope, MultiDomain};
+use crate::congestion::{AckSample, Controller, Domain, InflightScope, MdccConfig, MultiDomain};
 use crate::header::Io;
 use crate::model::Domains;
 use crate::pep::PepReport;
@@ -34,9 +35,9 @@ pub(crate) struct DomainReports {
 }
 
 impl DomainReports {
-    /// Before the first report. `wired_queue` as in the configuration of the controller.
-    pub(super) fn new(wired_queue: Option<Duration>) -> Self {
-        Self { windows: Domains::new(wired_queue), ..Self::default() }
+    /// Before the first report, with the configuration of the controller.
+    pub(super) fn new(mdcc: &MdccConfig) -> Self {
+        Self { windows: Domains::new(mdcc), ..Self::default() }
     }
 
     /// The client has received the segment.
@@ -63,7 +64,7 @@ impl Sender {
     /// The effective window if the data seen by the PEP does not count against the internet window.
     pub(super) fn window_of_domains(&self, window: u32) -> u32 {
         match self.controller.domains() {
-            Some(mdcc) if mdcc.inflight_scope() == InflightScope::PerDomain => {
+            Some(mdcc) if mdcc.config().inflight_scope == InflightScope::PerDomain => {
                 let internet = mdcc.window_of(Domain::Internet).segments;
                 window.min(internet.saturating_add(self.board.beyond_pep()))
             }

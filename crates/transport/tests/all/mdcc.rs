@@ -2,11 +2,11 @@
 //! packets that the link drops, but not those that the test drops.
 
 use airlane_core::{
-    Cx, Direction, Duration, Ecn, FlowId, Header, Instant, Mss, Outbox, PacketPool, SackBlock, Seeds,
+    Bytes, Cx, Direction, Duration, Ecn, FlowId, Header, Instant, Mss, Outbox, PacketPool, SackBlock, Seeds,
     Silence, TcpFlags, TcpHeader, TcpSynOptions, TopicSet,
 };
-use airlane_transport::congestion::{InflightScope, LawParameters, MdccConfig};
-use airlane_transport::{CongestionKind, Path, PepReport, TcpConfig, TcpEndpoint};
+use airlane_transport::congestion::{InflightScope, LawParameters, MdccConfig, SlowStartClock};
+use airlane_transport::{CongestionKind, Path, PepReport, ReceiveWindowKind, TcpConfig, TcpEndpoint};
 
 use crate::harness::{FlowConfig, Harness, LinkConfig, Report, RunResult};
 
@@ -207,6 +207,59 @@ fn per_domain_the_internet_window_limits_what_the_pep_has_not_seen() {
     };
     let (end_to_end, per_domain) = (above(InflightScope::EndToEnd), above(InflightScope::PerDomain));
     assert!(per_domain > 20 * end_to_end.max(1), "{per_domain} and {end_to_end}");
+}
+
+/// Time until 1 MB, 691 segments, has been sent. Six doublings follow the first window of 10 (RFC 6928).
+fn sent_after(mdcc: MdccConfig) -> Duration {
+    let mut pep = Honest::default();
+    let laws = LawParameters { mdcc, ..LawParameters::DEFAULT };
+    let sender = TcpConfig { laws, hystart: false, ..config(CongestionKind::Mdcc) };
+    let receive_window = ReceiveWindowKind::Fixed(Bytes(32 << 20));
+    let receiver = TcpConfig { receive_window, ..TcpConfig::linux() };
+    let one = FlowConfig { sender, receiver, start: Instant::ZERO, bytes: Some(1_000_000) };
+    let mut harness = Harness::new(LinkConfig::new(10_000, 100, 64 << 20), vec![one]);
+    harness.pep = Some(Box::new(|now, header, payload, lost| pep.see(now, header, payload, lost)));
+    let run = harness.run(Instant::from_millis(3_000));
+    assert_eq!(run.flows[0].sender.bytes_acked.get(), 1_000_000);
+    run.sent.last().unwrap().at - run.sent.first().unwrap().at
+}
+
+#[test]
+fn slow_start_doubles_with_the_round_trip_of_its_clock() {
+    let after = |slow_start, inflight_scope| {
+        let config = MdccConfig { slow_start, inflight_scope, ..MdccConfig::PAPER };
+        sent_after(config).as_nanos() as f64 / 1e6
+    };
+    // The client is 100 ms away, so six of its round trips.
+    let client = after(SlowStartClock::Client, InflightScope::EndToEnd);
+    assert!((600.0..640.0).contains(&client), "{client} ms");
+    // The PEP is 10 ms away: while no client has acknowledged anything, each of its round trips lets the next ten
+    // segments go, so 100 in the first 100 ms.
+    let pep = after(SlowStartClock::Pep, InflightScope::EndToEnd);
+    assert!((100.0..350.0).contains(&pep), "{pep} ms");
+    // The data that the PEP has not seen doubles in each of its round trips, but the window of the SYN-ACK has no
+    // scale (RFC 7323 §2.2): 65,535 bytes, 45 segments, until the client's first acknowledgment. Then the windows of
+    // 55, 110, 220 and 440 segments contain the rest.
+    let sent = after(SlowStartClock::Sent, InflightScope::PerDomain);
+    assert!((130.0..132.0).contains(&sent), "{sent} ms");
+}
+
+/// Scalable without a PEP: the radio window alone, whose losses take an eighth (Kelly 2003 §3).
+#[test]
+fn without_an_internet_window_a_loss_takes_an_eighth_and_no_pep_is_needed() {
+    let mdcc = MdccConfig { inflight_scope: InflightScope::RanOnly, ..MdccConfig::PAPER };
+    let laws = LawParameters { mdcc, ..LawParameters::DEFAULT };
+    let sender = TcpConfig { laws, ..config(CongestionKind::Mdcc) };
+    let mut harness = Harness::new(LinkConfig::new(50, 100, 4 << 20), vec![flow(sender, None)]);
+    harness.fate = Some(Box::new(|n, _, _, _| n == 300 || n == 3_000));
+    harness.pep = Some(Box::new(|_, _, _, _| None)); // to record both windows
+    let run = harness.run(Instant::from_millis(5_000));
+    let ran: Vec<u64> = run.domains.iter().map(|(_, [_, ran, _])| ran / SEGMENT).collect();
+    let falls: Vec<_> = ran.windows(2).filter(|w| w[1] < w[0]).map(|w| (w[0], w[1])).collect();
+    assert_eq!(falls.len(), 2, "{falls:?}");
+    for (before, after) in falls {
+        assert_eq!(after, before - before / 8);
+    }
 }
 
 /// For any reports of a PEP, at most the initial window and one segment for each that the client
