@@ -40,7 +40,7 @@
 use airlane_core::{Bytes, Cx, Direction, DropCause, Duration, Instant, PacketRef, Stream};
 use airlane_net::queue::Waiting;
 
-use crate::pdcp::PdcpConfig;
+use crate::pdcp::{PdcpConfig, RetransmissionQueue};
 use crate::rlc::entity::{Entity, Opposite, PduGrant};
 pub use crate::rlc::entity::{RlcConfig, RlcMode};
 use crate::rlc::nr::NrRlc;
@@ -156,7 +156,10 @@ impl OneWay {
     fn new(config: &BearerConfig, direction: Direction, stream: impl FnOnce() -> Stream) -> Self {
         // RLC UM has no confirmations, so nothing is kept for retransmission.
         let bound = config.pdcp.retransmission_queue.filter(|_| config.rlc.mode() == RlcMode::Am);
-        let besides = bound.filter(|queue| queue.holds_waiting && !queue.shares_buffer);
+        let is_besides = |queue: &RetransmissionQueue| {
+            queue.holds_waiting && !queue.shares_buffer && queue.limit != RetransmissionQueue::UNLIMITED
+        };
+        let besides = bound.filter(is_besides);
         let buffer = config.buffer + besides.map_or(Bytes::ZERO, |queue| queue.limit);
         let sdap = match &config.rlc {
             RlcConfig::Tm | RlcConfig::Um(_) | RlcConfig::Am(_) => 0,

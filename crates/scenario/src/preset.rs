@@ -16,18 +16,29 @@ const NR_FDD_LOWBAND: &str = include_str!("presets/nr-fdd-lowband.toml");
 const NR_FR2: &str = include_str!("presets/nr-fr2.toml");
 const LENA_2014: &str = include_str!("presets/lena-2014.toml");
 const LENA_3_37: &str = include_str!("presets/lena-3.37.toml");
+const LENA_UTAH: &str = include_str!("presets/lena-utah.toml");
 const TYPICAL: &str = include_str!("presets/typical.toml");
 const WIRED: &str = include_str!("presets/wired.toml");
 
 /// Names that `network` may have.
-pub(crate) const NETWORKS: [&str; 8] =
-    ["typical", "lena", "lena-2014", "lena-3.37", "nr-typical-fr1", "nr-fdd-lowband", "nr-fr2", "wired"];
+pub(crate) const NETWORKS: [&str; 9] = [
+    "typical",
+    "lena",
+    "lena-2014",
+    "lena-3.37",
+    "lena-utah",
+    "nr-typical-fr1",
+    "nr-fdd-lowband",
+    "nr-fr2",
+    "wired",
+];
 
 /// Fills in the keys that the user left out. `network` is one of [`NETWORKS`].
 pub(crate) fn fill(scenario: &mut Tree, network: &str) {
     let own: &[&str] = match network {
         "lena" | "lena-3.37" => &[LENA_3_37],
         "lena-2014" => &[LENA_2014, LENA_3_37],
+        "lena-utah" => &[LENA_UTAH, LENA_2014, LENA_3_37],
         "nr-typical-fr1" => &[NR_TYPICAL_FR1, NR],
         "nr-fdd-lowband" => &[NR_FDD_LOWBAND, NR],
         "nr-fr2" => &[NR_FR2, NR],

@@ -163,7 +163,7 @@ pub(super) fn one_of(choices: &'static [&'static str]) -> Draw {
 
 fn run(settings: &mut Settings<'_>, base: &Resolved) {
     if base.network == format::Network::Lena337 {
-        settings.maybe(0.5, "", "network", one_of(&["lena-2014", "lena-3.37"]));
+        settings.maybe(0.5, "", "network", one_of(&["lena-2014", "lena-3.37", "lena-utah"]));
     }
     // Each flow has begun by then and has an end after it.
     settings.maybe(0.2, "run", "duration", ms(500, 5_000));

@@ -34,7 +34,7 @@ pub struct PdcpConfig {
 /// room. A single SDU always fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetransmissionQueue {
-    /// Maximum number of bytes.
+    /// Maximum number of bytes; [`Self::UNLIMITED`] for none.
     pub limit: Bytes,
     /// True if the limit of the transmit queue applies to the sum of waiting and unconfirmed SDUs;
     /// false if it applies to the waiting ones alone.
@@ -42,6 +42,11 @@ pub struct RetransmissionQueue {
     /// True if SDUs get their COUNT when they arrive (TS 36.323 v17.0 §5.1.1), up to the limit, and
     /// not when their first byte is sent. Whatever drops unconfirmed SDUs then also drops these.
     pub holds_waiting: bool,
+}
+
+impl RetransmissionQueue {
+    /// The limit of a queue without a bound.
+    pub const UNLIMITED: Bytes = Bytes(u64::MAX);
 }
 
 /// An SDU that is forwarded in a handover (TS 36.300 v17.0 §10.1.2.3).

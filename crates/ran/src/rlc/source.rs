@@ -15,7 +15,7 @@ use crate::pdcp::{NumberedSdu, RetransmissionQueue};
 /// The bound of the retransmission queue, which an SDU must meet to get its COUNT.
 #[derive(Clone, Copy, Debug)]
 struct Gate {
-    /// Bytes; `u64::MAX` for none.
+    /// Bytes; [`RetransmissionQueue::UNLIMITED`] for none.
     limit: u64,
     shares_buffer: bool,
     holds_waiting: bool,
@@ -76,7 +76,12 @@ impl Source {
                 holds_waiting: queue.holds_waiting,
                 largest: 0,
             },
-            None => Gate { limit: u64::MAX, shares_buffer: false, holds_waiting: false, largest: 0 },
+            None => Gate {
+                limit: RetransmissionQueue::UNLIMITED.get(),
+                shares_buffer: false,
+                holds_waiting: false,
+                largest: 0,
+            },
         };
         Self {
             queue,
@@ -120,7 +125,7 @@ impl Source {
     /// True if the retransmission queue has a bound.
     #[inline]
     pub(crate) fn is_bounded(&self) -> bool {
-        self.gate.limit != u64::MAX
+        self.gate.limit != RetransmissionQueue::UNLIMITED.get()
     }
 
     /// Bits of PDCP's sequence numbers.

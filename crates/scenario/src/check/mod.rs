@@ -59,6 +59,7 @@ pub(crate) fn check(scenario: &Resolved, tree: &Tree) -> Checked {
         Network::Wired => wired(tree)?,
         Network::Typical
         | Network::Lena2014
+        | Network::LenaUtah
         | Network::Lena337
         | Network::NrTypicalFr1
         | Network::NrFddLowband

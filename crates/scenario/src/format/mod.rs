@@ -110,6 +110,10 @@ pub enum Network {
     /// LTE with the settings of ns-3 of about 2014, for comparison with papers of that time.
     #[serde(rename = "lena-2014")]
     Lena2014,
+    /// LTE with the settings of the University of Utah's branch of ns-3 (2013 and 2014), whose RLC AM and lossless
+    /// handover ns-3 did not have.
+    #[serde(rename = "lena-utah")]
+    LenaUtah,
     /// LTE with settings of deployed networks.
     #[serde(rename = "typical")]
     Typical,

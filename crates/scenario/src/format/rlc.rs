@@ -170,8 +170,8 @@ pub struct Pdcp {
     /// With `retransmission_queue`: whether the limit of the RLC buffer applies to the sum of both queues. If
     /// false, it applies to the RLC buffer only.
     pub shares_buffer: bool,
-    /// With `retransmission_queue`: whether SDUs get their sequence number on arrival, up to the limit, and
-    /// not with the transmission of their first byte. A seamless handover then also drops them.
+    /// Whether SDUs get their sequence number on arrival, up to the limit of `retransmission_queue` if there is one,
+    /// and not with the transmission of their first byte. A seamless handover then also drops them.
     pub holds_waiting: bool,
 }
 
@@ -207,11 +207,13 @@ impl Rlc {
 
 /// The configuration of a bearer: RLC and PDCP.
 pub(super) fn bearer(cell: &Cell) -> BearerConfig {
+    let limit = cell.pdcp.retransmission_queue.map(|limit| limit.0);
+    let unlimited = cell.pdcp.holds_waiting.then_some(RetransmissionQueue::UNLIMITED);
     let pdcp = PdcpConfig {
         sn_bits: cell.pdcp.sn_bits,
         discard: cell.pdcp.discard_timer.map(|t| t.0),
-        retransmission_queue: cell.pdcp.retransmission_queue.map(|limit| RetransmissionQueue {
-            limit: limit.0,
+        retransmission_queue: limit.or(unlimited).map(|limit| RetransmissionQueue {
+            limit,
             shares_buffer: cell.pdcp.shares_buffer,
             holds_waiting: cell.pdcp.holds_waiting,
         }),

@@ -237,6 +237,32 @@ fn what_is_numbered_on_arrival_is_dropped_by_a_seamless_handover_and_kept_by_a_l
     assert_eq!(deliver_the_rest(HandoverMode::Lossless).0, [0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
+/// As in the University of Utah's branch of ns-3.
+#[test]
+fn without_a_limit_all_is_numbered_on_arrival_and_the_buffer_bounds_what_waits() {
+    let limit = RetransmissionQueue::UNLIMITED;
+    let queue = RetransmissionQueue { limit, shares_buffer: false, holds_waiting: true };
+    let pdcp = PdcpConfig { retransmission_queue: Some(queue), ..eager().pdcp };
+    let config = BearerConfig { pdcp, ..eager() };
+    let deliver_the_rest = |mode| {
+        let mut network = five_of_eight(mode, &config);
+        network.leave(CellId(1));
+        network.advance(ms(16));
+        network.arrive();
+        network.run_dry(DOWN);
+        (network.rig.delivered.clone(), network.rig.discarded(DropCause::Handover))
+    };
+    // 1 and 4 were sent and are not confirmed; 5, 6 and 7 wait.
+    assert_eq!(deliver_the_rest(HandoverMode::Seamless), (vec![0, 2, 3], 5));
+    assert_eq!(deliver_the_rest(HandoverMode::Lossless).0, [0, 1, 2, 3, 4, 5, 6, 7]);
+
+    let mut rig = Rig::new(&BearerConfig { buffer: Bytes(500), ..config });
+    (0..6).for_each(|_| rig.submit(98)); // 500 bytes hold five of 100
+    (0..3).for_each(|_| drop(rig.transmit(102)));
+    (0..4).for_each(|_| rig.submit(98)); // what was sent has left room for three
+    assert_eq!(rig.discarded(DropCause::QueueFull), 2);
+}
+
 #[test]
 fn what_is_numbered_on_arrival_takes_no_room_of_what_waits_unless_they_share_it() {
     let room = |shares_buffer| {
