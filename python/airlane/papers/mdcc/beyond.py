@@ -17,8 +17,11 @@ from airlane.metrics import Window
 from airlane.papers.common import all_hold, mean, ratio, reduction_pct
 from airlane.papers.mdcc import setup
 from airlane.papers.mdcc.setup import (
+    ABLATION,
     ALL_MS,
+    CONTENDERS,
     CONTROLLERS,
+    NAMES,
     completion,
     fill_up,
     jump_overrides,
@@ -191,7 +194,11 @@ def _wired_point(rivals: int, buffer: str, controller: str) -> str:
 
 def _wired_overrides(rivals: int, buffer: str, controller: str) -> dict[str, object]:
     fault = _WIRED_FAULTS.get(controller, {"kind": "none"})
-    own = {} if controller == "cubic" else mdcc_overrides(fault=fault)
+    own = (
+        mdcc_overrides(fault=fault)
+        if controller == "mdcc" or controller in _WIRED_FAULTS
+        else setup.controller_overrides(controller)
+    )
     bulk = {"app": {"kind": "bulk"}, "transport": _TCP}
     flows = [
         {**bulk, "name": "phone", "to": "phone"},
@@ -220,7 +227,7 @@ def _share(point: str) -> Measure:
 def wired() -> Experiment:
     """Declare the experiment `mdcc/wired`."""
     cases = [(rivals, buffer) for rivals in _RIVALS for buffer in _BUFFERS]
-    grid = {_wired_point(*c, k): _wired_overrides(*c, k) for c in cases for k in CONTROLLERS}
+    grid = {_wired_point(*c, k): _wired_overrides(*c, k) for c in cases for k in CONTENDERS}
     grid |= {_wired_point(*_FAULTY, k): _wired_overrides(*_FAULTY, k) for k in _WIRED_FAULTS}
 
     def fair(rivals: int, buffer: str, what: str = "mdcc") -> Claim:
@@ -231,13 +238,14 @@ def wired() -> Experiment:
             evidence = f"{terminal.interval(ours)} of a CUBIC flow's; {cubic}; n = {ours.n}"
             return Finding(settle(ours, 0.8, 1.25), evidence)
 
-        fault = "" if what == "mdcc" else f" and {what}"
-        slug = "" if what == "mdcc" else f".fault{list(_WIRED_FAULTS).index(what) + 1}"
+        fault = f" and {what}" if what in _WIRED_FAULTS else ""
+        slug = f".fault{list(_WIRED_FAULTS).index(what) + 1}" if fault else ""
+        slug += ".scalable" if what == ABLATION else ""
         return Claim(
             f"mdcc.wired.share.{rivals}.{'1' if buffer == '1 BDP' else '0.25'}{slug}",
-            f"where the internet link is the bottleneck (queue of {buffer}){fault}, MD-CC takes 0.8 to 1.25 "
-            f"of the share of {'a' if rivals == 1 else f'each of {rivals}'} CUBIC flow"
-            f"{'' if rivals == 1 else 's'}",
+            f"where the internet link is the bottleneck (queue of {buffer}){fault}, "
+            f"{NAMES.get(what, 'MD-CC')} takes 0.8 to 1.25 of the share of "
+            f"{'a CUBIC flow' if rivals == 1 else f'each of {rivals} CUBIC flows'}",
             check,
             ClaimKind.PAPER if what == "mdcc" else ClaimKind.PREDICTION,
         )
@@ -250,7 +258,11 @@ def wired() -> Experiment:
         grid=grid,
         runs=_RUNS,
         quick_runs=1,
-        claims=(*(fair(*case) for case in cases), *(fair(*_FAULTY, what) for what in _WIRED_FAULTS)),
+        claims=(
+            *(fair(*case) for case in cases),
+            *(fair(*_FAULTY, what) for what in _WIRED_FAULTS),
+            *(fair(*case, ABLATION) for case in cases),
+        ),
         notes=("20 Mbit/s before the gateway, 20 ms one way, drop-tail; each flow on a UE of its own.",),
     )
 

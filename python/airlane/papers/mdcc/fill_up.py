@@ -20,12 +20,15 @@ from airlane.experiments import (
     Listing,
     Measure,
     Number,
+    Picture,
     Reading,
 )
-from airlane.papers.common import between, decide, gain_pct, mean, reduction_pct
+from airlane.papers.common import Part, between, decide, gain_pct, mean, ratio, reduction_pct
 from airlane.papers.mdcc import figures, setup
 from airlane.papers.mdcc.setup import (
+    ABLATION,
     ALL_MS,
+    CONTENDERS,
     CONTROLLERS,
     DISTANCES,
     LEFT_OUT_MS,
@@ -193,12 +196,71 @@ def _listing(fading: str, draws: Sequence[Draw]) -> Listing:
     )
 
 
+_ALIKE = 1.25
+"""Largest ratio of two times that make no difference to a user."""
+
+
+def _needs_no_pep(table: str, fading: str) -> Claim:
+    """Scalable without a PEP is as fast as MD-CC at all distances."""
+
+    def check(draws: Sequence[Draw]) -> Finding:
+        parts = []
+        for distance in DISTANCES:
+            alone, with_pep = (
+                fill_up(jump_point(fading, distance, c, LEFT_OUT_MS[table])) for c in (ABLATION, "mdcc")
+            )
+            times = mean(draws, ratio(alone, with_pep))
+            parts.append(Part(f"{distance} m:", times, limits=(1.0 / _ALIKE, _ALIKE)))
+        return decide(parts)
+
+    return Claim(
+        f"mdcc.{table}.scalable_alone",
+        f"without a PEP, Scalable with a = 0.1 fills the capacity in {1.0 / _ALIKE:g} to {_ALIKE:g} of "
+        "MD-CC's time",
+        check,
+        ClaimKind.PREDICTION,
+    )
+
+
+def _ablation(fading: str, draws: Sequence[Draw]) -> Listing:
+    """Share of the gain that remains without the PEP."""
+    rows = []
+    for delay_ms in setup.delays(TABLES[fading]).values():
+        for distance in DISTANCES:
+            cubic, mdcc, alone = (fill_up(jump_point(fading, distance, c, delay_ms)) for c in CONTENDERS)
+            less = (reduction_pct(mdcc, cubic), reduction_pct(alone, cubic), reduction_pct(mdcc, alone))
+            cells = (terminal.interval(mean(draws, m)) for m in (cubic, mdcc, alone, *less))
+            rows.append((f"{distance} m, {delay_ms:g} ms", *cells))
+    return Listing(
+        f"Who needs the PEP: fill-up time in s, {_WORDS[fading]}",
+        (
+            "distance, delay",
+            "CUBIC",
+            "MD-CC",
+            NAMES[ABLATION],
+            "MD-CC less than CUBIC, %",
+            "Scalable less than CUBIC, %",
+            "MD-CC less than Scalable, %",
+        ),
+        rows,
+        "Scalable without PEP: MD-CC's window of the radio access network (a = 0.1) alone.",
+    )
+
+
+def _picture(table: str, fading: str, draws: Sequence[Draw]) -> Picture:
+    """The rows of the table, with the published ones."""
+    times = {
+        c: [fill_up(jump_point(fading, d, c, LEFT_OUT_MS[table])) for d in DISTANCES] for c in CONTENDERS
+    }
+    return figures.fill_up_times(draws, fading, times, DISTANCES)
+
+
 def _steady(point: str) -> Measure:
     return lambda draw: metrics.goodput_mbps(draw[point], "phone", STEADY)
 
 
 def _grid(fading: str, delays_ms: Sequence[float]) -> dict[str, dict[str, object]]:
-    points = [(d, c, ms) for ms in delays_ms for d in DISTANCES for c in CONTROLLERS]
+    points = [(d, c, ms) for ms in delays_ms for d in DISTANCES for c in CONTENDERS]
     return {jump_point(fading, d, c, ms): jump_overrides(fading, d, c, ms) for d, c, ms in points}
 
 
@@ -215,9 +277,13 @@ def _table(table: str, fading: str, title: str, setup_ids: dict[str, str]) -> Ex
             *(number for distance in DISTANCES for number in _row(table, fading, distance)),
             *_in_words(fading),
         ),
-        claims=tuple(_bar(table, fading, *delay) for delay in setup.delays(table).items()),
+        claims=(
+            *(_bar(table, fading, *delay) for delay in setup.delays(table).items()),
+            _needs_no_pep(table, fading),
+        ),
         setup=setup_ids,
-        listings=(functools.partial(_listing, fading),),
+        listings=(functools.partial(_listing, fading), functools.partial(_ablation, fading)),
+        pictures=lambda draws: [_picture(table, fading, draws)],
         notes=_NOTES,
     )
 

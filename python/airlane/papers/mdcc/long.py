@@ -10,7 +10,7 @@ from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Lis
 from airlane.metrics import Window
 from airlane.papers.common import gain_pct, mean
 from airlane.papers.mdcc import figures, setup
-from airlane.papers.mdcc.setup import ALL_MS, CONTROLLERS, LEFT_OUT_MS
+from airlane.papers.mdcc.setup import ABLATION, ALL_MS, CONTENDERS, LEFT_OUT_MS, NAMES
 from airlane.study.verdict import Relation, settle
 
 __all__ = ["figure7"]
@@ -32,14 +32,14 @@ def point(reading: str, controller: str, delay_ms: float) -> str:
 
 
 def _overrides(reading: str, controller: str, delay_ms: float) -> dict[str, object]:
-    own = setup.mdcc_overrides() if controller == "mdcc" else {}
+    own = setup.controller_overrides(controller)
     return {"internet.delay": f"{delay_ms:g} ms", "flow.1.app.reading": reading, **own}
 
 
 _POINTS = [
     (r, c, ms)
     for r, ms in (("module", ALL_MS), ("module", TABLE4_MS), ("literal", ALL_MS))
-    for c in CONTROLLERS
+    for c in CONTENDERS
 ]
 """The literal reading at one delay: the phone there gets the rest from the bursts, which is almost nothing.
 """
@@ -53,9 +53,9 @@ def _bursts(name: str) -> Measure:
     return lambda draw: 3.0 * metrics.goodput_mbps(draw[name], "other", WHOLE)
 
 
-def _gain(reading: str, delay_ms: float) -> Measure:
-    cubic, mdcc = (_goodput(point(reading, c, delay_ms)) for c in CONTROLLERS)
-    return gain_pct(mdcc, cubic)
+def _gain(reading: str, delay_ms: float, controller: str = "mdcc") -> Measure:
+    cubic, other = (_goodput(point(reading, c, delay_ms)) for c in ("cubic", controller))
+    return gain_pct(other, cubic)
 
 
 def _bar(delay_ms: float) -> Claim:
@@ -79,18 +79,26 @@ def _bar(delay_ms: float) -> Claim:
 def _listing(draws: Sequence[Draw]) -> Listing:
     rows = []
     for reading, ms in dict.fromkeys((r, ms) for r, _, ms in _POINTS):
-        names = [point(reading, c, ms) for c in CONTROLLERS]
+        names = [point(reading, c, ms) for c in CONTENDERS]
         rows.append(
             (
                 f"{reading}, {ms:g} ms: {_WORDS[reading]}",
                 *(terminal.interval(mean(draws, _goodput(name))) for name in names),
-                terminal.interval(mean(draws, _gain(reading, ms))),
+                *(terminal.interval(mean(draws, _gain(reading, ms, c))) for c in ("mdcc", ABLATION)),
                 terminal.interval(mean(draws, _bursts(names[0]))),
             )
         )
     return Listing(
         "Throughput over 100 s, Mbit/s",
-        ("reading, delay", "CUBIC", "MD-CC", "gain, %", "what arrives of the bursts, beside CUBIC"),
+        (
+            "reading, delay",
+            "CUBIC",
+            "MD-CC",
+            NAMES[ABLATION],
+            "gain of MD-CC, %",
+            "gain of Scalable, %",
+            "what arrives of the bursts, beside CUBIC",
+        ),
         rows,
     )
 
@@ -130,8 +138,17 @@ def figure7() -> Experiment:
         setup={"mdcc.longrun.runs": "12 runs: 10 leave an interval of a tenth of the mean"},
         listings=(_listing,),
         pictures=lambda draws: [
-            figures.over_100_s(draws[0], point("module", "cubic", ms), point("module", "mdcc", ms), ms)
-            for ms in (ALL_MS, TABLE4_MS)
+            *(
+                figures.over_100_s(draws[0], point("module", "cubic", ms), point("module", "mdcc", ms), ms)
+                for ms in (ALL_MS, TABLE4_MS)
+            ),
+            figures.gains(
+                {
+                    f"{NAMES[c]}, {ms:g} ms": [_gain("module", ms, c)(draw) for draw in draws]
+                    for ms in (ALL_MS, TABLE4_MS)
+                    for c in ("mdcc", ABLATION)
+                }
+            ),
         ],
         notes=(
             'Open in the paper: what "3 for the mean number of active bursts" sets. The module that it names '

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airlane.experiments import Experiment
-from airlane.papers.mdcc import beyond, delay, fill_up, long, short
+from airlane.papers.mdcc import beyond, bursts, delay, fill_up, long, short, slow_start
 
 __all__ = ["experiments"]
 
@@ -23,7 +23,9 @@ def experiments() -> list[Experiment]:
         short.table4(),
         short.figure5(),
         short.figure6(),
+        slow_start.slow_start(),
         long.figure7(),
+        bursts.bursts(),
         beyond.wired(),
         beyond.faults(),
         beyond.terms_jump(),

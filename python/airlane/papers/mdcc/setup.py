@@ -19,7 +19,9 @@ from airlane.metrics import Run, Window
 from airlane.papers import published
 
 __all__ = [
+    "ABLATION",
     "ALL_MS",
+    "CONTENDERS",
     "CONTROLLERS",
     "DISTANCES",
     "FADINGS",
@@ -32,6 +34,7 @@ __all__ = [
     "SOURCE",
     "TABLES",
     "completion",
+    "controller_overrides",
     "delays",
     "fill_up",
     "fitted_on",
@@ -50,7 +53,10 @@ __all__ = [
 SOURCE = "Krämer et al., On the Benefits of Multi-Domain Congestion Control in LTE Networks"
 
 CONTROLLERS = ("cubic", "mdcc")
-NAMES = {"cubic": "CUBIC", "mdcc": "MD-CC"}
+ABLATION = "scalable"
+"""MD-CC's window of the radio access network alone, Scalable with a = 0.1: it needs no PEP, and has none."""
+CONTENDERS = (*CONTROLLERS, ABLATION)
+NAMES = {"cubic": "CUBIC", "mdcc": "MD-CC", ABLATION: "Scalable without PEP"}
 
 PEP: Mapping[str, object] = {"kind": "pep"}
 """The PEP of the preset: at the gateway, an acknowledgment for each segment."""
@@ -118,8 +124,14 @@ def mdcc_overrides(flow: int = 0, **pep: object) -> dict[str, object]:
     return {f"flow.{flow}.transport.congestion": "mdcc", "middlebox": [{**PEP, **pep}]}
 
 
-def _controller(controller: str, flow: int = 0) -> dict[str, object]:
-    return mdcc_overrides(flow) if controller == "mdcc" else {}
+def controller_overrides(controller: str, flow: int = 0) -> dict[str, object]:
+    """Settings that give a flow one of `CONTENDERS`, with a PEP only where it needs one."""
+    if controller == "mdcc":
+        return mdcc_overrides(flow)
+    transport = f"flow.{flow}.transport"
+    if controller == ABLATION:
+        return {f"{transport}.congestion": "mdcc", f"{transport}.mdcc.inflight_scope": "ran-only"}
+    return {}
 
 
 def radio(fading: str, distance_m: int, ues: int = 2) -> dict[str, object]:
@@ -138,7 +150,7 @@ def jump_overrides(fading: str, distance_m: int, controller: str, delay_ms: floa
     return {
         **radio(fading, distance_m),
         "internet.delay": f"{delay_ms:g} ms",
-        **_controller(controller),
+        **controller_overrides(controller),
     }
 
 
@@ -156,7 +168,7 @@ def short_overrides(size: str, controller: str, place: str, delay_ms: float) -> 
         "flow.0.repeat": {"count": FLOWS_PER_RUN, "every": f"{every} s"},
         "run.duration": f"{duration} s",
         "internet.delay": f"{delay_ms:g} ms",
-        **_controller(controller),
+        **controller_overrides(controller),
     }
     if place == "same":
         settings["flow.1.to"] = "phone"

@@ -15,7 +15,9 @@ from airlane.papers import published
 from airlane.papers.common import all_hold, higher, mean, reduction_pct
 from airlane.papers.mdcc import figures, setup
 from airlane.papers.mdcc.setup import (
+    ABLATION,
     ALL_MS,
+    CONTENDERS,
     CONTROLLERS,
     LEFT_OUT_MS,
     NAMES,
@@ -227,6 +229,32 @@ def _ends(delay_ms: float, draws: Sequence[Draw]) -> Listing:
     )
 
 
+def _ablation(delay_ms: float, draws: Sequence[Draw]) -> Listing:
+    """Share of the gain that remains without the PEP."""
+    rows = []
+    for place in PLACES:
+        for size, words in SIZES.items():
+            cubic, mdcc, alone = (completion(short_point(size, c, place, delay_ms), size) for c in CONTENDERS)
+            less = (reduction_pct(mdcc, cubic), reduction_pct(alone, cubic), reduction_pct(mdcc, alone))
+            cells = (terminal.interval(mean(draws, m)) for m in (cubic, mdcc, alone, *less))
+            rows.append((f"{words}, {_SHORTLY[place]}", *cells))
+    return Listing(
+        f"Who needs the PEP: completion at the client with {delay_ms:g} ms, s",
+        (
+            "size, background",
+            "CUBIC",
+            "MD-CC",
+            NAMES[ABLATION],
+            "MD-CC less than CUBIC, %",
+            "Scalable less than CUBIC, %",
+            "MD-CC less than Scalable, %",
+        ),
+        rows,
+        "Scalable without PEP: MD-CC's window of the radio access network (a = 0.1) alone. It has no "
+        "HyStart, as in Linux.",
+    )
+
+
 def _all_ended(draws: Sequence[Draw]) -> Finding:
     names = list(_grid(tuple(SIZES), PLACES))
     flows = [draw[name].tables["flows"] for draw in draws for name in names]
@@ -237,7 +265,7 @@ def _all_ended(draws: Sequence[Draw]) -> Finding:
 
 
 def _grid(sizes: Sequence[str], places: Sequence[str]) -> dict[str, dict[str, object]]:
-    points = [(s, c, p, ms) for ms in _DELAYS.values() for p in places for s in sizes for c in CONTROLLERS]
+    points = [(s, c, p, ms) for ms in _DELAYS.values() for p in places for s in sizes for c in CONTENDERS]
     return {short_point(*point): short_overrides(*point) for point in points}
 
 
@@ -269,7 +297,11 @@ def table4() -> Experiment:
                 "mdcc.table4.ended", "every transfer ended before its run", _all_ended, ClaimKind.PREDICTION
             ),
         ),
-        listings=(_bounds, *(functools.partial(_ends, ms) for ms in _DELAYS.values())),
+        listings=(
+            _bounds,
+            *(functools.partial(_ends, ms) for ms in _DELAYS.values()),
+            *(functools.partial(_ablation, ms) for ms in _DELAYS.values()),
+        ),
         notes=_NOTES,
     )
 
