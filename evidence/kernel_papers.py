@@ -25,7 +25,7 @@ from airlane.cache import Cache
 from airlane.commands import terminal
 from airlane.experiments import Draw, Experiment, Measure, Number, NumberRow, Outcome, conduct
 from airlane.pages import markdown
-from airlane.papers.ltetcp import load as ltetcp
+from airlane.papers.ltetcp import load_setup as ltetcp
 from airlane.papers.mdcc import setup as mdcc
 from airlane.runs import kernel as kernels
 from airlane.runs.files import write_text

@@ -14,8 +14,10 @@ from airlane.experiments import Draw
 from airlane.metrics import Run
 from airlane.papers.frto import paper as frto
 from airlane.papers.ltetcp import handover as ltetcp_handover
-from airlane.papers.ltetcp import handover_setup
-from airlane.papers.ltetcp import load as ltetcp
+from airlane.papers.ltetcp import handover_setup, load_timeouts
+from airlane.papers.ltetcp import load as ltetcp_load
+from airlane.papers.ltetcp import load_setup as ltetcp
+from airlane.papers.ltetcp.distribution import place
 from airlane.papers.mdcc import beyond as mdcc_beyond
 from airlane.papers.mdcc import delay as mdcc_delay
 from airlane.papers.mdcc import fill_up as mdcc
@@ -50,12 +52,12 @@ def test_a_cell_that_fills_up() -> None:
     runs = {str(n): filled(30.0, 30.0 - n, 50.0, 50.0 + 10.0 * n) for n in ltetcp.ADDED}
     draw = Draw(1, runs)
     shown = int(ltetcp.SHOWN)
-    assert ltetcp._at(ltetcp.SHOWN, "goodput_mbps", ltetcp.BEFORE)(draw) == 30.0
-    assert ltetcp._drop(ltetcp.SHOWN)(draw) == shown
-    assert ltetcp._smallest_drop()(draw) == min(ltetcp.ADDED)
-    assert ltetcp._largest_rise()(draw) == 10.0 * max(ltetcp.ADDED)
-    assert ltetcp._jump_pct(draw) == pytest.approx(100.0 * 10.0 * shown / 50.0)
-    numbers = {n.id.rpartition(".")[2]: n for n in ltetcp.load_increase().numbers}
+    assert ltetcp.at(ltetcp.SHOWN, "goodput_mbps", ltetcp.BEFORE)(draw) == 30.0
+    assert ltetcp.drop(ltetcp.SHOWN)(draw) == shown
+    assert ltetcp.smallest_drop()(draw) == min(ltetcp.ADDED)
+    assert ltetcp.largest_rise()(draw) == 10.0 * max(ltetcp.ADDED)
+    assert ltetcp.jump_pct(draw) == pytest.approx(100.0 * 10.0 * shown / 50.0)
+    numbers = {n.id.rpartition(".")[2]: n for n in ltetcp_load.load_increase().numbers}
     jump = numbers["delay_jump_pct"]
     assert jump.measure(draw) == pytest.approx(220.0)
     assert jump.against is not None
@@ -76,11 +78,34 @@ def expired(drops: list[int], lost: list[int]) -> Run:
 
 
 def test_a_timeout_without_a_loss() -> None:
-    found = ltetcp._lossless_timeouts(ltetcp.SHOWN)
+    found = load_timeouts.lossless_timeouts(ltetcp.SHOWN)
     assert holds(found, lambda _: expired([3, 0], [0, 0])) is True
     assert holds(found, lambda _: expired([3, 0], [0, 2])) is False  # the sender had declared two lost
     assert holds(found, lambda _: expired([3, 1], [0, 0])) is False
     assert holds(found, lambda _: expired([], [])) is False
+
+
+def judged(spurious: int, congestion: int) -> Run:
+    """Timeouts of a first UE by the cause of the loss of their oldest outstanding packet."""
+    causes = {"flow": ["a", "a", "b"], "truth": ["spurious", "congestion", "spurious"]}
+    verdicts = {**causes, "timeouts": [spurious, congestion, 5]}
+    flows = {"flow": ["a", "b"], "to": [ltetcp.FIRST, "added"]}
+    times = {"flow": ["a"] * 2, "t_s": [26.0, 27.0]}
+    tables = {"verdicts": verdicts, "flows": flows, "timeouts": times}
+    return Run({name: pa.table(columns) for name, columns in tables.items()})
+
+
+def test_a_timeout_for_a_packet_that_was_not_lost() -> None:
+    found = load_timeouts.spurious_timeouts(ltetcp.SHOWN)
+    assert holds(found, lambda _: judged(1, 1)) is True
+    assert holds(found, lambda _: judged(0, 2)) is False  # that of an added UE does not count
+
+
+def test_the_place_of_a_published_run() -> None:
+    # 0 to 100: a quarter of 101 values is at most 24.5; NaN does not count.
+    cells = place(np.asarray([*range(101), NAN]), 24.5)
+    assert cells == ("24.5", "0", "5", "50", "95", "100", "25", "75", "101")
+    assert place(np.asarray([NAN]), 1.0)[-1] == "0"
 
 
 def paused(after: float, undone: bool, dropped: int, resent: int, window: float = 1460.0) -> Run:

@@ -14,7 +14,7 @@ import numpy as np
 from airlane import metrics
 from airlane.experiments import Draw, Measure
 from airlane.metrics import Run, Window
-from airlane.papers.ltetcp import load as ltetcp
+from airlane.papers.ltetcp import load_setup as ltetcp
 from airlane.papers.mdcc import setup as mdcc
 
 __all__ = ["jump_measures", "load_measures", "short_measures"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,9 +12,11 @@ import numpy as np
 from airlane.commands import terminal
 from airlane.experiments import Draw, Listing, Measure, Picture
 from airlane.metrics import Array, Run, Window
-from airlane.pages.chart import Axis, Chart, Item, Line, Panel, Reference, named
-from airlane.papers.common import difference, mean
+from airlane.pages.chart import Axis, Band, Chart, Item, Line, Panel, Reference, named
+from airlane.papers.common import difference, mean, value
+from airlane.papers.ltetcp.distribution import COLUMNS, place
 from airlane.papers.ltetcp.handover_setup import (
+    BASE_QUEUE,
     BASE_SENDER,
     MODES,
     PAPER_KIB,
@@ -25,17 +28,18 @@ from airlane.papers.ltetcp.handover_setup import (
     at,
     in_order,
     point,
+    size_words,
 )
 from airlane.plot import COLOURS
 from airlane.plural import counted
 
-__all__ = ["by_run", "by_size", "capacity", "combinations", "over_sizes", "over_time"]
+__all__ = ["by_run", "by_size", "capacity", "combinations", "over_sizes", "over_time", "single_runs"]
 
 _SEGMENT_KB = 1.46
 
 
 def combinations(draws: Sequence[Draw], mode: str) -> Listing:
-    """Every combination of what the paper leaves open, at 256 KiB."""
+    """Every combination of what the paper leaves open, at the paper's size."""
     columns = (
         ("discarded", "SDUs dropped"),
         ("delay_before_ms", "delay before, ms"),
@@ -46,14 +50,15 @@ def combinations(draws: Sequence[Draw], mode: str) -> Listing:
         ("retransmissions", "sent again, 5 s"),
     )
     names = {point(mode, r, q): (WORDS[r], WORDS[q]) for r, q in itertools.product(RADIOS, QUEUES)}
-    names[f"{mode}/no fading"] = (f"{WORDS['2014']}, no fading", WORDS["one"])
-    names[f"{mode}/kB"] = (f"{WORDS['2014']}, 256 kB of 1000 bytes", WORDS["one"])
-    names[f"{mode}/late"] = (f"{WORDS['2014']}, numbered at the first byte", WORDS["one"])
+    names[f"{mode}/no fading"] = (f"{WORDS['2014']}, no fading", WORDS[BASE_QUEUE])
+    names[f"{mode}/KiB"] = (f"{WORDS['2014']}, 256 KiB", WORDS[BASE_QUEUE])
+    names[f"{mode}/rr"] = (f"{WORDS['2014']}, round robin", WORDS[BASE_QUEUE])
+    names[f"{mode}/late"] = (f"{WORDS['2014']}, numbered at the first byte", WORDS[BASE_QUEUE])
     for sender in SENDERS:
         if sender != BASE_SENDER:
-            names[point(mode, sender=sender)] = (f"{WORDS['2014']}, {WORDS[sender]}", WORDS["one"])
+            names[point(mode, sender=sender)] = (f"{WORDS['2014']}, {WORDS[sender]}", WORDS[BASE_QUEUE])
     return Listing(
-        f"Combinations of what is open: {mode}, 256 KiB",
+        f"Combinations of what is open: {mode}, 256 kB",
         ("radio", "queues", *(title for _, title in columns)),
         [
             (*words, *(terminal.interval(mean(draws, at(name, metric))) for metric, _ in columns))
@@ -85,7 +90,7 @@ def by_size(draws: Sequence[Draw], queue: str, sender: str = BASE_SENDER) -> Lis
     return Listing(
         f"Figs. 8 and 9, 5 s after the handover: {WORDS[queue]}, {WORDS[sender]}",
         (
-            "queue KiB",
+            "queue",
             "goodput seamless, kbit/s",
             "lossless",
             "delay seamless, ms",
@@ -118,6 +123,35 @@ def _known_already(kept: str, dropped: str) -> Measure:
     )
 
 
+_ONE_RUN: dict[str, dict[str, tuple[str, str]]] = {
+    "seamless": {
+        "delay before, ms": ("fig5_seamless.delay_before_ms_min", "delay_before_ms"),
+        "lowest delay in the first second after, ms": ("fig5_seamless.delay_after_ms_max", "lowest_after_ms"),
+        "goodput over 5 s, kbit/s": ("fig5_seamless.throughput_5s_kbps", "goodput_kbps"),
+        "segments sent again": ("fig6_seamless.retransmissions", "retransmissions"),
+    },
+    "lossless": {
+        "goodput over 5 s, kbit/s": ("fig7_lossless.throughput_5s_kbps", "goodput_kbps"),
+        "delay over 5 s, ms": ("fig7_lossless.mean_delay_5s_ms", "delay_ms"),
+    },
+}
+"""Values of the run that the paper shows, with their measures."""
+
+
+def single_runs(draws: Sequence[Draw], mode: str) -> Listing:
+    """Where the published run lies among ours."""
+    rows = []
+    for label, (name, metric) in _ONE_RUN[mode].items():
+        values = np.asarray([at(point(mode), metric)(draw) for draw in draws])
+        rows.append((label, *place(values, value(f"ltetcp.handover.{name}"))))
+    return Listing(
+        f"Where the published run lies among ours: {mode}",
+        ("measure", *COLUMNS),
+        rows,
+        "Quantiles over runs, which differ in the UE's speed and the fading.",
+    )
+
+
 _TERMS = (
     ("goodput_kbps", "readable in order"),
     ("received_kbps", "= came for the first time"),
@@ -141,7 +175,7 @@ def by_term(draws: Sequence[Draw], queue: str, sender: str = BASE_SENDER) -> Lis
         rows.append((str(kib), "gained, paired", *gained))
     return Listing(
         f"Where the 5 s go, kbit/s: {WORDS[queue]}, {WORDS[sender]}",
-        ("queue KiB", "mode", *(title for _, title in _TERMS)),
+        ("queue", "mode", *(title for _, title in _TERMS)),
         rows,
         "A segment that was dropped keeps back what came after it, so a gap moves bytes from one window to "
         "another: goodput in order is what came for the first time, and what waited before, without what "
@@ -171,8 +205,9 @@ def by_run(draws: Sequence[Draw], kib: int, queue: str, sender: str = BASE_SENDE
         pairs = (f"{_whole(at(dropped, m)(draw))} / {_whole(at(kept, m)(draw))}" for m, _ in _SINGLE)
         gained = at(kept, "goodput_kbps")(draw) - at(dropped, "goodput_kbps")(draw)
         rows.append((str(draw.seed), f"{gained:+.0f}", *pairs))
+    size = size_words(kib, queue)
     return Listing(
-        f"Each run with {kib} KiB, seamless / lossless, 5 s after the handover: {WORDS[queue]}",
+        f"Each run with {size}, seamless / lossless, 5 s after the handover: {WORDS[queue]}",
         ("seed", "goodput gained", *(title for _, title in _SINGLE)),
         rows,
         "In the order of seeds. The modes of a run see the same radio until the handover.",
@@ -183,44 +218,87 @@ def _at_handover(run: Run) -> float:
     return float(run.tables["handovers"]["start_s"][0].as_py())
 
 
-def over_time(draw: Draw, name: str, title: str) -> Picture:
-    """Delay, throughput and window of one run around its handover."""
-    run = draw[name]
-    flow, left = run.flows("car")[0], _at_handover(draw[name])
-    series = run.series(flow, Window(np.floor(left) - 6.0, np.floor(left) + 9.0))
-    t = series["t_s"]
-    table = run.tables["cell_series"]
-    rates = [
-        (cell, rows["mac_downlink_mbps"].to_numpy())
-        for cell in ("source", "target")
-        for rows in [table.filter(np.asarray(table["cell"].to_pylist()) == cell)]
+_AROUND_S = (-6.0, 9.0)
+_BIN_S = 0.02
+
+_FIGURES = {
+    "seamless": ("As Figs. 5 and 6: seamless", "fig5_seamless.throughput_5s_kbps"),
+    "lossless": ("As Fig. 7: lossless", "fig7_lossless.throughput_5s_kbps"),
+}
+"""Title of the figure of a mode, and its published goodput."""
+
+
+def _aligned(draws: Sequence[Draw], name: str, column: str) -> Array:
+    """A column of the download's series by time from the handover: a row for each run with one."""
+    bins = round((_AROUND_S[1] - _AROUND_S[0]) / _BIN_S)
+    rows = []
+    for draw in draws:
+        run = draw[name]
+        series = run.series(run.flows("car")[0])
+        first = round((np.floor(_at_handover(run) / _BIN_S) * _BIN_S + _AROUND_S[0]) / _BIN_S)
+        rows.append(series[column][first : first + bins])
+    return np.asarray(rows)
+
+
+def _band(rows: Array, bins: int, colour: str, series: str, *, largest: bool = False) -> list[Item]:
+    """Median and middle 80 % of runs, in bins of this many of the series; the first run faintly."""
+    joined = rows.reshape(rows.shape[0], -1, bins)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a bin without a packet
+        coarse = np.nanmax(joined, axis=2) if largest else joined.mean(axis=2)
+        low, middle, high = np.nanquantile(coarse, (0.1, 0.5, 0.9), axis=0)
+    t = _AROUND_S[0] + _BIN_S * bins * (0.5 + np.arange(middle.size))
+    return [
+        Band(t, low, high, series=series, colour=colour),
+        Line(t, middle, series=series, colour=colour),
+        Line(t, coarse[0], series="one run", colour=colour, width=0.7, alpha=0.5),
     ]
-    first = round(float(t[0]) / float(t[1] - t[0]))
-    leaves = Reference("x", left, width=1.0, dash="--")
-    delay = Line(t, series["owd_max_ms"], width=0.0, marker=".", size=2.5)
-    radio = []
-    for i, (cell, rate) in enumerate(rates):
-        coarse_t, coarse = (_coarse(v, 10) for v in (t, rate[first : first + len(t)] * 1000.0))
-        radio.append(Line(coarse_t, coarse, series=f"{cell} cell", colour=COLOURS[i]))
-    segments = series["cwnd_bytes"] / 1000.0 / _SEGMENT_KB
-    window = Line(t, segments, series="congestion window", colour=COLOURS[2])
-    again = t[series["retransmissions"] > 0]
-    marks: dict[str, Any] = {"colour": COLOURS[3], "width": 0.0, "marker": "|", "size": 6.0}
-    sent_again = Line(again, np.zeros(again.size), series="segments sent again", **marks)
-    time = Axis(label="simulated time in s")
-    # room for the marks below
-    counted_segments = Axis(label="segments", low=-0.05 * float(np.nanmax(segments)), whole=True)
+
+
+def _told(name: str) -> float:
+    return value(f"ltetcp.handover.{name}")
+
+
+def over_time(draws: Sequence[Draw], mode: str) -> Picture:
+    """Delay, goodput and window around the handover in all runs, with the published values as marks."""
+    name, (title, goodput) = point(mode), _FIGURES[mode]
+    leaves = Reference("x", 0.0, width=1.0, dash="--")
+    marks: dict[str, Any] = {"series": "published", "colour": COLOURS[3], "width": 2.0, "dash": ":"}
+    delay = _band(_aligned(draws, name, "owd_max_ms"), 10, COLOURS[0], "airlane", largest=True)
+    if mode == "seamless":
+        before, after = (_told(f"fig5_seamless.delay_{when}") for when in ("before_ms_min", "after_ms_max"))
+        delay += [Line([-1.0, 0.0], [before] * 2, **marks), Line([0.0, 1.0], [after] * 2, **marks)]
+    else:
+        delay.append(Line([0.0, 5.0], [_told("fig7_lossless.mean_delay_5s_ms")] * 2, **marks))
+    rate = _band(1000.0 * _aligned(draws, name, "goodput_mbps"), 25, COLOURS[0], "airlane")
+    rate.append(Line([0.0, 5.0], [_told(goodput)] * 2, **marks))
+    segments = _aligned(draws, name, "cwnd_bytes") / 1000.0 / _SEGMENT_KB
+    window = _band(segments, 10, COLOURS[2], "congestion window")
+    again = np.cumsum(np.nan_to_num(_aligned(draws, name, "retransmissions")), axis=1)
+    before_it = round(-_AROUND_S[0] / _BIN_S)
+    sent_again = _band(again - again[:, before_it : before_it + 1], 10, COLOURS[1], "segments sent again")
+    if mode == "seamless":
+        ended = _told("fig6_seamless.recovery_end_s") - _told("fig5_seamless.ho_at_s")
+        sent_again.append(
+            Line([ended], [_told("fig6_seamless.retransmissions")], marker="D", size=6.0, **marks)
+        )
+    time = Axis(label="time from the handover in s")
     panels = [
-        Panel([leaves, delay], "one-way delay (largest in 20 ms)", time, Axis(label="ms", low=0.0)),
+        Panel([leaves, *delay], "one-way delay (largest in 0.2 s)", time, Axis(label="ms", low=0.0)),
+        Panel([leaves, *rate], "goodput (mean of 0.5 s)", time, Axis(label="kbit/s", low=0.0)),
+        Panel([leaves, *window], "sender", time, Axis(label="segments", low=0.0, whole=True)),
         Panel(
-            [leaves, *radio], "throughput of the radio (mean of 0.2 s)", time, Axis(label="kbit/s", low=0.0)
+            [leaves, *sent_again],
+            "segments sent again since the handover",
+            time,
+            Axis(label="segments", low=0.0, whole=True),
         ),
-        Panel([leaves, window, sent_again], "sender", time, counted_segments),
     ]
     return Picture(
         title,
-        f"One run (seed {draw.seed}), queue of 256 KiB; dashed: the UE leaves the source.",
-        Chart(panels, 1, 7.5, 6.4, shared_x=True),
+        f"Median and the middle 80 % of {counted(len(draws), 'run')}, and one run; queue of 256 kB; dashed: "
+        "the UE leaves the source; dotted, and the diamond: published.",
+        Chart(panels, 1, 7.5, 8.4, shared_x=True),
     )
 
 
@@ -253,7 +331,7 @@ def over_sizes(draws: Sequence[Draw], queue: str) -> Picture:
     )
     charted = []
     for title, unit, metric in panels:
-        lines = []
+        lines: list[Item] = []
         for i, mode in enumerate(MODES):
             points = [mean(draws, at(point(mode, queue=queue, kib=k), metric)) for k in SIZES_KIB]
             y, deviation = ([p.mean for p in points], [p.deviation or 0.0 for p in points])
@@ -268,7 +346,8 @@ def over_sizes(draws: Sequence[Draw], queue: str) -> Picture:
                     y_high=[v + d for v, d in zip(y, deviation, strict=True)],
                 )
             )
-        x = named(SIZES_KIB, "PDCP retransmission queue in KiB", log=True)
+        lines.append(Reference("x", 256.0, series="published: a clear difference above", dash=":"))
+        x = named(SIZES_KIB, "size of the queue in kB or KiB", log=True)
         charted.append(Panel(lines, title, x, Axis(label=unit, low=0.0)))
     return Picture(
         f"As Figs. 8 and 9: {WORDS[queue]}",

@@ -1,8 +1,9 @@
 """Points and measures of the handover experiments: section 3.2 of the paper `ltetcp`.
 
-The readings of what the paper leaves open are declared here, and every combination is run and
-reported: the interference that a CQI includes (`RADIOS`) and the location of the eNB's 512 KB
-(`QUEUES`).
+The base is the simulator that the paper's authors published (preset `lena-utah`). Its version of ns-3 decides
+which interference a CQI includes, its RLC which bytes the buffer bounds, its handover which SDUs are
+dropped, and its programs the fading trace of a vehicle. Earlier readings remain, and every combination is
+run and reported: the interference (`RADIOS`) and the location of the eNB's 512 KB (`QUEUES`).
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ __all__ = [
     "SIZES_KIB",
     "WORDS",
     "at",
+    "authors",
     "in_order",
     "overrides",
     "point",
     "readings",
+    "size_words",
 ]
 
 CAR = "car"
@@ -52,7 +55,7 @@ RADIOS: dict[str, dict[str, object]] = {
 ns-3.37's rule alone.
 """
 
-QUEUES = ("one", "shared", "besides")
+QUEUES = ("utah", "one", "shared", "besides")
 """Location of the 512 KB; see `WORDS`."""
 
 WORDS = {
@@ -60,21 +63,24 @@ WORDS = {
     "3.37/idle": "CQI of the data region (ns-3.37), idle neighbour",
     "3.37/half": "the same, neighbour at half load",
     "3.37/full": "the same, saturated neighbour",
+    "utah": "the authors' simulator",
     "one": "PDCP's queue is the eNB's only one",
     "shared": "512 KB for both queues",
     "besides": "512 KB besides PDCP's queue",
     "2.6.26": "sender as Linux 2.6.26",
     "proportional": "the same sender with proportional rate reduction (Linux 3.2)",
+    "header": "TCP as lte-ues.h: no SACK, timestamps, F-RTO",
     "linux-6": "sender as Linux 6 (without timestamps)",
 }
 
-BASE_RADIO, BASE_QUEUE, BASE_SENDER = "2014", "one", "2.6.26"
+BASE_RADIO, BASE_QUEUE, BASE_SENDER = "2014", "utah", "2.6.26"
 
 _PROPORTIONAL: dict[str, object] = {"rate_reduction": "proportional"}
 
 SENDERS: dict[str, dict[str, object]] = {
     BASE_SENDER: {},  # the scenario's
     "proportional": _PROPORTIONAL,
+    "header": {"sack": False, "timestamps": True, "frto": True},
     "linux-6": {
         **_PROPORTIONAL,
         "hystart": True,
@@ -85,12 +91,12 @@ SENDERS: dict[str, dict[str, object]] = {
         "compressed_sack": True,
     },
 }
-"""How the sender repairs the losses of a handover: the kernel of the paper's time, the same with today's
-rate reduction, and all of today's.
+"""How the sender repairs the losses of a handover: the kernel of the authors' programs, the same with today's
+rate reduction, with the options of one of the programs, and all of today's.
 """
 
 PAPER_KIB = 256
-"""The size in Figs. 5 to 7."""
+"""The size in Figs. 5 to 7: thousands of bytes in the authors' simulator, KiB in the other readings."""
 
 SIZES_KIB = (16, 32, 64, 128, 256, 512, 1024, 2048)
 
@@ -99,14 +105,32 @@ def overrides(
     radio: str, queue: str, mode: str, kib: int = PAPER_KIB, sender: str = BASE_SENDER
 ) -> dict[str, object]:
     """Settings of one combination."""
+    transport = {f"flow.0.transport.{key}": value for key, value in SENDERS[sender].items()}
+    if queue == "utah":
+        return {"handover.mode": mode, **authors(radio, f"{kib} kB"), **transport}
     # Within 512 KB no queue is longer: the same run, which is cached.
     limit = f"{min(kib, 512) if queue == 'shared' else kib} KiB"
-    transport = {f"flow.0.transport.{key}": value for key, value in SENDERS[sender].items()}
     changes: dict[str, object] = {"handover.mode": mode, **RADIOS[radio], **transport}
     for cell in (0, 1):
         changes[f"cell.{cell}.pdcp.retransmission_queue"] = limit
         changes[f"cell.{cell}.pdcp.shares_buffer"] = queue != "besides"
         changes[f"cell.{cell}.rlc.buffer"] = limit if queue == "one" else "512 KiB"
+    return changes
+
+
+def size_words(kib: int, queue: str) -> str:
+    """A size with its unit."""
+    return f"{kib} {'kB' if queue == 'utah' else 'KiB'}"
+
+
+def authors(radio: str, buffer: str) -> dict[str, object]:
+    """Settings of the authors' simulator, with RLC buffers of this size."""
+    changes: dict[str, object] = {**RADIOS[radio], "network": "lena-utah"}
+    for cell in (0, 1):
+        changes[f"cell.{cell}.rlc"] = {"mode": "am", "buffer": buffer}
+        changes[f"cell.{cell}.pdcp"] = {}
+        if radio != "2014":
+            changes[f"cell.{cell}.mac.cqi_reference"] = "pdsch-interference"
     return changes
 
 
@@ -299,8 +323,9 @@ def readings(metric: str, mode: str) -> tuple[Reading, ...]:
     others = [
         Reading("no fading", at(f"{mode}/no fading", metric)),
         Reading("SDUs numbered at their first byte", at(f"{mode}/late", metric)),
+        Reading("256 KiB of 1024 bytes", at(f"{mode}/KiB", metric)),
+        Reading("round robin, as the authors' program", at(f"{mode}/rr", metric)),
     ]
-    others.append(Reading("256 and 512 kB of 1000 bytes", at(f"{mode}/kB", metric)))
     senders = [Reading(WORDS[s], at(point(mode, sender=s), metric)) for s in SENDERS if s != BASE_SENDER]
     base = point(mode)
     whole = Reading("runs in which nothing was missing at the handover", in_order(base, at(base, metric)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airlane.experiments import Experiment
-from airlane.papers.ltetcp import handover, load
+from airlane.papers.ltetcp import applications, handover, load
 
 __all__ = ["experiments"]
 
@@ -21,4 +21,5 @@ def experiments() -> list[Experiment]:
         handover.seamless(),
         handover.lossless(),
         handover.queue_sweep(),
+        applications.applications(),
     ]
