@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airlane.experiments import Experiment
-from airlane.papers.arwa import limits, load, mixed, regions, schemes, single
+from airlane.papers.arwa import bandwidth, limits, load, mixed, regions, schemes, single
 
 __all__ = ["experiments"]
 
@@ -21,6 +21,7 @@ def experiments() -> list[Experiment]:
         schemes.table6(),
         schemes.combinations(),
         regions.regions(),
+        bandwidth.bandwidth(),
         single.figure3(),
         load.table2(),
         single.figure4(),
