@@ -44,6 +44,13 @@ def test_a_new_crate_has_to_be_declared() -> None:
     assert edges.complaints(crates(core=[], gadget=["core"]))[0].startswith("crate 'gadget' is not in")
 
 
+def test_a_package_with_other_features_in_either_build_is_compiled_twice() -> None:
+    py = "airlane-py v0.1.0|\nserde v1.0.2|derive,std\nrustix v1.1.6|fs\nserde v1.0.2|derive,std (*)"
+    assert edges.compiled_twice(py, "serde v1.0.2|derive,std\nrustix v1.1.6|net\nquote v1.0.0|") == []
+    (sentence,) = edges.compiled_twice(py, "serde v1.0.2|std (*)")
+    assert sentence.startswith("serde v1.0.2 is compiled twice: its features are ['derive,std'] in py")
+
+
 @pytest.mark.parametrize(
     ("name", "text", "complaint"),
     [

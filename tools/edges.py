@@ -1,9 +1,12 @@
-"""Check that crates depend on each other only downwards.
+"""Check that crates depend on each other only downwards, and that two builds share what they compile.
 
 The crates, top to bottom: py, nodes and web, live, assembly, scenario, then engine, record, traffic,
 middlebox and ran, then quic and packetdrill, then radio, net, transport and settings, then core. `ran` and
 `middlebox` are algorithms: they, like everything below them, depend on none of engine, record and scenario,
 also for tests.
+
+The extension (`py`) and `airlane-node` (`nodes`) are built apart. A package that has other features in either
+build is compiled twice, and with it each crate of ours above it.
 """
 
 import json
@@ -77,12 +80,47 @@ def complaints(metadata: dict[str, Any]) -> list[str]:
     return found
 
 
+APART = {"linux-raw-sys", "rustix"}
+"""Packages of both builds on which no crate of ours in both depends."""
+
+
+def features(tree: str) -> dict[str, set[str]]:
+    """Features of each package in an output of `cargo tree` in the form `package|features`."""
+    found: dict[str, set[str]] = {}
+    for line in tree.splitlines():
+        package, _, chosen = line.removesuffix(" (*)").partition("|")
+        found.setdefault(package, set()).add(chosen)
+    return found
+
+
+def compiled_twice(py: str, nodes: str) -> list[str]:
+    """One sentence per package that has other features in the second tree than in the first."""
+    first, second = features(py), features(nodes)
+    return [
+        f"{package} is compiled twice: its features are {sorted(first[package])} in py and "
+        f"{sorted(second[package])} in nodes; name the missing ones in Cargo.toml of py or nodes"
+        for package in sorted(first.keys() & second.keys())
+        if first[package] != second[package] and package.split()[0] not in APART
+    ]
+
+
+def output(root: Path, *command: str) -> str:
+    """The output of a command."""
+    return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
+
+
+def tree(root: Path, crate: str) -> str:
+    """All packages that a crate of ours is compiled from on Linux, with their features."""
+    where = ("--target", "x86_64-unknown-linux-gnu", "--edges", "normal", "--all-features")
+    form = ("--prefix", "none", "--format", "{p}|{f}")
+    return output(root, "cargo", "tree", "--locked", "--package", f"airlane-{crate}", *where, *form)
+
+
 def main() -> int:
     """Check the workspace."""
     root = Path(__file__).resolve().parent.parent
-    command = ["cargo", "metadata", "--format-version", "1", "--no-deps"]
-    metadata = json.loads(subprocess.run(command, cwd=root, check=True, capture_output=True).stdout)
-    found = complaints(metadata)
+    metadata = json.loads(output(root, "cargo", "metadata", "--format-version", "1", "--no-deps"))
+    found = complaints(metadata) + compiled_twice(tree(root, "py"), tree(root, "nodes"))
     for complaint in found:
         print(complaint)
     if not found:
