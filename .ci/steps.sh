@@ -8,6 +8,8 @@ fi
 
 # A cold build gains nothing from it, and it doubles the target folder.
 export CARGO_INCREMENTAL=0
+# Images of containers set it. Without bytecode each command of the tests compiles all that it imports: 1.2 s, not 0.4 s.
+unset PYTHONDONTWRITEBYTECODE
 
 times=()
 run() {
