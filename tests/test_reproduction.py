@@ -241,7 +241,10 @@ def test_the_names_of_the_papers_fit_the_table() -> None:
 def test_each_experiment_has_a_file_that_gives_its_outcome_again(airlane: Airlane, tmp_path: Path) -> None:
     done = airlane("reproduce", "frto", "--record", "results", "-o", "there", "--cache", "cache")
     assert done.returncode == 0, done.stderr
-    assert [file.name for file in (tmp_path / "results").iterdir()] == ["frto.json"]
+    written = sorted(str(file.relative_to(tmp_path)) for file in (tmp_path / "results").rglob("*.*"))
+    assert written == ["results/frto.json", "results/pictures/frto-1.png"]
+    picture = tmp_path / "results/pictures/frto-1.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
     text = (tmp_path / "results/frto.json").read_text()
     assert "wall_s" not in text, "nothing that differs from call to call"
     (experiment,) = papers.select(["frto"])
