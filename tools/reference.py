@@ -33,7 +33,12 @@ NETWORKS = {
 }
 """Files of each preset, the first of which takes precedence, as in `preset::fill`."""
 
-ALIKE = {"lena-2014": "lena", "lena-utah": "lena", "nr-fdd-lowband": "nr-typical-fr1", "nr-fr2": "nr-typical-fr1"}
+ALIKE = {
+    "lena-2014": "lena",
+    "lena-utah": "lena",
+    "nr-fdd-lowband": "nr-typical-fr1",
+    "nr-fr2": "nr-typical-fr1",
+}
 """Presets that have a column only where they differ from another one."""
 
 SECTIONS = ("network", "run", "layout", "cell", "channel", "backhaul", "internet", "ue", "flow", "output")
@@ -108,8 +113,8 @@ def scenario_page() -> Iterator[str]:
     yield (
         "The columns *typical*, *lena*, *nr-typical-fr1* and *wired* are the defaults of these presets. If "
         "*lena-2014* or *lena-utah* has no column, its values are those of *lena*; without a column, "
-        "*nr-fdd-lowband* and *nr-fr2* have those of *nr-typical-fr1*. An empty cell means that the key has no default in this "
-        "preset, or does not apply. The files in `crates/scenario/src/presets` name the source of each value."
+        "*nr-fdd-lowband* and *nr-fr2* have those of *nr-typical-fr1*. An empty cell means that the key "
+        "has no default in this preset, or does not apply. The files in `crates/scenario/src/presets` name the source of each value."
     )
     known = keys()
     of = {name: defaults(name) for name in NETWORKS}
