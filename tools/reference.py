@@ -114,7 +114,8 @@ def scenario_page() -> Iterator[str]:
         "The columns *typical*, *lena*, *nr-typical-fr1* and *wired* are the defaults of these presets. If "
         "*lena-2014* or *lena-utah* has no column, its values are those of *lena*; without a column, "
         "*nr-fdd-lowband* and *nr-fr2* have those of *nr-typical-fr1*. An empty cell means that the key "
-        "has no default in this preset, or does not apply. The files in `crates/scenario/src/presets` name the source of each value."
+        "has no default in this preset, or does not apply. The files in "
+        "`crates/scenario/src/presets` name the source of each value."
     )
     known = keys()
     of = {name: defaults(name) for name in NETWORKS}
