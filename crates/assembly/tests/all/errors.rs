@@ -641,7 +641,10 @@ fn mistakes_of_middleboxes() -> Vec<(&'static str, String)> {
         ("unknown scope", mdcc("mdcc = { inflight_scope = \"ran\" }")),
         (
             "settings of another controller",
-            changed("\"cubic\"", "\"cubic\", mdcc = { increase = 0.1, inflight_scope = \"e2e\" }"),
+            changed(
+                "\"cubic\"",
+                "\"cubic\", mdcc = { increase = 0.1, inflight_scope = \"e2e\", slow_start = \"client\" }",
+            ),
         ),
         (
             "a PEP that sees nothing of it",
