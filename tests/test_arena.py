@@ -34,7 +34,7 @@ from airlane.cache import Cache
 from airlane.control import Ack, Controller
 from airlane.pages import report
 from airlane.runs.figures import Figure
-from conftest import Airlane
+from conftest import ROOT, Airlane
 
 BY_NAME = {one.name: one for one in CONTENDERS}
 GOODPUT, DELAY, *_, SHARE = FIGURES
@@ -388,3 +388,9 @@ def test_the_command(airlane: Airlane, tmp_path: Path) -> None:
         assert wrong.returncode == 2
         assert "'nobody'" in wrong.stderr
         assert word in wrong.stderr
+
+
+def test_recorded_reasons_name_no_place_of_a_machine() -> None:
+    for name in ("arena.json", "arena-nr.json"):
+        text = (ROOT / "docs/results" / name).read_text(encoding="utf-8")
+        assert not re.search(r'"reason": "/', text)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from airlane import native, stats
 from airlane.arena.contenders import BASELINE, Contender, NotForError
 from airlane.arena.measure import BYTE_DELAY, FIGURES, Measured, Tables, measured
-from airlane.arena.situations import Situation
+from airlane.arena.situations import FOLDER, Situation
 from airlane.cache import Cache, outputs_of
 from airlane.control import Controller, ControllerError
 from airlane.native import Output
@@ -156,7 +156,8 @@ def conduct(
             try:
                 entered[situation.name, contender.name] = (situation, contender.enter(base).resolved)
             except NotForError as error:
-                entered[situation.name, contender.name] = str(error)
+                # The name of a bundled file without the place where it is installed.
+                entered[situation.name, contender.name] = str(error).replace(f"{FOLDER}/", "")
     jobs: dict[tuple[str, str], list[native.Job]] = {}
     for place, form in entered.items():
         if not isinstance(form, str):

@@ -12,9 +12,10 @@ from airlane.arena.contenders import ArenaError
 from airlane.arena.measure import MAIN, Setting, kind_of
 from airlane.scenario import Scenario, seconds
 
-__all__ = ["SITUATIONS", "Situation", "from_file"]
+__all__ = ["FOLDER", "SITUATIONS", "Situation", "from_file"]
 
-_FOLDER = Path(__file__).parent / "situations"
+FOLDER = Path(__file__).parent / "situations"
+"""The bundled scenarios."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Situation:
 
     def scenario(self) -> Scenario:
         """The scenario, with CUBIC in the contender's place."""
-        return scenario.load(self.file or _FOLDER / f"{self.name}.toml")
+        return scenario.load(self.file or FOLDER / f"{self.name}.toml")
 
     def setting(self) -> Setting:
         """Properties that its figures depend on."""
