@@ -602,7 +602,16 @@ def test_viewers_behind_a_proxy() -> None:
 
 MODULES = tuple(
     f"tests/test_{name}.py"
-    for name in ("by_hand", "by_hand_too", "by_hand_l4s", "meld_measures", "times", "metrics", "common")
+    for name in (
+        "by_hand",
+        "by_hand_too",
+        "by_hand_readings",
+        "by_hand_l4s",
+        "meld_measures",
+        "times",
+        "metrics",
+        "common",
+    )
 )
 """Modules with such tests: collecting all others takes seconds."""
 
