@@ -13,11 +13,12 @@ from airlane.papers.arwa import bandwidth as arwa_bandwidth
 from airlane.papers.ltetcp import applications as ltetcp_applications
 from airlane.papers.ltetcp import handover_setup
 from airlane.papers.mdcc import bursts as mdcc_bursts
+from airlane.papers.mdcc import fill_up
 from airlane.papers.mdcc import slow_start as mdcc_slow_start
 from airlane.papers.mdcc.setup import value
 from airlane.papers.meld import worth as meld_worth
 from test_by_hand import claim, four, holds
-from test_by_hand_too import beside
+from test_by_hand_too import beside, jumped
 
 pytestmark = pytest.mark.by_hand
 
@@ -50,6 +51,16 @@ def test_a_gain_beside_bursts() -> None:
     assert [holds(inside, bursts(gain)) for gain in (4.0, 5.0, 9.0, 10.0)] == [False, True, True, False]
     somewhere = claim(experiment, "mdcc.bursts.somewhere")
     assert [holds(somewhere, bursts(gain)) for gain in (6.0, 7.0, 8.0, 9.0)] == [False, True, True, False]
+
+
+def test_what_fills_a_cell_without_a_pep() -> None:
+    """MD-CC takes 2 s; 0.8 to 1.25 of it are 1.6 to 2.5 s."""
+    alone = claim(fill_up.table2(), "mdcc.table2.scalable_alone")
+
+    def make(seconds: float) -> Callable[[str], Run]:
+        return lambda point: jumped(2.0 if "/mdcc/" in point else seconds)
+
+    assert [holds(alone, make(seconds)) for seconds in (1.5, 1.7, 2.4, 2.7)] == [False, True, True, False]
 
 
 def ended(seconds: float) -> Run:
