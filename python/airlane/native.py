@@ -31,9 +31,7 @@ __all__ = [
     "GuestError",
     "Job",
     "Loss",
-    "Job",
     "Output",
-    "Resolved",
     "Resolved",
     "ScenarioError",
     "Timeout",
@@ -88,10 +86,6 @@ def stuck() -> bool:
 
 class ControllerError(UserError):
     """A user's own controller is missing or failed; the message names the place."""
-
-
-Job = tuple[Resolved, int]
-"""A resolved scenario and the seed of its run."""
 
 
 Job = tuple[Resolved, int]
