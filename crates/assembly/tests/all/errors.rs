@@ -4,7 +4,7 @@ use airlane_assembly::run;
 use airlane_scenario::{Scenario, ScenarioError};
 
 /// A valid scenario; each case changes one thing.
-const BASE: &str = r#"network = "lena"
+pub(crate) const BASE: &str = r#"network = "lena"
 [run]
 duration = "30s"
 [[cell]]
@@ -27,7 +27,7 @@ fn error(text: &str) -> ScenarioError {
 }
 
 /// The base with one text replaced.
-fn changed(from: &str, to: &str) -> String {
+pub(crate) fn changed(from: &str, to: &str) -> String {
     assert!(BASE.contains(from), "{from}");
     error(&BASE.replacen(from, to, 1)).to_string()
 }
@@ -753,51 +753,4 @@ fn what_a_link_cannot_have() {
         "building = {}\nmobility = { kind = \"line\", heading = \"0 deg\", speed = \"3 km/h\" }",
     );
     assert!(moving.contains("UEs in buildings do not move"), "{moving}");
-}
-
-/// The base with other settings of a flow over a kernel.
-fn kernel(settings: &str) -> String {
-    let transport = format!("transport = {{ kind = \"kernel\", {settings} }}");
-    changed("transport = { kind = \"tcp\", congestion = \"cubic\" }", &transport)
-}
-
-#[test]
-fn settings_of_kernels_are_checked() {
-    let wrong = [
-        ("kernel = \"../6.12\"", "flow.0.transport.kernel", "airlane kernel list"),
-        ("congestion = \"a name of 16 ch\"", "flow.0.transport.congestion", "\"bbr\""),
-        ("mtu = \"9000 B\"", "flow.0.transport.mtu", "from 128 B to 1500 B"),
-        ("write_size = \"1 MiB\"", "flow.0.transport.write_size", "at most 256 KiB"),
-        ("sysctl = { \"a b\" = 1 }", "flow.0.transport.sysctl", "sysctl(8)"),
-        ("sysctl = { tcp_ecn = 1.5 }", "flow.0.transport.sysctl.tcp_ecn", "a whole number"),
-        ("exec = { server = \"a\\nb\", ue = \"c\" }", "flow.0.transport.exec.server", "one line"),
-        ("exec = { server = \"iperf3 -s\" }", "flow.0.transport.exec.ue", "add ue"),
-        ("congestoin = \"bbr\"", "flow.0.transport.congestoin", "did you mean `congestion`?"),
-        (
-            "requests = { request = \"9 B\", reply = \"0 B\" }",
-            "flow.0.transport.requests.reply",
-            "at least 1 B",
-        ),
-        ("peer = { congestion = \"bbr\" }", "flow.0.transport.peer", "ends = \"server\""),
-        ("ends = \"ue\", peer = { congestion = \"mdcc\" }", "flow.0.transport.peer.congestion", "another"),
-        ("ends = \"ue\", exec = { server = \"a\", ue = \"b\" }", "flow.0.transport.exec", "leave out `ends`"),
-    ];
-    for (settings, key, help) in wrong {
-        let error = kernel(settings);
-        assert!(error.contains(key) && error.contains(help), "{settings}: {error}");
-    }
-    let app = changed(
-        "transport = { kind = \"tcp\", congestion = \"cubic\" }",
-        "transport = \"kernel\"\napp = \"web\"",
-    );
-    assert!(app.contains("flow.0.app") && app.contains("transport.exec"), "{app}");
-}
-
-#[test]
-fn a_run_without_guests_refuses_a_kernel() {
-    let text = BASE.replace("kind = \"tcp\", congestion = \"cubic\"", "kind = \"kernel\"");
-    let resolved = Scenario::parse(&text, "x.toml").unwrap().resolve().unwrap();
-    assert_eq!(resolved.kernels(), ["6.12"]);
-    let error = airlane_assembly::run(&resolved, 1).unwrap_err().to_string();
-    assert!(error.contains("flow.0.transport") && error.contains("this program runs no kernels"), "{error}");
 }

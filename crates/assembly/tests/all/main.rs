@@ -13,6 +13,7 @@ mod errors;
 mod generate;
 mod handover;
 mod http3;
+mod kernel_errors;
 mod l4s_bearer;
 mod layout;
 mod look;
