@@ -354,7 +354,7 @@ impl Channel {
         Decibel(sigma.0 * value)
     }
 
-    /// Whether the fading of each PRB is nearly the same after this time.
+    /// [`Fading::is_coherent_over`]; always without fading.
     pub(crate) fn is_coherent_over(&self, time: Duration) -> bool {
         self.fading.as_ref().is_none_or(|fading| fading.is_coherent_over(time))
     }

@@ -52,7 +52,8 @@ pub fn max_doppler(speed_m_s: f64, carrier_hz: f64) -> f64 {
     speed_m_s.abs() * carrier_hz / SPEED_OF_LIGHT
 }
 
-/// The product of maximum Doppler shift and time at which the autocorrelation of the power is 1/2: J0(2πx)² (Clarke's model).
+/// The product of maximum Doppler shift and time at which the autocorrelation of the power is 1/2. It is J0(2πx)² at the
+/// product x, in Clarke's model.
 const HALF_CORRELATION: f64 = 0.1793;
 
 /// The fading of one link.
@@ -102,8 +103,7 @@ impl Fading {
         &self.grid
     }
 
-    /// Whether a gain of the past tells about the present: the autocorrelation of the power over this time is at least
-    /// one half.
+    /// Whether the power is still correlated after this time, by one half or more (choice).
     #[must_use]
     pub fn is_coherent_over(&self, time: Duration) -> bool {
         self.max_doppler_hz * time.as_secs_f64() <= HALF_CORRELATION

@@ -14,6 +14,15 @@ fn link(profile: Profile, speed_m_s: f64, seed: u64) -> Fading {
 fn a_channel_is_coherent_until_half_of_the_correlation() {
     let correlation = libm::j0(2.0 * core::f64::consts::PI * HALF_CORRELATION);
     assert!((correlation * correlation - 0.5).abs() < 1e-3, "{correlation}");
+    // 3 and 50 km/h at 2.12 GHz are 5.9 and 98 Hz: 30 and 1.8 ms.
+    let lasts = |speed_m_s: f64, ms: u64| {
+        link(Profile::Epa, speed_m_s, 1).is_coherent_over(Duration::from_millis(ms))
+    };
+    assert_eq!(
+        [(0.83, 29), (0.83, 32), (13.9, 1), (13.9, 2)].map(|(v, ms)| lasts(v, ms)),
+        [true, false, true, false]
+    );
+    assert!(lasts(0.0, 100_000));
 }
 
 #[test]

@@ -65,7 +65,7 @@ impl ConfiguredGrants {
         let configured = PuschBlock {
             mcs: self.mcs,
             prbs: self.prbs,
-            place: None,
+            start: None,
             layers: 1,
             size: self.size,
             is_beyond_reach: false,
@@ -78,8 +78,8 @@ impl ConfiguredGrants {
         }
         sound(slot, radio, link, mobility);
         let need = PuschNeed { wanted: self.size, least: Bytes(LEAST_BLOCK), highest: self.mcs };
-        let block = pusch::choose(cell, phy, &mut link.uplink, self.prbs, need);
-        if block.size >= self.size { configured } else { block }
+        let block = pusch::choose(cell, phy, &mut link.uplink, self.prbs, need, |_| true);
+        block.filter(|block| block.size < self.size).unwrap_or(configured)
     }
 
     /// Whether a UE has an occasion in this slot.

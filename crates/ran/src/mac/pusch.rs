@@ -10,7 +10,7 @@
 //! reduces the number of PRBs; a positive one does not increase it beyond those on which MCS 0 is expected to meet the
 //! target.
 //!
-//! A UE without full power on even one PRB sends on the PRBs with the best channel ([`place`]), if the channel of the
+//! A UE without full power on even one PRB sends on the PRBs with the best channel ([`selective`]), if the channel of the
 //! sounding lasts until the PUSCH, and its cell is alone on the carrier and has no configured grants. Other UEs, and those
 //! in cells that interfere, get PRBs in ascending order.
 //!
@@ -30,24 +30,31 @@ use airlane_radio::{Cqi, Mcs, Mobility, Modulation};
 
 use super::phy::{BlockTables, LinkAdaptation, Phy};
 use crate::channel::{BlockSinr, Channel};
-use crate::config::{CellConfig, McsRule, UplinkAccess};
+use crate::config::{CellConfig, McsRule};
 use crate::layers::gain_of;
 use crate::link::{Radio, ServingLink, UplinkState};
 use crate::numerology::PuschSizes;
 
-mod place;
+mod selective;
 
 /// A block of the uplink.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PuschBlock {
     pub(crate) mcs: Mcs,
     pub(crate) prbs: u16,
-    /// The first of the PRBs, if they were chosen by their channel.
-    pub(crate) place: Option<u16>,
+    /// The first of the PRBs, if they were selected by their channel.
+    pub(crate) start: Option<u16>,
     pub(crate) layers: u8,
     pub(crate) size: Bytes,
     /// The lowest MCS is not expected to meet the error target, on any number of PRBs.
     pub(crate) is_beyond_reach: bool,
+}
+
+impl PuschBlock {
+    /// Its PRBs, if they were selected by their channel.
+    pub(crate) fn selected_prbs(&self) -> Option<Range<u16>> {
+        self.start.map(|first| first..first + self.prbs)
+    }
 }
 
 /// The bytes that a PUSCH should carry, and its highest MCS.
@@ -68,10 +75,12 @@ pub(crate) struct Sounding {
     pub(crate) at: Option<u64>,
     /// SINR of each PRB; one value if all are equal. The sounding has the power of a PUSCH on the whole band.
     pub(crate) sinr: Vec<f32>,
-    /// The PRBs among which the cell chooses by their channel; empty if it does not choose.
-    choice: Range<u16>,
-    /// By number of PRBs, the first of the best; `None` where it is not known.
-    places: Vec<Option<u16>>,
+    /// The PRBs of which the cell selects the best; empty if it does not select.
+    selectable: Range<u16>,
+    /// Sums of `sinr` up to each PRB; computed on demand, like the following.
+    sums: Vec<f32>,
+    /// By number of PRBs, the first of the best.
+    starts: Vec<Option<u16>>,
     /// Number of layers of a PUSCH.
     pub(crate) rank: u8,
     /// The MCS of its CQI; computed on demand, like the following.
@@ -118,17 +127,13 @@ pub(crate) fn sound(slot: u64, radio: Radio<'_>, link: &mut ServingLink, mobilit
     sounding.levels.resize(OCTAVES, None);
     sounding.indices.clear();
     sounding.indices.resize(usize::from(cell.resource_blocks) + 1, f32::NAN);
-    let has_choice = points > 1 && air.is_quiet() && may_choose(cell) && is_timely(cell, channel);
-    sounding.choice = if has_choice { place::pusch_region(cell) } else { 0..0 };
-    sounding.places.clear();
-    sounding.places.resize(sounding.indices.len(), None);
-}
-
-/// Whether the cell may choose the PRBs of a PUSCH by their channel: it adapts to the power of its UEs, and no PRBs are
-/// reserved for configured grants.
-fn may_choose(cell: &CellConfig) -> bool {
-    let uplink = &cell.mac.uplink;
-    uplink.headroom.is_some() && !matches!(uplink.access, UplinkAccess::ConfiguredGrant { .. })
+    let is_selective = points > 1 && air.is_quiet() && is_timely(cell, channel);
+    sounding.selectable = selective::selectable_prbs(cell).filter(|_| is_selective).unwrap_or(0..0);
+    if is_selective {
+        sounding.sums.clear();
+        sounding.starts.clear();
+        sounding.starts.resize(sounding.indices.len(), None);
+    }
 }
 
 /// Whether the oldest sounding that a PUSCH follows still tells which PRBs are the best.
@@ -137,16 +142,19 @@ fn is_timely(cell: &CellConfig, channel: &Channel) -> bool {
     channel.is_coherent_over(cell.numerology.slot * u64::from(slots))
 }
 
-/// The block of a UE within `share` PRBs.
+/// The block of a UE within `share` PRBs. `None` if its PRBs are to be selected, and none that it could use is free.
 pub(crate) fn choose(
     cell: &CellConfig,
     phy: &mut Phy,
     ue: &mut UplinkState,
     share: u16,
     need: PuschNeed,
-) -> PuschBlock {
+    is_free: impl Fn(&Range<u16>) -> bool,
+) -> Option<PuschBlock> {
     if cell.mac.uplink.headroom.is_some() {
-        return Adaptation::new(cell, phy, ue).choose(share, need);
+        let mut adaptation = Adaptation::new(cell, phy, ue);
+        let block = adaptation.choose(share, need);
+        return adaptation.on_free_prbs(block, is_free);
     }
     let mcs = by_cqi(phy, ue);
     let raw = f32::from(mcs.index()) + ue.outer_loop;
@@ -158,19 +166,7 @@ pub(crate) fn choose(
     let layers = ue.sounding.rank;
     let prbs = sizes.smallest(share, |prbs| phy.blocks.uplink(layers, mcs, prbs) >= need.wanted);
     let size = phy.blocks.uplink(layers, mcs, prbs);
-    PuschBlock { mcs, prbs, place: None, layers, size, is_beyond_reach: raw < 0.0 }
-}
-
-/// A block on PRBs that were chosen by their channel, on the best of those that are not `taken`. `None` if these have no
-/// place for it, or none where the lowest MCS meets the target.
-pub(crate) fn beside(
-    cell: &CellConfig,
-    phy: &mut Phy,
-    ue: &mut UplinkState,
-    block: PuschBlock,
-    taken: &[Range<u16>],
-) -> Option<PuschBlock> {
-    Adaptation::new(cell, phy, ue).beside(block, taken)
+    Some(PuschBlock { mcs, prbs, start: None, layers, size, is_beyond_reach: raw < 0.0 })
 }
 
 /// The block error rate that a cell expects of a first transmission, from what it knows, without the outer loop. `None`
@@ -303,8 +299,8 @@ impl<'a> Adaptation<'a> {
 
     fn block(&mut self, mcs: Mcs, prbs: u16) -> PuschBlock {
         let layers = self.ue.sounding.rank;
-        let (place, size) = (self.place_of(prbs), self.blocks.uplink(layers, mcs, prbs));
-        PuschBlock { mcs, prbs, place, layers, size, is_beyond_reach: false }
+        let (start, size) = (self.start_of(prbs), self.blocks.uplink(layers, mcs, prbs));
+        PuschBlock { mcs, prbs, start, layers, size, is_beyond_reach: false }
     }
 
     /// The fewest of `share` PRBs whose block has this size, or all.
@@ -345,8 +341,8 @@ impl<'a> Adaptation<'a> {
     #[inline(never)]
     fn find_index(&mut self, prbs: u16) -> f32 {
         let layers = self.ue.sounding.rank;
-        let place = self.place_of(prbs);
-        let levels = self.levels_on(prbs, place);
+        let start = self.start_of(prbs);
+        let levels = self.levels_on(prbs, start);
         let index = self.blocks.uplink_index(layers, prbs, &levels);
         self.ue.sounding.indices[usize::from(prbs)] = index;
         index
@@ -380,7 +376,7 @@ impl<'a> Adaptation<'a> {
     }
 
     fn error_rate(&mut self, block: &PuschBlock) -> f64 {
-        let levels = self.levels_on(block.prbs, block.place);
+        let levels = self.levels_on(block.prbs, block.start);
         self.blocks.uplink_error_rate(block.layers, block.mcs, block.prbs, &levels)
     }
 }

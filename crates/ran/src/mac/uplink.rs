@@ -10,7 +10,6 @@ use core::ops::Range;
 use std::collections::VecDeque;
 
 use airlane_core::{Bytes, Decibel, Direction, Event, Instant, Topic, UeId};
-use airlane_radio::Mcs;
 
 use super::configured::ConfiguredGrants;
 use super::downlink::{block_event, outer_loop, report_queue, report_unsent};
@@ -35,15 +34,9 @@ struct Grant {
     ue: u32,
     /// The HARQ process, that of the first transmission's slot.
     process: u8,
-    mcs: Mcs,
-    prbs: u16,
-    /// Layers of the block.
-    layers: u8,
+    block: PuschBlock,
     /// The first of its PRBs, once it is sent.
     first: u16,
-    /// [`PuschBlock::place`]
-    place: Option<u16>,
-    size: Bytes,
     retransmission: bool,
     /// The UE missed it and will not send.
     missed: bool,
@@ -51,8 +44,6 @@ struct Grant {
     backlog: u64,
     /// Power headroom in it.
     headroom: Option<u8>,
-    /// The lowest MCS was not expected to be decoded: [`PuschBlock::is_beyond_reach`].
-    is_beyond_reach: bool,
     /// The error rate that the cell expects of the first transmission; computed only for observers.
     expected_bler: Option<f32>,
     /// The power headroom on its PRBs by the latest report; computed only for observers.
@@ -62,37 +53,26 @@ struct Grant {
 impl Grant {
     /// A grant of a new block.
     fn new(slot: u64, ue: u32, process: u8, block: PuschBlock) -> Self {
-        let PuschBlock { mcs, prbs, place, layers, size, is_beyond_reach } = block;
         Self {
             slot,
             ue,
             process,
-            mcs,
-            prbs,
-            layers,
+            block,
             first: 0,
-            place,
-            size,
             retransmission: false,
             missed: false,
             backlog: 0,
             headroom: None,
-            is_beyond_reach,
             expected_bler: None,
             reported_headroom: None,
         }
     }
 
     /// Computes what the cell expects: the error rate and the power headroom.
-    fn expect(&mut self, cell: &CellConfig, phy: &mut Phy, ue: &mut UplinkState, block: &PuschBlock) {
-        let rate = pusch::expected_error_rate(cell, phy, ue, block);
+    fn expect(&mut self, cell: &CellConfig, phy: &mut Phy, ue: &mut UplinkState) {
+        let rate = pusch::expected_error_rate(cell, phy, ue, &self.block);
         self.expected_bler = rate.map(|rate| rate as f32);
-        self.reported_headroom = ue.known_power.headroom(cell.resource_blocks, self.prbs);
-    }
-
-    /// Its PRBs, if they were chosen by their channel.
-    fn chosen_prbs(&self) -> Option<Range<u16>> {
-        self.place.map(|first| first..first + self.prbs)
+        self.reported_headroom = ue.known_power.headroom(cell.resource_blocks, self.block.prbs);
     }
 }
 
@@ -229,14 +209,14 @@ impl UplinkMac {
         let uplink = &mut links.with_mut(slot.id).uplink;
         let sent = now - cell.numerology.slot;
         let mean = uplink.channel.mean_sinr(now, mobility);
-        let is_limited = uplink.power.is_limited(mean, pusch.prbs);
-        let mean = mean * uplink.power.factor(mean, pusch.prbs) * uplink.channel.burst_gain(sent);
-        let layers = gain_of(cell.uplink_layers.as_ref(), pusch.layers, mean);
+        let is_limited = uplink.power.is_limited(mean, pusch.block.prbs);
+        let mean = mean * uplink.power.factor(mean, pusch.block.prbs) * uplink.channel.burst_gain(sent);
+        let layers = gain_of(cell.uplink_layers.as_ref(), pusch.block.layers, mean);
         let sinr = BlockSinr { mean, layers };
         let process = &mut uplink.harq.processes[usize::from(pusch.process)];
         let draws = &mut uplink.draws;
         let decoded = if !slot.air.is_quiet() {
-            let prbs = usize::from(pusch.first)..usize::from(pusch.first + pusch.prbs);
+            let prbs = usize::from(pusch.first)..usize::from(pusch.first + pusch.block.prbs);
             let band = core::iter::once(prbs.clone());
             uplink.channel.sinr_on(sent, sinr, band, slot.phy.sinr_mut());
             slot.air.weaken_uplink(slot.id, prbs.clone(), slot.phy.sinr_mut());
@@ -244,15 +224,15 @@ impl UplinkMac {
         } else if uplink.channel.is_flat() {
             slot.phy.receive_flat(Direction::Uplink, process, mean * layers.steady, draws)
         } else {
-            // A cell alone on its carrier uses the mean of the band instead of PRBs that it has not chosen.
-            let prbs = pusch.chosen_prbs().unwrap_or(0..cell.resource_blocks);
+            // A cell alone on its carrier uses the mean of the band instead of PRBs that it has not selected.
+            let prbs = pusch.block.selected_prbs().unwrap_or(0..cell.resource_blocks);
             let prbs = core::iter::once(usize::from(prbs.start)..usize::from(prbs.end));
             uplink.channel.sinr_on(sent, sinr, prbs.clone(), slot.phy.sinr_mut());
             slot.phy.receive(Direction::Uplink, process, prbs, draws)
         };
         // Nothing more robust could be chosen instead of a block beyond reach, so that its errors do not count. That is
         // also the only bound of the offset: below MCS 0, it reduces the number of PRBs.
-        if process.transmissions == 1 && (decoded || !pusch.is_beyond_reach) {
+        if process.transmissions == 1 && (decoded || !pusch.block.is_beyond_reach) {
             outer_loop(&mut uplink.outer_loop, f32::NEG_INFINITY, cell.mac.mcs_rule, decoded);
         }
         if slot.cx.wants(Topic::TransportBlock) {
@@ -282,14 +262,14 @@ impl UplinkMac {
         while self.grants.front().is_some_and(|grant| grant.slot <= slot.number) {
             let mut grant = self.grants.pop_front().expect("the front was there");
             let first = lowest + sold;
-            sold += grant.prbs;
+            sold += grant.block.prbs;
             if !grant.retransmission {
                 let ue = &mut slot.ues[grant.ue as usize];
                 let uplink = &mut ue.links.with_mut(slot.id).uplink;
-                uplink.outstanding -= grant.size.get();
+                uplink.outstanding -= grant.block.size.get();
                 if grant.missed {
                     // The eNB receives nothing in the PRBs; its knowledge of the backlog is unchanged.
-                    uplink.known_backlog += grant.size.get();
+                    uplink.known_backlog += grant.block.size.get();
                     uplink.harq.release(grant.process);
                     if slot.cx.wants(Topic::TransportBlock) {
                         slot.cx.emit(&Event::Unsent { ue: ue.id, direction: Direction::Uplink });
@@ -317,7 +297,7 @@ impl UplinkMac {
             let (process, queue) = (grant.process, ue.bearers.queue(Direction::Uplink));
             let direction = Direction::Uplink;
             // Observers must not look at the channel: the next look of a UE that moves would be later.
-            let headroom = uplink.power.latest_headroom(grant.prbs);
+            let headroom = uplink.power.latest_headroom(grant.block.prbs);
             let expected = (!grant.retransmission).then_some(grant);
             slot.cx.emit(&Event::Assigned {
                 ue: ue.id,
@@ -333,7 +313,7 @@ impl UplinkMac {
         report_queue(slot.cx, ue, Direction::Uplink);
         let backlog = ue.backlog(Direction::Uplink, slot.cx.now).get();
         self.in_air.push_back(Grant { backlog, ..grant });
-        self.radiate(slot, grant.ue, grant.first..grant.first + grant.prbs);
+        self.radiate(slot, grant.ue, grant.first..grant.first + grant.block.prbs);
         slot.note_timer(grant.ue);
     }
 
@@ -371,7 +351,7 @@ impl UplinkMac {
             let first = first + place * configured.prbs;
             let mut grant = Grant { first, ..Grant::new(slot.number, index, process, block) };
             if slot.cx.wants(Topic::Assigned) {
-                grant.expect(slot.cell, slot.phy, &mut link.uplink, &block);
+                grant.expect(slot.cell, slot.phy, &mut link.uplink);
             }
             if build(slot, &mut grant) {
                 self.send(slot, grant);
@@ -466,13 +446,16 @@ impl UplinkMac {
         while let Some(grant) = self.retransmissions.get(at).copied().filter(|grant| grant.slot <= earliest) {
             match uplink {
                 UplinkHarq::Synchronous => {
-                    assert!(grant.slot == pusch && grant.prbs <= left, "a retransmission lost its PRBs");
+                    assert!(
+                        grant.slot == pusch && grant.block.prbs <= left,
+                        "a retransmission lost its PRBs"
+                    );
                 }
                 // A UE sends one block in a slot.
                 UplinkHarq::Asynchronous
-                    if grant.prbs > left
+                    if grant.block.prbs > left
                         || self.is_granted(grant.ue, pusch)
-                        || grant.chosen_prbs().is_some_and(|prbs| self.is_taken(&prbs, pusch)) =>
+                        || grant.block.selected_prbs().is_some_and(|prbs| self.is_taken(&prbs, pusch)) =>
                 {
                     at += 1; // it keeps its place
                     continue;
@@ -480,7 +463,7 @@ impl UplinkMac {
                 UplinkHarq::Asynchronous => {}
             }
             self.retransmissions.remove(at);
-            left -= grant.prbs;
+            left -= grant.block.prbs;
             self.grants.push_back(Grant { slot: pusch, ..grant });
         }
         left
@@ -491,14 +474,11 @@ impl UplinkMac {
         self.grants.iter().rev().take_while(|grant| grant.slot == pusch).any(|grant| grant.ue == ue)
     }
 
-    /// PRBs of a slot that were chosen by their channel.
-    fn taken(&self, pusch: u64) -> impl Iterator<Item = Range<u16>> {
-        self.grants.iter().rev().take_while(move |grant| grant.slot == pusch).filter_map(Grant::chosen_prbs)
-    }
-
-    /// Whether one of these PRBs is taken.
+    /// Whether one of these PRBs is among those that were selected for other UEs in this slot.
     fn is_taken(&self, prbs: &Range<u16>, pusch: u64) -> bool {
-        self.taken(pusch).any(|taken| taken.start < prbs.end && prbs.start < taken.end)
+        let grants = self.grants.iter().rev().take_while(|grant| grant.slot == pusch);
+        let mut selected = grants.filter_map(|grant| grant.block.selected_prbs());
+        selected.any(|taken| taken.start < prbs.end && prbs.start < taken.end)
     }
 
     /// Grants the PUSCHs of a slot: retransmissions first, then the UEs known to have data, in turn, in equal shares
@@ -542,28 +522,23 @@ impl UplinkMac {
             sound(slot.number, Radio { cell: slot.cell, air: slot.air }, link, mobility);
             let sent = slot.cell.numerology.start_of(pusch);
             let need = need_of(slot.cell, &link.uplink, sent);
-            let mut block = pusch::choose(slot.cell, slot.phy, &mut link.uplink, share, need);
-            if block.place.is_some_and(|first| self.is_taken(&(first..first + block.prbs), pusch)) {
-                let taken: Vec<_> = self.taken(pusch).collect();
-                match pusch::beside(slot.cell, slot.phy, &mut link.uplink, block, &taken) {
-                    Some(other) => block = other,
-                    None => continue, // in a later slot
-                }
-            }
+            let is_free = |prbs: &Range<u16>| !self.is_taken(prbs, pusch);
+            let chosen = pusch::choose(slot.cell, slot.phy, &mut link.uplink, share, need, is_free);
+            let Some(block) = chosen else { continue }; // in a later slot
             let mut grant = Grant::new(pusch, index, process, block);
             if slot.cx.wants(Topic::Assigned) {
-                grant.expect(slot.cell, slot.phy, &mut link.uplink, &block);
+                grant.expect(slot.cell, slot.phy, &mut link.uplink);
             }
             grant.missed = slot.misses_control(index);
             let uplink = &mut slot.link(index).uplink;
-            left -= grant.prbs;
+            left -= grant.block.prbs;
             // A slot that serves all UEs begins with the next one, so that the remainder goes to
             // each in turn.
             self.first = if k + 1 == n { self.waiting[start % n] + 1 } else { index + 1 };
-            uplink.known_backlog = uplink.known_backlog.saturating_sub(grant.size.get());
-            uplink.outstanding += grant.size.get();
+            uplink.known_backlog = uplink.known_backlog.saturating_sub(grant.block.size.get());
+            uplink.outstanding += grant.block.size.get();
             uplink.harq.start(grant.process);
-            debug_assert!(grant.chosen_prbs().is_none_or(|prbs| !self.is_taken(&prbs, pusch)));
+            debug_assert!(grant.block.selected_prbs().is_none_or(|prbs| !self.is_taken(&prbs, pusch)));
             self.grants.push_back(grant);
         }
     }
@@ -645,7 +620,7 @@ fn need_of(cell: &CellConfig, ue: &UplinkState, sent: Instant) -> PuschNeed {
 fn note_headroom(slot: &mut Slot<'_, '_>, pusch: Grant) {
     let (Some(level), Some(config)) = (pusch.headroom, slot.cell.mac.uplink.headroom) else { return };
     let sent = slot.cell.numerology.start_of(pusch.slot);
-    let (granted, band) = (pusch.prbs, slot.cell.resource_blocks);
+    let (granted, band) = (pusch.block.prbs, slot.cell.resource_blocks);
     let uplink = &mut slot.link(pusch.ue).uplink;
     if uplink.known_power.on_report(&config, level, granted, band, sent) {
         uplink.sounding.forget_choices();
@@ -663,9 +638,10 @@ fn build(slot: &mut Slot<'_, '_>, grant: &mut Grant) -> bool {
     let Ue { bearers, mobility, links, .. } = &mut slot.ues[grant.ue as usize];
     let uplink = &mut links.with_mut(slot.id).uplink;
     let process = &mut uplink.harq.processes[usize::from(grant.process)];
-    (process.mcs, process.size) = (grant.mcs, grant.size);
-    (process.prbs, process.coded_prbs, process.layers) = (grant.prbs, grant.prbs, grant.layers);
-    let mut room = grant.size.saturating_sub(Bytes(control_bytes(cell)));
+    (process.mcs, process.size) = (grant.block.mcs, grant.block.size);
+    (process.prbs, process.coded_prbs, process.layers) =
+        (grant.block.prbs, grant.block.prbs, grant.block.layers);
+    let mut room = grant.block.size.saturating_sub(Bytes(control_bytes(cell)));
     if cell.mac.uplink.headroom.is_some() {
         let mean = uplink.channel.mean_sinr(cx.now, mobility);
         room = room.saturating_sub(report_headroom(cell, cx.now, mean, room, uplink, grant));
@@ -705,6 +681,7 @@ fn report_headroom(
     if !ue.headroom.is_due(config, now, path_loss_db) || bytes > room {
         return Bytes::ZERO;
     }
-    grant.headroom = ue.power.headroom(mean, grant.prbs).map(|headroom| level_of(config.layout, headroom));
+    grant.headroom =
+        ue.power.headroom(mean, grant.block.prbs).map(|headroom| level_of(config.layout, headroom));
     bytes
 }

@@ -3,10 +3,10 @@
 //! with its own law and its own clock. The smaller window applies.
 //!
 //! The window of the internet domain is CUBIC's and is clocked by the reports of a PEP at the border. The
-//! window of the radio access network is Scalable's, with a larger step, and is clocked by the client.
-//! In slow start [`SlowStartClock`] states its clock, which the paper leaves open. The transport determines the domain of an acknowledgment or a loss
-//! ([`MultiDomain::on_domain_ack`]); while the PEP is silent, the client
-//! clocks both windows.
+//! window of the radio access network is Scalable's, with a larger step, and is clocked by the client; in
+//! slow start by [`SlowStartClock`], which the paper leaves open. The transport determines the domain of an
+//! acknowledgment or a loss ([`MultiDomain::on_domain_ack`]); while the PEP is silent, the client clocks both
+//! windows.
 //!
 //! The paper gives the laws and the clocks. Three parts are reconstructed: the decrease of Scalable
 //! (Kelly 2003); that a loss reduces only the window of its domain; and that a window which does not

@@ -217,22 +217,25 @@ fn seamless_drops_what_has_a_count() {
     assert_eq!(statistics.forwarded, 3);
 }
 
+/// What arrives over a handover of `five_of_eight`, and the number of SDUs that the handover drops.
+fn delivered_after(mode: HandoverMode, config: &BearerConfig) -> (Vec<u64>, u64) {
+    let mut network = five_of_eight(mode, config);
+    network.leave(CellId(1));
+    network.advance(ms(16));
+    network.arrive();
+    network.run_dry(DOWN);
+    network.run_dry(UP); // confirmed SDUs make room
+    network.run_dry(DOWN);
+    (network.rig.delivered.clone(), network.rig.discarded(DropCause::Handover))
+}
+
 #[test]
 fn what_is_numbered_on_arrival_is_dropped_by_a_seamless_handover_and_kept_by_a_lossless_one() {
     // 1, 3 and 4 are not confirmed; 5 and 6 fit into 550 bytes with them, 7 does not.
     let queue = RetransmissionQueue { limit: Bytes(550), shares_buffer: false, holds_waiting: true };
     let pdcp = PdcpConfig { retransmission_queue: Some(queue), ..eager().pdcp };
     let config = BearerConfig { pdcp, ..eager() };
-    let deliver_the_rest = |mode| {
-        let mut network = five_of_eight(mode, &config);
-        network.leave(CellId(1));
-        network.advance(ms(16));
-        network.arrive();
-        network.run_dry(DOWN);
-        network.run_dry(UP); // confirmed SDUs make room
-        network.run_dry(DOWN);
-        (network.rig.delivered.clone(), network.rig.discarded(DropCause::Handover))
-    };
+    let deliver_the_rest = |mode| delivered_after(mode, &config);
     assert_eq!(deliver_the_rest(HandoverMode::Seamless), (vec![0, 2, 3, 7], 4));
     assert_eq!(deliver_the_rest(HandoverMode::Lossless).0, [0, 1, 2, 3, 4, 5, 6, 7]);
 }
@@ -244,14 +247,7 @@ fn without_a_limit_all_is_numbered_on_arrival_and_the_buffer_bounds_what_waits()
     let queue = RetransmissionQueue { limit, shares_buffer: false, holds_waiting: true };
     let pdcp = PdcpConfig { retransmission_queue: Some(queue), ..eager().pdcp };
     let config = BearerConfig { pdcp, ..eager() };
-    let deliver_the_rest = |mode| {
-        let mut network = five_of_eight(mode, &config);
-        network.leave(CellId(1));
-        network.advance(ms(16));
-        network.arrive();
-        network.run_dry(DOWN);
-        (network.rig.delivered.clone(), network.rig.discarded(DropCause::Handover))
-    };
+    let deliver_the_rest = |mode| delivered_after(mode, &config);
     // 1 and 4 were sent and are not confirmed; 5, 6 and 7 wait.
     assert_eq!(deliver_the_rest(HandoverMode::Seamless), (vec![0, 2, 3], 5));
     assert_eq!(deliver_the_rest(HandoverMode::Lossless).0, [0, 1, 2, 3, 4, 5, 6, 7]);
