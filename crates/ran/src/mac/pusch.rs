@@ -142,7 +142,7 @@ fn is_timely(cell: &CellConfig, channel: &Channel) -> bool {
     channel.is_coherent_over(cell.numerology.slot * u64::from(slots))
 }
 
-/// The block of a UE within `share` PRBs. `None` if its PRBs are to be selected, and none that it could use is free.
+/// The block of a UE within `share` PRBs. `None` if the cell selects its PRBs, and none that it could use is free.
 pub(crate) fn choose(
     cell: &CellConfig,
     phy: &mut Phy,

@@ -10,7 +10,18 @@ import numpy as np
 
 from airlane import examples
 from airlane.commands import terminal
-from airlane.experiments import Claim, Draw, Experiment, Finding, Listing, Measure, Number, Picture, Reading
+from airlane.experiments import (
+    Claim,
+    ClaimKind,
+    Draw,
+    Experiment,
+    Finding,
+    Listing,
+    Measure,
+    Number,
+    Picture,
+    Reading,
+)
 from airlane.metrics import Array, Run, Window
 from airlane.pages.chart import Axis, Chart, Line, Panel, Reference, Span, bars_of, categories, offset
 from airlane.papers.arwa import setup
@@ -43,6 +54,11 @@ METHODS = ("udp", *SCHEMES)
 
 _MEASURED = Window(10.0, 30.0)
 
+OTHER_LAMBDAS = (1.1, 1.2)
+"""Factors of DRWA at which `arwa/regions` has gains of the published size: readings, in the paper's stack."""
+
+_LAMBDA = 3.0
+
 
 def _spot(azimuth_deg: float, radius_m: float = 10.0, distance_m: float = _DISTANCE_M) -> dict[str, object]:
     angle = math.radians(azimuth_deg)
@@ -65,13 +81,25 @@ def _others() -> tuple[list[dict[str, object]], list[dict[str, object]]]:
     return ues, flows
 
 
-def _point7(preset: str, choice: Choice = BASE) -> str:
-    return f"{preset}/{choice.name}"
+def _point7(preset: str, choice: Choice = BASE, factor: float = _LAMBDA) -> str:
+    return f"{preset}/{choice.name}" + _suffix(factor, "/")
 
 
-def _coexistence(preset: str, choice: Choice) -> dict[str, object]:
+def _suffix(factor: float, separator: str) -> str:
+    return "" if factor == _LAMBDA else f"{separator}lambda{factor:g}"
+
+
+def _whose(preset: str, factor: float) -> ClaimKind:
+    return setup.whose(preset) if factor == _LAMBDA else ClaimKind.READING
+
+
+def _where(preset: str, factor: float) -> str:
+    return preset if factor == _LAMBDA else f"{preset}, DRWA's factor {factor:g}"
+
+
+def _coexistence(preset: str, choice: Choice = BASE, factor: float = _LAMBDA) -> dict[str, object]:
     ues, flows = _others()
-    case = Case("arwa", 12, preset, choice)
+    case = Case("arwa", 12, preset, choice, drwa_lambda=factor)
     gap_s = 5.0 / 12 if choice.start == "staggered" else 0.0
     for i, (place, beside) in enumerate(PLACES.items()):
         ues.append({"name": place, "count": len(METHODS), "cell": SECTOR, "placement": _spot(30.0 + beside)})
@@ -191,13 +219,13 @@ CLAIMS7: dict[str, tuple[str, Callable[[Sequence[Draw], str], list[Part]]]] = {
 """Statements of section 4.3.7 on Fig. 7."""
 
 
-def _claim7(name: str, preset: str) -> Claim:
+def _claim7(name: str, preset: str, factor: float = _LAMBDA) -> Claim:
     text, parts = CLAIMS7[name]
     return Claim(
-        f"arwa.fig7.{name}.{preset}",
-        f"{text} ({preset})",
-        lambda draws: decide(parts(draws, _point7(preset))),
-        setup.whose(preset),
+        f"arwa.fig7.{name}.{preset}{_suffix(factor, '.')}",
+        f"{text} ({_where(preset, factor)})",
+        lambda draws: decide(parts(draws, _point7(preset, factor=factor))),
+        _whose(preset, factor),
     )
 
 
@@ -270,7 +298,11 @@ def _picture7(draws: Sequence[Draw]) -> list[Picture]:
 
 def _grid7() -> dict[str, dict[str, object]]:
     points = [(PAPER, choice) for choice in CHOICES] + [(preset, BASE) for preset in PRESETS]
-    return {_point7(*point): _coexistence(*point) for point in points}
+    return {_point7(*point): _coexistence(*point) for point in points} | _other_lambdas()
+
+
+def _other_lambdas() -> dict[str, dict[str, object]]:
+    return {_point7(PAPER, BASE, factor): _coexistence(PAPER, BASE, factor) for factor in OTHER_LAMBDAS}
 
 
 _NOTES7 = (
@@ -291,7 +323,10 @@ def figure7() -> Experiment:
         runs=10,
         quick_runs=2,
         quick={"run.duration": "14 s"},
-        claims=tuple(_claim7(name, preset) for preset in PRESETS for name in CLAIMS7),
+        claims=(
+            *(_claim7(name, preset) for preset in PRESETS for name in CLAIMS7),
+            *(_claim7(name, PAPER, factor) for factor in OTHER_LAMBDAS for name in CLAIMS7),
+        ),
         listings=(*(_table7(preset) for preset in PRESETS), _matrix7),
         pictures=_picture7,
         notes=(*_NOTES7, *setup.OPEN_NOTES),
@@ -319,8 +354,9 @@ def _halted(point: str, place: str, method: str) -> Measure:
     return lambda draw: float(np.mean(_series(draw[point], place, method) == 0.0))
 
 
-def _claims8(preset: str) -> tuple[Claim, ...]:
-    point, kind = _point7(preset), setup.whose(preset)
+def _claims8(preset: str, factor: float = _LAMBDA) -> tuple[Claim, ...]:
+    point, kind = _point7(preset, factor=factor), _whose(preset, factor)
+    end, where = f"{preset}{_suffix(factor, '.')}", _where(preset, factor)
 
     def above(place: str, best: str) -> Callable[[Sequence[Draw]], Finding]:
         return lambda draws: decide(
@@ -356,26 +392,24 @@ def _claims8(preset: str) -> tuple[Claim, ...]:
 
     return (
         Claim(
-            f"arwa.fig8.high.{preset}",
-            f"high signal: autotuning has the most ({preset})",
+            f"arwa.fig8.high.{end}",
+            f"high signal: autotuning has the most ({where})",
             above("high", "autotuning"),
             kind,
         ),
         Claim(
-            f"arwa.fig8.restless.{preset}",
-            f"high signal: DRWA's throughput fluctuates the most, second by second ({preset})",
+            f"arwa.fig8.restless.{end}",
+            f"high signal: DRWA's throughput fluctuates the most, second by second ({where})",
             restless,
             kind,
         ),
         Claim(
-            f"arwa.fig8.medium.{preset}",
-            f"medium signal: UDP has the most ({preset})",
+            f"arwa.fig8.medium.{end}",
+            f"medium signal: UDP has the most ({where})",
             above("medium", "udp"),
             kind,
         ),
-        Claim(
-            f"arwa.fig8.halt.{preset}", f"low signal: DRWA halts more often than not ({preset})", halts, kind
-        ),
+        Claim(f"arwa.fig8.halt.{end}", f"low signal: DRWA halts more often than not ({where})", halts, kind),
     )
 
 
@@ -423,11 +457,14 @@ def figure8() -> Experiment:
         title="the same over time",
         source=f"{SOURCE}, section 4.3.7, Fig. 8",
         scenario=examples.path("arwa-cell"),
-        grid={_point7(preset): _coexistence(preset, BASE) for preset in PRESETS},
+        grid={_point7(preset): _coexistence(preset) for preset in PRESETS} | _other_lambdas(),
         runs=10,
         quick_runs=2,
         quick={"run.duration": "14 s"},
-        claims=tuple(claim for preset in PRESETS for claim in _claims8(preset)),
+        claims=(
+            *(claim for preset in PRESETS for claim in _claims8(preset)),
+            *(claim for factor in OTHER_LAMBDAS for claim in _claims8(PAPER, factor)),
+        ),
         listings=tuple(_table8(preset) for preset in PRESETS),
         pictures=_picture8,
         notes=_NOTES7,

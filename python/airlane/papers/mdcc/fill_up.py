@@ -27,6 +27,7 @@ from airlane.papers.common import Part, between, decide, gain_pct, mean, ratio, 
 from airlane.papers.mdcc import figures, setup
 from airlane.papers.mdcc.setup import (
     ABLATION,
+    ABLATION_HEADINGS,
     ALL_MS,
     CONTENDERS,
     CONTROLLERS,
@@ -35,6 +36,7 @@ from airlane.papers.mdcc.setup import (
     NAMES,
     STEADY,
     TABLES,
+    ablation_cells,
     fill_up,
     fitted_on,
     jump_overrides,
@@ -228,20 +230,10 @@ def _ablation(fading: str, draws: Sequence[Draw]) -> Listing:
     for delay_ms in setup.delays(TABLES[fading]).values():
         for distance in DISTANCES:
             cubic, mdcc, alone = (fill_up(jump_point(fading, distance, c, delay_ms)) for c in CONTENDERS)
-            less = (reduction_pct(mdcc, cubic), reduction_pct(alone, cubic), reduction_pct(mdcc, alone))
-            cells = (terminal.interval(mean(draws, m)) for m in (cubic, mdcc, alone, *less))
-            rows.append((f"{distance} m, {delay_ms:g} ms", *cells))
+            rows.append((f"{distance} m, {delay_ms:g} ms", *ablation_cells(draws, cubic, mdcc, alone)))
     return Listing(
         f"Who needs the PEP: fill-up time in s, {_WORDS[fading]}",
-        (
-            "distance, delay",
-            "CUBIC",
-            "MD-CC",
-            NAMES[ABLATION],
-            "MD-CC less than CUBIC, %",
-            "Scalable less than CUBIC, %",
-            "MD-CC less than Scalable, %",
-        ),
+        ("distance, delay", *ABLATION_HEADINGS),
         rows,
         "Scalable without PEP: MD-CC's window of the radio access network (a = 0.1) alone.",
     )

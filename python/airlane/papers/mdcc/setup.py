@@ -14,12 +14,15 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from airlane import metrics, native
-from airlane.experiments import Measure
+from airlane.commands import terminal
+from airlane.experiments import Draw, Measure
 from airlane.metrics import Run, Window
 from airlane.papers import published
+from airlane.papers.common import mean, reduction_pct
 
 __all__ = [
     "ABLATION",
+    "ABLATION_HEADINGS",
     "ALL_MS",
     "CONTENDERS",
     "CONTROLLERS",
@@ -33,6 +36,7 @@ __all__ = [
     "SIZES",
     "SOURCE",
     "TABLES",
+    "ablation_cells",
     "completion",
     "controller_overrides",
     "delays",
@@ -56,6 +60,16 @@ CONTROLLERS = ("cubic", "mdcc")
 ABLATION = "scalable"
 """MD-CC's window of the radio access network alone, Scalable with a = 0.1: it needs no PEP, and has none."""
 CONTENDERS = (*CONTROLLERS, ABLATION)
+ABLATION_HEADINGS = (
+    "CUBIC",
+    "MD-CC",
+    "Scalable without PEP",
+    "MD-CC less than CUBIC, %",
+    "Scalable less than CUBIC, %",
+    "MD-CC less than Scalable, %",
+)
+"""Headings of `ablation_cells`."""
+
 NAMES = {"cubic": "CUBIC", "mdcc": "MD-CC", ABLATION: "Scalable without PEP"}
 
 PEP: Mapping[str, object] = {"kind": "pep"}
@@ -186,6 +200,12 @@ def fill_up(point: str, **choices: float) -> Measure:
 def completion(point: str, size: str, column: str = "fct_s") -> Measure:
     """Completion time of the short flows of a size at a point: mean, each limited to the start interval."""
     return lambda draw: metrics.completion_s(draw[point], "short", EVERY_S[size], column)
+
+
+def ablation_cells(draws: Sequence[Draw], cubic: Measure, mdcc: Measure, alone: Measure) -> tuple[str, ...]:
+    """Times of the three, and by how much each is less than another: how much of the gain needs the PEP."""
+    less = (reduction_pct(mdcc, cubic), reduction_pct(alone, cubic), reduction_pct(mdcc, alone))
+    return tuple(terminal.interval(mean(draws, measure)) for measure in (cubic, mdcc, alone, *less))
 
 
 @functools.cache

@@ -15,7 +15,7 @@ from airlane.papers import published
 from airlane.papers.common import all_hold, higher, mean, reduction_pct
 from airlane.papers.mdcc import figures, setup
 from airlane.papers.mdcc.setup import (
-    ABLATION,
+    ABLATION_HEADINGS,
     ALL_MS,
     CONTENDERS,
     CONTROLLERS,
@@ -24,6 +24,7 @@ from airlane.papers.mdcc.setup import (
     PLACE_WORDS,
     PLACES,
     SIZES,
+    ablation_cells,
     completion,
     fitted_on,
     short_overrides,
@@ -235,20 +236,10 @@ def _ablation(delay_ms: float, draws: Sequence[Draw]) -> Listing:
     for place in PLACES:
         for size, words in SIZES.items():
             cubic, mdcc, alone = (completion(short_point(size, c, place, delay_ms), size) for c in CONTENDERS)
-            less = (reduction_pct(mdcc, cubic), reduction_pct(alone, cubic), reduction_pct(mdcc, alone))
-            cells = (terminal.interval(mean(draws, m)) for m in (cubic, mdcc, alone, *less))
-            rows.append((f"{words}, {_SHORTLY[place]}", *cells))
+            rows.append((f"{words}, {_SHORTLY[place]}", *ablation_cells(draws, cubic, mdcc, alone)))
     return Listing(
         f"Who needs the PEP: completion at the client with {delay_ms:g} ms, s",
-        (
-            "size, background",
-            "CUBIC",
-            "MD-CC",
-            NAMES[ABLATION],
-            "MD-CC less than CUBIC, %",
-            "Scalable less than CUBIC, %",
-            "MD-CC less than Scalable, %",
-        ),
+        ("size, background", *ABLATION_HEADINGS),
         rows,
         "Scalable without PEP: MD-CC's window of the radio access network (a = 0.1) alone. It has no "
         "HyStart, as in Linux.",
