@@ -8,6 +8,7 @@ mod backhaul;
 mod construction;
 mod counts;
 mod embedding;
+mod energy;
 mod fusing;
 mod information;
 mod links;

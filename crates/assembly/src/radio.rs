@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use airlane_radio::mobility::Setdest;
-use airlane_ran::config::RanConfig;
+use airlane_ran::config::{CellConfig, RanConfig};
 use airlane_scenario::ScenarioError;
 use airlane_scenario::endpoints::Setup;
 use airlane_scenario::expand::OneUe;
@@ -29,7 +29,10 @@ pub(crate) fn configuration(
         Ok(section.config(path, &scenario.cell))
     };
     let own = |name: &str| setup.extensions.schedulers[name].clone();
-    let cells = scenario.cell.iter().map(|cell| cell.config(&scenario.cell, channel.fading.sight(), own));
+    let cells = scenario.cell.iter().map(|cell| CellConfig {
+        meters_energy: scenario.output.energy,
+        ..cell.config(&scenario.cell, channel.fading.sight(), own)
+    });
     Ok(RanConfig {
         cells: cells.collect(),
         ues: ues.iter().map(ue).collect::<Result<_, _>>()?,

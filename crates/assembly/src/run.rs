@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::construction::Construction;
 use crate::counts::HandoverCounts;
 use crate::wiring::{Places, Proxies, Wired};
-use crate::{fusing, proxies, sinks, wiring};
+use crate::{energy, fusing, proxies, sinks, wiring};
 
 /// The interval of virtual time after which writing errors of captures are checked.
 const STRIDE: Duration = Duration::from_millis(100);
@@ -317,8 +317,11 @@ impl Built {
     pub fn finish(mut self) -> RunOutput {
         self.sinks.recorder.end_at(self.simulation.now());
         let (counters, pool) = (self.simulation.counters(), self.simulation.pool());
+        let hosts = self.sinks.recorder.hosts().to_vec();
         let mut tables = self.sinks.recorder.finish();
         tables.extend(proxies::tables(&self.simulation, &self.proxies, &self.proxy_names));
+        let energy = energy::table(&self.simulation, &self.places, &hosts);
+        tables.extend(energy.map(|table| ("energy", table)));
         let meta = Meta {
             sim_s: self.simulation.now().as_secs_f64(),
             events: counters.events,

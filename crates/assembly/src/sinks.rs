@@ -152,6 +152,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         end: Instant::ZERO + scenario.run.duration.0,
         bin: Some(scenario.run.series_bin.0),
         handovers: scenario.handover.is_some(),
+        connections: scenario.cell.iter().any(|cell| !cell.rrc.is_always_connected()),
         codes: scenario.flow.iter().any(sends_codes),
         pings: scenario.flow.iter().any(|flow| matches!(flow.app, App::Ping(_))),
         pages: vec![], // set by the caller that has read them

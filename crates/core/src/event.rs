@@ -74,6 +74,8 @@ pub enum Topic {
     Echo,
     /// [`Event::SduDelivered`].
     SduDelivered,
+    /// [`Event::Connection`].
+    Connection,
 }
 
 /// The path model of a model-based controller (BBR). Volumes are in segments.
@@ -180,6 +182,45 @@ pub enum InformationFate {
     Rejected,
     /// The notification was about another UE, or its measurement time was in the future.
     Misdirected,
+}
+
+/// Why a UE sets its connection up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionCause {
+    /// It has data to send.
+    Data,
+    /// It was paged.
+    Paging,
+}
+
+/// A step of the RRC connection of a UE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionStep {
+    /// The UE begins to set the connection up, or to resume it.
+    Began {
+        /// Why.
+        cause: ConnectionCause,
+    },
+    /// It sends a preamble.
+    Preamble {
+        /// Counts the preambles of this random access, from 1.
+        number: u32,
+        /// Another UE sends the same one.
+        collides: bool,
+    },
+    /// The UE is connected.
+    Connected {
+        /// From the data that waits to the beginning of the random access.
+        waited: Duration,
+        /// From there on.
+        took: Duration,
+        /// Preambles of the random access.
+        preambles: u32,
+    },
+    /// The procedure has failed.
+    Failed,
+    /// The UE has left the connection.
+    Released,
 }
 
 /// A step of a handover.
@@ -604,6 +645,15 @@ pub enum Event<'a> {
         /// The step.
         step: HandoverStep,
     },
+    /// The RRC connection of a UE reached its next step.
+    Connection {
+        /// The UE.
+        ue: UeId,
+        /// Its cell.
+        cell: CellId,
+        /// The step.
+        step: ConnectionStep,
+    },
     /// A bearer has delivered an IP packet: PDCP at the UE (downlink) or at the eNB (uplink).
     SduDelivered {
         /// The UE.
@@ -662,6 +712,7 @@ impl Event<'_> {
             Self::PathModel { .. } => Topic::PathModel,
             Self::EchoSent { .. } | Self::EchoAnswered { .. } => Topic::Echo,
             Self::SduDelivered { .. } => Topic::SduDelivered,
+            Self::Connection { .. } => Topic::Connection,
         }
     }
 }

@@ -23,6 +23,10 @@ use crate::rlc::Pdu;
 use crate::sdap::{Drb, Qfi, Sdap};
 use crate::x2::{ForwardingTarget, SnStatusTransfer};
 
+mod signalling;
+
+use signalling::{Signalling, SignallingPdu};
+
 /// EPS bearer identities (TS 24.007 §11.2.3.1.5: 5 to 15).
 pub(crate) const DEFAULT_BEARER: u8 = 5;
 const L4S_BEARER: u8 = 6;
@@ -45,20 +49,22 @@ pub struct L4sBearerConfig {
 pub(crate) struct MacPdu {
     pdus: Vec<Pdu>,
     of_default: usize,
+    signalling: Option<SignallingPdu>,
 }
 
 impl MacPdu {
     pub(crate) fn with_capacity(pdus: usize) -> Self {
-        Self { pdus: Vec::with_capacity(pdus), of_default: 0 }
+        Self { pdus: Vec::with_capacity(pdus), of_default: 0, signalling: None }
     }
 
     pub(crate) fn clear(&mut self) {
         self.pdus.clear();
         self.of_default = 0;
+        self.signalling = None;
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.pdus.is_empty()
+        self.pdus.is_empty() && self.signalling.is_none()
     }
 }
 
@@ -172,6 +178,8 @@ const fn way(direction: Direction) -> usize {
 pub(crate) struct Bearers {
     default: RadioBearer,
     l4s: Option<Box<L4sBearer>>,
+    /// `None` for a UE that is always connected.
+    signalling: Option<Box<Signalling>>,
 }
 
 impl Bearers {
@@ -179,6 +187,7 @@ impl Bearers {
     pub(crate) fn new(
         config: &BearerConfig,
         l4s: Option<&L4sBearerConfig>,
+        has_signalling: bool,
         now: Instant,
         stream: impl Fn(&str) -> Stream,
     ) -> Self {
@@ -197,7 +206,8 @@ impl Bearers {
                 departure: Departure::default(),
             })
         });
-        Self { default: RadioBearer::new(config, |way| stream(name(way))), l4s }
+        let signalling = has_signalling.then(Box::default);
+        Self { default: RadioBearer::new(config, |way| stream(name(way))), l4s, signalling }
     }
 
     fn each(&self) -> impl Iterator<Item = &RadioBearer> {
@@ -257,9 +267,13 @@ impl Bearers {
     #[inline(always)]
     pub(crate) fn backlog(&self, direction: Direction, now: Instant) -> Bytes {
         let of_default = self.default.backlog(direction, now);
-        match &self.l4s {
+        let of_data = match &self.l4s {
             Some(l4s) => of_default + l4s.bearer.backlog(direction, now),
             None => of_default,
+        };
+        match &self.signalling {
+            Some(signalling) => of_data + signalling.backlog(direction),
+            None => of_data,
         }
     }
 
@@ -268,6 +282,7 @@ impl Bearers {
     pub(crate) fn has_backlog(&self, direction: Direction, now: Instant) -> bool {
         self.default.has_backlog(direction, now)
             || self.l4s.as_ref().is_some_and(|l4s| l4s.bearer.has_backlog(direction, now))
+            || self.signalling.as_ref().is_some_and(|bearers| bearers.backlog(direction) > Bytes::ZERO)
     }
 
     /// [`RadioBearer::transmit`], of both logical channels.
@@ -279,10 +294,16 @@ impl Bearers {
         grant: Bytes,
         block: &mut MacPdu,
     ) -> Bytes {
-        match &mut self.l4s {
+        let mut of_signalling = Bytes::ZERO;
+        if let Some((pdu, used)) = self.signalling.as_mut().and_then(|s| s.transmit(direction, grant)) {
+            (block.signalling, of_signalling) = (Some(pdu), used);
+        }
+        let grant = grant - of_signalling;
+        let of_data = match &mut self.l4s {
             Some(l4s) => l4s.multiplex(&mut self.default, cx, direction, grant, block),
             None => self.default.transmit(cx, direction, grant, &mut block.pdus),
-        }
+        };
+        of_signalling + of_data
     }
 
     /// [`RadioBearer::receive`], demultiplexed.
@@ -294,6 +315,9 @@ impl Bearers {
         block: &MacPdu,
         deliver: &mut Vec<PacketRef>,
     ) {
+        if let (Some(signalling), Some(pdu)) = (&mut self.signalling, block.signalling) {
+            signalling.receive(direction, pdu);
+        }
         let Some(l4s) = &mut self.l4s else {
             return self.default.receive(cx, direction, &block.pdus, deliver);
         };
@@ -307,10 +331,39 @@ impl Bearers {
 
     /// [`RadioBearer::lose`].
     pub(crate) fn lose(&mut self, cx: &mut Cx<'_>, direction: Direction, block: &MacPdu) {
+        if let (Some(signalling), Some(pdu)) = (&mut self.signalling, block.signalling) {
+            signalling.lose(direction, pdu);
+        }
         let Some(l4s) = &mut self.l4s else { return self.default.lose(cx, direction, &block.pdus) };
         let (of_default, of_l4s) = block.pdus.split_at(block.of_default);
         self.default.lose(cx, direction, of_default);
         l4s.bearer.lose(cx, direction, of_l4s);
+    }
+
+    /// Sends a message over the signalling bearers, in place of one on its way.
+    pub(crate) fn submit_signalling(&mut self, direction: Direction, message: u8, bytes: u32) {
+        if let Some(signalling) = &mut self.signalling {
+            signalling.submit(direction, message, bytes);
+        }
+    }
+
+    /// The message that has arrived over the signalling bearers in a direction, once.
+    pub(crate) fn take_message(&mut self, direction: Direction) -> Option<u8> {
+        self.signalling.as_mut()?.take_arrived(direction)
+    }
+
+    /// Forgets the messages of the signalling bearers.
+    pub(crate) fn clear_signalling(&mut self) {
+        if let Some(signalling) = &mut self.signalling {
+            signalling.clear();
+        }
+    }
+
+    /// The MAC was reset: parts of messages that were on the air are lost.
+    pub(crate) fn lose_signalling(&mut self) {
+        if let Some(signalling) = &mut self.signalling {
+            signalling.lose_all();
+        }
     }
 
     /// [`RadioBearer::discard`].

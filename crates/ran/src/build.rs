@@ -17,6 +17,7 @@ use crate::cqi::CqiReports;
 use crate::interference::{CellChannels, Neighbours};
 use crate::link::{DownlinkState, Links, ServingLink, UplinkState};
 use crate::mac::downlink::DownlinkMac;
+use crate::mac::drx::Drx;
 use crate::mac::harq::HarqEntity;
 use crate::mac::headroom::{HeadroomReporting, KnownPower};
 use crate::mac::phy::{BlockTables, Phy};
@@ -24,6 +25,7 @@ use crate::mac::polls::Polls;
 use crate::mac::power::PuschPower;
 use crate::mac::pusch::Sounding;
 use crate::mac::restrictions::Restrictions;
+use crate::mac::sleep::Phase;
 use crate::mac::uplink::UplinkMac;
 use crate::network::{Cell, SlotClock};
 use crate::ue::Ue;
@@ -256,14 +258,21 @@ pub(crate) fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>], now: I
         },
         control: (Instant::FAR_FUTURE, 0.0),
     };
+    let phase = if cell.connection.is_some() { Phase::Released } else { Phase::Connected };
+    let identity = seeds.stream(&format!("ue/{index}/identity")).below(u64::MAX);
     Ue {
         id: UeId(index as u32),
         is_present: true,
-        bearers: Bearers::new(&bearer, l4s.as_ref(), now, |name| {
+        bearers: Bearers::new(&bearer, l4s.as_ref(), cell.connection.is_some(), now, |name| {
             seeds.stream(&format!("ue/{index}/queue/{name}"))
         }),
         mobility,
         links: Links::new(link),
+        drx: { phase.drx(cell, identity) }
+            .map(|(config, offset)| Box::new(Drx::new(config, offset, phase, now))),
+        phase,
+        identity,
+        alarm: Instant::FAR_FUTURE,
     }
 }
 

@@ -18,6 +18,7 @@ use crate::bearers::L4sBearerConfig;
 use crate::layers::Layers;
 use crate::mac::scheduler::OwnScheduler;
 use crate::numerology::{Numerology, SYMBOLS};
+use crate::rrc::connection::ConnectionConfig;
 use crate::rrc::handover::HandoverConfig;
 use crate::rrc::measurement::MeasurementConfig;
 
@@ -25,6 +26,7 @@ use crate::rrc::measurement::MeasurementConfig;
 const SUBFRAMES: u64 = 10;
 const SUBFRAME: Duration = Duration::from_millis(1);
 
+pub use crate::mac::drx::{DrxConfig, ShortCycle};
 pub use crate::mac::throttle::{ThrottleBy, ThrottleConfig};
 
 pub use airlane_radio::mobility::Movement;
@@ -204,6 +206,12 @@ pub struct CellConfig {
     pub scheduler: SchedulerKind,
     /// Early throttling of served UEs when many bearers are set up; `None` disables it at no cost.
     pub early_throttling: Option<ThrottleConfig>,
+    /// Discontinuous reception of its UEs; `None` if they listen all the time.
+    pub drx: Option<DrxConfig>,
+    /// How its UEs are released and connected again; `None` if they are always connected.
+    pub connection: Option<ConnectionConfig>,
+    /// Whether the energy of its UEs is counted even if they do not sleep.
+    pub meters_energy: bool,
     /// Downlink transmission mode.
     pub transmission_mode: TransmissionMode,
     /// The layers of a block of the downlink, with transmission mode 1; `None` for one antenna on each side.

@@ -5,30 +5,40 @@
 
 use std::collections::VecDeque;
 
+use airlane_core::Instant;
 use airlane_radio::{Cqi, Mobility};
 
 use crate::channel::BlockSinr;
 use crate::config::{CellConfig, CqiReference, CqiReport, MacConfig, OutOfRange, RankRule};
 use crate::interference::{Air, Moment, Noise, SNAPSHOT_PERIOD, Snapshot};
 use crate::link::{Radio, ServingLink};
+use crate::mac::drx::Drx;
 use crate::mac::grid::RbgSet;
 use crate::mac::phy::{LinkAdaptation, SlotFormat};
 use crate::mac::scheduler::MAX_RBGS;
 
+/// The parts of a UE that its measurements need.
+pub(crate) struct MeasuringUe<'a> {
+    pub(crate) mobility: &'a mut Mobility,
+    /// `None` if it listens all the time.
+    pub(crate) drx: Option<&'a mut Drx>,
+}
+
 impl ServingLink {
-    /// Makes the measurements that are due up to `slot`, and puts the newest usable report into force.
+    /// Makes the measurements that are due up to `slot`, and puts the newest usable report into force. A UE that sleeps
+    /// makes none: after its sleep, its latest report before it is in force until the next one.
     pub(crate) fn measure_cqi(
         &mut self,
         slot: u64,
-        mobility: &mut Mobility,
+        ue: MeasuringUe<'_>,
         radio: Radio<'_>,
         amc: &LinkAdaptation,
         scratch: &mut [f32],
     ) {
-        if self.has_steady_reports(mobility, radio.air) {
+        if ue.drx.is_none() && self.has_steady_reports(ue.mobility, radio.air) {
             return self.downlink.cqi.measure_steady(slot, &radio.cell.mac);
         }
-        self.measure_each(slot, mobility, radio, amc, scratch);
+        self.measure_each(slot, ue, radio, amc, scratch);
     }
 
     /// True if the reports depend only on the slot of their measurement.
@@ -40,7 +50,7 @@ impl ServingLink {
     fn measure_each(
         &mut self,
         slot: u64,
-        mobility: &mut Mobility,
+        MeasuringUe { mobility, mut drx }: MeasuringUe<'_>,
         radio: Radio<'_>,
         amc: &LinkAdaptation,
         scratch: &mut [f32],
@@ -50,6 +60,11 @@ impl ServingLink {
         let mac = &serving.mac;
         let mean = self.downlink.channel.mean_sinr(now, mobility);
         while let Some(measured) = self.downlink.cqi.next_due(slot, mac) {
+            let measured = match &mut drx {
+                Some(drx) => self.measured_while_awake(measured, now, drx, radio),
+                None => Some(measured),
+            };
+            let Some(measured) = measured else { continue };
             let flat = self.downlink.channel.is_flat() && air.is_quiet();
             let snapshot = air.snapshot(now, &mut self.neighbours, mobility);
             let mean = mean * self.downlink.channel.burst_gain(serving.numerology.start_of(measured));
@@ -63,12 +78,37 @@ impl ServingLink {
             // A UE whose report was needed may need this one, too. Where PDCCH can be missed, it looks at the same
             // fading of other cells in this slot.
             let is_shared = self.downlink.cqi.current.asked && mac.control_errors;
-            if !air.is_quiet() && (is_shared || !may_wait(serving)) {
+            // One that is in force after a sleep is too old to be computed then.
+            if !air.is_quiet() && (is_shared || drx.is_some() || !may_wait(serving)) {
                 self.make_report(&mut report, radio, amc, scratch);
             }
             self.downlink.cqi.pending.push_back(report);
         }
         self.downlink.cqi.advance(slot, mac.cqi_delay);
+    }
+
+    /// The slot of a measurement that was due in a slot: that slot, if the UE listened; or the latest one before it fell
+    /// asleep, if that is not known yet. `None` without a new measurement.
+    fn measured_while_awake(
+        &self,
+        due: u64,
+        now: Instant,
+        drx: &mut Drx,
+        Radio { cell, air }: Radio<'_>,
+    ) -> Option<u64> {
+        let reports = &self.downlink.cqi;
+        let at = cell.numerology.start_of(due);
+        let awake = drx.latest_active(at, now);
+        if awake == at || !reports.is_valid() {
+            return Some(due);
+        }
+        let known = reports.pending.back().unwrap_or(&reports.current).input.slot;
+        let period = u64::from(cell.mac.cqi_period.max(1));
+        let slot = cell.numerology.slot_from(awake).saturating_sub(1);
+        let latest = (slot + period - reports.offset % period) / period * period;
+        let latest = (latest + reports.offset % period).checked_sub(period)?;
+        // Interference of a time that is long past is not known any more.
+        (latest > known && air.is_quiet() && self.downlink.channel.has_no_bursts()).then_some(latest)
     }
 
     /// The report in force, which must exist: one CQI per sub-band, and the number of layers to

@@ -10,6 +10,7 @@ use airlane_core::{
 };
 
 mod backhaul;
+mod connection;
 mod handover;
 mod information;
 mod look;
@@ -17,13 +18,16 @@ mod membership;
 mod processing;
 mod radio_link;
 mod service;
+mod wake;
 
 use backhaul::Backhaul;
+use connection::Connections;
 use handover::HandoverState;
 use information::Publisher;
 pub use look::{CellQuality, ReportEvent, UeLook};
 use processing::Processing;
 use service::Plan;
+use wake::Alarms;
 
 use crate::build::{self, Environment};
 use crate::config::{CellConfig, RanConfig};
@@ -133,6 +137,12 @@ pub struct RadioNetwork {
     backhaul: Option<Box<Backhaul>>,
     /// When the next packet leaves it.
     backhaul_due: Instant,
+    /// `None` during a call that uses them, or if all UEs are always connected.
+    connections: Option<Box<Connections>>,
+    /// Messages of RRC that have arrived, and their UEs.
+    messages: Vec<(u32, u8)>,
+    /// When UEs that sleep will listen to what waits for them.
+    alarms: Alarms,
     /// Packets that are being processed; `None` if that takes no time.
     processing: Option<Box<Processing>>,
 }
@@ -191,6 +201,9 @@ impl RadioNetwork {
             plan: Plan::new(config),
             backhaul: None,
             backhaul_due: Instant::FAR_FUTURE,
+            connections: Connections::new(config, seeds).map(Box::new),
+            messages: Vec::new(),
+            alarms: Alarms::default(),
             processing: Processing::of(config),
         }
     }
@@ -255,7 +268,10 @@ impl RadioNetwork {
             return;
         }
         self.cells[link.cell.index()].forget(ue);
-        link.enter(ue, target, &self.cells[target.index()].config);
+        let config = &self.cells[target.index()].config;
+        link.enter(ue, target, config);
+        self.ues[ue.index()].bearers.lose_signalling();
+        self.ues[ue.index()].reset_drx(config, now);
         if let Some(monitor) = &mut self.monitor {
             monitor.change_cell(ue);
         }
@@ -265,7 +281,10 @@ impl RadioNetwork {
     }
 
     /// Resets the MAC of a UE in all cells that serve it: blocks on the air are lost.
-    fn reset_mac(&mut self, ue: UeId) {
+    fn reset_mac(&mut self, ue: UeId, now: Instant) {
+        let ue_of = &mut self.ues[ue.index()];
+        ue_of.bearers.lose_signalling();
+        ue_of.reset_drx(&self.cells[ue_of.cell().index()].config, now);
         for link in self.ues[ue.index()].links.iter_mut() {
             self.cells[link.cell.index()].reset_mac(ue, link);
         }
@@ -362,6 +381,9 @@ impl RadioNetwork {
             uplink.receive(slot);
         });
         self.bearer_timers(cx);
+        if !self.messages.is_empty() {
+            self.receive_messages(cx);
+        }
         self.wake_touched(cx.now);
         self.air.begin_uplink(cx.now);
         self.each_cell(cx, |downlink, uplink, slot| {
@@ -374,6 +396,9 @@ impl RadioNetwork {
             self.wait_for_radio(cx);
         }
         self.find_work();
+        if !self.touched.is_empty() {
+            self.wake_touched(cx.now); // UEs that fell asleep
+        }
     }
 
     /// Runs one step in every cell whose slot begins now and whose radio is on, in their order.
@@ -407,6 +432,7 @@ impl RadioNetwork {
                 ues: &mut self.ues,
                 deliverable: &mut self.deliverable,
                 touched: &mut self.touched,
+                messages: &mut self.messages,
                 ports: Ports { s1u: index as Port, first_ue },
                 bearers_due: self.bearers_due,
             };
@@ -439,15 +465,20 @@ impl RadioNetwork {
     /// Adds UEs whose bearer has data to send to their cell's lists.
     fn wake_touched(&mut self, now: Instant) {
         for index in self.touched.drain(..) {
-            let Ue { id, bearers, links, .. } = &mut self.ues[index as usize];
+            let Ue { id, bearers, links, drx, alarm, .. } = &mut self.ues[index as usize];
             for link in links.iter_mut() {
                 let cell = &mut self.cells[link.cell.index()];
                 let has_data = bearers.has_backlog(Direction::Downlink, now);
                 if link.downlink.active && !has_data {
                     cell.downlink.note_change(index);
                 } else if !link.downlink.active && has_data {
-                    cell.downlink.activate(*id, link);
-                    self.busy = true;
+                    let listens_from = drx.as_ref().map_or(now, |drx| drx.next_active(now));
+                    if listens_from > now {
+                        self.alarms.set(listens_from, *id, alarm);
+                    } else {
+                        cell.downlink.activate(*id, link);
+                        self.busy = true;
+                    }
                 }
                 if !link.uplink.active && bearers.has_backlog(Direction::Uplink, now) {
                     cell.uplink.activate(*id, link);
@@ -482,10 +513,17 @@ impl RadioNetwork {
             }
             (ue, Direction::Uplink)
         };
+        let (ue, cell) = (UeId(index as u32), CellId(u32::from(port)));
+        let Some(packet) = self.hold(cx, direction, ue, cell, packet) else { return };
+        self.admit(cx, direction, ue, cell, packet);
+    }
+
+    /// A packet enters the bearers of its UE.
+    fn admit(&mut self, cx: &mut Cx<'_>, direction: Direction, ue: UeId, cell: CellId, packet: PacketRef) {
         if self.handover.is_some() {
-            let (ue, cell) = (UeId(index as u32), CellId(u32::from(port)));
             return self.receive_packet(cx, direction, ue, cell, packet);
         }
+        let index = ue.index();
         self.skip_idle_slots(cx.now);
         let ue = &mut self.ues[index];
         let cell = &mut self.cells[ue.cell().index()];
@@ -496,6 +534,10 @@ impl RadioNetwork {
         ue.bearers.submit(cx, direction, packet);
         if let Some(at) = ue.bearers.next_timeout() {
             self.bearers_due = self.bearers_due.min(at);
+        }
+        if direction == Direction::Downlink && ue.listens_from(cx.now) > cx.now {
+            self.touched.push(ue.id.0);
+            return self.wake_touched(cx.now);
         }
         let Ue { id, bearers, links, .. } = ue;
         for link in links.iter_mut() {
@@ -538,6 +580,13 @@ impl Node for RadioNetwork {
             if self.take_arrived(cx, until) || self.take_processed(cx, until) {
                 continue;
             }
+            if self.connect_due(cx, until) {
+                continue;
+            }
+            if self.alarms.due() <= until {
+                self.ring(self.alarms.due());
+                continue;
+            }
             if work > called {
                 break;
             }
@@ -559,9 +608,12 @@ impl Node for RadioNetwork {
 
     fn next_timeout(&self) -> Option<Instant> {
         let mut next = self.next_work().min(self.next_arrival()).min(self.next_report()).min(self.plan.due());
-        next = next.min(self.next_processed());
+        next = next.min(self.next_processed()).min(self.alarms.due());
         if let Some(handover) = &self.handover {
             next = next.min(handover.due());
+        }
+        if let Some(connections) = &self.connections {
+            next = next.min(connections.due());
         }
         (next != Instant::FAR_FUTURE).then_some(next)
     }
@@ -570,6 +622,7 @@ impl Node for RadioNetwork {
         let bearers: usize = self.ues.iter().map(|ue| ue.bearers.packets_held()).sum();
         bearers
             + self.handover.as_ref().map_or(0, |h| h.packets_held())
+            + self.connections.as_ref().map_or(0, |connections| connections.packets_held())
             + self.backhaul.as_ref().map_or(0, |backhaul| backhaul.packets_held())
             + self.processing.as_ref().map_or(0, |processing| processing.packets_held())
     }

@@ -27,6 +27,8 @@ pub(crate) struct Slot<'a, 'c> {
     pub(crate) deliverable: &'a mut Vec<PacketRef>,
     /// UEs whose bearer may now have data to send.
     pub(crate) touched: &'a mut Vec<u32>,
+    /// Messages of RRC that have arrived, and their UEs.
+    pub(crate) messages: &'a mut Vec<(u32, u8)>,
     pub(crate) ports: Ports,
     /// The time before which no bearer's timer is due.
     pub(crate) bearers_due: Instant,
@@ -78,6 +80,9 @@ impl Slot<'_, '_> {
     /// Forwards the SDUs that a bearer delivered when it received a block.
     pub(crate) fn deliver(&mut self, direction: Direction, ue: u32) {
         self.touched.push(ue);
+        if let Some(message) = self.ues[ue as usize].bearers.take_message(direction) {
+            self.messages.push((ue, message));
+        }
         self.note_timer(ue);
         // The primary cell has the bearers, and with them the path to the gateway.
         let s1u = self.ues[ue as usize].cell().0 as Port;

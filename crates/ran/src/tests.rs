@@ -27,6 +27,7 @@ mod nr_bearer;
 mod nr_cell;
 mod power;
 mod retransmissions;
+mod sleep;
 mod tdd;
 mod world;
 
@@ -43,6 +44,9 @@ pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
         uplink_hz: 1930e6,
         scheduler: SchedulerKind::ProportionalFair { window: 99 },
         early_throttling: None,
+        drx: None,
+        connection: None,
+        meters_energy: false,
         transmission_mode: TransmissionMode::SingleAntenna,
         layers: None,
         uplink_layers: None,

@@ -1,10 +1,29 @@
 //! A UE in the RAN: what it has once, whatever the number of its links.
 
-use airlane_core::{Bytes, CellId, Direction, Instant, UeId};
+use airlane_core::{Bytes, CellId, Direction, Duration, Instant, UeId};
 use airlane_radio::Mobility;
 
 use crate::bearers::Bearers;
+use crate::config::CellConfig;
 use crate::link::Links;
+use crate::mac::drx::{Drx, DrxConfig};
+use crate::mac::sleep::Phase;
+
+impl Phase {
+    /// The cycles of a UE in a cell, if there are any, and when they begin. `None` if the UE listens all the time in any
+    /// phase, and its energy is not counted.
+    pub(crate) fn drx(self, cell: &CellConfig, identity: u64) -> Option<(Option<DrxConfig>, Duration)> {
+        let of_cell = || (cell.drx, cell.drx.map_or(Duration::ZERO, |drx| drx.offset(identity)));
+        let Some(connection) = &cell.connection else {
+            return (cell.drx.is_some() || cell.meters_energy).then(of_cell);
+        };
+        Some(match self {
+            Self::Connected => of_cell(),
+            Self::Connecting => (None, Duration::ZERO),
+            Self::Released => (Some(connection.paging_drx()), connection.paging_offset(identity)),
+        })
+    }
+}
 
 /// A UE.
 #[derive(Debug)]
@@ -15,6 +34,14 @@ pub(crate) struct Ue {
     pub(crate) bearers: Bearers,
     pub(crate) mobility: Mobility,
     pub(crate) links: Links,
+    /// What decides when it listens.
+    pub(crate) phase: Phase,
+    /// Discontinuous reception; `None` for a UE that listens all the time.
+    pub(crate) drx: Option<Box<Drx>>,
+    /// A number that decides when the UE listens: its share of DRX offsets and paging occasions.
+    pub(crate) identity: u64,
+    /// When the network looks at it again because it will listen; [`Instant::FAR_FUTURE`] if nothing waits for that.
+    pub(crate) alarm: Instant,
 }
 
 impl Ue {
@@ -22,6 +49,24 @@ impl Ue {
     #[inline]
     pub(crate) fn cell(&self) -> CellId {
         self.links.primary().cell
+    }
+
+    /// DRX starts again, by the settings of a cell: its MAC was reset, or it is another cell.
+    pub(crate) fn reset_drx(&mut self, cell: &CellConfig, now: Instant) {
+        let Some((config, offset)) = self.phase.drx(cell, self.identity) else {
+            self.drx = None;
+            return;
+        };
+        match &mut self.drx {
+            Some(drx) => drx.reconfigure(config, offset, self.phase, now),
+            None => self.drx = Some(Box::new(Drx::new(config, offset, self.phase, now))),
+        }
+    }
+
+    /// The earliest time from now on at which the UE listens to PDCCH.
+    #[inline]
+    pub(crate) fn listens_from(&self, now: Instant) -> Instant {
+        self.drx.as_ref().map_or(now, |drx| drx.next_active(now))
     }
 
     /// Bytes waiting in the direction, including control.

@@ -84,6 +84,8 @@ pub struct RecorderParameters {
     pub tracked: bool,
     /// Whether UEs may be handed over.
     pub handovers: bool,
+    /// Whether UEs may be released.
+    pub connections: bool,
     /// Whether messages of a PEP are recorded, and the windows of senders that use one.
     pub pep: bool,
     /// Whether any receiver sends codes.

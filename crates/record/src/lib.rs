@@ -17,6 +17,7 @@
 mod capture;
 mod cell;
 mod codes;
+mod connections;
 mod coverage;
 mod deliveries;
 mod describe;

@@ -6,6 +6,7 @@ use airlane_core::{Event, Instant, TopicSet};
 
 use crate::RecorderParameters;
 use crate::codes::CodeLog;
+use crate::connections::ConnectionLog;
 use crate::deliveries::Deliveries;
 use crate::flows::Flows;
 use crate::handover::HandoverLog;
@@ -64,12 +65,13 @@ impl FinishedRun<'_> {
 type MakeLog = fn(&RecorderParameters) -> Option<Box<dyn Log>>;
 
 /// All kinds of logs, in the order of their tables in the results.
-const KINDS: [MakeLog; 14] = [
+const KINDS: [MakeLog; 15] = [
     log::<UeSeries>,
     log::<CodeLog>,
     log::<ViewLog>,
     log::<PingLog>,
     log::<HandoverLog>,
+    log::<ConnectionLog>,
     log::<PageLog>,
     log::<VerdictLog>,
     log::<InformationLog>,

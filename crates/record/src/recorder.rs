@@ -70,6 +70,12 @@ impl Series {
 }
 
 impl Recorder {
+    /// The names of UEs.
+    #[must_use]
+    pub fn hosts(&self) -> &[String] {
+        &self.parameters.hosts
+    }
+
     /// A recorder for a run that has not begun.
     ///
     /// # Panics

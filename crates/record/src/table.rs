@@ -110,22 +110,18 @@ impl Table {
     }
 
     /// Adds a column of real numbers.
-    pub(crate) fn push_f64(&mut self, name: &str, values: impl IntoIterator<Item = f64>) -> &mut Meaning {
+    pub fn push_f64(&mut self, name: &str, values: impl IntoIterator<Item = f64>) -> &mut Meaning {
         self.push(name, Column::F64(values.into_iter().collect()))
     }
 
     /// Adds a column of counts.
-    pub(crate) fn push_count(&mut self, name: &str, values: impl IntoIterator<Item = u64>) -> &mut Meaning {
+    pub fn push_count(&mut self, name: &str, values: impl IntoIterator<Item = u64>) -> &mut Meaning {
         let to_i64 = |value| i64::try_from(value).expect("a count stays below 2^63");
         self.push(name, Column::I64(values.into_iter().map(to_i64).collect()))
     }
 
     /// Adds a column of names.
-    pub(crate) fn push_text<'a>(
-        &mut self,
-        name: &str,
-        values: impl IntoIterator<Item = &'a str>,
-    ) -> &mut Meaning {
+    pub fn push_text<'a>(&mut self, name: &str, values: impl IntoIterator<Item = &'a str>) -> &mut Meaning {
         self.push(name, Column::Text(values.into_iter().map(str::to_owned).collect()))
     }
 

@@ -17,11 +17,14 @@ const NR_FR2: &str = include_str!("presets/nr-fr2.toml");
 const LENA_2014: &str = include_str!("presets/lena-2014.toml");
 const LENA_3_37: &str = include_str!("presets/lena-3.37.toml");
 const LENA_UTAH: &str = include_str!("presets/lena-utah.toml");
+const SLEEPING: &str = include_str!("presets/sleeping.toml");
+const NR_SLEEPING: &str = include_str!("presets/nr-sleeping.toml");
+const NR_FR2_SLEEPING: &str = include_str!("presets/nr-fr2-sleeping.toml");
 const TYPICAL: &str = include_str!("presets/typical.toml");
 const WIRED: &str = include_str!("presets/wired.toml");
 
 /// Names that `network` may have.
-pub(crate) const NETWORKS: [&str; 9] = [
+pub(crate) const NETWORKS: [&str; 13] = [
     "typical",
     "lena",
     "lena-2014",
@@ -30,11 +33,23 @@ pub(crate) const NETWORKS: [&str; 9] = [
     "nr-typical-fr1",
     "nr-fdd-lowband",
     "nr-fr2",
+    "typical-sleeping",
+    "nr-typical-fr1-sleeping",
+    "nr-fdd-lowband-sleeping",
+    "nr-fr2-sleeping",
     "wired",
 ];
 
+/// The end of the name of a preset whose UEs sleep.
+const SLEEPS: &str = "-sleeping";
+
 /// Fills in the keys that the user left out. `network` is one of [`NETWORKS`].
 pub(crate) fn fill(scenario: &mut Tree, network: &str) {
+    let awake = network.strip_suffix(SLEEPS);
+    if let Some(awake) = awake {
+        merge_sleep(scenario, awake);
+    }
+    let network = awake.unwrap_or(network);
     let own: &[&str] = match network {
         "lena" | "lena-3.37" => &[LENA_3_37],
         "lena-2014" => &[LENA_2014, LENA_3_37],
@@ -85,6 +100,17 @@ pub(crate) fn fill(scenario: &mut Tree, network: &str) {
     }
     fill_hops(scenario);
     join_carriers(scenario);
+}
+
+/// Fills in what lets the UEs of each cell sleep. `awake` is the preset for the rest.
+fn merge_sleep(scenario: &mut Tree, awake: &str) {
+    let of_fr2: &[&str] = if awake == "nr-fr2" { &[NR_FR2_SLEEPING] } else { &[] };
+    for text in of_fr2.iter().chain(&[NR_SLEEPING, SLEEPING]) {
+        let is_common = *text == SLEEPING;
+        merge_cells(scenario, defaults(text).get("cell"), |cell| {
+            is_common || Technology::of_cell(cell, awake) == Technology::Nr
+        });
+    }
 }
 
 /// Takes the settings of cells out of a preset.
@@ -212,6 +238,9 @@ mod tests {
             NR_FDD_LOWBAND,
             NR_FR2,
             NR_TYPICAL_FR1,
+            SLEEPING,
+            NR_SLEEPING,
+            NR_FR2_SLEEPING,
             TYPICAL,
             WIRED,
         ] {

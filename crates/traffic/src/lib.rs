@@ -31,7 +31,7 @@ pub use browser::{Browser, Browsing, Page, PageObject, Visits};
 pub use information::INFORMATION;
 pub use modulated::{Activity, ModulatedSender};
 pub use on_off::{OnOff, OnOffSender, Period};
-pub use ping::{PingResponder, PingSource, Pings};
+pub use ping::{IdleTimes, PingResponder, PingSource, Pings};
 pub use ppbp::{BurstParameters, Bursts, PpbpSender, Reading};
 pub use quic::{QuicClient, QuicServer, QuicTransfer};
 pub use quic_host::QuicHost;

@@ -1,7 +1,7 @@
 //! Ping: a host that sends ICMP echo messages, and one that replies (RFC 792).
 //!
 //! Echo messages are sent at a constant interval, whether or not the last one was answered, as in Linux's
-//! ping(8) without options. Not included: all other ICMP messages.
+//! ping(8) without options; or each some time after the answer to the last one, as a probe of what idle times cost. Not included: all other ICMP messages.
 
 use airlane_core::{
     Bytes, Cx, DropCause, Duration, Event, Header, IcmpEcho, Instant, Node, Packet, PacketRef, Payload, Port,
@@ -22,6 +22,29 @@ pub struct Pings {
     pub payload: Bytes,
     /// Maximum number of echo messages.
     pub count: u64,
+    /// When each message follows the answer to the last one; `None` if they follow at the interval. The interval is then
+    /// the time after which a message counts as lost.
+    pub idle: Option<IdleTimes>,
+}
+
+/// Times from an answer to the next echo message, in turn: the first, then a step more each time, up to the last, and the
+/// first again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdleTimes {
+    /// The shortest.
+    pub first: Duration,
+    /// The bound of the longest.
+    pub last: Duration,
+    /// The difference between two in a row, above zero.
+    pub step: Duration,
+}
+
+impl IdleTimes {
+    /// The time before the echo message with this number.
+    fn before(&self, serial: u64) -> Duration {
+        let times = (self.last.saturating_sub(self.first)).as_nanos() / self.step.as_nanos() + 1;
+        self.first + self.step * (serial.saturating_sub(1) % times)
+    }
 }
 
 /// Sends echo messages and receives the replies.
@@ -31,6 +54,9 @@ pub struct PingSource {
     path: Path,
     /// Number of echo messages sent so far.
     sent: u64,
+    /// With idle times: when the next one is due, and when the latest was.
+    next: Instant,
+    latest: Instant,
 }
 
 impl PingSource {
@@ -41,12 +67,23 @@ impl PingSource {
     #[must_use]
     pub fn new(pings: Pings, path: Path) -> Self {
         assert!(!pings.interval.is_zero(), "an interval is above zero");
-        Self { pings, path, sent: 0 }
+        Self { pings, path, sent: 0, next: pings.start, latest: pings.start }
     }
 
-    /// Time of the echo message with this number.
+    /// Time of the echo message with this number, which is the next one or, with idle times, the latest one.
     fn due(&self, serial: u64) -> Instant {
-        self.pings.start + self.pings.interval * serial
+        match self.pings.idle {
+            None => self.pings.start + self.pings.interval * serial,
+            Some(_) if serial == self.sent => self.next,
+            Some(_) => self.latest,
+        }
+    }
+
+    /// An echo message was answered, or is sent and will count as lost after the interval.
+    fn set_next(&mut self, from: Instant) {
+        if let Some(idle) = self.pings.idle {
+            self.next = from + idle.before(self.sent);
+        }
     }
 
     fn next_at(&self) -> Option<Instant> {
@@ -61,6 +98,10 @@ impl Node for PingSource {
             return cx.discard(packet, DropCause::Endpoint);
         };
         receive(cx, packet);
+        if self.pings.idle.is_some() && serial + 1 != self.sent {
+            return; // it has counted as lost
+        }
+        self.set_next(cx.now);
         if cx.wants(Topic::Echo) {
             cx.emit(&Event::EchoAnswered { flow: self.path.flow, serial, sent_at: self.due(serial) });
         }
@@ -70,6 +111,8 @@ impl Node for PingSource {
         while let Some(due) = self.next_at().filter(|due| *due <= cx.now) {
             let (flow, serial) = (self.path.flow, self.sent);
             self.sent += 1;
+            self.latest = due;
+            self.set_next(due + self.pings.interval);
             send(cx, self.path, IcmpEcho { reply: false, serial }, self.pings.payload, due);
             if cx.wants(Topic::Echo) {
                 cx.emit(&Event::EchoSent { flow, serial, sent_at: due });
@@ -169,8 +212,43 @@ mod tests {
     fn source(count: u64, stop_ms: u64) -> PingSource {
         let (start, stop) = (Instant::from_millis(5), Instant::from_millis(stop_ms));
         let interval = Duration::from_millis(10);
-        let pings = Pings { start, stop, interval, payload: Bytes(56), count };
+        let pings = Pings { start, stop, interval, payload: Bytes(56), count, idle: None };
         PingSource::new(pings, Path::new(FlowId(3), Direction::Uplink))
+    }
+
+    #[test]
+    fn idle_times_are_swept_from_answer_to_answer() {
+        let [first, last, step] = [100, 250, 100].map(Duration::from_millis);
+        let mut asks = source(10, 10_000);
+        asks.pings.interval = Duration::from_millis(1_000);
+        asks.pings.idle = Some(IdleTimes { first, last, step });
+        let (mut pool, mut outbox, mut heard) = (PacketPool::default(), Outbox::new(), Heard::default());
+        let topics = heard.topics();
+        let mut sent = vec![];
+        // When an answer to a message comes. The third is answered after it has counted as lost.
+        for (at, serial) in [(25, 0), (145, 1), (1_500, 2), (1_465, 3), (1_685, 4)] {
+            while let Some(due) = asks.next_timeout().filter(|_| sent.len() as u64 <= serial) {
+                sent.push(due.as_nanos() / 1_000_000);
+                let mut cx = Cx { now: due, pool: &mut pool, outbox: &mut outbox, topics, probe: &mut heard };
+                asks.handle_timeout(&mut cx);
+            }
+            if at == 1_500 {
+                continue;
+            }
+            let header = Header::Icmp(IcmpEcho { reply: true, serial });
+            let now = Instant::from_millis(at);
+            let answer =
+                pool.insert(Packet::new(FlowId(3), Direction::Downlink, header, Payload::Length(56), now));
+            asks.handle_packet(
+                &mut Cx { now, pool: &mut pool, outbox: &mut outbox, topics, probe: &mut heard },
+                0,
+                answer,
+            );
+        }
+        // 100 and 200 ms in turn; the third counts as lost after 1000 ms.
+        assert_eq!(sent, [5, 125, 345, 1_445, 1_665]);
+        let rtt = Duration::from_millis(20);
+        assert_eq!(heard.0, [(0, rtt), (1, rtt), (3, rtt), (4, rtt)]);
     }
 
     #[test]

@@ -38,6 +38,7 @@ mod reach;
 mod retransmissions;
 #[path = "settings.rs"]
 mod settings;
+mod sleep;
 #[path = "ue_settings.rs"]
 mod ue_settings;
 #[path = "viewers.rs"]
@@ -80,7 +81,7 @@ impl fmt::Display for Drawn {
 pub(crate) struct Outcome {
     /// True if a flow leads to a UE within reach, or needs none.
     pub(crate) within_reach: bool,
-    /// True if it delivered a substantial amount.
+    /// True if it delivered a substantial amount, or its UEs may sleep for much of it.
     pub(crate) alive: bool,
     /// Number of flows without an excuse; each received something.
     pub(crate) without_excuse: usize,
@@ -150,13 +151,14 @@ pub(crate) fn attempt(seed: u64) -> Result<Outcome, String> {
         assert!(once.files == again.files, "captures or logs that do not repeat");
         let within_reach =
             resolved.ue.is_empty() || resolved.ue.iter().any(|ue| reach::within_reach(&resolved, ue));
+        sleep::check(&resolved, &once.tables);
         let must = reach::without_excuse(&resolved);
         let (_, flows) = once.tables.iter().find(|(name, _)| *name == "flows").expect("every run has it");
         let nothing = reach::received_nothing(&resolved, &must, flows);
         assert!(nothing.is_empty(), "received nothing without an excuse: {nothing:?}");
         Outcome {
             within_reach,
-            alive: once.meta.delivered > 100,
+            alive: once.meta.delivered > 100 || sleep::may_wait_long(&resolved),
             without_excuse: must.len(),
             handovers: once.meta.handovers.map_or(0, |counts| counts.successful),
             written: once.files.iter().map(|(_, bytes)| bytes.len() as u64).sum(),
@@ -191,6 +193,9 @@ pub(crate) fn drawn(seed: u64) -> Drawn {
         drawn.settings.extend(links);
         let s = &mut Seeds::new(seed).stream("swarm/headroom");
         drawn.settings.extend(headroom::draw(s, &base, layout));
+        let s = &mut Seeds::new(seed).stream("swarm/sleep");
+        let sleep = sleep::draw(s, &base, layout, &drawn.settings);
+        drawn.settings.extend(sleep);
     }
     drawn
 }

@@ -233,6 +233,9 @@ fn is_far(scenario: &Resolved, flow: &format::Flow, least: f64) -> bool {
 
 /// Whether a cell serves all UEs, and repairs losses before TCP has to.
 fn is_open(cell: &format::Cell) -> bool {
+    if !matches!((&cell.drx, &cell.rrc), (format::Drx::None, format::Rrc::AlwaysConnected)) {
+        return false; // data waits for a cycle or for a connection, which is the most of a run
+    }
     let fair = !matches!(
         cell.scheduler,
         format::Scheduler::MaximumThroughput(_)

@@ -58,7 +58,8 @@ pub(super) fn longest_wait(scenario: &Resolved, log: &Table) -> (u64, u64) {
         .map(|cell| {
             let blank = &scenario.cell[cell].mac.blank_subframes;
             let blank = |slot: u64| blank.iter().any(|&subframe| u64::from(subframe) == slot % FRAME);
-            [most_slots(round_trip(cell), blank), round_trip(cell)]
+            let sleep = super::sleep::longest(&scenario.cell[cell]);
+            [most_slots(round_trip(cell), blank) + sleep, round_trip(cell)]
         })
         .collect();
     let mut latest: BTreeMap<(u32, u32, i64), Sent> = BTreeMap::new();

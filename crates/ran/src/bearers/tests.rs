@@ -52,7 +52,7 @@ impl Rig {
             bucket: Duration::from_millis(100),
         };
         let stream = |name: &str| Seeds::new(1).stream(name);
-        let bearers = Bearers::new(&config(rlc()), Some(&l4s), Instant::ZERO, stream);
+        let bearers = Bearers::new(&config(rlc()), Some(&l4s), false, Instant::ZERO, stream);
         Self { bearers, pool: PacketPool::default(), outbox: Vec::new(), now: Instant::ZERO }
     }
 

@@ -20,6 +20,7 @@ use super::downlink::{DownlinkMac, RbgSizes, report_unsent};
 use super::phy::SlotFormat;
 use super::restrictions::Availability;
 use super::scheduler::{Demand, Rates, SharedSlot};
+use crate::cqi::MeasuringUe;
 use crate::link::{Radio, ServingLink};
 use crate::slot::Slot;
 use crate::ue::Ue;
@@ -148,23 +149,24 @@ impl DownlinkMac {
     fn look_at(&mut self, slot: &mut Slot<'_, '_>, index: u32) {
         let ue = &mut slot.ues[index as usize];
         let has_backlog = ue.has_backlog(Direction::Downlink, slot.cx.now);
-        let Ue { mobility, links, .. } = ue;
+        let Ue { mobility, links, drx, .. } = ue;
         let link = links.with_mut(slot.id);
         if !has_backlog {
-            link.downlink.active = false;
-            self.changes_mut().stop_following(index, link);
-            self.scheduler.set_candidate(index, None);
-            if let Ok(place) = self.active.binary_search(&index) {
-                self.active.remove(place);
-            }
-            return;
+            return self.remove_active(index, link);
         }
         let radio = Radio { cell: slot.cell, air: slot.air };
         let has_special = !slot.phy.has_empty_special_slots();
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
-        link.measure_cqi(slot.number, mobility, radio, amc, scratch);
-        let Availability { may_be_scheduled, until } =
-            slot.restrictions.may_be_scheduled(index, link, Direction::Downlink, slot.cx.now);
+        let measuring = MeasuringUe { mobility, drx: drx.as_deref_mut() };
+        link.measure_cqi(slot.number, measuring, radio, amc, scratch);
+        let drx = drx.as_deref();
+        let pdcch = self.pdcch(slot.cell);
+        let answer = slot.restrictions.may_be_scheduled(index, link, drx, Direction::Downlink, pdcch);
+        if answer.rests(pdcch) {
+            slot.touched.push(index);
+            return self.remove_active(index, link);
+        }
+        let Availability { may_be_scheduled, until } = answer;
         let mut is_settled = until == Instant::FAR_FUTURE && link.has_steady_reports(mobility, radio.air);
         let mut rates = None;
         if may_be_scheduled {
@@ -193,6 +195,16 @@ impl DownlinkMac {
         }
     }
 
+    /// A UE has no data that could be sent now.
+    fn remove_active(&mut self, index: u32, link: &mut ServingLink) {
+        link.downlink.active = false;
+        self.changes_mut().stop_following(index, link);
+        self.scheduler.set_candidate(index, None);
+        if let Ok(place) = self.active.binary_search(&index) {
+            self.active.remove(place);
+        }
+    }
+
     /// The policy assigns the slot to candidates that stand.
     pub(super) fn share_among_standing(&mut self, slot: &mut Slot<'_, '_>) {
         let (number, flat) = (self.decision(slot), self.changes_mut().flat);
@@ -204,7 +216,8 @@ impl DownlinkMac {
             let ue = &mut ues[index as usize];
             let backlog = ue.backlog(Direction::Downlink, cx.now);
             let link = ue.links.with_mut(cell);
-            link.measure_cqi(slot.number, &mut ue.mobility, radio, amc, scratch);
+            let measuring = MeasuringUe { mobility: &mut ue.mobility, drx: ue.drx.as_deref_mut() };
+            link.measure_cqi(slot.number, measuring, radio, amc, scratch);
             let mut demand = Demand::new(index, backlog, flat, sizes.most(&link.downlink));
             sizes.evaluate(cx, cell, ue, &mut demand, scratch);
             demand

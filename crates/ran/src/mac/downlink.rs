@@ -16,6 +16,7 @@ use super::scheduler::{Demand, MAX_RBGS, Scheduler, SchedulerCell};
 use crate::bearers::Bearers;
 use crate::channel::{BlockSinr, Channel};
 use crate::config::{CellConfig, McsRule};
+use crate::cqi::MeasuringUe;
 use crate::interference::{Moment, Noise, ScaledSinr};
 use crate::link::{DownlinkState, Radio, ServingLink};
 use crate::numerology::SYMBOLS;
@@ -164,7 +165,7 @@ impl DownlinkMac {
 
     fn decode(&mut self, slot: &mut Slot<'_, '_>, due: Due) -> bool {
         let (cell, now) = (slot.cell, slot.cx.now);
-        let Ue { id, bearers, mobility, links, .. } = &mut slot.ues[due.ue as usize];
+        let Ue { id, bearers, mobility, links, drx, .. } = &mut slot.ues[due.ue as usize];
         let ServingLink { neighbours, downlink: state, .. } = links.with_mut(slot.id);
         let process = &mut state.harq.processes[usize::from(due.process)];
         // The channel in the slot in which the block was on the air.
@@ -192,6 +193,9 @@ impl DownlinkMac {
         if slot.cx.wants(Topic::TransportBlock) {
             slot.cx.emit(&block_event(slot.id, *id, Direction::Downlink, due.process, process, decoded));
         }
+        if let (Some(drx), true) = (&mut *drx, decoded && core::mem::take(&mut process.drx_command)) {
+            drx.on_command(now);
+        }
         let done = Due { slot: feedback_handled(cell, due.slot), ..due };
         if decoded || !cell.mac.harq || process.transmissions >= cell.mac.harq_max_transmissions {
             self.acknowledged.push_back(done);
@@ -200,6 +204,10 @@ impl DownlinkMac {
             }
         } else {
             self.retransmissions.push_back(done);
+            if let Some(drx) = drx {
+                let from = cell.numerology.start_of(done.slot);
+                drx.on_undecoded(Direction::Downlink, due.process, from, now);
+            }
         }
         decoded
     }
@@ -260,11 +268,35 @@ impl DownlinkMac {
         self.on_air + 1 - u64::from(slot.cell.mac.downlink_latency)
     }
 
+    /// A UE with DRX has a new block in this process, whose assignment it may miss.
+    fn note_drx(&self, slot: &mut Slot<'_, '_>, index: u32, process: u8, missed: bool) {
+        let now = slot.cx.now;
+        let Ue { drx, links, bearers, .. } = &mut slot.ues[index as usize];
+        let Some(drx) = drx else { return };
+        if !missed {
+            drx.on_new_transmission(self.pdcch(slot.cell) + slot.cell.numerology.slot);
+        }
+        let processes = &mut links.with_mut(slot.id).downlink.harq.processes;
+        drx.radio_use.receive(slot.cell.numerology.slot, processes[usize::from(process)].size);
+        let is_last = drx.has_command() && !bearers.has_backlog(Direction::Downlink, now);
+        processes[usize::from(process)].drx_command = is_last;
+    }
+
+    /// When the PDCCH begins that assigns the blocks of the scheduled slot.
+    pub(super) fn pdcch(&self, cell: &CellConfig) -> Instant {
+        pdcch_of(cell, self.on_air)
+    }
+
     /// Sends the due retransmissions, in due order. Blocks that were first sent in one slot fit into one slot
     /// together, so each slot has room for the oldest of them. The later ones use the remaining room.
     fn schedule_retransmissions(&mut self, slot: &mut Slot<'_, '_>) {
         let mut at = 0;
         while let Some(due) = self.retransmissions.get(at).copied().filter(|due| due.slot <= slot.number) {
+            let pdcch = self.pdcch(slot.cell);
+            if slot.ues[due.ue as usize].listens_from(pdcch) > pdcch {
+                at += 1; // its UE sleeps
+                continue;
+            }
             let process = &slot.link(due.ue).downlink.harq.processes[usize::from(due.process)];
             let wanted = process.rbgs.count_ones();
             // Asynchronous and adaptive (TS 36.321 §5.3.2): any free RBGs can be used, the previous
@@ -305,6 +337,15 @@ impl DownlinkMac {
         (process.rbgs, process.prbs) = (rbgs, self.grid.prbs_in(rbgs));
         (process.missed, process.shares_prbs) = (missed, shares_prbs);
         process.transmissions += 1;
+        let size = process.size;
+        if let Some(drx) = &mut slot.ues[due.ue as usize].drx {
+            if !missed {
+                drx.on_retransmission(Direction::Downlink, due.process, slot.cx.now);
+            }
+            if !shares_prbs {
+                drx.radio_use.receive(slot.cell.numerology.slot, size);
+            }
+        }
         if slot.cx.wants(Topic::Assigned) {
             self.use_reports(due.ue, slot.link(due.ue));
             report_assignment(slot, due.ue, due.process);
@@ -318,18 +359,27 @@ impl DownlinkMac {
         let radio = Radio { cell: slot.cell, air: slot.air };
         let sizes = RbgSizes::new(&self.grid, self.format, amc, radio);
         let (ues, now, cell) = (&mut *slot.ues, slot.cx.now, slot.id);
-        let restrictions = &*slot.restrictions;
+        let (restrictions, touched) = (&*slot.restrictions, &mut *slot.touched);
+        let pdcch = pdcch_of(slot.cell, self.on_air);
         self.active.retain(|&index| {
             let ue = &mut ues[index as usize];
             let backlog = ue.backlog(Direction::Downlink, now);
-            let Ue { mobility, links, .. } = ue;
+            let Ue { mobility, links, drx, .. } = ue;
             let link = links.with_mut(cell);
             if backlog == Bytes::ZERO {
                 link.downlink.active = false;
                 return false;
             }
-            link.measure_cqi(slot.number, mobility, radio, amc, scratch);
-            if restrictions.may_be_scheduled(index, link, Direction::Downlink, now).may_be_scheduled {
+            let measuring = MeasuringUe { mobility, drx: drx.as_deref_mut() };
+            link.measure_cqi(slot.number, measuring, radio, amc, scratch);
+            let drx = drx.as_deref();
+            let answer = restrictions.may_be_scheduled(index, link, drx, Direction::Downlink, pdcch);
+            if answer.rests(pdcch) {
+                link.downlink.active = false;
+                touched.push(index);
+                return false;
+            }
+            if answer.may_be_scheduled {
                 let flat = radio.air.is_quiet() && link.downlink.channel.is_flat();
                 demands.push(Demand::new(index, backlog, flat, sizes.most(&link.downlink)));
             }
@@ -394,7 +444,16 @@ impl DownlinkMac {
             self.sent |= rbgs;
             slot.note_timer(index);
         }
+        if let (Some(missed), true) = (missed, slot.ues[index as usize].drx.is_some()) {
+            self.note_drx(slot, index, ids[0], missed);
+        }
     }
+}
+
+/// When the PDCCH begins that assigns the blocks of a slot.
+fn pdcch_of(cell: &CellConfig, on_air: u64) -> Instant {
+    let ahead = if cell.mac.assigned_ahead { u64::from(cell.mac.downlink_latency) - 1 } else { 0 };
+    cell.numerology.start_of(on_air - ahead)
 }
 
 /// The RBGs of a retransmission, and whether the UE misses their assignment.

@@ -46,6 +46,8 @@ pub(crate) struct HarqProcess {
     pub(crate) shares_prbs: bool,
     /// The UE missed the assignment of the latest transmission.
     pub(crate) missed: bool,
+    /// The block has the DRX command, downlink only.
+    pub(crate) drx_command: bool,
     /// The receiver's soft information about the block.
     pub(crate) soft: HarqSoftState,
 }

@@ -109,6 +109,15 @@ impl PuschPower {
         is_known.then(|| Decibel::from_linear(f64::from(self.prbs / (factor * f32::from(granted.max(1))))))
     }
 
+    /// The power of a PUSCH on `granted` PRBs, at the path loss that was used last.
+    pub(crate) fn sent(&self, granted: u16) -> Dbm {
+        let most = self.spread + Decibel::from_linear(f64::from(self.prbs));
+        match self.latest_headroom(granted) {
+            Some(headroom) => most - Decibel(headroom.0.max(0.0)),
+            None => self.spread + Decibel::from_linear(f64::from(granted.max(1))),
+        }
+    }
+
     fn of_formula(&self, control: PowerControl, mean: f32) -> OpenLoopPower {
         let received = self.noise.0 + 10.0 * libm::log10(f64::from(mean).max(1e-12));
         let path_loss_db = self.spread.0 - received;

@@ -24,10 +24,11 @@
 
 use core::ops::Range;
 
-use airlane_core::Bytes;
+use airlane_core::{Bytes, Instant};
 use airlane_radio::mutual_information;
 use airlane_radio::{Cqi, Mcs, Mobility, Modulation};
 
+use super::drx::Drx;
 use super::phy::{BlockTables, LinkAdaptation, Phy};
 use crate::channel::{BlockSinr, Channel};
 use crate::config::{CellConfig, McsRule};
@@ -95,6 +96,14 @@ impl Sounding {
     /// The known power of the UE has changed.
     pub(crate) fn forget_choices(&mut self) {
         self.indices.fill(f32::NAN);
+    }
+
+    /// Whether a UE may have sounded since it woke up, which it does once in a period of its Active Time. The first
+    /// sounding is an aperiodic one.
+    pub(crate) fn may_be_repeated(&self, drx: Option<&mut Drx>, cell: &CellConfig, now: Instant) -> bool {
+        let Some(drx) = drx else { return true };
+        let period = cell.numerology.slot * u64::from(cell.mac.uplink.sounding_period.max(1));
+        self.at.is_none() || now.saturating_since(drx.awake_from(now)) >= period
     }
 }
 

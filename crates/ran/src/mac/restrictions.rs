@@ -2,12 +2,13 @@
 //!
 //! Whatever keeps a cell from scheduling a link although there is data is a rule of
 //! [`Restrictions::may_be_scheduled`]: the radio of the cell, which planned outages switch off; a downlink without a CQI
-//! report or without a free HARQ process; and early throttling. Each answer says until when it holds, so that a link
+//! report or without a free HARQ process; a UE that does not listen to PDCCH; and early throttling. Each answer says until when it holds, so that a link
 //! need not be asked again in each slot ([`super::changes`]). A handover needs no rule: while it is carried out, the
 //! bearers of its UE are suspended and have no data. A UE out of range needs none either: its RBGs carry no bytes.
 
 use airlane_core::{Bytes, Direction, Instant};
 
+use super::drx::Drx;
 use super::throttle::Throttle;
 use crate::config::CellConfig;
 use crate::link::{DownlinkState, ServingLink};
@@ -19,6 +20,13 @@ pub(crate) struct Availability {
     /// The answer holds before this time, unless the HARQ processes of the link change, or
     /// [`Restrictions::begin_slot`] says that answers have changed.
     pub(crate) until: Instant,
+}
+
+impl Availability {
+    /// Whether the link need not be looked at before [`Self::until`], which is known.
+    pub(crate) fn rests(&self, pdcch: Instant) -> bool {
+        !self.may_be_scheduled && self.until > pdcch && self.until != Instant::FAR_FUTURE
+    }
 }
 
 /// The rules of a cell.
@@ -82,26 +90,35 @@ impl Restrictions {
         self.throttle.as_mut().is_some_and(|throttle| throttle.begin_slot(now))
     }
 
-    /// Whether the link of a UE may be scheduled in the slot that begins now.
+    /// Whether the link of a UE may be scheduled by the PDCCH of the slot that begins at `pdcch`.
     #[inline]
     pub(crate) fn may_be_scheduled(
         &self,
         ue: u32,
         link: &ServingLink,
+        drx: Option<&Drx>,
         direction: Direction,
-        now: Instant,
+        pdcch: Instant,
     ) -> Availability {
-        let lasting = |may_be_scheduled: bool| Availability { may_be_scheduled, until: Instant::FAR_FUTURE };
+        if let Some(drx) = drx {
+            let until = drx.next_active(pdcch);
+            if until > pdcch {
+                return Availability { may_be_scheduled: false, until };
+            }
+        }
+        // A UE that listens now may sleep in the next slot.
+        let until = if drx.is_some() { pdcch } else { Instant::FAR_FUTURE };
+        let lasting = |may_be_scheduled: bool| Availability { may_be_scheduled, until };
         let DownlinkState { cqi, harq, .. } = &link.downlink;
         match (direction, &self.throttle) {
             (Direction::Uplink, _) => lasting(self.is_on),
             // The first report comes into force in one of the next slots.
             (Direction::Downlink, _) if !cqi.is_valid() => {
-                Availability { may_be_scheduled: false, until: now }
+                Availability { may_be_scheduled: false, until: pdcch }
             }
             (Direction::Downlink, _) if harq.free_process().is_none() => lasting(false),
             (Direction::Downlink, Some(throttle)) if throttle.is_restricted(ue) => {
-                Availability { may_be_scheduled: self.is_on && throttle.is_open(), until: now }
+                Availability { may_be_scheduled: self.is_on && throttle.is_open(), until: pdcch }
             }
             (Direction::Downlink, _) => lasting(self.is_on),
         }
@@ -119,6 +136,7 @@ mod tests {
     use super::*;
     use crate::build::Environment;
     use crate::config::UplinkAccess;
+    use crate::cqi::MeasuringUe;
     use crate::interference::Air;
     use crate::link::Radio;
     use crate::tests::network;
@@ -150,14 +168,20 @@ mod tests {
             for (Ue { id, mobility, links, .. }, held) in ues.iter_mut().zip(&mut held) {
                 let (amc, scratch) = phy.amc_and_sinr(Direction::Downlink);
                 let link = links.primary_mut();
-                link.measure_cqi(slot, mobility, Radio { cell, air: &air }, amc, scratch);
-                let answer = restrictions.may_be_scheduled(id.0, link, Direction::Downlink, ms(slot));
+                link.measure_cqi(
+                    slot,
+                    MeasuringUe { mobility, drx: None },
+                    Radio { cell, air: &air },
+                    amc,
+                    scratch,
+                );
+                let answer = restrictions.may_be_scheduled(id.0, link, None, Direction::Downlink, ms(slot));
                 assert!(held.is_none_or(|held| held == answer), "{id:?} at {slot} ms");
                 *held = (answer.until > ms(slot)).then_some(answer);
                 // Before the first report, none may be scheduled.
                 assert!(answer.may_be_scheduled || slot < 100 || id.0 == 0);
                 closed += u32::from(slot >= 100 && !answer.may_be_scheduled);
-                let uplink = restrictions.may_be_scheduled(id.0, link, Direction::Uplink, ms(slot));
+                let uplink = restrictions.may_be_scheduled(id.0, link, None, Direction::Uplink, ms(slot));
                 assert!(uplink.may_be_scheduled);
             }
         }

@@ -11,6 +11,8 @@ use std::collections::VecDeque;
 
 use airlane_core::{Bytes, Decibel, Direction, Event, Instant, Topic, UeId};
 
+use airlane_radio::Mcs;
+
 use super::configured::ConfiguredGrants;
 use super::downlink::{block_event, outer_loop, report_queue, report_unsent};
 use super::harq::HarqEntity;
@@ -310,6 +312,17 @@ impl UplinkMac {
                 reported_headroom: expected.and_then(|grant| grant.reported_headroom),
             });
         }
+        if let Some(drx) = &mut ue.drx {
+            drx.on_buffer_status(slot.cx.now);
+            let power = uplink.power.sent(grant.block.prbs);
+            drx.radio_use.send(slot.cell.numerology.slot, grant.block.size, power);
+            if slot.cell.numerology.harq.uplink == UplinkHarq::Asynchronous {
+                let mac = &slot.cell.mac;
+                let after = u64::from(mac.uplink_round_trip - mac.grant_to_pusch);
+                let from = slot.cell.numerology.start_of(slot.number + after);
+                drx.on_undecoded(Direction::Uplink, grant.process, from, slot.cx.now);
+            }
+        }
         report_queue(slot.cx, ue, Direction::Uplink);
         let backlog = ue.backlog(Direction::Uplink, slot.cx.now).get();
         self.in_air.push_back(Grant { backlog, ..grant });
@@ -400,7 +413,7 @@ impl UplinkMac {
 
     /// A UE of whose data the eNB does not know sends a request, if it can in this slot. False if it has no data.
     fn request(&mut self, slot: &mut Slot<'_, '_>, index: u32) -> bool {
-        let Ue { bearers, links, .. } = &mut slot.ues[index as usize];
+        let Ue { bearers, links, drx, .. } = &mut slot.ues[index as usize];
         let uplink = &mut links.with_mut(slot.id).uplink;
         if !bearers.has_backlog(Direction::Uplink, slot.cx.now) {
             uplink.active = false;
@@ -413,6 +426,10 @@ impl UplinkMac {
         {
             uplink.request_pending = true;
             self.note_request(request);
+            if let Some(drx) = drx {
+                drx.on_request(slot.cx.now);
+                slot.touched.push(index);
+            }
         }
         true
     }
@@ -441,7 +458,14 @@ impl UplinkMac {
 
     /// Grants the retransmissions of a slot that may be sent in slot `earliest`: with TDD, the grant can be decided
     /// longer ahead than necessary. Returns the number of PRBs that are left.
-    fn grant_retransmissions(&mut self, uplink: UplinkHarq, earliest: u64, pusch: u64, mut left: u16) -> u16 {
+    fn grant_retransmissions(
+        &mut self,
+        slot: &mut Slot<'_, '_>,
+        earliest: u64,
+        pusch: u64,
+        mut left: u16,
+    ) -> u16 {
+        let (uplink, now) = (slot.cell.numerology.harq.uplink, slot.cx.now);
         let mut at = 0;
         while let Some(grant) = self.retransmissions.get(at).copied().filter(|grant| grant.slot <= earliest) {
             match uplink {
@@ -455,6 +479,7 @@ impl UplinkMac {
                 UplinkHarq::Asynchronous
                     if grant.block.prbs > left
                         || self.is_granted(grant.ue, pusch)
+                        || slot.ues[grant.ue as usize].listens_from(now) > now
                         || grant.block.selected_prbs().is_some_and(|prbs| self.is_taken(&prbs, pusch)) =>
                 {
                     at += 1; // it keeps its place
@@ -463,21 +488,66 @@ impl UplinkMac {
                 UplinkHarq::Asynchronous => {}
             }
             self.retransmissions.remove(at);
+            if let Some(drx) = &mut slot.ues[grant.ue as usize].drx {
+                drx.on_retransmission(Direction::Uplink, grant.process, now);
+            }
             left -= grant.block.prbs;
-            self.grants.push_back(Grant { slot: pusch, ..grant });
+            self.add_grant(Grant { slot: pusch, ..grant });
         }
         left
     }
 
+    /// Grants Msg3 to a UE (TS 36.213 §6.2, TS 38.213 §8.2): a block of the lowest MCS with room for this many bytes, in a
+    /// slot from `earliest` on. Returns the slot, or `None` if it has no room.
+    pub(crate) fn grant_request(
+        &mut self,
+        (cell, phy): (&CellConfig, &Phy),
+        ue: UeId,
+        link: &mut ServingLink,
+        earliest: u64,
+        bytes: Bytes,
+    ) -> Option<u64> {
+        let numerology = &cell.numerology;
+        let pusch = numerology.duplex.next_uplink(earliest);
+        let process = process_for(numerology.harq, pusch, &link.uplink.harq)?;
+        let wanted = bytes + Bytes(REQUEST_CONTROL);
+        let prbs = (1..=self.prbs).find(|&prbs| phy.blocks.uplink(1, Mcs::new(0), prbs) >= wanted)?;
+        let size = phy.blocks.uplink(1, Mcs::new(0), prbs);
+        let repeated = self.retransmissions.iter().filter(|grant| grant.slot == pusch);
+        let taken: u16 = repeated.map(|grant| grant.block.prbs).sum::<u16>() + self.granted(pusch);
+        if taken + prbs > self.prbs {
+            return None;
+        }
+        link.uplink.harq.start(process);
+        link.uplink.outstanding += size.get();
+        let mcs = Mcs::new(0);
+        let block = PuschBlock { mcs, prbs, start: None, layers: 1, size, is_beyond_reach: true };
+        self.add_grant(Grant::new(pusch, ue.0, process, block));
+        Some(pusch)
+    }
+
+    /// PRBs that have been granted in a slot.
+    fn granted(&self, pusch: u64) -> u16 {
+        grants_in(&self.grants, pusch).map(|grant| grant.block.prbs).sum()
+    }
+
+    /// Adds a grant behind those for earlier slots and for its own, usually at the end.
+    fn add_grant(&mut self, grant: Grant) {
+        let at = match self.grants.back() {
+            Some(last) if last.slot > grant.slot => self.grants.partition_point(|one| one.slot <= grant.slot),
+            _ => self.grants.len(),
+        };
+        self.grants.insert(at, grant);
+    }
+
     /// True if a UE sends in this slot already.
     fn is_granted(&self, ue: u32, pusch: u64) -> bool {
-        self.grants.iter().rev().take_while(|grant| grant.slot == pusch).any(|grant| grant.ue == ue)
+        grants_in(&self.grants, pusch).any(|grant| grant.ue == ue)
     }
 
     /// Whether one of these PRBs is among those that were selected for other UEs in this slot.
     fn is_taken(&self, prbs: &Range<u16>, pusch: u64) -> bool {
-        let grants = self.grants.iter().rev().take_while(|grant| grant.slot == pusch);
-        let mut selected = grants.filter_map(|grant| grant.block.selected_prbs());
+        let mut selected = grants_in(&self.grants, pusch).filter_map(|grant| grant.block.selected_prbs());
         selected.any(|taken| taken.start < prbs.end && prbs.start < taken.end)
     }
 
@@ -491,18 +561,28 @@ impl UplinkMac {
         let earliest = slot.number + u64::from(slot.cell.mac.grant_to_pusch);
         let cell = slot.id;
         let reserved = self.configured.map_or(0, |of| of.reserved(pusch, cell, self.prbs, slot.ues));
-        let mut left = self.grant_retransmissions(harq.uplink, earliest, pusch, self.prbs - reserved);
+        let mut free = self.prbs - reserved;
+        if slot.cell.connection.is_some() {
+            free = free.saturating_sub(self.granted(pusch)); // Msg3
+        }
+        let mut left = self.grant_retransmissions(slot, earliest, pusch, free);
+        if let Some(connection) = &slot.cell.connection {
+            let begins = slot.cell.numerology.start_of(pusch);
+            left = left.saturating_sub(connection.access.prach_prbs(begins, &slot.cell.numerology));
+        }
         // If the round trip is not a multiple of the number of processes, a UE may retransmit in the slot of
         // another process.
         let grants = &self.grants;
-        let sends_again =
-            |ue: u32| grants.iter().rev().take_while(|grant| grant.slot == pusch).any(|grant| grant.ue == ue);
+        let sends_again = |ue: u32| grants_in(grants, pusch).any(|grant| grant.ue == ue);
         let (restrictions, now) = (&*slot.restrictions, slot.cx.now);
         self.waiting.clear();
         self.waiting.extend(self.active.iter().copied().filter(|&index| {
-            let link = slot.ues[index as usize].links.with(cell);
+            let ue = &slot.ues[index as usize];
+            let link = ue.links.with(cell);
             link.uplink.known_backlog > 0
-                && restrictions.may_be_scheduled(index, link, Direction::Uplink, now).may_be_scheduled
+                && restrictions
+                    .may_be_scheduled(index, link, ue.drx.as_deref(), Direction::Uplink, now)
+                    .may_be_scheduled
                 && process_for(harq, pusch, &link.uplink.harq).is_some()
                 && !sends_again(index)
         }));
@@ -516,10 +596,12 @@ impl UplinkMac {
             let index = self.waiting[(start + k) % n];
             // An equal share of the rest, but at least enough for a small packet.
             let share = (left / (served - k) as u16).max(MIN_SHARE).min(left);
-            let Ue { mobility, links, .. } = &mut slot.ues[index as usize];
+            let Ue { mobility, links, drx, .. } = &mut slot.ues[index as usize];
             let link = links.with_mut(cell);
             let Some(process) = process_for(harq, pusch, &link.uplink.harq) else { break };
-            sound(slot.number, Radio { cell: slot.cell, air: slot.air }, link, mobility);
+            if link.uplink.sounding.may_be_repeated(drx.as_deref_mut(), slot.cell, now) {
+                sound(slot.number, Radio { cell: slot.cell, air: slot.air }, link, mobility);
+            }
             let sent = slot.cell.numerology.start_of(pusch);
             let need = need_of(slot.cell, &link.uplink, sent);
             let is_free = |prbs: &Range<u16>| !self.is_taken(prbs, pusch);
@@ -539,10 +621,25 @@ impl UplinkMac {
             uplink.outstanding += grant.block.size.get();
             uplink.harq.start(grant.process);
             debug_assert!(grant.block.selected_prbs().is_none_or(|prbs| !self.is_taken(&prbs, pusch)));
-            self.grants.push_back(grant);
+            if let (Some(drx), false) = (&mut slot.ues[index as usize].drx, grant.missed) {
+                drx.on_new_transmission(now + slot.cell.numerology.slot);
+            }
+            self.add_grant(grant);
         }
     }
 }
+
+/// The grants for a slot: the latest, or before those of Msg3 for later slots.
+fn grants_in(grants: &VecDeque<Grant>, pusch: u64) -> impl Iterator<Item = &Grant> {
+    grants
+        .iter()
+        .rev()
+        .skip_while(move |grant| grant.slot > pusch)
+        .take_while(move |grant| grant.slot == pusch)
+}
+
+/// Bytes of control elements that may be in the block of Msg3 (TS 36.321 §6.1.3, TS 38.321 §6.1.3).
+const REQUEST_CONTROL: u64 = 6;
 
 /// Minimum number of PRBs of a UE when many share a slot, as in ns-3 (`rbPerFlow`), if the cell has
 /// this many besides PUCCH.

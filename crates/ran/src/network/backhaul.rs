@@ -131,7 +131,10 @@ impl RadioNetwork {
     #[must_use]
     pub fn can_contain_backhaul(&self) -> bool {
         let [cell] = &self.cells[..] else { return false };
-        self.handover.is_none() && cell.config.service.is_empty() && self.backhaul.is_none()
+        self.handover.is_none()
+            && self.connections.is_none()
+            && cell.config.service.is_empty()
+            && self.backhaul.is_none()
     }
 
     /// From now on packets from the internet enter at [`Self::BACKHAUL`], and pass these links within the network. For a

@@ -87,6 +87,12 @@ impl HandoverState {
         }
     }
 
+    /// Whether no procedure is under way for a UE, and its link has not failed.
+    pub(super) fn is_at_rest(&self, ue: UeId) -> bool {
+        let is_linked = self.links.as_ref().is_none_or(|links| links.is_connected(ue));
+        is_linked && self.procedures.is_free(ue) && self.forwarding[ue.index()].is_idle()
+    }
+
     /// When the next action is due.
     pub(super) fn due(&self) -> Instant {
         let x2 = self.forwarding_for.iter().filter_map(|ue| self.forwarding[*ue as usize].next_timeout());
@@ -185,6 +191,9 @@ impl RadioNetwork {
 
     fn take_reports(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>) {
         while let Some(report) = self.take_measurement_report() {
+            if self.connections.as_ref().is_some_and(|connections| !connections.may_hand_over(report.ue)) {
+                continue;
+            }
             let ue = &mut self.ues[report.ue.index()];
             let (from, to) = (ue.cell(), report.target);
             let Some(attempt) =
@@ -239,6 +248,8 @@ impl RadioNetwork {
             Before { attempt, x2: forwarding.statistics(), bearer: ue.bearers.handover_statistics() };
         ue.bearers.leave(cx, state.mode, departure);
         forwarding.begin(cx, ue.cell(), departure);
+        ue.bearers.lose_signalling();
+        ue.reset_drx(&self.cells[ue.cell().index()].config, cx.now);
         for link in ue.links.iter_mut() {
             self.cells[link.cell.index()].reset_mac(id, link);
         }

@@ -3,8 +3,10 @@
 use airlane_core::{Bytes, CellId, Dbm, Decibel, Direction, Instant, UeId};
 
 use super::RadioNetwork;
+use crate::config::CellConfig;
 use crate::rrc::monitor::Monitor;
 use crate::rrc::quality::{Emission, Reported};
+use crate::ue::Ue;
 
 /// The current state of a UE.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,6 +97,12 @@ impl RadioNetwork {
             position_m: [here.x, here.y],
             distance_m: self.cells[ue.cell().index()].config.position.distance(&here),
         })
+    }
+
+    /// A UE that is there, and its cell.
+    pub(crate) fn ue_with_cell(&self, ue: UeId) -> Option<(&Ue, &CellConfig)> {
+        let ue = self.ues.get(ue.index()).filter(|ue| ue.is_present)?;
+        Some((ue, &self.cells[ue.cell().index()].config))
     }
 
     /// The event that makes UEs report; `None` if they do not measure.

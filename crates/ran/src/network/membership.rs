@@ -37,6 +37,9 @@ impl RadioNetwork {
         if let Some(handover) = &mut self.handover {
             handover.add_ue(&ue, seeds);
         }
+        if let Some(connections) = &mut self.connections {
+            connections.add_ue(seeds);
+        }
         let id = ue.id;
         self.ues.push(ue);
         id
@@ -52,7 +55,11 @@ impl RadioNetwork {
         assert!(ue.is_present, "this UE has been removed");
         ue.is_present = false;
         ue.bearers.discard(cx, DropCause::NoRoute);
-        self.reset_mac(id);
+        ue.bearers.clear_signalling();
+        self.reset_mac(id, cx.now);
+        if let Some(connections) = &mut self.connections {
+            connections.remove_ue(cx, id);
+        }
         self.find_work();
         if let Some(monitor) = &mut self.monitor {
             monitor.change_cell(id);

@@ -107,6 +107,11 @@ impl RadioLinks {
         self.watches[ue.index()].link.next_timeout().is_none_or(|at| now < at)
     }
 
+    /// Whether the link of a UE has not failed.
+    pub(super) fn is_connected(&self, ue: UeId) -> bool {
+        self.watches[ue.index()].link.is_connected()
+    }
+
     /// A cell serves the UE.
     pub(super) fn arrive(&mut self, ue: UeId) {
         self.watches[ue.index()].link.connected();
@@ -211,7 +216,8 @@ impl RadioNetwork {
     fn lose_link(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>, id: UeId) {
         let attempt = state.procedures.lose(id);
         self.ues[id.index()].bearers.suspend();
-        self.reset_mac(id);
+        self.reset_mac(id, cx.now);
+        self.abort_connection(cx, id);
         if cx.wants(Topic::Handover) {
             let ue = &mut self.ues[id.index()];
             let here = ue.mobility.position_at(cx.now);

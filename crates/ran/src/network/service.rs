@@ -131,6 +131,8 @@ impl RadioNetwork {
         for ue in &mut self.ues {
             if let Some(link) = ue.links.find_mut(cell).filter(|_| !on) {
                 here.reset_mac(ue.id, link);
+                ue.bearers.lose_signalling();
+                ue.reset_drx(&here.config, cx.now);
                 if let Some(monitor) = &mut self.monitor {
                     monitor.change_cell(ue.id);
                 }

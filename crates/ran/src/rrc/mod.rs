@@ -1,5 +1,7 @@
-//! Radio resource control (TS 36.331), limited to measurements, handover, and radio link failure.
+//! Radio resource control (TS 36.331), limited to connections, measurements, handover, and radio link failure.
 
+pub mod connection;
+pub mod contention;
 pub mod handover;
 pub mod measurement;
 pub(crate) mod monitor;

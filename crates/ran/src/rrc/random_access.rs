@@ -73,7 +73,7 @@ pub(crate) struct Attempt {
 
 impl Attempt {
     /// True if the eNB detects the preamble.
-    fn is_detected(&self) -> bool {
+    pub(crate) fn is_detected(&self) -> bool {
         let (snr, prbs) = self.full_power;
         let noise = self.noise + Decibel::from_linear(PRBS);
         // TS 36.321 §5.1.3, within the UE's power (TS 36.213 §6.1).

@@ -1,7 +1,7 @@
 //! Echo messages.
 
 use airlane_core::Node;
-use airlane_traffic::{PingResponder, PingSource, Pings};
+use airlane_traffic::{IdleTimes, PingResponder, PingSource, Pings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,22 @@ pub struct Ping {
     pub payload: Size,
     /// Number of requests. By default, requests continue to the end of the flow.
     pub count: Option<u32>,
+    /// Idle times to probe: each request follows the answer to the last one after such a time. `interval` is then the time
+    /// after which a request without an answer counts as lost. By default, requests follow at `interval`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Idle>,
+}
+
+/// Times from an answer to the next request: `first`, then `step` more each time up to `last`, then `first` again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Idle {
+    /// The shortest.
+    pub first: Time,
+    /// The bound of the longest.
+    pub last: Time,
+    /// The difference between two in a row.
+    pub step: Time,
 }
 
 impl Application for Ping {
@@ -39,6 +55,12 @@ impl Application for Ping {
     fn check(&self, flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
         at.positive(self.interval, "app.interval")?;
         datagrams::check_payload(self.payload, at)?;
+        if let Some(idle) = &self.idle {
+            at.positive(idle.first, "app.idle.first")?;
+            at.positive(idle.step, "app.idle.step")?;
+            let help = "it must be at least app.idle.first";
+            at.require(idle.last >= idle.first, "app.idle.last", "below the first", help)?;
+        }
         let count = self.count.is_none_or(|count| u128::from(count) <= PINGS_MAX && count > 0);
         at.require(
             count,
@@ -63,6 +85,11 @@ impl Application for Ping {
             interval: self.interval.0,
             payload: self.payload.0,
             count: self.count.map_or(u64::MAX, u64::from),
+            idle: self.idle.as_ref().map(|idle| IdleTimes {
+                first: idle.first.0,
+                last: idle.last.0,
+                step: idle.step.0,
+            }),
         };
         Box::new(PingSource::new(pings, end.path))
     }

@@ -35,6 +35,15 @@ pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
     super::channel::antenna(&cell.antenna, &at.under("antenna"))?;
     cell.mac.check(cell.resource_blocks, cell.slot(), &at.under("mac"))?;
     cell.uplink.check(cell.slot(), &at.under("uplink"))?;
+    cell.drx.check(cell.slot(), &at.under("drx"))?;
+    cell.rrc.check(cell.nr().is_some(), &at.under("rrc"))?;
+    let sleeps = !cell.drx.is_none() || !cell.rrc.is_always_connected();
+    let polled = matches!(cell.uplink, Uplink::Polled(_)) && sleeps;
+    let help = "use kind = \"scheduling-request\", or leave out drx and rrc";
+    at.require(!polled, "uplink", "an eNB cannot poll UEs that sleep", help)?;
+    let throttles = cell.early_throttling.is_some() && !cell.rrc.is_always_connected();
+    let help = "leave out early_throttling or rrc";
+    at.require(!throttles, "early_throttling", "it cannot be combined with rrc", help)?;
     let pdcp = [7, 12, 15, 18].contains(&cell.pdcp.sn_bits); // TS 36.323 §6.3.2
     at.require(pdcp, "pdcp.sn_bits", "not a PDCP sequence number length", "it must be 7, 12, 15 or 18")?;
     // TS 36.331 §6.3.2 (PDCP-Config). A status report could not distinguish 128 SDUs from earlier ones.

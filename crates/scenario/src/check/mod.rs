@@ -63,7 +63,11 @@ pub(crate) fn check(scenario: &Resolved, tree: &Tree) -> Checked {
         | Network::Lena337
         | Network::NrTypicalFr1
         | Network::NrFddLowband
-        | Network::NrFr2 => cellular(scenario, &at)?,
+        | Network::NrFr2
+        | Network::TypicalSleeping
+        | Network::NrTypicalFr1Sleeping
+        | Network::NrFddLowbandSleeping
+        | Network::NrFr2Sleeping => cellular(scenario, &at)?,
     }
     middlebox::middleboxes(scenario, &at)?;
     rnis::rnis(scenario, &at)?;

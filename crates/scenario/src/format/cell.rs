@@ -10,7 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ue::position;
-use super::{Aqm, CellOutage, Mac, Pdcp, Radio, Rlc, Scheduler, Shedding, Uplink, mac, rlc, service, tagged};
+use super::{
+    Aqm, CellOutage, Drx, Mac, Pdcp, Radio, Rlc, Rrc, Scheduler, Shedding, Uplink, mac, rlc, service, tagged,
+};
 use crate::quantity::{Angle, Frequency, Gain, Metres, Power, Rate, Size, Time};
 
 /// One cell.
@@ -49,6 +51,12 @@ pub struct Cell {
     pub scheduler: Scheduler,
     /// Throttling of active UEs while many bearers are set up. By default, there is none.
     pub early_throttling: Option<EarlyThrottling>,
+    /// Discontinuous reception (DRX): when connected UEs listen.
+    #[serde(default, skip_serializing_if = "Drx::is_none")]
+    pub drx: Drx,
+    /// RRC: when UEs are connected.
+    #[serde(default, skip_serializing_if = "Rrc::is_always_connected")]
+    pub rrc: Rrc,
     /// Transmission mode of the downlink; `siso` in NR.
     pub transmission_mode: TransmissionMode,
     /// Hybrid ARQ.
@@ -221,6 +229,9 @@ impl Cell {
             uplink_hz: self.uplink_frequency.0,
             scheduler: self.scheduler.kind(own),
             early_throttling: self.early_throttling.as_ref().map(EarlyThrottling::config),
+            drx: self.drx.config(),
+            connection: self.rrc.config(),
+            meters_energy: false,
             transmission_mode: self.transmission_mode.config(),
             layers,
             uplink_layers,

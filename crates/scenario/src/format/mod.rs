@@ -11,6 +11,7 @@
 mod aqm;
 mod cell;
 mod channel;
+mod drx;
 mod ecn;
 mod flow;
 mod handover;
@@ -27,6 +28,7 @@ mod path_loss;
 mod receive_window;
 mod rlc;
 mod rnis;
+mod rrc;
 mod scheduler;
 mod service;
 mod ue;
@@ -36,6 +38,7 @@ pub use crate::applications::*;
 pub use aqm::*;
 pub use cell::*;
 pub use channel::*;
+pub use drx::*;
 pub use ecn::*;
 pub use flow::*;
 pub use handover::*;
@@ -52,6 +55,7 @@ pub use path_loss::*;
 pub use receive_window::*;
 pub use rlc::*;
 pub use rnis::*;
+pub use rrc::*;
 pub use scheduler::*;
 pub use service::*;
 pub use ue::*;
@@ -126,6 +130,18 @@ pub enum Network {
     /// 5G NR with millimetre waves: TDD at 28 GHz, 400 MHz.
     #[serde(rename = "nr-fr2")]
     NrFr2,
+    /// `typical`, with UEs that sleep: DRX with a cycle of 320 ms, idle after 10 s.
+    #[serde(rename = "typical-sleeping")]
+    TypicalSleeping,
+    /// `nr-typical-fr1`, with UEs that sleep: DRX with a cycle of 320 ms, inactive after 10 s.
+    #[serde(rename = "nr-typical-fr1-sleeping")]
+    NrTypicalFr1Sleeping,
+    /// `nr-fdd-lowband`, with UEs that sleep: DRX with a cycle of 320 ms, inactive after 10 s.
+    #[serde(rename = "nr-fdd-lowband-sleeping")]
+    NrFddLowbandSleeping,
+    /// `nr-fr2`, with UEs that sleep: DRX with a cycle of 80 ms, inactive after 10 s.
+    #[serde(rename = "nr-fr2-sleeping")]
+    NrFr2Sleeping,
     /// No radio: server, one link, host.
     #[serde(rename = "wired")]
     Wired,

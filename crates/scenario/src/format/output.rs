@@ -24,6 +24,9 @@ pub struct Output {
     pub proxy_series: bool,
     /// Whether to write the path model of BBR senders (table `path_model`).
     pub path_model: bool,
+    /// Whether to count the energy of UEs that listen all the time (table `energy`), as is done of those that sleep.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub energy: bool,
     /// Whether each end of a QUIC flow writes a qlog file (draft-ietf-quic-qlog-main-schema).
     pub qlog: bool,
 }

@@ -1,0 +1,172 @@
+//! The RRC connection of a UE: how it is set up or resumed, and released (TS 36.331 v17.0 §5.3, TS 38.331 v18.6.0 §5.3).
+//!
+//! A UE without data is released after a time of inactivity, which the network decides. It then sleeps between its
+//! paging occasions. Data for it, or from it, sets the connection up again: random access, then messages in turn, each
+//! of which crosses the air.
+
+use std::sync::Arc;
+
+use airlane_core::{Direction, Duration, Instant};
+
+use super::contention::ContentionConfig;
+use crate::mac::drx::DrxConfig;
+
+/// How UEs of a cell are connected and released.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConnectionConfig {
+    /// The network releases a UE after this time without data in either direction.
+    pub inactivity: Duration,
+    /// The state of a released UE.
+    pub release_to: ReleasedState,
+    /// The cycle T of paging occasions: that of idle UEs, or of the RAN for inactive ones. A whole number of frames.
+    pub paging_cycle: Duration,
+    /// How long a UE listens in each of its paging occasions.
+    pub paging_listen: Duration,
+    /// From data for a released UE until its cell has the paging message.
+    pub paging_delay: Duration,
+    /// The messages that set a connection up, beginning with the request in Msg3.
+    pub messages: Arc<[RrcMessage]>,
+    /// Size of the message that releases a UE.
+    pub release_bytes: u32,
+    /// T300, in NR T300 or T319: how long a UE waits for the answer to its request, random access included.
+    pub t300: Duration,
+    /// How long a procedure may take from the answer on (T3417 of TS 24.301 and T3517 of TS 24.501).
+    pub t3417: Duration,
+    /// Random access.
+    pub access: ContentionConfig,
+}
+
+/// The state of a UE that is not connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReleasedState {
+    /// RRC_IDLE.
+    Idle,
+    /// RRC_INACTIVE: its cell keeps its context.
+    Inactive,
+}
+
+/// A message of RRC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RrcMessage {
+    /// From the network or from the UE.
+    pub direction: Direction,
+    /// Its bytes in a transport block, with all headers.
+    pub bytes: u32,
+    /// The time that its sender takes for it from the message before on. That of the core network is included.
+    pub after: Duration,
+}
+
+/// Length of a frame.
+const FRAME: Duration = Duration::from_millis(10);
+/// Bits of UE_ID (TS 36.304 §7.1, TS 38.304 §7.1): IMSI or 5G-S-TMSI modulo 1024.
+const UE_IDS: u64 = 1024;
+/// The subframe of the paging occasion with one occasion in a paging frame, FDD (TS 36.304 §7.2).
+const PAGING_SUBFRAME: Duration = Duration::from_millis(9);
+
+impl ConnectionConfig {
+    /// The first paging occasion of a UE in each cycle, with one paging frame in each frame (nB = T): SFN mod T = UE_ID
+    /// mod T (TS 36.304 §7.1).
+    pub(crate) fn paging_offset(&self, identity: u64) -> Duration {
+        let frames = (self.paging_cycle.as_nanos() / FRAME.as_nanos()).max(1);
+        FRAME * (identity % UE_IDS % frames) + PAGING_SUBFRAME
+    }
+
+    /// A released UE listens as one with DRX does whose cycle is that of paging.
+    pub(crate) fn paging_drx(&self) -> DrxConfig {
+        DrxConfig {
+            on_duration: self.paging_listen,
+            inactivity: Duration::ZERO,
+            long_cycle: self.paging_cycle,
+            short: None,
+            retransmission: [Duration::ZERO; 2],
+            command: false,
+        }
+    }
+
+    /// The first paging occasion of a UE from a time on.
+    pub(crate) fn next_paging(&self, identity: u64, from: Instant) -> Instant {
+        next_in_cycle(self.paging_cycle, self.paging_offset(identity), from)
+    }
+}
+
+/// The first time from one on that is this much after the beginning of a cycle.
+pub(crate) fn next_in_cycle(cycle: Duration, offset: Duration, from: Instant) -> Instant {
+    let first = Instant::ZERO + Duration::from_nanos(offset.as_nanos() % cycle.as_nanos());
+    let waits = from.saturating_since(first).as_nanos().div_ceil(cycle.as_nanos());
+    first + cycle * waits
+}
+
+/// The state of a UE's connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConnectionState {
+    /// Idle or inactive. It is paged in an occasion, if anything waits for it.
+    Released {
+        /// The next occasion with a message for it; [`Instant::FAR_FUTURE`] without one.
+        paged_at: Instant,
+    },
+    /// It sends a preamble in an occasion.
+    Preamble {
+        /// The occasion.
+        at: Instant,
+    },
+    /// The random access response for it is sent at a time.
+    Response {
+        /// The time.
+        at: Instant,
+        /// The end of the window for it.
+        until: Instant,
+    },
+    /// Its Msg3 is granted or on the air, or the cell is about to answer.
+    Requesting {
+        /// When contention resolution fails.
+        until: Instant,
+        /// When the cell sends its answer; [`Instant::FAR_FUTURE`] before it has the request.
+        answer_at: Instant,
+    },
+    /// The cell has answered.
+    Establishing {
+        /// The number of the message that is sent next, or on its way.
+        message: usize,
+        /// When it is sent; [`Instant::FAR_FUTURE`] when it has been.
+        at: Instant,
+        /// When the procedure fails.
+        until: Instant,
+    },
+    /// Connected.
+    Connected,
+    /// The cell has released it.
+    Releasing {
+        /// When the UE leaves the connection; [`Instant::FAR_FUTURE`] before it has the message.
+        at: Instant,
+    },
+}
+
+impl ConnectionState {
+    /// Whether packets go to the bearers.
+    pub(crate) fn is_connected(self) -> bool {
+        self == Self::Connected
+    }
+
+    /// When something is due; [`Instant::FAR_FUTURE`] if only other events continue.
+    pub(crate) fn due(self) -> Instant {
+        match self {
+            Self::Released { paged_at: at } | Self::Preamble { at } | Self::Response { at, .. } => at,
+            Self::Requesting { until, answer_at } => until.min(answer_at),
+            Self::Establishing { at, until, .. } => at.min(until),
+            Self::Connected => Instant::FAR_FUTURE,
+            Self::Releasing { at } => at,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_in_a_cycle_is_the_first_that_is_not_before() {
+        let (ms, cycle) = (Instant::from_millis, Duration::from_millis(1280));
+        let next = |from| next_in_cycle(cycle, Duration::from_millis(39), ms(from));
+        assert_eq!([next(0), next(39), next(40), next(1319)], [ms(39), ms(39), ms(1319), ms(1319)]);
+    }
+}

@@ -1,0 +1,147 @@
+//! Contention-based random access of the UEs of a cell (TS 36.321 v17.0 §5.1, TS 38.321 v18.5.0 §5.1).
+//!
+//! UEs send one of the preambles in an occasion of the PRACH. A preamble that two UEs send is lost for both (TR 37.868
+//! §6.2, without capture). For each preamble that the cell detects it sends a random access response, as many in a slot as
+//! the response has room for; those that find no room in the window are lost. The response grants Msg3, which carries the
+//! UE's request and is a block like others.
+
+use airlane_core::{Duration, Instant, Stream};
+
+use super::connection::next_in_cycle;
+use crate::numerology::Numerology;
+
+/// Random access in a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContentionConfig {
+    /// Time from an occasion of the PRACH to the next.
+    pub period: Duration,
+    /// Preambles for contention-based access (54 of 64 in TR 37.868).
+    pub preambles: u32,
+    /// From the beginning of an occasion to the earliest random access response.
+    pub response_after: Duration,
+    /// ra-ResponseWindow: how long the UE listens for it.
+    pub window: Duration,
+    /// Responses in a slot of one millisecond.
+    pub responses: u32,
+    /// From a response to the Msg3 that it grants, at least.
+    pub msg3_after: Duration,
+    /// ra-ContentionResolutionTimer, from Msg3 on.
+    pub resolution: Duration,
+    /// The largest back-off before another preamble.
+    pub backoff: Duration,
+    /// preambleTransMax.
+    pub most_preambles: u32,
+}
+
+/// Bandwidth of the PRACH in Hz, and the time of a preamble of format 0.
+const PRACH_HZ: f64 = 1.08e6;
+const PREAMBLE: Duration = Duration::from_millis(1);
+/// Where in the period an occasion is: subframe 1 (prach-ConfigurationIndex 3 and 6, TS 36.211 table 5.7.1-2).
+const OCCASION: Duration = Duration::from_millis(1);
+
+impl ContentionConfig {
+    /// The first occasion from a time on.
+    pub(crate) fn next_occasion(&self, from: Instant) -> Instant {
+        next_in_cycle(self.period, OCCASION, from)
+    }
+
+    /// PRBs of the PRACH in a slot that begins at this time: 1.08 MHz (TS 36.211 §5.7.3, TS 38.211 §6.3.3.2) for the
+    /// millisecond of an occasion.
+    pub(crate) fn prach_prbs(&self, begins: Instant, numerology: &Numerology) -> u16 {
+        let latest = self.next_occasion(begins + Duration::from_nanos(1));
+        let is_before = begins + self.period >= latest + PREAMBLE;
+        if is_before { 0 } else { libm::ceil(PRACH_HZ / numerology.prb_bandwidth_hz()) as u16 }
+    }
+
+    /// The first occasion after a back-off that begins at a time.
+    pub(crate) fn after_backoff(&self, from: Instant, draws: &mut Stream) -> Instant {
+        let backoff = Duration::from_nanos(draws.below(self.backoff.as_nanos() + 1));
+        self.next_occasion(from + backoff)
+    }
+
+    /// When the response to a preamble of an occasion is sent: to the `index`th that was detected there. `None` if the
+    /// window is over by then.
+    pub(crate) fn response(&self, occasion: Instant, index: usize) -> Option<Instant> {
+        let slot = Duration::from_millis(1) * (index as u64 / u64::from(self.responses.max(1)));
+        (slot < self.window).then(|| occasion + self.response_after + slot)
+    }
+
+    /// The end of the window for responses to preambles of an occasion.
+    pub(crate) fn window_end(&self, occasion: Instant) -> Instant {
+        occasion + self.response_after + self.window
+    }
+}
+
+/// The preambles that were sent in an occasion, and by how many UEs.
+#[derive(Debug, Default)]
+pub(crate) struct Occasion {
+    senders: Vec<u32>,
+}
+
+impl Occasion {
+    /// An occasion of this many preambles.
+    pub(crate) fn begin(&mut self, preambles: u32) {
+        self.senders.clear();
+        self.senders.resize(preambles as usize, 0);
+    }
+
+    /// A UE sends a preamble, which is drawn; returns it.
+    pub(crate) fn send(&mut self, draws: &mut Stream) -> usize {
+        let preamble = draws.below(self.senders.len() as u64) as usize;
+        self.senders[preamble] += 1;
+        preamble
+    }
+
+    /// Whether exactly one UE has sent a preamble.
+    pub(crate) fn is_alone(&self, preamble: usize) -> bool {
+        self.senders[preamble] == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use airlane_core::Seeds;
+
+    use super::*;
+
+    /// Of n UEs, one has a preamble of its own with probability (1 - 1/54)^(n - 1).
+    #[test]
+    fn collisions_are_as_frequent_as_the_closed_form_says() {
+        let mut draws = Seeds::new(1).stream("preambles");
+        for ues in [1, 2, 10, 50, 200] {
+            let (mut alone, rounds) = (0, 40_000 / ues + 200);
+            for _ in 0..rounds {
+                let mut occasion = Occasion::default();
+                occasion.begin(54);
+                let sent: Vec<_> = (0..ues).map(|_| occasion.send(&mut draws)).collect();
+                alone += sent.iter().filter(|preamble| occasion.is_alone(**preamble)).count();
+            }
+            let share = alone as f64 / (rounds * ues) as f64;
+            let expected = libm::pow(1.0 - 1.0 / 54.0, ues as f64 - 1.0);
+            let error = libm::sqrt(expected * (1.0 - expected) / (rounds * ues) as f64);
+            assert!((share - expected).abs() <= 6.0 * error, "{ues} UEs: {share} for {expected}");
+        }
+    }
+
+    #[test]
+    fn responses_share_the_slots_of_the_window() {
+        let ms = Duration::from_millis;
+        let config = ContentionConfig {
+            period: ms(5),
+            preambles: 54,
+            response_after: ms(4),
+            window: ms(5),
+            responses: 3,
+            msg3_after: ms(6),
+            resolution: ms(48),
+            backoff: ms(20),
+            most_preambles: 10,
+        };
+        let at = Instant::from_millis;
+        assert_eq!(config.next_occasion(at(2)), at(6));
+        let response = |index| config.response(at(6), index);
+        assert_eq!([response(0), response(2), response(3)], [Some(at(10)), Some(at(10)), Some(at(11))]);
+        assert_eq!([response(14), response(15)], [Some(at(14)), None]);
+        assert_eq!(config.window_end(at(6)), at(15));
+    }
+}
