@@ -24,8 +24,10 @@ from airlane.validation.nr_cell import NrCell
 from airlane.validation.nr_lena import LenaNrCell
 from airlane.validation.patterns import Replay
 from airlane.validation.schedulers import SchedulerCell
+from airlane.validation.sleep import Access, Poisson, Probe, Resume
 
 __all__ = [
+    "Access",
     "Download5G",
     "Drive",
     "Family",
@@ -33,7 +35,10 @@ __all__ = [
     "LenaNrCell",
     "NrCell",
     "Passing",
+    "Poisson",
+    "Probe",
     "Replay",
+    "Resume",
     "Row",
     "SchedulerCell",
     "TwoCells",

@@ -19,6 +19,7 @@ _FILES = (
     "claims_nr.toml",
     "claims_channel.toml",
     "claims_measured.toml",
+    "claims_sleep.toml",
 )
 
 
