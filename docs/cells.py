@@ -133,7 +133,7 @@ def arena(name: str) -> str:
     file = RESULTS / f"{name}.json"
     if not file.is_file():
         raise NotFoundError(f"no file {file.name} of the arena")
-    contenders, situations = SETS["nr" if name.endswith("-nr") else "situations"]
+    contenders, situations = SETS[name.partition("-")[2] or "situations"]
     result = arena_record.read(
         file, {one.name: one for one in contenders}, {one.name: one for one in situations}
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from airlane import native
-from airlane.arena import draft, draft_view, l4s, nr, record, view
+from airlane.arena import draft, draft_view, l4s, nr, record, sleep, view
 from airlane.arena.conduct import conduct
 from airlane.arena.contenders import BASELINE, CONTENDERS, ArenaError, Contender, own
 from airlane.arena.draft_cases import CASES
@@ -29,6 +29,7 @@ SETS: Mapping[str, tuple[Sequence[Contender], Sequence[Situation]]] = {
     "situations": (CONTENDERS, SITUATIONS),
     "nr": (CONTENDERS, nr.SITUATIONS),
     "l4s": (l4s.CONTENDERS, l4s.SITUATIONS),
+    "sleep": (CONTENDERS, sleep.SITUATIONS),
 }
 """The contenders and situations of each set."""
 
@@ -54,7 +55,7 @@ class Call:
     record_in
         File for the results, or None.
     chosen_set
-        `situations`, `nr` or `l4s`: which contenders and situations there are.
+        `situations`, `nr`, `l4s` or `sleep`: which contenders and situations there are.
     """
 
     contenders: Sequence[str]

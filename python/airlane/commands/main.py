@@ -108,6 +108,7 @@ class _Set(StrEnum):
     BBR_DRAFT = "bbr-draft"
     L4S = "l4s"
     NR = "nr"
+    SLEEP = "sleep"
 
 
 @app.command()
@@ -440,7 +441,7 @@ def arena(
     if record is not None:
         if bbr_draft:
             fail(
-                "error: --record needs --set situations, --set nr or --set l4s; "
+                "error: --record needs --set situations, nr, l4s or sleep; "
                 "the results of bbr-draft are in bbr-draft.csv"
             )
         check_file(record)
