@@ -193,7 +193,7 @@ def test_a_figure_is_the_same_bytes_each_time(tmp_path: Path) -> None:
     for place in places:
         place.write()
     files = [sorted((tmp_path / name / "figures").iterdir()) for name in ("first", "second")]
-    assert [f.name for f in files[0]] == ["one.csv", "one.pdf", "one.png"]
+    assert [f.name for f in files[0]] == ["one.csv", "one.pdf", "one.png", "one.svg"]
     assert [f.read_bytes() for f in files[0]] == [f.read_bytes() for f in files[1]]
     pdf = files[0][1].read_bytes()
     assert re.search(rb"CreationDate", pdf) is None

@@ -123,8 +123,8 @@ def test_sweeps_are_compared_point_by_point(tmp_path: Path, airlane: Airlane) ->
         airlane("sweep", *common[:4], "--set", "run.duration=3s", "--runs", "2", "-o", tmp_path / name)
     rows = json.loads(airlane("compare", tmp_path / "a2", tmp_path / "b2", "--json").stdout)
     assert [point["settings"] for point in rows["points"]] == [
-        {"internet.delay": "5 ms", "run.duration": "3s"},
         {"internet.delay": "10 ms", "run.duration": "3s"},
+        {"internet.delay": "5 ms", "run.duration": "3s"},
     ]
     assert rows["points"][0]["figures"][1]["minus_base"] == 0.0
     made = airlane("report", tmp_path / "a2")

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "figure", "style"]
+__all__ = ["COLOURS", "PRINT_WIDTHS", "figure", "style"]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
 """Okabe and Ito's colours, which most colour-blind readers can distinguish."""
 
+PRINT_WIDTHS = {"ieee": 3.5, "ieee-wide": 7.16, "acm": 3.33, "acm-wide": 7.0}
+"""Widths of one column and of a whole page in inches: IEEE's journals, and ACM's `sigconf`."""
+
 _STYLE: Any = {
-    "font.size": 9,
     "axes.grid": True,
     "axes.axisbelow": True,
     "axes.spines.top": False,
@@ -29,11 +31,11 @@ _STYLE: Any = {
     "grid.color": "#e6e6e6",
     "grid.linewidth": 0.8,
     "axes.edgecolor": "#888888",
-    "axes.titlesize": 10,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
     "legend.frameon": False,
     "lines.linewidth": 1.3,
+    "axes.formatter.useoffset": False,
     "pdf.fonttype": 42,  # TrueType, which publishers demand
     "savefig.dpi": 120,
     "svg.hashsalt": "airlane",
@@ -41,12 +43,13 @@ _STYLE: Any = {
 
 
 @contextmanager
-def style() -> Iterator[None]:
-    """Context with the project's style."""
+def style(font: float = 9.0) -> Iterator[None]:
+    """Context with the project's style; `font` is the size of its text in points."""
     import matplotlib as mpl
     from cycler import cycler
 
-    with mpl.rc_context({**_STYLE, "axes.prop_cycle": cycler(color=list(COLOURS))}):
+    sizes: Any = {"font.size": font, "axes.titlesize": font + 1.0}
+    with mpl.rc_context({**_STYLE, **sizes, "axes.prop_cycle": cycler(color=list(COLOURS))}):
         yield
 
 

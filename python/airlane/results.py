@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
@@ -147,14 +148,22 @@ class Results:
         raise AttributeError(f"no table {name!r} in these results; {hint}", name=name)
 
     def select(self, selection: Selection) -> Results:
-        """The same results with only the selected rows of `flows`.
+        """The same results with only the selected flows, in every table that has a column `flow`.
 
         Raises
         ------
         SelectionError
             If there is no such flow.
         """
-        return replace(self, tables=self.tables | {"flows": selection.of(self.flows)})
+        if not selection.flow:
+            return self
+        flows = selection.of(self.flows)
+        names = arrays.texts(list(dict.fromkeys(flows["flow"].to_pylist())))
+        tables = {
+            name: table.filter(pc.is_in(table["flow"], names)) if "flow" in table.column_names else table
+            for name, table in self.tables.items()
+        }
+        return replace(self, tables=tables | {"flows": flows})
 
     def summary(self, first: int | None = None) -> pa.Table:
         """Mean over the runs and its 95 % interval, one row per flow; of the `first` flows, or of all.

@@ -430,10 +430,13 @@ class Chart {
   // As `as_csv` of airlane/pages/chart_data.py writes it.
   csv() {
     const rows = [["panel", "series", "x_axis", "x", "y_axis", "y", "low", "high"]];
-    for (const { title, xlabel, ylabel, items } of this.data.panels) {
+    const named = (axis, at) => axis.categorical && typeof at === "number" ? nearest(axis.ticks, at) : at;
+    for (const { title, xlabel, ylabel, x: across, y: upright, items } of this.data.panels) {
       for (const item of items) {
         const name = item.k >= 0 ? this.data.series[item.k].label : item.name || title || ylabel;
-        for (const [x, y, low, high] of rowsOf(item)) rows.push([title, name, xlabel, x, ylabel, y, low, high]);
+        for (const [x, y, low, high] of rowsOf(item)) {
+          rows.push([title, name, xlabel, named(across, x), ylabel, named(upright, y), low, high]);
+        }
       }
     }
     const quoted = v => /[",\n]/.test(v) ? `"${v.replaceAll('"', '""')}"` : v;
@@ -572,6 +575,7 @@ function rowsOf(item) {
   return item.ends ? [[null, null, ...item.ends]] : [];
 }
 const span = ([min, max]) => ({ min, max });
+const nearest = (ticks, at) => ticks.reduce((best, tick) => Math.abs(tick[0] - at) < Math.abs(best[0] - at) ? tick : best)[1];
 
 let voice = null;
 function say(words) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
@@ -22,6 +23,7 @@ __all__ = [
     "By",
     "CacheFolder",
     "Example",
+    "FigureWidth",
     "File",
     "FirstSeed",
     "Flow",
@@ -35,6 +37,7 @@ __all__ = [
     "check_file",
     "complete_experiment",
     "fail",
+    "inches",
     "mistake",
     "scenario_file",
     "scenario_of",
@@ -103,6 +106,37 @@ By = Annotated[
     typer.Option(
         metavar="COLUMN",
         help="A row for each group of flows, such as by congestion, app or ue.",
+        show_default=False,
+    ),
+]
+_WIDTHS = (2.0, 20.0)
+"""Least and greatest width of a figure in inches."""
+
+
+def inches(width: str) -> float:
+    """The width of figures for print in inches."""
+    from airlane.plot import PRINT_WIDTHS
+
+    if width in PRINT_WIDTHS:
+        return PRINT_WIDTHS[width]
+    try:
+        found = float(width.removesuffix("in"))
+    except ValueError:
+        found = math.nan
+    if not _WIDTHS[0] <= found <= _WIDTHS[1]:
+        raise typer.BadParameter(
+            f"{width!r}: expected {', '.join(PRINT_WIDTHS)}, or {_WIDTHS[0]:g}in to {_WIDTHS[1]:g}in"
+        )
+    return found
+
+
+FigureWidth = Annotated[
+    float | None,
+    typer.Option(
+        parser=inches,
+        metavar="WIDTH",
+        help="Draw figures for print, also as PDF and SVG: ieee, ieee-wide, acm, acm-wide, or inches "
+        "such as 3.5in.",
         show_default=False,
     ),
 ]

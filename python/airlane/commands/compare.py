@@ -48,6 +48,7 @@ def compare_folders(
     *,
     as_json: bool,
     selection: Selection = ALL,
+    print_width: float | None = None,
 ) -> None:
     """Print the comparison, and write its page if requested."""
     names = [name.strip() for name in columns.split(",")] if columns else []
@@ -58,7 +59,7 @@ def compare_folders(
         terminal.output.print(comparison_page.terminal_view(found))
     if page is not None:
         page = _apart(page)
-        comparison_page.write_html(found, " | ".join(side.name for side in found[0].sides), page)
+        comparison_page.write_html(found, page, print_width)
         if not as_json:
             print(f"written to {page}")
 
@@ -86,8 +87,20 @@ def _apart(page: Path) -> Path:
     )
 
 
-def report_folders(folders: Sequence[Path], page: Path | None = None) -> Path:
+def report_folders(
+    folders: Sequence[Path],
+    page: Path | None = None,
+    selection: Selection = ALL,
+    print_width: float | None = None,
+) -> Path:
     """Write the page of a run or a sweep, or the page that compares several; returns its path.
+
+    Parameters
+    ----------
+    selection
+        The flows and groups that the page is about.
+    print_width
+        Width of figures in PDF and SVG in inches, for print.
 
     Raises
     ------
@@ -96,11 +109,10 @@ def report_folders(folders: Sequence[Path], page: Path | None = None) -> Path:
     """
     place = _place(folders[-1]) if page is None else _apart(page)
     if len(folders) > 1:
-        found = comparisons(folders)
-        comparison_page.write_html(found, " | ".join(side.name for side in found[0].sides), place)
+        comparison_page.write_html(comparisons(folders, selection=selection), place, print_width)
         return place
     if dataset.plan_of(folders[0]) is not None:
-        comparison_page.write_sweep_html(folders[0], place)
+        comparison_page.write_sweep_html(folders[0], place, selection, print_width)
         return place
     manifest = manifest_of(folders[0])
     if manifest is None:
@@ -108,5 +120,5 @@ def report_folders(folders: Sequence[Path], page: Path | None = None) -> Path:
     (side,) = compare.load(folders)
     assert side.results is not None
     title = Path(manifest["file"]).stem or folders[0].name
-    write_run_html(side.results, manifest, title, place, folders[0])
+    write_run_html(side.results, manifest, title, place, folders[0], selection, print_width)
     return place

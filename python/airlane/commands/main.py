@@ -30,6 +30,7 @@ from airlane.commands.common import (
     By,
     CacheFolder,
     Example,
+    FigureWidth,
     File,
     FirstSeed,
     Flow,
@@ -126,6 +127,7 @@ def run(
     plot: Annotated[
         bool, typer.Option("--plot", help="Plot the time series of the first run (series.png in the folder).")
     ] = False,
+    figure_width: FigureWidth = None,
     report: WithReport = False,
     pcap: WithPcap = False,
     ran_log: WithRanLog = False,
@@ -170,13 +172,11 @@ def run(
             "command": shlex.join(["airlane", *sys.argv[1:]]),
         }
         results.write(folder, described.resolved, os.fspath(file), place, written)
-    if plot:
-        _plot(results, folder / "series.png", described.name)
+    made = list[str]()
+    if plot or figure_width is not None:
+        made.append(f"{_plot(results, folder / 'series.png', described.name, figure_width)}, the first run")
     if report:
-        from airlane.commands.compare import report_folders
-
-        report_folders([folder])
-    made = ["series.png, the first run"] * plot + ["report.html, all runs"] * report
+        made.append(_report(folder, figure_width))
     _show(results, described.name, selection, as_json=as_json)
     if not as_json:
         terminal.output.print(
@@ -228,11 +228,20 @@ def _controllers(settings: list[str] | None) -> dict[str, type[Controller]]:
     return found
 
 
-def _plot(results: Results, path: Path, title: str) -> None:
+def _report(folder: Path, print_width: float | None) -> str:
+    """Write the page of a result folder; what it is."""
+    from airlane.commands.compare import report_folders
+
+    return f"{report_folders([folder], print_width=print_width).name}, all runs"
+
+
+def _plot(results: Results, path: Path, title: str, print_width: float | None) -> str:
+    """Draw the first run; the names of the files. A figure for print has its caption in the paper."""
     from airlane.pages.drawing import write
     from airlane.pages.run_chart import run_chart
 
-    write(run_chart(results, title=title), path)
+    chart = run_chart(results, title=title if print_width is None else "")
+    return ", ".join(file.name for file in write(chart, path, print_width))
 
 
 app.command()(live_command.live)
@@ -298,6 +307,7 @@ def sweep(
     plot: Annotated[
         bool, typer.Option("--plot", help="Plot the metrics over the settings (a .png beside the folder).")
     ] = False,
+    figure_width: FigureWidth = None,
     flow: Flow = "",
     by: By = "",
     as_json: AsJson = False,
@@ -323,7 +333,8 @@ def sweep(
     how = sweep_command.Options(resume=resume, force=force, cluster=cluster, threads=threads)
     rows, written = sweep_command.conduct(path, plan, described.name, how, fail)
     points = sweeping.selected(plan.points(rows), Selection(flow, by))
-    drawn = sweep_command.draw(points, shown, written) if plot else ""
+    plot = plot or figure_width is not None
+    drawn = sweep_command.draw(points, shown, written, figure_width) if plot else ""
     if as_json:
         print(json.dumps(sweeping.as_rows(points, shown), indent=2))
         return
@@ -608,6 +619,7 @@ def compare(
     columns: _Columns = None,
     flow: Flow = "",
     by: By = "",
+    figure_width: FigureWidth = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare runs, or sweeps, with the first one named.
@@ -619,7 +631,8 @@ def compare(
 
     if page is not None:
         check_file(page)
-    compare_folders(folders, page, columns, as_json=as_json, selection=Selection(flow, by))
+    selection = Selection(flow, by)
+    compare_folders(folders, page, columns, as_json=as_json, selection=selection, print_width=figure_width)
 
 
 @app.command()
@@ -634,13 +647,17 @@ def report(
             help="File to write [default: report.html in the last folder; a sweep's beside it].",
         ),
     ] = None,
+    flow: Flow = "",
+    by: By = "",
+    figure_width: FigureWidth = None,
 ) -> None:
     """Write an HTML page of a run or a sweep, or a page that compares several."""
     from airlane.commands.compare import report_folders
+    from airlane.runs.selection import Selection
 
     if out is not None:
         check_file(out)
-    print(f"written to {report_folders(folders, out)}")
+    print(f"written to {report_folders(folders, out, Selection(flow, by), figure_width)}")
 
 
 @app.command()

@@ -53,11 +53,12 @@ def conduct(
     return rows, f"{path}" if dataset is None else f"{path}/"
 
 
-def draw(points: Sequence[Point], figures: Sequence[Figure], written: str) -> str:
-    """Draw the figures of a sweep next to what `conduct` has written; a remark with the path of the picture.
+def draw(
+    points: Sequence[Point], figures: Sequence[Figure], written: str, print_width: float | None = None
+) -> str:
+    """Draw the figures of a sweep next to what `conduct` has written; a remark with the paths.
 
     Nothing but data is in the folder, so that pandas and others can read it as one table.
     """
-    picture = beside(Path(written), ".png")
-    sweep.draw(points, figures, picture)
-    return f" ({picture}: the figures)"
+    files = sweep.draw(points, figures, beside(Path(written), ".png"), print_width)
+    return f" ({', '.join(map(str, files))}: the figures)"

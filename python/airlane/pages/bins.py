@@ -13,14 +13,16 @@ import numpy.typing as npt
 from airlane.pages.chart import Band, Item, Line
 from airlane.plot import COLOURS
 
-__all__ = ["BINS_MAX", "Thinned", "line_in_band", "style_of", "thinned"]
+__all__ = ["BINS_MAX", "Thinned", "line_in_band", "marked_style_of", "style_of", "thinned"]
 
 Array = npt.NDArray[np.float64]
 
 BINS_MAX = 400
 """Points of a line of a page: a panel is at most some 1,000 pixels wide, and a point needs two of them."""
 
-_DASHES = ("-", "--", ":", "-.")
+_DASHES = ("-", "--", "-.", ":")
+
+_MARKERS = ("o", "s", "^", "D", "v")
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,10 @@ def line_in_band(t: Array, y: Array, **style: Any) -> Iterator[Item]:
 
 
 def style_of(index: int) -> dict[str, Any]:
-    """Colour and dashes of one of several series."""
-    dash = _DASHES[index // len(COLOURS) % len(_DASHES)]
-    return {"colour": COLOURS[index % len(COLOURS)], "dash": dash}
+    """Colour and dashes of one of several series; without colours, the dashes distinguish neighbours."""
+    return {"colour": COLOURS[index % len(COLOURS)], "dash": _DASHES[index % len(_DASHES)]}
+
+
+def marked_style_of(index: int) -> dict[str, Any]:
+    """As `style_of`, for a series of few points: with a shape of its own too."""
+    return style_of(index) | {"marker": _MARKERS[index % len(_MARKERS)]}

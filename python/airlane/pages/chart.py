@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -47,6 +47,7 @@ __all__ = [
     "means",
     "named",
     "offset",
+    "printed",
 ]
 
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -383,6 +384,8 @@ class Chart:
         Whether all panels show the same range of an axis, and zoom together.
     title
         Title above all panels.
+    font
+        Size of the text in points.
     """
 
     panels: Sequence[Panel]
@@ -392,12 +395,15 @@ class Chart:
     shared_x: bool = False
     shared_y: bool = False
     title: str = ""
+    font: float = 9.0
 
     @property
     def legend(self) -> list[LegendEntry]:
         """The series in the order of their appearance, each with the first of its least faint items."""
         entries: dict[str, LegendEntry] = {}
         for item in (item for panel in self.panels for item in panel.items if item.series):
+            if isinstance(item, Line) and not any(True for _ in item.points()):
+                continue
             before = entries.get(item.series)
             if before is None or item.alpha > before.item.alpha:
                 entries[item.series] = LegendEntry(item.series, item)
@@ -414,6 +420,22 @@ class Chart:
         if not shared:
             return _limits([panel], direction)
         return _limits(self.panels, direction)
+
+
+_PRINT_FONT = 7.5
+"""Size of text in figures for print in points; IEEE asks for 8 to 10 about, and for legible 6 at least."""
+
+_PRINT_PANEL = 2.2
+"""Smallest width of a panel in print in inches, with the labels of its axis."""
+
+
+def printed(chart: Chart, width: float) -> Chart:
+    """The chart at a width for print in inches: with the columns of panels that fit, and lower panels."""
+    columns = max(1, min(chart.columns, int(width / _PRINT_PANEL)))
+    rows = [chart.panels[i : i + columns] for i in range(0, len(chart.panels), columns)]
+    tall = sum(max(panel.height for panel in row) for row in rows)
+    upright = min(1.5, 0.45 * width / columns) if not any(p.equal for p in chart.panels) else width / columns
+    return replace(chart, columns=columns, width=width, height=0.4 + upright * tall, font=_PRINT_FONT)
 
 
 class LegendEntry(NamedTuple):
@@ -434,6 +456,8 @@ def _limits(panels: Sequence[Panel], direction: Direction) -> tuple[float, float
     given = [v if v is None or not axis.log else math.log10(v) for v in (axis.low, axis.high)]
     least, greatest = (values.min(), values.max()) if values.size else (0.0, 1.0)
     low, high = given[0] if given[0] is not None else least, given[1] if given[1] is not None else greatest
+    if axis.whole and not axis.log and high - low < 1.0 and given[1] is None:
+        high = low + 1.0
     margin = _MARGIN * (high - low) or 0.05 * (abs(high) or 1.0)
     on_zero = direction == "y" and least == 0.0 and any(isinstance(item, Bars) for item in items)
     low = float(low - margin * (given[0] is None and not on_zero))

@@ -46,7 +46,10 @@ def as_data(chart: Chart) -> dict[str, Any]:
 
 
 def as_csv(chart: Chart) -> str:
-    """All points as rows; the ends of the interval are those of y, or otherwise of x."""
+    """All points as rows; the ends of the interval are those of y, or otherwise of x.
+
+    On an axis of categories, a coordinate is the name of its category.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("panel", "series", "x_axis", "x", "y_axis", "y", "low", "high"))
@@ -54,8 +57,13 @@ def as_csv(chart: Chart) -> str:
         for item in panel.items:
             name = name_of(panel, item)
             for x, y, low, high in (_shorts(point) for point in item.points()):
-                writer.writerow((panel.title, name, panel.x.label, x, panel.y.label, y, low, high))
+                across, upright = _named(panel.x, x), _named(panel.y, y)
+                writer.writerow((panel.title, name, panel.x.label, across, panel.y.label, upright, low, high))
     return text.getvalue()
+
+
+def _named(axis: Axis, at: float | None) -> float | str | None:
+    return axis.word(at) if axis.categorical and at is not None else at
 
 
 def name_of(panel: Panel, item: Item) -> str:

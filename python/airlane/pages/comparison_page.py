@@ -21,6 +21,7 @@ from airlane.plural import counted
 from airlane.runs import dataset, sweep
 from airlane.runs.figures import Better, Figure, Versus
 from airlane.runs.files import write_text
+from airlane.runs.selection import ALL, Selection
 from airlane.study.compare import Comparison, Side, differences, load_sweep, verdict
 
 __all__ = ["terminal_view", "write_html", "write_sweep_html"]
@@ -109,23 +110,24 @@ def _verdict(versus: Versus, figure: Figure) -> str:
     return verdict(versus, figure) if versus.difference.n else "–"
 
 
-def write_html(comparisons: Sequence[Comparison], title: str, path: Path) -> None:
+def write_html(comparisons: Sequence[Comparison], path: Path, print_width: float | None = None) -> None:
     """Write the page: tiles, the table, overlaid series and distributions, and scenarios."""
     first = comparisons[0]
     runs = [side for side in first.sides if side.results is not None]
+    place = Embedded(print_width)
     figures = []
     if len(comparisons) == 1 and runs:
         over_time = overlay.over_time_chart(runs)
         shares = overlay.distributions_chart([(s.name, s.results) for s in runs if s.results is not None])
         if over_time is not None:
-            figures.append(page_figure(over_time, "series", "Over time", _CAPTION_TIME, Embedded()))
+            figures.append(page_figure(over_time, "series", "Over time", _CAPTION_TIME, place))
         if shares is not None:
-            figures.append(page_figure(shares, "shares", "Distributions", _CAPTION_SHARES, Embedded()))
+            figures.append(page_figure(shares, "shares", "Distributions", _CAPTION_SHARES, place))
     page = (
         environment()
         .get_template("compare.html.j2")
         .render(
-            title=title,
+            title=" | ".join(side.name for side in first.sides),
             version=version("airlane"),
             base=first.base.name,
             sides=[_record(side) for side in first.sides],
@@ -149,17 +151,22 @@ def write_html(comparisons: Sequence[Comparison], title: str, path: Path) -> Non
     write_text(path, page)
 
 
-def write_sweep_html(folder: Path, path: Path) -> None:
+def write_sweep_html(
+    folder: Path, path: Path, selection: Selection = ALL, print_width: float | None = None
+) -> None:
     """Write the page of one sweep: its figures over the settings, and the table of its points.
 
     Raises
     ------
     DatasetError
         If no run of it has ended.
+    SelectionError
+        If there are no such flows or groups.
     """
     plan = dataset.plan_of(folder)
     assert plan is not None, "the caller has checked it"
-    points = [sweep.Point(point, sides[0].flows) for point, sides in load_sweep([folder])]
+    found = [sweep.Point(point, sides[0].flows) for point, sides in load_sweep([folder])]
+    points = sweep.selected(found, selection)
     figures = sweep.drawn(points)
     rows = [
         [
@@ -172,7 +179,7 @@ def write_sweep_html(folder: Path, path: Path) -> None:
         "Means over the runs of each point, with their 95 % intervals where there are runs enough for one."
     )
     exhibit = page_figure(
-        overlay.sweep_chart(points, figures), "sweep", "Figures over settings", caption, Embedded()
+        overlay.sweep_chart(points, figures), "sweep", "Figures over settings", caption, Embedded(print_width)
     )
     page = (
         environment()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from airlane.pages.chart import Axis, Band, Bars, Chart, Item, Label, Line, Reference, Span
+from airlane.pages.chart import Axis, Band, Bars, Chart, Item, Label, Line, Reference, Span, printed
 from airlane.plot import figure, style
 from airlane.runs.files import naming
 
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["draw", "write"]
-
-_LEGEND_SIZE, _TITLE_SIZE, _HEADING_SIZE = 8.0, 10.0, 11.0
-"""Sizes of fonts in points: legend, titles of panels, title of the chart."""
 
 _POINTS = 72.0
 """Points per inch."""
@@ -36,6 +33,9 @@ _METADATA: dict[str, dict[str, Any]] = {
 }
 """Without times and versions, files are the same bytes each time."""
 
+_PRINT_DPI = 300
+"""Resolution of pictures for print."""
+
 _LETTERS_MIN = 8
 """A line is not broken into shorter ones."""
 
@@ -46,7 +46,7 @@ _Y_LABELS = 0.75
 def draw(chart: Chart) -> Figure:
     """Draw a chart."""
     heights = [chart.panels[row * chart.columns].height for row in range(chart.rows)]
-    with style():
+    with style(chart.font):
         legend = _Legend.of(chart)
         size = (chart.width, chart.height + legend.height)
         fig, axes = figure(chart.rows, chart.columns, size, height_ratios=heights)
@@ -60,16 +60,26 @@ def draw(chart: Chart) -> Figure:
     return fig
 
 
-def write(chart: Chart, path: Path) -> None:
-    """Write a picture; the file extension selects the format.
+def write(chart: Chart, path: Path, print_width: float | None = None) -> list[Path]:
+    """Write a picture, whose format its extension selects; returns the files.
+
+    With a width for print in inches, the chart has this width, and PDF and SVG are written too.
 
     Raises
     ------
     OSError
         When it cannot be written; names the file.
     """
-    with style(), naming(path, path):
-        draw(chart).savefig(path, metadata=_METADATA.get(path.suffix))
+    if print_width is not None:
+        chart = printed(chart, print_width)
+    paths = [path] if print_width is None else [path, path.with_suffix(".pdf"), path.with_suffix(".svg")]
+    figure = draw(chart)
+    for one in paths:
+        with style(chart.font), naming(one, one):
+            figure.savefig(
+                one, metadata=_METADATA.get(one.suffix), dpi=_PRINT_DPI if print_width else "figure"
+            )
+    return paths
 
 
 def _set_axes(axis: Axes, chart: Chart, index: int) -> None:
@@ -91,7 +101,9 @@ def _set_axes(axis: Axes, chart: Chart, index: int) -> None:
         axis.tick_params(labelleft=False, which="both")
     elif not (left and chart.panels[index - 1].y.label == panel.y.label):
         axis.set_ylabel(panel.y.label)
-    axis.set_title(_wrapped(panel.title, chart.width / chart.columns - _Y_LABELS, _TITLE_SIZE, bold=True))
+    axis.set_title(
+        _wrapped(panel.title, chart.width / chart.columns - _Y_LABELS, chart.font + 1.0, bold=True)
+    )
     if panel.equal:
         axis.set_aspect("equal")
     for direction in ("x", "y"):
@@ -217,32 +229,34 @@ class _Legend:
     handles: Sequence[Any]
     columns: int
     height: float
+    size: float
 
     @staticmethod
     def of(chart: Chart) -> _Legend:
-        key = _KEY * _LEGEND_SIZE / _POINTS
+        size, heading = chart.font - 1.0, chart.font + 2.0
+        key = _KEY * size / _POINTS
         entries = chart.legend
-        labels = [_wrapped(one.label, chart.width - key - 0.2, _LEGEND_SIZE) for one in entries]
+        labels = [_wrapped(one.label, chart.width - key - 0.2, size) for one in entries]
         parts = [part for label in labels for part in label.split("\n")]
-        width = key + max((_text_width(part, _LEGEND_SIZE) for part in parts), default=1.0)
+        width = key + max((_text_width(part, size) for part in parts), default=1.0)
         columns = max(1, min(len(labels), int((chart.width - 0.2) / width)))
         lines = [label.count("\n") + 1 for label in labels]
         rows = -(-len(labels) // columns)
-        height = 1.5 * _LEGEND_SIZE / _POINTS * rows * max(lines, default=0)
-        height += 0.1 * bool(rows) + 1.5 * _HEADING_SIZE / _POINTS * bool(chart.title)
-        return _Legend(chart.title, labels, [_handle(one.item) for one in entries], columns, height)
+        height = 1.5 * size / _POINTS * rows * max(lines, default=0)
+        height += 0.1 * bool(rows) + 1.5 * heading / _POINTS * bool(chart.title)
+        return _Legend(chart.title, labels, [_handle(one.item) for one in entries], columns, height, size)
 
     def draw(self, fig: Figure) -> None:
         if self.labels or self.title:
             fig.legend(
                 title=self.title or None,
-                title_fontproperties={"size": _HEADING_SIZE, "weight": "bold"},
+                title_fontproperties={"size": self.size + 3.0, "weight": "bold"},
                 alignment="left",
                 handles=list(self.handles),
                 labels=list(self.labels),
                 loc="outside upper left",
                 ncols=self.columns,
-                fontsize=_LEGEND_SIZE,
+                fontsize=self.size,
             )
 
 

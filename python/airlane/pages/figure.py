@@ -1,4 +1,4 @@
-"""A figure on a page: picture, chart for the page's script, PDF, CSV, and a text alternative."""
+"""A figure on a page: picture, chart for the page's script, PDF, SVG, CSV, and a text alternative."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airlane.pages.chart import Axis, Bars, Chart, Line, Panel, Point
+from airlane.pages.chart import Axis, Bars, Chart, Line, Panel, Point, printed
 from airlane.pages.chart_data import as_csv, as_data, name_of
 from airlane.pages.drawing import draw
 from airlane.plot import style
@@ -28,19 +28,32 @@ _COLUMNS_MAX = 10
 
 _PICTURE_DPI = 120
 
-_TYPES = {"png": "image/png", "pdf": "application/pdf"}
+_TYPES = {"png": "image/png", "pdf": "application/pdf", "svg": "image/svg+xml"}
+
+_SVG_MAX = 300_000
+"""Largest SVG that is embedded in a page, in bytes: that of a chart with few points."""
 
 
+@dataclass(frozen=True)
 class Embedded:
     """Embeds the files of a figure in the page, as `data:` addresses: the page is a single file.
 
     The page's script makes the CSV from its own data: the CSV of many flows would take megabytes.
+
+    Attributes
+    ----------
+    print_width
+        Width of PDF and SVG in inches, instead of that of the page.
     """
 
+    print_width: float | None = None
+
     def put(self, name: str, content: bytes) -> str:
-        """Return the address of the content."""
+        """Return the address of the content; none for an SVG that is too large."""
         if name.endswith(".csv"):
             return "#"
+        if name.endswith(".svg") and len(content) > _SVG_MAX:
+            return ""
         kind = _TYPES[name.rpartition(".")[2]]
         return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
 
@@ -51,6 +64,7 @@ class Separate:
 
     page: Path
     folder: str = "figures"
+    print_width: float | None = None
     held: dict[str, bytes] = field(default_factory=dict)
 
     def put(self, name: str, content: bytes) -> str:
@@ -85,8 +99,9 @@ class PageFigure:
         Name of its files and its anchor.
     words
         Text alternative.
-    picture, pdf, csv
-        Addresses; empty for the CSV of a drawing. `#` if the page's script makes the file.
+    picture, pdf, svg, csv
+        Addresses; empty for the CSV of a drawing, and for an SVG that is too large for the page. `#` if the
+        page's script makes the file.
     data
         JSON for the page's script; empty for a drawing.
     width, height
@@ -99,6 +114,7 @@ class PageFigure:
     words: str
     picture: str
     pdf: str
+    svg: str
     csv: str
     data: str
     tables: Sequence[Table]
@@ -115,33 +131,50 @@ def page_figure(
     drawing: it has no interactive chart, CSV or table.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.backends.backend_pdf import FigureCanvasPdf
 
     figure = draw(chart) if isinstance(chart, Chart) else chart
     data = chart if isinstance(chart, Chart) else None
-    picture, pdf = io.BytesIO(), io.BytesIO()
+    picture = io.BytesIO()
     with style():
-        # Uses the canvases directly: `savefig` draws everything twice for each.
+        # Uses the canvas directly: `savefig` draws everything twice.
         figure.set_dpi(_PICTURE_DPI)
         FigureCanvasAgg(figure).print_png(picture, metadata={"Software": None})  # type: ignore[no-untyped-call]
-        figure.set_layout_engine("none")  # keeps its layout
-        FigureCanvasPdf(figure).print_pdf(  # type: ignore[no-untyped-call]
-            pdf, metadata={"CreationDate": None, "Creator": None, "Producer": None}
-        )
     width, height = (round(96 * float(side)) for side in figure.get_size_inches())
+    if data is not None and place.print_width is not None:
+        data_in_print = printed(data, place.print_width)
+        figure, font = draw(data_in_print), data_in_print.font
+    else:
+        figure.set_layout_engine("none")  # keeps its layout
+        font = 9.0
+    pdf, svg = _vectors(figure, font)
     return PageFigure(
         name,
         title,
         caption,
         _words(title, data),
         place.put(f"{name}.png", picture.getvalue()),
-        place.put(f"{name}.pdf", pdf.getvalue()),
+        place.put(f"{name}.pdf", pdf),
+        place.put(f"{name}.svg", svg),
         place.put(f"{name}.csv", as_csv(data).encode()) if data else "",
         json.dumps(as_data(data), separators=(",", ":")) if data else "",
         [table for panel in data.panels for table in _tables(panel)] if data else (),
         width,
         height,
     )
+
+
+def _vectors(figure: Figure, font: float) -> tuple[bytes, bytes]:
+    """The figure as PDF and as SVG."""
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    pdf, svg = io.BytesIO(), io.BytesIO()
+    with style(font):
+        FigureCanvasPdf(figure).print_pdf(  # type: ignore[no-untyped-call]
+            pdf, metadata={"CreationDate": None, "Creator": None, "Producer": None}
+        )
+        FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
+    return pdf.getvalue(), svg.getvalue()
 
 
 def _words(title: str, chart: Chart | None) -> str:

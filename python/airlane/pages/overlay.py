@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from airlane.pages.bins import BINS_MAX, line_in_band, style_of
+from airlane.pages.bins import BINS_MAX, line_in_band, marked_style_of, style_of
 from airlane.pages.chart import Axis, Chart, Item, Line, Panel, categories, means, offset
 from airlane.runs import arrays
 from airlane.runs.figures import Figure
 from airlane.statistics.survival import Times
+from airlane.stats import Scale
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,6 +37,9 @@ _SERIES = (
 
 SHARES = Axis(label="share", low=0.0, high=1.02)
 """The axis of a distribution function."""
+
+_FLAT = 8.0
+"""A series that is this many times smaller than another one is flat in its panel."""
 
 _BY_CATEGORY = 0.8
 """Share of a category in which the points of its series are."""
@@ -68,18 +72,44 @@ def over_flows(series: pa.Table, column: str, how: Callable[..., Any]) -> tuple[
 
 
 def over_time_chart(sides: Sequence[Side]) -> Chart | None:
-    """Overlaid series of runs, each the mean over the runs of a folder."""
+    """Overlaid series of runs, each the mean over the runs of a folder.
+
+    Series of very different sizes have panels of their own, so that none is flat.
+    """
     panels = []
     for title, unit, column, factor, how in _SERIES:
-        items: list[Item] = []
+        found = []
         for i, side in enumerate(side for side in sides if side.results is not None):
             assert side.results is not None, "filtered above"
             t, y = over_flows(side.results.flow_series, column, how)
-            if t.size:
-                items += line_in_band(t, y * factor, series=side.name, **style_of(i))
-        if items:
-            panels.append(Panel(items, title, Axis(label="simulated time in s"), Axis(label=unit, low=0.0)))
+            if t.size and np.nanmax(y) > 0.0:
+                found.append((float(np.nanmax(y)), side.name, t, y * factor, style_of(i)))
+        parts = _by_size([one[0] for one in found])
+        for part in parts:
+            items: list[Item] = []
+            for _, name, t, y, style in (found[k] for k in part):
+                items += line_in_band(t, y, series=name, **style)
+            names = ": " + ", ".join(found[k][1] for k in part) if len(parts) > 1 else ""
+            x, y_axis = Axis(label="simulated time in s"), Axis(label=unit, low=0.0)
+            panels.append(Panel(items, title + names, x, y_axis))
     return Chart(panels, height=0.6 + 2.0 * len(panels), shared_x=True) if panels else None
+
+
+def _by_size(greatest: Sequence[float]) -> list[list[int]]:
+    """Indices in groups whose values are at most `_FLAT` times as large as another's.
+
+    Examples
+    --------
+    >>> _by_size([40.0, 900.0, 36.0])
+    [[0, 2], [1]]
+    """
+    groups: list[list[int]] = []
+    for index in sorted(range(len(greatest)), key=lambda i: greatest[i]):
+        if groups and greatest[index] <= _FLAT * greatest[groups[-1][0]]:
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+    return sorted(sorted(group) for group in groups)
 
 
 _Curve = tuple[Array, Array]
@@ -156,7 +186,10 @@ def distributions_chart(named: Sequence[tuple[str, Results]]) -> Chart | None:
 
 
 def sweep_chart(points: Sequence[Point], figures: Sequence[Figure]) -> Chart:
-    """Means with their intervals over the longest swept numeric axis, with a line per other setting."""
+    """Means with their intervals over the longest swept numeric axis, with a line per other setting.
+
+    A figure that is 0 everywhere has no panel, if others have one.
+    """
     keys = [k for k in points[0].settings if len({str(p.settings[k]) for p in points}) > 1]
     keys = keys or list(points[0].settings)
     across = max(keys, key=lambda key: (_numeric(points, key), len({str(p.settings[key]) for p in points})))
@@ -166,21 +199,35 @@ def sweep_chart(points: Sequence[Point], figures: Sequence[Figure]) -> Chart:
         name = ", ".join(f"{_short(key, others)} {_text(point.settings[key])}" for key in others)
         groups.setdefault(name or "mean and 95 % interval", []).append(point)
     x = _swept_axis(points, across)
+    some = [f for f in figures if any(e.n and e.mean for e in (p.figure(f) for p in points))]
     panels = []
-    for figure in figures:
-        lines: list[Item] = []
+    for figure in some or figures:
+        lines: list[Line] = []
         for i, (name, of) in enumerate(groups.items()):
             at = [_at(p.settings[across], x) for p in of]
             if x.categorical:
                 at = [v + offset(i, len(groups), _BY_CATEGORY / len(groups)) for v in at]
             order = np.argsort(at, kind="stable")
             estimates = [of[k].figure(figure) for k in order]
-            style = style_of(i) | ({"width": 0.0} if x.categorical else {})
+            style = marked_style_of(i) | ({"width": 0.0, "dash": "-"} if x.categorical else {})
             lines.append(means([at[k] for k in order], estimates, series=name, **style))
-        whole = not figure.unit and figure.form.endswith("0f")
-        y = Axis(label=figure.unit or figure.short, low=0.0 if figure.unit else None, whole=whole)
-        panels.append(Panel(lines, figure.title, x, y))
+        panels.append(Panel(lines, figure.title, x, _value_axis(figure, lines)))
     return Chart(panels, height=0.6 + 2.2 * len(panels), shared_x=True)
+
+
+def _value_axis(figure: Figure, lines: Sequence[Line]) -> Axis:
+    """The axis of a figure: from 0, or logarithmic where a line or a point would be flat."""
+    if figure.scale is Scale.BOUNDED:
+        return Axis(label=figure.unit or figure.short, low=0.0, high=1.02)
+    count = not figure.unit and figure.scale is not Scale.RATIO
+    label = figure.unit or ("count" if count else figure.short)
+    values = np.concatenate([np.asarray(line.y, dtype=np.float64) for line in lines])
+    values = values[np.isfinite(values)]
+    if values.size and values.min() > 0.0 and values.max() > _FLAT * values.min():
+        low = np.concatenate([np.asarray(line.y_low, dtype=np.float64) for line in lines])
+        if np.nanmin(low) > 0.0:
+            return Axis(label=f"{label}, logarithmic", log=True)
+    return Axis(label=label, low=0.0, whole=count)
 
 
 def _swept_axis(points: Sequence[Point], key: str) -> Axis:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from airlane.commands import terminal
+from airlane.commands.groups import groups_table
 from airlane.pages import overlay, page
 from airlane.pages.bins import BINS_MAX
 from airlane.pages.figure import Embedded, page_figure
@@ -23,6 +24,7 @@ from airlane.runs import arrays
 from airlane.runs.applications import APPLICATIONS
 from airlane.runs.figures import BY_NAME, Figure, figures_in, has_competing, per_run
 from airlane.runs.files import write_text
+from airlane.runs.selection import ALL, Selection
 
 __all__ = ["FOLDED_ROWS", "sites", "write_run_html"]
 
@@ -57,9 +59,25 @@ FOLDED_ROWS = 40
 
 
 def write_run_html(
-    results: Results, manifest: dict[str, Any], title: str, path: Path, folder: Path | None = None
+    results: Results,
+    manifest: dict[str, Any],
+    title: str,
+    path: Path,
+    folder: Path | None = None,
+    selection: Selection = ALL,
+    print_width: float | None = None,
 ) -> None:
-    """Write a self-contained page about one result folder; without `folder`, the one of the page."""
+    """Write a self-contained page about one result folder; without `folder`, the one of the page.
+
+    With a selection it is about these flows, and has a table of their groups.
+
+    Raises
+    ------
+    SelectionError
+        If there are no such flows or groups.
+    """
+    place = Embedded(print_width)
+    results = results.select(selection)
     columns = [c for c in results.flows.column_names if c != "run" or results.runs > 1]
     tracks = map_chart(results, sites(manifest["scenario"]))
     shares = overlay.distributions_chart([(title, results)])
@@ -73,17 +91,16 @@ def write_run_html(
         .get_template("run.html.j2")
         .render(
             title=title,
-            figure=page_figure(run_chart(results), "series", "Over time", caption, Embedded()),
-            map=None
-            if tracks is None
-            else page_figure(tracks, "map", "Cells and UEs", _MAP_CAPTION, Embedded()),
+            figure=page_figure(run_chart(results), "series", "Over time", caption, place),
+            map=None if tracks is None else page_figure(tracks, "map", "Cells and UEs", _MAP_CAPTION, place),
             shares=None
             if shares is None
-            else page_figure(shares, "shares", "Distributions", _SHARES_CAPTION, Embedded()),
+            else page_figure(shares, "shares", "Distributions", _SHARES_CAPTION, place),
             live=live,
             origin=_origin(results, live is not None),
             runs_many=results.runs > 1,
             tiles=_tiles(results, _tile_figures()) if live is None else _live_tiles(results),
+            groups=groups_table(results, selection) if selection.by else None,
             columns=columns,
             rows=[[page.cell_text(row[c]) for c in columns] for row in results.flows.to_pylist()],
             cell_columns=results.cells.column_names,

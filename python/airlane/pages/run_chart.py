@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airlane.metrics import Run
-from airlane.pages.bins import line_in_band, thinned
+from airlane.pages.bins import line_in_band, style_of, thinned
 from airlane.pages.chart import Axis, Band, Chart, Item, Line, Panel, Reference, Tick
 from airlane.plot import COLOURS
 from airlane.results import Results
@@ -95,7 +95,7 @@ def _panel(view: Run, flows: list[str], column: Column, handovers: list[Item]) -
     for i, flow in enumerate(flows if len(flows) <= LINES_MAX else ()):
         series = view.series(flow)
         t, y = series.get("t_s", _NOTHING), series.get(column.name, _NOTHING) * factor
-        items += line_in_band(t, y, series=flow, colour=COLOURS[i % len(COLOURS)], alpha=alpha)
+        items += line_in_band(t, y, series=flow, alpha=alpha, **style_of(i))
         for at in view.timeouts_of(flow).get("t_s", ()) if column.name == "cwnd_bytes" else ():
             items.append(Reference("x", at, series="timeout", colour=_EVENTS["timeout"], width=0.7, dash=":"))
     title = column.title + " (dotted: timeouts)" * (column.name == "cwnd_bytes")

@@ -43,7 +43,7 @@ class Dataset:
     plan
         The plan of the sweep, for JSON. `axes`, `seed`, `core`, the settings that are not axes (`settings`)
         and the SHA-256 of each file that runs read (`inputs`, by name) must be the same for two sweeps that
-        share a folder; the number of `tasks` may differ.
+        share a folder; the number of `tasks` and the `values` of each axis may differ.
     """
 
     def __init__(self, folder: Path, plan: Mapping[str, Any]) -> None:

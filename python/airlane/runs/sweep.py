@@ -200,8 +200,7 @@ class Plan:
         for task, flows in finished:
             columns: dict[str, Any] = {}
             for key, value in self.settings[task.point].items():
-                text = pa.types.is_string(types[key]) and not isinstance(value, str)
-                columns[key] = pa.array([json.dumps(value) if text else value] * flows.num_rows, types[key])
+                columns[key] = pa.array([self._stored(key, value)] * flows.num_rows, types[key])
             for name in ("run", "seed"):
                 columns[name] = pa.array([getattr(task, name)] * flows.num_rows, pa.int64())
             for name, value in (("scenario", task.scenario), ("task", task.key)):
@@ -211,6 +210,16 @@ class Plan:
                 part = part.append_column(field, flows[field.name])
             parts.append(part)
         return pa.concat_tables(parts, promote_options="permissive")
+
+    def _stored(self, key: str, value: object) -> object:
+        """A value of a swept key as its column stores it."""
+        text = pa.types.is_string(self.types[key]) and not isinstance(value, str)
+        return json.dumps(value) if text else value
+
+    def _values(self, key: str) -> list[object]:
+        """The values of a swept key, in the order in which they were named."""
+        found = {json.dumps(value): value for value in (self._stored(key, p[key]) for p in self.settings)}
+        return list(found.values())
 
     @functools.cached_property
     def types(self) -> dict[str, pa.DataType]:
@@ -254,6 +263,7 @@ class Plan:
         about = {
             "scenario": name,
             "axes": axes,
+            "values": {key: self._values(key) for key in axes},
             "seed": None if _SEED in axes else self.tasks[0].seed,
             "core": native.fingerprint(),
             "settings": self.fixed,
@@ -448,8 +458,12 @@ def as_rows(points: Sequence[Point], figures: Sequence[Figure] = ()) -> list[dic
     return rows
 
 
-def draw(points: Sequence[Point], figures: Sequence[Figure], path: Path) -> None:
+def draw(
+    points: Sequence[Point], figures: Sequence[Figure], path: Path, print_width: float | None = None
+) -> list[Path]:
     """Write a chart of the figures over the swept settings; the file extension selects the format.
+
+    With a width for print in inches, PDF and SVG are written too (`airlane.pages.drawing.write`).
 
     Raises
     ------
@@ -459,7 +473,7 @@ def draw(points: Sequence[Point], figures: Sequence[Figure], path: Path) -> None
     from airlane.pages.drawing import write
     from airlane.pages.overlay import sweep_chart
 
-    write(sweep_chart(points, drawn(points, figures)), path)
+    return write(sweep_chart(points, drawn(points, figures)), path, print_width)
 
 
 def drawn(points: Sequence[Point], figures: Sequence[Figure] = ()) -> list[Figure]:

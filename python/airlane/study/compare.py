@@ -256,7 +256,8 @@ def load_sweep(folders: Sequence[Path]) -> list[tuple[dict[str, object], list[Si
                 f"{folders[0]} sweeps {', '.join(keys)}, and {folder} sweeps {', '.join(plan['axes'])}: "
                 "points are compared where all settings are equal"
             )
-    tables = [_points(dataset.rows_of(folder), keys) for folder in folders]
+    ranks = {key: _ranks([plan.get("values", {}).get(key, []) for plan in plans]) for key in keys}
+    tables = [_points(dataset.rows_of(folder), ranks) for folder in folders]
     shared = [point for point in tables[0] if all(point in table for table in tables)]
     if not shared:
         raise CompareError(f"{' and '.join(map(str, folders))} have no point in common")
@@ -273,15 +274,29 @@ def load_sweep(folders: Sequence[Path]) -> list[tuple[dict[str, object], list[Si
     return found
 
 
-def _points(rows: pa.Table, keys: Sequence[str]) -> dict[str, pa.Table]:
-    """The rows of each point, by its settings as JSON, sorted by the settings."""
+_Ranks = Mapping[str, int]
+
+
+def _ranks(values: Sequence[Sequence[object]]) -> _Ranks:
+    """The places of values, as JSON, in the order in which sweeps named them."""
+    found = dict.fromkeys(json.dumps(_plain(value)) for one in values for value in one)
+    return {value: place for place, value in enumerate(found)}
+
+
+def _points(rows: pa.Table, ranks: Mapping[str, _Ranks]) -> dict[str, pa.Table]:
+    """The rows of each point, by its settings as JSON: in the order of `ranks`, then of the settings."""
     of: dict[str, list[int]] = {}
-    for i, values in enumerate(zip(*(rows[key].to_pylist() for key in keys), strict=True)):
+    for i, values in enumerate(zip(*(rows[key].to_pylist() for key in ranks), strict=True)):
         of.setdefault(json.dumps([_plain(value) for value in values]), []).append(i)
     run = arrays.whole(rows["run"])
+
+    def place(point: str) -> list[tuple[int, tuple[bool, float, str]]]:
+        values = zip(json.loads(point), ranks.values(), strict=True)
+        return [(rank.get(json.dumps(value), len(rank)), _place(value)) for value, rank in values]
+
     return {
         point: rows.take(np.array(sorted(of[point], key=lambda i: int(run[i])), np.int64))
-        for point in sorted(of, key=lambda point: [_place(value) for value in json.loads(point)])
+        for point in sorted(of, key=place)
     }
 
 
