@@ -11,6 +11,8 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -65,7 +67,7 @@ to = "car"
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A run, two papers and an arena, each written by its command."""
+    """A run, two papers, an arena, a sweep and a decision, each written by its command."""
     folder = tmp_path_factory.mktemp("pages") / "out"
     scenario = airlane.loads(STREET)
     results = scenario.run()
@@ -90,7 +92,18 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "arwa": folder / "reproduce/arwa.html",
         "ltetcp": folder / "reproduce/ltetcp.html",
         "arena": folder / "arena/index.html",
+        "sweep": sweep_of_the_street(folder),
+        "decision": folder / "street-decision.html",
     }
+
+
+def sweep_of_the_street(folder: Path) -> Path:
+    """A sweep over mechanisms, its page, and its page for a decision."""
+    (folder / "street.toml").write_text(STREET.replace("count = 2", "count = 4"))
+    options = ["--mechanism", "codel", "--mechanism", "l4s", "--runs", "3", "--decision", "-o", "street"]
+    for words in (["sweep", "street.toml", *options], ["report", "street"]):
+        subprocess.run([sys.executable, "-m", "airlane", *words], cwd=folder, check=True, capture_output=True)
+    return folder / "street.html"
 
 
 def arena_of_the_manual(folder: Path) -> None:
@@ -105,7 +118,7 @@ def arena_of_the_manual(folder: Path) -> None:
     manual.console(arena, "controller.md")
 
 
-NAMES = ("run", "index", "arwa", "ltetcp", "arena")
+NAMES = ("run", "index", "arwa", "ltetcp", "arena", "sweep", "decision")
 
 
 @pytest.fixture(scope="module")
@@ -349,6 +362,10 @@ def test_a_figure_is_there_as_pdf_and_as_csv(
             label = data["series"][item["k"]]["label"]
             of = [r for r in rows if (r["panel"], r["series"]) == (panel["title"], label) and r["y"]]
             points = [p for p in zip(item["x"], item["y"], strict=True) if None not in p]
+            if panel["y"].get("categorical"):
+                names = {tick[0]: tick[1] for tick in panel["y"]["ticks"]}
+                assert {(x, names[y]) for x, y in points} <= {(float(r["x"]), r["y"]) for r in of}
+                continue
             written = {(float(r["x"]), float(r["y"])) for r in of}
             assert set(points) <= written
     link = figure.root.get_by_role("link", name="as PDF")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from airlane.user_error import UserError
 
-__all__ = ["UnknownExampleError", "folder", "names", "path", "title"]
+__all__ = ["UnknownExampleError", "folder", "names", "path", "title", "title_of"]
 
 
 class UnknownExampleError(UserError, LookupError):
@@ -54,8 +54,13 @@ def path(name: str) -> Path:
 
 def title(file: Path) -> str:
     """First sentence of the comment at the beginning of a scenario file; empty if there is none."""
+    return title_of(file.read_text(encoding="utf-8", errors="replace"))
+
+
+def title_of(text: str) -> str:
+    """The same of a scenario's text."""
     words: list[str] = []
-    for line in file.read_text(encoding="utf-8", errors="replace").lstrip().splitlines():
+    for line in text.lstrip().splitlines():
         if not line.startswith("#"):
             break
         words += line.removeprefix("#").split()

@@ -15,6 +15,7 @@ from typing import Any
 
 from airlane import native
 from airlane.control import Controller
+from airlane.examples import title_of
 from airlane.results import Results
 from airlane.runs.files import read_text
 from airlane.runs.settings import spelled_out
@@ -44,6 +45,11 @@ class Scenario:
     def name(self) -> str:
         """File name without folder and suffix."""
         return Path(self.file_name).stem
+
+    @property
+    def title(self) -> str:
+        """First sentence of the comment at the beginning of the text; empty if there is none."""
+        return title_of(self.text)
 
     def set(self, values: Mapping[str, object]) -> Scenario:
         """Return this scenario with some values replaced, keyed by dotted path.

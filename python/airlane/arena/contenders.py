@@ -61,8 +61,13 @@ class Contender:
     downlink_only: str = ""
     own: Mapping[str, type[Controller]] = field(default_factory=dict)
 
-    def enter(self, scenario: Scenario) -> Scenario:
+    def enter(self, scenario: Scenario, *, every: bool = False) -> Scenario:
         """The scenario with this contender.
+
+        Parameters
+        ----------
+        every
+            Whether it carries every flow over TCP or QUIC to which it applies, of any name.
 
         Raises
         ------
@@ -72,9 +77,13 @@ class Contender:
         told = scenario.settings
         changed: dict[str, object] = dict(self.settings)
         for i, flow in enumerate(told["flow"]):
-            if not str(flow["name"]).startswith(_CARRIED):
+            if every and not _is_carried(flow):
+                continue
+            if not every and not str(flow["name"]).startswith(_CARRIED):
                 continue
             if flow["direction"] == "uplink" and self.downlink_only:
+                if every:
+                    continue
                 raise NotForError(self.downlink_only)
             if "kind" in self.transport:
                 changed[f"flow.{i}.transport"] = dict(self.transport)
@@ -95,6 +104,11 @@ class Contender:
             # other.
             why = str(error).removeprefix("--set ").removesuffix(f" (over {scenario.file_name})")
             raise NotForError(why.removeprefix(f"{scenario.file_name}: ")) from error
+
+
+def _is_carried(flow: Mapping[str, Any]) -> bool:
+    """Whether a flow has a congestion control."""
+    return flow.get("transport") is not None and flow["transport"]["kind"] in ("tcp", "quic")
 
 
 def _sender(name: str, title: str, **transport: Any) -> Contender:

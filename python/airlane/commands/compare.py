@@ -15,7 +15,7 @@ from airlane.runs.selection import ALL, Selection
 from airlane.study import compare
 from airlane.study.compare import CompareError, Comparison
 
-__all__ = ["compare_folders", "comparisons", "report_folders"]
+__all__ = ["compare_folders", "comparisons", "page_of", "report_folders"]
 
 
 def comparisons(
@@ -64,11 +64,19 @@ def compare_folders(
             print(f"written to {page}")
 
 
-def _place(folder: Path) -> Path:
-    """The page of a folder: in that of a run, next to that of a sweep, which contains only data."""
+def page_of(folder: Path, page: Path | None, name: str = "report") -> Path:
+    """The page about a folder, where it is not given: in that of a run, next to that of a sweep.
+
+    Raises
+    ------
+    CompareError
+        If the page that is given would be in the folder of a sweep.
+    """
+    if page is not None:
+        return _apart(page)
     if dataset.plan_of(folder) is not None:
-        return dataset.beside(folder, ".html")
-    return folder / "report.html"
+        return dataset.beside(folder, ".html" if name == "report" else f"-{name}.html")
+    return folder / f"{name}.html"
 
 
 def _apart(page: Path) -> Path:
@@ -107,7 +115,7 @@ def report_folders(
     CompareError
         If a folder is neither, or they cannot be compared.
     """
-    place = _place(folders[-1]) if page is None else _apart(page)
+    place = page_of(folders[-1], page)
     if len(folders) > 1:
         comparison_page.write_html(comparisons(folders, selection=selection), place, print_width)
         return place

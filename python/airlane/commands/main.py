@@ -24,6 +24,7 @@ from airlane import examples
 from airlane.commands import interruption
 from airlane.commands import kernel as kernel_command
 from airlane.commands import node as node_command
+from airlane.commands import sweep as sweep_command
 from airlane.commands import trace as trace_command
 from airlane.commands.common import (
     AsJson,
@@ -47,7 +48,6 @@ from airlane.commands.common import (
     mistake,
     scenario_file,
     scenario_of,
-    show_notes,
     user_errors,
 )
 from airlane.realtime import command as live_command
@@ -59,9 +59,6 @@ if TYPE_CHECKING:
     from airlane.scenario import Scenario
 
 __all__ = ["app", "main"]
-
-_NO_FOLDER = (".arrow", ".csv", ".feather", ".json", ".toml", ".xlsx")
-"""Endings of names that are unlikely to be folders."""
 
 app = typer.Typer(
     name="airlane",
@@ -267,91 +264,7 @@ def init(
         print(f"written to {file}")
 
 
-@app.command()
-@user_errors
-def sweep(
-    scenario: File = None,
-    example: Example = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--grid",
-            "--set",
-            metavar="KEY=VALUE,...",
-            help="Values of a key, such as ue.count=1,5,10 or ue.count=20..100:20.",
-        ),
-    ] = None,
-    runs: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Runs per point, with consecutive seeds.")
-    ] = 5,
-    seed: FirstSeed = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            help="Folder, written as runs end, or one file NAME.parquet, written at the end "
-            "[default: out/sweeps/<scenario>].",
-        ),
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue an unfinished sweep.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an unfinished sweep.")] = False,
-    cluster: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Run on a Dask cluster, such as tcp://host:8786."),
-    ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(metavar="NAME,...", help="Metrics to show, such as page_s,ttfb_s [default: what fits]."),
-    ] = None,
-    plot: Annotated[
-        bool, typer.Option("--plot", help="Plot the metrics over the settings (a .png beside the folder).")
-    ] = False,
-    figure_width: FigureWidth = None,
-    flow: Flow = "",
-    by: By = "",
-    as_json: AsJson = False,
-    threads: Threads = None,
-) -> None:
-    """Run a scenario at every point of a grid of settings.
-
-    All points use the same seeds.
-    """
-    from airlane.commands import sweep as sweep_command
-    from airlane.commands import terminal
-    from airlane.runs import sweep as sweeping
-    from airlane.runs.selection import Selection
-
-    described = scenario_of(scenario_file(scenario, example), None)
-    axes = _axes(settings or [])
-    shown = sweeping.chosen([name.strip() for name in (columns or "").split(",") if name], described, axes)
-    path = out if out is not None else Path("out/sweeps") / described.name
-    if path.suffix in _NO_FOLDER:
-        fail(f"error: -o {path}: expected a folder, or a file that ends in .parquet")
-    plan = sweeping.planned(described, axes, runs, seed)
-    show_notes(plan.notes)
-    how = sweep_command.Options(resume=resume, force=force, cluster=cluster, threads=threads)
-    rows, written = sweep_command.conduct(path, plan, described.name, how, fail)
-    points = sweeping.selected(plan.points(rows), Selection(flow, by))
-    plot = plot or figure_width is not None
-    drawn = sweep_command.draw(points, shown, written, figure_width) if plot else ""
-    if as_json:
-        print(json.dumps(sweeping.as_rows(points, shown), indent=2))
-        return
-    terminal.output.print(terminal.sweep_view(points, described.name, shown))
-    print(f"written to {written}{drawn}")
-
-
-def _axes(settings: list[str]) -> dict[str, list[object]]:
-    from airlane.runs import sweep as sweeping
-
-    try:
-        axes = sweeping.axes(settings)
-    except ValueError as error:
-        fail(f"error: --grid {error}")
-    if not axes:
-        fail("error: no --grid; add values, such as --grid flow.transport.congestion=cubic,bbr")
-    return axes
+app.command()(sweep_command.sweep)
 
 
 @app.command()
@@ -647,6 +560,17 @@ def report(
             help="File to write [default: report.html in the last folder; a sweep's beside it].",
         ),
     ] = None,
+    decision: Annotated[
+        bool,
+        typer.Option(
+            "--decision",
+            help="Compare all with the first one: the answer, what users get, and the worst users. "
+            "A sweep alone: all of its points.",
+        ),
+    ] = False,
+    question: Annotated[
+        str, typer.Option(metavar="TEXT", help="Heading of the page of --decision.", show_default=False)
+    ] = "",
     flow: Flow = "",
     by: By = "",
     figure_width: FigureWidth = None,
@@ -657,7 +581,13 @@ def report(
 
     if out is not None:
         check_file(out)
-    print(f"written to {report_folders(folders, out, Selection(flow, by), figure_width)}")
+    selection = Selection(flow, by)
+    if decision or question:
+        from airlane.commands.decision import decide_folders
+
+        decide_folders(folders, out, question, selection, figure_width)
+        return
+    print(f"written to {report_folders(folders, out, selection, figure_width)}")
 
 
 @app.command()

@@ -33,6 +33,7 @@ __all__ = [
     "completed_of",
     "errors",
     "interval",
+    "mean",
     "output",
     "progress",
     "run_view",
@@ -112,10 +113,32 @@ def interval(e: stats.Estimate) -> str:
         return f"{e.mean:.4g}"
     if e.ends is not None:
         return f"{e.mean:.4g} ({e.low:.3g} to {e.high:.3g})"
-    scale = e.half_width if e.half_width > 0.0 else abs(e.mean) / 100
-    digits = max(0, 1 - math.floor(math.log10(scale))) if scale > 0.0 else 0
-    digits = min(digits, 3)
+    digits = _digits(e.mean, e.half_width)
     return f"{e.mean:.{digits}f} ± {e.half_width:.{digits}f}"
+
+
+def mean(e: stats.Estimate) -> str:
+    """The mean alone, with no more digits than its interval supports.
+
+    Examples
+    --------
+    >>> mean(stats.estimate([70.0, 74.0, 73.1])), mean(stats.estimate([71.98, 72.02, 72.04]))
+    ('72', '72.013')
+    """
+    if e.n == 0:
+        return "–"
+    half = e.half_width
+    if e.ends is not None:
+        half = (e.ends[1] - e.ends[0]) / 2.0
+    if half is None or not math.isfinite(half):
+        return f"{e.mean:.2g}" if abs(e.mean) < 100 else f"{e.mean:,.0f}"
+    return f"{e.mean:,.{_digits(e.mean, half)}f}"
+
+
+def _digits(mean: float, half_width: float) -> int:
+    """Decimals of a mean: two digits of its interval, three decimals at most."""
+    scale = half_width if half_width > 0.0 else abs(mean) / 100
+    return min(max(0, 1 - math.floor(math.log10(scale))) if scale > 0.0 else 0, 3)
 
 
 def run_view(results: Results, title: str) -> Group:

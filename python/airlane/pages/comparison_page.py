@@ -226,15 +226,10 @@ def _tiles(comparison: Comparison) -> list[dict[str, str]]:
             found.append(
                 {
                     "name": figure.full,
-                    "value": f"{_short(theirs.mean)} → {_short(ours.mean)}",
+                    "value": f"{terminal.mean(theirs)} → {terminal.mean(ours)}",
                     "more": f"{_difference(versus)}"
                     + ("" if figure.better is Better.NEITHER or word == "–" else f": {word}"),
                     "look": sign,
                 }
             )
     return found
-
-
-def _short(value: float) -> str:
-    """Four digits, and no exponent for large counts."""
-    return f"{value:,.0f}" if abs(value) >= 9999.5 else terminal.number(value, ".4g")

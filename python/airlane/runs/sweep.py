@@ -13,7 +13,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ from airlane.scenario import Scenario, parse_setting
 from airlane.user_error import UserError
 
 __all__ = [
+    "MECHANISM",
     "Plan",
     "Point",
     "SweepError",
@@ -53,6 +54,9 @@ __all__ = [
 ]
 
 _SEED = "run.seed"
+
+MECHANISM = "mechanism"
+"""The key of an axis of variants of the scenario."""
 
 _RANGE = re.compile(r"(-?\d+(?:\.\d+)?)\.\.(-?\d+(?:\.\d+)?):(\d+(?:\.\d+)?)( ?[A-Za-z%][\w/%]*)?")
 _STEPS_MAX = 10_000
@@ -187,12 +191,16 @@ class Plan:
         The resolved scenario without the swept keys and the seed.
     notes
         Notes on settings that are valid and probably not meant (`Scenario.notes`).
+    about
+        For pages: the first sentence on the scenario (`title`); with mechanisms, what they are, and where the
+        UEs of the first run are (`mechanisms`, `positions`).
     """
 
     settings: Sequence[dict[str, object]]
     tasks: Sequence[Task]
     fixed: Mapping[str, Any]
     notes: Sequence[str] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
 
     def rows(self, finished: Iterable[Finished]) -> pa.Table:
         """One table: the swept keys, `run`, `seed`, `scenario`, `task`, and the columns of `flows`."""
@@ -206,8 +214,8 @@ class Plan:
             for name, value in (("scenario", task.scenario), ("task", task.key)):
                 columns[name] = pa.array([value] * flows.num_rows)
             part = pa.table(columns)
-            for field in flows.schema:
-                part = part.append_column(field, flows[field.name])
+            for column in flows.schema:
+                part = part.append_column(column, flows[column.name])
             parts.append(part)
         return pa.concat_tables(parts, promote_options="permissive")
 
@@ -268,12 +276,17 @@ class Plan:
             "core": native.fingerprint(),
             "settings": self.fixed,
             "inputs": inputs,
+            **self.about,
         }
         return Dataset(folder, about | {"tasks": len({task.key for task in self.tasks})})
 
 
 def planned(
-    scenario: Scenario, of: Mapping[str, Sequence[object]], runs: int, seed: int | None = None
+    scenario: Scenario,
+    of: Mapping[str, Sequence[object]],
+    runs: int,
+    seed: int | None = None,
+    variants: Mapping[str, Scenario] | None = None,
 ) -> Plan:
     """Check every point of a grid and make its tasks, `runs` consecutive seeds a point.
 
@@ -281,6 +294,8 @@ def planned(
     ----------
     seed
         Replaces the scenario's `run.seed`, the first seed of each point.
+    variants
+        Forms of the scenario by name, which are an axis `mechanism` of the grid.
 
     Raises
     ------
@@ -291,7 +306,7 @@ def planned(
     OSError
         When a file that the scenario names cannot be read.
     """
-    count = math.prod(map(len, of.values())) * runs
+    count = math.prod(map(len, of.values())) * runs * max(1, len(variants or {}))
     if count > _RUNS_MAX:
         raise SweepError(
             f"a grid of {count // runs:,} points with {runs:,} runs each is {count:,} runs; "
@@ -303,11 +318,21 @@ def planned(
                 f"the first seed is set twice, by {_SEED} and by --seed {seed}; leave out one of them"
             )
         scenario = scenario.set({_SEED: seed})
+        variants = {name: one.set({_SEED: seed}) for name, one in (variants or {}).items()}
     scenario.check_flows()
-    points = list(grid(scenario, of))
+    points = list(grid(scenario, of)) if not variants else list(_of_variants(variants, of))
     tasks = tasks_of([(variant.resolved, variant.seed) for _, variant in points], runs)
     notes = list(dict.fromkeys(note for _, variant in points for note in variant.notes))
-    return Plan([settings for settings, _ in points], tasks, _without(scenario, [*of, _SEED]), notes)
+    fixed, about = _without(scenario, [*of, _SEED]), {"title": scenario.title}
+    return Plan([settings for settings, _ in points], tasks, fixed, notes, about)
+
+
+def _of_variants(
+    variants: Mapping[str, Scenario], of: Mapping[str, Sequence[object]]
+) -> Iterator[tuple[dict[str, object], Scenario]]:
+    for name, variant in variants.items():
+        for settings, scenario in grid(variant, of):
+            yield {MECHANISM: name, **settings}, scenario
 
 
 def _without(scenario: Scenario, keys: Iterable[str]) -> dict[str, Any]:
