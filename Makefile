@@ -1,6 +1,6 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
 # Rust (a virtual environment in .venv, the extension by maturin) and does it again only when a source has changed.
-.PHONY: help build nodes nodes-wheel bpf reproduce reproduce-full paper-tables arena-tables nr-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate test-kernel kernel-oracle kernel-spread kernel-papers bench-kernel readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
+.PHONY: help build nodes nodes-wheel sbom bpf reproduce reproduce-full paper-tables arena-tables nr-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate test-kernel kernel-oracle kernel-spread kernel-papers bench-kernel readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -59,6 +59,7 @@ help:
 	@echo "make bpf             the congestion control of airlane node mdcc, which is committed compiled; needs clang"
 	@echo "make docs            the manual as a site, out/docs/index.html"
 	@echo "make wheel           a wheel for any Linux with Python >= 3.11, and a source distribution"
+	@echo "make sbom            the software bill of materials of the wheel, dist/airlane.cdx.json (CycloneDX)"
 	@echo "make wheel-check     installs that wheel as a machine without Rust would, and runs it"
 	@echo "make least           tests with the least versions of other packages that we admit; needs the wheel"
 	@echo "make newest          the same with the newest, and the newest Python that is here"
@@ -173,6 +174,11 @@ wheel: $(STAMPS)/venv maybe-playground
 	source $(BIN)/activate && maturin build --profile $(WHEEL_PROFILE) --quiet $(WHEEL_FLAGS) --out dist
 	$(BIN)/maturin sdist --out dist
 	@ls -l dist
+
+# The crates and packages that the wheel contains and needs.
+sbom: $(STAMPS)/venv
+	@mkdir -p dist
+	$(BIN)/python tools/sbom.py dist/airlane.cdx.json
 
 # The program of `airlane node`, without the congestion control of `mdcc`: that needs libelf on the machine.
 nodes-wheel: $(STAMPS)/venv

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +18,7 @@ from conftest import ROOT
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-PROVIDED = {"gh", "python", "rustup", "schema/bin/airlane", "schema/bin/pip"}
+PROVIDED = {"docker", "gh", "python", "rustup", "schema/bin/airlane", "schema/bin/pip"}
 """Available on a runner, or produced by an earlier step."""
 
 
@@ -116,3 +119,17 @@ def test_the_devcontainer_ends_there_too() -> None:
 )
 def test_steps_are_read_as_docker_reads_them(text: str, found: list[tuple[str, str]]) -> None:
     assert instructions(text) == found
+
+
+def test_the_bill_of_materials_has_every_crate_of_the_wheel_and_every_requirement(tmp_path: Path) -> None:
+    file = tmp_path / "airlane.cdx.json"
+    subprocess.run([sys.executable, ROOT / "tools/sbom.py", file], check=True)
+    bill = json.loads(file.read_text())
+    assert (bill["bomFormat"], bill["metadata"]["component"]["name"]) == ("CycloneDX", "airlane")
+    urls = [one["purl"] for one in bill["components"]]
+    assert len(set(urls)) == len(urls)
+    assert {"pkg:pypi/numpy", "pkg:pypi/matplotlib"} <= set(urls)
+    crates = {one["name"]: one for one in bill["components"] if one["purl"].startswith("pkg:cargo/")}
+    assert {"pyo3", "quinn-proto", "rustls"} <= set(crates)
+    assert not any(name.startswith("airlane") for name in crates), "ours are the subject"
+    assert all(len(one["hashes"][0]["content"]) == 64 and one["licenses"] for one in crates.values())
