@@ -186,12 +186,14 @@ def _from_rates(folder: Path, text: str, *options: str) -> Result:
 def test_an_improbable_unit_is_asked_about(tmp_path: Path) -> None:
     low = _from_rates(tmp_path, "41\n7.5\n12\n0\n")
     assert low.exit_code == 2
-    assert "4 of 4 rates are below 500 kbit/s: are they Mbit/s?" in low.stderr
+    assert "4 of 4 rates are below 500 kbit/s: are they Mbit/s? Write --unit Mbps, or a lower" in low.stderr
     assert not (tmp_path / "r.down").exists()
     # Most are below the floor, and all are plausible in Mbit/s; the second ones are not.
     most = _from_rates(tmp_path, "0 48\n1 61\n2 815\n")
     assert "2 of 3 rates are below 500 kbit/s: are they Mbit/s?" in most.stderr
     assert _from_rates(tmp_path, "0\n100\n60000\n").exit_code == 0
+    assert "expected bps, kbps, Mbps" in _from_rates(tmp_path, "41\n", "--unit", "Mbyte").stderr
+    assert _from_rates(tmp_path, "41\n7.5\n12\n0\n", "--unit", "Mbit/s").exit_code == 0
     right = _from_rates(tmp_path, "41\n7.5\n12\n0\n", "--unit", "mbps", "--interval", "1")
     assert right.exit_code == 0, right.stderr
     assert "over 8.000 s, mean 15.25 Mbit/s; 4 rates of 1000 ms, forward and backward" in right.stdout

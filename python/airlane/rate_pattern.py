@@ -212,7 +212,7 @@ def _interval_ms(path: Path, settings: dict[str, str]) -> int:
 
 
 def improbable_unit(pattern: RatePattern, scale: float, floor_kbps: float) -> str | None:
-    """The question to ask if the unit is improbable.
+    """The question to ask if the unit is improbable, and the remedy.
 
     It is if all rates are below the floor, or more than half of them although none would be above 20 Gbit/s
     in the next larger unit; or if a rate is above 20 Gbit/s.
@@ -222,11 +222,18 @@ def improbable_unit(pattern: RatePattern, scale: float, floor_kbps: float) -> st
     written = _SPELT[pattern.unit]
     larger = 2 * below > len(rates) and max(rates) * 1000 <= _IMPROBABLE_KBPS
     if any(rates) and (below == len(rates) or larger):
-        more = {"bps": "kbit/s", "kbps": "Mbit/s", "Mbps": "Gbit/s"}.get(pattern.unit, "of a larger unit")
-        return f"{below} of {len(rates)} rates are below {floor_kbps:g} kbit/s: are they {more}?"
+        more = {"bps": "kbps", "kbps": "Mbps", "Mbps": "Gbps"}.get(pattern.unit)
+        meant, remedy = (_SPELT[more], f" {more}") if more else ("of a larger unit", "")
+        return (
+            f"{below} of {len(rates)} rates are below {floor_kbps:g} kbit/s: are they {meant}? "
+            f"Write --unit{remedy}, or a lower --floor if the unit is right"
+        )
     if max(rates) > _IMPROBABLE_KBPS:
         above = sum(rate > _IMPROBABLE_KBPS for rate in rates)
-        return f"{above} of {len(rates)} rates are above 20 Gbit/s as {written}: are they of a smaller unit?"
+        return (
+            f"{above} of {len(rates)} rates are above 20 Gbit/s as {written}: are they of a smaller unit? "
+            "Write --unit"
+        )
     return None
 
 

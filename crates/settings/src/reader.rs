@@ -113,7 +113,7 @@ pub fn nearest_help(unknown: &str, known: &[&str]) -> String {
     let small = unknown.to_lowercase();
     let distance = |name: &str| strsim::damerau_levenshtein(&small, &name.to_lowercase());
     let list = known.join(", ");
-    match known.iter().min_by_key(|name| (distance(name), name.len())) {
+    match known.iter().min_by_key(|name| (distance(name), name.len().abs_diff(unknown.len()), name.len())) {
         Some(best) if distance(best) <= unknown.len().max(best.len()) / 2 => {
             format!("did you mean `{best}`? Known: {list}")
         }

@@ -136,6 +136,10 @@ def terminal_view(result: Result) -> Group:
         *_failures(result),
         Text(""),
         cards,
+        Text(
+            "open: the interval shows neither a difference that matters nor that there is none.\n"
+            "fair, takes, yields: its share beside CUBIC. no form: it does not apply to the situation."
+        ),
     )
 
 

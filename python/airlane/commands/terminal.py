@@ -289,10 +289,13 @@ def _speed(results: Results) -> str:
     wall = sum(float(m["wall_s"]) for m in results.meta)
     simulated = sum(float(m["sim_s"]) for m in results.meta)
     events = sum(int(m["events"]) for m in results.meta)
-    ratio = simulated / wall if wall > 0.0 else math.inf
-    return (
-        f"{simulated:g} simulated s in {wall:.3f} s of run time: {ratio:,.0f} × real time, {events:,} events"
-    )
+    speed = _times(simulated / wall if wall > 0.0 else math.inf)
+    return f"{simulated:g} simulated s in {wall:.3f} s of run time: {speed} × real time, {events:,} events"
+
+
+def _times(ratio: float) -> str:
+    """A speed: two digits where it is slow, so that none is 0."""
+    return f"{ratio:,.0f}" if ratio >= 10.0 else f"{ratio:.2g}"
 
 
 def _costs(results: Results) -> Iterator[str]:

@@ -61,18 +61,6 @@ _READ_MAX = 64 << 20
 """Maximum bytes of a trace that a scenario can name."""
 
 
-class _Unit(StrEnum):
-    """Units of rates."""
-
-    BPS = "bps"
-    KBPS = "kbps"
-    MBPS = "Mbps"
-    GBPS = "Gbps"
-    BYTES = "B/s"
-    KILOBYTES = "kB/s"
-    MEGABYTES = "MB/s"
-
-
 class _TimeUnit(StrEnum):
     """Units of times."""
 
@@ -81,9 +69,27 @@ class _TimeUnit(StrEnum):
     US = "us"
 
 
+def _unit(text: str) -> str:
+    """A unit of rates, of which `Mbit/s` is another spelling of `Mbps`."""
+    from airlane.radio.rate_table import UNITS_KBPS
+
+    spelt = text.strip().lower()
+    for bit in ("bits/s", "bit/s"):
+        spelt = spelt.replace(bit, "bps")
+    found = {name.lower(): name for name in UNITS_KBPS}.get(spelt)
+    if found is None:
+        raise typer.BadParameter(f"{text!r}: expected {', '.join(UNITS_KBPS)}; Mbit/s is Mbps")
+    return found
+
+
 _RateUnit = Annotated[
-    _Unit | None,
-    typer.Option(case_sensitive=False, help="Unit of the rates [default: by the column's name, else kbps]."),
+    str | None,
+    typer.Option(
+        parser=_unit,
+        metavar="UNIT",
+        help="Unit of the rates: bps, kbps, Mbps, Gbps, B/s, kB/s or MB/s [default: by the column's name, "
+        "else kbps].",
+    ),
 ]
 _Interval = Annotated[
     str | None,
@@ -144,7 +150,7 @@ def trace_from_rates_command(
     from airlane.rate_pattern import improbable_unit, read_pattern, trace_from_pattern
 
     options = RateOptions(
-        unit=None if unit is None else unit.value,
+        unit=unit,
         interval_ms=None if interval is None else _interval_ms(interval),
         column=column,
         time_column=time_column,
@@ -154,7 +160,7 @@ def trace_from_rates_command(
     rates = read_pattern(pattern, options).part(begin, end)
     question = improbable_unit(rates, scale, floor)
     if question and unit is None:
-        fail(f"error: {pattern}: {question} Write --unit, or a lower --floor if the unit is right")
+        fail(f"error: {pattern}: {question}")
     if question:
         print(f"warning: {pattern}: {question}", file=sys.stderr)
     trace = trace_from_pattern(rates, scale, floor, not forward_only)

@@ -40,6 +40,11 @@ _CAPTION_SHARES = (
     "ended when its run did counts as longer than it was watched (Kaplan-Meier): the curve then ends below 1."
 )
 
+_WORDS = (
+    "better, worse: the whole interval of the difference is beyond the smallest one that matters;\n"
+    "same: it is within; open: neither, and more runs may settle it."
+)
+
 _HEADINGS = ("figure", "run", "value", "difference to {base}", "ratio", "verdict")
 
 
@@ -48,6 +53,7 @@ def terminal_view(comparisons: Sequence[Comparison]) -> Group:
     first = comparisons[0]
     parts: list[Table | Text] = [Text(line) for line in _differing(first)]
     parts += [_table(comparison) for comparison in comparisons]
+    parts.append(Text(_WORDS, style="dim"))
     parts += [Text(note, style="yellow") for note in _notes(comparisons)]
     return Group(*parts)
 

@@ -6,6 +6,7 @@ rows, for runs, sweeps and comparisons alike.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -135,7 +136,9 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _no_flow(pattern: str, names: Sequence[str]) -> SelectionError:
-    return SelectionError(f"--flow {pattern}: there is no such flow; there are: {_listed(names)}")
+    near = difflib.get_close_matches(pattern, names, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return SelectionError(f"--flow {pattern}: there is no such flow; {hint}there are: {_listed(names)}")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -59,6 +59,7 @@ MECHANISM = "mechanism"
 """The key of an axis of variants of the scenario."""
 
 _RANGE = re.compile(r"(-?\d+(?:\.\d+)?)\.\.(-?\d+(?:\.\d+)?):(\d+(?:\.\d+)?)( ?[A-Za-z%][\w/%]*)?")
+_NO_STEP = re.compile(r"-?\d+(?:\.\d+)?\.\.-?\d+(?:\.\d+)?( ?[A-Za-z%][\w/%]*)?")
 _STEPS_MAX = 10_000
 
 _RUNS_MAX = 1_000_000
@@ -131,6 +132,8 @@ def axes(settings: Sequence[str]) -> dict[str, list[object]]:
 
 def _stepped(text: str) -> list[str]:
     found = _RANGE.fullmatch(text.strip())
+    if _NO_STEP.fullmatch(text.strip()):
+        raise ValueError(f"{text} has no step; expected FIRST..LAST:STEP, such as {text.strip()}:10")
     if found is None:
         return [text]
     first, last, step = (Decimal(number) for number in found.groups()[:3])

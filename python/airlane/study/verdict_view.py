@@ -133,7 +133,7 @@ def papers_view(outcomes: Sequence[Outcome], failed: Sequence[Failed] = (), *, q
     if len(verdicts) > 1:
         table.add_section()
         table.add_row("all", *_tallied(total))
-    parts: list[Table | Text] = [Text(), table]
+    parts: list[Table | Text] = [Text(), table, *(Text(line, style="dim") for line in _WORDS)]
     if fitted:
         by = ", ".join(f"{paper} {count}" for paper, count in fitted.items())
         parts.append(Text(f"fitted (a setting was chosen to match a published result): {by}"))
@@ -147,6 +147,12 @@ def papers_view(outcomes: Sequence[Outcome], failed: Sequence[Failed] = (), *, q
         parts.append(Text(f"failed, see above: {names}", style="bold red"))
     return Group(*parts)
 
+
+_WORDS = (
+    "direction: further than 10 % from the published value, but with its sign, and half to twice its size.",
+    "undecided, open: our interval is too wide to decide.",
+)
+"""The verdicts that their names do not explain."""
 
 _QUICK = (
     "Quick form: fewer runs, some of them shorter.",
