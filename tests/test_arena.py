@@ -34,6 +34,7 @@ from airlane.cache import Cache
 from airlane.control import Ack, Controller
 from airlane.pages import report
 from airlane.runs.figures import Figure
+from airlane.runs.selection import SelectionError
 from conftest import ROOT, Airlane
 
 BY_NAME = {one.name: one for one in CONTENDERS}
@@ -161,6 +162,29 @@ def test_figures_of_a_run_by_hand() -> None:
     # Share: (6 + 2) / 2 over 8, not 8 over 4. Loss: 10 of the 400 that were sent. Jain: 64 / (2 (36 + 4)).
     wanted = {"goodput_mbps": 8.0, "owd_p95_ms": 10.0, "lost_percent": 2.5, "jain": 0.8, "share": 0.5}
     assert found == pytest.approx(wanted)
+
+
+def test_the_figures_of_other_flows_count_if_they_are_asked_for() -> None:
+    tables = tables_of(
+        {"goodput_mbps": [6.0, 0.1, 0.3], "owd_p95_ms": [90.0, 10.0, 30.0]}, ["tested", "call-1", "call-2"]
+    )
+    found = measured(Setting(Kind.RATES, "call*", "call*"), tables, 20.0).values
+    assert (found["goodput_mbps"], found["owd_p95_ms"]) == pytest.approx((0.4, 20.0))
+    pages = pa.table({"flow": ["tested", "other"], "onload_s": [1.0, 3.0], "start_s": [0.0, 0.0]})
+    setting = Setting(Kind.PAGES, "other", "other", horizon_s=10.0)
+    assert measured(setting, tables_of({}, ["tested", "other"], pages=pages), 60.0).values["page_s"] == 3.0
+
+
+def test_a_situation_about_a_call() -> None:
+    (situation,) = (one for one in SITUATIONS if one.name == "beside-voice")
+    call = situation.about("voice")
+    assert (call.main, call.setting().flows, call.title) == ("owd_p95_ms", "voice", "beside a call: voice")
+    assert situation.about("tested").main == "goodput_mbps"
+    with pytest.raises(SelectionError, match="there is no such flow"):
+        situation.about("video")
+    (video,) = (one for one in SITUATIONS if one.name == "video")
+    with pytest.raises(ArenaError, match="do different things"):
+        video.about("*")
 
 
 def test_a_rival_that_got_nothing_leaves_a_share_that_is_finite() -> None:

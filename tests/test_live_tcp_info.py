@@ -13,6 +13,7 @@ import airlane
 from airlane.realtime.cell import Settings
 from airlane.realtime.pytest_plugin import unavailable
 from airlane.realtime.tcp_info import TcpInfo
+from airlane.realtime.view import connections_of
 from airlane.results import Results
 from airlane.scenario import Scenario
 
@@ -109,6 +110,13 @@ def test_rows_are_on_the_clock_of_the_run_and_agree_with_the_network(
     assert min(row["min_rtt_ms"] for row in sender) > 2 * 28.0, "less than the internet link takes"
     assert max(row["cwnd_bytes"] for row in sender) > 10 * sender[0]["mss_bytes"]
     assert [row["bytes_acked"] for row in sender] == sorted(row["bytes_acked"] for row in sender)
+
+
+def test_a_connection_has_the_congestion_control_of_its_sender(
+    download: tuple[Results, dict[str, Any], dict[str, Any]],
+) -> None:
+    (row,) = (one for one in connections_of(download[0]) if one["end"] == "fin")
+    assert (row["protocol"], row["congestion"]) == ("tcp", "reno"), "the server's, whatever the phone's is"
 
 
 def test_listening_sockets_have_no_row(download: tuple[Results, dict[str, Any], dict[str, Any]]) -> None:

@@ -56,6 +56,8 @@ class Call:
         File for the results, or None.
     chosen_set
         `situations`, `nr`, `l4s` or `sleep`: which contenders and situations there are.
+    flow
+        Patterns of the flows whose figures count; empty for those of each situation.
     """
 
     contenders: Sequence[str]
@@ -68,6 +70,7 @@ class Call:
     as_json: bool
     record_in: Path | None = None
     chosen_set: str = "situations"
+    flow: str = ""
 
     def meet(self, cache: Path) -> None:
         """Every contender in every situation.
@@ -139,7 +142,7 @@ class Call:
             if any(one.name == situation.name for one in found):
                 raise ArenaError(f"{file}: a situation is already named {situation.name!r}; rename the file")
             found.append(situation)
-        return found
+        return [one.about(self.flow) for one in found] if self.flow else found
 
     def _own(self) -> list[Contender]:
         brought = [one for name, made in self.controllers.items() for one in own(name, made)]

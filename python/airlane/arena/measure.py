@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from airlane.runs import arrays
 from airlane.runs.figures import BY_NAME
 from airlane.statistics.survival import Times, since
 
-__all__ = ["BYTE_DELAY", "FIGURES", "Kind", "Measured", "Setting", "kind_of", "measured"]
+__all__ = ["BYTE_DELAY", "FIGURES", "TESTED", "Kind", "Measured", "Setting", "kind_of", "measured", "named"]
 
 FIGURES = tuple(
     BY_NAME[name]
@@ -35,6 +36,9 @@ FIGURES = tuple(
 
 BYTE_DELAY = "byte_delay_p95_ms"
 """The delay by which a contender with a split proxy is compared with CUBIC; not a figure of its own."""
+
+TESTED = "tested*"
+"""The flows that a contender carries and whose figures count, by a pattern of their names."""
 
 Array = npt.NDArray[np.float64]
 Tables = Mapping[str, pa.Table]
@@ -69,8 +73,8 @@ class Setting:
     kind
         Application of the tested flows. It follows from the scenario and not from the results of a run: a
         transfer that delivered nothing is still a transfer.
-    delay_of
-        Flows whose delay counts, by the start of their names.
+    flows, delay_of
+        Flows whose figures count, and those whose delay counts: patterns of names, separated by commas.
     warmup_s
         Start of the measurement of rates and delays.
     horizon_s
@@ -78,7 +82,8 @@ class Setting:
     """
 
     kind: Kind
-    delay_of: str = "tested"
+    flows: str = TESTED
+    delay_of: str = TESTED
     warmup_s: float = 0.0
     horizon_s: float | None = None
 
@@ -96,9 +101,20 @@ class Measured:
     begun: int = 0
 
 
-def kind_of(settings: Mapping[str, Any]) -> Kind | None:
-    """By the application of the tested flows; None where they differ or there is none."""
-    apps = [flow["app"]["kind"] for flow in settings["flow"] if str(flow["name"]).startswith("tested")]
+def named(names: Sequence[str], patterns: str) -> npt.NDArray[np.bool_]:
+    """The names that one of the patterns describes."""
+    wanted = [pattern.strip() for pattern in patterns.split(",")]
+    return np.array([any(fnmatchcase(name, one) for one in wanted) for name in names], dtype=bool)
+
+
+def kind_of(settings: Mapping[str, Any], flows: str = TESTED) -> Kind | None:
+    """By the application of the flows that count; None where they differ or there is none.
+
+    Of several users, each flow has the name of its entry and a number.
+    """
+    names = [str(flow["name"]) for flow in settings["flow"]]
+    counted = named(names, flows) | named([f"{name}-1" for name in names], flows)
+    apps = [flow["app"]["kind"] for flow, here in zip(settings["flow"], counted, strict=True) if here]
     kinds = {_APPS.get(app, Kind.RATES) for app in apps}
     return kinds.pop() if len(kinds) == 1 else None
 
@@ -106,10 +122,10 @@ def kind_of(settings: Mapping[str, Any]) -> Kind | None:
 def measured(setting: Setting, tables: Tables, end_s: float) -> Measured:
     """Figures of a run that ended at `end_s`."""
     flows = tables["flows"]
-    names = np.asarray(flows["flow"].to_pylist(), dtype=str)
+    names = [str(name) for name in flows["flow"].to_pylist()]
 
-    def of(column: str, beginning: str = "tested") -> Array:
-        return arrays.numbers(flows[column])[np.char.startswith(names, beginning)]
+    def of(column: str, patterns: str = setting.flows) -> Array:
+        return arrays.numbers(flows[column])[named(names, patterns)]
 
     def mean(column: str) -> float:
         known = of(column, setting.delay_of)
@@ -125,8 +141,10 @@ def measured(setting: Setting, tables: Tables, end_s: float) -> Measured:
     if BYTE_DELAY in flows.column_names:
         values[BYTE_DELAY] = mean(BYTE_DELAY)
     if setting.kind is Kind.RATES:
-        values |= _rates(of("goodput_mbps"), of("goodput_mbps", "rival"), end_s - setting.warmup_s)
+        values |= _rates(of("goodput_mbps"), of("goodput_mbps", "rival*"), end_s - setting.warmup_s)
         return Measured(values)
+    if setting.flows != TESTED:
+        tables = {name: _of_flows(table, setting.flows) for name, table in tables.items()}
     times = _times(setting.kind, tables, of, end_s)
     if not times.begun:
         return Measured(values | {MAIN[setting.kind]: math.nan})
@@ -134,6 +152,10 @@ def measured(setting: Setting, tables: Tables, end_s: float) -> Measured:
     seen = times.seen(horizon)
     values[MAIN[setting.kind]] = seen.mean(horizon)
     return Measured(values, seen.within(horizon), seen.begun)
+
+
+def _of_flows(table: pa.Table, patterns: str) -> pa.Table:
+    return table.filter(named([str(name) for name in table["flow"].to_pylist()], patterns))
 
 
 def _rates(tested: Array, rival: Array, window_s: float) -> dict[str, float]:

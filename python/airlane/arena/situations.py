@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from airlane import scenario
 from airlane.arena.contenders import ArenaError
-from airlane.arena.measure import MAIN, Setting, kind_of
+from airlane.arena.measure import MAIN, TESTED, Setting, kind_of, named
+from airlane.runs.selection import Selection
 from airlane.scenario import Scenario, seconds
 
 __all__ = ["FOLDER", "SITUATIONS", "Situation", "from_file"]
@@ -32,8 +34,8 @@ class Situation:
         The main figure: a name of `measure.FIGURES`.
     criteria
         Sections of RFC 9743 that it covers, and the figure for each.
-    delay_of
-        Flows whose delay counts, by the start of their names.
+    flows, delay_of
+        Flows whose figures count, and those whose delay counts: patterns of names, separated by commas.
     runs
         Number of runs of the full form.
     horizon_s
@@ -46,7 +48,8 @@ class Situation:
     title: str
     main: str
     criteria: Mapping[str, str]
-    delay_of: str = "tested"
+    flows: str = TESTED
+    delay_of: str = TESTED
     runs: int = 10
     horizon_s: float | None = None
     file: Path | None = None
@@ -62,9 +65,35 @@ class Situation:
     def setting(self) -> Setting:
         """Properties that its figures depend on."""
         settings = self.scenario().settings
-        kind = kind_of(settings)
-        assert kind is not None, f"{self.name} has flows called tested, and all do the same"
-        return Setting(kind, self.delay_of, seconds(settings["run"]["warmup"]), self.horizon_s)
+        kind = kind_of(settings, self.flows)
+        assert kind is not None, f"{self.name} has flows {self.flows}, and all do the same"
+        return Setting(kind, self.flows, self.delay_of, seconds(settings["run"]["warmup"]), self.horizon_s)
+
+    def about(self, flows: str) -> Situation:
+        """The same situation, of which the figures of these flows count; contenders carry the same as before.
+
+        Raises
+        ------
+        SelectionError
+            If a pattern describes no flow.
+        ArenaError
+            If these flows have different applications.
+        """
+        scenario = self.scenario()
+        Selection(flows).check(scenario.resolved.flow_names())
+        kind = kind_of(scenario.settings, flows)
+        if kind is None:
+            raise ArenaError(
+                f"--flow {flows}: in {self.name} these do different things; name flows of one application"
+            )
+        main = "owd_p95_ms" if _has_fixed_rate(scenario.settings, flows) else MAIN[kind]
+        return replace(self, title=f"{self.title}: {flows}", main=main, flows=flows, delay_of=flows)
+
+
+def _has_fixed_rate(settings: Mapping[str, Any], flows: str) -> bool:
+    """Whether the flows send at a rate that no congestion control changes: their delay counts."""
+    of = [flow for flow in settings["flow"] if named([flow["name"], f"{flow['name']}-1"], flows).any()]
+    return all(flow["app"]["kind"] in ("cbr", "on-off", "ppbp", "ping") for flow in of)
 
 
 def from_file(file: Path) -> Situation:
@@ -126,7 +155,7 @@ SITUATIONS = (
     Situation("video", "video beside downloads", "stalled_s", {"5.2.3": "stalled_s"}, horizon_s=_HORIZON_S),
     Situation("beside-cubic", "beside CUBIC, one queue in the cell", _SHARE, {"5.2.1": _SHARE}),
     Situation("beside-cubic-wired", "beside CUBIC, wired bottleneck", _SHARE, {"5.2.1": _SHARE}),
-    Situation("beside-voice", "beside a call", _DELAY, {"5.2.2": _DELAY}, delay_of="voice"),
+    Situation("beside-voice", "beside a call", _DELAY, {"5.2.2": _DELAY}, delay_of="voice*"),
     Situation("wired-bottleneck", "wired bottleneck", _RATE, {"6.1": _DELAY, "6.3": _RATE}),
     Situation("uplink", "upload", _RATE, {"6.4": _RATE}),
 )

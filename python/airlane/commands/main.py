@@ -343,6 +343,14 @@ def arena(
         _Set,
         typer.Option("--set", help="Situations of LTE, of NR, of L4S, or the test cases of the BBR draft."),
     ] = _Set.SITUATIONS,
+    flow: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME|PATTERN,...",
+            help="The flows whose figures count, such as voice*, instead of those called tested.",
+            show_default=False,
+        ),
+    ] = "",
     quick: Annotated[bool, typer.Option("--quick", help="Three runs each, with wide intervals.")] = False,
     as_json: AsJson = False,
     seed: Annotated[int, typer.Option(metavar="N", min=0, callback=below_limit, help="First seed.")] = 1,
@@ -380,6 +388,7 @@ def arena(
         as_json=as_json,
         record_in=record,
         chosen_set=str(chosen_set),
+        flow=flow,
     )
     if bbr_draft:
         call.judge()

@@ -230,7 +230,7 @@ def _jain(figure: Figure, flows: pa.Table) -> str:
 
 def _kinds(results: Results) -> Iterator[str]:
     pairs = zip(results.flows["kind"].to_pylist(), results.flows["congestion"].to_pylist(), strict=True)
-    return (f"{kind} {congestion}" if kind == "tcp" else str(kind) for kind, congestion in pairs)
+    return (f"{kind} {congestion}" if congestion else str(kind) for kind, congestion in pairs)
 
 
 def _fitted(

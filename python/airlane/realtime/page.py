@@ -15,7 +15,7 @@ from airlane.pages.bins import line_in_band, style_of
 from airlane.pages.chart import Axis, Chart, Item, Line, Panel, Reference
 from airlane.pages.figure import Embedded, PageFigure, page_figure
 from airlane.pages.page import cell_text
-from airlane.realtime.view import real_time_line
+from airlane.realtime.view import connections_of, real_time_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,6 +36,7 @@ LATENESS_CAPTION = (
 COLUMNS = (
     "ue",
     "protocol",
+    "congestion",
     "ue_port",
     "peer_address",
     "peer_port",
@@ -101,8 +102,7 @@ def live_part(results: Results, folder: Path) -> LivePart | None:
         return None
     real_time = json.loads(file.read_text(encoding="utf-8"))["real_time"]
     words = real_time_line(real_time).plain.partition(": ")[2].splitlines()
-    rows = results.tables["connections"].to_pylist()
-    rows.sort(key=lambda row: -(row["downlink_bytes_delivered"] + row["uplink_bytes_delivered"]))
+    rows = connections_of(results)
     over_time = _over_time(results.tables["real_series"], results.tables.get("tcp_info"))
     lateness = _lateness(results.tables["lateness"], real_time)
     figures = []

@@ -12,7 +12,7 @@ from rich.text import Text
 from airlane.commands import terminal
 from airlane.results import Results
 
-__all__ = ["real_time_line", "view"]
+__all__ = ["connections_of", "real_time_line", "view"]
 
 _ROWS = 20
 """Connections that are shown."""
@@ -26,6 +26,7 @@ _LESS = ("downlink_owd_p95_ms", "uplink_owd_ms", "downlink_packets_lost", "uplin
 _COLUMNS: tuple[tuple[str, str, str | None], ...] = (
     ("ue", "UE", None),
     ("protocol", "protocol", None),
+    ("congestion", "congestion\ncontrol", None),
     ("peer", "other end", None),
     ("downlink_goodput_mbps", "down\nMbit/s", ".2f"),
     ("uplink_goodput_mbps", "up\nMbit/s", ".2f"),
@@ -61,18 +62,35 @@ def view(results: Results, facts: Mapping[str, Any], title: str) -> Group:
     return Group(*parts, real_time_line(facts["real_time"]))
 
 
+def connections_of(results: Results) -> list[dict[str, Any]]:
+    """The rows of the connections, the largest first, with the congestion control of their kernels.
+
+    It is that of the end that sent most bytes; empty where no kernel was observed, as for QUIC.
+    """
+    known: dict[tuple[int, int], str] = {}
+    sockets = results.tables.get("tcp_info")
+    if sockets is not None:
+        columns = (sockets[name].to_pylist() for name in ("local_port", "remote_port", "congestion"))
+        known = {(local, remote): name or "" for local, remote, name in zip(*columns, strict=True)}
+    rows = results.tables["connections"].to_pylist()
+    for row in rows:
+        ends = row["peer_port"], row["ue_port"]
+        down = row["downlink_bytes_delivered"] >= row["uplink_bytes_delivered"]
+        row["congestion"] = known.get(ends if down else ends[::-1], "") if row["protocol"] == "tcp" else ""
+    return sorted(rows, key=lambda row: -(row["downlink_bytes_delivered"] + row["uplink_bytes_delivered"]))
+
+
 def _connections(results: Results) -> Iterator[Table | Text]:
     """The connections of the applications, the largest first."""
-    rows = results.tables["connections"].to_pylist()
+    rows = connections_of(results)
     if not rows:
         yield Text("no packet came from an application", style="yellow")
         return
-    rows.sort(key=lambda row: -(row["downlink_bytes_delivered"] + row["uplink_bytes_delivered"]))
     left = len(rows) - _ROWS
     shown = terminal.titled("connections", f"{left} more in series/connections.parquet" if left > 0 else "")
     columns = [column for column in _COLUMNS if terminal.output.width >= _WIDE or column[0] not in _LESS]
     for column, heading, _ in columns:
-        words = column in ("ue", "protocol", "peer")
+        words = column in ("ue", "protocol", "congestion", "peer")
         shown.add_column(heading, justify="left" if words else "right", no_wrap=True)
     for row in rows[:_ROWS]:
         cells = []
