@@ -275,7 +275,7 @@ def answer(decision: Decision) -> list[str]:
     if clean:
         best = max(clean, key=lambda one: len(one.better))
         first = f"{best.name} improves {len(best.better)} of {total} figures and worsens none" + (
-            f"; {best.open} are open." if best.open else "."
+            f"; {best.open} {'is' if best.open == 1 else 'are'} open." if best.open else "."
         )
     elif any(one.better for one in tallies):
         first = "No mechanism improves a figure without making another one worse."

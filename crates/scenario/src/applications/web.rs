@@ -26,8 +26,9 @@ const STREAMS: usize = 100;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Web {
-    /// The pages: `2011` for twenty synthetic pages that follow measurements of popular pages in 2011, or a page set
-    /// (`.csv`), or a recording of a browser (`.har`, HTTP Archive 1.2). Paths are relative to the scenario file.
+    /// The pages: `2011` or `2025` for twenty synthetic pages that follow measurements of popular pages in 2011, or of
+    /// mobile pages in 2025, or a page set (`.csv`), or a recording of a browser (`.har`, HTTP Archive 1.2). Paths are
+    /// relative to the scenario file.
     pub pages: String,
     /// Order of the visits.
     pub visits: Visits,
@@ -92,7 +93,7 @@ impl Application for Web {
         at.require(downlink, "direction", "web pages are downloads", "leave it out")?;
         let at = at.under("app");
         if !pages::is_built_in(&self.pages) && !pages::is_file(&self.pages) {
-            let help = "use \"2011\", or a file that ends in .csv (a page set) or .har (HTTP Archive 1.2)";
+            let help = "use \"2011\" or \"2025\", or a file that ends in .csv (a page set) or .har (HTTP Archive 1.2)";
             return at.fail("pages", "not a page set", help);
         }
         let count = self.count.is_none_or(|count| (1..=VISITS_MAX).contains(&count));

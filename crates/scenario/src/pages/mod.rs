@@ -30,7 +30,10 @@ use crate::ScenarioError;
 use crate::files::Files;
 
 /// The bundled sets.
-pub(crate) const SETS: [(&str, &str); 1] = [("2011", include_str!("../../data/pages-2011.csv"))];
+pub(crate) const SETS: [(&str, &str); 2] = [
+    ("2011", include_str!("../../data/pages-2011.csv")),
+    ("2025", include_str!("../../data/pages-2025.csv")),
+];
 
 /// Maximum numbers of pages, of objects of a page, and of hosts of a set.
 const PAGES_MAX: usize = 1_000;

@@ -4,6 +4,8 @@ use super::*;
 
 #[path = "../../examples/page_set.rs"]
 mod page_set;
+#[path = "../../examples/page_set_2025.rs"]
+mod page_set_2025;
 #[path = "../../tests/all/snapshots/mod.rs"]
 mod snapshots;
 
@@ -12,12 +14,49 @@ fn objects(set: &PageSet) -> impl Iterator<Item = &PageObject> {
 }
 
 #[test]
-fn the_page_set_is_what_its_generator_writes() {
-    let ours = page_set::generate();
-    if std::env::var_os("AIRLANE_BLESS").is_some() {
-        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/data/pages-2011.csv"), &ours).unwrap();
+fn the_page_sets_are_what_their_generators_write() {
+    for ((name, text), ours) in SETS.iter().zip([page_set::generate(), page_set_2025::generate()]) {
+        if std::env::var_os("AIRLANE_BLESS").is_some() {
+            let file = format!("{}/data/pages-{name}.csv", env!("CARGO_MANIFEST_DIR"));
+            std::fs::write(file, &ours).unwrap();
+        }
+        assert!(ours == *text, "the example of pages of {name} writes another data/pages-{name}.csv");
     }
-    assert!(ours == SETS[0].1, "examples/page_set.rs writes another data/pages-2011.csv");
+}
+
+/// The published percentiles of mobile pages in July 2025 (examples/page_set_2025.rs). Two pages are at the 10th and two
+/// at the 90th; the median is between the tenth and the eleventh.
+#[test]
+fn the_page_set_of_2025_has_the_published_percentiles() {
+    let set = load("2025", &Files::Disk).unwrap();
+    assert_eq!(set.pages.len(), 20);
+    let near = |what: &str, ours: f64, theirs: f64, share: f64| {
+        assert!((ours / theirs - 1.0).abs() <= share, "{what}: {ours:.1}, published {theirs:.1}");
+    };
+    let sorted = |of: &dyn Fn(&Page) -> f64| {
+        let mut values: Vec<f64> = set.pages.iter().map(of).collect();
+        values.sort_by(f64::total_cmp);
+        [values[0], (values[9] * values[10]).sqrt(), values[19]]
+    };
+    let bytes = |page: &Page, urgency: u8| {
+        page.objects().iter().filter(|o| o.urgency == urgency).map(|o| o.body.get()).sum::<u64>() as f64
+            / 1024.0
+    };
+    let all = |page: &Page| page.objects().iter().map(|o| o.body.get()).sum::<u64>() as f64 / 1024.0;
+    let requests = |page: &Page| page.objects().len() as f64;
+    for (ours, theirs) in sorted(&all).into_iter().zip([516.0, 2164.0, 8337.0]) {
+        near("kB", ours, theirs, 0.02);
+    }
+    for (ours, theirs) in sorted(&requests).into_iter().zip([25.0, 72.0, 179.0]) {
+        near("requests", ours, theirs, 0.06);
+    }
+    for (ours, theirs) in sorted(&|page| bytes(page, 2)).into_iter().zip([89.0, 646.0, 1910.0]) {
+        near("kB of scripts", ours, theirs, 0.02);
+    }
+    let [_, hosts, _] = sorted(&|page| {
+        page.objects().iter().map(|o| o.server).collect::<std::collections::BTreeSet<_>>().len() as f64
+    });
+    near("hosts", hosts, 18.0, 0.2);
 }
 
 /// The measured means (see examples/page_set.rs for the sources), with a tolerance for rounding: counts are
