@@ -521,6 +521,36 @@ def test_the_time_of_the_run_moves_the_ues(visit: Visit) -> None:
     assert 0.0 <= float(cells[3]) <= 28.0
 
 
+def test_the_tour_shows_its_parts_and_does_what_it_says(visit: Visit) -> None:
+    visit.open()
+    page = visit.page
+    page.get_by_role("button", name="Tour of three minutes").click()
+    tour = page.locator("#tour")
+    titles = []
+    while tour.is_visible():
+        titles.append(tour.locator("h2").inner_text())
+        act = tour.get_by_role("button", name="Do it for me")
+        if act.count() and len(titles) in (3, 5):
+            visit.change(act.click)
+        tour.get_by_role("button", name="End" if len(titles) == 7 else "Next", exact=True).click()
+    assert titles == [f"Tour, step {i} of 7" for i in range(1, 8)]
+    assert 'position = ["700 m", "0 m"]' in visit.text()
+    assert "cell.0.rlc.aqm.kind: drop-tail | codel" in page.locator("#compare-told").inner_text()
+    assert page.locator(".toured").count() == 0
+    assert visit.wrong == []
+
+
+def test_names_that_do_not_fit_are_announced(chromium: Any) -> None:
+    context = chromium.new_context(viewport=PHONE, offline=True)
+    context.set_default_timeout(20_000)
+    visit = Visit(context).open("#scenario=mdcc-jump")  # nine flows
+    assert visit.page.locator("#series .more").is_visible()
+    context.close()
+    context = chromium.new_context(viewport=WIDE, offline=True)
+    assert not Visit(context).open().page.locator("#series .more").is_visible(), "one flow"
+    context.close()
+
+
 @pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_and_nothing_is_cut_off(
@@ -535,6 +565,7 @@ def test_axe_finds_nothing_and_nothing_is_cut_off(
     visit.page.get_by_role("button", name="Pin this run").click()
     visit.page.locator("#own > summary").click()
     visit.page.locator("#own-editor .cm-content").wait_for()
+    visit.page.get_by_role("button", name="Tour of three minutes").click()
     found = axe.Axe().run(visit.page).response["violations"]
     assert [(one["id"], [node["html"][:120] for node in one["nodes"]]) for one in found] == []
     wide = visit.page.evaluate("document.documentElement.scrollWidth")

@@ -18,6 +18,7 @@ import type { Schema } from "./schema.js";
 import { coloured, listed, Track } from "./scrub.js";
 import * as share from "./share.js";
 import type { Outcome } from "./tables.js";
+import { Tour, type Step } from "./tour.js";
 import { remove, set } from "./toml.js";
 
 const FIRST = "lte-download";
@@ -62,6 +63,24 @@ class Page {
     for (const [name, { about }] of bundled) el("scenario").append(make("option", { value: name, title: about }, `${name}: ${short(about)}`));
     if (narrow()) el<HTMLDetailsElement>("text").open = false; // the results come sooner
     this.listen();
+    new Tour(this.steps());
+  }
+
+  /** The steps of the tour, from one phone at a cell to five runs of a comparison. */
+  private steps(): Step[] {
+    const runs = (count: number) => {
+      el<HTMLInputElement>("seeds").value = String(count);
+      el("seeds").dispatchEvent(new Event("change"));
+    };
+    return [
+      { at: "choice", text: "A scenario is a text: cells, phones, flows. Choose a bundled one here, or begin with one phone that downloads over a 20 MHz cell.", act: () => { runs(1); this.load(FIRST); } },
+      { at: "now", text: "The page has run it. The tiles show what the phone got: its goodput, and how long packets took. Most of that time they wait in the queue of the cell." },
+      { at: "map-section", text: "Drag the phone away from the cell, or move it by the arrow keys. The goodput falls, because the cell must send more robustly.", act: () => this.edit(text => set(text, ["ue", 0, "position"], ["700 m", "0 m"])) },
+      { at: "over-time", text: "Look at the queue of the cell: the congestion window grows until the buffer is full and packets are lost. While the queue is longer, so is the delay." },
+      { at: "now", text: "Pin this run, and let CoDel manage the queue. What changes is compared with the pinned run: the delay falls.", act: () => { this.pin(); this.edit(text => set(text, ["cell", 0, "rlc", "aqm"], "codel")); } },
+      { at: "choice", text: "One run may be chance. Five runs, each with a seed of its own, give 95 % intervals of the differences, and a verdict for each figure.", act: () => runs(5) },
+      { at: "arena", text: "Run all congestion controls on this scenario. The table compares them over the same seeds.", act: () => el("arena-run").click() },
+    ];
   }
 
   // ---------------------------------------------------------------- one truth: the text

@@ -451,7 +451,8 @@ class Chart {
     const columns = 1 + Math.max(...this.data.panels.map(panel => panel.column));
     this.grid = make("div", { class: "panels" }, ...this.panels.map(panel => panel.root));
     this.grid.style.setProperty("--columns", columns);
-    live.replaceChildren(make("div", { class: "tools" }, this.legend(), this.buttons()), this.grid);
+    this.more = make("p", { class: "note more", hidden: "" }, "There are more names: scroll them.");
+    live.replaceChildren(make("div", { class: "tools" }, this.names = this.legend(), this.buttons()), this.more, this.grid);
     live.hidden = false;
   }
 
@@ -472,6 +473,7 @@ class Chart {
     const width = this.figure.clientWidth;
     if (!width || width === this.width) return;
     this.width = width;
+    this.more.hidden = this.names.scrollHeight <= this.names.clientHeight + 4;
     for (const panel of this.panels) panel.draw();
   }
 
