@@ -267,6 +267,7 @@ fn arwa(s: &mut Stream) -> Value {
         ("short_segments", flag()),
         ("case_two", one_of(&["scaled", "difference"])),
         ("old_code", one_of(&["lessened", "estimated"])),
+        ("forget_after", ms(1, 5_000)),
         ("cut", one_of(&["percent", "bytes"])),
         ("gain", one_of(&["percent", "bytes"])),
         ("window_min", bytes(1, 20_000)),

@@ -73,6 +73,9 @@ pub struct ArwaWindow {
     pub case_two: ArwaCaseTwo,
     /// Code that is stored after a code was reduced because another was sent in the same 30 ms.
     pub old_code: ArwaOldCode,
+    /// Time after which the receiver forgets the segment of minimum delay and takes the minimum of those that follow, as a
+    /// device that senses fast movement might. By default, the minimum is that of the session.
+    pub forget_after: Option<Time>,
     /// How a code decreases the sender's window.
     pub cut: ArwaStep,
     /// How a code increases the sender's window.

@@ -127,6 +127,7 @@ fn arwa_receiver(window: &ArwaWindow) -> ArwaReceiver {
             ArwaOldCode::Lessened => OldCode::Lessened,
             ArwaOldCode::Estimated => OldCode::Estimated,
         },
+        forget_after: window.forget_after.map(|after| after.0),
     }
 }
 

@@ -85,6 +85,8 @@ pub struct ArwaReceiver {
     pub case_two: CaseTwo,
     /// Which code is stored if a code was reduced.
     pub old_code: OldCode,
+    /// How long the segment of least delay is kept before another one is sought; `None` for the whole session.
+    pub forget_after: Option<Duration>,
 }
 
 /// A receiver's code about the path.
@@ -104,8 +106,9 @@ pub struct ArwaWindow {
     clock: Delays,
     /// Largest payload so far.
     largest: u64,
-    /// Delay and payload of the segment of minimum delay.
+    /// Delay and payload of the segment of minimum delay, and since when it is sought.
     least: Option<(u64, u64)>,
+    least_since: Instant,
     /// Since the last estimate: payload, delays in ns, segments; and the time of that estimate.
     bytes: u64,
     delay_sum: u64,
@@ -172,6 +175,7 @@ impl ArwaWindow {
             },
             largest: 0,
             least: None,
+            least_since: Instant::ZERO,
             bytes: 0,
             delay_sum: 0,
             segments: 0,
@@ -194,6 +198,7 @@ impl ArwaWindow {
                 (self.least, self.bytes, self.delay_sum, self.segments) = (None, 0, 0, 0);
             }
         }
+        self.forget(arrival.now);
         if self.least.is_none_or(|(least, _)| delay < least) {
             self.least = Some((delay, payload));
         }
@@ -205,6 +210,14 @@ impl ArwaWindow {
             self.code = self.estimate(elapsed < PERIOD);
             (self.bytes, self.delay_sum, self.segments) = (0, 0, 0);
             self.estimated_at = arrival.now;
+        }
+    }
+
+    /// Section 3.1, future work: a device that moves fast resets the minimum, because the delay without queues changes
+    /// with its place.
+    fn forget(&mut self, now: Instant) {
+        if self.config.forget_after.is_some_and(|after| now.saturating_since(self.least_since) >= after) {
+            (self.least, self.least_since) = (None, now);
         }
     }
 
@@ -258,7 +271,7 @@ impl ArwaWindow {
 impl ReceiveWindow for ArwaWindow {
     fn on_established(&mut self, now: Instant) {
         self.buffer.on_established(now);
-        self.estimated_at = now;
+        (self.estimated_at, self.least_since) = (now, now);
     }
 
     fn on_data(&mut self, arrival: &Arrival, held: Bytes) -> bool {

@@ -27,6 +27,7 @@ fn arwa_receiver(s: &mut Stream, buffer: ReceiveBuffer) -> ArwaReceiver {
         short_segments: s.chance(0.3),
         case_two: pick(s, &[CaseTwo::Scaled, CaseTwo::Difference]),
         old_code: pick(s, &[OldCode::Lessened, OldCode::Estimated]),
+        forget_after: pick(s, &[None, Some(Duration::ZERO), Some(Duration::from_millis(500))]),
     }
 }
 

@@ -7,6 +7,7 @@ const CONFIG: ArwaReceiver = ArwaReceiver {
     short_segments: false,
     case_two: CaseTwo::Scaled,
     old_code: OldCode::Lessened,
+    forget_after: None,
 };
 
 fn window(config: ArwaReceiver) -> ArwaWindow {
@@ -154,4 +155,17 @@ fn without_timestamps_nothing_is_measured_and_nothing_said() {
         assert_eq!(w.take_code(), None);
     }
     assert_eq!(w.advertise(Bytes::ZERO), Bytes(65_536));
+}
+
+/// The path of a device that moves away: 10 ms, then 100 ms. With a minimum of the session each segment of 100 ms has
+/// P_d = 90, so code 60. After 110 ms, at 1130 ms, the minimum is forgotten, and segments are compared with one of
+/// 100 ms: P_d = 0, so code 120.
+#[test]
+fn a_forgotten_minimum_is_sought_again() {
+    let delays = [10, 100, 100, 100, 100];
+    let kept = [Some((3, 120)), Some((1, 60)), Some((1, 60)), Some((1, 60)), Some((1, 60))];
+    assert_eq!(codes(CONFIG, &delays), kept);
+    let forgets = ArwaReceiver { forget_after: Some(Duration::from_millis(110)), ..CONFIG };
+    let forgotten = [Some((3, 120)), Some((1, 60)), Some((1, 60)), Some((3, 120)), Some((3, 120))];
+    assert_eq!(codes(forgets, &delays), forgotten);
 }
