@@ -44,10 +44,9 @@ fn queue_threshold(meld: &MeldMe, scenario: &Resolved) -> QueueThreshold {
         MeldThreshold::AsRun => QueueThreshold::as_run(meld.harq_processes, largest_block(scenario)),
         MeldThreshold::Derived => QueueThreshold::derived(meld.harq_processes, largest_block(scenario)),
         MeldThreshold::Present => {
-            // All cells have the same table, which check::rnis ensures.
-            let table =
-                scenario.cell.first().map_or(CqiToMcs::default(), |cell| cell.mac.cqi_to_mcs.config());
-            QueueThreshold::Present(BlockSizes::new(table.blocks()))
+            // All cells have the same sizes, which check::rnis ensures.
+            let sizes = scenario.cell.first().map(Cell::block_sizes);
+            QueueThreshold::Present(sizes.unwrap_or_else(|| BlockSizes::Table(CqiToMcs::default().blocks())))
         }
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn cells(text: String, s: &mut Stream, later: &mut Stream) -> String 
         false => format!("{line}\n"),
     };
     let mut out: String = head.lines().map(named).collect();
-    // A loss discriminator with the block sizes of LTE has another threshold, and no cell of NR polls.
+    // Cells that differ have blocks of different sizes, and the threshold is another one. No cell of NR polls.
     out = out.replace("threshold = \"present\"", "threshold = \"derived\"");
     for (index, block) in blocks.enumerate() {
         out += "[[cell]]\n";

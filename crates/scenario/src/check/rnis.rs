@@ -1,7 +1,7 @@
 //! Checks of the radio network information service.
 
 use super::{Checked, Place, whole_subframes};
-use crate::format::{Flow, FlowDirection, LossDiscriminator, MeldThreshold, Resolved, RnisFault};
+use crate::format::{Cell, Flow, FlowDirection, LossDiscriminator, MeldThreshold, Resolved, RnisFault};
 use crate::quantity::Size;
 
 pub(super) fn rnis(scenario: &Resolved, at: &Place<'_>) -> Checked {
@@ -30,23 +30,14 @@ pub(super) fn discriminator(flow: &Flow, scenario: &Resolved, at: &Place<'_>) ->
         LossDiscriminator::MeldMe(meld) => {
             listener(flow, scenario, at)?;
             inequality(meld.pdu, meld.harq_processes, at)?;
-            let mut tables = scenario.cell.iter().map(|cell| cell.mac.cqi_to_mcs);
-            let first = tables.next();
-            let one = tables.all(|table| Some(table) == first);
-            let help = "use the same mac.cqi_to_mcs in all cells, or choose as-run or derived";
-            let present = meld.threshold == MeldThreshold::Present;
-            let of_nr = scenario.cell.iter().any(|cell| cell.nr().is_some());
+            let mut sizes = scenario.cell.iter().map(Cell::block_sizes);
+            let first = sizes.next();
+            let one = sizes.all(|sizes| Some(sizes) == first);
             at.require(
-                !(present && of_nr),
+                one || meld.threshold != MeldThreshold::Present,
                 &format!("{key}.threshold"),
-                "it needs the block sizes of LTE, and a cell has NR",
-                "choose as-run or derived",
-            )?;
-            at.require(
-                one || !present,
-                &format!("{key}.threshold"),
-                "the cells have different mac.cqi_to_mcs",
-                help,
+                "the cells have transport blocks of different sizes",
+                "use the same mac.cqi_to_mcs, and in NR the same radio and resource_blocks, or choose as-run or derived",
             )
         }
         LossDiscriminator::LdaEq(usage) => {

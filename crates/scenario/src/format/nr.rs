@@ -4,12 +4,14 @@
 use std::sync::Arc;
 
 use airlane_core::{Bytes, Decibel, Direction, Duration};
+use airlane_radio::Cqi;
 use airlane_radio::layers::{self, Antennas, LayerTable, LineOfSight};
 use airlane_radio::link_tables::{Allocation, LinkTables, LteTables};
 use airlane_radio::nr::{CqiTable, Ldpc, LinkSettings, McsTable, NrTables};
 use airlane_ran::config::ProcessingTimes;
 use airlane_ran::layers::Layers;
 use airlane_ran::numerology::{self, Numerology, SYMBOLS, TddPattern};
+use airlane_transport::congestion::BlockSizes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -241,6 +243,22 @@ impl Cell {
         let layers = self.nr().map_or(1, |nr| nr.mimo.layers);
         let whole = Allocation { prbs: self.resource_blocks, symbols: SYMBOLS, layers };
         tables.transport_block(tables.highest_mcs(), whole, Direction::Downlink)
+    }
+
+    /// The sizes of the transport blocks that the cell sends at each CQI.
+    pub(crate) fn block_sizes(&self) -> BlockSizes {
+        let Some(nr) = self.nr() else { return BlockSizes::Table(self.mac.cqi_to_mcs.config().blocks()) };
+        let (_, tables) = self.numerology();
+        let (layers, carrier) = (nr.mimo.layers, self.resource_blocks);
+        let allocation = Allocation { prbs: carrier, symbols: SYMBOLS, layers };
+        let whole = core::array::from_fn(|cqi| match cqi {
+            0 => 0,
+            _ => {
+                let mcs = tables.mcs_of(Cqi::new(cqi as u8));
+                tables.transport_block(mcs, allocation, Direction::Downlink).get() as u32
+            }
+        });
+        BlockSizes::Proportional { carrier, whole }
     }
 
     /// The numerology of a cell, and its tables of link adaptation.

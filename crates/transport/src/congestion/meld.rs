@@ -47,23 +47,36 @@ const CQIS: usize = 16;
 /// Columns of the table: no carrier has more than 110 physical resource blocks (TS 36.213 v8.8.0 Table 7.1.7.2.1-1).
 const RESOURCE_BLOCKS: usize = 111;
 
-/// Bytes of the transport block that an eNB sends at each CQI on each number of physical resource blocks. The
-/// mapping from CQI to MCS is the vendor's choice, so the table is a parameter.
+/// Bytes of the transport block that a base station sends at each CQI on each number of physical resource blocks. The
+/// mapping from CQI to MCS is the vendor's choice, so the sizes are a parameter.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct BlockSizes(&'static [[u16; RESOURCE_BLOCKS]; CQIS]);
+pub enum BlockSizes {
+    /// A row for each CQI from 0, a column for each number of resource blocks from 0: LTE, whose sizes are a table.
+    Table(&'static [[u16; RESOURCE_BLOCKS]; CQIS]),
+    /// In proportion to the resource blocks: NR, whose sizes are computed from the resource elements (TS 38.214 v17.0
+    /// §5.1.3.2). The rounding of a block's size, below 3 % from 1 kB on, is left out.
+    Proportional {
+        /// Number of resource blocks of the carrier.
+        carrier: u16,
+        /// Bytes of a block on the whole carrier, for each CQI from 0.
+        whole: [u32; CQIS],
+    },
+}
 
 impl BlockSizes {
-    /// From this table: a row for each CQI from 0, a column for each number of resource blocks from 0.
-    #[must_use]
-    pub const fn new(table: &'static [[u16; RESOURCE_BLOCKS]; CQIS]) -> Self {
-        Self(table)
-    }
-
     /// The block; `None` if the CQI or the number of resource blocks is out of range, or the block is
     /// empty.
     fn of(&self, cqi: u8, resource_blocks: u16) -> Option<Bytes> {
-        let bytes = *self.0.get(usize::from(cqi))?.get(usize::from(resource_blocks))?;
-        (bytes > 0).then_some(Bytes(u64::from(bytes)))
+        let bytes = match self {
+            Self::Table(table) => u64::from(*table.get(usize::from(cqi))?.get(usize::from(resource_blocks))?),
+            Self::Proportional { carrier, whole } => {
+                if resource_blocks > *carrier {
+                    return None;
+                }
+                u64::from(*whole.get(usize::from(cqi))?) * u64::from(resource_blocks) / u64::from(*carrier)
+            }
+        };
+        (bytes > 0).then_some(Bytes(bytes))
     }
 }
 
@@ -243,6 +256,20 @@ mod tests {
         blocks
     };
 
+    /// A carrier of NR of 100 resource blocks with blocks of 10,000 bytes at CQI 15: 25 of them carry 2500 bytes, and eight
+    /// processes 20,000. No carrier has 101.
+    #[test]
+    fn blocks_of_nr_are_in_proportion_to_the_resource_blocks() {
+        let mut whole = [0; CQIS];
+        whole[15] = 10_000;
+        let sizes = BlockSizes::Proportional { carrier: 100, whole };
+        assert_eq!(sizes.of(15, 25), Some(Bytes(2_500)));
+        assert_eq!((sizes.of(15, 101), sizes.of(14, 25), sizes.of(16, 25)), (None, None, None));
+        let config = with_threshold(QueueThreshold::Present(sizes));
+        assert_eq!(config.queue_threshold(&said(0, 5_000, 0)), Bytes(20_000));
+        assert_eq!(config.queue_threshold(&said(0, 1_000, 0)), Bytes(8_000)); // at most the last block
+    }
+
     fn with_threshold(queue_threshold: QueueThreshold) -> MeldConfig {
         MeldConfig { queue_threshold, ..MeldConfig::as_run(MeldVariant::Me, BLOCK_MAX) }
     }
@@ -278,7 +305,7 @@ mod tests {
         for (cqi, resource_blocks, block, threshold) in rows {
             for (queue, cause) in [(threshold - 1, LossCause::Unreported), (threshold, LossCause::Congestion)]
             {
-                let mut meld = Meld::new(with_threshold(QueueThreshold::Present(BlockSizes::new(&BLOCKS))));
+                let mut meld = Meld::new(with_threshold(QueueThreshold::Present(BlockSizes::Table(&BLOCKS))));
                 meld.on_radio_information(&RadioInformation {
                     cqi,
                     resource_blocks,
@@ -317,7 +344,7 @@ mod tests {
             (0, u64::MAX, LossCause::Congestion),
             (0, 0, LossCause::Congestion),
         ] {
-            let mut meld = Meld::new(with_threshold(QueueThreshold::Present(BlockSizes::new(&BLOCKS))));
+            let mut meld = Meld::new(with_threshold(QueueThreshold::Present(BlockSizes::Table(&BLOCKS))));
             meld.on_radio_information(&RadioInformation { cqi: 0, ..said(5, block, queue) });
             assert_eq!(meld.classify(&at(9)), cause, "{block} {queue}");
         }
