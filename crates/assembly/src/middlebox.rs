@@ -76,6 +76,10 @@ fn split_config(proxy: &format::SplitProxy, setup: Setup<'_>, cell: Option<CellI
         id,
         core: tcp_config(&proxy.core, own("core")),
         ran: tcp_config(&proxy.ran, own("ran")),
+        shared_window_max: match &proxy.initial_window {
+            format::ProxyInitialWindow::Fixed => None,
+            format::ProxyInitialWindow::Shared(shared) => Some(shared.max),
+        },
         connect: match proxy.connect {
             format::ConnectOrder::AtOnce => ConnectOrder::AtOnce,
             format::ConnectOrder::AfterHandshake => ConnectOrder::AfterHandshake,

@@ -26,6 +26,7 @@ fn a_download_through_a_proxy_allocates_nothing_after_its_start() {
         id: 0,
         core: tcp.clone(),
         ran: tcp.clone(),
+        shared_window_max: None,
         connect: ConnectOrder::AtOnce,
         buffer: Bytes(1 << 20),
         memory: Bytes(1 << 24),

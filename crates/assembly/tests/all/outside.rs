@@ -151,6 +151,7 @@ fn proxy() -> SplitProxy {
         id: 0,
         core: TcpConfig::linux(),
         ran: TcpConfig::linux(),
+        shared_window_max: None,
         connect: ConnectOrder::AfterHandshake,
         buffer: Bytes(100_000),
         memory: Bytes(1_000_000),

@@ -283,6 +283,14 @@ fn arwa(s: &mut Stream) -> Value {
     window
 }
 
+/// The initial window of a split proxy's connections.
+fn initial_window() -> Draw {
+    Box::new(|s| match s.chance(0.5) {
+        true => json!({ "kind": "fixed" }),
+        false => json!({ "kind": "shared", "max": 1 + s.below(100) }),
+    })
+}
+
 /// A service with notifications about another UE has this fault from the start by default.
 pub(super) fn information(settings: &mut Settings<'_>, base: &format::Rnis) {
     if let format::RnisFault::WrongUe(_) = &base.fault {
@@ -304,6 +312,7 @@ pub(super) fn middleboxes(settings: &mut Settings<'_>, base: &Resolved) {
                     ("idle_timeout", ms(1, 2_000)),
                 ];
                 settings.some(at, keys);
+                settings.maybe(0.5, at, "initial_window", initial_window());
                 for (leg, name) in [(&proxy.core, "core"), (&proxy.ran, "ran")] {
                     let at = &format!("{at}.{name}");
                     tcp(settings, at, leg, true);

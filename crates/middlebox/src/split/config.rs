@@ -35,6 +35,9 @@ pub struct SplitConfig {
     pub core: TcpConfig,
     /// The proxy's end of the connections on the side of the radio.
     pub ran: TcpConfig,
+    /// The largest initial window, in segments, that a connection to a UE takes from the flow's other connections
+    /// (RFC 9040); `None` if each begins with that of `ran`.
+    pub shared_window_max: Option<u32>,
     /// The time of the connection to the far end.
     pub connect: ConnectOrder,
     /// Maximum bytes of one direction of one connection: offered, received, or not acknowledged.

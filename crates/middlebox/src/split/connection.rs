@@ -64,17 +64,22 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Opens a connection for a SYN from this side; `charged` is the reservation of the budget.
+    /// Opens a connection for a SYN from this side; `charged` is the reservation of the budget, `ran_window` the initial
+    /// window towards the UE in segments, if it is not the configured one.
     pub(super) fn open(
         cx: &mut Cx<'_>,
         shared: &mut Shared,
         (key, opener): (Key, Side),
         charged: [u64; 2],
+        ran_window: Option<u32>,
         syn: &TcpHeader,
     ) -> Self {
         let now = cx.now;
         let ends = [Side::Core, Side::Ran].map(|side| {
-            let config = shared.config.towards(side, key, now);
+            let mut config = shared.config.towards(side, key, now);
+            if let (Side::Ran, Some(segments)) = (side, ran_window) {
+                config.initial_window_segments = segments;
+            }
             TcpEndpoint::new(config, key.path(direction_to(side)))
         });
         let relay = |charged| Relay {
@@ -161,6 +166,12 @@ impl Connection {
             shared.legs[self.opener as usize].resets_sent += 1;
             self.on_end(cx, shared, self.opener, |end, cx| end.handle_segment(cx, &syn, Ecn::NotCapable, 0));
         }
+    }
+
+    /// The congestion window towards the UE, in segments; `None` before the first data.
+    pub(super) fn ran_window(&self, now: Instant) -> Option<u32> {
+        let end = &self.ends[Side::Ran as usize];
+        (end.stats().data_segments_sent > 0).then(|| end.info(now).snd_cwnd)
     }
 
     /// Bytes in its buffers.

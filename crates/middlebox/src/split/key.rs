@@ -1,5 +1,7 @@
 //! The identification of connections.
 
+use core::ops::RangeInclusive;
+
 use airlane_core::{Direction, FlowId, Packet, SocketPair};
 use airlane_transport::Path;
 
@@ -19,6 +21,13 @@ impl Key {
 
     pub(super) const fn flow(self) -> FlowId {
         self.flow
+    }
+
+    /// The keys of all connections of a flow.
+    pub(super) const fn all_of(flow: FlowId) -> RangeInclusive<Self> {
+        let first = SocketPair { server: 0, server_port: 0, ue_port: 0 };
+        let last = SocketPair { server: u16::MAX, server_port: u16::MAX, ue_port: u16::MAX };
+        Self { flow, sockets: first }..=Self { flow, sockets: last }
     }
 
     /// The addressing of packets of one end.

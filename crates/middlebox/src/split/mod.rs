@@ -55,6 +55,8 @@ pub struct SplitProxy {
     timers: Timers,
     /// Ended connections, and those that pass unchanged.
     time_wait: TimeWaitTable,
+    /// The last congestion window towards the UE of each flow, if new connections use it.
+    windows: BTreeMap<FlowId, u32>,
 }
 
 impl SplitProxy {
@@ -75,6 +77,7 @@ impl SplitProxy {
             slots: Vec::new(),
             free: Vec::new(),
             timers: Timers::default(),
+            windows: BTreeMap::new(),
         }
     }
 
@@ -128,9 +131,26 @@ impl SplitProxy {
         };
         let _ = cx.pool.consume(packet);
         self.shared.statistics.begin();
-        let connection = Connection::open(cx, &mut self.shared, (key, side), charged, syn);
+        let window = self.shared_window(key.flow(), cx.now);
+        let connection = Connection::open(cx, &mut self.shared, (key, side), charged, window, syn);
         self.put(Box::new(connection));
         None
+    }
+
+    /// The initial window of a new connection to a UE: the mean of the flow's concurrent connections, or that of the last
+    /// one that has ended (RFC 9040).
+    fn shared_window(&self, flow: FlowId, now: Instant) -> Option<u32> {
+        let max = self.shared.config.shared_window_max?;
+        let (mut sum, mut count) = (0_u64, 0_u64);
+        for (_, slot) in self.table.range(Key::all_of(flow)) {
+            let connection = self.slots[*slot as usize].as_ref().expect("a slot of the table is taken");
+            if let Some(window) = connection.ran_window(now) {
+                (sum, count) = (sum + u64::from(window), count + 1);
+            }
+        }
+        let concurrent = sum.checked_div(count).map(|mean| mean as u32);
+        let known = concurrent.or_else(|| self.windows.get(&flow).copied());
+        known.map(|window| window.clamp(1, max))
     }
 
     /// Puts a connection into a slot.
@@ -260,6 +280,11 @@ impl SplitProxy {
         let Some(connection) = self.remove(slot) else { return };
         self.shared.statistics.end(ending);
         let key = connection.key;
+        if self.shared.config.shared_window_max.is_some()
+            && let Some(window) = connection.ran_window(cx.now)
+        {
+            self.windows.insert(key.flow(), window);
+        }
         let ends = connection.dismantle(cx, &mut self.shared);
         let answer = match ending {
             Ending::Closed => TimeWait::closed(ends, cx.now),

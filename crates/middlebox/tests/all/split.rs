@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 
 use airlane_core::{
-    Bytes, Direction, Duration, FlowId, Header, Instant, Node, Packet, PacketPool, Payload, Seeds, TcpFlags,
-    TcpHeader,
+    Bytes, Direction, Duration, FlowId, Header, Instant, Node, Outbox, Packet, PacketPool, PacketRef,
+    Payload, Seeds, SocketPair, TcpFlags, TcpHeader,
 };
 use airlane_middlebox::{ConnectOrder, Ending, Middlebox, Side, SplitConfig, SplitProxy};
 use airlane_transport::{Path, ReceiveWindowKind, TcpConfig, TcpEndpoint};
@@ -205,4 +205,80 @@ fn what_an_end_throws_away_does_not_reach_its_buffer() {
     say(105, Some(number.wrapping_add(1)), TcpFlags::SYN, &[9; 15]);
     let (_, came) = say(100, Some(number), 0, &[1; 10]);
     assert_eq!(came, [[1; 10], [2; 10]].concat());
+}
+
+/// Sends 400 kB to a UE through the proxy, without delay on any link. Returns the number of data segments that the proxy
+/// sends before the first acknowledgment: what it has for the UE waits until the server has nothing more to send.
+fn first_flight(proxy: &mut Middlebox<SplitProxy>, pool: &mut PacketPool, flow: u32, ue_port: u16) -> usize {
+    let now = Instant::from_millis(1);
+    let sockets = SocketPair { ue_port, ..SocketPair::default() };
+    let path = |direction| Path { sockets, ..Path::new(FlowId(flow), direction) };
+    let mut server = TcpEndpoint::new(TcpConfig::linux(), path(Direction::Downlink));
+    let mut client = TcpEndpoint::new(TcpConfig::linux(), path(Direction::Uplink));
+    server.supply(400_000);
+    let (mut outbox, mut flights) = (vec![], vec![]);
+    with(pool, now, &mut outbox, |cx| server.connect(cx));
+    let mut to_proxy: VecDeque<_> = outbox.drain(..).map(|(_, packet)| (Side::Core, packet)).collect();
+    let mut to_client = vec![];
+    loop {
+        while let Some((side, packet)) = to_proxy.pop_front() {
+            with(pool, now, &mut outbox, |cx| proxy.handle_packet(cx, side.port(), packet));
+            for (port, packet) in core::mem::take(&mut outbox) {
+                if port == Side::Ran.port() {
+                    to_client.push(packet);
+                } else {
+                    receive(pool, now, &mut server, packet, &mut outbox);
+                    to_proxy.extend(outbox.drain(..).map(|(_, packet)| (Side::Core, packet)));
+                }
+            }
+        }
+        if to_client.is_empty() {
+            return flights[0];
+        }
+        let data = |packet: &PacketRef| !pool.get(packet).payload.is_empty();
+        flights
+            .extend(Some(to_client.iter().filter(|packet| data(packet)).count()).filter(|count| *count > 0));
+        for packet in core::mem::take(&mut to_client) {
+            receive(pool, now, &mut client, packet, &mut outbox);
+            to_proxy.extend(outbox.drain(..).map(|(_, packet)| (Side::Ran, packet)));
+        }
+    }
+}
+
+fn receive(
+    pool: &mut PacketPool,
+    now: Instant,
+    end: &mut TcpEndpoint,
+    packet: PacketRef,
+    outbox: &mut Outbox,
+) {
+    with(pool, now, outbox, |cx| {
+        let packet = cx.pool.consume(packet);
+        let Header::Tcp(header) = packet.header else { panic!("a stranger") };
+        end.handle_segment(cx, &header, packet.ecn, packet.payload.len());
+        end.read(now, u64::MAX);
+        end.flush(cx);
+    });
+}
+
+/// Connections of one flow share what they know of the path to the UE: the second begins with the congestion window
+/// of the first, at most 40 segments, and one of another flow with 10.
+#[test]
+fn a_new_connection_begins_with_the_window_of_the_others() {
+    let tcp = TcpConfig::linux();
+    let config = SplitConfig {
+        core: tcp.clone(),
+        ran: tcp,
+        shared_window_max: Some(40),
+        connect: ConnectOrder::AtOnce,
+        buffer: Bytes(4 << 20),
+        memory: Bytes(1 << 30),
+        connections: 10,
+        ..proxy(&mut Seeds::new(1).stream("unused"), 0)
+    };
+    let mut proxy = Middlebox::new(SplitProxy::new(config));
+    let mut pool = PacketPool::default();
+    assert_eq!(first_flight(&mut proxy, &mut pool, 0, 5_000), 10);
+    assert_eq!(first_flight(&mut proxy, &mut pool, 0, 5_001), 40);
+    assert_eq!(first_flight(&mut proxy, &mut pool, 1, 5_000), 10);
 }

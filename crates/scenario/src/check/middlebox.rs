@@ -3,7 +3,7 @@
 use airlane_core::Bytes;
 
 use super::{Checked, Place};
-use crate::format::{Congestion, Middlebox, Pep, PepFault, Resolved, SplitProxy};
+use crate::format::{Congestion, Middlebox, Pep, PepFault, ProxyInitialWindow, Resolved, SplitProxy};
 use crate::quantity::Size;
 
 /// Maximum number of flows observed by a PEP: about half a kilobyte each.
@@ -12,6 +12,8 @@ const WATCHED_MAX: u32 = 1_000_000;
 const RANGES_MAX: u32 = 1_000;
 /// Maximum number of connections of a split proxy: about twenty kilobytes each, besides its buffers.
 const CONNECTIONS_MAX: u32 = 1_000_000;
+/// Maximum initial window in segments, as of a flow.
+const INITIAL_WINDOW_MAX: u32 = 1_000;
 /// Maximum number of segments per message, or above a hole.
 const SEGMENTS_MAX: u32 = 255;
 
@@ -61,6 +63,11 @@ fn split_proxy(proxy: &SplitProxy, at: &Place<'_>) -> Checked {
         "memory",
         "too small for two full segments in each direction of a connection",
     )?;
+    if let ProxyInitialWindow::Shared(shared) = &proxy.initial_window {
+        let known = (1..=INITIAL_WINDOW_MAX).contains(&shared.max);
+        let help = format!("it must be from 1 to {INITIAL_WINDOW_MAX}");
+        at.require(known, "initial_window.max", "out of range", &help)?;
+    }
     let within = (1..=CONNECTIONS_MAX).contains(&proxy.connections);
     let help = format!("it must be from 1 to {CONNECTIONS_MAX}");
     at.require(within, "connections", "out of range", &help)?;

@@ -59,6 +59,8 @@ pub struct SplitProxy {
     pub buffer: Size,
     /// Maximum number of bytes that all connections together hold.
     pub memory: Size,
+    /// Initial window of the connections towards the UEs.
+    pub initial_window: ProxyInitialWindow,
     /// Rate of the interface towards the UEs, which has an unlimited queue. By default, there is no limit,
     /// and a window leaves at once.
     pub interface_rate: Option<Rate>,
@@ -78,6 +80,26 @@ pub struct SplitProxy {
     pub core: Tcp,
     /// TCP settings towards the UEs.
     pub ran: Tcp,
+}
+
+/// Initial window of a split-connection proxy's connections towards the UEs.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum ProxyInitialWindow {
+    /// `ran.initial_window`.
+    Fixed,
+    /// The mean congestion window of the flow's other connections towards the UE, or that of the last one that has ended
+    /// (RFC 9040). The first connection of a flow has `ran.initial_window`.
+    Shared(SharedWindow),
+}
+tagged!(ProxyInitialWindow by "kind" { "fixed" => Fixed, "shared" => Shared(SharedWindow) });
+
+/// Initial window that connections take from each other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SharedWindow {
+    /// Maximum initial window in segments.
+    pub max: u32,
 }
 
 /// When a split-connection proxy connects to the far end.

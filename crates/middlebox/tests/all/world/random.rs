@@ -48,6 +48,7 @@ pub(crate) fn proxy(s: &mut Stream, id: u32) -> SplitConfig {
         id,
         core: tcp(s),
         ran: tcp(s),
+        shared_window_max: pick(s, &[None, Some(1), Some(40)]),
         connect: pick(s, &[ConnectOrder::AtOnce, ConnectOrder::AfterHandshake, ConnectOrder::FarEndFirst]),
         buffer: Bytes(pick(s, &[3_000, 20_000, 1 << 20])),
         memory: Bytes(pick(s, &[24_000, 100_000, 1 << 30])),
