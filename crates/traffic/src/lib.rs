@@ -17,6 +17,7 @@ pub mod http;
 mod information;
 mod modulated;
 mod on_off;
+mod page;
 mod pep_message;
 mod ping;
 mod ppbp;
@@ -27,10 +28,11 @@ mod tcp_host;
 mod udp;
 mod video;
 
-pub use browser::{Browser, Browsing, Page, PageObject, Visits};
+pub use browser::{Browser, Browsing, Visits};
 pub use information::INFORMATION;
 pub use modulated::{Activity, ModulatedSender};
 pub use on_off::{OnOff, OnOffSender, Period};
+pub use page::{Page, PageObject};
 pub use ping::{IdleTimes, PingResponder, PingSource, Pings};
 pub use ppbp::{BurstParameters, Bursts, PpbpSender, Reading};
 pub use quic::{QuicClient, QuicServer, QuicTransfer};
@@ -39,8 +41,8 @@ pub use tcp::{Pace, TcpSink, TcpSource, Transfer, WRITE, Writes};
 pub use tcp_host::{Arrival, TcpHost};
 pub use udp::{Datagrams, UdpSink, UdpSource};
 pub use video::{
-    Adaptation, BolaParameters, Media, Playout, PlayoutRules, ProgressiveView, ReadLimit, Rule, Segment,
-    SegmentedVideo, SegmentedView, Video, Viewer, Viewing,
+    Adaptation, BolaParameters, GroupLaw, Groups, Media, PageBefore, Playout, PlayoutRules, ProgressiveView,
+    ReadLimit, Rule, Segment, SegmentedVideo, SegmentedView, Video, Viewer, Viewing,
 };
 
 /// The port of an endpoint.

@@ -21,7 +21,7 @@ pub(crate) fn viewer(s: &mut Stream, later: &mut Stream, to: Option<&str>) -> St
     } else {
         format!("transport = {{ kind = \"tcp\", congestion = \"{controller}\" }}\n")
     };
-    text += &if whole { file(s) } else { segments(s) };
+    text += &if whole { file(s, later) } else { segments(s) };
     if over_quic {
         text += "http = \"3\"\n";
     }
@@ -35,7 +35,7 @@ pub(crate) fn viewer(s: &mut Stream, later: &mut Stream, to: Option<&str>) -> St
     )
 }
 
-fn file(s: &mut Stream) -> String {
+fn file(s: &mut Stream, later: &mut Stream) -> String {
     let bitrate = 10 + s.below(3_000);
     let (start, resume, block) = (s.below(300), s.below(300), 1 + s.below(40_000));
     let mut text = format!(
@@ -45,6 +45,27 @@ fn file(s: &mut Stream) -> String {
     if s.chance(0.5) {
         let least = start.max(resume) + 8 * block / bitrate + 1;
         text += &format!("buffer = \"{} ms\"\n", least + 1 + s.below(400));
+    }
+    if later.chance(0.2) {
+        text += "variation = \"none\"\npage = \"none\"\n";
+        return text;
+    }
+    if later.chance(0.4) {
+        let (group, correlation) = (1 + later.below(600), later.below(3_000));
+        text += &format!(
+            "variation = {{ kind = \"log-normal\", group = \"{group} ms\", coefficient = 0.{}, correlation = \"{correlation} ms\" }}\n",
+            later.below(10),
+        );
+    }
+    if later.chance(0.4) {
+        let (dns, connections) = (later.chance(0.7), 1 + later.below(32));
+        text += &format!(
+            "page = {{ kind = \"web\", pages = \"2011\", dns = {dns}, connections = {connections}, connections_per_server = {}, pipelining = {}, dns_lookup = \"{} ms\", dns_ttl = \"{} ms\" }}\n",
+            1 + later.below(6),
+            1 + later.below(4),
+            later.below(100),
+            1 + later.below(1_000),
+        );
     }
     text
 }

@@ -133,7 +133,7 @@ impl Application for Dash {
     }
 
     fn node(&self, end: &Endpoint<'_>, carrier: Carrier) -> Box<dyn Node> {
-        viewing::node(end, carrier, || self.media(), &self.watching)
+        viewing::node(end, carrier, || self.media(), &self.watching, None)
     }
 
     fn satisfaction(&self) -> Option<Satisfaction> {

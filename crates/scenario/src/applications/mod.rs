@@ -26,8 +26,8 @@ pub use http::HttpVersion;
 pub use on_off::{ConstantPeriod, ExponentialPeriod, OnOff, ParetoPeriod, Period, UniformPeriod};
 pub use ping::Ping;
 pub use ppbp::{Ppbp, PpbpReading};
-pub use video::Video;
-pub use viewing::{Satisfied, Watching};
+pub use video::{LogNormalGroups, Variation, Video, VideoPage};
+pub use viewing::{PageBefore, Satisfied, Watching};
 pub use web::{Visits, Web};
 
 use std::collections::BTreeMap;

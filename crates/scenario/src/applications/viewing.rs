@@ -2,12 +2,14 @@
 
 use airlane_core::{Bytes, Duration, Node};
 use airlane_record::Satisfaction;
+use airlane_traffic::dns::Names;
 use airlane_traffic::http::{self, HttpOverQuic, HttpOverTcp, HttpSettings};
-use airlane_traffic::{Media, Viewer, Viewing};
+use airlane_traffic::{self as traffic, Media, Viewer, Viewing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::http::{HTTP_PORT, HTTPS_PORT, Speaks, servers};
+use super::web::{check_connections, check_pages};
 use crate::check::{Checked, Place};
 use crate::endpoints::Endpoint;
 use crate::format::{Flow, FlowDirection};
@@ -37,6 +39,26 @@ pub struct Watching {
     pub keep_alive: Time,
 }
 
+/// A web page that a viewer opens before a video, over HTTP/1.1 in the clear.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PageBefore {
+    /// The pages: `2011`, a page set (`.csv`) or a recording (`.har`), as in the application `web`.
+    pub pages: String,
+    /// Maximum number of connections to a server.
+    pub connections_per_server: u32,
+    /// Maximum number of connections to all servers.
+    pub connections: u32,
+    /// Maximum number of outstanding requests on a connection. 1 means no pipelining.
+    pub pipelining: u32,
+    /// Whether host names, also that of the video's server, are resolved over UDP before connections are opened.
+    pub dns: bool,
+    /// Time that the resolver needs for a name.
+    pub dns_lookup: Time,
+    /// Lifetime (TTL) of an answer.
+    pub dns_ttl: Time,
+}
+
 /// Criteria of a satisfied viewer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -62,32 +84,61 @@ pub(super) fn node(
     carrier: Carrier,
     media: impl FnOnce() -> Media,
     watching: &Watching,
+    page: Option<&PageBefore>,
 ) -> Box<dyn Node> {
     if end.is_server() {
-        let version = http::HttpVersion::One;
-        return servers(end, carrier, Speaks { version, tls: false, lookup: Duration::ZERO });
+        let lookup = page.map_or(Duration::ZERO, |page| page.dns_lookup.0);
+        return servers(end, carrier, Speaks { version: http::HttpVersion::One, tls: false, lookup });
     }
+    let set = page.and(end.contents().pages.as_ref());
+    let video_server = set.map_or(0, |set| u16::try_from(set.hosts).expect("a set has at most 10,000 hosts"));
     let viewing = Viewing {
         media: media(),
+        page: set.map(|set| traffic::PageBefore { pages: set.pages.clone(), video_server }),
         views: watching.views,
         pause: watching.pause.0,
         start: end.start,
         request: watching.request.0,
         head: watching.response_head.0,
     };
-    let (path, draws, keep_alive) = (end.path, end.draws("views"), watching.keep_alive.0);
-    let settings = |port| HttpSettings { per_server: 1, in_all: 1, pipeline: 1, keep_alive, port };
+    let (path, draws) = (end.path, end.draws("views"));
+    let names = page.filter(|page| page.dns);
+    let names = names.map(|page| Names::new(path, page.dns_ttl.0, usize::from(video_server) + 1));
+    let settings = |port| http_settings(page, watching, port);
     match carrier {
         Carrier::Tcp(tcp) => {
             let dialogue = end.contents().dialogue.clone();
             let http = HttpOverTcp::new(settings(HTTP_PORT), tcp, path, dialogue);
-            Box::new(Viewer::new(http, path.flow, viewing, draws))
+            Box::new(Viewer::new(http, names, path.flow, viewing, draws))
         }
         Carrier::Quic(quic) => {
             let http = HttpOverQuic::new(settings(HTTPS_PORT), quic, path);
-            Box::new(Viewer::new(http, path.flow, viewing, draws))
+            Box::new(Viewer::new(http, names, path.flow, viewing, draws))
         }
         other => other.mismatch(),
+    }
+}
+
+/// One connection for videos alone; those of a browser with pages.
+fn http_settings(page: Option<&PageBefore>, watching: &Watching, port: u16) -> HttpSettings {
+    let keep_alive = watching.keep_alive.0;
+    match page {
+        None => HttpSettings { per_server: 1, in_all: 1, pipeline: 1, keep_alive, port },
+        Some(page) => HttpSettings {
+            per_server: page.connections_per_server as usize,
+            in_all: page.connections as usize,
+            pipeline: page.pipelining as usize,
+            keep_alive,
+            port,
+        },
+    }
+}
+
+impl PageBefore {
+    pub(super) fn check(&self, at: &Place<'_>) -> Checked {
+        check_pages(&self.pages, at)?;
+        check_connections(self.connections_per_server, self.connections, self.pipelining, at)?;
+        at.positive(self.dns_ttl, "dns_ttl")
     }
 }
 

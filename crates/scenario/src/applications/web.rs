@@ -92,10 +92,7 @@ impl Application for Web {
         let downlink = flow.direction == FlowDirection::Downlink;
         at.require(downlink, "direction", "web pages are downloads", "leave it out")?;
         let at = at.under("app");
-        if !pages::is_built_in(&self.pages) && !pages::is_file(&self.pages) {
-            let help = "use \"2011\" or \"2025\", or a file that ends in .csv (a page set) or .har (HTTP Archive 1.2)";
-            return at.fail("pages", "not a page set", help);
-        }
+        check_pages(&self.pages, &at)?;
         let count = self.count.is_none_or(|count| (1..=VISITS_MAX).contains(&count));
         at.require(
             count,
@@ -103,12 +100,7 @@ impl Application for Web {
             "out of range",
             "it must be from 1 to 1000000; leave it out for no limit",
         )?;
-        let per_server = (1..=64).contains(&self.connections_per_server);
-        at.require(per_server, "connections_per_server", "out of range", "it must be from 1 to 64")?;
-        let connections = (1..=256).contains(&self.connections);
-        at.require(connections, "connections", "out of range", "it must be from 1 to 256")?;
-        let pipelining = (1..=64).contains(&self.pipelining);
-        at.require(pipelining, "pipelining", "out of range", "it must be from 1 (no pipelining) to 64")?;
+        check_connections(self.connections_per_server, self.connections, self.pipelining, &at)?;
         at.positive(self.keep_alive, "keep_alive")?;
         at.positive(self.dns_ttl, "dns_ttl")
     }
@@ -150,6 +142,20 @@ impl Application for Web {
     fn pages_mut(&mut self) -> Option<&mut String> {
         Some(&mut self.pages)
     }
+}
+
+pub(super) fn check_pages(name: &str, at: &Place<'_>) -> Checked {
+    let known = pages::is_built_in(name) || pages::is_file(name);
+    let help = "use \"2011\" or \"2025\", or a file that ends in .csv (a page set) or .har (HTTP Archive 1.2)";
+    at.require(known, "pages", "not a page set", help)
+}
+
+pub(super) fn check_connections(per_server: u32, in_all: u32, pipelining: u32, at: &Place<'_>) -> Checked {
+    let known = (1..=64).contains(&per_server);
+    at.require(known, "connections_per_server", "out of range", "it must be from 1 to 64")?;
+    at.require((1..=256).contains(&in_all), "connections", "out of range", "it must be from 1 to 256")?;
+    let known = (1..=64).contains(&pipelining);
+    at.require(known, "pipelining", "out of range", "it must be from 1 (no pipelining) to 64")
 }
 
 impl Web {

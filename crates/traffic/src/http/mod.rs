@@ -71,6 +71,16 @@ pub enum HttpEvent {
     },
 }
 
+impl HttpEvent {
+    /// The request.
+    #[must_use]
+    pub const fn id(self) -> u32 {
+        match self {
+            Self::Began { id } | Self::Received { id, .. } | Self::Completed { id } => id,
+        }
+    }
+}
+
 /// The client's end of HTTP, as an interface for applications, for any version and transport.
 ///
 /// It is driven like a node. The events of a call are returned by [`Self::poll`] afterwards.

@@ -5,15 +5,18 @@
 //! window closes and the sender waits. Players throttle servers without rate control in this way (Rao et al.,
 //! "Network characteristics of video streaming traffic", CoNEXT 2011, §5).
 
-use airlane_core::{BitRate, Bytes, Duration, Instant, PlaybackStep};
+use airlane_core::{BitRate, Bytes, Duration, Instant, PlaybackStep, Stream};
 
+use super::groups::{GroupLaw, Groups};
 use super::playout::{Playout, PlayoutRules};
 
 /// A video in one file, and its playback.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Video {
-    /// The bitrate of the whole file.
+    /// The mean bitrate of the whole file.
     pub bitrate: BitRate,
+    /// The law of the sizes of its groups of pictures; `None` for a constant bitrate.
+    pub groups: Option<GroupLaw>,
     /// Playing time of the video.
     pub length: Duration,
     /// The rules for starting and resuming playback.
@@ -41,9 +44,11 @@ impl Video {
 }
 
 /// A view of a progressive video.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ProgressiveView {
     video: Video,
+    /// The groups of pictures of this video; `None` for a constant bitrate.
+    groups: Option<Groups>,
     playout: Playout,
     fetched: Bytes,
     /// Playing time of these bytes.
@@ -51,11 +56,12 @@ pub struct ProgressiveView {
 }
 
 impl ProgressiveView {
-    /// A view without media.
+    /// A view without media, of a video whose groups of pictures are drawn if its bitrate is variable.
     #[must_use]
-    pub fn new(video: Video) -> Self {
+    pub fn new(video: Video, draws: &mut Stream) -> Self {
+        let groups = video.groups.map(|law| Groups::draw(&law, video.size(), video.length, draws));
         let playout = Playout::new(video.rules, video.length);
-        Self { video, playout, fetched: Bytes::ZERO, media: Duration::ZERO }
+        Self { video, groups, playout, fetched: Bytes::ZERO, media: Duration::ZERO }
     }
 
     /// Plays until `now`. To be called before all other calls at this time.
@@ -75,7 +81,7 @@ impl ProgressiveView {
         let left = self.left();
         let Some(limit) = self.video.limit else { return left };
         let room = limit.buffer.saturating_sub(self.playout.level());
-        if room < self.block_media(limit) { Bytes::ZERO } else { self.video.bitrate.bytes_in(room).min(left) }
+        if room < self.block_media(limit) { Bytes::ZERO } else { self.bytes_in(room).min(left) }
     }
 
     /// Reads this many bytes, at most [`Self::room`]. Returns the step for the media, and the step for playback if
@@ -114,12 +120,31 @@ impl ProgressiveView {
         }
     }
 
-    /// The playing time of the next block, or of the rest of the file.
+    /// The playing time of the next block, or of the rest of the file. A block of small groups of pictures may play
+    /// for longer than the player can buffer: it reads again before playback needs media to start or to resume.
     fn block_media(&self, limit: ReadLimit) -> Duration {
-        self.media_of(limit.block.min(self.left())) + Duration::from_nanos(1) // rounded up
+        let bytes = limit.block.min(self.left());
+        let media = match &self.groups {
+            None => self.media_of(bytes),
+            Some(groups) => groups.media_of(self.fetched + bytes) - self.media,
+        };
+        let needed = self.video.rules.start.max(self.video.rules.resume);
+        (media + Duration::from_nanos(1)).min(limit.buffer.saturating_sub(needed)) // rounded up
     }
 
+    /// Bytes of the next media of this playing time.
+    fn bytes_in(&self, media: Duration) -> Bytes {
+        match &self.groups {
+            None => self.video.bitrate.bytes_in(media),
+            Some(groups) => groups.bytes_of(self.media + media).saturating_sub(self.fetched),
+        }
+    }
+
+    /// Playing time of the first bytes.
     fn media_of(&self, bytes: Bytes) -> Duration {
+        if let Some(groups) = &self.groups {
+            return groups.media_of(bytes);
+        }
         let bit_ns = u128::from(bytes.get()) * 8_000_000_000;
         Duration::from_nanos((bit_ns / u128::from(self.video.bitrate.bits_per_second())) as u64)
     }

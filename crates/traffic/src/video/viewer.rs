@@ -1,4 +1,9 @@
 //! A viewer of videos over HTTP: requests one, watches it to its end, pauses, and watches the next.
+//!
+//! A viewer may open a page before each video. The player is in the document: the video is requested when the
+//! document has arrived, at the same time as the other objects of the page.
+
+use std::sync::Arc;
 
 use airlane_core::{
     Bytes, Cx, Duration, Event, FlowId, Instant, Node, PacketRef, PlaybackStep, Port, Stream, Topic,
@@ -6,10 +11,16 @@ use airlane_core::{
 
 use super::dash::{SegmentedVideo, SegmentedView};
 use super::progressive::{ProgressiveView, Video};
+use crate::dns::Names;
 use crate::http::{HttpClient, HttpEvent, Request};
+use crate::page::{Page, PageLoader};
 
 /// The urgency of media (RFC 9218 §4.1): the default.
 const URGENCY: u8 = 3;
+/// The first request number of media; objects of pages have lower numbers.
+const MEDIA_IDS: u32 = 1 << 24;
+/// The request number of the document of a page.
+const DOCUMENT: u32 = 0;
 
 /// The video.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,11 +31,22 @@ pub enum Media {
     Segments(SegmentedVideo),
 }
 
+/// The pages that a viewer opens, one before each video, drawn from all with equal probability.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PageBefore {
+    /// The available pages.
+    pub pages: Arc<[Page]>,
+    /// The number of the server of the videos.
+    pub video_server: u16,
+}
+
 /// The use of a player.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Viewing {
     /// The video of each view.
     pub media: Media,
+    /// The page before each video, if there is one.
+    pub page: Option<PageBefore>,
     /// The number of views.
     pub views: u32,
     /// The mean of the pause after a view, which is exponentially distributed.
@@ -47,7 +69,7 @@ enum View {
 /// The viewer, over any version of HTTP.
 #[derive(Debug)]
 pub struct Viewer<C> {
-    http: C,
+    loader: PageLoader<C>,
     flow: FlowId,
     viewing: Viewing,
     draws: Stream,
@@ -60,17 +82,20 @@ pub struct Viewer<C> {
 }
 
 impl<C: HttpClient> Viewer<C> {
-    /// A viewer who requests the first video at the start of the viewing.
+    /// A viewer who requests the first video, or the page before it, at the start of the viewing. Without `names`,
+    /// the addresses of servers are known.
     #[must_use]
-    pub fn new(http: C, flow: FlowId, viewing: Viewing, draws: Stream) -> Self {
+    pub fn new(http: C, names: Option<Names>, flow: FlowId, viewing: Viewing, draws: Stream) -> Self {
         let next_view = Some(viewing.start);
-        Self { http, flow, viewing, draws, view: None, number: 0, requests: 0, next_view }
+        let pages = viewing.page.as_ref().map_or_else(|| Arc::from([]), |page| Arc::clone(&page.pages));
+        let loader = PageLoader::new(http, names, flow, pages);
+        Self { loader, flow, viewing, draws, view: None, number: 0, requests: 0, next_view }
     }
 
     /// The HTTP client.
     #[must_use]
     pub const fn http(&self) -> &C {
-        &self.http
+        self.loader.http()
     }
 
     fn tell(&self, cx: &mut Cx<'_>, step: PlaybackStep) {
@@ -81,18 +106,29 @@ impl<C: HttpClient> Viewer<C> {
 
     fn get(&mut self, cx: &mut Cx<'_>, body: Bytes) {
         let Viewing { request, head, .. } = self.viewing;
-        let id = self.requests;
+        let server = self.viewing.page.as_ref().map_or(0, |page| page.video_server);
+        let id = MEDIA_IDS + self.requests;
         self.requests += 1;
         let wait = Duration::ZERO;
-        self.http.get(cx, Request { id, server: 0, request, head, body, wait, urgency: URGENCY });
+        self.loader.fetch(cx, Request { id, server, request, head, body, wait, urgency: URGENCY });
     }
 
+    /// Begins a view: its page, or the video.
     fn begin_view(&mut self, cx: &mut Cx<'_>) {
         self.next_view = None;
         self.number += 1;
+        if self.viewing.page.is_none() {
+            return self.begin_video(cx);
+        }
+        self.loader.http_mut().limit_reading(cx, u64::MAX);
+        let page = self.draws.below(self.loader.pages() as u64) as usize;
+        self.loader.begin(cx, page);
+    }
+
+    fn begin_video(&mut self, cx: &mut Cx<'_>) {
         self.tell(cx, PlaybackStep::Requested);
         self.view = Some(match &self.viewing.media {
-            Media::File(video) => View::File(ProgressiveView::new(*video)),
+            Media::File(video) => View::File(ProgressiveView::new(*video, &mut self.draws)),
             Media::Segments(video) => View::Segments(Box::new(SegmentedView::new(video.clone()))),
         });
         if let Media::File(video) = &self.viewing.media {
@@ -112,21 +148,30 @@ impl<C: HttpClient> Viewer<C> {
             self.tell(cx, step);
         }
         self.take(cx);
+        // The limit is one of all connections: it begins when the page is loaded.
         if let Some(View::File(view)) = &self.view
             && view.is_limited()
+            && self.loader.is_idle()
         {
             let room = view.room().get();
-            self.http.limit_reading(cx, room);
+            self.loader.http_mut().limit_reading(cx, room);
             self.take(cx);
         }
         self.ask(cx);
         self.end_view(cx);
-        self.http.flush(cx);
+        self.loader.http_mut().flush(cx);
     }
 
     /// Handles the events of HTTP.
     fn take(&mut self, cx: &mut Cx<'_>) {
-        while let Some(event) = self.http.poll() {
+        while let Some(event) = self.loader.http_mut().poll() {
+            if event.id() < MEDIA_IDS {
+                self.loader.handle_event(cx, event);
+                if event == (HttpEvent::Completed { id: DOCUMENT }) {
+                    self.begin_video(cx);
+                }
+                continue;
+            }
             let told = match (&mut self.view, event) {
                 (Some(View::File(view)), HttpEvent::Received { bytes, .. }) => {
                     Some(view.take(cx.now, Bytes(bytes)))
@@ -156,13 +201,13 @@ impl<C: HttpClient> Viewer<C> {
             Some(View::File(view)) => view.has_ended(),
             Some(View::Segments(view)) => view.has_ended(),
         };
-        if !ended {
+        if !ended || !self.loader.is_idle() {
             return;
         }
         self.view = None;
         if self.number == self.viewing.views {
             cx.emit(&Event::FlowCompleted { flow: self.flow, started_at: self.viewing.start });
-            self.http.close(cx);
+            self.loader.http_mut().close(cx);
             return;
         }
         let pause_ns = self.draws.exponential(self.viewing.pause.as_nanos() as f64);
@@ -172,7 +217,7 @@ impl<C: HttpClient> Viewer<C> {
 
 impl<C: HttpClient> Node for Viewer<C> {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
-        self.http.handle_packet(cx, packet);
+        self.loader.handle_packet(cx, packet);
         self.work(cx);
     }
 
@@ -180,8 +225,8 @@ impl<C: HttpClient> Node for Viewer<C> {
         if self.next_view.is_some_and(|at| at <= cx.now) {
             self.begin_view(cx);
         }
-        if self.http.next_timeout() <= cx.now {
-            self.http.handle_timeout(cx);
+        if self.loader.next_timeout() <= cx.now {
+            self.loader.handle_timeout(cx);
         }
         self.work(cx);
     }
@@ -189,11 +234,11 @@ impl<C: HttpClient> Node for Viewer<C> {
     fn next_timeout(&self) -> Option<Instant> {
         let view = match &self.view {
             None => Instant::FAR_FUTURE,
-            Some(View::File(view)) => view.next_timeout(self.http.unread() > 0),
+            Some(View::File(view)) => view.next_timeout(self.http().unread() > 0),
             Some(View::Segments(view)) => view.next_timeout(),
         };
         let next = self.next_view.unwrap_or(Instant::FAR_FUTURE);
-        let at = view.min(next).min(self.http.next_timeout());
+        let at = view.min(next).min(self.loader.next_timeout());
         (at != Instant::FAR_FUTURE).then_some(at)
     }
 

@@ -4,10 +4,11 @@ use airlane_core::{
     BitRate, Bytes, Direction, Duration, Event, FlowId, Instant, PlaybackStep, Probe, Seeds, Topic, TopicSet,
 };
 use airlane_traffic::dialogue::Dialogue;
-use airlane_traffic::dns::Resolver;
+use airlane_traffic::dns::{Names, Resolver};
 use airlane_traffic::http::{HttpOverTcp, HttpServer, HttpSettings, Message};
 use airlane_traffic::{
-    BolaParameters, Media, PlayoutRules, ReadLimit, Rule, SegmentedVideo, Video, Viewer, Viewing,
+    BolaParameters, GroupLaw, Media, Page, PageBefore, PageObject, PlayoutRules, ReadLimit, Rule,
+    SegmentedVideo, Video, Viewer, Viewing,
 };
 use airlane_transport::{Path, ReceiveWindowKind, TcpConfig};
 
@@ -20,12 +21,13 @@ const FLOW: FlowId = FlowId(0);
 struct Seen {
     steps: Vec<(u32, u64, PlaybackStep)>,
     fetched: Vec<(Instant, Bytes, Duration)>,
+    pages: Vec<(Instant, Duration, u32)>,
     completed: Vec<Instant>,
 }
 
 impl Probe for Seen {
     fn topics(&self) -> TopicSet {
-        TopicSet::NONE.with(Topic::Playback).with(Topic::FlowCompleted)
+        TopicSet::NONE.with(Topic::Playback).with(Topic::Page).with(Topic::FlowCompleted)
     }
     fn observe(&mut self, now: Instant, event: &Event<'_>) {
         match *event {
@@ -35,6 +37,7 @@ impl Probe for Seen {
             Event::Playback { view, step, .. } => {
                 self.steps.push((view, now.as_nanos() / 1_000_000, step));
             }
+            Event::PageLoaded { time, objects, .. } => self.pages.push((now, time, objects)),
             Event::FlowCompleted { .. } => self.completed.push(now),
             _ => {}
         }
@@ -42,20 +45,36 @@ impl Probe for Seen {
 }
 
 fn watch(media: Media, views: u32, tcp: &TcpConfig, lost: impl Fn(u64) -> bool) -> (Seen, u64) {
+    watch_after(None, media, views, tcp, lost)
+}
+
+fn watch_after(
+    page: Option<PageBefore>,
+    media: Media,
+    views: u32,
+    tcp: &TcpConfig,
+    lost: impl Fn(u64) -> bool,
+) -> (Seen, u64) {
     let dialogue: Dialogue<Message> = Dialogue::default();
     let (up, down) = (Path::new(FLOW, Direction::Uplink), Path::new(FLOW, Direction::Downlink));
     let keep_alive = Duration::from_secs(75);
-    let settings = HttpSettings { per_server: 1, in_all: 1, pipeline: 1, keep_alive, port: 80 };
+    let in_all = if page.is_some() { 8 } else { 1 };
+    let settings = HttpSettings { per_server: 1, in_all, pipeline: 1, keep_alive, port: 80 };
     let http = HttpOverTcp::new(settings, tcp.clone(), up, dialogue.clone());
     let viewing = Viewing {
         media,
+        page,
         views,
         pause: Duration::ZERO,
         start: Instant::from_millis(100),
         request: Bytes(400),
         head: Bytes(300),
     };
-    let mut viewer = Viewer::new(http, FLOW, viewing, Seeds::new(1).stream("test"));
+    let names = viewing
+        .page
+        .as_ref()
+        .map(|page| Names::new(up, Duration::from_secs(300), usize::from(page.video_server) + 1));
+    let mut viewer = Viewer::new(http, names, FLOW, viewing, Seeds::new(1).stream("test"));
     let mut server =
         HttpServer::new(tcp.clone(), down, dialogue.clone(), Resolver::new(down, Duration::ZERO));
     let (mut seen, end) = (Seen::default(), Instant::ZERO + Duration::from_secs(2_000));
@@ -68,6 +87,7 @@ fn watch(media: Media, views: u32, tcp: &TcpConfig, lost: impl Fn(u64) -> bool) 
 fn file(limit: Option<ReadLimit>) -> Video {
     Video {
         bitrate: BitRate(512_000),
+        groups: None,
         length: Duration::from_secs(90),
         rules: PlayoutRules { start: Duration::from_secs(2), resume: Duration::from_millis(500) },
         limit,
@@ -94,6 +114,57 @@ fn a_file_is_played_while_it_comes_and_watched_again() {
     assert_eq!((seen.steps.len(), seen.completed.len()), (6, 1));
     let media: u64 = seen.fetched.iter().map(|(_, bytes, _)| bytes.get()).sum();
     assert_eq!((media, sent), (2 * 5_760_000, 2 * 5_760_300));
+}
+
+/// A page of a document of 10,000 bytes, which names an image on a second server after 5000.
+fn page() -> PageBefore {
+    let object = |server, body, parent, after| PageObject {
+        server,
+        request: Bytes(400),
+        head: Bytes(300),
+        body: Bytes(body),
+        wait: Duration::ZERO,
+        urgency: 0,
+        parent,
+        after: Bytes(after),
+    };
+    let objects = vec![object(0, 10_000, 0, 0), object(1, 20_000, 0, 5_000)];
+    PageBefore { pages: vec![Page::new("page".to_owned(), objects)].into(), video_server: 2 }
+}
+
+/// The query for the first name takes 20 ms, the SYN leaves at 120 ms, and the document is complete at 160 ms, in one
+/// window of ten segments. Then the names of the image's server and of the video's are queried, and the video starts as
+/// without a page, 100 ms after its SYN at 180 ms. The image needs a second window, until 240 ms. The second page
+/// follows at the end of the video; the names are known, but its connections have been idle for too long.
+#[test]
+fn a_page_is_opened_before_each_video() {
+    let (seen, sent) = watch_after(Some(page()), Media::File(file(None)), 2, &wide(), NEVER);
+    assert_eq!(seen.steps[..2], [(1, 160, PlaybackStep::Requested), (1, 280, PlaybackStep::Started)]);
+    let second = [(1, 90_280, PlaybackStep::Ended), (2, 90_320, PlaybackStep::Requested)];
+    assert_eq!(seen.steps[2..4], second);
+    let loads: Vec<_> = seen.pages.iter().map(|(at, time, _)| (at.as_nanos(), time.as_nanos())).collect();
+    assert_eq!(loads.len(), 2);
+    assert_eq!((loads[0].0 / 1_000_000, loads[0].1 / 1_000_000), (240, 140));
+    assert_eq!((seen.steps.len(), seen.completed.len()), (6, 1));
+    assert_eq!(sent, 2 * (5_760_300 + 10_300 + 20_300));
+}
+
+/// Groups of pictures of different sizes: the bytes of the file and the playing time are those of a constant
+/// bitrate, and the media of the first bytes is not.
+#[test]
+fn a_variable_bitrate_has_the_same_mean() {
+    let groups = Some(GroupLaw {
+        group: Duration::from_millis(480),
+        coefficient: 0.5,
+        correlation: Duration::from_secs(5),
+    });
+    let (seen, sent) = watch(Media::File(Video { groups, ..file(None) }), 1, &wide(), NEVER);
+    assert_eq!(sent, 5_760_300);
+    let media = seen.fetched.iter().fold(Duration::ZERO, |sum, (.., media)| sum + *media);
+    assert_eq!(media, Duration::from_secs(90));
+    let first = seen.fetched[0];
+    let constant = BitRate(512_000).transmission_time(first.1);
+    assert!(first.2.abs_diff(constant) > constant / 10, "{first:?} {constant:?}");
 }
 
 /// A player with room for 10 s reads no more than that: fetched media is never more than 10 s ahead of

@@ -6,6 +6,7 @@ use super::*;
 const fn paper(limit: Option<ReadLimit>) -> Video {
     Video {
         bitrate: BitRate(512_000),
+        groups: None,
         length: Duration::from_secs(90),
         rules: PlayoutRules { start: Duration::from_secs(2), resume: Duration::from_millis(500) },
         limit,
@@ -16,7 +17,8 @@ const fn paper(limit: Option<ReadLimit>) -> Video {
 /// and the time when the last byte was read.
 fn feed(video: Video, rate: BitRate, end: Instant) -> (Vec<(Instant, PlaybackStep)>, Instant) {
     let gap = rate.transmission_time(Bytes(1_000));
-    let (mut view, mut told, mut waiting) = (ProgressiveView::new(video), Vec::new(), Bytes::ZERO);
+    let (mut view, mut told, mut waiting) =
+        (ProgressiveView::new(video, &mut Seeds::new(1).stream("groups")), Vec::new(), Bytes::ZERO);
     let (mut sent, mut next, mut done) = (Bytes::ZERO, Instant::ZERO + gap, Instant::FAR_FUTURE);
     loop {
         let now = next.min(view.next_timeout(waiting > Bytes::ZERO));
@@ -108,14 +110,19 @@ fn all_is_fetched_and_no_more_buffered_than_allowed() {
         let least = rules.start.max(rules.resume) + bitrate.transmission_time(block);
         let buffer = least + Duration::from_millis(1 + s.below(20_000));
         let limit = Some(ReadLimit { buffer, block }).filter(|_| s.chance(0.8));
-        let video = Video { bitrate, length, rules, limit };
+        let groups = s.chance(0.5).then(|| GroupLaw {
+            group: Duration::from_millis(480),
+            coefficient: 0.5,
+            correlation: Duration::from_secs(5),
+        });
+        let video = Video { bitrate, groups, length, rules, limit };
         let rate = BitRate(bitrate.bits_per_second() * (1 + s.below(40)) / 10 + 1);
         check(video, rate, seed);
     }
 }
 
 fn check(video: Video, rate: BitRate, seed: u64) {
-    let mut view = ProgressiveView::new(video);
+    let mut view = ProgressiveView::new(video, &mut Seeds::new(1).stream("groups"));
     let (mut now, mut media, mut bytes, mut waiting) =
         (Instant::ZERO, Duration::ZERO, Bytes::ZERO, Bytes::ZERO);
     let gap = rate.transmission_time(Bytes(1_400));
