@@ -307,7 +307,7 @@ SENTENCES = [
         ),
     ),
     Sentence(
-        ARWA,
+        "papers/arwa-tables.md",
         "Twelve readings reproduce the paper's delays under autotuning",
         lambda: (
             sum(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airlane.experiments import Experiment
-from airlane.papers.arwa import bandwidth, limits, load, mixed, regions, schemes, single
+from airlane.papers.arwa import bandwidth, limits, load, mixed, moving, regions, schemes, single
 
 __all__ = ["experiments"]
 
@@ -32,4 +32,5 @@ def experiments() -> list[Experiment]:
         mixed.figure7(),
         mixed.figure8(),
         mixed.figure9(),
+        moving.moving(),
     ]
