@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airlane.experiments import Experiment
-from airlane.papers.meld import beyond, goodput, losses, round_trips, sweep, uplink, worth
+from airlane.papers.meld import beyond, goodput, losses, millimetre, round_trips, sweep, uplink, worth
 
 __all__ = ["experiments"]
 
@@ -30,4 +30,5 @@ def experiments() -> list[Experiment]:
         beyond.short_flows(),
         beyond.confusion(),
         worth.worth(),
+        millimetre.millimetre(),
     ]

@@ -18,6 +18,7 @@ from airlane.papers.common import gain_pct
 from airlane.papers.meld.logs import duration_s, goodput_mbps
 
 __all__ = [
+    "BURST",
     "CONTROLLERS",
     "FITTED",
     "FITTED_BURSTS",
