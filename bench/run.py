@@ -15,6 +15,7 @@ import platform
 import statistics
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -56,6 +57,8 @@ class Scenario:
     rlc: str = "um"
     example: str | None = None
     """A bundled scenario, instead of a cell made from the rest."""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """Settings of the bundled scenario."""
     budget: float | None = None
     """Target for the simulated seconds per second, where there is no peer to compare with."""
     ours: list[peer.Measured] = field(default_factory=list)
@@ -88,7 +91,7 @@ class Scenario:
     def resolved(self) -> native.Resolved:
         if self.example:
             scenario = airlane.load(airlane.example(self.example))
-            return scenario.set({"run.duration": f"{self.ours_s:g} s"}).resolved
+            return scenario.set({"run.duration": f"{self.ours_s:g} s", **self.settings}).resolved
         cell = LenaCell(
             places=positions(self.ues),
             traffic=self.traffic,
@@ -163,6 +166,16 @@ SCENARIOS = [
     Scenario(570, "cbr", ours_s=2, peer_s=None, example="nr-urban-57", budget=1),
     # quinn's QUIC at 15 Mbit/s over a wire.
     Scenario(1, "tcp", ours_s=100, peer_s=None, example="quic-wired", budget=300),
+    # Ten thousand phones with a message a minute.
+    Scenario(
+        10_000,
+        "udp",
+        ours_s=60,
+        peer_s=None,
+        example="phones-asleep",
+        settings={"ue.0.count": 10_000, "flow.0.app.off.mean": "60 s"},
+        budget=50,
+    ),
 ]
 
 

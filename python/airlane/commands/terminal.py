@@ -19,7 +19,7 @@ from rich.text import Text
 from airlane import stats
 from airlane.commands.interruption import ClosedOutputError
 from airlane.plural import counted
-from airlane.radio import outages, uplink_power
+from airlane.radio import outages, sleep, uplink_power
 from airlane.results import Results
 from airlane.runs import arrays
 from airlane.runs.applications import APPLICATIONS
@@ -174,6 +174,7 @@ def run_view(results: Results, title: str) -> Group:
     parts += _applications(results)
     if results.cells.num_rows:
         parts += _cells_table(results)
+    parts += _sleep_table(results)
     groups = competing(results.flows)
     for what, of_group in groups.items():
         whose = "" if len(of_group) == results.flows.num_rows else f" of {what}"
@@ -306,6 +307,21 @@ def _costs(results: Results) -> Iterator[str]:
             share = seconds / wall if wall > 0.0 else math.nan
             each = seconds / calls * 1e6
             yield f"controller {name}: {calls:,} calls of {each:.2f} µs, {share:.0%} of the run time"
+
+
+def _sleep_table(results: Results) -> Iterator[Table | Text]:
+    """Sleep and energy of the UEs, if they were counted."""
+    ues = sleep.sleep(results)
+    if not ues:
+        return
+    table = titled("sleep and energy" + (f", mean of {results.runs} runs" if results.runs > 1 else ""))
+    for index, heading in enumerate(sleep.COLUMNS):
+        table.add_column(heading, justify="right" if index else "left", no_wrap=True)
+    for one in ues[:_ROWS]:
+        table.add_row(*sleep.cells(one))
+    yield table
+    if len(ues) > _ROWS:
+        yield Text(f"and {len(ues) - _ROWS} more UEs, all in series/energy.parquet")
 
 
 def _handovers(results: Results) -> str:

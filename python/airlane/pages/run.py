@@ -18,6 +18,7 @@ from airlane.pages.figure import Embedded, page_figure
 from airlane.pages.map_chart import map_chart
 from airlane.pages.run_chart import LINES_MAX, run_chart
 from airlane.plural import counted
+from airlane.radio import sleep
 from airlane.realtime.page import live_part
 from airlane.results import Results
 from airlane.runs import arrays
@@ -103,6 +104,8 @@ def write_run_html(
             groups=groups_table(results, selection) if selection.by else None,
             columns=columns,
             rows=[[page.cell_text(row[c]) for c in columns] for row in results.flows.to_pylist()],
+            sleep_columns=[heading.replace("-\n", "").replace("\n", " ") for heading in sleep.COLUMNS],
+            sleep=[sleep.cells(one) for one in sleep.sleep(results)],
             cell_columns=results.cells.column_names,
             cells=[[page.cell_text(v) for v in row.values()] for row in results.cells.to_pylist()],
             folded=FOLDED_ROWS,
