@@ -120,7 +120,7 @@ app = { kind = "ping", interval = "5 s", idle = { first = "100 ms", last = "300 
 duration = "5 s"
 """
     pings = loads(text, "pings.toml").run().pings.to_pandas()
-    sent = pings["sent_s"]
+    sent = pings["t_s"]
     answered = sent + pings["rtt_ms"] / 1e3
     idle = (sent[1:].to_numpy() - answered[:-1].to_numpy()).round(6)
     assert list(idle[:6]) == [0.1, 0.2, 0.3, 0.1, 0.2, 0.3]
