@@ -27,6 +27,8 @@ __all__ = [
     "page_time",
     "pages",
     "satisfied",
+    "satisfied_since_page",
+    "stalled_share",
     "throughput",
     "views",
 ]
@@ -164,8 +166,54 @@ def pages(draws: Sequence[Draw], case: Case) -> tuple[int, int]:
 
 
 def satisfied(case: Case) -> Measure:
-    """Share of views whose viewer was satisfied up to the end of the view or of the run, %."""
-    return lambda draw: 100.0 * float(draw[case.name].numbers("views", "satisfied").mean())
+    """Share of views whose viewer was satisfied up to the end of the view or of the run, %.
+
+    A page whose document has not arrived by the end of the run counts as a view that did not satisfy.
+    """
+
+    def measure(draw: Draw) -> float:
+        run = draw[case.name]
+        return 100.0 * float(run.numbers("views", "satisfied").sum()) / _begun(run)
+
+    return measure
+
+
+def _begun(run: Run) -> int:
+    """Views that were begun: pages, of viewers who open one before the video."""
+    return int(run.tables["pages" if "pages" in run.tables else "views"].num_rows)
+
+
+STARTUP_S, STALLS, STALLED_S = 8.0, 3, 2.0
+"""Limits of a satisfied viewer (section 4.1): less than 8 s of buffering, three stalls, 2 s of stalls."""
+
+
+def satisfied_since_page(case: Case) -> Measure:
+    """Share of satisfied viewers if buffering counts from the request of the page before the video, %.
+
+    Each viewer has one view.
+    """
+
+    def measure(draw: Draw) -> float:
+        run = draw[case.name]
+        opened = dict(
+            zip(run.tables["pages"]["flow"].to_pylist(), run.numbers("pages", "start_s"), strict=True)
+        )
+        flows = run.tables["views"]["flow"].to_pylist()
+        started = run.numbers("views", "start_s") + run.numbers("views", "startup_s")
+        waited = started - np.array([opened[flow] for flow in flows])
+        good = (
+            (waited < STARTUP_S)
+            & (run.numbers("views", "stalls") <= STALLS)
+            & (run.numbers("views", "stalled_s") <= STALLED_S)
+        )
+        return 100.0 * float(good.sum()) / _begun(run)
+
+    return measure
+
+
+def stalled_share(case: Case) -> Measure:
+    """Share of views that stalled at least once, %."""
+    return lambda draw: 100.0 * float((draw[case.name].numbers("views", "stalls") > 0).mean())
 
 
 def longest_start(case: Case) -> Measure:
@@ -182,4 +230,4 @@ def longest_start(case: Case) -> Measure:
 
 def views(draws: Sequence[Draw], case: Case) -> int:
     """Views of all runs."""
-    return sum(draw[case.name].tables["views"].num_rows for draw in draws)
+    return sum(_begun(draw[case.name]) for draw in draws)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airlane.experiments import Experiment
-from airlane.papers.splitproxy import beyond, ftp, start, web
+from airlane.papers.splitproxy import adaptive, beyond, ftp, radio, regions, start, video, web
 
 __all__ = ["experiments"]
 
@@ -20,7 +20,11 @@ def experiments() -> list[Experiment]:
         ftp.figure5(),
         ftp.figure6(),
         web.figure7(),
-        web.figure8(),
+        video.figure8(),
+        video.readings(),
+        regions.regions(),
         beyond.places(),
         beyond.tuning(),
+        adaptive.adaptive(),
+        radio.radio(),
     ]

@@ -21,10 +21,12 @@ __all__ = [
     "NOTES",
     "PAPER",
     "PATHS",
+    "RADIOS",
     "RADIO_MS",
     "READERS",
     "SOURCE",
     "USERS",
+    "VIEWERS",
     "Case",
     "derived",
     "grid",
@@ -115,6 +117,9 @@ READERS = 2
 8 to 10 users, which the paper calls not, moderately and fully congested where all of them download.
 """
 
+VIEWERS = 6
+"""Users per cell with videos, so that five runs have 210 views, nearly the paper's 228 a case."""
+
 FIRST_S, SPREAD_S = 4.0, 10.0
 """Start of the first of them, and period over which all start: a mean think time keeps them out of step."""
 
@@ -188,6 +193,22 @@ class Case:
         Whether browsers need no name lookups.
     repairs
         Whether TCP has SACK and a minimum timeout of 200 ms on every leg.
+    variation
+        Standard deviation over mean of the sizes of a video's groups of pictures; `None` for a constant
+        bitrate.
+    page
+        Whether a viewer opens a page before the video.
+    player_s
+        Playing time that a player buffers at most, s; `None` for no limit.
+    shared_max
+        Largest initial window, in segments, that a proxy's connection takes from the others of its UE; `None`
+        for a static one.
+    eifel
+        Whether TCP has timestamps on every leg, and with them Eifel (RFC 3522, RFC 4015).
+    radio
+        Key of `RADIOS`.
+    window_kib
+        Receive window on every leg, KiB: scaled above 64.
     """
 
     app: str
@@ -207,6 +228,13 @@ class Case:
     queue: str = "red"
     names_known: bool = False
     repairs: bool = False
+    variation: float | None = None
+    page: bool = False
+    player_s: int | None = None
+    shared_max: int | None = None
+    eifel: bool = False
+    radio: str = "average"
+    window_kib: int = 64
     duration_s: int = 30
     warmup_s: int = 10
 
@@ -224,6 +252,13 @@ class Case:
         parts += [self.queue] if self.queue != "red" else []
         parts += ["names"] if self.names_known else []
         parts += ["repairs"] if self.repairs else []
+        parts += [f"groups{self.variation:g}"] if self.variation is not None else []
+        parts += ["page"] if self.page else []
+        parts += [f"player{self.player_s}s"] if self.player_s is not None else []
+        parts += [f"shared{self.shared_max}"] if self.shared_max is not None else []
+        parts += ["eifel"] if self.eifel else []
+        parts += [self.radio] if self.radio != "average" else []
+        parts += [f"{self.window_kib}KiB-window"] if self.window_kib != 64 else []
         parts += [f"{self.radius_m}m"] if self.radius_m != 100 else []
         return "/".join(parts)
 
@@ -239,7 +274,8 @@ class Case:
     def _ue(self, name: str, count: int, site: tuple[float, float]) -> dict[str, object]:
         centre = [f"{x:g} m" for x in site]
         area = {"kind": "disc", "centre": ["0 m", "0 m"], "radius": "764 m"}
-        walk = {"kind": "random-waypoint", "area": area, "speed": {"min": "1 km/h", "max": "3 km/h"}}
+        low, high = ("60 km/h", "60 km/h") if self.radio == "moving" else ("1 km/h", "3 km/h")
+        walk = {"kind": "random-waypoint", "area": area, "speed": {"min": low, "max": high}}
         return {
             "name": name,
             "count": count,
@@ -254,7 +290,11 @@ class Case:
         core = self._tcp()
         ran = self._tcp(self.initial_window)
         buffer = {} if self.buffer_kib is None else {"buffer": f"{self.buffer_kib} KiB"}
-        rate = {"interface_rate": f"{TRANSPORT_MBPS:g} Mbit/s"} if self.interface else {}
+        rate: dict[str, object] = {}
+        if self.interface:
+            rate["interface_rate"] = f"{TRANSPORT_MBPS:g} Mbit/s"
+        if self.shared_max is not None:
+            rate["initial_window"] = {"kind": "shared", "max": self.shared_max}
         # The transport network is between two proxies: the one in the eNB has the radio alone.
         return [
             {"kind": "split-proxy", "at": place, "core": core, "ran": ran, **rate, **buffer}
@@ -262,17 +302,34 @@ class Case:
         ]
 
     def _tcp(self, initial_window: int | None = None) -> dict[str, object]:
-        more = {"sack": True, "rto_min": "200 ms"} if self.repairs else {}
+        more: dict[str, object] = {"sack": True, "rto_min": "200 ms"} if self.repairs else {}
+        if self.eifel:
+            more["timestamps"] = True
+        if self.window_kib != 64:
+            more["receive_window"] = {"kind": "fixed", "size": f"{self.window_kib} KiB"}
+            more["window_scaling"] = self.window_kib > 64
         return {**transport(self.stack, self.congestion, initial_window), **more}
+
+    def _application(self, app: str) -> dict[str, object]:
+        """Pages or videos."""
+        pages: dict[str, object] = {"pages": "2011", "dns": not self.names_known}
+        if app == "web":
+            return {"kind": "web", **pages}
+        video: dict[str, object] = {"kind": "video"}
+        if self.variation is not None:
+            video |= {"variation": {"kind": "log-normal", "coefficient": self.variation}}
+        if self.page:
+            video |= {"page": {"kind": "web", **pages}}
+        if self.player_s is not None:
+            video |= {"buffer": f"{self.player_s} s"}
+        return video
 
     def _flows(self, app: str, cell: int, count: int) -> list[dict[str, object]]:
         """Flows of one application in a cell."""
         name, common = f"{app}-{cell}", {"transport": {"kind": "tcp", **self._tcp()}}
         if app == "ftp":
             return [{"name": name, "to": name, "app": "bulk", **common}]
-        kind: dict[str, object] = {"kind": app}
-        if app == "web":
-            kind |= {"pages": "2011", "dns": not self.names_known}
+        kind = self._application(app)
         each = [f"{name}-{user}" for user in range(1, count + 1)] if count > 1 else [name]
         starts = [
             FIRST_S + SPREAD_S * (CELLS * user + cell - 1) / (CELLS * count) for user in range(len(each))
@@ -302,6 +359,7 @@ class Case:
             "internet.shared": self.shared_link,
             **({"backhaul.hop": list(PATHS[self.path].hops)} if self.path != "series" else {}),
             **_QUEUES[self.queue],
+            **RADIOS[self.radio],
             "ue": ues,
             "flow": flows,
             **({"middlebox": boxes} if boxes else {}),
@@ -315,6 +373,20 @@ _QUEUES: dict[str, dict[str, object]] = {
     "fq-codel": {"backhaul.aqm": {"kind": "fq-codel"}},
 }
 """Differences from the scenario: 16 MB are more than all windows together."""
+
+
+RADIOS: dict[str, dict[str, object]] = {
+    "average": {},
+    "residual": {
+        "cell.0.rlc.mode": "um",
+        "cell.0.mac.harq_transmissions": 2,
+        "handover.mode": "seamless-um",
+    },
+    "moving": {"handover.mode": "seamless", "channel.fading": {"model": "eva", "speed": "60 km/h"}},
+}
+"""Radio conditions, as differences from the scenario: the paper's; HARQ that ends after two transmissions,
+without RLC AM to repair it; and vehicles at 60 km/h, whose handovers drop what waits in the eNB.
+"""
 
 
 def grid(cases: Iterable[Case]) -> dict[str, dict[str, object]]:
