@@ -1,4 +1,4 @@
-"""What each UE listened and slept, from the tables `energy` and `connections`."""
+"""Listening, sleep and energy of each UE, from the tables `energy` and `connections`."""
 
 from __future__ import annotations
 
