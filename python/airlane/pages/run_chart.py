@@ -71,6 +71,8 @@ def run_chart(results: Results, run: int = 0, title: str = "") -> Chart:
         panels.append(_ping_panel(pings, flows, handovers))
     if rates := _mcs(view):
         panels.append(_mcs_panel(rates, max(2, len(flows)), handovers))
+    if state := _connected_panel(view):
+        panels.append(state)
     if events:
         panels.insert(0, _event_panel(events))
     height = 0.6 + 2.0 * sum(panel.height for panel in panels)
@@ -78,7 +80,16 @@ def run_chart(results: Results, run: int = 0, title: str = "") -> Chart:
 
 
 def _of_run(results: Results, run: int) -> dict[str, pa.Table]:
-    wanted = ("flows", "flow_series", "cell_series", "timeouts", "handovers", "outages", "pings")
+    wanted = (
+        "flows",
+        "flow_series",
+        "cell_series",
+        "timeouts",
+        "handovers",
+        "connections",
+        "outages",
+        "pings",
+    )
     return {
         name: table.filter(arrays.whole(table["run"]) == run)
         for name, table in results.tables.items()
@@ -181,6 +192,22 @@ def _event_panel(events: Events) -> Panel:
     ticks = [Tick(float(row), kind) for row, kind in enumerate(events)]
     kinds = Axis(low=len(events) - 0.5, high=-0.5, ticks=ticks, categorical=True)
     return Panel(items, "events", _TIME, kinds, height=0.18 + 0.16 * len(events))
+
+
+def _connected_panel(view: Run) -> Panel | None:
+    """Number of UEs that are connected; None if none may be released."""
+    table = view.tables.get("connections")
+    if table is None or table.num_rows == 0:
+        return None
+    made = np.asarray(table["outcome"].to_pylist(), dtype=object) == "connected"
+    begun = (arrays.numbers(table["begin_s"]) + arrays.numbers(table["setup_s"]))[made]
+    over = arrays.numbers(table["release_s"])[made]
+    over = over[np.isfinite(over)]
+    times = np.concatenate([[0.0], begun, over])
+    steps = np.concatenate([[0.0], np.ones(begun.size), -np.ones(over.size)])
+    order = np.argsort(times, kind="stable")
+    line = Line(times[order], np.cumsum(steps[order]), series="connected UEs", step=True)
+    return Panel([line], "connected", _TIME, Axis(label="UEs", low=0.0))
 
 
 def _handovers(handovers: list[tuple[float, str]]) -> Iterator[Item]:
