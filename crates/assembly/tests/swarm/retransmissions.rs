@@ -89,6 +89,9 @@ pub(super) fn longest_wait(scenario: &Resolved, log: &Table) -> (u64, u64) {
         for (&(_, direction, _), last) in latest.iter().filter(|(_, last)| !is_nr(&scenario.cell[last.cell]))
         {
             let cell = &scenario.cell[last.cell];
+            if !cell.rrc.is_always_connected() {
+                continue; // a random access that fails resets the MAC
+            }
             let over =
                 last.decoded || !cell.harq || last.transmission >= u64::from(cell.mac.harq_transmissions);
             let most = bounds[last.cell][direction as usize];

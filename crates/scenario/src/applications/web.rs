@@ -146,7 +146,8 @@ impl Application for Web {
 
 pub(super) fn check_pages(name: &str, at: &Place<'_>) -> Checked {
     let known = pages::is_built_in(name) || pages::is_file(name);
-    let help = "use \"2011\" or \"2025\", or a file that ends in .csv (a page set) or .har (HTTP Archive 1.2)";
+    let help =
+        "use \"2011\" or \"2025\", or a file that ends in .csv (a page set) or .har (HTTP Archive 1.2)";
     at.require(known, "pages", "not a page set", help)
 }
 
