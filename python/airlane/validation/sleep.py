@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from airlane import native
+from airlane.results import Results
 from airlane.scenario import Scenario, loads
 from airlane.validation.cell import reference_rows
 from airlane.validation.claims import Family, Row, within
 from airlane.validation.measures import MEASURES, Plan
 from airlane.validation.transport import TcpCase
 
-__all__ = ["Access", "Poisson", "Probe", "Resume", "access", "drx", "probes", "resumption"]
+__all__ = ["Access", "Poisson", "Probe", "Resume", "access", "drx", "probes", "resumption", "round_trips"]
 
 _PROBE = """\
 network = "{network}"
@@ -73,8 +74,8 @@ class Probe:
         return loads(_PROBE.format(network=self.network, ues=ues), f"<probe of {self.network}>")
 
 
-def _round_trips(output: native.Output, regime: str) -> np.ndarray:
-    """In ms."""
+def round_trips(output: native.Output | Results, regime: str) -> np.ndarray:
+    """Round trips of the phones of a range of idle times, in ms."""
     pings = output.tables["pings"]
     flows = np.asarray(pings["flow"].to_pylist())
     times = np.asarray(pings["rtt_ms"].to_numpy(zero_copy_only=False), dtype=np.float64)
@@ -83,8 +84,8 @@ def _round_trips(output: native.Output, regime: str) -> np.ndarray:
 
 def _above_base(regime: str, share: int) -> Callable[[native.Output], float]:
     def figure(output: native.Output) -> float:
-        base = float(np.median(_round_trips(output, "base")))
-        return float(np.percentile(_round_trips(output, regime), share)) - base
+        base = float(np.median(round_trips(output, "base")))
+        return float(np.percentile(round_trips(output, regime), share)) - base
 
     return figure
 
