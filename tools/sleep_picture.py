@@ -1,4 +1,4 @@
-"""Draw round trips after idle times, ours beside published percentiles.
+"""Draw round trips after idle times, with published percentiles.
 
 `.venv/bin/python tools/sleep_picture.py` writes docs/images/sleep-probe.png.
 """
