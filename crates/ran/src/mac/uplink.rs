@@ -540,6 +540,18 @@ impl UplinkMac {
         self.grants.insert(at, grant);
     }
 
+    /// [`Self::grant_retransmissions`], next to Msg3 and the PRACH of UEs that set up their connections.
+    fn repeat_blocks(&mut self, slot: &mut Slot<'_, '_>, earliest: u64, pusch: u64, free: u16) -> u16 {
+        let cell = slot.cell;
+        let Some(connection) = &cell.connection else {
+            return self.grant_retransmissions(slot, earliest, pusch, free);
+        };
+        let free = free.saturating_sub(self.granted(pusch));
+        let left = self.grant_retransmissions(slot, earliest, pusch, free);
+        let begins = cell.numerology.start_of(pusch);
+        left.saturating_sub(connection.access.prach_prbs(begins, &cell.numerology))
+    }
+
     /// True if a UE sends in this slot already.
     fn is_granted(&self, ue: u32, pusch: u64) -> bool {
         grants_in(&self.grants, pusch).any(|grant| grant.ue == ue)
@@ -561,15 +573,7 @@ impl UplinkMac {
         let earliest = slot.number + u64::from(slot.cell.mac.grant_to_pusch);
         let cell = slot.id;
         let reserved = self.configured.map_or(0, |of| of.reserved(pusch, cell, self.prbs, slot.ues));
-        let mut free = self.prbs - reserved;
-        if slot.cell.connection.is_some() {
-            free = free.saturating_sub(self.granted(pusch)); // Msg3
-        }
-        let mut left = self.grant_retransmissions(slot, earliest, pusch, free);
-        if let Some(connection) = &slot.cell.connection {
-            let begins = slot.cell.numerology.start_of(pusch);
-            left = left.saturating_sub(connection.access.prach_prbs(begins, &slot.cell.numerology));
-        }
+        let mut left = self.repeat_blocks(slot, earliest, pusch, self.prbs - reserved);
         // If the round trip is not a multiple of the number of processes, a UE may retransmit in the slot of
         // another process.
         let grants = &self.grants;
