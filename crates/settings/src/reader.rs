@@ -113,7 +113,13 @@ pub fn nearest_help(unknown: &str, known: &[&str]) -> String {
     let small = unknown.to_lowercase();
     let distance = |name: &str| strsim::damerau_levenshtein(&small, &name.to_lowercase());
     let list = known.join(", ");
-    match known.iter().min_by_key(|name| (distance(name), name.len().abs_diff(unknown.len()), name.len())) {
+    // With one wrong letter, a name of the same length is more likely than a shorter one.
+    let key = |name: &&&str| {
+        let distance = distance(name);
+        let other_length = distance == 1 && name.len() != unknown.len();
+        (distance, other_length, name.len())
+    };
+    match known.iter().min_by_key(key) {
         Some(best) if distance(best) <= unknown.len().max(best.len()) / 2 => {
             format!("did you mean `{best}`? Known: {list}")
         }
