@@ -149,7 +149,8 @@ def papers_view(outcomes: Sequence[Outcome], failed: Sequence[Failed] = (), *, q
 
 
 _WORDS = (
-    "direction: further than 10 % from the published value, but with its sign, and half to twice its size.",
+    "direction: further than 10 % from the published value, but with its sign,",
+    "and half to twice its size.",
     "undecided, open: our interval is too wide to decide.",
 )
 """The verdicts that their names do not explain."""
