@@ -9,6 +9,8 @@ use super::radio_settings::is_nr;
 
 /// Subframes of a frame.
 const FRAME: u64 = 10;
+/// HARQ processes of a UE in the downlink, on both layers (TS 36.213 §7).
+const PROCESSES: u64 = 16;
 
 /// The longest allowed time from one transmission of a block to the next in the downlink HARQ of a
 /// cell, in slots.
@@ -58,7 +60,8 @@ pub(super) fn longest_wait(scenario: &Resolved, log: &Table) -> (u64, u64) {
         .map(|cell| {
             let blank = &scenario.cell[cell].mac.blank_subframes;
             let blank = |slot: u64| blank.iter().any(|&subframe| u64::from(subframe) == slot % FRAME);
-            let sleep = super::sleep::longest(&scenario.cell[cell]);
+            // Each of the blocks of a UE may need an on-duration of its own.
+            let sleep = PROCESSES * super::sleep::longest(&scenario.cell[cell]);
             [most_slots(round_trip(cell), blank) + sleep, round_trip(cell)]
         })
         .collect();
