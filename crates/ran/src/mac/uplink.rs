@@ -540,12 +540,31 @@ impl UplinkMac {
         self.grants.insert(at, grant);
     }
 
+    /// With synchronous HARQ, a retransmission keeps its PRBs: Msg3 that was granted on them before the first transmission
+    /// failed is not sent, and its UE contends again.
+    fn withdraw_requests(&mut self, slot: &mut Slot<'_, '_>, pusch: u64, free: u16) {
+        if slot.cell.numerology.harq.uplink == UplinkHarq::Asynchronous {
+            return;
+        }
+        let repeated = self.retransmissions.iter().filter(|grant| grant.slot == pusch);
+        let repeated: u16 = repeated.map(|grant| grant.block.prbs).sum();
+        while repeated + self.granted(pusch) > free
+            && let Some(at) = self.grants.iter().rposition(|grant| grant.slot == pusch)
+            && let Some(request) = self.grants.remove(at)
+        {
+            let uplink = &mut slot.link(request.ue).uplink;
+            uplink.outstanding -= request.block.size.get();
+            uplink.harq.release(request.process);
+        }
+    }
+
     /// [`Self::grant_retransmissions`], next to Msg3 and the PRACH of UEs that set up their connections.
     fn repeat_blocks(&mut self, slot: &mut Slot<'_, '_>, earliest: u64, pusch: u64, free: u16) -> u16 {
         let cell = slot.cell;
         let Some(connection) = &cell.connection else {
             return self.grant_retransmissions(slot, earliest, pusch, free);
         };
+        self.withdraw_requests(slot, pusch, free);
         let free = free.saturating_sub(self.granted(pusch));
         let left = self.grant_retransmissions(slot, earliest, pusch, free);
         let begins = cell.numerology.start_of(pusch);
