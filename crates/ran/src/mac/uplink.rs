@@ -11,8 +11,6 @@ use std::collections::VecDeque;
 
 use airlane_core::{Bytes, Decibel, Direction, Event, Instant, Topic, UeId};
 
-use airlane_radio::Mcs;
-
 use super::configured::ConfiguredGrants;
 use super::downlink::{block_event, outer_loop, report_queue, report_unsent};
 use super::harq::HarqEntity;
@@ -28,6 +26,8 @@ use crate::link::{Radio, ServingLink, UplinkState};
 use crate::numerology::{Duplex, HarqTiming, Numerology, UplinkHarq};
 use crate::slot::Slot;
 use crate::ue::Ue;
+
+mod msg3;
 
 /// A grant for a future PUSCH, or a PUSCH on the air.
 #[derive(Clone, Copy, Debug)]
@@ -497,35 +497,6 @@ impl UplinkMac {
         left
     }
 
-    /// Grants Msg3 to a UE (TS 36.213 §6.2, TS 38.213 §8.2): a block of the lowest MCS with room for this many bytes, in a
-    /// slot from `earliest` on. Returns the slot, or `None` if it has no room.
-    pub(crate) fn grant_request(
-        &mut self,
-        (cell, phy): (&CellConfig, &Phy),
-        ue: UeId,
-        link: &mut ServingLink,
-        earliest: u64,
-        bytes: Bytes,
-    ) -> Option<u64> {
-        let numerology = &cell.numerology;
-        let pusch = numerology.duplex.next_uplink(earliest);
-        let process = process_for(numerology.harq, pusch, &link.uplink.harq)?;
-        let wanted = bytes + Bytes(REQUEST_CONTROL);
-        let prbs = (1..=self.prbs).find(|&prbs| phy.blocks.uplink(1, Mcs::new(0), prbs) >= wanted)?;
-        let size = phy.blocks.uplink(1, Mcs::new(0), prbs);
-        let repeated = self.retransmissions.iter().filter(|grant| grant.slot == pusch);
-        let taken: u16 = repeated.map(|grant| grant.block.prbs).sum::<u16>() + self.granted(pusch);
-        if taken + prbs > self.prbs {
-            return None;
-        }
-        link.uplink.harq.start(process);
-        link.uplink.outstanding += size.get();
-        let mcs = Mcs::new(0);
-        let block = PuschBlock { mcs, prbs, start: None, layers: 1, size, is_beyond_reach: true };
-        self.add_grant(Grant::new(pusch, ue.0, process, block));
-        Some(pusch)
-    }
-
     /// PRBs that have been granted in a slot.
     fn granted(&self, pusch: u64) -> u16 {
         grants_in(&self.grants, pusch).map(|grant| grant.block.prbs).sum()
@@ -538,37 +509,6 @@ impl UplinkMac {
             _ => self.grants.len(),
         };
         self.grants.insert(at, grant);
-    }
-
-    /// With synchronous HARQ, a retransmission keeps its PRBs: Msg3 that was granted on them before the first transmission
-    /// failed is not sent, and its UE contends again.
-    fn withdraw_requests(&mut self, slot: &mut Slot<'_, '_>, pusch: u64, free: u16) {
-        if slot.cell.numerology.harq.uplink == UplinkHarq::Asynchronous {
-            return;
-        }
-        let repeated = self.retransmissions.iter().filter(|grant| grant.slot == pusch);
-        let repeated: u16 = repeated.map(|grant| grant.block.prbs).sum();
-        while repeated + self.granted(pusch) > free
-            && let Some(at) = self.grants.iter().rposition(|grant| grant.slot == pusch)
-            && let Some(request) = self.grants.remove(at)
-        {
-            let uplink = &mut slot.link(request.ue).uplink;
-            uplink.outstanding -= request.block.size.get();
-            uplink.harq.release(request.process);
-        }
-    }
-
-    /// [`Self::grant_retransmissions`], next to Msg3 and the PRACH of UEs that set up their connections.
-    fn repeat_blocks(&mut self, slot: &mut Slot<'_, '_>, earliest: u64, pusch: u64, free: u16) -> u16 {
-        let cell = slot.cell;
-        let Some(connection) = &cell.connection else {
-            return self.grant_retransmissions(slot, earliest, pusch, free);
-        };
-        self.withdraw_requests(slot, pusch, free);
-        let free = free.saturating_sub(self.granted(pusch));
-        let left = self.grant_retransmissions(slot, earliest, pusch, free);
-        let begins = cell.numerology.start_of(pusch);
-        left.saturating_sub(connection.access.prach_prbs(begins, &cell.numerology))
     }
 
     /// True if a UE sends in this slot already.
@@ -660,9 +600,6 @@ fn grants_in(grants: &VecDeque<Grant>, pusch: u64) -> impl Iterator<Item = &Gran
         .skip_while(move |grant| grant.slot > pusch)
         .take_while(move |grant| grant.slot == pusch)
 }
-
-/// Bytes of control elements that may be in the block of Msg3 (TS 36.321 §6.1.3, TS 38.321 §6.1.3).
-const REQUEST_CONTROL: u64 = 6;
 
 /// Minimum number of PRBs of a UE when many share a slot, as in ns-3 (`rbPerFlow`), if the cell has
 /// this many besides PUCCH.

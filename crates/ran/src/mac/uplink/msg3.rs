@@ -1,0 +1,83 @@
+//! Msg3 of UEs that set up their connections: the only grants that are not made in the order of their slots.
+
+use airlane_core::{Bytes, UeId};
+use airlane_radio::Mcs;
+
+use super::super::phy::Phy;
+use super::super::pusch::PuschBlock;
+use super::{Grant, UplinkMac, process_for};
+use crate::config::CellConfig;
+use crate::link::ServingLink;
+use crate::numerology::UplinkHarq;
+use crate::slot::Slot;
+
+/// Bytes of control elements that may be in the block of Msg3 (TS 36.321 §6.1.3, TS 38.321 §6.1.3).
+const REQUEST_CONTROL: u64 = 6;
+
+impl UplinkMac {
+    /// Grants Msg3 to a UE (TS 36.213 §6.2, TS 38.213 §8.2): a block of the lowest MCS with room for this many bytes, in a
+    /// slot from `earliest` on. Returns the slot, or `None` if it has no room.
+    pub(crate) fn grant_request(
+        &mut self,
+        (cell, phy): (&CellConfig, &Phy),
+        ue: UeId,
+        link: &mut ServingLink,
+        earliest: u64,
+        bytes: Bytes,
+    ) -> Option<u64> {
+        let numerology = &cell.numerology;
+        let pusch = numerology.duplex.next_uplink(earliest);
+        let process = process_for(numerology.harq, pusch, &link.uplink.harq)?;
+        let wanted = bytes + Bytes(REQUEST_CONTROL);
+        let prbs = (1..=self.prbs).find(|&prbs| phy.blocks.uplink(1, Mcs::new(0), prbs) >= wanted)?;
+        let size = phy.blocks.uplink(1, Mcs::new(0), prbs);
+        let repeated = self.retransmissions.iter().filter(|grant| grant.slot == pusch);
+        let taken: u16 = repeated.map(|grant| grant.block.prbs).sum::<u16>() + self.granted(pusch);
+        if taken + prbs > self.prbs {
+            return None;
+        }
+        link.uplink.harq.start(process);
+        link.uplink.outstanding += size.get();
+        let mcs = Mcs::new(0);
+        let block = PuschBlock { mcs, prbs, start: None, layers: 1, size, is_beyond_reach: true };
+        self.add_grant(Grant::new(pusch, ue.0, process, block));
+        Some(pusch)
+    }
+
+    /// With synchronous HARQ, a retransmission keeps its PRBs: Msg3 that was granted on them before the first transmission
+    /// failed is not sent, and its UE contends again.
+    fn withdraw_requests(&mut self, slot: &mut Slot<'_, '_>, pusch: u64, free: u16) {
+        if slot.cell.numerology.harq.uplink == UplinkHarq::Asynchronous {
+            return;
+        }
+        let repeated = self.retransmissions.iter().filter(|grant| grant.slot == pusch);
+        let repeated: u16 = repeated.map(|grant| grant.block.prbs).sum();
+        while repeated + self.granted(pusch) > free
+            && let Some(at) = self.grants.iter().rposition(|grant| grant.slot == pusch)
+            && let Some(request) = self.grants.remove(at)
+        {
+            let uplink = &mut slot.link(request.ue).uplink;
+            uplink.outstanding -= request.block.size.get();
+            uplink.harq.release(request.process);
+        }
+    }
+
+    /// [`Self::grant_retransmissions`], next to Msg3 and the PRACH of UEs that set up their connections.
+    pub(super) fn repeat_blocks(
+        &mut self,
+        slot: &mut Slot<'_, '_>,
+        earliest: u64,
+        pusch: u64,
+        free: u16,
+    ) -> u16 {
+        let cell = slot.cell;
+        let Some(connection) = &cell.connection else {
+            return self.grant_retransmissions(slot, earliest, pusch, free);
+        };
+        self.withdraw_requests(slot, pusch, free);
+        let free = free.saturating_sub(self.granted(pusch));
+        let left = self.grant_retransmissions(slot, earliest, pusch, free);
+        let begins = cell.numerology.start_of(pusch);
+        left.saturating_sub(connection.access.prach_prbs(begins, &cell.numerology))
+    }
+}
