@@ -18,9 +18,12 @@
 //! objects name which and where, processing times of servers, and the sizes of requests and headers. Counts
 //! and sizes are scaled to the measured means after they are drawn, so the set has these means for any seed.
 
-use std::fmt::Write;
-
 use airlane_core::{Seeds, Stream};
+
+#[path = "page_set/objects.rs"]
+mod objects;
+
+use objects::{Object, Rows, head_of, one_of};
 
 const PAGES: usize = 20;
 const SEED: u64 = 2011;
@@ -33,8 +36,6 @@ const HOSTS_MAX: usize = 38;
 const SHARED_HOSTS: u64 = 40;
 /// Maximum number of a site's own hosts, in addition to its first.
 const STATIC_HOSTS: usize = 3;
-/// The smallest object: an image of one pixel.
-const SMALLEST: u64 = 43;
 
 /// A type of objects: its name, the number per page, their kilobytes, and the spread of their sizes.
 struct Kind {
@@ -66,15 +67,6 @@ const KINDS: [Kind; 6] = [
     Kind { name: "other", count: 3.0, kilobytes: OTHERS, sigma: 1.0 },
 ];
 
-struct Object {
-    kind: usize,
-    host: usize,
-    bytes: f64,
-    parent: Option<usize>,
-    /// Share of the parent that has to arrive first, in thousandths.
-    after: u64,
-}
-
 /// The set as text.
 #[must_use]
 pub(crate) fn generate() -> String {
@@ -92,13 +84,14 @@ pub(crate) fn generate() -> String {
         let factor = kind.kilobytes * KIB * PAGES as f64 / drawn;
         pages.iter_mut().flat_map(|(_, p)| p).filter(|o| o.kind == index).for_each(|o| o.bytes *= factor);
     }
-    let mut text =
-        "# Twenty synthetic pages after measurements of September 2011; written by examples/page_set.rs.\n\
-                    page,type,host,request_bytes,head_bytes,body_bytes,parent,after_bytes,wait_ms\n"
-            .to_owned();
+    let mut text = head_of(
+        "Twenty synthetic pages after measurements of September 2011; written by examples/page_set.rs.",
+    );
     for (page, (hosts, objects)) in pages.iter().enumerate() {
         let names = host_names(&mut draws, page, *hosts);
-        write_page(&mut text, &mut draws, page, objects, &names);
+        let site = format!("site-{:02}", page + 1);
+        let rows = Rows { site, hosts: &names, request: (300, 401), head: (200, 301) };
+        rows.write(&mut text, &mut draws, objects, |kind| KINDS[kind].name);
     }
     text
 }
@@ -136,15 +129,11 @@ fn page_of(draws: &mut Stream, weight: f64, hosts: usize) -> Vec<Object> {
 
 /// The parent of an object, and where it names the object.
 fn place(draws: &mut Stream, kind: usize, before: &[Object]) -> (usize, u64) {
-    let one_of = |draws: &mut Stream, kind: usize| {
-        let all: Vec<usize> = (1..before.len()).filter(|index| before[*index].kind == kind).collect();
-        (!all.is_empty()).then(|| all[draws.below(all.len() as u64) as usize])
-    };
     let by = match kind {
         // Images of style sheets, images of frames, and images loaded by scripts.
-        3 if draws.chance(0.2) => one_of(draws, 1).map(|css| (css, 1000)),
-        3 if draws.chance(0.1) => one_of(draws, 0).map(|frame| (frame, draws.below(1001))),
-        2..=5 if draws.chance(0.2) => one_of(draws, 2).map(|script| (script, 1000)),
+        3 if draws.chance(0.2) => one_of(draws, 1, before).map(|css| (css, 1000)),
+        3 if draws.chance(0.1) => one_of(draws, 0, before).map(|frame| (frame, draws.below(1001))),
+        2..=5 if draws.chance(0.2) => one_of(draws, 2, before).map(|script| (script, 1000)),
         _ => None,
     };
     // Style sheets are in the head of the document, and half of the scripts too.
@@ -184,25 +173,6 @@ fn host_names(draws: &mut Stream, page: usize, hosts: usize) -> Vec<String> {
         }
     }
     names
-}
-
-fn write_page(text: &mut String, draws: &mut Stream, page: usize, objects: &[Object], hosts: &[String]) {
-    let size = |object: &Object| (object.bytes.round() as u64).max(SMALLEST);
-    for object in objects {
-        let (request, head) = (300 + draws.below(401), 200 + draws.below(301));
-        let wait_ms = match object.parent {
-            None => draws.exponential(100.0).round() as u64,
-            Some(_) => draws.below(21),
-        };
-        let (parent, after) = match object.parent {
-            None => (String::new(), 0),
-            Some(parent) => (parent.to_string(), size(&objects[parent]) * object.after / 1000),
-        };
-        let (kind, host, body) = (KINDS[object.kind].name, &hosts[object.host], size(object));
-        let line =
-            format!("site-{:02},{kind},{host},{request},{head},{body},{parent},{after},{wait_ms}", page + 1);
-        writeln!(text, "{line}").expect("a text takes all that is written");
-    }
 }
 
 #[allow(dead_code, reason = "a test includes this file for `generate`")]

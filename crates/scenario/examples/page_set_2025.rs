@@ -15,9 +15,12 @@
 //! rest. Choices are also which objects name which and where, their hosts, processing times, and the sizes of
 //! headers, which HTTP/2 compresses.
 
-use std::fmt::Write;
-
 use airlane_core::{Seeds, Stream};
+
+#[path = "page_set/objects.rs"]
+mod objects;
+
+use objects::{Object, Rows, head_of, one_of};
 
 const PAGES: usize = 20;
 const SEED: u64 = 2025;
@@ -33,8 +36,6 @@ const SCRIPT_KILOBYTES: [f64; 5] = [89.0, 270.0, 646.0, 1233.0, 1910.0];
 const HOSTS: f64 = 16.0;
 /// Number of hosts that pages share: libraries, measurements, advertisements.
 const SHARED_HOSTS: u64 = 60;
-/// The smallest object: an image of one pixel.
-const SMALLEST: u64 = 43;
 
 /// A type of objects: its name in the table, the requests and the kilobytes of a median page, and the spread of sizes
 /// (sigma of the logarithm).
@@ -77,29 +78,21 @@ fn quantile(of: &[f64; 5], at: f64) -> f64 {
     libm::exp(libm::log(of[above - 1]) * (1.0 - share) + libm::log(of[above]) * share)
 }
 
-struct Object {
-    kind: usize,
-    host: usize,
-    bytes: f64,
-    parent: Option<usize>,
-    /// Share of the parent that has to arrive first, in thousandths.
-    after: u64,
-}
-
 /// The set as text.
 #[must_use]
 pub(crate) fn generate() -> String {
     let mut draws = Seeds::new(SEED).stream("pages/2025");
-    let mut text =
-        "# Twenty synthetic pages after percentiles of July 2025; written by examples/page_set_2025.rs.\n\
-                    page,type,host,request_bytes,head_bytes,body_bytes,parent,after_bytes,wait_ms\n"
-            .to_owned();
+    let mut text = head_of(
+        "Twenty synthetic pages after percentiles of July 2025; written by examples/page_set_2025.rs.",
+    );
     for page in 0..PAGES {
         // Every seventh place, so that light and heavy pages alternate.
         let at = ((7 * page) % PAGES) as f64 / PAGES as f64 + 0.5 / PAGES as f64;
         let hosts = hosts_of(&mut draws, page, at);
         let objects = page_of(&mut draws, at, hosts.len());
-        write_page(&mut text, &mut draws, page, &objects, &hosts);
+        let site = format!("page-{:02}", page + 1);
+        let rows = Rows { site, hosts: &hosts, request: (60, 241), head: (100, 201) };
+        rows.write(&mut text, &mut draws, &objects, |kind| kinds()[kind].name);
     }
     text
 }
@@ -147,19 +140,18 @@ fn page_of(draws: &mut Stream, at: f64, hosts: usize) -> Vec<Object> {
 /// The parent of an object, and where it names the object: fonts are named by style sheets; data, half of the scripts
 /// and a third of the images by scripts.
 fn place(draws: &mut Stream, kind: usize, before: &[Object]) -> (usize, u64) {
-    let one_of = |draws: &mut Stream, kind: usize| {
-        let all: Vec<usize> = (1..before.len()).filter(|index| before[*index].kind == kind).collect();
-        (!all.is_empty()).then(|| (all[draws.below(all.len() as u64) as usize], 1000))
-    };
     let by = match kind {
-        FONT => one_of(draws, CSS),
-        DATA => one_of(draws, SCRIPT),
-        SCRIPT if draws.chance(0.5) => one_of(draws, SCRIPT),
-        IMAGE if draws.chance(1.0 / 3.0) => one_of(draws, SCRIPT),
+        FONT => one_of(draws, CSS, before),
+        DATA => one_of(draws, SCRIPT, before),
+        SCRIPT if draws.chance(0.5) => one_of(draws, SCRIPT, before),
+        IMAGE if draws.chance(1.0 / 3.0) => one_of(draws, SCRIPT, before),
         _ => None,
     };
     let head = matches!(kind, CSS | SCRIPT);
-    by.unwrap_or_else(|| (0, if head { draws.below(201) } else { 100 + draws.below(901) }))
+    match by {
+        Some(parent) => (parent, 1000),
+        None => (0, if head { draws.below(201) } else { 100 + draws.below(901) }),
+    }
 }
 
 /// The host of an object: 0 and 1 are the site's own.
@@ -175,25 +167,6 @@ fn host_of(draws: &mut Stream, kind: usize, hosts: usize) -> usize {
         usize::from(draws.chance(0.7))
     } else {
         2 + draws.below((hosts - 2) as u64) as usize
-    }
-}
-
-fn write_page(text: &mut String, draws: &mut Stream, page: usize, objects: &[Object], hosts: &[String]) {
-    let size = |object: &Object| (object.bytes.round() as u64).max(SMALLEST);
-    for object in objects {
-        let (request, head) = (60 + draws.below(241), 100 + draws.below(201));
-        let wait_ms = match object.parent {
-            None => draws.exponential(100.0).round() as u64,
-            Some(_) => draws.below(21),
-        };
-        let (parent, after) = match object.parent {
-            None => (String::new(), 0),
-            Some(parent) => (parent.to_string(), size(&objects[parent]) * object.after / 1000),
-        };
-        let (kind, host, body) = (kinds()[object.kind].name, &hosts[object.host], size(object));
-        let line =
-            format!("page-{:02},{kind},{host},{request},{head},{body},{parent},{after},{wait_ms}", page + 1);
-        writeln!(text, "{line}").expect("a text takes all that is written");
     }
 }
 
