@@ -2,10 +2,8 @@
 
 use super::*;
 
-#[path = "../../examples/page_set.rs"]
+#[path = "../../examples/page_set/main.rs"]
 mod page_set;
-#[path = "../../examples/page_set_2025.rs"]
-mod page_set_2025;
 #[path = "../../tests/all/snapshots/mod.rs"]
 mod snapshots;
 
@@ -15,7 +13,9 @@ fn objects(set: &PageSet) -> impl Iterator<Item = &PageObject> {
 
 #[test]
 fn the_page_sets_are_what_their_generators_write() {
-    for ((name, text), ours) in SETS.iter().zip([page_set::generate(), page_set_2025::generate()]) {
+    for ((name, text), ours) in
+        SETS.iter().zip([page_set::pages_2011::generate(), page_set::pages_2025::generate()])
+    {
         if std::env::var_os("AIRLANE_BLESS").is_some() {
             let file = format!("{}/data/pages-{name}.csv", env!("CARGO_MANIFEST_DIR"));
             std::fs::write(file, &ours).unwrap();
@@ -24,7 +24,7 @@ fn the_page_sets_are_what_their_generators_write() {
     }
 }
 
-/// The published percentiles of mobile pages in July 2025 (examples/page_set_2025.rs). Two pages are at the 10th and two
+/// The published percentiles of mobile pages in July 2025 (examples/page_set/pages_2025.rs). Two pages are at the 10th and two
 /// at the 90th; the median is between the tenth and the eleventh.
 #[test]
 fn the_page_set_of_2025_has_the_published_percentiles() {
@@ -59,7 +59,7 @@ fn the_page_set_of_2025_has_the_published_percentiles() {
     near("hosts", hosts, 18.0, 0.2);
 }
 
-/// The measured means (see examples/page_set.rs for the sources), with a tolerance for rounding: counts are
+/// The measured means (see examples/page_set/pages_2011.rs for the sources), with a tolerance for rounding: counts are
 /// whole for each page and type, so their means differ by at most half an object and usually by less.
 #[test]
 fn the_page_set_has_the_statistics_of_2011() {

@@ -1,7 +1,7 @@
 //! Writes the page set `2025`: twenty synthetic pages between the published percentiles of mobile pages in July
 //! 2025.
 //!
-//! `cargo run -p airlane-scenario --example page_set_2025 > crates/scenario/data/pages-2025.csv`
+//! `cargo run -p airlane-scenario --example page_set 2025 > crates/scenario/data/pages-2025.csv`
 //!
 //! These properties are published, for mobile pages of the crawl of July 2025 (HTTP Archive, Web Almanac 2025,
 //! chapters "Page Weight" and "Third Parties", 2026; 1 kB is 1024 bytes):
@@ -17,10 +17,7 @@
 
 use airlane_core::{Seeds, Stream};
 
-#[path = "page_set/objects.rs"]
-mod objects;
-
-use objects::{Object, Rows, head_of, one_of};
+use super::objects::{Object, Rows, head_of, one_of};
 
 const PAGES: usize = 20;
 const SEED: u64 = 2025;
@@ -83,7 +80,7 @@ fn quantile(of: &[f64; 5], at: f64) -> f64 {
 pub(crate) fn generate() -> String {
     let mut draws = Seeds::new(SEED).stream("pages/2025");
     let mut text = head_of(
-        "Twenty synthetic pages after percentiles of July 2025; written by examples/page_set_2025.rs.",
+        "Twenty synthetic pages after percentiles of July 2025; written by examples/page_set/pages_2025.rs.",
     );
     for page in 0..PAGES {
         // Every seventh place, so that light and heavy pages alternate.
@@ -168,9 +165,4 @@ fn host_of(draws: &mut Stream, kind: usize, hosts: usize) -> usize {
     } else {
         2 + draws.below((hosts - 2) as u64) as usize
     }
-}
-
-#[allow(dead_code, reason = "a test includes this file for `generate`")]
-fn main() {
-    print!("{}", generate());
 }

@@ -1,7 +1,7 @@
 //! Writes the page set `2011`: twenty synthetic pages that follow measurements of popular pages in September
 //! 2011.
 //!
-//! `cargo run -p airlane-scenario --example page_set > crates/scenario/data/pages-2011.csv`
+//! `cargo run -p airlane-scenario --example page_set 2011 > crates/scenario/data/pages-2011.csv`
 //!
 //! These properties are measured:
 //! - Bytes by type: the HTTP Archive's means of January 2011 and January 2012, two thirds of the way between
@@ -20,10 +20,7 @@
 
 use airlane_core::{Seeds, Stream};
 
-#[path = "page_set/objects.rs"]
-mod objects;
-
-use objects::{Object, Rows, head_of, one_of};
+use super::objects::{Object, Rows, head_of, one_of};
 
 const PAGES: usize = 20;
 const SEED: u64 = 2011;
@@ -85,7 +82,7 @@ pub(crate) fn generate() -> String {
         pages.iter_mut().flat_map(|(_, p)| p).filter(|o| o.kind == index).for_each(|o| o.bytes *= factor);
     }
     let mut text = head_of(
-        "Twenty synthetic pages after measurements of September 2011; written by examples/page_set.rs.",
+        "Twenty synthetic pages after measurements of September 2011; written by examples/page_set/pages_2011.rs.",
     );
     for (page, (hosts, objects)) in pages.iter().enumerate() {
         let names = host_names(&mut draws, page, *hosts);
@@ -173,9 +170,4 @@ fn host_names(draws: &mut Stream, page: usize, hosts: usize) -> Vec<String> {
         }
     }
     names
-}
-
-#[allow(dead_code, reason = "a test includes this file for `generate`")]
-fn main() {
-    print!("{}", generate());
 }
