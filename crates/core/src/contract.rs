@@ -62,6 +62,18 @@ pub struct Cx<'a> {
 }
 
 impl Cx<'_> {
+    /// The same at another time.
+    #[inline]
+    pub fn at(&mut self, now: Instant) -> Cx<'_> {
+        Cx {
+            now,
+            pool: &mut *self.pool,
+            outbox: &mut *self.outbox,
+            topics: self.topics,
+            probe: &mut *self.probe,
+        }
+    }
+
     /// Sends a packet out of a port of the node that is being called.
     #[inline]
     pub fn send(&mut self, port: Port, packet: PacketRef) {

@@ -591,13 +591,7 @@ impl Node for RadioNetwork {
                 break;
             }
             self.report_until(cx, work);
-            let mut cx = Cx {
-                now: work,
-                pool: &mut *cx.pool,
-                outbox: &mut *cx.outbox,
-                topics: cx.topics,
-                probe: &mut *cx.probe,
-            };
+            let mut cx = cx.at(work);
             let first = cx.outbox.len();
             self.process(&mut cx);
             self.process_received(&mut cx, first);

@@ -152,13 +152,7 @@ impl RadioNetwork {
             return false;
         }
         self.measure_until(now);
-        let mut cx = Cx {
-            now,
-            pool: &mut *cx.pool,
-            outbox: &mut *cx.outbox,
-            topics: cx.topics,
-            probe: &mut *cx.probe,
-        };
+        let mut cx = cx.at(now);
         self.with_handover(&mut cx, |network, state, cx| {
             network.check_links(state, cx);
             network.take_reports(state, cx);

@@ -94,13 +94,7 @@ impl RadioNetwork {
     #[cold]
     pub(super) fn change_service(&mut self, cx: &mut Cx<'_>) {
         let Some((now, cell, change)) = self.plan.pop() else { return };
-        let mut cx = Cx {
-            now,
-            pool: &mut *cx.pool,
-            outbox: &mut *cx.outbox,
-            topics: cx.topics,
-            probe: &mut *cx.probe,
-        };
+        let mut cx = cx.at(now);
         match change {
             Change::Off => self.switch(&mut cx, cell, false),
             Change::On => self.switch(&mut cx, cell, true),
