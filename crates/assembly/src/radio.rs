@@ -29,10 +29,12 @@ pub(crate) fn configuration(
         Ok(section.config(path, &scenario.cell))
     };
     let own = |name: &str| setup.extensions.schedulers[name].clone();
-    let cells = scenario.cell.iter().map(|cell| CellConfig {
-        meters_energy: scenario.output.energy,
-        ..cell.config(&scenario.cell, channel.fading.sight(), own)
-    });
+    // Where one cell lets UEs sleep, their energy is counted in all.
+    let meters_energy = scenario.output.energy || scenario.cell.iter().any(format::Cell::sleeps);
+    let cells = scenario
+        .cell
+        .iter()
+        .map(|cell| CellConfig { meters_energy, ..cell.config(&scenario.cell, channel.fading.sight(), own) });
     Ok(RanConfig {
         cells: cells.collect(),
         ues: ues.iter().map(ue).collect::<Result<_, _>>()?,

@@ -163,6 +163,12 @@ impl RadioNetwork {
             assert!(config.handover.is_none(), "early throttling in a network with handovers");
             assert!(cell.service.is_empty(), "early throttling in a cell with outages");
         }
+        let serving = || config.cells.iter().filter(|cell| !cell.interferer);
+        let is_on_demand = |cell: &CellConfig| cell.connection.is_some();
+        assert!(
+            serving().all(is_on_demand) || !serving().any(is_on_demand),
+            "connections in some cells only"
+        );
         let environment = Environment::new(config);
         let (mut cells, ues) = (build::cells(config), environment.ues(config, seeds));
         if let [cell] = &mut cells[..] {

@@ -301,6 +301,12 @@ fn mistakes_of_sleep() -> Vec<(&'static str, String)> {
         ("preambles without end", rrc("random_access = { max_preambles = 500 }")),
         ("no answer", rrc("random_access = { responses = 0 }")),
         ("a kind of RRC", cell("rrc", "kind = \"idle\"")),
+        (
+            "connections in one of two cells",
+            extended(
+                "[[cell]]\nname = \"second\"\nposition = [\"500 m\", \"0 m\"]\nrlc = \"am\"\nrrc = \"on-demand\"",
+            ),
+        ),
     ]
 }
 

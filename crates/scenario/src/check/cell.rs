@@ -37,8 +37,7 @@ pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
     cell.uplink.check(cell.slot(), &at.under("uplink"))?;
     cell.drx.check(cell.slot(), &at.under("drx"))?;
     cell.rrc.check(cell.nr().is_some(), &at.under("rrc"))?;
-    let sleeps = !cell.drx.is_none() || !cell.rrc.is_always_connected();
-    let polled = matches!(cell.uplink, Uplink::Polled(_)) && sleeps;
+    let polled = matches!(cell.uplink, Uplink::Polled(_)) && cell.sleeps();
     let help = "use kind = \"scheduling-request\", or leave out drx and rrc";
     at.require(!polled, "uplink", "an eNB cannot poll UEs that sleep", help)?;
     let throttles = cell.early_throttling.is_some() && !cell.rrc.is_always_connected();
@@ -61,6 +60,18 @@ pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
     )?;
     cell.rlc.check(&at.under("rlc"))?;
     cell.l4s_bearer.as_ref().map_or(Ok(()), |bearer| l4s_bearer(bearer, &at.under("l4s_bearer")))
+}
+
+/// UEs move between cells with their connections: these are on demand in all cells that serve UEs, or in none.
+pub(super) fn connections(cells: &[Cell], at: &Place<'_>) -> Checked {
+    let serving = || cells.iter().enumerate().filter(|(_, cell)| !cell.interferer);
+    let is_first = serving().next().map(|(_, cell)| cell.rrc.is_always_connected());
+    for (i, cell) in serving() {
+        let alike = Some(cell.rrc.is_always_connected()) == is_first;
+        let help = "write the same kind in all cells that serve UEs";
+        at.entry(i).require(alike, "rrc", "cells differ in when their UEs are connected", help)?;
+    }
+    Ok(())
 }
 
 /// What only a cell of LTE has.

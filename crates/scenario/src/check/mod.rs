@@ -192,6 +192,7 @@ fn cellular(scenario: &Resolved, at: &Place<'_>) -> Checked {
         cell::cell(cell, &at)?;
         cell::carrier(cell, &scenario.cell[..i], &at)?;
     }
+    cell::connections(&scenario.cell, &at.under("cell"))?;
     let serves = scenario.cell.iter().any(|cell| !cell.interferer);
     let help = "at least one cell must serve UEs; leave `interferer` out of one cell";
     at.require(serves, "cell", "every cell is an interferer", help)?;

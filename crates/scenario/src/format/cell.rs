@@ -211,6 +211,12 @@ pub enum TransmissionMode {
 }
 
 impl Cell {
+    /// Whether UEs of the cell sleep.
+    #[must_use]
+    pub fn sleeps(&self) -> bool {
+        !self.drx.is_none() || !self.rrc.is_always_connected()
+    }
+
     /// The configuration of the cell, one of `all`. `sight` is the line of sight of its channel, and `own` finds a
     /// scheduler policy of the user by its name.
     pub fn config(&self, all: &[Cell], sight: LineOfSight, own: impl Fn(&str) -> OwnScheduler) -> CellConfig {
