@@ -214,8 +214,6 @@ pub enum ConnectionStep {
         waited: Duration,
         /// From there on.
         took: Duration,
-        /// Preambles of the random access.
-        preambles: u32,
     },
     /// The procedure has failed.
     Failed,

@@ -166,7 +166,8 @@ impl L4sBearer {
     }
 }
 
-const fn way(direction: Direction) -> usize {
+/// The place of a direction.
+pub(crate) const fn way(direction: Direction) -> usize {
     match direction {
         Direction::Downlink => 0,
         Direction::Uplink => 1,

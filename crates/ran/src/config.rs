@@ -209,7 +209,7 @@ pub struct CellConfig {
     /// Discontinuous reception of its UEs; `None` if they listen all the time.
     pub drx: Option<DrxConfig>,
     /// How its UEs are released and connected again; `None` if they are always connected.
-    pub connection: Option<ConnectionConfig>,
+    pub connection: Option<Arc<ConnectionConfig>>,
     /// Whether the energy of its UEs is counted even if they do not sleep.
     pub meters_energy: bool,
     /// Downlink transmission mode.

@@ -254,6 +254,20 @@ impl ServingLink {
         control::effective_sinr(seen)
     }
 
+    /// Whether the UE misses a PDCCH of this cell now.
+    pub(crate) fn misses_control(
+        &mut self,
+        now: Instant,
+        mobility: &mut Mobility,
+        radio: Radio<'_>,
+        scratch: &mut [f32],
+    ) -> bool {
+        radio.cell.mac.control_errors && {
+            let sinr = self.control_sinr(now, mobility, radio, scratch);
+            control::is_missed(sinr, &mut self.downlink.control_draws)
+        }
+    }
+
     /// [`Self::control_sinr`] before any fading.
     pub(crate) fn mean_control_sinr(
         &mut self,

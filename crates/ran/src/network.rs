@@ -36,6 +36,7 @@ use crate::link::ServingLink;
 use crate::mac::downlink::DownlinkMac;
 use crate::mac::phy::Phy;
 use crate::mac::restrictions::Restrictions;
+use crate::mac::sleep::Phase;
 use crate::mac::uplink::UplinkMac;
 use crate::numerology::Numerology;
 use crate::rrc::MeasurementReport;
@@ -471,7 +472,10 @@ impl RadioNetwork {
     /// Adds UEs whose bearer has data to send to their cell's lists.
     fn wake_touched(&mut self, now: Instant) {
         for index in self.touched.drain(..) {
-            let Ue { id, bearers, links, drx, alarm, .. } = &mut self.ues[index as usize];
+            let Ue { id, bearers, links, drx, phase, alarm, .. } = &mut self.ues[index as usize];
+            if *phase == Phase::Released {
+                continue; // PDCP status reports after a change of its cell wait for the connection
+            }
             for link in links.iter_mut() {
                 let cell = &mut self.cells[link.cell.index()];
                 let has_data = bearers.has_backlog(Direction::Downlink, now);

@@ -6,7 +6,6 @@ use airlane_net::gtp::OVERHEAD;
 use crate::config::CellConfig;
 use crate::interference::Air;
 use crate::link::{Radio, ServingLink};
-use crate::mac::control;
 use crate::mac::phy::Phy;
 use crate::mac::restrictions::Restrictions;
 use crate::ue::Ue;
@@ -91,14 +90,9 @@ impl Slot<'_, '_> {
 
     /// Whether a UE misses the PDCCH in this slot.
     pub(crate) fn misses_control(&mut self, ue: u32) -> bool {
-        if !self.cell.mac.control_errors {
-            return false;
-        }
         let Ue { mobility, links, .. } = &mut self.ues[ue as usize];
-        let link = links.with_mut(self.id);
         let radio = Radio { cell: self.cell, air: self.air };
-        let sinr = link.control_sinr(self.cx.now, mobility, radio, self.phy.sinr_mut());
-        control::is_missed(sinr, &mut link.downlink.control_draws)
+        links.with_mut(self.id).misses_control(self.cx.now, mobility, radio, self.phy.sinr_mut())
     }
 
     /// A bearer was used: its timers may have changed.

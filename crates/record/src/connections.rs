@@ -69,7 +69,7 @@ impl ConnectionLog {
                 latest.preambles = number;
                 latest.collisions += u64::from(collides);
             }
-            ConnectionStep::Connected { waited, took, .. } => {
+            ConnectionStep::Connected { waited, took } => {
                 (latest.waited, latest.took) = (Some(waited), Some(took));
             }
             ConnectionStep::Failed => latest.failed_at = Some(now),
@@ -143,7 +143,7 @@ mod tests {
         step(11, 1, ConnectionStep::Preamble { number: 1, collides: true });
         step(31, 1, ConnectionStep::Preamble { number: 2, collides: false });
         let (waited, took) = (Duration::from_millis(900), Duration::from_millis(250));
-        step(255, 1, ConnectionStep::Connected { waited, took, preambles: 2 });
+        step(255, 1, ConnectionStep::Connected { waited, took });
         step(300, 0, ConnectionStep::Began { cause: ConnectionCause::Data });
         step(9_000, 1, ConnectionStep::Released);
         step(9_000, 0, ConnectionStep::Failed);

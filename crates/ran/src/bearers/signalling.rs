@@ -5,6 +5,8 @@
 
 use airlane_core::{Bytes, Direction};
 
+use super::way;
+
 /// A message on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Message {
@@ -29,14 +31,6 @@ pub(crate) struct Signalling {
     messages: [Option<Message>; 2],
     arrived: [Option<u8>; 2],
     era: u32,
-}
-
-/// The place of a direction.
-const fn way(direction: Direction) -> usize {
-    match direction {
-        Direction::Downlink => 0,
-        Direction::Uplink => 1,
-    }
 }
 
 impl Signalling {

@@ -11,29 +11,27 @@
 //! interference to PUSCH.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use airlane_core::{
-    Bytes, CellId, ConnectionCause, ConnectionStep, Cx, Direction, DropCause, Duration, Event, Instant,
-    PacketRef, Seeds, Stream, UeId,
+    CellId, ConnectionCause, ConnectionStep, Cx, Direction, DropCause, Duration, Event, Instant, PacketRef,
+    Seeds, Stream, UeId,
 };
 
 use super::RadioNetwork;
 use super::wake::Alarms;
+use crate::bearers::way;
 use crate::config::RanConfig;
-use crate::link::{Radio, ServingLink};
-use crate::mac::control;
 use crate::mac::sleep::Phase;
 use crate::rrc::connection::{ConnectionConfig, ConnectionState};
 use crate::rrc::contention::Occasion;
-use crate::rrc::random_access::Attempt;
-use crate::ue::Ue;
+
+mod access;
 
 /// How long a released UE that cannot begin random access waits until it tries again.
 const LATER: Duration = Duration::from_millis(20);
-/// How long a UE stays in a connection after the message that releases it (TS 36.331 §5.3.8.3, TS 38.331 §5.3.8.3).
+/// How long a UE stays in a connection after the message that releases it (TS 36.331 §5.3.8.3, TS 38.331 §5.3.8.3; unverified).
 const RELEASE_DELAY: Duration = Duration::from_millis(60);
-/// Time from a random access response whose grant finds no room to the next.
-const NEXT_RESPONSE: Duration = Duration::from_millis(1);
 /// The number of the message that releases a UE. Those of a procedure have lower numbers.
 const RELEASE: u8 = u8::MAX;
 
@@ -60,7 +58,7 @@ struct Connection {
 impl Connection {
     fn new(ue: usize, seeds: Seeds) -> Self {
         Self {
-            state: ConnectionState::Released { paged_at: Instant::FAR_FUTURE },
+            state: ConnectionState::Released { next_at: Instant::FAR_FUTURE },
             held: [VecDeque::new(), VecDeque::new()],
             held_bytes: [0; 2],
             last_data: Instant::ZERO,
@@ -107,7 +105,7 @@ impl Connections {
         for (_, packet) in connection.held.iter_mut().flat_map(|held| held.drain(..)) {
             cx.discard(packet, DropCause::NoRoute);
         }
-        connection.state = ConnectionState::Released { paged_at: Instant::FAR_FUTURE };
+        connection.state = ConnectionState::Released { next_at: Instant::FAR_FUTURE };
         connection.alarm = Instant::FAR_FUTURE;
     }
 
@@ -172,7 +170,7 @@ impl RadioNetwork {
         let config = &self.cells[self.ues[ue.index()].cell().index()].config;
         let limit = config.buffers().get();
         let connection = &mut connections.ues[ue.index()];
-        let way = usize::from(direction == Direction::Uplink);
+        let way = way(direction);
         let bytes = cx.pool.get(&packet).size.get();
         if connection.held_bytes[way] + bytes > limit {
             return cx.discard(packet, DropCause::QueueFull);
@@ -191,14 +189,12 @@ impl RadioNetwork {
         id: UeId,
     ) {
         let connection = &mut connections.ues[id.index()];
-        let ConnectionState::Released { paged_at } = connection.state else { return };
-        let Some(config) = self.connection_config(id) else { return };
+        let ConnectionState::Released { next_at } = connection.state else { return };
+        let config = self.connection_config(id);
         match direction {
-            Direction::Downlink if paged_at == Instant::FAR_FUTURE => {
+            Direction::Downlink if next_at == Instant::FAR_FUTURE => {
                 connection.began = cx.now;
-                let identity = self.ues[id.index()].identity;
-                let paged_at = config.next_paging(identity, cx.now + config.paging_delay);
-                connections.enter(id, ConnectionState::Released { paged_at });
+                self.page_from(connections, id, cx.now + config.paging_delay);
             }
             Direction::Downlink => {}
             Direction::Uplink => {
@@ -208,51 +204,34 @@ impl RadioNetwork {
         }
     }
 
-    fn connection_config(&self, ue: UeId) -> Option<&ConnectionConfig> {
-        self.cells[self.ues[ue.index()].cell().index()].config.connection.as_ref()
+    fn connection_config(&self, ue: UeId) -> Arc<ConnectionConfig> {
+        let connection = &self.cells[self.ues[ue.index()].cell().index()].config.connection;
+        Arc::clone(connection.as_ref().expect("all cells that serve UEs have connections, or none"))
     }
 
-    /// Whether a released UE can begin random access in its cell.
-    fn may_access(&self, ue: UeId) -> bool {
-        let is_on = self.cells[self.ues[ue.index()].cell().index()].restrictions.is_on;
-        is_on && self.handover.as_ref().is_none_or(|handover| handover.is_at_rest(ue))
+    /// A UE is paged in its first occasion from a time on.
+    fn page_from(&self, connections: &mut Connections, id: UeId, from: Instant) {
+        let next_at = self.connection_config(id).next_paging(self.ues[id.index()].identity, from);
+        connections.enter(id, ConnectionState::Released { next_at });
     }
 
-    /// A released UE begins to set its connection up.
-    fn begin_access(
-        &mut self,
-        connections: &mut Connections,
-        cx: &mut Cx<'_>,
-        id: UeId,
-        cause: ConnectionCause,
-    ) {
-        if !self.may_access(id) {
-            // It is as if it were paged again later.
-            return connections.enter(id, ConnectionState::Released { paged_at: cx.now + LATER });
+    /// A released UE for which something waits tries to set up its connection again, from a time on. One that was paged is
+    /// paged again.
+    fn try_again(&self, connections: &mut Connections, id: UeId, from: Instant) {
+        if connections.ues[id.index()].held[way(Direction::Uplink)].is_empty() {
+            return self.page_from(connections, id, from);
         }
-        let Some(config) = self.connection_config(id).cloned() else { return };
-        let connection = &mut connections.ues[id.index()];
-        (connection.access_began, connection.preambles) = (cx.now, 0);
-        self.set_phase(cx.now, id, Phase::Connecting);
-        self.reset_mac(id, cx.now);
-        self.observe(cx, id, ConnectionStep::Began { cause });
-        let at = config.access.next_occasion(cx.now);
-        connections.enter(id, ConnectionState::Preamble { at });
+        connections.enter(id, ConnectionState::Released { next_at: from });
     }
 
-    /// Does everything that is due in connections at one instant, the first that is not after `until`. Returns false if nothing is.
+    /// Does everything that is due in connections at one instant, the first that is not after `until`. Returns false if
+    /// nothing is.
     pub(super) fn connect_due(&mut self, cx: &mut Cx<'_>, until: Instant) -> bool {
         let Some(mut connections) = self.connections.take() else { return false };
         let now = connections.due();
         let is_due = now <= until && now < Instant::FAR_FUTURE;
         if is_due {
-            let mut cx = Cx {
-                now,
-                pool: &mut *cx.pool,
-                outbox: &mut *cx.outbox,
-                topics: cx.topics,
-                probe: &mut *cx.probe,
-            };
+            let mut cx = cx.at(now);
             self.skip_idle_slots(now);
             while let Some(id) = connections.alarms.pop(now) {
                 let connection = &mut connections.ues[id.index()];
@@ -279,7 +258,7 @@ impl RadioNetwork {
 
     /// Does the next step of the connection of a UE, which is due.
     fn proceed(&mut self, connections: &mut Connections, cx: &mut Cx<'_>, id: UeId) {
-        let Some(config) = self.connection_config(id).cloned() else { return };
+        let config = self.connection_config(id);
         match connections.ues[id.index()].state {
             ConnectionState::Released { .. } => self.page(connections, cx, id, &config),
             ConnectionState::Preamble { .. } => connections.contenders.push(id),
@@ -319,134 +298,12 @@ impl RadioNetwork {
 
     /// A paging occasion with a message for a UE: it begins random access if it decodes the PDCCH.
     fn page(&mut self, connections: &mut Connections, cx: &mut Cx<'_>, id: UeId, config: &ConnectionConfig) {
-        let is_paged = connections.ues[id.index()].held[1].is_empty();
+        let is_paged = connections.ues[id.index()].held[way(Direction::Uplink)].is_empty();
         if is_paged && (!self.may_access(id) || self.misses_control(cx.now, id)) {
-            let paged_at = config.next_paging(self.ues[id.index()].identity, cx.now + config.paging_listen);
-            return connections.enter(id, ConnectionState::Released { paged_at });
+            return self.page_from(connections, id, cx.now + config.paging_listen);
         }
         let cause = if is_paged { ConnectionCause::Paging } else { ConnectionCause::Data };
         self.begin_access(connections, cx, id, cause);
-    }
-
-    /// Whether a UE misses a PDCCH of its cell now.
-    fn misses_control(&mut self, now: Instant, id: UeId) -> bool {
-        let (sinr, link) = self.control_of(now, id);
-        control::is_missed(sinr, &mut link.downlink.control_draws)
-    }
-
-    /// Linear SINR of the control region of its cell at a UE.
-    fn control_of(&mut self, now: Instant, id: UeId) -> (f32, &mut ServingLink) {
-        let Ue { mobility, links, .. } = &mut self.ues[id.index()];
-        let link = links.primary_mut();
-        let cell = &mut self.cells[link.cell.index()];
-        let radio = Radio { cell: &cell.config, air: &self.air };
-        (link.control_sinr(now, mobility, radio, cell.phy.sinr_mut()), link)
-    }
-
-    /// The UEs that send a preamble now contend, in each cell.
-    fn contend(&mut self, connections: &mut Connections, cx: &mut Cx<'_>) {
-        let mut contenders = core::mem::take(&mut connections.contenders);
-        contenders.sort_unstable_by_key(|id| (self.ues[id.index()].cell(), *id));
-        let mut rest = &contenders[..];
-        while let Some(first) = rest.first() {
-            let cell = self.ues[first.index()].cell();
-            let (group, others) =
-                rest.split_at(rest.partition_point(|id| self.ues[id.index()].cell() <= cell));
-            rest = others;
-            self.contend_in(connections, cx, cell, group);
-        }
-        contenders.clear();
-        connections.contenders = contenders;
-    }
-
-    /// The UEs of a cell that send a preamble now contend.
-    fn contend_in(&mut self, connections: &mut Connections, cx: &mut Cx<'_>, cell: CellId, group: &[UeId]) {
-        let Some(config) = self.cells[cell.index()].config.connection.clone() else { return };
-        connections.occasion.begin(config.access.preambles);
-        for id in group {
-            let connection = &mut connections.ues[id.index()];
-            connection.preambles += 1;
-            connection.preamble = connections.occasion.send(&mut connection.draws);
-        }
-        let (mut detected, until) = (0, config.access.window_end(cx.now));
-        for id in group {
-            let Connection { preamble, preambles, .. } = connections.ues[id.index()];
-            let is_alone = connections.occasion.is_alone(preamble);
-            let mut at = until;
-            if is_alone && self.is_heard(cx.now, *id, preambles - 1) {
-                at = config.access.response(cx.now, detected).unwrap_or(until);
-                detected += 1;
-            }
-            self.observe(cx, *id, ConnectionStep::Preamble { number: preambles, collides: !is_alone });
-            connections.enter(*id, ConnectionState::Response { at, until });
-        }
-    }
-
-    /// Whether the cell of a UE detects its preamble, after this many before it.
-    fn is_heard(&mut self, now: Instant, id: UeId, before: u32) -> bool {
-        let Ue { mobility, links, .. } = &mut self.ues[id.index()];
-        let link = links.primary_mut();
-        let cell = &self.cells[link.cell.index()];
-        let full_power = link.uplink.channel.mean_sinr(now, mobility);
-        let attempt = Attempt {
-            before,
-            full_power: (full_power, cell.config.resource_blocks),
-            noise: cell.config.prb_noise(),
-            fades: !link.uplink.channel.is_flat(),
-            control_sinr: f32::INFINITY,
-        };
-        cell.restrictions.is_on && attempt.is_detected()
-    }
-
-    /// A random access response is sent, or the window for it is over.
-    fn respond(
-        &mut self,
-        connections: &mut Connections,
-        cx: &mut Cx<'_>,
-        id: UeId,
-        until: Instant,
-        config: &ConnectionConfig,
-    ) {
-        if cx.now >= until {
-            return self.fail_attempt(connections, cx, id, config);
-        }
-        if self.misses_control(cx.now, id) {
-            return connections.enter(id, ConnectionState::Response { at: until, until });
-        }
-        let link = self.ues[id.index()].links.primary_mut();
-        let cell = &mut self.cells[link.cell.index()];
-        let earliest = cell.config.numerology.slot_from(cx.now + config.access.msg3_after);
-        let request = config.messages[0];
-        let bytes = Bytes(u64::from(request.bytes));
-        let Some(slot) = cell.uplink.grant_request((&cell.config, &cell.phy), id, link, earliest, bytes)
-        else {
-            let at = (cx.now + NEXT_RESPONSE).min(until);
-            return connections.enter(id, ConnectionState::Response { at, until });
-        };
-        let sent = cell.config.numerology.start_of(slot);
-        self.ues[id.index()].bearers.submit_signalling(request.direction, 0, request.bytes);
-        let until = sent + config.access.resolution;
-        connections.enter(id, ConnectionState::Requesting { until, answer_at: Instant::FAR_FUTURE });
-    }
-
-    /// An attempt at random access has failed: a UE that has preambles and time left sends another one.
-    fn fail_attempt(
-        &mut self,
-        connections: &mut Connections,
-        cx: &mut Cx<'_>,
-        id: UeId,
-        config: &ConnectionConfig,
-    ) {
-        self.reset_mac(id, cx.now);
-        self.ues[id.index()].bearers.clear_signalling();
-        let connection = &mut connections.ues[id.index()];
-        let has_time = cx.now < connection.access_began + config.t300;
-        if connection.preambles >= config.access.most_preambles || !has_time || !self.may_access(id) {
-            return self.give_up(connections, cx, id, config);
-        }
-        let connection = &mut connections.ues[id.index()];
-        let at = config.access.after_backoff(cx.now, &mut connection.draws);
-        connections.enter(id, ConnectionState::Preamble { at });
     }
 
     /// A procedure has failed: the UE is released, and tries again when T300 has expired.
@@ -460,15 +317,16 @@ impl RadioNetwork {
         self.leave_cell(cx.now, id);
         self.observe(cx, id, ConnectionStep::Failed);
         let connection = &connections.ues[id.index()];
-        let paged_at = (connection.access_began + config.t300).max(cx.now + LATER);
-        connections.enter(id, ConnectionState::Released { paged_at });
+        let from = (connection.access_began + config.t300).max(cx.now + LATER);
+        self.try_again(connections, id, from);
     }
 
     /// The procedure of a UE that has lost its link fails.
     pub(super) fn abort_connection(&mut self, cx: &mut Cx<'_>, id: UeId) {
         let Some(mut connections) = self.connections.take() else { return };
         let is_under_way = !connections.may_hand_over(id);
-        if let Some(config) = self.connection_config(id).filter(|_| is_under_way).cloned() {
+        if is_under_way {
+            let config = self.connection_config(id);
             self.give_up(&mut connections, cx, id, &config);
         }
         self.connections = Some(connections);
@@ -486,7 +344,7 @@ impl RadioNetwork {
     }
 
     fn receive_message(&mut self, connections: &mut Connections, cx: &mut Cx<'_>, id: UeId, received: u8) {
-        let Some(config) = self.connection_config(id).cloned() else { return };
+        let config = self.connection_config(id);
         match connections.ues[id.index()].state {
             ConnectionState::Requesting { until, .. } if received == 0 => {
                 let answer_at = cx.now + config.messages[1].after;
@@ -515,17 +373,14 @@ impl RadioNetwork {
         }
         let connection = &mut connections.ues[id.index()];
         connection.last_data = cx.now;
-        let Connection { began, access_began, preambles, .. } = *connection;
-        let step = ConnectionStep::Connected {
-            waited: access_began - began,
-            took: cx.now - access_began,
-            preambles,
-        };
+        let (waited, took) = (connection.access_began - connection.began, cx.now - connection.access_began);
+        let step = ConnectionStep::Connected { waited, took };
         self.observe(cx, id, step);
         connections.enter(id, ConnectionState::Connected);
-        let inactivity = self.connection_config(id).map_or(Duration::ZERO, |config| config.inactivity);
-        connections.set_alarm(id, cx.now + inactivity);
-        for (way, direction) in [Direction::Downlink, Direction::Uplink].into_iter().enumerate() {
+        connections.set_alarm(id, cx.now + self.connection_config(id).inactivity);
+        self.touched.push(id.0); // what a change of its cell has left in its bearers
+        for direction in [Direction::Downlink, Direction::Uplink] {
+            let way = way(direction);
             let mut held = core::mem::take(&mut connections.ues[id.index()].held[way]);
             for (cell, packet) in held.drain(..) {
                 self.admit(cx, direction, id, cell, packet);
@@ -537,7 +392,7 @@ impl RadioNetwork {
 
     /// The cell releases a connected UE that has had no data for long enough.
     fn release_inactive(&mut self, connections: &mut Connections, cx: &mut Cx<'_>, id: UeId) {
-        let Some(config) = self.connection_config(id).cloned() else { return };
+        let config = self.connection_config(id);
         let connection = &mut connections.ues[id.index()];
         let at = connection.last_data + config.inactivity;
         if cx.now < at {
@@ -575,9 +430,9 @@ impl RadioNetwork {
         }
         self.leave_cell(cx.now, id);
         self.observe(cx, id, ConnectionStep::Released);
-        connections.enter(id, ConnectionState::Released { paged_at: Instant::FAR_FUTURE });
-        for (way, direction) in [Direction::Downlink, Direction::Uplink].into_iter().enumerate() {
-            if !connections.ues[id.index()].held[way].is_empty() {
+        connections.enter(id, ConnectionState::Released { next_at: Instant::FAR_FUTURE });
+        for direction in [Direction::Downlink, Direction::Uplink] {
+            if !connections.ues[id.index()].held[way(direction)].is_empty() {
                 self.want_connection(connections, cx, direction, id);
             }
         }

@@ -268,15 +268,10 @@ impl RadioNetwork {
                 let Ue { mobility, links: serving, .. } = &mut self.ues[id.index()];
                 let (link, cell) = (serving.with_mut(target), &mut self.cells[target.index()]);
                 let radio = Radio { cell: &cell.config, air: &self.air };
-                let full_power = link.uplink.channel.mean_sinr(now, mobility);
-                let attempt = Attempt {
-                    before: links.attempts(id),
-                    full_power: (full_power, cell.config.resource_blocks),
-                    noise: cell.config.prb_noise(),
-                    fades: !link.uplink.channel.is_flat(),
-                    control_sinr: link.control_sinr(now, mobility, radio, cell.phy.sinr_mut()),
-                };
-                links.may_access(now, id) && attempt.succeeds(&mut state.access_draws[id.index()])
+                let attempt = Attempt::at(&cell.config, link, mobility, now, links.attempts(id));
+                let control_sinr = link.control_sinr(now, mobility, radio, cell.phy.sinr_mut());
+                let draws = &mut state.access_draws[id.index()];
+                links.may_access(now, id) && attempt.succeeds(control_sinr, draws)
             }
         };
         state.procedures.access(now, handover, succeeds);

@@ -4,8 +4,6 @@
 //! paging occasions. Data for it, or from it, sets the connection up again: random access, then messages in turn, each
 //! of which crosses the air.
 
-use std::sync::Arc;
-
 use airlane_core::{Direction, Duration, Instant};
 
 use super::contention::ContentionConfig;
@@ -16,8 +14,6 @@ use crate::mac::drx::DrxConfig;
 pub struct ConnectionConfig {
     /// The network releases a UE after this time without data in either direction.
     pub inactivity: Duration,
-    /// The state of a released UE.
-    pub release_to: ReleasedState,
     /// The cycle T of paging occasions: that of idle UEs, or of the RAN for inactive ones. A whole number of frames.
     pub paging_cycle: Duration,
     /// How long a UE listens in each of its paging occasions.
@@ -25,7 +21,7 @@ pub struct ConnectionConfig {
     /// From data for a released UE until its cell has the paging message.
     pub paging_delay: Duration,
     /// The messages that set a connection up, beginning with the request in Msg3.
-    pub messages: Arc<[RrcMessage]>,
+    pub messages: Vec<RrcMessage>,
     /// Size of the message that releases a UE.
     pub release_bytes: u32,
     /// T300, in NR T300 or T319: how long a UE waits for the answer to its request, random access included.
@@ -34,15 +30,6 @@ pub struct ConnectionConfig {
     pub t3417: Duration,
     /// Random access.
     pub access: ContentionConfig,
-}
-
-/// The state of a UE that is not connected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReleasedState {
-    /// RRC_IDLE.
-    Idle,
-    /// RRC_INACTIVE: its cell keeps its context.
-    Inactive,
 }
 
 /// A message of RRC.
@@ -58,14 +45,14 @@ pub struct RrcMessage {
 
 /// Length of a frame.
 const FRAME: Duration = Duration::from_millis(10);
-/// Bits of UE_ID (TS 36.304 §7.1, TS 38.304 §7.1): IMSI or 5G-S-TMSI modulo 1024.
+/// Number of UE_IDs: IMSI or 5G-S-TMSI modulo 1024 (TS 38.304 §7.1; TS 36.304 §7.1, unverified).
 const UE_IDS: u64 = 1024;
-/// The subframe of the paging occasion with one occasion in a paging frame, FDD (TS 36.304 §7.2).
+/// The subframe of the paging occasion with one occasion in a paging frame, FDD (TS 36.304 §7.2, unverified).
 const PAGING_SUBFRAME: Duration = Duration::from_millis(9);
 
 impl ConnectionConfig {
     /// The first paging occasion of a UE in each cycle, with one paging frame in each frame (nB = T): SFN mod T = UE_ID
-    /// mod T (TS 36.304 §7.1).
+    /// mod T (TS 36.304 §7.1, unverified; TS 38.304 v18 §7.1).
     pub(crate) fn paging_offset(&self, identity: u64) -> Duration {
         let frames = (self.paging_cycle.as_nanos() / FRAME.as_nanos()).max(1);
         FRAME * (identity % UE_IDS % frames) + PAGING_SUBFRAME
@@ -99,10 +86,10 @@ pub(crate) fn next_in_cycle(cycle: Duration, offset: Duration, from: Instant) ->
 /// The state of a UE's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConnectionState {
-    /// Idle or inactive. It is paged in an occasion, if anything waits for it.
+    /// Idle or inactive.
     Released {
-        /// The next occasion with a message for it; [`Instant::FAR_FUTURE`] without one.
-        paged_at: Instant,
+        /// When it is paged, or tries to set up the connection again; [`Instant::FAR_FUTURE`] if nothing waits for it.
+        next_at: Instant,
     },
     /// It sends a preamble in an occasion.
     Preamble {
@@ -150,7 +137,7 @@ impl ConnectionState {
     /// When something is due; [`Instant::FAR_FUTURE`] if only other events continue.
     pub(crate) fn due(self) -> Instant {
         match self {
-            Self::Released { paged_at: at } | Self::Preamble { at } | Self::Response { at, .. } => at,
+            Self::Released { next_at: at } | Self::Preamble { at } | Self::Response { at, .. } => at,
             Self::Requesting { until, answer_at } => until.min(answer_at),
             Self::Establishing { at, until, .. } => at.min(until),
             Self::Connected => Instant::FAR_FUTURE,

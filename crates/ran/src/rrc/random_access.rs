@@ -11,8 +11,11 @@
 //! Not included: interference between preambles and from PUSCH, fading of the preamble, and errors of the
 //! response other than those of its PDCCH.
 
-use airlane_core::{Dbm, Decibel, Duration, Stream};
+use airlane_core::{Dbm, Decibel, Duration, Instant, Stream};
+use airlane_radio::Mobility;
 
+use crate::config::CellConfig;
+use crate::link::ServingLink;
 use crate::mac::control;
 
 /// Time from a preamble to the next: one occasion in each radio frame (prach-ConfigurationIndex 3, TS
@@ -67,11 +70,26 @@ pub(crate) struct Attempt {
     pub(crate) noise: Dbm,
     /// True if the channel fades.
     pub(crate) fades: bool,
-    /// Linear SINR of the target's control region.
-    pub(crate) control_sinr: f32,
 }
 
 impl Attempt {
+    /// An attempt at a cell, after this many before it.
+    pub(crate) fn at(
+        cell: &CellConfig,
+        link: &mut ServingLink,
+        mobility: &mut Mobility,
+        now: Instant,
+        before: u32,
+    ) -> Self {
+        let channel = &mut link.uplink.channel;
+        Self {
+            before,
+            full_power: (channel.mean_sinr(now, mobility), cell.resource_blocks),
+            noise: cell.prb_noise(),
+            fades: !channel.is_flat(),
+        }
+    }
+
     /// True if the eNB detects the preamble.
     pub(crate) fn is_detected(&self) -> bool {
         let (snr, prbs) = self.full_power;
@@ -83,9 +101,9 @@ impl Attempt {
         asked.0.min(most.0) >= needed.0
     }
 
-    /// True if the UE receives the response.
-    pub(crate) fn succeeds(&self, draws: &mut Stream) -> bool {
-        self.is_detected() && !control::is_missed(self.control_sinr, draws)
+    /// True if the UE receives the response, at this linear SINR of the target's control region.
+    pub(crate) fn succeeds(&self, control_sinr: f32, draws: &mut Stream) -> bool {
+        self.is_detected() && !control::is_missed(control_sinr, draws)
     }
 }
 
@@ -114,23 +132,23 @@ mod tests {
     }
 
     /// 50 PRBs, noise of −116.4 dBm a PRB: a preamble of the first power has an SNR of 4.6 dB.
-    fn attempt(full_power_db: f64, control_sinr: f32) -> Attempt {
+    fn attempt(full_power_db: f64) -> Attempt {
         let snr = Decibel(full_power_db).linear() as f32;
-        Attempt { before: 0, full_power: (snr, 50), noise: Dbm(-116.4), fades: true, control_sinr }
+        Attempt { before: 0, full_power: (snr, 50), noise: Dbm(-116.4), fades: true }
     }
 
     #[test]
     fn a_preamble_is_heard_where_the_power_of_the_ue_suffices() {
         // On six PRBs the SNR is 9.2 dB higher than on the band; −8 dB is needed, in noise alone
         // −14.2 dB.
-        assert!(attempt(-17.1, 1.0).is_detected());
-        assert!(!attempt(-17.3, 1.0).is_detected());
-        let alone = |db| Attempt { fades: false, ..attempt(db, 1.0) };
+        assert!(attempt(-17.1).is_detected());
+        assert!(!attempt(-17.3).is_detected());
+        let alone = |db| Attempt { fades: false, ..attempt(db) };
         assert!(alone(-23.3).is_detected());
         assert!(!alone(-23.5).is_detected());
         // The required power is sufficient at once, so another step changes nothing.
-        assert!(!Attempt { before: 9, ..attempt(-17.3, 1.0) }.is_detected());
-        let loud = Attempt { noise: Dbm(-100.0), ..attempt(30.0, 1.0) };
+        assert!(!Attempt { before: 9, ..attempt(-17.3) }.is_detected());
+        let loud = Attempt { noise: Dbm(-100.0), ..attempt(30.0) };
         assert!(!loud.is_detected(), "-104 dBm over -92.2 dBm of noise");
         assert!(Attempt { before: 1, ..loud }.is_detected(), "6 dB more");
     }
@@ -139,7 +157,7 @@ mod tests {
     fn the_answer_is_missed_as_often_as_pdcch() {
         let mut draws = Seeds::new(1).stream("random-access");
         let mut share = |sinr| {
-            let hits = (0..4000).filter(|_| attempt(0.0, sinr).succeeds(&mut draws)).count();
+            let hits = (0..4000).filter(|_| attempt(0.0).succeeds(sinr, &mut draws)).count();
             hits as f64 / 4000.0
         };
         let median = Decibel(-8.07).linear() as f32; // of `mac::control`

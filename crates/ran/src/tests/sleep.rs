@@ -1,12 +1,14 @@
 //! UEs that sleep: DRX, and connections on demand.
 
+use std::sync::Arc;
+
 use airlane_core::{ConnectionCause, ConnectionStep, Duration};
 
 use super::world::{World, road};
 use super::*;
 use crate::config::DrxConfig;
 use crate::energy::Phase;
-use crate::rrc::connection::{ConnectionConfig, ReleasedState, RrcMessage};
+use crate::rrc::connection::{ConnectionConfig, RrcMessage};
 use crate::rrc::contention::ContentionConfig;
 
 fn ms(ms: u64) -> Instant {
@@ -39,11 +41,10 @@ pub(super) fn connection() -> ConnectionConfig {
     ];
     ConnectionConfig {
         inactivity: long(2_000),
-        release_to: ReleasedState::Idle,
         paging_cycle: long(1_280),
         paging_listen: long(2),
         paging_delay: long(20),
-        messages: messages.into(),
+        messages: messages.to_vec(),
         release_bytes: 12,
         t300: long(1_000),
         t3417: long(5_000),
@@ -63,7 +64,7 @@ pub(super) fn connection() -> ConnectionConfig {
 
 fn sleeping(ues: usize, drx: Option<DrxConfig>, connection: Option<ConnectionConfig>) -> RanConfig {
     let mut config = network(ues, sr(10));
-    (config.cells[0].drx, config.cells[0].connection) = (drx, connection);
+    (config.cells[0].drx, config.cells[0].connection) = (drx, connection.map(Arc::new));
     config
 }
 
@@ -201,7 +202,7 @@ fn ues_that_move_while_they_sleep_lose_nothing() {
     for cell in &mut config.cells {
         cell.mac.uplink.access = sr(10);
         cell.drx = Some(drx());
-        cell.connection = Some(ConnectionConfig { inactivity: long(300), ..connection() });
+        cell.connection = Some(Arc::new(ConnectionConfig { inactivity: long(300), ..connection() }));
     }
     let mut world = World::new(&config);
     let mut draws = Seeds::new(5).stream("packets");

@@ -1,7 +1,9 @@
 //! The RRC connection of the UEs of a cell: release, paging, random access, set-up.
 
+use std::sync::Arc;
+
 use airlane_core::{Direction, Duration};
-use airlane_ran::rrc::connection::{self, ConnectionConfig, RrcMessage};
+use airlane_ran::rrc::connection::{ConnectionConfig, RrcMessage};
 use airlane_ran::rrc::contention::ContentionConfig;
 use airlane_settings::{Checked, Place};
 use schemars::JsonSchema;
@@ -120,10 +122,10 @@ impl Rrc {
         matches!(self, Self::AlwaysConnected)
     }
 
-    pub(super) fn config(&self) -> Option<ConnectionConfig> {
+    pub(super) fn config(&self) -> Option<Arc<ConnectionConfig>> {
         match self {
             Self::AlwaysConnected => None,
-            Self::OnDemand(on_demand) => Some(on_demand.config()),
+            Self::OnDemand(on_demand) => Some(Arc::new(on_demand.config())),
         }
     }
 
@@ -139,14 +141,10 @@ impl RrcOnDemand {
     fn config(&self) -> ConnectionConfig {
         ConnectionConfig {
             inactivity: self.inactivity_timer.0,
-            release_to: match self.release_to {
-                ReleaseTo::Idle => connection::ReleasedState::Idle,
-                ReleaseTo::Inactive => connection::ReleasedState::Inactive,
-            },
             paging_cycle: self.paging_cycle.0,
             paging_listen: self.paging_listen.0,
             paging_delay: self.paging_delay.0,
-            messages: self.messages().into(),
+            messages: self.messages(),
             release_bytes: bytes::RELEASE + HEADERS,
             t300: self.t300.0,
             t3417: self.t3417.0,
