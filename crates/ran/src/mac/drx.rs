@@ -24,7 +24,7 @@ pub struct DrxConfig {
     pub short: Option<ShortCycle>,
     /// drx-RetransmissionTimerDL and drx-RetransmissionTimerUL.
     pub retransmission: [Duration; 2],
-    /// The cell sends a UE the DRX command when it has no more downlink data for it (TS 36.321 §6.1.3.3).
+    /// The cell sends a UE the DRX command when it has no more downlink data for it (TS 36.321 §6.1.3.3, unverified).
     pub command: bool,
 }
 

@@ -1,6 +1,6 @@
 //! How long a UE listened, slept and sent, by the depth of its sleep.
 //!
-//! A gap has the deepest sleep that is shorter than it with its transitions (TR 38.840 v16.0.0 §8.1): those to and from
+//! A gap has the deepest sleep that is shorter than it with its transitions (TR 38.840 v16.0.0 §8.1, as [`crate::energy`] has it): those to and from
 //! deep sleep take 20 ms in all, to and from light sleep 6 ms, and to and from micro sleep no time.
 
 use airlane_core::{Bytes, Dbm, Duration};
