@@ -118,12 +118,12 @@ def interval(e: stats.Estimate) -> str:
 
 
 def mean(e: stats.Estimate) -> str:
-    """The mean alone, with no more digits than its interval supports.
+    """The mean alone, with the decimals that it has beside its interval.
 
     Examples
     --------
     >>> mean(stats.estimate([70.0, 74.0, 73.1])), mean(stats.estimate([71.98, 72.02, 72.04]))
-    ('72', '72.013')
+    ('72.4', '72.013')
     """
     if e.n == 0:
         return "–"
