@@ -19,7 +19,7 @@ import bench_tables
 from airlane import papers
 from airlane.arena import markdown as arena_markdown
 from airlane.arena import record as arena_record
-from airlane.arena.command import SETS
+from airlane.arena.sets import SETS
 from airlane.experiments import Outcome
 from airlane.pages import markdown
 from airlane.runs import json_files
@@ -133,11 +133,7 @@ def arena(name: str) -> str:
     file = RESULTS / f"{name}.json"
     if not file.is_file():
         raise NotFoundError(f"no file {file.name} of the arena")
-    contenders, situations = SETS[name.partition("-")[2] or "situations"]
-    result = arena_record.read(
-        file, {one.name: one for one in contenders}, {one.name: one for one in situations}
-    )
-    return arena_markdown.markdown(result)
+    return arena_markdown.markdown(arena_record.read(file, SETS[name.partition("-")[2] or "situations"]))
 
 
 def validation() -> str:

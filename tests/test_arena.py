@@ -29,6 +29,7 @@ from airlane.arena import (
 from airlane.arena.contenders import ArenaError, NotForError
 from airlane.arena.markdown import markdown
 from airlane.arena.measure import BYTE_DELAY, FIGURES, Kind, Setting, measured
+from airlane.arena.sets import SETS
 from airlane.arena.situations import from_file
 from airlane.cache import Cache
 from airlane.control import Ack, Controller
@@ -397,11 +398,7 @@ def test_the_command(airlane: Airlane, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "vegas 0." in done.stdout
     assert (tmp_path / "out/arena/index.html").is_file()
-    recorded = record.read(
-        tmp_path / "results/some.json",
-        {one.name: one for one in CONTENDERS},
-        {one.name: one for one in SITUATIONS},
-    )
+    recorded = record.read(tmp_path / "results/some.json", SETS["situations"])
     assert [one.name for one in recorded.contenders] == ["cubic", "vegas"]
     assert "| `vegas` |" in markdown(recorded)
     told = airlane("arena", "--quick", "--contender", "vegas", "--situation", "one-user", "--json")

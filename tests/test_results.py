@@ -13,10 +13,9 @@ import cells
 import pytest
 
 from airlane import experiments, papers
-from airlane.arena import nr
 from airlane.arena import record as arena_record
-from airlane.arena.command import SETS
 from airlane.arena.conduct import Result
+from airlane.arena.sets import SETS
 from airlane.experiments import ClaimKind, Experiment, NumberKind, NumberRow, Outcome
 from airlane.runs import json_files
 from airlane.runs.figures import BY_NAME
@@ -136,10 +135,8 @@ def test_the_readme_shows_what_the_files_have() -> None:
 
 def arena(name: str) -> tuple[Any, Result]:
     """A file of the arena, as data and as a result."""
-    contenders, situations = SETS["nr" if name.endswith("-nr") else "situations"]
     file = RESULTS / f"{name}.json"
-    known = {one.name: one for one in contenders}, {one.name: one for one in situations}
-    return json_files.read(file), arena_record.read(file, *known)
+    return json_files.read(file), arena_record.read(file, SETS[name.partition("-")[2] or "situations"])
 
 
 @pytest.fixture(params=["arena", "arena-nr"], scope="module")
@@ -149,11 +146,10 @@ def recorded(request: pytest.FixtureRequest) -> tuple[Any, Result]:
 
 def test_each_contender_is_in_each_situation(recorded: tuple[Any, Result]) -> None:
     data, result = recorded
-    contenders, situations = SETS[data["set"]]
-    assert data["set"] == ("nr" if result.situations[0] in nr.SITUATIONS else "situations")
-    assert list(result.situations) == list(situations)
-    assert list(result.contenders) == list(contenders)
-    assert set(result.cells) == {(s.name, c.name) for s in situations for c in contenders}
+    of = SETS[data["set"]]
+    assert list(result.situations) == list(of.situations)
+    assert list(result.contenders) == list(of.contenders)
+    assert set(result.cells) == {(s.name, c.name) for s in of.situations for c in of.contenders}
 
 
 def test_each_cell_of_the_arena_has_the_values_of_all_runs(recorded: tuple[Any, Result]) -> None:

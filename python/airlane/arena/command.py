@@ -4,34 +4,28 @@ from __future__ import annotations
 
 import difflib
 import json
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from airlane import native
-from airlane.arena import draft, draft_view, l4s, nr, record, sleep, view
+from airlane.arena import draft, draft_view, record, view
 from airlane.arena.conduct import conduct
-from airlane.arena.contenders import BASELINE, CONTENDERS, ArenaError, Contender, own
+from airlane.arena.contenders import CONTENDERS, ArenaError, Contender, own
 from airlane.arena.draft_cases import CASES
-from airlane.arena.situations import SITUATIONS, Situation, from_file
+from airlane.arena.sets import SETS
+from airlane.arena.situations import Situation, from_file
 from airlane.cache import Cache
 from airlane.commands import terminal
 from airlane.control import Controller
 from airlane.pages import report
 from airlane.runs.files import write_text
 
-__all__ = ["SETS", "Call"]
+__all__ = ["Call", "list_sets"]
 
 T = TypeVar("T")
-
-SETS: Mapping[str, tuple[Sequence[Contender], Sequence[Situation]]] = {
-    "situations": (CONTENDERS, SITUATIONS),
-    "nr": (CONTENDERS, nr.SITUATIONS),
-    "l4s": (l4s.CONTENDERS, l4s.SITUATIONS),
-    "sleep": (CONTENDERS, sleep.SITUATIONS),
-}
-"""The contenders and situations of each set."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +49,7 @@ class Call:
     record_in
         File for the results, or None.
     chosen_set
-        `situations`, `nr`, `l4s` or `sleep`: which contenders and situations there are.
+        A name of `sets.SETS`: which contenders and situations there are.
     flow
         Patterns of the flows whose figures count; empty for those of each situation.
     """
@@ -81,13 +75,21 @@ class Call:
             When there is no such contender or situation.
         """
         brought = self._own()
-        known = {one.name: one for one in SETS[self.chosen_set][0]}
-        who = _chosen("contender", self.contenders, known, BASELINE) + brought
+        chosen = SETS[self.chosen_set]
+        known = {one.name: one for one in chosen.contenders}
+        who = _chosen("contender", self.contenders, known, chosen.baseline) + brought
         where = self._situations()
         kept = Cache(cache, native.fingerprint())
         with terminal.progress("arena") as update:
             result = conduct(
-                who, where, kept, quick=self.quick, seed=self.seed, threads=self.threads, on_done=update
+                who,
+                where,
+                kept,
+                quick=self.quick,
+                seed=self.seed,
+                threads=self.threads,
+                on_done=update,
+                baseline=chosen.baseline,
             )
         self.out.mkdir(parents=True, exist_ok=True)
         # The figures first: they are then written even if the page fails.
@@ -132,7 +134,7 @@ class Call:
     def _situations(self) -> list[Situation]:
         names = [name for name in self.situations if not name.endswith(".toml")]
         files = [Path(name) for name in dict.fromkeys(self.situations) if name.endswith(".toml")]
-        known = {one.name: one for one in SETS[self.chosen_set][1]}
+        known = {one.name: one for one in SETS[self.chosen_set].situations}
         found = _chosen("situation", names, known) if names or not files else []
         for file in files:
             if not file.is_file():
@@ -162,3 +164,14 @@ def _chosen(what: str, names: Sequence[str], known: Mapping[str, T], always: str
             hint = f"did you mean {near[0]!r}? " if near else ""
             raise ArenaError(f"unknown {what} {name!r}; {hint}known: {', '.join(known)}")
     return [one for name, one in known.items() if not names or name in (*names, always)]
+
+
+def list_sets() -> str:
+    """The situations and contenders of all sets."""
+    lines = []
+    for name, one in SETS.items():
+        names = ", ".join(contender.name for contender in one.contenders)
+        lines += [f"{name}: {one.title}"]
+        lines += [f"  {situation.name:<20} {situation.title}" for situation in one.situations]
+        lines += textwrap.wrap(f"contenders: {names}", 100, initial_indent="  ", subsequent_indent="    ")
+    return "\n".join(lines)

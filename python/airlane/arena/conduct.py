@@ -68,12 +68,19 @@ class Cell:
 
 @dataclass(frozen=True)
 class Result:
-    """All cells, by situation and contender."""
+    """All cells, by situation and contender, and the contender that the others are compared with."""
 
     contenders: Sequence[Contender]
     situations: Sequence[Situation]
     cells: Mapping[tuple[str, str], Cell]
     simulated_s: float
+    baseline: str = BASELINE
+
+    @property
+    def reference(self) -> str:
+        """The contender that all are compared with, in a sentence."""
+        titles = (one.title for one in self.contenders if one.name == self.baseline)
+        return next(titles, self.baseline).partition(" (")[0]
 
     def runs(self) -> list[int]:
         """The distinct numbers of runs per cell, smallest first."""
@@ -81,7 +88,7 @@ class Result:
 
     def against(self, situation: str, contender: str, figure: Figure) -> Versus:
         """Paired comparison with CUBIC's runs on the same seeds."""
-        cells = [self.cells[situation, name].values for name in (contender, BASELINE)]
+        cells = [self.cells[situation, name].values for name in (contender, self.baseline)]
         name = figure.name
         if name == "owd_p95_ms" and self._splits(contender) and all(BYTE_DELAY in cell for cell in cells):
             name = BYTE_DELAY  # behind a proxy, a one-way delay is that of bytes and not of packets
@@ -99,7 +106,7 @@ class Result:
 
         A share is `fair`, `takes` or `yields`, relative to CUBIC's own in the same situation, or `open`.
         """
-        if figure.name not in self.cells[situation, contender].values or contender == BASELINE:
+        if figure.name not in self.cells[situation, contender].values or contender == self.baseline:
             return ""
         outcome = self.against(situation, contender, figure).outcome
         if figure.better is Better.NEITHER:
@@ -116,7 +123,7 @@ class Result:
         it is within the limit or there is no plane.
         """
         other = PARTNER.get(figure.name, "")
-        if contender == BASELINE or other not in self.cells[situation, BASELINE].values:
+        if contender == self.baseline or other not in self.cells[situation, self.baseline].values:
             return None
         if figure.name not in self.cells[situation, contender].values:
             return None
@@ -139,6 +146,7 @@ def conduct(
     seed: int = 1,
     threads: int = 1,
     on_done: Callable[[int, int], None] | None = None,
+    baseline: str = BASELINE,
 ) -> Result:
     """Run each contender in each situation, all with the same seeds.
 
@@ -148,6 +156,8 @@ def conduct(
         Where runs are cached: a stopped arena continues from it.
     quick
         Three runs per cell.
+    baseline
+        The contender that the others are compared with.
     """
     entered: dict[tuple[str, str], tuple[Situation, native.Resolved] | str] = {}
     for situation in situations:
@@ -184,7 +194,7 @@ def conduct(
         else:
             cells[place] = _cell(form[0], [outputs[job] for job in jobs[place]])
     ran = [output for output in outputs.values() if not isinstance(output, ControllerError)]
-    return Result(contenders, situations, cells, sum(seconds for _, seconds in ran))
+    return Result(contenders, situations, cells, sum(seconds for _, seconds in ran), baseline)
 
 
 def _own(

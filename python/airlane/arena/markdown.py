@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from airlane import stats
 from airlane.arena.conduct import DELAY_FINE_MS, KEPT, PARTNER, Result
-from airlane.arena.contenders import BASELINE
 from airlane.arena.measure import MAIN
 from airlane.arena.situations import SITUATIONS, Situation
 from airlane.arena.view import CRITERIA, SURE, judged, main_figure, multiple, of_first, ranked, scorecard
@@ -40,8 +39,8 @@ _TRADES = (
 
 _FIRST = (
     "Mean and 95 % interval over the runs. A delay ranks only with at least "
-    f"{KEPT:g} of CUBIC's goodput, a goodput only with a delay of at most {1 / KEPT:g} times CUBIC's or "
-    f"{DELAY_FINE_MS:g} ms; contenders that are not ranked are in the last column, with their value of the "
+    f"{KEPT:g} of {{base}}'s goodput, a goodput only with a delay of at most {1 / KEPT:g} times "
+    f"{{base}}'s or {DELAY_FINE_MS:g} ms; contenders that are not ranked are in the last column, with their value of the "
     "other. *No significant difference from the first*: the largest paired t statistic to the first is "
     "within its 95 % range for equal contenders, or the difference is negligible (goodput 2 %, delays and "
     "times 5 %)."
@@ -49,25 +48,25 @@ _FIRST = (
 
 _CARDS = (
     "In how many of the situations that bear on a criterion of [RFC "
-    "9743](https://www.rfc-editor.org/rfc/rfc9743) a contender is better than CUBIC (+), better at "
+    "9743](https://www.rfc-editor.org/rfc/rfc9743) a contender is better than {base} (+), better at "
     "too high a price in goodput or delay (±), the same (=), worse (−), each by a difference that "
-    "matters, or not settled (?); beside CUBIC its share is in words."
+    "matters, or not settled (?); beside {base} its share is in words."
 )
 
 _MULTIPLES = (
-    "Each situation by its own figure; beside CUBIC, the share. **Bold** is what is shown to differ "
-    "from CUBIC by more than what matters; *italic* what is better at too high a price. A contender "
+    "Each situation by its own figure; beside {base}, the share. **Bold** is what is shown to differ "
+    "from {base} by more than what matters; *italic* what is better at too high a price. A contender "
     "without a number has no form for the situation."
 )
 
 _BESIDE = (
-    "Beside CUBIC, the rate of a tested flow over that of the CUBIC flow (geometric mean). *Fair* is "
-    "a share that is shown to be within a quarter of CUBIC's own in the same place, in either "
+    "Beside {base}, the rate of a tested flow over that of the {base} flow (geometric mean). *Fair* is "
+    "a share that is shown to be within a quarter of {base}'s own in the same place, in either "
     "direction and in logarithms; *takes* and *yields* are shown to be beyond."
 )
 
 _PLANES = (
-    "Goodput and 95th percentile of one-way delay, each as a multiple of CUBIC's in the same runs. A "
+    "Goodput and 95th percentile of one-way delay, each as a multiple of {base}'s in the same runs. A "
     "point that is up and to the left of another is better by both."
 )
 
@@ -119,7 +118,7 @@ def _first(result: Result) -> list[str]:
             [
                 plain(situation.title),
                 figure.full + _horizon(situation),
-                _mean(result, situation, BASELINE, figure),
+                _mean(result, situation, result.baseline, figure),
                 f"{plain(rank.first)} {_mean(result, situation, rank.first, figure)}",
                 ", ".join(map(plain, rank.level)) or "none",
                 f"{plain(rank.last)} {_mean(result, situation, rank.last, figure)}",
@@ -129,7 +128,7 @@ def _first(result: Result) -> list[str]:
     headings = (
         "situation",
         "figure",
-        "CUBIC",
+        result.reference,
         "first",
         "no significant difference from the first",
         "last",
@@ -137,12 +136,12 @@ def _first(result: Result) -> list[str]:
     )
     parts = [
         "## First in each situation",
-        _FIRST,
+        _FIRST.format(base=result.reference),
         table(headings, rows, len(headings)),
     ]
     if shares:
         parts += [
-            _BESIDE,
+            _BESIDE.format(base=result.reference),
             _shares(result, shares),
         ]
     return parts
@@ -185,7 +184,7 @@ def _shares(result: Result, situations: Sequence[Situation]) -> str:
             if word := judged(result, situation, one.name):
                 told = result.cells[situation.name, one.name].estimate(figure.name)
                 words.setdefault(word, []).append(f"{plain(one.name)} {told.mean:.2f}")
-        base = result.cells[situation.name, BASELINE].estimate(figure.name)
+        base = result.cells[situation.name, result.baseline].estimate(figure.name)
         rows.append(
             [
                 plain(situation.title),
@@ -193,7 +192,7 @@ def _shares(result: Result, situations: Sequence[Situation]) -> str:
                 *(", ".join(words.get(w, [])) for w in ("yields", "fair", "open", "takes")),
             ]
         )
-    return table(("situation", "CUBIC's own", "yields", "fair", "open", "takes"), rows, 6)
+    return table(("situation", f"{result.reference}'s own", "yields", "fair", "open", "takes"), rows, 6)
 
 
 def _planes(result: Result) -> list[str]:
@@ -202,17 +201,19 @@ def _planes(result: Result) -> list[str]:
     here = [
         one
         for one in result.situations
-        if one.main != "share" and all(_has(result, one, BASELINE, figure) for figure in sides)
+        if one.main != "share" and all(_has(result, one, result.baseline, figure) for figure in sides)
     ]
-    parts = ["## Goodput and delay", _PLANES] if here else []
+    parts = ["## Goodput and delay", _PLANES.format(base=result.reference)] if here else []
     for begin in range(0, len(here), _COLUMNS // 2):
         columns = [(one, figure) for one in here[begin : begin + _COLUMNS // 2] for figure in sides]
         rows = [
             [code(one.name), *(_over(result, situation, one.name, figure) for situation, figure in columns)]
             for one in result.contenders
-            if one.name != BASELINE
+            if one.name != result.baseline
         ]
-        headings = [f"{plain(one.title)}: over CUBIC's, {figure.short}" for one, figure in columns]
+        headings = [
+            f"{plain(one.title)}: over {result.reference}'s, {figure.short}" for one, figure in columns
+        ]
         parts.append(table(["contender", *headings], rows))
     return parts
 
@@ -225,7 +226,7 @@ def _over(result: Result, situation: Situation, contender: str, figure: Figure) 
 
 def _scorecards(result: Result) -> list[str]:
     """A line per contender, a column per criterion of RFC 9743 in its order."""
-    here = [section for section, *_ in scorecard(result, BASELINE)]
+    here = [section for section, *_ in scorecard(result, result.baseline)]
     bearing = [
         [
             section,
@@ -240,13 +241,13 @@ def _scorecards(result: Result) -> list[str]:
     ]
     rows = []
     for one in result.contenders:
-        if one.name == BASELINE:
+        if one.name == result.baseline:
             continue
         card = {section: words for section, _, words in scorecard(result, one.name)}
         rows.append([code(one.name), *(_signs(card[section], section == "5.2.1") for section in here)])
     return [
         "## Scorecards",
-        _CARDS,
+        _CARDS.format(base=result.reference),
         table(("contender", *here), rows),
         table(("section", "criterion", "situations, and by which figure"), bearing, 3),
     ]
@@ -259,10 +260,10 @@ def _signs(words: Counter[str], shares: bool) -> str:
 
 
 def _multiples(result: Result) -> list[str]:
-    """Each situation's own figure as a multiple of CUBIC's."""
+    """Each situation's own figure as a multiple of the baseline's."""
     parts = [
-        "## Multiples of CUBIC",
-        _MULTIPLES,
+        f"## Multiples of {result.reference}",
+        _MULTIPLES.format(base=result.reference),
     ]
     for begin in range(0, len(result.situations), _COLUMNS):
         situations = result.situations[begin : begin + _COLUMNS]
@@ -270,7 +271,7 @@ def _multiples(result: Result) -> list[str]:
         rows = [
             [code(one.name), *(_multiple(result, situation, one.name) for situation in situations)]
             for one in result.contenders
-            if one.name != BASELINE
+            if one.name != result.baseline
         ]
         parts.append(table(headings, rows))
     return parts

@@ -9,7 +9,6 @@ import numpy as np
 
 from airlane import plot
 from airlane.arena.conduct import DELAY_FINE_MS, KEPT, Result
-from airlane.arena.contenders import BASELINE
 from airlane.arena.situations import Situation
 from airlane.pages.chart import Axis, Chart, Item, Label, Line, Panel, Reference
 from airlane.runs.figures import BY_NAME
@@ -46,7 +45,7 @@ def draw_heat(heat: Mapping[str, Any]) -> Figure:
 def plane_chart(result: Result, situation: Situation) -> Chart | None:
     """Goodput over delay of all contenders in a situation; None where it has no such plane.
 
-    The Pareto front and CUBIC are labelled. Dashed lines are the limits of the other axis for ranking.
+    The Pareto front and the baseline are labelled. Dashed lines are the limits of the other axis for ranking.
     """
     rate, delay = BY_NAME["goodput_mbps"], BY_NAME["owd_p95_ms"]
     points = {
@@ -54,15 +53,15 @@ def plane_chart(result: Result, situation: Situation) -> Chart | None:
         for one in result.contenders
         if {rate.name, delay.name} <= (cell := result.cells[situation.name, one.name]).values.keys()
     }
-    if BASELINE not in points:
+    if result.baseline not in points:
         return None
     front = [
         name
         for name, (late, fast) in points.items()
         if not any(x <= late and y >= fast and (x, y) != (late, fast) for x, y in points.values())
     ]
-    base_delay, base_rate = points[BASELINE]
-    labelled = [*dict.fromkeys((BASELINE, *sorted(front, key=lambda n: -points[n][1])))]
+    base_delay, base_rate = points[result.baseline]
+    labelled = [*dict.fromkeys((result.baseline, *sorted(front, key=lambda n: -points[n][1])))]
     items: list[Item] = [
         Reference("y", KEPT * base_rate, colour="#7f7f7f", width=0.8, dash="--"),
         Reference("x", max(base_delay / KEPT, DELAY_FINE_MS), colour="#7f7f7f", width=0.8, dash="--"),
@@ -75,7 +74,7 @@ def plane_chart(result: Result, situation: Situation) -> Chart | None:
             width=0.0,
             marker="D",
             size=6.0,
-            words=[BASELINE],
+            words=[result.baseline],
         ),
         *(Label(*points[name], name, dx=5.0, dy=4.0) for name in _apart(labelled, points)),
     ]

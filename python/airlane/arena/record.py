@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from airlane.arena.conduct import Cell, Result
-from airlane.arena.contenders import Contender
-from airlane.arena.situations import Situation
+from airlane.arena.sets import ArenaSet
 from airlane.runs import json_files
 
 __all__ = ["read", "write"]
@@ -28,17 +27,19 @@ def _cell(cell: Cell) -> dict[str, Any]:
     return {"reason": cell.reason, "completed": cell.completed, "begun": cell.begun, "figures": figures}
 
 
-def read(path: Path, contenders: dict[str, Contender], situations: dict[str, Situation]) -> Result:
-    """The result of a file, with the contenders and situations of these names.
+def read(path: Path, of: ArenaSet) -> Result:
+    """The result of a file of this set.
 
     Raises
     ------
     OSError
         If there is no such file.
     KeyError
-        If there is no contender or situation of a name in the file.
+        If the set has no contender or situation of a name in the file.
     """
     data = json_files.read(path)
+    contenders = {one.name: one for one in of.contenders}
+    situations = {one.name: one for one in of.situations}
     cells = {
         (situation, contender): _read_cell(cell)
         for situation, row in data["situations"].items()
@@ -49,6 +50,7 @@ def read(path: Path, contenders: dict[str, Contender], situations: dict[str, Sit
         [situations[name] for name in data["situations"]],
         cells,
         data["simulated_s"],
+        of.baseline,
     )
 
 

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from airlane.arena.conduct import DELAY_FINE_MS, FIGURES, KEPT, PARTNER, Result
-from airlane.arena.contenders import BASELINE, Contender
+from airlane.arena.contenders import Contender
 from airlane.arena.measure import MAIN
 from airlane.arena.situations import Situation
 from airlane.commands.terminal import interval
@@ -59,7 +59,7 @@ CRITERIA = {
 """Sections of RFC 9743 that a situation covers, in their order."""
 
 WORDS = ("better", "trades", "same", "open", "worse", "fair", "takes", "yields")
-"""Possible results of a comparison with CUBIC."""
+"""Possible results of a comparison with the baseline."""
 
 SURE = ("better", "worse", "trades", "takes", "yields")
 """Those that state a difference."""
@@ -95,17 +95,18 @@ def scorecard(result: Result, contender: str) -> list[tuple[str, str, Counter[st
 
 
 def terminal_view(result: Result) -> Group:
-    """Per situation CUBIC's figure and the contenders that are better or worse; per contender the counts."""
+    """Per situation the baseline's figure and who is better or worse; per contender the counts."""
     table = Table(
         title="situations", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
     )
-    for heading in ("situation", "figure", "CUBIC"):
-        table.add_column(heading, justify="right" if heading == "CUBIC" else "left", overflow="fold")
+    for heading in ("situation", "figure"):
+        table.add_column(heading, overflow="fold")
+    table.add_column(result.reference, justify="right", overflow="fold")
     for heading in ("better", "worse", "trades"):
         table.add_column(heading, overflow="fold")
     for situation in result.situations:
         figure = main_figure(situation)
-        base = result.cells[situation.name, BASELINE].estimate(figure.name)
+        base = result.cells[situation.name, result.baseline].estimate(figure.name)
         shares = figure.better is Better.NEITHER
         sides = [
             ", ".join(
@@ -138,7 +139,8 @@ def terminal_view(result: Result) -> Group:
         cards,
         Text(
             "open: the interval shows neither a difference that matters nor that there is none.\n"
-            "fair, takes, yields: its share beside CUBIC. no form: it does not apply to the situation."
+            f"fair, takes, yields: its share beside {result.reference}. no form: it does not apply to the "
+            "situation."
         ),
     )
 
@@ -147,16 +149,17 @@ def _caption(result: Result) -> str:
     """The figures that the table of the situations shows and omits."""
     shown = {main_figure(situation).name for situation in result.situations}
     others = [one.short for one in FIGURES if _is_measured(result, one.name) and one.name not in shown]
+    base = result.reference
     also = f"\nNot in this table: {', '.join(others)}." if others else ""
     return (
         "One figure per situation; cells.csv and the page have all figures of every contender."
         f"{also}\n"
-        "Listed are contenders with a difference from CUBIC that matters (goodput 2 %, delays and times\n"
-        "5 %) and that the 95 % interval of the paired difference shows. Numbers are multiples of CUBIC's\n"
+        f"Listed are contenders with a difference from {base} that matters (goodput 2 %, delays and times\n"
+        f"5 %) and that the 95 % interval of the paired difference shows. Numbers are multiples of {base}'s\n"
         "figure; in brackets those of goodput or delay, whichever the figure is not. trades: better, but\n"
-        f"with less than {KEPT:g} of CUBIC's goodput, or with a delay above {1 / KEPT:g} times CUBIC's and "
+        f"with less than {KEPT:g} of {base}'s goodput, or with a delay above {1 / KEPT:g} times {base}'s and "
         f"{DELAY_FINE_MS:g} ms.\n"
-        "Beside CUBIC the figure is the share: better lists fair shares, within a quarter of CUBIC's own\n"
+        f"Beside {base} the figure is the share: better lists fair shares, within a quarter of {base}'s own\n"
         "share there; worse lists the others."
     )
 
@@ -217,7 +220,7 @@ def of_first(result: Result, situation: Situation) -> Rank:
 
 
 def multiple(result: Result, situation: Situation, contender: str) -> float:
-    """Multiple of CUBIC's figure; a share is relative to CUBIC's rate already."""
+    """Multiple of the baseline's figure; a share is relative to a rate already."""
     figure = main_figure(situation)
     if figure.better is Better.NEITHER:
         return result.cells[situation.name, contender].estimate(figure.name).mean
@@ -307,7 +310,7 @@ def heat(result: Result) -> list[dict[str, Any]]:
     """The page's heat map: first each situation's main figure, then every figure separately."""
     own = {
         "name": "main",
-        "title": "the figure that each situation is ranked by, as a multiple of CUBIC's",
+        "title": f"the figure that each situation is ranked by, as a multiple of {result.reference}'s",
         "lessIsBetter": False,
         "situations": [f"{one.title}: {main_figure(one).short}" for one in result.situations],
         "rows": [
@@ -321,7 +324,9 @@ def heat(result: Result) -> list[dict[str, Any]]:
     }
     maps = [own]
     for figure in FIGURES:
-        situations = [s for s in result.situations if figure.name in result.cells[s.name, BASELINE].values]
+        situations = [
+            s for s in result.situations if figure.name in result.cells[s.name, result.baseline].values
+        ]
         rows = [
             {
                 "name": one.name,
@@ -362,7 +367,7 @@ def _heat(result: Result, situation: Situation, contender: str, figure: Figure) 
     # Doubling and halving are the ends of the scale.
     log = max(-1.0, min(1.0, math.log2(ratio))) if ratio > 0.0 else 0.0
     shade = -abs(log) if figure.better is Better.NEITHER else log if figure.better is Better.MORE else -log
-    times = "" if math.isnan(ratio) else f", {ratio:.2f} × CUBIC"  # zero has no multiple
+    times = "" if math.isnan(ratio) else f", {ratio:.2f} × {result.reference}"  # zero has no multiple
     ended = f", {cell.ended()}" if figure.name in MAIN.values() and cell.ended() else ""
     return {
         "value": own.mean,

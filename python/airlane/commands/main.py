@@ -330,7 +330,7 @@ def reproduce(
 def arena(
     contenders: Annotated[
         list[str] | None,
-        typer.Option("--contender", metavar="NAME", help="Contenders besides CUBIC [default: all]."),
+        typer.Option("--contender", metavar="NAME", help="Contenders besides the baseline [default: all]."),
     ] = None,
     situations: Annotated[
         list[str] | None,
@@ -351,6 +351,9 @@ def arena(
             show_default=False,
         ),
     ] = "",
+    show_list: Annotated[
+        bool, typer.Option("--list", help="Only list the situations and contenders of all sets.")
+    ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Three runs each, with wide intervals.")] = False,
     as_json: AsJson = False,
     seed: Annotated[int, typer.Option(metavar="N", min=0, callback=below_limit, help="First seed.")] = 1,
@@ -362,12 +365,15 @@ def arena(
     ] = None,
     cache: CacheFolder = Path("out/cache"),
 ) -> None:
-    """Compare every mechanism with CUBIC in every situation.
+    """Compare every mechanism with the baseline of the set, such as CUBIC, in every situation.
 
     Runs with the same seed have the same radio channel.
     """
     from airlane.arena import command
 
+    if show_list:
+        print(command.list_sets())
+        return
     bbr_draft = chosen_set is _Set.BBR_DRAFT
     check_file(out / ("bbr-draft.csv" if bbr_draft else "index.html"))
     if record is not None:

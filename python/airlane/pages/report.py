@@ -318,6 +318,7 @@ def write_arena_html(result: Result, path: Path) -> None:
             simulated_s=result.simulated_s,
             heat=json.dumps(maps),
             planes=planes,
+            reference=result.reference,
             kept=KEPT,
             fine_ms=DELAY_FINE_MS,
             picture=page_figure(draw_heat(maps[0]), "arena", "The heat map", maps[0]["title"], Embedded()),

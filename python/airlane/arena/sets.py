@@ -1,0 +1,41 @@
+"""The sets of the arena: which contenders meet in which situations, and which of them is the baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from airlane.arena import l4s, nr, sleep
+from airlane.arena.contenders import BASELINE, CONTENDERS, Contender
+from airlane.arena.situations import SITUATIONS, Situation
+
+__all__ = ["SETS", "ArenaSet"]
+
+
+@dataclass(frozen=True)
+class ArenaSet:
+    """Contenders and situations that belong together.
+
+    Attributes
+    ----------
+    title
+        What its situations are.
+    contenders, situations
+        All of them.
+    baseline
+        The contender that the others are compared with.
+    """
+
+    title: str
+    contenders: Sequence[Contender]
+    situations: Sequence[Situation]
+    baseline: str = BASELINE
+
+
+SETS: Mapping[str, ArenaSet] = {
+    "situations": ArenaSet("an LTE cell", CONTENDERS, SITUATIONS),
+    "nr": ArenaSet("cells of NR, and of LTE beside them", CONTENDERS, nr.SITUATIONS),
+    "l4s": ArenaSet("queues that mark", l4s.CONTENDERS, l4s.SITUATIONS),
+    "sleep": ArenaSet("phones that sleep between transfers", CONTENDERS, sleep.SITUATIONS),
+}
+"""By the name that `airlane arena --set` takes."""
