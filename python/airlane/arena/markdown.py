@@ -40,10 +40,10 @@ _TRADES = (
 _FIRST = (
     "Mean and 95 % interval over the runs. A delay ranks only with at least "
     f"{KEPT:g} of {{base}}'s goodput, a goodput only with a delay of at most {1 / KEPT:g} times "
-    f"{{base}}'s or {DELAY_FINE_MS:g} ms; contenders that are not ranked are in the last column, with their value of the "
-    "other. *No significant difference from the first*: the largest paired t statistic to the first is "
-    "within its 95 % range for equal contenders, or the difference is negligible (goodput 2 %, delays and "
-    "times 5 %)."
+    f"{{base}}'s or {DELAY_FINE_MS:g} ms; contenders that are not ranked are in the last column, with "
+    "their value of the other. *No significant difference from the first*: the largest paired t statistic "
+    "to the first is within its 95 % range for equal contenders, or the difference is negligible (goodput "
+    "2 %, delays and times 5 %)."
 )
 
 _CARDS = (
