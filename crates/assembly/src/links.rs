@@ -38,7 +38,6 @@ pub(crate) fn internet_downlink(setup: Setup<'_>, name: &str) -> Result<Box<dyn 
             loss,
         )));
     }
-    let steps = internet.rate_steps.iter().map(|step| RateStep { at: from(step.at.0), rate: step.rate.0 });
     let holds = internet
         .hold
         .iter()
@@ -47,13 +46,17 @@ pub(crate) fn internet_downlink(setup: Setup<'_>, name: &str) -> Result<Box<dyn 
         rate: Some(internet.rate.0),
         delay: internet.delay.0,
         queue: None,
-        rate_steps: steps.collect(),
+        rate_steps: internet.rate_steps.iter().map(rate_step).collect(),
         holds: holds.collect(),
         loss,
         policer: internet.policer.as_ref().map(|one| Policer { rate: one.rate.0, burst: one.burst.0 }),
         detours: internet.detours.iter().flatten().map(detour).collect(),
     };
     Ok(link(parameters, &internet.aqm, internet.queue, seeds, &name))
+}
+
+fn rate_step(told: &format::RateStep) -> RateStep {
+    RateStep { at: Instant::ZERO + told.at.0, rate: told.rate.0 }
 }
 
 fn detour(told: &format::Detour) -> Detour {
@@ -77,6 +80,7 @@ pub(crate) fn internet_uplink(setup: Setup<'_>, name: &str) -> Result<Box<dyn No
     let parameters = LinkParameters {
         rate: Some(internet.uplink_rate.0),
         delay: internet.delay.0,
+        rate_steps: internet.uplink_rate_steps.iter().flatten().map(rate_step).collect(),
         ..LinkParameters::default()
     };
     Ok(link(parameters, &internet.aqm, internet.uplink_queue, seeds, &name))

@@ -117,6 +117,7 @@ fn internet(internet: &Internet, at: &Place<'_>) -> Checked {
     internet.aqm.check(&at.under("aqm"))?;
     let sorted = internet.rate_steps.is_sorted_by_key(|step| step.at.0);
     at.require(sorted, "rate_steps", "the entries are not in order of time", "sort them by `at`")?;
+    uplink_steps(internet, at)?;
     impairments(internet, at)?;
     if let Some(burst) = internet.loss_burst {
         let help = "it must be 1 packet or more, and `loss` at most loss_burst / (1 + loss_burst), since a packet arrives between two bursts";
@@ -136,6 +137,14 @@ fn internet(internet: &Internet, at: &Place<'_>) -> Checked {
         at.require(internet.hold.is_empty(), "hold", "it cannot be combined with `trace`", help)?;
     }
     Ok(())
+}
+
+fn uplink_steps(internet: &Internet, at: &Place<'_>) -> Checked {
+    let Some(steps) = &internet.uplink_rate_steps else { return Ok(()) };
+    let (key, help) = ("uplink_rate_steps", "leave out one of them: the delivery trace sets when packets leave");
+    let sorted = steps.is_sorted_by_key(|step| step.at.0);
+    at.require(sorted, key, "the entries are not in order of time", "sort them by `at`")?;
+    at.require(internet.uplink_trace.is_none(), key, "it cannot be combined with `uplink_trace`", help)
 }
 
 /// The scheduled changes of the downlink, and its policer.

@@ -34,6 +34,9 @@ pub struct Internet {
     pub loss_seed: Option<u64>,
     /// Changes of the downlink rate.
     pub rate_steps: Vec<RateStep>,
+    /// Changes of the uplink rate. By default, there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uplink_rate_steps: Option<Vec<RateStep>>,
     /// Changes of the random loss. Losses after the first change are independent. By default, there are no
     /// changes.
     #[serde(skip_serializing_if = "Option::is_none")]
