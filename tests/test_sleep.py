@@ -40,7 +40,7 @@ def phone(network: str, more: str = "") -> Scenario:
 )
 def test_a_phone_of_each_preset_is_paged_and_sleeps(network: str) -> None:
     results = phone(network).run()
-    connections = results.connections.to_pandas()
+    connections = results.rrc_connections.to_pandas()
     assert list(connections["cause"]) == ["paging"] * 3
     assert list(connections["outcome"]) == ["connected"] * 3
     assert (connections["waiting_s"] < 1.28 + 0.05).all()
@@ -57,7 +57,7 @@ def test_a_phone_of_each_preset_is_paged_and_sleeps(network: str) -> None:
 
 def test_a_phone_that_never_sleeps_has_more_power_and_no_connections() -> None:
     results = phone("typical", "output.energy = true").run()
-    assert "connections" not in results.tables
+    assert "rrc_connections" not in results.tables
     (one,) = sleep.sleep(results)
     assert one.asleep == 0.0
     assert one.connected == 1.0
@@ -79,7 +79,7 @@ def test_uplink_data_waits_for_no_paging() -> None:
     text = FIVE_LINES.format(network="typical-sleeping", more="").replace(
         'to = "phone"', 'to = "phone"\ndirection = "uplink"'
     )
-    connections = loads(text, "up.toml").run().connections.to_pandas()
+    connections = loads(text, "up.toml").run().rrc_connections.to_pandas()
     assert list(connections["cause"]) == ["data"] * 3
     assert (connections["waiting_s"] == 0.0).all()
 
@@ -87,9 +87,9 @@ def test_uplink_data_waits_for_no_paging() -> None:
 def test_keys_of_the_user_precede_those_of_the_preset() -> None:
     settings = phone("typical-sleeping").set({"cell.0.drx": "none", "cell.0.rrc.paging_cycle": "320 ms"})
     results = settings.run()
-    assert (results.connections.to_pandas()["waiting_s"] < 0.32 + 0.05).all()
+    assert (results.rrc_connections.to_pandas()["waiting_s"] < 0.32 + 0.05).all()
     awake = phone("typical-sleeping").set({"cell.0.rrc": "always-connected", "cell.0.drx": "none"}).run()
-    assert "connections" not in awake.tables
+    assert "rrc_connections" not in awake.tables
     assert "energy" not in awake.tables
 
 
@@ -128,5 +128,5 @@ duration = "5 s"
 
 def test_the_bundled_scenario_has_phones_of_both_kinds() -> None:
     results = airlane.load(airlane.example("phones-asleep")).set({"run.duration": "60 s"}).run()
-    causes = set(results.connections["cause"].to_pylist())
+    causes = set(results.rrc_connections["cause"].to_pylist())
     assert causes == {"paging", "data"}

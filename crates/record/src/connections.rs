@@ -126,7 +126,7 @@ impl Log for ConnectionLog {
     }
 
     fn finish(self: Box<Self>, run: &FinishedRun<'_>) -> Vec<(&'static str, Table)> {
-        vec![("connections", self.into_table(&run.parameters.hosts, &run.cell_names()))]
+        vec![("rrc_connections", self.into_table(&run.parameters.hosts, &run.cell_names()))]
     }
 }
 

@@ -118,7 +118,7 @@ def interval(e: stats.Estimate) -> str:
 
 
 def mean(e: stats.Estimate) -> str:
-    """The mean alone, with the decimals that it has beside its interval.
+    """The mean alone, with the decimals that it has with its interval.
 
     Examples
     --------

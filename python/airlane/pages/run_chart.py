@@ -86,7 +86,7 @@ def _of_run(results: Results, run: int) -> dict[str, pa.Table]:
         "cell_series",
         "timeouts",
         "handovers",
-        "connections",
+        "rrc_connections",
         "outages",
         "pings",
     )
@@ -196,7 +196,7 @@ def _event_panel(events: Events) -> Panel:
 
 def _connected_panel(view: Run) -> Panel | None:
     """Number of UEs that are connected; None if none may be released."""
-    table = view.tables.get("connections")
+    table = view.tables.get("rrc_connections")
     if table is None or table.num_rows == 0:
         return None
     made = np.asarray(table["outcome"].to_pylist(), dtype=object) == "connected"

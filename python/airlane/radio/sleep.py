@@ -1,4 +1,4 @@
-"""Listening, sleep and energy of each UE, from the tables `energy` and `connections`."""
+"""Listening, sleep and energy of each UE, from the tables `energy` and `rrc_connections`."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def sleep(results: Results) -> list[Sleep]:
     if energy is None:
         return []
     of_ue = np.asarray(energy["ue"].to_pylist(), dtype=object)
-    connections = results.tables.get("connections")
+    connections = results.tables.get("rrc_connections")
     found = []
     for ue in dict.fromkeys(of_ue.tolist()):
         here = energy.filter(of_ue == ue)

@@ -299,7 +299,7 @@ class Access:
 
 
 def _first_preamble(output: native.Output) -> float:
-    connections = output.tables["connections"]
+    connections = output.tables["rrc_connections"]
     preambles = np.asarray(connections["preambles"].to_numpy())
     collisions = np.asarray(connections["collisions"].to_numpy())
     return float(np.mean((preambles == 1) & (collisions == 0)))
@@ -368,7 +368,7 @@ class Resume:
 
 
 def _setup_ms(output: native.Output) -> float:
-    times = output.tables["connections"]["setup_s"].to_numpy(zero_copy_only=False)
+    times = output.tables["rrc_connections"]["setup_s"].to_numpy(zero_copy_only=False)
     return 1e3 * float(np.nanmean(np.asarray(times, dtype=np.float64)))
 
 

@@ -163,7 +163,7 @@ const MISSED: u32 = 3;
 pub(super) fn check(scenario: &Resolved, tables: &[(&str, Table)]) {
     let [cell] = &scenario.cell[..] else { return };
     let format::Rrc::OnDemand(rrc) = &cell.rrc else { return };
-    let Some((_, table)) = tables.iter().find(|(name, _)| *name == "connections") else { return };
+    let Some((_, table)) = tables.iter().find(|(name, _)| *name == "rrc_connections") else { return };
     let within_reach = || scenario.ue.iter().all(|ue| super::reach::within_reach(scenario, ue));
     if cell.outages.is_some() || cell.control_errors && !within_reach() {
         return;
