@@ -5,8 +5,13 @@
 
 mod constant;
 mod controller;
+mod report_timing;
+mod scream;
+mod smooth;
 
 pub use constant::Constant;
 pub use controller::{
     Bounds, Feedback, Pace, PacketKind, PacketReport, Probe, ProbeId, RateController, SentPacket,
 };
+pub use report_timing::{PendingReport, ReportHistory, ReportTiming};
+pub use scream::{DraftOptions, Scream, ScreamSettings, ScreamVariant};
