@@ -5,8 +5,10 @@
 
 mod constant;
 mod controller;
+pub mod gcc;
 
 pub use constant::Constant;
 pub use controller::{
     Bounds, Feedback, Pace, PacketKind, PacketReport, Probe, ProbeId, RateController, SentPacket,
 };
+pub use gcc::{Gcc, GccSettings};
