@@ -29,6 +29,8 @@ pub(super) struct DelayBased {
     trendline: Trendline,
     detector: OveruseDetector,
     aimd: Aimd,
+    /// The latest rate that a report led to.
+    reported: Option<BitRate>,
     last_report: Option<Instant>,
 }
 
@@ -40,12 +42,18 @@ impl DelayBased {
             trendline: Trendline::new(settings.trendline),
             detector: OveruseDetector::new(settings.trendline),
             aimd: Aimd::new(settings.aimd, settings.link_capacity, start, min),
+            reported: None,
             last_report: None,
         }
     }
 
     pub(super) const fn rate(&self) -> BitRate {
         self.aimd.rate()
+    }
+
+    /// The latest rate that a report led to; `None` before the first.
+    pub(super) const fn reported(&self) -> Option<BitRate> {
+        self.reported
     }
 
     pub(super) const fn usage(&self) -> BandwidthUsage {
@@ -76,20 +84,16 @@ impl DelayBased {
         if empty {
             return DelayUpdate::default();
         }
-        if usage == BandwidthUsage::Overusing {
-            return DelayUpdate { rate: self.decrease(now, acknowledged), ..DelayUpdate::default() };
-        }
-        match probe {
-            Some(rate) => {
-                self.aimd.set_rate(now, rate);
-                DelayUpdate { rate: Some(self.rate()), probe: true, recovered: false }
-            }
-            None => DelayUpdate {
-                rate: Some(self.aimd.update(now, usage, acknowledged)),
-                probe: false,
-                recovered,
-            },
-        }
+        let update = if usage == BandwidthUsage::Overusing {
+            DelayUpdate { rate: self.decrease(now, acknowledged), ..DelayUpdate::default() }
+        } else if let Some(rate) = probe {
+            self.aimd.set_rate(now, rate);
+            DelayUpdate { rate: Some(self.rate()), probe: true, recovered: false }
+        } else {
+            DelayUpdate { rate: Some(self.aimd.update(now, usage, acknowledged)), probe: false, recovered }
+        };
+        self.reported = update.rate.or(self.reported);
+        update
     }
 
     fn decrease(&mut self, now: Instant, acknowledged: Option<BitRate>) -> Option<BitRate> {

@@ -149,8 +149,9 @@ impl Gcc {
         }
         let rate = self.probe_results.take()?;
         let share = self.settings.probe_result.acknowledged_share;
-        let least = acknowledged
-            .map_or(BitRate(0), |acknowledged| scaled(acknowledged, share).min(self.delay_based.rate()));
+        let least = acknowledged.map_or(BitRate(0), |acknowledged| {
+            scaled(acknowledged, share).min(self.delay_based.reported().unwrap_or_default())
+        });
         Some(rate.max(least))
     }
 
