@@ -5,6 +5,7 @@
 
 mod constant;
 mod controller;
+pub mod gcc;
 mod report_timing;
 mod scream;
 mod smooth;
@@ -15,3 +16,4 @@ pub use controller::{
 };
 pub use report_timing::{PendingReport, ReportHistory, ReportTiming};
 pub use scream::{DraftOptions, Scream, ScreamSettings, ScreamVariant};
+pub use gcc::{Gcc, GccSettings};

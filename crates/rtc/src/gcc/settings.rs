@@ -1,0 +1,514 @@
+//! The constants of GCC as libwebrtc has them by default.
+//!
+//! All values are those of libwebrtc at commit f3ae3eb (2026-08-21), read in the mirror maitrungduc1410/webrtc. Each group
+//! names its file; files without a folder are in `modules/congestion_controller/goog_cc`.
+
+use airlane_core::{BitRate, Bytes, Duration};
+
+/// All settings of [`super::Gcc`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GccSettings {
+    /// How packets become groups.
+    pub grouping: Grouping,
+    /// The filter of the delay gradient and its threshold.
+    pub trendline: TrendlineSettings,
+    /// The control of the rate by delay.
+    pub aimd: AimdSettings,
+    /// The estimate of the link's capacity.
+    pub link_capacity: LinkCapacitySettings,
+    /// The estimate of the acknowledged rate.
+    pub throughput: ThroughputSettings,
+    /// The estimate by loss.
+    pub loss: LossSettings,
+    /// What backs off when feedback is late.
+    pub rtt_backoff: RttBackoffSettings,
+    /// When probes are sent, and which.
+    pub probing: ProbingSettings,
+    /// What a probe tells.
+    pub probe_result: ProbeResultSettings,
+    /// The detection of a sender with little to send.
+    pub alr: AlrSettings,
+    /// The rate of the pacer, and the interval of processing.
+    pub pacing: PacingSettings,
+    /// The window that lowers the media's rate.
+    pub congestion_window: CongestionWindowSettings,
+}
+
+/// The grouping of packets: `delay_based_bwe.cc`, `inter_arrival_delta.cc`, and `inter_arrival_delta.h` for the last two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grouping {
+    /// A group is sent within this time.
+    pub send_time: Duration,
+    /// A packet that arrives this soon after the one before, and sooner than it was sent after it, is of its group.
+    pub burst_gap: Duration,
+    /// The longest time in which such a group arrives.
+    pub burst_max: Duration,
+    /// Filter and groups are reset after this time without feedback.
+    pub stream_timeout: Duration,
+    /// Groups are reset when arrivals are this far ahead of the sender's clock.
+    pub clock_offset: Duration,
+    /// Groups are reset after as many groups out of order.
+    pub reordered_max: u32,
+}
+
+impl Default for Grouping {
+    fn default() -> Self {
+        Self {
+            send_time: Duration::from_millis(5),
+            burst_gap: Duration::from_millis(5),
+            burst_max: Duration::from_millis(100),
+            stream_timeout: Duration::from_secs(2),
+            clock_offset: Duration::from_secs(3),
+            reordered_max: 3,
+        }
+    }
+}
+
+/// The trendline filter and the detector of overuse: `trendline_estimator.cc`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrendlineSettings {
+    /// The groups over which a line is fitted.
+    pub window: usize,
+    /// The weight of the past in the smoothed delay.
+    pub smoothing: f64,
+    /// The gain of the trend before it is compared with the threshold.
+    pub gain: f64,
+    /// The trend is multiplied by the number of groups seen, up to this number.
+    pub deltas_max: u32,
+    /// The first threshold, in ms.
+    pub threshold: f64,
+    /// The least threshold, in ms.
+    pub threshold_min: f64,
+    /// The greatest threshold, in ms.
+    pub threshold_max: f64,
+    /// How fast the threshold rises, per ms.
+    pub k_up: f64,
+    /// How fast it falls, per ms.
+    pub k_down: f64,
+    /// The threshold does not adapt to a trend that exceeds it by this, in ms.
+    pub adapt_offset_max: f64,
+    /// The longest time that one adaptation counts, in ms.
+    pub adapt_time_max: i64,
+    /// The trend exceeds the threshold for longer than this before it is overuse, in ms.
+    pub overuse_time: f64,
+}
+
+impl Default for TrendlineSettings {
+    fn default() -> Self {
+        Self {
+            window: 20,
+            smoothing: 0.9,
+            gain: 4.0,
+            deltas_max: 60,
+            threshold: 12.5,
+            threshold_min: 6.0,
+            threshold_max: 600.0,
+            k_up: 0.0087,
+            k_down: 0.039,
+            adapt_offset_max: 15.0,
+            adapt_time_max: 100,
+            overuse_time: 10.0,
+        }
+    }
+}
+
+/// Additive increase, multiplicative decrease: `modules/remote_bitrate_estimator/aimd_rate_control.cc`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AimdSettings {
+    /// The share of the acknowledged rate after overuse.
+    pub backoff: f64,
+    /// Subtracted from it, if it is greater than this.
+    pub backoff_subtract: BitRate,
+    /// The factor by which the rate grows in a second as long as the capacity of the link is unknown.
+    pub multiplicative: f64,
+    /// The least such growth of one update.
+    pub multiplicative_min: BitRate,
+    /// The longest time since the last update that counts for it.
+    pub multiplicative_time_max: Duration,
+    /// The rate does not grow beyond this multiple of the acknowledged rate,
+    pub limit_factor: f64,
+    /// plus this.
+    pub limit_add: BitRate,
+    /// The additive increase is one packet of a frame of this duration,
+    pub frame_interval: Duration,
+    /// where a frame is divided into packets of at most this size,
+    pub packet_size: Bytes,
+    /// in twice the sum of the RTT and this delay of the detector.
+    pub detector_delay: Duration,
+    /// The least additive increase per second.
+    pub additive_min: BitRate,
+    /// The RTT until one is measured.
+    pub default_rtt: Duration,
+    /// The rate decreases again after an RTT, but not before this time,
+    pub decrease_interval_min: Duration,
+    /// and at this time at the latest,
+    pub decrease_interval_max: Duration,
+    /// or at once when the acknowledged rate is below this share of the estimate.
+    pub decrease_at_once: f64,
+}
+
+impl Default for AimdSettings {
+    fn default() -> Self {
+        Self {
+            backoff: 0.85,
+            backoff_subtract: BitRate(5_000),
+            multiplicative: 1.08,
+            multiplicative_min: BitRate(1_000),
+            multiplicative_time_max: Duration::from_secs(1),
+            limit_factor: 1.5,
+            limit_add: BitRate(10_000),
+            // A thirtieth of a second in whole microseconds, as libwebrtc computes it.
+            frame_interval: Duration::from_micros(33_333),
+            packet_size: Bytes(1_200),
+            detector_delay: Duration::from_millis(100),
+            additive_min: BitRate(4_000),
+            default_rtt: Duration::from_millis(200),
+            decrease_interval_min: Duration::from_millis(10),
+            decrease_interval_max: Duration::from_millis(200),
+            decrease_at_once: 0.5,
+        }
+    }
+}
+
+/// The capacity of the link: `link_capacity_estimator.cc`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinkCapacitySettings {
+    /// The weight of the acknowledged rate at overuse.
+    pub smoothing: f64,
+    /// The least variance divided by the estimate, in kbit/s.
+    pub deviation_min: f64,
+    /// The greatest variance divided by the estimate, in kbit/s.
+    pub deviation_max: f64,
+    /// Half the width of the range of the estimate, in standard deviations.
+    pub width: f64,
+}
+
+impl Default for LinkCapacitySettings {
+    fn default() -> Self {
+        Self { smoothing: 0.05, deviation_min: 0.4, deviation_max: 2.5, width: 3.0 }
+    }
+}
+
+/// The acknowledged rate: `acknowledged_bitrate_estimator_interface.h` and `robust_throughput_estimator.cc`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThroughputSettings {
+    /// The least number of packets from which a rate is computed.
+    pub required_packets: usize,
+    /// The window has at least as many packets,
+    pub window_packets: usize,
+    /// and is at least this long,
+    pub window_min: Duration,
+    /// unless it has more packets than this,
+    pub window_packets_max: usize,
+    /// or is longer than this.
+    pub window_max: Duration,
+    /// The window is emptied when a packet arrived this long before the latest.
+    pub reordering_max: Duration,
+    /// The shortest time over which a rate is computed.
+    pub span_min: Duration,
+}
+
+impl Default for ThroughputSettings {
+    fn default() -> Self {
+        Self {
+            required_packets: 10,
+            window_packets: 20,
+            window_min: Duration::from_secs(1),
+            window_packets_max: 500,
+            window_max: Duration::from_secs(5),
+            reordering_max: Duration::from_secs(1),
+            span_min: Duration::from_millis(1),
+        }
+    }
+}
+
+/// The estimate by loss, version 2: `loss_based_bwe_v2.cc`. Loss is counted in bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LossSettings {
+    /// The least duration of an observation, in the time of sending.
+    pub observation_min: Duration,
+    /// The number of observations that count.
+    pub window: usize,
+    /// The number of observations before the first estimate.
+    pub observations_min: u64,
+    /// The candidates for the next estimate, as multiples of the last.
+    pub candidate_factors: Vec<f64>,
+    /// The weight of an observation relative to the next.
+    pub temporal_weight: f64,
+    /// The same for the average of the loss.
+    pub average_weight: f64,
+    /// The preference for a higher rate, per kbit/s,
+    pub bias: f64,
+    /// and per natural logarithm of a rate in kbit/s.
+    pub log_bias: f64,
+    /// Above this loss the preference is for lower rates.
+    pub bias_loss: f64,
+    /// How smoothly the preference changes there.
+    pub bias_smoothing: f64,
+    /// The first estimate of the inherent loss, which does not depend on the rate.
+    pub inherent_loss: f64,
+    /// The least inherent loss.
+    pub inherent_loss_min: f64,
+    /// The greatest inherent loss is this
+    pub inherent_loss_offset: f64,
+    /// plus this rate divided by the estimate.
+    pub inherent_loss_balance: BitRate,
+    /// The steps of Newton's method for the inherent loss.
+    pub newton_iterations: u32,
+    /// Their size.
+    pub newton_step: f64,
+    /// The upper bound of the estimate is this rate
+    pub upper_bound_balance: BitRate,
+    /// divided by the excess of the average loss over this.
+    pub upper_bound_offset: f64,
+    /// The factor by which the estimate may grow
+    pub increase_factor_max: f64,
+    /// in this time.
+    pub increase_window: Duration,
+    /// The estimate does not grow beyond this multiple of the acknowledged rate,
+    pub ramp_up: f64,
+    /// or this, as long as the acknowledged rate
+    pub ramp_up_in_hold: f64,
+    /// is below this multiple of the rate of the last hold.
+    pub hold_threshold: f64,
+    /// How long the rate is held after the first decrease.
+    pub hold: Duration,
+    /// The factor of that time with each further one.
+    pub hold_factor: u64,
+    /// The longest such time.
+    pub hold_max: Duration,
+    /// How long padding may be sent to raise the estimate.
+    pub padding: Duration,
+    /// The observation with the greatest loss is not removed from the average if it was sent at this multiple of the median
+    /// rate.
+    pub median_factor: f64,
+    /// The least limit of the growth in a window: `modules/remote_bitrate_estimator/include/bwe_defines.h`.
+    pub rate_min: BitRate,
+}
+
+impl Default for LossSettings {
+    fn default() -> Self {
+        Self {
+            observation_min: Duration::from_millis(250),
+            window: 15,
+            observations_min: 3,
+            candidate_factors: vec![1.02, 1.0, 0.95],
+            temporal_weight: 0.9,
+            average_weight: 0.9,
+            bias: 0.0002,
+            log_bias: 0.02,
+            bias_loss: 0.2,
+            bias_smoothing: 0.002,
+            inherent_loss: 0.01,
+            inherent_loss_min: 1e-3,
+            inherent_loss_offset: 0.05,
+            inherent_loss_balance: BitRate(100_000),
+            newton_iterations: 1,
+            newton_step: 0.75,
+            upper_bound_balance: BitRate(100_000),
+            upper_bound_offset: 0.05,
+            increase_factor_max: 1.3,
+            increase_window: Duration::from_millis(300),
+            ramp_up: 1.5,
+            ramp_up_in_hold: 1.2,
+            hold_threshold: 1.3,
+            hold: Duration::from_millis(300),
+            hold_factor: 2,
+            hold_max: Duration::from_secs(60),
+            padding: Duration::from_secs(2),
+            median_factor: 2.0,
+            rate_min: BitRate(5_000),
+        }
+    }
+}
+
+/// The backoff when feedback is late: `send_side_bandwidth_estimation.cc`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RttBackoffSettings {
+    /// An RTT above this, of which the time since the last feedback is part.
+    pub limit: Duration,
+    /// The factor of each backoff.
+    pub factor: f64,
+    /// The time between two.
+    pub interval: Duration,
+    /// The least rate after it.
+    pub floor: BitRate,
+}
+
+impl Default for RttBackoffSettings {
+    fn default() -> Self {
+        Self {
+            limit: Duration::from_secs(3),
+            factor: 0.8,
+            interval: Duration::from_secs(1),
+            floor: BitRate(5_000),
+        }
+    }
+}
+
+/// Probing: `probe_controller.cc`, and `modules/pacing/bitrate_prober.cc` for the last two.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProbingSettings {
+    /// The first probe, as a multiple of the first rate.
+    pub first: f64,
+    /// The second.
+    pub second: f64,
+    /// Each further probe, as a multiple of the estimate,
+    pub further: f64,
+    /// if the estimate exceeds this share of the last probe.
+    pub further_threshold: f64,
+    /// How long a result is waited for.
+    pub result_wait: Duration,
+    /// The least number of packets of a probe.
+    pub packets: u32,
+    /// The least duration of a probe.
+    pub duration: Duration,
+    /// Whether probes are sent while the application limits the rate. libwebrtc does so for the content or by the
+    /// application's setting (`video/video_send_stream_impl.cc`); its default is off.
+    pub periodic_in_alr: bool,
+    /// The interval of these probes.
+    pub alr_interval: Duration,
+    /// Their rate as a multiple of the estimate.
+    pub alr: f64,
+    /// A drop to less than this share of the estimate is a large one.
+    pub drop_threshold: f64,
+    /// After a large drop, the rate before it is probed if the overuse ends within this time,
+    pub drop_timeout: Duration,
+    /// and the application limits the rate, or did until this time ago.
+    pub alr_ended_timeout: Duration,
+    /// The share of the rate before that is probed,
+    pub drop_share: f64,
+    /// if the estimate is below that by more than this share.
+    pub uncertainty: f64,
+    /// The least time between two such probes.
+    pub drop_interval: Duration,
+    /// A probe that has waited for this time is not sent.
+    pub pending_max: Duration,
+    /// The number of probes that may wait.
+    pub pending_count_max: usize,
+}
+
+impl Default for ProbingSettings {
+    fn default() -> Self {
+        Self {
+            first: 3.0,
+            second: 6.0,
+            further: 2.0,
+            further_threshold: 0.7,
+            result_wait: Duration::from_secs(1),
+            packets: 5,
+            duration: Duration::from_millis(15),
+            periodic_in_alr: false,
+            alr_interval: Duration::from_secs(5),
+            alr: 2.0,
+            drop_threshold: 0.66,
+            drop_timeout: Duration::from_secs(5),
+            alr_ended_timeout: Duration::from_secs(3),
+            drop_share: 0.85,
+            uncertainty: 0.05,
+            drop_interval: Duration::from_secs(5),
+            pending_max: Duration::from_secs(5),
+            pending_count_max: 5,
+        }
+    }
+}
+
+/// The result of a probe: `probe_bitrate_estimator.cc`, and `goog_cc_network_control.cc` for the last.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProbeResultSettings {
+    /// The share of a probe's packets that must have arrived.
+    pub packets: f64,
+    /// The share of its bytes.
+    pub bytes: f64,
+    /// The greatest ratio of the rate of arrival to that of sending.
+    pub ratio_max: f64,
+    /// Below this ratio the link was saturated,
+    pub unsaturated: f64,
+    /// and the result is this share of the rate of arrival.
+    pub utilization: f64,
+    /// The time after which a probe is forgotten.
+    pub history: Duration,
+    /// The longest time in which a probe is sent, and in which it arrives.
+    pub interval_max: Duration,
+    /// A result does not lower the estimate below this share of the acknowledged rate.
+    pub acknowledged_share: f64,
+}
+
+impl Default for ProbeResultSettings {
+    fn default() -> Self {
+        Self {
+            packets: 0.8,
+            bytes: 0.8,
+            ratio_max: 2.0,
+            unsaturated: 0.9,
+            utilization: 0.95,
+            history: Duration::from_secs(1),
+            interval_max: Duration::from_secs(1),
+            acknowledged_share: 0.85,
+        }
+    }
+}
+
+/// The application-limited region (ALR): `alr_detector.h`, and `modules/pacing/interval_budget.cc` for the window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AlrSettings {
+    /// The share of the estimate that fills the budget.
+    pub usage: f64,
+    /// The region starts when more than this share of the budget is unused,
+    pub start: f64,
+    /// and ends when less than this is.
+    pub stop: f64,
+    /// The length of the budget.
+    pub window: Duration,
+}
+
+impl Default for AlrSettings {
+    fn default() -> Self {
+        Self { usage: 0.65, start: 0.8, stop: 0.5, window: Duration::from_millis(500) }
+    }
+}
+
+/// Pacing: `goog_cc_network_control.cc`, and `api/transport/goog_cc_factory.cc` for the interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PacingSettings {
+    /// The rate of the pacer as a multiple of the estimate.
+    pub factor: f64,
+    /// The same before the first feedback.
+    pub factor_at_start: f64,
+    /// The interval of processing.
+    pub process_interval: Duration,
+}
+
+impl Default for PacingSettings {
+    fn default() -> Self {
+        Self { factor: 1.1, factor_at_start: 2.5, process_interval: Duration::from_millis(25) }
+    }
+}
+
+/// The congestion window and its pushback: `congestion_window_pushback_controller.cc`, `goog_cc_network_control.cc`,
+/// `video/video_stream_encoder.cc`, and the default of `rtc_base/experiments/rate_control_settings.cc`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CongestionWindowSettings {
+    /// Whether there is a window.
+    pub enabled: bool,
+    /// The window is what is sent in the least recent RTT and this time.
+    pub queue: Duration,
+    /// The least window.
+    pub min: Bytes,
+    /// The number of reports from which that RTT is taken.
+    pub reports: usize,
+    /// The least rate that a full window leaves.
+    pub rate_min: BitRate,
+}
+
+impl Default for CongestionWindowSettings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            queue: Duration::from_millis(350),
+            min: Bytes(3_000),
+            reports: 32,
+            rate_min: BitRate(30_000),
+        }
+    }
+}
