@@ -243,7 +243,7 @@ impl LossBased {
     }
 
     /// The rate at which as much would be lost as is: balance / (loss - offset).
-    fn upper_bound(&self) -> BitRate {
+    pub(super) fn upper_bound(&self) -> BitRate {
         let excess = self.average_loss - self.settings.upper_bound_offset;
         if excess > 0.0 {
             BitRate((self.settings.upper_bound_balance.0 as f64 / excess).round() as u64)

@@ -28,6 +28,9 @@ mod throughput;
 mod trendline;
 mod window;
 
+#[cfg(test)]
+mod tests;
+
 use airlane_core::{BitRate, Duration, Instant};
 
 use crate::{Bounds, Feedback, Pace, PacketReport, Probe, RateController, SentPacket};
