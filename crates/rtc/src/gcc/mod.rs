@@ -71,7 +71,7 @@ pub struct Gcc {
     next_process: Instant,
 }
 
-/// What others depend on; they are notified when it changes.
+/// The state on which the detector of ALR and the probes depend. They are updated when it changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Published {
     estimate: BitRate,
@@ -266,7 +266,7 @@ impl RateController for Gcc {
         Some(self.next_process)
     }
 
-    /// The estimate, less what a full congestion window takes. libwebrtc drops frames to that extent and lowers the encoder's
+    /// The estimate, reduced while the congestion window is full. libwebrtc drops frames to that extent and lowers the encoder's
     /// rate by as much.
     fn target(&self) -> BitRate {
         let estimate = self.estimate();

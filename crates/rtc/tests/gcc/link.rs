@@ -65,7 +65,7 @@ pub(crate) struct MediaLimit {
     pub(crate) rate: BitRate,
 }
 
-/// What happened in a step.
+/// Observations of a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Step {
     /// The target.
@@ -135,7 +135,7 @@ pub(crate) struct Run<'a, C> {
     queue: VecDeque<Queued>,
     queued_bits: u64,
     credit: u64,
-    /// Packets in sequence that no report has told of, with their arrival.
+    /// Packets in sequence that are in no report so far, with their arrival.
     unreported: VecDeque<(SentPacket, Option<Instant>)>,
     /// Packets on their way from the link to the receiver.
     flying: VecDeque<(SentPacket, Instant)>,
@@ -216,7 +216,7 @@ impl<'a, C: RateController> Run<'a, C> {
         self.waiting.extend((0..count).map(|_| Bytes(bytes / count)));
     }
 
-    /// Sends what the pacer lets go.
+    /// Sends the packets that the pacer allows.
     fn send_media(&mut self) -> u32 {
         let mut dropped = 0;
         while let Some(size) = self.waiting.front().copied()

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use airlane_core::Duration;
+use airlane_rtc::Bounds;
 
+use crate::conditions::Condition;
 use crate::link::{NoTraffic, Run};
 use crate::{conditions, gcc, rows, video};
 
@@ -20,9 +22,9 @@ fn targets_are_those_of_the_port() {
     }
     let paths = conditions::all();
     assert_eq!(paths.len(), expected.len());
-    for (name, path) in paths {
+    for Condition { name, path, max } in paths {
         let targets = &expected[name];
-        let mut controller = gcc(video());
+        let mut controller = gcc(Bounds { max, ..video() });
         let mut run = Run::new(path, &mut controller);
         for (second, target) in targets.iter().enumerate() {
             let steps = run.advance(Duration::from_secs(1), &mut NoTraffic);
