@@ -10,7 +10,8 @@ use super::inter_arrival::{Arrival, GroupDelta, InterArrival};
 use super::loss_based::{LossBased, LossState};
 use super::overuse::BandwidthUsage;
 use super::probe_result::{ProbePacket, ProbeResults};
-use super::settings::{GccSettings, Grouping};
+use super::probing::{LimitedBy, ProbeController};
+use super::settings::{GccSettings, Grouping, ProbingSettings};
 use super::throughput::{Acknowledged, Throughput};
 use super::window::CongestionWindow;
 use crate::{Bounds, Gcc, PacketKind, PacketReport, Probe, ProbeId, RateController, SentPacket};
@@ -350,4 +351,68 @@ fn late_feedback_lowers_the_rate() {
         assert!(target == expected || expected == 150_000 && target == 153_600, "{target} at {at:?}");
     }
     assert_eq!(gcc.estimate(), kbps(150));
+}
+
+/// The rates of the probes that wait, in kbit/s.
+fn waiting(probes: &mut ProbeController) -> Vec<u64> {
+    core::iter::from_fn(|| probes.take()).map(|probe| probe.rate.0 / 1_000).collect()
+}
+
+#[test]
+fn a_result_near_the_probe_is_followed_by_twice_the_estimate() {
+    let mut probes = ProbeController::new(ProbingSettings::default(), kbps(300), kbps(5_000), ms(0));
+    assert_eq!(waiting(&mut probes), [900, 1_800]);
+    // 70 % of 1800 kbit/s is not enough.
+    probes.set_estimate(ms(100), kbps(1_260), LimitedBy::Delay);
+    assert_eq!(waiting(&mut probes), []);
+    probes.set_estimate(ms(200), kbps(1_261), LimitedBy::RisingDelay);
+    assert_eq!(waiting(&mut probes), [], "no probe while the delay rises");
+    probes.set_estimate(ms(300), kbps(1_800), LimitedBy::Delay);
+    assert_eq!(waiting(&mut probes), [3_600]);
+    // At the maximum, and then no more.
+    probes.set_estimate(ms(400), kbps(3_600), LimitedBy::Delay);
+    assert_eq!(waiting(&mut probes), [5_000]);
+    probes.set_estimate(ms(500), kbps(5_000), LimitedBy::Delay);
+    assert_eq!(waiting(&mut probes), []);
+}
+
+#[test]
+fn a_result_is_waited_for_a_second() {
+    let mut probes = ProbeController::new(ProbingSettings::default(), kbps(300), kbps(5_000), ms(0));
+    waiting(&mut probes);
+    probes.process(ms(1_001));
+    probes.set_estimate(ms(1_002), kbps(1_800), LimitedBy::Delay);
+    assert_eq!(waiting(&mut probes), []);
+}
+
+#[test]
+fn a_limited_application_is_probed_each_five_seconds_if_set() {
+    for (periodic_in_alr, expected) in [(true, vec![600]), (false, vec![])] {
+        let settings = ProbingSettings { periodic_in_alr, ..ProbingSettings::default() };
+        let mut probes = ProbeController::new(settings, kbps(300), kbps(5_000), ms(0));
+        waiting(&mut probes);
+        probes.set_alr_started(Some(ms(2_000)));
+        probes.process(ms(6_999));
+        assert_eq!(waiting(&mut probes), []);
+        probes.process(ms(7_000));
+        assert_eq!(waiting(&mut probes), expected);
+    }
+}
+
+/// 85 % of the estimate before a drop by more than a third, after the overuse, if the application has limited the rate.
+#[test]
+fn the_rate_before_a_large_drop_is_probed() {
+    let dropped = |in_alr, recovered| {
+        let mut probes = ProbeController::new(ProbingSettings::default(), kbps(300), kbps(5_000), ms(0));
+        waiting(&mut probes);
+        probes.process(ms(1_001));
+        probes.set_estimate(ms(2_000), kbps(1_000), LimitedBy::Delay);
+        probes.set_alr_started(in_alr);
+        probes.set_estimate(ms(3_000), kbps(600), LimitedBy::Delay);
+        probes.on_recovery(ms(recovered));
+        waiting(&mut probes)
+    };
+    assert_eq!(dropped(Some(ms(2_000)), 7_999), [850]);
+    assert_eq!(dropped(Some(ms(2_000)), 8_000), [], "5 s after the drop");
+    assert_eq!(dropped(None, 4_000), [], "a rate that the application does not limit");
 }

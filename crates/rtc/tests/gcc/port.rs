@@ -1,4 +1,4 @@
-//! The same targets as a port of libwebrtc, on the same paths.
+//! The same targets as a port of libwebrtc, on the same paths, to the bit.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,6 @@ use crate::link::{NoTraffic, Run};
 use crate::{conditions, gcc, rows, video};
 
 const TARGETS: &str = include_str!("../data/goog_cc.csv");
-
-/// The greatest difference in bit/s: the budget of ALR counts exact times and rates here, whole ms and kbit/s there.
-const TOLERANCE: u64 = 200;
 
 #[test]
 fn targets_are_those_of_the_port() {
@@ -29,11 +26,7 @@ fn targets_are_those_of_the_port() {
         for (second, target) in targets.iter().enumerate() {
             let steps = run.advance(Duration::from_secs(1), &mut NoTraffic);
             let ours = steps[steps.len() - 1].target.0;
-            assert!(
-                ours.abs_diff(*target) <= TOLERANCE,
-                "{name}, after {} s: {ours} bit/s, the port has {target}",
-                second + 1
-            );
+            assert_eq!(ours, *target, "{name}, after {} s, in bit/s", second + 1);
         }
     }
 }
