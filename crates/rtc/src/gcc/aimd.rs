@@ -10,7 +10,7 @@ use super::overuse::BandwidthUsage;
 use super::rate::{during, over, scaled};
 use super::settings::{AimdSettings, LinkCapacitySettings};
 
-/// What the rate does next.
+/// The state of the control, outside of a decrease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Hold,

@@ -8,7 +8,7 @@ use airlane_core::{BitRate, Bytes, Instant};
 use super::rate::scaled;
 use super::settings::AlrSettings;
 
-/// Detects the region by a budget: what may be sent and is not.
+/// Detects the region by a budget of bytes, which grows with a share of the estimate and shrinks with each packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AlrDetector {
     settings: AlrSettings,

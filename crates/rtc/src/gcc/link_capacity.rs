@@ -25,12 +25,12 @@ impl LinkCapacity {
         self.estimate.map(from_kilobits)
     }
 
-    /// What the capacity does not exceed.
+    /// The upper end of the range of the estimate.
     pub(super) fn upper(&self) -> BitRate {
         self.estimate.map_or(UNLIMITED, |estimate| from_kilobits(estimate + self.half_width(estimate)))
     }
 
-    /// What the capacity exceeds.
+    /// The lower end of the range of the estimate.
     pub(super) fn lower(&self) -> BitRate {
         self.estimate
             .map_or(BitRate(0), |estimate| from_kilobits((estimate - self.half_width(estimate)).max(0.0)))

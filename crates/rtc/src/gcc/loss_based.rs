@@ -1,6 +1,6 @@
 //! The estimate by loss, version 2: the candidate that explains the observed loss best, with bounds on its growth.
 //!
-//! libwebrtc f3ae3eb, `loss_based_bwe_v2.cc`, with its defaults; what these switch off is left out.
+//! libwebrtc f3ae3eb, `loss_based_bwe_v2.cc`, with its defaults. Parts that the defaults switch off are left out.
 
 use airlane_core::{BitRate, Duration, Instant};
 
@@ -10,10 +10,10 @@ use super::rate::{UNLIMITED, scaled};
 use super::settings::LossSettings;
 use crate::PacketReport;
 
-/// What the estimate by loss does.
+/// The state of the estimate by loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LossState {
-    /// It is not below the estimate by delay.
+    /// Loss does not limit the rate.
     Delay,
     /// It decreases, or is held.
     Decreasing,
@@ -243,7 +243,7 @@ impl LossBased {
     }
 
     /// The rate at which as much would be lost as is: balance / (loss - offset).
-    fn upper_bound(&self) -> BitRate {
+    pub(super) fn upper_bound(&self) -> BitRate {
         let excess = self.average_loss - self.settings.upper_bound_offset;
         if excess > 0.0 {
             BitRate((self.settings.upper_bound_balance.0 as f64 / excess).round() as u64)
@@ -252,7 +252,7 @@ impl LossBased {
         }
     }
 
-    /// What is acknowledged can be sent.
+    /// The path has carried the acknowledged rate.
     fn lower_bound(&self) -> BitRate {
         self.acknowledged.unwrap_or(BitRate(0)).max(self.min)
     }

@@ -1,4 +1,4 @@
-//! What the estimate by loss sees: how much was sent and lost in each quarter of a second or so.
+//! The observations of the estimate by loss: bytes sent and lost, in intervals of at least 250 ms.
 //!
 //! libwebrtc f3ae3eb, `loss_based_bwe_v2.cc`.
 

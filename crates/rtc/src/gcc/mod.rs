@@ -28,6 +28,9 @@ mod throughput;
 mod trendline;
 mod window;
 
+#[cfg(test)]
+mod tests;
+
 use airlane_core::{BitRate, Duration, Instant};
 
 use crate::{Bounds, Feedback, Pace, PacketReport, Probe, RateController, SentPacket};
@@ -68,7 +71,8 @@ pub struct Gcc {
     next_process: Instant,
 }
 
-/// What others depend on; they are notified when it changes.
+/// The result. libwebrtc does not publish it after a report that leaves the estimate by delay as it is, but at the next packet or
+/// interval of processing. The detector of ALR and the probes depend on it, and are updated when it changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Published {
     estimate: BitRate,
@@ -102,8 +106,8 @@ impl Gcc {
 
     /// The estimate of what the path carries, within the bounds: the media's rate before the congestion window lowers it.
     #[must_use]
-    pub const fn estimate(&self) -> BitRate {
-        self.send_side.target()
+    pub fn estimate(&self) -> BitRate {
+        self.published.map_or(self.send_side.target(), |published| published.estimate)
     }
 
     /// The estimate by delay.
@@ -187,7 +191,7 @@ impl Gcc {
         self.send_side.update(now);
         self.probes.set_alr_started(self.alr.started().filter(|_| self.has_feedback));
         self.probes.process(now);
-        self.window.update(self.send_side.target());
+        self.window.update(self.estimate());
         self.publish(now);
     }
 }
@@ -244,7 +248,7 @@ impl RateController for Gcc {
             self.probes.set_alr_started(in_alr);
             self.probes.on_recovery(now);
         }
-        self.window.update(self.send_side.target());
+        self.window.update(self.estimate());
     }
 
     fn on_round_trip(&mut self, _: Instant, rtt: Duration) {
@@ -263,7 +267,7 @@ impl RateController for Gcc {
         Some(self.next_process)
     }
 
-    /// The estimate, less what a full congestion window takes. libwebrtc drops frames to that extent and lowers the encoder's
+    /// The estimate, reduced while the congestion window is full. libwebrtc drops frames to that extent and lowers the encoder's
     /// rate by as much.
     fn target(&self) -> BitRate {
         let estimate = self.estimate();

@@ -1,5 +1,4 @@
-//! What a probe tells about the path: the rate at which its packets arrived, or less if they arrived slower than they were
-//! sent.
+//! The result of a probe: the lower of the rates of sending and of arrival, and a little less if the link was saturated.
 //!
 //! libwebrtc f3ae3eb, `probe_bitrate_estimator.cc`.
 

@@ -1,4 +1,4 @@
-//! When to probe, and at which rate.
+//! The times and the rates of probes.
 //!
 //! libwebrtc f3ae3eb, `probe_controller.cc`. Left out: probes after a change of the allocation (the greatest rate is fixed here),
 //! repeated first probes (off by default), and those by a network state estimate, which no public code computes.
@@ -11,7 +11,7 @@ use super::rate::{UNLIMITED, during, scaled};
 use super::settings::ProbingSettings;
 use crate::{Probe, ProbeId};
 
-/// What limits the estimate.
+/// The reason why the estimate is not higher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LimitedBy {
     /// The delay, which does not rise.
@@ -123,7 +123,7 @@ impl ProbeController {
         }
     }
 
-    /// What time brings: the end of the wait for a result, and the probes of a limited application.
+    /// Ends the wait for a result, and starts the periodic probes of a limited application.
     pub(super) fn process(&mut self, now: Instant) {
         if now.saturating_since(self.last) > self.settings.result_wait {
             self.state = State::Complete;

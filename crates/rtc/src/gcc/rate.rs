@@ -10,7 +10,7 @@ pub(super) fn scaled(rate: BitRate, factor: f64) -> BitRate {
     BitRate((rate.0 as f64 * factor).round() as u64)
 }
 
-/// The rate of so many bytes in a time, which must not be zero.
+/// The rate of a number of bytes in a time, which must not be zero.
 pub(super) fn over(bytes: Bytes, span: Duration) -> BitRate {
     BitRate((u128::from(bytes.0) * 8_000_000_000 / u128::from(span.as_nanos())) as u64)
 }

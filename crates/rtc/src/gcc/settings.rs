@@ -20,17 +20,17 @@ pub struct GccSettings {
     pub throughput: ThroughputSettings,
     /// The estimate by loss.
     pub loss: LossSettings,
-    /// What backs off when feedback is late.
+    /// The backoff when feedback is late.
     pub rtt_backoff: RttBackoffSettings,
-    /// When probes are sent, and which.
+    /// The times and rates of probes.
     pub probing: ProbingSettings,
-    /// What a probe tells.
+    /// The evaluation of a probe.
     pub probe_result: ProbeResultSettings,
     /// The detection of a sender with little to send.
     pub alr: AlrSettings,
     /// The rate of the pacer, and the interval of processing.
     pub pacing: PacingSettings,
-    /// The window that lowers the media's rate.
+    /// The window that lowers the media's rate when it is full.
     pub congestion_window: CongestionWindowSettings,
 }
 
@@ -491,7 +491,7 @@ impl Default for PacingSettings {
 pub struct CongestionWindowSettings {
     /// Whether there is a window.
     pub enabled: bool,
-    /// The window is what is sent in the least recent RTT and this time.
+    /// The window is the bytes that the estimate allows in the least of the recent RTTs and this time.
     pub queue: Duration,
     /// The least window.
     pub min: Bytes,

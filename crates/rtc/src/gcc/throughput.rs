@@ -1,4 +1,5 @@
-//! The acknowledged rate: what arrived in the last second or so, without the longest gap, and at most what was sent.
+//! The acknowledged rate: the rate of arrival in a window of about a second, without its longest gap, and at most the rate of
+//! sending.
 //!
 //! libwebrtc f3ae3eb, `robust_throughput_estimator.cc`. All packets are reported here, so none counts for others.
 

@@ -1,7 +1,7 @@
 //! One link with a sender of video and its receiver, in virtual time and in steps of a millisecond.
 //!
-//! The sender divides each frame (a thirtieth of the target) into equal packets of up to 1200 B, all sent at once, as in the
-//! runs of the crate goog_cc with which the tests compare. Packets of a probe are padding, sent at the probe's rate. The link
+//! The sender divides each frame (a thirtieth of the target) into equal packets of up to 1200 B, which a pacer may
+//! spread. Packets of a probe are padding, sent at the probe's rate. The link
 //! has a queue with tail drop, in bytes. Feedback has a path of its own without queue or loss.
 
 use std::collections::VecDeque;
@@ -15,24 +15,30 @@ const FRAMES_PER_SECOND: u64 = 30;
 
 /// The path and how often it reports.
 #[derive(Clone, Debug)]
-pub struct Path {
+pub(crate) struct Path {
     /// The capacity from each time on, in order.
-    pub capacity: Vec<(Instant, BitRate)>,
+    pub(crate) capacity: Vec<(Instant, BitRate)>,
     /// The delay of each way without queues.
-    pub delay: Duration,
+    pub(crate) delay: Duration,
     /// The queue, as the time in which the link empties it.
-    pub queue: Duration,
+    pub(crate) queue: Duration,
     /// The interval of the reports.
-    pub report: Duration,
+    pub(crate) report: Duration,
     /// Whether the sender has media, and not only probes.
-    pub media: bool,
+    pub(crate) media: bool,
     /// Whether the sender measures the RTT, once in a second.
-    pub measures_rtt: bool,
+    pub(crate) measures_rtt: bool,
+    /// The rate of the sender's pacer as a multiple of the target; `None` sends each frame at once.
+    pub(crate) pacing: Option<f64>,
+    /// The share of packets that are lost before the link, in thousandths.
+    pub(crate) loss: u64,
+    /// When the encoder sends at most as much, if it does.
+    pub(crate) media_limit: Option<MediaLimit>,
 }
 
 impl Path {
     /// A path of one capacity, with a queue of 300 ms and reports each 100 ms.
-    pub fn new(capacity: BitRate, delay: Duration) -> Self {
+    pub(crate) fn new(capacity: BitRate, delay: Duration) -> Self {
         Self {
             capacity: vec![(Instant::ZERO, capacity)],
             delay,
@@ -40,6 +46,9 @@ impl Path {
             report: Duration::from_millis(100),
             media: true,
             measures_rtt: false,
+            pacing: None,
+            loss: 0,
+            media_limit: None,
         }
     }
 
@@ -48,38 +57,46 @@ impl Path {
     }
 }
 
-/// What happened in a step.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Step {
-    /// The target.
-    pub target: BitRate,
-    /// Bytes of the controller's packets that left the link.
-    pub delivered: Bytes,
-    /// How long the link needs to empty its queue, before the frame of this step, in ms.
-    pub queue_ms: f64,
-    /// Packets of the controller that the queue dropped.
-    pub dropped: u32,
+/// A time in which the encoder sends at most a rate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MediaLimit {
+    pub(crate) from: Instant,
+    pub(crate) until: Instant,
+    pub(crate) rate: BitRate,
 }
 
-/// Bytes that share the link, other than the sender's.
-pub trait CrossTraffic {
-    /// A step begins; returns the sizes of packets that enter the link.
+/// Observations of a step.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Step {
+    /// The target.
+    pub(crate) target: BitRate,
+    /// Bytes that the sender sent.
+    pub(crate) sent: Bytes,
+    /// How long the link needs to empty its queue, at the start of a frame, in ms; 0 in other steps.
+    pub(crate) queue_ms: f64,
+    /// Packets of the controller that the queue dropped.
+    pub(crate) dropped: u32,
+}
+
+/// Packets of 1200 B that share the link with the sender.
+pub(crate) trait CrossTraffic {
+    /// A step begins; returns the number of packets that are sent.
     fn step(&mut self, now: Instant) -> u32;
-    /// A packet of 1500 B left the link.
-    fn delivered(&mut self, now: Instant);
-    /// A packet was dropped.
-    fn dropped(&mut self, now: Instant);
+    /// The next of them is in the queue, or was dropped.
+    fn entered(&mut self, fits: bool);
+    /// The first of those in the queue leaves the link.
+    fn left(&mut self, now: Instant);
 }
 
 /// No cross traffic.
-pub struct NoTraffic;
+pub(crate) struct NoTraffic;
 
 impl CrossTraffic for NoTraffic {
     fn step(&mut self, _: Instant) -> u32 {
         0
     }
-    fn delivered(&mut self, _: Instant) {}
-    fn dropped(&mut self, _: Instant) {}
+    fn entered(&mut self, _: bool) {}
+    fn left(&mut self, _: Instant) {}
 }
 
 #[derive(Clone, Copy)]
@@ -92,7 +109,7 @@ impl Queued {
     fn bits(self) -> u64 {
         8 * match self {
             Self::Own(packet) => packet.size.0,
-            Self::Cross => 1500,
+            Self::Cross => PACKET_MAX,
         }
     }
 }
@@ -105,32 +122,38 @@ struct ActiveProbe {
 }
 
 /// A run.
-pub struct Run<'a, C> {
+pub(crate) struct Run<'a, C> {
     path: Path,
     controller: &'a mut C,
     now: Instant,
     sequence: u64,
     next_frame: u64,
+    /// Packets of media that wait in the pacer, and when it sends the next.
+    waiting: VecDeque<Bytes>,
+    next_paced: Instant,
     probe: Option<ActiveProbe>,
     queue: VecDeque<Queued>,
     queued_bits: u64,
     credit: u64,
-    /// Packets in sequence that no report has told of, with their arrival.
+    /// Packets in sequence that are in no report so far, with their arrival.
     unreported: VecDeque<(SentPacket, Option<Instant>)>,
     /// Packets on their way from the link to the receiver.
     flying: VecDeque<(SentPacket, Instant)>,
     reports: VecDeque<(Instant, Vec<PacketReport>)>,
     unacknowledged: u64,
+    sent: u64,
 }
 
 impl<'a, C: RateController> Run<'a, C> {
-    pub fn new(path: Path, controller: &'a mut C) -> Self {
+    pub(crate) fn new(path: Path, controller: &'a mut C) -> Self {
         Self {
             path,
             controller,
             now: Instant::ZERO,
             sequence: 0,
             next_frame: 0,
+            waiting: VecDeque::new(),
+            next_paced: Instant::ZERO,
             probe: None,
             queue: VecDeque::new(),
             queued_bits: 0,
@@ -139,20 +162,21 @@ impl<'a, C: RateController> Run<'a, C> {
             flying: VecDeque::new(),
             reports: VecDeque::new(),
             unacknowledged: 0,
+            sent: 0,
         }
     }
 
-    pub fn controller(&self) -> &C {
+    pub(crate) fn controller(&self) -> &C {
         self.controller
     }
 
     /// Runs for a time; one entry for each millisecond.
-    pub fn advance(&mut self, span: Duration, cross: &mut dyn CrossTraffic) -> Vec<Step> {
+    pub(crate) fn advance(&mut self, span: Duration, cross: &mut dyn CrossTraffic) -> Vec<Step> {
         (0..span.as_millis()).map(|_| self.step(cross)).collect()
     }
 
     fn step(&mut self, cross: &mut dyn CrossTraffic) -> Step {
-        let mut step = Step { queue_ms: self.queue_ms(), ..Step::default() };
+        let mut step = Step::default();
         self.take_reports();
         if self.controller.next_timeout().is_some_and(|at| at <= self.now) {
             self.controller.on_timeout(self.now);
@@ -161,16 +185,19 @@ impl<'a, C: RateController> Run<'a, C> {
             self.controller.on_round_trip(self.now, self.path.delay + self.path.delay);
         }
         for _ in 0..cross.step(self.now) {
-            if !self.enqueue(Queued::Cross) {
-                cross.dropped(self.now);
-            }
+            let fits = self.enqueue(Queued::Cross);
+            cross.entered(fits);
         }
+        let before = self.sent;
         step.dropped += self.send_probe();
         if self.path.media && self.now.as_nanos() >= self.next_frame * 1_000_000_000 / FRAMES_PER_SECOND {
             self.next_frame += 1;
-            step.dropped += self.send_frame();
+            step.queue_ms = self.queue_ms();
+            self.encode_frame();
         }
-        self.serve(&mut step, cross);
+        step.dropped += self.send_media();
+        step.sent = Bytes(self.sent - before);
+        self.serve(cross);
         self.receive();
         step.target = self.controller.target();
         self.now += STEP;
@@ -181,18 +208,38 @@ impl<'a, C: RateController> Run<'a, C> {
         self.queued_bits as f64 / self.path.capacity_at(self.now).0 as f64 * 1e3
     }
 
-    fn send_frame(&mut self) -> u32 {
-        let bytes = self.controller.target().0 / 8 / FRAMES_PER_SECOND;
+    fn encode_frame(&mut self) {
+        let limit = self.path.media_limit.filter(|limit| (limit.from..limit.until).contains(&self.now));
+        let rate = self.controller.target().min(limit.map_or(BitRate(u64::MAX), |limit| limit.rate));
+        let bytes = rate.0 / 8 / FRAMES_PER_SECOND;
         let count = bytes.div_ceil(PACKET_MAX).max(1);
-        (0..count).map(|_| self.send(Bytes(bytes / count), PacketKind::Video, None)).sum()
+        self.waiting.extend((0..count).map(|_| Bytes(bytes / count)));
+    }
+
+    /// Sends the packets that the pacer allows.
+    fn send_media(&mut self) -> u32 {
+        let mut dropped = 0;
+        while let Some(size) = self.waiting.front().copied()
+            && self.next_paced <= self.now
+        {
+            if let Some(factor) = self.path.pacing {
+                let rate = BitRate((self.controller.target().0 as f64 * factor) as u64);
+                self.next_paced = self.next_paced.max(self.now) + rate.transmission_time(size);
+            }
+            self.waiting.pop_front();
+            dropped += self.send(size, PacketKind::Video, None);
+        }
+        dropped
     }
 
     fn send_probe(&mut self) -> u32 {
         if self.probe.is_none() {
-            self.probe = self
-                .controller
-                .take_probe(self.now)
-                .map(|probe| ActiveProbe { probe, next: self.now, packets: 0, bytes: 0 });
+            self.probe = self.controller.take_probe(self.now).map(|probe| ActiveProbe {
+                probe,
+                next: self.now,
+                packets: 0,
+                bytes: 0,
+            });
         }
         let mut dropped = 0;
         while let Some(active) = &mut self.probe
@@ -223,8 +270,18 @@ impl<'a, C: RateController> Run<'a, C> {
         self.sequence += 1;
         self.unreported.push_back((packet, None));
         self.unacknowledged += size.0;
+        self.sent += size.0;
         self.controller.on_sent(&packet);
+        if self.is_lost(packet.sequence) {
+            return 0;
+        }
         u32::from(!self.enqueue(Queued::Own(packet)))
+    }
+
+    /// Losses look random and are the same in each run: the number of the packet is multiplied by the golden ratio and folded.
+    fn is_lost(&self, sequence: u64) -> bool {
+        let mixed = (sequence + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed ^ (mixed >> 32)) % 1_000 < self.path.loss
     }
 
     fn enqueue(&mut self, packet: Queued) -> bool {
@@ -237,7 +294,7 @@ impl<'a, C: RateController> Run<'a, C> {
         fits
     }
 
-    fn serve(&mut self, step: &mut Step, cross: &mut dyn CrossTraffic) {
+    fn serve(&mut self, cross: &mut dyn CrossTraffic) {
         self.credit += self.path.capacity_at(self.now).0 / 1_000;
         while let Some(first) = self.queue.front().copied()
             && first.bits() <= self.credit
@@ -247,10 +304,9 @@ impl<'a, C: RateController> Run<'a, C> {
             self.queued_bits -= first.bits();
             match first {
                 Queued::Own(packet) => {
-                    step.delivered.0 += packet.size.0;
                     self.flying.push_back((packet, self.now + STEP + self.path.delay));
                 }
-                Queued::Cross => cross.delivered(self.now + STEP),
+                Queued::Cross => cross.left(self.now + STEP),
             }
         }
         if self.queue.is_empty() {
@@ -284,30 +340,28 @@ impl<'a, C: RateController> Run<'a, C> {
             && let Some((_, packets)) = self.reports.pop_front()
         {
             self.unacknowledged -= packets.iter().map(|packet| packet.sent.size.0).sum::<u64>();
-            let feedback = Feedback {
-                packets: &packets,
-                in_flight: Bytes(self.unacknowledged),
-                held: Duration::ZERO,
-            };
+            let feedback =
+                Feedback { packets: &packets, in_flight: Bytes(self.unacknowledged), held: Duration::ZERO };
             self.controller.on_feedback(self.now, &feedback);
         }
     }
 }
 
-/// The mean rate of delivery in kbit/s of each second.
-pub fn delivered_per_second(steps: &[Step]) -> Vec<f64> {
-    steps.chunks(1_000).map(|second| second.iter().map(|step| step.delivered.0).sum::<u64>() as f64 * 8e-3).collect()
-}
-
-/// The mean target in kbit/s of each second.
-pub fn target_per_second(steps: &[Step]) -> Vec<f64> {
-    let mean = |second: &[Step]| second.iter().map(|step| step.target.0).sum::<u64>() as f64 / second.len() as f64;
-    steps.chunks(1_000).map(|second| mean(second) / 1e3).collect()
+/// The rate of sending in kbit/s in each second.
+pub(crate) fn sent_per_second(steps: &[Step]) -> Vec<f64> {
+    steps
+        .chunks(1_000)
+        .map(|second| second.iter().map(|step| step.sent.0).sum::<u64>() as f64 * 8e-3)
+        .collect()
 }
 
 /// The middle of the values, or the mean of the two in the middle.
-pub fn median(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
-    if values.len().is_multiple_of(2) { f64::midpoint(values[middle - 1], values[middle]) } else { values[middle] }
+    if values.len().is_multiple_of(2) {
+        f64::midpoint(values[middle - 1], values[middle])
+    } else {
+        values[middle]
+    }
 }

@@ -1,0 +1,28 @@
+//! GCC on paths of one link: the targets of another implementation, and the figures and bounds of others.
+
+mod bounds;
+mod conditions;
+mod link;
+mod port;
+mod steps;
+mod tcp;
+
+use airlane_core::{BitRate, Instant};
+use airlane_rtc::{Bounds, Gcc, GccSettings};
+
+/// The bounds of RFC 8867 for video.
+fn video() -> Bounds {
+    Bounds { min: BitRate(150_000), start: BitRate(300_000), max: BitRate(1_500_000) }
+}
+
+/// GCC whose target is its estimate: no congestion window lowers it.
+fn gcc(bounds: Bounds) -> Gcc {
+    let mut settings = GccSettings::default();
+    settings.congestion_window.enabled = false;
+    Gcc::new(bounds, settings, Instant::ZERO)
+}
+
+/// The lines of a table without its comments and its head.
+fn rows(table: &str) -> impl Iterator<Item = Vec<&str>> {
+    table.lines().filter(|line| !line.starts_with('#')).skip(1).map(|line| line.split(',').collect())
+}
