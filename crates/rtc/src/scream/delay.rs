@@ -91,7 +91,7 @@ impl QueueDelay {
             latest: Duration::ZERO,
             average: Duration::ZERO,
             averaged_at: Instant::ZERO,
-            jitter: reduce_jitter.then(|| Jitter::new(target)),
+            jitter: reduce_jitter.then(Jitter::default),
             drift: correct_drift.then(Drift::default),
         }
     }
@@ -151,8 +151,10 @@ pub(super) fn virtual_alpha(average: Duration, target: Duration) -> f64 {
     ratio(average.saturating_sub(half), half).min(1.0)
 }
 
-/// How much the queue delay varies.
-#[derive(Clone, Debug)]
+/// How much the queue delay varies. The largest begins at zero as in Ericsson's implementation (EricssonResearch/scream
+/// c8f84c3, `ScreamV2Tx.cpp`). The draft lets it begin at the target, which counts as a variation for seconds: a call then
+/// needs 5 s instead of 2.4 s for 35 of 50 Mbit/s.
+#[derive(Clone, Debug, Default)]
 struct Jitter {
     most: Duration,
     least: Duration,
@@ -160,10 +162,6 @@ struct Jitter {
 }
 
 impl Jitter {
-    const fn new(target: Duration) -> Self {
-        Self { most: target, least: Duration::ZERO, deviation: Duration::ZERO }
-    }
-
     fn sample(&mut self, queue_delay: Duration, target: Duration) {
         self.most = self.most.max(queue_delay).min(target);
         self.least = self.least.min(queue_delay);

@@ -15,10 +15,9 @@ use super::delay::{QueueDelay, virtual_alpha};
 use super::flight::Acknowledged;
 use super::loss::LossRate;
 use super::marks::Alpha;
-use super::media::{MediaQueue, media_rate};
+use super::media::{MediaQueue, media_rate, pacing_rate};
 use super::settings::{
-    BETA_LOSS, DraftOptions, OVERHEAD_MAX, OVERHEAD_MIN, RTT_GAIN, RTT_GAIN_LIMITED, ScreamSettings,
-    VIRTUAL_RTT, WINDOW_STALE_RTTS,
+    BETA_LOSS, DraftOptions, RTT_GAIN, RTT_GAIN_LIMITED, ScreamSettings, VIRTUAL_RTT, WINDOW_STALE_RTTS,
 };
 use super::window::ReferenceWindow;
 use crate::Bounds;
@@ -95,8 +94,13 @@ impl Draft {
 
     /// The bytes that may be in flight. "Send Window Calculation".
     pub(super) fn send_window(&self) -> Bytes {
-        let scale = self.delay.jitter_scale();
-        self.window.send_window(OVERHEAD_MIN + (OVERHEAD_MAX - OVERHEAD_MIN) * scale)
+        self.window.send_window(self.delay.jitter_scale())
+    }
+
+    /// The rate of the pacer.
+    pub(super) fn pacing_rate(&self) -> BitRate {
+        let headroom = self.settings.pacing_headroom;
+        pacing_rate(self.target, self.bounds.max, headroom, self.options.relaxed_pacing)
     }
 
     pub(super) const fn media(&mut self) -> &mut MediaQueue {
@@ -240,7 +244,8 @@ impl Draft {
 
     /// "Media Rate Control".
     fn update_target(&mut self, now: Instant) {
-        let rate = media_rate(&self.window, self.settings.mss, self.smoothed_rtt(), self.media.margin());
+        let margin = self.options.rate_margin + self.media.margin();
+        let rate = media_rate(&self.window, self.settings.mss, self.smoothed_rtt(), margin);
         let rate = if self.delay.drains(now) { rate / 2.0 } else { rate };
         self.target = BitRate(rate as u64).clamp(self.bounds.min, self.bounds.max);
     }

@@ -11,10 +11,7 @@ use super::flight::{Acknowledged, Arrival};
 use super::loss::LossLevel;
 use super::marks::Alpha;
 use super::media::small_window_scale;
-use super::settings::{
-    BETA_LOSS, OVERHEAD_MAX, OVERHEAD_MIN, QUEUE_DELAY_GAIN, RTT_GAIN, RTT_GAIN_LIMITED, ScreamSettings,
-    VIRTUAL_RTT,
-};
+use super::settings::{BETA_LOSS, QUEUE_DELAY_GAIN, RTT_GAIN, RTT_GAIN_LIMITED, ScreamSettings, VIRTUAL_RTT};
 use super::window::ReferenceWindow;
 use crate::Bounds;
 use crate::smooth::{ewma, ratio};
@@ -96,8 +93,7 @@ impl Libwebrtc {
 
     /// The bytes that may be in flight (`max_data_in_flight`).
     pub(super) fn send_window(&self) -> Bytes {
-        let scale = delay_scale(self.delay.least_average).max(0.0);
-        self.window.send_window(OVERHEAD_MIN + (OVERHEAD_MAX - OVERHEAD_MIN) * scale)
+        self.window.send_window(delay_scale(self.delay.least_average).max(0.0))
     }
 
     /// The rate of the pacer (`pacing_rate`).

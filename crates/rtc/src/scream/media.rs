@@ -19,8 +19,6 @@ const RATE_ADJUST_MOST: f64 = 0.5;
 /// `FRAME_SIZE_DEV_ALPHA` and the bound of the deviation.
 const FRAME_SIZE_GAIN: f64 = 1.0 / 64.0;
 const FRAME_SIZE_MOST: f64 = 0.2;
-/// The window and the round-trip time over the target, without an adjustment.
-const MARGIN: f64 = 1.2;
 /// The part of the MSS in the window from which on the target is reduced, and by how much at most.
 const SMALL_WINDOW_FROM: f64 = 0.1;
 const SMALL_WINDOW_MOST: f64 = 0.2;
@@ -28,27 +26,25 @@ const SMALL_WINDOW_MOST: f64 = 0.2;
 const PACE_LEAST: f64 = 50_000.0;
 /// `RELAXED_PACING_LIMIT_LOW`.
 const RELAXED_FROM: f64 = 0.8;
-/// `MAX_RELAXED_PACING_FACTOR`.
-const RELAXED_MOST: f64 = 4.0;
 
 /// The part of the target that is left when the window holds few packets. libwebrtc has the same (`UpdateTargetRate`).
 pub(super) fn small_window_scale(window: &ReferenceWindow) -> f64 {
     1.0 - (window.mss_part() - SMALL_WINDOW_FROM).clamp(0.0, SMALL_WINDOW_MOST)
 }
 
-/// The rate for the media in bits per second, without bounds. `adjustment` is [`MediaQueue::margin`].
-pub(super) fn media_rate(window: &ReferenceWindow, mss: Bytes, rtt: Duration, adjustment: f64) -> f64 {
+/// The rate for the media in bits per second, without bounds. Window and round-trip time exceed it by `margin`.
+pub(super) fn media_rate(window: &ReferenceWindow, mss: Bytes, rtt: Duration, margin: f64) -> f64 {
     let mss = mss.get() as f64;
-    let scale = small_window_scale(window) * mss / (mss + PACKET_OVERHEAD) / (MARGIN + adjustment);
+    let scale = small_window_scale(window) * mss / (mss + PACKET_OVERHEAD) / margin;
     scale * 8.0 * window.bytes() / rtt.as_secs_f64().max(1e-3)
 }
 
 /// The rate of the pacer, which is relaxed near the highest target.
-pub(super) fn pacing_rate(target: BitRate, most: BitRate, headroom: f64) -> BitRate {
+pub(super) fn pacing_rate(target: BitRate, most: BitRate, headroom: f64, relaxed_most: f64) -> BitRate {
     let rate = (target.bits_per_second() as f64).max(PACE_LEAST) * headroom;
     let nominal = target.bits_per_second() as f64 / most.bits_per_second().max(1) as f64;
     let relaxed = ((nominal - RELAXED_FROM) / (1.0 - RELAXED_FROM)).min(1.0);
-    BitRate((rate / (1.0 - relaxed).clamp(1.0 / RELAXED_MOST, 1.0)) as u64)
+    BitRate((rate / (1.0 - relaxed).clamp(1.0 / relaxed_most, 1.0)) as u64)
 }
 
 /// The media that waits in the sender's pacer, and how its frames differ from the target.
@@ -159,17 +155,17 @@ mod tests {
         let mut window = ReferenceWindow::new(&settings);
         window.set(12_000.0);
         let rtt = Duration::from_millis(100);
-        let rate = media_rate(&window, settings.mss, rtt, 0.0);
+        let rate = media_rate(&window, settings.mss, rtt, 1.2);
         assert!((rate - 960_000.0 / 1.02 / 1.2).abs() < 1.0, "{rate}");
         window.set(5_000.0);
-        let rate = media_rate(&window, settings.mss, rtt, 0.1);
+        let rate = media_rate(&window, settings.mss, rtt, 1.3);
         assert!((rate - 400_000.0 * 0.9 / 1.02 / 1.3).abs() < 1.0, "{rate}");
     }
 
     #[test]
     fn pacing_is_relaxed_near_the_highest_target() {
         let most = BitRate(1_000_000);
-        let paced = |kbps: u64| pacing_rate(BitRate(kbps * 1000), most, 1.5).bits_per_second();
+        let paced = |kbps: u64| pacing_rate(BitRate(kbps * 1000), most, 1.5, 4.0).bits_per_second();
         assert_eq!(paced(10), 75_000);
         assert_eq!(paced(800), 1_200_000);
         assert!((paced(900) as i64 - 2_700_000).abs() < 10, "half relaxed: {}", paced(900));

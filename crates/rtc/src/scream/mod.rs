@@ -41,7 +41,6 @@ enum Algorithm {
 /// SCReAM v2.
 #[derive(Clone, Debug)]
 pub struct Scream {
-    settings: ScreamSettings,
     bounds: Bounds,
     flight: Flight,
     algorithm: Algorithm,
@@ -58,7 +57,7 @@ impl Scream {
                 (Algorithm::Libwebrtc(Libwebrtc::new(settings, bounds), Padding::default()), false)
             }
         };
-        Self { settings, bounds, flight: Flight::new(adapts), algorithm, sent_at: None }
+        Self { bounds, flight: Flight::new(adapts), algorithm, sent_at: None }
     }
 
     /// The smoothed round-trip time; 25 ms before the first report. That of the draft has the time for which reports are
@@ -147,11 +146,7 @@ impl RateController for Scream {
     fn pace(&self) -> Pace {
         let target = self.target();
         let (rate, window, padding) = match &self.algorithm {
-            Algorithm::Draft(draft) => (
-                media::pacing_rate(target, self.bounds.max, self.settings.pacing_headroom),
-                draft.send_window(),
-                BitRate(0),
-            ),
+            Algorithm::Draft(draft) => (draft.pacing_rate(), draft.send_window(), BitRate(0)),
             Algorithm::Libwebrtc(libwebrtc, padding) => {
                 let padded = padding.allowed() && target < self.bounds.max;
                 let padding = if padded { target } else { BitRate(0) };

@@ -16,8 +16,8 @@ pub enum ScreamVariant {
     Libwebrtc,
 }
 
-/// What the draft leaves to the implementation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What the draft leaves to the implementation, and parameters that libwebrtc does not have.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DraftOptions {
     /// `IS_L4S`: a CE mark is one of a scalable marker (the packets are sent as ECT(1)). Without, it reduces the window by
     /// `BETA_ECN`. Draft, "Reference Window Update": false.
@@ -34,6 +34,10 @@ pub struct DraftOptions {
     /// Forget the base delay if the queue delay never falls near zero. Draft, "Clock drift issues and remedies":
     /// additional.
     pub correct_clock_drift: bool,
+    /// How much window and round-trip time exceed the target. Draft, "Media Rate Control".
+    pub rate_margin: f64,
+    /// `MAX_RELAXED_PACING_FACTOR`: how much faster packets are paced at the highest target. Draft, "Packet Pacing".
+    pub relaxed_pacing: f64,
 }
 
 /// The parameters of SCReAM v2 in which the draft and libwebrtc differ, or that an experiment may want to change.
@@ -53,6 +57,11 @@ pub struct ScreamSettings {
     pub inflection_factor: f64,
     /// `QDELAY_TARGET_LO`: the queue delay at which a window is halved. A reduction begins at its half.
     pub queue_delay_target: Duration,
+    /// `POST_CONGESTION_DELAY_RTT`: round trips after congestion until the increase is fully multiplicative.
+    pub post_congestion_rtts: f64,
+    /// `REF_WND_OVERHEAD_MAX`: the bytes in flight in multiples of the reference window, while the queue delay does not
+    /// vary.
+    pub overhead_most: f64,
     /// `PACKET_PACING_HEADROOM`: the rate of the pacer in multiples of the target.
     pub pacing_headroom: f64,
 }
@@ -68,6 +77,8 @@ impl ScreamSettings {
                 reduce_undershoot: false,
                 tolerate_link_loss: false,
                 correct_clock_drift: true,
+                rate_margin: 1.2,
+                relaxed_pacing: 4.0,
             }),
             // Draft, "Reference Window Update".
             mss: Bytes(1000),
@@ -75,11 +86,53 @@ impl ScreamSettings {
             head_room: 1.5,
             multiplicative_increase: 0.02,
             queue_delay_target: Duration::from_millis(60),
+            post_congestion_rtts: 100.0,
             // Draft, "Reference Window Reduction".
             inflection_factor: 8.0,
+            // Draft, "Send Window Calculation".
+            overhead_most: 3.0,
             // Draft, "Packet Pacing".
             pacing_headroom: 1.5,
         }
+    }
+
+    /// The draft's algorithm with the parameters of Ericsson's implementation, which has the draft's options always on and
+    /// made the published measurements (EricssonResearch/scream c8f84c3: `ScreamTx.h`, `ScreamV2Tx.cpp`; the queue delay
+    /// target and the overhead are those of its tool `scream_sender.cpp`). Its own algorithm differs in more: it updates the
+    /// window each 30 ms, keeps the smallest window at 3 MSS of the packets in use, compensates drift by the long-term
+    /// smallest queue delay, and paces large frames faster.
+    #[must_use]
+    pub const fn ericsson() -> Self {
+        Self {
+            variant: ScreamVariant::Draft(DraftOptions {
+                l4s: false,
+                reduce_jitter: true,
+                reduce_undershoot: true,
+                tolerate_link_loss: true,
+                correct_clock_drift: true,
+                rate_margin: 1.1,
+                relaxed_pacing: 5.0,
+            }),
+            mss: Bytes(1200),
+            min_window: Bytes(3600),
+            head_room: 2.0,
+            multiplicative_increase: 0.05,
+            queue_delay_target: Duration::from_millis(60),
+            post_congestion_rtts: 200.0,
+            inflection_factor: 8.0,
+            overhead_most: 5.0,
+            pacing_headroom: 1.5,
+        }
+    }
+
+    /// These parameters for packets that are sent as ECT(1). Without effect on libwebrtc's, which take a CE mark for one of
+    /// L4S always.
+    #[must_use]
+    pub const fn with_l4s(mut self) -> Self {
+        if let ScreamVariant::Draft(options) = &mut self.variant {
+            options.l4s = true;
+        }
+        self
     }
 
     /// The parameters of libwebrtc (`scream_v2_parameters.cc`).
@@ -91,8 +144,10 @@ impl ScreamSettings {
             min_window: Bytes(1000),
             head_room: 1.1,
             multiplicative_increase: 0.02,
-            inflection_factor: 2.0,
             queue_delay_target: Duration::from_millis(60),
+            post_congestion_rtts: 100.0,
+            inflection_factor: 2.0,
+            overhead_most: 3.0,
             pacing_headroom: 1.1,
         }
     }
@@ -110,8 +165,6 @@ impl Default for ScreamSettings {
 pub(super) const VIRTUAL_RTT: Duration = Duration::from_millis(25);
 /// `BETA_LOSS`. Draft, "Reference Window Update".
 pub(super) const BETA_LOSS: f64 = 0.7;
-/// `POST_CONGESTION_DELAY_RTT`. Draft, "Reference Window Update".
-pub(super) const POST_CONGESTION_RTTS: f64 = 100.0;
 /// Round trips without congestion after which the window is cut to the bytes in flight. Draft, "Reference Window
 /// Reduction".
 pub(super) const WINDOW_STALE_RTTS: f64 = 100.0;
@@ -123,8 +176,6 @@ pub(super) const ALPHA_GAIN_UP: f64 = 1.0 / 8.0;
 pub(super) const ALPHA_GAIN_DOWN: f64 = 1.0 / 128.0;
 /// `REF_WND_OVERHEAD_MIN`. Draft, "Send Window Calculation".
 pub(super) const OVERHEAD_MIN: f64 = 1.5;
-/// `REF_WND_OVERHEAD_MAX`. Draft, "Send Window Calculation".
-pub(super) const OVERHEAD_MAX: f64 = 3.0;
 /// The gain of the smoothed round-trip time (RFC 6298 section 2.3).
 pub(super) const RTT_GAIN: f64 = 1.0 / 8.0;
 /// The gain of the smoothed round-trip time of a source that sends less than the window allows. The draft ("Discussion")

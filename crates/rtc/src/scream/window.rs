@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use airlane_core::{Bytes, Duration, Instant};
 
 use super::ScreamSettings;
-use super::settings::{POST_CONGESTION_RTTS, VIRTUAL_RTT};
+use super::settings::{OVERHEAD_MIN, VIRTUAL_RTT};
 use crate::smooth::{ratio, times};
 
 /// The least part of an increase, and of an L4S reduction, that is left near the inflection point. Draft, "Reference
@@ -24,6 +24,8 @@ pub(super) struct ReferenceWindow {
     mss: f64,
     inflection_factor: f64,
     multiplicative_increase: f64,
+    post_congestion_rtts: f64,
+    overhead_most: f64,
     head_room: f64,
     congested_at: Option<Instant>,
     reduced_at: Option<Instant>,
@@ -41,6 +43,8 @@ impl ReferenceWindow {
             mss: settings.mss.get() as f64,
             inflection_factor: settings.inflection_factor,
             multiplicative_increase: settings.multiplicative_increase,
+            post_congestion_rtts: settings.post_congestion_rtts,
+            overhead_most: settings.overhead_most,
             head_room: settings.head_room,
             congested_at: None,
             reduced_at: None,
@@ -76,7 +80,7 @@ impl ReferenceWindow {
     /// The factor of the increase that makes it multiplicative, at least 1: more, the longer ago congestion was.
     pub(super) fn multiplicative(&self, now: Instant, smoothed_rtt: Duration, distance: f64) -> f64 {
         let since_congestion = self.congested_at.map_or(1.0, |at| {
-            let whole = times(smoothed_rtt.max(VIRTUAL_RTT), POST_CONGESTION_RTTS);
+            let whole = times(smoothed_rtt.max(VIRTUAL_RTT), self.post_congestion_rtts);
             ratio(now.saturating_since(at), whole).min(1.0)
         });
         1.0 + self.multiplicative_increase * self.bytes / self.mss * since_congestion * distance
@@ -147,9 +151,10 @@ impl ReferenceWindow {
         self.peak.previous() as f64
     }
 
-    /// The bytes that may be in flight: the window times `overhead`.
-    pub(super) fn send_window(&self, overhead: f64) -> Bytes {
-        Bytes((self.bytes * overhead) as u64)
+    /// The bytes that may be in flight; `steady` is 1 if the queue delay does not vary, and 0 if it does. Draft, "Send Window
+    /// Calculation".
+    pub(super) fn send_window(&self, steady: f64) -> Bytes {
+        Bytes((self.bytes * (OVERHEAD_MIN + (self.overhead_most - OVERHEAD_MIN) * steady)) as u64)
     }
 }
 

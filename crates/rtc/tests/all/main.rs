@@ -1,0 +1,6 @@
+//! Rate controllers over one link in virtual time, and the published figures that they are held to.
+
+mod call;
+mod figures;
+mod link;
+mod scream;
