@@ -227,7 +227,10 @@ impl RadioNetwork {
         while *due <= until {
             for ue in self.ues.iter_mut().filter(|ue| ue.is_present && cx.topics.wants(Topic::UePosition)) {
                 let here = ue.mobility.position_at(*due);
-                let event = Event::UePosition { ue: ue.id, position_m: [here.x, here.y], cell: ue.cell() };
+                let rrc = ue.rrc_state(&self.cells[ue.cell().index()].config);
+                let position_m = [here.x, here.y];
+                let listened = ue.drx.as_ref().map(|drx| drx.listened(*due));
+                let event = Event::UePosition { ue: ue.id, position_m, cell: ue.cell(), rrc, listened };
                 cx.probe.observe(*due, &event);
             }
             *due += *every;

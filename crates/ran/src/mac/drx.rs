@@ -242,6 +242,11 @@ impl Drx {
         until_now.tallies
     }
 
+    /// Active Time in all phases until now.
+    pub(crate) fn listened(&self, now: Instant) -> Duration {
+        self.tallies(now).iter().fold(Duration::ZERO, |sum, tally| sum + tally.active)
+    }
+
     /// The tally of the present phase.
     fn tally(&mut self) -> &mut SleepTally {
         &mut self.tallies[self.phase as usize]

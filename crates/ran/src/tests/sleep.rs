@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use airlane_core::{ConnectionCause, ConnectionStep, Duration};
+use airlane_core::{ConnectionCause, ConnectionStep, Duration, RrcState};
 
 use super::world::{World, road};
 use super::*;
@@ -40,6 +40,7 @@ pub(super) fn connection() -> ConnectionConfig {
         message(Direction::Uplink, 13, 20),
     ];
     ConnectionConfig {
+        released: RrcState::Idle,
         inactivity: long(2_000),
         paging_cycle: long(1_280),
         paging_listen: long(2),

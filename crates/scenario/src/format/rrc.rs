@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use airlane_core::{Direction, Duration};
+use airlane_core::{Direction, Duration, RrcState};
 use airlane_ran::rrc::connection::{ConnectionConfig, RrcMessage};
 use airlane_ran::rrc::contention::ContentionConfig;
 use airlane_settings::{Checked, Place};
@@ -122,6 +122,12 @@ impl Rrc {
         matches!(self, Self::AlwaysConnected)
     }
 
+    /// True if the cell releases UEs to idle.
+    #[must_use]
+    pub const fn releases_to_idle(&self) -> bool {
+        matches!(self, Self::OnDemand(RrcOnDemand { release_to: ReleaseTo::Idle, .. }))
+    }
+
     pub(super) fn config(&self) -> Option<Arc<ConnectionConfig>> {
         match self {
             Self::AlwaysConnected => None,
@@ -141,6 +147,10 @@ impl RrcOnDemand {
     fn config(&self) -> ConnectionConfig {
         ConnectionConfig {
             inactivity: self.inactivity_timer.0,
+            released: match self.release_to {
+                ReleaseTo::Idle => RrcState::Idle,
+                ReleaseTo::Inactive => RrcState::Inactive,
+            },
             paging_cycle: self.paging_cycle.0,
             paging_listen: self.paging_listen.0,
             paging_delay: self.paging_delay.0,
