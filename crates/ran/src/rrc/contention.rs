@@ -8,7 +8,7 @@
 use airlane_core::{Duration, Instant, Stream};
 
 use super::connection::next_in_cycle;
-use crate::numerology::Numerology;
+use crate::numerology::{Duplex, Numerology};
 
 /// Random access in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,27 +36,52 @@ pub struct ContentionConfig {
 /// Bandwidth of the PRACH in Hz, and the time of a preamble of format 0.
 const PRACH_HZ: f64 = 1.08e6;
 const PREAMBLE: Duration = Duration::from_millis(1);
+/// PRBs of a preamble of 139 subcarriers whose spacing is that of the cell, such as one of format B4 with 12 symbols (TS
+/// 38.211 table 6.3.3.2-1).
+const SHORT_PREAMBLE_PRBS: u16 = 12;
 /// Where in the period an occasion is: subframe 1 (prach-ConfigurationIndex 3 and 6, TS 36.211 table 5.7.1-2).
 const OCCASION: Duration = Duration::from_millis(1);
 
 impl ContentionConfig {
-    /// The first occasion from a time on.
-    pub(crate) fn next_occasion(&self, from: Instant) -> Instant {
-        next_in_cycle(self.period, OCCASION, from)
+    /// The first occasion from a time on. With TDD, an occasion is in uplink symbols only (TS 38.213 §8.1): one that is due
+    /// elsewhere is in the next slot with an uplink.
+    pub(crate) fn next_occasion(&self, from: Instant, numerology: &Numerology) -> Instant {
+        let next = |from| next_in_cycle(self.period, OCCASION, from);
+        let Duplex::Tdd(pattern) = numerology.duplex else { return next(from) };
+        // One that was due up to a pattern ago may be now.
+        let pattern = numerology.slot * pattern.slots();
+        let mut due = next(Instant::ZERO + from.saturating_since(Instant::ZERO + pattern));
+        loop {
+            let slot = numerology.duplex.next_uplink(numerology.slot_from(due));
+            let occasion = numerology.start_of(slot);
+            if occasion >= from {
+                return occasion;
+            }
+            due += self.period;
+        }
     }
 
-    /// PRBs of the PRACH in a slot that begins at this time: 1.08 MHz (TS 36.211 §5.7.3, TS 38.211 §6.3.3.2) for the
-    /// millisecond of an occasion.
+    /// PRBs of the PRACH in a slot that begins at this time. With FDD, 1.08 MHz (TS 36.211 §5.7.3, TS 38.211 §6.3.3.2) for
+    /// the millisecond of an occasion. With TDD, a short preamble for its slot.
     pub(crate) fn prach_prbs(&self, begins: Instant, numerology: &Numerology) -> u16 {
-        let latest = self.next_occasion(begins + Duration::from_nanos(1));
+        if numerology.duplex != Duplex::Fdd {
+            let is_occasion = self.next_occasion(begins, numerology) == begins;
+            return if is_occasion { SHORT_PREAMBLE_PRBS } else { 0 };
+        }
+        let latest = self.next_occasion(begins + Duration::from_nanos(1), numerology);
         let is_before = begins + self.period >= latest + PREAMBLE;
         if is_before { 0 } else { libm::ceil(PRACH_HZ / numerology.prb_bandwidth_hz()) as u16 }
     }
 
     /// The first occasion after a back-off that begins at a time.
-    pub(crate) fn after_backoff(&self, from: Instant, draws: &mut Stream) -> Instant {
+    pub(crate) fn after_backoff(
+        &self,
+        from: Instant,
+        numerology: &Numerology,
+        draws: &mut Stream,
+    ) -> Instant {
         let backoff = Duration::from_nanos(draws.below(self.backoff.as_nanos() + 1));
-        self.next_occasion(from + backoff)
+        self.next_occasion(from + backoff, numerology)
     }
 
     /// When the response to a preamble of an occasion is sent: to the `index`th that was detected there. `None` if the
@@ -103,6 +128,7 @@ mod tests {
     use airlane_core::Seeds;
 
     use super::*;
+    use crate::numerology::TddPattern;
 
     /// Of n UEs, one has a preamble of its own with probability (1 - 1/54)^(n - 1).
     #[test]
@@ -123,10 +149,9 @@ mod tests {
         }
     }
 
-    #[test]
-    fn responses_share_the_slots_of_the_window() {
+    fn config() -> ContentionConfig {
         let ms = Duration::from_millis;
-        let config = ContentionConfig {
+        ContentionConfig {
             period: ms(5),
             preambles: 54,
             response_after: ms(4),
@@ -136,12 +161,35 @@ mod tests {
             resolution: ms(48),
             backoff: ms(20),
             most_preambles: 10,
-        };
+        }
+    }
+
+    #[test]
+    fn responses_share_the_slots_of_the_window() {
+        let config = config();
         let at = Instant::from_millis;
-        assert_eq!(config.next_occasion(at(2)), at(6));
+        assert_eq!(config.next_occasion(at(2), &Numerology::LTE), at(6));
         let response = |index| config.response(at(6), index);
         assert_eq!([response(0), response(2), response(3)], [Some(at(10)), Some(at(10)), Some(at(11))]);
         assert_eq!([response(14), response(15)], [Some(at(14)), None]);
         assert_eq!(config.window_end(at(6)), at(15));
+    }
+
+    /// Slots of 0.5 ms with an uplink in each fifth: occasions are due at 1, 6, 11 ms, in slots 2, 12, 22, and are in slots
+    /// 4, 14, 24.
+    #[test]
+    fn with_tdd_occasions_are_in_slots_with_an_uplink() {
+        let duplex = Duplex::Tdd(TddPattern::new("DDDSU", 10, 2));
+        let numerology = Numerology { slot: Duration::from_micros(500), duplex, ..Numerology::LTE };
+        let config = ContentionConfig { period: Duration::from_millis(5), ..config() };
+        let at = |slot| numerology.start_of(slot);
+        let next = |slot| config.next_occasion(at(slot), &numerology);
+        assert_eq!([0, 2, 3, 4, 5, 14, 15].map(next), [4, 4, 4, 4, 14, 14, 24].map(at));
+        let slots: Vec<u64> = (0..30).filter(|slot| config.prach_prbs(at(*slot), &numerology) > 0).collect();
+        assert_eq!(slots, [4, 14, 24]);
+        assert_eq!(config.prach_prbs(at(4), &numerology), 12);
+        // An occasion in each millisecond: each slot with an uplink has one.
+        let often = ContentionConfig { period: Duration::from_millis(1), ..config };
+        assert_eq!([0, 5, 10].map(|slot| often.next_occasion(at(slot), &numerology)), [4, 9, 14].map(at));
     }
 }

@@ -7,6 +7,7 @@ use super::{Connection, Connections, LATER};
 use crate::link::Radio;
 use crate::mac::sleep::Phase;
 use crate::network::RadioNetwork;
+use crate::numerology::Numerology;
 use crate::rrc::connection::{ConnectionConfig, ConnectionState};
 use crate::rrc::random_access::Attempt;
 use crate::ue::Ue;
@@ -15,6 +16,10 @@ use crate::ue::Ue;
 const NEXT_RESPONSE: Duration = Duration::from_millis(1);
 
 impl RadioNetwork {
+    fn numerology_of(&self, ue: UeId) -> &Numerology {
+        &self.cells[self.ues[ue.index()].cell().index()].config.numerology
+    }
+
     /// Whether a released UE can begin random access in its cell.
     pub(super) fn may_access(&self, ue: UeId) -> bool {
         let is_on = self.cells[self.ues[ue.index()].cell().index()].restrictions.is_on;
@@ -38,7 +43,7 @@ impl RadioNetwork {
         self.set_phase(cx.now, id, Phase::Connecting);
         self.reset_mac(id, cx.now);
         self.observe(cx, id, ConnectionStep::Began { cause });
-        let at = config.access.next_occasion(cx.now);
+        let at = config.access.next_occasion(cx.now, self.numerology_of(id));
         connections.enter(id, ConnectionState::Preamble { at });
     }
 
@@ -146,7 +151,8 @@ impl RadioNetwork {
             return self.give_up(connections, cx, id, config);
         }
         let connection = &mut connections.ues[id.index()];
-        let at = config.access.after_backoff(cx.now, &mut connection.draws);
+        let numerology = self.numerology_of(id);
+        let at = config.access.after_backoff(cx.now, numerology, &mut connection.draws);
         connections.enter(id, ConnectionState::Preamble { at });
     }
 }
