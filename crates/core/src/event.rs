@@ -244,6 +244,8 @@ pub enum ConnectionStep {
         /// From there on.
         took: Duration,
     },
+    /// A connected UE begins random access, because its scheduling requests were not answered.
+    RequestsUnanswered,
     /// The procedure has failed.
     Failed,
     /// The UE has left the connection.

@@ -267,7 +267,10 @@ impl Meter {
         let what = match step {
             ConnectionStep::Connected { .. } => What::Established { cell },
             ConnectionStep::Released => What::Released { cell },
-            ConnectionStep::Began { .. } | ConnectionStep::Preamble { .. } | ConnectionStep::Failed => return,
+            ConnectionStep::Began { .. }
+            | ConnectionStep::Preamble { .. }
+            | ConnectionStep::RequestsUnanswered
+            | ConnectionStep::Failed => return,
         };
         self.happenings.push(Happening { at: now.as_nanos(), ue: ue_address(ue.0), what });
     }

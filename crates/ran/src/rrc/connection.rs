@@ -131,11 +131,6 @@ pub(crate) enum ConnectionState {
 }
 
 impl ConnectionState {
-    /// Whether packets go to the bearers.
-    pub(crate) fn is_connected(self) -> bool {
-        self == Self::Connected
-    }
-
     /// When something is due; [`Instant::FAR_FUTURE`] if only other events continue.
     pub(crate) fn due(self) -> Instant {
         match self {

@@ -31,6 +31,44 @@ pub struct ContentionConfig {
     pub backoff: Duration,
     /// preambleTransMax.
     pub most_preambles: u32,
+    /// How the cell detects preambles.
+    pub detection: Detection,
+    /// Two-step random access, if UEs begin with it.
+    pub message_a: Option<MessageA>,
+}
+
+/// How a cell detects a preamble that one UE sends, if its power suffices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detection {
+    /// Always.
+    Certain,
+    /// The i-th preamble of a UE with probability 1 - exp(-i) (TR 37.868 §6.2, unverified; as in the simulators that
+    /// follow it).
+    Ramping,
+}
+
+impl Detection {
+    /// Whether the `number`th preamble of a UE is detected.
+    pub(crate) fn detects(self, number: u32, draws: &mut Stream) -> bool {
+        match self {
+            Self::Certain => true,
+            Self::Ramping => draws.chance(1.0 - libm::exp(-f64::from(number))),
+        }
+    }
+}
+
+/// Two-step random access (TS 38.321 v18.5.0 §5.1.2a, §5.1.3a, §5.1.4a): a UE sends MsgA, a preamble and a PUSCH with its
+/// request, which belongs to the preamble. Each preamble has resource blocks of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageA {
+    /// Preambles for it, beside those of four steps.
+    pub preambles: u32,
+    /// From the beginning of an occasion of the PRACH to the PUSCH, at least.
+    pub pusch_after: Duration,
+    /// msgB-ResponseWindow: how long a UE waits for MsgB, from the PUSCH on.
+    pub window: Duration,
+    /// msgA-TransMax: after this many MsgA, a UE continues with four steps.
+    pub most: u32,
 }
 
 /// Bandwidth of the PRACH in Hz, and the time of a preamble of format 0.
@@ -91,6 +129,22 @@ impl ContentionConfig {
         (slot < self.window).then(|| occasion + self.response_after + slot)
     }
 
+    /// How a UE begins two-step random access after this many preambles; `None` for four steps.
+    pub(crate) fn message_a(&self, preambles: u32) -> Option<MessageA> {
+        self.message_a.filter(|message_a| preambles < message_a.most)
+    }
+
+    /// Whether the PUSCH of MsgA may be in a slot with an uplink.
+    pub(crate) fn has_message_a(&self, slot: u64, numerology: &Numerology) -> bool {
+        let Some(message_a) = self.message_a else { return false };
+        // Occasions whose PUSCH may be sent after the previous slot with an uplink, and not after this one.
+        let before = numerology.duplex.previous_uplink(slot);
+        let first = before.map_or(Instant::ZERO, |slot| numerology.start_of(slot) + Duration::from_nanos(1));
+        let after = message_a.pusch_after;
+        let first = Instant::ZERO + first.saturating_since(Instant::ZERO + after);
+        self.next_occasion(first, numerology) + after <= numerology.start_of(slot)
+    }
+
     /// The end of the window for responses to preambles of an occasion.
     pub(crate) fn window_end(&self, occasion: Instant) -> Instant {
         occasion + self.response_after + self.window
@@ -120,6 +174,26 @@ impl Occasion {
     /// Whether exactly one UE has sent a preamble.
     pub(crate) fn is_alone(&self, preamble: usize) -> bool {
         self.senders[preamble] == 1
+    }
+}
+
+/// The preambles of an occasion of the PRACH, for four steps and for two.
+#[derive(Debug, Default)]
+pub(crate) struct Occasions {
+    four_steps: Occasion,
+    two_steps: Occasion,
+}
+
+impl Occasions {
+    /// An occasion begins.
+    pub(crate) fn begin(&mut self, access: &ContentionConfig) {
+        self.four_steps.begin(access.preambles);
+        self.two_steps.begin(access.message_a.map_or(0, |message_a| message_a.preambles));
+    }
+
+    /// The preambles for MsgA, or those for four steps.
+    pub(crate) fn of(&mut self, message_a: Option<MessageA>) -> &mut Occasion {
+        if message_a.is_some() { &mut self.two_steps } else { &mut self.four_steps }
     }
 }
 
@@ -161,6 +235,8 @@ mod tests {
             resolution: ms(48),
             backoff: ms(20),
             most_preambles: 10,
+            detection: Detection::Certain,
+            message_a: None,
         }
     }
 
@@ -191,5 +267,35 @@ mod tests {
         // An occasion in each millisecond: each slot with an uplink has one.
         let often = ContentionConfig { period: Duration::from_millis(1), ..config };
         assert_eq!([0, 5, 10].map(|slot| often.next_occasion(at(slot), &numerology)), [4, 9, 14].map(at));
+    }
+
+    /// The first preamble is detected with probability 1 - 1/e = 0.632, the third with 0.950.
+    #[test]
+    fn with_ramping_later_preambles_are_detected_more_often() {
+        let mut draws = Seeds::new(1).stream("detection");
+        let mut share = |number| {
+            let hits = (0..20_000).filter(|_| Detection::Ramping.detects(number, &mut draws)).count();
+            hits as f64 / 20_000.0
+        };
+        assert!((share(1) - 0.632).abs() < 0.015);
+        assert!((share(3) - 0.950).abs() < 0.007);
+        assert!((0..100).all(|_| Detection::Certain.detects(1, &mut draws)));
+    }
+
+    /// Occasions at 6, 11, 16 ms. With FDD, the PUSCH of MsgA is 2 ms later. With TDD, occasions are in slots 4, 14 and 24
+    /// of 0.5 ms, and 2 ms later, in slots 8, 18 and 28, there is no uplink: the PUSCH is in slots 9, 19 and 29.
+    #[test]
+    fn the_pusch_of_message_a_follows_the_occasion() {
+        let ms = Duration::from_millis;
+        let message_a = MessageA { preambles: 8, pusch_after: ms(2), window: ms(10), most: 4 };
+        let config = ContentionConfig { message_a: Some(message_a), ..config() };
+        let slots = |numerology: &Numerology| -> Vec<u64> {
+            let has_uplink = |slot: &u64| numerology.duplex.has_uplink(*slot);
+            (0..30).filter(has_uplink).filter(|slot| config.has_message_a(*slot, numerology)).collect()
+        };
+        assert_eq!(slots(&Numerology::LTE), [3, 8, 13, 18, 23, 28]);
+        let duplex = Duplex::Tdd(TddPattern::new("DDDSU", 10, 2));
+        assert_eq!(slots(&Numerology { slot: Duration::from_micros(500), duplex, ..Numerology::LTE }), [9, 19, 29]);
+        assert_eq!([0, 3, 4].map(|sent| config.message_a(sent).is_some()), [true, true, false]);
     }
 }
