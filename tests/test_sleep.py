@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import airlane
 from airlane.commands.main import app
-from airlane.radio import sleep
+from airlane.radio import sleep, states
 from airlane.scenario import Scenario, loads
 
 FIVE_LINES = """\
@@ -93,16 +93,59 @@ def test_keys_of_the_user_precede_those_of_the_preset() -> None:
     assert "energy" not in awake.tables
 
 
+@pytest.mark.parametrize(
+    ("network", "released"), [("typical-sleeping", "idle"), ("nr-fdd-lowband-sleeping", "inactive")]
+)
+def test_the_series_of_a_ue_has_its_state_and_its_share_of_listening(network: str, released: str) -> None:
+    results = phone(network).set({"run.ue_series": True}).run()
+    (one,) = states.states(results)
+    connections = results.connections.to_pandas()
+    begin, end = connections["begin_s"] + connections["setup_s"], connections["release_s"].fillna(np.inf)
+    for t, state in zip(one.t_s[:-1], one.rrc, strict=True):
+        connected = bool(((begin <= t) & (t < end)).any())
+        connecting = bool(((connections["begin_s"] <= t) & (t < begin)).any())
+        assert state == ("connected" if connected else "connecting" if connecting else released), t
+    # Bins have the same length but for the last one, which ends with the run.
+    listened = float((one.listening * np.diff(one.t_s)).sum()) / 40.0
+    assert listened == pytest.approx(results.tables["energy"]["listening"].to_pylist()[0], abs=0.003)
+
+
+def test_a_series_without_sleep_has_no_states() -> None:
+    results = phone("typical", "output.energy = true").set({"run.ue_series": True}).run()
+    assert "rrc" not in results.tables["ue_series"].column_names
+    assert states.states(results) == []
+
+
+def test_a_band_has_the_state_of_most_of_each_slice() -> None:
+    rrc = np.array(["idle", "connecting", "connected", "connected", "inactive"])
+    one = states.States("a", np.arange(6.0), rrc, np.array([0.0, 1.0, 0.2, 0.9, 0.1]))
+    assert states.band(one, 5.0, 5) == "·+▒█-"
+    # Of the slice from 1.67 s to 3.33 s a third of a second is in the connecting state. Of the rest, the UE listens
+    # for 0.2 s and 0.3 s of 1.33 s.
+    assert states.band(one, 5.0, 3) == "·▒-"
+    assert list(one.spans()) == [
+        ("idle", 0.0, 1.0),
+        ("connecting", 1.0, 2.0),
+        ("connected", 2.0, 4.0),
+        ("inactive", 4.0, 5.0),
+    ]
+
+
 def test_terminal_and_page_show_sleep(tmp_path: Path) -> None:
     file = tmp_path / "phone.toml"
-    file.write_text(FIVE_LINES.format(network="typical-sleeping", more=""), encoding="utf-8")
+    text = FIVE_LINES.format(network="typical-sleeping", more="")
+    file.write_text(text + "ue_series = true\n", encoding="utf-8")
     runner = CliRunner()
     shown = runner.invoke(app, ["run", str(file), "-o", str(tmp_path / "out")])
     assert shown.exit_code == 0, shown.output
     assert "sleep and energy" in shown.output
+    assert "state of RRC from 0 to" in shown.output
+    assert states.ASLEEP * 10 in shown.output
     written = runner.invoke(app, ["report", str(tmp_path / "out")])
     assert written.exit_code == 0, written.output
-    assert "Sleep and energy" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "Sleep and energy" in page
+    assert "state of RRC" in page
 
 
 def test_pings_follow_answers_after_swept_idle_times() -> None:

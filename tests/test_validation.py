@@ -41,7 +41,8 @@ def test_every_selection_finds_reference_rows() -> None:
             alone = {"measured_trace", "fading", "download_rtt", "download_in_flight"}
             alone |= {"dualpi2_law", "dualpi2_law_slow", "dualpi2_rest", "dualpi2_flood"}
             alone |= {"nr_peak", "nr_latency", "nr_layers", "pattern_rates", "pattern_queues"}
-            alone |= {"sleep_drx", "sleep_access", "sleep_resumption"}
+            alone |= {"sleep_drx", "sleep_access", "sleep_two_step_access", "sleep_resumption"}
+            alone |= {"sleep_access_load"}
             assert family.runs or family.measure in alone, family.id
             continue
         rows = reference_rows(family.reference)

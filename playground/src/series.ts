@@ -1,6 +1,6 @@
 // A run over time: events, goodput, delays, congestion window, queues and MCS, as `draw_run` of airlane/plot.py.
 import { survival } from "./applications.js";
-import { COLOURS, line, lookOf, overTime, type ChartData, type Item, type PanelData, type Series } from "./chart.js";
+import { COLOURS, line, lookOf, overTime, thinned, type ChartData, type Item, type PanelData, type Series } from "./chart.js";
 import { groups, numbers, rows, words, type Outcome, type Table } from "./tables.js";
 
 /** Of more flows, percentiles over them are drawn in the place of a line for each. */
@@ -21,6 +21,9 @@ const PANELS: [string, string, string, number][] = [
   ["uplink transmit queue of the UE", "kB", "uplink_queue_bytes", 1e-3],
 ];
 const KINDS = { loss: "#E69F00", timeout: "#b00020", handover: "#555555", "no usable link": "#7A3E9D" };
+/** States of RRC, with the colours of airlane/pages/state_band.py, and the most UEs whose states are drawn. */
+const STATES = { idle: "#7F7F7F", inactive: "#56B4E9", connecting: "#E69F00", connected: "#009E73" };
+const STATES_MAX = 24;
 type Kind = keyof typeof KINDS;
 type Event = [number, string];
 
@@ -53,6 +56,8 @@ export function ofRun(outcome: Outcome): ChartData | null {
   if (pings) panels.push(pings);
   const mcs = mcsPanel(outcome.tables.cell_series, panels.length, end, series, Math.max(2, flows.length));
   if (mcs) panels.push(mcs);
+  const states = statePanel(outcome.tables.ue_series, panels.length, end, series);
+  if (states) panels.push(states);
   const handovers = events.get("handover") ?? [];
   if (handovers.length <= MARKS_MAX) {
     const k = series.findIndex(one => one.label === "handover");
@@ -190,6 +195,45 @@ function mcsPanel(table: Table | undefined, row: number, end: number, series: Se
   }
   if (!items.length) return null;
   return { ...overTime(row, "MCS of first transmissions (mean of bin)", "MCS", end, items), y: { limits: [0, 29] } };
+}
+
+/** The state of RRC of each UE, as `state_panel` of airlane/pages/state_band.py: a row in its colour, filled as far as it listens. */
+function statePanel(table: Table | undefined, row: number, end: number, series: Series[]): PanelData | null {
+  if (!table?.rrc) return null;
+  const of = [...groups(table.ue)].filter(([, at]) => at.length > 1);
+  if (!of.length || of.length > STATES_MAX) return null;
+  const t = numbers(table.t_s), rrc = words(table.rrc), listening = numbers(table.listening);
+  const items: Item[] = [];
+  for (const [state, c] of Object.entries(STATES)) {
+    const here: Item[] = of.flatMap(([, at], place): Item[] => {
+      const { spans, shares } = inState(state, at.map(i => t[i]), at.map(i => rrc[i]), at.map(i => listening[i]));
+      const box = ([from, to]: [number, number], height: number): [number[], number[]] =>
+        [[from, to, to, from], [place + 0.4, place + 0.4, place + 0.4 - height, place + 0.4 - height]];
+      return [
+        { t: "area", k: series.length, c, a: 0.35, p: spans.map(span => box(span, 0.8)) },
+        { t: "area", k: series.length, c, a: 0.9, p: shares.map(([from, to, share]) => box([from, to], 0.8 * share)) },
+      ];
+    }).filter(item => item.p!.length);
+    if (!here.length) continue;
+    items.push(...here);
+    series.push({ label: state, c, shape: "box" });
+  }
+  const title = "state of RRC (filled: share of time in which the UE listens to PDCCH)";
+  return { ...overTime(row, title, "", end, items), y: { limits: [of.length - 0.5, -0.5], ticks: of.map(([name], i) => [i, name]) } };
+}
+
+/** When a UE is in a state, and the share of listening in each of its bins there; of many bins, one for several. */
+function inState(state: string, t: number[], rrc: string[], listening: number[]) {
+  const spans: [number, number][] = [];
+  for (let i = 0; i + 1 < t.length; i++) {
+    if (rrc[i] !== state) continue;
+    const last = spans.at(-1);
+    if (last && last[1] === t[i]) last[1] = t[i + 1]; else spans.push([t[i], t[i + 1]]);
+  }
+  const { t: from, mean } = thinned(t.slice(0, -1), listening.slice(1));
+  const shares = from.map((at, i): [number, number, number] => [at, from[i + 1] ?? t.at(-1)!, mean[i]])
+    .filter(([at, , share]) => rrc[t.indexOf(at)] === state && share > 0);
+  return { spans, shares };
 }
 
 // ---------------------------------------------------------------- several over each other

@@ -158,6 +158,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         pages: vec![], // set by the caller that has read them
         viewers: viewers(scenario, flows),
         tracked: scenario.run.ue_series && !ues.is_empty(),
+        sleeps: scenario.cell.iter().any(Cell::sleeps),
         ran_log: output.ran_log,
         deliveries: output.deliveries,
         losses: output.losses,

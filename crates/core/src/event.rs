@@ -184,6 +184,35 @@ pub enum InformationFate {
     Misdirected,
 }
 
+/// The state of RRC of a UE (TS 36.331 §4.2.1, TS 38.331 §4.2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RrcState {
+    /// `RRC_IDLE`.
+    Idle,
+    /// `RRC_INACTIVE`, in NR only.
+    Inactive,
+    /// One of these two, while the UE sets its connection up or resumes it.
+    Connecting,
+    /// `RRC_CONNECTED`.
+    Connected,
+}
+
+impl RrcState {
+    /// All states, in the order of their discriminants.
+    pub const ALL: [Self; 4] = [Self::Idle, Self::Inactive, Self::Connecting, Self::Connected];
+
+    /// The name of the state in results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Inactive => "inactive",
+            Self::Connecting => "connecting",
+            Self::Connected => "connected",
+        }
+    }
+}
+
 /// Why a UE sets its connection up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionCause {
@@ -215,6 +244,8 @@ pub enum ConnectionStep {
         /// From there on.
         took: Duration,
     },
+    /// A connected UE begins random access, because its scheduling requests were not answered.
+    RequestsUnanswered,
     /// The procedure has failed.
     Failed,
     /// The UE has left the connection.
@@ -633,6 +664,10 @@ pub enum Event<'a> {
         position_m: [f64; 2],
         /// The cell that serves it.
         cell: CellId,
+        /// The state of its connection.
+        rrc: RrcState,
+        /// For how long it has listened to PDCCH so far; `None` for a UE that always does.
+        listened: Option<Duration>,
     },
     /// A handover reached its next step.
     Handover {

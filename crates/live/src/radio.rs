@@ -137,7 +137,8 @@ impl Watch {
         every: Every,
     ) -> Self {
         let prbs = scenario.cell.iter().map(|cell| cell.resource_blocks_per_second()).collect();
-        let meter = Arc::new(Mutex::new(Meter::new(prbs)));
+        let releases_bearers = scenario.cell.iter().map(|cell| cell.rrc.releases_to_idle()).collect();
+        let meter = Arc::new(Mutex::new(Meter::new(prbs, releases_bearers)));
         built.observe(Box::new(Observer(Arc::clone(&meter))));
         let now = built.now();
         let mut watch = Self {

@@ -24,6 +24,7 @@ use crate::mac::phy::{BlockTables, Phy};
 use crate::mac::polls::Polls;
 use crate::mac::power::PuschPower;
 use crate::mac::pusch::Sounding;
+use crate::mac::requests::SentRequests;
 use crate::mac::restrictions::Restrictions;
 use crate::mac::sleep::Phase;
 use crate::mac::uplink::UplinkMac;
@@ -253,6 +254,7 @@ pub(crate) fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>], now: I
             known_backlog: 0,
             outstanding: 0,
             request_pending: false,
+            requests: SentRequests::default(),
             polls: Polls::default(),
             active: false,
         },

@@ -27,6 +27,7 @@ const SUBFRAMES: u64 = 10;
 const SUBFRAME: Duration = Duration::from_millis(1);
 
 pub use crate::mac::drx::{DrxConfig, ShortCycle};
+pub use crate::mac::requests::RequestLimit;
 pub use crate::mac::throttle::{ThrottleBy, ThrottleConfig};
 
 pub use airlane_radio::mobility::Movement;
@@ -560,6 +561,9 @@ pub enum UplinkAccess {
         processing: u32,
         /// Size of the grant that answers a request.
         initial_grant: Bytes,
+        /// When a UE gives up and begins random access; `None` for never. Only with
+        /// [connections](CellConfig::connection), which have the settings of random access.
+        limit: Option<RequestLimit>,
     },
     /// No scheduling requests: the eNB grants a block to a UE that has been silent, and acts on buffer status
     /// reports after it has received several.

@@ -13,6 +13,7 @@ use crate::mac::headroom::{HeadroomReporting, KnownPower};
 use crate::mac::polls::Polls;
 use crate::mac::power::PuschPower;
 use crate::mac::pusch::Sounding;
+use crate::mac::requests::SentRequests;
 use crate::rrc::measurement::MeasurementConfig;
 
 /// The links of a UE with the cells that serve it. Today there is one.
@@ -132,6 +133,8 @@ pub(crate) struct UplinkState {
     pub(crate) outstanding: u64,
     /// A scheduling request or a buffer status is under way to the eNB.
     pub(crate) request_pending: bool,
+    /// Scheduling requests since the latest grant, if the cell limits them.
+    pub(crate) requests: SentRequests,
     /// The state of a polling eNB for this UE.
     pub(crate) polls: Polls,
     /// True if the UE is in the cell's list of those that may send.
@@ -163,7 +166,7 @@ impl ServingLink {
         uplink.harq.flush(cell.numerology.harq.processes);
         (uplink.outer_loop, uplink.active) = (0.0, false);
         (uplink.known_backlog, uplink.outstanding, uplink.request_pending) = (0, 0, false);
-        uplink.polls = Polls::default();
+        (uplink.polls, uplink.requests) = Default::default();
     }
 
     /// RSRP of every cell over the period that ends now, by cell. For a cell so weak that it fulfils

@@ -142,6 +142,8 @@ pub struct RadioNetwork {
     connections: Option<Box<Connections>>,
     /// Messages of RRC that have arrived, and their UEs.
     messages: Vec<(u32, u8)>,
+    /// UEs whose scheduling requests were not answered, in this slot.
+    unanswered: Vec<u32>,
     /// When UEs that sleep will listen to what waits for them.
     alarms: Alarms,
     /// Packets that are being processed; `None` if that takes no time.
@@ -210,6 +212,7 @@ impl RadioNetwork {
             backhaul_due: Instant::FAR_FUTURE,
             connections: Connections::new(config, seeds).map(Box::new),
             messages: Vec::new(),
+            unanswered: Vec::new(),
             alarms: Alarms::default(),
             processing: Processing::of(config),
         }
@@ -227,7 +230,10 @@ impl RadioNetwork {
         while *due <= until {
             for ue in self.ues.iter_mut().filter(|ue| ue.is_present && cx.topics.wants(Topic::UePosition)) {
                 let here = ue.mobility.position_at(*due);
-                let event = Event::UePosition { ue: ue.id, position_m: [here.x, here.y], cell: ue.cell() };
+                let rrc = ue.rrc_state(&self.cells[ue.cell().index()].config);
+                let position_m = [here.x, here.y];
+                let listened = ue.drx.as_ref().map(|drx| drx.listened(*due));
+                let event = Event::UePosition { ue: ue.id, position_m, cell: ue.cell(), rrc, listened };
                 cx.probe.observe(*due, &event);
             }
             *due += *every;
@@ -402,6 +408,9 @@ impl RadioNetwork {
         if self.plan.off > 0 {
             self.wait_for_radio(cx);
         }
+        if !self.unanswered.is_empty() {
+            self.access_for_requests(cx);
+        }
         self.find_work();
         if !self.touched.is_empty() {
             self.wake_touched(cx.now); // UEs that fell asleep
@@ -440,6 +449,7 @@ impl RadioNetwork {
                 deliverable: &mut self.deliverable,
                 touched: &mut self.touched,
                 messages: &mut self.messages,
+                unanswered: &mut self.unanswered,
                 ports: Ports { s1u: index as Port, first_ue },
                 bearers_due: self.bearers_due,
             };

@@ -28,6 +28,8 @@ pub(crate) struct Slot<'a, 'c> {
     pub(crate) touched: &'a mut Vec<u32>,
     /// Messages of RRC that have arrived, and their UEs.
     pub(crate) messages: &'a mut Vec<(u32, u8)>,
+    /// UEs that have sent all their scheduling requests without a grant.
+    pub(crate) unanswered: &'a mut Vec<u32>,
     pub(crate) ports: Ports,
     /// The time before which no bearer's timer is due.
     pub(crate) bearers_due: Instant,

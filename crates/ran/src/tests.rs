@@ -18,6 +18,7 @@ use crate::rlc::UmConfig;
 use crate::rrc::MeasurementReport;
 use crate::rrc::measurement::{EventA3, MeasurementConfig};
 
+mod access;
 mod backhaul;
 pub(crate) mod bearers;
 mod drop;
@@ -238,7 +239,7 @@ impl Driver {
 const IDEAL: UplinkAccess = UplinkAccess::IdealBufferStatus { delay: 1 };
 
 fn sr(period: u32) -> UplinkAccess {
-    UplinkAccess::SchedulingRequest { period, processing: 3, initial_grant: Bytes(100) }
+    UplinkAccess::SchedulingRequest { period, processing: 3, initial_grant: Bytes(100), limit: None }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A UE in the RAN: what it has once, whatever the number of its links.
 
-use airlane_core::{Bytes, CellId, Direction, Duration, Instant, UeId};
+use airlane_core::{Bytes, CellId, Direction, Duration, Instant, RrcState, UeId};
 use airlane_radio::Mobility;
 
 use crate::bearers::Bearers;
@@ -49,6 +49,16 @@ impl Ue {
     #[inline]
     pub(crate) fn cell(&self) -> CellId {
         self.links.primary().cell
+    }
+
+    /// The state of its connection in a cell.
+    pub(crate) fn rrc_state(&self, cell: &CellConfig) -> RrcState {
+        let released = cell.connection.as_ref().map_or(RrcState::Connected, |connection| connection.released);
+        match self.phase {
+            Phase::Connected => RrcState::Connected,
+            Phase::Connecting => RrcState::Connecting,
+            Phase::Released => released,
+        }
     }
 
     /// DRX starts again, by the settings of a cell: its MAC was reset, or it is another cell.

@@ -18,6 +18,7 @@ struct Connection {
     began_at: Instant,
     preambles: u32,
     collisions: u64,
+    unanswered: u64,
     waited: Option<Duration>,
     took: Option<Duration>,
     failed_at: Option<Instant>,
@@ -56,6 +57,7 @@ impl ConnectionLog {
                 began_at: now,
                 preambles: 0,
                 collisions: 0,
+                unanswered: 0,
                 waited: None,
                 took: None,
                 failed_at: None,
@@ -72,6 +74,7 @@ impl ConnectionLog {
             ConnectionStep::Connected { waited, took } => {
                 (latest.waited, latest.took) = (Some(waited), Some(took));
             }
+            ConnectionStep::RequestsUnanswered => latest.unanswered += 1,
             ConnectionStep::Failed => latest.failed_at = Some(now),
             ConnectionStep::Released => latest.released_at = Some(now),
         }
@@ -103,6 +106,9 @@ impl ConnectionLog {
         table
             .push_count("collisions", rows().map(|one| one.collisions))
             .means("preambles that another UE sent as well");
+        table
+            .push_count("unanswered_requests", rows().map(|one| one.unanswered))
+            .means("random accesses within it, because scheduling requests were not answered");
         let at = |at: Option<Instant>| at.map_or(f64::NAN, Instant::as_secs_f64);
         table.push_f64("release_s", rows().map(|one| at(one.released_at))).means("end of the connection");
         table.push_text("outcome", rows().map(Connection::outcome)).means("outcome");
@@ -145,6 +151,7 @@ mod tests {
         let (waited, took) = (Duration::from_millis(900), Duration::from_millis(250));
         step(255, 1, ConnectionStep::Connected { waited, took });
         step(300, 0, ConnectionStep::Began { cause: ConnectionCause::Data });
+        step(700, 1, ConnectionStep::RequestsUnanswered);
         step(9_000, 1, ConnectionStep::Released);
         step(9_000, 0, ConnectionStep::Failed);
         let table = log.into_table(&["a".to_owned(), "b".to_owned()], &["c"]);
@@ -152,6 +159,7 @@ mod tests {
         assert_eq!((text("ue"), text("outcome")), (vec!["b", "a"], vec!["connected", "failed"]));
         assert_eq!(text("cause"), ["paging", "data"]);
         assert_eq!(table.column("collisions"), Some(&Column::I64(vec![1, 0])));
+        assert_eq!(table.column("unanswered_requests"), Some(&Column::I64(vec![1, 0])));
         let Some(Column::F64(released)) = table.column("release_s") else { panic!("no such column") };
         assert!(released[0] == 9.0 && released[1].is_nan());
     }

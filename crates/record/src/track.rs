@@ -1,6 +1,6 @@
-//! The positions of UEs over time, on request.
+//! The positions of UEs over time, on request, and how they sleep.
 
-use airlane_core::{CellId, Event, Instant, Topic, TopicSet, UeId};
+use airlane_core::{CellId, Duration, Event, Instant, RrcState, Topic, TopicSet, UeId};
 
 use crate::RecorderParameters;
 use crate::flows::Flows;
@@ -15,10 +15,45 @@ pub(crate) struct UeSeries {
     x_m: Vec<f64>,
     y_m: Vec<f64>,
     cell: Vec<u32>,
+    /// If UEs may sleep.
+    sleep: Option<SleepColumns>,
+}
+
+/// The columns of UEs that may sleep.
+#[derive(Debug, Default)]
+struct SleepColumns {
+    rrc: Vec<u32>,
+    listening: Vec<f64>,
+    /// The time of the latest row of each UE, and for how long it had listened.
+    latest: Vec<Option<(Instant, Duration)>>,
+}
+
+impl SleepColumns {
+    /// `listened` is `None` for a UE that always listens.
+    fn push(&mut self, now: Instant, ue: UeId, rrc: RrcState, listened: Option<Duration>) {
+        if self.latest.len() <= ue.index() {
+            self.latest.resize(ue.index() + 1, None);
+        }
+        let latest = &mut self.latest[ue.index()];
+        let share = match (listened, *latest) {
+            (_, None) => f64::NAN,
+            (None, Some(_)) => 1.0,
+            (Some(listened), Some((before, had))) => {
+                (listened.saturating_sub(had)).as_secs_f64() / (now - before).as_secs_f64()
+            }
+        };
+        *latest = Some((now, listened.unwrap_or(Duration::ZERO)));
+        self.rrc.push(rrc as u32);
+        self.listening.push(share);
+    }
 }
 
 impl UeSeries {
-    pub(crate) fn push(&mut self, now: Instant, ue: UeId, [x_m, y_m]: [f64; 2], cell: CellId) {
+    fn new(sleeps: bool) -> Self {
+        Self { sleep: sleeps.then(SleepColumns::default), ..Self::default() }
+    }
+
+    fn push(&mut self, now: Instant, ue: UeId, [x_m, y_m]: [f64; 2], cell: CellId) {
         self.t_s.push(now.as_secs_f64());
         self.ue.push(ue.0);
         self.x_m.push(x_m);
@@ -26,20 +61,27 @@ impl UeSeries {
         self.cell.push(cell.0);
     }
 
-    pub(crate) fn into_table(self, ue_names: &[String], cell_names: &[&str]) -> Table {
+    fn into_table(self, ue_names: &[String], cell_names: &[&str]) -> Table {
         let mut table = Table::default();
         table.push("t_s", Column::F64(self.t_s)).means("time");
         table.push("ue", Column::labels(ue_names, self.ue)).means("UE");
         table.push("x_m", Column::F64(self.x_m)).means("position to the east");
         table.push("y_m", Column::F64(self.y_m)).means("position to the north");
         table.push("cell", Column::labels(cell_names, self.cell)).means("serving cell");
+        if let Some(SleepColumns { rrc, listening, .. }) = self.sleep {
+            let names = RrcState::ALL.map(RrcState::name);
+            table.push("rrc", Column::labels(&names, rrc)).means("state of RRC");
+            table
+                .push("listening", Column::F64(listening))
+                .means("share of the time since the row before in which the UE listened to PDCCH");
+        }
         table
     }
 }
 
 impl Log for UeSeries {
     fn requested(parameters: &RecorderParameters) -> Option<Self> {
-        parameters.tracked.then(Self::default)
+        parameters.tracked.then(|| Self::new(parameters.sleeps))
     }
 
     fn topics(&self) -> TopicSet {
@@ -47,12 +89,51 @@ impl Log for UeSeries {
     }
 
     fn observe(&mut self, now: Instant, event: &Event<'_>, _: &Flows) {
-        if let Event::UePosition { ue, position_m, cell } = *event {
+        if let Event::UePosition { ue, position_m, cell, rrc, listened } = *event {
             self.push(now, ue, position_m, cell);
+            if let Some(sleep) = &mut self.sleep {
+                sleep.push(now, ue, rrc, listened);
+            }
         }
     }
 
     fn finish(self: Box<Self>, run: &FinishedRun<'_>) -> Vec<(&'static str, Table)> {
         vec![("ue_series", self.into_table(&run.parameters.hosts, &run.cell_names()))]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two rows a second apart between which the UE has listened for 0.25 s, and one after half a second in a cell
+    /// without DRX.
+    #[test]
+    fn the_share_of_listening_is_that_since_the_row_before() {
+        let mut series = UeSeries::new(true);
+        for (ms, listened, rrc) in [
+            (0, Some(0), RrcState::Idle),
+            (1_000, Some(250), RrcState::Connected),
+            (1_500, None, RrcState::Connected),
+        ] {
+            let at = Instant::from_millis(ms);
+            series.push(at, UeId(1), [0.0; 2], CellId(0));
+            let listened = listened.map(Duration::from_millis);
+            series.sleep.as_mut().expect("it sleeps").push(at, UeId(1), rrc, listened);
+        }
+        let table = series.into_table(&["a".to_owned(), "b".to_owned()], &["c"]);
+        let names = table.column("rrc").and_then(Column::names);
+        assert_eq!(names, Some(vec!["idle", "connected", "connected"]));
+        let Some(Column::F64(shares)) = table.column("listening") else { panic!("no such column") };
+        assert!(shares[0].is_nan());
+        assert_eq!(shares[1..], [0.25, 1.0]);
+    }
+
+    #[test]
+    fn there_are_no_such_columns_without_sleep() {
+        let mut series = UeSeries::new(false);
+        series.push(Instant::ZERO, UeId(0), [0.0; 2], CellId(0));
+        let table = series.into_table(&["a".to_owned()], &["c"]);
+        assert!(table.column("rrc").is_none() && table.column("listening").is_none());
     }
 }

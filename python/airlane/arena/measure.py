@@ -29,6 +29,7 @@ FIGURES = tuple(
         "fct_s",
         "page_s",
         "stalled_s",
+        "joules_per_mb",
         "jain",
         "share",
     )
@@ -140,6 +141,8 @@ def measured(setting: Setting, tables: Tables, end_s: float) -> Measured:
     }
     if BYTE_DELAY in flows.column_names:
         values[BYTE_DELAY] = mean(BYTE_DELAY)
+    if "energy" in tables:
+        values["joules_per_mb"] = _joules_per_mb(tables["energy"], of("bytes_delivered"))
     if setting.kind is Kind.RATES:
         values |= _rates(of("goodput_mbps"), of("goodput_mbps", "rival*"), end_s - setting.warmup_s)
         return Measured(values)
@@ -152,6 +155,12 @@ def measured(setting: Setting, tables: Tables, end_s: float) -> Measured:
     seen = times.seen(horizon)
     values[MAIN[setting.kind]] = seen.mean(horizon)
     return Measured(values, seen.within(horizon), seen.begun)
+
+
+def _joules_per_mb(energy: pa.Table, goodput_bytes: Array) -> float:
+    """Energy of the modems of all UEs over the data of the flows; NaN in NR, which has no joules."""
+    megabytes = float(np.nansum(goodput_bytes)) / 1e6
+    return float(_column(energy, "energy_J").sum()) / megabytes if megabytes > 0.0 else math.nan
 
 
 def _of_flows(table: pa.Table, patterns: str) -> pa.Table:

@@ -35,15 +35,15 @@ class Kind(StrEnum):
 
 
 _ABOUT = {
-    Kind.CELL: "A phone downloads in an LTE cell.",
-    Kind.NR: "A phone downloads in a 5G NR cell.",
+    Kind.CELL: "A phone downloads in an LTE cell. It sleeps when it has no data, as phones do.",
+    Kind.NR: "A phone downloads in a 5G NR cell. It sleeps when it has no data, as phones do.",
     Kind.WIRED: "A download over one wired link.",
     Kind.TRACE: "A download over a link whose delivery opportunities were recorded.",
 }
 
 _CHOSEN: dict[Kind, dict[str, Any]] = {
     Kind.CELL: {
-        "network": "typical",
+        "network": "typical-sleeping",
         "run": _RUN,
         "cell": [
             {
@@ -61,7 +61,7 @@ _CHOSEN: dict[Kind, dict[str, Any]] = {
         "flow": [{"name": "download", "to": "phone", **_DOWNLOAD}],
     },
     Kind.NR: {
-        "network": "nr-typical-fr1",
+        "network": "nr-typical-fr1-sleeping",
         "run": {**_RUN, "duration": "10 s", "warmup": "2 s"},
         "cell": [
             {

@@ -19,7 +19,7 @@ from rich.text import Text
 from airlane import stats
 from airlane.commands.interruption import ClosedOutputError
 from airlane.plural import counted
-from airlane.radio import outages, sleep, uplink_power
+from airlane.radio import outages, sleep, states, uplink_power
 from airlane.results import Results
 from airlane.runs import arrays
 from airlane.runs.applications import APPLICATIONS
@@ -62,6 +62,9 @@ errors = _console(stderr=True)
 
 _ROWS = 30
 """Flows that are shown; the files contain all of them."""
+
+_SLICES = 60
+"""Time slices of the states of a UE."""
 
 
 @contextmanager
@@ -175,6 +178,7 @@ def run_view(results: Results, title: str) -> Group:
     if results.cells.num_rows:
         parts += _cells_table(results)
     parts += _sleep_table(results)
+    parts += _state_bands(results)
     groups = competing(results.flows)
     for what, of_group in groups.items():
         whose = "" if len(of_group) == results.flows.num_rows else f" of {what}"
@@ -322,6 +326,20 @@ def _sleep_table(results: Results) -> Iterator[Table | Text]:
     yield table
     if len(ues) > _ROWS:
         yield Text(f"and {len(ues) - _ROWS} more UEs, all in series/energy.parquet")
+
+
+def _state_bands(results: Results) -> Iterator[Table | Text]:
+    """The state of RRC of each UE of the first run over time, if it was recorded."""
+    ues = states.states(results)
+    if not ues:
+        return
+    end_s = max(float(one.t_s[-1]) for one in ues)
+    table = titled(f"state of RRC from 0 to {end_s:g} s", states.legend())
+    table.add_column("UE", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for one in ues[:_ROWS]:
+        table.add_row(one.ue, states.band(one, end_s, _SLICES))
+    yield table
 
 
 def _handovers(results: Results) -> str:

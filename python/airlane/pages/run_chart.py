@@ -11,7 +11,9 @@ import numpy.typing as npt
 from airlane.metrics import Run
 from airlane.pages.bins import line_in_band, style_of, thinned
 from airlane.pages.chart import Axis, Band, Chart, Item, Line, Panel, Reference, Tick
+from airlane.pages.state_band import state_panel
 from airlane.plot import COLOURS
+from airlane.radio.states import states
 from airlane.results import Results
 from airlane.runs import arrays
 from airlane.runs.figures import columns_in
@@ -71,8 +73,10 @@ def run_chart(results: Results, run: int = 0, title: str = "") -> Chart:
         panels.append(_ping_panel(pings, flows, handovers))
     if rates := _mcs(view):
         panels.append(_mcs_panel(rates, max(2, len(flows)), handovers))
-    if state := _connected_panel(view):
-        panels.append(state)
+    if connected := _connected_panel(view):
+        panels.append(connected)
+    if band := state_panel(states(results, run), _TIME):
+        panels.append(band)
     if events:
         panels.insert(0, _event_panel(events))
     height = 0.6 + 2.0 * sum(panel.height for panel in panels)

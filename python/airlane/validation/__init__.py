@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airlane import native
+from airlane.validation.access_load import Load
 from airlane.validation.cell import substituted
 from airlane.validation.cells import TwoCells
 from airlane.validation.claims import Family, Row, families
@@ -24,7 +25,7 @@ from airlane.validation.nr_cell import NrCell
 from airlane.validation.nr_lena import LenaNrCell
 from airlane.validation.patterns import Replay
 from airlane.validation.schedulers import SchedulerCell
-from airlane.validation.sleep import Access, Poisson, Probe, Resume
+from airlane.validation.sleep import Access, Poisson, Probe, Resume, TwoStepAccess
 
 __all__ = [
     "Access",
@@ -33,6 +34,7 @@ __all__ = [
     "Family",
     "Flight",
     "LenaNrCell",
+    "Load",
     "NrCell",
     "Passing",
     "Poisson",
@@ -42,6 +44,7 @@ __all__ = [
     "Row",
     "SchedulerCell",
     "TwoCells",
+    "TwoStepAccess",
     "UnknownRowError",
     "Validation",
     "validate",

@@ -16,7 +16,19 @@ from airlane.validation.claims import Family, Row, within
 from airlane.validation.measures import MEASURES, Plan
 from airlane.validation.transport import TcpCase
 
-__all__ = ["Access", "Poisson", "Probe", "Resume", "access", "drx", "probes", "resumption", "round_trips"]
+__all__ = [
+    "Access",
+    "Poisson",
+    "Probe",
+    "Resume",
+    "TwoStepAccess",
+    "access",
+    "drx",
+    "probes",
+    "resumption",
+    "round_trips",
+    "two_step_access",
+]
 
 _PROBE = """\
 network = "{network}"
@@ -380,7 +392,75 @@ def resumption(family: Family) -> Plan:
     return Plan(cases=[case])
 
 
+_TWO_STEP = """\
+network = "nr-fdd-lowband-sleeping"
+
+[run]
+duration = "1500 s"
+
+[[cell]]
+name = "cell"
+position = ["0 m", "0 m"]
+
+[cell.rrc]
+kind = "on-demand"
+
+[cell.rrc.random_access]
+preambles = 40
+backoff = "200 ms"
+two_step = {{ preambles = {preambles}, pusch_delay = "2 ms", response_window = "20 ms", max_preambles = 4 }}
+
+[[ue]]
+name = "phone"
+count = {ues}
+placement = {{ kind = "disc", centre = ["0 m", "0 m"], radius = "100 m" }}
+
+[[flow]]
+name = "pings"
+to = "phone"
+transport = "icmp"
+direction = "uplink"
+start = "1 s"
+app = {{ kind = "ping", interval = "20.48 s" }}
+"""
+_MESSAGE_A_PREAMBLES = 16
+
+
+@dataclass(frozen=True)
+class TwoStepAccess:
+    """As `Access`, in NR with two steps: each phone begins with MsgA.
+
+    Attributes
+    ----------
+    ues
+        Their number.
+    """
+
+    ues: int
+
+    def scenario(self) -> Scenario:
+        """The scenario: 74 times."""
+        text = _TWO_STEP.format(ues=self.ues, preambles=_MESSAGE_A_PREAMBLES)
+        return loads(text, "<two-step random access>")
+
+
+def two_step_access(family: Family) -> Plan:
+    """The share of random accesses that succeed with the first MsgA."""
+    cases = [
+        TcpCase(
+            id=f"{family.id}/{ues}",
+            unit="share",
+            reference=(1.0 - 1.0 / _MESSAGE_A_PREAMBLES) ** (ues - 1),
+            setups=(TwoStepAccess(ues),),
+            figure=_first_preamble,
+        )
+        for ues in family.sizes
+    ]
+    return Plan(cases=[*cases])
+
+
 MEASURES["sleep_probes"] = probes
 MEASURES["sleep_drx"] = drx
 MEASURES["sleep_access"] = access
+MEASURES["sleep_two_step_access"] = two_step_access
 MEASURES["sleep_resumption"] = resumption

@@ -40,12 +40,24 @@ pub(super) fn draw(
         }
         if rrc {
             list.push((format!("cell.{cell}.rrc"), on_demand(s, is_nr)));
+            list.extend(request_limit(s, &base.cell[cell], cell));
         }
     }
     if s.chance(0.3) {
         list.push(("output.energy".to_owned(), json!(true)));
     }
     list
+}
+
+/// Sometimes, a limit of scheduling requests, after which random access follows.
+fn request_limit(s: &mut Stream, cell: &format::Cell, number_of: usize) -> Vec<(String, Value)> {
+    if !matches!(cell.uplink, format::Uplink::SchedulingRequest(_)) || !s.chance(0.3) {
+        return vec![];
+    }
+    let at = format!("cell.{number_of}.uplink");
+    let most = (format!("{at}.max_requests"), json!(number(s, 1, 16)));
+    let timer = format!("{} ms", number(s, 0, 30));
+    if s.chance(0.5) { vec![most, (format!("{at}.prohibit_timer"), json!(timer))] } else { vec![most] }
 }
 
 /// The preset with the settings of another one whose UEs sleep.
@@ -135,6 +147,18 @@ fn on_demand(s: &mut Stream, is_nr: bool) -> Value {
     access["preambles"] = json!(number(s, 1, 64));
     access["responses"] = json!(number(s, 1, 4));
     access["max_preambles"] = json!(number(s, 1, 20));
+    if s.chance(0.2) {
+        access["detection"] = json!("ramping");
+    }
+    if is_nr && s.chance(0.3) {
+        access["preambles"] = json!(number(s, 1, 48));
+        access["two_step"] = json!({
+            "preambles": number(s, 1, 16),
+            "pusch_delay": format!("{} ms", number(s, 1, 6)),
+            "response_window": format!("{} ms", number(s, 2, 20)),
+            "max_preambles": number(s, 1, 6),
+        });
+    }
     rrc["random_access"] = access;
     rrc
 }

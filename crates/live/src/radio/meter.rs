@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use airlane_core::{CellId, Direction, Duration, Event, HandoverStep, Instant, Probe, Topic, TopicSet, UeId};
+use airlane_core::{
+    CellId, ConnectionStep, Direction, Duration, Event, HandoverStep, Instant, Probe, Topic, TopicSet, UeId,
+};
 use airlane_net::rni::{UeRecord, ue_address};
 use serde::{Deserialize, Serialize};
 
@@ -121,6 +123,8 @@ pub(super) struct Meter {
     states: BTreeMap<u32, UeState>,
     ues: BTreeMap<u32, [Sums; 2]>,
     happenings: Vec<Happening>,
+    /// For each cell, whether its UEs are released to idle, so that their bearers are.
+    releases_bearers: Vec<bool>,
     /// Measurement reports whose values are not known yet.
     reports: Vec<MeasurementReport>,
 }
@@ -135,12 +139,14 @@ pub(super) struct MeasurementReport {
 }
 
 impl Meter {
-    /// For cells with this many resource blocks in each second, of the downlink and of the uplink.
-    pub(super) fn new(prbs: Vec<[u64; 2]>) -> Self {
+    /// For cells with this many resource blocks in each second, of the downlink and of the uplink. `releases_bearers`
+    /// says whether a cell releases its UEs to idle.
+    pub(super) fn new(prbs: Vec<[u64; 2]>, releases_bearers: Vec<bool>) -> Self {
         let cells = prbs.len();
         let (used, active) = (vec![[0; 2]; cells], vec![[0; 2]; cells]);
         let (states, ues) = (BTreeMap::new(), BTreeMap::new());
-        Self { prbs, used, active, samples: 0, states, ues, happenings: vec![], reports: vec![] }
+        let (happenings, reports) = (vec![], vec![]);
+        Self { prbs, used, active, samples: 0, states, ues, happenings, releases_bearers, reports }
     }
 
     /// Counts the UEs with data now. Data waits in RLC or in a HARQ process (TS 36.314 §4.1.3).
@@ -251,6 +257,23 @@ impl Meter {
             HandoverStep::AccessFailed | HandoverStep::Forwarded { .. } => {}
         }
     }
+
+    /// A UE that becomes idle loses its bearers in the radio network, and gets them back with its connection (TS 23.401
+    /// §5.3.5 and §5.3.4.1; unverified). An inactive UE keeps them (TS 38.300 §9.2.2; unverified).
+    fn on_connection(&mut self, now: Instant, ue: UeId, CellId(cell): CellId, step: ConnectionStep) {
+        if !self.releases_bearers.get(cell as usize).is_some_and(|releases| *releases) {
+            return;
+        }
+        let what = match step {
+            ConnectionStep::Connected { .. } => What::Established { cell },
+            ConnectionStep::Released => What::Released { cell },
+            ConnectionStep::Began { .. }
+            | ConnectionStep::Preamble { .. }
+            | ConnectionStep::RequestsUnanswered
+            | ConnectionStep::Failed => return,
+        };
+        self.happenings.push(Happening { at: now.as_nanos(), ue: ue_address(ue.0), what });
+    }
 }
 
 const fn at(direction: Direction) -> usize {
@@ -266,7 +289,7 @@ pub(super) struct Observer(pub(super) Arc<Mutex<Meter>>);
 impl Probe for Observer {
     fn topics(&self) -> TopicSet {
         let blocks = TopicSet::NONE.with(Topic::TransportBlock).with(Topic::Assigned);
-        blocks.with(Topic::SduDelivered).with(Topic::Handover)
+        blocks.with(Topic::SduDelivered).with(Topic::Handover).with(Topic::Connection)
     }
 
     fn observe(&mut self, now: Instant, event: &Event<'_>) {
@@ -285,6 +308,7 @@ impl Probe for Observer {
                 meter.sums(ue, direction).deliver(now, packet, queued_at);
             }
             Event::Handover { ue, step, .. } => meter.on_handover(now, ue, step),
+            Event::Connection { ue, cell, step } => meter.on_connection(now, ue, cell, step),
             _ => {}
         }
     }
@@ -298,7 +322,7 @@ mod tests {
     /// fourth two: a mean of 1.25.
     #[test]
     fn the_use_of_a_cell_by_hand() {
-        let mut meter = Meter::new(vec![[50_000; 2]]);
+        let mut meter = Meter::new(vec![[50_000; 2]], vec![false]);
         meter.used[0] = [12_345, 50_000];
         let queue = airlane_core::Bytes(1);
         let one = UeRecord { queue, ..UeRecord::default() };
@@ -313,7 +337,7 @@ mod tests {
 
     #[test]
     fn a_handover_and_a_lost_link() {
-        let mut meter = Meter::new(vec![[50_000; 2]; 3]);
+        let mut meter = Meter::new(vec![[50_000; 2]; 3], vec![false; 3]);
         let position_m = [0.0; 2];
         let (one, two, three) = (CellId(0), CellId(1), CellId(2));
         let steps = [
@@ -345,5 +369,24 @@ mod tests {
             What::Established { cell: 2 },
         ];
         assert_eq!(seen, expected);
+    }
+
+    /// An idle UE has no bearer; an inactive one of another cell keeps its own.
+    #[test]
+    fn a_released_ue_loses_its_bearer_only_if_it_becomes_idle() {
+        let mut meter = Meter::new(vec![[50_000; 2]; 2], vec![true, false]);
+        let waited = Duration::ZERO;
+        let steps = [
+            ConnectionStep::Began { cause: airlane_core::ConnectionCause::Paging },
+            ConnectionStep::Preamble { number: 1, collides: false },
+            ConnectionStep::Connected { waited, took: waited },
+            ConnectionStep::Released,
+            ConnectionStep::Failed,
+        ];
+        for (cell, step) in [CellId(0), CellId(1)].into_iter().flat_map(|cell| steps.map(|step| (cell, step))) {
+            meter.on_connection(Instant::ZERO, UeId(0), cell, step);
+        }
+        let seen: Vec<What> = meter.take_happenings().iter().map(|one| one.what).collect();
+        assert_eq!(seen, [What::Established { cell: 0 }, What::Released { cell: 0 }]);
     }
 }

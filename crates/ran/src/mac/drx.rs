@@ -4,8 +4,11 @@
 //! of the question, and so does the next time at which it will be. An idle UE is the same process with the cycle of
 //! paging: it listens in its paging occasions.
 //!
-//! Differences from the specifications: timers in PDCCH subframes run in all subframes, which is a difference with TDD
-//! only; and on-duration timers start where the long cycle would start them, until the first short cycle begins.
+//! Timers run in time, as those of NR do with FDD and TDD (TS 38.331 §6.3.2, DRX-Config: milliseconds and slots). Those
+//! of LTE count PDCCH subframes, which with FDD are all subframes; LTE with TDD is not modelled.
+//!
+//! Difference from the specifications: on-duration timers start where the long cycle would start them, until the first
+//! short cycle begins.
 
 use airlane_core::{Direction, Duration, Instant};
 
@@ -240,6 +243,11 @@ impl Drx {
         let mut until_now = self.clone();
         until_now.interrupt_sleep(now);
         until_now.tallies
+    }
+
+    /// Active Time in all phases until now.
+    pub(crate) fn listened(&self, now: Instant) -> Duration {
+        self.tallies(now).iter().fold(Duration::ZERO, |sum, tally| sum + tally.active)
     }
 
     /// The tally of the present phase.

@@ -10,6 +10,7 @@ pub(crate) mod harq;
 pub(crate) mod headroom;
 pub(crate) mod phy;
 pub(crate) mod polls;
+pub(crate) mod requests;
 pub(crate) mod power;
 pub(crate) mod pusch;
 pub(crate) mod restrictions;

@@ -17,6 +17,7 @@ use super::harq::HarqEntity;
 use super::headroom::{headroom_of, level_of, report_bytes};
 use super::phy::{BlockTables, Phy};
 use super::polls::Report;
+use super::requests::{Opportunity, RequestLimit, SentRequests};
 use super::pusch::{self, PuschBlock, PuschNeed, sound};
 use crate::channel::BlockSinr;
 use crate::config::{CellConfig, UplinkAccess};
@@ -295,6 +296,7 @@ impl UplinkMac {
         let ue = &mut slot.ues[grant.ue as usize];
         let uplink = &mut ue.links.with_mut(slot.id).uplink;
         uplink.harq.processes[usize::from(grant.process)].transmissions += 1;
+        uplink.requests = SentRequests::default(); // the block has a buffer status
         if slot.cx.wants(Topic::Assigned) {
             let (process, queue) = (grant.process, ue.bearers.queue(Direction::Uplink));
             let direction = Direction::Uplink;
@@ -403,6 +405,10 @@ impl UplinkMac {
             let ue = &slot.link(index).uplink;
             // The eNB knows of its data, or will receive a buffer status with the granted block.
             let is_known = ue.known_backlog != 0 || ue.outstanding != 0;
+            let repeats = ue.known_backlog != 0 && ue.outstanding == 0;
+            if repeats {
+                self.repeat_request(slot, index);
+            }
             if is_known || self.request(slot, index) {
                 self.active[kept] = index;
                 kept += 1;
@@ -419,6 +425,10 @@ impl UplinkMac {
             uplink.active = false;
             return false;
         }
+        if limit_of(slot.cell).is_some() {
+            self.repeat_request(slot, index);
+            return true;
+        }
         if !uplink.request_pending
             && let Some(request) = request_of(slot.cell, slot.number, index, uplink, || {
                 bearers.backlog(Direction::Uplink, slot.cx.now)
@@ -432,6 +442,30 @@ impl UplinkMac {
             }
         }
         true
+    }
+
+    /// A UE without a grant sends a request in its opportunity, or gives up, if the cell limits requests. The cell learns
+    /// of the first one.
+    fn repeat_request(&mut self, slot: &mut Slot<'_, '_>, index: u32) {
+        let Some(limit) = limit_of(slot.cell) else { return };
+        let Ue { bearers, links, drx, .. } = &mut slot.ues[index as usize];
+        let uplink = &mut links.with_mut(slot.id).uplink;
+        let backlog = || bearers.backlog(Direction::Uplink, slot.cx.now);
+        let Some(request) = request_of(slot.cell, slot.number, index, uplink, backlog) else { return };
+        match uplink.requests.on_opportunity(slot.number, limit) {
+            Opportunity::Waits => {}
+            Opportunity::GivesUp => slot.unanswered.push(index),
+            Opportunity::Sends => {
+                if !uplink.request_pending && uplink.known_backlog == 0 {
+                    uplink.request_pending = true;
+                    self.note_request(request);
+                }
+                if let Some(drx) = drx {
+                    drx.on_request(slot.cx.now);
+                    slot.touched.push(index);
+                }
+            }
+        }
     }
 
     /// Adds a request behind those that reach the eNB before it or with it, usually all.
@@ -616,6 +650,14 @@ fn process_for(harq: HarqTiming, pusch: u64, entity: &HarqEntity) -> Option<u8> 
     }
 }
 
+/// The limit of scheduling requests in a cell, if there is one.
+const fn limit_of(cell: &CellConfig) -> Option<RequestLimit> {
+    match cell.mac.uplink.access {
+        UplinkAccess::SchedulingRequest { limit, .. } => limit,
+        _ => None,
+    }
+}
+
 /// The request of a UE with this backlog, if it can send one in this slot.
 fn request_of(
     cell: &CellConfig,
@@ -628,7 +670,7 @@ fn request_of(
     let reaches =
         |after: u32, bytes: Bytes| Request { slot: slot + u64::from(after), ue, bytes: bytes.get() };
     match mac.uplink.access {
-        UplinkAccess::SchedulingRequest { period, processing, initial_grant } => {
+        UplinkAccess::SchedulingRequest { period, processing, initial_grant, .. } => {
             // The opportunities of the UEs of a cell differ. A block that is still on the air already carries a buffer
             // status.
             let offset = u64::from(ue % period);

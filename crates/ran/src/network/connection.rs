@@ -24,7 +24,7 @@ use crate::bearers::way;
 use crate::config::RanConfig;
 use crate::mac::sleep::Phase;
 use crate::rrc::connection::{ConnectionConfig, ConnectionState};
-use crate::rrc::contention::Occasion;
+use crate::rrc::contention::Occasions;
 
 mod access;
 
@@ -34,6 +34,8 @@ const LATER: Duration = Duration::from_millis(20);
 const RELEASE_DELAY: Duration = Duration::from_millis(60);
 /// The number of the message that releases a UE. Those of a procedure have lower numbers.
 const RELEASE: u8 = u8::MAX;
+/// The number of the control element C-RNTI in the Msg3 of a connected UE.
+const C_RNTI: u8 = u8::MAX - 1;
 
 /// The connection of a UE.
 #[derive(Debug)]
@@ -50,6 +52,10 @@ struct Connection {
     /// Preambles of that random access, and the latest one.
     preambles: u32,
     preamble: usize,
+    /// The random access is that of a connected UE whose scheduling requests were not answered.
+    wants_grant: bool,
+    /// The UE has left a connection with data in its bearers.
+    has_unsent: bool,
     /// When the network looks at it again.
     alarm: Instant,
     draws: Stream,
@@ -66,9 +72,21 @@ impl Connection {
             access_began: Instant::ZERO,
             preambles: 0,
             preamble: 0,
+            wants_grant: false,
+            has_unsent: false,
             alarm: Instant::FAR_FUTURE,
             draws: seeds.stream(&format!("ue/{ue}/contention")),
         }
+    }
+
+    /// Whether packets go to the bearers.
+    fn is_connected(&self) -> bool {
+        self.wants_grant || self.state == ConnectionState::Connected
+    }
+
+    /// Whether the UE itself has something to send, so that it need not be paged.
+    fn has_own_data(&self) -> bool {
+        self.has_unsent || !self.held[way(Direction::Uplink)].is_empty()
     }
 }
 
@@ -79,7 +97,7 @@ pub(super) struct Connections {
     alarms: Alarms,
     /// UEs that send a preamble in this instant.
     contenders: Vec<UeId>,
-    occasion: Occasion,
+    occasions: Occasions,
 }
 
 impl Connections {
@@ -90,7 +108,7 @@ impl Connections {
             ues: (0..config.ues.len()).map(|ue| Connection::new(ue, seeds)).collect(),
             alarms: Alarms::default(),
             contenders: Vec::new(),
-            occasion: Occasion::default(),
+            occasions: Occasions::default(),
         })
     }
 
@@ -107,6 +125,7 @@ impl Connections {
         }
         connection.state = ConnectionState::Released { next_at: Instant::FAR_FUTURE };
         connection.alarm = Instant::FAR_FUTURE;
+        (connection.wants_grant, connection.has_unsent) = (false, false);
     }
 
     /// When something is due.
@@ -148,7 +167,7 @@ impl RadioNetwork {
         let Some(mut connections) = self.connections.take() else { return Some(packet) };
         let connection = &mut connections.ues[ue.index()];
         connection.last_data = cx.now;
-        let held = match connection.state.is_connected() {
+        let held = match connection.is_connected() {
             true => Some(packet),
             false => {
                 self.hold_packet(&mut connections, cx, direction, ue, (cell, packet));
@@ -218,7 +237,7 @@ impl RadioNetwork {
     /// A released UE for which something waits tries to set up its connection again, from a time on. One that was paged is
     /// paged again.
     fn try_again(&self, connections: &mut Connections, id: UeId, from: Instant) {
-        if connections.ues[id.index()].held[way(Direction::Uplink)].is_empty() {
+        if !connections.ues[id.index()].has_own_data() {
             return self.page_from(connections, id, from);
         }
         connections.enter(id, ConnectionState::Released { next_at: from });
@@ -298,7 +317,7 @@ impl RadioNetwork {
 
     /// A paging occasion with a message for a UE: it begins random access if it decodes the PDCCH.
     fn page(&mut self, connections: &mut Connections, cx: &mut Cx<'_>, id: UeId, config: &ConnectionConfig) {
-        let is_paged = connections.ues[id.index()].held[way(Direction::Uplink)].is_empty();
+        let is_paged = !connections.ues[id.index()].has_own_data();
         if is_paged && (!self.may_access(id) || self.misses_control(cx.now, id)) {
             return self.page_from(connections, id, cx.now + config.paging_listen);
         }
@@ -306,7 +325,8 @@ impl RadioNetwork {
         self.begin_access(connections, cx, id, cause);
     }
 
-    /// A procedure has failed: the UE is released, and tries again when T300 has expired.
+    /// A procedure has failed: the UE is released, and tries again when T300 has expired. The same is done after the random
+    /// access of a connected UE, which would re-establish its connection (TS 36.331 §5.3.11.3, TS 38.331 §5.3.10.3).
     fn give_up(
         &mut self,
         connections: &mut Connections,
@@ -315,7 +335,11 @@ impl RadioNetwork {
         config: &ConnectionConfig,
     ) {
         self.leave_cell(cx.now, id);
-        self.observe(cx, id, ConnectionStep::Failed);
+        let connection = &mut connections.ues[id.index()];
+        let was_connected = core::mem::take(&mut connection.wants_grant);
+        connection.has_unsent |= was_connected;
+        let step = if was_connected { ConnectionStep::Released } else { ConnectionStep::Failed };
+        self.observe(cx, id, step);
         let connection = &connections.ues[id.index()];
         let from = (connection.access_began + config.t300).max(cx.now + LATER);
         self.try_again(connections, id, from);
@@ -346,6 +370,7 @@ impl RadioNetwork {
     fn receive_message(&mut self, connections: &mut Connections, cx: &mut Cx<'_>, id: UeId, received: u8) {
         let config = self.connection_config(id);
         match connections.ues[id.index()].state {
+            ConnectionState::Requesting { .. } if received == C_RNTI => self.end_access(connections, cx, id),
             ConnectionState::Requesting { until, .. } if received == 0 => {
                 let answer_at = cx.now + config.messages[1].after;
                 connections.enter(id, ConnectionState::Requesting { until, answer_at });
@@ -372,7 +397,7 @@ impl RadioNetwork {
             drx.on_new_transmission(cx.now); // the grant of the last message
         }
         let connection = &mut connections.ues[id.index()];
-        connection.last_data = cx.now;
+        (connection.last_data, connection.has_unsent) = (cx.now, false);
         let (waited, took) = (connection.access_began - connection.began, cx.now - connection.access_began);
         let step = ConnectionStep::Connected { waited, took };
         self.observe(cx, id, step);

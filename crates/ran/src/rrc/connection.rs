@@ -4,7 +4,7 @@
 //! paging occasions. Data for it, or from it, sets the connection up again: random access, then messages in turn, each
 //! of which crosses the air.
 
-use airlane_core::{Direction, Duration, Instant};
+use airlane_core::{Direction, Duration, Instant, RrcState};
 
 use super::contention::ContentionConfig;
 use crate::mac::drx::DrxConfig;
@@ -14,6 +14,8 @@ use crate::mac::drx::DrxConfig;
 pub struct ConnectionConfig {
     /// The network releases a UE after this time without data in either direction.
     pub inactivity: Duration,
+    /// The state of a released UE: [`RrcState::Idle`] or [`RrcState::Inactive`].
+    pub released: RrcState,
     /// The cycle T of paging occasions: that of idle UEs, or of the RAN for inactive ones. A whole number of frames.
     pub paging_cycle: Duration,
     /// How long a UE listens in each of its paging occasions.
@@ -129,11 +131,6 @@ pub(crate) enum ConnectionState {
 }
 
 impl ConnectionState {
-    /// Whether packets go to the bearers.
-    pub(crate) fn is_connected(self) -> bool {
-        self == Self::Connected
-    }
-
     /// When something is due; [`Instant::FAR_FUTURE`] if only other events continue.
     pub(crate) fn due(self) -> Instant {
         match self {

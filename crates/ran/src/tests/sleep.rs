@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use airlane_core::{ConnectionCause, ConnectionStep, Duration};
+use airlane_core::{ConnectionCause, ConnectionStep, Duration, RrcState};
 
 use super::world::{World, road};
 use super::*;
 use crate::config::DrxConfig;
 use crate::energy::Phase;
 use crate::rrc::connection::{ConnectionConfig, RrcMessage};
-use crate::rrc::contention::ContentionConfig;
+use crate::rrc::contention::{ContentionConfig, Detection};
 
 fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
@@ -40,6 +40,7 @@ pub(super) fn connection() -> ConnectionConfig {
         message(Direction::Uplink, 13, 20),
     ];
     ConnectionConfig {
+        released: RrcState::Idle,
         inactivity: long(2_000),
         paging_cycle: long(1_280),
         paging_listen: long(2),
@@ -58,6 +59,8 @@ pub(super) fn connection() -> ConnectionConfig {
             resolution: long(48),
             backoff: long(20),
             most_preambles: 10,
+            detection: Detection::Certain,
+            message_a: None,
         },
     }
 }
@@ -136,7 +139,7 @@ fn data_for_a_released_ue_is_paged_and_that_from_one_is_not() {
 
 /// What two UEs of a network did.
 #[derive(Default)]
-struct Steps(Vec<(Instant, UeId, ConnectionStep)>);
+pub(super) struct Steps(pub(super) Vec<(Instant, UeId, ConnectionStep)>);
 
 impl Probe for Steps {
     fn topics(&self) -> TopicSet {

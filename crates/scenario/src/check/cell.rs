@@ -40,6 +40,9 @@ pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
     let polled = matches!(cell.uplink, Uplink::Polled(_)) && cell.sleeps();
     let help = "use kind = \"scheduling-request\", or leave out drx and rrc";
     at.require(!polled, "uplink", "an eNB cannot poll UEs that sleep", help)?;
+    let accesses = !cell.uplink.limits_requests() || !cell.rrc.is_always_connected();
+    let help = "write rrc = \"on-demand\", which has its settings, or leave it out";
+    at.under("uplink").require(accesses, "max_requests", "the cell has no random access", help)?;
     let throttles = cell.early_throttling.is_some() && !cell.rrc.is_always_connected();
     let help = "leave out early_throttling or rrc";
     at.require(!throttles, "early_throttling", "it cannot be combined with rrc", help)?;

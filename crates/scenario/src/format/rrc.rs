@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use airlane_core::{Direction, Duration};
+use airlane_core::{Direction, Duration, RrcState};
 use airlane_ran::rrc::connection::{ConnectionConfig, RrcMessage};
-use airlane_ran::rrc::contention::ContentionConfig;
+use airlane_ran::rrc::contention::{ContentionConfig, Detection, MessageA};
 use airlane_settings::{Checked, Place};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -92,6 +92,47 @@ pub struct ContentionAccess {
     /// preambleTransMax: number of preambles of a UE before it gives up until `t300`.
     #[schemars(range(min = 1, max = 200))]
     pub max_preambles: u32,
+    /// How a cell detects a preamble that no other UE sends.
+    #[serde(default, skip_serializing_if = "PreambleDetection::is_by_power")]
+    pub detection: PreambleDetection,
+    /// Two-step random access, in NR, with which a UE begins. By default, random access has four steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub two_step: Option<TwoStepAccess>,
+}
+
+/// How a cell detects a preamble that no other UE sends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PreambleDetection {
+    /// If its power at the cell suffices.
+    #[default]
+    Power,
+    /// Of those, the i-th preamble of a UE with probability 1 - exp(-i), as in the study of random access by 3GPP (TR
+    /// 37.868).
+    Ramping,
+}
+
+impl PreambleDetection {
+    const fn is_by_power(&self) -> bool {
+        matches!(self, Self::Power)
+    }
+}
+
+/// Two-step random access (TS 38.321 §5.1.4a): a UE sends MsgA, a preamble and a block with its request, which the cell
+/// answers at once. A block that is not decoded is repeated as Msg3.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TwoStepAccess {
+    /// Number of preambles for MsgA, beside `preambles`. Each has resource blocks of its own after each PRACH occasion.
+    #[schemars(range(min = 1, max = 63))]
+    pub preambles: u32,
+    /// From the beginning of a PRACH occasion to the block, at least.
+    pub pusch_delay: Time,
+    /// msgB-ResponseWindow: how long a UE waits for MsgB from the block on.
+    pub response_window: Time,
+    /// msgA-TransMax: number of MsgA of a UE before it continues with four steps.
+    #[schemars(range(min = 1, max = 200))]
+    pub max_preambles: u32,
 }
 
 /// Bytes of the headers of a message on SRB1 in LTE: PDCP with MAC-I, RLC AM, MAC (TS 36.323 §6.2.2, TS 36.322 §6.2.1.4, TS
@@ -122,6 +163,12 @@ impl Rrc {
         matches!(self, Self::AlwaysConnected)
     }
 
+    /// True if the cell releases UEs to idle.
+    #[must_use]
+    pub const fn releases_to_idle(&self) -> bool {
+        matches!(self, Self::OnDemand(RrcOnDemand { release_to: ReleaseTo::Idle, .. }))
+    }
+
     pub(super) fn config(&self) -> Option<Arc<ConnectionConfig>> {
         match self {
             Self::AlwaysConnected => None,
@@ -141,6 +188,10 @@ impl RrcOnDemand {
     fn config(&self) -> ConnectionConfig {
         ConnectionConfig {
             inactivity: self.inactivity_timer.0,
+            released: match self.release_to {
+                ReleaseTo::Idle => RrcState::Idle,
+                ReleaseTo::Inactive => RrcState::Inactive,
+            },
             paging_cycle: self.paging_cycle.0,
             paging_listen: self.paging_listen.0,
             paging_delay: self.paging_delay.0,
@@ -186,7 +237,7 @@ impl RrcOnDemand {
         at.require(sleeps, "paging_listen", "the UE would never sleep", "it must be below `paging_cycle`")?;
         at.positive(self.t300, "t300")?;
         at.positive(self.t3417, "t3417")?;
-        self.random_access.check(&at.under("random_access"))
+        self.random_access.check(is_nr, &at.under("random_access"))
     }
 }
 
@@ -202,10 +253,20 @@ impl ContentionAccess {
             resolution: self.contention_resolution.0,
             backoff: self.backoff.0,
             most_preambles: self.max_preambles,
+            detection: match self.detection {
+                PreambleDetection::Power => Detection::Certain,
+                PreambleDetection::Ramping => Detection::Ramping,
+            },
+            message_a: self.two_step.map(|two_step| MessageA {
+                preambles: two_step.preambles,
+                pusch_after: two_step.pusch_delay.0,
+                window: two_step.response_window.0,
+                most: two_step.max_preambles,
+            }),
         }
     }
 
-    fn check(&self, at: &Place<'_>) -> Checked {
+    fn check(&self, is_nr: bool, at: &Place<'_>) -> Checked {
         whole_subframes(at, self.prach_period, "prach_period", 1)?;
         let preambles = (1..=64).contains(&self.preambles);
         at.require(
@@ -225,6 +286,23 @@ impl ContentionAccess {
         at.positive(self.response_delay, "response_delay")?;
         at.positive(self.response_window, "response_window")?;
         at.positive(self.msg3_delay, "msg3_delay")?;
-        at.positive(self.contention_resolution, "contention_resolution")
+        at.positive(self.contention_resolution, "contention_resolution")?;
+        let Some(two_step) = &self.two_step else { return Ok(()) };
+        at.require(is_nr, "two_step", "LTE has no two-step random access", "leave it out")?;
+        two_step.check(self.preambles, &at.under("two_step"))
+    }
+}
+
+impl TwoStepAccess {
+    /// `others` is the number of preambles for four steps.
+    fn check(&self, others: u32, at: &Place<'_>) -> Checked {
+        let known = self.preambles > 0 && self.preambles.saturating_add(others) <= 64;
+        let help = format!("it must be from 1 to {}: an occasion has 64 preambles in all", 64_u32.saturating_sub(others));
+        at.require(known, "preambles", "out of range", &help)?;
+        let most = (1..=200).contains(&self.max_preambles);
+        let help = "it must be from 1 to 200 (TS 38.331 section 6.3.2)";
+        at.require(most, "max_preambles", "out of range", help)?;
+        whole_subframes(at, self.pusch_delay, "pusch_delay", 1)?;
+        at.positive(self.response_window, "response_window")
     }
 }

@@ -2,7 +2,7 @@
 
 use airlane_core::{Decibel, Duration};
 use airlane_radio::Mcs;
-use airlane_ran::config::{self, HeadroomLayout, HeadroomReports, UplinkAccess, UplinkConfig};
+use airlane_ran::config::{self, HeadroomLayout, HeadroomReports, RequestLimit, UplinkAccess, UplinkConfig};
 use airlane_settings::{Checked, Place};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -211,6 +211,16 @@ pub struct SchedulingRequest {
     pub processing: Time,
     /// Size of the first grant.
     pub initial_grant: Size,
+    /// dsr-TransMax, in NR sr-TransMax: a UE that has sent this many requests without a grant begins random access (TS
+    /// 36.321 §5.4.4, TS 38.321 §5.4.4). Only with `rrc` of kind `on-demand`, which has the settings of random access. By
+    /// default, there is no limit: a UE waits for its grant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 64))]
+    pub max_requests: Option<u32>,
+    /// sr-ProhibitTimer, with `max_requests`: time from a request until the UE may send the next one. By default, a UE uses
+    /// each opportunity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prohibit_timer: Option<Time>,
 }
 
 /// Settings of uplink access by polling.
@@ -250,7 +260,25 @@ pub struct IdealBufferStatus {
     pub report_delay: Time,
 }
 
+impl SchedulingRequest {
+    fn check_limit(&self, slot: Duration, at: &Place<'_>) -> Checked {
+        if let Some(timer) = self.prohibit_timer {
+            let help = "add `max_requests`, or leave it out";
+            at.require(self.max_requests.is_some(), "prohibit_timer", "no request is repeated", help)?;
+            whole_slots(at, slot, timer, "prohibit_timer", 0)?;
+        }
+        let most = self.max_requests.is_none_or(|most| (1..=64).contains(&most));
+        let help = "it must be from 1 to 64 (TS 36.331 section 6.3.2, TS 38.331 section 6.3.2)";
+        at.require(most, "max_requests", "out of range", help)
+    }
+}
+
 impl Uplink {
+    /// Whether UEs whose requests are not answered begin random access.
+    pub(crate) const fn limits_requests(&self) -> bool {
+        matches!(self, Self::SchedulingRequest(SchedulingRequest { max_requests: Some(_), .. }))
+    }
+
     /// The rules of the keys of uplink access.
     pub(crate) fn check(&self, slot: Duration, at: &Place<'_>) -> Checked {
         let first_grant = |size: Size| {
@@ -261,6 +289,7 @@ impl Uplink {
             Self::SchedulingRequest(u) => {
                 whole_slots(at, slot, u.scheduling_request_period, "scheduling_request_period", 1)?;
                 whole_slots(at, slot, u.processing, "processing", 0)?;
+                u.check_limit(slot, at)?;
                 first_grant(u.initial_grant)
             }
             Self::Polled(u) => {
@@ -307,6 +336,7 @@ fn access(cell: &Cell) -> UplinkAccess {
             period: slots(u.scheduling_request_period),
             processing: slots(u.processing),
             initial_grant: u.initial_grant.0,
+            limit: u.max_requests.map(|most| RequestLimit { prohibit: u.prohibit_timer.map_or(0, slots), most }),
         },
         Uplink::Polled(u) => UplinkAccess::Polled {
             interval: slots(u.interval),

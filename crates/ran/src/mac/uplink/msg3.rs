@@ -9,6 +9,7 @@ use super::{Grant, UplinkMac, process_for};
 use crate::config::CellConfig;
 use crate::link::ServingLink;
 use crate::numerology::UplinkHarq;
+use crate::rrc::connection::ConnectionConfig;
 use crate::slot::Slot;
 
 /// Bytes of control elements that may be in the block of Msg3 (TS 36.321 §6.1.3, TS 38.321 §6.1.3).
@@ -28,8 +29,7 @@ impl UplinkMac {
         let numerology = &cell.numerology;
         let pusch = numerology.duplex.next_uplink(earliest);
         let process = process_for(numerology.harq, pusch, &link.uplink.harq)?;
-        let wanted = bytes + Bytes(REQUEST_CONTROL);
-        let prbs = (1..=self.prbs).find(|&prbs| phy.blocks.uplink(1, Mcs::new(0), prbs) >= wanted)?;
+        let prbs = self.request_prbs(phy, bytes)?;
         let size = phy.blocks.uplink(1, Mcs::new(0), prbs);
         let repeated = self.retransmissions.iter().filter(|grant| grant.slot == pusch);
         let taken: u16 = repeated.map(|grant| grant.block.prbs).sum::<u16>() + self.granted(pusch);
@@ -42,6 +42,25 @@ impl UplinkMac {
         let block = PuschBlock { mcs, prbs, start: None, layers: 1, size, is_beyond_reach: true };
         self.add_grant(Grant::new(pusch, ue.0, process, block));
         Some(pusch)
+    }
+
+    /// PRBs of a block of the lowest MCS with room for a request of this many bytes; `None` if the band is too narrow.
+    fn request_prbs(&self, phy: &Phy, bytes: Bytes) -> Option<u16> {
+        let wanted = bytes + Bytes(REQUEST_CONTROL);
+        (1..=self.prbs).find(|&prbs| phy.blocks.uplink(1, Mcs::new(0), prbs) >= wanted)
+    }
+
+    /// PRBs of a slot that are kept for the PUSCH of MsgA: those of each preamble, without those that are granted.
+    fn kept_for_message_a(&self, slot: &Slot<'_, '_>, pusch: u64, connection: &ConnectionConfig) -> u16 {
+        let access = &connection.access;
+        let Some(message_a) = access.message_a else { return 0 };
+        if !access.has_message_a(pusch, &slot.cell.numerology) {
+            return 0;
+        }
+        let bytes = Bytes(u64::from(connection.messages[0].bytes));
+        let each = self.request_prbs(slot.phy, bytes).unwrap_or(0);
+        let all = (u32::from(each) * message_a.preambles).min(self.prbs.into()) as u16;
+        all.saturating_sub(self.granted(pusch))
     }
 
     /// With synchronous HARQ, a retransmission keeps its PRBs: Msg3 that was granted on them before the first transmission
@@ -75,7 +94,8 @@ impl UplinkMac {
             return self.grant_retransmissions(slot, earliest, pusch, free);
         };
         self.withdraw_requests(slot, pusch, free);
-        let free = free.saturating_sub(self.granted(pusch));
+        let kept = self.kept_for_message_a(slot, pusch, connection);
+        let free = free.saturating_sub(self.granted(pusch) + kept);
         let left = self.grant_retransmissions(slot, earliest, pusch, free);
         let begins = cell.numerology.start_of(pusch);
         left.saturating_sub(connection.access.prach_prbs(begins, &cell.numerology))

@@ -1,20 +1,29 @@
 //! Random access of UEs that set up their connections: the part of [`RadioNetwork`] that carries out
 //! [`rrc::contention`](crate::rrc::contention).
 
-use airlane_core::{Bytes, ConnectionCause, ConnectionStep, Cx, Duration, Instant, UeId};
+use airlane_core::{Bytes, ConnectionCause, ConnectionStep, Cx, Direction, Duration, Instant, UeId};
 
-use super::{Connection, Connections, LATER};
+use super::{C_RNTI, Connection, Connections, LATER};
 use crate::link::Radio;
+use crate::mac::requests::SentRequests;
 use crate::mac::sleep::Phase;
 use crate::network::RadioNetwork;
+use crate::numerology::Numerology;
 use crate::rrc::connection::{ConnectionConfig, ConnectionState};
+use crate::rrc::contention::MessageA;
 use crate::rrc::random_access::Attempt;
 use crate::ue::Ue;
 
 /// Time from a random access response whose grant finds no room to the next.
 const NEXT_RESPONSE: Duration = Duration::from_millis(1);
+/// The MAC control element C-RNTI with its subheader (TS 36.321 §6.1.3.2, TS 38.321 §6.1.3.2).
+const C_RNTI_BYTES: u32 = 3;
 
 impl RadioNetwork {
+    fn numerology_of(&self, ue: UeId) -> &Numerology {
+        &self.cells[self.ues[ue.index()].cell().index()].config.numerology
+    }
+
     /// Whether a released UE can begin random access in its cell.
     pub(super) fn may_access(&self, ue: UeId) -> bool {
         let is_on = self.cells[self.ues[ue.index()].cell().index()].restrictions.is_on;
@@ -38,7 +47,7 @@ impl RadioNetwork {
         self.set_phase(cx.now, id, Phase::Connecting);
         self.reset_mac(id, cx.now);
         self.observe(cx, id, ConnectionStep::Began { cause });
-        let at = config.access.next_occasion(cx.now);
+        let at = config.access.next_occasion(cx.now, self.numerology_of(id));
         connections.enter(id, ConnectionState::Preamble { at });
     }
 
@@ -67,27 +76,127 @@ impl RadioNetwork {
         connections.contenders = contenders;
     }
 
+    /// UEs whose scheduling requests were not answered begin random access, which asks for a grant (TS 36.321 §5.4.4, TS
+    /// 38.321 §5.4.4).
+    pub(in crate::network) fn access_for_requests(&mut self, cx: &mut Cx<'_>) {
+        let mut unanswered = core::mem::take(&mut self.unanswered);
+        let Some(mut connections) = self.connections.take() else { return };
+        for id in unanswered.drain(..).map(UeId) {
+            let may_access = self.may_access(id);
+            let at = self.connection_config(id).access.next_occasion(cx.now, self.numerology_of(id));
+            let connection = &mut connections.ues[id.index()];
+            if connection.state != ConnectionState::Connected || !may_access {
+                self.ues[id.index()].links.primary_mut().uplink.requests = SentRequests::default();
+                continue;
+            }
+            (connection.access_began, connection.preambles, connection.wants_grant) = (cx.now, 0, true);
+            self.observe(cx, id, ConnectionStep::RequestsUnanswered);
+            connections.enter(id, ConnectionState::Preamble { at });
+        }
+        self.unanswered = unanswered;
+        self.connections = Some(connections);
+    }
+
+    /// The cell has received the Msg3 of a connected UE, and with it a buffer status: the grant for it resolves contention.
+    pub(super) fn end_access(&mut self, connections: &mut Connections, cx: &mut Cx<'_>, id: UeId) {
+        let ue = &mut self.ues[id.index()];
+        ue.links.primary_mut().uplink.requests = SentRequests::default();
+        if let Some(drx) = &mut ue.drx {
+            drx.on_new_transmission(cx.now);
+        }
+        self.touched.push(id.0);
+        let inactivity = self.connection_config(id).inactivity;
+        let connection = &mut connections.ues[id.index()];
+        connection.wants_grant = false;
+        let at = (connection.last_data + inactivity).max(cx.now + LATER);
+        connections.enter(id, ConnectionState::Connected);
+        connections.set_alarm(id, at);
+    }
+
     /// The UEs of a cell that send a preamble now contend.
     fn contend_in(&mut self, connections: &mut Connections, cx: &mut Cx<'_>, group: &[UeId]) {
         let config = self.connection_config(group[0]);
-        connections.occasion.begin(config.access.preambles);
+        let access = &config.access;
+        let Connections { occasions, ues, .. } = connections;
+        occasions.begin(access);
         for id in group {
-            let connection = &mut connections.ues[id.index()];
+            let connection = &mut ues[id.index()];
+            let occasion = occasions.of(access.message_a(connection.preambles));
             connection.preambles += 1;
-            connection.preamble = connections.occasion.send(&mut connection.draws);
+            connection.preamble = occasion.send(&mut connection.draws);
         }
-        let (mut detected, until) = (0, config.access.window_end(cx.now));
+        let (mut detected, until) = (0, access.window_end(cx.now));
         for id in group {
-            let Connection { preamble, preambles, .. } = connections.ues[id.index()];
-            let is_alone = connections.occasion.is_alone(preamble);
+            let Connection { preamble, preambles, wants_grant, .. } = connections.ues[id.index()];
+            let message_a = access.message_a(preambles - 1);
+            let is_alone = connections.occasions.of(message_a).is_alone(preamble);
+            let draws = &mut connections.ues[id.index()].draws;
+            let is_heard = is_alone
+                && self.is_heard(cx.now, *id, preambles - 1)
+                && access.detection.detects(preambles, draws);
+            if !wants_grant {
+                self.observe(cx, *id, ConnectionStep::Preamble { number: preambles, collides: !is_alone });
+            }
+            if let Some(message_a) = message_a {
+                self.send_message_a(connections, cx, *id, &config, (message_a, is_heard));
+                continue;
+            }
             let mut at = until;
-            if is_alone && self.is_heard(cx.now, *id, preambles - 1) {
-                at = config.access.response(cx.now, detected).unwrap_or(until);
+            if is_heard {
+                at = access.response(cx.now, detected).unwrap_or(until);
                 detected += 1;
             }
-            self.observe(cx, *id, ConnectionStep::Preamble { number: preambles, collides: !is_alone });
             connections.enter(*id, ConnectionState::Response { at, until });
         }
+    }
+
+    /// A UE sends MsgA: after its preamble a PUSCH, which the cell receives only if it has detected the preamble. A PUSCH
+    /// that is not decoded is repeated by HARQ, which stands for the fallbackRAR and Msg3. Without an answer, the UE tries
+    /// again at the end of the window for MsgB (TS 38.321 §5.1.4a).
+    fn send_message_a(
+        &mut self,
+        connections: &mut Connections,
+        cx: &mut Cx<'_>,
+        id: UeId,
+        config: &ConnectionConfig,
+        (message_a, is_heard): (MessageA, bool),
+    ) {
+        let from = cx.now + message_a.pusch_after;
+        if is_heard && self.request(connections, id, from, config) {
+            return;
+        }
+        let numerology = self.numerology_of(id);
+        let slot = numerology.duplex.next_uplink(numerology.slot_from(from));
+        let until = numerology.start_of(slot) + message_a.window;
+        connections.enter(id, ConnectionState::Response { at: until, until });
+    }
+
+    /// The request of a UE, or the control element that identifies a connected UE, is sent in a block from a time on.
+    /// Returns false if no block has room for it.
+    fn request(
+        &mut self,
+        connections: &mut Connections,
+        id: UeId,
+        from: Instant,
+        config: &ConnectionConfig,
+    ) -> bool {
+        let (number, bytes) = match connections.ues[id.index()].wants_grant {
+            true => (C_RNTI, C_RNTI_BYTES),
+            false => (0, config.messages[0].bytes),
+        };
+        let link = self.ues[id.index()].links.primary_mut();
+        let cell = &mut self.cells[link.cell.index()];
+        let earliest = cell.config.numerology.slot_from(from);
+        let room = Bytes(u64::from(bytes));
+        let Some(slot) = cell.uplink.grant_request((&cell.config, &cell.phy), id, link, earliest, room)
+        else {
+            return false;
+        };
+        let sent = cell.config.numerology.start_of(slot);
+        self.ues[id.index()].bearers.submit_signalling(Direction::Uplink, number, bytes);
+        let until = sent + config.access.resolution;
+        connections.enter(id, ConnectionState::Requesting { until, answer_at: Instant::FAR_FUTURE });
+        true
     }
 
     /// Whether the cell of a UE detects its preamble, after this many before it.
@@ -114,20 +223,10 @@ impl RadioNetwork {
         if self.misses_control(cx.now, id) {
             return connections.enter(id, ConnectionState::Response { at: until, until });
         }
-        let link = self.ues[id.index()].links.primary_mut();
-        let cell = &mut self.cells[link.cell.index()];
-        let earliest = cell.config.numerology.slot_from(cx.now + config.access.msg3_after);
-        let request = config.messages[0];
-        let bytes = Bytes(u64::from(request.bytes));
-        let Some(slot) = cell.uplink.grant_request((&cell.config, &cell.phy), id, link, earliest, bytes)
-        else {
+        if !self.request(connections, id, cx.now + config.access.msg3_after, config) {
             let at = (cx.now + NEXT_RESPONSE).min(until);
-            return connections.enter(id, ConnectionState::Response { at, until });
-        };
-        let sent = cell.config.numerology.start_of(slot);
-        self.ues[id.index()].bearers.submit_signalling(request.direction, 0, request.bytes);
-        let until = sent + config.access.resolution;
-        connections.enter(id, ConnectionState::Requesting { until, answer_at: Instant::FAR_FUTURE });
+            connections.enter(id, ConnectionState::Response { at, until });
+        }
     }
 
     /// An attempt at random access has failed: a UE that has preambles and time left sends another one.
@@ -138,15 +237,20 @@ impl RadioNetwork {
         id: UeId,
         config: &ConnectionConfig,
     ) {
-        self.reset_mac(id, cx.now);
+        let connection = &connections.ues[id.index()];
+        let (wants_grant, began) = (connection.wants_grant, connection.access_began);
+        if !wants_grant {
+            self.reset_mac(id, cx.now);
+        }
         self.ues[id.index()].bearers.clear_signalling();
-        let connection = &mut connections.ues[id.index()];
-        let has_time = cx.now < connection.access_began + config.t300;
+        let has_time = wants_grant || cx.now < began + config.t300;
+        let connection = &connections.ues[id.index()];
         if connection.preambles >= config.access.most_preambles || !has_time || !self.may_access(id) {
             return self.give_up(connections, cx, id, config);
         }
         let connection = &mut connections.ues[id.index()];
-        let at = config.access.after_backoff(cx.now, &mut connection.draws);
+        let numerology = self.numerology_of(id);
+        let at = config.access.after_backoff(cx.now, numerology, &mut connection.draws);
         connections.enter(id, ConnectionState::Preamble { at });
     }
 }

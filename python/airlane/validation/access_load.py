@@ -1,0 +1,224 @@
+"""Random access of thousands of UEs, with the traffic models of 3GPP's study for machine-type communication.
+
+Traffic model 1 begins the access of each UE at a uniform time of 60 s, traffic model 2 at a time of 10 s from the
+beta distribution with the parameters 3 and 4 (TR 37.868 v11.0.0 table 6.1.1, unverified; the same numbers are
+in the parameters of the simulators dfpach/QL_Pacb at `LTEA_M_H_ACB_QL8.m` and
+yaki-toki/5G-NR-RandomAccess).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from airlane import native
+from airlane.runs import arrays
+from airlane.scenario import Scenario, loads
+from airlane.validation.claims import Family
+from airlane.validation.measures import MEASURES, Plan
+from airlane.validation.transport import TcpCase
+
+__all__ = ["Load", "expected", "loads_of_access", "starts"]
+
+Array = npt.NDArray[np.float64]
+
+# Times in ms. TR 37.868 table 6.2.2.1.1 (unverified), and the simulators above.
+_PERIOD = 5
+_PREAMBLES = 54
+_RESPONSE_DELAY = 4
+_WINDOW = 5
+_RESPONSES = 3
+_BACKOFF = 20
+_ATTEMPTS = 10
+
+_NETWORK = """\
+network = "typical-sleeping"
+
+[run]
+duration = "{duration:g} s"
+
+[[cell]]
+name = "cell"
+position = ["0 m", "0 m"]
+
+[cell.rrc]
+kind = "on-demand"
+inactivity_timer = "1000 s"
+t300 = "1000 s"
+
+[cell.rrc.random_access]
+prach_period = "5 ms"
+preambles = 54
+response_delay = "4 ms"
+response_window = "5 ms"
+responses = 3
+backoff = "20 ms"
+max_preambles = 10
+detection = "ramping"
+
+"""
+_GROUP = """\
+[[ue]]
+name = "g{index}"
+count = {count}
+placement = {{ kind = "disc", centre = ["0 m", "0 m"], radius = "100 m" }}
+
+[[flow]]
+name = "g{index}"
+to = "g{index}"
+transport = "udp"
+direction = "uplink"
+start = "{start_ms} ms"
+app = {{ kind = "fixed", size = "20 B" }}
+
+"""
+
+
+def starts(model: int, ues: int) -> npt.NDArray[np.int64]:
+    """Number of UEs that begin their access in each period of the PRACH, in proportion to the density of a model.
+
+    Parameters
+    ----------
+    model
+        1 or 2.
+    ues
+        Number of UEs.
+    """
+    span_ms = {1: 60_000, 2: 10_000}[model]
+    x = np.linspace(0.0, 1.0, span_ms // _PERIOD + 1)
+    # The distribution function of beta(3, 4): the chance of three or more of six.
+    share = x if model == 1 else sum(math.comb(6, j) * x**j * (1.0 - x) ** (6 - j) for j in range(3, 7))
+    return np.diff(np.round(ues * np.asarray(share))).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Load:
+    """A cell whose UEs all begin random access once.
+
+    Attributes
+    ----------
+    model
+        The traffic model, 1 or 2.
+    ues
+        Number of UEs.
+    """
+
+    model: int
+    ues: int
+
+    def scenario(self) -> Scenario:
+        """The scenario. A UE that gives up does not try again."""
+        counts = starts(self.model, self.ues)
+        # In the middle between two occasions.
+        groups = [
+            _GROUP.format(index=k, count=count, start_ms=_PERIOD * k + 3)
+            for k, count in enumerate(counts.tolist())
+            if count
+        ]
+        duration = counts.size * _PERIOD / 1e3 + 1.5
+        return loads(_NETWORK.format(duration=duration) + "".join(groups), f"<traffic model {self.model}>")
+
+
+@dataclass(frozen=True)
+class Access:
+    """What is expected of the UEs.
+
+    Attributes
+    ----------
+    success
+        Share of UEs that obtain access.
+    preambles
+        Their mean number of preambles.
+    delay_ms
+        Mean time from their first preamble to the last one.
+    """
+
+    success: float
+    preambles: float
+    delay_ms: float
+
+
+def expected(counts: npt.NDArray[np.int64]) -> Access:
+    """Expected values from the mean number of contenders in each occasion.
+
+    Of M UEs in an occasion, a UE has a preamble of its own with probability (1 - 1/54)^(M - 1); its i-th one is
+    detected with probability 1 - exp(-i); and responses have room for 15 UEs. All others send their next
+    preamble after the window and a uniform back-off.
+    """
+    # After a preamble at 0 the window ends at 9 ms. The next occasion is at 10, 15, 20, 25 or 30 ms.
+    end, ends = _RESPONSE_DELAY + _WINDOW, np.arange(0, 40, _PERIOD)
+    later = np.clip(ends - end, 0.0, _BACKOFF) / _BACKOFF
+    gaps = np.diff(later, prepend=0.0)
+    contenders = np.zeros((counts.size + 400, _ATTEMPTS))
+    contenders[1 : counts.size + 1, 0] = counts
+    detection = 1.0 - np.exp(-np.arange(1, _ATTEMPTS + 1))
+    done = np.zeros(_ATTEMPTS)
+    for at in range(counts.size + 300):
+        here = contenders[at]
+        everyone = float(here.sum())
+        alone = (1.0 - 1.0 / _PREAMBLES) ** max(everyone - 1.0, 0.0)
+        detected = here * detection * alone
+        room = _RESPONSES * _WINDOW
+        answered = detected * min(1.0, room / max(float(detected.sum()), 1e-12))
+        done += answered
+        failed = here - answered
+        for wait, share in enumerate(gaps):
+            contenders[at + wait, 1:] += share * failed[:-1]
+    success = float(done.sum())
+    preambles = float((done * np.arange(1, _ATTEMPTS + 1)).sum()) / success
+    gap_ms = float((gaps * ends).sum())
+    return Access(success / float(counts.sum()), preambles, gap_ms * (preambles - 1.0))
+
+
+def _figures(output: native.Output) -> tuple[Array, Array, Array]:
+    """Whether each access succeeded, its preambles, and the time to the connection in ms."""
+    connections = output.tables["rrc_connections"]
+    made = np.asarray(connections["outcome"].to_pylist(), dtype=object) == "connected"
+    return made, arrays.numbers(connections["preambles"])[made], 1e3 * arrays.numbers(connections["setup_s"])[made]
+
+
+def _success(output: native.Output) -> float:
+    return float(_figures(output)[0].mean())
+
+
+def _preambles(output: native.Output) -> float:
+    return float(_figures(output)[1].mean())
+
+
+def _delay(output: native.Output) -> float:
+    _, preambles, setup_ms = _figures(output)
+    return float(setup_ms.mean() - setup_ms[preambles == 1].mean())
+
+
+_CASES = ((1, 30_000), (2, 10_000), (2, 30_000))
+"""Traffic models and numbers of UEs."""
+
+
+def loads_of_access(family: Family) -> Plan:
+    """Success, preambles and delay of random access with the traffic models."""
+    cases = []
+    for model, ues in _CASES:
+        values = expected(starts(model, ues))
+        figures: list[tuple[str, str, float, Callable[[native.Output], float]]] = [
+            ("success", "share", values.success, _success),
+            ("preambles", "", values.preambles, _preambles),
+            ("delay", "ms", values.delay_ms, _delay),
+        ]
+        cases += [
+            TcpCase(
+                id=f"{family.id}/model-{model}/{ues}/{name}",
+                unit=unit,
+                reference=reference,
+                setups=(Load(model, ues),),
+                figure=figure,
+            )
+            for name, unit, reference, figure in figures
+        ]
+    return Plan(cases=[*cases])
+
+
+MEASURES["sleep_access_load"] = loads_of_access
