@@ -23,7 +23,6 @@ from airlane.scenario import Scenario, load
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from airlane.realtime.call.conduct import CallResult
     from airlane.realtime.call.record import CallRecord
 
 __all__ = ["Application", "Cell", "End", "Settings", "live"]
@@ -387,10 +386,12 @@ class Cell:
         output = native.live_output(outcome["tables"], outcome["meta"] | {"wall_s": self.facts["wall_s"]})
         output.tables["tcp_info"] = self._tcp_info.table()
         output.tables.update(self._call_tables())
+        if self.calls:
+            self.facts["calls"] = [record.facts() for record in self.calls]
         self.results = Results.collect([output], [self.seed], native.inputs(self.scenario.resolved))
         return self.results
 
-    def call(self, ue: str | None = None, *, check: bool = True, **options: Any) -> CallResult:
+    def call(self, ue: str | None = None, *, check: bool = True, **options: Any) -> CallRecord:
         """Make a video call between the server's side and a UE, by its name or the only one.
 
         The ends are programs with libwebrtc, which exchange numbered frames; `options` are those of
@@ -407,10 +408,10 @@ class Cell:
         """
         from airlane.realtime.call.conduct import CallError, VideoCall, make_call
 
-        result = make_call(self, VideoCall(**options), ue)
-        if check and (failures := result.shortfalls(None)):
+        record = make_call(self, VideoCall(**options), ue)
+        if check and (failures := record.shortfalls()):
             raise CallError("; ".join(failures))
-        return result
+        return record
 
     def _call_tables(self) -> dict[str, pa.Table]:
         """The tables of all calls, one below the other; the quality of their frames is measured first."""

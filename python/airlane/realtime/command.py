@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -321,18 +321,17 @@ def show(
     cell: Cell,
     failures: Sequence[str],
     first: Sequence[Any] = (),
-    more: Mapping[str, Any] | None = None,
 ) -> None:
     """Print the results, and end with the exit code of the run.
 
-    `first` is printed before the tables of the run, `more` are further members of the JSON object.
+    `first` is printed before the tables of the run.
     """
     from airlane.commands import terminal
     from airlane.realtime.view import real_time_line, view
 
     real_time = cell.facts["real_time"]
     if asked.as_json:
-        print(json.dumps(dict(more or {}) | _as_json(cell, failures), indent=2))
+        print(json.dumps(_as_json(cell, failures), indent=2))
     else:
         for part in first:
             terminal.output.print(part)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,7 +40,6 @@ from airlane.realtime.command import (
 )
 
 if TYPE_CHECKING:
-    from airlane.realtime.call.conduct import CallResult
     from airlane.realtime.cell import Cell
 
 __all__ = ["call", "milliseconds", "rates", "size"]
@@ -222,16 +220,14 @@ def call(
     folder = out if out is not None else Path("out/call") / described.name
     name = ue if ue is not None else described.resolved.ue_names()[0]
     asked = Asked(described, file, settings or [], folder, seed, live, as_json, dashboard=False)
-    made: list[CallResult] = []
 
     def work(cell: Cell) -> None:
         cell.begin()
-        made.append(make_call(cell, wanted))
+        make_call(cell, wanted)
 
     cell = conducted(asked, [name], work)
     if report:
         write_page(folder)
-    (result,) = made
-    first = [call_table(result.directions), *camera_notes(result.directions, fps)]
-    more = {"call": [asdict(one) for one in result.directions]}
-    show(asked, cell, result.shortfalls(max_freeze), first, more)
+    (record,) = cell.calls
+    first = [call_table(record.directions), *camera_notes(record.directions, fps)]
+    show(asked, cell, record.shortfalls(max_freeze), first)

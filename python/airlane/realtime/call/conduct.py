@@ -19,14 +19,14 @@ from airlane.optional import how_to_install
 from airlane.realtime.call.choices import Bitrates, Directions, RateController, Size
 from airlane.realtime.call.peer import PeerOptions
 from airlane.realtime.call.picture import Camera
-from airlane.realtime.call.record import CallRecord, Direction, KeptFrames
+from airlane.realtime.call.record import CallRecord, KeptFrames
 from airlane.realtime.process import LiveError
 from airlane.user_error import UserError
 
 if TYPE_CHECKING:
     from airlane.realtime.cell import Application, Cell, End
 
-__all__ = ["CallError", "CallResult", "VideoCall", "make_call", "require"]
+__all__ = ["CallError", "VideoCall", "make_call", "require"]
 
 SIZE = Size(640, 360)
 """Of the picture, if no other is asked for."""
@@ -93,51 +93,6 @@ class VideoCall:
     connect_s: float = CONNECT_S
 
 
-@dataclass(frozen=True)
-class CallResult:
-    """A call that has ended.
-
-    Attributes
-    ----------
-    call
-        How it was made.
-    record
-        All frames and statistics. The quality of its frames is measured when the network ends.
-    failure
-        Why it was not connected or ended early; None if it did not.
-    """
-
-    call: VideoCall
-    record: CallRecord
-    failure: str | None
-
-    @property
-    def directions(self) -> list[Direction]:
-        """The summary of each direction with video."""
-        return self.record.directions()
-
-    @property
-    def longest_freeze_ms(self) -> float | None:
-        """The longest time in ms for which one frame stayed, of both directions; None without a frame."""
-        longest = [one.longest_freeze_ms for one in self.directions]
-        known = [value for value in longest if value is not None]
-        return max(known) if known and len(known) == len(longest) else None
-
-    def shortfalls(self, max_freeze_ms: float | None) -> list[str]:
-        """In words, what failed, and directions with a longer freeze."""
-        words = [self.failure] if self.failure is not None else []
-        for one in self.directions:
-            way = f"{one.sender} to {one.receiver}"
-            if one.frames_shown == 0:
-                words.append(f"{way}: no frame was shown")
-            elif max_freeze_ms is not None and (one.longest_freeze_ms or 0.0) > max_freeze_ms:
-                words.append(
-                    f"{way}: one frame stayed for {one.longest_freeze_ms:.0f} ms, "
-                    f"longer than {max_freeze_ms:g} ms"
-                )
-        return words
-
-
 def require(vmaf: bool = False) -> None:
     """Check that the packages of a call are installed.
 
@@ -153,7 +108,7 @@ def require(vmaf: bool = False) -> None:
             raise UserError(f"{what} needs the package {name}: {how_to_install('call')}")
 
 
-def make_call(cell: Cell, call: VideoCall, ue: str | None = None) -> CallResult:
+def make_call(cell: Cell, call: VideoCall, ue: str | None = None) -> CallRecord:
     """Make a call between the server's side and a UE of a running network, which keeps its record.
 
     Raises
@@ -169,10 +124,10 @@ def make_call(cell: Cell, call: VideoCall, ue: str | None = None) -> CallResult:
     cell.calls.append(record)
     sides = _Sides(cell, call, ends, record)
     try:
-        failure = sides.conduct()
+        record.failure = sides.conduct()
     finally:
         sides.kill()
-    return CallResult(call, record, failure)
+    return record
 
 
 def _seed(call: VideoCall, of_server: bool) -> int:

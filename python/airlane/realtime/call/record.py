@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import IO, Any
 
 import numpy as np
@@ -180,7 +180,14 @@ class Direction:
 
 
 class CallRecord:
-    """All that was reported of a call.
+    """A call, and all that was reported of it.
+
+    Attributes
+    ----------
+    failure
+        Why it was not connected or ended early; None if it did not.
+    connected_ns, over_ns
+        Its begin and end on the host's monotonic clock; None where it has none.
 
     Parameters
     ----------
@@ -194,6 +201,7 @@ class CallRecord:
 
     def __init__(self, number: int, ends: Sequence[str], origin_ns: int) -> None:
         self.number, self.ends = number, list(ends)
+        self.failure: str | None = None
         self.connected_ns: int | None = None
         self.over_ns: int | None = None
         self.sent: dict[str, dict[int, int]] = {end: {} for end in ends}
@@ -256,9 +264,42 @@ class CallRecord:
         """The freezes at an end, in s of the run."""
         return freezes(self._times(receiver), self._over_s())
 
+    @property
     def directions(self) -> list[Direction]:
-        """The summary of each direction with video."""
+        """The summary of each direction with video. Quality is measured when the network ends."""
         return [self._direction(*pair) for pair in self.pairs()]
+
+    @property
+    def longest_freeze_ms(self) -> float | None:
+        """The longest time in ms for which one frame stayed; None if a direction showed no frame."""
+        longest = [one.longest_freeze_ms for one in self.directions]
+        known = [value for value in longest if value is not None]
+        return max(known) if known and len(known) == len(longest) else None
+
+    def shortfalls(self, max_freeze_ms: float | None = None) -> list[str]:
+        """In words, its failure, directions without a frame, and those with a longer freeze."""
+        words = [self.failure] if self.failure is not None else []
+        for one in self.directions:
+            way = f"{one.sender} to {one.receiver}"
+            if one.longest_freeze_ms is None:
+                words.append(f"{way}: no frame was shown")
+            elif max_freeze_ms is not None and one.longest_freeze_ms > max_freeze_ms:
+                words.append(
+                    f"{way}: one frame stayed for {one.longest_freeze_ms:.0f} ms, "
+                    f"longer than {max_freeze_ms:g} ms"
+                )
+        return words
+
+    def facts(self) -> dict[str, Any]:
+        """The call as an object of JSON: its summary and its freezes."""
+        found = [(receiver, one) for _, receiver in self.pairs() for one in self.freezes(receiver)]
+        return {
+            "failure": self.failure,
+            "connected_s": None if self.connected_ns is None else self.seconds(self.connected_ns),
+            "over_s": None if self.over_ns is None else self.seconds(self.over_ns),
+            "directions": [asdict(one) for one in self.directions],
+            "freezes": [{"receiver": end, "begin_s": one.begin_s, "end_s": one.end_s} for end, one in found],
+        }
 
     def tables(self) -> dict[str, pa.Table]:
         """`call_stats` and `call_frames`."""
