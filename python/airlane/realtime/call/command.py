@@ -126,7 +126,7 @@ def call(
     seed: FirstSeed = None,
     ue: Annotated[str | None, typer.Option(metavar="NAME", help="The UE [default: the first].")] = None,
     duration: Annotated[
-        float, typer.Option(metavar="S", min=1.0, max=3600.0, help="Length of the call in s.")
+        float, typer.Option(metavar="S", min=1.0, max=1800.0, help="Length of the call in s.")
     ] = 10.0,
     directions: Annotated[
         Directions, typer.Option("--direction", help="The direction of the video.")

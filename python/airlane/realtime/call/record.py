@@ -209,7 +209,8 @@ class CallRecord:
         self._vmaf: dict[str, dict[int, float]] = {}
         self._kept: dict[str, KeptFrames] = {}
         self._origin_ns = origin_ns
-        self._stats: dict[str, list[tuple[int, dict[str, Any]]]] = {end: [] for end in ends}
+        self._rows: dict[str, list[dict[str, Any]]] = {end: [] for end in ends}
+        self._before: dict[str, tuple[int, dict[str, Any]]] = {}
 
     def take(self, end: str, name: str, content: Any) -> None:
         """A message of an end; see `peer.py`."""
@@ -221,7 +222,7 @@ class CallRecord:
                 for number, at, width, height, kept in content
             ]
         elif name == "stats":
-            self._stats[end].append((int(content["monotonic_ns"]), _by_type(content["stats"])))
+            self._take_stats(end, int(content["monotonic_ns"]), _by_type(content["stats"]))
 
     def keep(self, receiver: str, frames: KeptFrames) -> None:
         """Have `measure_quality` compare the frames that an end shows with those of their camera."""
@@ -304,7 +305,7 @@ class CallRecord:
     def tables(self) -> dict[str, pa.Table]:
         """`call_stats` and `call_frames`."""
         frames = [row for pair in self.pairs() for row in self._frames(*pair)]
-        stats = [row for end in self.ends for row in self._rows(end)]
+        stats = [row for end in self.ends for row in self._rows[end]]
         return {
             "call_frames": pa.Table.from_pylist(frames, pa.schema(_FRAMES)),
             "call_stats": pa.Table.from_pylist(stats, pa.schema(_STATS)),
@@ -320,11 +321,11 @@ class CallRecord:
 
     def _direction(self, sender: str, receiver: str) -> Direction:
         shown, times = self.shown[receiver], self._times(receiver)
-        delays = [row["delay_ms"] for row in self._frames(sender, receiver) if row["delay_ms"] is not None]
+        delays = [row["delay_ms"] for row in self._frames(sender, receiver) if row.get("delay_ms") is not None]
         found, longest = self.freezes(receiver), longest_s(times, self._over_s())
         sizes = [(one.width, one.height) for one in shown]
         width, height = max(set(sizes), key=sizes.count) if sizes else (None, None)
-        rows = list(self._rows(sender))
+        rows = self._rows[sender]
         quality = list(self._vmaf.get(receiver, {}).values())
         taken = np.sort(np.array(list(self.sent[sender].values())))
         first = times[0] - self.seconds(self.connected_ns) if times.size and self.connected_ns else None
@@ -372,19 +373,18 @@ class CallRecord:
                 shown = {"shown_s": self.seconds(one.at_ns), "width": one.width, "height": one.height}
                 yield place | shown
 
-    def _rows(self, end: str) -> Iterator[dict[str, Any]]:
-        before: tuple[int, dict[str, Any]] | None = None
-        for at_ns, stats in self._stats[end]:
-            row: dict[str, Any] = {"call": self.number, "t_s": self.seconds(at_ns), "end": end}
-            for name, kind, member, factor in _VALUES:
-                row[name] = _times(stats.get(kind, {}).get(member), factor)
-            for name, kind, member in (*_COUNTERS, *_SIZES):
-                row[name] = stats.get(kind, {}).get(member)
-            row["limited_by"] = stats.get("outbound-rtp", {}).get("qualityLimitationReason")
-            if before is not None:
-                row |= _since(before[1], stats, (at_ns - before[0]) / 1e9)
-            before = at_ns, stats
-            yield row
+    def _take_stats(self, end: str, at_ns: int, stats: dict[str, Any]) -> None:
+        row: dict[str, Any] = {"call": self.number, "t_s": self.seconds(at_ns), "end": end}
+        for name, kind, member, factor in _VALUES:
+            row[name] = _scaled(stats.get(kind, {}).get(member), factor)
+        for name, kind, member in (*_COUNTERS, *_SIZES):
+            row[name] = stats.get(kind, {}).get(member)
+        row["limited_by"] = stats.get("outbound-rtp", {}).get("qualityLimitationReason")
+        if end in self._before:
+            then_ns, then = self._before[end]
+            row |= _since(then, stats, (at_ns - then_ns) / 1e9)
+        self._before[end] = at_ns, stats
+        self._rows[end].append(row)
 
 
 def _by_type(stats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -415,7 +415,7 @@ def _step(before: Mapping[str, Any], now: Mapping[str, Any], kind: str, member: 
     return None if first is None or last is None else float(last) - float(first)
 
 
-def _times(value: float | None, factor: float) -> float | None:
+def _scaled(value: float | None, factor: float) -> float | None:
     return None if value is None else value * factor
 
 
