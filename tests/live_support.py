@@ -228,9 +228,13 @@ def interpreter() -> tuple[str, dict[str, str]] | None:
 
 @dataclass
 class Live:
-    """Runs `airlane live` as an unprivileged user, with a mark by which all of its processes are found."""
+    """Runs `airlane live`, or another command, as an unprivileged user.
+
+    All of its processes have a mark, by which they are found.
+    """
 
     folder: Path
+    subcommand: str = "live"
 
     def __post_init__(self) -> None:
         self.mark = uuid.uuid4().hex
@@ -246,7 +250,7 @@ class Live:
         file = self.folder / "scenario.toml"
         if not file.exists() or file.read_text(encoding="utf-8") != scenario:
             file.write_text(scenario, encoding="utf-8")
-        command = [*_lowered(), self.python, "-m", "airlane", "live", str(file)]
+        command = [*_lowered(), self.python, "-m", "airlane", self.subcommand, str(file)]
         return [*command, "-o", str(self.folder / "run"), *arguments]
 
     def run(self, scenario: str, *arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:

@@ -14,7 +14,7 @@ from airlane.optional import how_to_install
 from conftest import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-USERS = ("report", "cluster", "gym")
+USERS = ("report", "cluster", "gym", "call")
 
 
 def test_the_command_names_what_the_project_declares() -> None:
@@ -36,6 +36,8 @@ PLOT = "['run', '--example', 'wired-cubic', '--set', 'run.duration=1s', '--plot'
             "distributed",
             "from airlane.runs.tasks import on_cluster; list(on_cluster([], 'tcp://x:1'))",
         ),
+        ("call", "webrtc", f"sys.argv[1:] = ['call', '--example', 'wired-cubic']; {MAIN}"),
+        ("call", "imageio_ffmpeg", f"sys.argv[1:] = ['call', '--example', 'wired-cubic', '--vmaf']; {MAIN}"),
         ("report", "matplotlib", f"sys.argv[1:] = {PLOT}; {MAIN}"),
         ("report", "yaml", f"sys.argv[1:] = ['list', 'experiments']; {MAIN}"),
     ],

@@ -51,6 +51,7 @@ from airlane.commands.common import (
     user_errors,
 )
 from airlane.realtime import command as live_command
+from airlane.realtime.call import command as call_command
 
 if TYPE_CHECKING:
     from airlane.control import Controller
@@ -244,6 +245,7 @@ def _plot(results: Results, path: Path, title: str, print_width: float | None) -
 app.command()(live_command.live)
 app.command()(live_command.shell)
 app.command()(live_command.replay)
+app.command()(call_command.call)
 app.command()(node_command.node)
 
 

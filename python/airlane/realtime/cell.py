@@ -13,13 +13,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from airlane.realtime import qlog
 from airlane.realtime.process import LiveError, Processes
 from airlane.realtime.tcp_info import TcpInfo
 from airlane.results import Results
 from airlane.scenario import Scenario, load
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from airlane.realtime.call.record import CallRecord
 
 __all__ = ["Application", "Cell", "End", "Settings", "live"]
 
@@ -270,6 +275,10 @@ class Cell:
         The tables, as of a simulation, after the end.
     facts
         What belongs to a live run only, after the end: `real_time`, `cpu_s`, and more.
+    calls
+        The records of its video calls.
+    began_ns
+        The begin of its time on the host's monotonic clock, once it has begun.
     """
 
     def __init__(
@@ -298,7 +307,12 @@ class Cell:
         self._processes: Processes | None = None
         self._finished = False
         self._over_s: float | None = None
+<<<<<<< HEAD
         self._origin_ms = 0.0
+=======
+        self.calls: list[CallRecord] = []
+        self.began_ns = 0
+>>>>>>> calllive
 
     def ue(self, name: str | None = None) -> End:
         """A real UE by its name; without a name, the only one."""
@@ -380,11 +394,50 @@ class Cell:
         self.facts["tcp_info"] = self._tcp_info.facts()
         output = native.live_output(outcome["tables"], outcome["meta"] | {"wall_s": self.facts["wall_s"]})
         output.tables["tcp_info"] = self._tcp_info.table()
+<<<<<<< HEAD
         if self.settings.qlog is not None:
             output.tables["qlog"], unread = qlog.read_folder(self.settings.qlog, self._origin_ms)
             self.facts["qlog"] = {"rows": output.tables["qlog"].num_rows, "unread": unread}
+=======
+        output.tables.update(self._call_tables())
+        if self.calls:
+            self.facts["calls"] = [record.facts() for record in self.calls]
+>>>>>>> calllive
         self.results = Results.collect([output], [self.seed], native.inputs(self.scenario.resolved))
         return self.results
+
+    def call(self, ue: str | None = None, *, check: bool = True, **options: Any) -> CallRecord:
+        """Make a video call between the server's side and a UE, by its name or the only one.
+
+        The ends are programs with libwebrtc, which exchange numbered frames; `options` are those of
+        `airlane.realtime.call.conduct.VideoCall`, such as `duration_s=10`. The run's results have the tables
+        `call_stats` and `call_frames` then.
+
+        Raises
+        ------
+        UserError
+            If a package is missing.
+        LiveError
+            With `check`, if the call was not connected, ended early or showed no frame; also if the network
+            ends.
+        """
+        from airlane.realtime.call.conduct import CallError, VideoCall, make_call
+
+        record = make_call(self, VideoCall(**options), ue)
+        if check and (failures := record.shortfalls()):
+            raise CallError("; ".join(failures))
+        return record
+
+    def _call_tables(self) -> dict[str, pa.Table]:
+        """The tables of all calls, one below the other; the quality of their frames is measured first."""
+        if not self.calls:
+            return {}
+        import pyarrow as pa
+
+        for record in self.calls:
+            record.measure_quality()
+        of_calls = [record.tables() for record in self.calls]
+        return {name: pa.concat_tables(tables[name] for tables in of_calls) for name in of_calls[0]}
 
     def _running(self, patience: float) -> list[Application]:
         """The applications that have not ended after this time, in s."""
@@ -396,6 +449,8 @@ class Cell:
 
     def close(self) -> None:
         """End everything at once, without results if `finish` was not called."""
+        for record in self.calls:
+            record.close()
         if self._processes is not None:
             self._finished = True
             self._processes.kill()
@@ -502,9 +557,14 @@ class Cell:
         if name == "ready":
             self._ready.set()
         elif name == "began":
+<<<<<<< HEAD
             began_ns = int(content["monotonic_ns"])
             self._origin_ms = (time.time_ns() - time.monotonic_ns() + began_ns) / 1e6
             self._tcp_info.begin(began_ns)
+=======
+            self.began_ns = int(content["monotonic_ns"])
+            self._tcp_info.begin(self.began_ns)
+>>>>>>> calllive
             self._began.set()
         elif name == "status":
             self.status = content

@@ -1,4 +1,4 @@
-"""The commands `airlane live` and `airlane shell`."""
+"""The commands `airlane live`, `airlane shell` and `airlane replay`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ import contextlib
 import json
 import os
 import sys
+<<<<<<< HEAD
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+=======
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+>>>>>>> calllive
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,7 +38,25 @@ if TYPE_CHECKING:
     from airlane.realtime.cell import Settings as LiveSettings
     from airlane.scenario import Scenario
 
-__all__ = ["live", "replay", "shell"]
+__all__ = [
+    "NOT_REAL_TIME",
+    "Asked",
+    "Bound",
+    "BusyPoll",
+    "Core",
+    "Fifo",
+    "FlightMb",
+    "Keep",
+    "Mtu",
+    "Queue",
+    "conducted",
+    "live",
+    "replay",
+    "shell",
+    "show",
+    "with_outputs",
+    "write_page",
+]
 
 NOT_REAL_TIME = 3
 """Exit code of a run that was later than its bound."""
@@ -94,6 +117,10 @@ Firewalled = Annotated[
     ),
 ]
 
+FlightMb = Annotated[
+    int,
+    typer.Option(metavar="N", min=0, help="Largest size of the flight recorder's file in MB; 0 for none."),
+]
 Rnis = Annotated[
     Path | None,
     typer.Option(
@@ -199,12 +226,7 @@ def live(
     host: Hosts = None,
     firewalled: Firewalled = False,
     rnis: Rnis = None,
-    flight_mb: Annotated[
-        int,
-        typer.Option(
-            metavar="N", min=0, help="Largest size of the flight recorder's file in MB; 0 for none."
-        ),
-    ] = 256,
+    flight_mb: FlightMb = 256,
 ) -> None:
     """Run real applications through the network of a scenario, in real time.
 
@@ -214,21 +236,38 @@ def live(
     if not ue and not host:
         fail("error: expected --ue COMMAND, a command at the UE; `airlane shell` needs none")
     file = scenario_file(scenario, example)
-    described = _with_outputs(scenario_of(file, settings), pcap, ran_log)
+    described = with_outputs(scenario_of(file, settings), pcap, ran_log)
     chosen = _settings(
         fifo, busy_poll, core, bound, mtu, queue, congestion, sysctl, keep, host, firewalled, rnis, flight_mb
     )
     folder = out if out is not None else Path("out/live") / described.name
+<<<<<<< HEAD
     asked = _Asked(described, file, settings or [], folder, seed, chosen, as_json, dashboard, qlog)
     cell, failures = _conducted(asked, server or (), ue or (), duration)
+=======
+    asked = Asked(described, file, settings or [], folder, seed, chosen, as_json, dashboard)
+    cell, failures = _run_applications(asked, server or (), ue or (), duration)
+>>>>>>> calllive
     if report:
-        _write_page(folder)
-    _show(asked, cell, failures)
+        write_page(folder)
+    show(asked, cell, failures)
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """Arguments of `airlane live`."""
+class Asked:
+    """Arguments of a live run.
+
+    Attributes
+    ----------
+    scenario, file, set
+        The scenario, where it is from, and the settings that differ from the file.
+    folder
+        Where the results are written.
+    seed, settings
+        Of the run.
+    as_json, dashboard
+        Whether JSON alone is printed, and whether the state is shown while the run continues.
+    """
 
     scenario: Scenario
     file: Path
@@ -241,48 +280,80 @@ class _Asked:
     qlog: bool
 
 
-def _conducted(
-    asked: _Asked, servers: Sequence[str], ues: Sequence[str], limit_s: float | None
+def _run_applications(
+    asked: Asked, servers: Sequence[str], ues: Sequence[str], limit_s: float | None
 ) -> tuple[Cell, list[str]]:
     """The network after the run, whose results are written, and the applications that failed."""
-    from airlane.realtime.cell import Cell
-    from airlane.realtime.conduct import Call, commands, conduct, opened, write_folder
-    from airlane.realtime.leftovers import removed_if_killed
-    from airlane.results import reserved
+    from airlane.realtime.conduct import Call, commands, conduct
 
     wanted = commands(ues, asked.scenario.resolved.ue_names())
     behind = [end for end in asked.settings.hosts or () if end != "server"]
     names = list(dict.fromkeys([*(command.ue for command in wanted), *behind]))
     names = names or asked.scenario.resolved.ue_names()[:1]
+    failures: list[str] = []
+
+    def work(cell: Cell) -> None:
+        with _watched(asked) as (watch, write):
+            conduct(cell, Call(servers, wanted, write, limit_s, watch, failures))
+
+    return conducted(asked, names, work), failures
+
+
+def conducted(asked: Asked, ues: Sequence[str], work: Callable[[Cell], None]) -> Cell:
+    """The network after the run, whose results are written.
+
+    `work` gets the network before its time begins. If it is interrupted later, the results so far are
+    written.
+    """
+    from airlane.realtime.cell import Cell
+    from airlane.realtime.conduct import opened, write_folder
+    from airlane.realtime.leftovers import removed_if_killed
+    from airlane.results import reserved
+
     with reserved(asked.folder) as place, removed_if_killed(place.scratch):
         flight = place.scratch / "flight" if asked.settings.flight_max else None
+<<<<<<< HEAD
         settings = replace(asked.settings, qlog=place.scratch / "qlog" if asked.qlog else None)
         cell = Cell(asked.scenario, names, asked.seed, settings, place.captures, flight)
         with opened(cell), _watched(asked) as (watch, write):
             call = Call(servers, wanted, write, limit_s, watch)
             interrupted = False
+=======
+        cell = Cell(asked.scenario, ues, asked.seed, asked.settings, place.captures, flight)
+        interrupted = False
+        with opened(cell):
+>>>>>>> calllive
             try:
-                conduct(cell, call)
+                work(cell)
             except KeyboardInterrupt:
                 if not cell.has_begun:
                     raise
                 interrupted = True
-                cell.finish()
+            cell.finish()
         write_folder(cell, place, asked.scenario, asked.file, asked.set)
     if interrupted:
         typer.echo(f"interrupted; the results so far are in {asked.folder}/", err=True)
         raise KeyboardInterrupt
-    return cell, call.failures
+    return cell
 
 
-def _write_page(folder: Path) -> None:
+def write_page(folder: Path) -> None:
+    """Write the page of a result folder."""
     from airlane.commands.compare import report_folders
 
     report_folders([folder])
 
 
-def _show(asked: _Asked, cell: Cell, failures: Sequence[str]) -> None:
-    """Print the results, and end with the exit code of the run."""
+def show(
+    asked: Asked,
+    cell: Cell,
+    failures: Sequence[str],
+    first: Sequence[Any] = (),
+) -> None:
+    """Print the results, and end with the exit code of the run.
+
+    `first` is printed before the tables of the run.
+    """
     from airlane.commands import terminal
     from airlane.realtime.view import real_time_line, view
 
@@ -290,6 +361,8 @@ def _show(asked: _Asked, cell: Cell, failures: Sequence[str]) -> None:
     if asked.as_json:
         print(json.dumps(_as_json(cell, failures), indent=2))
     else:
+        for part in first:
+            terminal.output.print(part)
         terminal.output.print(view(cell.results, cell.facts, asked.scenario.name))
         terminal.output.print(f"written to {asked.folder}/", style="dim")
     for failure in failures:
@@ -381,7 +454,7 @@ def replay(
 
 
 @contextlib.contextmanager
-def _watched(asked: _Asked) -> Iterator[tuple[Any, Any]]:
+def _watched(asked: Asked) -> Iterator[tuple[Any, Any]]:
     """Functions for the state of the network and for the output of applications."""
     file = sys.stderr if asked.as_json else sys.stdout
 
@@ -397,7 +470,8 @@ def _watched(asked: _Asked) -> Iterator[tuple[Any, Any]]:
         yield shown.update, shown.write
 
 
-def _with_outputs(described: Scenario, pcap: bool, ran_log: bool) -> Scenario:
+def with_outputs(described: Scenario, pcap: bool, ran_log: bool) -> Scenario:
+    """The scenario with captures and the log of transport blocks, if they are asked for."""
     wanted: dict[str, object] = {}
     if pcap and not described.settings["output"]["pcap"]:
         wanted["output.pcap"] = ["server", "ue"]

@@ -1,4 +1,4 @@
-"""The part of a page that only a live run has: whether it was in real time, connections, lateness."""
+"""The part of a page that only a live run has: whether it was in real time, calls, connections, lateness."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from airlane.pages.bins import line_in_band, style_of
 from airlane.pages.chart import Axis, Chart, Item, Line, Panel, Reference
 from airlane.pages.figure import Embedded, PageFigure, page_figure
 from airlane.pages.page import cell_text
+from airlane.realtime.call.page import CALL_CAPTION, call_chart, call_rows
+from airlane.realtime.call.page import COLUMNS as CALL_COLUMNS
 from airlane.realtime.view import connections_of, real_time_line
 
 if TYPE_CHECKING:
@@ -88,6 +90,8 @@ class LivePart:
         Series of the connections, and lateness; only those with data.
     columns, rows
         The table of connections, the largest first.
+    call_columns, calls
+        The table of video calls, a row for each direction.
     """
 
     valid: bool
@@ -95,6 +99,8 @@ class LivePart:
     figures: list[PageFigure]
     columns: Sequence[str]
     rows: list[list[str]]
+    call_columns: Sequence[str]
+    calls: list[list[str]]
 
 
 def live_part(results: Results, folder: Path) -> LivePart | None:
@@ -102,13 +108,16 @@ def live_part(results: Results, folder: Path) -> LivePart | None:
     file = folder / "live.json"
     if not file.exists() or "connections" not in results.tables:
         return None
-    real_time = json.loads(file.read_text(encoding="utf-8"))["real_time"]
+    facts = json.loads(file.read_text(encoding="utf-8"))
+    real_time, calls = facts["real_time"], facts.get("calls", [])
     words = real_time_line(real_time).plain.partition(": ")[2].splitlines()
     rows = connections_of(results)
     tables = results.tables
     over_time = _over_time(tables["real_series"], tables.get("tcp_info"), tables.get("qlog"))
     lateness = _lateness(results.tables["lateness"], real_time)
     figures = []
+    if (of_calls := call_chart(results, calls)) is not None:
+        figures.append(page_figure(of_calls, "call", "Video call", CALL_CAPTION, Embedded()))
     if over_time is not None:
         heading = "Real connections over time"
         figures.append(page_figure(over_time, "real", heading, CONNECTIONS_CAPTION, Embedded()))
@@ -120,6 +129,8 @@ def live_part(results: Results, folder: Path) -> LivePart | None:
         figures=figures,
         columns=COLUMNS,
         rows=[[cell_text(row[column]) for column in COLUMNS] for row in rows],
+        call_columns=CALL_COLUMNS,
+        calls=call_rows(calls),
     )
 
 

@@ -1,0 +1,1 @@
+"""Real video calls in live runs: `airlane call`."""

@@ -1,0 +1,301 @@
+"""A call in a live run: both ends are started, their signalling is carried, and what they report is kept."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import queue
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from airlane.optional import how_to_install
+from airlane.realtime.call.choices import Bitrates, Directions, RateController, Size
+from airlane.realtime.call.peer import PeerOptions
+from airlane.realtime.call.picture import Camera
+from airlane.realtime.call.record import CallRecord, KeptFrames
+from airlane.realtime.process import LiveError
+from airlane.user_error import UserError
+
+if TYPE_CHECKING:
+    from airlane.realtime.cell import Application, Cell, End
+
+__all__ = ["CallError", "VideoCall", "make_call", "require"]
+
+SIZE = Size(640, 360)
+"""Of the picture, if no other is asked for."""
+
+CONNECT_S = 20.0
+"""How long the ends may take until they are connected: programs start, ICE and DTLS need round trips."""
+
+_STOP_S = 4.0
+"""How long the ends may take to report the rest and to end."""
+
+_POLL_S = 0.05
+
+_ERROR_LINES = 20
+"""Lines of an end's standard error that are kept."""
+
+_KEPT_MAX = 1 << 30
+"""Bytes of received frames that are kept for VMAF in each direction."""
+
+
+class CallError(LiveError):
+    """A call that was not connected, or ended early."""
+
+
+_TRIALS = {
+    RateController.GCC: "",
+    RateController.SCREAM: "WebRTC-RFC8888CongestionControlFeedback/Enabled,offer:true/"
+    "WebRTC-Bwe-ScreamV2/Enabled/",
+}
+"""libwebrtc's field trials: feedback of RFC 8888 with ECN, and SCReAM version 2 (M152)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VideoCall:
+    """How a call is made.
+
+    Attributes
+    ----------
+    duration_s
+        Time from the connection to the end, in s.
+    directions
+        Those with video.
+    size, fps
+        Of the camera.
+    bitrates
+        Bounds of each encoder's rate.
+    controller
+        The congestion controller.
+    vmaf
+        Whether the quality of the received frames is measured after the call.
+    seed
+        Of the picture's texture.
+    connect_s
+        How long the connection may take, in s.
+    """
+
+    duration_s: float = 10.0
+    directions: Directions = Directions.BOTH
+    size: Size = SIZE
+    fps: float = 30.0
+    bitrates: Bitrates = field(default_factory=Bitrates)
+    controller: RateController = RateController.GCC
+    vmaf: bool = False
+    seed: int = 1
+    connect_s: float = CONNECT_S
+
+
+def require(vmaf: bool = False) -> None:
+    """Check that the packages of a call are installed.
+
+    Raises
+    ------
+    UserError
+        With the command that installs them.
+    """
+    wanted = {"webrtc": "a call"} | ({"imageio_ffmpeg": "VMAF"} if vmaf else {})
+    for module, what in wanted.items():
+        if importlib.util.find_spec(module) is None:
+            name = module.replace("_", "-")
+            raise UserError(f"{what} needs the package {name}: {how_to_install('call')}")
+
+
+def make_call(cell: Cell, call: VideoCall, ue: str | None = None) -> CallRecord:
+    """Make a call between the server's side and a UE of a running network, which keeps its record.
+
+    Raises
+    ------
+    UserError
+        If a package is missing.
+    LiveError
+        If the network ends during the call.
+    """
+    require(call.vmaf)
+    ends = (cell.ue(ue), cell.server)
+    record = CallRecord(len(cell.calls), [end.name for end in ends], cell.began_ns)
+    cell.calls.append(record)
+    sides = _Sides(cell, call, ends, record)
+    try:
+        record.failure = sides.conduct()
+    finally:
+        sides.kill()
+    return record
+
+
+def _seed(call: VideoCall, of_server: bool) -> int:
+    """The textures of both ends differ."""
+    return 2 * call.seed + int(of_server)
+
+
+class _Side:
+    """One end, and the pipes to it."""
+
+    def __init__(self, end: End, options: PeerOptions, trials: str, took: queue.SimpleQueue[Any]) -> None:
+        self.name = end.name
+        reading, self._writing = os.pipe()
+        command = [sys.executable, "-P", "-m", "airlane.realtime.call.peer", json.dumps(asdict(options))]
+        env = dict(os.environ) | {"WRTC_FIELD_TRIALS": trials}
+        try:
+            self.app: Application = end.start(command, stdin=reading, stdout=-1, stderr=-1, env=env)
+        finally:
+            os.close(reading)
+        self.errors: list[str] = []
+        self.ended = threading.Event()
+        self._took = took
+        assert self.app.stdout is not None
+        assert self.app.stderr is not None
+        for read, file in ((self._read, self.app.stdout), (self._read_errors, self.app.stderr)):
+            threading.Thread(target=read, args=(file,), daemon=True).start()
+
+    def write(self, message: object) -> None:
+        """Send a message; an end that has ended does not get it."""
+        with contextlib.suppress(OSError):
+            os.write(self._writing, (json.dumps(message) + "\n").encode())
+
+    def close(self) -> None:
+        """Close its input, and end it if it still runs."""
+        os.close(self._writing)
+        with contextlib.suppress(LiveError):
+            self.app.kill()
+
+    def _read(self, file: IO[bytes]) -> None:
+        with file:
+            for line in file:
+                with contextlib.suppress(ValueError):
+                    for name, content in json.loads(line).items():
+                        self._took.put((self, name, content))
+        self.ended.set()
+
+    def _read_errors(self, file: IO[bytes]) -> None:
+        with file:
+            for line in file:
+                self.errors = [*self.errors, line.decode(errors="replace").rstrip()][-_ERROR_LINES:]
+
+
+class _Sides:
+    """Both ends of a call."""
+
+    def __init__(self, cell: Cell, call: VideoCall, ends: tuple[End, End], record: CallRecord) -> None:
+        self._cell, self._call, self._record = cell, call, record
+        self._took: queue.SimpleQueue[tuple[_Side, str, Any]] = queue.SimpleQueue()
+        self._connected: set[str] = set()
+        self._failed: str | None = None
+        self._ends = ends
+        self._sides: list[_Side] = []
+
+    def conduct(self) -> str | None:
+        """Carry the call to its end; why it failed, or None."""
+        with tempfile.TemporaryDirectory(prefix="airlane-call-") as folder:
+            for end in self._ends:
+                self._start(end, Path(folder))
+            failure = self._until_connected()
+        failure = failure or self._for(self._call.duration_s)
+        self._record.over_ns = time.monotonic_ns()
+        for side in self._sides:
+            side.write({"stop": True})
+        deadline = time.monotonic() + _STOP_S
+        while time.monotonic() < deadline and not all(side.ended.is_set() for side in self._sides):
+            self._take(_POLL_S)
+        while self._take(0.0):
+            pass
+        return failure
+
+    def _start(self, end: End, folder: Path) -> None:
+        """Start an end. Its file of frames has no name once it is connected, and so leaves nothing behind."""
+        call, of_server = self._call, end is self._cell.server
+        options = _options(call, of_server, folder / end.name)
+        if options.keep is not None:
+            camera = Camera(call.size, call.fps, _seed(call, not of_server))
+            file = Path(options.keep).open("w+b")  # noqa: SIM115  # the record closes it
+            self._record.keep(end.name, KeptFrames(file, camera))
+        self._sides.append(_Side(end, options, _TRIALS[call.controller], self._took))
+
+    def kill(self) -> None:
+        """End both ends."""
+        for side in self._sides:
+            side.close()
+
+    def _until_connected(self) -> str | None:
+        deadline = time.monotonic() + self._call.connect_s
+        while len(self._connected) < len(self._sides):
+            if failure := self._failure():
+                return failure
+            if time.monotonic() > deadline:
+                missing = [side.name for side in self._sides if side.name not in self._connected]
+                return (
+                    f"the call was not connected after {self._call.connect_s:g} s, at "
+                    f"{' and '.join(missing)}; the network may be too slow, or carries no UDP"
+                )
+            self._take(_POLL_S)
+        self._record.connected_ns = time.monotonic_ns()
+        return None
+
+    def _for(self, duration_s: float) -> str | None:
+        deadline = time.monotonic() + duration_s
+        while (left := deadline - time.monotonic()) > 0:
+            if failure := self._failure():
+                return failure
+            self._take(min(_POLL_S, left))
+        return None
+
+    def _failure(self) -> str | None:
+        """Why the call cannot continue. It raises an error if the network has ended without results."""
+        broken = self._cell.failure()
+        if broken is not None:
+            raise LiveError(broken)
+        if self._failed is not None:
+            return self._failed
+        for side in self._sides:
+            code = side.app.returncode
+            if code is not None:
+                how = f"ended with code {code}" if code >= 0 else f"was killed by signal {-code}"
+                last = f": {side.errors[-1]}" if side.errors else ""
+                return f"the end of the call at {side.name} {how}{last}"
+        return self._cell.over()
+
+    def _take(self, patience_s: float) -> bool:
+        """Handle a message if one comes in time."""
+        try:
+            side, name, content = (
+                self._took.get(timeout=patience_s) if patience_s else self._took.get_nowait()
+            )
+        except queue.Empty:
+            return False
+        if name == "signal":
+            for other in self._sides:
+                if other is not side:
+                    other.write({"signal": content})
+        elif name == "connected":
+            self._connected.add(side.name)
+        elif name == "failed":
+            self._failed = self._failed or f"the end of the call at {side.name} failed: {content['why']}"
+        else:
+            self._record.take(side.name, name, content)
+        return True
+
+
+def _options(call: VideoCall, of_server: bool, keep: Path) -> PeerOptions:
+    """The options of an end: the UE makes the offer."""
+    sends = call.directions is Directions.BOTH or (call.directions is Directions.DOWNLINK) == of_server
+    receives = call.directions is Directions.BOTH or not sends
+    return PeerOptions(
+        offers=not of_server,
+        sends=sends,
+        receives=receives,
+        width=call.size.width,
+        height=call.size.height,
+        fps=call.fps,
+        seed=_seed(call, of_server),
+        bitrate_min=call.bitrates.least,
+        bitrate_max=call.bitrates.most,
+        keep=os.fspath(keep) if call.vmaf and receives else None,
+        keep_max=_KEPT_MAX // call.size.frame_bytes,
+    )
