@@ -25,8 +25,7 @@ transport = "udp"
 def test_the_uplink_has_its_own_steps() -> None:
     steps = {"internet.uplink_rate_steps": [{"at": "5 s", "rate": "800 kbit/s"}]}
     flows = airlane.loads(WIRED).set(steps).run().flows
-    # IP packets of 1000 B: 250 per s for 5 s, then 100 per s for 5 s. The one that is on the way at the change is sent
-    # to its end at the old rate.
+    # IP packets of 1000 B: 250 per s for 5 s, then 100 per s for 5 s. One is under way at the change.
     assert flows["bytes_delivered"].to_pylist() == [pytest.approx((1250 + 500) * 972, abs=972)]
 
 

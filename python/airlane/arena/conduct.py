@@ -34,8 +34,11 @@ one-way delays up to it acceptable for most uses (unverified). Where CUBIC leave
 queue empty, any use of it increases the delay.
 """
 
-PARTNER = {"goodput_mbps": "owd_p95_ms", "owd_p95_ms": "goodput_mbps"}
-"""The other axis of the plane of throughput and delay."""
+PLANES = (("goodput_mbps", "owd_p95_ms"), ("video_kbps", "frame_p95_ms"))
+"""The axes of the planes of rate and delay: of flows, and of the pictures of calls."""
+
+PARTNER = {one: other for rate, delay in PLANES for one, other in ((rate, delay), (delay, rate))}
+"""The other axis of its plane."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,12 @@ class Result:
         """The contender that all are compared with, in a sentence."""
         titles = (one.title for one in self.contenders if one.name == self.baseline)
         return next(titles, self.baseline).partition(" (")[0]
+
+    def plane(self, situation: Situation) -> tuple[Figure, Figure] | None:
+        """The axes of its plane, rate and delay: those of calls, if the baseline has values for them."""
+        own = self.cells[situation.name, self.baseline].values.keys()
+        planes = ((BY_NAME[rate], BY_NAME[delay]) for rate, delay in reversed(PLANES) if own >= {rate, delay})
+        return next(planes, None)
 
     def runs(self) -> list[int]:
         """The distinct numbers of runs per cell, smallest first."""
@@ -128,7 +137,7 @@ class Result:
         if figure.name not in self.cells[situation, contender].values:
             return None
         ratio = self.against(situation, contender, BY_NAME[other]).ratio
-        if other == "goodput_mbps":
+        if BY_NAME[other].better is Better.MORE:
             return None if ratio >= KEPT else ratio
         fine = self.cells[situation, contender].estimate(other).mean <= DELAY_FINE_MS
         return None if fine or ratio <= 1.0 / KEPT else ratio
@@ -230,7 +239,7 @@ def _attempt(
 
 
 def _taken(output: Output) -> tuple[Tables, float]:
-    names: Sequence[str] = ("flows", "pages", "views")
+    names: Sequence[str] = ("flows", "pages", "views", "frames")
     wanted = {name: output.tables[name] for name in names if name in output.tables}
     return wanted, float(output.meta["sim_s"])
 

@@ -46,6 +46,8 @@ class Contender:
         Middlebox functions on the path.
     settings
         Other settings, by dotted key.
+    app
+        Settings of the calls that it carries, by the key below their application.
     downlink_only
         Why it does not apply to uploads; empty if it does.
     own
@@ -58,6 +60,7 @@ class Contender:
     cell: Mapping[str, object] = field(default_factory=dict)
     middleboxes: Sequence[Mapping[str, object]] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
+    app: Mapping[str, object] = field(default_factory=dict)
     downlink_only: str = ""
     own: Mapping[str, type[Controller]] = field(default_factory=dict)
 
@@ -91,7 +94,9 @@ class Contender:
                     changed[f"flow.{i}.app.http"] = "3"  # HTTP version of browsers and players over QUIC
             else:
                 changed |= {f"flow.{i}.transport.{key}": value for key, value in self.transport.items()}
-        if self.cell and not told["cell"]:
+            if flow["app"]["kind"] == "rtc":
+                changed |= {f"flow.{i}.app.{key}": value for key, value in self.app.items()}
+        if self.cell and not told["cell"] and not self.settings:
             raise NotForError("there is no cell")
         for i in range(len(told["cell"])):
             changed |= {f"cell.{i}.{key}": value for key, value in self.cell.items()}
@@ -107,7 +112,9 @@ class Contender:
 
 
 def _is_carried(flow: Mapping[str, Any]) -> bool:
-    """Whether a flow has a congestion control."""
+    """Whether a flow has a congestion control, or a rate controller."""
+    if flow["app"]["kind"] == "rtc":
+        return True
     return flow.get("transport") is not None and flow["transport"]["kind"] in ("tcp", "quic")
 
 

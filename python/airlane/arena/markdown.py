@@ -66,7 +66,8 @@ _BESIDE = (
 )
 
 _PLANES = (
-    "Goodput and 95th percentile of one-way delay, each as a multiple of {base}'s in the same runs. A "
+    "Goodput and 95th percentile of one-way delay, of calls the rate and the delay of the picture, each as "
+    "a multiple of {base}'s in the same runs. A "
     "point that is up and to the left of another is better by both."
 )
 
@@ -149,7 +150,7 @@ def _first(result: Result) -> list[str]:
 
 def _horizon(situation: Situation) -> str:
     """Limit up to which a time counts."""
-    if situation.main not in MAIN.values() or situation.main == "goodput_mbps":
+    if situation.main not in MAIN.values() or situation.main in PARTNER:
         return ""
     return "" if situation.horizon_s is None else f", at most {situation.horizon_s:g}"
 
@@ -197,15 +198,11 @@ def _shares(result: Result, situations: Sequence[Situation]) -> str:
 
 def _planes(result: Result) -> list[str]:
     """Both axes of the plane, for each situation that has one."""
-    sides = (BY_NAME["goodput_mbps"], BY_NAME["owd_p95_ms"])
-    here = [
-        one
-        for one in result.situations
-        if one.main != "share" and all(_has(result, one, result.baseline, figure) for figure in sides)
-    ]
-    parts = ["## Goodput and delay", _PLANES.format(base=result.reference)] if here else []
+    planes = [(one, result.plane(one)) for one in result.situations if one.main != "share"]
+    here = [(one, plane) for one, plane in planes if plane is not None]
+    parts = ["## Rate and delay", _PLANES.format(base=result.reference)] if here else []
     for begin in range(0, len(here), _COLUMNS // 2):
-        columns = [(one, figure) for one in here[begin : begin + _COLUMNS // 2] for figure in sides]
+        columns = [(one, figure) for one, plane in here[begin : begin + _COLUMNS // 2] for figure in plane]
         rows = [
             [code(one.name), *(_over(result, situation, one.name, figure) for situation, figure in columns)]
             for one in result.contenders
@@ -227,6 +224,8 @@ def _over(result: Result, situation: Situation, contender: str, figure: Figure) 
 def _scorecards(result: Result) -> list[str]:
     """A line per contender, a column per criterion of RFC 9743 in its order."""
     here = [section for section, *_ in scorecard(result, result.baseline)]
+    if not here:
+        return []
     bearing = [
         [
             section,

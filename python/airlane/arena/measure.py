@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from airlane.metrics import SEGMENT_BYTES
 from airlane.runs import arrays
+from airlane.runs.applications import with_applications
 from airlane.runs.figures import BY_NAME
 from airlane.statistics.survival import Times, since
 
@@ -32,6 +33,10 @@ FIGURES = tuple(
         "joules_per_mb",
         "jain",
         "share",
+        "frame_p95_ms",
+        "freeze_s",
+        "video_kbps",
+        "vmaf",
     )
 )
 
@@ -52,6 +57,7 @@ class Kind(StrEnum):
     TRANSFERS = "transfers"
     PAGES = "pages"
     VIEWS = "views"
+    CALLS = "calls"
 
 
 MAIN = {
@@ -59,10 +65,17 @@ MAIN = {
     Kind.TRANSFERS: "fct_s",
     Kind.PAGES: "page_s",
     Kind.VIEWS: "stalled_s",
+    Kind.CALLS: "frame_p95_ms",
 }
 """The main figure of a situation of each kind by default."""
 
-_APPS = {"fixed": Kind.TRANSFERS, "web": Kind.PAGES, "video": Kind.VIEWS, "dash": Kind.VIEWS}
+_APPS = {
+    "fixed": Kind.TRANSFERS,
+    "web": Kind.PAGES,
+    "video": Kind.VIEWS,
+    "dash": Kind.VIEWS,
+    "rtc": Kind.CALLS,
+}
 
 
 @dataclass(frozen=True)
@@ -143,9 +156,9 @@ def measured(setting: Setting, tables: Tables, end_s: float) -> Measured:
         values[BYTE_DELAY] = mean(BYTE_DELAY)
     if "energy" in tables:
         values["joules_per_mb"] = _joules_per_mb(tables["energy"], of("bytes_delivered"))
-    if setting.kind is Kind.RATES:
+    if setting.kind in (Kind.RATES, Kind.CALLS):
         values |= _rates(of("goodput_mbps"), of("goodput_mbps", "rival*"), end_s - setting.warmup_s)
-        return Measured(values)
+        return Measured(values | (_calls(tables, end_s) if setting.kind is Kind.CALLS else {}))
     if setting.flows != TESTED:
         tables = {name: _of_flows(table, setting.flows) for name, table in tables.items()}
     times = _times(setting.kind, tables, of, end_s)
@@ -177,6 +190,13 @@ def _rates(tested: Array, rival: Array, window_s: float) -> dict[str, float]:
         least = SEGMENT_BYTES * 8.0 / window_s / 1e6
         values["share"] = max(float(np.nanmean(tested)), least) / max(float(np.nanmean(rival)), least)
     return values
+
+
+def _calls(tables: Tables, end_s: float) -> dict[str, float]:
+    """Figures of the calls, as means over them. Other calls are no flows of a situation of calls."""
+    flows = with_applications(tables, end_s)
+    figures = (BY_NAME[name] for name in ("frame_p95_ms", "freeze_s", "video_kbps", "vmaf"))
+    return {one.name: one.value({one.name: arrays.numbers(flows[one.name])}) for one in figures}
 
 
 def _times(kind: Kind, tables: Tables, of: Any, end_s: float) -> Times:

@@ -11,7 +11,6 @@ from airlane import plot
 from airlane.arena.conduct import DELAY_FINE_MS, KEPT, Result
 from airlane.arena.situations import Situation
 from airlane.pages.chart import Axis, Chart, Item, Label, Line, Panel, Reference
-from airlane.runs.figures import BY_NAME
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,18 +42,19 @@ def draw_heat(heat: Mapping[str, Any]) -> Figure:
 
 
 def plane_chart(result: Result, situation: Situation) -> Chart | None:
-    """Goodput over delay of all contenders in a situation; None where it has no such plane.
+    """Rate over delay of all contenders in a situation; None where it has no such plane.
 
     The Pareto front and the baseline are labelled. Dashed lines are the limits of the other axis for ranking.
     """
-    rate, delay = BY_NAME["goodput_mbps"], BY_NAME["owd_p95_ms"]
+    plane = result.plane(situation)
+    if plane is None:
+        return None
+    rate, delay = plane
     points = {
         one.name: (cell.estimate(delay.name).mean, cell.estimate(rate.name).mean)
         for one in result.contenders
         if {rate.name, delay.name} <= (cell := result.cells[situation.name, one.name]).values.keys()
     }
-    if result.baseline not in points:
-        return None
     front = [
         name
         for name, (late, fast) in points.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from airlane.arena import l4s, nr, sleep
+from airlane.arena import l4s, nr, rmcat, sleep
 from airlane.arena.contenders import BASELINE, CONTENDERS, Contender
 from airlane.arena.situations import SITUATIONS, Situation
 
@@ -37,5 +37,6 @@ SETS: Mapping[str, ArenaSet] = {
     "nr": ArenaSet("cells of NR, and of LTE beside them", CONTENDERS, nr.SITUATIONS),
     "l4s": ArenaSet("queues that mark", l4s.CONTENDERS, l4s.SITUATIONS),
     "sleep": ArenaSet("phones that sleep between transfers", CONTENDERS, sleep.SITUATIONS),
+    "rmcat": ArenaSet("calls", rmcat.CONTENDERS, rmcat.SITUATIONS, rmcat.BASELINE),
 }
 """By the name that `airlane arena --set` takes."""

@@ -108,6 +108,7 @@ class _Set(StrEnum):
     L4S = "l4s"
     NR = "nr"
     SLEEP = "sleep"
+    RMCAT = "rmcat"
 
 
 @app.command()
@@ -343,7 +344,7 @@ def arena(
     controllers: Own = None,
     chosen_set: Annotated[
         _Set,
-        typer.Option("--set", help="Situations of LTE, of NR, of L4S, or the test cases of the BBR draft."),
+        typer.Option("--set", help="Which situations; --list shows them all."),
     ] = _Set.SITUATIONS,
     flow: Annotated[
         str,
@@ -381,7 +382,7 @@ def arena(
     if record is not None:
         if bbr_draft:
             fail(
-                "error: --record needs --set situations, nr, l4s or sleep; "
+                "error: --record needs --set situations, nr, l4s, sleep or rmcat; "
                 "the results of bbr-draft are in bbr-draft.csv"
             )
         check_file(record)

@@ -307,12 +307,9 @@ class Cell:
         self._processes: Processes | None = None
         self._finished = False
         self._over_s: float | None = None
-<<<<<<< HEAD
         self._origin_ms = 0.0
-=======
         self.calls: list[CallRecord] = []
         self.began_ns = 0
->>>>>>> calllive
 
     def ue(self, name: str | None = None) -> End:
         """A real UE by its name; without a name, the only one."""
@@ -394,15 +391,12 @@ class Cell:
         self.facts["tcp_info"] = self._tcp_info.facts()
         output = native.live_output(outcome["tables"], outcome["meta"] | {"wall_s": self.facts["wall_s"]})
         output.tables["tcp_info"] = self._tcp_info.table()
-<<<<<<< HEAD
         if self.settings.qlog is not None:
             output.tables["qlog"], unread = qlog.read_folder(self.settings.qlog, self._origin_ms)
             self.facts["qlog"] = {"rows": output.tables["qlog"].num_rows, "unread": unread}
-=======
         output.tables.update(self._call_tables())
         if self.calls:
             self.facts["calls"] = [record.facts() for record in self.calls]
->>>>>>> calllive
         self.results = Results.collect([output], [self.seed], native.inputs(self.scenario.resolved))
         return self.results
 
@@ -557,14 +551,9 @@ class Cell:
         if name == "ready":
             self._ready.set()
         elif name == "began":
-<<<<<<< HEAD
-            began_ns = int(content["monotonic_ns"])
-            self._origin_ms = (time.time_ns() - time.monotonic_ns() + began_ns) / 1e6
-            self._tcp_info.begin(began_ns)
-=======
             self.began_ns = int(content["monotonic_ns"])
+            self._origin_ms = (time.time_ns() - time.monotonic_ns() + self.began_ns) / 1e6
             self._tcp_info.begin(self.began_ns)
->>>>>>> calllive
             self._began.set()
         elif name == "status":
             self.status = content

@@ -6,13 +6,8 @@ import contextlib
 import json
 import os
 import sys
-<<<<<<< HEAD
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-=======
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
->>>>>>> calllive
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -241,13 +236,8 @@ def live(
         fifo, busy_poll, core, bound, mtu, queue, congestion, sysctl, keep, host, firewalled, rnis, flight_mb
     )
     folder = out if out is not None else Path("out/live") / described.name
-<<<<<<< HEAD
-    asked = _Asked(described, file, settings or [], folder, seed, chosen, as_json, dashboard, qlog)
-    cell, failures = _conducted(asked, server or (), ue or (), duration)
-=======
-    asked = Asked(described, file, settings or [], folder, seed, chosen, as_json, dashboard)
+    asked = Asked(described, file, settings or [], folder, seed, chosen, as_json, dashboard, qlog)
     cell, failures = _run_applications(asked, server or (), ue or (), duration)
->>>>>>> calllive
     if report:
         write_page(folder)
     show(asked, cell, failures)
@@ -267,6 +257,8 @@ class Asked:
         Of the run.
     as_json, dashboard
         Whether JSON alone is printed, and whether the state is shown while the run continues.
+    qlog
+        Whether QUIC stacks write qlog.
     """
 
     scenario: Scenario
@@ -277,7 +269,7 @@ class Asked:
     settings: LiveSettings
     as_json: bool
     dashboard: bool
-    qlog: bool
+    qlog: bool = False
 
 
 def _run_applications(
@@ -312,17 +304,10 @@ def conducted(asked: Asked, ues: Sequence[str], work: Callable[[Cell], None]) ->
 
     with reserved(asked.folder) as place, removed_if_killed(place.scratch):
         flight = place.scratch / "flight" if asked.settings.flight_max else None
-<<<<<<< HEAD
         settings = replace(asked.settings, qlog=place.scratch / "qlog" if asked.qlog else None)
-        cell = Cell(asked.scenario, names, asked.seed, settings, place.captures, flight)
-        with opened(cell), _watched(asked) as (watch, write):
-            call = Call(servers, wanted, write, limit_s, watch)
-            interrupted = False
-=======
-        cell = Cell(asked.scenario, ues, asked.seed, asked.settings, place.captures, flight)
+        cell = Cell(asked.scenario, ues, asked.seed, settings, place.captures, flight)
         interrupted = False
         with opened(cell):
->>>>>>> calllive
             try:
                 work(cell)
             except KeyboardInterrupt:

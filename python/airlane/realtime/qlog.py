@@ -44,7 +44,7 @@ _SCHEMA = pa.schema(
         ("end", pa.string()),
         ("file", pa.string()),
         *((name, pa.float64()) for name in dict.fromkeys(_METRICS.values())),
-    ]
+    ]  # type: ignore[arg-type]
 )
 
 
