@@ -6,8 +6,8 @@ use airlane_core::{BitRate, Duration, Instant};
 
 use super::loss_likelihood::Channel;
 use super::loss_observations::Observations;
+use super::loss_settings::LossSettings;
 use super::rate::{UNLIMITED, scaled};
-use super::settings::LossSettings;
 use crate::PacketReport;
 
 /// The state of the estimate by loss.

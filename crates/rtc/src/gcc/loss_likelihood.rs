@@ -6,8 +6,8 @@
 use airlane_core::{BitRate, Bytes};
 
 use super::loss_observations::{Observation, Observations};
+use super::loss_settings::LossSettings;
 use super::rate::{UNLIMITED, kilobits};
-use super::settings::LossSettings;
 
 /// A candidate for the estimate.
 #[derive(Clone, Copy, Debug)]

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use airlane_core::{BitRate, Bytes, Instant};
 
+use super::loss_settings::LossSettings;
 use super::rate::over;
-use super::settings::LossSettings;
 use crate::PacketReport;
 
 /// Packets that were sent one after the other.

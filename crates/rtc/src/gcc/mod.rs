@@ -18,6 +18,7 @@ mod link_capacity;
 mod loss_based;
 mod loss_likelihood;
 mod loss_observations;
+mod loss_settings;
 mod overuse;
 mod probe_result;
 mod probing;
@@ -48,10 +49,11 @@ use throughput::{Acknowledged, Throughput};
 use window::CongestionWindow;
 
 pub use feedback::{FEEDBACK_INTERVAL_AT_START, feedback_interval};
+pub use loss_settings::LossSettings;
 pub use settings::{
     AimdSettings, AlrSettings, CongestionWindowSettings, GccSettings, Grouping, LinkCapacitySettings,
-    LossSettings, PacingSettings, ProbeResultSettings, ProbingSettings, RttBackoffSettings,
-    ThroughputSettings, TrendlineSettings,
+    PacingSettings, ProbeResultSettings, ProbingSettings, RttBackoffSettings, ThroughputSettings,
+    TrendlineSettings,
 };
 
 /// Google congestion control.
@@ -86,6 +88,9 @@ impl Gcc {
     /// A controller that starts now, with its first probes.
     #[must_use]
     pub fn new(bounds: Bounds, settings: GccSettings, now: Instant) -> Self {
+        let min = bounds.min.max(settings.loss.rate_min);
+        let max = bounds.max.max(min);
+        let bounds = Bounds { min, start: bounds.start.clamp(min, max), max };
         let mut gcc = Self {
             delay_based: DelayBased::new(&settings, bounds.start, bounds.min),
             send_side: SendSide::new(settings.rtt_backoff, settings.loss.clone(), bounds),
@@ -163,7 +168,7 @@ impl Gcc {
         let estimate = self.send_side.target();
         let current = Published {
             estimate,
-            media: self.window.media_rate(estimate),
+            media: self.window.media_rate(estimate).max(self.send_side.min()),
             loss_state: self.send_side.loss_state(),
             rtt: self.send_side.rtt(),
             in_alr: self.alr.started().is_some(),

@@ -6,8 +6,9 @@
 use airlane_core::{BitRate, Duration, Instant};
 
 use super::loss_based::{LossBased, LossState};
+use super::loss_settings::LossSettings;
 use super::rate::{UNLIMITED, scaled};
-use super::settings::{LossSettings, RttBackoffSettings};
+use super::settings::RttBackoffSettings;
 use crate::{Bounds, PacketReport};
 
 /// Combines the estimates.
@@ -37,7 +38,7 @@ impl SendSide {
         Self {
             backoff,
             bounds,
-            target: bounds.start.min(bounds.max).max(bounds.min),
+            target: bounds.start,
             delay_based: UNLIMITED,
             loss_based: LossBased::new(loss, bounds.min, bounds.max),
             loss_state: LossState::Delay,
@@ -50,6 +51,11 @@ impl SendSide {
 
     pub(super) const fn target(&self) -> BitRate {
         self.target
+    }
+
+    /// The least target.
+    pub(super) const fn min(&self) -> BitRate {
+        self.bounds.min
     }
 
     pub(super) const fn loss_state(&self) -> LossState {

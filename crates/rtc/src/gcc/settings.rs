@@ -5,6 +5,8 @@
 
 use airlane_core::{BitRate, Bytes, Duration};
 
+use super::loss_settings::LossSettings;
+
 /// All settings of [`super::Gcc`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GccSettings {
@@ -218,106 +220,6 @@ impl Default for ThroughputSettings {
             window_max: Duration::from_secs(5),
             reordering_max: Duration::from_secs(1),
             span_min: Duration::from_millis(1),
-        }
-    }
-}
-
-/// The estimate by loss, version 2: `loss_based_bwe_v2.cc`. Loss is counted in bytes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LossSettings {
-    /// The least duration of an observation, in the time of sending.
-    pub observation_min: Duration,
-    /// The number of observations that count.
-    pub window: usize,
-    /// The number of observations before the first estimate.
-    pub observations_min: u64,
-    /// The candidates for the next estimate, as multiples of the last.
-    pub candidate_factors: Vec<f64>,
-    /// The weight of an observation relative to the next.
-    pub temporal_weight: f64,
-    /// The same for the average of the loss.
-    pub average_weight: f64,
-    /// The preference for a higher rate, per kbit/s,
-    pub bias: f64,
-    /// and per natural logarithm of a rate in kbit/s.
-    pub log_bias: f64,
-    /// Above this loss the preference is for lower rates.
-    pub bias_loss: f64,
-    /// How smoothly the preference changes there.
-    pub bias_smoothing: f64,
-    /// The first estimate of the inherent loss, which does not depend on the rate.
-    pub inherent_loss: f64,
-    /// The least inherent loss.
-    pub inherent_loss_min: f64,
-    /// The greatest inherent loss is this
-    pub inherent_loss_offset: f64,
-    /// plus this rate divided by the estimate.
-    pub inherent_loss_balance: BitRate,
-    /// The steps of Newton's method for the inherent loss.
-    pub newton_iterations: u32,
-    /// Their size.
-    pub newton_step: f64,
-    /// The upper bound of the estimate is this rate
-    pub upper_bound_balance: BitRate,
-    /// divided by the excess of the average loss over this.
-    pub upper_bound_offset: f64,
-    /// The factor by which the estimate may grow
-    pub increase_factor_max: f64,
-    /// in this time.
-    pub increase_window: Duration,
-    /// The estimate does not grow beyond this multiple of the acknowledged rate,
-    pub ramp_up: f64,
-    /// or this, as long as the acknowledged rate
-    pub ramp_up_in_hold: f64,
-    /// is below this multiple of the rate of the last hold.
-    pub hold_threshold: f64,
-    /// How long the rate is held after the first decrease.
-    pub hold: Duration,
-    /// The factor of that time with each further one.
-    pub hold_factor: u64,
-    /// The longest such time.
-    pub hold_max: Duration,
-    /// How long padding may be sent to raise the estimate.
-    pub padding: Duration,
-    /// The observation with the greatest loss is not removed from the average if it was sent at this multiple of the median
-    /// rate.
-    pub median_factor: f64,
-    /// The least limit of the growth in a window: `modules/remote_bitrate_estimator/include/bwe_defines.h`.
-    pub rate_min: BitRate,
-}
-
-impl Default for LossSettings {
-    fn default() -> Self {
-        Self {
-            observation_min: Duration::from_millis(250),
-            window: 15,
-            observations_min: 3,
-            candidate_factors: vec![1.02, 1.0, 0.95],
-            temporal_weight: 0.9,
-            average_weight: 0.9,
-            bias: 0.0002,
-            log_bias: 0.02,
-            bias_loss: 0.2,
-            bias_smoothing: 0.002,
-            inherent_loss: 0.01,
-            inherent_loss_min: 1e-3,
-            inherent_loss_offset: 0.05,
-            inherent_loss_balance: BitRate(100_000),
-            newton_iterations: 1,
-            newton_step: 0.75,
-            upper_bound_balance: BitRate(100_000),
-            upper_bound_offset: 0.05,
-            increase_factor_max: 1.3,
-            increase_window: Duration::from_millis(300),
-            ramp_up: 1.5,
-            ramp_up_in_hold: 1.2,
-            hold_threshold: 1.3,
-            hold: Duration::from_millis(300),
-            hold_factor: 2,
-            hold_max: Duration::from_secs(60),
-            padding: Duration::from_secs(2),
-            median_factor: 2.0,
-            rate_min: BitRate(5_000),
         }
     }
 }
