@@ -11,7 +11,7 @@ use airlane_rtc::{
 
 use crate::link::{Link, Marker, Queued};
 
-/// What the sender has to send.
+/// The media that the sender has to send.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Source {
     /// Frames of the target.

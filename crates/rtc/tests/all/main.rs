@@ -3,4 +3,5 @@
 mod call;
 mod figures;
 mod link;
+mod nada;
 mod scream;
