@@ -5,3 +5,4 @@ mod figures;
 mod link;
 mod nada;
 mod scream;
+mod trace;

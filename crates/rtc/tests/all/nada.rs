@@ -3,9 +3,10 @@
 use airlane_core::{BitRate, Bytes, Duration};
 use airlane_rtc::{Bounds, Nada, NadaSettings, ReportTiming};
 
-use crate::call::{Call, Sizes, Source, Trace};
+use crate::call::{Call, Sizes, Source};
 use crate::figures::Figures;
 use crate::link::Marker;
+use crate::trace::Trace;
 
 const BOUNDS: Bounds = Bounds { min: BitRate(150_000), start: BitRate(150_000), max: BitRate(1_500_000) };
 
