@@ -3,9 +3,11 @@
 //! A [`RateController`] learns from the feedback about its packets how much a path carries. It reads no clock and opens no
 //! socket: sent packets, feedback and timeouts arrive with the time of the call.
 
+mod base_delay;
 mod constant;
 mod controller;
 pub mod gcc;
+mod nada;
 mod report_timing;
 mod scream;
 mod smooth;
@@ -14,6 +16,7 @@ pub use constant::Constant;
 pub use controller::{
     Bounds, Feedback, Pace, PacketKind, PacketReport, Probe, ProbeId, RateController, SentPacket,
 };
+pub use gcc::{Gcc, GccSettings};
+pub use nada::{Nada, NadaSettings};
 pub use report_timing::{PendingReport, ReportHistory, ReportTiming};
 pub use scream::{DraftOptions, Scream, ScreamSettings, ScreamVariant};
-pub use gcc::{Gcc, GccSettings};

@@ -6,7 +6,7 @@
 
 use airlane_core::{BitRate, Bytes, Duration, Instant};
 
-use super::delay::{BaseDelay, virtual_alpha};
+use super::delay::virtual_alpha;
 use super::flight::{Acknowledged, Arrival};
 use super::loss::LossLevel;
 use super::marks::Alpha;
@@ -14,6 +14,7 @@ use super::media::small_window_scale;
 use super::settings::{BETA_LOSS, QUEUE_DELAY_GAIN, RTT_GAIN, RTT_GAIN_LIMITED, ScreamSettings, VIRTUAL_RTT};
 use super::window::ReferenceWindow;
 use crate::Bounds;
+use crate::base_delay::BaseDelay;
 use crate::smooth::{ewma, ratio};
 
 /// `FeedbackHoldTimeAvgG`.

@@ -59,7 +59,7 @@ pub(super) struct MediaQueue {
 }
 
 impl MediaQueue {
-    /// What is added to the divisor of the target: `rate_adjust_factor` and `frame_size_dev`.
+    /// The sum of `rate_adjust_factor` and `frame_size_dev`, which is added to the divisor of the target.
     pub(super) const fn margin(&self) -> f64 {
         self.rate_adjust + self.frame_size_deviation
     }

@@ -18,6 +18,9 @@ mod padding;
 mod settings;
 mod window;
 
+#[cfg(test)]
+mod tests;
+
 use airlane_core::{BitRate, Bytes, Duration, Instant};
 
 use draft::Draft;

@@ -6,7 +6,7 @@ use airlane_core::{Duration, Instant};
 const PAUSE: Duration = Duration::from_secs(3);
 /// `PaddingDuration`.
 const PERIOD: Duration = Duration::from_secs(3);
-/// `AllowPaddingAfterLastCongestionTimeout`: no padding until so long after the window became smaller.
+/// `AllowPaddingAfterLastCongestionTimeout`: no padding for this time after the window became smaller.
 const AFTER_DECREASE: Duration = Duration::from_secs(1);
 
 /// The periods of padding. The first begins at the first update.

@@ -16,7 +16,7 @@ pub enum ScreamVariant {
     Libwebrtc,
 }
 
-/// What the draft leaves to the implementation, and parameters that libwebrtc does not have.
+/// Parts that the draft leaves to the implementation, and parameters that libwebrtc does not have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DraftOptions {
     /// `IS_L4S`: a CE mark is one of a scalable marker (the packets are sent as ECT(1)). Without, it reduces the window by

@@ -3,4 +3,6 @@
 mod call;
 mod figures;
 mod link;
+mod nada;
 mod scream;
+mod trace;

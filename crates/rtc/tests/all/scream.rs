@@ -3,9 +3,10 @@
 use airlane_core::{BitRate, Bytes, Duration, Ecn, Seeds};
 use airlane_rtc::{Bounds, ReportTiming, Scream, ScreamSettings, ScreamVariant};
 
-use crate::call::{Call, Sizes, Source, Trace};
+use crate::call::{Call, Sizes, Source};
 use crate::figures::Figures;
 use crate::link::Marker;
+use crate::trace::Trace;
 
 fn figures() -> Figures {
     Figures::new("scream.csv", include_str!("../data/scream.csv"))
