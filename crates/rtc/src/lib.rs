@@ -1,10 +1,12 @@
-//! Real-time media without I/O: the rate controllers of calls.
+//! Real-time media without I/O: the rate controllers of calls, their media, and their packets.
 //!
 //! A [`RateController`] learns from the feedback about its packets how much a path carries. It reads no clock and opens no
 //! socket: sent packets, feedback and timeouts arrive with the time of the call.
 
 mod constant;
 mod controller;
+pub mod media;
+pub mod wire;
 
 pub use constant::Constant;
 pub use controller::{
