@@ -310,7 +310,11 @@ pub enum MediaStep {
         packets: u32,
         /// Whether it is a key frame.
         key: bool,
-        /// The quality at the encoder's rate, as VMAF: 0 to 100.
+        /// The target of the rate controller, with all headers.
+        target: BitRate,
+        /// The rate of the encoder, without headers.
+        rate: BitRate,
+        /// The quality at this rate, as VMAF: 0 to 100.
         quality: f32,
     },
     /// The encoder has left a frame out, because too much waits to be sent.

@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn sizes_and_intervals_have_the_deviations_of_section_5_3() {
         let mut encoder = encoder(1_000_000);
-        (0..8).for_each(|_| drop(encode(&mut encoder)));
+        (0..8).for_each(|_| _ = encode(&mut encoder));
         let begin = encoder.next_at();
         let n = 20_000;
         let (mut sizes, mut intervals) = (vec![], vec![]);
@@ -231,7 +231,7 @@ mod tests {
         assert!(took >= MODEL.reaction && took < MODEL.reaction + interval, "{took:?}");
         assert_eq!((encoder.rate(), encoder.transient), (BitRate(1_500_000), 7));
         encoder.set_rate(BitRate(1));
-        (0..40).for_each(|_| drop(encode(&mut encoder)));
+        (0..40).for_each(|_| _ = encode(&mut encoder));
         assert_eq!(encoder.rate(), BitRate(150_000));
     }
 }

@@ -57,8 +57,8 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    /// A packet arrives. Returns the frame that it completes.
-    pub(super) fn insert(&mut self, now: Instant, packet: &VideoArrival) -> Option<u64> {
+    /// A packet arrives. Returns its frame, and whether that is complete with it; `None` of a packet that is of no use.
+    pub(super) fn insert(&mut self, now: Instant, packet: &VideoArrival) -> Option<(u64, bool)> {
         let number = self.pictures.extend(u64::from(packet.payload.picture));
         if self.next.is_some_and(|next| number < next) || self.frames.len() >= FRAMES_MAX {
             return None;
@@ -90,7 +90,7 @@ impl Frames {
         if packet.header.marker {
             frame.end = Some(packet.number);
         }
-        frame.is_complete().then_some(number)
+        Some((number, frame.is_complete()))
     }
 
     /// Whether any packet of a frame had to be sent again.
@@ -154,7 +154,10 @@ mod tests {
     #[test]
     fn a_frame_needs_all_packets_and_the_frame_before_it() {
         let (mut frames, now) = (Frames::default(), Instant::ZERO);
-        let mut insert = |number, picture, flags| frames.insert(now, &packet(number, picture, flags));
+        let mut insert = |number, picture, flags| {
+            let inserted = frames.insert(now, &packet(number, picture, flags));
+            inserted.filter(|(_, complete)| *complete).map(|(frame, _)| frame)
+        };
         assert_eq!(
             [insert(0, 0, "bk"), insert(2, 0, "e"), insert(0, 0, "bk"), insert(1, 0, "")],
             [None, None, None, Some(0)]
@@ -163,7 +166,8 @@ mod tests {
         assert_eq!(frames.decodable().map(|(number, frame)| (number, frame.bytes)), Some((0, 300)));
         assert_eq!(frames.decode(0).1, []);
         assert!(frames.decodable().is_none(), "the second frame is not complete");
-        assert_eq!(frames.insert(now, &packet(4, 1, "er")), Some(1));
+        assert_eq!(frames.insert(now, &packet(4, 1, "er")), Some((1, true)));
+        assert_eq!(frames.insert(now, &packet(4, 1, "er")), None);
         let (frame, lost) = frames.decode(1);
         assert!(frame.retransmitted && lost.is_empty());
         assert_eq!(frames.decodable().map(|(number, _)| number), Some(2));

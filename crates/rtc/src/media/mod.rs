@@ -12,12 +12,14 @@ mod playout;
 mod quality;
 mod receiver;
 mod sender;
+#[cfg(test)]
+mod tests;
 
 pub use encoder::{Encoder, EncoderModel, Frame};
 pub use freeze::FreezeDetector;
 pub use quality::vmaf;
 pub use receiver::{FeedbackFormat, MediaReceiver, ReceiverConfig};
-pub use sender::{Audio, MediaSender, SenderConfig, Video};
+pub use sender::{Audio, MediaSender, SenderConfig, Video, without_headers};
 
 use airlane_core::MediaStep;
 

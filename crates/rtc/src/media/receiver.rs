@@ -123,30 +123,36 @@ impl MediaReceiver {
         }
     }
 
-    /// An RTP packet arrives.
-    pub fn handle_rtp(&mut self, now: Instant, ecn: Ecn, packet: &[u8], out: &mut Output) {
-        let Some((header, payload)) = RtpHeader::parse(packet) else { return };
-        let Some(stream) = self.config.sender.stream(header.ssrc) else { return };
+    /// An RTP packet arrives. Returns whether it has media that had not arrived before and is not too late.
+    pub fn handle_rtp(&mut self, now: Instant, ecn: Ecn, packet: &[u8], out: &mut Output) -> bool {
+        let Some((header, payload)) = RtpHeader::parse(packet) else { return false };
+        let Some(stream) = self.config.sender.stream(header.ssrc) else { return false };
         match &mut self.arrivals {
             Arrivals::TransportWide(arrivals) => arrivals.on_packet(now, &header),
             Arrivals::ByStream(arrivals) => arrivals.on_packet(now, &header, ecn),
         }
         self.report_at.get_or_insert(now + REPORT_INTERVAL);
-        match stream {
-            MediaStream::Audio | MediaStream::Repair => {}
+        let video = match stream {
+            MediaStream::Audio => None,
+            MediaStream::Repair => return false,
             MediaStream::Video => {
                 let number = self.video.extend(u64::from(header.sequence));
                 self.highest = self.highest.max(number as u32);
-                self.on_video(now, number, header, payload, false, out);
+                VideoPayload::parse(payload).map(|payload| (number, payload))
             }
-            MediaStream::Retransmission => {
-                if let Some((number, payload)) = original_sequence(payload) {
-                    let number = self.video.peek(u64::from(number));
-                    self.on_video(now, number, header, payload, true, out);
-                }
+            MediaStream::Retransmission => original_sequence(payload).and_then(|(number, payload)| {
+                Some((self.video.peek(u64::from(number)), VideoPayload::parse(payload)?))
+            }),
+        };
+        let retransmitted = stream == MediaStream::Retransmission;
+        let fresh = match video {
+            Some((number, payload)) => {
+                self.on_video(now, &VideoArrival { number, header, payload, retransmitted }, out)
             }
-        }
+            None => stream == MediaStream::Audio,
+        };
         self.handle_timeout(now, out);
+        fresh
     }
 
     /// An RTCP packet arrives.
@@ -162,28 +168,20 @@ impl MediaReceiver {
         }
     }
 
-    fn on_video(
-        &mut self,
-        now: Instant,
-        number: u64,
-        header: RtpHeader,
-        payload: &[u8],
-        retransmitted: bool,
-        out: &mut Output,
-    ) {
-        let Some(payload) = VideoPayload::parse(payload) else { return };
+    fn on_video(&mut self, now: Instant, packet: &VideoArrival, out: &mut Output) -> bool {
         if self.wait_until.is_none() {
             self.wait_until = Some(now + KEY_FRAME_WAIT);
         }
-        if !self.nack.on_packet(number) {
+        if !self.nack.on_packet(packet.number) {
             self.request_key_frame(now, out);
         }
-        let arrival = VideoArrival { number, header, payload, retransmitted };
-        if let Some(frame) = self.frames.insert(now, &arrival) {
+        let Some((frame, complete)) = self.frames.insert(now, packet) else { return false };
+        if complete {
             out.steps.push(MediaStep::Completed { frame });
             let retransmitted = self.frames.was_retransmitted(frame);
-            self.playout.on_complete(now, header.timestamp, retransmitted);
+            self.playout.on_complete(now, packet.header.timestamp, retransmitted);
         }
+        true
     }
 
     /// Decodes the frames that are due.

@@ -311,14 +311,16 @@ impl MediaSender {
             self.pacer.flush_video();
         }
         let packets = frame.size.get().div_ceil(PART_MAX as u64);
-        let rate = self.encoder.rate().bits_per_second() as f64;
+        let rate = self.encoder.rate();
         let Video { model, pixels } = self.config.video;
         out.steps.push(MediaStep::Captured {
             frame: frame.number,
             size: frame.size,
             packets: packets as u32,
             key: frame.key,
-            quality: vmaf(rate / (f64::from(pixels) * model.frame_rate)) as f32,
+            target: self.controller.target(),
+            rate,
+            quality: vmaf(rate.bits_per_second() as f64 / (f64::from(pixels) * model.frame_rate)) as f32,
         });
         self.packetize(now, frame, packets);
     }
@@ -459,11 +461,16 @@ impl MediaSender {
     }
 }
 
-/// The rate of the encoder, without headers, for a target of the whole call with them.
+/// The rate of the encoder, for a target of the whole call.
 fn encoder_rate(config: &SenderConfig, target: BitRate) -> BitRate {
     let audio = config.audio.map_or(0, |audio| audio.wire_rate().0);
-    let frame_rate = config.video.model.frame_rate;
-    let frame = target.0.saturating_sub(audio) as f64 / 8.0 / frame_rate;
+    without_headers(BitRate(target.0.saturating_sub(audio)), config.video.model.frame_rate)
+}
+
+/// The rate of video without headers, from that with all headers and the frame rate.
+#[must_use]
+pub fn without_headers(wire: BitRate, frame_rate: f64) -> BitRate {
+    let frame = wire.0 as f64 / 8.0 / frame_rate;
     let packets = libm::ceil(frame / (PART_MAX as u64 + VIDEO_HEADERS) as f64);
     let media = frame - packets * VIDEO_HEADERS as f64;
     BitRate((media.max(0.0) * 8.0 * frame_rate) as u64)
