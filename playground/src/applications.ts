@@ -1,21 +1,25 @@
-// Figures of applications per flow, from the tables `pages`, `views` and `pings`, as airlane/runs/applications.py makes them.
+// Figures of applications per flow, from the tables `pages`, `views`, `pings` and `frames`, as airlane/runs/applications.py makes them.
 import { groups, numbers, words, type Table, type Tables } from "./tables.js";
 
-/** The table `flows` with the columns of its browsers, viewers and pings, if there are any. */
+/** The table `flows` with the columns of its applications that have any. */
 export function withApplications(tables: Tables, end: number): Table {
   let flows = tables.flows;
-  for (const [name, summed] of [["pages", pages], ["views", views], ["pings", pings]] as const) {
-    if (tables[name]) flows = added(flows, tables[name], table => summed(table, end));
+  for (const [name, summed] of [["pages", pages], ["views", views], ["pings", pings], ["frames", frames]] as const) {
+    if (tables[name]) flows = added(flows, tables[name], (rows, texts) => summed(rows, end, texts));
   }
   return flows;
 }
 
 type Rows = (column: string) => number[];
+type Texts = (column: string) => string[];
 type Values = Record<string, number>;
 
-function added(flows: Table, table: Table, summed: (rows: Rows) => Values): Table {
+function added(flows: Table, table: Table, summed: (rows: Rows, texts: Texts) => Values): Table {
   const found = new Map<string, Values>();
-  for (const [flow, at] of groups(table.flow)) found.set(flow, summed(column => { const all = numbers(table[column]); return at.map(i => all[i]); }));
+  for (const [flow, at] of groups(table.flow)) found.set(flow, summed(
+    column => { const all = numbers(table[column]); return at.map(i => all[i]); },
+    column => { const all = words(table[column]); return at.map(i => all[i]); },
+  ));
   const names = words(flows.flow), columns = Object.keys(found.values().next().value ?? {});
   const more = columns.map(column => [column, Float64Array.from(names, name => found.get(name)?.[column] ?? NaN)]);
   return { ...flows, ...Object.fromEntries(more) };
@@ -43,11 +47,30 @@ function views(of: Rows, end: number): Values {
 function pings(of: Rows): Values {
   const measured = of("measured"), within = (values: number[]) => values.filter((_, i) => measured[i] > 0);
   const rtt = within(of("rtt_ms")), answered = there(rtt).sort((a, b) => a - b);
-  // Nearest rank, as of delays.
-  const percentile = (percent: number) => answered.length ? answered[Math.max(0, Math.ceil(percent / 100 * answered.length) - 1)] : NaN;
   return {
     pings_sent: rtt.length, pings_answered: answered.length, pings_lost: sum(within(of("lost"))),
-    rtt_p50_ms: percentile(50), rtt_p95_ms: percentile(95), rtt_max_ms: percentile(100),
+    rtt_p50_ms: percentile(answered, 50), rtt_p95_ms: percentile(answered, 95), rtt_max_ms: percentile(answered, 100),
+  };
+}
+
+/** The nearest-rank percentile of values in order, as those of delays are. */
+const percentile = (sorted: number[], percent: number) =>
+  sorted.length ? sorted[Math.max(0, Math.ceil(percent / 100 * sorted.length) - 1)] : NaN;
+
+function frames(of: Rows, _end: number, texts: Texts): Values {
+  const measured = of("measured"), within = <T>(values: T[]) => values.filter((_, i) => measured[i] > 0);
+  const fates = within(texts("fate")), t = within(of("t_s")), n = t.length;
+  const where = (column: string, wanted: (fate: string) => boolean) => within(of(column)).filter((_, i) => wanted(fates[i]));
+  const shown = (fate: string) => fate === "shown", ended = (fate: string) => fate !== "open";
+  const delays = where("delay_ms", shown).sort((a, b) => a - b), freezes = there(within(of("freeze_ms")));
+  const span = n > 1 ? (t[n - 1] - t[0]) * n / (n - 1) : NaN, video = sum(where("size_bytes", shown)) * 8e-3 / span;
+  const packets = sum(where("packets", ended)), count = (fate: string) => fates.filter(one => one === fate).length;
+  return {
+    frames_sent: n, frames_shown: count("shown"), frames_skipped: sum(within(of("skipped"))), frames_late: count("late"), frames_lost: count("lost"),
+    frame_p50_ms: percentile(delays, 50), frame_p95_ms: percentile(delays, 95), frame_p99_ms: percentile(delays, 99), buffer_ms: mean(within(of("buffer_ms"))),
+    freezes: freezes.length, freeze_s: sum(freezes) * 1e-3, video_kbps: video, target_kbps: mean(within(of("target_kbps"))),
+    video_percent: 100 * video / mean(within(of("encoder_kbps"))),
+    media_loss_percent: packets ? 100 * (1 - sum(where("received", ended)) / packets) : NaN, vmaf: mean(where("vmaf", shown)),
   };
 }
 

@@ -45,7 +45,7 @@ const RUN: Control[] = [
 /** Applications with what they cannot do without. */
 const APPS: Record<string, unknown> = {
   bulk: { kind: "bulk" }, fixed: { kind: "fixed", size: "1 MB" }, cbr: { kind: "cbr", rate: "5 Mbit/s" },
-  web: { kind: "web" }, ping: { kind: "ping" }, video: { kind: "video" }, dash: { kind: "dash" },
+  web: { kind: "web" }, ping: { kind: "ping" }, video: { kind: "video" }, dash: { kind: "dash" }, rtc: { kind: "rtc" },
 };
 const MIDDLEBOXES: [string, string, unknown][] = [
   ["none", "none", null], ["pep at the gateway", "pep", { kind: "pep", at: "gateway" }],

@@ -10,6 +10,8 @@ export interface Side { name: string; resolved: unknown; outcomes: Outcome[] }
 const COMPARED = [
   "goodput_mbps", "owd_ms", "owd_p95_ms", "rtt_ms", "retransmissions", "timeouts", "lost_percent", "jain",
   "page_s", "ttfb_s", "startup_s", "stalls", "rebuffering_s", "bitrate_kbps", "pings_lost", "rtt_p50_ms", "rtt_p95_ms", "rtt_max_ms",
+  "frames_skipped", "frames_late", "frames_lost", "frame_p50_ms", "frame_p95_ms", "frame_p99_ms", "buffer_ms", "freezes", "freeze_s", "video_kbps",
+  "target_kbps", "video_percent", "media_loss_percent", "vmaf",
 ];
 
 const values = (side: Side, figure: Figure) =>

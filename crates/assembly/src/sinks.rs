@@ -77,7 +77,7 @@ fn controller_name(tcp: &Tcp) -> &str {
 fn flow_description(scenario: &Resolved, ues: &[OneUe], one: &OneFlow) -> FlowDescription {
     let flow = &scenario.flow[one.section];
     let (kind, congestion) = match &flow.transport {
-        Transport::Udp(_) => ("udp", ""),
+        Transport::Udp(_) => ("udp", flow.app.rate_controller().unwrap_or("")),
         Transport::Icmp => ("icmp", ""),
         Transport::External => ("ip", ""),
         Transport::Kernel(kernel) => {
@@ -103,7 +103,8 @@ fn flow_description(scenario: &Resolved, ues: &[OneUe], one: &OneFlow) -> FlowDe
         both_directions: match &flow.transport {
             Transport::External => true,
             Transport::Kernel(kernel) => kernel.exec.is_some(),
-            Transport::Tcp(_) | Transport::Udp(_) | Transport::Quic(_) | Transport::Icmp => false,
+            Transport::Udp(_) => flow.app.carries_both_directions(),
+            Transport::Tcp(_) | Transport::Quic(_) | Transport::Icmp => false,
         },
         start: one.start(scenario),
         stop: flow.stop.map(|stop| Instant::ZERO + stop.0),
@@ -155,6 +156,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         connections: scenario.cell.iter().any(|cell| !cell.rrc.is_always_connected()),
         codes: scenario.flow.iter().any(sends_codes),
         pings: scenario.flow.iter().any(|flow| matches!(flow.app, App::Ping(_))),
+        media: scenario.flow.iter().any(|flow| flow.app.rate_controller().is_some()),
         pages: vec![], // set by the caller that has read them
         viewers: viewers(scenario, flows),
         tracked: scenario.run.ue_series && !ues.is_empty(),

@@ -20,7 +20,7 @@ mod units;
 pub use contract::{Cx, Node, Outbox, Port, Probe, Role, Silence};
 pub use event::{
     ConnectionCause, ConnectionStep, CubicCurve, Event, HandoverStep, InformationFate, LossVerdict,
-    PathModel, PepFate, PlaybackStep, RrcState, Topic, TopicSet,
+    MediaStep, PathModel, PepFate, PlaybackStep, RrcState, Topic, TopicSet,
 };
 pub use id::{CellId, FlowId, Lcid, NodeId, Rnti, UeId};
 pub use packet::{

@@ -98,6 +98,8 @@ pub struct RecorderParameters {
     pub viewers: Vec<(FlowId, Satisfaction)>,
     /// Whether any flow sends echo messages.
     pub pings: bool,
+    /// Whether any flow is a call.
+    pub media: bool,
     /// The loss discriminator of each flow, empty if it cannot have one; an empty list if no flow has one.
     pub discriminators: Vec<String>,
     /// Whether notifications of a radio network information service are recorded.

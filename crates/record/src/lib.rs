@@ -29,6 +29,7 @@ mod information;
 mod log;
 mod losses;
 mod meaning;
+mod media;
 mod pages;
 mod path_model;
 mod pep;

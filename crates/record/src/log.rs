@@ -12,6 +12,7 @@ use crate::flows::Flows;
 use crate::handover::HandoverLog;
 use crate::information::InformationLog;
 use crate::losses::Losses;
+use crate::media::MediaLog;
 use crate::pages::PageLog;
 use crate::path_model::PathModels;
 use crate::pep::PepLog;
@@ -65,7 +66,7 @@ impl FinishedRun<'_> {
 type MakeLog = fn(&RecorderParameters) -> Option<Box<dyn Log>>;
 
 /// All kinds of logs, in the order of their tables in the results.
-const KINDS: [MakeLog; 15] = [
+const KINDS: [MakeLog; 16] = [
     log::<UeSeries>,
     log::<CodeLog>,
     log::<ViewLog>,
@@ -81,6 +82,7 @@ const KINDS: [MakeLog; 15] = [
     log::<Losses>,
     log::<ProxySeries>,
     log::<PathModels>,
+    log::<MediaLog>,
 ];
 
 /// The logs of a run.

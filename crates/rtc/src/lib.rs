@@ -1,4 +1,4 @@
-//! Real-time media without I/O: the rate controllers of calls.
+//! Real-time media without I/O: the rate controllers of calls, their media, and their packets.
 //!
 //! A [`RateController`] learns from the feedback about its packets how much a path carries. It reads no clock and opens no
 //! socket: sent packets, feedback and timeouts arrive with the time of the call.
@@ -7,10 +7,12 @@ mod base_delay;
 mod constant;
 mod controller;
 pub mod gcc;
+pub mod media;
 mod nada;
 mod report_timing;
 mod scream;
 mod smooth;
+pub mod wire;
 
 pub use constant::Constant;
 pub use controller::{

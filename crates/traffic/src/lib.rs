@@ -5,7 +5,7 @@
 //! immediately. [`UdpSource`] and [`UdpSink`] are the same for datagrams at a constant rate, in the bursts
 //! of a Poisson Pareto Burst Process ([`PpbpSender`]), or in periods on and off ([`OnOffSender`]). In these
 //! the sender connects, so there is no request message. A [`PingSource`] sends ICMP echo messages to a
-//! [`PingResponder`]. Over QUIC a [`QuicClient`] connects to a [`QuicServer`] and requests its objects.
+//! [`PingResponder`]. A [`CallEnd`] sends and receives real-time media. Over QUIC a [`QuicClient`] connects to a [`QuicServer`] and requests its objects.
 //!
 //! Applications that request objects use [`http`], which has many connections on one flow: a [`Browser`]
 //! loads pages, a [`Viewer`] watches videos.
@@ -23,6 +23,7 @@ mod ping;
 mod ppbp;
 mod quic;
 mod quic_host;
+mod rtc;
 mod tcp;
 mod tcp_host;
 mod udp;
@@ -37,6 +38,7 @@ pub use ping::{IdleTimes, PingResponder, PingSource, Pings};
 pub use ppbp::{BurstParameters, Bursts, PpbpSender, Reading};
 pub use quic::{QuicClient, QuicServer, QuicTransfer};
 pub use quic_host::QuicHost;
+pub use rtc::CallEnd;
 pub use tcp::{Pace, TcpSink, TcpSource, Transfer, WRITE, Writes};
 pub use tcp_host::{Arrival, TcpHost};
 pub use udp::{Datagrams, UdpSink, UdpSource};

@@ -124,6 +124,7 @@ def _distributions() -> Iterator[tuple[str, str, Callable[[Results], _Curve]]]:
     yield "time stalled per view, start-up left out", "s", lambda r: _of_table(r, "views", "stalled_s")
     yield "bitrate of the media", "kbit/s", lambda r: _of_table(r, "views", "bitrate_kbps")
     yield "round-trip time of answered pings", "ms", lambda r: _of_table(r, "pings", "rtt_ms")
+    yield "delay of the shown frames of calls", "ms", lambda r: _of_table(r, "frames", "delay_ms")
 
 
 def _column(table: pa.Table, name: str) -> Array:

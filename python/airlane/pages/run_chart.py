@@ -1,12 +1,14 @@
-"""The chart of a run over time: events, then goodput, delays, window, queues, pings and MCS."""
+"""The chart of a run over time: events, then goodput, delays, window, queues, pings, calls and MCS."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow.compute as pc
 
 from airlane.metrics import Run
 from airlane.pages.bins import line_in_band, style_of, thinned
@@ -45,7 +47,20 @@ this many parts of the run.
 _MARKS_MAX = 24
 """Maximum number of events that are also drawn through every panel."""
 
-_EVENTS = {"loss": "#E69F00", "timeout": "#b00020", "handover": "#555555", "no usable link": "#7A3E9D"}
+_EVENTS = {
+    "loss": "#E69F00",
+    "timeout": "#b00020",
+    "freeze": "#0072B2",
+    "handover": "#555555",
+    "no usable link": "#7A3E9D",
+}
+
+_SAMPLED = (
+    ("pings", "rtt_ms", "round-trip time of pings, by the time at which they were sent", "ms"),
+    ("frames", "delay_ms", "delay of frames from capture to display, by the time of capture", "ms"),
+    ("media_rate", "target_kbps", "target of the rate controllers of calls", "kbit/s"),
+)
+"""Tables with a row per sample, their columns, and the titles and units of their panels."""
 
 _NOTHING = np.empty(0)
 
@@ -56,8 +71,8 @@ def run_chart(results: Results, run: int = 0, title: str = "") -> Chart:
     """One run over time on one axis.
 
     A panel without a value (no RLC queue on a wired link, no window for UDP, no cell) is omitted, and so are
-    the events if there were none. Events are losses that the sender detected, expired timers, handovers and
-    the starts of outages.
+    the events if there were none. Events are losses that the sender detected, expired timers, ends of
+    freezes, handovers and the starts of outages.
     """
     view = Run(_of_run(results, run))
     flows = view.flows()
@@ -69,8 +84,11 @@ def run_chart(results: Results, run: int = 0, title: str = "") -> Chart:
         if any(np.isfinite(view.series(f).get(one.name, _NOTHING)).any() for f in flows)
     ]
     panels = panels or [Panel([Line([], [])], x=_TIME)]
-    if pings := _pings(view):
-        panels.append(_ping_panel(pings, flows, handovers))
+    for table, column, words, unit in _SAMPLED:
+        if samples := _samples(view, table, column):
+            panels.append(
+                _sample_panel(samples, flows, handovers, Panel([], words, _TIME, Axis(label=unit, low=0.0)))
+            )
     if rates := _mcs(view):
         panels.append(_mcs_panel(rates, max(2, len(flows)), handovers))
     if connected := _connected_panel(view):
@@ -92,7 +110,7 @@ def _of_run(results: Results, run: int) -> dict[str, pa.Table]:
         "handovers",
         "rrc_connections",
         "outages",
-        "pings",
+        *(table for table, *_ in _SAMPLED),
     )
     return {
         name: table.filter(arrays.whole(table["run"]) == run)
@@ -152,6 +170,10 @@ def _events(view: Run, flows: list[str]) -> dict[str, list[tuple[float, str]]]:
     pings = view.tables.get("pings")
     for row in pings.filter(pings["lost"]).to_pylist() if pings is not None else ():
         found["loss"].append((row["t_s"], f"{row['flow']}: ping {row['sequence']} lost"))
+    frames = view.tables.get("frames")
+    for row in frames.filter(pc.is_finite(frames["freeze_ms"])).to_pylist() if frames is not None else ():
+        words = f"{row['flow']}: frozen for {row['freeze_ms']:.0f} ms"
+        found["freeze"].append((row["t_s"] + 1e-3 * row["delay_ms"], words))
     handovers = view.tables.get("handovers")
     for row in handovers.to_pylist() if handovers is not None else ():
         at = next(
@@ -219,28 +241,29 @@ def _handovers(handovers: list[tuple[float, str]]) -> Iterator[Item]:
         yield Reference("x", t, words, series="handover", colour=_EVENTS["handover"], dash="--")
 
 
-def _pings(view: Run) -> dict[str, tuple[Array, Array]]:
-    """Of each flow that pings, when each was sent and how long it took; NaN where it was not answered."""
-    table = view.tables.get("pings")
-    if table is None:
+def _samples(view: Run, table: str, column: str) -> dict[str, tuple[Array, Array]]:
+    """Times and values of the samples of each flow that has any; NaN where there is none."""
+    rows = view.tables.get(table)
+    if rows is None:
         return {}
-    of = np.asarray(table["flow"].to_pylist())
-    t, rtt = (arrays.numbers(table[name]) for name in ("t_s", "rtt_ms"))
-    names = dict.fromkeys(of[np.isfinite(rtt)].tolist())
-    return {name: (t[of == name], rtt[of == name]) for name in names}
+    of = np.asarray(rows["flow"].to_pylist())
+    t, values = (arrays.numbers(rows[name]) for name in ("t_s", column))
+    names = dict.fromkeys(of[np.isfinite(values)].tolist())
+    return {name: (t[of == name], values[of == name]) for name in names}
 
 
-def _ping_panel(pings: dict[str, tuple[Array, Array]], flows: list[str], handovers: list[Item]) -> Panel:
+def _sample_panel(
+    samples: dict[str, tuple[Array, Array]], flows: list[str], handovers: list[Item], panel: Panel
+) -> Panel:
     """A line for each flow in its colour of the other panels; of many flows percentiles over them."""
     items: list[Item] = []
-    if len(pings) > LINES_MAX:
+    if len(samples) > LINES_MAX:
         # Flows that ping at the same interval have bins in common.
-        items += _percentiles([{"t_s": t, "rtt_ms": rtt} for t, rtt in pings.values()], "rtt_ms", 1.0)
-    for name, (t, rtt) in pings.items() if len(pings) <= LINES_MAX else ():
+        items += _percentiles([{"t_s": t, "value": value} for t, value in samples.values()], "value", 1.0)
+    for name, (t, value) in samples.items() if len(samples) <= LINES_MAX else ():
         colour = COLOURS[flows.index(name) % len(COLOURS)]
-        items += line_in_band(t, rtt, series=name, colour=colour, marker=".", size=6.0)
-    title = "round-trip time of pings, by the time at which they were sent"
-    return Panel([*items, *handovers], title, _TIME, Axis(label="ms", low=0.0))
+        items += line_in_band(t, value, series=name, colour=colour, marker=".", size=6.0)
+    return replace(panel, items=[*items, *handovers])
 
 
 def _mcs(view: Run) -> dict[str, tuple[Any, Any]]:

@@ -1,11 +1,11 @@
-"""Application results as columns of `flows`: page load times, stalls, bitrates, round-trip times of pings.
+"""Application results as columns of `flows`: page load times, stalls, bitrates, round-trip times, calls.
 
-The tables `pages`, `views` and `pings` have one row per page, view and echo request. This module aggregates
-them per flow, so that tables, sweeps and comparisons read them like any other figure
-(`airlane.runs.figures`). A page that was still loading at the end of the run is neither excluded nor counted
-as loaded: its time is censored, and means are Kaplan-Meier means restricted to the end of the run
+The tables `pages`, `views`, `pings` and `frames` have one row per page, view, echo request and frame of a
+call. This module aggregates them per flow, so that tables, sweeps and comparisons read them like any other
+figure (`airlane.runs.figures`). A page that was still loading at the end of the run is neither excluded nor
+counted as loaded: its time is censored, and means are Kaplan-Meier means restricted to the end of the run
 (`airlane.statistics.survival`). If everything ended, they are plain means. Figures of pings are those of the
-requests that were answered.
+requests that were answered, delays of calls those of the frames that were shown.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ Array = npt.NDArray[np.float64]
 
 
 def with_applications(tables: Mapping[str, pa.Table], end_s: float) -> pa.Table:
-    """The table `flows` of one run, with the columns of its browsers, viewers and pings, if there are any.
+    """The table `flows` of one run, with the columns of its applications that have any.
 
     A flow without such an application has null in these columns. `page_s` and `startup_s` are restricted
     means. `ttfb_s` is a mean over the completed pages, since it is unknown for others. `stalls` and
     `rebuffering_s` are sums over the views of the flow, up to the end of the run. `bitrate_kbps` is a mean
     over views. The columns of pings count the requests sent within the measured window, as `rtt_ms` does;
-    percentiles are those of the answered ones.
+    percentiles are those of the answered ones. The columns of calls count the frames captured within it.
 
     Parameters
     ----------
@@ -70,6 +70,10 @@ class _ByFlow:
         indices = arrays.whole(flow.indices)
         self._rows = [np.flatnonzero(indices == i) for i in range(len(self.names))]
         self._table = table
+
+    def rows(self, flow: int) -> npt.NDArray[np.intp]:
+        """The rows of a flow, by its place in `names`."""
+        return self._rows[flow]
 
     def __call__(self, name: str) -> list[Array]:
         values = arrays.numbers(self._table[name])
@@ -116,6 +120,58 @@ def _pings(table: pa.Table, _: float) -> _Summed:
         "rtt_p50_ms": [_percentile(rtt, 50) for rtt in answered],
         "rtt_p95_ms": [_percentile(rtt, 95) for rtt in answered],
         "rtt_max_ms": [_percentile(rtt, 100) for rtt in answered],
+    }
+
+
+def _frames(table: pa.Table, _: float) -> _Summed:
+    of = _ByFlow(table)
+    fates = np.asarray(table["fate"].to_pylist(), dtype=object)
+    rows = [dict(zip(_FRAME_COLUMNS, one, strict=True)) for one in zip(*map(of, _FRAME_COLUMNS), strict=True)]
+    calls = [_call(one, fates[of.rows(i)]) for i, one in enumerate(rows)]
+    return of.names, {name: [call[name] for call in calls] for name in _CALL_COLUMNS}
+
+
+_FRAME_COLUMNS = (
+    "t_s", "size_bytes", "packets", "received", "skipped", "delay_ms", "buffer_ms", "freeze_ms",
+    "target_kbps", "encoder_kbps", "vmaf", "measured",
+)  # fmt: skip
+
+_CALL_COLUMNS = (
+    "frames_sent", "frames_shown", "frames_skipped", "frames_late", "frames_lost", "frame_p50_ms",
+    "frame_p95_ms", "frame_p99_ms", "buffer_ms", "freezes", "freeze_s", "video_kbps", "target_kbps",
+    "video_percent", "media_loss_percent", "vmaf",
+)  # fmt: skip
+
+
+def _call(frames: Mapping[str, Array], fates: npt.NDArray[np.object_]) -> dict[str, float]:
+    """The figures of one call, of the frames that were captured within the measured window."""
+    counted = frames["measured"] > 0.0
+    of = {name: values[counted] for name, values in frames.items()}
+    fate = fates[counted]
+    shown, ended = fate == "shown", fate != "open"
+    delays = of["delay_ms"][shown]
+    freezes = of["freeze_ms"][np.isfinite(of["freeze_ms"])]
+    n = of["t_s"].size
+    span_s = (of["t_s"][-1] - of["t_s"][0]) * n / (n - 1) if n > 1 else math.nan
+    video_kbps = float(of["size_bytes"][shown].sum()) * 8e-3 / span_s
+    packets, arrived = (float(of[name][ended].sum()) for name in ("packets", "received"))
+    return {
+        "frames_sent": n,
+        "frames_shown": int(shown.sum()),
+        "frames_skipped": int(of["skipped"].sum()),
+        "frames_late": int((fate == "late").sum()),
+        "frames_lost": int((fate == "lost").sum()),
+        "frame_p50_ms": _percentile(delays, 50),
+        "frame_p95_ms": _percentile(delays, 95),
+        "frame_p99_ms": _percentile(delays, 99),
+        "buffer_ms": _mean(of["buffer_ms"]),
+        "freezes": freezes.size,
+        "freeze_s": float(freezes.sum()) * 1e-3,
+        "video_kbps": video_kbps,
+        "target_kbps": _mean(of["target_kbps"]),
+        "video_percent": 100.0 * video_kbps / _mean(of["encoder_kbps"]),
+        "media_loss_percent": 100.0 * (1.0 - arrived / packets) if packets else math.nan,
+        "vmaf": _mean(of["vmaf"][shown]),
     }
 
 
@@ -258,6 +314,26 @@ def _round_trip(place: int, name: str, title: str, heading: str, brief: str = ""
     )
 
 
+def _of_call(
+    place: int, name: str, title: str, heading: str, unit: str, better: Better, scale: Scale = Scale.PLAIN
+) -> Figure:
+    """A figure of a call: the mean over calls."""
+    views = {"frame_p95_ms": _FIRST | {"summary"}, "freeze_s": _FIRST, "vmaf": _FIRST}
+    return Figure(
+        name,
+        title,
+        heading,
+        unit,
+        better,
+        scale,
+        columns=(name,),
+        of_flows=mean_of(name),
+        form=".0f" if unit == "kbit/s" else ".2f" if unit in ("s", "%") else ".1f",
+        views=views.get(name, _COMPARED),
+        place=place,
+    )
+
+
 APPLICATIONS = (
     Application(
         title="web pages",
@@ -344,6 +420,89 @@ APPLICATIONS = (
         ),
         shown=("pings_lost", "rtt_ms", "rtt_p50_ms", "rtt_p95_ms", "rtt_max_ms"),
         of_ended=("rtt_p95_ms",),
+    ),
+    Application(
+        title="calls",
+        kinds=("rtc",),
+        table="frames",
+        sums=_frames,
+        begun="frames_sent",
+        ended="frames_shown",
+        word="shown",
+        figures=(
+            _count(240, "frames_sent", "frames sent", "frames\nsent", Better.NEITHER),
+            _count(241, "frames_shown", "frames shown", "frames\nshown", Better.MORE),
+            _count(242, "frames_skipped", "frames that the encoder left out", "frames\nskipped", Better.LESS),
+            _count(
+                243, "frames_late", "frames that arrived too late to be shown", "frames\nlate", Better.LESS
+            ),
+            _count(244, "frames_lost", "frames that could not be decoded", "frames\nlost", Better.LESS),
+            _of_call(
+                245, "frame_p50_ms", "median of the delay of frames", "delay p50\nms", "ms", Better.LESS
+            ),
+            _of_call(
+                246,
+                "frame_p95_ms",
+                "95th percentile of the delay of frames",
+                "delay p95\nms",
+                "ms",
+                Better.LESS,
+                Scale.QUANTILE,
+            ),
+            _of_call(
+                247,
+                "frame_p99_ms",
+                "99th percentile of the delay of frames",
+                "delay p99\nms",
+                "ms",
+                Better.LESS,
+                Scale.QUANTILE,
+            ),
+            _of_call(
+                248,
+                "buffer_ms",
+                "time of frames in the jitter buffer",
+                "jitter\nbuffer ms",
+                "ms",
+                Better.LESS,
+            ),
+            _count(249, "freezes", "freezes of the picture", "freezes", Better.LESS),
+            _of_call(250, "freeze_s", "time of freezes per call", "frozen\ns", "s", Better.LESS),
+            _of_call(251, "video_kbps", "rate of the shown video", "video\nkbit/s", "kbit/s", Better.MORE),
+            _of_call(
+                252,
+                "target_kbps",
+                "target of the rate controller",
+                "target\nkbit/s",
+                "kbit/s",
+                Better.NEITHER,
+            ),
+            _of_call(
+                253,
+                "video_percent",
+                "rate of the shown video over the encoder's",
+                "video\n%",
+                "%",
+                Better.MORE,
+            ),
+            _of_call(
+                254, "media_loss_percent", "packets of video lost after repair", "loss\n%", "%", Better.LESS
+            ),
+            _of_call(255, "vmaf", "quality of the shown video (VMAF)", "VMAF", "points", Better.MORE),
+        ),
+        shown=(
+            "frame_p50_ms",
+            "frame_p95_ms",
+            "frame_p99_ms",
+            "buffer_ms",
+            "freezes",
+            "freeze_s",
+            "video_kbps",
+            "target_kbps",
+            "media_loss_percent",
+            "vmaf",
+        ),
+        of_ended=("frame_p95_ms", "freeze_s", "vmaf"),
     ),
 )
 """All kinds of applications with results of their own; a further one is an entry here."""

@@ -38,13 +38,14 @@ _WORDS = {
     "cbr": "constant rates",
     "on-off": "on-off traffic",
     "ping": "pings",
+    "rtc": "calls",
 }
 """What users call an application."""
 
 _NETWORK = ("goodput_mbps", "owd_p95_ms")
 """Figures of an application without results of its own."""
 
-_RANKED = ("page_s", "rebuffering_s", "bitrate_kbps", "rtt_p95_ms", "goodput_mbps")
+_RANKED = ("page_s", "rebuffering_s", "bitrate_kbps", "rtt_p95_ms", "frame_p95_ms", "goodput_mbps")
 """Figures by which users are ranked; the first that an application has, and that is not 0 for all."""
 
 _USERS_MIN = 4

@@ -1,11 +1,11 @@
-//! Random applications that came after the others: pings, on/off sources.
+//! Random applications that came after the others: pings, on/off sources, calls.
 
 use airlane_core::{Seeds, Stream};
 
 /// Applications to a UE, or to the host; often none.
 pub(super) fn applications(seed: u64, to: Option<&str>) -> String {
     let stream = |name| Seeds::new(seed).stream(name);
-    ping(&mut stream("swarm/ping"), to) + &on_off(&mut stream("swarm/on-off"), to)
+    ping(&mut stream("swarm/ping"), to) + &on_off(&mut stream("swarm/on-off"), to) + &call(&mut stream("swarm/rtc"), to)
 }
 
 fn flow(s: &mut Stream, name: &str, to: Option<&str>) -> String {
@@ -42,6 +42,22 @@ fn on_off(s: &mut Stream, to: Option<&str>) -> String {
         text += &format!("size = \"{} B\"\n", 1 + s.below(100_000));
     }
     text + &format!("on = {}\noff = {}\n", period(s), period(s))
+}
+
+fn call(s: &mut Stream, to: Option<&str>) -> String {
+    if !s.chance(0.25) {
+        return String::new();
+    }
+    let ecn = super::one_of(s, &["not-ect", "ect0", "ect1"]);
+    let mut text = flow(s, "call", to)
+        + &format!("transport = {{ kind = \"udp\", ecn = \"{ecn}\" }}\n[flow.app]\nkind = \"rtc\"\n");
+    let rate = 200 + s.below(3_000);
+    text += &format!("controller = {{ kind = \"constant\", rate = \"{rate} kbit/s\" }}\n");
+    let feedback = super::one_of(s, &["transport-wide", "rfc8888"]);
+    text += &format!("feedback = \"{feedback}\"\nfeedback_interval = \"{} ms\"\n", 20 + s.below(200));
+    text += &format!("nack = {}\nboth = {}\n", s.chance(0.5), s.chance(0.3));
+    let audio = super::one_of(s, &["opus", "none"]);
+    text + &format!("audio = \"{audio}\"\nvideo = {{ frame_rate = {}.0 }}\n", 5 + s.below(55))
 }
 
 fn period(s: &mut Stream) -> String {

@@ -13,6 +13,7 @@ mod http;
 mod on_off;
 mod ping;
 mod ppbp;
+mod rtc;
 mod transfer;
 mod video;
 mod viewing;
@@ -26,6 +27,9 @@ pub use http::HttpVersion;
 pub use on_off::{ConstantPeriod, ExponentialPeriod, OnOff, ParetoPeriod, Period, UniformPeriod};
 pub use ping::Ping;
 pub use ppbp::{Ppbp, PpbpReading};
+pub use rtc::{
+    ConstantRate, Opus, Rtc, RtcAudio, RtcController, RtcEncoder, RtcFeedback, RtcPacer, RtcVideo,
+};
 pub use video::{LogNormalGroups, Variation, Video, VideoPage};
 pub use viewing::{PageBefore, Satisfied, Watching};
 pub use web::{Visits, Web};
@@ -72,6 +76,18 @@ macro_rules! applications {
                 self.application().satisfaction()
             }
 
+            /// The controller of its media, if it is a call.
+            #[must_use]
+            pub fn rate_controller(&self) -> Option<&'static str> {
+                self.application().rate_controller()
+            }
+
+            /// Whether it carries data in the direction that is not the flow's, too.
+            #[must_use]
+            pub fn carries_both_directions(&self) -> bool {
+                self.application().carries_both_directions()
+            }
+
             pub(crate) fn application(&self) -> &dyn Application {
                 match self { $(Self::$application(settings) => settings,)+ }
             }
@@ -103,6 +119,8 @@ applications! {
     /// Measures round-trip times with ICMP echo messages, as ping(8) does. The flow's direction is that of the requests:
     /// with `uplink`, the UE asks and the server answers.
     "ping" => Ping,
+    /// A call: audio and video in real time, at the rate of a controller. Over UDP.
+    "rtc" => Rtc,
 }
 
 /// An application of a flow, with its settings.
@@ -125,6 +143,16 @@ pub(crate) trait Application {
     /// The criteria of a satisfied viewer, if it plays videos.
     fn satisfaction(&self) -> Option<Satisfaction> {
         None
+    }
+
+    /// The name of the controller of its media, if it is a call.
+    fn rate_controller(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether it carries data in the direction that is not the flow's, too.
+    fn carries_both_directions(&self) -> bool {
+        false
     }
 
     /// Whether its data is in one connection, whose sender may use radio information.

@@ -1,0 +1,144 @@
+//! The feedback of a receiver about the arrivals of packets.
+
+use std::collections::BTreeMap;
+
+use airlane_core::{Duration, Ecn, Instant};
+
+use crate::wire::{Metric, RtcpWriter, RtpHeader, StreamReport, Unwrapper};
+
+/// The most packets of one report of either format, so that it fits into a packet.
+const PACKETS_MAX: u64 = 400;
+/// RFC 8888: a report at the latest after this, or after so many packets (draft-ietf-ccwg-rfc8298bis-screamv2 and
+/// EricssonResearch/scream at c8f84c3, `kMaxRtcpInterval`), and with the last packet of a frame.
+const WAIT_MAX: Duration = Duration::from_millis(40);
+const PACKETS_UNTIL_REPORT: usize = 16;
+
+/// Arrivals for transport-wide feedback, sent at a constant interval.
+#[derive(Debug)]
+pub(super) struct TransportWideArrivals {
+    interval: Duration,
+    numbers: Unwrapper<16>,
+    pending: BTreeMap<u64, Instant>,
+    /// The number behind all that were reported.
+    next: u64,
+    count: u8,
+    due: Option<Instant>,
+    reported_at: Option<Instant>,
+}
+
+impl TransportWideArrivals {
+    pub(super) fn new(interval: Duration) -> Self {
+        Self {
+            interval,
+            numbers: Unwrapper::default(),
+            pending: BTreeMap::new(),
+            next: 0,
+            count: 0,
+            due: None,
+            reported_at: None,
+        }
+    }
+
+    pub(super) fn on_packet(&mut self, now: Instant, header: &RtpHeader) {
+        let number = self.numbers.extend(u64::from(header.transport_sequence));
+        self.pending.insert(number, now);
+        let earliest = self.reported_at.map_or(now, |at| at.max(now.max(at + self.interval)));
+        self.due.get_or_insert(earliest);
+    }
+
+    pub(super) const fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// The reports that are due, each as a packet.
+    pub(super) fn report(&mut self, now: Instant, ssrc: u32, about: u32) -> Vec<Box<[u8]>> {
+        self.due = None;
+        self.reported_at = Some(now);
+        let mut packets = vec![];
+        while let Some((first, _)) = self.pending.first_key_value() {
+            // What is missing before a packet that arrived in order is lost; a report begins with one that has arrived, so
+            // that a gap at its beginning is in the report before it, or behind the packet that came late.
+            let base = *first;
+            let last = *self.pending.range(..base + PACKETS_MAX).next_back().expect("at least the first").0;
+            let arrivals: Vec<_> = (base..=last).map(|number| self.pending.remove(&number)).collect();
+            let mut writer = RtcpWriter::default();
+            let (base, arrivals) = self.with_gap(base, arrivals);
+            writer.transport_wide(ssrc, about, base as u16, self.count, &arrivals);
+            self.count = self.count.wrapping_add(1);
+            self.next = self.next.max(last + 1);
+            packets.push(writer.finish());
+        }
+        packets
+    }
+
+    /// The arrivals with the packets before them that no report has named.
+    fn with_gap(&self, base: u64, arrivals: Vec<Option<Instant>>) -> (u64, Vec<Option<Instant>>) {
+        let gap = base.saturating_sub(self.next).min(PACKETS_MAX);
+        let lost = core::iter::repeat_n(None, gap as usize);
+        (base - gap, lost.chain(arrivals).collect())
+    }
+}
+
+/// The packets of one stream that were not reported yet.
+#[derive(Debug, Default)]
+struct StreamArrivals {
+    ssrc: u32,
+    numbers: Unwrapper<16>,
+    pending: BTreeMap<u64, (Instant, Ecn)>,
+    next: u64,
+}
+
+/// Arrivals for feedback by stream (RFC 8888).
+#[derive(Debug, Default)]
+pub(super) struct ArrivalsByStream {
+    streams: Vec<StreamArrivals>,
+    packets: usize,
+    due: Option<Instant>,
+}
+
+impl ArrivalsByStream {
+    pub(super) fn on_packet(&mut self, now: Instant, header: &RtpHeader, ecn: Ecn) {
+        let place = self.streams.iter().position(|stream| stream.ssrc == header.ssrc);
+        let place = place.unwrap_or_else(|| {
+            self.streams.push(StreamArrivals { ssrc: header.ssrc, ..StreamArrivals::default() });
+            self.streams.len() - 1
+        });
+        let stream = &mut self.streams[place];
+        let number = stream.numbers.extend(u64::from(header.sequence));
+        stream.pending.insert(number, (now, ecn));
+        self.packets += 1;
+        let now_due = header.marker || self.packets >= PACKETS_UNTIL_REPORT;
+        let due = if now_due { now } else { now + WAIT_MAX };
+        self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
+    }
+
+    pub(super) const fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// The report that is due.
+    pub(super) fn report(&mut self, now: Instant, ssrc: u32) -> Box<[u8]> {
+        self.due = None;
+        self.packets = 0;
+        let mut reports = vec![];
+        for stream in &mut self.streams {
+            let (Some((first, _)), Some((last, _))) =
+                (stream.pending.first_key_value(), stream.pending.last_key_value())
+            else {
+                continue;
+            };
+            let (last, begin) = (*last, (*first).min(stream.next));
+            let begin = begin.max((last + 1).saturating_sub(PACKETS_MAX));
+            let metric = |(at, ecn)| Metric { at: Some(at), ecn };
+            let lost = Metric { at: None, ecn: Ecn::NotCapable };
+            let packets =
+                (begin..=last).map(|number| stream.pending.remove(&number).map_or(lost, metric)).collect();
+            stream.pending.clear();
+            stream.next = last + 1;
+            reports.push(StreamReport { ssrc: stream.ssrc, begin: begin as u16, packets });
+        }
+        let mut writer = RtcpWriter::default();
+        writer.congestion_feedback(ssrc, now, &reports);
+        writer.finish()
+    }
+}

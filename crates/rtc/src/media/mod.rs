@@ -1,0 +1,42 @@
+//! The media of a call: encoder, pacer and repair at the sender, assembly, jitter buffer and display at the receiver.
+
+mod arrivals;
+mod encoder;
+mod frames;
+mod freeze;
+mod history;
+mod jitter;
+mod nack;
+mod pacer;
+mod playout;
+mod quality;
+mod receiver;
+mod sender;
+#[cfg(test)]
+mod tests;
+
+pub use encoder::{Encoder, EncoderModel, Frame};
+pub use freeze::FreezeDetector;
+pub use quality::vmaf;
+pub use receiver::{FeedbackFormat, MediaReceiver, ReceiverConfig};
+pub use sender::{Audio, MediaSender, SenderConfig, Video, without_headers};
+
+use airlane_core::MediaStep;
+
+/// A packet to send.
+#[derive(Debug)]
+pub struct Datagram {
+    /// The payload of UDP.
+    pub bytes: Box<[u8]>,
+    /// Whether its content was sent before.
+    pub repeats: bool,
+}
+
+/// What an end does in a call: packets to send and steps to report, in order.
+#[derive(Debug, Default)]
+pub struct Output {
+    /// Packets to send.
+    pub packets: Vec<Datagram>,
+    /// Steps to report.
+    pub steps: Vec<MediaStep>,
+}

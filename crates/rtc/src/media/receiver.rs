@@ -1,0 +1,271 @@
+//! The receiver of a call: feedback, requests, frames, the jitter buffer and the display.
+
+use std::collections::VecDeque;
+
+use airlane_core::{Duration, Ecn, Instant, MediaStep};
+
+use super::arrivals::{ArrivalsByStream, TransportWideArrivals};
+use super::frames::{Frames, VideoArrival};
+use super::freeze::FreezeDetector;
+use super::nack::NackRequester;
+use super::playout::Playout;
+use super::sender::RTT_DEFAULT;
+use super::{Datagram, Output};
+use crate::wire::{
+    MediaStream, Rtcp, RtcpReader, RtcpWriter, RtpHeader, Ssrcs, Unwrapper, VideoPayload, original_sequence,
+};
+
+/// How long a receiver waits for a frame until it asks for a key frame, and until it asks again (libwebrtc,
+/// `video/video_receive_stream2.cc`, `kMaxWaitForFrame` and `kMaxWaitForKeyFrame`).
+const FRAME_WAIT: Duration = Duration::from_secs(3);
+const KEY_FRAME_WAIT: Duration = Duration::from_millis(200);
+/// The interval of receiver reports (libwebrtc, `kDefaultVideoReportInterval`).
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The format of the feedback about arrivals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FeedbackFormat {
+    /// Transport-wide feedback, at this interval.
+    TransportWide(Duration),
+    /// RFC 8888: with the last packet of each frame, after 16 packets, and at the latest 40 ms after a packet.
+    ByStream,
+}
+
+/// What a receiver receives, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiverConfig {
+    /// Its own source.
+    pub ssrc: u32,
+    /// The sources of the sender.
+    pub sender: Ssrcs,
+    /// The feedback.
+    pub feedback: FeedbackFormat,
+    /// Whether it asks for packets again.
+    pub nack: bool,
+}
+
+#[derive(Debug)]
+enum Arrivals {
+    TransportWide(TransportWideArrivals),
+    ByStream(ArrivalsByStream),
+}
+
+/// Receives audio and video, and reports to the sender.
+#[derive(Debug)]
+pub struct MediaReceiver {
+    config: ReceiverConfig,
+    arrivals: Arrivals,
+    nack: NackRequester,
+    frames: Frames,
+    playout: Playout,
+    freezes: FreezeDetector,
+    video: Unwrapper<16>,
+    highest: u32,
+    /// Frames that were decoded: when they are shown, their numbers, and when their first packets arrived.
+    decoded: VecDeque<(Instant, u64, Instant)>,
+    rtt: Duration,
+    /// The time of the last report of the sender, and when it arrived.
+    sender_report: Option<(u32, Instant)>,
+    report_at: Option<Instant>,
+    /// Until when a frame can be decoded, or else a key frame is asked for; and whether only that helps.
+    wait_until: Option<Instant>,
+    key_needed: bool,
+}
+
+impl MediaReceiver {
+    /// A receiver that has received nothing.
+    #[must_use]
+    pub fn new(config: ReceiverConfig) -> Self {
+        Self {
+            arrivals: match config.feedback {
+                FeedbackFormat::TransportWide(interval) => {
+                    Arrivals::TransportWide(TransportWideArrivals::new(interval))
+                }
+                FeedbackFormat::ByStream => Arrivals::ByStream(ArrivalsByStream::default()),
+            },
+            config,
+            nack: NackRequester::default(),
+            frames: Frames::default(),
+            playout: Playout::new(),
+            freezes: FreezeDetector::default(),
+            video: Unwrapper::default(),
+            highest: 0,
+            decoded: VecDeque::new(),
+            rtt: RTT_DEFAULT,
+            sender_report: None,
+            report_at: None,
+            wait_until: None,
+            key_needed: true,
+        }
+    }
+
+    /// When to call [`Self::handle_timeout`].
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Instant> {
+        let feedback = match &self.arrivals {
+            Arrivals::TransportWide(arrivals) => arrivals.due(),
+            Arrivals::ByStream(arrivals) => arrivals.due(),
+        };
+        let nack = if self.config.nack { self.nack.due(self.rtt) } else { None };
+        let release = self.frames.decodable().map(|(_, frame)| self.playout.released_at(frame.timestamp));
+        let display = self.decoded.front().map(|(at, ..)| *at);
+        [feedback, nack, release, display, self.report_at, self.wait_until].into_iter().flatten().min()
+    }
+
+    /// The time of [`Self::next_timeout`] has come.
+    pub fn handle_timeout(&mut self, now: Instant, out: &mut Output) {
+        self.release(now, out);
+        self.show(now, out);
+        self.ask(now, out);
+        self.send_feedback(now, out);
+        if self.report_at.is_some_and(|at| at <= now) {
+            self.report(now, out);
+        }
+    }
+
+    /// An RTP packet arrives. Returns whether it has media that had not arrived before and is not too late.
+    pub fn handle_rtp(&mut self, now: Instant, ecn: Ecn, packet: &[u8], out: &mut Output) -> bool {
+        let Some((header, payload)) = RtpHeader::parse(packet) else { return false };
+        let Some(stream) = self.config.sender.stream(header.ssrc) else { return false };
+        match &mut self.arrivals {
+            Arrivals::TransportWide(arrivals) => arrivals.on_packet(now, &header),
+            Arrivals::ByStream(arrivals) => arrivals.on_packet(now, &header, ecn),
+        }
+        self.report_at.get_or_insert(now + REPORT_INTERVAL);
+        let video = match stream {
+            MediaStream::Audio => None,
+            MediaStream::Repair => return false,
+            MediaStream::Video => {
+                let number = self.video.extend(u64::from(header.sequence));
+                self.highest = self.highest.max(number as u32);
+                VideoPayload::parse(payload).map(|payload| (number, payload))
+            }
+            MediaStream::Retransmission => original_sequence(payload).and_then(|(number, payload)| {
+                Some((self.video.peek(u64::from(number)), VideoPayload::parse(payload)?))
+            }),
+        };
+        let retransmitted = stream == MediaStream::Retransmission;
+        let fresh = match video {
+            Some((number, payload)) => {
+                self.on_video(now, &VideoArrival { number, header, payload, retransmitted }, out)
+            }
+            None => stream == MediaStream::Audio,
+        };
+        self.handle_timeout(now, out);
+        fresh
+    }
+
+    /// An RTCP packet arrives.
+    pub fn handle_rtcp(&mut self, now: Instant, packet: &[u8]) {
+        for part in RtcpReader::new(packet, now).parts() {
+            match part {
+                Rtcp::SenderReport { ssrc, at } if self.config.sender.stream(ssrc).is_some() => {
+                    self.sender_report = Some((at, now));
+                }
+                Rtcp::RoundTrip { ssrc, rtt } if ssrc == self.config.ssrc => self.rtt = rtt,
+                _ => {}
+            }
+        }
+    }
+
+    fn on_video(&mut self, now: Instant, packet: &VideoArrival, out: &mut Output) -> bool {
+        if self.wait_until.is_none() {
+            self.wait_until = Some(now + KEY_FRAME_WAIT);
+        }
+        if !self.nack.on_packet(packet.number) {
+            self.request_key_frame(now, out);
+        }
+        let Some((frame, complete)) = self.frames.insert(now, packet) else { return false };
+        if complete {
+            out.steps.push(MediaStep::Completed { frame });
+            let retransmitted = self.frames.was_retransmitted(frame);
+            self.playout.on_complete(now, packet.header.timestamp, retransmitted);
+        }
+        true
+    }
+
+    /// Decodes the frames that are due.
+    fn release(&mut self, now: Instant, out: &mut Output) {
+        while let Some((number, frame)) = self.frames.decodable() {
+            // A receiver that waits for a key frame does not wait for its time (`ForceKeyFrameReleaseImmediately`).
+            if !self.key_needed && self.playout.released_at(frame.timestamp) > now {
+                break;
+            }
+            let (frame, lost) = self.frames.decode(number);
+            let lost = lost.into_iter().map(|(frame, received)| MediaStep::Lost { frame, received });
+            out.steps.extend(lost);
+            self.playout.on_release(now, &frame, self.rtt);
+            let shown_at = self.playout.shown_at(frame.timestamp).max(now);
+            // Frames are shown in order.
+            let shown_at = self.decoded.back().map_or(shown_at, |(before, ..)| shown_at.max(*before));
+            self.decoded.push_back((shown_at, number, frame.first_at));
+            self.nack.forget_before(frame.end.map_or(0, |end| end + 1));
+            self.key_needed = false;
+            self.wait_until = Some(now + FRAME_WAIT);
+        }
+    }
+
+    /// Shows the newest of the frames that are due.
+    fn show(&mut self, now: Instant, out: &mut Output) {
+        while let Some((at, frame, arrived)) = self.decoded.front().copied().filter(|(at, ..)| *at <= now) {
+            self.decoded.pop_front();
+            if self.decoded.front().is_some_and(|(next, ..)| *next <= at) {
+                out.steps.push(MediaStep::Late { frame });
+                continue;
+            }
+            let freeze = self.freezes.on_shown(at);
+            out.steps.push(MediaStep::Shown { frame, buffered: at - arrived, freeze });
+        }
+    }
+
+    /// Asks for packets and key frames that are missing.
+    fn ask(&mut self, now: Instant, out: &mut Output) {
+        if self.config.nack && self.nack.due(self.rtt).is_some_and(|at| at <= now) {
+            let lost = self.nack.requests(now, self.rtt);
+            let mut writer = RtcpWriter::default();
+            writer.nack(self.config.ssrc, self.config.sender.of(MediaStream::Video), &lost);
+            out.packets.push(Datagram { bytes: writer.finish(), repeats: false });
+        }
+        if self.wait_until.is_some_and(|at| at <= now) {
+            self.key_needed = true;
+            self.request_key_frame(now, out);
+        }
+    }
+
+    fn request_key_frame(&mut self, now: Instant, out: &mut Output) {
+        self.frames.clear_if_full();
+        self.wait_until = Some(now + KEY_FRAME_WAIT);
+        let mut writer = RtcpWriter::default();
+        writer.picture_loss(self.config.ssrc, self.config.sender.of(MediaStream::Video));
+        out.packets.push(Datagram { bytes: writer.finish(), repeats: false });
+    }
+
+    fn send_feedback(&mut self, now: Instant, out: &mut Output) {
+        let (ssrc, about) = (self.config.ssrc, self.config.sender.of(MediaStream::Video));
+        match &mut self.arrivals {
+            Arrivals::TransportWide(arrivals) if arrivals.due().is_some_and(|at| at <= now) => {
+                let reports = arrivals.report(now, ssrc, about).into_iter();
+                out.packets.extend(reports.map(|bytes| Datagram { bytes, repeats: false }));
+            }
+            Arrivals::ByStream(arrivals) if arrivals.due().is_some_and(|at| at <= now) => {
+                out.packets.push(Datagram { bytes: arrivals.report(now, ssrc), repeats: false });
+            }
+            Arrivals::TransportWide(_) | Arrivals::ByStream(_) => {}
+        }
+    }
+
+    fn report(&mut self, now: Instant, out: &mut Output) {
+        self.report_at = Some(now + REPORT_INTERVAL);
+        let last = self.sender_report.map(|(at, came)| (at, now - came));
+        let mut writer = RtcpWriter::default();
+        writer.receiver_report(
+            self.config.ssrc,
+            self.config.sender.of(MediaStream::Video),
+            self.highest,
+            last,
+        );
+        writer.source_description(self.config.ssrc);
+        writer.receiver_time(self.config.ssrc, now);
+        out.packets.push(Datagram { bytes: writer.finish(), repeats: false });
+    }
+}

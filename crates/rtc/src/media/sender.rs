@@ -1,0 +1,477 @@
+//! The sender of a call: audio and video, packets, pacing, retransmission.
+
+use airlane_core::{BitRate, Bytes, Duration, Instant, MediaStep, Stream};
+
+use super::encoder::{Encoder, EncoderModel, Frame};
+use super::history::{Repeatable, SentPackets};
+use super::pacer::{Due, Pacer};
+use super::{Datagram, Output, vmaf};
+use crate::wire::{
+    LOWER_HEADERS, MediaStream, Rtcp, RtcpReader, RtcpWriter, RtpHeader, SRTP_TAG, Ssrcs, VP8_DESCRIPTOR,
+    VideoPayload,
+};
+use crate::{Feedback, Pace, PacketKind, PacketReport, ProbeId, RateController, SentPacket};
+
+/// The largest RTP packet (libwebrtc, `kVideoMtu`), with the authentication tag.
+const PACKET_MAX: usize = 1_200;
+/// Bytes of a frame in its largest packet. A retransmission is two bytes longer (RFC 4588 section 4).
+const PART_MAX: usize = PACKET_MAX - RtpHeader::LEN - VP8_DESCRIPTOR - SRTP_TAG - 2;
+/// What a packet of video adds to the bytes of the frame.
+const VIDEO_HEADERS: u64 = LOWER_HEADERS + (RtpHeader::LEN + VP8_DESCRIPTOR + SRTP_TAG) as u64;
+/// What a packet of audio adds to its bytes.
+const AUDIO_HEADERS: u64 = LOWER_HEADERS + (RtpHeader::LEN + SRTP_TAG) as u64;
+/// The padding of a packet without media (libwebrtc, `kMaxPaddingLength`).
+const PADDING: u8 = 224;
+/// The interval of sender reports (libwebrtc, `kDefaultVideoReportInterval`).
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+/// The shortest interval of reported rates.
+const RATE_INTERVAL: Duration = Duration::from_millis(100);
+/// The round-trip time before the first is measured (libwebrtc, `nack_requester.cc`, `kDefaultRtt`).
+pub(super) const RTT_DEFAULT: Duration = Duration::from_millis(100);
+
+/// Audio: packets of one size at a constant interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Audio {
+    /// The rate, without headers.
+    pub rate: BitRate,
+    /// The time from one packet to the next.
+    pub interval: Duration,
+}
+
+impl Audio {
+    fn payload(&self) -> u64 {
+        self.rate.bytes_in(self.interval).get()
+    }
+
+    /// The rate with all headers.
+    #[must_use]
+    pub fn wire_rate(&self) -> BitRate {
+        let bits = u128::from(8 * (self.payload() + AUDIO_HEADERS)) * 1_000_000_000;
+        BitRate((bits / u128::from(self.interval.as_nanos())) as u64)
+    }
+}
+
+/// Video.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Video {
+    /// The encoder.
+    pub model: EncoderModel,
+    /// Pixels of a frame, from which the quality follows.
+    pub pixels: u32,
+}
+
+/// What a sender sends, and how.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SenderConfig {
+    /// The sources.
+    pub ssrcs: Ssrcs,
+    /// The video.
+    pub video: Video,
+    /// The audio, if there is any.
+    pub audio: Option<Audio>,
+    /// When it begins.
+    pub start: Instant,
+    /// Time from which it sends nothing.
+    pub stop: Instant,
+    /// Whether it sends packets again.
+    pub retransmits: bool,
+    /// The burst interval of the pacer.
+    pub burst: Duration,
+    /// The longest time in which the pacer sends what waits.
+    pub queue_limit: Duration,
+    /// Frames are left out while a packet of video has waited longer than this.
+    pub skip_after: Duration,
+}
+
+/// A packet with a part of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct VideoPacket {
+    pub(super) sequence: u64,
+    timestamp: u32,
+    frame: u64,
+    begins: bool,
+    ends: bool,
+    key: bool,
+    len: u16,
+}
+
+/// The content of a packet that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    Audio {
+        timestamp: u32,
+        len: u16,
+    },
+    Video(VideoPacket),
+    Retransmission(VideoPacket),
+    /// A packet that was sent before, or padding alone.
+    Padding(Option<VideoPacket>),
+}
+
+impl Content {
+    /// Bytes on the wire, with all headers.
+    pub(super) fn wire_size(&self) -> Bytes {
+        Bytes(match self {
+            Self::Audio { len, .. } => AUDIO_HEADERS + u64::from(*len),
+            Self::Video(packet) => VIDEO_HEADERS + u64::from(packet.len),
+            Self::Retransmission(packet) | Self::Padding(Some(packet)) => {
+                VIDEO_HEADERS + 2 + u64::from(packet.len)
+            }
+            Self::Padding(None) => AUDIO_HEADERS + u64::from(PADDING),
+        })
+    }
+
+    const fn stream(&self) -> MediaStream {
+        match self {
+            Self::Audio { .. } => MediaStream::Audio,
+            Self::Video(_) => MediaStream::Video,
+            Self::Retransmission(_) | Self::Padding(_) => MediaStream::Retransmission,
+        }
+    }
+
+    const fn kind(&self) -> PacketKind {
+        match self {
+            Self::Audio { .. } => PacketKind::Audio,
+            Self::Video(_) => PacketKind::Video,
+            Self::Retransmission(_) => PacketKind::Retransmission,
+            Self::Padding(_) => PacketKind::Padding,
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn video(sequence: u64, len: u16) -> Self {
+        Self::Video(VideoPacket {
+            sequence,
+            timestamp: 0,
+            frame: sequence,
+            begins: true,
+            ends: true,
+            key: false,
+            len,
+        })
+    }
+}
+
+/// Sends audio and video at the rate of a controller.
+pub struct MediaSender {
+    config: SenderConfig,
+    controller: Box<dyn RateController>,
+    encoder: Encoder,
+    pacer: Pacer,
+    sent: SentPackets,
+    repeatable: Repeatable,
+    /// The number of the next packet of each stream.
+    next: [u64; MediaStream::ALL.len()],
+    audio_at: Instant,
+    report_at: Instant,
+    /// Packets and bytes of video so far.
+    totals: [u32; 2],
+    rtt: Duration,
+    /// The reference time of the receiver, and when it arrived.
+    receiver_time: Option<(u32, u32, Instant)>,
+    /// What is in `on_queue` of the controller.
+    waiting: Bytes,
+    reported: Option<(Instant, BitRate, BitRate)>,
+    reports: Vec<PacketReport>,
+}
+
+impl MediaSender {
+    /// A sender with a controller, whose first target is that of the call.
+    #[must_use]
+    pub fn new(config: SenderConfig, controller: Box<dyn RateController>, draws: Stream) -> Self {
+        let rate = encoder_rate(&config, controller.target());
+        Self {
+            encoder: Encoder::new(config.video.model, rate, config.start, draws),
+            pacer: Pacer::new(controller.pace(), config.burst, config.queue_limit, config.start),
+            sent: SentPackets::default(),
+            repeatable: Repeatable::default(),
+            next: [0; MediaStream::ALL.len()],
+            audio_at: if config.audio.is_some() { config.start } else { Instant::FAR_FUTURE },
+            report_at: config.start + REPORT_INTERVAL,
+            totals: [0; 2],
+            rtt: RTT_DEFAULT,
+            receiver_time: None,
+            waiting: Bytes::ZERO,
+            reported: None,
+            reports: Vec::new(),
+            controller,
+            config,
+        }
+    }
+
+    /// When to call [`Self::handle_timeout`].
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Instant> {
+        let media = self.audio_at.min(self.encoder.next_at());
+        let media = (media < self.config.stop).then_some(media);
+        let report = (self.report_at < self.config.stop).then_some(self.report_at);
+        let others = [self.pacer.next_at(self.sent.in_flight()), self.controller.next_timeout(), report];
+        let next = others.into_iter().flatten().chain(media).min()?;
+        // What is due when the media has ended still leaves; probes and padding end with it.
+        (next < self.config.stop || self.pacer.waiting() > Bytes::ZERO).then_some(next.max(self.config.start))
+    }
+
+    /// The time of [`Self::next_timeout`] has come.
+    pub fn handle_timeout(&mut self, now: Instant, out: &mut Output) {
+        if self.controller.next_timeout().is_some_and(|at| at <= now) {
+            self.controller.on_timeout(now);
+        }
+        self.follow_controller(now);
+        while self.audio_at <= now && self.audio_at < self.config.stop {
+            self.make_audio();
+        }
+        while self.encoder.next_at() <= now && self.encoder.next_at() < self.config.stop {
+            self.make_frame(now, out);
+        }
+        if self.report_at <= now && self.report_at < self.config.stop {
+            self.report(now, out);
+        }
+        self.send(now, out);
+    }
+
+    /// An RTCP packet arrives.
+    pub fn handle_rtcp(&mut self, now: Instant, packet: &[u8], out: &mut Output) {
+        for part in RtcpReader::new(packet, now).parts() {
+            self.handle_part(now, part);
+        }
+        self.follow_controller(now);
+        self.send(now, out);
+    }
+
+    fn handle_part(&mut self, now: Instant, part: Rtcp) {
+        let ours = |ssrc| self.config.ssrcs.stream(ssrc).is_some();
+        match part {
+            Rtcp::TransportWide { ssrc, arrivals } if ours(ssrc) => {
+                let mut reports = core::mem::take(&mut self.reports);
+                self.sent.read_transport_wide(&arrivals, &mut reports);
+                self.feed(now, reports, Duration::ZERO);
+            }
+            Rtcp::CongestionFeedback { streams, held } => {
+                let mut reports = core::mem::take(&mut self.reports);
+                self.sent.read_by_stream(self.config.ssrcs, &streams, &mut reports);
+                self.feed(now, reports, held);
+            }
+            Rtcp::Nack { ssrc, lost } if ssrc == self.config.ssrcs.of(MediaStream::Video) => {
+                for number in lost.into_iter().filter(|_| self.config.retransmits) {
+                    if let Some(packet) = self.repeatable.repeat(now, number, self.rtt) {
+                        self.pacer.push(now, Content::Retransmission(packet));
+                    }
+                }
+            }
+            Rtcp::PictureLoss { ssrc } if ssrc == self.config.ssrcs.of(MediaStream::Video) => {
+                self.encoder.request_key_frame();
+            }
+            Rtcp::RoundTrip { ssrc, rtt } if ours(ssrc) => {
+                self.rtt = rtt;
+                self.controller.on_round_trip(now, rtt);
+            }
+            Rtcp::ReceiverTime { ssrc, at } => self.receiver_time = Some((ssrc, at, now)),
+            _ => {}
+        }
+    }
+
+    /// Passes reports to the controller, if they say anything new, and takes their memory back.
+    fn feed(&mut self, now: Instant, mut reports: Vec<PacketReport>, held: Duration) {
+        if !reports.is_empty() {
+            let in_flight = self.sent.in_flight();
+            self.controller.on_feedback(now, &Feedback { packets: &reports, in_flight, held });
+            reports.clear();
+        }
+        self.reports = reports;
+    }
+
+    /// Takes rates and probes of the controller over.
+    fn follow_controller(&mut self, now: Instant) {
+        self.encoder.set_rate(encoder_rate(&self.config, self.controller.target()));
+        if now >= self.config.stop {
+            self.pacer.set_pace(now, Pace { padding: BitRate(0), ..self.controller.pace() });
+            return self.pacer.end_probe();
+        }
+        self.pacer.set_pace(now, self.controller.pace());
+        if !self.pacer.is_probing()
+            && self.repeatable.newest().is_some()
+            && let Some(probe) = self.controller.take_probe(now)
+        {
+            self.pacer.start_probe(now, probe);
+        }
+    }
+
+    fn make_audio(&mut self) {
+        let Some(audio) = self.config.audio else { return };
+        let timestamp = (u128::from(self.audio_at.as_nanos()) * 48 / 1_000_000) as u32; // a clock of 48 kHz (RFC 7587)
+        let len = u16::try_from(audio.payload()).expect("checked: it fits into a packet");
+        self.pacer.push(self.audio_at, Content::Audio { timestamp, len });
+        self.audio_at += audio.interval;
+    }
+
+    fn make_frame(&mut self, now: Instant, out: &mut Output) {
+        let skip = self.pacer.oldest_wait(now) > self.config.skip_after;
+        let Some(frame) = self.encoder.encode(now, skip) else { return out.steps.push(MediaStep::Skipped) };
+        if frame.key {
+            self.pacer.flush_video();
+        }
+        let packets = frame.size.get().div_ceil(PART_MAX as u64);
+        let rate = self.encoder.rate();
+        let Video { model, pixels } = self.config.video;
+        out.steps.push(MediaStep::Captured {
+            frame: frame.number,
+            size: frame.size,
+            packets: packets as u32,
+            key: frame.key,
+            target: self.controller.target(),
+            rate,
+            quality: vmaf(rate.bits_per_second() as f64 / (f64::from(pixels) * model.frame_rate)) as f32,
+        });
+        self.packetize(now, frame, packets);
+    }
+
+    /// Parts of nearly equal size.
+    fn packetize(&mut self, now: Instant, frame: Frame, packets: u64) {
+        let timestamp = (u128::from(now.as_nanos()) * 9 / 100_000) as u32; // a clock of 90 kHz (RFC 7741 section 4.1)
+        let size = frame.size.get();
+        for i in 0..packets {
+            let len = size * (i + 1) / packets - size * i / packets;
+            self.pacer.push(
+                now,
+                Content::Video(VideoPacket {
+                    sequence: 0, // it gets its number when it leaves, so that what is discarded leaves no gap
+                    timestamp,
+                    frame: frame.number,
+                    begins: i == 0,
+                    ends: i + 1 == packets,
+                    key: frame.key,
+                    len: len as u16,
+                }),
+            );
+        }
+    }
+
+    fn take_number(&mut self, stream: MediaStream) -> u64 {
+        let next = &mut self.next[stream as usize];
+        *next += 1;
+        *next - 1
+    }
+
+    /// Sends what may leave now.
+    fn send(&mut self, now: Instant, out: &mut Output) {
+        while let Some(due) = self.pacer.take(now, self.sent.in_flight()) {
+            match due {
+                Due::Packet(content, probe) => self.transmit(now, content, probe, out),
+                Due::Padding(probe) => {
+                    self.transmit(now, Content::Padding(self.repeatable.newest()), probe, out);
+                }
+            }
+        }
+        if self.waiting != self.pacer.waiting() {
+            self.waiting = self.pacer.waiting();
+            self.controller.on_queue(now, self.waiting);
+        }
+        self.report_rates(now, out);
+    }
+
+    fn transmit(&mut self, now: Instant, mut content: Content, probe: Option<ProbeId>, out: &mut Output) {
+        let (stream, size) = (content.stream(), content.wire_size());
+        let number = self.take_number(stream);
+        if let Content::Video(packet) = &mut content {
+            packet.sequence = number;
+        }
+        let sequence = self.sent.next();
+        let bytes = self.bytes(now, content, number, sequence);
+        debug_assert_eq!(bytes.len() as u64 + LOWER_HEADERS, size.get());
+        let packet = SentPacket { sequence, at: now, size, kind: content.kind(), probe };
+        self.sent.push(stream, packet);
+        self.controller.on_sent(&packet);
+        self.pacer.on_sent(now, size, stream == MediaStream::Audio, probe);
+        out.packets.push(Datagram {
+            bytes,
+            repeats: matches!(content, Content::Retransmission(_) | Content::Padding(_)),
+        });
+        if let Content::Video(packet) = content {
+            self.totals[0] = self.totals[0].wrapping_add(1);
+            self.totals[1] = self.totals[1].wrapping_add(u32::from(packet.len));
+            self.repeatable.push(now, packet);
+            if packet.ends {
+                out.steps.push(MediaStep::Sent { frame: packet.frame });
+            }
+        }
+    }
+
+    /// The packet as bytes.
+    fn bytes(&self, now: Instant, content: Content, number: u64, sequence: u64) -> Box<[u8]> {
+        let stream = content.stream();
+        let video = |packet: &VideoPacket| VideoPayload {
+            picture: (packet.frame & 0x7fff) as u16,
+            begins: packet.begins,
+            key: packet.key,
+            len: packet.len,
+        };
+        let (timestamp, marker) = match &content {
+            Content::Audio { timestamp, .. } => (*timestamp, false),
+            Content::Video(packet) | Content::Retransmission(packet) | Content::Padding(Some(packet)) => {
+                (packet.timestamp, packet.ends)
+            }
+            Content::Padding(None) => ((u128::from(now.as_nanos()) * 9 / 100_000) as u32, false),
+        };
+        let header = RtpHeader {
+            payload_type: stream.payload_type(),
+            marker,
+            sequence: number as u16,
+            timestamp,
+            ssrc: self.config.ssrcs.of(stream),
+            transport_sequence: sequence as u16,
+            padding: if matches!(content, Content::Padding(None)) { PADDING } else { 0 },
+        };
+        let mut bytes = Vec::with_capacity((content.wire_size().get() - LOWER_HEADERS) as usize);
+        header.emit(&mut bytes);
+        match &content {
+            Content::Audio { len, .. } => bytes.resize(bytes.len() + usize::from(*len), 0),
+            Content::Video(packet) => video(packet).emit(&mut bytes),
+            Content::Retransmission(packet) | Content::Padding(Some(packet)) => {
+                bytes.extend_from_slice(&(packet.sequence as u16).to_be_bytes());
+                video(packet).emit(&mut bytes);
+            }
+            Content::Padding(None) => {}
+        }
+        header.finish(&mut bytes);
+        bytes.into_boxed_slice()
+    }
+
+    fn report(&mut self, now: Instant, out: &mut Output) {
+        self.report_at = now + REPORT_INTERVAL;
+        let ssrc = self.config.ssrcs.of(MediaStream::Video);
+        let mut writer = RtcpWriter::default();
+        writer.sender_report(ssrc, now, self.totals[0], self.totals[1]);
+        writer.source_description(ssrc);
+        if let Some((receiver, at, came)) = self.receiver_time {
+            writer.delay_since_receiver_time(ssrc, receiver, (at, now - came));
+        }
+        out.packets.push(Datagram { bytes: writer.finish(), repeats: false });
+    }
+
+    /// Reports the rates when they have changed, and not more often than its interval.
+    fn report_rates(&mut self, now: Instant, out: &mut Output) {
+        let (target, encoder) = (self.controller.target(), self.encoder.rate());
+        let report = self
+            .reported
+            .is_none_or(|(at, last, rate)| (last, rate) != (target, encoder) && now >= at + RATE_INTERVAL);
+        if report && now >= self.config.start {
+            self.reported = Some((now, target, encoder));
+            out.steps.push(MediaStep::Rate { target, encoder, waiting: self.pacer.waiting() });
+        }
+    }
+}
+
+/// The rate of the encoder, for a target of the whole call.
+fn encoder_rate(config: &SenderConfig, target: BitRate) -> BitRate {
+    let audio = config.audio.map_or(0, |audio| audio.wire_rate().0);
+    without_headers(BitRate(target.0.saturating_sub(audio)), config.video.model.frame_rate)
+}
+
+/// The rate of video without headers, from that with all headers and the frame rate.
+#[must_use]
+pub fn without_headers(wire: BitRate, frame_rate: f64) -> BitRate {
+    let frame = wire.0 as f64 / 8.0 / frame_rate;
+    let packets = libm::ceil(frame / (PART_MAX as u64 + VIDEO_HEADERS) as f64);
+    let media = frame - packets * VIDEO_HEADERS as f64;
+    BitRate((media.max(0.0) * 8.0 * frame_rate) as u64)
+}
