@@ -5,7 +5,9 @@ use airlane_core::{Seeds, Stream};
 /// Applications to a UE, or to the host; often none.
 pub(super) fn applications(seed: u64, to: Option<&str>) -> String {
     let stream = |name| Seeds::new(seed).stream(name);
-    ping(&mut stream("swarm/ping"), to) + &on_off(&mut stream("swarm/on-off"), to) + &call(&mut stream("swarm/rtc"), to)
+    ping(&mut stream("swarm/ping"), to)
+        + &on_off(&mut stream("swarm/on-off"), to)
+        + &call(&mut stream("swarm/rtc"), to)
 }
 
 fn flow(s: &mut Stream, name: &str, to: Option<&str>) -> String {

@@ -2,16 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use airlane_core::{Duration, Ecn, Instant};
+use airlane_core::{Bytes, Duration, Ecn, Instant};
 
-use crate::wire::{Metric, RtcpWriter, RtpHeader, StreamReport, Unwrapper};
+use crate::wire::{LOWER_HEADERS, Metric, RtcpWriter, RtpHeader, StreamReport, Unwrapper};
+use crate::{PendingReport, ReportHistory, ReportTiming};
 
 /// The most packets of one report of either format, so that it fits into a packet.
 const PACKETS_MAX: u64 = 400;
-/// RFC 8888: a report at the latest after this, or after so many packets (draft-ietf-ccwg-rfc8298bis-screamv2 and
-/// EricssonResearch/scream at c8f84c3, `kMaxRtcpInterval`), and with the last packet of a frame.
-const WAIT_MAX: Duration = Duration::from_millis(40);
-const PACKETS_UNTIL_REPORT: usize = 16;
 
 /// Arrivals for transport-wide feedback, sent at a constant interval.
 #[derive(Debug)]
@@ -89,14 +86,24 @@ struct StreamArrivals {
 }
 
 /// Arrivals for feedback by stream (RFC 8888).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct ArrivalsByStream {
     streams: Vec<StreamArrivals>,
-    packets: usize,
-    due: Option<Instant>,
+    timing: ReportTiming,
+    pending: PendingReport,
+    history: ReportHistory,
 }
 
 impl ArrivalsByStream {
+    pub(super) fn new(timing: ReportTiming) -> Self {
+        Self {
+            streams: Vec::new(),
+            timing,
+            pending: PendingReport::default(),
+            history: ReportHistory::default(),
+        }
+    }
+
     pub(super) fn on_packet(&mut self, now: Instant, header: &RtpHeader, ecn: Ecn) {
         let place = self.streams.iter().position(|stream| stream.ssrc == header.ssrc);
         let place = place.unwrap_or_else(|| {
@@ -106,20 +113,16 @@ impl ArrivalsByStream {
         let stream = &mut self.streams[place];
         let number = stream.numbers.extend(u64::from(header.sequence));
         stream.pending.insert(number, (now, ecn));
-        self.packets += 1;
-        let now_due = header.marker || self.packets >= PACKETS_UNTIL_REPORT;
-        let due = if now_due { now } else { now + WAIT_MAX };
-        self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
+        self.pending.add(now, header.marker);
     }
 
-    pub(super) const fn due(&self) -> Option<Instant> {
-        self.due
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.timing.next(&self.pending, &self.history)
     }
 
     /// The report that is due.
     pub(super) fn report(&mut self, now: Instant, ssrc: u32) -> Box<[u8]> {
-        self.due = None;
-        self.packets = 0;
+        self.pending = PendingReport::default();
         let mut reports = vec![];
         for stream in &mut self.streams {
             let (Some((first, _)), Some((last, _))) =
@@ -139,6 +142,8 @@ impl ArrivalsByStream {
         }
         let mut writer = RtcpWriter::default();
         writer.congestion_feedback(ssrc, now, &reports);
-        writer.finish()
+        let packet = writer.finish();
+        self.history = self.history.with(now, Bytes(packet.len() as u64 + LOWER_HEADERS));
+        packet
     }
 }

@@ -11,6 +11,7 @@ use super::nack::NackRequester;
 use super::playout::Playout;
 use super::sender::RTT_DEFAULT;
 use super::{Datagram, Output};
+use crate::ReportTiming;
 use crate::wire::{
     MediaStream, Rtcp, RtcpReader, RtcpWriter, RtpHeader, Ssrcs, Unwrapper, VideoPayload, original_sequence,
 };
@@ -27,8 +28,8 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 pub enum FeedbackFormat {
     /// Transport-wide feedback, at this interval.
     TransportWide(Duration),
-    /// RFC 8888: with the last packet of each frame, after 16 packets, and at the latest 40 ms after a packet.
-    ByStream,
+    /// RFC 8888, at the times of this rule.
+    ByStream(ReportTiming),
 }
 
 /// What a receiver receives, and how.
@@ -81,7 +82,7 @@ impl MediaReceiver {
                 FeedbackFormat::TransportWide(interval) => {
                     Arrivals::TransportWide(TransportWideArrivals::new(interval))
                 }
-                FeedbackFormat::ByStream => Arrivals::ByStream(ArrivalsByStream::default()),
+                FeedbackFormat::ByStream(timing) => Arrivals::ByStream(ArrivalsByStream::new(timing)),
             },
             config,
             nack: NackRequester::default(),

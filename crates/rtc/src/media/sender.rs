@@ -322,6 +322,7 @@ impl MediaSender {
             rate,
             quality: vmaf(rate.bits_per_second() as f64 / (f64::from(pixels) * model.frame_rate)) as f32,
         });
+        self.controller.on_frame(now, frame.size);
         self.packetize(now, frame, packets);
     }
 

@@ -153,6 +153,7 @@ fn call(
     }
 }
 
+const BY_STREAM: FeedbackFormat = FeedbackFormat::ByStream(crate::ReportTiming::ScreamDraft);
 const TRANSPORT_WIDE: FeedbackFormat = FeedbackFormat::TransportWide(Duration::from_millis(100));
 
 fn constant(rate: u64) -> Box<Constant> {
@@ -288,7 +289,7 @@ impl Drop for Listener {
 /// Both formats report each packet, and those that are lost; only RFC 8888 tells the ECN field.
 #[test]
 fn feedback_reaches_the_controller() {
-    for format in [TRANSPORT_WIDE, FeedbackFormat::ByStream] {
+    for format in [TRANSPORT_WIDE, BY_STREAM] {
         let (heard, listen) = std::sync::mpsc::channel();
         let id = ProbeId(4);
         let probe = Some(Probe { id, rate: BitRate(3_000_000), packets: 5, bytes: Bytes(5_000) });
@@ -298,8 +299,11 @@ fn feedback_reaches_the_controller() {
         let (sent, arrived, lost, marked) = listen.recv().unwrap();
         assert_eq!(sent.len() as u64, happened.sent);
         // The last packets may be lost, and no packet behind them says so.
-        assert!(sent.len() as u64 - arrived - lost < 5 && lost.abs_diff(happened.lost) < 5, "{format:?} {arrived} {lost}");
-        assert_eq!(marked, if format == FeedbackFormat::ByStream { arrived } else { 0 });
+        assert!(
+            sent.len() as u64 - arrived - lost < 5 && lost.abs_diff(happened.lost) < 5,
+            "{format:?} {arrived} {lost}"
+        );
+        assert_eq!(marked, if format == BY_STREAM { arrived } else { 0 });
         let probes: Vec<_> = sent.iter().filter(|packet| packet.probe == Some(id)).collect();
         let bytes: u64 = probes.iter().map(|packet| packet.size.get()).sum();
         assert!(probes.len() >= 5 && (5_000..7_000).contains(&bytes), "{} of {bytes} B", probes.len());
@@ -317,12 +321,14 @@ fn feedback_reaches_the_controller() {
 #[test]
 fn a_window_bounds_the_packets_in_flight() {
     let (heard, listen) = std::sync::mpsc::channel();
-    let listener = Listener { probe: None, sent: vec![], heard, reported: [0; 3], window: Some(Bytes(3_000)) };
-    let happened = call(Box::new(listener), FeedbackFormat::ByStream, 10_000_000, |_, _| false);
+    let listener =
+        Listener { probe: None, sent: vec![], heard, reported: [0; 3], window: Some(Bytes(3_000)) };
+    let happened = call(Box::new(listener), BY_STREAM, 10_000_000, |_, _| false);
     let (sent, ..) = listen.recv().unwrap();
     let audio = sent.iter().filter(|packet| packet.kind == PacketKind::Audio).count();
     assert_eq!(audio, 1_000);
-    let video: u64 = sent.iter().filter(|packet| packet.kind == PacketKind::Video).map(|packet| packet.size.get()).sum();
+    let video: u64 =
+        sent.iter().filter(|packet| packet.kind == PacketKind::Video).map(|packet| packet.size.get()).sum();
     assert!(video * 8 / 20 < 600_000, "{video}");
     assert!(happened.count(|step| matches!(step, MediaStep::Sent { .. })) > 300);
 }

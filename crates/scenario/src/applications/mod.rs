@@ -14,6 +14,7 @@ mod on_off;
 mod ping;
 mod ppbp;
 mod rtc;
+mod rtc_controller;
 mod transfer;
 mod video;
 mod viewing;
@@ -27,8 +28,9 @@ pub use http::HttpVersion;
 pub use on_off::{ConstantPeriod, ExponentialPeriod, OnOff, ParetoPeriod, Period, UniformPeriod};
 pub use ping::Ping;
 pub use ppbp::{Ppbp, PpbpReading};
-pub use rtc::{
-    ConstantRate, Opus, Rtc, RtcAudio, RtcController, RtcEncoder, RtcFeedback, RtcPacer, RtcVideo,
+pub use rtc::{Opus, Rtc, RtcAudio, RtcEncoder, RtcFeedback, RtcPacer, RtcVideo};
+pub use rtc_controller::{
+    ConstantRate, GccController, NadaController, RtcController, ScreamController, ScreamParameters,
 };
 pub use video::{LogNormalGroups, Variation, Video, VideoPage};
 pub use viewing::{PageBefore, Satisfied, Watching};

@@ -1,17 +1,18 @@
 //! Calls: real-time audio and video with a rate controller.
 
 use airlane_core::{BitRate, Direction, Duration, Node};
+use airlane_rtc::Bounds;
 use airlane_rtc::media::{
     Audio, EncoderModel, FeedbackFormat, MediaReceiver, MediaSender, ReceiverConfig, SenderConfig, Video,
     without_headers,
 };
 use airlane_rtc::wire::{MediaStream, Ssrcs};
-use airlane_rtc::{Bounds, Constant, RateController};
 use airlane_traffic::CallEnd;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Application;
+use super::rtc_controller::{CallParameters, RtcController};
 use crate::check::{Checked, Place};
 use crate::endpoints::Endpoint;
 use crate::format::{Flow, Resolved, tagged};
@@ -54,59 +55,14 @@ pub struct Rtc {
     pub both: bool,
 }
 
-/// Law that sets the rate of the media.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-pub enum RtcController {
-    /// Keeps one rate.
-    Constant(ConstantRate),
-}
-tagged!(RtcController by "kind" { "constant" => Constant(ConstantRate) });
-
-/// A constant rate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ConstantRate {
-    /// The rate of all media with their headers.
-    pub rate: Rate,
-}
-
-impl RtcController {
-    /// Its `kind` in scenario files.
-    const fn kind(&self) -> &'static str {
-        match self {
-            Self::Constant(_) => "constant",
-        }
-    }
-
-    /// A controller within these bounds.
-    fn controller(&self, _: Bounds) -> Box<dyn RateController> {
-        match self {
-            Self::Constant(constant) => Box::new(Constant::new(constant.rate.0)),
-        }
-    }
-
-    /// The format of feedback that it was made for.
-    const fn feedback(&self) -> RtcFeedback {
-        match self {
-            Self::Constant(_) => RtcFeedback::TransportWide,
-        }
-    }
-
-    fn check(&self, at: &Place<'_>) -> Checked {
-        match self {
-            Self::Constant(constant) => check_rate(constant.rate, "app.controller.rate", at),
-        }
-    }
-}
-
 /// Format of the feedback about arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RtcFeedback {
     /// Transport-wide congestion control (draft-holmer-rmcat-transport-wide-cc-extensions-01).
     TransportWide,
-    /// RFC 8888: with the last packet of each frame, after 16 packets, and at the latest after 40 ms. It tells ECN marks.
+    /// RFC 8888, which tells ECN marks: each 100 ms with NADA, at the times of libwebrtc with its SCReAM, and else with
+    /// the last packet of each frame, after 16 packets, and at the latest after 40 ms.
     Rfc8888,
 }
 
@@ -223,7 +179,13 @@ impl Application for Rtc {
         let sends = self.both || end.is_source();
         let receives = self.both || !end.is_source();
         let sender = sends.then(|| {
-            let controller = self.controller.controller(self.bounds());
+            let call = CallParameters {
+                bounds: self.bounds(),
+                frame_rate: self.video.frame_rate,
+                start: end.start,
+                ecn,
+            };
+            let controller = self.controller.controller(&call);
             MediaSender::new(self.sender(end), controller, end.draws(stream_name(end.path.direction)))
         });
         let receiver = receives.then(|| MediaReceiver::new(self.receiver(end)));
@@ -289,9 +251,12 @@ impl Rtc {
         ReceiverConfig {
             ssrc: sources(end.path.direction).of(MediaStream::Video),
             sender: sources(end.path.direction.reversed()),
-            feedback: match self.feedback.unwrap_or(self.controller.feedback()) {
-                RtcFeedback::TransportWide => FeedbackFormat::TransportWide(self.feedback_interval.0),
-                RtcFeedback::Rfc8888 => FeedbackFormat::ByStream,
+            feedback: match self.feedback {
+                Some(RtcFeedback::Rfc8888) => self.controller.by_stream(),
+                None if self.controller.takes_rfc8888() => self.controller.by_stream(),
+                None | Some(RtcFeedback::TransportWide) => {
+                    FeedbackFormat::TransportWide(self.feedback_interval.0)
+                }
             },
             nack: self.nack,
         }
@@ -357,7 +322,7 @@ impl RtcEncoder {
     }
 }
 
-fn check_rate(rate: Rate, key: &str, at: &Place<'_>) -> Checked {
+pub(super) fn check_rate(rate: Rate, key: &str, at: &Place<'_>) -> Checked {
     let known = (RATES[0]..=RATES[1]).contains(&rate.0.bits_per_second());
     at.require(known, key, "out of range", "it must be from 10 kbit/s to 1 Gbit/s")
 }
