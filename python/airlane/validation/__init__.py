@@ -24,11 +24,13 @@ from airlane.validation.measures import MEASURES, Plan
 from airlane.validation.nr_cell import NrCell
 from airlane.validation.nr_lena import LenaNrCell
 from airlane.validation.patterns import Replay
+from airlane.validation.rtc import Call
 from airlane.validation.schedulers import SchedulerCell
 from airlane.validation.sleep import Access, Poisson, Probe, Resume, TwoStepAccess
 
 __all__ = [
     "Access",
+    "Call",
     "Download5G",
     "Drive",
     "Family",

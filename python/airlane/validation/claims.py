@@ -20,6 +20,7 @@ _FILES = (
     "claims_channel.toml",
     "claims_measured.toml",
     "claims_sleep.toml",
+    "claims_rtc.toml",
 )
 
 

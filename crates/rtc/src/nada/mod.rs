@@ -3,7 +3,7 @@
 //! The sender computes the signal from the reports about each packet (RFC 8888), as cisco/ns3-rmcat adb3f8e does
 //! (`SenderBasedController`): one of the two placements that RFC 8698 discusses ("Sender-Based vs. Receiver-Based
 //! Calculation", section 6.4; section number unverified). The equations are those of the RFC as that implementation and the
-//! figures in `tests/data/nada.csv` restate them.
+//! figures in `python/airlane/data/rtc/nada.csv` restate them.
 //!
 //! Left out: a reaction to missing reports, which RFC 8083 has for all media.
 

@@ -5,9 +5,9 @@ use airlane_core::{BitRate, Bytes, Duration, Ecn, Instant};
 use super::{Nada, NadaSettings};
 use crate::{Bounds, Feedback, PacketKind, PacketReport, RateController, SentPacket};
 
-/// A figure of `tests/data/nada.csv`. No field before the value has a comma outside of quotes.
+/// A figure of `python/airlane/data/rtc/nada.csv`. No field before the value has a comma outside of quotes.
 pub(super) fn figure(key: &str) -> f64 {
-    let text = include_str!("../../tests/data/nada.csv");
+    let text = include_str!("../../../../python/airlane/data/rtc/nada.csv");
     let row = text.lines().find(|line| line.starts_with(&format!("{key},"))).expect("a row with this key");
     let mut quoted = false;
     let unquoted: String = row

@@ -22,7 +22,7 @@ fn call(kbps: u64, source: Source) -> Trace {
 /// The queue that a flow keeps is `XREF * RMAX / r`, whether its packets are spaced evenly or come in paced frames.
 #[test]
 fn the_queue_settles_at_the_equilibrium() {
-    let figures = Figures::new("nada.csv", include_str!("../data/nada.csv"));
+    let figures = Figures::new("nada.csv", include_str!("../../../../python/airlane/data/rtc/nada.csv"));
     for (kbps, key) in [
         (300, "equilibrium 0.3"),
         (500, "equilibrium 0.5"),

@@ -9,7 +9,7 @@ use crate::link::Marker;
 use crate::trace::Trace;
 
 fn figures() -> Figures {
-    Figures::new("scream.csv", include_str!("../data/scream.csv"))
+    Figures::new("scream.csv", include_str!("../../../../python/airlane/data/rtc/scream.csv"))
 }
 
 fn bounds(min_kbps: u64, start_kbps: u64, max_kbps: u64) -> Bounds {

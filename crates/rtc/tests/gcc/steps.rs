@@ -9,7 +9,7 @@ use crate::link::{NoTraffic, Run, Step, median, sent_per_second};
 use crate::{conditions, gcc, rows, video};
 
 const PHASES: u64 = 12;
-const FIGURES: &str = include_str!("../data/gcc_steps.csv");
+const FIGURES: &str = include_str!("../../../../python/airlane/data/rtc/gcc_steps.csv");
 
 /// Name, time in s, and the lower of capacity and maximum in kbit/s.
 const SPANS: [(&str, Range<u64>, f64); 4] = [

@@ -1,0 +1,240 @@
+"""Calls on one link, compared with a port of libwebrtc, Ericsson's implementation, and RFC 8698's equations.
+
+Each is a whole scenario: encoder, RTP, pacer, link, feedback. The crate `airlane-rtc` has tests of the
+controllers alone, against the same figures.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import resources
+
+import numpy as np
+import numpy.typing as npt
+
+from airlane import native
+from airlane.runs import arrays
+from airlane.scenario import Scenario, loads
+from airlane.validation.claims import Family, Row, within
+from airlane.validation.measures import MEASURES, Plan
+
+__all__ = ["Call", "gcc_steps", "nada", "scream_steps"]
+
+Array = npt.NDArray[np.float64]
+
+_PHASES = 12
+"""Runs whose changes of capacity come 0, 1, ... s later: the phase of GCC's sawtooth decides how it rises."""
+
+_LINK = """\
+network = "wired"
+
+[run]
+duration = "{duration_s:g} s"
+series_bin = "1 s"
+
+[internet]
+rate = "{rate_mbps:g} Mbit/s"
+delay = "{delay_ms:g} ms"
+queue = "{queue} B"
+rate_steps = [{steps}]
+
+[[flow]]
+name = "call"
+transport = "udp"
+
+[flow.app]
+kind = "rtc"
+controller = {controller}
+audio = "none"
+video = {{ start = "{start_kbps} kbit/s", encoder = {encoder} }}
+"""
+_STEADY = '{ interval_scale = 0.0, size_scale = 0.0, transient_size = 1.0, reaction = "0 s" }'
+"""An encoder that follows each target at once with frames of one size, as in the references' drivers."""
+
+_UDP_IP = 28
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call alone on a link.
+
+    Attributes
+    ----------
+    controller
+        As in a scenario file.
+    steps
+        Capacities in Mbit/s with their times in s; the first begins at 0.
+    end_s
+        End of the run.
+    delay_ms
+        Propagation delay of either direction.
+    queue
+        Size of the queue in bytes.
+    start_kbps
+        First rate of the video.
+    """
+
+    controller: str
+    steps: tuple[tuple[float, float], ...]
+    end_s: float
+    delay_ms: float = 50.0
+    queue: int = 37_500
+    start_kbps: int = 300
+
+    def scenario(self) -> Scenario:
+        """The scenario."""
+        text = _LINK.format(
+            duration_s=self.end_s,
+            rate_mbps=self.steps[0][1],
+            delay_ms=self.delay_ms,
+            queue=self.queue,
+            steps=", ".join(
+                f'{{ at = "{at:g} s", rate = "{rate:g} Mbit/s" }}' for at, rate in self.steps[1:]
+            ),
+            controller=self.controller,
+            start_kbps=self.start_kbps,
+            encoder=_STEADY,
+        )
+        return loads(text, "<a call on a link>")
+
+
+@dataclass(frozen=True)
+class _Median:
+    """The median of a figure over set-ups with one run each, and where it must lie.
+
+    Attributes
+    ----------
+    id, unit, reference
+        As in `Row`.
+    low, high
+        The range of the reference's own runs, which passes.
+    setups
+        Scenarios to run.
+    figure
+        Takes the figure from the run of a set-up, which it gets by its place.
+    """
+
+    id: str
+    unit: str
+    reference: float
+    low: float
+    high: float
+    setups: tuple[Call, ...]
+    figure: Callable[[int, native.Output], float]
+
+    def jobs(self, _: Family) -> list[native.Job]:
+        return [(setup.scenario().resolved, 1) for setup in self.setups]
+
+    def row(self, family: Family, outputs: Sequence[native.Output]) -> Row:
+        ours = float(np.median([self.figure(i, output) for i, output in enumerate(outputs)]))
+        return Row(
+            id=self.id,
+            unit=self.unit,
+            reference=self.reference,
+            ours=ours,
+            band=family.band,
+            ok=self.low <= ours <= self.high or within(self.reference, ours, family.band),
+            note=f"their runs {self.low:g} to {self.high:g}" if self.low < self.high else "",
+            counted=family.counted,
+            n=len(outputs),
+        )
+
+
+def _rates(output: native.Output) -> Array:
+    """Rate of each second at the receiver with all headers, in kbit/s."""
+    series, flows = output.tables["flow_series"], output.tables["flows"]
+    payload = flows["bytes_delivered"][0].as_py() / flows["packets_delivered"][0].as_py()
+    return 1e3 * arrays.numbers(series["goodput_mbps"]) * (1.0 + _UDP_IP / payload)
+
+
+_SCHEDULE = ((0.0, 1.0), (40.0, 2.5), (60.0, 0.6), (80.0, 1.0))
+"""RFC 8867 section 5.1."""
+
+_SPANS = {"0-40 s": (0, 40), "40-60 s": (40, 60), "60-80 s": (60, 80), "80-100 s": (80, 100)}
+_RISE_TO = {"0-40 s": 800.0, "40-60 s": 1200.0, "80-100 s": 800.0}
+"""80 % of the capacity, or of the highest rate of the video, in kbit/s."""
+
+
+def _later(steps: Sequence[tuple[float, float]], by_s: float) -> tuple[tuple[float, float], ...]:
+    return (steps[0], *((at + by_s, rate) for at, rate in steps[1:]))
+
+
+def _span_figure(span: tuple[int, int], figure: str, rise_to: float) -> Callable[[int, native.Output], float]:
+    """A figure of `gcc_steps.csv`, of the run whose changes come `place` seconds later."""
+
+    def of(place: int, output: native.Output) -> float:
+        begin, end = (at + place if at else 0 for at in span)
+        rates = _rates(output)[begin:end]
+        if figure == "mean rate":
+            return float(rates.mean())
+        if figure == "mean rate of the last 10 s":
+            return float(rates[-10:].mean())
+        (reached,) = np.nonzero(rates >= rise_to)
+        return float(reached[0] + 1) if reached.size else float(end - begin)
+
+    return of
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    text = (resources.files("airlane") / "data" / "rtc" / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
+
+
+def gcc_steps(family: Family) -> Plan:
+    """RFC 8867 section 5.1 with GCC: rates of each span, and the time until they have risen."""
+    setups = tuple(Call('"gcc"', _later(_SCHEDULE, phase), 100.0 + phase) for phase in range(_PHASES))
+    cases = [
+        _Median(
+            f"{family.id}/{row['span'].removesuffix(' s')}/{row['figure']}",
+            "s" if row["figure"] == "rise" else "kbit/s",
+            float(row["median"]),
+            float(row["low"]),
+            float(row["high"]),
+            setups,
+            _span_figure(_SPANS[row["span"]], row["figure"], _RISE_TO.get(row["span"], 0.0)),
+        )
+        for row in _rows("gcc_steps.csv")
+        if row["delay_ms"] == "50" and row["figure"] in ("mean rate", "mean rate of the last 10 s", "rise")
+    ]
+    return Plan(cases=[*cases])
+
+
+def scream_steps(family: Family) -> Plan:
+    """RFC 8867 section 5.1 with SCReAM v2 and the parameters of Ericsson's implementation, without ECN."""
+    call = Call('{ kind = "scream", variant = "ericsson" }', _SCHEDULE, 100.0, queue=1_000_000)
+    spans = {"5.1 not ECT 60-80 s": (60, 80), "5.1 not ECT 80-100 s": (80, 100)}
+    cases = []
+    for row in _rows("scream.csv"):
+        if row["key"] in spans and row["metric"] == "mean rate of the last 10 s":
+            value = 1e3 * float(row["value"])
+            name = row["key"].removeprefix("5.1 not ECT ").removesuffix(" s")
+            figure = _span_figure(spans[row["key"]], row["metric"], 0.0)
+            cases.append(_Median(f"{family.id}/{name}", "kbit/s", value, value, value, (call,), figure))
+    return Plan(cases=[*cases])
+
+
+def nada(family: Family) -> Plan:
+    """The queue at which NADA settles, alone on a link: XREF x RMAX / r (RFC 8698 section 4.3)."""
+
+    def median_queue(_: int, output: native.Output) -> float:
+        # Above the delay of the first second, when the link is nearly idle: such packets give the base delay.
+        delays = arrays.numbers(output.tables["flow_series"]["owd_ms"])
+        return float(np.median(delays[60:]) - delays[0])
+
+    cases = []
+    for rate in (0.5, 0.6, 1.0):
+        reference = 10.0 * 1.5 / rate
+        call = Call('"nada"', ((0.0, rate),), 120.0, queue=1_000_000)
+        cases.append(
+            _Median(
+                f"{family.id}/{rate:g} Mbit/s", "ms", reference, reference, reference, (call,), median_queue
+            )
+        )
+    return Plan(cases=[*cases])
+
+
+MEASURES["rtc_gcc"] = gcc_steps
+MEASURES["rtc_scream"] = scream_steps
+MEASURES["rtc_nada"] = nada
