@@ -115,6 +115,14 @@ def test_frames_are_conserved_with_loss(nack: bool) -> None:
     assert (lost < 2.0) if nack else (lost > 2.0)
 
 
+def test_repair_packets_are_part_of_the_rate() -> None:
+    results = run('{ kind = "rtc", fec = "50 %", nack = false }')
+    flow = results.flows.to_pylist()[0]
+    assert fates(results) == {"shown": results.frames.num_rows}
+    assert flow["target_kbps"] == 1000.0
+    assert flow["video_kbps"] == pytest.approx((1000 - 55.2) / 1.5 * 0.94, rel=0.04)
+
+
 def test_both_ends_may_send() -> None:
     results = run('{ kind = "rtc", both = true }')
     assert [row["flow"] for row in results.flows.to_pylist()] == ["call", "call (uplink)"]

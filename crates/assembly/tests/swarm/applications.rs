@@ -57,7 +57,8 @@ fn call(s: &mut Stream, to: Option<&str>) -> String {
     text += &format!("controller = {{ kind = \"constant\", rate = \"{rate} kbit/s\" }}\n");
     let feedback = super::one_of(s, &["transport-wide", "rfc8888"]);
     text += &format!("feedback = \"{feedback}\"\nfeedback_interval = \"{} ms\"\n", 20 + s.below(200));
-    text += &format!("nack = {}\nboth = {}\n", s.chance(0.5), s.chance(0.3));
+    let fec = if s.chance(0.3) { s.below(101) } else { 0 };
+    text += &format!("nack = {}\nboth = {}\nfec = \"{fec} %\"\n", s.chance(0.5), s.chance(0.3));
     let audio = super::one_of(s, &["opus", "none"]);
     text + &format!("audio = \"{audio}\"\nvideo = {{ frame_rate = {}.0 }}\n", 5 + s.below(55))
 }

@@ -145,6 +145,7 @@ mod tests {
             ssrc: 1,
             transport_sequence: 0,
             padding: 0,
+            csrc: None,
         };
         let begins = flags.contains('b');
         let payload = VideoPayload { picture, begins, key: flags.contains('k'), len: 100 };

@@ -8,8 +8,10 @@ use super::sender::VideoPacket;
 use crate::wire::{Arrival, MediaStream, Ssrcs, StreamReport, Unwrapper};
 use crate::{PacketReport, SentPacket};
 
-/// How many packets it remembers: at 1200 B each and 100 Mbit/s those of 1.6 s.
+/// How many packets it remembers, and for how long. The number is a choice: at 1200 B each and 100 Mbit/s, those of 1.6 s.
+/// libwebrtc's time is 60 s (`kSendTimeHistoryWindow`), of no use for paths whose delay is below this one.
 const PACKETS_MAX: usize = 1 << 14;
+const MEMORY: Duration = Duration::from_secs(10);
 /// How long video can be sent again (libwebrtc, `kNackRtpHistoryMs`), and how many packets.
 const REPEATABLE: Duration = Duration::from_secs(1);
 
@@ -43,15 +45,28 @@ impl SentPackets {
         let (first, numbers) = &mut self.streams[stream as usize];
         self.numbers[stream as usize].extend((*first + numbers.len() as u64) & 0xffff);
         numbers.push_back(packet.sequence);
-        if numbers.len() > PACKETS_MAX {
-            numbers.pop_front();
-            *first += 1;
-        }
         self.entries.push_back(Entry { packet, arrived: None });
         self.in_flight += packet.size;
-        if self.entries.len() > PACKETS_MAX {
-            self.entries.pop_front();
+        self.forget(packet.at);
+    }
+
+    /// Forgets what is too old. A packet that no report has named by now is not in flight any more.
+    fn forget(&mut self, now: Instant) {
+        let is_old = |entries: &VecDeque<Entry>| {
+            entries.len() > PACKETS_MAX || entries.front().is_some_and(|one| now - one.packet.at > MEMORY)
+        };
+        while is_old(&self.entries) {
+            let Some(Entry { packet, .. }) = self.entries.pop_front() else { break };
+            if self.reported.is_none_or(|reported| reported < packet.sequence) {
+                self.in_flight = self.in_flight.saturating_sub(packet.size);
+            }
             self.first += 1;
+        }
+        for (first, numbers) in &mut self.streams {
+            while numbers.front().is_some_and(|sequence| *sequence < self.first) {
+                numbers.pop_front();
+                *first += 1;
+            }
         }
     }
 
@@ -179,6 +194,21 @@ mod tests {
         );
         assert_eq!(news(&[arrival(1, None), arrival(0, None), arrival(9, at)]), (vec![], 200));
         assert_eq!(news(&[arrival(1, at), arrival(4, at)]), (vec![(1, true), (4, true)], 0));
+    }
+
+    #[test]
+    fn what_is_old_is_forgotten() {
+        let mut packets = SentPackets::default();
+        let at = |sequence, ms| SentPacket { at: Instant::from_millis(ms), ..sent(sequence) };
+        packets.push(MediaStream::Audio, at(0, 0));
+        packets.push(MediaStream::Video, at(1, 5_000));
+        packets.push(MediaStream::Audio, at(2, 10_001));
+        assert_eq!((packets.first, packets.in_flight()), (1, Bytes(200)));
+        assert_eq!((packets.streams[0].0, packets.streams[0].1.len()), (1, 1));
+        let mut reports = vec![];
+        let arrival = |sequence| Arrival { sequence, at: Some(Instant::from_millis(10_100)) };
+        packets.read_transport_wide(&[arrival(0), arrival(1)], &mut reports);
+        assert_eq!((reports.len(), packets.in_flight()), (1, Bytes(100)));
     }
 
     #[test]

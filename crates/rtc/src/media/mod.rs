@@ -11,6 +11,7 @@ mod pacer;
 mod playout;
 mod quality;
 mod receiver;
+mod repair;
 mod sender;
 #[cfg(test)]
 mod tests;

@@ -109,7 +109,7 @@ impl Pacer {
         let class = match content {
             Content::Audio { .. } => Class::Audio,
             Content::Retransmission(_) => Class::Retransmission,
-            Content::Video(_) | Content::Padding(_) => Class::Video,
+            Content::Video(_) | Content::Repair { .. } | Content::Padding(_) => Class::Video,
         };
         self.waiting += content.wire_size();
         self.packets += 1;

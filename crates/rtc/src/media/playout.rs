@@ -174,6 +174,7 @@ mod tests {
             ssrc: 1,
             transport_sequence: 0,
             padding: 0,
+            csrc: None,
         };
         let payload = VideoPayload { picture: 0, begins: true, key: true, len: 1_000 };
         let mut frames = Frames::default();

@@ -9,6 +9,7 @@ use super::frames::{Frames, VideoArrival};
 use super::freeze::FreezeDetector;
 use super::nack::NackRequester;
 use super::playout::Playout;
+use super::repair::Recovery;
 use super::sender::RTT_DEFAULT;
 use super::{Datagram, Output};
 use crate::ReportTiming;
@@ -20,6 +21,8 @@ use crate::wire::{
 /// `video/video_receive_stream2.cc`, `kMaxWaitForFrame` and `kMaxWaitForKeyFrame`).
 const FRAME_WAIT: Duration = Duration::from_secs(3);
 const KEY_FRAME_WAIT: Duration = Duration::from_millis(200);
+/// Without a packet for this time, a receiver asks for nothing (`HandleFrameBufferTimeout`), and here reports nothing either.
+const INACTIVE: Duration = Duration::from_secs(5);
 /// The interval of receiver reports (libwebrtc, `kDefaultVideoReportInterval`).
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -43,6 +46,8 @@ pub struct ReceiverConfig {
     pub feedback: FeedbackFormat,
     /// Whether it asks for packets again.
     pub nack: bool,
+    /// Whether repair packets protect video.
+    pub repair: bool,
 }
 
 #[derive(Debug)]
@@ -57,6 +62,7 @@ pub struct MediaReceiver {
     config: ReceiverConfig,
     arrivals: Arrivals,
     nack: NackRequester,
+    recovery: Recovery,
     frames: Frames,
     playout: Playout,
     freezes: FreezeDetector,
@@ -68,6 +74,8 @@ pub struct MediaReceiver {
     /// The time of the last report of the sender, and when it arrived.
     sender_report: Option<(u32, Instant)>,
     report_at: Option<Instant>,
+    /// When the latest packet arrived.
+    heard_at: Instant,
     /// Until when a frame can be decoded, or else a key frame is asked for; and whether only that helps.
     wait_until: Option<Instant>,
     key_needed: bool,
@@ -86,6 +94,7 @@ impl MediaReceiver {
             },
             config,
             nack: NackRequester::default(),
+            recovery: Recovery::default(),
             frames: Frames::default(),
             playout: Playout::new(),
             freezes: FreezeDetector::default(),
@@ -95,6 +104,7 @@ impl MediaReceiver {
             rtt: RTT_DEFAULT,
             sender_report: None,
             report_at: None,
+            heard_at: Instant::ZERO,
             wait_until: None,
             key_needed: true,
         }
@@ -132,10 +142,14 @@ impl MediaReceiver {
             Arrivals::TransportWide(arrivals) => arrivals.on_packet(now, &header),
             Arrivals::ByStream(arrivals) => arrivals.on_packet(now, &header, ecn),
         }
+        self.heard_at = now;
         self.report_at.get_or_insert(now + REPORT_INTERVAL);
         let video = match stream {
             MediaStream::Audio => None,
-            MediaStream::Repair => return false,
+            MediaStream::Repair => {
+                self.recovery.on_repair(payload);
+                None
+            }
             MediaStream::Video => {
                 let number = self.video.extend(u64::from(header.sequence));
                 self.highest = self.highest.max(number as u32);
@@ -152,6 +166,12 @@ impl MediaReceiver {
             }
             None => stream == MediaStream::Audio,
         };
+        if self.config.repair {
+            if stream == MediaStream::Video {
+                self.recovery.on_packet(header.sequence, packet);
+            }
+            self.recover(now, out);
+        }
         self.handle_timeout(now, out);
         fresh
     }
@@ -183,6 +203,18 @@ impl MediaReceiver {
             self.playout.on_complete(now, packet.header.timestamp, retransmitted);
         }
         true
+    }
+
+    /// Handles the packets that repair packets give.
+    fn recover(&mut self, now: Instant, out: &mut Output) {
+        let ssrc = self.config.sender.of(MediaStream::Video);
+        while let Some((sequence, packet)) = self.recovery.recover(ssrc) {
+            self.recovery.on_packet(sequence, &packet);
+            let Some((header, payload)) = RtpHeader::parse(&packet) else { continue };
+            let Some(payload) = VideoPayload::parse(payload) else { continue };
+            let number = self.video.peek(u64::from(sequence));
+            self.on_video(now, &VideoArrival { number, header, payload, retransmitted: false }, out);
+        }
     }
 
     /// Decodes the frames that are due.
@@ -229,7 +261,10 @@ impl MediaReceiver {
         }
         if self.wait_until.is_some_and(|at| at <= now) {
             self.key_needed = true;
-            self.request_key_frame(now, out);
+            self.wait_until = None;
+            if now < self.heard_at + INACTIVE {
+                self.request_key_frame(now, out);
+            }
         }
     }
 
@@ -256,7 +291,7 @@ impl MediaReceiver {
     }
 
     fn report(&mut self, now: Instant, out: &mut Output) {
-        self.report_at = Some(now + REPORT_INTERVAL);
+        self.report_at = (now < self.heard_at + INACTIVE).then_some(now + REPORT_INTERVAL);
         let last = self.sender_report.map(|(at, came)| (at, now - came));
         let mut writer = RtcpWriter::default();
         writer.receiver_report(

@@ -5,6 +5,7 @@ use airlane_core::{BitRate, Bytes, Duration, Instant, MediaStep, Stream};
 use super::encoder::{Encoder, EncoderModel, Frame};
 use super::history::{Repeatable, SentPackets};
 use super::pacer::{Due, Pacer};
+use super::repair::RepairMaker;
 use super::{Datagram, Output, vmaf};
 use crate::wire::{
     LOWER_HEADERS, MediaStream, Rtcp, RtcpReader, RtcpWriter, RtpHeader, SRTP_TAG, Ssrcs, VP8_DESCRIPTOR,
@@ -16,6 +17,8 @@ use crate::{Feedback, Pace, PacketKind, PacketReport, ProbeId, RateController, S
 const PACKET_MAX: usize = 1_200;
 /// Bytes of a frame in its largest packet. A retransmission is two bytes longer (RFC 4588 section 4).
 const PART_MAX: usize = PACKET_MAX - RtpHeader::LEN - VP8_DESCRIPTOR - SRTP_TAG - 2;
+/// What a repair packet adds to its payload: the headers, with the source that it protects.
+const REPAIR_HEADERS: u64 = AUDIO_HEADERS + 4;
 /// What a packet of video adds to the bytes of the frame.
 const VIDEO_HEADERS: u64 = LOWER_HEADERS + (RtpHeader::LEN + VP8_DESCRIPTOR + SRTP_TAG) as u64;
 /// What a packet of audio adds to its bytes.
@@ -75,6 +78,8 @@ pub struct SenderConfig {
     pub stop: Instant,
     /// Whether it sends packets again.
     pub retransmits: bool,
+    /// Repair packets per packet of video.
+    pub repair: f64,
     /// The burst interval of the pacer.
     pub burst: Duration,
     /// The longest time in which the pacer sends what waits.
@@ -104,6 +109,11 @@ pub(super) enum Content {
     },
     Video(VideoPacket),
     Retransmission(VideoPacket),
+    /// A repair packet, with the length of its payload.
+    Repair {
+        id: u32,
+        len: u16,
+    },
     /// A packet that was sent before, or padding alone.
     Padding(Option<VideoPacket>),
 }
@@ -117,6 +127,7 @@ impl Content {
             Self::Retransmission(packet) | Self::Padding(Some(packet)) => {
                 VIDEO_HEADERS + 2 + u64::from(packet.len)
             }
+            Self::Repair { len, .. } => REPAIR_HEADERS + u64::from(*len),
             Self::Padding(None) => AUDIO_HEADERS + u64::from(PADDING),
         })
     }
@@ -126,6 +137,7 @@ impl Content {
             Self::Audio { .. } => MediaStream::Audio,
             Self::Video(_) => MediaStream::Video,
             Self::Retransmission(_) | Self::Padding(_) => MediaStream::Retransmission,
+            Self::Repair { .. } => MediaStream::Repair,
         }
     }
 
@@ -134,6 +146,7 @@ impl Content {
             Self::Audio { .. } => PacketKind::Audio,
             Self::Video(_) => PacketKind::Video,
             Self::Retransmission(_) => PacketKind::Retransmission,
+            Self::Repair { .. } => PacketKind::Repair,
             Self::Padding(_) => PacketKind::Padding,
         }
     }
@@ -160,6 +173,7 @@ pub struct MediaSender {
     pacer: Pacer,
     sent: SentPackets,
     repeatable: Repeatable,
+    repairs: RepairMaker,
     /// The number of the next packet of each stream.
     next: [u64; MediaStream::ALL.len()],
     audio_at: Instant,
@@ -185,6 +199,7 @@ impl MediaSender {
             pacer: Pacer::new(controller.pace(), config.burst, config.queue_limit, config.start),
             sent: SentPackets::default(),
             repeatable: Repeatable::default(),
+            repairs: RepairMaker::new(config.repair),
             next: [0; MediaStream::ALL.len()],
             audio_at: if config.audio.is_some() { config.start } else { Instant::FAR_FUTURE },
             report_at: config.start + REPORT_INTERVAL,
@@ -378,6 +393,10 @@ impl MediaSender {
         }
         let sequence = self.sent.next();
         let bytes = self.bytes(now, content, number, sequence);
+        let made = match &content {
+            Content::Video(packet) => self.repairs.on_sent(&bytes, packet.timestamp, packet.ends),
+            _ => vec![],
+        };
         debug_assert_eq!(bytes.len() as u64 + LOWER_HEADERS, size.get());
         let packet = SentPacket { sequence, at: now, size, kind: content.kind(), probe };
         self.sent.push(stream, packet);
@@ -395,10 +414,13 @@ impl MediaSender {
                 out.steps.push(MediaStep::Sent { frame: packet.frame });
             }
         }
+        for (id, len) in made {
+            self.pacer.push(now, Content::Repair { id, len });
+        }
     }
 
     /// The packet as bytes.
-    fn bytes(&self, now: Instant, content: Content, number: u64, sequence: u64) -> Box<[u8]> {
+    fn bytes(&mut self, now: Instant, content: Content, number: u64, sequence: u64) -> Box<[u8]> {
         let stream = content.stream();
         let video = |packet: &VideoPacket| VideoPayload {
             picture: (packet.frame & 0x7fff) as u16,
@@ -406,7 +428,14 @@ impl MediaSender {
             key: packet.key,
             len: packet.len,
         };
+        let repair = match &content {
+            Content::Repair { id, .. } => {
+                Some(self.repairs.take(*id).expect("it waits as long as its place in the pacer"))
+            }
+            _ => None,
+        };
         let (timestamp, marker) = match &content {
+            Content::Repair { .. } => (repair.as_ref().map_or(0, |repair| repair.timestamp), false),
             Content::Audio { timestamp, .. } => (*timestamp, false),
             Content::Video(packet) | Content::Retransmission(packet) | Content::Padding(Some(packet)) => {
                 (packet.timestamp, packet.ends)
@@ -421,6 +450,7 @@ impl MediaSender {
             ssrc: self.config.ssrcs.of(stream),
             transport_sequence: sequence as u16,
             padding: if matches!(content, Content::Padding(None)) { PADDING } else { 0 },
+            csrc: repair.is_some().then(|| self.config.ssrcs.of(MediaStream::Video)),
         };
         let mut bytes = Vec::with_capacity((content.wire_size().get() - LOWER_HEADERS) as usize);
         header.emit(&mut bytes);
@@ -430,6 +460,9 @@ impl MediaSender {
             Content::Retransmission(packet) | Content::Padding(Some(packet)) => {
                 bytes.extend_from_slice(&(packet.sequence as u16).to_be_bytes());
                 video(packet).emit(&mut bytes);
+            }
+            Content::Repair { .. } => {
+                bytes.extend_from_slice(&repair.map_or_else(Vec::new, |repair| repair.payload))
             }
             Content::Padding(None) => {}
         }
@@ -465,7 +498,8 @@ impl MediaSender {
 /// The rate of the encoder, for a target of the whole call.
 fn encoder_rate(config: &SenderConfig, target: BitRate) -> BitRate {
     let audio = config.audio.map_or(0, |audio| audio.wire_rate().0);
-    without_headers(BitRate(target.0.saturating_sub(audio)), config.video.model.frame_rate)
+    let video = target.0.saturating_sub(audio) as f64 / (1.0 + config.repair);
+    without_headers(BitRate(video as u64), config.video.model.frame_rate)
 }
 
 /// The rate of video without headers, from that with all headers and the frame rate.

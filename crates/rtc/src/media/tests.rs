@@ -80,7 +80,7 @@ impl Happened {
 
 const SSRCS: Ssrcs = Ssrcs { first: 16 };
 
-fn sender(controller: Box<dyn RateController>, stop: Instant) -> MediaSender {
+fn sender(controller: Box<dyn RateController>, repair: f64, stop: Instant) -> MediaSender {
     let model = EncoderModel {
         frame_rate: 30.0,
         rates: [BitRate(100_000), BitRate(5_000_000)],
@@ -97,7 +97,8 @@ fn sender(controller: Box<dyn RateController>, stop: Instant) -> MediaSender {
         audio: Some(Audio { rate: BitRate(32_000), interval: Duration::from_millis(20) }),
         start: Instant::ZERO,
         stop,
-        retransmits: true,
+        retransmits: repair == 0.0,
+        repair,
         burst: Duration::from_millis(40),
         queue_limit: Duration::from_secs(2),
         skip_after: Duration::from_millis(500),
@@ -110,11 +111,28 @@ fn call(
     controller: Box<dyn RateController>,
     feedback: FeedbackFormat,
     rate: u64,
+    loses: impl FnMut(Instant, u64) -> bool,
+) -> Happened {
+    protected_call(controller, 0.0, feedback, rate, loses)
+}
+
+/// The same with this share of repair packets, in place of retransmissions if there are any.
+fn protected_call(
+    controller: Box<dyn RateController>,
+    repair: f64,
+    feedback: FeedbackFormat,
+    rate: u64,
     mut loses: impl FnMut(Instant, u64) -> bool,
 ) -> Happened {
     let (stop, end) = (Instant::from_millis(20_000), Instant::from_millis(24_000));
-    let mut sender = sender(controller, stop);
-    let mut receiver = MediaReceiver::new(ReceiverConfig { ssrc: 1, sender: SSRCS, feedback, nack: true });
+    let mut sender = sender(controller, repair, stop);
+    let mut receiver = MediaReceiver::new(ReceiverConfig {
+        ssrc: 1,
+        sender: SSRCS,
+        feedback,
+        nack: repair == 0.0,
+        repair: repair > 0.0,
+    });
     let (mut there, mut back) = (Line::new(rate, 20), Line::new(10_000_000, 20));
     let (mut happened, mut out) = (Happened::default(), Output::default());
     loop {
@@ -205,6 +223,26 @@ fn losses_are_repaired_in_a_round_trip() {
     let mut delays = happened.delays();
     delays.sort_by(f64::total_cmp);
     assert!(delays[delays.len() / 2] < 200.0, "{} ms", delays[delays.len() / 2]);
+}
+
+/// With a repair packet for each packet every loss of one of the two is repaired: 0.1 % of the packets are lost with theirs, of
+/// about 2000 in all, instead of 3 %.
+#[test]
+fn repair_packets_replace_what_is_lost() {
+    let lost = |repair| {
+        let mut draws = Seeds::new(3).stream("loss");
+        let happened = protected_call(constant(1_000_000), repair, TRANSPORT_WIDE, 10_000_000, |_, _| {
+            draws.chance(0.03)
+        });
+        let [captured, shown, late, lost] = happened.fates();
+        assert!(captured >= shown + late + lost);
+        (captured - shown - late, happened.sent)
+    };
+    let [(without, sent), (half, more), (whole, most)] = [0.001, 0.5, 1.0].map(lost);
+    assert!(without > 100, "{without}: a lost packet costs the frames up to the next key frame");
+    assert!(half < without / 2 && whole < without / 4, "{without} {half} {whole}");
+    // The rate is the same, and so is about the number of packets.
+    assert!(more.abs_diff(sent) < sent / 4 && most.abs_diff(sent) < sent / 4, "{sent} {more} {most}");
 }
 
 /// For 2 s everything is lost; what is asked for comes again, or a key frame ends the wait.

@@ -3,12 +3,14 @@
 //! The authentication tags are zero, and nothing is encrypted: sizes are as on the wire, and an analyser can read the content.
 
 mod congestion_feedback;
+mod repair;
 mod rtcp;
 mod rtp;
 mod transport_wide;
 mod unwrap;
 
 pub use congestion_feedback::{Metric, StreamReport};
+pub use repair::{REACH, REPAIR_HEADER, protect, protected, recover};
 pub use rtcp::{Rtcp, RtcpReader, RtcpWriter, is_rtcp};
 pub use rtp::{MediaStream, RtpHeader, Ssrcs, VP8_DESCRIPTOR, VideoPayload, original_sequence};
 pub use transport_wide::Arrival;

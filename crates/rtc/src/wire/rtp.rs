@@ -71,10 +71,12 @@ pub struct RtpHeader {
     pub transport_sequence: u16,
     /// Bytes of padding at the end.
     pub padding: u8,
+    /// The stream that it protects, of a repair packet (RFC 8627 section 4.2.1).
+    pub csrc: Option<u32>,
 }
 
 impl RtpHeader {
-    /// Bytes on the wire: the fixed header, the head of the extensions, and one extension with its padding.
+    /// Bytes on the wire without `csrc`: the fixed header, the head of the extensions, and one extension with its padding.
     pub const LEN: usize = 12 + 4 + 4;
     /// The local identifier of the extension, which signalling assigns.
     const EXTENSION_ID: u8 = 3;
@@ -82,11 +84,12 @@ impl RtpHeader {
     /// Appends the header. [`Self::finish`] follows behind the payload.
     pub fn emit(&self, out: &mut Vec<u8>) {
         let padded = if self.padding > 0 { 0x20 } else { 0 };
-        out.push(0x90 | padded); // version 2, with an extension
+        out.push(0x90 | padded | u8::from(self.csrc.is_some())); // version 2, with an extension
         out.push(u8::from(self.marker) << 7 | self.payload_type);
         put16(out, self.sequence);
         put32(out, self.timestamp);
         put32(out, self.ssrc);
+        self.csrc.iter().for_each(|csrc| put32(out, *csrc));
         put16(out, 0xbede);
         put16(out, 1);
         out.push(Self::EXTENSION_ID << 4 | 1); // its length less one
@@ -107,10 +110,11 @@ impl RtpHeader {
     #[must_use]
     pub fn parse(packet: &[u8]) -> Option<(Self, &[u8])> {
         let [flags, kind, ..] = *packet else { return None };
-        if flags & 0xdf != 0x90 || get16(packet, 12)? != 0xbede || get16(packet, 14)? != 1 {
+        let (protects, behind) = (flags & 1 == 1, if flags & 1 == 1 { 16 } else { 12 });
+        if flags & 0xde != 0x90 || get16(packet, behind)? != 0xbede || get16(packet, behind + 2)? != 1 {
             return None;
         }
-        if *packet.get(16)? != Self::EXTENSION_ID << 4 | 1 {
+        if *packet.get(behind + 4)? != Self::EXTENSION_ID << 4 | 1 {
             return None;
         }
         let end = packet.len().checked_sub(SRTP_TAG)?;
@@ -121,10 +125,11 @@ impl RtpHeader {
             sequence: get16(packet, 2)?,
             timestamp: get32(packet, 4)?,
             ssrc: get32(packet, 8)?,
-            transport_sequence: get16(packet, 17)?,
+            transport_sequence: get16(packet, behind + 5)?,
             padding,
+            csrc: if protects { Some(get32(packet, 12)?) } else { None },
         };
-        Some((header, packet.get(Self::LEN..end.checked_sub(usize::from(padding))?)?))
+        Some((header, packet.get(behind + 8..end.checked_sub(usize::from(padding))?)?))
     }
 }
 
@@ -192,6 +197,7 @@ mod tests {
             ssrc: ssrcs.of(MediaStream::Video),
             transport_sequence: 513,
             padding: 0,
+            csrc: None,
         };
         let video = VideoPayload { picture: 32_767, begins: true, key: true, len: 100 };
         let mut packet = vec![];
@@ -211,6 +217,12 @@ mod tests {
         padded.emit(&mut packet);
         padded.finish(&mut packet);
         assert_eq!((packet.len(), RtpHeader::parse(&packet)), (254, Some((padded, &[][..]))));
+
+        let protects = RtpHeader { csrc: Some(77), ..header };
+        packet.clear();
+        protects.emit(&mut packet);
+        protects.finish(&mut packet);
+        assert_eq!((packet.len(), RtpHeader::parse(&packet)), (34, Some((protects, &[][..]))));
         assert!(
             (0..30).all(|len| RtpHeader::parse(&packet[..len]).is_none_or(|(_, payload)| payload.is_empty()))
         );

@@ -48,6 +48,9 @@ pub struct Rtc {
     pub feedback_interval: Time,
     /// Whether the receiver asks for lost packets of video, and the sender repeats them (RFC 4585, RFC 4588).
     pub nack: bool,
+    /// Repair packets in relation to the packets of video that they protect (forward error correction by exclusive or,
+    /// RFC 8627). They count for the rate.
+    pub fec: Share,
     /// The pacer of the sender.
     pub pacer: RtcPacer,
     /// Whether both ends send media. By default, media travels in the direction of the flow alone, and feedback in the
@@ -169,6 +172,8 @@ impl Application for Rtc {
                 format!("it gives packets of {payload} B, which must be from 1 B to {AUDIO_PAYLOAD_MAX} B");
             at.require((1..=AUDIO_PAYLOAD_MAX).contains(&payload), "app.audio.rate", "out of range", &help)?;
         }
+        let help = "it must be from 0 % to 100 %";
+        at.require((0.0..=1.0).contains(&self.fec.0), "app.fec", "out of range", help)?;
         at.positive(self.feedback_interval, "app.feedback_interval")?;
         at.positive(self.pacer.queue_limit, "app.pacer.queue_limit")?;
         at.positive(self.pacer.skip_after, "app.pacer.skip_after")
@@ -241,6 +246,7 @@ impl Rtc {
             start: end.start,
             stop: end.stop_or_end(),
             retransmits: self.nack,
+            repair: self.fec.0,
             burst: self.pacer.burst.0,
             queue_limit: self.pacer.queue_limit.0,
             skip_after: self.pacer.skip_after.0,
@@ -259,6 +265,7 @@ impl Rtc {
                 }
             },
             nack: self.nack,
+            repair: self.fec.0 > 0.0,
         }
     }
 }

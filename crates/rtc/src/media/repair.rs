@@ -1,0 +1,123 @@
+//! Forward error correction: repair packets for the packets of each frame (RFC 8627).
+//!
+//! The packets of a frame, in blocks of 15, are protected by a share of repair packets, each for every m-th packet of m repair
+//! packets. What a share leaves of a packet counts for the next frame.
+
+use std::collections::VecDeque;
+
+use crate::wire::{REACH, SRTP_TAG, protect, protected, recover};
+
+/// Packets and repair packets that a receiver keeps: a choice, some frames.
+const PACKETS_MAX: usize = 256;
+const REPAIRS_MAX: usize = 64;
+
+/// A repair packet that waits to be sent.
+#[derive(Debug)]
+pub(super) struct RepairPacket {
+    pub(super) id: u32,
+    pub(super) timestamp: u32,
+    pub(super) payload: Vec<u8>,
+}
+
+/// Makes the repair packets of a sender.
+#[derive(Debug)]
+pub(super) struct RepairMaker {
+    share: f64,
+    /// What is left of a packet.
+    credit: f64,
+    /// The packets of the current frame so far, without their authentication tags.
+    frame: Vec<Vec<u8>>,
+    waiting: VecDeque<RepairPacket>,
+    next: u32,
+}
+
+impl RepairMaker {
+    pub(super) const fn new(share: f64) -> Self {
+        Self { share, credit: 0.0, frame: Vec::new(), waiting: VecDeque::new(), next: 0 }
+    }
+
+    /// A packet of video was sent. Returns identifiers and payload lengths of the repair packets that follow its frame.
+    pub(super) fn on_sent(&mut self, packet: &[u8], timestamp: u32, ends: bool) -> Vec<(u32, u16)> {
+        if self.share <= 0.0 {
+            return vec![];
+        }
+        self.frame.push(packet[..packet.len() - SRTP_TAG].to_vec());
+        if !ends {
+            return vec![];
+        }
+        let frame = core::mem::take(&mut self.frame);
+        let mut made = vec![];
+        for block in frame.chunks(REACH) {
+            self.credit += self.share * block.len() as f64;
+            let repairs = (libm::floor(self.credit) as usize).min(block.len());
+            self.credit -= repairs as f64;
+            for first in 0..repairs {
+                let payload = protect(block.iter().skip(first).step_by(repairs).map(Vec::as_slice));
+                made.push((self.next, payload.len() as u16));
+                self.waiting.push_back(RepairPacket { id: self.next, timestamp, payload });
+                self.next = self.next.wrapping_add(1);
+            }
+        }
+        made
+    }
+
+    /// The repair packet that leaves. Those before it were discarded.
+    pub(super) fn take(&mut self, id: u32) -> Option<RepairPacket> {
+        while let Some(packet) = self.waiting.pop_front() {
+            if packet.id == id {
+                return Some(packet);
+            }
+        }
+        None
+    }
+}
+
+/// Recovers packets at a receiver.
+#[derive(Debug, Default)]
+pub(super) struct Recovery {
+    /// The latest packets with their sequence numbers, without their authentication tags.
+    packets: VecDeque<(u16, Vec<u8>)>,
+    repairs: VecDeque<Vec<u8>>,
+}
+
+impl Recovery {
+    /// A packet of video arrived, or was recovered.
+    pub(super) fn on_packet(&mut self, sequence: u16, packet: &[u8]) {
+        if self.packets.len() == PACKETS_MAX {
+            self.packets.pop_front();
+        }
+        self.packets.push_back((sequence, packet[..packet.len() - SRTP_TAG].to_vec()));
+    }
+
+    /// A repair packet arrived.
+    pub(super) fn on_repair(&mut self, payload: &[u8]) {
+        if self.repairs.len() == REPAIRS_MAX {
+            self.repairs.pop_front();
+        }
+        self.repairs.push_back(payload.to_vec());
+    }
+
+    /// A packet that is missing and can be recovered.
+    pub(super) fn recover(&mut self, ssrc: u32) -> Option<(u16, Vec<u8>)> {
+        let packets = &self.packets;
+        let of =
+            |sequence: u16| packets.iter().find(|(number, _)| *number == sequence).map(|(_, packet)| packet);
+        let mut found = None;
+        self.repairs.retain(|repair| {
+            if found.is_some() {
+                return true;
+            }
+            let mut missing = protected(repair).filter(|sequence| of(*sequence).is_none());
+            match (missing.next(), missing.next()) {
+                (None, _) => false, // all have arrived
+                (Some(lost), None) => {
+                    let others = protected(repair).filter_map(of).map(Vec::as_slice);
+                    found = recover(repair, lost, ssrc, others).map(|packet| (lost, packet));
+                    false
+                }
+                (Some(_), Some(_)) => true,
+            }
+        });
+        found
+    }
+}
