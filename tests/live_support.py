@@ -92,9 +92,10 @@ http {{
 """
 
 QUIC_SERVER = """
-import asyncio, sys
+import asyncio, os, sys
 from aioquic.asyncio import serve
 from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.logger import QuicFileLogger
 
 def handle(reader, writer):
     async def answer():
@@ -106,6 +107,8 @@ def handle(reader, writer):
 async def main():
     configuration = QuicConfiguration(is_client=False, alpn_protocols=["bytes"])
     configuration.load_cert_chain(sys.argv[1], sys.argv[2])
+    if "QLOGDIR" in os.environ:
+        configuration.quic_logger = QuicFileLogger(os.environ["QLOGDIR"])
     await serve("::", 4433, configuration=configuration, stream_handler=handle)
     await asyncio.Event().wait()
 

@@ -7,6 +7,8 @@ import re
 import shlex
 import subprocess
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -125,6 +127,29 @@ def test_quic_of_another_project(tmp_path: Path) -> None:
     assert done.stdout.strip() == "1000000", done.stderr
     rows = [row for row in cell.results.tables["connections"].to_pylist() if row["protocol"] == "quic"]
     assert sum(row["downlink_bytes_delivered"] for row in rows) > 1_000_000
+
+
+def test_a_quic_stack_tells_its_window_by_qlog(tmp_path: Path) -> None:
+    pytest.importorskip("aioquic", reason="live tests: without aioquic")
+    need("openssl")
+    certificate(tmp_path)
+    pem, key = str(tmp_path / "certificate.pem"), str(tmp_path / "key.pem")
+    settings = replace(PATIENT, qlog=tmp_path / "qlog")
+    with airlane.live(loaded(WIRED), settings=settings) as cell:
+        server = cell.server.start([sys.executable, "-c", QUIC_SERVER, pem, key])
+        assert cell.server.await_listener()
+        cell.ue().run([sys.executable, "-c", QUIC_CLIENT, pem], timeout=60, check=True)
+        time.sleep(1.0)  # aioquic writes the file at the end of its draining period
+        server.terminate()
+    table = cell.results.tables["qlog"].to_pandas()
+    assert cell.facts["qlog"] == {"rows": len(table), "unread": {}}
+    assert set(table["end"]) == {"server"}
+    (connection,) = (r for r in cell.results.tables["connections"].to_pylist() if r["protocol"] == "quic")
+    # Both clocks are the host's; the server's first packet follows the client's by the 10 ms of the link.
+    assert connection["first_s"] - 0.1 < table["t_s"].min() < connection["first_s"] + 1.0
+    assert table["t_s"].max() <= connection["last_s"] + 1.0
+    assert table["cwnd_bytes"].iloc[-1] > table["cwnd_bytes"].iloc[0], "slow start"
+    assert 20.0 <= table["srtt_ms"].min() < 100.0, "twice 10 ms of propagation"
 
 
 def test_ten_thousand_short_connections() -> None:

@@ -306,7 +306,7 @@ class Results:
         pcap: Path,
         written: Mapping[str, Any],
     ) -> None:
-        qlog = sorted(pcap.glob("*.sqlog"))
+        qlog = sorted(file for file in pcap.iterdir() if file.suffix in (".qlog", ".sqlog"))
         if qlog:
             (folder / "qlog").mkdir()
         for file in qlog:

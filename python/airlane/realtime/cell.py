@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+from airlane.realtime import qlog
 from airlane.realtime.process import LiveError, Processes
 from airlane.realtime.tcp_info import TcpInfo
 from airlane.results import Results
@@ -66,6 +67,9 @@ class Settings:
         Path of a Unix socket at which `airlane node rnis` gets the radio information of the run, or None.
     flight_max
         Largest size of the flight recorder's file in bytes; 0 to record nothing.
+    qlog
+        Folder in which each end has a folder for qlog, which its programs find in `QLOGDIR`, or None. The
+        results then have a table `qlog`.
     """
 
     mtu: int = 1500
@@ -81,6 +85,7 @@ class Settings:
     forwarding_dropped: bool = False
     rnis: Path | None = None
     flight_max: int = 1 << 28
+    qlog: Path | None = None
 
 
 class Application:
@@ -293,6 +298,7 @@ class Cell:
         self._processes: Processes | None = None
         self._finished = False
         self._over_s: float | None = None
+        self._origin_ms = 0.0
 
     def ue(self, name: str | None = None) -> End:
         """A real UE by its name; without a name, the only one."""
@@ -374,6 +380,9 @@ class Cell:
         self.facts["tcp_info"] = self._tcp_info.facts()
         output = native.live_output(outcome["tables"], outcome["meta"] | {"wall_s": self.facts["wall_s"]})
         output.tables["tcp_info"] = self._tcp_info.table()
+        if self.settings.qlog is not None:
+            output.tables["qlog"], unread = qlog.read_folder(self.settings.qlog, self._origin_ms)
+            self.facts["qlog"] = {"rows": output.tables["qlog"].num_rows, "unread": unread}
         self.results = Results.collect([output], [self.seed], native.inputs(self.scenario.resolved))
         return self.results
 
@@ -461,7 +470,7 @@ class Cell:
                 "id": number,
                 "end": end._number,
                 "argv": argv,
-                "env": dict(os.environ if env is None else env),
+                "env": self._environment(end.name, env),
                 "cwd": os.fspath(cwd or "."),
                 "group": group,
             }
@@ -483,11 +492,19 @@ class Cell:
             raise LiveError(failure)
         return app
 
+    def _environment(self, end: str, env: Mapping[str, str] | None) -> dict[str, str]:
+        found = dict(os.environ if env is None else env)
+        if self.settings.qlog is not None:
+            found[qlog.VARIABLE] = os.fspath(qlog.folder_of(self.settings.qlog.absolute(), end))
+        return found
+
     def _event(self, name: str, content: dict[str, Any]) -> None:
         if name == "ready":
             self._ready.set()
         elif name == "began":
-            self._tcp_info.begin(int(content["monotonic_ns"]))
+            began_ns = int(content["monotonic_ns"])
+            self._origin_ms = (time.time_ns() - time.monotonic_ns() + began_ns) / 1e6
+            self._tcp_info.begin(began_ns)
             self._began.set()
         elif name == "status":
             self.status = content

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -103,6 +103,14 @@ Rnis = Annotated[
     ),
 ]
 
+WithQlog = Annotated[
+    bool,
+    typer.Option(
+        "--qlog",
+        help="Let QUIC stacks write qlog, to the folder in the variable QLOGDIR, and show it on the page.",
+    ),
+]
+
 
 def _settings(
     fifo: bool,
@@ -175,6 +183,7 @@ def live(
     report: WithReport = False,
     pcap: WithPcap = False,
     ran_log: WithRanLog = False,
+    qlog: WithQlog = False,
     dashboard: Annotated[
         bool, typer.Option("--dashboard", help="Show goodput, delay and queues while the run continues.")
     ] = False,
@@ -210,7 +219,7 @@ def live(
         fifo, busy_poll, core, bound, mtu, queue, congestion, sysctl, keep, host, firewalled, rnis, flight_mb
     )
     folder = out if out is not None else Path("out/live") / described.name
-    asked = _Asked(described, file, settings or [], folder, seed, chosen, as_json, dashboard)
+    asked = _Asked(described, file, settings or [], folder, seed, chosen, as_json, dashboard, qlog)
     cell, failures = _conducted(asked, server or (), ue or (), duration)
     if report:
         _write_page(folder)
@@ -229,6 +238,7 @@ class _Asked:
     settings: LiveSettings
     as_json: bool
     dashboard: bool
+    qlog: bool
 
 
 def _conducted(
@@ -246,7 +256,8 @@ def _conducted(
     names = names or asked.scenario.resolved.ue_names()[:1]
     with reserved(asked.folder) as place, removed_if_killed(place.scratch):
         flight = place.scratch / "flight" if asked.settings.flight_max else None
-        cell = Cell(asked.scenario, names, asked.seed, asked.settings, place.captures, flight)
+        settings = replace(asked.settings, qlog=place.scratch / "qlog" if asked.qlog else None)
+        cell = Cell(asked.scenario, names, asked.seed, settings, place.captures, flight)
         with opened(cell), _watched(asked) as (watch, write):
             call = Call(servers, wanted, write, limit_s, watch)
             interrupted = False

@@ -124,6 +124,9 @@ def write_folder(
     extra: dict[str, Path | str] = {"live.json": json.dumps(cell.facts, indent=2) + "\n"}
     if cell.facts["flight"] is not None:
         extra["flight"] = place.scratch / "flight"
+    if cell.settings.qlog is not None:
+        for file in sorted(cell.settings.qlog.glob("*/*qlog")):
+            file.rename(place.captures / f"{file.parent.name}-{file.name}")
     cell.results.write(place.folder, scenario.resolved, os.fspath(file), place, written, extra)
 
 

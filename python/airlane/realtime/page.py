@@ -26,7 +26,8 @@ __all__ = ["CONNECTIONS_CAPTION", "LATENESS_CAPTION", "LivePart", "live_part"]
 
 CONNECTIONS_CAPTION = (
     "Goodput and one-way delay of all real connections of a UE, measured where packets enter and leave the "
-    "network. Window and round-trip time are the kernel's, of the senders with the most bytes."
+    "network. Window and round-trip time are those of the senders with the most bytes, as their kernel tells "
+    "them or their QUIC stack wrote them (qlog)."
 )
 LATENESS_CAPTION = (
     "Share of the departures of packets, and of the slots, that were at most so late against the schedule. "
@@ -62,10 +63,11 @@ _SERIES = (
     ("one-way delay, downlink (mean of bin)", "ms", "downlink_owd_ms"),
     ("one-way delay, uplink (mean of bin)", "ms", "uplink_owd_ms"),
 )
-_KERNEL = (
-    ("congestion window of the kernel", "kB", "cwnd_bytes", 1e-3),
-    ("round-trip time of the kernel (smoothed)", "ms", "srtt_ms", 1.0),
+_SENDER = (
+    ("congestion window of {}", "kB", "cwnd_bytes", 1e-3),
+    ("round-trip time of {} (smoothed)", "ms", "srtt_ms", 1.0),
 )
+"""Panels of what senders tell; `{}` is the kernel or QUIC."""
 
 Array = npt.NDArray[np.float64]
 
@@ -103,7 +105,8 @@ def live_part(results: Results, folder: Path) -> LivePart | None:
     real_time = json.loads(file.read_text(encoding="utf-8"))["real_time"]
     words = real_time_line(real_time).plain.partition(": ")[2].splitlines()
     rows = connections_of(results)
-    over_time = _over_time(results.tables["real_series"], results.tables.get("tcp_info"))
+    tables = results.tables
+    over_time = _over_time(tables["real_series"], tables.get("tcp_info"), tables.get("qlog"))
     lateness = _lateness(results.tables["lateness"], real_time)
     figures = []
     if over_time is not None:
@@ -124,7 +127,7 @@ def _column(table: pa.Table, name: str) -> Array:
     return np.asarray(table[name].to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def _over_time(series: pa.Table, kernel: pa.Table | None) -> Chart | None:
+def _over_time(series: pa.Table, kernel: pa.Table | None, quic: pa.Table | None) -> Chart | None:
     ues = [str(ue) for ue in dict.fromkeys(series["ue"].to_pylist())]
     panels = []
     for title, unit, column in _SERIES:
@@ -139,13 +142,32 @@ def _over_time(series: pa.Table, kernel: pa.Table | None) -> Chart | None:
     if not panels:
         return None
     senders = _senders(kernel) if kernel is not None else {}
-    for title, unit, column, factor in _KERNEL if senders else ():
-        items = []
-        for i, (name, table) in enumerate(senders.items(), start=len(ues)):
+    panels += _of_senders(senders, "the kernel", len(ues))
+    panels += _of_senders(_quic_senders(quic) if quic is not None else {}, "QUIC", len(ues) + len(senders))
+    return Chart(panels, height=0.6 + 2.0 * len(panels), shared_x=True)
+
+
+def _of_senders(senders: Mapping[str, pa.Table], of: str, first: int) -> list[Panel]:
+    """What senders tell over time, with colours from the `first` one on."""
+    panels = []
+    for title, unit, column, factor in _SENDER if senders else ():
+        items = list[Item]()
+        for i, (name, table) in enumerate(senders.items(), start=first):
             y = _column(table, column) * factor
             items += line_in_band(_column(table, "t_s"), y, series=name, **style_of(i))
-        panels.append(Panel(items, title, _TIME, Axis(label=unit, low=0.0)))
-    return Chart(panels, height=0.6 + 2.0 * len(panels), shared_x=True)
+        panels.append(Panel(items, title.format(of), _TIME, Axis(label=unit, low=0.0)))
+    return panels
+
+
+def _quic_senders(quic: pa.Table) -> dict[str, pa.Table]:
+    """The QUIC connections with the largest windows, of the ends that sent more than requests."""
+    files = np.asarray(quic["file"].to_pylist(), dtype=object)
+    window = np.nan_to_num(_column(quic, "cwnd_bytes"))
+    flight = np.nan_to_num(_column(quic, "in_flight_bytes"))
+    largest = {file: float(flight[files == file].max()) for file in dict.fromkeys(files.tolist())}
+    sending = [file for file in largest if largest[file] >= 0.1 * max(largest.values())]
+    sending.sort(key=lambda file: -float(window[files == file].max()))
+    return {str(file).rpartition(".")[0]: quic.filter(files == file) for file in sending[:_SENDERS]}
 
 
 def _senders(kernel: pa.Table) -> dict[str, pa.Table]:

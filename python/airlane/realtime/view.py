@@ -121,3 +121,9 @@ def _lost(facts: Mapping[str, Any]) -> Iterator[Text]:
         yield Text(f"no table tcp_info: {observed['error']}", style="yellow")
     if observed["not_kept"]:
         yield Text(f"table tcp_info: {observed['not_kept']} rows were not kept", style="yellow")
+    logs = facts.get("qlog")
+    if logs is not None:
+        for file, why in logs["unread"].items():
+            yield Text(f"not in the table qlog: {file}: {why}", style="yellow")
+        if not logs["rows"] and not logs["unread"]:
+            yield Text("no table qlog: no program wrote a file to QLOGDIR", style="yellow")
