@@ -27,7 +27,8 @@ from airlane.experiments import (
     Picture,
     Reading,
 )
-from airlane.pages.chart import Axis, Chart, Panel, means, named
+from airlane.pages.chart import Axis, Chart, Panel, Span, means, named
+from airlane.papers import published
 from airlane.papers.arwa import setup
 from airlane.papers.arwa.measures import FIGURES, MARGINS, above, at, codes, figures, gain, row
 from airlane.papers.arwa.setup import BASE, BEYOND, CHOICES, PAPER, SCHEMES, TODAY, USERS, WORDS, Case, Choice
@@ -425,7 +426,40 @@ def _modern(draws: Sequence[Draw]) -> Listing:
 
 
 def _pictures(draws: Sequence[Draw]) -> list[Picture]:
-    return [_figure_6(draws, PAPER, SCHEMES), _figure_6(draws, TODAY, (*SCHEMES, *BEYOND))]
+    return [
+        _figure_6(draws, PAPER, SCHEMES),
+        _figure_6(draws, TODAY, (*SCHEMES, *BEYOND)),
+        _ranges(draws),
+    ]
+
+
+def _ranges(draws: Sequence[Draw]) -> Picture:
+    """The four gains of section 4.3.6 over the users in both stacks, with the published ranges."""
+    panels = []
+    for name, (_, _, label, _, _) in _GAINS.items():
+        span = published()[f"{_ID}.{name}"].range
+        assert span is not None, "the paper gives ranges"
+        lines = [
+            means(
+                USERS,
+                [mean(draws, _gain(name, users, preset, BASE)) for users in USERS],
+                series=preset,
+                colour=COLOURS[i],
+                marker="os"[i],
+            )
+            for i, preset in enumerate((PAPER, TODAY))
+        ]
+        title, _, unit = label.partition(", ")
+        panels.append(
+            Panel(
+                [Span("y", *span, series="published"), *lines], title, named(USERS, "users"), Axis(label=unit)
+            )
+        )
+    caption = (
+        f"Mean of {counted(len(draws), 'run')} and 95 % interval; grey: the published range, which the paper "
+        "gives for 20 to 100 users without the curves (section 4.3.6)."
+    )
+    return Picture("Gains, and the published ranges", caption, Chart(panels, 2, 10.0, 6.0, shared_x=True))
 
 
 def _figure_6(draws: Sequence[Draw], preset: str, schemes: Sequence[str]) -> Picture:
