@@ -53,6 +53,8 @@ def real_time_line(real_time: Mapping[str, Any]) -> Text:
     text = Text.assemble(word, f": {late}{counts}")
     for reason in real_time.get("reasons", ()):
         text.append(f"\n  {reason}")
+    if not valid:
+        text.append("\n  use a machine with an idle core, --fifo or --core N; --bound MS allows more")
     return text
 
 
