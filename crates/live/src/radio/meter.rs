@@ -269,6 +269,7 @@ impl Meter {
             ConnectionStep::Released => What::Released { cell },
             ConnectionStep::Began { .. }
             | ConnectionStep::Preamble { .. }
+            | ConnectionStep::Requested
             | ConnectionStep::RequestsUnanswered
             | ConnectionStep::Failed => return,
         };
@@ -383,7 +384,8 @@ mod tests {
             ConnectionStep::Released,
             ConnectionStep::Failed,
         ];
-        for (cell, step) in [CellId(0), CellId(1)].into_iter().flat_map(|cell| steps.map(|step| (cell, step))) {
+        for (cell, step) in [CellId(0), CellId(1)].into_iter().flat_map(|cell| steps.map(|step| (cell, step)))
+        {
             meter.on_connection(Instant::ZERO, UeId(0), cell, step);
         }
         let seen: Vec<What> = meter.take_happenings().iter().map(|one| one.what).collect();
