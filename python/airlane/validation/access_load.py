@@ -1,9 +1,9 @@
 """Random access of thousands of UEs, with the traffic models of 3GPP's study for machine-type communication.
 
-Traffic model 1 begins the access of each UE at a uniform time of 60 s, traffic model 2 at a time of 10 s from the
-beta distribution with the parameters 3 and 4 (TR 37.868 v11.0.0 table 6.1.1, unverified; the same numbers are
-in the parameters of the simulators dfpach/QL_Pacb at `LTEA_M_H_ACB_QL8.m` and
-yaki-toki/5G-NR-RandomAccess).
+Traffic model 1 begins the access of each UE at a uniform time of 60 s, traffic model 2 at a time of 10 s from
+the beta distribution with the parameters 3 and 4 (TR 37.868 v11.0.0 table 6.1.1, unverified; public
+simulators have the same numbers: `LTEA_M_H_ACB_QL8.m` of dfpach/QL_Pacb, and the README of
+yaki-toki/5G-NR-RandomAccess at 45f0610).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ app = {{ kind = "ping", interval = "1000 s" }}
 
 
 def starts(model: int, ues: int) -> npt.NDArray[np.int64]:
-    """Number of UEs that begin their access in each period of the PRACH, in proportion to the density of a model.
+    """Number of UEs that begin their access in each period of the PRACH, by the density of a model.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Access:
-    """What is expected of the UEs.
+    """Means over all UEs.
 
     Attributes
     ----------
@@ -148,9 +148,9 @@ class Access:
 def expected(load: Load) -> Access:
     """Expected values from the mean number of contenders in each occasion.
 
-    Of M UEs in an occasion, a UE has one of R preambles for itself with probability (1 - 1/R)^(M - 1); its i-th
-    one is detected with probability 1 - exp(-i); and the responses in the window have room for so many UEs. All
-    others send their next preamble after the window and a uniform back-off.
+    Of M UEs in an occasion, a UE has one of R preambles for itself with probability (1 - 1/R)^(M - 1). Its
+    i-th one is detected with probability 1 - exp(-i), and the responses of the window have room for a number
+    of UEs. All others send their next preamble after the window and a uniform back-off.
     """
     counts = starts(load.model, load.ues)
     # After a preamble at 0 the window ends at 9 ms. The next occasion is at 10, 15, 20, 25 or 30 ms.
@@ -218,7 +218,9 @@ def loads_of_access(family: Family) -> Plan:
             ("delay", "ms", values.delay_ms, _delay),
         ]
         cases += [
-            TcpCase(id=f"{family.id}/{name}/{what}", unit=unit, reference=reference, setups=(load,), figure=figure)
+            TcpCase(
+                id=f"{family.id}/{name}/{what}", unit=unit, reference=reference, setups=(load,), figure=figure
+            )
             for what, unit, reference, figure in figures
         ]
     return Plan(cases=[*cases])
