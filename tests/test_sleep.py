@@ -120,8 +120,8 @@ def test_a_band_has_the_state_of_most_of_each_slice() -> None:
     rrc = np.array(["idle", "connecting", "connected", "connected", "inactive"])
     one = states.States("a", np.arange(6.0), rrc, np.array([0.0, 1.0, 0.2, 0.9, 0.1]))
     assert states.band(one, 5.0, 5) == "·+▒█-"
-    # Of the slice from 1.67 s to 3.33 s a third of a second is in the connecting state. Of the rest, the UE listens
-    # for 0.2 s and 0.3 s of 1.33 s.
+    # Of the slice from 1.67 s to 3.33 s a third of a second is in the connecting state. Of the rest, 1.33 s,
+    # the UE listens for 0.2 s and 0.3 s.
     assert states.band(one, 5.0, 3) == "·▒-"
     assert list(one.spans()) == [
         ("idle", 0.0, 1.0),

@@ -239,6 +239,8 @@ pub enum ConnectionStep {
         /// Another UE sends the same one.
         collides: bool,
     },
+    /// The cell has received the request of the UE, which ends its random access.
+    Requested,
     /// The UE is connected.
     Connected {
         /// From the data that waits to the beginning of the random access.

@@ -19,6 +19,7 @@ struct Connection {
     preambles: u32,
     collisions: u64,
     unanswered: u64,
+    requested_at: Option<Instant>,
     waited: Option<Duration>,
     took: Option<Duration>,
     failed_at: Option<Instant>,
@@ -58,6 +59,7 @@ impl ConnectionLog {
                 preambles: 0,
                 collisions: 0,
                 unanswered: 0,
+                requested_at: None,
                 waited: None,
                 took: None,
                 failed_at: None,
@@ -71,6 +73,7 @@ impl ConnectionLog {
                 latest.preambles = number;
                 latest.collisions += u64::from(collides);
             }
+            ConnectionStep::Requested => latest.requested_at = Some(now),
             ConnectionStep::Connected { waited, took } => {
                 (latest.waited, latest.took) = (Some(waited), Some(took));
             }
@@ -97,9 +100,13 @@ impl ConnectionLog {
         table
             .push_f64("waiting_s", rows().map(|one| seconds(one.waited)))
             .means("from the first packet to the beginning of the random access: paging");
+        let access = |one: &Connection| seconds(one.requested_at.map(|at| at - one.began_at));
+        table
+            .push_f64("access_s", rows().map(access))
+            .means("from there until the cell has the request: random access");
         table
             .push_f64("setup_s", rows().map(|one| seconds(one.took)))
-            .means("from there to the connection: random access and messages");
+            .means("from the beginning of the random access to the connection: with the messages after it");
         table
             .push_count("preambles", rows().map(|one| u64::from(one.preambles)))
             .means("preambles that it sent");
@@ -149,6 +156,7 @@ mod tests {
         step(11, 1, ConnectionStep::Preamble { number: 1, collides: true });
         step(31, 1, ConnectionStep::Preamble { number: 2, collides: false });
         let (waited, took) = (Duration::from_millis(900), Duration::from_millis(250));
+        step(45, 1, ConnectionStep::Requested);
         step(255, 1, ConnectionStep::Connected { waited, took });
         step(300, 0, ConnectionStep::Began { cause: ConnectionCause::Data });
         step(700, 1, ConnectionStep::RequestsUnanswered);
@@ -160,6 +168,8 @@ mod tests {
         assert_eq!(text("cause"), ["paging", "data"]);
         assert_eq!(table.column("collisions"), Some(&Column::I64(vec![1, 0])));
         assert_eq!(table.column("unanswered_requests"), Some(&Column::I64(vec![1, 0])));
+        let Some(Column::F64(access)) = table.column("access_s") else { panic!("no such column") };
+        assert!(access[0] == 0.04 && access[1].is_nan());
         let Some(Column::F64(released)) = table.column("release_s") else { panic!("no such column") };
         assert!(released[0] == 9.0 && released[1].is_nan());
     }

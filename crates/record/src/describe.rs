@@ -82,7 +82,7 @@ pub struct RecorderParameters {
     pub bin: Option<Duration>,
     /// Whether the positions of UEs are recorded.
     pub tracked: bool,
-    /// Whether UEs may sleep: the states of their connections are recorded beside the positions.
+    /// Whether UEs may sleep: the states of their connections are recorded with the positions.
     pub sleeps: bool,
     /// Whether UEs may be handed over.
     pub handovers: bool,

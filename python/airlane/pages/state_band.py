@@ -48,4 +48,6 @@ def _row(ue: States, row: float) -> Iterator[Item]:
             x = np.column_stack([shares.t[own], ends[own], np.full(own.sum(), np.nan)]).ravel()
             height = np.repeat(2.0 * _HALF * shares.mean[own], 3)
             edge = np.where(np.isnan(x), np.nan, row)
-            yield Band(x, edge + _HALF, edge + _HALF - height, series=state, colour=_COLOURS[state], alpha=0.9)
+            yield Band(
+                x, edge + _HALF, edge + _HALF - height, series=state, colour=_COLOURS[state], alpha=0.9
+            )

@@ -106,4 +106,5 @@ def band(one: States, end_s: float, width: int) -> str:
 
 def legend() -> str:
     """The meaning of the signs of `band`."""
-    return f"· idle, - inactive, + connecting, {_SIGNS['connected']} connected, {ASLEEP} connected and mostly asleep"
+    signs = [f"{sign} {state}" for state, sign in _SIGNS.items()]
+    return ", ".join([*signs, f"{ASLEEP} connected and mostly asleep"])

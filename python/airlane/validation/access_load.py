@@ -1,9 +1,9 @@
 """Random access of thousands of UEs, with the traffic models of 3GPP's study for machine-type communication.
 
-Traffic model 1 begins the access of each UE at a uniform time of 60 s, traffic model 2 at a time of 10 s from the
-beta distribution with the parameters 3 and 4 (TR 37.868 v11.0.0 table 6.1.1, unverified; the same numbers are
-in the parameters of the simulators dfpach/QL_Pacb at `LTEA_M_H_ACB_QL8.m` and
-yaki-toki/5G-NR-RandomAccess).
+Traffic model 1 begins the access of each UE at a uniform time of 60 s, traffic model 2 at a time of 10 s from
+the beta distribution with the parameters 3 and 4 (TR 37.868 v11.0.0 table 6.1.1, unverified; public
+simulators have the same numbers: `LTEA_M_H_ACB_QL8.m` of dfpach/QL_Pacb, and the README of
+yaki-toki/5G-NR-RandomAccess at 45f0610).
 """
 
 from __future__ import annotations
@@ -28,10 +28,8 @@ Array = npt.NDArray[np.float64]
 
 # Times in ms. TR 37.868 table 6.2.2.1.1 (unverified), and the simulators above.
 _PERIOD = 5
-_PREAMBLES = 54
 _RESPONSE_DELAY = 4
 _WINDOW = 5
-_RESPONSES = 3
 _BACKOFF = 20
 _ATTEMPTS = 10
 
@@ -52,10 +50,10 @@ t300 = "1000 s"
 
 [cell.rrc.random_access]
 prach_period = "5 ms"
-preambles = 54
+preambles = {preambles}
 response_delay = "4 ms"
 response_window = "5 ms"
-responses = 3
+responses = {responses}
 backoff = "20 ms"
 max_preambles = 10
 detection = "ramping"
@@ -70,16 +68,16 @@ placement = {{ kind = "disc", centre = ["0 m", "0 m"], radius = "100 m" }}
 [[flow]]
 name = "g{index}"
 to = "g{index}"
-transport = "udp"
+transport = "icmp"
 direction = "uplink"
 start = "{start_ms} ms"
-app = {{ kind = "fixed", size = "20 B" }}
+app = {{ kind = "ping", interval = "1000 s" }}
 
 """
 
 
 def starts(model: int, ues: int) -> npt.NDArray[np.int64]:
-    """Number of UEs that begin their access in each period of the PRACH, in proportion to the density of a model.
+    """Number of UEs that begin their access in each period of the PRACH, by the density of a model.
 
     Parameters
     ----------
@@ -105,10 +103,14 @@ class Load:
         The traffic model, 1 or 2.
     ues
         Number of UEs.
+    preambles, responses
+        Preambles of an occasion, and UEs that are answered in a millisecond.
     """
 
     model: int
     ues: int
+    preambles: int = 54
+    responses: int = 3
 
     def scenario(self) -> Scenario:
         """The scenario. A UE that gives up does not try again."""
@@ -120,12 +122,13 @@ class Load:
             if count
         ]
         duration = counts.size * _PERIOD / 1e3 + 1.5
-        return loads(_NETWORK.format(duration=duration) + "".join(groups), f"<traffic model {self.model}>")
+        network = _NETWORK.format(duration=duration, preambles=self.preambles, responses=self.responses)
+        return loads(network + "".join(groups), f"<traffic model {self.model}>")
 
 
 @dataclass(frozen=True)
 class Access:
-    """What is expected of the UEs.
+    """Means over all UEs.
 
     Attributes
     ----------
@@ -134,7 +137,7 @@ class Access:
     preambles
         Their mean number of preambles.
     delay_ms
-        Mean time from their first preamble to the last one.
+        Their mean time from the first preamble to the last one.
     """
 
     success: float
@@ -142,13 +145,14 @@ class Access:
     delay_ms: float
 
 
-def expected(counts: npt.NDArray[np.int64]) -> Access:
+def expected(load: Load) -> Access:
     """Expected values from the mean number of contenders in each occasion.
 
-    Of M UEs in an occasion, a UE has a preamble of its own with probability (1 - 1/54)^(M - 1); its i-th one is
-    detected with probability 1 - exp(-i); and responses have room for 15 UEs. All others send their next
-    preamble after the window and a uniform back-off.
+    Of M UEs in an occasion, a UE has one of R preambles for itself with probability (1 - 1/R)^(M - 1). Its
+    i-th one is detected with probability 1 - exp(-i), and the responses of the window have room for a number
+    of UEs. All others send their next preamble after the window and a uniform back-off.
     """
+    counts = starts(load.model, load.ues)
     # After a preamble at 0 the window ends at 9 ms. The next occasion is at 10, 15, 20, 25 or 30 ms.
     end, ends = _RESPONSE_DELAY + _WINDOW, np.arange(0, 40, _PERIOD)
     later = np.clip(ends - end, 0.0, _BACKOFF) / _BACKOFF
@@ -160,9 +164,9 @@ def expected(counts: npt.NDArray[np.int64]) -> Access:
     for at in range(counts.size + 300):
         here = contenders[at]
         everyone = float(here.sum())
-        alone = (1.0 - 1.0 / _PREAMBLES) ** max(everyone - 1.0, 0.0)
+        alone = (1.0 - 1.0 / load.preambles) ** max(everyone - 1.0, 0.0)
         detected = here * detection * alone
-        room = _RESPONSES * _WINDOW
+        room = load.responses * _WINDOW
         answered = detected * min(1.0, room / max(float(detected.sum()), 1e-12))
         done += answered
         failed = here - answered
@@ -175,10 +179,11 @@ def expected(counts: npt.NDArray[np.int64]) -> Access:
 
 
 def _figures(output: native.Output) -> tuple[Array, Array, Array]:
-    """Whether each access succeeded, its preambles, and the time to the connection in ms."""
+    """Whether each access succeeded, its preambles, and its time in ms."""
     connections = output.tables["rrc_connections"]
     made = np.asarray(connections["outcome"].to_pylist(), dtype=object) == "connected"
-    return made, arrays.numbers(connections["preambles"])[made], 1e3 * arrays.numbers(connections["setup_s"])[made]
+    times = 1e3 * arrays.numbers(connections["access_s"])
+    return made, arrays.numbers(connections["preambles"])[made], times[made]
 
 
 def _success(output: native.Output) -> float:
@@ -190,19 +195,23 @@ def _preambles(output: native.Output) -> float:
 
 
 def _delay(output: native.Output) -> float:
-    _, preambles, setup_ms = _figures(output)
-    return float(setup_ms.mean() - setup_ms[preambles == 1].mean())
+    _, preambles, times = _figures(output)
+    return float(times.mean() - times[preambles == 1].mean())
 
 
-_CASES = ((1, 30_000), (2, 10_000), (2, 30_000))
-"""Traffic models and numbers of UEs."""
+_CASES = {
+    "model-1": Load(1, 10_000),
+    "model-2": Load(2, 10_000),
+    "model-2-overload": Load(2, 10_000, preambles=18, responses=1),
+}
+"""A network has at most 10,000 UEs: with a third of the resources they are as many as 30,000."""
 
 
 def loads_of_access(family: Family) -> Plan:
     """Success, preambles and delay of random access with the traffic models."""
     cases = []
-    for model, ues in _CASES:
-        values = expected(starts(model, ues))
+    for name, load in _CASES.items():
+        values = expected(load)
         figures: list[tuple[str, str, float, Callable[[native.Output], float]]] = [
             ("success", "share", values.success, _success),
             ("preambles", "", values.preambles, _preambles),
@@ -210,13 +219,9 @@ def loads_of_access(family: Family) -> Plan:
         ]
         cases += [
             TcpCase(
-                id=f"{family.id}/model-{model}/{ues}/{name}",
-                unit=unit,
-                reference=reference,
-                setups=(Load(model, ues),),
-                figure=figure,
+                id=f"{family.id}/{name}/{what}", unit=unit, reference=reference, setups=(load,), figure=figure
             )
-            for name, unit, reference, figure in figures
+            for what, unit, reference, figure in figures
         ]
     return Plan(cases=[*cases])
 

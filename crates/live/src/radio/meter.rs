@@ -269,6 +269,7 @@ impl Meter {
             ConnectionStep::Released => What::Released { cell },
             ConnectionStep::Began { .. }
             | ConnectionStep::Preamble { .. }
+            | ConnectionStep::Requested
             | ConnectionStep::RequestsUnanswered
             | ConnectionStep::Failed => return,
         };

@@ -23,7 +23,7 @@ pub(crate) struct SentRequests {
     gave_up: bool,
 }
 
-/// What a UE does in an opportunity for a request.
+/// The use of an opportunity for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opportunity {
     /// It sends one.

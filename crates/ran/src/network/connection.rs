@@ -372,6 +372,7 @@ impl RadioNetwork {
         match connections.ues[id.index()].state {
             ConnectionState::Requesting { .. } if received == C_RNTI => self.end_access(connections, cx, id),
             ConnectionState::Requesting { until, .. } if received == 0 => {
+                self.observe(cx, id, ConnectionStep::Requested);
                 let answer_at = cx.now + config.messages[1].after;
                 connections.enter(id, ConnectionState::Requesting { until, answer_at });
             }

@@ -61,7 +61,7 @@ impl Detection {
 /// request, which belongs to the preamble. Each preamble has resource blocks of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageA {
-    /// Preambles for it, beside those of four steps.
+    /// Preambles for it. Those of four steps are others.
     pub preambles: u32,
     /// From the beginning of an occasion of the PRACH to the PUSCH, at least.
     pub pusch_after: Duration,

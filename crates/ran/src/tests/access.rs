@@ -15,8 +15,9 @@ fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
-fn long(ms: u64) -> Duration {
-    Duration::from_millis(ms)
+/// The start of a slot of 0.5 ms.
+fn slot(number: u64) -> Instant {
+    Instant::ZERO + Duration::from_micros(500) * number
 }
 
 /// A network with connections, whose steps are recorded.
@@ -28,8 +29,8 @@ struct Recorded {
 }
 
 impl Recorded {
-    fn new(config: &RanConfig) -> Self {
-        let ran = RadioNetwork::new(config, Seeds::new(3));
+    fn new(config: &RanConfig, seed: u64) -> Self {
+        let ran = RadioNetwork::new(config, Seeds::new(seed));
         Self { ran, pool: PacketPool::default(), outbox: Outbox::new(), steps: Steps::default() }
     }
 
@@ -96,20 +97,20 @@ fn two_steps(message_a: MessageA) -> ConnectionConfig {
 }
 
 /// The occasion that is due at 1 ms, in slot 2, is in slot 4. In four steps, the response is sent at 2 + 4 = 6 ms and
-/// allows Msg3 from 12 ms on, which is slot 24, with an uplink. In two steps, the PUSCH is sent from 3 ms on, in slot 9,
-/// at 4.5 ms: 7.5 ms earlier. All later messages are the same, but wait for slots of a pattern of 2.5 ms, of which 7.5 ms
-/// are three.
+/// allows Msg3 from 12 ms on, in slot 24, which has an uplink and ends at 12.5 ms. In two steps, the PUSCH is sent from 3 ms
+/// on, in slot 9, which ends at 5 ms.
 #[test]
 fn two_steps_save_the_response_and_the_wait_for_its_grant() {
-    let set_up = |config| {
-        let mut network = Recorded::new(&nr(1, config));
+    let access = |config| {
+        let mut network = Recorded::new(&nr(1, config), 1);
         network.send(Instant::ZERO, 0, 100);
         network.run_to(ms(500));
         assert_eq!(network.when(is_preamble), [ms(2)]);
-        network.when(connects)[0]
+        assert_eq!(network.when(connects).len(), 1);
+        network.when(|step| *step == ConnectionStep::Requested)
     };
-    let (four, two) = (set_up(connection()), set_up(two_steps(MESSAGE_A)));
-    assert_eq!((four - two).as_millis_f64(), 7.5, "{four:?} and {two:?}");
+    assert_eq!(access(connection()), [slot(25)]);
+    assert_eq!(access(two_steps(MESSAGE_A)), [slot(10)]);
 }
 
 /// Two UEs with one preamble for MsgA collide twice, then part with 54 preambles of four steps. The PUSCH of the first
@@ -118,7 +119,7 @@ fn two_steps_save_the_response_and_the_wait_for_its_grant() {
 fn after_the_last_message_a_access_has_four_steps() {
     let mut config = two_steps(MessageA { preambles: 1, ..MESSAGE_A });
     config.access.backoff = Duration::ZERO;
-    let mut network = Recorded::new(&nr(2, config));
+    let mut network = Recorded::new(&nr(2, config), 1);
     for ue in 0..2 {
         network.send(Instant::ZERO, ue, 100);
     }
@@ -136,10 +137,7 @@ fn preambles_of_message_a_collide_as_the_closed_form_says() {
     for ues in [2, 6] {
         let (mut alone, mut all) = (0, 0);
         for seed in 0..400 {
-            let mut config = two_steps(MESSAGE_A);
-            config.access.backoff = long(100);
-            let mut network = Recorded::new(&nr(ues, config));
-            network.ran = RadioNetwork::new(&nr(ues, two_steps(MESSAGE_A)), Seeds::new(seed));
+            let mut network = Recorded::new(&nr(ues, two_steps(MESSAGE_A)), seed);
             for ue in 0..ues as u32 {
                 network.send(Instant::ZERO, ue, 100);
             }
@@ -155,8 +153,7 @@ fn preambles_of_message_a_collide_as_the_closed_form_says() {
     }
 }
 
-/// A cell that grants one UE in each slot, to eight UEs that have just connected, and one more with a limit of its
-/// requests.
+/// A cell that grants one UE in each slot, and has 60 UEs whose data comes at once, in all 600 packets.
 fn crowded(most: Option<u32>) -> (Recorded, usize) {
     const UES: usize = 60;
     let access = UplinkAccess::SchedulingRequest {
@@ -168,7 +165,7 @@ fn crowded(most: Option<u32>) -> (Recorded, usize) {
     let mut config = network(UES, access);
     config.cells[0].mac.uplink.grants_per_slot = 1;
     config.cells[0].connection = Some(Arc::new(connection()));
-    let mut network = Recorded::new(&config);
+    let mut network = Recorded::new(&config, 1);
     for ue in 0..UES as u32 {
         network.send(ms(10 * u64::from(ue)), ue, 100);
     }

@@ -123,7 +123,7 @@ impl PreambleDetection {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TwoStepAccess {
-    /// Number of preambles for MsgA, beside `preambles`. Each has resource blocks of its own after each PRACH occasion.
+    /// Number of preambles for MsgA, in addition to `preambles`. Each has resource blocks of its own after each PRACH occasion.
     #[schemars(range(min = 1, max = 63))]
     pub preambles: u32,
     /// From the beginning of a PRACH occasion to the block, at least.

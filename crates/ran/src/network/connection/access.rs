@@ -151,7 +151,7 @@ impl RadioNetwork {
     }
 
     /// A UE sends MsgA: after its preamble a PUSCH, which the cell receives only if it has detected the preamble. A PUSCH
-    /// that is not decoded is repeated by HARQ, which stands for the fallbackRAR and Msg3. Without an answer, the UE tries
+    /// that is not decoded is repeated by HARQ, in the place of fallbackRAR and Msg3. Without an answer, the UE tries
     /// again at the end of the window for MsgB (TS 38.321 §5.1.4a).
     fn send_message_a(
         &mut self,
