@@ -222,7 +222,6 @@ def call(
     asked = Asked(described, file, settings or [], folder, seed, live, as_json, dashboard=False)
 
     def work(cell: Cell) -> None:
-        cell.begin()
         make_call(cell, wanted)
 
     cell = conducted(asked, [name], work)

@@ -31,8 +31,11 @@ __all__ = ["CallError", "VideoCall", "make_call", "require"]
 SIZE = Size(640, 360)
 """Of the picture, if no other is asked for."""
 
+READY_S = 30.0
+"""How long the programs may take to start: a loaded machine needs seconds."""
+
 CONNECT_S = 20.0
-"""How long the ends may take until they are connected: programs start, ICE and DTLS need round trips."""
+"""How long the ends may take until they are connected: ICE and DTLS need round trips."""
 
 _STOP_S = 4.0
 """How long the ends may take to report the rest and to end."""
@@ -92,6 +95,14 @@ class VideoCall:
     seed: int = 1
     connect_s: float = CONNECT_S
 
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("directions", self.directions, list(Directions)),
+            ("controller", self.controller, list(RateController)),
+        ):
+            if value not in known:
+                raise UserError(f"{name} = {value!r}: expected one of {', '.join(known)}")
+
 
 def require(vmaf: bool = False) -> None:
     """Check that the packages of a call are installed.
@@ -109,7 +120,9 @@ def require(vmaf: bool = False) -> None:
 
 
 def make_call(cell: Cell, call: VideoCall, ue: str | None = None) -> CallRecord:
-    """Make a call between the server's side and a UE of a running network, which keeps its record.
+    """Make a call between the server's side and a UE of an open network, which keeps its record.
+
+    The network's time begins when both programs are ready, if it has not begun.
 
     Raises
     ------
@@ -120,7 +133,7 @@ def make_call(cell: Cell, call: VideoCall, ue: str | None = None) -> CallRecord:
     """
     require(call.vmaf)
     ends = (cell.ue(ue), cell.server)
-    record = CallRecord(len(cell.calls), [end.name for end in ends], cell.began_ns)
+    record = CallRecord(len(cell.calls), [end.name for end in ends])
     cell.calls.append(record)
     sides = _Sides(cell, call, ends, record)
     try:
@@ -186,6 +199,7 @@ class _Sides:
     def __init__(self, cell: Cell, call: VideoCall, ends: tuple[End, End], record: CallRecord) -> None:
         self._cell, self._call, self._record = cell, call, record
         self._took: queue.SimpleQueue[tuple[_Side, str, Any]] = queue.SimpleQueue()
+        self._ready: set[str] = set()
         self._connected: set[str] = set()
         self._failed: str | None = None
         self._ends = ends
@@ -196,8 +210,17 @@ class _Sides:
         with tempfile.TemporaryDirectory(prefix="airlane-call-") as folder:
             for end in self._ends:
                 self._start(end, Path(folder))
-            failure = self._until_connected()
-        failure = failure or self._for(self._call.duration_s)
+            failure = self._until(self._ready, READY_S, "the programs of the call did not start")
+            self._cell.begin()
+            self._record.origin_ns = self._cell.began_ns
+            for side in self._sides:
+                side.write({"begin": True})
+            failure = failure or self._until(
+                self._connected, self._call.connect_s, "the call was not connected"
+            )
+        if failure is None:
+            self._record.connected_ns = time.monotonic_ns()
+            failure = self._for(self._call.duration_s)
         self._record.over_ns = time.monotonic_ns()
         for side in self._sides:
             side.write({"stop": True})
@@ -223,19 +246,16 @@ class _Sides:
         for side in self._sides:
             side.close()
 
-    def _until_connected(self) -> str | None:
-        deadline = time.monotonic() + self._call.connect_s
-        while len(self._connected) < len(self._sides):
+    def _until(self, reached: set[str], patience_s: float, otherwise: str) -> str | None:
+        """Wait until both ends have reached a state; why they did not, or None."""
+        deadline = time.monotonic() + patience_s
+        while len(reached) < len(self._sides):
             if failure := self._failure():
                 return failure
             if time.monotonic() > deadline:
-                missing = [side.name for side in self._sides if side.name not in self._connected]
-                return (
-                    f"the call was not connected after {self._call.connect_s:g} s, at "
-                    f"{' and '.join(missing)}; the network may be too slow, or carries no UDP"
-                )
+                missing = [side.name for side in self._sides if side.name not in reached]
+                return f"{otherwise} after {patience_s:g} s, at {' and '.join(missing)}"
             self._take(_POLL_S)
-        self._record.connected_ns = time.monotonic_ns()
         return None
 
     def _for(self, duration_s: float) -> str | None:
@@ -273,8 +293,8 @@ class _Sides:
             for other in self._sides:
                 if other is not side:
                     other.write({"signal": content})
-        elif name == "connected":
-            self._connected.add(side.name)
+        elif name in ("ready", "connected"):
+            (self._ready if name == "ready" else self._connected).add(side.name)
         elif name == "failed":
             self._failed = self._failed or f"the end of the call at {side.name} failed: {content['why']}"
         else:
@@ -284,8 +304,9 @@ class _Sides:
 
 def _options(call: VideoCall, of_server: bool, keep: Path) -> PeerOptions:
     """The options of an end: the UE makes the offer."""
-    sends = call.directions is Directions.BOTH or (call.directions is Directions.DOWNLINK) == of_server
-    receives = call.directions is Directions.BOTH or not sends
+    both = call.directions == Directions.BOTH
+    sends = both or (call.directions == Directions.DOWNLINK) == of_server
+    receives = both or not sends
     return PeerOptions(
         offers=not of_server,
         sends=sends,

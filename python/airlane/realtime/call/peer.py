@@ -1,9 +1,10 @@
 """One end of a call: a program with libwebrtc, which `airlane call` starts in a network namespace.
 
 `python -m airlane.realtime.call.peer OPTIONS` has its options as a JSON object (`PeerOptions`). It reads JSON
-objects from its standard input, one a line: `signal` from the other end, and `stop`. It writes others to the
-standard output: `signal` for the other end, `connected`, `stats`, `sent`, `shown`, and `failed`. The lines go
-through pipes of the process that started it: no signalling crosses the network. It ends when its input ends.
+objects from its standard input, one a line: `begin`, `signal` from the other end, and `stop`. It writes
+others to the standard output: `ready`, `signal` for the other end, `connected`, `stats`, `sent`, `shown`, and
+`failed`. The lines go through pipes of the process that started it: no signalling crosses the network. It
+ends when its input ends.
 """
 
 from __future__ import annotations
@@ -204,16 +205,10 @@ class _Peer:
 
     async def run(self) -> None:
         """Make the call until the other process says `stop`, or an error ends it."""
-        webrtc, options = self._webrtc, self._options
-        if options.offers:
-            init = webrtc.RTCRtpTransceiverInit(direction=self._direction())
-            self._connection.add_transceiver(self._camera.track if self._camera else "video", init)
-            offer = await self._connection.create_offer()
-            await self._connection.set_local_description(offer)
-            self._describe()
+        self._lines.send("ready", {})
         self._begin(self._listen())
         self._begin(self._measure())
-        if options.sends:
+        if self._options.sends:
             self._begin(self._capture())
         await self._over.wait()
         with contextlib.suppress(asyncio.TimeoutError):
@@ -222,6 +217,12 @@ class _Peer:
         self._connection.close()
         for task in list(self._tasks):
             task.cancel()
+
+    async def _offer(self) -> None:
+        init = self._webrtc.RTCRtpTransceiverInit(direction=self._direction())
+        self._connection.add_transceiver(self._camera.track if self._camera else "video", init)
+        await self._connection.set_local_description(await self._connection.create_offer())
+        self._describe()
 
     def _direction(self) -> str:
         options = self._options
@@ -240,6 +241,8 @@ class _Peer:
             message = await self._lines.receive()
             if message is None or "stop" in message:
                 self._over.set()
+            elif "begin" in message and self._options.offers:
+                await self._offer()
             elif "signal" in message:
                 await self._signal(message["signal"])
 
