@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from airlane.realtime.call import command
-from airlane.realtime.call.choices import Bitrates, Size
+from airlane.realtime.call.choices import Bitrates, RateController, Size
 from airlane.realtime.call.conduct import VideoCall
 from airlane.realtime.call.freezes import freezes, longest_s
 from airlane.realtime.call.peer import with_bitrates
@@ -235,6 +235,8 @@ def test_a_wrong_choice_names_what_is_possible() -> None:
         VideoCall(directions="down")  # type: ignore[arg-type]
     with pytest.raises(UserError, match="controller = 'bbr': expected one of gcc, scream"):
         VideoCall(controller="bbr")  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="the browser has no SCReAM"):
+        VideoCall(browser=True, controller=RateController.SCREAM)
 
 
 def test_the_columns_are_described(record: CallRecord) -> None:

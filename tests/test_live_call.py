@@ -16,6 +16,7 @@ import pyarrow.parquet
 import pytest
 
 import airlane
+from airlane.realtime.call.browser import program
 from airlane.realtime.call.conduct import CallError
 from airlane.scenario import loads
 from live_support import (
@@ -159,6 +160,20 @@ def test_an_interrupt_leaves_the_results_so_far(live: Live) -> None:
     assert "interrupted; the results so far are in" in errors
     frames = pyarrow.parquet.read_table(live.folder / "run" / "series" / "call_frames.parquet")
     assert frames.num_rows > 0
+
+
+@pytest.mark.skipif(program() is None, reason="live tests: without chromium")
+def test_a_browser_at_the_ue_reads_and_makes_the_same_picture(live: Live) -> None:
+    vmaf = ("--vmaf",) if importlib.util.find_spec("imageio_ffmpeg") else ()
+    done = live.run(WIRED, *SHORT, "--browser", "--json", *vmaf, timeout=120)
+    assert done.returncode == 0, done.stderr
+    (call,) = json.loads(done.stdout)["calls"]
+    for way in call["directions"]:
+        assert way["frames_shown"] > 20
+        assert way["frames_unread"] == 0
+        assert way["delay_ms"] > OWD_MS
+    (up,) = (way for way in call["directions"] if way["sender"] == "host")
+    assert not vmaf or up["vmaf"] > 20, "the texture is that of the camera"
 
 
 def test_wrong_options_are_errors_with_code_2(live: Live) -> None:

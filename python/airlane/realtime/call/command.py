@@ -128,9 +128,7 @@ def call(
     duration: Annotated[
         float, typer.Option(metavar="S", min=1.0, max=1800.0, help="Length of the call in s.")
     ] = 10.0,
-    directions: Annotated[
-        Directions, typer.Option("--direction", help="The direction of the video.")
-    ] = Directions.BOTH,
+    direction: Annotated[Directions, typer.Option(help="The direction of the video.")] = Directions.BOTH,
     bitrate: Annotated[
         Bitrates | None,
         typer.Option(
@@ -168,6 +166,9 @@ def call(
     vmaf: Annotated[
         bool, typer.Option("--vmaf", help="Measure the quality of the received frames after the call.")
     ] = False,
+    browser: Annotated[
+        bool, typer.Option("--browser", help="Chromium, headless, as the end at the UE.")
+    ] = False,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Result folder [default: out/call/<scenario>].")
     ] = None,
@@ -194,17 +195,18 @@ def call(
     from airlane.realtime.call.view import call_table, camera_notes
     from airlane.realtime.cell import Settings as LiveSettings
 
-    require(vmaf)
+    require(vmaf, browser)
     file = scenario_file(scenario, example)
     described = with_outputs(scenario_of(file, settings), pcap, ran_log)
     wanted = VideoCall(
         duration_s=duration,
-        directions=directions,
+        directions=direction,
         size=picture or Size(640, 360),
         fps=fps,
         bitrates=bitrate or Bitrates(),
         controller=controller,
         vmaf=vmaf,
+        browser=browser,
         seed=(seed or 0) % _SEEDS,
     )
     live = LiveSettings(
@@ -228,5 +230,6 @@ def call(
     if report:
         write_page(folder)
     (record,) = cell.calls
-    first = [call_table(record.directions), *camera_notes(record.directions, fps)]
+    directions = record.directions
+    first = [call_table(directions), *camera_notes(directions, fps)] if directions else []
     show(asked, cell, record.shortfalls(max_freeze), first)

@@ -26,12 +26,12 @@ import numpy as np
 from airlane.realtime.call.choices import Size
 from airlane.realtime.call.picture import NUMBER_MAX, Camera, read_number
 
-__all__ = ["PeerOptions", "main", "with_bitrates"]
+__all__ = ["STATS_S", "STATS_TYPES", "Lines", "PeerOptions", "main", "with_bitrates"]
 
 STATS_S = 0.1
 """Interval of `getStats`."""
 
-_STATS = ("inbound-rtp", "outbound-rtp", "remote-inbound-rtp", "candidate-pair", "transport")
+STATS_TYPES = ("inbound-rtp", "outbound-rtp", "remote-inbound-rtp", "candidate-pair", "transport")
 """Types of statistics that are reported (W3C webrtc-stats, section 6.1) (unverified)."""
 
 _BATCH = 15
@@ -115,7 +115,7 @@ def with_bitrates(sdp: str, least: int | None, most: int | None) -> str:
     return "\r\n".join(told) + "\r\n"
 
 
-class _Lines:
+class Lines:
     """Messages with the process that started this one."""
 
     def __init__(self) -> None:
@@ -139,7 +139,7 @@ class _Lines:
 class _Reported:
     """Numbers of frames and their times, which are sent in batches."""
 
-    def __init__(self, lines: _Lines, name: str) -> None:
+    def __init__(self, lines: Lines, name: str) -> None:
         self._lines, self._name = lines, name
         self._rows: list[list[int]] = []
 
@@ -157,7 +157,7 @@ class _Reported:
 class _Peer:
     """The connection of this end."""
 
-    def __init__(self, options: PeerOptions, lines: _Lines) -> None:
+    def __init__(self, options: PeerOptions, lines: Lines) -> None:
         webrtc = importlib.import_module("webrtc")
         self._webrtc = webrtc
         self._options, self._lines = options, lines
@@ -331,7 +331,7 @@ class _Peer:
     async def _report_stats(self) -> None:
         at = time.monotonic_ns()
         report = await self._connection.get_stats()
-        kept = [one.to_json() for one in report.values() if _type(one) in _STATS]
+        kept = [one.to_json() for one in report.values() if _type(one) in STATS_TYPES]
         self._lines.send("stats", {"monotonic_ns": at, "stats": kept})
 
 
@@ -340,7 +340,7 @@ def _type(one: Any) -> str:
 
 
 async def _run(options: PeerOptions) -> None:
-    lines = _Lines()
+    lines = Lines()
     await lines.open()
     await _Peer(options, lines).run()
 
