@@ -221,7 +221,7 @@ def test_wrong_rates(text: str) -> None:
 @pytest.mark.parametrize("text", ["640", "640x", "641x360", "64x64", "9000x360", "x"])
 def test_wrong_sizes(text: str) -> None:
     with pytest.raises(typer.BadParameter, match="such as 640x360"):
-        command.size(text)
+        command.picture_size(text)
 
 
 @pytest.mark.parametrize("text", ["", "-1ms", "0", "0ms", "soon", "1h", "1.2.3s"])
