@@ -228,17 +228,18 @@ def interpreter() -> tuple[str, dict[str, str]] | None:
 
 @dataclass
 class Live:
-    """Runs `airlane live`, or another command, as an unprivileged user.
+    """Runs `airlane live`, or another command, as an unprivileged user unless `lowered` is false.
 
     All of its processes have a mark, by which they are found.
     """
 
     folder: Path
     subcommand: str = "live"
+    lowered: bool = True
 
     def __post_init__(self) -> None:
         self.mark = uuid.uuid4().hex
-        found = interpreter()
+        found = interpreter() if self.lowered else (sys.executable, {})
         assert found is not None, "checked by the fixture"
         self.python, self._env = found
 
@@ -250,7 +251,8 @@ class Live:
         file = self.folder / "scenario.toml"
         if not file.exists() or file.read_text(encoding="utf-8") != scenario:
             file.write_text(scenario, encoding="utf-8")
-        command = [*_lowered(), self.python, "-m", "airlane", self.subcommand, str(file)]
+        prefix = _lowered() if self.lowered else []
+        command = [*prefix, self.python, "-m", "airlane", self.subcommand, str(file)]
         return [*command, "-o", str(self.folder / "run"), *arguments]
 
     def run(self, scenario: str, *arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:

@@ -8,13 +8,15 @@ import pytest
 import typer
 
 from airlane.realtime.call import command
-from airlane.realtime.call.choices import Bitrates, Size
+from airlane.realtime.call.choices import Bitrates, RateController, Size
+from airlane.realtime.call.conduct import VideoCall
 from airlane.realtime.call.freezes import freezes, longest_s
 from airlane.realtime.call.peer import with_bitrates
 from airlane.realtime.call.picture import NUMBER_MAX, Camera, read_number
 from airlane.realtime.call.quality import enlarged
 from airlane.realtime.call.record import CallRecord
 from airlane.realtime.call.view import camera_notes
+from airlane.user_error import UserError
 from conftest import ROOT
 
 SIZE = Size(640, 360)
@@ -81,7 +83,7 @@ def test_a_steady_video_has_no_freeze() -> None:
 
 @pytest.mark.parametrize(("gap_s", "frozen"), [(0.180, 0), (0.200, 1), (1.0, 1)])
 def test_a_gap_is_a_freeze_by_the_rule_of_libwebrtc(gap_s: float, frozen: int) -> None:
-    """At 30 frames/s the average with a gap g is (29 / 30 + g) / 30; a freeze has 150 ms more: g >= 0.1885 s."""
+    """The average with a gap g at 30 frames/s is (29 / 30 + g) / 30; a freeze has 150 ms more: g > 0.188."""
     times = np.concatenate([np.arange(60) / 30, 59 / 30 + gap_s + np.arange(60) / 30])
     found = freezes(times, over_s=float(times[-1]))
     assert len(found) == frozen
@@ -111,9 +113,9 @@ def stats(sent: int, received: int, selected: str = "P2") -> list[dict[str, obje
 
 @pytest.fixture
 def record() -> CallRecord:
-    """Two ends: the phone takes a frame each 100 ms; the server shows them 50 ms later, but not the fourth."""
-    record = CallRecord(0, ["phone", "server"], origin_ns=1000 * MS)
-    record.connected_ns, record.over_ns = 2000 * MS, 4000 * MS
+    """The phone takes a frame each 100 ms; the server shows them 50 ms later, but not the fourth."""
+    record = CallRecord(0, ["phone", "server"])
+    record.origin_ns, record.connected_ns, record.over_ns = 1000 * MS, 2000 * MS, 4000 * MS
     record.take("phone", "sent", [[n, (2000 + 100 * n) * MS] for n in range(20)])
     shown = [[n, (2050 + 100 * n) * MS, 320, 180, 0] for n in range(19) if n != 3]
     record.take("server", "shown", shown[:5])
@@ -164,7 +166,7 @@ def test_shortfalls_are_said_in_words(record: CallRecord) -> None:
 
 
 def test_a_direction_without_a_frame_falls_short() -> None:
-    record = CallRecord(0, ["phone", "server"], origin_ns=0)
+    record = CallRecord(0, ["phone", "server"])
     record.take("phone", "sent", [[0, 1 * MS], [1, 34 * MS]])
     record.over_ns = 100 * MS
     assert record.shortfalls() == ["phone to server: no frame was shown"]
@@ -219,13 +221,22 @@ def test_wrong_rates(text: str) -> None:
 @pytest.mark.parametrize("text", ["640", "640x", "641x360", "64x64", "9000x360", "x"])
 def test_wrong_sizes(text: str) -> None:
     with pytest.raises(typer.BadParameter, match="such as 640x360"):
-        command.size(text)
+        command.picture_size(text)
 
 
 @pytest.mark.parametrize("text", ["", "-1ms", "0", "0ms", "soon", "1h", "1.2.3s"])
 def test_wrong_times(text: str) -> None:
     with pytest.raises(typer.BadParameter, match="such as 300ms"):
         command.milliseconds(text)
+
+
+def test_a_wrong_choice_names_what_is_possible() -> None:
+    with pytest.raises(UserError, match="directions = 'down': expected one of both, downlink, uplink"):
+        VideoCall(directions="down")  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="controller = 'bbr': expected one of gcc, scream"):
+        VideoCall(controller="bbr")  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="the browser has no SCReAM"):
+        VideoCall(browser=True, controller=RateController.SCREAM)
 
 
 def test_the_columns_are_described(record: CallRecord) -> None:

@@ -40,9 +40,10 @@ from airlane.realtime.command import (
 )
 
 if TYPE_CHECKING:
+    from airlane.realtime.call.conduct import VideoCall
     from airlane.realtime.cell import Cell
 
-__all__ = ["call", "milliseconds", "rates", "size"]
+__all__ = ["call", "milliseconds", "picture_size", "rates"]
 
 _TIMES = {"": 1.0, "ms": 1.0, "s": 1e3}
 """Units of a time in ms."""
@@ -88,12 +89,12 @@ def rates(text: str) -> Bitrates:
     return Bitrates(least, most)
 
 
-def size(text: str) -> Size:
+def picture_size(text: str) -> Size:
     """The size of a picture, such as `640x360`; both numbers are even.
 
     Examples
     --------
-    >>> size("1280x720")
+    >>> picture_size("1280x720")
     Size(width=1280, height=720)
     """
     found = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text.strip())
@@ -118,59 +119,64 @@ def _rate(text: str) -> int | None:
     return round(value) if value >= 1e3 else None
 
 
+Ue = Annotated[str | None, typer.Option(metavar="NAME", help="The UE [default: the first].")]
+Duration = Annotated[float, typer.Option(metavar="S", min=1.0, max=1800.0, help="Length of the call in s.")]
+Direction = Annotated[Directions, typer.Option(help="The direction of the video.")]
+Bitrate = Annotated[
+    Bitrates | None,
+    typer.Option(
+        parser=rates,
+        metavar="[MIN-]MAX",
+        help="Bounds of each encoder's rate, such as 100kbit/s-2.5Mbit/s [default: libwebrtc's].",
+        show_default=False,
+    ),
+]
+Picture = Annotated[
+    Size | None,
+    typer.Option(
+        parser=picture_size,
+        metavar="WIDTHxHEIGHT",
+        help="The picture [default: 640x360].",
+        show_default=False,
+    ),
+]
+Fps = Annotated[float, typer.Option(metavar="N", min=1.0, max=60.0, help="Frames of the camera per second.")]
+Chosen = Annotated[RateController, typer.Option(help="Congestion controller of both ends.")]
+MaxFreeze = Annotated[
+    float | None,
+    typer.Option(
+        parser=milliseconds,
+        metavar="TIME",
+        help="End with exit code 1 if one frame stayed for longer, such as 300ms.",
+        show_default=False,
+    ),
+]
+Vmaf = Annotated[
+    bool, typer.Option("--vmaf", help="Measure the quality of the received frames after the call.")
+]
+Browser = Annotated[bool, typer.Option("--browser", help="Chromium, headless, as the end at the UE.")]
+Out = Annotated[
+    Path | None, typer.Option("-o", "--out", help="Result folder [default: out/call/<scenario>].")
+]
+
+
 @user_errors
 def call(
     scenario: File = None,
     example: Example = None,
     settings: Settings = None,
     seed: FirstSeed = None,
-    ue: Annotated[str | None, typer.Option(metavar="NAME", help="The UE [default: the first].")] = None,
-    duration: Annotated[
-        float, typer.Option(metavar="S", min=1.0, max=1800.0, help="Length of the call in s.")
-    ] = 10.0,
-    directions: Annotated[
-        Directions, typer.Option("--direction", help="The direction of the video.")
-    ] = Directions.BOTH,
-    bitrate: Annotated[
-        Bitrates | None,
-        typer.Option(
-            parser=rates,
-            metavar="[MIN-]MAX",
-            help="Bounds of each encoder's rate, such as 100kbit/s-2.5Mbit/s [default: libwebrtc's].",
-            show_default=False,
-        ),
-    ] = None,
-    picture: Annotated[
-        Size | None,
-        typer.Option(
-            "--size",
-            parser=size,
-            metavar="WIDTHxHEIGHT",
-            help="The picture [default: 640x360].",
-            show_default=False,
-        ),
-    ] = None,
-    fps: Annotated[
-        float, typer.Option(metavar="N", min=1.0, max=60.0, help="Frames of the camera per second.")
-    ] = 30.0,
-    controller: Annotated[
-        RateController, typer.Option(help="Congestion controller of both ends.")
-    ] = RateController.GCC,
-    max_freeze: Annotated[
-        float | None,
-        typer.Option(
-            parser=milliseconds,
-            metavar="TIME",
-            help="End with exit code 1 if one frame stayed for longer, such as 300ms.",
-            show_default=False,
-        ),
-    ] = None,
-    vmaf: Annotated[
-        bool, typer.Option("--vmaf", help="Measure the quality of the received frames after the call.")
-    ] = False,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Result folder [default: out/call/<scenario>].")
-    ] = None,
+    ue: Ue = None,
+    duration: Duration = 10.0,
+    direction: Direction = Directions.BOTH,
+    bitrate: Bitrate = None,
+    size: Picture = None,
+    fps: Fps = 30.0,
+    controller: Chosen = RateController.GCC,
+    max_freeze: MaxFreeze = None,
+    vmaf: Vmaf = False,
+    browser: Browser = False,
+    out: Out = None,
     as_json: AsJson = False,
     report: WithReport = False,
     pcap: WithPcap = False,
@@ -190,22 +196,22 @@ def call(
     the number of their frame, so that the delay from camera to screen, freezes and quality are measured. No
     root is needed.
     """
-    from airlane.realtime.call.conduct import VideoCall, make_call, require
-    from airlane.realtime.call.view import call_table, camera_notes
+    from airlane.realtime.call.conduct import SIZE, VideoCall, require
     from airlane.realtime.cell import Settings as LiveSettings
 
-    require(vmaf)
+    require(vmaf, browser)
     file = scenario_file(scenario, example)
     described = with_outputs(scenario_of(file, settings), pcap, ran_log)
     wanted = VideoCall(
         duration_s=duration,
-        directions=directions,
-        size=picture or Size(640, 360),
+        directions=direction,
+        size=size or SIZE,
         fps=fps,
         bitrates=bitrate or Bitrates(),
         controller=controller,
         vmaf=vmaf,
         seed=(seed or 0) % _SEEDS,
+        browser=browser,
     )
     live = LiveSettings(
         mtu=mtu,
@@ -220,14 +226,21 @@ def call(
     folder = out if out is not None else Path("out/call") / described.name
     name = ue if ue is not None else described.resolved.ue_names()[0]
     asked = Asked(described, file, settings or [], folder, seed, live, as_json, dashboard=False)
+    _make(asked, name, wanted, max_freeze, report)
+
+
+def _make(asked: Asked, ue: str, wanted: VideoCall, max_freeze_ms: float | None, report: bool) -> None:
+    """Make the call, write its folder, and print it."""
+    from airlane.realtime.call.conduct import make_call
+    from airlane.realtime.call.view import call_table, camera_notes
 
     def work(cell: Cell) -> None:
-        cell.begin()
         make_call(cell, wanted)
 
-    cell = conducted(asked, [name], work)
+    cell = conducted(asked, [ue], work)
     if report:
-        write_page(folder)
+        write_page(asked.folder)
     (record,) = cell.calls
-    first = [call_table(record.directions), *camera_notes(record.directions, fps)]
-    show(asked, cell, record.shortfalls(max_freeze), first)
+    directions = record.directions
+    first = [call_table(directions), *camera_notes(directions, wanted.fps)] if directions else []
+    show(asked, cell, record.shortfalls(max_freeze_ms), first)

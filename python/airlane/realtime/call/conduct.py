@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from airlane.optional import how_to_install
+from airlane.realtime.call.browser import program as browser_program
 from airlane.realtime.call.choices import Bitrates, Directions, RateController, Size
 from airlane.realtime.call.peer import PeerOptions
 from airlane.realtime.call.picture import Camera
@@ -31,8 +32,11 @@ __all__ = ["CallError", "VideoCall", "make_call", "require"]
 SIZE = Size(640, 360)
 """Of the picture, if no other is asked for."""
 
+READY_S = 30.0
+"""How long the programs may take to start: a loaded machine needs seconds."""
+
 CONNECT_S = 20.0
-"""How long the ends may take until they are connected: programs start, ICE and DTLS need round trips."""
+"""How long the ends may take until they are connected: ICE and DTLS need round trips."""
 
 _STOP_S = 4.0
 """How long the ends may take to report the rest and to end."""
@@ -78,6 +82,8 @@ class VideoCall:
         Whether the quality of the received frames is measured after the call.
     seed
         Of the picture's texture.
+    browser
+        Whether the UE's end is Chromium; the quality of what it shows is not measured.
     connect_s
         How long the connection may take, in s.
     """
@@ -90,17 +96,30 @@ class VideoCall:
     controller: RateController = RateController.GCC
     vmaf: bool = False
     seed: int = 1
+    browser: bool = False
     connect_s: float = CONNECT_S
 
+    def __post_init__(self) -> None:
+        if self.browser and self.controller == RateController.SCREAM:
+            raise UserError("the browser has no SCReAM: choose gcc, or make the call without the browser")
+        for name, value, known in (
+            ("directions", self.directions, list(Directions)),
+            ("controller", self.controller, list(RateController)),
+        ):
+            if value not in known:
+                raise UserError(f"{name} = {value!r}: expected one of {', '.join(known)}")
 
-def require(vmaf: bool = False) -> None:
-    """Check that the packages of a call are installed.
+
+def require(vmaf: bool = False, browser: bool = False) -> None:
+    """Check that the packages of a call are installed, and the browser.
 
     Raises
     ------
     UserError
         With the command that installs them.
     """
+    if browser and browser_program() is None:
+        raise UserError("no Chromium for --browser: install it, or set AIRLANE_CHROMIUM to its path")
     wanted = {"webrtc": "a call"} | ({"imageio_ffmpeg": "VMAF"} if vmaf else {})
     for module, what in wanted.items():
         if importlib.util.find_spec(module) is None:
@@ -109,7 +128,9 @@ def require(vmaf: bool = False) -> None:
 
 
 def make_call(cell: Cell, call: VideoCall, ue: str | None = None) -> CallRecord:
-    """Make a call between the server's side and a UE of a running network, which keeps its record.
+    """Make a call between the server's side and a UE of an open network, which keeps its record.
+
+    The network's time begins when both programs are ready, if it has not begun.
 
     Raises
     ------
@@ -118,15 +139,18 @@ def make_call(cell: Cell, call: VideoCall, ue: str | None = None) -> CallRecord:
     LiveError
         If the network ends during the call.
     """
-    require(call.vmaf)
+    require(call.vmaf, call.browser)
     ends = (cell.ue(ue), cell.server)
-    record = CallRecord(len(cell.calls), [end.name for end in ends], cell.began_ns)
+    record = CallRecord(len(cell.calls), [end.name for end in ends])
     cell.calls.append(record)
-    sides = _Sides(cell, call, ends, record)
-    try:
-        record.failure = sides.conduct()
-    finally:
-        sides.kill()
+    with tempfile.TemporaryDirectory("", "airlane-call-", cell.scratch, ignore_cleanup_errors=True) as folder:
+        sides = _Sides(cell, call, record)
+        try:
+            for end in ends:
+                sides.start(end, Path(folder))
+            record.failure = sides.conduct()
+        finally:
+            sides.kill()
     return record
 
 
@@ -135,14 +159,24 @@ def _seed(call: VideoCall, of_server: bool) -> int:
     return 2 * call.seed + int(of_server)
 
 
+@dataclass(frozen=True)
+class Program:
+    """The module of an end's program, and the field trials of its libwebrtc."""
+
+    module: str
+    trials: str
+
+
 class _Side:
     """One end, and the pipes to it."""
 
-    def __init__(self, end: End, options: PeerOptions, trials: str, took: queue.SimpleQueue[Any]) -> None:
+    def __init__(
+        self, end: End, options: PeerOptions, program: Program, folder: Path, took: queue.SimpleQueue[Any]
+    ) -> None:
         self.name = end.name
         reading, self._writing = os.pipe()
-        command = [sys.executable, "-P", "-m", "airlane.realtime.call.peer", json.dumps(asdict(options))]
-        env = dict(os.environ) | {"WRTC_FIELD_TRIALS": trials}
+        command = [sys.executable, "-P", "-m", program.module, json.dumps(asdict(options))]
+        env = dict(os.environ) | {"WRTC_FIELD_TRIALS": program.trials, "TMPDIR": os.fspath(folder)}
         try:
             self.app: Application = end.start(command, stdin=reading, stdout=-1, stderr=-1, env=env)
         finally:
@@ -183,21 +217,25 @@ class _Side:
 class _Sides:
     """Both ends of a call."""
 
-    def __init__(self, cell: Cell, call: VideoCall, ends: tuple[End, End], record: CallRecord) -> None:
+    def __init__(self, cell: Cell, call: VideoCall, record: CallRecord) -> None:
         self._cell, self._call, self._record = cell, call, record
         self._took: queue.SimpleQueue[tuple[_Side, str, Any]] = queue.SimpleQueue()
+        self._ready: set[str] = set()
         self._connected: set[str] = set()
         self._failed: str | None = None
-        self._ends = ends
         self._sides: list[_Side] = []
 
     def conduct(self) -> str | None:
         """Carry the call to its end; why it failed, or None."""
-        with tempfile.TemporaryDirectory(prefix="airlane-call-") as folder:
-            for end in self._ends:
-                self._start(end, Path(folder))
-            failure = self._until_connected()
-        failure = failure or self._for(self._call.duration_s)
+        failure = self._until(self._ready, READY_S, "the programs of the call did not start")
+        self._cell.begin()
+        self._record.origin_ns = self._cell.began_ns
+        for side in self._sides:
+            side.write({"begin": True})
+        failure = failure or self._until(self._connected, self._call.connect_s, "the call was not connected")
+        if failure is None:
+            self._record.connected_ns = time.monotonic_ns()
+            failure = self._for(self._call.duration_s)
         self._record.over_ns = time.monotonic_ns()
         for side in self._sides:
             side.write({"stop": True})
@@ -208,34 +246,33 @@ class _Sides:
             pass
         return failure
 
-    def _start(self, end: End, folder: Path) -> None:
-        """Start an end. Its file of frames has no name once it is connected, and so leaves nothing behind."""
+    def start(self, end: End, folder: Path) -> None:
+        """Start the program of an end, with its temporary files in this folder."""
         call, of_server = self._call, end is self._cell.server
         options = _options(call, of_server, folder / end.name)
         if options.keep is not None:
             camera = Camera(call.size, call.fps, _seed(call, not of_server))
             file = Path(options.keep).open("w+b")  # noqa: SIM115  # the record closes it
             self._record.keep(end.name, KeptFrames(file, camera))
-        self._sides.append(_Side(end, options, _TRIALS[call.controller], self._took))
+        name = "peer" if of_server or not call.browser else "browser"
+        program = Program(f"airlane.realtime.call.{name}", _TRIALS[call.controller])
+        self._sides.append(_Side(end, options, program, folder, self._took))
 
     def kill(self) -> None:
         """End both ends."""
         for side in self._sides:
             side.close()
 
-    def _until_connected(self) -> str | None:
-        deadline = time.monotonic() + self._call.connect_s
-        while len(self._connected) < len(self._sides):
+    def _until(self, reached: set[str], patience_s: float, otherwise: str) -> str | None:
+        """Wait until both ends have reached a state; why they did not, or None."""
+        deadline = time.monotonic() + patience_s
+        while len(reached) < len(self._sides):
             if failure := self._failure():
                 return failure
             if time.monotonic() > deadline:
-                missing = [side.name for side in self._sides if side.name not in self._connected]
-                return (
-                    f"the call was not connected after {self._call.connect_s:g} s, at "
-                    f"{' and '.join(missing)}; the network may be too slow, or carries no UDP"
-                )
+                missing = [side.name for side in self._sides if side.name not in reached]
+                return f"{otherwise} after {patience_s:g} s, at {' and '.join(missing)}"
             self._take(_POLL_S)
-        self._record.connected_ns = time.monotonic_ns()
         return None
 
     def _for(self, duration_s: float) -> str | None:
@@ -273,8 +310,8 @@ class _Sides:
             for other in self._sides:
                 if other is not side:
                     other.write({"signal": content})
-        elif name == "connected":
-            self._connected.add(side.name)
+        elif name in ("ready", "connected"):
+            (self._ready if name == "ready" else self._connected).add(side.name)
         elif name == "failed":
             self._failed = self._failed or f"the end of the call at {side.name} failed: {content['why']}"
         else:
@@ -284,8 +321,9 @@ class _Sides:
 
 def _options(call: VideoCall, of_server: bool, keep: Path) -> PeerOptions:
     """The options of an end: the UE makes the offer."""
-    sends = call.directions is Directions.BOTH or (call.directions is Directions.DOWNLINK) == of_server
-    receives = call.directions is Directions.BOTH or not sends
+    both = call.directions == Directions.BOTH
+    sends = both or (call.directions == Directions.DOWNLINK) == of_server
+    receives = both or not sends
     return PeerOptions(
         offers=not of_server,
         sends=sends,
@@ -296,6 +334,6 @@ def _options(call: VideoCall, of_server: bool, keep: Path) -> PeerOptions:
         seed=_seed(call, of_server),
         bitrate_min=call.bitrates.least,
         bitrate_max=call.bitrates.most,
-        keep=os.fspath(keep) if call.vmaf and receives else None,
+        keep=os.fspath(keep) if call.vmaf and receives and (of_server or not call.browser) else None,
         keep_max=_KEPT_MAX // call.size.frame_bytes,
     )

@@ -1,9 +1,10 @@
 """One end of a call: a program with libwebrtc, which `airlane call` starts in a network namespace.
 
 `python -m airlane.realtime.call.peer OPTIONS` has its options as a JSON object (`PeerOptions`). It reads JSON
-objects from its standard input, one a line: `signal` from the other end, and `stop`. It writes others to the
-standard output: `signal` for the other end, `connected`, `stats`, `sent`, `shown`, and `failed`. The lines go
-through pipes of the process that started it: no signalling crosses the network. It ends when its input ends.
+objects from its standard input, one a line: `begin`, `signal` from the other end, and `stop`. It writes
+others to the standard output: `ready`, `signal` for the other end, `connected`, `stats`, `sent`, `shown`, and
+`failed`. The lines go through pipes of the process that started it: no signalling crosses the network. It
+ends when its input ends.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ import numpy as np
 from airlane.realtime.call.choices import Size
 from airlane.realtime.call.picture import NUMBER_MAX, Camera, read_number
 
-__all__ = ["PeerOptions", "main", "with_bitrates"]
+__all__ = ["STATS_S", "STATS_TYPES", "Lines", "PeerOptions", "main", "with_bitrates"]
 
 STATS_S = 0.1
 """Interval of `getStats`."""
 
-_STATS = ("inbound-rtp", "outbound-rtp", "remote-inbound-rtp", "candidate-pair", "transport")
+STATS_TYPES = ("inbound-rtp", "outbound-rtp", "remote-inbound-rtp", "candidate-pair", "transport")
 """Types of statistics that are reported (W3C webrtc-stats, section 6.1) (unverified)."""
 
 _BATCH = 15
@@ -114,7 +115,7 @@ def with_bitrates(sdp: str, least: int | None, most: int | None) -> str:
     return "\r\n".join(told) + "\r\n"
 
 
-class _Lines:
+class Lines:
     """Messages with the process that started this one."""
 
     def __init__(self) -> None:
@@ -138,7 +139,7 @@ class _Lines:
 class _Reported:
     """Numbers of frames and their times, which are sent in batches."""
 
-    def __init__(self, lines: _Lines, name: str) -> None:
+    def __init__(self, lines: Lines, name: str) -> None:
         self._lines, self._name = lines, name
         self._rows: list[list[int]] = []
 
@@ -156,7 +157,7 @@ class _Reported:
 class _Peer:
     """The connection of this end."""
 
-    def __init__(self, options: PeerOptions, lines: _Lines) -> None:
+    def __init__(self, options: PeerOptions, lines: Lines) -> None:
         webrtc = importlib.import_module("webrtc")
         self._webrtc = webrtc
         self._options, self._lines = options, lines
@@ -204,16 +205,10 @@ class _Peer:
 
     async def run(self) -> None:
         """Make the call until the other process says `stop`, or an error ends it."""
-        webrtc, options = self._webrtc, self._options
-        if options.offers:
-            init = webrtc.RTCRtpTransceiverInit(direction=self._direction())
-            self._connection.add_transceiver(self._camera.track if self._camera else "video", init)
-            offer = await self._connection.create_offer()
-            await self._connection.set_local_description(offer)
-            self._describe()
+        self._lines.send("ready", {})
         self._begin(self._listen())
         self._begin(self._measure())
-        if options.sends:
+        if self._options.sends:
             self._begin(self._capture())
         await self._over.wait()
         with contextlib.suppress(asyncio.TimeoutError):
@@ -222,6 +217,12 @@ class _Peer:
         self._connection.close()
         for task in list(self._tasks):
             task.cancel()
+
+    async def _offer(self) -> None:
+        init = self._webrtc.RTCRtpTransceiverInit(direction=self._direction())
+        self._connection.add_transceiver(self._camera.track if self._camera else "video", init)
+        await self._connection.set_local_description(await self._connection.create_offer())
+        self._describe()
 
     def _direction(self) -> str:
         options = self._options
@@ -240,6 +241,8 @@ class _Peer:
             message = await self._lines.receive()
             if message is None or "stop" in message:
                 self._over.set()
+            elif "begin" in message and self._options.offers:
+                await self._offer()
             elif "signal" in message:
                 await self._signal(message["signal"])
 
@@ -328,7 +331,7 @@ class _Peer:
     async def _report_stats(self) -> None:
         at = time.monotonic_ns()
         report = await self._connection.get_stats()
-        kept = [one.to_json() for one in report.values() if _type(one) in _STATS]
+        kept = [one.to_json() for one in report.values() if _type(one) in STATS_TYPES]
         self._lines.send("stats", {"monotonic_ns": at, "stats": kept})
 
 
@@ -337,7 +340,7 @@ def _type(one: Any) -> str:
 
 
 async def _run(options: PeerOptions) -> None:
-    lines = _Lines()
+    lines = Lines()
     await lines.open()
     await _Peer(options, lines).run()
 

@@ -8,13 +8,14 @@ from the same seed and number, so that the receiver can compare what it showed w
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from airlane.realtime.call.choices import Size
 
-__all__ = ["NUMBER_MAX", "Camera", "read_number"]
+__all__ = ["NUMBER_MAX", "Camera", "code_for_scripts", "read_number"]
 
 Image = npt.NDArray[np.uint8]
 
@@ -80,6 +81,24 @@ class Camera:
         top, left = top // 2, left // 2
         chroma = [one[top : top + height // 2, left : left + width // 2].ravel() for one in self._chroma]
         return np.concatenate([luma.ravel(), *chroma])
+
+    def for_scripts(self) -> dict[str, Any]:
+        """The texture and the movement, for another program that makes the same frames."""
+        planes = [{"columns": one.shape[1], "bytes": one.tobytes()} for one in (self._luma, *self._chroma)]
+        size = {"width": self.size.width, "height": self.size.height, "row": self.size.height // _ROW_SHARE}
+        return size | {"reach": self._reach, "pan_s": _PAN_S, "planes": planes}
+
+
+def code_for_scripts() -> dict[str, int]:
+    """The constants of the row of blocks, for another program that writes and reads it."""
+    return {
+        "cells": _CELLS,
+        "row_share": _ROW_SHARE,
+        "dark": _DARK,
+        "light": _LIGHT,
+        "threshold": (_DARK + _LIGHT) // 2,
+        "polynomial": _POLYNOMIAL,
+    }
 
 
 def read_number(luma: Image) -> int | None:

@@ -186,8 +186,10 @@ class CallRecord:
     ----------
     failure
         Why it was not connected or ended early; None if it did not.
+    origin_ns
+        The begin of the run on the host's monotonic clock.
     connected_ns, over_ns
-        Its begin and end on the host's monotonic clock; None where it has none.
+        Begin and end of the call on this clock; None where it has none.
 
     Parameters
     ----------
@@ -195,20 +197,18 @@ class CallRecord:
         Of the call in its run.
     ends
         The names of the ends.
-    origin_ns
-        The begin of the run on the host's monotonic clock.
     """
 
-    def __init__(self, number: int, ends: Sequence[str], origin_ns: int) -> None:
+    def __init__(self, number: int, ends: Sequence[str]) -> None:
         self.number, self.ends = number, list(ends)
         self.failure: str | None = None
+        self.origin_ns = 0
         self.connected_ns: int | None = None
         self.over_ns: int | None = None
         self.sent: dict[str, dict[int, int]] = {end: {} for end in ends}
         self.shown: dict[str, list[Shown]] = {end: [] for end in ends}
         self._vmaf: dict[str, dict[int, float]] = {}
         self._kept: dict[str, KeptFrames] = {}
-        self._origin_ns = origin_ns
         self._rows: dict[str, list[dict[str, Any]]] = {end: [] for end in ends}
         self._before: dict[str, tuple[int, dict[str, Any]]] = {}
 
@@ -252,7 +252,7 @@ class CallRecord:
 
     def seconds(self, at_ns: int) -> float:
         """A time in the run, in s."""
-        return (at_ns - self._origin_ns) / 1e9
+        return (at_ns - self.origin_ns) / 1e9
 
     def pairs(self) -> Iterator[tuple[str, str]]:
         """Sender and receiver of each direction with video."""
@@ -321,7 +321,9 @@ class CallRecord:
 
     def _direction(self, sender: str, receiver: str) -> Direction:
         shown, times = self.shown[receiver], self._times(receiver)
-        delays = [row["delay_ms"] for row in self._frames(sender, receiver) if row.get("delay_ms") is not None]
+        delays = [
+            row["delay_ms"] for row in self._frames(sender, receiver) if row.get("delay_ms") is not None
+        ]
         found, longest = self.freezes(receiver), longest_s(times, self._over_s())
         sizes = [(one.width, one.height) for one in shown]
         width, height = max(set(sizes), key=sizes.count) if sizes else (None, None)
@@ -374,6 +376,8 @@ class CallRecord:
                 yield place | shown
 
     def _take_stats(self, end: str, at_ns: int, stats: dict[str, Any]) -> None:
+        if not self.origin_ns:  # the network carries nothing yet
+            return
         row: dict[str, Any] = {"call": self.number, "t_s": self.seconds(at_ns), "end": end}
         for name, kind, member, factor in _VALUES:
             row[name] = _scaled(stats.get(kind, {}).get(member), factor)
