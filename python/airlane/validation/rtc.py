@@ -48,6 +48,8 @@ transport = "udp"
 kind = "rtc"
 controller = {controller}
 audio = "none"
+nack = false # the references repeat nothing
+pacer = {{ burst = "{burst_ms:g} ms" }}
 video = {{ start = "{start_kbps} kbit/s", encoder = {encoder} }}
 """
 _STEADY = '{ interval_scale = 0.0, size_scale = 0.0, transient_size = 1.0, reaction = "0 s" }'
@@ -74,6 +76,8 @@ class Call:
         Size of the queue in bytes.
     start_kbps
         First rate of the video.
+    burst_ms
+        The pacer's bursts; libwebrtc's by default.
     """
 
     controller: str
@@ -82,6 +86,7 @@ class Call:
     delay_ms: float = 50.0
     queue: int = 37_500
     start_kbps: int = 300
+    burst_ms: float = 40.0
 
     def scenario(self) -> Scenario:
         """The scenario."""
@@ -95,6 +100,7 @@ class Call:
             ),
             controller=self.controller,
             start_kbps=self.start_kbps,
+            burst_ms=self.burst_ms,
             encoder=_STEADY,
         )
         return loads(text, "<a call on a link>")
@@ -226,7 +232,8 @@ def nada(family: Family) -> Plan:
     cases = []
     for rate in (0.5, 0.6, 1.0):
         reference = 10.0 * 1.5 / rate
-        call = Call('"nada"', ((0.0, rate),), 120.0, queue=1_000_000)
+        # A burst would wait for itself, beside the queue of the equation.
+        call = Call('"nada"', ((0.0, rate),), 120.0, queue=1_000_000, burst_ms=1.0)
         cases.append(
             _Median(
                 f"{family.id}/{rate:g} Mbit/s", "ms", reference, reference, reference, (call,), median_queue
