@@ -8,7 +8,7 @@ use crate::wire::{Metric, RtcpWriter, RtpHeader, StreamReport, Unwrapper};
 
 /// The most packets of one report of either format, so that it fits into a packet.
 const PACKETS_MAX: u64 = 400;
-/// RFC 8888: a report at the latest after this, or after so many packets (draft-ietf-ccwg-rfc8298bis-screamv2 and
+/// RFC 8888: a report at the latest after this, or after this number of packets (draft-ietf-ccwg-rfc8298bis-screamv2 and
 /// EricssonResearch/scream at c8f84c3, `kMaxRtcpInterval`), and with the last packet of a frame.
 const WAIT_MAX: Duration = Duration::from_millis(40);
 const PACKETS_UNTIL_REPORT: usize = 16;
@@ -56,7 +56,7 @@ impl TransportWideArrivals {
         self.reported_at = Some(now);
         let mut packets = vec![];
         while let Some((first, _)) = self.pending.first_key_value() {
-            // What is missing before a packet that arrived in order is lost; a report begins with one that has arrived, so
+            // Packets missing before one that arrived in order are lost; a report begins with one that has arrived, so
             // that a gap at its beginning is in the report before it, or behind the packet that came late.
             let base = *first;
             let last = *self.pending.range(..base + PACKETS_MAX).next_back().expect("at least the first").0;

@@ -34,7 +34,7 @@ pub enum FeedbackFormat {
     ByStream,
 }
 
-/// What a receiver receives, and how.
+/// Parameters of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverConfig {
     /// Its own source.
