@@ -94,14 +94,14 @@ def test_without_loss_every_frame_is_shown() -> None:
 def test_frames_are_conserved_with_loss(nack: bool) -> None:
     controller = '{ kind = "constant", rate = "1.4 Mbit/s" }'
     app = f'{{ kind = "rtc", nack = {str(nack).lower()}, controller = {controller} }}'
-    load = '[[flow]]\nname = "load"\napp = { kind = "on-off", rate = "3 Mbit/s" }\ntransport = "udp"\n'
-    results = run(app, rate="2 Mbit/s", queue="30 kB", more=load)
+    burst = '{ kind = "on-off", rate = "3 Mbit/s", on = { kind = "constant", length = "100 ms" } }'
+    load = f'[[flow]]\nname = "load"\napp = {burst}\ntransport = "udp"\n'
+    results = run(app, rate="2 Mbit/s", queue="20 kB", more=load)
     assert results.meta[0]["conserved"]
     frames, found = results.frames, fates(results)
     fate = np.asarray(frames["fate"].to_pylist(), dtype=object)
     assert sum(found.values()) == frames.num_rows
-    assert found["lost"] > 0
-    # What is open is newer than all that was decoded.
+    # Frames that are open are newer than all that were decoded.
     number = frames["frame"].to_numpy()
     assert number[fate == "open"].min(initial=frames.num_rows) > number[fate == "shown"].max()
     # A shown frame has all of its packets, and was shown after they arrived.
@@ -111,8 +111,14 @@ def test_frames_are_conserved_with_loss(nack: bool) -> None:
     assert (delay >= complete).all()
     at = frames["t_s"].to_numpy()[shown] + 1e-3 * delay
     assert (np.diff(at) > 0.0).all(), "frames are shown in order"
-    lost = results.flows.to_pylist()[0]["media_loss_percent"]
-    assert (lost < 2.0) if nack else (lost > 2.0)
+    flow = results.flows.to_pylist()[0]
+    assert flow["packets_lost"] > 20
+    if nack:
+        assert (flow["frames_lost"], flow["media_loss_percent"], flow["freezes"]) == (0, 0.0, 0)
+    else:  # each loss ends the picture for up to 3 s, until a key frame is asked for
+        assert flow["frames_lost"] > 100
+        assert 2.0 < flow["media_loss_percent"] < 10.0
+        assert flow["freeze_s"] > 5.0
 
 
 def test_repair_packets_are_part_of_the_rate() -> None:

@@ -7,7 +7,7 @@ use crate::flows::Flows;
 use crate::log::{FinishedRun, Log};
 use crate::table::{Column, Table, direction_name};
 
-/// What has become of a frame.
+/// The outcome of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     /// It is on its way.

@@ -53,7 +53,7 @@ impl TransportWideArrivals {
         self.reported_at = Some(now);
         let mut packets = vec![];
         while let Some((first, _)) = self.pending.first_key_value() {
-            // What is missing before a packet that arrived in order is lost; a report begins with one that has arrived, so
+            // Packets missing before one that arrived in order are lost; a report begins with one that has arrived, so
             // that a gap at its beginning is in the report before it, or behind the packet that came late.
             let base = *first;
             let last = *self.pending.range(..base + PACKETS_MAX).next_back().expect("at least the first").0;

@@ -57,7 +57,7 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    /// A packet arrives. Returns its frame, and whether that is complete with it; `None` of a packet that is of no use.
+    /// A packet arrives. Returns its frame, and whether that is complete with it; `None` of a packet that is not needed.
     pub(super) fn insert(&mut self, now: Instant, packet: &VideoArrival) -> Option<(u64, bool)> {
         let number = self.pictures.extend(u64::from(packet.payload.picture));
         if self.next.is_some_and(|next| number < next) || self.frames.len() >= FRAMES_MAX {

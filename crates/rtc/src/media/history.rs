@@ -1,4 +1,4 @@
-//! What a sender remembers of its packets: for feedback about them, and to send video again.
+//! The packets that a sender remembers: for feedback about them, and to send video again.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use crate::wire::{Arrival, MediaStream, Ssrcs, StreamReport, Unwrapper};
 use crate::{PacketReport, SentPacket};
 
 /// How many packets it remembers, and for how long. The number is a choice: at 1200 B each and 100 Mbit/s, those of 1.6 s.
-/// libwebrtc's time is 60 s (`kSendTimeHistoryWindow`), of no use for paths whose delay is below this one.
+/// libwebrtc's time is 60 s (`kSendTimeHistoryWindow`), which only paths with a longer delay need.
 const PACKETS_MAX: usize = 1 << 14;
 const MEMORY: Duration = Duration::from_secs(10);
 /// How long video can be sent again (libwebrtc, `kNackRtpHistoryMs`), and how many packets.
@@ -75,7 +75,7 @@ impl SentPackets {
         self.first + self.entries.len() as u64
     }
 
-    /// Bytes that were sent after the newest packet that feedback has named. What is before it is either reported or lost with
+    /// Bytes that were sent after the newest packet that feedback has named. Those before it are either reported or lost with
     /// its report.
     pub(super) const fn in_flight(&self) -> Bytes {
         self.in_flight

@@ -30,7 +30,7 @@ const NOISE_OFFSET: f64 = 30.0;
 /// Bounds of the estimate in milliseconds.
 const ESTIMATE_MIN: f64 = 1.0;
 const ESTIMATE_MAX: f64 = 10_000.0;
-/// What the operating system adds, in milliseconds.
+/// The jitter that the operating system adds, in milliseconds.
 const OPERATING_SYSTEM: f64 = 10.0;
 /// Frames that were sent again until a share of the round-trip time is added, which share, and its bound in milliseconds.
 const NACK_LIMIT: u32 = 3;

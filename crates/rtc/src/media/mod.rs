@@ -33,7 +33,7 @@ pub struct Datagram {
     pub repeats: bool,
 }
 
-/// What an end does in a call: packets to send and steps to report, in order.
+/// The output of an end of a call: packets to send and steps to report, in order.
 #[derive(Debug, Default)]
 pub struct Output {
     /// Packets to send.

@@ -44,7 +44,7 @@ impl NackRequester {
         true
     }
 
-    /// Packets before this one are of no use any more.
+    /// Packets before this one are not needed any more.
     pub(super) fn forget_before(&mut self, number: u64) {
         if self.missing.first_key_value().is_some_and(|(first, _)| *first < number) {
             self.missing = self.missing.split_off(&number);
@@ -70,7 +70,7 @@ impl NackRequester {
         numbers
     }
 
-    /// When [`Self::requests`] is to be called.
+    /// When to call [`Self::requests`].
     pub(super) fn due(&self, rtt: Duration) -> Option<Instant> {
         self.missing.values().map(|one| one.asked_at.map_or(Instant::ZERO, |at| due_after(at, rtt))).min()
     }

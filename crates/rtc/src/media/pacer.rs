@@ -14,7 +14,7 @@ use crate::{Pace, Probe, ProbeId};
 /// The largest burst (`kMaxBurstSize`).
 const BURST_MAX: Bytes = Bytes(63_000);
 /// A window that is full opens for one packet after this time without any (`kCongestedPacketInterval`), so that lost feedback
-/// does not stop a sender for ever.
+/// does not stop a sender without end.
 const KEEP_ALIVE: Duration = Duration::from_millis(500);
 
 /// The classes of packets, the first of which leaves first.
@@ -163,7 +163,7 @@ impl Pacer {
         self.pop(class).map(|packet| Due::Packet(packet, None))
     }
 
-    /// When [`Self::take`] is to be called, as far as only time has to pass.
+    /// When to call [`Self::take`], as far as only time has to pass.
     pub(super) fn next_at(&self, in_flight: Bytes) -> Option<Instant> {
         let probe = self.probe.as_ref().map(ActiveProbe::next_at);
         let media = match self.paced_class().and_then(|class| self.queues[class as usize].front()) {
@@ -290,7 +290,7 @@ mod tests {
         let mut even = pacer(0, None);
         (0..5).for_each(|i| even.push(Instant::ZERO, video(i)));
         assert_eq!(times(&mut even, Bytes::ZERO), [0, 1, 2, 3, 4]);
-        // A burst goes on while the debt is below 3 ms: three packets, and the next when it is paid.
+        // A burst continues while the debt is below 3 ms: three packets, and the next when it is paid.
         let mut bursts = pacer(3, None);
         (0..8).for_each(|i| bursts.push(Instant::ZERO, video(i)));
         assert_eq!(times(&mut bursts, Bytes::ZERO), [0, 0, 0, 3, 3, 3, 6, 6]);

@@ -116,12 +116,12 @@ impl Playout {
         }
     }
 
-    /// When a frame is to be on the display.
+    /// The time at which a frame must be on the display.
     pub(super) fn shown_at(&self, timestamp: u32) -> Instant {
         self.expected.of(timestamp) + self.current.min(DELAY_MAX)
     }
 
-    /// When it is to be released to the decoder.
+    /// The time at which it must be released to the decoder.
     pub(super) fn released_at(&self, timestamp: u32) -> Instant {
         let shown = self.shown_at(timestamp);
         Instant::from_nanos(shown.as_nanos().saturating_sub(RENDER_DELAY.as_nanos()))

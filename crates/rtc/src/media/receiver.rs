@@ -35,7 +35,7 @@ pub enum FeedbackFormat {
     ByStream(ReportTiming),
 }
 
-/// What a receiver receives, and how.
+/// Parameters of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverConfig {
     /// Its own source.

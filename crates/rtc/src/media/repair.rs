@@ -1,7 +1,7 @@
 //! Forward error correction: repair packets for the packets of each frame (RFC 8627).
 //!
 //! The packets of a frame, in blocks of 15, are protected by a share of repair packets, each for every m-th packet of m repair
-//! packets. What a share leaves of a packet counts for the next frame.
+//! packets. A fraction of a repair packet is added to the share of the next frame.
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ pub(super) struct RepairPacket {
 #[derive(Debug)]
 pub(super) struct RepairMaker {
     share: f64,
-    /// What is left of a packet.
+    /// The fraction of a repair packet that is left.
     credit: f64,
     /// The packets of the current frame so far, without their authentication tags.
     frame: Vec<Vec<u8>>,

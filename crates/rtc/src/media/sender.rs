@@ -17,11 +17,11 @@ use crate::{Feedback, Pace, PacketKind, PacketReport, ProbeId, RateController, S
 const PACKET_MAX: usize = 1_200;
 /// Bytes of a frame in its largest packet. A retransmission is two bytes longer (RFC 4588 section 4).
 const PART_MAX: usize = PACKET_MAX - RtpHeader::LEN - VP8_DESCRIPTOR - SRTP_TAG - 2;
-/// What a repair packet adds to its payload: the headers, with the source that it protects.
+/// Bytes that a repair packet adds to its payload: the headers, with the source that it protects.
 const REPAIR_HEADERS: u64 = AUDIO_HEADERS + 4;
-/// What a packet of video adds to the bytes of the frame.
+/// Bytes that a packet of video adds to those of the frame.
 const VIDEO_HEADERS: u64 = LOWER_HEADERS + (RtpHeader::LEN + VP8_DESCRIPTOR + SRTP_TAG) as u64;
-/// What a packet of audio adds to its bytes.
+/// Bytes that a packet of audio adds to its own.
 const AUDIO_HEADERS: u64 = LOWER_HEADERS + (RtpHeader::LEN + SRTP_TAG) as u64;
 /// The padding of a packet without media (libwebrtc, `kMaxPaddingLength`).
 const PADDING: u8 = 224;
@@ -63,7 +63,7 @@ pub struct Video {
     pub pixels: u32,
 }
 
-/// What a sender sends, and how.
+/// Parameters of a sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SenderConfig {
     /// The sources.
@@ -183,7 +183,7 @@ pub struct MediaSender {
     rtt: Duration,
     /// The reference time of the receiver, and when it arrived.
     receiver_time: Option<(u32, u32, Instant)>,
-    /// What is in `on_queue` of the controller.
+    /// The bytes that `on_queue` has last told the controller.
     waiting: Bytes,
     reported: Option<(Instant, BitRate, BitRate)>,
     reports: Vec<PacketReport>,
@@ -222,7 +222,7 @@ impl MediaSender {
         let report = (self.report_at < self.config.stop).then_some(self.report_at);
         let others = [self.pacer.next_at(self.sent.in_flight()), self.controller.next_timeout(), report];
         let next = others.into_iter().flatten().chain(media).min()?;
-        // What is due when the media has ended still leaves; probes and padding end with it.
+        // Packets that wait when the media has ended still leave; probes and padding end with it.
         (next < self.config.stop || self.pacer.waiting() > Bytes::ZERO).then_some(next.max(self.config.start))
     }
 

@@ -9,7 +9,7 @@ const OFFSET_OVER: u16 = 0x1ffe;
 /// An arrival whose time is not available.
 const OFFSET_UNKNOWN: u16 = 0x1fff;
 
-/// What a report says of a packet.
+/// The part of a report about one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {
     /// When it arrived, by the clock of the receiver; `None` if it did not.

@@ -194,7 +194,7 @@ impl RtcpWriter {
     pub fn receiver_report(&mut self, ssrc: u32, about: u32, highest: u32, last: Option<(u32, Duration)>) {
         self.part(RECEIVER_REPORT, 1, ssrc, |out| {
             put32(out, about);
-            put32(out, 0); // fraction and number of lost packets, which nobody reads: the feedback tells them
+            put32(out, 0); // fraction and number of lost packets, which the feedback tells: no sender reads them here
             put32(out, highest);
             put32(out, 0);
             put_last(out, last);

@@ -12,7 +12,7 @@ const TICK: i64 = 250_000;
 /// The longest run of one chunk.
 const RUN_MAX: usize = 0x1fff;
 
-/// What a report says of a packet.
+/// The part of a report about one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// The lowest 16 bits of its transport-wide sequence number.
@@ -86,7 +86,7 @@ pub(super) fn parse(content: &[u8], into: &mut Vec<Arrival>) -> Option<()> {
         let mut push = |symbol: u16| {
             if into.len() - begin < count {
                 let sequence = base.wrapping_add((into.len() - begin) as u16);
-                // The symbol stands in the place of the time until that is read.
+                // The field has the symbol until the time is read.
                 let at = (symbol & 3 != 0).then(|| Instant::from_nanos(u64::from(symbol)));
                 into.push(Arrival { sequence, at });
             }
