@@ -293,7 +293,6 @@ def conducted(asked: Asked, ues: Sequence[str], work: Callable[[Cell], None]) ->
     with reserved(asked.folder) as place, removed_if_killed(place.scratch):
         flight = place.scratch / "flight" if asked.settings.flight_max else None
         cell = Cell(asked.scenario, ues, asked.seed, asked.settings, place.captures, flight)
-        cell.scratch = place.scratch
         interrupted = False
         with opened(cell):
             try:
