@@ -73,6 +73,11 @@ def test_a_call_in_both_directions(live: Live) -> None:
         assert OWD_MS < way["delay_ms"] < 1000
         assert way["rtt_ms"] >= 2 * OWD_MS
         assert way["target_mbps"] > 0.1
+    (largest,) = (
+        row for row in said["connections"] if row["protocol"] == "rtp" and row["uplink_rtp_packets"] > 50
+    )
+    assert largest["downlink_rtp_packets"] > 50
+    assert min(largest["uplink_twcc_packets"], largest["downlink_twcc_packets"]) > 5
     frames, stats = (
         pyarrow.parquet.read_table(live.folder / "run" / "series" / f"{name}.parquet")
         for name in ("call_frames", "call_stats")
@@ -123,7 +128,10 @@ def test_vmaf_and_the_page(live: Live) -> None:
 def test_scream_marks_its_packets(live: Live) -> None:
     done = live.run(WIRED, *SHORT, "--controller", "scream", "--direction", "downlink")
     assert done.returncode == 0, done.stderr
-    rows = pyarrow.parquet.read_table(live.folder / "run" / "series" / "call_stats.parquet").to_pylist()
+    series = live.folder / "run" / "series"
+    connections = pyarrow.parquet.read_table(series / "connections.parquet").to_pylist()
+    assert sum(row["uplink_ccfb_packets"] for row in connections) > 5
+    rows = pyarrow.parquet.read_table(series / "call_stats.parquet").to_pylist()
     sent = [row["packets_sent_ect1"] for row in rows if row["end"] == "server"]
     received = [row["packets_received_ect1"] for row in rows if row["end"] == "host"]
     assert max(count or 0 for count in sent) > 50

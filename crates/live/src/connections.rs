@@ -2,7 +2,7 @@
 //! as they leave it.
 //!
 //! A connection has a row: delays of its packets, goodput, losses, marks; of TCP retransmissions, handshake and
-//! round-trip times; of QUIC round-trip times by the spin bit. A UE has a series of 100 ms bins. The number of rows and
+//! round-trip times; of QUIC round-trip times by the spin bit; of RTP the packets of RTCP and of congestion control. A UE has a series of 100 ms bins. The number of rows and
 //! bins is bounded, and the packets that have none are counted.
 
 use std::collections::BTreeMap;
@@ -16,6 +16,7 @@ use crate::sockets;
 
 mod delays;
 mod row;
+mod rtp;
 mod series;
 mod table;
 

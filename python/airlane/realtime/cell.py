@@ -277,8 +277,6 @@ class Cell:
         What belongs to a live run only, after the end: `real_time`, `cpu_s`, and more.
     calls
         The records of its video calls.
-    scratch
-        Folder of temporary files; None is the system's.
     began_ns
         The begin of its time on the host's monotonic clock, once it has begun.
     """
@@ -311,7 +309,6 @@ class Cell:
         self._over_s: float | None = None
         self._origin_ms = 0.0
         self.calls: list[CallRecord] = []
-        self.scratch: Path | None = None
         self.began_ns = 0
 
     def ue(self, name: str | None = None) -> End:

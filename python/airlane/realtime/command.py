@@ -306,7 +306,6 @@ def conducted(asked: Asked, ues: Sequence[str], work: Callable[[Cell], None]) ->
         flight = place.scratch / "flight" if asked.settings.flight_max else None
         settings = replace(asked.settings, qlog=place.scratch / "qlog" if asked.qlog else None)
         cell = Cell(asked.scenario, ues, asked.seed, settings, place.captures, flight)
-        cell.scratch = place.scratch
         interrupted = False
         with opened(cell):
             try:

@@ -18,7 +18,10 @@ _SCRIPT = 'cat >/dev/null; sleep 0.3; [ -e "$1/held" ] && flock --nonblock "$1/h
 
 @contextmanager
 def removed_if_killed(scratch: Path) -> Iterator[None]:
-    """A process of its own removes the locked folder if this one is killed before the end of the context."""
+    """A process of its own removes the folder if this one is killed before the end of the context.
+
+    The folder has a file `held`, and is left alone while another process has a lock on it.
+    """
     if shutil.which("sh") is None or shutil.which("flock") is None:
         yield  # the next run that writes there removes it
         return

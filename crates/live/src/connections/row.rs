@@ -6,6 +6,7 @@ use airlane_core::{Direction, Duration, Ecn, Header, Instant, Packet, Payload, T
 
 use super::Key;
 use super::delays::Delays;
+use super::rtp::Rtp;
 
 /// Maximum number of timestamps of a direction whose echo is expected.
 const TIMESTAMPS_MAX: usize = 512;
@@ -58,6 +59,7 @@ pub(super) struct DirectionState {
     /// The sequence number behind the highest one that entered.
     highest: Option<u32>,
     pub(super) fin: bool,
+    pub(super) rtp: Rtp,
     /// Timestamps of packets with data, and when they entered first.
     timestamps: VecDeque<(u32, Instant)>,
 }
@@ -90,6 +92,11 @@ impl Row {
         self.spin.is_some()
     }
 
+    /// Whether it carries RTP; its other direction may carry RTCP only.
+    pub(super) fn is_rtp(&self) -> bool {
+        !self.is_quic() && self.directions.iter().any(|state| state.rtp.valid)
+    }
+
     /// Whether the connection ended and this packet begins another one.
     pub(super) fn is_followed_by(&self, packet: &Packet) -> bool {
         let ended = self.reset || self.directions.iter().all(|state| state.fin);
@@ -116,7 +123,16 @@ impl Row {
                     }
                 }
             }
-            Header::Udp(_) if direction == Direction::Downlink => self.spin(at, packet),
+            Header::Udp(_) if self.spin.is_some() => {
+                if direction == Direction::Downlink {
+                    self.spin(at, packet);
+                }
+            }
+            Header::Udp(_) => {
+                if let Payload::Bytes(bytes) = &packet.payload {
+                    state.rtp.entered(bytes);
+                }
+            }
             _ => {}
         }
     }

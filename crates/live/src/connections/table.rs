@@ -39,6 +39,14 @@ pub(super) fn connections(rows: &[Row], ends: &Ends) -> Table {
         push("marked", count(|state| state.marked));
         push("retransmissions", count(|state| state.retransmissions));
         push("retransmitted_bytes", count(|state| state.retransmitted));
+        let rtp = |value: fn(&DirectionState) -> u64| {
+            let value = move |row: &Row| if row.is_rtp() { value(&row.directions[direction]) } else { 0 };
+            Column::I64(rows.iter().map(|row| value(row) as i64).collect())
+        };
+        push("rtp_packets", rtp(|state| state.rtp.packets));
+        push("rtcp_packets", rtp(|state| state.rtp.control));
+        push("twcc_packets", rtp(|state| state.rtp.twcc));
+        push("ccfb_packets", rtp(|state| state.rtp.ccfb));
     }
     table.push("rtt_method", text(&|row| method_name(row.method).to_owned()));
     table.push("rtt_samples", count(&samples));
@@ -71,6 +79,7 @@ fn protocol_name(row: &Row) -> String {
     match row.key.protocol {
         protocol::TCP => "tcp".to_owned(),
         protocol::UDP if row.is_quic() => "quic".to_owned(),
+        protocol::UDP if row.is_rtp() => "rtp".to_owned(),
         protocol::UDP => "udp".to_owned(),
         protocol::ICMP | protocol::ICMPV6 => "icmp".to_owned(),
         number => number.to_string(),

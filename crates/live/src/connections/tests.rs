@@ -185,6 +185,57 @@ fn the_spin_bit_of_quic_is_a_round_trip_time_if_it_moves() {
     }
 }
 
+/// A packet of RTP: version 2, payload type 96.
+fn rtp(source: u32, sequence: u16) -> Packet {
+    let header = [&[96][..], &sequence.to_be_bytes(), &[0; 4], &source.to_be_bytes(), &[7; 100]].concat();
+    udp(0x80, &header)
+}
+
+/// A packet of RTCP: its format or count, its type, and its length in words minus one.
+fn rtcp(format: u8, packet_type: u8, words: u16) -> Packet {
+    let header = [&[packet_type][..], &words.to_be_bytes(), &[0, 0, 0, 9], &[1; 30]].concat();
+    udp(0x80 | format, &header)
+}
+
+#[test]
+fn rtp_and_its_feedback_are_recognised_among_stun_and_dtls() {
+    let mut seen = Connections::new(1, false);
+    cross(&mut seen, 0, 10, UP, udp(0, &[1, 0, 0, 0x21, 0x12, 0xa4, 0x42])); // STUN
+    cross(&mut seen, 10, 10, UP, udp(22, &[254, 253, 0, 0])); // DTLS
+    for step in 0..10 {
+        // The sequence number wraps.
+        cross(&mut seen, 20 + 10 * step, 10, DOWN, rtp(5, 65_530_u16.wrapping_add(step as u16)));
+        cross(&mut seen, 25 + 10 * step, 10, UP, rtcp(15, 205, 4));
+    }
+    cross(&mut seen, 130, 10, UP, rtcp(11, 205, 4));
+    cross(&mut seen, 140, 10, UP, rtcp(1, 201, 7));
+    cross(&mut seen, 150, 10, UP, rtcp(1, 201, 700)); // longer than its datagram
+    let table = seen.table(&ends());
+    assert_eq!(text(&table, "protocol", 0), "rtp");
+    let of = |column: &str| number(&table, column, 0);
+    assert_eq!((of("downlink_rtp_packets"), of("uplink_rtp_packets")), (10.0, 0.0));
+    assert_eq!((of("downlink_rtcp_packets"), of("uplink_rtcp_packets")), (0.0, 12.0));
+    assert_eq!((of("uplink_twcc_packets"), of("uplink_ccfb_packets")), (10.0, 1.0));
+    assert_eq!(of("uplink_packets"), 15.0);
+}
+
+#[test]
+fn datagrams_that_only_begin_like_rtp_are_udp() {
+    let consecutive = [rtp(5, 1), rtp(6, 2), rtp(5, 4), rtp(5, 6)];
+    let short = [udp(0x80, &[96, 0, 1]), udp(0x80, &[96, 0, 2]), udp(0x80, &[]), udp(0x80, &[205, 0, 0])];
+    let other = [udp(0x40, &[96; 20]), udp(0x7f, &[96; 20])];
+    for packets in [&consecutive[..], &short, &other] {
+        let mut seen = Connections::new(1, false);
+        for (step, packet) in packets.iter().enumerate() {
+            cross(&mut seen, step as u64, 1, DOWN, packet.clone());
+        }
+        let table = seen.table(&ends());
+        assert_eq!(text(&table, "protocol", 0), "udp");
+        assert_eq!(number(&table, "downlink_rtp_packets", 0), 0.0);
+        assert_eq!(number(&table, "downlink_rtcp_packets", 0), 0.0);
+    }
+}
+
 #[test]
 fn marks_and_ends_are_seen() {
     let mut seen = Connections::new(1, false);

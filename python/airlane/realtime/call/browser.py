@@ -63,6 +63,9 @@ def program() -> str | None:
     return next((found for name in names if name and (found := shutil.which(name))), None)
 
 
+_ENDED = "the browser ended; `chromium --headless=new --no-sandbox --dump-dom about:blank` shows why"
+
+
 class DevToolsError(Exception):
     """The browser ended, or refused a command."""
 
@@ -126,8 +129,8 @@ class DevTools:
                 self._take(json.loads(text[:-1]))
         for answer in self._waiting.values():
             if not answer.done():
-                answer.set_exception(DevToolsError("the browser ended"))
-        self.told.put_nowait(("failed", {"why": "the browser ended"}))
+                answer.set_exception(DevToolsError(_ENDED))
+        self.told.put_nowait(("failed", {"why": _ENDED}))
 
     def _take(self, message: dict[str, Any]) -> None:
         if "id" in message:
@@ -223,7 +226,7 @@ async def _run(options: PeerOptions, tools: DevTools) -> None:
         await asyncio.sleep(0.2)  # what it told is forwarded
 
 
-async def _browse(options: PeerOptions, command: Sequence[str]) -> None:
+async def _browse(options: PeerOptions, command: Sequence[str], home: str) -> None:
     theirs_in, ours_out = os.pipe()
     ours_in, theirs_out = os.pipe()
     browser = await asyncio.create_subprocess_exec(
@@ -234,6 +237,7 @@ async def _browse(options: PeerOptions, command: Sequence[str]) -> None:
         str(theirs_out),
         *command,
         pass_fds=(theirs_in, theirs_out),
+        env=dict(os.environ) | {"HOME": home},  # a user without a folder may not start it otherwise
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
@@ -261,7 +265,7 @@ def main() -> None:
     if chromium is None:
         sys.exit("no Chromium: install it, or set AIRLANE_CHROMIUM to its path")
     with tempfile.TemporaryDirectory(prefix="airlane-browser-", ignore_cleanup_errors=True) as profile:
-        asyncio.run(_browse(options, [chromium, *_FLAGS, f"--user-data-dir={profile}"]))
+        asyncio.run(_browse(options, [chromium, *_FLAGS, f"--user-data-dir={profile}"], profile))
 
 
 if __name__ == "__main__":

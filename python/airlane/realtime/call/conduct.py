@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from airlane.realtime.call.choices import Bitrates, Directions, RateController, 
 from airlane.realtime.call.peer import PeerOptions
 from airlane.realtime.call.picture import Camera
 from airlane.realtime.call.record import CallRecord, KeptFrames
+from airlane.realtime.leftovers import removed_if_killed
 from airlane.realtime.process import LiveError
 from airlane.user_error import UserError
 
@@ -143,15 +145,28 @@ def make_call(cell: Cell, call: VideoCall, ue: str | None = None) -> CallRecord:
     ends = (cell.ue(ue), cell.server)
     record = CallRecord(len(cell.calls), [end.name for end in ends])
     cell.calls.append(record)
-    with tempfile.TemporaryDirectory("", "airlane-call-", cell.scratch, ignore_cleanup_errors=True) as folder:
+    with _temporary() as folder:
         sides = _Sides(cell, call, record)
         try:
             for end in ends:
-                sides.start(end, Path(folder))
+                sides.start(end, folder)
             record.failure = sides.conduct()
         finally:
             sides.kill()
     return record
+
+
+@contextlib.contextmanager
+def _temporary() -> Iterator[Path]:
+    """A folder that is removed also if this process is killed.
+
+    It is in the system's folder: the browser has a Unix socket there, whose path must be short.
+    """
+    with tempfile.TemporaryDirectory(prefix="airlane-call-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        (folder / "held").touch()
+        with removed_if_killed(folder):
+            yield folder
 
 
 def _seed(call: VideoCall, of_server: bool) -> int:
