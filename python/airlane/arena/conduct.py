@@ -220,7 +220,7 @@ def _attempt(
 
 
 def _taken(output: Output) -> tuple[Tables, float]:
-    names: Sequence[str] = ("flows", "pages", "views")
+    names: Sequence[str] = ("flows", "pages", "views", "energy")
     wanted = {name: output.tables[name] for name in names if name in output.tables}
     return wanted, float(output.meta["sim_s"])
 

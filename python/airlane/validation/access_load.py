@@ -38,6 +38,7 @@ network = "typical-sleeping"
 
 [run]
 duration = "{duration:g} s"
+series_bin = "10 s"
 
 [[cell]]
 name = "cell"
