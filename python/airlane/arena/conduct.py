@@ -239,7 +239,7 @@ def _attempt(
 
 
 def _taken(output: Output) -> tuple[Tables, float]:
-    names: Sequence[str] = ("flows", "pages", "views", "frames")
+    names: Sequence[str] = ("flows", "pages", "views", "frames", "energy")
     wanted = {name: output.tables[name] for name in names if name in output.tables}
     return wanted, float(output.meta["sim_s"])
 

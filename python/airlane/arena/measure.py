@@ -93,6 +93,8 @@ class Setting:
         Start of the measurement of rates and delays.
     horizon_s
         Limit up to which a time counts; None for half of the rest of the run after the first start.
+    energy
+        Whether the energy of the UEs counts.
     """
 
     kind: Kind
@@ -100,6 +102,7 @@ class Setting:
     delay_of: str = TESTED
     warmup_s: float = 0.0
     horizon_s: float | None = None
+    energy: bool = False
 
 
 @dataclass(frozen=True)
@@ -154,7 +157,7 @@ def measured(setting: Setting, tables: Tables, end_s: float) -> Measured:
     }
     if BYTE_DELAY in flows.column_names:
         values[BYTE_DELAY] = mean(BYTE_DELAY)
-    if "energy" in tables:
+    if setting.energy:
         values["joules_per_mb"] = _joules_per_mb(tables["energy"], of("bytes_delivered"))
     if setting.kind in (Kind.RATES, Kind.CALLS):
         values |= _rates(of("goodput_mbps"), of("goodput_mbps", "rival*"), end_s - setting.warmup_s)

@@ -67,7 +67,8 @@ class Situation:
         settings = self.scenario().settings
         kind = kind_of(settings, self.flows)
         assert kind is not None, f"{self.name} has flows {self.flows}, and all do the same"
-        return Setting(kind, self.flows, self.delay_of, seconds(settings["run"]["warmup"]), self.horizon_s)
+        warmup_s, energy = seconds(settings["run"]["warmup"]), self.main == "joules_per_mb"
+        return Setting(kind, self.flows, self.delay_of, warmup_s, self.horizon_s, energy)
 
     def about(self, flows: str) -> Situation:
         """The same situation, of which the figures of these flows count; contenders carry the same as before.

@@ -20,7 +20,7 @@ SITUATIONS = (
     Situation("awake-rpc", "20 kB each 5.3 s, LTE, always awake", _TIME, {"5.1.5": _TIME}, runs=_RUNS),
     Situation("sleep-rpc", "20 kB each 5.3 s, LTE, DRX between", _TIME, {"5.1.5": _TIME}, runs=_RUNS),
     Situation("sleep-push", "20 kB each 13.7 s, LTE, idle between", _TIME, {"5.1.5": _TIME}, runs=_RUNS),
-    Situation("sleep-energy", "joules per MB: 5 MB each 41.3 s, LTE", "joules_per_mb", {}, runs=_RUNS),
+    Situation("sleep-energy", "5 MB each 41.3 s, LTE, energy", "joules_per_mb", {}, runs=_RUNS),
     Situation(
         "awake-web-nr", "pages, NR, always awake", _PAGE, {"5.1.5": _PAGE}, runs=_RUNS, horizon_s=_HORIZON_S
     ),

@@ -38,6 +38,7 @@ network = "typical-sleeping"
 
 [run]
 duration = "{duration:g} s"
+series_bin = "10 s"
 
 [[cell]]
 name = "cell"
@@ -200,9 +201,8 @@ def _delay(output: native.Output) -> float:
 
 
 _CASES = {
-    "model-1": Load(1, 10_000),
-    "model-2": Load(2, 10_000),
-    "model-2-overload": Load(2, 10_000, preambles=18, responses=1),
+    "models": {"model-1": Load(1, 10_000), "model-2": Load(2, 10_000)},
+    "overload": {"model-2": Load(2, 10_000, preambles=18, responses=1)},
 }
 """A network has at most 10,000 UEs: with a third of the resources they are as many as 30,000."""
 
@@ -210,7 +210,7 @@ _CASES = {
 def loads_of_access(family: Family) -> Plan:
     """Success, preambles and delay of random access with the traffic models."""
     cases = []
-    for name, load in _CASES.items():
+    for name, load in _CASES[family.figure].items():
         values = expected(load)
         figures: list[tuple[str, str, float, Callable[[native.Output], float]]] = [
             ("success", "share", values.success, _success),

@@ -64,11 +64,11 @@ impl RadioNetwork {
     pub(super) fn contend(&mut self, connections: &mut Connections, cx: &mut Cx<'_>) {
         let mut contenders = core::mem::take(&mut connections.contenders);
         contenders.sort_unstable_by_key(|id| (self.ues[id.index()].cell(), *id));
-        let mut rest = &contenders[..];
+        let mut rest = &mut contenders[..];
         while let Some(first) = rest.first() {
             let cell = self.ues[first.index()].cell();
-            let (group, others) =
-                rest.split_at(rest.partition_point(|id| self.ues[id.index()].cell() <= cell));
+            let count = rest.partition_point(|id| self.ues[id.index()].cell() <= cell);
+            let (group, others) = rest.split_at_mut(count);
             rest = others;
             self.contend_in(connections, cx, group);
         }
@@ -113,20 +113,22 @@ impl RadioNetwork {
         connections.set_alarm(id, at);
     }
 
-    /// The UEs of a cell that send a preamble now contend.
-    fn contend_in(&mut self, connections: &mut Connections, cx: &mut Cx<'_>, group: &[UeId]) {
+    /// The UEs of a cell that send a preamble now contend. Responses are sent in the order of the preambles, so that none of
+    /// the UEs has an advantage where they do not suffice.
+    fn contend_in(&mut self, connections: &mut Connections, cx: &mut Cx<'_>, group: &mut [UeId]) {
         let config = self.connection_config(group[0]);
         let access = &config.access;
         let Connections { occasions, ues, .. } = connections;
         occasions.begin(access);
-        for id in group {
+        for id in group.iter() {
             let connection = &mut ues[id.index()];
             let occasion = occasions.of(access.message_a(connection.preambles));
             connection.preambles += 1;
             connection.preamble = occasion.send(&mut connection.draws);
         }
+        group.sort_by_key(|id| ues[id.index()].preamble); // UEs with the same one stay in their order
         let (mut detected, until) = (0, access.window_end(cx.now));
-        for id in group {
+        for id in group.iter() {
             let Connection { preamble, preambles, wants_grant, .. } = connections.ues[id.index()];
             let message_a = access.message_a(preambles - 1);
             let is_alone = connections.occasions.of(message_a).is_alone(preamble);
