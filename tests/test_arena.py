@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
+import itertools
 import json
 import math
 import re
@@ -29,11 +30,14 @@ from airlane.arena import (
 from airlane.arena.contenders import ArenaError, NotForError
 from airlane.arena.markdown import markdown
 from airlane.arena.measure import BYTE_DELAY, FIGURES, Kind, Setting, measured
+from airlane.arena.picture import plane_chart
 from airlane.arena.sets import SETS
 from airlane.arena.situations import from_file
 from airlane.cache import Cache
 from airlane.control import Ack, Controller
 from airlane.pages import report
+from airlane.pages.chart import Line
+from airlane.pages.drawing import draw
 from airlane.runs.figures import Figure
 from airlane.runs.selection import SelectionError
 from conftest import ROOT, Airlane
@@ -415,3 +419,23 @@ def test_recorded_reasons_name_no_place_of_a_machine() -> None:
     for name in ("arena.json", "arena-nr.json"):
         text = (ROOT / "docs/results" / name).read_text(encoding="utf-8")
         assert not re.search(r'"reason": "/', text)
+
+
+@pytest.mark.parametrize("situation", SITUATIONS, ids=lambda one: one.name)
+def test_names_in_a_plane_cover_neither_names_nor_marks(situation: Situation) -> None:
+    result = record.read(ROOT / "docs/results/arena.json", BY_NAME, {one.name: one for one in SITUATIONS})
+    chart = plane_chart(result, situation)
+    if chart is None:
+        pytest.skip("a situation without a plane")
+    drawn = draw(chart)
+    drawn.canvas.draw()
+    (axis,) = drawn.axes
+    names = {text.get_text(): text.get_window_extent() for text in axis.texts}
+    assert BASELINE in names
+    for one, other in itertools.combinations(names.values(), 2):
+        assert not one.overlaps(other)
+    marks = [point for line in chart.panels[0].items if isinstance(line, Line) for point in line.points()]
+    places = axis.transData.transform([(mark.x, mark.y) for mark in marks])
+    for name, box in names.items():
+        covered = [place for place in places if box.contains(*place)]
+        assert not covered or name == BASELINE, f"{name} covers a mark"

@@ -11,7 +11,7 @@ import pytest
 import airlane
 from airlane.realtime.cell import Settings
 from airlane.scenario import loads
-from live_support import CELL, PATIENT, WIRED, need_live
+from live_support import CELL, PATIENT, WIRED, need, need_live
 
 need_live()
 
@@ -117,6 +117,7 @@ def test_fragments(scenario: str, family: str) -> None:
 
 
 def test_jumbo_frames() -> None:
+    need("ping")
     settings = Settings(bound_ms=100.0, flight_max=0, mtu=9000)
     with airlane.live(loads(WIRED, "test.toml"), settings=settings) as cell:
         cell.server.start([sys.executable, "-c", ECHO])
@@ -132,6 +133,7 @@ def test_jumbo_frames() -> None:
 
 
 def test_an_mtu_below_that_of_ipv6() -> None:
+    need("ping")
     settings = Settings(bound_ms=100.0, flight_max=0, mtu=1000)
     with airlane.live(loads(WIRED, "test.toml"), settings=settings) as cell:
         v4 = cell.ue().run(["ping", "-4", "-n", "-c", "2", "-i", "0.2", "-s", "900", "server"], timeout=30)

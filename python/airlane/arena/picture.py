@@ -76,11 +76,11 @@ def plane_chart(result: Result, situation: Situation) -> Chart | None:
             size=6.0,
             words=[result.baseline],
         ),
-        *(Label(*points[name], name, dx=5.0, dy=4.0) for name in _apart(labelled, points)),
+        *_labels(labelled, points),
     ]
-    x = Axis(label=delay.full, low=0.0, high=1.25 * max(x for x, _ in points.values()))
-    y = Axis(label=rate.full, low=0.0, high=1.12 * max(y for _, y in points.values()))
-    return Chart([Panel(items, x=x, y=y)], 1, 4.6, 3.4)
+    x = Axis(label=delay.full, low=0.0, high=_ROOM[0] * max(x for x, _ in points.values()))
+    y = Axis(label=rate.full, low=0.0, high=_ROOM[1] * max(y for _, y in points.values()))
+    return Chart([Panel(items, x=x, y=y)], 1, *_INCHES)
 
 
 def _contenders(
@@ -90,18 +90,50 @@ def _contenders(
     return Line(delays, rates, colour=colour, width=0.0, marker="o", size=size, words=list(names))
 
 
-def _apart(names: list[str], points: Mapping[str, tuple[float, float]]) -> list[str]:
-    """Those of the names whose labels do not overlap with an earlier one."""
-    wide, high = (max(point[i] for point in points.values()) or 1.0 for i in (0, 1))
-    chosen: list[str] = []
+_INCHES = (4.6, 3.4)
+"""Width and height of a plane."""
+
+_AXES = (0.8, 0.76)
+"""Shares of them that the axes take."""
+
+_ROOM = (1.25, 1.12)
+"""Ends of the axes, as multiples of the largest values."""
+
+_LETTER, _LINE, _MARK = 4.8, 10.0, 3.5
+"""Width of a letter and height of a line of labels, and the half of a mark, in points."""
+
+
+def _labels(names: Sequence[str], points: Mapping[str, tuple[float, float]]) -> list[Label]:
+    """Labels that overlap neither an earlier one nor a mark, at the first corner of their mark that is free.
+
+    The first name is labelled in any case.
+    """
+    inches = zip(_INCHES, _AXES, _ROOM, zip(*points.values(), strict=True), strict=True)
+    scale = [72.0 * size * share / (room * (max(values) or 1.0)) for size, share, room, values in inches]
+    at = {name: (x * scale[0], y * scale[1]) for name, (x, y) in points.items()}
+    taken = {one: (x - _MARK, y - _MARK, x + _MARK, y + _MARK) for one, (x, y) in at.items()}
+    chosen: list[Label] = []
     for name in names:
-        x, y = points[name]
-        near = (
-            abs(x - points[one][0]) < 0.3 * wide and abs(y - points[one][1]) < 0.05 * high for one in chosen
-        )
-        if not any(near):
-            chosen.append(name)
+        corners = []
+        for dx, dy in ((5.0, 4.0), (-5.0, 4.0), (5.0, -11.0), (-5.0, -11.0)):
+            left = at[name][0] + (dx if dx > 0 else dx - _LETTER * len(name))
+            low = at[name][1] + dy
+            corners.append((dx, dy, (left, low, left + _LETTER * len(name), low + _LINE)))
+        free = [
+            corner
+            for corner in corners
+            if min(corner[2]) >= 0.0 and not any(_overlap(corner[2], of) for of in taken.values())
+        ]
+        if not free and chosen:
+            continue
+        dx, dy, box = (free or corners)[0]
+        taken[f"label {name}"] = box
+        chosen.append(Label(*points[name], name, dx=dx, dy=dy, align="left" if dx > 0 else "right"))
     return chosen
+
+
+def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def _tint(cell: Mapping[str, Any]) -> list[float]:

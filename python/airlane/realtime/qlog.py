@@ -38,14 +38,14 @@ _METRICS = {
 }
 """Fields of `recovery:metrics_updated` (draft-ietf-quic-qlog-quic-events), and the columns."""
 
-_SCHEMA = pa.schema(
-    [
-        ("t_s", pa.float64()),
-        ("end", pa.string()),
-        ("file", pa.string()),
-        *((name, pa.float64()) for name in dict.fromkeys(_METRICS.values())),
-    ]  # type: ignore[arg-type]
-)
+_COLUMNS: list[tuple[str, pa.DataType]] = [
+    ("t_s", pa.float64()),
+    ("end", pa.string()),
+    ("file", pa.string()),
+    *((name, pa.float64()) for name in dict.fromkeys(_METRICS.values())),
+]
+
+_SCHEMA = pa.schema(_COLUMNS)
 
 
 _Metrics: TypeAlias = tuple[float, dict[str, float]]
