@@ -1,13 +1,13 @@
 //! Congestion controllers of TCP and QUIC: checks, and from the format to `airlane_transport`.
 
 use airlane_transport::congestion::{
-    self, CubicConfig, LawParameters, MdccConfig, OwnControllers, PragueConfig, SlowStartRules,
+    self, CubicConfig, LawParameters, MdccConfig, OwnControllers, PragueConfig, SlowStartAlgorithm, SlowStartRules,
 };
 
 use crate::check::{Checked, Place};
 use crate::endpoints::Setup;
 use crate::format::{
-    Congestion, CubicEpoch, CubicVariant, Ecn, InflightScope, Mdcc, Quic, SlowStartClock, Tcp,
+    Congestion, CubicEpoch, CubicVariant, Ecn, InflightScope, Mdcc, Quic, SlowStart, SlowStartClock, Tcp,
 };
 use crate::quantity::{Share, Time};
 
@@ -23,6 +23,7 @@ pub(crate) struct ControllerKeys<'a> {
     abe: Option<bool>,
     ecn_max_rtt: Option<Time>,
     classic_fallback: Option<bool>,
+    slow_start: Option<SlowStart>,
     slow_start_rtt_exit: bool,
     slow_start_loss: Share,
     marks: Marks,
@@ -50,6 +51,7 @@ macro_rules! keys_of {
             abe: $settings.abe,
             ecn_max_rtt: $settings.ecn_max_rtt,
             classic_fallback: $settings.classic_fallback,
+            slow_start: $settings.slow_start,
             slow_start_rtt_exit: $settings.slow_start_rtt_exit,
             slow_start_loss: $settings.slow_start_loss,
             marks: $marks,
@@ -101,7 +103,13 @@ impl ControllerKeys<'_> {
 
     pub(super) fn slow_start(&self) -> SlowStartRules {
         let loss_max_ppm = (self.slow_start_loss.0 * 1e6).round() as u32;
-        SlowStartRules { rtt_exit: self.slow_start_rtt_exit, loss_max_ppm }
+        let algorithm = self.slow_start.map(|algorithm| match algorithm {
+            SlowStart::Standard => SlowStartAlgorithm::Standard,
+            SlowStart::HyStart => SlowStartAlgorithm::HyStart,
+            SlowStart::HyStartPlusPlus => SlowStartAlgorithm::HyStartPlusPlus,
+            SlowStart::Search => SlowStartAlgorithm::Search,
+        });
+        SlowStartRules { algorithm, rtt_exit: self.slow_start_rtt_exit, loss_max_ppm }
     }
 }
 
@@ -129,9 +137,19 @@ impl ControllerKeys<'_> {
         at.require(beta, "cubic_beta", "out of range", "it must be from 0.1 to 0.99")?;
         let less = self.slow_start_loss.0 < 1.0;
         at.require(less, "slow_start_loss", "slow start would never end", "it must be below 100 %")?;
+        self.check_slow_start(at)?;
         self.check_own(at)?;
         self.check_mdcc(at)?;
         self.check_marks(at)
+    }
+
+    /// A law with a model of the path has no slow start of RFC 5681; MD-CC has two windows, and its own HyStart.
+    fn check_slow_start(&self, at: &Place<'_>) -> Checked {
+        let name = self.congestion.kind().name();
+        let has = !matches!(self.congestion, Congestion::Bbr | Congestion::Bbr3 | Congestion::Mdcc);
+        let what = format!("congestion = {name:?} starts in its own way");
+        let help = "leave it out, or write another `congestion`";
+        at.require(has || self.slow_start.is_none(), "slow_start", &what, help)
     }
 
     fn check_own(&self, at: &Place<'_>) -> Checked {

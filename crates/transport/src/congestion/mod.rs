@@ -62,7 +62,7 @@ pub use peers::{KneeTest, UsageTest};
 pub use prague::{Prague, PragueConfig};
 pub use scalable::Scalable;
 pub use script::{Script, ScriptAck, ScriptEvent, ScriptRequest, ScriptedController};
-pub use slow_start::SlowStartRules;
+pub use slow_start::{SlowStartAlgorithm, SlowStartRules};
 pub use vegas::Vegas;
 pub use veno::Veno;
 pub use westwood::Westwood;
