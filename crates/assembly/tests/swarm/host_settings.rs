@@ -20,7 +20,8 @@ fn ecn() -> Draw {
 pub(super) const OWN: &str = "gentle";
 
 /// Controllers of TCP without further requirements.
-const CONTROLLERS: &[&str] = &["cubic", "newreno", "scalable", "vegas", "westwood", "veno", "bbr", "bbr3"];
+const CONTROLLERS: &[&str] =
+    &["cubic", "newreno", "scalable", "vegas", "westwood", "veno", "bbr", "bbr3", "copa"];
 
 pub(super) fn flows(settings: &mut Settings<'_>, base: &Resolved) {
     for (i, flow) in base.flow.iter().enumerate() {

@@ -383,7 +383,8 @@ mod tests {
             ConnectionStep::Released,
             ConnectionStep::Failed,
         ];
-        for (cell, step) in [CellId(0), CellId(1)].into_iter().flat_map(|cell| steps.map(|step| (cell, step))) {
+        for (cell, step) in [CellId(0), CellId(1)].into_iter().flat_map(|cell| steps.map(|step| (cell, step)))
+        {
             meter.on_connection(Instant::ZERO, UeId(0), cell, step);
         }
         let seen: Vec<What> = meter.take_happenings().iter().map(|one| one.what).collect();

@@ -295,7 +295,10 @@ mod tests {
         };
         assert_eq!(slots(&Numerology::LTE), [3, 8, 13, 18, 23, 28]);
         let duplex = Duplex::Tdd(TddPattern::new("DDDSU", 10, 2));
-        assert_eq!(slots(&Numerology { slot: Duration::from_micros(500), duplex, ..Numerology::LTE }), [9, 19, 29]);
+        assert_eq!(
+            slots(&Numerology { slot: Duration::from_micros(500), duplex, ..Numerology::LTE }),
+            [9, 19, 29]
+        );
         assert_eq!([0, 3, 4].map(|sent| config.message_a(sent).is_some()), [true, true, false]);
     }
 }

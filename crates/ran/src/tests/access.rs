@@ -82,8 +82,12 @@ fn nr(ues: usize, connection: ConnectionConfig) -> RanConfig {
     config
 }
 
-const MESSAGE_A: MessageA =
-    MessageA { preambles: 8, pusch_after: Duration::from_millis(1), window: Duration::from_millis(10), most: 2 };
+const MESSAGE_A: MessageA = MessageA {
+    preambles: 8,
+    pusch_after: Duration::from_millis(1),
+    window: Duration::from_millis(10),
+    most: 2,
+};
 
 fn two_steps(message_a: MessageA) -> ConnectionConfig {
     let mut config = connection();

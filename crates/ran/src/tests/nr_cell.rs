@@ -86,8 +86,12 @@ fn every_slot_of_the_downlink_is_used_with_any_k0() {
 /// knows of the request two slots later, and the grant for slot 9 is sent in slot 8, one slot ahead.
 #[test]
 fn a_request_is_answered_in_the_next_slot_with_an_uplink() {
-    let sr =
-        |processing| UplinkAccess::SchedulingRequest { period: 10, processing, initial_grant: Bytes(100), limit: None };
+    let sr = |processing| UplinkAccess::SchedulingRequest {
+        period: 10,
+        processing,
+        initial_grant: Bytes(100),
+        limit: None,
+    };
     for (processing, received) in [(2, 10), (4, 10), (5, 15)] {
         let mut d = Driver::new(&nr(sr(processing), 1));
         d.send(slot(0) + Duration::from_micros(100), 0, Direction::Uplink, 50);

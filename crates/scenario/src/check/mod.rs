@@ -141,7 +141,8 @@ fn internet(internet: &Internet, at: &Place<'_>) -> Checked {
 
 fn uplink_steps(internet: &Internet, at: &Place<'_>) -> Checked {
     let Some(steps) = &internet.uplink_rate_steps else { return Ok(()) };
-    let (key, help) = ("uplink_rate_steps", "leave out one of them: the delivery trace sets when packets leave");
+    let (key, help) =
+        ("uplink_rate_steps", "leave out one of them: the delivery trace sets when packets leave");
     let sorted = steps.is_sorted_by_key(|step| step.at.0);
     at.require(sorted, key, "the entries are not in order of time", "sort them by `at`")?;
     at.require(internet.uplink_trace.is_none(), key, "it cannot be combined with `uplink_trace`", help)

@@ -185,6 +185,13 @@ pub struct Tcp {
     /// the delay, as `prague_ecn_fallback` of Linux. By default it does not. Needs congestion = "prague".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classic_fallback: Option<bool>,
+    /// The constant δ of Copa's default mode: a flow keeps about 1/δ segments in the queue. By default 0.5. Needs
+    /// congestion = "copa".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copa_delta: Option<f64>,
+    /// Whether Copa lowers δ beside flows that fill the queue. By default it does. Needs congestion = "copa".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copa_mode_switching: Option<bool>,
     /// What ends slow start before a loss, for any controller with a slow start of RFC 5681. By default, `hystart` decides
     /// for CUBIC and MD-CC, and the others leave it at a loss.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -310,6 +317,13 @@ pub struct Quic {
     /// the delay, as `prague_ecn_fallback` of Linux. By default it does not. Needs congestion = "prague".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classic_fallback: Option<bool>,
+    /// The constant δ of Copa's default mode: a flow keeps about 1/δ segments in the queue. By default 0.5. Needs
+    /// congestion = "copa".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copa_delta: Option<f64>,
+    /// Whether Copa lowers δ beside flows that fill the queue. By default it does. Needs congestion = "copa".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copa_mode_switching: Option<bool>,
     /// What ends slow start before a loss, for any controller with a slow start of RFC 5681. By default, `hystart` decides
     /// for CUBIC and MD-CC, and the others leave it at a loss.
     #[serde(skip_serializing_if = "Option::is_none")]

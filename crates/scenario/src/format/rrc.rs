@@ -297,7 +297,10 @@ impl TwoStepAccess {
     /// `others` is the number of preambles for four steps.
     fn check(&self, others: u32, at: &Place<'_>) -> Checked {
         let known = self.preambles > 0 && self.preambles.saturating_add(others) <= 64;
-        let help = format!("it must be from 1 to {}: an occasion has 64 preambles in all", 64_u32.saturating_sub(others));
+        let help = format!(
+            "it must be from 1 to {}: an occasion has 64 preambles in all",
+            64_u32.saturating_sub(others)
+        );
         at.require(known, "preambles", "out of range", &help)?;
         let most = (1..=200).contains(&self.max_preambles);
         let help = "it must be from 1 to 200 (TS 38.331 section 6.3.2)";

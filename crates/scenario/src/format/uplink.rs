@@ -336,7 +336,9 @@ fn access(cell: &Cell) -> UplinkAccess {
             period: slots(u.scheduling_request_period),
             processing: slots(u.processing),
             initial_grant: u.initial_grant.0,
-            limit: u.max_requests.map(|most| RequestLimit { prohibit: u.prohibit_timer.map_or(0, slots), most }),
+            limit: u
+                .max_requests
+                .map(|most| RequestLimit { prohibit: u.prohibit_timer.map_or(0, slots), most }),
         },
         Uplink::Polled(u) => UplinkAccess::Polled {
             interval: slots(u.interval),

@@ -5,8 +5,8 @@ use airlane_core::{BitRate, Bytes, Duration, Instant, PathModel, Stream};
 use super::discriminator::Discriminator;
 use super::slow_start::{SlowStartEnd, SlowStartWatch};
 use super::{
-    AckSample, Arrival, Arwa, ArwaSender, Bbr, Bbr3, CongestionController, CongestionKind, Cubic,
-    CubicConfig, Dctcp, DeliverySample, LossCause, LossDiscrimination, LossDiscriminator, LossEpisode,
+    AckSample, Arrival, Arwa, ArwaSender, Bbr, Bbr3, CongestionController, CongestionKind, Copa, CopaConfig,
+    Cubic, CubicConfig, Dctcp, DeliverySample, LossCause, LossDiscrimination, LossDiscriminator, LossEpisode,
     LostSegment, MarkSample, Mdcc, MdccConfig, Needs, NewReno, OwnController, OwnControllers, PhaseChange,
     Prague, PragueConfig, RadioInformation, Restart, Scalable, SegmentWindow, SlowStartAlgorithm,
     SlowStartRules, Snapshot, TimeoutEpisode, Vegas, Veno, Westwood,
@@ -21,6 +21,8 @@ pub struct LawParameters {
     pub abe: bool,
     /// BBRv3 responds to congestion marks as google/bbr does, once its minimum round trip was at most this.
     pub ecn_max_rtt: Option<Duration>,
+    /// Parameters of Copa.
+    pub copa: CopaConfig,
     /// Parameters of Prague.
     pub prague: PragueConfig,
     /// Parameters of multi-domain congestion control.
@@ -33,6 +35,7 @@ impl LawParameters {
         cubic: CubicConfig::RFC9438,
         abe: false,
         ecn_max_rtt: None,
+        copa: CopaConfig::PAPER,
         prague: PragueConfig::LINUX,
         mdcc: MdccConfig::PAPER,
     };
@@ -106,6 +109,7 @@ impl ControllerSetup<'_> {
             CongestionKind::Veno => Law::Veno(Veno::new()),
             CongestionKind::Bbr => Law::Bbr(Box::new(Bbr::new(stream))),
             CongestionKind::Bbr3 => Law::Bbr3(Box::new(Bbr3::new(stream).with_marks(laws.ecn_max_rtt))),
+            CongestionKind::Copa => Law::Copa(Box::new(Copa::new(laws.copa, window))),
             CongestionKind::Mdcc => Law::Mdcc(Box::new(Mdcc::new(laws.mdcc, window, self.hystart))),
             CongestionKind::Dctcp => Law::Dctcp(Dctcp::new()),
             CongestionKind::Prague => Law::Prague(Box::new(Prague::new(window, laws.prague))),
@@ -127,6 +131,7 @@ pub(super) enum Law {
     Veno(Veno),
     Bbr(Box<Bbr>),
     Bbr3(Box<Bbr3>),
+    Copa(Box<Copa>),
     Mdcc(Box<Mdcc>),
     Dctcp(Dctcp),
     Prague(Box<Prague>),
@@ -145,6 +150,7 @@ macro_rules! each {
             Law::Veno($law) => $call,
             Law::Bbr($law) => $call,
             Law::Bbr3($law) => $call,
+            Law::Copa($law) => $call,
             Law::Mdcc($law) => $call,
             Law::Dctcp($law) => $call,
             Law::Prague($law) => $call,
