@@ -5,11 +5,11 @@ use airlane_core::{BitRate, Bytes, Duration, Instant, PathModel, Stream};
 use super::discriminator::Discriminator;
 use super::slow_start::{SlowStartEnd, SlowStartWatch};
 use super::{
-    AckSample, Arrival, Arwa, ArwaSender, Bbr, Bbr3, CongestionController, CongestionKind, Copa, CopaConfig,
-    Cubic, CubicConfig, Dctcp, DeliverySample, LossCause, LossDiscrimination, LossDiscriminator, LossEpisode,
-    LostSegment, MarkSample, Mdcc, MdccConfig, Needs, NewReno, OwnController, OwnControllers, PhaseChange,
-    Prague, PragueConfig, RadioInformation, Restart, Scalable, SegmentWindow, SlowStartAlgorithm,
-    SlowStartRules, Snapshot, TimeoutEpisode, Vegas, Veno, Westwood,
+    AckSample, Arrival, Arwa, ArwaSender, Bbr, Bbr3, C4, CongestionController, CongestionKind, Copa,
+    CopaConfig, Cubic, CubicConfig, Dctcp, DeliverySample, LossCause, LossDiscrimination, LossDiscriminator,
+    LossEpisode, LostSegment, MarkSample, Mdcc, MdccConfig, Needs, NewReno, OwnController, OwnControllers,
+    PhaseChange, Prague, PragueConfig, RadioInformation, Restart, Scalable, SegmentWindow,
+    SlowStartAlgorithm, SlowStartRules, Snapshot, TimeoutEpisode, Vegas, Veno, Westwood,
 };
 
 /// The parameters of all laws. Each law reads its own.
@@ -109,6 +109,7 @@ impl ControllerSetup<'_> {
             CongestionKind::Veno => Law::Veno(Veno::new()),
             CongestionKind::Bbr => Law::Bbr(Box::new(Bbr::new(stream))),
             CongestionKind::Bbr3 => Law::Bbr3(Box::new(Bbr3::new(stream).with_marks(laws.ecn_max_rtt))),
+            CongestionKind::C4 => Law::C4(Box::default()),
             CongestionKind::Copa => Law::Copa(Box::new(Copa::new(laws.copa, window))),
             CongestionKind::Mdcc => Law::Mdcc(Box::new(Mdcc::new(laws.mdcc, window, self.hystart))),
             CongestionKind::Dctcp => Law::Dctcp(Dctcp::new()),
@@ -131,6 +132,7 @@ pub(super) enum Law {
     Veno(Veno),
     Bbr(Box<Bbr>),
     Bbr3(Box<Bbr3>),
+    C4(Box<C4>),
     Copa(Box<Copa>),
     Mdcc(Box<Mdcc>),
     Dctcp(Dctcp),
@@ -150,6 +152,7 @@ macro_rules! each {
             Law::Veno($law) => $call,
             Law::Bbr($law) => $call,
             Law::Bbr3($law) => $call,
+            Law::C4($law) => $call,
             Law::Copa($law) => $call,
             Law::Mdcc($law) => $call,
             Law::Dctcp($law) => $call,

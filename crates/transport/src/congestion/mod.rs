@@ -14,6 +14,7 @@
 mod arwa;
 mod bbr;
 mod bbr3;
+mod c4;
 mod controller;
 mod copa;
 mod cubic;
@@ -43,6 +44,7 @@ mod window;
 pub use arwa::{Arwa, ArwaSender, CodeStep, ObeysCodes, SlowStart};
 pub use bbr::Bbr;
 pub use bbr3::Bbr3;
+pub use c4::C4;
 pub use controller::{Controller, ControllerSetup, LawParameters};
 pub use copa::{Copa, CopaConfig};
 pub use cubic::{Cubic, CubicConfig, CubicEpoch, CubicVariant, CubicWindow};
