@@ -176,7 +176,12 @@ impl ControllerKeys<'_> {
         let name = self.congestion.kind().name();
         let has = !matches!(
             self.congestion,
-            Congestion::Bbr | Congestion::Bbr3 | Congestion::C4 | Congestion::Copa | Congestion::Mdcc
+            Congestion::Bbr
+                | Congestion::Bbr3
+                | Congestion::C4
+                | Congestion::Copa
+                | Congestion::LedbatPlusPlus
+                | Congestion::Mdcc
         );
         let what = format!("congestion = {name:?} starts in its own way");
         let help = "leave it out, or write another `congestion`";

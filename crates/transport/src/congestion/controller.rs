@@ -6,9 +6,9 @@ use super::discriminator::Discriminator;
 use super::slow_start::{SlowStartEnd, SlowStartWatch};
 use super::{
     AckSample, Arrival, Arwa, ArwaSender, Bbr, Bbr3, C4, CongestionController, CongestionKind, Copa,
-    CopaConfig, Cubic, CubicConfig, Dctcp, DeliverySample, LossCause, LossDiscrimination, LossDiscriminator,
-    LossEpisode, LostSegment, MarkSample, Mdcc, MdccConfig, Needs, NewReno, OwnController, OwnControllers,
-    PhaseChange, Prague, PragueConfig, RadioInformation, Restart, Scalable, SegmentWindow,
+    CopaConfig, Cubic, CubicConfig, Dctcp, DeliverySample, LedbatPlusPlus, LossCause, LossDiscrimination,
+    LossDiscriminator, LossEpisode, LostSegment, MarkSample, Mdcc, MdccConfig, Needs, NewReno, OwnController,
+    OwnControllers, PhaseChange, Prague, PragueConfig, RadioInformation, Restart, Scalable, SegmentWindow,
     SlowStartAlgorithm, SlowStartRules, Snapshot, TimeoutEpisode, Vegas, Veno, Westwood,
 };
 
@@ -110,6 +110,7 @@ impl ControllerSetup<'_> {
             CongestionKind::Bbr => Law::Bbr(Box::new(Bbr::new(stream))),
             CongestionKind::Bbr3 => Law::Bbr3(Box::new(Bbr3::new(stream).with_marks(laws.ecn_max_rtt))),
             CongestionKind::C4 => Law::C4(Box::default()),
+            CongestionKind::LedbatPlusPlus => Law::LedbatPlusPlus(Box::new(LedbatPlusPlus::new(window))),
             CongestionKind::Copa => Law::Copa(Box::new(Copa::new(laws.copa, window))),
             CongestionKind::Mdcc => Law::Mdcc(Box::new(Mdcc::new(laws.mdcc, window, self.hystart))),
             CongestionKind::Dctcp => Law::Dctcp(Dctcp::new()),
@@ -133,6 +134,7 @@ pub(super) enum Law {
     Bbr(Box<Bbr>),
     Bbr3(Box<Bbr3>),
     C4(Box<C4>),
+    LedbatPlusPlus(Box<LedbatPlusPlus>),
     Copa(Box<Copa>),
     Mdcc(Box<Mdcc>),
     Dctcp(Dctcp),
@@ -153,6 +155,7 @@ macro_rules! each {
             Law::Bbr($law) => $call,
             Law::Bbr3($law) => $call,
             Law::C4($law) => $call,
+            Law::LedbatPlusPlus($law) => $call,
             Law::Copa($law) => $call,
             Law::Mdcc($law) => $call,
             Law::Dctcp($law) => $call,

@@ -23,6 +23,7 @@ mod discriminator;
 mod inputs;
 mod kind;
 mod law;
+mod ledbat;
 mod marks;
 mod max_filter;
 mod mdcc;
@@ -56,6 +57,7 @@ pub use inputs::{
 };
 pub use kind::CongestionKind;
 pub use law::{CongestionController, Needs};
+pub use ledbat::LedbatPlusPlus;
 #[cfg(feature = "journal")]
 pub use mdcc::journal;
 pub use mdcc::{Domain, InflightScope, Mdcc, MdccConfig, MultiDomain, SlowStartClock};
