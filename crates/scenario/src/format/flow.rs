@@ -189,7 +189,7 @@ pub struct Tcp {
     /// congestion = "copa".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copa_delta: Option<f64>,
-    /// Whether Copa lowers δ beside flows that fill the queue. By default it does. Needs congestion = "copa".
+    /// Whether Copa lowers δ next to flows that fill the queue. By default it does. Needs congestion = "copa".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copa_mode_switching: Option<bool>,
     /// What ends slow start before a loss, for any controller with a slow start of RFC 5681. By default, `hystart` decides
@@ -321,7 +321,7 @@ pub struct Quic {
     /// congestion = "copa".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copa_delta: Option<f64>,
-    /// Whether Copa lowers δ beside flows that fill the queue. By default it does. Needs congestion = "copa".
+    /// Whether Copa lowers δ next to flows that fill the queue. By default it does. Needs congestion = "copa".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copa_mode_switching: Option<bool>,
     /// What ends slow start before a loss, for any controller with a slow start of RFC 5681. By default, `hystart` decides

@@ -84,7 +84,7 @@ impl ControllerSetup<'_> {
         self.slow_start.algorithm.map_or(self.hystart, |algorithm| algorithm == SlowStartAlgorithm::HyStart)
     }
 
-    /// The algorithm beside the law that ends slow start. A law with a model of the path has its own start.
+    /// The algorithm that ends slow start. A law with a model of the path has its own start.
     fn watch(&self, law_needs: Needs) -> Option<SlowStartWatch> {
         let algorithm = self.slow_start.algorithm.filter(|_| !law_needs.path_model)?;
         if self.kind == CongestionKind::Cubic && algorithm == SlowStartAlgorithm::HyStart {
@@ -274,7 +274,7 @@ impl Controller {
             self.watch_rtt(ack);
         }
     }
-    /// [`CongestionController::on_ack`] beside an algorithm that may end slow start.
+    /// [`CongestionController::on_ack`] with an algorithm that may end slow start.
     fn on_watched_ack(&mut self, ack: &AckSample) {
         let watch = self.watch.as_mut().filter(|watch| watch.watches(&self.window));
         let Some(watch) = watch else {

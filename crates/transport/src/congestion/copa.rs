@@ -50,7 +50,7 @@ const PACING_GAIN: f64 = 2.0;
 pub struct CopaConfig {
     /// δ of the default mode, in thousandths.
     pub delta_permille: u32,
-    /// Whether δ changes beside flows that fill the queue.
+    /// Whether δ changes next to flows that fill the queue.
     pub mode_switching: bool,
 }
 

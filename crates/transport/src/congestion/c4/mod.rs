@@ -39,7 +39,7 @@ const CRUISE: u64 = 1024;
 const PUSH: u64 = 1256;
 const PROBE: u64 = 1088;
 const PROBE_MARKED: u64 = 1056;
-/// What is added to cruising where the round trip is below C4_MAX_RTT_MIN (`c4_enter_cruise`).
+/// Addition to cruising where the round trip is below C4_MAX_RTT_MIN (`c4_enter_cruise`).
 const CRUISE_SHORT: u64 = 48;
 /// C4_MAX_RTT_MIN, C4_RTT_MARGIN_DELAY and C4_MAX_JITTER in microseconds.
 const MAX_RTT_MIN_US: u64 = 1_000;
@@ -489,7 +489,7 @@ impl C4 {
     }
 }
 
-// What is sent.
+// Window and rate.
 impl C4 {
     /// Sets window and rate (`c4_apply_rate_and_cwin`).
     fn apply(&mut self, window: &mut SegmentWindow) {

@@ -119,7 +119,7 @@ fn the_cycle() {
     assert_eq!(flow.states(41 * 4), [&cycle[..], &cycle[..1]].concat());
 }
 
-/// Any growth after a probe at 17/16 without a signal begins a push, which goes on while the rate grows by three
+/// Any growth after a probe at 17/16 without a signal begins a push, which continues while the rate grows by three
 /// quarters of a quarter, and ends after an era without.
 #[test]
 fn growth_after_a_probe_pushes() {

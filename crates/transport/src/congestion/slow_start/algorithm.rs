@@ -1,4 +1,4 @@
-//! The choice of an algorithm that ends slow start, and its state beside a law.
+//! The choice of an algorithm that ends slow start, and its state next to a law.
 
 use airlane_core::{Duration, Instant};
 
