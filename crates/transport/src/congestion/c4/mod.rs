@@ -520,6 +520,7 @@ impl C4 {
 }
 
 impl CongestionController for C4 {
+    /// Packets have ECT(1), as picoquic sends them with C4 (PICOQUIC_ECN_ECT_1).
     fn needs(&self) -> Needs {
         Needs { marks: true, scalable: true, ..Needs::PATH_MODEL }
     }
