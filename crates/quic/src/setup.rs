@@ -147,7 +147,7 @@ impl QuicConfig {
             loss_discriminator: LossDiscrimination::None,
             hystart: true,
             laws: LawParameters::DEFAULT,
-            slow_start: SlowStartRules { rtt_exit: false, loss_max_ppm: 0 },
+            slow_start: SlowStartRules::LAW,
             timeouts: QuicTimeouts::Probe,
             pacing: QuicPacing::Quinn,
             packet_threshold: 3,            // RFC 9002 §6.1.1

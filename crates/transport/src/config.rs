@@ -189,7 +189,7 @@ impl TcpConfig {
             own: None,
             loss_discriminator: LossDiscrimination::None,
             laws: LawParameters::DEFAULT,
-            slow_start: SlowStartRules { rtt_exit: false, loss_max_ppm: 0 },
+            slow_start: SlowStartRules::LAW,
             growth: Growth::PerSegment,
             timestamps: true,
             sack: true,

@@ -12,7 +12,7 @@ from airlane.native import ScenarioError
 from airlane.scenario import Scenario
 from airlane.user_error import UserError
 
-__all__ = ["BASELINE", "CONTENDERS", "ArenaError", "Contender", "NotForError", "own"]
+__all__ = ["BASELINE", "CONTENDERS", "FIELD", "ArenaError", "Contender", "NotForError", "own"]
 
 BASELINE = "cubic"
 """The reference of all comparisons: the controller that most senders use."""
@@ -217,3 +217,30 @@ CONTENDERS = (
     _quic("prague", "Prague"),
     Contender("quic-cubic-abe", "CUBIC, which reduces less at congestion marks, over QUIC", _QUIC_ABE),
 )
+
+
+def _both(name: str, title: str, **transport: Any) -> tuple[Contender, Contender]:
+    """A mechanism over TCP, and as `quic-NAME` over QUIC."""
+    return (
+        Contender(name, title, transport),
+        Contender(f"quic-{name}", f"{title}, over QUIC", {"kind": "quic"} | transport),
+    )
+
+
+FIELD = (
+    _sender("newreno", "NewReno (RFC 5681, RFC 6582)"),
+    _sender("cubic", "CUBIC (RFC 9438)"),
+    _quic("cubic", "CUBIC"),
+    _sender("bbr3", "BBRv3 (draft-ietf-ccwg-bbr)"),
+    *_both("cubic-hystartpp", "CUBIC with HyStart++ (RFC 9406)", congestion="cubic", slow_start="hystart++"),
+    *_both(
+        "cubic-search",
+        "CUBIC with SEARCH (draft-chung-ccwg-search)",
+        congestion="cubic",
+        slow_start="search",
+    ),
+    *_both("copa", "Copa (NSDI 2018), with mode switching", congestion="copa"),
+    *_both("copa-constant", "Copa with a constant delta", congestion="copa", copa_mode_switching=False),
+    *_both("c4", "C4 (draft-huitema-ccwg-c4)", congestion="c4"),
+)
+"""The mechanisms that papers on cellular congestion control compare with, and four known ones for comparison."""

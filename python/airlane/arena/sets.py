@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from airlane.arena import l4s, nr, rmcat, sleep
-from airlane.arena.contenders import BASELINE, CONTENDERS, Contender
+from airlane.arena.contenders import BASELINE, CONTENDERS, FIELD, Contender
 from airlane.arena.situations import SITUATIONS, Situation
 
 __all__ = ["SETS", "ArenaSet"]
@@ -34,6 +34,7 @@ class ArenaSet:
 
 SETS: Mapping[str, ArenaSet] = {
     "situations": ArenaSet("an LTE cell", CONTENDERS, SITUATIONS),
+    "field": ArenaSet("an LTE cell, for the mechanisms that papers compare with", FIELD, SITUATIONS),
     "nr": ArenaSet("cells of NR, and of LTE beside them", CONTENDERS, nr.SITUATIONS),
     "l4s": ArenaSet("queues that mark", l4s.CONTENDERS, l4s.SITUATIONS),
     "sleep": ArenaSet("phones that sleep between transfers", CONTENDERS, sleep.SITUATIONS),

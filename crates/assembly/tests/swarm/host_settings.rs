@@ -8,6 +8,8 @@ use super::settings::{Draw, Settings, bytes, flag, kbps, ms, number, one_of, per
 
 /// The controllers that need marks.
 const SCALABLE: &[&str] = &["dctcp", "prague"];
+/// For controllers with a slow start of RFC 5681.
+const SLOW_STARTS: &[&str] = &["standard", "hystart", "hystart++", "search"];
 
 /// None, classic or accurate.
 fn ecn() -> Draw {
@@ -18,7 +20,8 @@ fn ecn() -> Draw {
 pub(super) const OWN: &str = "gentle";
 
 /// Controllers of TCP without further requirements.
-const CONTROLLERS: &[&str] = &["cubic", "newreno", "scalable", "vegas", "westwood", "veno", "bbr", "bbr3"];
+const CONTROLLERS: &[&str] =
+    &["cubic", "newreno", "scalable", "vegas", "westwood", "veno", "bbr", "bbr3", "copa", "c4", "ledbat++"];
 
 pub(super) fn flows(settings: &mut Settings<'_>, base: &Resolved) {
     for (i, flow) in base.flow.iter().enumerate() {
@@ -144,6 +147,7 @@ fn quic(settings: &mut Settings<'_>, at: &str, base: &format::Quic) {
     if base.mdcc.is_none() && settings.s.chance(0.1) {
         settings.set(at, "congestion", json!("own"));
         settings.set(at, "controller", json!(OWN));
+        settings.maybe(0.5, at, "slow_start", one_of(SLOW_STARTS));
     } else if base.mdcc.is_none() && settings.s.chance(0.2) {
         settings.maybe(1.0, at, "congestion", one_of(SCALABLE));
         settings.set(at, "ecn", json!(true));
@@ -196,10 +200,12 @@ fn tcp(settings: &mut Settings<'_>, at: &str, base: &format::Tcp, leg: bool) {
         6 if !listens => {
             settings.set(at, "congestion", json!("own"));
             settings.set(at, "controller", json!(OWN));
+            settings.maybe(0.5, at, "slow_start", one_of(SLOW_STARTS));
         }
         7 if !listens => settings.maybe(1.0, at, "congestion", one_of(CONTROLLERS)),
         8 if !listens => {
             settings.maybe(1.0, at, "congestion", one_of(SCALABLE));
+            settings.maybe(0.5, at, "slow_start", one_of(SLOW_STARTS));
             let accurate = settings.s.chance(0.8);
             settings.set(at, "ecn", if accurate { json!("accurate") } else { json!(true) });
         }

@@ -185,6 +185,17 @@ pub struct Tcp {
     /// the delay, as `prague_ecn_fallback` of Linux. By default it does not. Needs congestion = "prague".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classic_fallback: Option<bool>,
+    /// The constant δ of Copa's default mode: a flow keeps about 1/δ segments in the queue. By default 0.5. Needs
+    /// congestion = "copa".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copa_delta: Option<f64>,
+    /// Whether Copa lowers δ next to flows that fill the queue. By default it does. Needs congestion = "copa".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copa_mode_switching: Option<bool>,
+    /// What ends slow start before a loss, for any controller with a slow start of RFC 5681. By default, `hystart` decides
+    /// for CUBIC and MD-CC, and the others leave it at a loss.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_start: Option<SlowStart>,
     /// Whether an increase of the round-trip time by a quarter ends slow start, as in picoquic of 2020.
     pub slow_start_rtt_exit: bool,
     /// Loss rate up to which losses do not end slow start. With 0 %, each loss ends it.
@@ -244,7 +255,7 @@ pub struct Tcp {
     pub careful_fast_retransmit: bool,
     /// Detection of spurious timeouts (RFC 5682).
     pub frto: bool,
-    /// HyStart, for controllers that have it.
+    /// HyStart, for controllers that have it, unless `slow_start` is set.
     pub hystart: bool,
     /// How the window decreases during recovery.
     pub rate_reduction: RateReduction,
@@ -306,11 +317,22 @@ pub struct Quic {
     /// the delay, as `prague_ecn_fallback` of Linux. By default it does not. Needs congestion = "prague".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classic_fallback: Option<bool>,
+    /// The constant δ of Copa's default mode: a flow keeps about 1/δ segments in the queue. By default 0.5. Needs
+    /// congestion = "copa".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copa_delta: Option<f64>,
+    /// Whether Copa lowers δ next to flows that fill the queue. By default it does. Needs congestion = "copa".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copa_mode_switching: Option<bool>,
+    /// What ends slow start before a loss, for any controller with a slow start of RFC 5681. By default, `hystart` decides
+    /// for CUBIC and MD-CC, and the others leave it at a loss.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_start: Option<SlowStart>,
     /// Whether an increase of the round-trip time by a quarter ends slow start, as in picoquic of 2020.
     pub slow_start_rtt_exit: bool,
     /// Loss rate up to which losses do not end slow start. With 0 %, each loss ends it.
     pub slow_start_loss: Share,
-    /// HyStart, for controllers that have it.
+    /// HyStart, for controllers that have it, unless `slow_start` is set.
     pub hystart: bool,
     /// Initial congestion window in datagrams (RFC 9002 §7.2).
     pub initial_window: u32,
@@ -433,6 +455,24 @@ pub enum CubicEpoch {
     /// Also the time in which the application or the receiver limits the sender, so that the window does not grow (RFC
     /// 9438 §5.8).
     Rfc9438,
+}
+
+/// What ends slow start before a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum SlowStart {
+    /// Nothing (RFC 5681).
+    #[serde(rename = "standard")]
+    Standard,
+    /// HyStart of Linux: a long train of acknowledgments, or an increased delay.
+    #[serde(rename = "hystart")]
+    HyStart,
+    /// HyStart++ (RFC 9406): five rounds of a quarter of the growth after an increased delay. First slow start only.
+    #[serde(rename = "hystart++")]
+    HyStartPlusPlus,
+    /// SEARCH (draft-chung-ccwg-search): fewer bytes are acknowledged than were sent a round trip before. First slow
+    /// start only.
+    #[serde(rename = "search")]
+    Search,
 }
 
 /// How the window decreases during recovery.

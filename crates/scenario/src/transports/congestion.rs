@@ -1,13 +1,14 @@
 //! Congestion controllers of TCP and QUIC: checks, and from the format to `airlane_transport`.
 
 use airlane_transport::congestion::{
-    self, CubicConfig, LawParameters, MdccConfig, OwnControllers, PragueConfig, SlowStartRules,
+    self, CopaConfig, CubicConfig, LawParameters, MdccConfig, OwnControllers, PragueConfig,
+    SlowStartAlgorithm, SlowStartRules,
 };
 
 use crate::check::{Checked, Place};
 use crate::endpoints::Setup;
 use crate::format::{
-    Congestion, CubicEpoch, CubicVariant, Ecn, InflightScope, Mdcc, Quic, SlowStartClock, Tcp,
+    Congestion, CubicEpoch, CubicVariant, Ecn, InflightScope, Mdcc, Quic, SlowStart, SlowStartClock, Tcp,
 };
 use crate::quantity::{Share, Time};
 
@@ -23,6 +24,9 @@ pub(crate) struct ControllerKeys<'a> {
     abe: Option<bool>,
     ecn_max_rtt: Option<Time>,
     classic_fallback: Option<bool>,
+    copa_delta: Option<f64>,
+    copa_mode_switching: Option<bool>,
+    slow_start: Option<SlowStart>,
     slow_start_rtt_exit: bool,
     slow_start_loss: Share,
     marks: Marks,
@@ -50,6 +54,9 @@ macro_rules! keys_of {
             abe: $settings.abe,
             ecn_max_rtt: $settings.ecn_max_rtt,
             classic_fallback: $settings.classic_fallback,
+            copa_delta: $settings.copa_delta,
+            copa_mode_switching: $settings.copa_mode_switching,
+            slow_start: $settings.slow_start,
             slow_start_rtt_exit: $settings.slow_start_rtt_exit,
             slow_start_loss: $settings.slow_start_loss,
             marks: $marks,
@@ -82,6 +89,7 @@ impl ControllerKeys<'_> {
             cubic: self.cubic(),
             abe: self.abe.unwrap_or(false),
             ecn_max_rtt: self.ecn_max_rtt.map(|rtt| rtt.0),
+            copa: self.copa(),
             prague: PragueConfig { classic_fallback: self.classic_fallback.unwrap_or(false) },
             mdcc: self.mdcc.map_or(MdccConfig::PAPER, mdcc_config),
         }
@@ -99,9 +107,24 @@ impl ControllerKeys<'_> {
         CubicConfig { variant, beta_1024: (self.cubic_beta * 1024.0).round() as u32, epoch }
     }
 
+    fn copa(&self) -> CopaConfig {
+        let default = CopaConfig::PAPER;
+        let permille = |delta: f64| (delta * 1e3).round() as u32;
+        CopaConfig {
+            delta_permille: self.copa_delta.map_or(default.delta_permille, permille),
+            mode_switching: self.copa_mode_switching.unwrap_or(default.mode_switching),
+        }
+    }
+
     pub(super) fn slow_start(&self) -> SlowStartRules {
         let loss_max_ppm = (self.slow_start_loss.0 * 1e6).round() as u32;
-        SlowStartRules { rtt_exit: self.slow_start_rtt_exit, loss_max_ppm }
+        let algorithm = self.slow_start.map(|algorithm| match algorithm {
+            SlowStart::Standard => SlowStartAlgorithm::Standard,
+            SlowStart::HyStart => SlowStartAlgorithm::HyStart,
+            SlowStart::HyStartPlusPlus => SlowStartAlgorithm::HyStartPlusPlus,
+            SlowStart::Search => SlowStartAlgorithm::Search,
+        });
+        SlowStartRules { algorithm, rtt_exit: self.slow_start_rtt_exit, loss_max_ppm }
     }
 }
 
@@ -129,9 +152,40 @@ impl ControllerKeys<'_> {
         at.require(beta, "cubic_beta", "out of range", "it must be from 0.1 to 0.99")?;
         let less = self.slow_start_loss.0 < 1.0;
         at.require(less, "slow_start_loss", "slow start would never end", "it must be below 100 %")?;
+        self.check_copa(at)?;
+        self.check_slow_start(at)?;
         self.check_own(at)?;
         self.check_mdcc(at)?;
         self.check_marks(at)
+    }
+
+    fn check_copa(&self, at: &Place<'_>) -> Checked {
+        if let Some(delta) = self.copa_delta {
+            self.check_law(Congestion::Copa, "copa_delta", at)?;
+            let fits = (0.001..=1.0).contains(&delta);
+            at.require(fits, "copa_delta", "out of range", "it must be from 0.001 to 1")?;
+        }
+        if self.copa_mode_switching.is_some() {
+            self.check_law(Congestion::Copa, "copa_mode_switching", at)?;
+        }
+        Ok(())
+    }
+
+    /// A law with a model of the path has no slow start of RFC 5681; MD-CC has two windows, and its own HyStart.
+    fn check_slow_start(&self, at: &Place<'_>) -> Checked {
+        let name = self.congestion.kind().name();
+        let has = !matches!(
+            self.congestion,
+            Congestion::Bbr
+                | Congestion::Bbr3
+                | Congestion::C4
+                | Congestion::Copa
+                | Congestion::LedbatPlusPlus
+                | Congestion::Mdcc
+        );
+        let what = format!("congestion = {name:?} starts in its own way");
+        let help = "leave it out, or write another `congestion`";
+        at.require(has || self.slow_start.is_none(), "slow_start", &what, help)
     }
 
     fn check_own(&self, at: &Place<'_>) -> Checked {

@@ -3,13 +3,13 @@
 use airlane_core::{BitRate, Bytes, Duration, Instant, PathModel, Stream};
 
 use super::discriminator::Discriminator;
-use super::slow_start::SlowStartEnd;
+use super::slow_start::{SlowStartEnd, SlowStartWatch};
 use super::{
-    AckSample, Arrival, Arwa, ArwaSender, Bbr, Bbr3, CongestionController, CongestionKind, Cubic,
-    CubicConfig, Dctcp, DeliverySample, LossCause, LossDiscrimination, LossDiscriminator, LossEpisode,
-    LostSegment, MarkSample, Mdcc, MdccConfig, Needs, NewReno, OwnController, OwnControllers, PhaseChange,
-    Prague, PragueConfig, RadioInformation, Restart, Scalable, SegmentWindow, SlowStartRules, Snapshot,
-    TimeoutEpisode, Vegas, Veno, Westwood,
+    AckSample, Arrival, Arwa, ArwaSender, Bbr, Bbr3, C4, CongestionController, CongestionKind, Copa,
+    CopaConfig, Cubic, CubicConfig, Dctcp, DeliverySample, LedbatPlusPlus, LossCause, LossDiscrimination,
+    LossDiscriminator, LossEpisode, LostSegment, MarkSample, Mdcc, MdccConfig, Needs, NewReno, OwnController,
+    OwnControllers, PhaseChange, Prague, PragueConfig, RadioInformation, Restart, Scalable, SegmentWindow,
+    SlowStartAlgorithm, SlowStartRules, Snapshot, TimeoutEpisode, Vegas, Veno, Westwood,
 };
 
 /// The parameters of all laws. Each law reads its own.
@@ -21,6 +21,8 @@ pub struct LawParameters {
     pub abe: bool,
     /// BBRv3 responds to congestion marks as google/bbr does, once its minimum round trip was at most this.
     pub ecn_max_rtt: Option<Duration>,
+    /// Parameters of Copa.
+    pub copa: CopaConfig,
     /// Parameters of Prague.
     pub prague: PragueConfig,
     /// Parameters of multi-domain congestion control.
@@ -33,6 +35,7 @@ impl LawParameters {
         cubic: CubicConfig::RFC9438,
         abe: false,
         ecn_max_rtt: None,
+        copa: CopaConfig::PAPER,
         prague: PragueConfig::LINUX,
         mdcc: MdccConfig::PAPER,
     };
@@ -49,7 +52,7 @@ pub struct ControllerSetup<'a> {
     pub discriminator: LossDiscrimination,
     /// How slow start ends.
     pub slow_start: SlowStartRules,
-    /// HyStart, for laws that have it.
+    /// HyStart, for laws that have it, unless `slow_start` names an algorithm.
     pub hystart: bool,
     /// Parameters of the laws.
     pub laws: LawParameters,
@@ -68,12 +71,26 @@ impl ControllerSetup<'_> {
             kind,
             own: None,
             discriminator: LossDiscrimination::None,
-            slow_start: SlowStartRules { rtt_exit: false, loss_max_ppm: 0 },
+            slow_start: SlowStartRules::LAW,
             hystart: true,
             laws: LawParameters::DEFAULT,
             codes: None,
             paced: false,
         }
+    }
+
+    /// Whether HyStart is part of the law.
+    fn hystart_of_law(&self) -> bool {
+        self.slow_start.algorithm.map_or(self.hystart, |algorithm| algorithm == SlowStartAlgorithm::HyStart)
+    }
+
+    /// The algorithm that ends slow start. A law with a model of the path has its own start.
+    fn watch(&self, law_needs: Needs) -> Option<SlowStartWatch> {
+        let algorithm = self.slow_start.algorithm.filter(|_| !law_needs.path_model)?;
+        if self.kind == CongestionKind::Cubic && algorithm == SlowStartAlgorithm::HyStart {
+            return None;
+        }
+        SlowStartWatch::new(algorithm, self.paced || law_needs.pacing)
     }
 
     /// The law of a connection that begins with this window. It draws random numbers from `stream`.
@@ -84,7 +101,7 @@ impl ControllerSetup<'_> {
                 .codes
                 .map_or(Law::NewReno(NewReno { abe: laws.abe }), |codes| Law::Arwa(Arwa::new(codes))),
             CongestionKind::Cubic => {
-                Law::Cubic(Cubic::new(laws.cubic, self.hystart, self.paced).with_abe(laws.abe))
+                Law::Cubic(Cubic::new(laws.cubic, self.hystart_of_law(), self.paced).with_abe(laws.abe))
             }
             CongestionKind::Scalable => Law::Scalable(Scalable),
             CongestionKind::Vegas => Law::Vegas(Vegas::new()),
@@ -92,6 +109,9 @@ impl ControllerSetup<'_> {
             CongestionKind::Veno => Law::Veno(Veno::new()),
             CongestionKind::Bbr => Law::Bbr(Box::new(Bbr::new(stream))),
             CongestionKind::Bbr3 => Law::Bbr3(Box::new(Bbr3::new(stream).with_marks(laws.ecn_max_rtt))),
+            CongestionKind::C4 => Law::C4(Box::default()),
+            CongestionKind::LedbatPlusPlus => Law::LedbatPlusPlus(Box::new(LedbatPlusPlus::new(window))),
+            CongestionKind::Copa => Law::Copa(Box::new(Copa::new(laws.copa, window))),
             CongestionKind::Mdcc => Law::Mdcc(Box::new(Mdcc::new(laws.mdcc, window, self.hystart))),
             CongestionKind::Dctcp => Law::Dctcp(Dctcp::new()),
             CongestionKind::Prague => Law::Prague(Box::new(Prague::new(window, laws.prague))),
@@ -113,6 +133,9 @@ pub(super) enum Law {
     Veno(Veno),
     Bbr(Box<Bbr>),
     Bbr3(Box<Bbr3>),
+    C4(Box<C4>),
+    LedbatPlusPlus(Box<LedbatPlusPlus>),
+    Copa(Box<Copa>),
     Mdcc(Box<Mdcc>),
     Dctcp(Dctcp),
     Prague(Box<Prague>),
@@ -131,6 +154,9 @@ macro_rules! each {
             Law::Veno($law) => $call,
             Law::Bbr($law) => $call,
             Law::Bbr3($law) => $call,
+            Law::C4($law) => $call,
+            Law::LedbatPlusPlus($law) => $call,
+            Law::Copa($law) => $call,
             Law::Mdcc($law) => $call,
             Law::Dctcp($law) => $call,
             Law::Prague($law) => $call,
@@ -150,6 +176,7 @@ pub struct Controller {
     law_needs: Needs,
     discriminator: Discriminator,
     slow_start: SlowStartEnd,
+    watch: Option<SlowStartWatch>,
     /// True if the current episode was not reported to the law.
     unreported: bool,
 }
@@ -168,7 +195,8 @@ impl Controller {
         let law_needs = each!(&law, law => law.needs());
         let needs = law_needs.and(discriminator.needs());
         let slow_start = SlowStartEnd::new(setup.slow_start);
-        Self { window, law, needs, law_needs, discriminator, slow_start, unreported: false }
+        let watch = setup.watch(law_needs);
+        Self { window, law, needs, law_needs, discriminator, slow_start, watch, unreported: false }
     }
 
     /// The inputs that the law and the discriminator need. The methods of other inputs have no effect.
@@ -237,17 +265,39 @@ impl Controller {
     /// [`CongestionController::on_ack`].
     #[inline]
     pub fn on_ack(&mut self, ack: &AckSample) {
+        if self.watch.is_some() {
+            self.on_watched_ack(ack);
+            return;
+        }
         each!(&mut self.law, law => law.on_ack(&mut self.window, ack));
         if self.slow_start.hears_rtt() && self.window.ssthresh == u32::MAX {
             self.watch_rtt(ack);
         }
     }
+    /// [`CongestionController::on_ack`] with an algorithm that may end slow start.
+    fn on_watched_ack(&mut self, ack: &AckSample) {
+        let watch = self.watch.as_mut().filter(|watch| watch.watches(&self.window));
+        let Some(watch) = watch else {
+            each!(&mut self.law, law => law.on_ack(&mut self.window, ack));
+            return;
+        };
+        let grows = ack.may_grow && self.window.used_by(ack);
+        let growth = if grows { watch.growth(ack.delivered_segments) } else { ack.delivered_segments };
+        let counted = AckSample { delivered_segments: growth, ..*ack };
+        each!(&mut self.law, law => law.on_ack(&mut self.window, &counted));
+        if watch.watches(&self.window) && watch.ends(&self.window, ack) {
+            self.end_slow_start();
+        }
+    }
     /// An increased round trip ends the first slow start.
     fn watch_rtt(&mut self, ack: &AckSample) {
         if ack.rtt.is_some_and(|rtt| self.slow_start.on_rtt(ack.now, rtt)) {
-            self.window.ssthresh = self.window.segments;
-            each!(&mut self.law, law => law.on_slow_start_exit(&self.window));
+            self.end_slow_start();
         }
+    }
+    fn end_slow_start(&mut self) {
+        self.window.ssthresh = self.window.segments;
+        each!(&mut self.law, law => law.on_slow_start_exit(&self.window));
     }
     /// [`CongestionController::on_delivery`].
     pub fn on_delivery(&mut self, sample: &DeliverySample) {
@@ -329,6 +379,9 @@ impl Controller {
     /// [`CongestionController::on_timeout`].
     pub fn on_timeout(&mut self, timeout: &TimeoutEpisode) {
         self.unreported = false;
+        if let Some(watch) = &mut self.watch {
+            watch.on_timeout(timeout.now, timeout.sent_to);
+        }
         each!(&mut self.law, law => law.on_timeout(&mut self.window, timeout));
     }
     /// [`CongestionController::on_undo`].

@@ -5,9 +5,8 @@
 //! segments delivered", recomputed at most every 1/32 s or when the window moved, with the time
 //! in units of 1/1024 s, and the arithmetic is in integers.
 //!
-//! HyStart (Ha and Rhee, "Taming the elephants", 2011; the variant of RFC 9406 differs) leaves
-//! slow start when the ACK train of a round grows longer than half the smallest round trip, or
-//! when a round's smallest delay exceeds it by an eighth (4 to 16 ms).
+//! Its HyStart ([`slow_start`](super::slow_start)) has the smallest round trip of the curve, without the samples of the
+//! first second of an epoch.
 //!
 //! Departures from RFC 9438, all Linux's: W_est starts from the reduced window and always grows by
 //! 3(1-β)/(1+β) (§4.3 switches to 1 at W_max); β is 717/1024; C is 410/1024; the reduction uses the
@@ -22,6 +21,7 @@
 use airlane_core::{Bytes, CubicCurve, Duration, Instant};
 
 use super::controller::Law;
+use super::slow_start::HyStart;
 use super::{
     AckSample, CongestionController, Controller, LossCause, LossEpisode, Needs, Restart, SegmentWindow,
     Snapshot, TimeoutEpisode,
@@ -34,19 +34,6 @@ const C: u64 = 410;
 const ABE_BETA_1024: u64 = 870;
 /// Growth before the first loss: a twentieth of the window per delivered window.
 const MAX_DELIVERED_PER_STEP_UNKNOWN: u32 = 20;
-/// HyStart is not used below this window.
-const HYSTART_LOW_WINDOW: u32 = 16;
-/// ACKs closer than this belong to one train.
-const HYSTART_TRAIN_GAP: Duration = Duration::from_millis(2);
-/// Number of samples in a round before its delay is used.
-const HYSTART_SAMPLES: u32 = 8;
-const HYSTART_DELAY_MIN: Duration = Duration::from_millis(4);
-const HYSTART_DELAY_MAX: Duration = Duration::from_millis(16);
-/// Linux adds the time of four maximal bursts at the pacing rate to the train threshold, at
-/// most 1 ms.
-const TRAIN_CUSHION_MAX: Duration = Duration::from_millis(1);
-const TRAIN_CUSHION_BYTES: u64 = 4 * 65536;
-
 /// The variant of CUBIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CubicVariant {
@@ -132,32 +119,12 @@ struct Curve {
     computed_for: u32,
 }
 
-#[derive(Clone, Debug)]
-struct HyStart {
-    /// True if the sender paces.
-    paced: bool,
-    found: bool,
-    round_began: Instant,
-    round_end: u64,
-    last_ack: Instant,
-    round_min: Duration,
-    samples: u32,
-}
-
 impl Cubic {
     /// A controller in its initial state. If the sender paces, trains of ACKs are longer by up to a round
     /// trip.
     #[must_use]
     pub fn new(config: CubicConfig, hystart: bool, paced: bool) -> Self {
-        let hystart = hystart.then_some(HyStart {
-            paced,
-            found: false,
-            round_began: Instant::ZERO,
-            round_end: 0,
-            last_ack: Instant::ZERO,
-            round_min: Duration::MAX,
-            samples: 0,
-        });
+        let hystart = hystart.then_some(HyStart::new(paced));
         Self {
             config,
             curve: Curve::new(config),
@@ -185,9 +152,7 @@ impl Cubic {
     pub(super) fn forget_delay(&mut self) {
         self.delay_min = None;
         if let Some(hystart) = &mut self.hystart {
-            hystart.round_end = 0;
-            hystart.round_min = Duration::MAX;
-            hystart.samples = 0;
+            hystart.forget_delay();
         }
     }
 
@@ -205,67 +170,9 @@ impl Cubic {
         let delay_min = self.delay_min.map_or(rtt, |d| d.min(rtt));
         self.delay_min = Some(delay_min);
         let Some(hystart) = &mut self.hystart else { return };
-        if hystart.found || !window.in_slow_start() {
-            return;
-        }
-        if ack.acked_to > hystart.round_end {
-            hystart.begin_round(ack.now, ack.sent_to);
-        }
-        if window.segments < HYSTART_LOW_WINDOW {
-            return;
-        }
-        let cushion = train_cushion(window, ack);
-        if hystart.leaves_slow_start(rtt, delay_min, cushion, ack) {
+        if hystart.ends(window, rtt, delay_min, ack) {
             window.ssthresh = window.segments;
         }
-    }
-}
-
-/// The time that pacing at Linux's rate (twice the window per round trip in slow start, 1.2 times
-/// above half the threshold) may have delayed an ACK train.
-fn train_cushion(window: &SegmentWindow, ack: &AckSample) -> Duration {
-    let in_flight = u64::from(window.segments.max(ack.outstanding_segments));
-    let percent = if window.segments < window.ssthresh / 2 { 200 } else { 120 };
-    let rate_x_srtt = in_flight * u64::from(window.segment_size()) * percent / 100;
-    let ns =
-        u128::from(TRAIN_CUSHION_BYTES) * u128::from(ack.srtt.as_nanos()) / u128::from(rate_x_srtt.max(1));
-    Duration::from_nanos(ns.min(u128::from(TRAIN_CUSHION_MAX.as_nanos())) as u64)
-}
-
-impl HyStart {
-    fn begin_round(&mut self, now: Instant, sent_to: u64) {
-        self.round_began = now;
-        self.last_ack = now;
-        self.round_end = sent_to;
-        self.round_min = Duration::MAX;
-        self.samples = 0;
-    }
-
-    fn leaves_slow_start(
-        &mut self,
-        rtt: Duration,
-        delay_min: Duration,
-        cushion: Duration,
-        ack: &AckSample,
-    ) -> bool {
-        if ack.now.saturating_since(self.last_ack) <= HYSTART_TRAIN_GAP {
-            self.last_ack = ack.now;
-            // Linux halves the threshold only without pacing (`hystart_update`).
-            let longest = if self.paced { delay_min + cushion } else { (delay_min + cushion) / 2 };
-            if ack.now - self.round_began > longest {
-                self.found = true;
-            }
-        }
-        self.round_min = self.round_min.min(rtt);
-        if self.samples < HYSTART_SAMPLES {
-            self.samples += 1;
-        } else {
-            let rise = (delay_min / 8).clamp(HYSTART_DELAY_MIN, HYSTART_DELAY_MAX);
-            if self.round_min > delay_min + rise {
-                self.found = true;
-            }
-        }
-        self.found
     }
 }
 
@@ -465,8 +372,7 @@ impl CongestionController for Cubic {
         }
         self.delay_min = None;
         if let Some(hystart) = &mut self.hystart {
-            hystart.found = false;
-            hystart.begin_round(timeout.now, timeout.sent_to);
+            hystart.restart(timeout.now, timeout.sent_to);
         }
     }
 

@@ -124,6 +124,8 @@ pub struct LostSegment {
     pub number: u64,
     /// Segments in flight when it was sent, including itself.
     pub in_flight_when_sent: u32,
+    /// Segments that had been delivered when it was sent.
+    pub delivered_when_sent: u64,
     /// Segments declared lost since then, including itself.
     pub lost: u64,
     /// Segments delivered since the connection began.

@@ -14,6 +14,9 @@ macro_rules! controllers {
             "veno" => Veno, "Veno (Fu and Liew 2003).";
             "bbr" => Bbr, "BBR version 1, as in Linux.";
             "bbr3" => Bbr3, "BBR version 3 (draft-ietf-ccwg-bbr).";
+            "copa" => Copa, "Copa (Arun and Balakrishnan 2018).";
+            "c4" => C4, "C4, Christian's congestion control (draft-huitema-ccwg-c4).";
+            "ledbat++" => LedbatPlusPlus, "LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus), for background traffic.";
             "dctcp" => Dctcp, "DCTCP (RFC 8257), which needs accurate ECN. It is for networks whose queues mark at a low threshold.";
             "prague" => Prague, "Prague, the congestion control of L4S, which needs accurate ECN.";
             "mdcc" => Mdcc, "Multi-domain congestion control (Krämer et al. 2019), which needs a PEP.";

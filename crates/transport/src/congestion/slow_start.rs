@@ -1,5 +1,9 @@
-//! The events other than a loss that end slow start, and the losses that do not end it, for senders with
-//! their own rules: picoquic of 2020 (`cc_common.c`: `picoquic_hystart_test`, `picoquic_hystart_loss_test`).
+//! The end of slow start other than by a loss: algorithms that any law takes, and the rules of picoquic of 2020.
+//!
+//! An algorithm ([`SlowStartAlgorithm`]) sees each acknowledgment, may reduce the growth that the law makes of it, and
+//! ends slow start where it finds the path full.
+//!
+//! picoquic of 2020 (`cc_common.c`: `picoquic_hystart_test`, `picoquic_hystart_loss_test`) has rules of its own:
 //!
 //! - *By the round trip*: the minimum of the last seven samples is more than a quarter above the floor, seven
 //!   times in succession. The floor is the lowest value that the maximum of seven samples has had. Samples
@@ -9,8 +13,18 @@
 //!
 //! Not included: picoquic's reduction of the window where the round trip exceeds 100 ms.
 
+mod algorithm;
+mod hystart;
+mod hystart_plus_plus;
+mod search;
+
 use airlane_core::{Duration, Instant};
 
+pub use self::algorithm::SlowStartAlgorithm;
+pub(super) use self::algorithm::SlowStartWatch;
+pub(super) use self::hystart::HyStart;
+use self::hystart_plus_plus::HyStartPlusPlus;
+use self::search::Search;
 use super::LossEpisode;
 
 /// PICOQUIC_MIN_MAX_RTT_SCOPE.
@@ -25,11 +39,18 @@ const LOSS_SCOPE: u64 = 32;
 /// The rules for the end of slow start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlowStartRules {
+    /// The algorithm; `None` for that of the law.
+    pub algorithm: Option<SlowStartAlgorithm>,
     /// Whether an increased round trip ends it.
     pub rtt_exit: bool,
     /// The smoothed share of lost packets, in millionths, up to which losses in slow start do not count; 0 if
     /// each loss counts.
     pub loss_max_ppm: u32,
+}
+
+impl SlowStartRules {
+    /// The algorithm of the law; each loss counts.
+    pub const LAW: Self = Self { algorithm: None, rtt_exit: false, loss_max_ppm: 0 };
 }
 
 /// The state of the rules.
@@ -106,7 +127,7 @@ mod tests {
     }
 
     fn exit_after(rtts: impl Iterator<Item = u64>) -> Option<usize> {
-        let mut rule = SlowStartEnd::new(SlowStartRules { rtt_exit: true, loss_max_ppm: 0 });
+        let mut rule = SlowStartEnd::new(SlowStartRules { rtt_exit: true, ..SlowStartRules::LAW });
         rtts.enumerate()
             .find(|(i, rtt)| rule.on_rtt(at(2 * *i as u64), Duration::from_millis(*rtt)))
             .map(|(i, _)| i)
@@ -129,7 +150,7 @@ mod tests {
     /// After n losses in a row the share is 1 - (15/16)^n: 0.176 after three, 0.228 after four.
     #[test]
     fn a_fourth_loss_in_a_row_counts() {
-        let mut rule = SlowStartEnd::new(SlowStartRules { rtt_exit: false, loss_max_ppm: 200_000 });
+        let mut rule = SlowStartEnd::new(SlowStartRules { loss_max_ppm: 200_000, ..SlowStartRules::LAW });
         let episode = |newest_lost, lost_segments| LossEpisode {
             now: at(0),
             in_flight_segments: 0,

@@ -515,7 +515,7 @@ fn a_spurious_timeout_gives_picoquic_its_curve_back() {
 #[test]
 fn a_loss_that_slow_start_bears_is_none() {
     let make = |loss_max_ppm| {
-        let slow_start = SlowStartRules { rtt_exit: false, loss_max_ppm };
+        let slow_start = SlowStartRules { loss_max_ppm, ..SlowStartRules::LAW };
         of(&ControllerSetup { slow_start, ..PLAIN_CUBIC }, 1440, 10)
     };
     let few = LossEpisode { lost_segments: 2, newest_lost: 101, ..loss(0) };
@@ -541,7 +541,7 @@ fn a_risen_round_trip_ends_the_first_slow_start() {
     for (rtt_exit, kind) in
         [(true, CongestionKind::NewReno), (true, CongestionKind::Cubic), (false, CongestionKind::Cubic)]
     {
-        let slow_start = SlowStartRules { rtt_exit, loss_max_ppm: 0 };
+        let slow_start = SlowStartRules { rtt_exit, ..SlowStartRules::LAW };
         let mut c =
             of(&ControllerSetup { slow_start, hystart: false, ..ControllerSetup::new(kind) }, 1440, 10);
         let sample = |i: u64| Duration::from_millis(if i < 10 { 40 } else { 60 });

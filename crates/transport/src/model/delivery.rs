@@ -177,6 +177,7 @@ impl DeliveryRate {
             now,
             number,
             in_flight_when_sent: note.in_flight,
+            delivered_when_sent: note.delivered,
             lost: self.lost - note.lost,
             delivered: self.delivered + u64::from(self.being_delivered),
             app_limited: note.app_limited,

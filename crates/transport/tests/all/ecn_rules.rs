@@ -60,7 +60,8 @@ impl Network {
             }
             // RFC 9331 §4.3: ECT(1) is for scalable responses; RFC 8311 §4.3 allows it on every other packet.
             EcnFeedback::Accurate => {
-                let code = if self.law == CongestionKind::Prague { Ecn::Capable1 } else { Ecn::Capable0 };
+                let scalable = matches!(self.law, CongestionKind::Prague | CongestionKind::C4);
+                let code = if scalable { Ecn::Capable1 } else { Ecn::Capable0 };
                 assert!(!capable || packet.ecn == code, "{:?}", packet.ecn);
             }
         }

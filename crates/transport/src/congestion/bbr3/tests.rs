@@ -89,6 +89,7 @@ impl Flow {
             now: self.now,
             number,
             in_flight_when_sent: in_flight,
+            delivered_when_sent: 0,
             lost,
             delivered: self.delivered,
             app_limited: false,

@@ -61,6 +61,7 @@ fn a_law_asks_for_each_input_that_it_uses() {
         now: Instant::from_millis(100),
         number: 3,
         in_flight_when_sent: 10,
+        delivered_when_sent: 0,
         lost: 9,
         delivered: 2,
         app_limited: false,
