@@ -98,8 +98,8 @@ class Contender:
                 changed |= {f"flow.{i}.app.{key}": value for key, value in self.app.items()}
         if self.cell and not told["cell"] and not self.settings:
             raise NotForError("there is no cell")
-        for i in range(len(told["cell"])):
-            changed |= {f"cell.{i}.{key}": value for key, value in self.cell.items()}
+        if told["cell"]:
+            changed |= {f"cell.{key}": value for key, value in self.cell.items()}  # of every [[cell]]
         if self.middleboxes:
             changed["middlebox"] = [dict(one) for one in self.middleboxes]
         try:
