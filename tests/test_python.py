@@ -42,6 +42,11 @@ def test_a_key_stands_for_every_cell_or_for_one() -> None:
     assert queues("cell.1.rlc.aqm") == queues("cell.east.rlc.aqm") == ["drop-tail", "codel"]
 
 
+def test_a_key_of_the_cells_of_a_layout_goes_to_the_cell_that_describes_them() -> None:
+    town = airlane.load(airlane.example("urban-19")).set({"cell.rlc.aqm": "codel"})
+    assert [cell["rlc"]["aqm"]["kind"] for cell in town.settings["cell"]] == ["codel"] * 19
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
+import tomllib
 from collections.abc import Mapping
 from typing import Any
 
@@ -68,6 +69,8 @@ def _structure(text: str, file_name: str, plain: Mapping[str, object]) -> dict[s
             found: dict[str, Any] = json.loads(native.parse(text, file_name, given).json)
         except native.ScenarioError:
             continue
+        if _has_layout(text, given):
+            found["cell"] = found["cell"][:1]  # the only [[cell]] describes all cells of the layout
         for key in plain:
             head, _, rest = key.partition(".")
             number = rest.partition(".")[0]
@@ -75,6 +78,10 @@ def _structure(text: str, file_name: str, plain: Mapping[str, object]) -> dict[s
                 found[head].append({})
         return found
     return None
+
+
+def _has_layout(text: str, given: Mapping[str, object]) -> bool:
+    return "layout" in tomllib.loads(text) or any(key.partition(".")[0] == "layout" for key in given)
 
 
 def _makes_entries(key: str) -> bool:
