@@ -12,7 +12,7 @@ use crate::{PacketReport, SentPacket};
 /// libwebrtc's time is 60 s (`kSendTimeHistoryWindow`), which only paths with a longer delay need.
 const PACKETS_MAX: usize = 1 << 14;
 const MEMORY: Duration = Duration::from_secs(10);
-/// How long video can be sent again (libwebrtc, `kNackRtpHistoryMs`), and how many packets.
+/// How long video can be sent again (libwebrtc, `kNackHistoryMs`), and how many packets.
 const REPEATABLE: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug)]
