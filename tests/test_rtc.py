@@ -3,6 +3,7 @@
 import math
 import shutil
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -36,8 +37,7 @@ def run(app: str, rate: str = "10 Mbit/s", queue: str = "100 kB", more: str = ""
 
 
 def fates(results: package.Results) -> dict[str, int]:
-    names, counts = np.unique(results.frames["fate"].to_pylist(), return_counts=True)
-    return dict(zip(names.tolist(), counts.tolist(), strict=True))
+    return dict(Counter(results.frames["fate"].to_pylist()))
 
 
 def test_figures_of_a_call_by_hand() -> None:

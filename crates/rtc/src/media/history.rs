@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use airlane_core::{Bytes, Duration, Ecn, Instant};
 
-use super::sender::VideoPacket;
+use super::content::VideoPacket;
 use crate::wire::{Arrival, MediaStream, Ssrcs, StreamReport, Unwrapper};
 use crate::{PacketReport, SentPacket};
 
@@ -12,7 +12,7 @@ use crate::{PacketReport, SentPacket};
 /// libwebrtc's time is 60 s (`kSendTimeHistoryWindow`), which only paths with a longer delay need.
 const PACKETS_MAX: usize = 1 << 14;
 const MEMORY: Duration = Duration::from_secs(10);
-/// How long video can be sent again (libwebrtc, `kNackRtpHistoryMs`), and how many packets.
+/// How long video can be sent again (libwebrtc, `kNackHistoryMs`), and how many packets.
 const REPEATABLE: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug)]
@@ -236,8 +236,8 @@ mod tests {
     fn a_packet_is_repeated_once_in_a_round_trip_and_within_a_second() {
         let mut repeatable = Repeatable::default();
         let packet = |sequence| {
-            let super::super::sender::Content::Video(packet) =
-                super::super::sender::Content::video(sequence, 10)
+            let super::super::content::Content::Video(packet) =
+                super::super::content::Content::video(sequence, 10)
             else {
                 panic!("video")
             };

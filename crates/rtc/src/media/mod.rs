@@ -1,6 +1,7 @@
 //! The media of a call: encoder, pacer and repair at the sender, assembly, jitter buffer and display at the receiver.
 
 mod arrivals;
+mod content;
 mod encoder;
 mod frames;
 mod freeze;

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use airlane_core::{BitRate, Bytes, Duration, Instant};
 
-use super::sender::Content;
+use super::content::Content;
 use crate::{Pace, Probe, ProbeId};
 
 /// The largest burst (`kMaxBurstSize`).

@@ -2,29 +2,15 @@
 
 use airlane_core::{BitRate, Bytes, Duration, Instant, MediaStep, Stream};
 
+use super::content::{AUDIO_HEADERS, Content, Numbers, PART_MAX, VIDEO_HEADERS, VideoPacket, video_time};
 use super::encoder::{Encoder, EncoderModel, Frame};
 use super::history::{Repeatable, SentPackets};
 use super::pacer::{Due, Pacer};
 use super::repair::RepairMaker;
 use super::{Datagram, Output, vmaf};
-use crate::wire::{
-    LOWER_HEADERS, MediaStream, Rtcp, RtcpReader, RtcpWriter, RtpHeader, SRTP_TAG, Ssrcs, VP8_DESCRIPTOR,
-    VideoPayload,
-};
-use crate::{Feedback, Pace, PacketKind, PacketReport, ProbeId, RateController, SentPacket};
+use crate::wire::{LOWER_HEADERS, MediaStream, Rtcp, RtcpReader, RtcpWriter, Ssrcs};
+use crate::{Feedback, Pace, PacketReport, ProbeId, RateController, SentPacket};
 
-/// The largest RTP packet (libwebrtc, `kVideoMtu`), with the authentication tag.
-const PACKET_MAX: usize = 1_200;
-/// Bytes of a frame in its largest packet. A retransmission is two bytes longer (RFC 4588 section 4).
-const PART_MAX: usize = PACKET_MAX - RtpHeader::LEN - VP8_DESCRIPTOR - SRTP_TAG - 2;
-/// Bytes that a repair packet adds to its payload: the headers, with the source that it protects.
-const REPAIR_HEADERS: u64 = AUDIO_HEADERS + 4;
-/// Bytes that a packet of video adds to those of the frame.
-const VIDEO_HEADERS: u64 = LOWER_HEADERS + (RtpHeader::LEN + VP8_DESCRIPTOR + SRTP_TAG) as u64;
-/// Bytes that a packet of audio adds to its own.
-const AUDIO_HEADERS: u64 = LOWER_HEADERS + (RtpHeader::LEN + SRTP_TAG) as u64;
-/// The padding of a packet without media (libwebrtc, `kMaxPaddingLength`).
-const PADDING: u8 = 224;
 /// The interval of sender reports (libwebrtc, `kDefaultVideoReportInterval`).
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 /// The shortest interval of reported rates.
@@ -86,83 +72,6 @@ pub struct SenderConfig {
     pub queue_limit: Duration,
     /// Frames are left out while a packet of video has waited longer than this.
     pub skip_after: Duration,
-}
-
-/// A packet with a part of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct VideoPacket {
-    pub(super) sequence: u64,
-    timestamp: u32,
-    frame: u64,
-    begins: bool,
-    ends: bool,
-    key: bool,
-    len: u16,
-}
-
-/// The content of a packet that waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Content {
-    Audio {
-        timestamp: u32,
-        len: u16,
-    },
-    Video(VideoPacket),
-    Retransmission(VideoPacket),
-    /// A repair packet, with the length of its payload.
-    Repair {
-        id: u32,
-        len: u16,
-    },
-    /// A packet that was sent before, or padding alone.
-    Padding(Option<VideoPacket>),
-}
-
-impl Content {
-    /// Bytes on the wire, with all headers.
-    pub(super) fn wire_size(&self) -> Bytes {
-        Bytes(match self {
-            Self::Audio { len, .. } => AUDIO_HEADERS + u64::from(*len),
-            Self::Video(packet) => VIDEO_HEADERS + u64::from(packet.len),
-            Self::Retransmission(packet) | Self::Padding(Some(packet)) => {
-                VIDEO_HEADERS + 2 + u64::from(packet.len)
-            }
-            Self::Repair { len, .. } => REPAIR_HEADERS + u64::from(*len),
-            Self::Padding(None) => AUDIO_HEADERS + u64::from(PADDING),
-        })
-    }
-
-    const fn stream(&self) -> MediaStream {
-        match self {
-            Self::Audio { .. } => MediaStream::Audio,
-            Self::Video(_) => MediaStream::Video,
-            Self::Retransmission(_) | Self::Padding(_) => MediaStream::Retransmission,
-            Self::Repair { .. } => MediaStream::Repair,
-        }
-    }
-
-    const fn kind(&self) -> PacketKind {
-        match self {
-            Self::Audio { .. } => PacketKind::Audio,
-            Self::Video(_) => PacketKind::Video,
-            Self::Retransmission(_) => PacketKind::Retransmission,
-            Self::Repair { .. } => PacketKind::Repair,
-            Self::Padding(_) => PacketKind::Padding,
-        }
-    }
-
-    #[cfg(test)]
-    pub(super) fn video(sequence: u64, len: u16) -> Self {
-        Self::Video(VideoPacket {
-            sequence,
-            timestamp: 0,
-            frame: sequence,
-            begins: true,
-            ends: true,
-            key: false,
-            len,
-        })
-    }
 }
 
 /// Sends audio and video at the rate of a controller.
@@ -343,7 +252,7 @@ impl MediaSender {
 
     /// Parts of nearly equal size.
     fn packetize(&mut self, now: Instant, frame: Frame, packets: u64) {
-        let timestamp = (u128::from(now.as_nanos()) * 9 / 100_000) as u32; // a clock of 90 kHz (RFC 7741 section 4.1)
+        let timestamp = video_time(now);
         let size = frame.size.get();
         for i in 0..packets {
             let len = size * (i + 1) / packets - size * i / packets;
@@ -421,53 +330,14 @@ impl MediaSender {
 
     /// The packet as bytes.
     fn bytes(&mut self, now: Instant, content: Content, number: u64, sequence: u64) -> Box<[u8]> {
-        let stream = content.stream();
-        let video = |packet: &VideoPacket| VideoPayload {
-            picture: (packet.frame & 0x7fff) as u16,
-            begins: packet.begins,
-            key: packet.key,
-            len: packet.len,
-        };
-        let repair = match &content {
+        let repair = match content {
             Content::Repair { id, .. } => {
-                Some(self.repairs.take(*id).expect("it waits as long as its place in the pacer"))
+                Some(self.repairs.take(id).expect("it waits as long as its place in the pacer"))
             }
             _ => None,
         };
-        let (timestamp, marker) = match &content {
-            Content::Repair { .. } => (repair.as_ref().map_or(0, |repair| repair.timestamp), false),
-            Content::Audio { timestamp, .. } => (*timestamp, false),
-            Content::Video(packet) | Content::Retransmission(packet) | Content::Padding(Some(packet)) => {
-                (packet.timestamp, packet.ends)
-            }
-            Content::Padding(None) => ((u128::from(now.as_nanos()) * 9 / 100_000) as u32, false),
-        };
-        let header = RtpHeader {
-            payload_type: stream.payload_type(),
-            marker,
-            sequence: number as u16,
-            timestamp,
-            ssrc: self.config.ssrcs.of(stream),
-            transport_sequence: sequence as u16,
-            padding: if matches!(content, Content::Padding(None)) { PADDING } else { 0 },
-            csrc: repair.is_some().then(|| self.config.ssrcs.of(MediaStream::Video)),
-        };
-        let mut bytes = Vec::with_capacity((content.wire_size().get() - LOWER_HEADERS) as usize);
-        header.emit(&mut bytes);
-        match &content {
-            Content::Audio { len, .. } => bytes.resize(bytes.len() + usize::from(*len), 0),
-            Content::Video(packet) => video(packet).emit(&mut bytes),
-            Content::Retransmission(packet) | Content::Padding(Some(packet)) => {
-                bytes.extend_from_slice(&(packet.sequence as u16).to_be_bytes());
-                video(packet).emit(&mut bytes);
-            }
-            Content::Repair { .. } => {
-                bytes.extend_from_slice(&repair.map_or_else(Vec::new, |repair| repair.payload))
-            }
-            Content::Padding(None) => {}
-        }
-        header.finish(&mut bytes);
-        bytes.into_boxed_slice()
+        let numbers = Numbers { ssrcs: self.config.ssrcs, own: number, transport: sequence };
+        content.emit(now, numbers, repair.as_ref())
     }
 
     fn report(&mut self, now: Instant, out: &mut Output) {
