@@ -123,14 +123,13 @@ impl Row {
                     }
                 }
             }
-            Header::Udp(_) if self.spin.is_some() => {
+            Header::Udp(_) => {
+                match &packet.payload {
+                    Payload::Bytes(bytes) if self.spin.is_none() => state.rtp.entered(bytes),
+                    _ => {}
+                }
                 if direction == Direction::Downlink {
                     self.spin(at, packet);
-                }
-            }
-            Header::Udp(_) => {
-                if let Payload::Bytes(bytes) = &packet.payload {
-                    state.rtp.entered(bytes);
                 }
             }
             _ => {}
