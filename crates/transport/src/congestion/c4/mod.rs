@@ -14,7 +14,8 @@
 //! - *Probing*, an era at 17/16; then recovery.
 //! - *Pushing*, at 5/4 while the rate grows by three quarters of that; after a probe that found more.
 //!
-//! Left out: careful resume, which needs the rate of an earlier connection.
+//! Left out: careful resume, which needs the rate of an earlier connection. Added: the sender paces at two segments in a
+//! smoothed round trip at least, the minimum window, so that marks on every packet do not end the transfer.
 
 mod signals;
 #[cfg(test)]
@@ -515,7 +516,8 @@ impl C4 {
             }
         }
         window.segments = ((target / segment) as u32).max(SegmentWindow::MIN_SSTHRESH);
-        self.pacing_rate = pacing;
+        let slowest = u64::from(SegmentWindow::MIN_SSTHRESH) * segment * 1_000_000 / self.srtt.max(1);
+        self.pacing_rate = pacing.max(slowest);
     }
 }
 
