@@ -2,7 +2,7 @@
 
 use airlane_core::{BitRate, Bytes, Duration, Ecn, Instant};
 
-/// What a packet carries.
+/// The content of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketKind {
     /// Audio.
@@ -30,13 +30,13 @@ pub struct SentPacket {
     pub at: Instant,
     /// Its size with RTP and the headers below it.
     pub size: Bytes,
-    /// What it carries.
+    /// Its content.
     pub kind: PacketKind,
     /// The probe that it is part of.
     pub probe: Option<ProbeId>,
 }
 
-/// What a receiver reports about a packet, beside what the sender knows about it.
+/// The report of a receiver about a packet, with the data that the sender has kept about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketReport {
     /// The packet.
@@ -80,7 +80,7 @@ pub struct Pace {
     pub padding: BitRate,
 }
 
-/// A cluster of packets that is to be sent at a rate, to learn whether the path carries it.
+/// A cluster of packets to send at a rate, to learn whether the path carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
     /// Its number.
@@ -124,7 +124,7 @@ pub trait RateController: Send {
     /// How fast packets leave.
     fn pace(&self) -> Pace;
 
-    /// The next cluster of a probe that is to be sent now, once.
+    /// The next cluster of a probe to send now; each is returned once.
     fn take_probe(&mut self, _now: Instant) -> Option<Probe> {
         None
     }

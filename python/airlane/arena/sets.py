@@ -19,7 +19,7 @@ class ArenaSet:
     Attributes
     ----------
     title
-        What its situations are.
+        Its situations, in a phrase.
     contenders, situations
         All of them.
     baseline

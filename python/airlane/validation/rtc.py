@@ -232,7 +232,7 @@ def nada(family: Family) -> Plan:
     cases = []
     for rate in (0.5, 0.6, 1.0):
         reference = 10.0 * 1.5 / rate
-        # A burst would wait for itself, beside the queue of the equation.
+        # Packets of a burst would wait for each other, which the equation leaves out.
         call = Call('"nada"', ((0.0, rate),), 120.0, queue=1_000_000, burst_ms=1.0)
         cases.append(
             _Median(

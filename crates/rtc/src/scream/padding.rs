@@ -14,6 +14,8 @@ const AFTER_DECREASE: Duration = Duration::from_secs(1);
 pub(super) struct Padding {
     end: Option<Instant>,
     allowed: bool,
+    /// No padding before this, because the window became smaller.
+    blocked_until: Instant,
 }
 
 impl Padding {
@@ -23,8 +25,9 @@ impl Padding {
 
     /// `decreased_at` is when the window last became smaller.
     pub(super) fn update(&mut self, now: Instant, decreased_at: Option<Instant>) {
-        let decreased = decreased_at.is_some_and(|at| now.saturating_since(at) <= AFTER_DECREASE);
-        if decreased {
+        let longest = AFTER_DECREASE + Duration::from_nanos(1); // "at most" in libwebrtc
+        self.blocked_until = decreased_at.map_or(Instant::ZERO, |at| at + longest);
+        if now < self.blocked_until {
             self.end = self.end.map(|end| end.min(now));
             self.allowed = false;
             return;
@@ -41,7 +44,7 @@ impl Padding {
 
     /// When the period, or the pause after it, ends.
     pub(super) fn next_change(&self) -> Option<Instant> {
-        self.end.map(|end| if self.allowed { end } else { end + PAUSE })
+        self.end.map(|end| if self.allowed { end } else { self.blocked_until.max(end + PAUSE) })
     }
 }
 
@@ -62,5 +65,20 @@ mod tests {
         assert!(!allowed(7_000, Some(6_900)), "less than a second after a decrease");
         assert!(!allowed(9_999, Some(6_900)), "a pause of 3 s begins with it");
         assert!(allowed(10_000, Some(6_900)));
+    }
+
+    /// A change that is due leads to a later one, or a driver would call without end.
+    #[test]
+    fn a_decrease_at_the_end_of_a_pause_delays_the_next_period() {
+        let mut padding = Padding::default();
+        padding.update(Instant::from_millis(0), None);
+        padding.update(Instant::from_millis(3_000), None);
+        assert_eq!(padding.next_change(), Some(Instant::from_millis(6_000)));
+        padding.update(Instant::from_millis(6_000), Some(Instant::from_millis(5_800)));
+        assert!(!padding.allowed());
+        let next = padding.next_change().expect("a pause ends");
+        assert!(next > Instant::from_millis(6_800), "a second after the decrease");
+        padding.update(next, Some(Instant::from_millis(5_800)));
+        assert!(padding.allowed());
     }
 }

@@ -81,7 +81,7 @@ pub struct ConstantRate {
     pub rate: Rate,
 }
 
-/// What a controller needs to know of its call.
+/// The properties of its call that a controller depends on.
 pub(super) struct CallParameters {
     pub(super) bounds: Bounds,
     pub(super) frame_rate: f64,
