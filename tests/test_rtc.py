@@ -37,7 +37,7 @@ def run(app: str, rate: str = "10 Mbit/s", queue: str = "100 kB", more: str = ""
 
 
 def fates(results: package.Results) -> dict[str, int]:
-    return dict(Counter(results.frames["fate"].to_pylist()))
+    return dict(Counter(str(fate) for fate in results.frames["fate"].to_pylist()))
 
 
 def test_figures_of_a_call_by_hand() -> None:

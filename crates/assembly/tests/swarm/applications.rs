@@ -59,8 +59,49 @@ fn call(s: &mut Stream, to: Option<&str>) -> String {
     text += &format!("feedback = \"{feedback}\"\nfeedback_interval = \"{} ms\"\n", 20 + s.below(200));
     let fec = if s.chance(0.3) { s.below(101) } else { 0 };
     text += &format!("nack = {}\nboth = {}\nfec = \"{fec} %\"\n", s.chance(0.5), s.chance(0.3));
-    let audio = super::one_of(s, &["opus", "none"]);
-    text + &format!("audio = \"{audio}\"\nvideo = {{ frame_rate = {}.0 }}\n", 5 + s.below(55))
+    if s.chance(0.5) {
+        let packet = [10, 20, 60][s.below(3) as usize];
+        text += &format!(
+            "audio = {{ kind = \"opus\", rate = \"{} kbit/s\", packet = \"{packet} ms\" }}\n",
+            8 + s.below(60)
+        );
+    } else {
+        text += "audio = \"none\"\n";
+    }
+    text += &format!(
+        "pacer = {{ burst = \"{} ms\", queue_limit = \"{} ms\", skip_after = \"{} ms\" }}\n",
+        s.below(80),
+        1 + s.below(3_000),
+        1 + s.below(1_000)
+    );
+    text + "video." + &video(s) + "video.encoder = " + &encoder(s)
+}
+
+/// Rates that leave room for the headers of 60 frames a second, and the rest of the keys of video but the encoder.
+fn video(s: &mut Stream) -> String {
+    let min = 60 + s.below(200);
+    let start = min + s.below(500);
+    format!(
+        "min = \"{min} kbit/s\"\nvideo.start = \"{start} kbit/s\"\nvideo.max = \"{} kbit/s\"\nvideo.frame_rate = {}.0\n\
+         video.width = {}\nvideo.height = {}\n",
+        start + s.below(3_000),
+        5 + s.below(55),
+        16 + s.below(2_000),
+        16 + s.below(2_000)
+    )
+}
+
+fn encoder(s: &mut Stream) -> String {
+    let frames = 2 + s.below(20);
+    format!(
+        "{{ reaction = \"{} ms\", transient_frames = {frames}, transient_size = {}.5, transient_change = \"{} %\", \
+         interval_scale = 0.{}, size_scale = 0.{} }}\n",
+        s.below(500),
+        1 + s.below(frames - 1),
+        s.below(50),
+        s.below(10),
+        s.below(10)
+    )
 }
 
 fn period(s: &mut Stream) -> String {

@@ -71,7 +71,11 @@ fn application(settings: &mut Settings<'_>, at: &str, app: &format::App) {
         ),
         format::App::Web(_) => (at.to_owned(), vec![("pages", one_of(&["../one-server.csv", "page.har"]))]),
         format::App::Bulk(_) => return settings.maybe(0.1, at, "kind", one_of(&["bulk"])),
-        format::App::Fixed(_) | format::App::Cbr(_) | format::App::Ping(_) | format::App::OnOff(_) => return,
+        format::App::Fixed(_)
+        | format::App::Cbr(_)
+        | format::App::Ping(_)
+        | format::App::OnOff(_)
+        | format::App::Rtc(_) => return,
     };
     settings.some(&at, keys);
 }

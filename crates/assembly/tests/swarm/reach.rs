@@ -374,6 +374,10 @@ fn links_are_wide(scenario: &Resolved) -> bool {
             format::App::Ping(ping) => {
                 Some(8_000_000_000 * (ping.payload.0.get() + 28) / ping.interval.0.as_nanos() * ues)
             }
+            format::App::Rtc(call) => {
+                let format::RtcController::Constant(constant) = &call.controller;
+                Some(constant.rate.0.bits_per_second() * ues)
+            }
             _ => None,
         })
         .sum();
