@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Measure, Number, Reading
+from collections.abc import Sequence
+
+from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Measure, Number, Reading
 from airlane.papers.common import between, decide
 from airlane.papers.field.setup import WIRED, flow, jain, link, scaled, summed, table, value
 
@@ -85,7 +87,7 @@ def links() -> Experiment:
                 numbers.append(Number(f"{name}_{column}", f"{point}: {text}", measure(point), readings=readings))
     steady = "10 Mbit/s, 60 ms, 4 BDP, constant"
 
-    def short(draws: list[Draw]) -> object:
+    def short(draws: Sequence[Draw]) -> Finding:
         return decide(
             [
                 between(draws, "rate", _rate(steady), 9.7, 10.1, " Mbit/s"),
@@ -99,7 +101,7 @@ def links() -> Experiment:
         source=SOURCE,
         scenario=WIRED,
         grid=grid,
-        runs=2,
+        runs=5,
         quick_runs=2,
         numbers=tuple(numbers),
         claims=(
@@ -184,7 +186,7 @@ def fair() -> Experiment:
         source=SOURCE,
         scenario=WIRED,
         grid=grid,
-        runs=2,
+        runs=5,
         quick_runs=2,
         numbers=tuple(numbers),
     )
