@@ -84,7 +84,9 @@ def links() -> Experiment:
                 ("p95_ms", "95 % delay", lambda point: value(point, "owd_p95_ms")),
             ):
                 readings = (Reading("over QUIC", measure(f"{point}, QUIC")),)
-                numbers.append(Number(f"{name}_{column}", f"{point}: {text}", measure(point), readings=readings))
+                numbers.append(
+                    Number(f"{name}_{column}", f"{point}: {text}", measure(point), readings=readings)
+                )
     steady = "10 Mbit/s, 60 ms, 4 BDP, constant"
 
     def short(draws: Sequence[Draw]) -> Finding:
@@ -125,8 +127,8 @@ def links() -> Experiment:
             ),
         ),
         notes=(
-            "Rates count packets of 1468 bytes as the reference does. The velocity of the reference is that of the "
-            "authors' code; ours follows the paper as mvfst has it (see the manual, The field).",
+            "Rates count packets of 1468 bytes as the reference does. The velocity of the reference is that "
+            "of the authors' code; ours follows the paper as mvfst has it (see the manual, The field).",
         ),
     )
 
@@ -139,7 +141,8 @@ def losses() -> Experiment:
         f"{share} %": path | {"internet.loss": f"{share} %", "flow": [flow("tested", _tcp("constant"))]}
         for share in shares
     } | {
-        f"{share} %, QUIC": path | {"internet.loss": f"{share} %", "flow": [flow("tested", _quic("constant"))]}
+        f"{share} %, QUIC": path
+        | {"internet.loss": f"{share} %", "flow": [flow("tested", _quic("constant"))]}
         for share in shares
     }
     return Experiment(
