@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Measure, Number, Reading
+from collections.abc import Sequence
+
+from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Measure, Number, Reading
 from airlane.papers.common import between, decide
 from airlane.papers.field.setup import WIRED, flow, jain, link, scaled, summed, table, value
 
@@ -82,10 +84,12 @@ def links() -> Experiment:
                 ("p95_ms", "95 % delay", lambda point: value(point, "owd_p95_ms")),
             ):
                 readings = (Reading("over QUIC", measure(f"{point}, QUIC")),)
-                numbers.append(Number(f"{name}_{column}", f"{point}: {text}", measure(point), readings=readings))
+                numbers.append(
+                    Number(f"{name}_{column}", f"{point}: {text}", measure(point), readings=readings)
+                )
     steady = "10 Mbit/s, 60 ms, 4 BDP, constant"
 
-    def short(draws: list[Draw]) -> object:
+    def short(draws: Sequence[Draw]) -> Finding:
         return decide(
             [
                 between(draws, "rate", _rate(steady), 9.7, 10.1, " Mbit/s"),
@@ -99,7 +103,7 @@ def links() -> Experiment:
         source=SOURCE,
         scenario=WIRED,
         grid=grid,
-        runs=2,
+        runs=5,
         quick_runs=2,
         numbers=tuple(numbers),
         claims=(
@@ -123,8 +127,8 @@ def links() -> Experiment:
             ),
         ),
         notes=(
-            "Rates count packets of 1468 bytes as the reference does. The velocity of the reference is that of the "
-            "authors' code; ours follows the paper as mvfst has it (see the manual, The field).",
+            "Rates count packets of 1468 bytes as the reference does. The velocity of the reference is that "
+            "of the authors' code; ours follows the paper as mvfst has it (see the manual, The field).",
         ),
     )
 
@@ -137,7 +141,8 @@ def losses() -> Experiment:
         f"{share} %": path | {"internet.loss": f"{share} %", "flow": [flow("tested", _tcp("constant"))]}
         for share in shares
     } | {
-        f"{share} %, QUIC": path | {"internet.loss": f"{share} %", "flow": [flow("tested", _quic("constant"))]}
+        f"{share} %, QUIC": path
+        | {"internet.loss": f"{share} %", "flow": [flow("tested", _quic("constant"))]}
         for share in shares
     }
     return Experiment(
@@ -184,7 +189,7 @@ def fair() -> Experiment:
         source=SOURCE,
         scenario=WIRED,
         grid=grid,
-        runs=2,
+        runs=5,
         quick_runs=2,
         numbers=tuple(numbers),
     )
