@@ -1,9 +1,9 @@
 """Check that crates depend on each other only downwards, and that two builds share what they compile.
 
 The crates, top to bottom: py, nodes and web, live, assembly, scenario, then engine, record, traffic,
-middlebox and ran, then quic, rtc and packetdrill, then radio, net, transport and settings, then core. `ran` and
-`middlebox` are algorithms: they, like everything below them, depend on none of engine, record and scenario,
-also for tests.
+middlebox and ran, then quic, rtc and packetdrill, then radio, net, transport and settings, then core. `ran`
+and `middlebox` are algorithms: they, like everything below them, depend on none of engine, record and
+scenario, also for tests.
 
 The extension (`py`) and `airlane-node` (`nodes`) are built apart. A package that has other features in either
 build is compiled twice, and with it each crate of ours above it.

@@ -53,8 +53,11 @@ fn call(s: &mut Stream, to: Option<&str>) -> String {
     let ecn = super::one_of(s, &["not-ect", "ect0", "ect1"]);
     let mut text = flow(s, "call", to)
         + &format!("transport = {{ kind = \"udp\", ecn = \"{ecn}\" }}\n[flow.app]\nkind = \"rtc\"\n");
-    let rate = 200 + s.below(3_000);
-    text += &format!("controller = {{ kind = \"constant\", rate = \"{rate} kbit/s\" }}\n");
+    let constant = format!("{{ kind = \"constant\", rate = \"{} kbit/s\" }}", 200 + s.below(3_000));
+    let variant = super::one_of(s, &["draft", "ericsson", "libwebrtc"]);
+    let scream = format!("{{ kind = \"scream\", variant = \"{variant}\" }}");
+    let controller = super::one_of(s, &[constant.as_str(), "\"gcc\"", scream.as_str(), "\"nada\""]);
+    text += &format!("controller = {controller}\n");
     let feedback = super::one_of(s, &["transport-wide", "rfc8888"]);
     text += &format!("feedback = \"{feedback}\"\nfeedback_interval = \"{} ms\"\n", 20 + s.below(200));
     let fec = if s.chance(0.3) { s.below(101) } else { 0 };

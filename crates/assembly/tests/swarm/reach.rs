@@ -6,7 +6,7 @@ use airlane_radio::large_scale::{ChannelReport, ChannelScenario, LargeScale};
 use airlane_radio::path_loss::{City, Scene, Surroundings};
 use airlane_radio::{PathLoss, Position, RadioPath, noise};
 use airlane_record::{Column, Table};
-use airlane_scenario::quantity::Size;
+use airlane_scenario::quantity::{Rate, Size};
 use airlane_scenario::{Resolved, format};
 
 /// The minimum budget above noise for the most robust MCS, with a margin.
@@ -375,8 +375,12 @@ fn links_are_wide(scenario: &Resolved) -> bool {
                 Some(8_000_000_000 * (ping.payload.0.get() + 28) / ping.interval.0.as_nanos() * ues)
             }
             format::App::Rtc(call) => {
-                let format::RtcController::Constant(constant) = &call.controller;
-                Some(constant.rate.0.bits_per_second() * ues)
+                let rate = match &call.controller {
+                    format::RtcController::Constant(constant) => constant.rate,
+                    // With probes, which are up to twice the highest rate of video, and audio.
+                    _ => Rate(BitRate(3 * call.video.max.0.bits_per_second())),
+                };
+                Some(rate.0.bits_per_second() * ues)
             }
             _ => None,
         })
