@@ -282,6 +282,6 @@ impl CongestionController for Copa {
     }
 
     fn pacing_rate(&self) -> Option<BitRate> {
-        (self.pacing_rate > 0.0).then(|| BitRate((self.pacing_rate * 8.0) as u64))
+        (self.pacing_rate > 0.0).then_some(BitRate((self.pacing_rate * 8.0) as u64))
     }
 }

@@ -82,7 +82,7 @@ impl Search {
             (self.acked[at], self.sent[at]) = (acked, sent);
         }
         self.index += ended;
-        self.bin_end = self.bin_end + bin * ended as u64;
+        self.bin_end += bin * ended as u64;
         let at = self.index % BINS;
         (self.acked[at], self.sent[at]) = (ack.acked_to, ack.sent_to);
         true
