@@ -627,3 +627,79 @@ fn idle_time_of_a_limited_cubic_counts_once() {
     };
     assert_eq!([0, 1_000, 20_000].map(run), [100; 3]);
 }
+
+/// RFC 9406: a quarter of the growth in conservative slow start, and congestion avoidance from the window after five
+/// rounds of it, with any law; CUBIC without the choice has HyStart of Linux.
+#[test]
+fn any_law_takes_hystart_plus_plus() {
+    for kind in [CongestionKind::NewReno, CongestionKind::Cubic, CongestionKind::Scalable] {
+        let algorithm = Some(SlowStartAlgorithm::HyStartPlusPlus);
+        let slow_start = SlowStartRules { algorithm, ..SlowStartRules::LAW };
+        let setup = ControllerSetup { slow_start, paced: true, ..ControllerSetup::new(kind) };
+        let mut c = of(&setup, 1000, 10);
+        let (mut acked, mut now) = (0, Instant::from_millis(1000));
+        // Windows of segments of a byte: the data in flight is the window.
+        let mut round = |c: &mut Controller, rtt_ms: u64| {
+            for _ in 0..c.window_segments() {
+                acked += 1;
+                now += Duration::from_micros(100);
+                let window = c.window_segments();
+                c.on_ack(&AckSample {
+                    now,
+                    delivered_segments: 1,
+                    may_grow: true,
+                    window_limited: true,
+                    max_outstanding_segments: window,
+                    outstanding_segments: window,
+                    rtt: Some(Duration::from_millis(rtt_ms)),
+                    srtt: Duration::from_millis(rtt_ms),
+                    acked_to: acked,
+                    sent_to: acked + u64::from(window),
+                });
+            }
+        };
+        round(&mut c, 40);
+        round(&mut c, 40);
+        assert_eq!((c.window_segments(), c.ssthresh()), (40, None), "{kind:?}");
+        round(&mut c, 60);
+        // Eight samples of a new round enter it.
+        assert!((50..=80).contains(&c.window_segments()), "{kind:?}: {}", c.window_segments());
+        let before = c.window_segments();
+        round(&mut c, 60);
+        assert_eq!(c.window_segments(), before + before / 4, "{kind:?}");
+        (0..4).for_each(|_| round(&mut c, 60));
+        assert!(c.ssthresh().is_some(), "{kind:?}");
+    }
+}
+
+/// A law with a model of the path has its own start, and a law without HyStart of its own takes that of Linux.
+#[test]
+fn the_slow_start_of_a_law() {
+    let with = |kind, algorithm| {
+        let slow_start = SlowStartRules { algorithm: Some(algorithm), ..SlowStartRules::LAW };
+        of(&ControllerSetup { slow_start, ..ControllerSetup::new(kind) }, 1000, 10)
+    };
+    let exits = |mut c: Controller| {
+        for i in 0..2_000u64 {
+            let rtt = Duration::from_millis(if i < 50 { 40 } else { 80 });
+            let window = c.window_segments();
+            c.on_ack(&AckSample {
+                now: Instant::from_millis(1000 + 5 * i),
+                delivered_segments: 1,
+                may_grow: true,
+                window_limited: true,
+                max_outstanding_segments: window,
+                outstanding_segments: window,
+                rtt: Some(rtt),
+                srtt: rtt,
+                acked_to: i + 1,
+                sent_to: i + 1 + u64::from(window),
+            });
+        }
+        c.ssthresh().is_some()
+    };
+    assert!(exits(with(CongestionKind::NewReno, SlowStartAlgorithm::HyStart)));
+    assert!(!exits(with(CongestionKind::NewReno, SlowStartAlgorithm::Standard)));
+    assert!(exits(with(CongestionKind::Cubic, SlowStartAlgorithm::HyStart)));
+    assert!(!exits(with(CongestionKind::Cubic, SlowStartAlgorithm::Standard)));
+}
