@@ -423,7 +423,7 @@ def test_recorded_reasons_name_no_place_of_a_machine() -> None:
 
 @pytest.mark.parametrize("situation", SITUATIONS, ids=lambda one: one.name)
 def test_names_in_a_plane_cover_neither_names_nor_marks(situation: Situation) -> None:
-    result = record.read(ROOT / "docs/results/arena.json", BY_NAME, {one.name: one for one in SITUATIONS})
+    result = record.read(ROOT / "docs/results/arena.json", SETS["situations"])
     chart = plane_chart(result, situation)
     if chart is None:
         pytest.skip("a situation without a plane")

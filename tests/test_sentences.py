@@ -16,6 +16,7 @@ import pytest
 
 from airlane.arena import CONTENDERS, Result, record, view
 from airlane.arena.contenders import BASELINE
+from airlane.arena.sets import SETS
 from airlane.arena.situations import SITUATIONS
 from airlane.runs.figures import BY_NAME
 from airlane.study.verdict import Verdict
@@ -48,8 +49,7 @@ def column(table: str, rows: str, heading: str) -> list[float]:
 @cache
 def arena() -> Result:
     """The arena as it was recorded."""
-    known = {one.name: one for one in CONTENDERS}, {one.name: one for one in SITUATIONS}
-    return record.read(ROOT / "docs/results/arena.json", *known)
+    return record.read(ROOT / "docs/results/arena.json", SETS["situations"])
 
 
 def verdict(contender: str, situation: str, figure: str = "") -> str:

@@ -10,6 +10,7 @@ mod contract;
 mod event;
 mod id;
 pub mod ip_bytes;
+mod media_step;
 mod packet;
 mod pool;
 pub mod ring;
@@ -20,9 +21,10 @@ mod units;
 pub use contract::{Cx, Node, Outbox, Port, Probe, Role, Silence};
 pub use event::{
     ConnectionCause, ConnectionStep, CubicCurve, Event, HandoverStep, InformationFate, LossVerdict,
-    MediaStep, PathModel, PepFate, PlaybackStep, RrcState, Topic, TopicSet,
+    PathModel, PepFate, PlaybackStep, RrcState, Topic, TopicSet,
 };
 pub use id::{CellId, FlowId, Lcid, NodeId, Rnti, UeId};
+pub use media_step::MediaStep;
 pub use packet::{
     AccEcnOption, Direction, DropCause, Ecn, Header, HeaderBytes, IcmpEcho, Mss, Packet, Payload, SackBlock,
     SackList, SocketPair, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps, UdpHeader,

@@ -100,6 +100,16 @@ class _What(StrEnum):
     SCENARIOS = "scenarios"
 
 
+CountedFlows = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME|PATTERN,...",
+        help="The flows whose figures count, such as voice*, instead of those called tested.",
+        show_default=False,
+    ),
+]
+
+
 class _Set(StrEnum):
     """The sets that `airlane arena` can run."""
 
@@ -109,6 +119,7 @@ class _Set(StrEnum):
     NR = "nr"
     SLEEP = "sleep"
     RMCAT = "rmcat"
+    FIELD = "field"
 
 
 @app.command()
@@ -346,14 +357,7 @@ def arena(
         _Set,
         typer.Option("--set", help="Which situations; --list shows them all."),
     ] = _Set.SITUATIONS,
-    flow: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME|PATTERN,...",
-            help="The flows whose figures count, such as voice*, instead of those called tested.",
-            show_default=False,
-        ),
-    ] = "",
+    flow: CountedFlows = "",
     show_list: Annotated[
         bool, typer.Option("--list", help="Only list the situations and contenders of all sets.")
     ] = False,
@@ -381,10 +385,7 @@ def arena(
     check_file(out / ("bbr-draft.csv" if bbr_draft else "index.html"))
     if record is not None:
         if bbr_draft:
-            fail(
-                "error: --record needs --set situations, nr, l4s, sleep or rmcat; "
-                "the results of bbr-draft are in bbr-draft.csv"
-            )
+            fail("error: --record needs another --set; the results of bbr-draft are in bbr-draft.csv")
         check_file(record)
     call = command.Call(
         contenders=contenders or [],

@@ -7,6 +7,7 @@ controllers alone, against the same figures.
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -19,6 +20,7 @@ from airlane.runs import arrays
 from airlane.scenario import Scenario, loads
 from airlane.validation.claims import Family, Row, within
 from airlane.validation.measures import MEASURES, Plan
+from airlane.validation.transport import TcpCase
 
 __all__ = ["Call", "gcc_steps", "nada", "scream_steps"]
 
@@ -107,34 +109,21 @@ class Call:
 
 
 @dataclass(frozen=True)
-class _Median:
+class _Median(TcpCase):
     """The median of a figure over set-ups with one run each, and where it must lie.
 
     Attributes
     ----------
-    id, unit, reference
-        As in `Row`.
     low, high
         The range of the reference's own runs, which passes.
-    setups
-        Scenarios to run.
-    figure
-        Takes the figure from the run of a set-up, which it gets by its place.
     """
 
-    id: str
-    unit: str
-    reference: float
-    low: float
-    high: float
-    setups: tuple[Call, ...]
-    figure: Callable[[int, native.Output], float]
-
-    def jobs(self, _: Family) -> list[native.Job]:
-        return [(setup.scenario().resolved, 1) for setup in self.setups]
+    low: float = math.inf
+    high: float = -math.inf
 
     def row(self, family: Family, outputs: Sequence[native.Output]) -> Row:
-        ours = float(np.median([self.figure(i, output) for i, output in enumerate(outputs)]))
+        """Judge the runs of this case."""
+        ours = float(np.median([self.figure(output) for output in outputs]))
         return Row(
             id=self.id,
             unit=self.unit,
@@ -142,7 +131,7 @@ class _Median:
             ours=ours,
             band=family.band,
             ok=self.low <= ours <= self.high or within(self.reference, ours, family.band),
-            note=f"their runs {self.low:g} to {self.high:g}" if self.low < self.high else "",
+            note=self.note,
             counted=family.counted,
             n=len(outputs),
         )
@@ -152,12 +141,15 @@ def _rates(output: native.Output) -> Array:
     """Rate of each second at the receiver with all headers, in kbit/s."""
     series, flows = output.tables["flow_series"], output.tables["flows"]
     payload = flows["bytes_delivered"][0].as_py() / flows["packets_delivered"][0].as_py()
-    return 1e3 * arrays.numbers(series["goodput_mbps"]) * (1.0 + _UDP_IP / payload)
+    rates: Array = 1e3 * arrays.numbers(series["goodput_mbps"]) * (1.0 + _UDP_IP / payload)
+    return rates
 
 
+_END_S = 100.0
 _SCHEDULE = ((0.0, 1.0), (40.0, 2.5), (60.0, 0.6), (80.0, 1.0))
 """RFC 8867 section 5.1."""
 
+_UNITS = {"mean rate": "kbit/s", "mean rate of the last 10 s": "kbit/s", "rise": "s"}
 _SPANS = {"0-40 s": (0, 40), "40-60 s": (40, 60), "60-80 s": (60, 80), "80-100 s": (80, 100)}
 _RISE_TO = {"0-40 s": 800.0, "40-60 s": 1200.0, "80-100 s": 800.0}
 """80 % of the capacity, or of the highest rate of the video, in kbit/s."""
@@ -167,11 +159,12 @@ def _later(steps: Sequence[tuple[float, float]], by_s: float) -> tuple[tuple[flo
     return (steps[0], *((at + by_s, rate) for at, rate in steps[1:]))
 
 
-def _span_figure(span: tuple[int, int], figure: str, rise_to: float) -> Callable[[int, native.Output], float]:
-    """A figure of `gcc_steps.csv`, of the run whose changes come `place` seconds later."""
+def _span_figure(span: tuple[int, int], figure: str, rise_to: float) -> Callable[[native.Output], float]:
+    """A figure of `gcc_steps.csv`, of a run that is as much longer as its changes come later."""
 
-    def of(place: int, output: native.Output) -> float:
-        begin, end = (at + place if at else 0 for at in span)
+    def of(output: native.Output) -> float:
+        later = round(float(output.meta["sim_s"]) - _END_S)
+        begin, end = (at + later if at else 0 for at in span)
         rates = _rates(output)[begin:end]
         if figure == "mean rate":
             return float(rates.mean())
@@ -190,26 +183,29 @@ def _rows(name: str) -> list[dict[str, str]]:
 
 def gcc_steps(family: Family) -> Plan:
     """RFC 8867 section 5.1 with GCC: rates of each span, and the time until they have risen."""
-    setups = tuple(Call('"gcc"', _later(_SCHEDULE, phase), 100.0 + phase) for phase in range(_PHASES))
-    cases = [
-        _Median(
-            f"{family.id}/{row['span'].removesuffix(' s')}/{row['figure']}",
-            "s" if row["figure"] == "rise" else "kbit/s",
-            float(row["median"]),
-            float(row["low"]),
-            float(row["high"]),
-            setups,
-            _span_figure(_SPANS[row["span"]], row["figure"], _RISE_TO.get(row["span"], 0.0)),
+    setups = tuple(Call('"gcc"', _later(_SCHEDULE, phase), _END_S + phase) for phase in range(_PHASES))
+    cases = []
+    for row in _rows("gcc_steps.csv"):
+        if row["delay_ms"] != "50" or row["figure"] not in _UNITS:
+            continue
+        low, high = float(row["low"]), float(row["high"])
+        case = _Median(
+            id=f"{family.id}/{row['span'].removesuffix(' s')}/{row['figure']}",
+            unit=_UNITS[row["figure"]],
+            reference=float(row["median"]),
+            setups=setups,
+            figure=_span_figure(_SPANS[row["span"]], row["figure"], _RISE_TO.get(row["span"], 0.0)),
+            note=f"their runs {low:g} to {high:g}" if low < high else "",
+            low=low,
+            high=high,
         )
-        for row in _rows("gcc_steps.csv")
-        if row["delay_ms"] == "50" and row["figure"] in ("mean rate", "mean rate of the last 10 s", "rise")
-    ]
+        cases.append(case)
     return Plan(cases=[*cases])
 
 
 def scream_steps(family: Family) -> Plan:
     """RFC 8867 section 5.1 with SCReAM v2 and the parameters of Ericsson's implementation, without ECN."""
-    call = Call('{ kind = "scream", variant = "ericsson" }', _SCHEDULE, 100.0, queue=1_000_000)
+    call = Call('{ kind = "scream", variant = "ericsson" }', _SCHEDULE, _END_S, queue=1_000_000)
     spans = {"5.1 not ECT 60-80 s": (60, 80), "5.1 not ECT 80-100 s": (80, 100)}
     cases = []
     for row in _rows("scream.csv"):
@@ -217,14 +213,14 @@ def scream_steps(family: Family) -> Plan:
             value = 1e3 * float(row["value"])
             name = row["key"].removeprefix("5.1 not ECT ").removesuffix(" s")
             figure = _span_figure(spans[row["key"]], row["metric"], 0.0)
-            cases.append(_Median(f"{family.id}/{name}", "kbit/s", value, value, value, (call,), figure))
+            cases.append(_Median(f"{family.id}/{name}", "kbit/s", value, (call,), figure))
     return Plan(cases=[*cases])
 
 
 def nada(family: Family) -> Plan:
     """The queue at which NADA settles, alone on a link: XREF x RMAX / r (RFC 8698 section 4.3)."""
 
-    def median_queue(_: int, output: native.Output) -> float:
+    def median_queue(output: native.Output) -> float:
         # Above the delay of the first second, when the link is nearly idle: such packets give the base delay.
         delays = arrays.numbers(output.tables["flow_series"]["owd_ms"])
         return float(np.median(delays[60:]) - delays[0])
@@ -234,11 +230,7 @@ def nada(family: Family) -> Plan:
         reference = 10.0 * 1.5 / rate
         # Packets of a burst would wait for each other, which the equation leaves out.
         call = Call('"nada"', ((0.0, rate),), 120.0, queue=1_000_000, burst_ms=1.0)
-        cases.append(
-            _Median(
-                f"{family.id}/{rate:g} Mbit/s", "ms", reference, reference, reference, (call,), median_queue
-            )
-        )
+        cases.append(_Median(f"{family.id}/{rate:g} Mbit/s", "ms", reference, (call,), median_queue))
     return Plan(cases=[*cases])
 
 
