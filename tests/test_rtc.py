@@ -74,7 +74,7 @@ def test_figures_of_a_call_by_hand() -> None:
 
 
 def test_without_loss_every_frame_is_shown() -> None:
-    results = run('"rtc"')
+    results = run('{ kind = "rtc", controller = "constant" }')
     frames, flow = results.frames, results.flows.to_pylist()[0]
     assert frames["frame"].to_pylist() == list(range(frames.num_rows))
     assert fates(results) == {"shown": frames.num_rows}
@@ -122,7 +122,7 @@ def test_frames_are_conserved_with_loss(nack: bool) -> None:
 
 
 def test_repair_packets_are_part_of_the_rate() -> None:
-    results = run('{ kind = "rtc", fec = "50 %", nack = false }')
+    results = run('{ kind = "rtc", controller = "constant", fec = "50 %", nack = false }')
     flow = results.flows.to_pylist()[0]
     assert fates(results) == {"shown": results.frames.num_rows}
     assert flow["target_kbps"] == 1000.0
@@ -185,3 +185,18 @@ def test_the_bundled_call_runs(airlane: Airlane, tmp_path: Path) -> None:
     results = package.Results.read(tmp_path / "out")
     call = next(row for row in results.flows.to_pylist() if row["flow"] == "call")
     assert call["frames_shown"] > 800
+
+
+VARIANTS = [f'{{ kind = "scream", variant = "{name}" }}' for name in ("ericsson", "libwebrtc")]
+
+
+@pytest.mark.parametrize("controller", ['"gcc"', '"scream"', *VARIANTS, '"nada"'])
+def test_controllers_find_the_rate_of_a_link(controller: str) -> None:
+    results = run(f'{{ kind = "rtc", controller = {controller}, video.max = "3 Mbit/s" }}', rate="1 Mbit/s")
+    flow = results.flows.to_pylist()[0]
+    late = arrays.numbers(results.media_rate["target_kbps"])[arrays.numbers(results.media_rate["t_s"]) > 8.0]
+    assert 500.0 < np.median(late) < 1250.0
+    assert flow["congestion"] == (
+        "gcc" if "gcc" in controller else "nada" if "nada" in controller else "scream"
+    )
+    assert results.meta[0]["conserved"]
