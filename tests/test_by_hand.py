@@ -608,6 +608,7 @@ MODULES = tuple(
         "by_hand_readings",
         "by_hand_future",
         "by_hand_l4s",
+        "by_hand_field",
         "meld_measures",
         "times",
         "metrics",

@@ -99,7 +99,7 @@ def test_keys_of_the_user_precede_those_of_the_preset() -> None:
 def test_the_series_of_a_ue_has_its_state_and_its_share_of_listening(network: str, released: str) -> None:
     results = phone(network).set({"run.ue_series": True}).run()
     (one,) = states.states(results)
-    connections = results.connections.to_pandas()
+    connections = results.rrc_connections.to_pandas()
     begin, end = connections["begin_s"] + connections["setup_s"], connections["release_s"].fillna(np.inf)
     for t, state in zip(one.t_s[:-1], one.rrc, strict=True):
         connected = bool(((begin <= t) & (t < end)).any())

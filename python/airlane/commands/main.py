@@ -385,7 +385,7 @@ def arena(
     check_file(out / ("bbr-draft.csv" if bbr_draft else "index.html"))
     if record is not None:
         if bbr_draft:
-            fail("error: --record needs another --set; the results of bbr-draft are in bbr-draft.csv")
+            fail("error: --record needs --set situations or another; those of bbr-draft are in bbr-draft.csv")
         check_file(record)
     call = command.Call(
         contenders=contenders or [],

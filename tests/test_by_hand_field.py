@@ -1,0 +1,101 @@
+"""Claims and measures of `field` on hand-made tables; see `test_by_hand.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from airlane.experiments import Experiment
+from airlane.metrics import Run
+from airlane.papers.field import c4, copa, slow_start
+from test_by_hand import claim, holds, three
+
+pytestmark = pytest.mark.by_hand
+
+BDP = 500_000.0
+"""100 Mbit/s and 40 ms, in bytes."""
+
+
+def flows(**columns: list[float]) -> Run:
+    """A run of flows that begin at 0, with these columns."""
+    count = len(next(iter(columns.values())))
+    table = {"flow": ["tested", "other", "third", "fourth"][:count], "start_s": [0.0] * count}
+    return Run({"flows": pa.table(table | columns)}, 300.0)
+
+
+def lost(share: float) -> Callable[[str], Run]:
+    """HyStart++ loses this share of the 1000 packets that standard slow start loses."""
+    return lambda point: flows(packets_lost=[1000.0 * (share if "hystart++" in point else 1.0)])
+
+
+def number(experiment: Experiment, name: str, make: Callable[[str], Run]) -> float:
+    (found,) = (one for one in experiment.numbers if one.id == name)
+    return found.measure(three(make)[0])
+
+
+@pytest.mark.parametrize("name", ["tcp-cubic", "octave-tcp-cubic"])
+def test_half_as_many_losses(name: str) -> None:
+    starts = slow_start.hystart_plus_plus()
+    assert holds(claim(starts, f"field.hystartpp.{name}"), lost(0.4)) is True
+    assert holds(claim(starts, f"field.hystartpp.{name}"), lost(0.6)) is False
+
+
+def threshold(bdp: float, lost: float) -> Callable[[str], Run]:
+    """A threshold that is set in the second bin."""
+    series = {"flow": ["tested"] * 3, "t_s": [0.0, 0.1, 0.2], "ssthresh_bytes": [np.nan, bdp * BDP, BDP]}
+    tables = {
+        "flow_series": pa.table(series),
+        "flows": pa.table({"flow": ["tested"], "packets_lost": [lost]}),
+    }
+    return lambda _: Run(tables, 3.0)
+
+
+def test_search_leaves_slow_start_where_the_packet_model_does() -> None:
+    search = slow_start.search()
+    # 5.66 bandwidth-delay products, within a bin of 0.35.
+    assert holds(claim(search, "field.search.capacity"), threshold(5.9, 0.0)) is True
+    assert holds(claim(search, "field.search.capacity"), threshold(5.0, 0.0)) is False
+    assert holds(claim(search, "field.search.loss"), threshold(5.9, 0.0)) is True
+    assert holds(claim(search, "field.search.loss"), threshold(5.9, 3.0)) is False
+
+
+def test_search_carries_more_than_hystart_in_a_cell() -> None:
+    cell = slow_start.search_in_cell()
+    for rate, outcome in ((20.0, True), (10.0, False)):
+        make = lambda point, rate=rate: flows(goodput_mbps=[rate if point == "search" else 15.0])  # noqa: E731
+        assert holds(claim(cell, "field.search.jitter"), make) is outcome
+
+
+def test_a_flow_of_copa() -> None:
+    links = copa.links()
+    on_wire = number(links, "field.copa.r2_d20_q4.constant_mbps", lambda _: flows(goodput_mbps=[1.0]))
+    assert on_wire == pytest.approx(copa._ON_WIRE)
+    steady = claim(links, "field.copa.steady")
+    rate = 9.8 / copa._ON_WIRE
+    assert holds(steady, lambda _: flows(goodput_mbps=[rate], owd_p95_ms=[36.0])) is True
+    assert holds(steady, lambda _: flows(goodput_mbps=[rate], owd_p95_ms=[60.0])) is False
+    assert holds(steady, lambda _: flows(goodput_mbps=[0.5 * rate], owd_p95_ms=[36.0])) is False
+
+
+def test_flows_of_copa_are_summed_and_compared() -> None:
+    fair = copa.fair()
+    rates = lambda _: flows(goodput_mbps=[3.0, 1.0])  # noqa: E731
+    assert number(fair, "field.copa_fair.n2.constant_mbps", rates) == pytest.approx(4.0 * copa._ON_WIRE)
+    # (3 + 1)^2 / (2 (9 + 1))
+    assert number(fair, "field.copa_fair.n2.constant_jain", rates) == pytest.approx(0.8)
+
+
+def transfers(**times: float) -> Callable[[str], Run]:
+    """The times of transfers by the law that the point names last."""
+    return lambda point: flows(fct_s=[next(t for law, t in times.items() if point.split(", ")[1] == law)])
+
+
+def test_a_transfer_of_c4() -> None:
+    alone = c4.alone()
+    right = transfers(c4=5.0, cubic=6.0, bbr3=7.0)
+    assert number(alone, "field.c4.alone_200.c4_s", right) == 5.0
+    assert holds(claim(alone, "field.c4.step"), right) is True
+    assert holds(claim(alone, "field.c4.step"), transfers(c4=6.5, cubic=6.0, bbr3=7.0)) is False
