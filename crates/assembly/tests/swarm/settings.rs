@@ -235,6 +235,11 @@ fn losses(settings: &mut Settings<'_>, base: &format::Internet) {
         }
         settings.set("internet", "loss_steps", json!(steps));
     }
+    // Not narrower than `reach` counts on.
+    if base.uplink_trace.is_none() && settings.s.chance(0.1) {
+        let step = json!({ "at": format!("{} ms", settings.s.below(800)), "rate": "1 Gbit/s" });
+        settings.set("internet", "uplink_rate_steps", json!([step]));
+    }
 }
 
 /// Parameters of a queue discipline.

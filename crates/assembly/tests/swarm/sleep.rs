@@ -148,7 +148,7 @@ fn on_demand(s: &mut Stream, is_nr: bool) -> Value {
     access["responses"] = json!(number(s, 1, 4));
     access["max_preambles"] = json!(number(s, 1, 20));
     if s.chance(0.2) {
-        access["detection"] = json!("ramping");
+        access["detection"] = json!(super::one_of(s, &["ramping", "power"]));
     }
     if is_nr && s.chance(0.3) {
         access["preambles"] = json!(number(s, 1, 48));
