@@ -57,6 +57,16 @@ def verdict(contender: str, situation: str, figure: str = "") -> str:
     return view.judged(arena(), where, contender, figure)
 
 
+@cache
+def calls() -> Result:
+    """The arena of calls as it was recorded."""
+    return record.read(ROOT / "docs/results/arena-rmcat.json", SETS["rmcat"])
+
+
+def of_calls(contender: str, situation: str, figure: str) -> float:
+    return calls().cells[f"rmcat-{situation}", contender].estimate(figure).mean
+
+
 def ratio(contender: str, situation: str, figure: str) -> float:
     """A figure as a multiple of CUBIC's."""
     return arena().against(situation, contender, BY_NAME[figure]).ratio
@@ -101,9 +111,15 @@ def first(situation: str) -> view.Rank:
     return view.of_first(arena(), where)
 
 
+CALLS = "rtc.md"
 ARENA, MDCC, MELD = "arena-results.md", "papers/mdcc.md", "papers/meld.md"
 ARWA, SPLIT, HANDOVER = "papers/arwa.md", "papers/splitproxy.md", "papers/ltetcp-handover.md"
 DELAY, RATE = "owd_p95_ms", "goodput_mbps"
+FRAME, FROZEN, VIDEO = "frame_p95_ms", "freeze_s", "video_kbps"
+CHANGES = ("capacity", "capacity-far", "capacity-two", "feedback")
+DOWNLOAD = "cell-download"
+LOWEST_KBPS = 150.0
+"""Lowest rate of the video with headers, in kbit/s."""
 LINUX = "arwa/table6: Table 6 reproduced: linux, and what the paper does not compare"
 REGIONS = "arwa/regions: Gains of ARWA, %"
 ORDERINGS = "arwa/regions: Which orderings of section 4.3.6 hold, by bandwidth and DRWA's factor"
@@ -359,6 +375,87 @@ SENTENCES = [
         SPLIT,
         "With eight downloads per cell they take longer with the proxy, for CUBIC at",
         lambda: all(value(f"{PAGES} {delay} ms, 8 @ saved") < 0 for delay in (50, 75, 125)),
+    ),
+    Sentence(
+        CALLS,
+        "the 95th percentile of the delay of frames is 200 to 400 ms, and pictures freeze",
+        lambda: all(
+            200.0 < of_calls(name, case, FRAME) < 400.0 and of_calls(name, case, FROZEN) > 0.0
+            for name in ("gcc", "scream", "nada")
+            for case in CHANGES
+        ),
+    ),
+    Sentence(
+        CALLS,
+        "has a lower delay than GCC in each of these cases, at nine tenths of its rate or more",
+        lambda: all(
+            of_calls("scream-libwebrtc", case, FRAME) < of_calls("gcc", case, FRAME)
+            and of_calls("scream-libwebrtc", case, VIDEO) > 0.9 * of_calls("gcc", case, VIDEO)
+            for case in CHANGES
+        ),
+    ),
+    Sentence(
+        CALLS,
+        "NADA freezes longest",
+        lambda: all(
+            of_calls("nada", case, FROZEN) > of_calls(name, case, FROZEN)
+            for name in ("gcc", "scream", "scream-l4s", "scream-libwebrtc")
+            for case in CHANGES
+        ),
+    ),
+    Sentence(
+        CALLS,
+        "not equally fast with GCC and with SCReAM of libwebrtc (Jain's index below 0.95)",
+        lambda: all(of_calls(name, "three", "jain") < 0.95 for name in ("gcc", "scream-libwebrtc")),
+    ),
+    Sentence(
+        CALLS,
+        "Over round trips of 20 to 300 ms only NADA is fair",
+        lambda: (
+            of_calls("nada", "round-trips", "jain") > 0.99
+            and all(
+                of_calls(name, "round-trips", "jain") < 0.9 for name in ("gcc", "scream", "scream-libwebrtc")
+            )
+        ),
+    ),
+    Sentence(
+        CALLS,
+        "With a queue of 1 s that one falls below it, and SCReAM of libwebrtc with either",
+        lambda: (
+            all(
+                of_calls(name, case, VIDEO) < 0.5 * LOWEST_KBPS
+                for name, case in (
+                    ("scream", "tcp-deep"),
+                    ("scream-libwebrtc", "tcp"),
+                    ("scream-libwebrtc", "tcp-deep"),
+                )
+            )
+            and all(
+                0.8 * LOWEST_KBPS < of_calls(name, case, VIDEO) < 1.2 * LOWEST_KBPS
+                for name, case in (("gcc", "tcp"), ("gcc", "tcp-deep"), ("scream", "tcp"))
+            )
+        ),
+    ),
+    Sentence(
+        CALLS,
+        "NADA keeps more than GCC with a queue of 300 ms",
+        lambda: of_calls("nada", "tcp", VIDEO) > of_calls("gcc", "tcp", VIDEO),
+    ),
+    Sentence(
+        CALLS,
+        "SCReAM uses a third of what GCC does, with no freeze",
+        lambda: (
+            0.3 < of_calls("scream-l4s", "capacity", VIDEO) / of_calls("gcc", "capacity", VIDEO) < 0.37
+            and of_calls("scream-l4s", "capacity", FROZEN) == 0.0
+        ),
+    ),
+    Sentence(
+        CALLS,
+        "L4S more than halves the delay of frames and raises the rate of the video by half",
+        lambda: (
+            of_calls("scream-l4s", DOWNLOAD, FRAME) < 0.5 * of_calls("scream", DOWNLOAD, FRAME)
+            and 1.4 < of_calls("scream-l4s", DOWNLOAD, VIDEO) / of_calls("scream", DOWNLOAD, VIDEO) < 1.6
+        ),
     ),
 ]
 

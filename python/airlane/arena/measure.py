@@ -161,7 +161,7 @@ def measured(setting: Setting, tables: Tables, end_s: float) -> Measured:
         values["joules_per_mb"] = _joules_per_mb(tables["energy"], of("bytes_delivered"))
     if setting.kind in (Kind.RATES, Kind.CALLS):
         values |= _rates(of("goodput_mbps"), of("goodput_mbps", "rival*"), end_s - setting.warmup_s)
-        return Measured(values | (_calls(tables, end_s) if setting.kind is Kind.CALLS else {}))
+        return Measured(values | (_calls(setting, tables, end_s) if setting.kind is Kind.CALLS else {}))
     if setting.flows != TESTED:
         tables = {name: _of_flows(table, setting.flows) for name, table in tables.items()}
     times = _times(setting.kind, tables, of, end_s)
@@ -195,9 +195,9 @@ def _rates(tested: Array, rival: Array, window_s: float) -> dict[str, float]:
     return values
 
 
-def _calls(tables: Tables, end_s: float) -> dict[str, float]:
-    """Figures of the calls, as means over them. Other calls are no flows of a situation of calls."""
-    flows = with_applications(tables, end_s)
+def _calls(setting: Setting, tables: Tables, end_s: float) -> dict[str, float]:
+    """Figures of the calls that count, as means over them."""
+    flows = _of_flows(with_applications(tables, end_s), setting.flows)
     figures = (BY_NAME[name] for name in ("frame_p95_ms", "freeze_s", "video_kbps", "vmaf"))
     return {one.name: one.value({one.name: arrays.numbers(flows[one.name])}) for one in figures}
 

@@ -56,7 +56,8 @@ fn call(s: &mut Stream, to: Option<&str>) -> String {
     let constant = format!("{{ kind = \"constant\", rate = \"{} kbit/s\" }}", 200 + s.below(3_000));
     let variant = super::one_of(s, &["draft", "ericsson", "libwebrtc"]);
     let scream = format!("{{ kind = \"scream\", variant = \"{variant}\" }}");
-    let controller = super::one_of(s, &[constant.as_str(), "\"gcc\"", scream.as_str(), "\"nada\""]);
+    let nada = format!("{{ kind = \"nada\", priority = {}.5 }}", s.below(9));
+    let controller = super::one_of(s, &[constant.as_str(), "\"gcc\"", scream.as_str(), nada.as_str()]);
     text += &format!("controller = {controller}\n");
     let feedback = super::one_of(s, &["transport-wide", "rfc8888"]);
     text += &format!("feedback = \"{feedback}\"\nfeedback_interval = \"{} ms\"\n", 20 + s.below(200));

@@ -155,7 +155,16 @@ fn quic(settings: &mut Settings<'_>, at: &str, base: &format::Quic) {
     } else if base.mdcc.is_none() && settings.s.chance(0.2) {
         settings.maybe(1.0, at, "congestion", one_of(SCALABLE));
         settings.set(at, "ecn", json!(true));
+    } else if base.mdcc.is_none() && settings.s.chance(0.1) {
+        copa(settings, at);
     }
+}
+
+/// Copa and its own keys.
+fn copa(settings: &mut Settings<'_>, at: &str) {
+    settings.set(at, "congestion", json!("copa"));
+    settings.maybe(0.7, at, "copa_delta", real(0.001, 1.0));
+    settings.maybe(0.7, at, "copa_mode_switching", flag());
 }
 
 /// TCP of a flow, or of a connection of a split-connection proxy.
@@ -195,7 +204,7 @@ fn tcp(settings: &mut Settings<'_>, at: &str, base: &format::Tcp, leg: bool) {
     ];
     settings.some(at, keys);
     // Keys that must be consistent are drawn together.
-    match settings.s.below(10) {
+    match settings.s.below(11) {
         0 => settings.set(at, "preset", json!("picoquic-2020")),
         1 => segments(settings, at),
         2 if !leg => jumbo(settings, at),
@@ -213,6 +222,7 @@ fn tcp(settings: &mut Settings<'_>, at: &str, base: &format::Tcp, leg: bool) {
             let accurate = settings.s.chance(0.8);
             settings.set(at, "ecn", if accurate { json!("accurate") } else { json!(true) });
         }
+        9 if !listens => copa(settings, at),
         _ => {}
     }
 }

@@ -6,11 +6,11 @@ pub(crate) fn second(at: u64) -> Instant {
     Instant::from_millis(at * 1_000)
 }
 
-/// The capacity of RFC 8867 section 5.1, whose steps are `later` seconds later.
-pub(crate) fn rfc8867_5_1(later: u64, delay: Duration) -> Path {
+/// The capacity of RFC 8867 section 5.1.
+fn rfc8867_5_1(delay: Duration) -> Path {
     let mut path = Path::new(BitRate(1_000_000), delay);
     for (at, capacity) in [(40, 2_500_000), (60, 600_000), (80, 1_000_000)] {
-        path.capacity.push((second(at + later), BitRate(capacity)));
+        path.capacity.push((second(at), BitRate(capacity)));
     }
     path.pacing = Some(2.5);
     path
@@ -26,7 +26,7 @@ pub(crate) struct Condition {
 /// All of them.
 pub(crate) fn all() -> Vec<Condition> {
     let delay = Duration::from_millis(50);
-    let steps = rfc8867_5_1(0, delay);
+    let steps = rfc8867_5_1(delay);
     let lossy = |loss| Path { loss, ..Path::new(BitRate(2_500_000), delay) };
     let paths = [
         ("steps", steps.clone()),

@@ -354,14 +354,3 @@ pub(crate) fn sent_per_second(steps: &[Step]) -> Vec<f64> {
         .map(|second| second.iter().map(|step| step.sent.0).sum::<u64>() as f64 * 8e-3)
         .collect()
 }
-
-/// The middle of the values, or the mean of the two in the middle.
-pub(crate) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len().is_multiple_of(2) {
-        f64::midpoint(values[middle - 1], values[middle])
-    } else {
-        values[middle]
-    }
-}

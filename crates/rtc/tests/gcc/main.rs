@@ -1,10 +1,9 @@
-//! GCC on paths of one link: the targets of another implementation, and the figures and bounds of others.
+//! GCC on paths of one link: the targets of another implementation, and and bounds of others.
 
 mod bounds;
 mod conditions;
 mod link;
 mod port;
-mod steps;
 mod tcp;
 
 use airlane_core::{BitRate, Instant};
