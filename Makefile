@@ -1,6 +1,6 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
 # Rust (a virtual environment in .venv, the extension by maturin) and does it again only when a source has changed.
-.PHONY: help build nodes nodes-wheel sbom bpf reproduce reproduce-full paper-tables arena-tables nr-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate test-kernel kernel-oracle kernel-spread kernel-papers bench-kernel readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
+.PHONY: help build nodes nodes-wheel sbom bpf reproduce reproduce-full paper-tables arena-tables set-tables nr-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate test-kernel kernel-oracle kernel-spread kernel-papers bench-kernel readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -35,6 +35,7 @@ help:
 	@echo "make reproduce-full  the same with all runs and so narrower intervals; twenty minutes"
 	@echo "make paper-tables    reproduce-full, and writes docs/results/experiments"
 	@echo "make arena-tables    the whole arena; writes docs/results/arena.json; ten minutes"
+	@echo "make set-tables      the arena's sets of sleep and of calls; twenty minutes"
 	@echo "make nr-tables       the arena in situations of NR; writes docs/results/arena-nr.json"
 	@echo "make test            cargo test and pytest"
 	@echo "make readme-check    the examples that take long: what make reproduce prints"
@@ -83,6 +84,9 @@ paper-tables: build
 
 nr-tables: build
 	$(BIN)/airlane arena --set nr --record docs/results/arena-nr.json $(ARGS)
+
+set-tables: build
+	for set in sleep rmcat; do $(BIN)/airlane arena --set $$set --record docs/results/arena-$$set.json $(ARGS) || exit; done
 
 arena-tables: build
 	$(BIN)/airlane arena --record docs/results/arena.json $(ARGS)
