@@ -8,9 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from airlane import native
 from airlane.experiments import Experiment
 from airlane.metrics import Run
-from airlane.papers.field import c4, copa, slow_start
+from airlane.papers.field import c4, slow_start
+from airlane.validation import copa
+from airlane.validation.claims import Row, families
 from test_by_hand import claim, holds, three
 
 pytestmark = pytest.mark.by_hand
@@ -69,23 +72,33 @@ def test_search_carries_more_than_hystart_in_a_cell() -> None:
         assert holds(claim(cell, "field.search.jitter"), make) is outcome
 
 
-def test_a_flow_of_copa() -> None:
-    links = copa.links()
-    on_wire = number(links, "field.copa.r2_d20_q4.constant_mbps", lambda _: flows(goodput_mbps=[1.0]))
-    assert on_wire == pytest.approx(copa._ON_WIRE)
-    steady = claim(links, "field.copa.steady")
-    rate = 9.8 / copa._ON_WIRE
-    assert holds(steady, lambda _: flows(goodput_mbps=[rate], owd_p95_ms=[36.0])) is True
-    assert holds(steady, lambda _: flows(goodput_mbps=[rate], owd_p95_ms=[60.0])) is False
-    assert holds(steady, lambda _: flows(goodput_mbps=[0.5 * rate], owd_p95_ms=[36.0])) is False
-
-
-def test_flows_of_copa_are_summed_and_compared() -> None:
-    fair = copa.fair()
-    rates = lambda _: flows(goodput_mbps=[3.0, 1.0])  # noqa: E731
-    assert number(fair, "field.copa_fair.n2.constant_mbps", rates) == pytest.approx(4.0 * copa._ON_WIRE)
+def test_rates_of_copa_on_the_wire_are_summed_and_compared() -> None:
+    output = native.Output({"flows": pa.table({"goodput_mbps": [3.0, 1.0], "owd_p95_ms": [36.0, 9.0]})}, {})
+    figures = {name: figure(output) for name, (_, figure) in copa._FIGURES.items()}
+    # A packet of 1468 bytes has 1416 of payload: 4 Mbit/s are 4.1469.
+    assert figures["rate"] == figures["sum of rates"] == pytest.approx(4.1469, abs=1e-4)
+    assert figures["95 % delay"] == 36.0
     # (3 + 1)^2 / (2 (9 + 1))
-    assert number(fair, "field.copa_fair.n2.constant_jain", rates) == pytest.approx(0.8)
+    assert figures["Jain's index"] == pytest.approx(0.8)
+
+
+def test_the_band_of_copa_under_losses_is_the_range_of_the_reference() -> None:
+    (family,) = (one for one in families() if one.id == "copa/losses")
+    (case,) = (one for one in copa.copa(family).cases if one.id == "copa/losses/1%")
+
+    def row(*rates: float) -> Row:
+        return case.row(
+            family, [native.Output({"flows": pa.table({"goodput_mbps": [r]})}, {}) for r in rates]
+        )
+
+    # Mean 11.4 x 1468 / 1416 = 11.82; their mean is 11.49, and their runs reach to 11.85, 3.1 % more.
+    above = row(11.3, 11.5)
+    assert above.band == pytest.approx(0.36 / 11.49)
+    assert above.ok
+    # 10.7 are 11.09; below, their runs reach to 11.19, 2.6 % less.
+    below = row(10.7, 10.7)
+    assert below.band == pytest.approx(0.30 / 11.49)
+    assert not below.ok
 
 
 def transfers(**times: float) -> Callable[[str], Run]:

@@ -1,1 +1,1 @@
-"""The field: mechanisms that papers on cellular congestion control compare with."""
+"""Mechanisms that papers on cellular congestion control compare with."""
