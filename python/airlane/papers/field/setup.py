@@ -31,11 +31,6 @@ def link(rate_mbps: float, one_way_ms: float, queue_bytes: float) -> dict[str, o
     }
 
 
-def value(point: str, column: str, of: int = 0) -> Measure:
-    """Measure a column of the table of flows."""
-    return lambda draw: float(draw[point].numbers("flows", column)[of])
-
-
 def summed(measures: Sequence[Measure]) -> Measure:
     """Add measures of a draw."""
     return lambda draw: sum(measure(draw) for measure in measures)

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Measure
-from airlane.papers.common import Part, between, decide, higher, mean, reduction_pct
-from airlane.papers.field.setup import CELL, WIRED, flow, link, summed, table, value
+from airlane.papers.common import Part, between, decide, flow_value, higher, mean, reduction_pct
+from airlane.papers.field.setup import CELL, WIRED, flow, link, summed, table
 
 _RATE_MBPS, _RTT_MS = 100.0, 40.0
 _BDP = _RATE_MBPS * 1e6 / 8 * _RTT_MS / 1e3
@@ -50,7 +50,7 @@ def _start(transport: Mapping[str, object], queue_bdp: float, rtt_ms: float = _R
 def _octave(stack: str) -> Claim:
     """Claim that all round-trip times of an octave together lose half as much."""
     ours, base = (
-        summed([value(f"{stack} at {rtt_ms} ms, {one}", "packets_lost") for rtt_ms in _OCTAVE_MS])
+        summed([flow_value(f"{stack} at {rtt_ms} ms, {one}", "packets_lost") for rtt_ms in _OCTAVE_MS])
         for one in ("hystart++", "standard")
     )
     fewer = reduction_pct(ours, base)
@@ -77,7 +77,7 @@ def hystart_plus_plus() -> Experiment:
 
     def fewer(name: str) -> Measure:
         return reduction_pct(
-            value(f"{name}, hystart++", "packets_lost"), value(f"{name}, standard", "packets_lost")
+            flow_value(f"{name}, hystart++", "packets_lost"), flow_value(f"{name}, standard", "packets_lost")
         )
 
     def claim(name: str, kind: ClaimKind) -> Claim:
@@ -107,9 +107,9 @@ def hystart_plus_plus() -> Experiment:
             table(
                 "100 Mbit/s, 40 ms, 500 kB, first 3 s",
                 {
-                    "lost": lambda point: value(point, "packets_lost"),
-                    "Mbit/s": lambda point: value(point, "goodput_mbps"),
-                    "delay p95 ms": lambda point: value(point, "owd_p95_ms"),
+                    "lost": lambda point: flow_value(point, "packets_lost"),
+                    "Mbit/s": lambda point: flow_value(point, "goodput_mbps"),
+                    "delay p95 ms": lambda point: flow_value(point, "owd_p95_ms"),
                 },
                 list(grid),
             ),
@@ -147,7 +147,7 @@ def search() -> Experiment:
         return decide([between(draws, "threshold over BDP", _exit_over_bdp(deep), low, high)])
 
     def no_loss(draws: Sequence[Draw]) -> Finding:
-        lost = mean(draws, value(deep, "packets_lost"))
+        lost = mean(draws, flow_value(deep, "packets_lost"))
         return decide([Part("packets lost", lost, limits=(-0.5, 0.5))])
 
     return Experiment(
@@ -177,9 +177,9 @@ def search() -> Experiment:
                 "100 Mbit/s, 40 ms, first 3 s",
                 {
                     "threshold / BDP": _exit_over_bdp,
-                    "lost": lambda point: value(point, "packets_lost"),
-                    "Mbit/s": lambda point: value(point, "goodput_mbps"),
-                    "delay p95 ms": lambda point: value(point, "owd_p95_ms"),
+                    "lost": lambda point: flow_value(point, "packets_lost"),
+                    "Mbit/s": lambda point: flow_value(point, "goodput_mbps"),
+                    "delay p95 ms": lambda point: flow_value(point, "owd_p95_ms"),
                 },
                 list(grid),
             ),
@@ -197,7 +197,7 @@ def search_in_cell() -> Experiment:
     grid = {algorithm: {"flow.0.transport": _tcp("cubic", algorithm)} for algorithm in _ALGORITHMS}
 
     def more(draws: Sequence[Draw]) -> Finding:
-        search_rate, hystart_rate = (value(one, "goodput_mbps") for one in ("search", "hystart"))
+        search_rate, hystart_rate = (flow_value(one, "goodput_mbps") for one in ("search", "hystart"))
         return decide([higher(draws, "", search_rate, hystart_rate, unit=" Mbit/s")])
 
     return Experiment(
@@ -219,9 +219,9 @@ def search_in_cell() -> Experiment:
             table(
                 "a phone at 200 m, the first 3 s of a download",
                 {
-                    "Mbit/s": lambda point: value(point, "goodput_mbps"),
-                    "lost": lambda point: value(point, "packets_lost"),
-                    "delay p95 ms": lambda point: value(point, "owd_p95_ms"),
+                    "Mbit/s": lambda point: flow_value(point, "goodput_mbps"),
+                    "lost": lambda point: flow_value(point, "packets_lost"),
+                    "delay p95 ms": lambda point: flow_value(point, "owd_p95_ms"),
                 },
                 list(grid),
             ),
