@@ -1,4 +1,4 @@
-"""HyStart++, SEARCH and C4, each compared with its publication."""
+"""The experiments on HyStart++, SEARCH and C4."""
 
 from __future__ import annotations
 
