@@ -17,6 +17,7 @@ from airlane.validation.access_load import Load
 from airlane.validation.cell import substituted
 from airlane.validation.cells import TwoCells
 from airlane.validation.claims import Family, Row, families
+from airlane.validation.copa import Link
 from airlane.validation.drive import Download5G
 from airlane.validation.durations import Passing
 from airlane.validation.handover import Drive, Flight
@@ -36,6 +37,7 @@ __all__ = [
     "Family",
     "Flight",
     "LenaNrCell",
+    "Link",
     "Load",
     "NrCell",
     "Passing",

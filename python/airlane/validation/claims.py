@@ -21,6 +21,7 @@ _FILES = (
     "claims_measured.toml",
     "claims_sleep.toml",
     "claims_rtc.toml",
+    "claims_field.toml",
 )
 
 
