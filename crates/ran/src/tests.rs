@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use airlane_core::{
-    Bytes, CellId, Cx, Dbm, Decibel, Direction, DropCause, Duration, Event, FlowId, Header, Instant, Node,
-    Outbox, Packet, PacketPool, Payload, Probe, Seeds, Topic, TopicSet, UdpHeader, UeId,
+    Bytes, CarrierStep, CellId, Cx, Dbm, Decibel, Direction, DropCause, Duration, Event, FlowId, Header,
+    Instant, Node, Outbox, Packet, PacketPool, Payload, Probe, Seeds, Topic, TopicSet, UdpHeader, UeId,
 };
 use airlane_net::gtp;
 use airlane_radio::link_tables::LteTables;
@@ -21,6 +21,7 @@ use crate::rrc::measurement::{EventA3, MeasurementConfig};
 mod access;
 mod backhaul;
 pub(crate) mod bearers;
+mod carriers;
 mod drop;
 mod link_limits;
 mod membership;
@@ -106,6 +107,7 @@ pub(crate) fn network(ues: usize, access: UplinkAccess) -> RanConfig {
                 building: None,
                 bearer_set_up: None,
                 fixed_mcs: None,
+                aggregation: None,
             })
             .collect(),
         flows: (0..ues as u32).map(UeId).collect(),
@@ -136,6 +138,9 @@ struct GridMeter {
     downlink_blocks: Vec<Block>,
     uplink_blocks: Vec<power::UplinkBlock>,
     headrooms: Vec<(Instant, Decibel)>,
+    /// Blocks of the downlink by cell: when they were received, and their bytes.
+    downlink_cells: Vec<(Instant, CellId, Bytes)>,
+    carriers: Vec<(Instant, CellId, CarrierStep, u32)>,
 }
 
 /// The result of one transmission of a downlink block.
@@ -150,13 +155,19 @@ struct Block {
 
 impl Probe for GridMeter {
     fn topics(&self) -> TopicSet {
-        TopicSet::NONE.with(Topic::TransportBlock).with(Topic::PowerHeadroom)
+        TopicSet::NONE.with(Topic::TransportBlock).with(Topic::PowerHeadroom).with(Topic::Carrier)
     }
     fn observe(&mut self, now: Instant, event: &Event<'_>) {
         if let &Event::PowerHeadroom { headroom, .. } = event {
             return self.headrooms.push((now, headroom));
         }
-        let &Event::TransportBlock { ue, direction, prbs, mcs, process, attempt, decoded, .. } = event else {
+        if let &Event::Carrier { cell, step, active, .. } = event {
+            return self.carriers.push((now, cell, step, active));
+        }
+        let &Event::TransportBlock {
+            cell, ue, direction, prbs, mcs, process, bytes, attempt, decoded, ..
+        } = event
+        else {
             return;
         };
         if now != self.now {
@@ -166,6 +177,7 @@ impl Probe for GridMeter {
             Direction::Downlink => {
                 self.downlink_mcs.push(mcs);
                 self.downlink_prbs.push(prbs);
+                self.downlink_cells.push((now, cell, bytes));
                 self.downlink_blocks.push(Block { at: now, ue, process, attempt, decoded });
             }
             Direction::Uplink => {

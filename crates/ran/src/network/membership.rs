@@ -42,6 +42,7 @@ impl RadioNetwork {
         }
         let id = ue.id;
         self.ues.push(ue);
+        self.begin_carriers(now, index);
         id
     }
 
