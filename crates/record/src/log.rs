@@ -5,6 +5,7 @@
 use airlane_core::{Event, Instant, TopicSet};
 
 use crate::RecorderParameters;
+use crate::carriers::CarrierLog;
 use crate::codes::CodeLog;
 use crate::connections::ConnectionLog;
 use crate::deliveries::Deliveries;
@@ -73,6 +74,7 @@ const KINDS: [MakeLog; 16] = [
     log::<PingLog>,
     log::<HandoverLog>,
     log::<ConnectionLog>,
+    log::<CarrierLog>,
     log::<PageLog>,
     log::<VerdictLog>,
     log::<InformationLog>,
