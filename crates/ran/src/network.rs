@@ -287,6 +287,7 @@ impl RadioNetwork {
     pub fn change_cell(&mut self, now: Instant, ue: UeId, target: CellId) {
         assert!(target.index() < self.cells.len(), "there is no such cell");
         self.skip_idle_slots(now);
+        assert!(self.ues[ue.index()].links.is_single(), "a UE with several carriers stays in its cells");
         let link = self.ues[ue.index()].links.primary_mut();
         if link.cell == target {
             return;

@@ -17,6 +17,7 @@ use crate::numerology::Numerology;
 use crate::rlc::UmConfig;
 use crate::rrc::MeasurementReport;
 use crate::rrc::measurement::{EventA3, MeasurementConfig};
+use meter::{Block, GridMeter};
 
 mod access;
 mod backhaul;
@@ -25,6 +26,7 @@ mod carriers;
 mod drop;
 mod link_limits;
 mod membership;
+mod meter;
 mod nr_bearer;
 mod nr_cell;
 mod power;
@@ -122,72 +124,6 @@ pub(crate) fn network(ues: usize, access: UplinkAccess) -> RanConfig {
         },
         measurements: None,
         handover: None,
-    }
-}
-
-/// Sums the PRBs of each slot, by direction.
-#[derive(Default)]
-struct GridMeter {
-    now: Instant,
-    uplink: u32,
-    uplink_most: u32,
-    downlink_mcs: Vec<u8>,
-    downlink_prbs: Vec<u16>,
-    uplink_mcs: Vec<u8>,
-    uplink_at: Vec<Instant>,
-    downlink_blocks: Vec<Block>,
-    uplink_blocks: Vec<power::UplinkBlock>,
-    headrooms: Vec<(Instant, Decibel)>,
-    /// Blocks of the downlink by cell: when they were received, and their bytes.
-    downlink_cells: Vec<(Instant, CellId, Bytes)>,
-    carriers: Vec<(Instant, CellId, CarrierStep, u32)>,
-}
-
-/// The result of one transmission of a downlink block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Block {
-    at: Instant,
-    ue: UeId,
-    process: u8,
-    attempt: u8,
-    decoded: bool,
-}
-
-impl Probe for GridMeter {
-    fn topics(&self) -> TopicSet {
-        TopicSet::NONE.with(Topic::TransportBlock).with(Topic::PowerHeadroom).with(Topic::Carrier)
-    }
-    fn observe(&mut self, now: Instant, event: &Event<'_>) {
-        if let &Event::PowerHeadroom { headroom, .. } = event {
-            return self.headrooms.push((now, headroom));
-        }
-        if let &Event::Carrier { cell, step, active, .. } = event {
-            return self.carriers.push((now, cell, step, active));
-        }
-        let &Event::TransportBlock {
-            cell, ue, direction, prbs, mcs, process, bytes, attempt, decoded, ..
-        } = event
-        else {
-            return;
-        };
-        if now != self.now {
-            (self.now, self.uplink) = (now, 0);
-        }
-        match direction {
-            Direction::Downlink => {
-                self.downlink_mcs.push(mcs);
-                self.downlink_prbs.push(prbs);
-                self.downlink_cells.push((now, cell, bytes));
-                self.downlink_blocks.push(Block { at: now, ue, process, attempt, decoded });
-            }
-            Direction::Uplink => {
-                self.uplink_blocks.extend(power::UplinkBlock::of(now, event));
-                self.uplink_mcs.push(mcs);
-                self.uplink_at.push(now);
-                self.uplink += u32::from(prbs);
-                self.uplink_most = self.uplink_most.max(self.uplink);
-            }
-        }
     }
 }
 

@@ -4,7 +4,7 @@
 use core::ops::Range;
 use std::collections::VecDeque;
 
-use airlane_core::{Bytes, CarrierStep, CellId, Cx, Direction, Event, Instant, Stream, Topic, UeId};
+use airlane_core::{Bytes, CellId, Cx, Direction, Event, Instant, Stream, Topic, UeId};
 use airlane_radio::layers::LayerGain;
 use airlane_radio::{Cqi, Mcs, Mobility};
 
@@ -12,7 +12,7 @@ use super::changes::Changes;
 use super::grid::{RbgSet, ResourceGrid, each};
 use super::harq::{HarqProcess, on_other_layer};
 use super::phy::{LinkAdaptation, Phy, Rank, SlotFormat};
-use super::scell::Scell;
+use super::scell::{self, Scell};
 use super::scheduler::{Demand, MAX_RBGS, Scheduler, SchedulerCell};
 use crate::bearers::Bearers;
 use crate::channel::{BlockSinr, Channel};
@@ -205,7 +205,7 @@ impl DownlinkMac {
                 bearers.lose(slot.cx, Direction::Downlink, &process.pdus);
             }
             if commands {
-                end_command(slot, due, decoded);
+                scell::end_command(slot, due.ue, due.slot - 1, decoded);
             }
         } else {
             self.retransmissions.push_back(done);
@@ -614,7 +614,7 @@ fn fill(slot: &mut Slot<'_, '_>, index: u32, id: u8) -> bool {
         harq.release(id); // sent on the layer before, or dropped by queue management
     } else if command.is_some() {
         process.activation_command = true;
-        note_command(slot.cx, ue);
+        scell::note_command(slot.cx, ue);
     }
     report_queue(slot.cx, ue, Direction::Downlink);
     filled
@@ -625,29 +625,6 @@ fn pop_due(queue: &mut VecDeque<Due>, slot: u64) -> Option<Due> {
         return None;
     }
     queue.pop_front()
-}
-
-/// A block has the activation command of SCells.
-#[cold]
-fn note_command(cx: &mut Cx<'_>, ue: &mut Ue) {
-    let (id, active) = (ue.id, ue.links.active_carriers());
-    ue.links.on_command_sent(|cell| {
-        if cx.wants(Topic::Carrier) {
-            cx.emit(&Event::Carrier { ue: id, cell, step: CarrierStep::Commanded, active });
-        }
-    });
-}
-
-/// A block with the activation command of SCells was decoded, or was given up.
-#[cold]
-fn end_command(slot: &mut Slot<'_, '_>, due: Due, decoded: bool) {
-    slot.touched.push(due.ue);
-    for scell in slot.ues[due.ue as usize].links.scells_mut() {
-        match decoded {
-            true => scell.on_command(due.slot - 1),
-            false => scell.on_lost_command(),
-        }
-    }
 }
 
 /// The slot in which the eNB can act on the feedback for a block that was received at the start of `received`. The UE

@@ -8,10 +8,12 @@
 //! SCell that is deactivated is left at once, of which the UE has 8 ms in LTE (TS 36.133 §7.7, unverified) and 3 ms after
 //! its feedback in NR (TS 38.133 §8.3.3, quoted in its Annex A).
 
-use airlane_core::{Bytes, CellId, Duration, Instant};
+use airlane_core::{Bytes, CarrierStep, CellId, Cx, Duration, Event, Instant, Topic};
 
 use crate::cqi::ReportTimes;
 use crate::numerology::Numerology;
+use crate::slot::Slot;
+use crate::ue::Ue;
 
 /// The secondary cells of a UE.
 #[derive(Clone, Debug, PartialEq)]
@@ -184,4 +186,27 @@ const OCTET: usize = 7;
 /// §6.1.3.10).
 pub(crate) const fn command_bytes(scells: usize) -> Bytes {
     if scells <= OCTET { Bytes(2) } else { Bytes(5) }
+}
+
+/// A block has the activation command of a UE.
+#[cold]
+pub(crate) fn note_command(cx: &mut Cx<'_>, ue: &mut Ue) {
+    let (id, active) = (ue.id, ue.links.active_carriers());
+    ue.links.on_command_sent(|cell| {
+        if cx.wants(Topic::Carrier) {
+            cx.emit(&Event::Carrier { ue: id, cell, step: CarrierStep::Commanded, active });
+        }
+    });
+}
+
+/// The block with the activation command of a UE, in this slot of the PCell, was decoded, or was given up.
+#[cold]
+pub(crate) fn end_command(slot: &mut Slot<'_, '_>, ue: u32, block: u64, decoded: bool) {
+    slot.touched.push(ue);
+    for scell in slot.ues[ue as usize].links.scells_mut() {
+        match decoded {
+            true => scell.on_command(block),
+            false => scell.on_lost_command(),
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Carrier aggregation: when the secondary cells (SCells) of a UE are activated, used and deactivated ([`scell`]).
 //!
-//! A UE has one queue. What its primary cell does not take in a slot is left for the secondary ones, whose slots come in
-//! the order of their numbers, so that a block of each of them can have data of one packet. RLC orders what arrives.
+//! A UE has one queue. Cells whose slots begin together take data from it in the order of their numbers, so that blocks of
+//! several cells can have parts of one packet. RLC brings them into order.
 //!
 //! [`scell`]: crate::mac::scell
 
@@ -22,7 +22,7 @@ pub(super) struct CarrierChange {
     active: u32,
 }
 
-/// What is due for an SCell.
+/// The change of an SCell that is due.
 fn due_step(link: &ServingLink, now: Instant) -> Option<CarrierStep> {
     let scell = link.scell.as_ref()?;
     if scell.due() > now {

@@ -173,7 +173,7 @@ fn without_its_primary_cell_a_ue_has_no_carrier() {
     d.conserved();
 }
 
-/// The PCell goes on while the radio of the SCell is off.
+/// The PCell continues while the radio of the SCell is off.
 #[test]
 fn without_a_secondary_cell_a_ue_has_the_primary_one() {
     let mut config = carriers(&[25, 25], ALWAYS);
