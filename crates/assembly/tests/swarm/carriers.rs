@@ -8,7 +8,7 @@ use super::radio_settings::is_nr;
 use super::settings::number;
 
 /// Frequencies of two carriers of a UE that had the same one are this far apart.
-const APART_MHZ: f64 = 110.0;
+const APART_MHZ: f64 = 113.7;
 
 /// Whether a UE has several carriers.
 pub(super) fn are_in(scenario: &Resolved) -> bool {
