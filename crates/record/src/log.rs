@@ -67,7 +67,7 @@ impl FinishedRun<'_> {
 type MakeLog = fn(&RecorderParameters) -> Option<Box<dyn Log>>;
 
 /// All kinds of logs, in the order of their tables in the results.
-const KINDS: [MakeLog; 16] = [
+const KINDS: [MakeLog; 17] = [
     log::<UeSeries>,
     log::<CodeLog>,
     log::<ViewLog>,
