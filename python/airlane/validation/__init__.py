@@ -14,6 +14,7 @@ from pathlib import Path
 
 from airlane import native
 from airlane.validation.access_load import Load
+from airlane.validation.carriers import CarrierCell
 from airlane.validation.cell import substituted
 from airlane.validation.cells import TwoCells
 from airlane.validation.claims import Family, Row, families
@@ -32,6 +33,7 @@ from airlane.validation.sleep import Access, Poisson, Probe, Resume, TwoStepAcce
 __all__ = [
     "Access",
     "Call",
+    "CarrierCell",
     "Download5G",
     "Drive",
     "Family",

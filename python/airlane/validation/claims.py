@@ -17,6 +17,7 @@ _FILES = (
     "claims_kernel.toml",
     "claims_l4s.toml",
     "claims_nr.toml",
+    "claims_carriers.toml",
     "claims_channel.toml",
     "claims_measured.toml",
     "claims_sleep.toml",
