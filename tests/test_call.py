@@ -42,6 +42,15 @@ def test_a_number_is_read_at_every_size(camera: Camera, number: int, step: int) 
     assert read_number(smaller) == number
 
 
+@pytest.mark.parametrize(
+    "text", ["160x160", "300x200", "400x300", "424x240", "426x240", "848x480", "1000x600", "1366x768"]
+)
+def test_every_accepted_size_has_legible_numbers(text: str) -> None:
+    own = Camera(command.picture_size(text), fps=30.0, seed=1)
+    numbers = [0, 1, 2**12 - 1, 0x555555, 0xAAAAAA, NUMBER_MAX]
+    assert [read_number(luma(own, number)) for number in numbers] == numbers
+
+
 def test_a_number_is_read_behind_noise_and_blur(camera: Camera) -> None:
     generator = np.random.default_rng(5)
     for number in range(0, 3000, 97):
