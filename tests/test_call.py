@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy as np
 import numpy.typing as npt
 import pytest
 import typer
 
+from airlane.realtime import view
 from airlane.realtime.call import command
 from airlane.realtime.call.choices import Bitrates, RateController, Size
 from airlane.realtime.call.conduct import VideoCall
@@ -14,10 +20,13 @@ from airlane.realtime.call.freezes import freezes, longest_s
 from airlane.realtime.call.peer import with_bitrates
 from airlane.realtime.call.picture import NUMBER_MAX, Camera, read_number
 from airlane.realtime.call.quality import enlarged
-from airlane.realtime.call.record import CallRecord
+from airlane.realtime.call.record import CallRecord, KeptFrames
 from airlane.realtime.call.view import camera_notes
+from airlane.realtime.cell import Cell
+from airlane.scenario import loads
 from airlane.user_error import UserError
 from conftest import ROOT
+from live_support import WIRED
 
 SIZE = Size(640, 360)
 MS = 1_000_000
@@ -180,6 +189,42 @@ def test_a_direction_without_a_frame_falls_short() -> None:
     record.over_ns = 100 * MS
     assert record.shortfalls() == ["phone to server: no frame was shown"]
     assert record.longest_freeze_ms is None
+
+
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        ("false", "ffmpeg ended with code 1"),
+        ("no-such-program", "did not run"),
+        (None, "no ffmpeg: none here"),
+    ],
+)
+def test_a_failure_of_ffmpeg_leaves_the_other_results(
+    record: CallRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str | None, why: str
+) -> None:
+    def find() -> str:
+        if program is None:
+            raise RuntimeError("none here")
+        return shutil.which(program) or program
+
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", SimpleNamespace(get_ffmpeg_exe=find))
+    size = Size(320, 180)
+    file = (tmp_path / "kept").open("w+b")  # the record closes it
+    file.write(bytes(size.frame_bytes))
+    record.take("server", "shown", [[19, 3990 * MS, size.width, size.height, 1]])
+    record.keep("server", KeptFrames(file, Camera(size, fps=10.0, seed=1)))
+    cell = Cell(loads(WIRED), ["host"])
+    cell.calls.append(record)
+    assert cell._call_tables()["call_frames"].num_rows == 21
+    assert file.closed
+    facts = record.facts()
+    assert why in facts["quality_failures"]["server"]
+    assert facts["directions"][0]["vmaf"] is None
+    assert facts["directions"][0]["frames_shown"] == 20
+    other = {"not_carried": {}, "refused": 0, "tcp_info": {"error": None, "not_kept": 0}}
+    (line,) = view._lost(other | {"calls": [facts]})
+    assert line.plain.startswith("no VMAF of the frames at server: ")
+    assert why in line.plain
 
 
 def test_a_slow_camera_is_mentioned(record: CallRecord) -> None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from airlane.realtime.call.freezes import Freeze, freezes, longest_s
 from airlane.realtime.call.picture import Camera
+from airlane.realtime.process import LiveError
 
 __all__ = ["CallRecord", "Direction", "KeptFrames", "Shown"]
 
@@ -186,6 +187,8 @@ class CallRecord:
     ----------
     failure
         Why it was not connected or ended early; None if it did not.
+    quality_failures
+        Why the quality of the frames at an end was not measured, by the name of the end.
     origin_ns
         The begin of the run on the host's monotonic clock.
     connected_ns, over_ns
@@ -202,6 +205,7 @@ class CallRecord:
     def __init__(self, number: int, ends: Sequence[str]) -> None:
         self.number, self.ends = number, list(ends)
         self.failure: str | None = None
+        self.quality_failures: dict[str, str] = {}
         self.origin_ns = 0
         self.connected_ns: int | None = None
         self.over_ns: int | None = None
@@ -231,16 +235,16 @@ class CallRecord:
     def measure_quality(self) -> None:
         """Measure VMAF of the frames that were kept, and close their files.
 
-        Raises
-        ------
-        LiveError
-            If ffmpeg fails.
+        A failure leaves its text in `quality_failures`, and the rest of the record as it is.
         """
         from airlane.realtime.call.quality import vmaf
 
         try:
             for receiver, frames in self._kept.items():
-                self._vmaf[receiver] = vmaf(self.shown[receiver], frames.camera, frames.file)
+                try:
+                    self._vmaf[receiver] = vmaf(self.shown[receiver], frames.camera, frames.file)
+                except (LiveError, OSError) as error:
+                    self.quality_failures[receiver] = str(error)
         finally:
             self.close()
 
@@ -296,6 +300,7 @@ class CallRecord:
         found = [(receiver, one) for _, receiver in self.pairs() for one in self.freezes(receiver)]
         return {
             "failure": self.failure,
+            "quality_failures": self.quality_failures,
             "connected_s": None if self.connected_ns is None else self.seconds(self.connected_ns),
             "over_s": None if self.over_ns is None else self.seconds(self.over_ns),
             "directions": [asdict(one) for one in self.directions],
