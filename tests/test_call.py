@@ -278,10 +278,15 @@ def test_wrong_sizes(text: str) -> None:
         command.picture_size(text)
 
 
-@pytest.mark.parametrize("text", ["", "-1ms", "0", "0ms", "soon", "1h", "1.2.3s"])
+@pytest.mark.parametrize("text", ["", "-1ms", "0", "300", "0ms", "soon", "1h", "1.2.3s", "1e400s"])
 def test_wrong_times(text: str) -> None:
     with pytest.raises(typer.BadParameter, match="such as 300ms"):
         command.milliseconds(text)
+
+
+def test_times() -> None:
+    times = [command.milliseconds(text) for text in ("300ms", " 0.3 s ", "1e2ms")]
+    assert times == pytest.approx([300.0, 300.0, 100.0])
 
 
 def test_a_wrong_choice_names_what_is_possible() -> None:
