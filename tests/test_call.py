@@ -159,6 +159,17 @@ def test_the_summary_of_a_direction(record: CallRecord) -> None:
     assert way.camera_gap_ms == pytest.approx(100)
 
 
+def test_a_summary_is_made_once_and_again_after_a_change(record: CallRecord) -> None:
+    (before,) = record.directions
+    assert record.directions[0] is before
+    record.take("server", "shown", [[19, 3990 * MS, 320, 180, 0]])
+    assert record.directions[0].frames_shown == before.frames_shown + 1
+    record.over_ns = 3000 * MS
+    assert record.directions[0].longest_freeze_ms == pytest.approx(200)
+    record.over_ns = 9000 * MS
+    assert record.directions[0].longest_freeze_ms == pytest.approx(5010)
+
+
 def test_the_tables_of_a_call(record: CallRecord) -> None:
     tables = record.tables()
     frames = tables["call_frames"].to_pylist()

@@ -25,7 +25,7 @@ from airlane.realtime.call.picture import Camera
 from airlane.realtime.process import LiveError
 
 if TYPE_CHECKING:
-    from airlane.realtime.call.record import Shown
+    from airlane.realtime.call.direction import Shown
 
 __all__ = ["enlarged", "vmaf"]
 
