@@ -126,6 +126,14 @@ Rnis = Annotated[
     ),
 ]
 
+UeCommands = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[NAME=]COMMAND",
+        help="Command at a UE, by default the first; may be repeated. The run ends with the last.",
+        show_default=False,
+    ),
+]
 WithQlog = Annotated[
     bool,
     typer.Option(
@@ -187,14 +195,7 @@ def live_settings(
 def live(
     scenario: File = None,
     example: Example = None,
-    ue: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[NAME=]COMMAND",
-            help="Command at a UE, by default the first; may be repeated. The run ends with the last.",
-            show_default=False,
-        ),
-    ] = None,
+    ue: UeCommands = None,
     server: Server = None,
     settings: Settings = None,
     seed: FirstSeed = None,

@@ -1,4 +1,4 @@
-"""The video in one direction of a call: what was observed of it, and its summary."""
+"""The video in one direction of a call: observations at both ends, and their summary."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Direction:
 
 @dataclass(frozen=True, kw_only=True)
 class Observed:
-    """What was observed of the video in one direction. Times in s are those of the run.
+    """Observations of the video in one direction. Times in s are those of the run.
 
     Attributes
     ----------

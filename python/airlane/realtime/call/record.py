@@ -225,7 +225,7 @@ class CallRecord:
         }
 
     def _observed(self) -> list[Observed]:
-        """Each direction with video. They are made again after a change only: their summaries are kept."""
+        """Each direction with video. The objects keep their summaries, and are replaced after a change."""
         state = (self._changes, self.origin_ns, self.connected_ns, self.over_ns)
         if self._summarized is None or self._summarized[0] != state:
             one, other = self.ends
