@@ -171,6 +171,9 @@ def compare(file: Path, row: dict[str, Any], runs: int, options: list[str]) -> N
             except DisturbedError:
                 row["disturbed"] += 1
                 continue
+            except RuntimeError as failed:
+                print(f"{file.stem}, seed {seed}: {failed}", file=sys.stderr)
+                return
             row["pairs"].append({"seed": seed, "live": measures, "virtual": virtual(file, seed, times)})
             break
 
