@@ -32,7 +32,8 @@ to = "phone"
 
 def test_secondary_cells_come_and_go_with_the_data() -> None:
     output = airlane.load(airlane.example("lte-3cc")).run()
-    table = output.tables["carriers"].to_pylist()
+    changes = output.tables["carriers"]
+    table = changes.to_pylist()
     active = [row["active_carriers"] for row in table]
     assert max(active) == 3
     assert min(active) == 1
@@ -40,7 +41,7 @@ def test_secondary_cells_come_and_go_with_the_data() -> None:
     # Each of four downloads activates both, and the pause is longer than the timer; the last may not end.
     steps = [(row["cell"], row["step"]) for row in table]
     assert steps.count(("band 3", "activated")) == steps.count(("band 7", "activated")) == 4
-    assert all(23.0 < ms <= 25.0 for ms in activation_times_ms(output))
+    assert all(23.0 < ms <= 25.0 for ms in activation_times_ms(changes))
     cells = output.tables["cells"].to_pylist()
     assert all(cell["tb_sent"] > 1000 for cell in cells)
     # The uplink is with the primary cell.

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from airlane import native
 from airlane.radio import nr
 from airlane.scenario import Scenario, loads
@@ -196,7 +198,7 @@ class ActivationCase(TcpCase):
 
     def row(self, family: Family, outputs: Sequence[native.Output]) -> Row:
         """Judge the runs of this case."""
-        times_ms = sorted(ms for output in outputs for ms in activation_times_ms(output))
+        times_ms = sorted(ms for output in outputs for ms in activation_times_ms(output.tables["carriers"]))
         longest = times_ms[-1] if times_ms else float("nan")
         return Row(
             id=self.id,
@@ -210,9 +212,8 @@ class ActivationCase(TcpCase):
         )
 
 
-def activation_times_ms(output: native.Output) -> list[float]:
-    """From each activation command to the use of its secondary cell, in ms."""
-    table = output.tables["carriers"]
+def activation_times_ms(table: pa.Table) -> list[float]:
+    """From each activation command to the use of its secondary cell, in ms, from the table `carriers`."""
     commanded: dict[str, float] = {}
     times = []
     for at_s, cell, step in zip(*(table[name].to_pylist() for name in ("t_s", "cell", "step")), strict=True):
