@@ -9,6 +9,7 @@ import cells
 import pytest
 
 from airlane import papers
+from airlane.runs import json_files
 from conftest import ROOT
 
 PAGES = sorted(ROOT.glob("docs/**/*.md"))
@@ -136,3 +137,24 @@ def test_rows_with_a_prefix() -> None:
     assert cells.rows("a/b: One_two").splitlines() == lines[4:8]
     with pytest.raises(cells.NotFoundError, match="no row"):
         cells.rows("a/b: One_two :: 30")
+
+
+def test_the_sentences_on_real_calls_hold() -> None:
+    page = (ROOT / "docs/rtc.md").read_text(encoding="utf-8")
+    scenarios = json_files.read(cells.RESULTS / "call-agreement.json")["scenarios"]
+    assert "means over five seeds" in page
+    assert {len(one["pairs"]) for one in scenarios} == {5}
+    assert "are equal within a tenth" in page
+    for one in scenarios:
+        for key in ("target_mbps", "received_mbps"):
+            live = sum(pair["live"][key] for pair in one["pairs"])
+            virtual = sum(run[key] for pair in one["pairs"] for run in pair["virtual"]) / 8
+            assert live == pytest.approx(virtual, rel=0.1), (one["name"], key)
+    assert "encoding and decoding, 2 ms to 4 ms here" in page
+    live_runs = [pair["live"] for one in scenarios for pair in one["pairs"]]
+    assert all(2 <= run["encode_ms"] + run["decode_ms"] <= 4 for run in live_runs)
+    (loaded,) = (one["pairs"] for one in scenarios if one["name"] == "cell-loaded")
+    assert "with four of the five seeds" in page
+    assert sum(min(run["freezes"] for run in pair["virtual"]) > 0 for pair in loaded) == 4
+    assert "calls of\n  libwebrtc have no freeze in that cell" in page
+    assert all(pair["live"]["freezes"] == 0 for pair in loaded)
