@@ -176,7 +176,8 @@ pub struct Controller {
     law_needs: Needs,
     discriminator: Discriminator,
     slow_start: SlowStartEnd,
-    watch: Option<SlowStartWatch>,
+    /// Boxed, so that a controller without one is not larger for it.
+    watch: Option<Box<SlowStartWatch>>,
     /// True if the current episode was not reported to the law.
     unreported: bool,
 }
@@ -195,7 +196,7 @@ impl Controller {
         let law_needs = each!(&law, law => law.needs());
         let needs = law_needs.and(discriminator.needs());
         let slow_start = SlowStartEnd::new(setup.slow_start);
-        let watch = setup.watch(law_needs);
+        let watch = setup.watch(law_needs).map(Box::new);
         Self { window, law, needs, law_needs, discriminator, slow_start, watch, unreported: false }
     }
 
@@ -267,9 +268,9 @@ impl Controller {
     pub fn on_ack(&mut self, ack: &AckSample) {
         if self.watch.is_some() {
             self.on_watched_ack(ack);
-            return;
+        } else {
+            each!(&mut self.law, law => law.on_ack(&mut self.window, ack));
         }
-        each!(&mut self.law, law => law.on_ack(&mut self.window, ack));
         if self.slow_start.hears_rtt() && self.window.ssthresh == u32::MAX {
             self.watch_rtt(ack);
         }

@@ -41,7 +41,7 @@ const LOSS_SCOPE: u64 = 32;
 pub struct SlowStartRules {
     /// The algorithm; `None` for that of the law.
     pub algorithm: Option<SlowStartAlgorithm>,
-    /// Whether an increased round trip ends it.
+    /// Whether an increased round trip ends it, also next to an algorithm.
     pub rtt_exit: bool,
     /// The smoothed share of lost packets, in millionths, up to which losses in slow start do not count; 0 if
     /// each loss counts.

@@ -703,3 +703,31 @@ fn the_slow_start_of_a_law() {
     assert!(exits(with(CongestionKind::Cubic, SlowStartAlgorithm::HyStart)));
     assert!(!exits(with(CongestionKind::Cubic, SlowStartAlgorithm::Standard)));
 }
+
+/// picoquic's test of the round trip also applies next to an algorithm: the 7 + 7 + 6th sample, of 51 ms after seven of
+/// 40 ms, ends slow start (the test of [`SlowStartRules::rtt_exit`] derives it). The algorithms alone do not end it:
+/// nothing is acknowledged, so no round ends and no window of SEARCH is full, and the acknowledgments are too far apart
+/// for a train of HyStart.
+#[test]
+fn an_increased_round_trip_ends_slow_start_next_to_an_algorithm() {
+    let exit_after = |algorithm, rtt_exit| {
+        let slow_start = SlowStartRules { algorithm, rtt_exit, ..SlowStartRules::LAW };
+        let setup = ControllerSetup { slow_start, ..ControllerSetup::new(CongestionKind::NewReno) };
+        let mut c = of(&setup, 1000, 10);
+        (0..40u64).find(|i| {
+            let rtt = Some(Duration::from_millis(if *i < 7 { 40 } else { 51 }));
+            c.on_ack(&AckSample { rtt, ..ack(3 * i, 1) });
+            c.ssthresh().is_some()
+        })
+    };
+    let algorithms = [
+        SlowStartAlgorithm::Standard,
+        SlowStartAlgorithm::HyStart,
+        SlowStartAlgorithm::HyStartPlusPlus,
+        SlowStartAlgorithm::Search,
+    ];
+    for algorithm in algorithms {
+        assert_eq!(exit_after(Some(algorithm), true), Some(19), "{algorithm:?}");
+        assert_eq!(exit_after(Some(algorithm), false), None, "{algorithm:?}");
+    }
+}

@@ -23,7 +23,7 @@ pub enum SlowStartAlgorithm {
 pub(in super::super) enum SlowStartWatch {
     HyStart { state: HyStart, delay_min: Option<Duration> },
     HyStartPlusPlus(HyStartPlusPlus),
-    Search(Box<Search>),
+    Search(Search),
 }
 
 impl SlowStartWatch {
@@ -35,7 +35,7 @@ impl SlowStartWatch {
                 Some(Self::HyStart { state: HyStart::new(paced), delay_min: None })
             }
             SlowStartAlgorithm::HyStartPlusPlus => Some(Self::HyStartPlusPlus(HyStartPlusPlus::new(paced))),
-            SlowStartAlgorithm::Search => Some(Self::Search(Box::new(Search::new()))),
+            SlowStartAlgorithm::Search => Some(Self::Search(Search::new())),
         }
     }
 
