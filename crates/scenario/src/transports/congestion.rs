@@ -171,21 +171,11 @@ impl ControllerKeys<'_> {
         Ok(())
     }
 
-    /// A law with a model of the path has no slow start of RFC 5681; MD-CC has two windows, and its own HyStart.
     fn check_slow_start(&self, at: &Place<'_>) -> Checked {
-        let name = self.congestion.kind().name();
-        let has = !matches!(
-            self.congestion,
-            Congestion::Bbr
-                | Congestion::Bbr3
-                | Congestion::C4
-                | Congestion::Copa
-                | Congestion::LedbatPlusPlus
-                | Congestion::Mdcc
-        );
-        let what = format!("congestion = {name:?} starts in its own way");
+        let kind = self.congestion.kind();
+        let what = format!("congestion = {:?} has a start of its own", kind.name());
         let help = "leave it out, or write another `congestion`";
-        at.require(has || self.slow_start.is_none(), "slow_start", &what, help)
+        at.require(self.slow_start.is_none() || !kind.has_own_start(), "slow_start", &what, help)
     }
 
     fn check_own(&self, at: &Place<'_>) -> Checked {

@@ -84,9 +84,9 @@ impl ControllerSetup<'_> {
         self.slow_start.algorithm.map_or(self.hystart, |algorithm| algorithm == SlowStartAlgorithm::HyStart)
     }
 
-    /// The algorithm that ends slow start. A law with a model of the path has its own start.
+    /// The algorithm that ends slow start, next to the law.
     fn watch(&self, law_needs: Needs) -> Option<SlowStartWatch> {
-        let algorithm = self.slow_start.algorithm.filter(|_| !law_needs.path_model)?;
+        let algorithm = self.slow_start.algorithm.filter(|_| !self.kind.has_own_start())?;
         if self.kind == CongestionKind::Cubic && algorithm == SlowStartAlgorithm::HyStart {
             return None;
         }

@@ -146,3 +146,17 @@ fn inputs_that_a_law_does_not_need_do_not_reach_it() {
     assert_eq!(c.needs(), Needs::ARRIVALS);
     c.on_arrival(&Arrival { now: Instant::ZERO, acked_to: 0, rtt: None });
 }
+
+/// A law with a model of the path has no slow start of RFC 5681. Such a controller ignores an algorithm for it, as
+/// LEDBAT++ and MD-CC do, whose slow start is their own.
+#[test]
+fn an_algorithm_is_for_laws_without_a_start_of_their_own() {
+    let algorithm = Some(SlowStartAlgorithm::HyStartPlusPlus);
+    for kind in CongestionKind::ALL {
+        let slow_start = SlowStartRules { algorithm, ..SlowStartRules::LAW };
+        let setup = ControllerSetup { slow_start, ..ControllerSetup::new(kind) };
+        let c = Controller::new(&setup, SegmentWindow::new(1448, 10), Seeds::new(1).stream("test"));
+        assert!(kind.has_own_start() || !c.needs().path_model, "{kind:?}");
+        assert_eq!(c.watch.is_some(), !kind.has_own_start(), "{kind:?}");
+    }
+}
