@@ -14,6 +14,7 @@ use quinn_proto::{
 };
 
 use crate::congestion::{Expiry, Judged, MAX_ACK_DELAY, SenderEvents, State, StateReport};
+use crate::reassembly::Reassembly;
 use crate::setup::{QuicConfig, QuicCrypto, Role, Setup, address};
 use crate::time::{LastTime, QuinnInstant, from_quinn, span_from_quinn, to_quinn};
 
@@ -86,6 +87,7 @@ pub struct QuicEndpoint {
     serial: u64,
     /// The streams whose last write left data with the application, because there was no room for it.
     waiting: Vec<StreamId>,
+    reassembly: Reassembly,
     reporter: Reporter,
 }
 
@@ -134,6 +136,7 @@ impl QuicEndpoint {
             confirmed: false,
             serial: 0,
             waiting: Vec::new(),
+            reassembly: Reassembly::default(),
             reporter: Reporter::default(),
         }
     }
@@ -314,27 +317,9 @@ impl QuicEndpoint {
     }
 
     /// Reads everything that has arrived in order, in parts.
-    pub fn read_with(&mut self, id: StreamId, mut take: impl FnMut(&[u8])) -> Readable {
-        let mut readable = Readable::default();
-        let Some((_, connection)) = &mut self.connection else { return readable };
-        let mut stream = connection.recv_stream(id);
-        let Ok(mut chunks) = stream.read(true) else { return readable };
-        loop {
-            match chunks.next(usize::MAX) {
-                Ok(Some(chunk)) => {
-                    readable.bytes += chunk.bytes.len() as u64;
-                    take(&chunk.bytes);
-                }
-                Ok(None) => {
-                    readable.at_end = true;
-                    break;
-                }
-                Err(_) => break,
-            }
-        }
-        // The result says whether flow control has an update for the peer; `flush` polls in any case.
-        let _ = chunks.finalize();
-        readable
+    pub fn read_with(&mut self, id: StreamId, take: impl FnMut(&[u8])) -> Readable {
+        let Some((_, connection)) = &mut self.connection else { return Readable::default() };
+        self.reassembly.read(connection, id, take)
     }
 
     /// True once a connection is closed, by either end or by its idle timeout; some of its packets may still
