@@ -24,6 +24,7 @@ mod inputs;
 mod kind;
 mod law;
 mod ledbat;
+mod loss_rate;
 mod marks;
 mod max_filter;
 mod mdcc;

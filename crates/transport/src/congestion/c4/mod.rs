@@ -24,8 +24,9 @@ mod tests;
 use airlane_core::{BitRate, Duration, Instant, PathModel};
 
 use self::signals::{
-    LossRate, MarkRate, delay_threshold_us, loss_threshold, mark_threshold_1024, scaled, sensitivity_1024,
+    MarkRate, delay_threshold_us, loss_threshold, mark_threshold_1024, scaled, sensitivity_1024,
 };
+use super::loss_rate::LossRate;
 use super::{
     AckSample, CongestionController, DeliverySample, LossCause, LossEpisode, LostSegment, MarkSample, Needs,
     SegmentWindow, Snapshot, TimeoutEpisode,
