@@ -101,8 +101,9 @@ fn initial_ends_after_three_flat_eras() {
     assert_eq!(flow.c4.rate, 1_000_000);
     assert_eq!(flow.c4.pacing_rate, 2_000_000);
     flow.until(State::Recovery);
-    // Growth in the first era, then three without: 40 acknowledgments each.
-    assert!((120..=200).contains(&flow.delivered), "{}", flow.delivered);
+    // The first acknowledgment, of the second segment, ends the era of the start, in which the rate has grown from 0. Each
+    // of three eras without growth then ends when a segment that was sent after its beginning is delivered, 40 later.
+    assert_eq!(flow.delivered, 2 + 3 * 40);
     assert_eq!(flow.c4.pacing_rate, 937_500);
     assert_eq!(flow.c4.max_rtt, flow.c4.initial_window / 2);
 }
