@@ -16,7 +16,8 @@ mod tests;
 
 use airlane_core::{Duration, Instant};
 
-use super::{AckSample, CongestionController, Needs, SegmentWindow, TimeoutEpisode};
+use super::fractional_window::FractionalWindow;
+use super::{AckSample, CongestionController, Needs, SegmentWindow};
 
 /// TARGET (§4.2).
 const TARGET: Duration = Duration::from_millis(60);
@@ -55,9 +56,7 @@ pub struct LedbatPlusPlus {
     minute: Instant,
     current: [Option<Duration>; CURRENT_SAMPLES],
     taken: usize,
-    /// The window in segments, and what was set of it.
-    exact: f64,
-    set: u32,
+    exact: FractionalWindow,
     slowdown: Slowdown,
 }
 
@@ -70,8 +69,7 @@ impl LedbatPlusPlus {
             minute: Instant::ZERO,
             current: [None; CURRENT_SAMPLES],
             taken: 0,
-            exact: f64::from(window.segments),
-            set: window.segments,
+            exact: FractionalWindow::new(window),
             slowdown: Slowdown::Before,
         }
     }
@@ -105,7 +103,7 @@ impl LedbatPlusPlus {
             return gain;
         }
         let excess = delay.as_secs_f64() / TARGET.as_secs_f64() - 1.0;
-        (gain - self.exact * excess).max(-self.exact / 2.0)
+        (gain - self.exact.segments * excess).max(-self.exact.segments / 2.0)
     }
 
     /// Begins, keeps or ends a slowdown.
@@ -115,8 +113,8 @@ impl LedbatPlusPlus {
                 self.slowdown = Slowdown::Waits(now + srtt * SLOWDOWN_RTTS);
             }
             Slowdown::Waits(at) if now >= at => {
-                window.ssthresh = (self.exact as u32).max(SLOWDOWN_WINDOW);
-                self.exact = f64::from(SLOWDOWN_WINDOW);
+                window.ssthresh = (self.exact.segments as u32).max(SLOWDOWN_WINDOW);
+                self.exact.segments = f64::from(SLOWDOWN_WINDOW);
                 self.slowdown = Slowdown::Holds(now, now + srtt * SLOWDOWN_RTTS);
             }
             Slowdown::Holds(began, until) if now >= until => self.slowdown = Slowdown::Ramps(began),
@@ -134,16 +132,16 @@ impl LedbatPlusPlus {
         if window.in_slow_start() {
             if used {
                 let threshold = f64::from(window.ssthresh);
-                self.exact = (self.exact + delivered * gain(self.base())).min(threshold);
+                self.exact.segments = (self.exact.segments + delivered * gain(self.base())).min(threshold);
             }
             if self.slowdown == Slowdown::Before && self.delay() * 4 > TARGET * 3 {
-                window.ssthresh = self.exact as u32;
+                window.ssthresh = self.exact.segments as u32;
             }
             return;
         }
         let step = self.step();
         if step < 0.0 || used {
-            self.exact += step * delivered / self.exact;
+            self.exact.segments += step * delivered / self.exact.segments;
         }
     }
 }
@@ -160,9 +158,7 @@ impl CongestionController for LedbatPlusPlus {
     }
 
     fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample) {
-        if window.segments != self.set {
-            self.exact = f64::from(window.segments); // set by recovery or validation
-        }
+        self.exact.follow(window);
         if let Some(rtt) = ack.rtt {
             self.on_rtt(ack.now, rtt);
         }
@@ -170,9 +166,8 @@ impl CongestionController for LedbatPlusPlus {
         if ack.may_grow && !matches!(self.slowdown, Slowdown::Holds(..)) {
             self.grow(window, ack);
         }
-        self.exact = self.exact.max(f64::from(SegmentWindow::MIN_SSTHRESH));
-        window.segments = self.exact as u32;
-        self.set = window.segments;
+        self.exact.segments = self.exact.segments.max(f64::from(SegmentWindow::MIN_SSTHRESH));
+        self.exact.set_whole(window);
         if !window.in_slow_start() {
             // The window may shrink below the threshold without slow start.
             window.ssthresh = window.ssthresh.min(window.segments);
@@ -181,12 +176,5 @@ impl CongestionController for LedbatPlusPlus {
 
     fn threshold(&mut self, window: &SegmentWindow) -> u32 {
         window.segments / 2
-    }
-
-    fn on_timeout(&mut self, window: &mut SegmentWindow, timeout: &TimeoutEpisode) {
-        if timeout.new_episode {
-            window.reduce_to(self.threshold(window));
-        }
-        window.restart_from(timeout.restart_segments);
     }
 }

@@ -20,6 +20,7 @@ mod copa;
 mod cubic;
 mod dctcp;
 mod discriminator;
+mod fractional_window;
 mod inputs;
 mod kind;
 mod law;
