@@ -1,14 +1,14 @@
 //! Congestion controllers of TCP and QUIC: checks, and from the format to `airlane_transport`.
 
 use airlane_transport::congestion::{
-    self, CopaConfig, CubicConfig, LawParameters, MdccConfig, OwnControllers, PragueConfig,
-    SlowStartAlgorithm, SlowStartRules,
+    self, CopaConfig, CubicConfig, LawParameters, MdccConfig, OwnControllers, PragueConfig, SlowStartRules,
 };
 
 use crate::check::{Checked, Place};
 use crate::endpoints::Setup;
 use crate::format::{
-    Congestion, CubicEpoch, CubicVariant, Ecn, InflightScope, Mdcc, Quic, SlowStart, SlowStartClock, Tcp,
+    Congestion, CubicEpoch, CubicVariant, Ecn, InflightScope, Mdcc, Quic, SlowStartAlgorithm, SlowStartClock,
+    Tcp,
 };
 use crate::quantity::{Share, Time};
 
@@ -26,7 +26,7 @@ pub(crate) struct ControllerKeys<'a> {
     classic_fallback: Option<bool>,
     copa_delta: Option<f64>,
     copa_mode_switching: Option<bool>,
-    slow_start: Option<SlowStart>,
+    slow_start: Option<SlowStartAlgorithm>,
     slow_start_rtt_exit: bool,
     slow_start_loss: Share,
     marks: Marks,
@@ -119,10 +119,10 @@ impl ControllerKeys<'_> {
     pub(super) fn slow_start(&self) -> SlowStartRules {
         let loss_max_ppm = (self.slow_start_loss.0 * 1e6).round() as u32;
         let algorithm = self.slow_start.map(|algorithm| match algorithm {
-            SlowStart::Standard => SlowStartAlgorithm::Standard,
-            SlowStart::HyStart => SlowStartAlgorithm::HyStart,
-            SlowStart::HyStartPlusPlus => SlowStartAlgorithm::HyStartPlusPlus,
-            SlowStart::Search => SlowStartAlgorithm::Search,
+            SlowStartAlgorithm::Standard => congestion::SlowStartAlgorithm::Standard,
+            SlowStartAlgorithm::HyStart => congestion::SlowStartAlgorithm::HyStart,
+            SlowStartAlgorithm::HyStartPlusPlus => congestion::SlowStartAlgorithm::HyStartPlusPlus,
+            SlowStartAlgorithm::Search => congestion::SlowStartAlgorithm::Search,
         });
         SlowStartRules { algorithm, rtt_exit: self.slow_start_rtt_exit, loss_max_ppm }
     }

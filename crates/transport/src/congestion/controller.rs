@@ -323,9 +323,10 @@ impl Controller {
     /// reported to the law.
     pub fn on_loss(&mut self, episode: &LossEpisode) -> LossCause {
         let mut cause = self.discriminator.classify(episode);
-        let bears =
-            cause == LossCause::Congestion && self.window.in_slow_start() && self.slow_start.bears(episode);
-        if bears {
+        let tolerated = cause == LossCause::Congestion
+            && self.window.in_slow_start()
+            && self.slow_start.tolerates(episode);
+        if tolerated {
             cause = LossCause::Unreported;
         }
         self.unreported = cause == LossCause::Unreported;

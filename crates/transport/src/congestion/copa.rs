@@ -21,13 +21,13 @@
 //!
 //! In neither: a window of which the sender uses less than half does not grow (RFC 9002 §7.8).
 
-mod delays;
+mod rtt_filters;
 #[cfg(test)]
 mod tests;
 
 use airlane_core::{BitRate, Duration, Instant};
 
-use self::delays::Delays;
+use self::rtt_filters::RttFilters;
 use super::fractional_window::FractionalWindow;
 use super::{
     AckSample, CongestionController, DeliverySample, LossCause, LossEpisode, Needs, SegmentWindow, Snapshot,
@@ -64,7 +64,7 @@ impl CopaConfig {
 #[derive(Clone, Debug)]
 pub struct Copa {
     config: CopaConfig,
-    delays: Delays,
+    rtt: RttFilters,
     exact: FractionalWindow,
     slow_start: bool,
     delta: f64,
@@ -91,7 +91,7 @@ impl Copa {
     pub fn new(config: CopaConfig, window: &SegmentWindow) -> Self {
         Self {
             config,
-            delays: Delays::default(),
+            rtt: RttFilters::default(),
             exact: FractionalWindow::new(window),
             slow_start: true,
             delta: f64::from(config.delta_permille) / 1e3,
@@ -114,7 +114,7 @@ impl Copa {
             return;
         }
         let default = f64::from(self.config.delta_permille) / 1e3;
-        if self.delays.is_nearly_empty() {
+        if self.rtt.is_nearly_empty() {
             if self.delta_shrank_at == Instant::ZERO || self.delta_shrank_at + rtt < now {
                 self.delta = default;
                 self.delta_grew_at = now;
@@ -131,7 +131,7 @@ impl Copa {
 
     /// The window at the target rate, in segments; infinite without a queue.
     fn target(&self, standing: Duration) -> f64 {
-        let queue = standing.saturating_sub(self.delays.minimum());
+        let queue = standing.saturating_sub(self.rtt.minimum());
         if queue.is_zero() {
             return f64::INFINITY;
         }
@@ -192,7 +192,7 @@ impl Copa {
         }
     }
 
-    /// A path that loses more than it should carries less.
+    /// Reduces the window if the share of lost segments in two round trips is above [`LOSS_MAX`].
     fn count_losses(&mut self, sample: &DeliverySample, rtt: Duration) {
         self.losses.0 += sample.newly_lost;
         self.losses.1 += sample.newly_delivered + sample.newly_lost;
@@ -223,7 +223,7 @@ impl CongestionController for Copa {
 
     fn on_established(&mut self, window: &SegmentWindow, now: Instant, rtt: Option<Duration>) {
         if let Some(rtt) = rtt.filter(|rtt| !rtt.is_zero()) {
-            self.delays.add(now, rtt, rtt);
+            self.rtt.add(now, rtt, rtt);
             let mut first = *window;
             self.apply(&mut first, rtt);
         }
@@ -234,9 +234,9 @@ impl CongestionController for Copa {
     fn on_delivery(&mut self, window: &mut SegmentWindow, sample: &DeliverySample) {
         self.exact.follow(window);
         if let Some(rtt) = sample.rtt.filter(|rtt| !rtt.is_zero()) {
-            self.delays.add(sample.now, rtt, sample.srtt);
+            self.rtt.add(sample.now, rtt, sample.srtt);
         }
-        let Some(standing) = self.delays.standing() else { return };
+        let Some(standing) = self.rtt.standing() else { return };
         let latest = sample.rtt.unwrap_or(standing);
         self.adapt_delta(sample.now, latest, sample.newly_lost > 0);
         if sample.newly_delivered > 0 {

@@ -7,7 +7,7 @@
 //! window is two segments for two round trips, so that the base is seen again (a periodic slowdown): at most a tenth of
 //! the time.
 //!
-//! The sections of the draft were read as other implementations quote them (arxodeus/utp-go 76a10197), not in full.
+//! The draft was read as other implementations quote it (arxodeus/utp-go 76a10197), not in full.
 //! Open points: four round trips of the current delay, and ten minutes of the base, as in RFC 6817 §4.2; the ramp after
 //! a slowdown grows by GAIN as the first slow start does (utp-go leaves GAIN out there); a timeout is as in NewReno.
 
@@ -32,19 +32,19 @@ const MINUTE: Duration = Duration::from_secs(60);
 const SLOWDOWN_RTTS: u64 = 2;
 /// The window of a slowdown (§4.4).
 const SLOWDOWN_WINDOW: u32 = 2;
-/// The time to the next slowdown, in times that the last one took (§4.4).
+/// The time from the end of a slowdown and its slow start to the next slowdown, as a multiple of their duration (§4.4).
 const SLOWDOWN_INTERVAL: u64 = 9;
 
-/// Where the flow is between slowdowns.
+/// The phase of periodic slowdowns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slowdown {
     /// The first slow start.
     Before,
-    /// The next begins then.
+    /// Between slowdowns; with the time of the next.
     Waits(Instant),
-    /// It has begun, and the window is kept until then.
+    /// In a slowdown; with the time of its begin, and the time until which the window is kept.
     Holds(Instant, Instant),
-    /// Slow start after one that began then.
+    /// In the slow start after a slowdown; with the time of that slowdown's begin.
     Ramps(Instant),
 }
 

@@ -44,7 +44,7 @@ mod veno;
 mod westwood;
 mod window;
 
-pub use arwa::{Arwa, ArwaSender, CodeStep, ObeysCodes, SlowStart};
+pub use arwa::{Arwa, ArwaSender, CodeStep, ObeysCodes, SlowStartAfterReduction};
 pub use bbr::Bbr;
 pub use bbr3::Bbr3;
 pub use c4::C4;

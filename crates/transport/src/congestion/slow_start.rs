@@ -1,7 +1,7 @@
 //! The end of slow start other than by a loss: algorithms that any law takes, and the rules of picoquic of 2020.
 //!
-//! An algorithm ([`SlowStartAlgorithm`]) sees each acknowledgment, may reduce the growth that the law makes of it, and
-//! ends slow start where it finds the path full.
+//! An algorithm ([`SlowStartAlgorithm`]) receives each acknowledgment, may reduce the number of segments by which the law
+//! grows the window, and ends slow start when it detects that the path is full.
 //!
 //! picoquic of 2020 (`cc_common.c`: `picoquic_hystart_test`, `picoquic_hystart_loss_test`) has rules of its own:
 //!
@@ -97,7 +97,7 @@ impl SlowStartEnd {
     }
 
     /// Losses in slow start. True if they do not count.
-    pub(super) fn bears(&mut self, episode: &LossEpisode) -> bool {
+    pub(super) fn tolerates(&mut self, episode: &LossEpisode) -> bool {
         if self.rules.loss_max_ppm == 0 || episode.marked {
             return false;
         }
@@ -151,13 +151,13 @@ mod tests {
             lost_segments,
         };
         // One loss in 32 never reaches the bound: its fixed point is (1/16) / (1 - (15/16)^33) = 0.071.
-        assert!((1..20).all(|i| rule.bears(&episode(32 * i, 1))));
+        assert!((1..20).all(|i| rule.tolerates(&episode(32 * i, 1))));
         let mut fresh = SlowStartEnd::new(rule.rules);
-        assert!(fresh.bears(&episode(102, 3)));
-        assert!(!fresh.bears(&episode(103, 1)));
-        assert!(!SlowStartEnd::new(rule.rules).bears(&episode(500, 4)));
+        assert!(fresh.tolerates(&episode(102, 3)));
+        assert!(!fresh.tolerates(&episode(103, 1)));
+        assert!(!SlowStartEnd::new(rule.rules).tolerates(&episode(500, 4)));
         // A mark is not a loss; with a bound of 0 each loss counts.
-        assert!(!SlowStartEnd::new(rule.rules).bears(&LossEpisode { marked: true, ..episode(500, 1) }));
-        assert!(!SlowStartEnd::new(SlowStartRules::default()).bears(&episode(500, 1)));
+        assert!(!SlowStartEnd::new(rule.rules).tolerates(&LossEpisode { marked: true, ..episode(500, 1) }));
+        assert!(!SlowStartEnd::new(SlowStartRules::default()).tolerates(&episode(500, 1)));
     }
 }

@@ -9,13 +9,14 @@
 //!
 //! - *Initial* sends at twice the delivered rate, and ends when the rate has not grown for three eras, or two with an
 //!   increased round trip, or at losses or marks.
-//! - *Recovery*, an era at 15/16 of the rate, after which growth is judged.
+//! - *Recovery*, an era at 15/16 of the rate, at whose end the growth of the probe or push before it is evaluated.
 //! - *Cruising*, two eras at the rate.
 //! - *Probing*, an era at 17/16; then recovery.
-//! - *Pushing*, at 5/4 while the rate grows by three quarters of that; after a probe that found more.
+//! - *Pushing*, at about 5/4 (1256/1024), after a probe with growth; it continues while the rate grows by more than three
+//!   quarters of the step.
 //!
 //! Left out: careful resume, which needs the rate of an earlier connection. Added: the sender paces at two segments in a
-//! smoothed round trip at least, the minimum window, so that marks on every packet do not end the transfer.
+//! smoothed round trip at least, the minimum window, so that marks on every packet do not reduce the rate to zero.
 
 mod response;
 mod signals;
@@ -194,7 +195,7 @@ impl C4 {
             self.rate = rate;
             self.delay_threshold = delay_threshold_us(self.rate, self.max_rtt);
         } else if delivered > bytes(before, self.min_rtt.unwrap_or(0)) {
-            // More was under way than the rate carries: the path is the limit.
+            // More was delivered than the rate delivers in a minimum round trip: the application was not the limit.
             self.was_not_limited = true;
         }
     }

@@ -30,7 +30,8 @@ impl C4 {
         }
     }
 
-    /// `c4_notify_congestion`. A probe or push is only judged at its end.
+    /// The response to a sign (`c4_notify_congestion`). In Probing and Pushing the rate is not reduced: recovery follows, and
+    /// evaluates the growth at its end.
     fn notify(&mut self, signal: Signal) {
         self.notified = true;
         let beta = self.beta(signal);

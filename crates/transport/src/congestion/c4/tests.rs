@@ -4,8 +4,8 @@ use super::*;
 use crate::congestion::RateSample;
 use crate::recovery::Phase;
 
-/// A path of 1 segment of 1000 bytes each millisecond (1 MB/s) and 40 ms, which more is under way on than it carries in
-/// this time.
+/// A path of 40 ms that delivers a segment of 1000 bytes each millisecond (1 MB/s), and a sender with more in flight than
+/// the path delivers in a round trip.
 struct Flow {
     c4: C4,
     window: SegmentWindow,
@@ -191,9 +191,9 @@ fn losses_reduce_by_the_sensitivity() {
     assert_eq!((flow.c4.rate, flow.c4.alpha), (rate, RECOVER_AGAIN));
 }
 
-/// A slow flow bears much loss: below 50 kB/s up to 52 %.
+/// A slow flow tolerates losses: below 50 kB/s up to a share of 52 %.
 #[test]
-fn a_slow_flow_bears_losses() {
+fn a_slow_flow_tolerates_losses() {
     let mut flow = Flow::new();
     flow.rate = 4; // 40 kB/s
     flow.until(State::Cruising);

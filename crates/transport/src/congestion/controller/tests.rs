@@ -1,7 +1,7 @@
 use airlane_core::Seeds;
 
 use super::*;
-use crate::congestion::{CodeStep, RateSample, SlowStart};
+use crate::congestion::{CodeStep, RateSample, SlowStartAfterReduction};
 use crate::recovery::Phase;
 
 /// Each law after its handshake.
@@ -12,7 +12,7 @@ fn all() -> Vec<Controller> {
         window_min: Bytes(3000),
         upper_target: Bytes(10_000),
         only_changes: false,
-        slow_start: SlowStart::GoesOn,
+        slow_start: SlowStartAfterReduction::GoesOn,
     };
     let arwa = ControllerSetup { codes: Some(codes), ..ControllerSetup::new(CongestionKind::NewReno) };
     let setups = CongestionKind::ALL.into_iter().map(ControllerSetup::new).chain([arwa]);
