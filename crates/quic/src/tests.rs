@@ -74,7 +74,7 @@ struct Sent {
     datagram: Box<[u8]>,
 }
 
-/// What the server writes.
+/// The bytes that the server writes.
 #[derive(Clone, Copy, PartialEq)]
 enum Content {
     Zeros,
