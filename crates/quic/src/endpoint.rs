@@ -9,8 +9,8 @@ use airlane_transport::Path;
 use airlane_transport::congestion::RadioInformation;
 use bytes::BytesMut;
 use quinn_proto::{
-    Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, StreamEvent, StreamId,
-    Transmit, VarInt, WriteError,
+    Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, FrameStats, StreamEvent,
+    StreamId, Transmit, VarInt, WriteError,
 };
 
 use crate::congestion::{Expiry, Judged, MAX_ACK_DELAY, SenderEvents, State, StateReport};
@@ -88,6 +88,8 @@ pub struct QuicEndpoint {
     /// The streams whose last write left data with the application, because there was no room for it.
     waiting: Vec<StreamId>,
     reassembly: Reassembly,
+    /// Frames sent that elicit acknowledgments.
+    eliciting_frames: u64,
     reporter: Reporter,
 }
 
@@ -137,6 +139,7 @@ impl QuicEndpoint {
             serial: 0,
             waiting: Vec::new(),
             reassembly: Reassembly::default(),
+            eliciting_frames: 0,
             reporter: Reporter::default(),
         }
     }
@@ -382,6 +385,9 @@ impl QuicEndpoint {
         self.tell_secrets(cx);
         self.setup.sender.is_asked();
         while let Some(transmit) = self.next_datagram(now) {
+            if self.has_times && !self.elicits_acknowledgment() {
+                self.setup.sender.lock().on_sent_acknowledgment();
+            }
             let is_last = self.is_last();
             self.send(cx, transmit.ecn);
             if is_last {
@@ -409,6 +415,13 @@ impl QuicEndpoint {
             self.scratch = Vec::with_capacity(full);
         }
         connection.poll_transmit(now, 1, &mut self.scratch)
+    }
+
+    /// True if the datagram in the buffer has a frame that elicits an acknowledgment (RFC 9002 §2).
+    fn elicits_acknowledgment(&mut self) -> bool {
+        let Some((_, connection)) = &self.connection else { return false };
+        let frames = eliciting(&connection.stats().frame_tx);
+        core::mem::replace(&mut self.eliciting_frames, frames) != frames
     }
 
     /// True if quinn is known to have nothing left to send after the datagram in the buffer: to ask it takes some 700
@@ -613,4 +626,34 @@ impl QuicEndpoint {
             cx.emit(&Event::DomainState { flow, internet, ran, pep_srtt });
         }
     }
+}
+
+/// The number of frames that elicit acknowledgments: all but ACK, PADDING and CONNECTION_CLOSE (RFC 9002 §2).
+fn eliciting(frames: &FrameStats) -> u64 {
+    [
+        u64::from(frames.handshake_done),
+        frames.ack_frequency,
+        frames.crypto,
+        frames.data_blocked,
+        frames.datagram,
+        frames.immediate_ack,
+        frames.max_data,
+        frames.max_stream_data,
+        frames.max_streams_bidi,
+        frames.max_streams_uni,
+        frames.new_connection_id,
+        frames.new_token,
+        frames.path_challenge,
+        frames.path_response,
+        frames.ping,
+        frames.reset_stream,
+        frames.retire_connection_id,
+        frames.stop_sending,
+        frames.stream,
+        frames.stream_data_blocked,
+        frames.streams_blocked_bidi,
+        frames.streams_blocked_uni,
+    ]
+    .iter()
+    .sum()
 }

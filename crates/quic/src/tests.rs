@@ -579,3 +579,22 @@ fn thousands_of_losses_in_one_window_are_repaired() {
     let early = done.of_server().filter(|sent| sent.at < first + Duration::from_millis(120)).count();
     assert!(early >= 6_000, "{early}");
 }
+
+/// RFC 9002 §7.7: packets with nothing but ACK frames are not paced. A client at a low rate of its own sends thousands of
+/// them, and then an update of flow control together with an ACK: the server hears of its packets in time, and has no
+/// probe timeout.
+#[test]
+fn acknowledgments_are_not_paced() {
+    for congestion in [CongestionKind::C4, CongestionKind::Bbr] {
+        let window = Bytes(32_000_000);
+        let config = || QuicConfig {
+            stream_receive_window: window,
+            receive_window: Some(window),
+            send_window: window,
+            ..config(congestion)()
+        };
+        let done = download(config, 20_000_000, ALL_ARRIVE);
+        assert_eq!((done.received, done.at_end, done.heard.lost), (20_000_000, true, 0), "{congestion:?}");
+        assert_eq!(done.heard.timeouts, [], "{congestion:?}");
+    }
+}
