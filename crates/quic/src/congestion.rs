@@ -550,6 +550,14 @@ impl Sender {
         self.flight.on_sent(now, bytes, note);
     }
 
+    /// The last datagram had no frame that elicits an acknowledgment: it is not paced (RFC 9002 §7.7). quinn reports each
+    /// datagram as sent and does not say so.
+    pub(crate) fn on_sent_acknowledgment(&mut self) {
+        if let Some(pacer) = &mut self.rate_pacer {
+            pacer.take_back();
+        }
+    }
+
     /// Sets the PEP's identifier of the last packet.
     pub(crate) fn name_newest(&mut self, identifier: u64) {
         self.flight.name_newest(identifier);

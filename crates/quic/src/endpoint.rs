@@ -9,11 +9,12 @@ use airlane_transport::Path;
 use airlane_transport::congestion::RadioInformation;
 use bytes::BytesMut;
 use quinn_proto::{
-    Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, StreamEvent, StreamId,
-    Transmit, VarInt, WriteError,
+    Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, FrameStats, StreamEvent,
+    StreamId, Transmit, VarInt, WriteError,
 };
 
 use crate::congestion::{Expiry, Judged, MAX_ACK_DELAY, SenderEvents, State, StateReport};
+use crate::reassembly::Reassembly;
 use crate::setup::{QuicConfig, QuicCrypto, Role, Setup, address};
 use crate::time::{LastTime, QuinnInstant, from_quinn, span_from_quinn, to_quinn};
 
@@ -86,6 +87,9 @@ pub struct QuicEndpoint {
     serial: u64,
     /// The streams whose last write left data with the application, because there was no room for it.
     waiting: Vec<StreamId>,
+    reassembly: Reassembly,
+    /// Frames sent that elicit acknowledgments.
+    eliciting_frames: u64,
     reporter: Reporter,
 }
 
@@ -134,6 +138,8 @@ impl QuicEndpoint {
             confirmed: false,
             serial: 0,
             waiting: Vec::new(),
+            reassembly: Reassembly::default(),
+            eliciting_frames: 0,
             reporter: Reporter::default(),
         }
     }
@@ -314,27 +320,9 @@ impl QuicEndpoint {
     }
 
     /// Reads everything that has arrived in order, in parts.
-    pub fn read_with(&mut self, id: StreamId, mut take: impl FnMut(&[u8])) -> Readable {
-        let mut readable = Readable::default();
-        let Some((_, connection)) = &mut self.connection else { return readable };
-        let mut stream = connection.recv_stream(id);
-        let Ok(mut chunks) = stream.read(true) else { return readable };
-        loop {
-            match chunks.next(usize::MAX) {
-                Ok(Some(chunk)) => {
-                    readable.bytes += chunk.bytes.len() as u64;
-                    take(&chunk.bytes);
-                }
-                Ok(None) => {
-                    readable.at_end = true;
-                    break;
-                }
-                Err(_) => break,
-            }
-        }
-        // The result says whether flow control has an update for the peer; `flush` polls in any case.
-        let _ = chunks.finalize();
-        readable
+    pub fn read_with(&mut self, id: StreamId, take: impl FnMut(&[u8])) -> Readable {
+        let Some((_, connection)) = &mut self.connection else { return Readable::default() };
+        self.reassembly.read(connection, id, take)
     }
 
     /// True once a connection is closed, by either end or by its idle timeout; some of its packets may still
@@ -397,6 +385,9 @@ impl QuicEndpoint {
         self.tell_secrets(cx);
         self.setup.sender.is_asked();
         while let Some(transmit) = self.next_datagram(now) {
+            if self.has_times && !self.elicits_acknowledgment() {
+                self.setup.sender.lock().on_sent_acknowledgment();
+            }
             let is_last = self.is_last();
             self.send(cx, transmit.ecn);
             if is_last {
@@ -424,6 +415,13 @@ impl QuicEndpoint {
             self.scratch = Vec::with_capacity(full);
         }
         connection.poll_transmit(now, 1, &mut self.scratch)
+    }
+
+    /// True if the datagram in the buffer has a frame that elicits an acknowledgment (RFC 9002 §2).
+    fn elicits_acknowledgment(&mut self) -> bool {
+        let Some((_, connection)) = &self.connection else { return false };
+        let frames = eliciting(&connection.stats().frame_tx);
+        core::mem::replace(&mut self.eliciting_frames, frames) != frames
     }
 
     /// True if quinn is known to have nothing left to send after the datagram in the buffer: to ask it takes some 700
@@ -628,4 +626,34 @@ impl QuicEndpoint {
             cx.emit(&Event::DomainState { flow, internet, ran, pep_srtt });
         }
     }
+}
+
+/// The number of frames that elicit acknowledgments: all but ACK, PADDING and CONNECTION_CLOSE (RFC 9002 §2).
+fn eliciting(frames: &FrameStats) -> u64 {
+    [
+        u64::from(frames.handshake_done),
+        frames.ack_frequency,
+        frames.crypto,
+        frames.data_blocked,
+        frames.datagram,
+        frames.immediate_ack,
+        frames.max_data,
+        frames.max_stream_data,
+        frames.max_streams_bidi,
+        frames.max_streams_uni,
+        frames.new_connection_id,
+        frames.new_token,
+        frames.path_challenge,
+        frames.path_response,
+        frames.ping,
+        frames.reset_stream,
+        frames.retire_connection_id,
+        frames.stop_sending,
+        frames.stream,
+        frames.stream_data_blocked,
+        frames.streams_blocked_bidi,
+        frames.streams_blocked_uni,
+    ]
+    .iter()
+    .sum()
 }

@@ -30,6 +30,7 @@ mod pacer;
 mod qlog;
 #[cfg(not(target_family = "wasm"))]
 mod real_time;
+mod reassembly;
 mod setup;
 mod shared;
 #[cfg(test)]

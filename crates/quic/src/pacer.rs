@@ -36,6 +36,8 @@ pub(crate) struct RatePacer {
     pacer: Pacer,
     /// Number of packets that may leave at this instant.
     burst: u32,
+    /// Both before the last packet.
+    before: (Pacer, u32),
 }
 
 impl RatePacer {
@@ -64,8 +66,14 @@ impl RatePacer {
     }
 
     pub(crate) fn on_sent(&mut self, now: Instant, bytes: u64) {
+        self.before = (self.pacer, self.burst);
         self.burst = self.burst.saturating_sub(1);
         self.pacer.on_sent(now, Bytes(bytes), false);
+    }
+
+    /// The last packet was not paced: the next does not wait for it.
+    pub(crate) const fn take_back(&mut self) {
+        (self.pacer, self.burst) = self.before;
     }
 }
 

@@ -19,7 +19,7 @@ pub enum LossDetection {
 
 /// By how much an acknowledgment increases a growing window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Growth {
+pub enum WindowGrowth {
     /// By the segments that it acknowledges (RFC 3465 without its limit), as in Linux.
     PerSegment,
     /// By one segment per acknowledgment (RFC 5681 §3.1 equations 2 and 3), as in ns-3's NewReno:
@@ -95,7 +95,7 @@ pub struct TcpConfig {
     /// Parameters of the laws.
     pub laws: LawParameters,
     /// By how much an acknowledgment increases the window.
-    pub growth: Growth,
+    pub growth: WindowGrowth,
     /// RFC 7323 timestamps, in milliseconds.
     pub timestamps: bool,
     /// RFC 2018 selective acknowledgments.
@@ -190,7 +190,7 @@ impl TcpConfig {
             loss_discriminator: LossDiscrimination::None,
             laws: LawParameters::DEFAULT,
             slow_start: SlowStartRules::LAW,
-            growth: Growth::PerSegment,
+            growth: WindowGrowth::PerSegment,
             timestamps: true,
             sack: true,
             window_scaling: true,

@@ -59,7 +59,7 @@ pub mod window;
 
 pub use accurate::EcnBytes;
 pub use config::{
-    Growth, LossDetection, RateReductionKind, ReceiveBuffer, ReceiveWindowKind, RttSampling, TcpConfig,
+    LossDetection, RateReductionKind, ReceiveBuffer, ReceiveWindowKind, RttSampling, TcpConfig, WindowGrowth,
 };
 pub use congestion::{CongestionController, CongestionKind};
 pub use ecn::{EcnConfig, EcnFeedback};

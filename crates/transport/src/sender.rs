@@ -16,7 +16,7 @@ mod writer;
 use airlane_core::{AccEcnOption, Bytes, Duration, Ecn, Event, Instant, SackBlock, Stream, Topic};
 
 use crate::accurate::MarkReader;
-use crate::config::{Growth, LossDetection, RateReductionKind, RttSampling, TcpConfig};
+use crate::config::{LossDetection, RateReductionKind, RttSampling, TcpConfig, WindowGrowth};
 use crate::congestion::{Controller, CubicWindow, MultiDomain, Needs, RadioInformation, SegmentWindow};
 use crate::delivery::Delivery;
 use crate::ecn::EcnFeedback;
@@ -219,8 +219,8 @@ impl SenderOptions {
     fn new(config: &TcpConfig, negotiated: &crate::header::Negotiated, needs: Needs) -> Self {
         Self {
             growth_max: match config.growth {
-                Growth::PerSegment => u32::MAX,
-                Growth::PerAck => 1,
+                WindowGrowth::PerSegment => u32::MAX,
+                WindowGrowth::PerAck => 1,
             },
             loss_detection: if negotiated.sack { config.loss_detection } else { LossDetection::Rfc6675 },
             careful: config.careful_fast_retransmit,

@@ -683,6 +683,10 @@ fn mistakes_of_middleboxes() -> Vec<(&'static str, String)> {
             "a slow start that no loss ends",
             changed("\"tcp\", congestion = \"cubic\"", "\"quic\", slow_start_loss = \"100 %\""),
         ),
+        (
+            "an algorithm for the start of a law's own",
+            changed("\"cubic\"", "\"copa\", slow_start = \"hystart++\""),
+        ),
     ]
 }
 

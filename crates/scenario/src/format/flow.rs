@@ -195,13 +195,13 @@ pub struct Tcp {
     /// What ends slow start before a loss, for any controller with a slow start of RFC 5681. By default, `hystart` decides
     /// for CUBIC and MD-CC, and the others leave it at a loss.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub slow_start: Option<SlowStart>,
+    pub slow_start: Option<SlowStartAlgorithm>,
     /// Whether an increase of the round-trip time by a quarter ends slow start, as in picoquic of 2020.
     pub slow_start_rtt_exit: bool,
     /// Loss rate up to which losses do not end slow start. With 0 %, each loss ends it.
     pub slow_start_loss: Share,
     /// How much an acknowledgment increases the window.
-    pub growth: Growth,
+    pub growth: WindowGrowth,
     /// Maximum size of an IP packet.
     pub mtu: Size,
     /// Maximum segment size. If absent, it is the MTU minus the headers.
@@ -327,7 +327,7 @@ pub struct Quic {
     /// What ends slow start before a loss, for any controller with a slow start of RFC 5681. By default, `hystart` decides
     /// for CUBIC and MD-CC, and the others leave it at a loss.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub slow_start: Option<SlowStart>,
+    pub slow_start: Option<SlowStartAlgorithm>,
     /// Whether an increase of the round-trip time by a quarter ends slow start, as in picoquic of 2020.
     pub slow_start_rtt_exit: bool,
     /// Loss rate up to which losses do not end slow start. With 0 %, each loss ends it.
@@ -459,7 +459,7 @@ pub enum CubicEpoch {
 
 /// What ends slow start before a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum SlowStart {
+pub enum SlowStartAlgorithm {
     /// Nothing (RFC 5681).
     #[serde(rename = "standard")]
     Standard,
@@ -564,7 +564,7 @@ pub enum SlowStartClock {
 
 /// How much an acknowledgment increases the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum Growth {
+pub enum WindowGrowth {
     /// By the number of segments that it acknowledges (RFC 3465), as in Linux.
     #[serde(rename = "per-segment")]
     PerSegment,

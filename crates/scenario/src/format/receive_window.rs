@@ -87,7 +87,7 @@ pub struct ArwaWindow {
     /// Codes that the sender applies.
     pub obeys: ArwaObeys,
     /// Effect on slow start of a code that reduces the window.
-    pub slow_start: ArwaSlowStart,
+    pub slow_start: ArwaSlowStartAfterReduction,
 }
 
 /// Measure of the delay of a segment.
@@ -145,7 +145,7 @@ pub enum ArwaObeys {
 /// Effect on slow start of a code that reduces the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum ArwaSlowStart {
+pub enum ArwaSlowStartAfterReduction {
     /// Slow start continues.
     GoesOn,
     /// Slow start ends: the reduced window becomes the threshold.

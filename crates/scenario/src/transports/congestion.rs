@@ -1,14 +1,14 @@
 //! Congestion controllers of TCP and QUIC: checks, and from the format to `airlane_transport`.
 
 use airlane_transport::congestion::{
-    self, CopaConfig, CubicConfig, LawParameters, MdccConfig, OwnControllers, PragueConfig,
-    SlowStartAlgorithm, SlowStartRules,
+    self, CopaConfig, CubicConfig, LawParameters, MdccConfig, OwnControllers, PragueConfig, SlowStartRules,
 };
 
 use crate::check::{Checked, Place};
 use crate::endpoints::Setup;
 use crate::format::{
-    Congestion, CubicEpoch, CubicVariant, Ecn, InflightScope, Mdcc, Quic, SlowStart, SlowStartClock, Tcp,
+    Congestion, CubicEpoch, CubicVariant, Ecn, InflightScope, Mdcc, Quic, SlowStartAlgorithm, SlowStartClock,
+    Tcp,
 };
 use crate::quantity::{Share, Time};
 
@@ -26,7 +26,7 @@ pub(crate) struct ControllerKeys<'a> {
     classic_fallback: Option<bool>,
     copa_delta: Option<f64>,
     copa_mode_switching: Option<bool>,
-    slow_start: Option<SlowStart>,
+    slow_start: Option<SlowStartAlgorithm>,
     slow_start_rtt_exit: bool,
     slow_start_loss: Share,
     marks: Marks,
@@ -119,10 +119,10 @@ impl ControllerKeys<'_> {
     pub(super) fn slow_start(&self) -> SlowStartRules {
         let loss_max_ppm = (self.slow_start_loss.0 * 1e6).round() as u32;
         let algorithm = self.slow_start.map(|algorithm| match algorithm {
-            SlowStart::Standard => SlowStartAlgorithm::Standard,
-            SlowStart::HyStart => SlowStartAlgorithm::HyStart,
-            SlowStart::HyStartPlusPlus => SlowStartAlgorithm::HyStartPlusPlus,
-            SlowStart::Search => SlowStartAlgorithm::Search,
+            SlowStartAlgorithm::Standard => congestion::SlowStartAlgorithm::Standard,
+            SlowStartAlgorithm::HyStart => congestion::SlowStartAlgorithm::HyStart,
+            SlowStartAlgorithm::HyStartPlusPlus => congestion::SlowStartAlgorithm::HyStartPlusPlus,
+            SlowStartAlgorithm::Search => congestion::SlowStartAlgorithm::Search,
         });
         SlowStartRules { algorithm, rtt_exit: self.slow_start_rtt_exit, loss_max_ppm }
     }
@@ -171,21 +171,11 @@ impl ControllerKeys<'_> {
         Ok(())
     }
 
-    /// A law with a model of the path has no slow start of RFC 5681; MD-CC has two windows, and its own HyStart.
     fn check_slow_start(&self, at: &Place<'_>) -> Checked {
-        let name = self.congestion.kind().name();
-        let has = !matches!(
-            self.congestion,
-            Congestion::Bbr
-                | Congestion::Bbr3
-                | Congestion::C4
-                | Congestion::Copa
-                | Congestion::LedbatPlusPlus
-                | Congestion::Mdcc
-        );
-        let what = format!("congestion = {name:?} starts in its own way");
+        let kind = self.congestion.kind();
+        let what = format!("congestion = {:?} has a start of its own", kind.name());
         let help = "leave it out, or write another `congestion`";
-        at.require(has || self.slow_start.is_none(), "slow_start", &what, help)
+        at.require(self.slow_start.is_none() || !kind.has_own_start(), "slow_start", &what, help)
     }
 
     fn check_own(&self, at: &Place<'_>) -> Checked {

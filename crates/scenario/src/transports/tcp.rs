@@ -1,14 +1,14 @@
 //! TCP: from the format to `airlane_transport`.
 
 use airlane_core::Instant;
-use airlane_transport::congestion::{ArwaSender, CodeStep, SlowStart};
+use airlane_transport::congestion::{ArwaSender, CodeStep, SlowStartAfterReduction};
 use airlane_transport::window::{ArwaReceiver, CaseTwo, DelayMeasure, DrwaReceiver, OldCode};
 use airlane_transport::{self as transport, TcpConfig};
 
 use crate::endpoints::Setup;
 use crate::format::{
-    ArwaCaseTwo, ArwaDelay, ArwaObeys, ArwaOldCode, ArwaSlowStart, ArwaStep, ArwaWindow, Growth,
-    LossDetection, RateReduction, ReceiveBuffer, ReceiveWindow, RttSampling, Tcp,
+    ArwaCaseTwo, ArwaDelay, ArwaObeys, ArwaOldCode, ArwaSlowStartAfterReduction, ArwaStep, ArwaWindow,
+    LossDetection, RateReduction, ReceiveBuffer, ReceiveWindow, RttSampling, Tcp, WindowGrowth,
 };
 use crate::quantity::Time;
 use crate::rnis::loss_discrimination;
@@ -25,8 +25,8 @@ pub fn tcp_config(tcp: &Tcp, setup: Setup<'_>) -> TcpConfig {
         laws: controller.laws(),
         slow_start: controller.slow_start(),
         growth: match tcp.growth {
-            Growth::PerSegment => transport::Growth::PerSegment,
-            Growth::PerAck => transport::Growth::PerAck,
+            WindowGrowth::PerSegment => transport::WindowGrowth::PerSegment,
+            WindowGrowth::PerAck => transport::WindowGrowth::PerAck,
         },
         timestamps: tcp.timestamps,
         sack: tcp.sack,
@@ -143,8 +143,8 @@ fn arwa_sender(window: &ArwaWindow) -> ArwaSender {
         upper_target: window.upper_target.0,
         only_changes: window.obeys == ArwaObeys::Changes,
         slow_start: match window.slow_start {
-            ArwaSlowStart::GoesOn => SlowStart::GoesOn,
-            ArwaSlowStart::Ends => SlowStart::Ends,
+            ArwaSlowStartAfterReduction::GoesOn => SlowStartAfterReduction::GoesOn,
+            ArwaSlowStartAfterReduction::Ends => SlowStartAfterReduction::Ends,
         },
     }
 }

@@ -25,7 +25,7 @@ pub enum CodeStep {
 
 /// Whether slow start ends when a code reduces the window, which the paper leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SlowStart {
+pub enum SlowStartAfterReduction {
     /// Slow start continues: the window doubles again.
     GoesOn,
     /// Slow start ends: the reduced window is the threshold.
@@ -46,7 +46,7 @@ pub struct ArwaSender {
     /// Whether a code equal to the previous one has no effect.
     pub only_changes: bool,
     /// Whether slow start ends when a code reduces the window.
-    pub slow_start: SlowStart,
+    pub slow_start: SlowStartAfterReduction,
 }
 
 /// The controller.
@@ -87,7 +87,7 @@ impl Arwa {
         }
         let after = if code <= 100 { self.cut(before, code) } else { self.grown(before, code) };
         self.set(window, after);
-        if after < before && self.config.slow_start == SlowStart::Ends {
+        if after < before && self.config.slow_start == SlowStartAfterReduction::Ends {
             window.ssthresh = window.ssthresh.min(window.segments.max(SegmentWindow::MIN_SSTHRESH));
         }
         Some([before, self.bytes])

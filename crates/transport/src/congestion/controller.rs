@@ -84,9 +84,9 @@ impl ControllerSetup<'_> {
         self.slow_start.algorithm.map_or(self.hystart, |algorithm| algorithm == SlowStartAlgorithm::HyStart)
     }
 
-    /// The algorithm that ends slow start. A law with a model of the path has its own start.
+    /// The algorithm that ends slow start, next to the law.
     fn watch(&self, law_needs: Needs) -> Option<SlowStartWatch> {
-        let algorithm = self.slow_start.algorithm.filter(|_| !law_needs.path_model)?;
+        let algorithm = self.slow_start.algorithm.filter(|_| !self.kind.has_own_start())?;
         if self.kind == CongestionKind::Cubic && algorithm == SlowStartAlgorithm::HyStart {
             return None;
         }
@@ -176,7 +176,8 @@ pub struct Controller {
     law_needs: Needs,
     discriminator: Discriminator,
     slow_start: SlowStartEnd,
-    watch: Option<SlowStartWatch>,
+    /// Boxed, so that a controller without one is not larger for it.
+    watch: Option<Box<SlowStartWatch>>,
     /// True if the current episode was not reported to the law.
     unreported: bool,
 }
@@ -195,7 +196,7 @@ impl Controller {
         let law_needs = each!(&law, law => law.needs());
         let needs = law_needs.and(discriminator.needs());
         let slow_start = SlowStartEnd::new(setup.slow_start);
-        let watch = setup.watch(law_needs);
+        let watch = setup.watch(law_needs).map(Box::new);
         Self { window, law, needs, law_needs, discriminator, slow_start, watch, unreported: false }
     }
 
@@ -267,9 +268,9 @@ impl Controller {
     pub fn on_ack(&mut self, ack: &AckSample) {
         if self.watch.is_some() {
             self.on_watched_ack(ack);
-            return;
+        } else {
+            each!(&mut self.law, law => law.on_ack(&mut self.window, ack));
         }
-        each!(&mut self.law, law => law.on_ack(&mut self.window, ack));
         if self.slow_start.hears_rtt() && self.window.ssthresh == u32::MAX {
             self.watch_rtt(ack);
         }
@@ -322,9 +323,10 @@ impl Controller {
     /// reported to the law.
     pub fn on_loss(&mut self, episode: &LossEpisode) -> LossCause {
         let mut cause = self.discriminator.classify(episode);
-        let bears =
-            cause == LossCause::Congestion && self.window.in_slow_start() && self.slow_start.bears(episode);
-        if bears {
+        let tolerated = cause == LossCause::Congestion
+            && self.window.in_slow_start()
+            && self.slow_start.tolerates(episode);
+        if tolerated {
             cause = LossCause::Unreported;
         }
         self.unreported = cause == LossCause::Unreported;

@@ -21,13 +21,14 @@
 //!
 //! In neither: a window of which the sender uses less than half does not grow (RFC 9002 §7.8).
 
-mod delays;
+mod rtt_filters;
 #[cfg(test)]
 mod tests;
 
 use airlane_core::{BitRate, Duration, Instant};
 
-use self::delays::Delays;
+use self::rtt_filters::RttFilters;
+use super::fractional_window::FractionalWindow;
 use super::{
     AckSample, CongestionController, DeliverySample, LossCause, LossEpisode, Needs, SegmentWindow, Snapshot,
     TimeoutEpisode,
@@ -63,10 +64,8 @@ impl CopaConfig {
 #[derive(Clone, Debug)]
 pub struct Copa {
     config: CopaConfig,
-    delays: Delays,
-    /// The window in segments, and what was set of it.
-    exact: f64,
-    set: u32,
+    rtt: RttFilters,
+    exact: FractionalWindow,
     slow_start: bool,
     delta: f64,
     velocity: f64,
@@ -92,9 +91,8 @@ impl Copa {
     pub fn new(config: CopaConfig, window: &SegmentWindow) -> Self {
         Self {
             config,
-            delays: Delays::default(),
-            exact: f64::from(window.segments),
-            set: window.segments,
+            rtt: RttFilters::default(),
+            exact: FractionalWindow::new(window),
             slow_start: true,
             delta: f64::from(config.delta_permille) / 1e3,
             velocity: 1.0,
@@ -116,7 +114,7 @@ impl Copa {
             return;
         }
         let default = f64::from(self.config.delta_permille) / 1e3;
-        if self.delays.is_nearly_empty() {
+        if self.rtt.is_nearly_empty() {
             if self.delta_shrank_at == Instant::ZERO || self.delta_shrank_at + rtt < now {
                 self.delta = default;
                 self.delta_grew_at = now;
@@ -133,7 +131,7 @@ impl Copa {
 
     /// The window at the target rate, in segments; infinite without a queue.
     fn target(&self, standing: Duration) -> f64 {
-        let queue = standing.saturating_sub(self.delays.minimum());
+        let queue = standing.saturating_sub(self.rtt.minimum());
         if queue.is_zero() {
             return f64::INFINITY;
         }
@@ -143,13 +141,13 @@ impl Copa {
     /// The velocity, from the direction of the window in the round trip that ends.
     fn turn(&mut self, now: Instant, srtt: Duration) {
         let Some((began, was)) = self.recorded else {
-            self.recorded = Some((now, self.exact));
+            self.recorded = Some((now, self.exact.segments));
             return;
         };
         if now.saturating_since(began) < srtt {
             return;
         }
-        let upwards = Some(self.exact > was);
+        let upwards = Some(self.exact.segments > was);
         if upwards == self.upwards {
             self.same += 1;
             if self.same >= SAME_DIRECTIONS {
@@ -158,7 +156,7 @@ impl Copa {
         } else {
             self.begin_direction(upwards);
         }
-        self.recorded = Some((now, self.exact));
+        self.recorded = Some((now, self.exact.segments));
     }
 
     fn begin_direction(&mut self, upwards: Option<bool>) {
@@ -170,11 +168,12 @@ impl Copa {
     /// Changes the window for delivered segments.
     fn steer(&mut self, sample: &DeliverySample, standing: Duration) {
         let delivered = f64::from(sample.newly_delivered);
-        let below = self.exact <= self.target(standing);
-        let used = 2 * u64::from(sample.prior_in_flight) >= u64::from(self.set) || sample.window_limited;
+        let below = self.exact.segments <= self.target(standing);
+        let used = 2 * u64::from(sample.prior_in_flight) >= u64::from(self.exact.last_set())
+            || sample.window_limited;
         if self.slow_start {
             if below {
-                self.exact += if used { delivered } else { 0.0 };
+                self.exact.segments += if used { delivered } else { 0.0 };
                 return;
             }
             self.slow_start = false;
@@ -182,18 +181,18 @@ impl Copa {
         self.turn(sample.now, sample.srtt);
         if self.velocity > 1.0 && self.upwards != Some(below) {
             self.begin_direction(Some(below));
-            self.recorded = Some((sample.now, self.exact));
+            self.recorded = Some((sample.now, self.exact.segments));
         }
-        self.velocity = self.velocity.min(self.exact * self.delta).max(1.0);
-        let step = self.velocity * delivered / (self.delta * self.exact);
+        self.velocity = self.velocity.min(self.exact.segments * self.delta).max(1.0);
+        let step = self.velocity * delivered / (self.delta * self.exact.segments);
         if !below {
-            self.exact -= step;
+            self.exact.segments -= step;
         } else if used {
-            self.exact += step;
+            self.exact.segments += step;
         }
     }
 
-    /// A path that loses more than it should carries less.
+    /// Reduces the window if the share of lost segments in two round trips is above [`LOSS_MAX`].
     fn count_losses(&mut self, sample: &DeliverySample, rtt: Duration) {
         self.losses.0 += sample.newly_lost;
         self.losses.1 += sample.newly_delivered + sample.newly_lost;
@@ -204,17 +203,16 @@ impl Copa {
         self.losses = (0, 0);
         self.losses_from = sample.now;
         if f64::from(lost) > LOSS_MAX * f64::from(all) {
-            self.exact *= LOSS_FACTOR;
+            self.exact.segments *= LOSS_FACTOR;
         }
     }
 
     /// Sets window and rate.
     fn apply(&mut self, window: &mut SegmentWindow, standing: Duration) {
-        self.exact = self.exact.max(WINDOW_MIN);
-        window.segments = self.exact as u32;
-        self.set = window.segments;
+        self.exact.segments = self.exact.segments.max(WINDOW_MIN);
+        self.exact.set_whole(window);
         let segment = f64::from(window.segment_size());
-        self.pacing_rate = PACING_GAIN * self.exact * segment / standing.as_secs_f64().max(1e-6);
+        self.pacing_rate = PACING_GAIN * self.exact.segments * segment / standing.as_secs_f64().max(1e-6);
     }
 }
 
@@ -225,7 +223,7 @@ impl CongestionController for Copa {
 
     fn on_established(&mut self, window: &SegmentWindow, now: Instant, rtt: Option<Duration>) {
         if let Some(rtt) = rtt.filter(|rtt| !rtt.is_zero()) {
-            self.delays.add(now, rtt, rtt);
+            self.rtt.add(now, rtt, rtt);
             let mut first = *window;
             self.apply(&mut first, rtt);
         }
@@ -234,13 +232,11 @@ impl CongestionController for Copa {
     fn on_ack(&mut self, _: &mut SegmentWindow, _: &AckSample) {}
 
     fn on_delivery(&mut self, window: &mut SegmentWindow, sample: &DeliverySample) {
-        if window.segments != self.set {
-            self.exact = f64::from(window.segments); // reduced by validation
-        }
+        self.exact.follow(window);
         if let Some(rtt) = sample.rtt.filter(|rtt| !rtt.is_zero()) {
-            self.delays.add(sample.now, rtt, sample.srtt);
+            self.rtt.add(sample.now, rtt, sample.srtt);
         }
-        let Some(standing) = self.delays.standing() else { return };
+        let Some(standing) = self.rtt.standing() else { return };
         let latest = sample.rtt.unwrap_or(standing);
         self.adapt_delta(sample.now, latest, sample.newly_lost > 0);
         if sample.newly_delivered > 0 {
@@ -261,24 +257,22 @@ impl CongestionController for Copa {
     /// mvfst: the minimum window at persistent congestion. The authors' code has no response.
     fn on_timeout(&mut self, window: &mut SegmentWindow, timeout: &TimeoutEpisode) {
         if timeout.new_episode {
-            self.before_timeout = self.exact;
+            self.before_timeout = self.exact.segments;
         }
         window.restart_from(timeout.restart_segments);
-        self.exact = f64::from(window.segments).max(WINDOW_MIN);
-        self.set = window.segments;
+        self.exact = FractionalWindow::new(window);
+        self.exact.segments = self.exact.segments.max(WINDOW_MIN);
         self.begin_direction(None);
         self.recorded = None;
     }
 
     fn on_undo(&mut self, window: &mut SegmentWindow, _: &Snapshot) {
-        self.exact = self.exact.max(self.before_timeout);
-        window.segments = self.exact as u32;
-        self.set = window.segments;
+        self.exact.segments = self.exact.segments.max(self.before_timeout);
+        self.exact.set_whole(window);
     }
 
     fn on_segment_size(&mut self, window: &SegmentWindow) {
-        self.exact = f64::from(window.segments);
-        self.set = window.segments;
+        self.exact = FractionalWindow::new(window);
     }
 
     fn pacing_rate(&self) -> Option<BitRate> {

@@ -20,7 +20,11 @@ pub struct Arrival {
 pub struct AckSample {
     /// Time of the arrival.
     pub now: Instant,
-    /// Segments newly delivered, cumulatively or selectively.
+    /// Segments for which the window may grow. With TCP these are the segments that the acknowledgment newly delivers,
+    /// cumulatively or selectively, and at most one with [`WindowGrowth::PerAck`](crate::WindowGrowth::PerAck). With
+    /// QUIC they are the newly acknowledged bytes of packets that were sent after the last reduction (RFC 9002 §7.3.2),
+    /// in full segments; the remainder counts with the next acknowledgment. HyStart++ passes less of them to the law
+    /// (RFC 9406 §4.2).
     pub delivered_segments: u32,
     /// True if the window may grow: in-order data was acknowledged, and no reduction is in progress.
     pub may_grow: bool,
@@ -45,7 +49,7 @@ pub struct AckSample {
 pub struct MarkSample {
     /// Time of the arrival.
     pub now: Instant,
-    /// Segments newly delivered, cumulatively or selectively.
+    /// Segments newly delivered, cumulatively or selectively; with QUIC, packets newly acknowledged.
     pub delivered_segments: u32,
     /// Packets newly reported as marked. They can be more than the segments: ACKs can be marked too.
     pub marked_segments: u32,

@@ -58,3 +58,13 @@ impl CongestionKind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
+
+impl CongestionKind {
+    /// True if the start of a connection is part of the law, so that no [algorithm](super::SlowStartAlgorithm) can end
+    /// it: the laws with a model of the path have no slow start of RFC 5681, that of LEDBAT++ ends by the law's target
+    /// (§4.3 of its draft), and MD-CC has two windows, with HyStart for one of them.
+    #[must_use]
+    pub const fn has_own_start(self) -> bool {
+        matches!(self, Self::Bbr | Self::Bbr3 | Self::C4 | Self::Copa | Self::LedbatPlusPlus | Self::Mdcc)
+    }
+}

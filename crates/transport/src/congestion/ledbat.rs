@@ -7,7 +7,7 @@
 //! window is two segments for two round trips, so that the base is seen again (a periodic slowdown): at most a tenth of
 //! the time.
 //!
-//! The sections of the draft were read as other implementations quote them (arxodeus/utp-go 76a10197), not in full.
+//! The draft was read as other implementations quote it (arxodeus/utp-go 76a10197), not in full.
 //! Open points: four round trips of the current delay, and ten minutes of the base, as in RFC 6817 §4.2; the ramp after
 //! a slowdown grows by GAIN as the first slow start does (utp-go leaves GAIN out there); a timeout is as in NewReno.
 
@@ -16,7 +16,8 @@ mod tests;
 
 use airlane_core::{Duration, Instant};
 
-use super::{AckSample, CongestionController, Needs, SegmentWindow, TimeoutEpisode};
+use super::fractional_window::FractionalWindow;
+use super::{AckSample, CongestionController, Needs, SegmentWindow};
 
 /// TARGET (§4.2).
 const TARGET: Duration = Duration::from_millis(60);
@@ -31,19 +32,19 @@ const MINUTE: Duration = Duration::from_secs(60);
 const SLOWDOWN_RTTS: u64 = 2;
 /// The window of a slowdown (§4.4).
 const SLOWDOWN_WINDOW: u32 = 2;
-/// The time to the next slowdown, in times that the last one took (§4.4).
+/// The time from the end of a slowdown and its slow start to the next slowdown, as a multiple of their duration (§4.4).
 const SLOWDOWN_INTERVAL: u64 = 9;
 
-/// Where the flow is between slowdowns.
+/// The phase of periodic slowdowns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slowdown {
     /// The first slow start.
     Before,
-    /// The next begins then.
+    /// Between slowdowns; with the time of the next.
     Waits(Instant),
-    /// It has begun, and the window is kept until then.
+    /// In a slowdown; with the time of its begin, and the time until which the window is kept.
     Holds(Instant, Instant),
-    /// Slow start after one that began then.
+    /// In the slow start after a slowdown; with the time of that slowdown's begin.
     Ramps(Instant),
 }
 
@@ -55,9 +56,7 @@ pub struct LedbatPlusPlus {
     minute: Instant,
     current: [Option<Duration>; CURRENT_SAMPLES],
     taken: usize,
-    /// The window in segments, and what was set of it.
-    exact: f64,
-    set: u32,
+    exact: FractionalWindow,
     slowdown: Slowdown,
 }
 
@@ -70,8 +69,7 @@ impl LedbatPlusPlus {
             minute: Instant::ZERO,
             current: [None; CURRENT_SAMPLES],
             taken: 0,
-            exact: f64::from(window.segments),
-            set: window.segments,
+            exact: FractionalWindow::new(window),
             slowdown: Slowdown::Before,
         }
     }
@@ -105,7 +103,7 @@ impl LedbatPlusPlus {
             return gain;
         }
         let excess = delay.as_secs_f64() / TARGET.as_secs_f64() - 1.0;
-        (gain - self.exact * excess).max(-self.exact / 2.0)
+        (gain - self.exact.segments * excess).max(-self.exact.segments / 2.0)
     }
 
     /// Begins, keeps or ends a slowdown.
@@ -115,8 +113,8 @@ impl LedbatPlusPlus {
                 self.slowdown = Slowdown::Waits(now + srtt * SLOWDOWN_RTTS);
             }
             Slowdown::Waits(at) if now >= at => {
-                window.ssthresh = (self.exact as u32).max(SLOWDOWN_WINDOW);
-                self.exact = f64::from(SLOWDOWN_WINDOW);
+                window.ssthresh = (self.exact.segments as u32).max(SLOWDOWN_WINDOW);
+                self.exact.segments = f64::from(SLOWDOWN_WINDOW);
                 self.slowdown = Slowdown::Holds(now, now + srtt * SLOWDOWN_RTTS);
             }
             Slowdown::Holds(began, until) if now >= until => self.slowdown = Slowdown::Ramps(began),
@@ -134,16 +132,16 @@ impl LedbatPlusPlus {
         if window.in_slow_start() {
             if used {
                 let threshold = f64::from(window.ssthresh);
-                self.exact = (self.exact + delivered * gain(self.base())).min(threshold);
+                self.exact.segments = (self.exact.segments + delivered * gain(self.base())).min(threshold);
             }
             if self.slowdown == Slowdown::Before && self.delay() * 4 > TARGET * 3 {
-                window.ssthresh = self.exact as u32;
+                window.ssthresh = self.exact.segments as u32;
             }
             return;
         }
         let step = self.step();
         if step < 0.0 || used {
-            self.exact += step * delivered / self.exact;
+            self.exact.segments += step * delivered / self.exact.segments;
         }
     }
 }
@@ -160,9 +158,7 @@ impl CongestionController for LedbatPlusPlus {
     }
 
     fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample) {
-        if window.segments != self.set {
-            self.exact = f64::from(window.segments); // set by recovery or validation
-        }
+        self.exact.follow(window);
         if let Some(rtt) = ack.rtt {
             self.on_rtt(ack.now, rtt);
         }
@@ -170,9 +166,8 @@ impl CongestionController for LedbatPlusPlus {
         if ack.may_grow && !matches!(self.slowdown, Slowdown::Holds(..)) {
             self.grow(window, ack);
         }
-        self.exact = self.exact.max(f64::from(SegmentWindow::MIN_SSTHRESH));
-        window.segments = self.exact as u32;
-        self.set = window.segments;
+        self.exact.segments = self.exact.segments.max(f64::from(SegmentWindow::MIN_SSTHRESH));
+        self.exact.set_whole(window);
         if !window.in_slow_start() {
             // The window may shrink below the threshold without slow start.
             window.ssthresh = window.ssthresh.min(window.segments);
@@ -181,12 +176,5 @@ impl CongestionController for LedbatPlusPlus {
 
     fn threshold(&mut self, window: &SegmentWindow) -> u32 {
         window.segments / 2
-    }
-
-    fn on_timeout(&mut self, window: &mut SegmentWindow, timeout: &TimeoutEpisode) {
-        if timeout.new_episode {
-            window.reduce_to(self.threshold(window));
-        }
-        window.restart_from(timeout.restart_segments);
     }
 }

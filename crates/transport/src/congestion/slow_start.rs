@@ -1,15 +1,14 @@
 //! The end of slow start other than by a loss: algorithms that any law takes, and the rules of picoquic of 2020.
 //!
-//! An algorithm ([`SlowStartAlgorithm`]) sees each acknowledgment, may reduce the growth that the law makes of it, and
-//! ends slow start where it finds the path full.
+//! An algorithm ([`SlowStartAlgorithm`]) receives each acknowledgment, may reduce the number of segments by which the law
+//! grows the window, and ends slow start when it detects that the path is full.
 //!
 //! picoquic of 2020 (`cc_common.c`: `picoquic_hystart_test`, `picoquic_hystart_loss_test`) has rules of its own:
 //!
 //! - *By the round trip*: the minimum of the last seven samples is more than a quarter above the floor, seven
 //!   times in succession. The floor is the lowest value that the maximum of seven samples has had. Samples
 //!   are taken a millisecond apart. Only slow start before the first threshold ends in this way.
-//! - *By loss*: a loss in slow start counts only if the smoothed share of lost packets, with a gain of 1/16 per packet
-//!   and over at most 32 packets between two losses, exceeds a bound.
+//! - *By loss*: a loss in slow start counts only if the smoothed share of lost packets ([`LossRate`]) exceeds a bound.
 //!
 //! Not included: picoquic's reduction of the window where the round trip exceeds 100 ms.
 
@@ -26,22 +25,19 @@ pub(super) use self::hystart::HyStart;
 use self::hystart_plus_plus::HyStartPlusPlus;
 use self::search::Search;
 use super::LossEpisode;
+use super::loss_rate::LossRate;
 
 /// PICOQUIC_MIN_MAX_RTT_SCOPE.
 const SAMPLES: usize = 7;
 /// Samples a millisecond apart (`picoquic_hystart_test`).
 const SAMPLE_GAP: Duration = Duration::from_millis(1);
-/// PICOQUIC_SMOOTHED_LOSS_FACTOR.
-const LOSS_GAIN: f64 = 1.0 / 16.0;
-/// PICOQUIC_SMOOTHED_LOSS_SCOPE.
-const LOSS_SCOPE: u64 = 32;
 
 /// The rules for the end of slow start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlowStartRules {
     /// The algorithm; `None` for that of the law.
     pub algorithm: Option<SlowStartAlgorithm>,
-    /// Whether an increased round trip ends it.
+    /// Whether an increased round trip ends it, also next to an algorithm.
     pub rtt_exit: bool,
     /// The smoothed share of lost packets, in millionths, up to which losses in slow start do not count; 0 if
     /// each loss counts.
@@ -63,9 +59,7 @@ pub(super) struct SlowStartEnd {
     /// The lowest maximum of the ring so far.
     floor: Option<Duration>,
     excesses: usize,
-    /// Smoothed share of lost packets, and the number of the last lost packet.
-    loss_share: f64,
-    lost_number: u64,
+    losses: LossRate,
 }
 
 impl SlowStartEnd {
@@ -103,18 +97,15 @@ impl SlowStartEnd {
     }
 
     /// Losses in slow start. True if they do not count.
-    pub(super) fn bears(&mut self, episode: &LossEpisode) -> bool {
+    pub(super) fn tolerates(&mut self, episode: &LossEpisode) -> bool {
         if self.rules.loss_max_ppm == 0 || episode.marked {
             return false;
         }
         let lost = u64::from(episode.lost_segments.max(1));
         for number in (episode.newest_lost + 1).saturating_sub(lost)..=episode.newest_lost {
-            let between = number.saturating_sub(self.lost_number).min(LOSS_SCOPE);
-            (0..between).for_each(|_| self.loss_share *= 1.0 - LOSS_GAIN);
-            self.loss_share += (1.0 - self.loss_share) * LOSS_GAIN;
-            self.lost_number = self.lost_number.max(number);
+            self.losses.on_lost(number);
         }
-        self.loss_share * 1e6 <= f64::from(self.rules.loss_max_ppm)
+        self.losses.share() * 1e6 <= f64::from(self.rules.loss_max_ppm)
     }
 }
 
@@ -147,7 +138,7 @@ mod tests {
         assert_eq!(exit_after((0..100).map(|i| if i % 2 == 0 { 40 } else { 80 })), None);
     }
 
-    /// After n losses in a row the share is 1 - (15/16)^n: 0.176 after three, 0.228 after four.
+    /// After n losses in a row the share is 16/31 (1 - (225/256)^n) ([`LossRate`]): 0.166 after three, 0.208 after four.
     #[test]
     fn a_fourth_loss_in_a_row_counts() {
         let mut rule = SlowStartEnd::new(SlowStartRules { loss_max_ppm: 200_000, ..SlowStartRules::LAW });
@@ -159,15 +150,14 @@ mod tests {
             newest_lost,
             lost_segments,
         };
-        // One loss in 32 never reaches the bound.
-        assert!((1..20).all(|i| rule.bears(&episode(32 * i, 1))));
-        // At most 0.07 of them is left; with three in a row 0.26.
+        // One loss in 32 never reaches the bound: its fixed point is (1/16) / (1 - (15/16)^33) = 0.071.
+        assert!((1..20).all(|i| rule.tolerates(&episode(32 * i, 1))));
         let mut fresh = SlowStartEnd::new(rule.rules);
-        assert!(fresh.bears(&episode(102, 3)));
-        assert!(!fresh.bears(&episode(103, 1)));
-        assert!(!SlowStartEnd::new(rule.rules).bears(&episode(500, 4)));
+        assert!(fresh.tolerates(&episode(102, 3)));
+        assert!(!fresh.tolerates(&episode(103, 1)));
+        assert!(!SlowStartEnd::new(rule.rules).tolerates(&episode(500, 4)));
         // A mark is not a loss; with a bound of 0 each loss counts.
-        assert!(!SlowStartEnd::new(rule.rules).bears(&LossEpisode { marked: true, ..episode(500, 1) }));
-        assert!(!SlowStartEnd::new(SlowStartRules::default()).bears(&episode(500, 1)));
+        assert!(!SlowStartEnd::new(rule.rules).tolerates(&LossEpisode { marked: true, ..episode(500, 1) }));
+        assert!(!SlowStartEnd::new(SlowStartRules::default()).tolerates(&episode(500, 1)));
     }
 }

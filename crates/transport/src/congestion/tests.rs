@@ -513,7 +513,7 @@ fn a_spurious_timeout_gives_picoquic_its_curve_back() {
 }
 
 #[test]
-fn a_loss_that_slow_start_bears_is_none() {
+fn a_loss_that_slow_start_tolerates_is_none() {
     let make = |loss_max_ppm| {
         let slow_start = SlowStartRules { loss_max_ppm, ..SlowStartRules::LAW };
         of(&ControllerSetup { slow_start, ..PLAIN_CUBIC }, 1440, 10)
@@ -661,14 +661,19 @@ fn any_law_takes_hystart_plus_plus() {
         round(&mut c, 40);
         round(&mut c, 40);
         assert_eq!((c.window_segments(), c.ssthresh()), (40, None), "{kind:?}");
+        // The third window has the acknowledgments 31 to 70. A round of HyStart++ that began before it ends with the 34th;
+        // the eighth sample after that enters conservative slow start (CSS). 12 segments grow the window by one, 28 by a
+        // quarter: 40 + 12 + 28/4.
         round(&mut c, 60);
-        // Eight samples of a new round enter it.
-        assert!((50..=80).contains(&c.window_segments()), "{kind:?}: {}", c.window_segments());
-        let before = c.window_segments();
+        assert_eq!((c.window_segments(), c.ssthresh()), (59, None), "{kind:?}");
+        // 59 segments, of which three are left for later: 59 + 56/4.
         round(&mut c, 60);
-        assert_eq!(c.window_segments(), before + before / 4, "{kind:?}");
+        assert_eq!(c.window_segments(), 73, "{kind:?}");
+        // Rounds of CSS end with the first acknowledgment of a segment sent after their begin. After n acknowledgments the
+        // window is 52 + (n - 42)/4, and a round that begins with n ends with n + window(n - 1) + 1: those of 34, 78, 139,
+        // 216, 312 with 78, 139, 216, 312, 432. The fifth ends slow start, at 52 + 390/4 = 149 segments.
         (0..4).for_each(|_| round(&mut c, 60));
-        assert!(c.ssthresh().is_some(), "{kind:?}");
+        assert_eq!(c.ssthresh(), Some(Bytes(149 * 1000)), "{kind:?}");
     }
 }
 
@@ -702,4 +707,32 @@ fn the_slow_start_of_a_law() {
     assert!(!exits(with(CongestionKind::NewReno, SlowStartAlgorithm::Standard)));
     assert!(exits(with(CongestionKind::Cubic, SlowStartAlgorithm::HyStart)));
     assert!(!exits(with(CongestionKind::Cubic, SlowStartAlgorithm::Standard)));
+}
+
+/// picoquic's test of the round trip also applies next to an algorithm: the 7 + 7 + 6th sample, of 51 ms after seven of
+/// 40 ms, ends slow start (the test of [`SlowStartRules::rtt_exit`] derives it). The algorithms alone do not end it:
+/// nothing is acknowledged, so no round ends and no window of SEARCH is full, and the acknowledgments are too far apart
+/// for a train of HyStart.
+#[test]
+fn an_increased_round_trip_ends_slow_start_next_to_an_algorithm() {
+    let exit_after = |algorithm, rtt_exit| {
+        let slow_start = SlowStartRules { algorithm, rtt_exit, ..SlowStartRules::LAW };
+        let setup = ControllerSetup { slow_start, ..ControllerSetup::new(CongestionKind::NewReno) };
+        let mut c = of(&setup, 1000, 10);
+        (0..40u64).find(|i| {
+            let rtt = Some(Duration::from_millis(if *i < 7 { 40 } else { 51 }));
+            c.on_ack(&AckSample { rtt, ..ack(3 * i, 1) });
+            c.ssthresh().is_some()
+        })
+    };
+    let algorithms = [
+        SlowStartAlgorithm::Standard,
+        SlowStartAlgorithm::HyStart,
+        SlowStartAlgorithm::HyStartPlusPlus,
+        SlowStartAlgorithm::Search,
+    ];
+    for algorithm in algorithms {
+        assert_eq!(exit_after(Some(algorithm), true), Some(19), "{algorithm:?}");
+        assert_eq!(exit_after(Some(algorithm), false), None, "{algorithm:?}");
+    }
 }

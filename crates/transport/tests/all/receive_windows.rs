@@ -7,7 +7,7 @@ use core::num::NonZeroU8;
 use std::cell::RefCell;
 
 use airlane_core::{BitRate, Bytes, Duration, Instant, Seeds, Stream, TcpFlags, TcpHeader};
-use airlane_transport::congestion::{ArwaSender, CodeStep, SlowStart};
+use airlane_transport::congestion::{ArwaSender, CodeStep, SlowStartAfterReduction};
 use airlane_transport::window::{ArwaReceiver, CaseTwo, DelayMeasure, DrwaReceiver, OldCode};
 use airlane_transport::{CongestionKind, ReceiveBuffer, ReceiveWindowKind, TcpConfig};
 
@@ -38,7 +38,7 @@ fn arwa_sender(s: &mut Stream) -> ArwaSender {
         window_min: WINDOW_MIN,
         upper_target: Bytes(10_000),
         only_changes: s.chance(0.3),
-        slow_start: pick(s, &[SlowStart::GoesOn, SlowStart::Ends]),
+        slow_start: pick(s, &[SlowStartAfterReduction::GoesOn, SlowStartAfterReduction::Ends]),
     }
 }
 

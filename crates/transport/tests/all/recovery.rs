@@ -8,7 +8,7 @@ use std::cell::RefCell;
 
 use airlane_core::{Bytes, Duration, Instant, TcpFlags};
 use airlane_transport::{
-    CongestionKind, ConnectionState, Growth, LossDetection, ReceiveWindowKind, RttSampling, TcpConfig,
+    CongestionKind, ConnectionState, LossDetection, ReceiveWindowKind, RttSampling, TcpConfig, WindowGrowth,
 };
 
 use crate::harness::{FlowConfig, Harness, LinkConfig, RunResult, SentSegment};
@@ -338,7 +338,8 @@ fn growth_per_ack_is_less_behind_delayed_acks() {
         sample.stats.congestion_window.get() / SEGMENT
     };
     // Every segment is acknowledged individually: no difference.
-    assert_eq!(window_after(Growth::PerAck, false), window_after(Growth::PerSegment, false));
-    let (per_ack, per_segment) = (window_after(Growth::PerAck, true), window_after(Growth::PerSegment, true));
+    assert_eq!(window_after(WindowGrowth::PerAck, false), window_after(WindowGrowth::PerSegment, false));
+    let (per_ack, per_segment) =
+        (window_after(WindowGrowth::PerAck, true), window_after(WindowGrowth::PerSegment, true));
     assert!(per_ack < per_segment, "{per_ack} and {per_segment} segments");
 }

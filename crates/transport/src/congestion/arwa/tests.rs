@@ -10,7 +10,7 @@ const CONFIG: ArwaSender = ArwaSender {
     window_min: Bytes(3000),
     upper_target: Bytes(10_000),
     only_changes: false,
-    slow_start: SlowStart::GoesOn,
+    slow_start: SlowStartAfterReduction::GoesOn,
 };
 
 fn setup(kind: CongestionKind, codes: ArwaSender) -> ControllerSetup<'static> {
@@ -88,7 +88,9 @@ fn a_repeated_code_can_be_one_too_many() {
 
 #[test]
 fn slow_start_ends_with_a_cut_if_the_set_up_says_so() {
-    for (slow_start, grown) in [(SlowStart::GoesOn, 8_500), (SlowStart::Ends, 8_031)] {
+    for (slow_start, grown) in
+        [(SlowStartAfterReduction::GoesOn, 8_500), (SlowStartAfterReduction::Ends, 8_031)]
+    {
         let mut c = sender(ArwaSender { slow_start, ..CONFIG }, 40);
         c.on_window_validation(40, u32::MAX);
         c.on_code(60);

@@ -9,23 +9,25 @@
 //!
 //! - *Initial* sends at twice the delivered rate, and ends when the rate has not grown for three eras, or two with an
 //!   increased round trip, or at losses or marks.
-//! - *Recovery*, an era at 15/16 of the rate, after which growth is judged.
+//! - *Recovery*, an era at 15/16 of the rate, at whose end the growth of the probe or push before it is evaluated.
 //! - *Cruising*, two eras at the rate.
 //! - *Probing*, an era at 17/16; then recovery.
-//! - *Pushing*, at 5/4 while the rate grows by three quarters of that; after a probe that found more.
+//! - *Pushing*, at about 5/4 (1256/1024), after a probe with growth; it continues while the rate grows by more than three
+//!   quarters of the step.
 //!
 //! Left out: careful resume, which needs the rate of an earlier connection. Added: the sender paces at two segments in a
-//! smoothed round trip at least, the minimum window, so that marks on every packet do not end the transfer.
+//! smoothed round trip at least, the minimum window, so that marks on every packet do not reduce the rate to zero.
 
+mod response;
 mod signals;
+mod states;
 #[cfg(test)]
 mod tests;
 
 use airlane_core::{BitRate, Duration, Instant, PathModel};
 
-use self::signals::{
-    LossRate, MarkRate, delay_threshold_us, loss_threshold, mark_threshold_1024, scaled, sensitivity_1024,
-};
+use self::signals::{MarkRate, delay_threshold_us, scaled};
+use super::loss_rate::LossRate;
 use super::{
     AckSample, CongestionController, DeliverySample, LossCause, LossEpisode, LostSegment, MarkSample, Needs,
     SegmentWindow, Snapshot, TimeoutEpisode,
@@ -40,30 +42,16 @@ const CRUISE: u64 = 1024;
 const PUSH: u64 = 1256;
 const PROBE: u64 = 1088;
 const PROBE_MARKED: u64 = 1056;
-/// Addition to cruising where the round trip is below C4_MAX_RTT_MIN (`c4_enter_cruise`).
-const CRUISE_SHORT: u64 = 48;
 /// C4_MAX_RTT_MIN, C4_RTT_MARGIN_DELAY and C4_MAX_JITTER in microseconds.
 const MAX_RTT_MIN_US: u64 = 1_000;
 const RTT_MARGIN_US: u64 = 15_000;
 const JITTER_MAX_US: u64 = 250_000;
-/// C4_BETA_LOSS_1024: the largest reduction.
-const BETA_MAX_1024: u64 = 256;
-/// C4_NB_PACKETS_BEFORE_LOSS.
-const PACKETS_BEFORE_LOSS: u64 = 20;
-/// C4_NB_CRUISE_BEFORE_PUSH.
-const CRUISE_ERAS: u32 = 2;
-/// Eras without growth that end Initial (`c4_initial_handle_ack`).
-const FLAT_ERAS: u32 = 3;
 /// C4_INITIAL_PACING in bytes per second.
 const INITIAL_PACING: u64 = 0x2_0000;
 /// PICOQUIC_CWIN_INITIAL in bytes.
 const INITIAL_WINDOW: u64 = 15_360;
-/// C4_PROBE_LEVEL_DEFAULT; above C4_PROBE_LEVEL_MAX, Initial begins again.
+/// C4_PROBE_LEVEL_DEFAULT.
 const LEVEL_DEFAULT: u32 = 1;
-const LEVEL_MAX: u32 = 3;
-/// The delay step after which Initial begins again, once (`c4_handle_ack`).
-const STEP_RTT_US: u64 = 50_000;
-const STEP_RATE: u64 = 1_000_000;
 /// The largest burst in bytes (`c4_apply_rate_and_cwin`).
 const QUANTUM_MAX: u64 = 0x1_0000;
 
@@ -86,20 +74,6 @@ impl State {
             Self::Pushing => "Pushing",
         }
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Signal {
-    Delay,
-    Marks,
-    Loss,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Growth {
-    None,
-    Slow,
-    Fast,
 }
 
 /// The controller. Rates are in bytes per second, times in microseconds.
@@ -221,7 +195,7 @@ impl C4 {
             self.rate = rate;
             self.delay_threshold = delay_threshold_us(self.rate, self.max_rtt);
         } else if delivered > bytes(before, self.min_rtt.unwrap_or(0)) {
-            // More was under way than the rate carries: the path is the limit.
+            // More was delivered than the rate delivers in a minimum round trip: the application was not the limit.
             self.was_not_limited = true;
         }
     }
@@ -240,252 +214,6 @@ impl C4 {
             self.set_max_rtt(max_rtt);
         } else {
             self.set_max_rtt(self.max_rtt);
-        }
-    }
-
-    /// Whether the rate has grown as it should after the factor that was tried (`c4_growth_evaluate`).
-    fn growth(&self) -> Growth {
-        let (before, tried) = (self.rate_before, scaled(self.push_alpha, self.rate_before));
-        if self.push_alpha <= PROBE {
-            return if self.rate > before && !self.notified { Growth::Fast } else { Growth::None };
-        }
-        if self.rate < (3 * before + tried) / 4 {
-            Growth::None
-        } else if self.rate > (before + 3 * tried) / 4 {
-            Growth::Fast
-        } else {
-            Growth::Slow
-        }
-    }
-
-    const fn reset_growth(&mut self) {
-        self.notified = false;
-        self.was_not_limited = false;
-        self.rate_before = self.rate;
-        self.push_alpha = self.alpha;
-    }
-}
-
-// States.
-impl C4 {
-    fn begin_era(&mut self) {
-        self.era_delivered = self.delivered;
-        self.era_max_rtt = 0;
-        self.era_min_rtt = None;
-        self.alpha_before = self.alpha;
-        self.marks.update();
-        self.eras += 1;
-    }
-
-    fn enter_initial(&mut self, window: u64) {
-        self.state = State::Initial;
-        self.initial_window = window;
-        self.level = LEVEL_DEFAULT;
-        self.alpha = INITIAL;
-        self.startup_packets = 0;
-        self.begin_era();
-        self.flat_eras = 0;
-        self.marks.clear();
-        self.reset_growth();
-    }
-
-    fn exit_initial(&mut self) {
-        if self.rate == 0 {
-            return;
-        }
-        let half = u128::from(self.initial_window / 2);
-        self.set_max_rtt((half * 1_000_000 / u128::from(self.rate)) as u64);
-        self.flat_eras = 0;
-        self.level = LEVEL_DEFAULT;
-        self.enter_recovery(false);
-    }
-
-    fn enter_recovery(&mut self, marked: bool) {
-        if self.state == State::Initial {
-            self.reset_growth();
-        }
-        if self.state != State::Recovery {
-            self.marked_after_push = marked;
-            self.state = State::Recovery;
-            self.begin_era();
-            self.alpha = RECOVER;
-        }
-    }
-
-    /// The end of recovery judges the push or probe before it (`c4_exit_recovery`).
-    fn exit_recovery(&mut self, window: u64) {
-        if self.growth() != Growth::None {
-            self.level += u32::from(!self.marked_after_push);
-            self.recent_congestions = 0;
-        } else {
-            if self.was_not_limited {
-                self.level = u32::from(!self.marked_after_push);
-            }
-            self.recent_congestions = if self.notified { self.recent_congestions + 1 } else { 0 };
-            if self.recent_congestions >= 2 && self.recent_rate > 0 {
-                self.rate = self.rate.min(self.recent_rate);
-            }
-        }
-        self.recent_rate = 0;
-        self.reset_growth();
-        self.delay_excess = 0;
-        self.losses.clear();
-        self.marks.clear();
-        if self.level > LEVEL_MAX {
-            self.enter_initial(window);
-        } else if self.level > LEVEL_DEFAULT {
-            self.enter_pushing();
-        } else {
-            self.enter_cruising();
-        }
-    }
-
-    fn enter_cruising(&mut self) {
-        self.begin_era();
-        if self.cruise_left == 0 {
-            self.cruise_left = if self.level == 0 { 1 } else { CRUISE_ERAS };
-        }
-        self.alpha = CRUISE + if self.srtt < MAX_RTT_MIN_US { CRUISE_SHORT } else { 0 };
-        self.state = State::Cruising;
-    }
-
-    fn enter_probing(&mut self) {
-        self.alpha = if self.level == 0 { PROBE_MARKED } else { PROBE };
-        self.push_alpha = self.alpha;
-        self.begin_era();
-        self.state = State::Probing;
-    }
-
-    fn enter_pushing(&mut self) {
-        self.alpha = PUSH;
-        self.state = State::Pushing;
-        self.flat_eras = 0;
-        self.reset_growth();
-        self.begin_era();
-    }
-
-    /// An acknowledgment in Initial (`c4_initial_handle_ack`).
-    fn drive_initial(&mut self, acked: u64, era_over: bool) {
-        self.startup_packets += 1;
-        self.initial_window += acked >> (3 * self.flat_eras);
-        if !era_over {
-            return;
-        }
-        if self.growth() != Growth::None {
-            self.flat_eras = 0;
-        } else if self.was_not_limited && self.rate > 0 {
-            self.flat_eras += 1;
-        }
-        self.begin_era();
-        if self.flat_eras >= FLAT_ERAS {
-            self.exit_initial();
-        } else {
-            self.reset_growth();
-        }
-    }
-
-    /// An acknowledgment after Initial.
-    fn drive(&mut self, window: u64, era_over: bool, app_limited: bool) {
-        if !era_over {
-            if self.state == State::Pushing && self.growth() == Growth::Fast {
-                self.reset_growth();
-                self.begin_era();
-                self.flat_eras = 0;
-            }
-            return;
-        }
-        self.end_era_rtt();
-        let min_rtt = self.min_rtt.unwrap_or(0);
-        let step = self.max_rtt > STEP_RTT_US && self.rate < STEP_RATE && 5 * min_rtt < 2 * self.max_rtt;
-        if step && !self.initial_again {
-            self.initial_again = true;
-            self.enter_initial(window);
-            return;
-        }
-        match self.state {
-            State::Initial => {}
-            State::Recovery => self.exit_recovery(window),
-            State::Cruising => {
-                self.cruise_left = self.cruise_left.saturating_sub(1);
-                self.begin_era();
-                if self.cruise_left == 0 && !app_limited {
-                    self.enter_probing();
-                }
-            }
-            State::Probing => self.enter_recovery(false),
-            State::Pushing => {
-                if self.growth() == Growth::Fast {
-                    self.reset_growth();
-                    self.begin_era();
-                } else {
-                    self.enter_recovery(false);
-                }
-            }
-        }
-    }
-}
-
-// Congestion.
-impl C4 {
-    /// The reduction for a signal, in 1/1024.
-    fn beta(&self, signal: Signal) -> u64 {
-        let over = |excess: u64, threshold: u64| (excess * 1024 / threshold.max(1)).min(BETA_MAX_1024);
-        match signal {
-            Signal::Loss => u64::midpoint(BETA_MAX_1024, scaled(sensitivity_1024(self.rate), BETA_MAX_1024)),
-            Signal::Delay => over(self.delay_excess, self.delay_threshold),
-            Signal::Marks => {
-                let threshold = mark_threshold_1024(self.rate);
-                over(self.marks.clone().update().saturating_sub(threshold), threshold)
-            }
-        }
-    }
-
-    /// `c4_notify_congestion`. A probe or push is only judged at its end.
-    fn notify(&mut self, signal: Signal) {
-        self.notified = true;
-        let beta = self.beta(signal);
-        if signal != Signal::Delay {
-            self.delay_excess = 0;
-        }
-        if self.state == State::Recovery {
-            if self.alpha == RECOVER {
-                self.alpha = RECOVER_AGAIN;
-                self.era_delivered = self.delivered; // recovery lasts longer
-            }
-            self.marked_after_push |= signal == Signal::Marks;
-            return;
-        }
-        if !matches!(self.state, State::Probing | State::Pushing) {
-            self.rate -= scaled(beta, self.rate);
-            if signal == Signal::Loss {
-                self.set_max_rtt(self.max_rtt - scaled(beta, self.max_rtt));
-            }
-        }
-        self.enter_recovery(signal == Signal::Marks);
-    }
-
-    /// An increased round trip (`c4_initial_handle_rtt_excess`, `c4_handle_rtt_excess`).
-    fn judge_delay(&mut self) {
-        if self.delay_excess == 0 {
-            return;
-        }
-        if self.state != State::Initial {
-            if self.alpha_before > CRUISE {
-                self.notify(Signal::Delay);
-            }
-        } else if self.flat_eras > 1 && self.rate_before >= self.rate {
-            self.exit_initial();
-        }
-    }
-
-    fn judge_marks(&mut self) {
-        if self.marks.update() <= mark_threshold_1024(self.rate) {
-            return;
-        }
-        if self.state == State::Initial {
-            self.judge_delay();
-        } else {
-            self.notify(Signal::Marks);
         }
     }
 }
@@ -570,18 +298,9 @@ impl CongestionController for C4 {
         if self.state == State::Recovery && lost.delivered_when_sent < self.era_delivered {
             return; // sent before recovery
         }
-        if self.losses.on_lost(lost.number) <= loss_threshold(self.rate) {
-            return;
+        if self.judge_loss(lost.number) {
+            self.apply(window);
         }
-        if self.state == State::Initial {
-            self.startup_packets += 1;
-            if self.startup_packets > PACKETS_BEFORE_LOSS {
-                self.exit_initial();
-            }
-        } else {
-            self.notify(Signal::Loss);
-        }
-        self.apply(window);
     }
 
     fn on_marks(&mut self, window: &mut SegmentWindow, sample: &MarkSample) {

@@ -7,9 +7,6 @@ const RATE_FULL: u64 = 10_000_000;
 const MIDDLE_1024: u64 = 963;
 /// C4_DELAY_THRESHOLD_MAX in microseconds.
 const DELAY_THRESHOLD_MAX_US: u64 = 25_000;
-/// PICOQUIC_SMOOTHED_LOSS_SCOPE and PICOQUIC_SMOOTHED_LOSS_FACTOR (`cc_common.h`).
-const LOSS_SCOPE: u64 = 32;
-const LOSS_GAIN: f64 = 1.0 / 16.0;
 /// C4_ECN_SHIFT_G: the gain of the average of marks is 1/16.
 const MARK_SHIFT: u64 = 4;
 /// From this share on, in 1/1024, the average of marks takes a larger sample at once (`c4_update_ecn_alpha`).
@@ -47,31 +44,6 @@ pub(super) fn loss_threshold(rate: u64) -> f64 {
 /// The share of marked segments, in 1/1024, that is a signal (`c4_ecn_threshold`).
 pub(super) const fn mark_threshold_1024(rate: u64) -> u64 {
     192 - scaled(sensitivity_1024(rate), 96)
-}
-
-/// The smoothed share of lost segments (`c4_update_loss_rate`).
-#[derive(Clone, Debug, Default)]
-pub(super) struct LossRate {
-    share: f64,
-    last_number: u64,
-}
-
-impl LossRate {
-    /// A segment is lost. Returns the share.
-    pub(super) fn on_lost(&mut self, number: u64) -> f64 {
-        if number > self.last_number {
-            let between = (number - self.last_number).min(LOSS_SCOPE);
-            (0..between).for_each(|_| self.share *= 1.0 - LOSS_GAIN);
-            self.share += (1.0 - self.share) * LOSS_GAIN;
-            self.last_number = number;
-        }
-        self.share
-    }
-
-    /// A new measurement begins.
-    pub(super) const fn clear(&mut self) {
-        self.share = 0.0;
-    }
 }
 
 /// The average share of marked segments.
@@ -132,18 +104,6 @@ mod tests {
         assert!((loss_threshold(10_000_000) - 0.02).abs() < 1e-9);
         assert!((loss_threshold(10_000) - 0.52).abs() < 1e-9);
         assert_eq!([10_000, 10_000_000].map(mark_threshold_1024), [192, 96]);
-    }
-
-    /// One loss in 64 never exceeds 2 % plus a sixteenth; the first is a sixteenth.
-    #[test]
-    fn losses_far_apart_are_forgotten() {
-        let mut losses = LossRate::default();
-        assert!((losses.on_lost(64) - 1.0 / 16.0).abs() < 1e-9);
-        let second = losses.on_lost(128);
-        assert!(second < 0.0725, "{second}"); // (15/16)^32 of the first is left: 0.0625 * 0.127
-        let burst = (129..140).map(|number| losses.on_lost(number)).last().unwrap();
-        // Each of eleven in a row: s (15/16)^2 + 1/16, towards 0.516.
-        assert!((0.40..0.42).contains(&burst), "{burst}");
     }
 
     #[test]

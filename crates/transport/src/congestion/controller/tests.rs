@@ -1,7 +1,7 @@
 use airlane_core::Seeds;
 
 use super::*;
-use crate::congestion::{CodeStep, RateSample, SlowStart};
+use crate::congestion::{CodeStep, RateSample, SlowStartAfterReduction};
 use crate::recovery::Phase;
 
 /// Each law after its handshake.
@@ -12,7 +12,7 @@ fn all() -> Vec<Controller> {
         window_min: Bytes(3000),
         upper_target: Bytes(10_000),
         only_changes: false,
-        slow_start: SlowStart::GoesOn,
+        slow_start: SlowStartAfterReduction::GoesOn,
     };
     let arwa = ControllerSetup { codes: Some(codes), ..ControllerSetup::new(CongestionKind::NewReno) };
     let setups = CongestionKind::ALL.into_iter().map(ControllerSetup::new).chain([arwa]);
@@ -145,4 +145,18 @@ fn inputs_that_a_law_does_not_need_do_not_reach_it() {
     let mut c = Controller::new(&setup, SegmentWindow::new(1448, 10), Seeds::new(1).stream("test"));
     assert_eq!(c.needs(), Needs::ARRIVALS);
     c.on_arrival(&Arrival { now: Instant::ZERO, acked_to: 0, rtt: None });
+}
+
+/// A law with a model of the path has no slow start of RFC 5681. Such a controller ignores an algorithm for it, as
+/// LEDBAT++ and MD-CC do, whose slow start is their own.
+#[test]
+fn an_algorithm_is_for_laws_without_a_start_of_their_own() {
+    let algorithm = Some(SlowStartAlgorithm::HyStartPlusPlus);
+    for kind in CongestionKind::ALL {
+        let slow_start = SlowStartRules { algorithm, ..SlowStartRules::LAW };
+        let setup = ControllerSetup { slow_start, ..ControllerSetup::new(kind) };
+        let c = Controller::new(&setup, SegmentWindow::new(1448, 10), Seeds::new(1).stream("test"));
+        assert!(kind.has_own_start() || !c.needs().path_model, "{kind:?}");
+        assert_eq!(c.watch.is_some(), !kind.has_own_start(), "{kind:?}");
+    }
 }

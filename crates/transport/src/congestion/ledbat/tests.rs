@@ -44,23 +44,26 @@ impl Flow {
     /// The acknowledgments of a window, evenly over a round trip.
     fn round(&mut self, rtt: Duration) {
         let acks = u64::from(self.window.segments);
-        for _ in 0..acks {
-            self.now += rtt / acks;
-            let outstanding = self.window.segments;
-            let ack = AckSample {
-                now: self.now,
-                delivered_segments: 1,
-                may_grow: true,
-                window_limited: true,
-                max_outstanding_segments: outstanding,
-                outstanding_segments: outstanding,
-                rtt: Some(rtt),
-                srtt: rtt,
-                acked_to: 0,
-                sent_to: 0,
-            };
-            self.law.on_ack(&mut self.window, &ack);
-        }
+        (0..acks).for_each(|_| self.ack(rtt / acks, rtt));
+    }
+
+    /// An acknowledgment of a segment after a time.
+    fn ack(&mut self, after: Duration, rtt: Duration) {
+        self.now += after;
+        let outstanding = self.window.segments;
+        let ack = AckSample {
+            now: self.now,
+            delivered_segments: 1,
+            may_grow: true,
+            window_limited: true,
+            max_outstanding_segments: outstanding,
+            outstanding_segments: outstanding,
+            rtt: Some(rtt),
+            srtt: rtt,
+            acked_to: 0,
+            sent_to: 0,
+        };
+        self.law.on_ack(&mut self.window, &ack);
     }
 
     /// In congestion avoidance, long before the next slowdown.
@@ -90,7 +93,7 @@ fn the_first_slow_start_ends_at_three_quarters_of_the_target() {
 fn a_round_trip_below_and_above_the_target() {
     let mut flow = Flow::steady(100, ms(120));
     flow.round(ms(179));
-    assert!((flow.law.exact - 101.0).abs() < 0.01, "{}", flow.law.exact);
+    assert!((flow.law.exact.segments - 101.0).abs() < 0.01, "{}", flow.law.exact.segments);
     let mut flow = Flow::steady(100, ms(120));
     (0..4).for_each(|_| flow.law.on_rtt(Instant::ZERO, ms(186))); // a tenth above the target
     assert!((flow.law.step() - (1.0 - 10.0)).abs() < 1e-9, "{}", flow.law.step());
@@ -98,26 +101,39 @@ fn a_round_trip_below_and_above_the_target() {
     assert!((flow.law.step() + 50.0).abs() < 1e-9);
 }
 
-/// Two round trips after slow start, two of two segments, then slow start to the window before; nine times as long until
-/// the next.
+/// Two round trips after slow start, two round trips with a window of two segments, then slow start to the window before.
+/// The next slowdown begins after nine times as long as both took. Each begins or ends with the first acknowledgment from
+/// its time on: at most a round trip of 130 ms over two segments later in a slowdown, over 64 and more otherwise.
 #[test]
 fn slowdowns_take_a_tenth_of_the_time() {
-    let mut flow = Flow::steady(64, ms(120));
+    let (rtt, mut flow) = (ms(130), Flow::steady(64, ms(120)));
     flow.law.slowdown = Slowdown::Before;
-    let (mut slow, mut all) = (0, 0);
-    let mut seen = Vec::new();
-    while all < 400 {
-        flow.round(ms(130));
-        let holds = matches!(flow.law.slowdown, Slowdown::Holds(..));
-        slow += u32::from(holds || matches!(flow.law.slowdown, Slowdown::Ramps(_)));
-        all += 1;
-        if holds {
+    let mut phases = vec![(flow.now, flow.law.slowdown)];
+    while phases.len() < 11 {
+        flow.ack(rtt / u64::from(flow.window.segments), rtt);
+        if flow.law.slowdown != phases[phases.len() - 1].1 {
+            phases.push((flow.now, flow.law.slowdown));
+        }
+        if matches!(flow.law.slowdown, Slowdown::Holds(..)) {
             assert_eq!(flow.window.segments, SLOWDOWN_WINDOW);
         }
-        seen.push(flow.window.segments);
     }
-    assert!(seen.contains(&2) && slow > 20, "{slow}");
-    assert!(slow * 10 <= all + 20, "{slow} of {all}");
+    let mut took = rtt * 2;
+    for cycle in phases[1..].windows(4).step_by(3) {
+        let [
+            (waits, Slowdown::Waits(_)),
+            (holds, Slowdown::Holds(..)),
+            (ramps, Slowdown::Ramps(_)),
+            (end, _),
+        ] = *cycle
+        else {
+            panic!("{cycle:?}")
+        };
+        let wait = if waits == phases[1].0 { took } else { took * 9 };
+        assert!((wait..=wait + rtt / 64).contains(&(holds - waits)), "{:?} and not {wait:?}", holds - waits);
+        assert!((rtt * 2..=rtt * 2 + rtt / 2).contains(&(ramps - holds)), "{:?}", ramps - holds);
+        took = end - holds;
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod classic;
 use airlane_core::{BitRate, Duration, Instant};
 
 use self::classic::ClassicBottleneck;
+use super::fractional_window::FractionalWindow;
 use super::marks::{MarkedShare, OncePerRound};
 use super::{AckSample, CongestionController, LossCause, LossEpisode, MarkSample, Needs, SegmentWindow};
 
@@ -53,10 +54,7 @@ impl PragueConfig {
 /// The controller.
 #[derive(Clone, Copy, Debug)]
 pub struct Prague {
-    /// The window in segments, with its fraction.
-    exact: f64,
-    /// The window as it was set last. Another value was set by recovery or validation.
-    set: u32,
+    exact: FractionalWindow,
     share: MarkedShare,
     /// Time of the last update of the share; `None` without accurate feedback.
     updated_at: Option<Instant>,
@@ -81,8 +79,7 @@ impl Prague {
     #[must_use]
     pub fn new(window: &SegmentWindow, config: PragueConfig) -> Self {
         Self {
-            exact: f64::from(window.segments),
-            set: window.segments,
+            exact: FractionalWindow::new(window),
             share: MarkedShare::from_first_mark(),
             updated_at: None,
             reductions: OncePerRound::NONE,
@@ -102,31 +99,24 @@ impl Prague {
         self.srtt.max(REFERENCE_RTT)
     }
 
-    /// Takes over a window that recovery or validation has set.
-    fn follow(&mut self, window: &SegmentWindow) {
-        if window.segments != self.set {
-            self.exact = f64::from(window.segments);
-        }
-    }
-
     /// Sets the window from the exact one, and the rate. In slow start, and without accurate feedback, the window has
     /// no room above the rate.
     fn apply(&mut self, window: &mut SegmentWindow) {
-        self.exact = self.exact.max(1.0);
+        self.exact.segments = self.exact.segments.max(1.0);
         self.slow_start = window.in_slow_start();
-        window.segments = if self.slow_start || self.updated_at.is_none() {
-            (self.exact as u32).max(WINDOW_MIN)
+        let segments = if self.slow_start || self.updated_at.is_none() {
+            (self.exact.segments as u32).max(WINDOW_MIN)
         } else {
-            ((self.exact * OFFSET) as u32 + 1).max(WINDOW_MIN)
+            ((self.exact.segments * OFFSET) as u32 + 1).max(WINDOW_MIN)
         };
+        self.exact.set(window, segments);
         if !self.slow_start {
             window.ssthresh = window.ssthresh.min(window.segments);
         }
-        self.set = window.segments;
         self.segment_size = window.segment_size();
         let srtt = self.srtt.as_secs_f64();
         if srtt > 0.0 {
-            self.rate = self.exact * f64::from(self.segment_size) / srtt;
+            self.rate = self.exact.segments * f64::from(self.segment_size) / srtt;
         }
     }
 
@@ -141,7 +131,7 @@ impl Prague {
         let scale = (srtt / virtual_rtt) * (srtt / virtual_rtt);
         let fast = self.rate * GROWTH_DELAY_S / f64::from(self.segment_size);
         let step = if self.rounds_to_growth == 0 { fast.max(1.0) } else { 1.0 };
-        self.exact += f64::from(unmarked) * scale * step / self.exact;
+        self.exact.segments += f64::from(unmarked) * scale * step / self.exact.segments;
     }
 
     /// The share of marks that a reduction responds to.
@@ -178,21 +168,21 @@ impl CongestionController for Prague {
         self.now = now;
         if let Some(rtt) = rtt.filter(|rtt| !rtt.is_zero()) {
             self.srtt = rtt;
-            self.rate = self.exact * f64::from(self.segment_size) / rtt.as_secs_f64();
+            self.rate = self.exact.segments * f64::from(self.segment_size) / rtt.as_secs_f64();
         }
     }
 
     fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample) {
-        self.follow(window);
+        self.exact.follow(window);
         (self.srtt, self.now) = (ack.srtt, ack.now);
         self.judge(ack.rtt);
         let marked = core::mem::take(&mut self.marked);
         if ack.may_grow && is_used(window, ack) {
             let mut unmarked = ack.delivered_segments.saturating_sub(marked);
             if window.in_slow_start() {
-                window.segments = self.exact as u32;
+                window.segments = self.exact.segments as u32;
                 let left = window.slow_start(unmarked);
-                self.exact += f64::from(unmarked - left);
+                self.exact.segments += f64::from(unmarked - left);
                 unmarked = left;
             }
             if unmarked > 0 {
@@ -203,7 +193,7 @@ impl CongestionController for Prague {
     }
 
     fn on_marks(&mut self, window: &mut SegmentWindow, sample: &MarkSample) {
-        self.follow(window);
+        self.exact.follow(window);
         (self.srtt, self.now) = (sample.srtt, sample.now);
         let packets = (u64::from(sample.delivered_segments), u64::from(sample.marked_segments));
         let least = self.virtual_rtt();
@@ -218,15 +208,15 @@ impl CongestionController for Prague {
         }
         if self.reductions.begins(sample, least) {
             self.rounds_to_growth = self.rounds_at_this_rate();
-            self.exact *= 1.0 - self.responded(window) / 2.0;
-            let segments = (self.exact as u32).max(WINDOW_MIN);
+            self.exact.segments *= 1.0 - self.responded(window) / 2.0;
+            let segments = (self.exact.segments as u32).max(WINDOW_MIN);
             (window.segments, window.ssthresh) = (segments, segments);
             self.apply(window);
         }
     }
 
     fn on_loss(&mut self, window: &mut SegmentWindow, _: &LossEpisode, cause: LossCause) {
-        self.follow(window);
+        self.exact.follow(window);
         match cause {
             LossCause::Congestion => {
                 // The virtual round trips in which a flow with the reference round trip grows back to this rate.
@@ -238,7 +228,7 @@ impl CongestionController for Prague {
                     classic.on_reduction(window.ssthresh);
                 }
                 window.reduce_to(self.threshold(window));
-                self.exact = f64::from(window.ssthresh);
+                self.exact.segments = f64::from(window.ssthresh);
             }
             LossCause::Random => window.keep(),
             LossCause::Unreported => {}
@@ -246,8 +236,8 @@ impl CongestionController for Prague {
     }
 
     fn threshold(&mut self, window: &SegmentWindow) -> u32 {
-        self.follow(window);
-        (self.exact / 2.0) as u32
+        self.exact.follow(window);
+        (self.exact.segments / 2.0) as u32
     }
 
     fn pacing_rate(&self) -> Option<BitRate> {

@@ -18,16 +18,17 @@ pub enum SlowStartAlgorithm {
     Search,
 }
 
-/// The state of an algorithm, outside of the law. HyStart of CUBIC is inside it, because it has the curve's delay.
+/// The state of an algorithm next to a law. HyStart of CUBIC is part of that law, with which it shares the minimum delay.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "the controller boxes the whole")]
 pub(in super::super) enum SlowStartWatch {
     HyStart { state: HyStart, delay_min: Option<Duration> },
     HyStartPlusPlus(HyStartPlusPlus),
-    Search(Box<Search>),
+    Search(Search),
 }
 
 impl SlowStartWatch {
-    /// The state at the start of a connection; `None` where there is nothing to watch.
+    /// The state at the start of a connection; `None` for the standard slow start, which only a loss ends.
     pub(in super::super) fn new(algorithm: SlowStartAlgorithm, paced: bool) -> Option<Self> {
         match algorithm {
             SlowStartAlgorithm::Standard => None,
@@ -35,11 +36,11 @@ impl SlowStartWatch {
                 Some(Self::HyStart { state: HyStart::new(paced), delay_min: None })
             }
             SlowStartAlgorithm::HyStartPlusPlus => Some(Self::HyStartPlusPlus(HyStartPlusPlus::new(paced))),
-            SlowStartAlgorithm::Search => Some(Self::Search(Box::new(Search::new()))),
+            SlowStartAlgorithm::Search => Some(Self::Search(Search::new())),
         }
     }
 
-    /// True if it watches a slow start. HyStart++ and SEARCH watch the first alone (RFC 9406 §4.3).
+    /// True in a slow start that the algorithm may end: with HyStart++ and SEARCH only the first (RFC 9406 §4.3).
     pub(in super::super) const fn watches(&self, window: &SegmentWindow) -> bool {
         match self {
             Self::HyStart { .. } => window.in_slow_start(),
@@ -47,7 +48,7 @@ impl SlowStartWatch {
         }
     }
 
-    /// The delivered segments that grow the window.
+    /// The number of segments by which an acknowledgment of these grows the window.
     pub(in super::super) fn growth(&mut self, delivered: u32) -> u32 {
         match self {
             Self::HyStart { .. } | Self::Search(_) => delivered,

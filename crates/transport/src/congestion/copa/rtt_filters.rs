@@ -1,4 +1,5 @@
-//! Round trips of Copa: the minimum, the standing one, and whether the queue has been nearly empty.
+//! The windowed filters of Copa's round-trip times: the minimum (RTTmin), the standing one (RTTstanding), and the extremes
+//! that show whether the queue has been nearly empty.
 
 use std::collections::VecDeque;
 
@@ -7,22 +8,21 @@ use airlane_core::{Duration, Instant};
 /// The window of the minimum (Copa §2.1), and in minima (genericCC, `RTTWindow::new_rtt_sample`).
 const MINIMUM_WINDOW: Duration = Duration::from_secs(10);
 const MINIMUM_WINDOW_RTTS: u64 = 20;
-/// Smoothed round trips in which a nearly empty queue is looked for (`is_copa_min`).
+/// The time in which the queue must have been nearly empty, in smoothed round trips (`is_copa_min`).
 const EMPTY_WINDOW_RTTS: u64 = 4;
 /// The share of the range of delays below which a queue is nearly empty (Copa §2.2, `is_copa`).
 const EMPTY_SHARE: u64 = 10;
 
-/// The round trips of a connection.
+/// The filters of a connection's round-trip times.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Delays {
-    minimum: Extreme,
-    standing: Extreme,
-    recent_min: Extreme,
-    /// The maximum, as the minimum of negated values would be.
-    recent_max: Extreme,
+pub(super) struct RttFilters {
+    minimum: WindowedExtreme,
+    standing: WindowedExtreme,
+    recent_min: WindowedExtreme,
+    recent_max: WindowedExtreme,
 }
 
-impl Delays {
+impl RttFilters {
     /// A sample of the round trip.
     pub(super) fn add(&mut self, now: Instant, rtt: Duration, srtt: Duration) {
         let known = self.minimum.get().unwrap_or(rtt);
@@ -52,13 +52,14 @@ impl Delays {
     }
 }
 
-/// The extreme value of a window of time whose length may change: values that a later one excels are left out.
+/// The minimum or maximum of a sliding window of time whose length may change. Values that a later one exceeds, or for a
+/// minimum undercuts, are removed.
 #[derive(Clone, Debug, Default)]
-struct Extreme {
+struct WindowedExtreme {
     values: VecDeque<(Instant, Duration)>,
 }
 
-impl Extreme {
+impl WindowedExtreme {
     fn get(&self) -> Option<Duration> {
         self.values.front().map(|(_, value)| *value)
     }
@@ -90,7 +91,7 @@ mod tests {
 
     #[test]
     fn the_extreme_leaves_with_its_window() {
-        let mut least = Extreme::default();
+        let mut least = WindowedExtreme::default();
         for (at, value) in [(0, 50), (10, 40), (20, 60), (30, 45)] {
             least.add(Instant::from_millis(at), ms(value), ms(15), |new, old| new <= old);
         }
@@ -105,10 +106,10 @@ mod tests {
     /// not, 20 of 100 ms is more than a tenth.
     #[test]
     fn a_nearly_empty_queue() {
-        let mut delays = Delays::default();
+        let mut rtt_filters = RttFilters::default();
         let mut add = |at: u64, rtt: u64| {
-            delays.add(Instant::from_millis(at), ms(rtt), ms(100));
-            delays.is_nearly_empty()
+            rtt_filters.add(Instant::from_millis(at), ms(rtt), ms(100));
+            rtt_filters.is_nearly_empty()
         };
         add(0, 40);
         assert!(add(100, 140));
