@@ -17,11 +17,12 @@ mod sender;
 #[cfg(test)]
 mod tests;
 
+pub use content::without_headers;
 pub use encoder::{Encoder, EncoderModel, Frame};
 pub use freeze::FreezeDetector;
 pub use quality::vmaf;
 pub use receiver::{FeedbackFormat, MediaReceiver, ReceiverConfig};
-pub use sender::{Audio, MediaSender, SenderConfig, Video, without_headers};
+pub use sender::{Audio, MediaSender, SenderConfig, Video};
 
 use airlane_core::MediaStep;
 

@@ -2,7 +2,9 @@
 
 use airlane_core::{BitRate, Bytes, Duration, Instant, MediaStep, Stream};
 
-use super::content::{AUDIO_HEADERS, Content, Numbers, PART_MAX, VIDEO_HEADERS, VideoPacket, video_time};
+use super::content::{
+    AUDIO_HEADERS, Content, Numbers, PART_MAX, VIDEO_HEADERS, VideoPacket, video_time, without_headers,
+};
 use super::encoder::{Encoder, EncoderModel, Frame};
 use super::history::{Repeatable, SentPackets};
 use super::pacer::{Due, Pacer};
@@ -370,13 +372,4 @@ fn encoder_rate(config: &SenderConfig, target: BitRate) -> BitRate {
     let audio = config.audio.map_or(0, |audio| audio.wire_rate().0);
     let video = target.0.saturating_sub(audio) as f64 / (1.0 + config.repair);
     without_headers(BitRate(video as u64), config.video.model.frame_rate)
-}
-
-/// The rate of video without headers, from that with all headers and the frame rate.
-#[must_use]
-pub fn without_headers(wire: BitRate, frame_rate: f64) -> BitRate {
-    let frame = wire.0 as f64 / 8.0 / frame_rate;
-    let packets = libm::ceil(frame / (PART_MAX as u64 + VIDEO_HEADERS) as f64);
-    let media = frame - packets * VIDEO_HEADERS as f64;
-    BitRate((media.max(0.0) * 8.0 * frame_rate) as u64)
 }
