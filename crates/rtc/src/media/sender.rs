@@ -248,7 +248,7 @@ impl MediaSender {
             rate,
             quality: vmaf(rate.bits_per_second() as f64 / (f64::from(pixels) * model.frame_rate)) as f32,
         });
-        self.controller.on_frame(now, frame.size);
+        self.controller.on_frame(now, Bytes(frame.size.get() + packets * VIDEO_HEADERS));
         self.packetize(now, frame, packets);
     }
 

@@ -275,36 +275,63 @@ fn a_path_that_is_too_slow_delays_more_and_more() {
     assert!(happened.delays().last().unwrap() > &5_000.0);
 }
 
-/// Records what it learns.
+/// What a [`Listener`] has learned.
+#[derive(Default)]
+struct Heard {
+    sent: Vec<SentPacket>,
+    /// Reports about packets that arrived, that were lost, and that arrived as ECT(1).
+    arrived: u64,
+    lost: u64,
+    marked: u64,
+    /// The frames that were announced, and their bytes.
+    frames: (u64, Bytes),
+}
+
+/// Records what it learns, and sends it when the call has ended.
 struct Listener {
     probe: Option<Probe>,
-    sent: Vec<SentPacket>,
-    heard: std::sync::mpsc::Sender<(Vec<SentPacket>, u64, u64, u64)>,
-    reported: [u64; 3],
     window: Option<Bytes>,
+    heard: Heard,
+    report: std::sync::mpsc::Sender<Heard>,
+}
+
+/// Runs a call with a listener, and returns what happened and what the listener has learned.
+fn listen(
+    probe: Option<Probe>,
+    window: Option<Bytes>,
+    format: FeedbackFormat,
+    loses: impl FnMut(Instant, u64) -> bool,
+) -> (Happened, Heard) {
+    let (report, heard) = std::sync::mpsc::channel();
+    let listener = Listener { probe, window, heard: Heard::default(), report };
+    (call(Box::new(listener), format, 10_000_000, loses), heard.recv().unwrap())
 }
 
 impl RateController for Listener {
     fn on_sent(&mut self, packet: &SentPacket) {
-        assert_eq!(packet.sequence, self.sent.len() as u64);
-        self.sent.push(*packet);
+        assert_eq!(packet.sequence, self.heard.sent.len() as u64);
+        self.heard.sent.push(*packet);
     }
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         assert!(feedback.packets.windows(2).all(|pair| pair[0].sent.sequence < pair[1].sent.sequence));
         for report in feedback.packets {
-            assert_eq!(report.sent, self.sent[report.sent.sequence as usize]);
+            assert_eq!(report.sent, self.heard.sent[report.sent.sequence as usize]);
             let Some(arrived) = report.arrived else {
-                self.reported[1] += 1;
+                self.heard.lost += 1;
                 continue;
             };
-            self.reported[0] += 1;
+            self.heard.arrived += 1;
             // 20 ms of path, and clocks of 250 µs or 1/1024 s and 2^-16 s.
             let took = arrived.as_nanos() as i64 - report.sent.at.as_nanos() as i64;
             assert!((18_900_000..60_000_000).contains(&took), "{took} ns at {now:?}");
-            self.reported[2] += u64::from(report.ecn == Ecn::Capable1);
+            self.heard.marked += u64::from(report.ecn == Ecn::Capable1);
         }
-        let sum: u64 = self.sent.iter().map(|packet| packet.size.get()).sum();
+        let sum: u64 = self.heard.sent.iter().map(|packet| packet.size.get()).sum();
         assert!(feedback.in_flight.get() <= sum);
+    }
+    fn on_frame(&mut self, _: Instant, wire_size: Bytes) {
+        self.heard.frames.0 += 1;
+        self.heard.frames.1 += wire_size;
     }
     fn target(&self) -> BitRate {
         BitRate(500_000)
@@ -319,8 +346,7 @@ impl RateController for Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        let [arrived, lost, marked] = self.reported;
-        let _ = self.heard.send((core::mem::take(&mut self.sent), arrived, lost, marked));
+        let _ = self.report.send(core::mem::take(&mut self.heard));
     }
 }
 
@@ -328,13 +354,11 @@ impl Drop for Listener {
 #[test]
 fn feedback_reaches_the_controller() {
     for format in [TRANSPORT_WIDE, BY_STREAM] {
-        let (heard, listen) = std::sync::mpsc::channel();
         let id = ProbeId(4);
         let probe = Some(Probe { id, rate: BitRate(3_000_000), packets: 5, bytes: Bytes(5_000) });
-        let listener = Listener { probe, sent: vec![], heard, reported: [0; 3], window: None };
         let mut draws = Seeds::new(5).stream("loss");
-        let happened = call(Box::new(listener), format, 10_000_000, |_, _| draws.chance(0.01));
-        let (sent, arrived, lost, marked) = listen.recv().unwrap();
+        let (happened, heard) = listen(probe, None, format, |_, _| draws.chance(0.01));
+        let Heard { sent, arrived, lost, marked, .. } = heard;
         assert_eq!(sent.len() as u64, happened.sent);
         // The last packets may be lost, and no packet behind them says so.
         assert!(
@@ -358,15 +382,20 @@ fn feedback_reaches_the_controller() {
 /// A window of 3 kB and a round trip of 40 ms give 600 kbit/s at most, and audio is not held back.
 #[test]
 fn a_window_bounds_the_packets_in_flight() {
-    let (heard, listen) = std::sync::mpsc::channel();
-    let listener =
-        Listener { probe: None, sent: vec![], heard, reported: [0; 3], window: Some(Bytes(3_000)) };
-    let happened = call(Box::new(listener), BY_STREAM, 10_000_000, |_, _| false);
-    let (sent, ..) = listen.recv().unwrap();
+    let (happened, Heard { sent, .. }) = listen(None, Some(Bytes(3_000)), BY_STREAM, |_, _| false);
     let audio = sent.iter().filter(|packet| packet.kind == PacketKind::Audio).count();
     assert_eq!(audio, 1_000);
     let video: u64 =
         sent.iter().filter(|packet| packet.kind == PacketKind::Video).map(|packet| packet.size.get()).sum();
     assert!(video * 8 / 20 < 600_000, "{video}");
     assert!(happened.count(|step| matches!(step, MediaStep::Sent { .. })) > 300);
+}
+
+/// A controller compares frames with its target, which counts all headers: the sizes that it learns are those of the packets.
+#[test]
+fn frames_are_announced_with_the_headers_of_their_packets() {
+    let (happened, Heard { sent, frames, .. }) = listen(None, None, BY_STREAM, |_, _| false);
+    let captured = happened.count(|step| matches!(step, MediaStep::Captured { .. }));
+    let video = sent.iter().filter(|packet| packet.kind == PacketKind::Video).map(|packet| packet.size.get());
+    assert_eq!(frames, (captured as u64, Bytes(video.sum())));
 }

@@ -132,10 +132,10 @@ impl RateController for Scream {
         }
     }
 
-    fn on_frame(&mut self, now: Instant, size: Bytes) {
+    fn on_frame(&mut self, now: Instant, wire_size: Bytes) {
         if let Algorithm::Draft(draft) = &mut self.algorithm {
             let target = draft.target();
-            draft.media().on_frame(now, size, target);
+            draft.media().on_frame(now, wire_size, target);
         }
     }
 
