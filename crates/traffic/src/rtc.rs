@@ -91,12 +91,15 @@ impl Node for CallEnd {
     }
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
-        if let Some(receiver) = &mut self.receiver {
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= cx.now);
+        if let Some(receiver) = &mut self.receiver
+            && is_due(receiver.next_timeout())
+        {
             receiver.handle_timeout(cx.now, &mut self.output);
             self.flush(cx, self.path.direction.reversed());
         }
         if let Some(sender) = &mut self.sender
-            && sender.next_timeout().is_some_and(|at| at <= cx.now)
+            && is_due(sender.next_timeout())
         {
             sender.handle_timeout(cx.now, &mut self.output);
             self.flush(cx, self.path.direction);

@@ -61,7 +61,7 @@ enum Arrivals {
 pub struct MediaReceiver {
     config: ReceiverConfig,
     arrivals: Arrivals,
-    nack: NackRequester,
+    nack: Option<NackRequester>,
     recovery: Recovery,
     frames: Frames,
     playout: Playout,
@@ -79,6 +79,8 @@ pub struct MediaReceiver {
     /// Until when a frame can be decoded, or else a key frame is asked for; and whether only that helps.
     wait_until: Option<Instant>,
     key_needed: bool,
+    /// The earliest time at which there is something to do.
+    next_at: Option<Instant>,
 }
 
 impl MediaReceiver {
@@ -92,8 +94,8 @@ impl MediaReceiver {
                 }
                 FeedbackFormat::ByStream(timing) => Arrivals::ByStream(ArrivalsByStream::new(timing)),
             },
+            nack: config.nack.then(|| NackRequester::new(RTT_DEFAULT)),
             config,
-            nack: NackRequester::default(),
             recovery: Recovery::default(),
             frames: Frames::default(),
             playout: Playout::new(),
@@ -107,24 +109,35 @@ impl MediaReceiver {
             heard_at: Instant::ZERO,
             wait_until: None,
             key_needed: true,
+            next_at: None,
         }
     }
 
     /// When to call [`Self::handle_timeout`].
     #[must_use]
-    pub fn next_timeout(&self) -> Option<Instant> {
+    pub const fn next_timeout(&self) -> Option<Instant> {
+        self.next_at
+    }
+
+    fn find_next(&self) -> Option<Instant> {
         let feedback = match &self.arrivals {
             Arrivals::TransportWide(arrivals) => arrivals.due(),
             Arrivals::ByStream(arrivals) => arrivals.due(),
         };
-        let nack = if self.config.nack { self.nack.due(self.rtt) } else { None };
+        let nack = self.nack.as_ref().and_then(NackRequester::due);
         let release = self.frames.decodable().map(|(_, frame)| self.playout.released_at(frame.timestamp));
         let display = self.decoded.front().map(|(at, ..)| *at);
         [feedback, nack, release, display, self.report_at, self.wait_until].into_iter().flatten().min()
     }
 
-    /// The time of [`Self::next_timeout`] has come.
+    /// The time of [`Self::next_timeout`] has come; called earlier, it does nothing.
     pub fn handle_timeout(&mut self, now: Instant, out: &mut Output) {
+        if self.next_at.is_some_and(|at| at <= now) {
+            self.do_what_is_due(now, out);
+        }
+    }
+
+    fn do_what_is_due(&mut self, now: Instant, out: &mut Output) {
         self.release(now, out);
         self.show(now, out);
         self.ask(now, out);
@@ -132,6 +145,7 @@ impl MediaReceiver {
         if self.report_at.is_some_and(|at| at <= now) {
             self.report(now, out);
         }
+        self.next_at = self.find_next();
     }
 
     /// An RTP packet arrives. Returns whether it has media that had not arrived before and is not too late.
@@ -172,7 +186,7 @@ impl MediaReceiver {
             }
             self.recover(now, out);
         }
-        self.handle_timeout(now, out);
+        self.do_what_is_due(now, out);
         fresh
     }
 
@@ -183,7 +197,13 @@ impl MediaReceiver {
                 Rtcp::SenderReport { ssrc, at } if self.config.sender.stream(ssrc).is_some() => {
                     self.sender_report = Some((at, now));
                 }
-                Rtcp::RoundTrip { ssrc, rtt } if ssrc == self.config.ssrc => self.rtt = rtt,
+                Rtcp::RoundTrip { ssrc, rtt } if ssrc == self.config.ssrc => {
+                    self.rtt = rtt;
+                    if let Some(nack) = &mut self.nack {
+                        nack.set_rtt(rtt);
+                        self.next_at = self.find_next();
+                    }
+                }
                 _ => {}
             }
         }
@@ -193,7 +213,7 @@ impl MediaReceiver {
         if self.wait_until.is_none() {
             self.wait_until = Some(now + KEY_FRAME_WAIT);
         }
-        if !self.nack.on_packet(packet.number) {
+        if self.nack.as_mut().is_some_and(|nack| !nack.on_packet(packet.number)) {
             self.request_key_frame(now, out);
         }
         let Some((frame, complete)) = self.frames.insert(now, packet) else { return false };
@@ -232,7 +252,9 @@ impl MediaReceiver {
             // Frames are shown in order.
             let shown_at = self.decoded.back().map_or(shown_at, |(before, ..)| shown_at.max(*before));
             self.decoded.push_back((shown_at, number, frame.first_at));
-            self.nack.forget_before(frame.end.map_or(0, |end| end + 1));
+            if let Some(nack) = &mut self.nack {
+                nack.forget_before(frame.end.map_or(0, |end| end + 1));
+            }
             self.key_needed = false;
             self.wait_until = Some(now + FRAME_WAIT);
         }
@@ -253,8 +275,8 @@ impl MediaReceiver {
 
     /// Asks for packets and key frames that are missing.
     fn ask(&mut self, now: Instant, out: &mut Output) {
-        if self.config.nack && self.nack.due(self.rtt).is_some_and(|at| at <= now) {
-            let lost = self.nack.requests(now, self.rtt);
+        if let Some(nack) = self.nack.as_mut().filter(|nack| nack.due().is_some_and(|at| at <= now)) {
+            let lost = nack.requests(now);
             let mut writer = RtcpWriter::default();
             writer.nack(self.config.ssrc, self.config.sender.of(MediaStream::Video), &lost);
             out.packets.push(Datagram { bytes: writer.finish(), repeats: false });
