@@ -94,6 +94,8 @@ pub struct MediaSender {
     rtt: Duration,
     /// The reference time of the receiver, and when it arrived.
     receiver_time: Option<(u32, u32, Instant)>,
+    /// The target and the pace of the controller that encoder and pacer follow.
+    followed: Option<(BitRate, Pace)>,
     /// The bytes that `on_queue` has last told the controller.
     waiting: Bytes,
     reported: Option<(Instant, BitRate, BitRate)>,
@@ -117,6 +119,7 @@ impl MediaSender {
             totals: [0; 2],
             rtt: RTT_DEFAULT,
             receiver_time: None,
+            followed: None,
             waiting: Bytes::ZERO,
             reported: None,
             reports: Vec::new(),
@@ -208,13 +211,21 @@ impl MediaSender {
 
     /// Takes rates and probes of the controller over.
     fn follow_controller(&mut self, now: Instant) {
-        self.encoder.set_rate(encoder_rate(&self.config, self.controller.target()));
-        if now >= self.config.stop {
-            self.pacer.set_pace(now, Pace { padding: BitRate(0), ..self.controller.pace() });
-            return self.pacer.end_probe();
+        let ended = now >= self.config.stop;
+        let (target, mut pace) = (self.controller.target(), self.controller.pace());
+        if ended {
+            pace.padding = BitRate(0);
+            self.pacer.end_probe();
         }
-        self.pacer.set_pace(now, self.controller.pace());
-        if !self.pacer.is_probing()
+        let before = self.followed.replace((target, pace));
+        if before.is_none_or(|(followed, _)| followed != target) {
+            self.encoder.set_rate(encoder_rate(&self.config, target));
+        }
+        if before.is_none_or(|(_, followed)| followed != pace) {
+            self.pacer.set_pace(now, pace);
+        }
+        if !ended
+            && !self.pacer.is_probing()
             && self.repeatable.newest().is_some()
             && let Some(probe) = self.controller.take_probe(now)
         {
