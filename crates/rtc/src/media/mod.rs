@@ -42,4 +42,14 @@ pub struct Output {
     pub packets: Vec<Datagram>,
     /// Steps to report.
     pub steps: Vec<MediaStep>,
+    /// Whether steps are observed. Without an observer, none is built.
+    pub observed: bool,
+}
+
+impl Output {
+    fn step(&mut self, step: impl FnOnce() -> MediaStep) {
+        if self.observed {
+            self.steps.push(step());
+        }
+    }
 }

@@ -218,7 +218,7 @@ impl MediaReceiver {
         }
         let Some((frame, complete)) = self.frames.insert(now, packet) else { return false };
         if complete {
-            out.steps.push(MediaStep::Completed { frame });
+            out.step(|| MediaStep::Completed { frame });
             let retransmitted = self.frames.was_retransmitted(frame);
             self.playout.on_complete(now, packet.header.timestamp, retransmitted);
         }
@@ -245,8 +245,9 @@ impl MediaReceiver {
                 break;
             }
             let (frame, lost) = self.frames.decode(number);
-            let lost = lost.into_iter().map(|(frame, received)| MediaStep::Lost { frame, received });
-            out.steps.extend(lost);
+            for (frame, received) in lost {
+                out.step(|| MediaStep::Lost { frame, received });
+            }
             self.playout.on_release(now, &frame, self.rtt);
             let shown_at = self.playout.shown_at(frame.timestamp).max(now);
             // Frames are shown in order.
@@ -265,11 +266,11 @@ impl MediaReceiver {
         while let Some((at, frame, arrived)) = self.decoded.front().copied().filter(|(at, ..)| *at <= now) {
             self.decoded.pop_front();
             if self.decoded.front().is_some_and(|(next, ..)| *next <= at) {
-                out.steps.push(MediaStep::Late { frame });
+                out.step(|| MediaStep::Late { frame });
                 continue;
             }
             let freeze = self.freezes.on_shown(at);
-            out.steps.push(MediaStep::Shown { frame, buffered: at - arrived, freeze });
+            out.step(|| MediaStep::Shown { frame, buffered: at - arrived, freeze });
         }
     }
 

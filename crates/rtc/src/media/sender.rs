@@ -243,21 +243,23 @@ impl MediaSender {
 
     fn make_frame(&mut self, now: Instant, out: &mut Output) {
         let skip = self.pacer.oldest_wait(now) > self.config.skip_after;
-        let Some(frame) = self.encoder.encode(now, skip) else { return out.steps.push(MediaStep::Skipped) };
+        let Some(frame) = self.encoder.encode(now, skip) else { return out.step(|| MediaStep::Skipped) };
         if frame.key {
             self.pacer.flush_video();
         }
         let packets = frame.size.get().div_ceil(PART_MAX as u64);
-        let rate = self.encoder.rate();
-        let Video { model, pixels } = self.config.video;
-        out.steps.push(MediaStep::Captured {
-            frame: frame.number,
-            size: frame.size,
-            packets: packets as u32,
-            key: frame.key,
-            target: self.controller.target(),
-            rate,
-            quality: vmaf(rate.bits_per_second() as f64 / (f64::from(pixels) * model.frame_rate)) as f32,
+        out.step(|| {
+            let rate = self.encoder.rate();
+            let Video { model, pixels } = self.config.video;
+            MediaStep::Captured {
+                frame: frame.number,
+                size: frame.size,
+                packets: packets as u32,
+                key: frame.key,
+                target: self.controller.target(),
+                rate,
+                quality: vmaf(rate.bits_per_second() as f64 / (f64::from(pixels) * model.frame_rate)) as f32,
+            }
         });
         self.controller.on_frame(now, Bytes(frame.size.get() + packets * VIDEO_HEADERS));
         self.packetize(now, frame, packets);
@@ -333,7 +335,7 @@ impl MediaSender {
             self.totals[1] = self.totals[1].wrapping_add(u32::from(packet.len));
             self.repeatable.push(now, packet);
             if packet.ends {
-                out.steps.push(MediaStep::Sent { frame: packet.frame });
+                out.step(|| MediaStep::Sent { frame: packet.frame });
             }
         }
         for (id, len) in made {
@@ -373,7 +375,7 @@ impl MediaSender {
             .is_none_or(|(at, last, rate)| (last, rate) != (target, encoder) && now >= at + RATE_INTERVAL);
         if report && now >= self.config.start {
             self.reported = Some((now, target, encoder));
-            out.steps.push(MediaStep::Rate { target, encoder, waiting: self.pacer.waiting() });
+            out.step(|| MediaStep::Rate { target, encoder, waiting: self.pacer.waiting() });
         }
     }
 }

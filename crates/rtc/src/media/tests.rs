@@ -134,7 +134,7 @@ fn protected_call(
         repair: repair > 0.0,
     });
     let (mut there, mut back) = (Line::new(rate, 20), Line::new(10_000_000, 20));
-    let (mut happened, mut out) = (Happened::default(), Output::default());
+    let (mut happened, mut out) = (Happened::default(), Output { observed: true, ..Output::default() });
     loop {
         let next = [sender.next_timeout(), receiver.next_timeout(), there.next(), back.next()];
         let Some(now) = next.into_iter().flatten().min().filter(|at| *at < end) else { return happened };
