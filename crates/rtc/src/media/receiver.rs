@@ -62,7 +62,7 @@ pub struct MediaReceiver {
     config: ReceiverConfig,
     arrivals: Arrivals,
     nack: Option<NackRequester>,
-    recovery: Recovery,
+    recovery: Option<Recovery>,
     frames: Frames,
     playout: Playout,
     freezes: FreezeDetector,
@@ -94,9 +94,9 @@ impl MediaReceiver {
                 }
                 FeedbackFormat::ByStream(timing) => Arrivals::ByStream(ArrivalsByStream::new(timing)),
             },
+            recovery: config.repair.then(Recovery::new),
             nack: config.nack.then(|| NackRequester::new(RTT_DEFAULT)),
             config,
-            recovery: Recovery::default(),
             frames: Frames::default(),
             playout: Playout::new(),
             freezes: FreezeDetector::default(),
@@ -161,7 +161,9 @@ impl MediaReceiver {
         let video = match stream {
             MediaStream::Audio => None,
             MediaStream::Repair => {
-                self.recovery.on_repair(payload);
+                if let Some(recovery) = &mut self.recovery {
+                    recovery.on_repair(payload);
+                }
                 None
             }
             MediaStream::Video => {
@@ -180,10 +182,10 @@ impl MediaReceiver {
             }
             None => stream == MediaStream::Audio,
         };
-        if self.config.repair {
-            if stream == MediaStream::Video {
-                self.recovery.on_packet(header.sequence, packet);
-            }
+        if let (MediaStream::Video, Some(recovery)) = (stream, &mut self.recovery) {
+            recovery.on_packet(header.sequence, packet);
+        }
+        if matches!(stream, MediaStream::Video | MediaStream::Repair) {
             self.recover(now, out);
         }
         self.do_what_is_due(now, out);
@@ -228,8 +230,10 @@ impl MediaReceiver {
     /// Handles the packets that repair packets give.
     fn recover(&mut self, now: Instant, out: &mut Output) {
         let ssrc = self.config.sender.of(MediaStream::Video);
-        while let Some((sequence, packet)) = self.recovery.recover(ssrc) {
-            self.recovery.on_packet(sequence, &packet);
+        while let Some(recovery) = &mut self.recovery
+            && let Some((sequence, packet)) = recovery.recover(ssrc)
+        {
+            recovery.on_packet(sequence, &packet);
             let Some((header, payload)) = RtpHeader::parse(&packet) else { continue };
             let Some(payload) = VideoPayload::parse(payload) else { continue };
             let number = self.video.peek(u64::from(sequence));
