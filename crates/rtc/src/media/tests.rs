@@ -6,7 +6,10 @@ use airlane_core::{BitRate, Bytes, Duration, Ecn, Instant, MediaStep, Seeds};
 
 use super::*;
 use crate::wire::{LOWER_HEADERS, Ssrcs, is_rtcp};
-use crate::{Constant, Feedback, Pace, PacketKind, Probe, ProbeId, RateController, SentPacket};
+use crate::{
+    Bounds, Constant, Feedback, Pace, PacketKind, Probe, ProbeId, RateController, Scream, ScreamSettings,
+    SentPacket,
+};
 
 /// A path in one direction.
 struct Line {
@@ -80,7 +83,15 @@ impl Happened {
 
 const SSRCS: Ssrcs = Ssrcs { first: 16 };
 
-fn sender(controller: Box<dyn RateController>, repair: f64, stop: Instant) -> MediaSender {
+/// What a sender sends beside its video.
+#[derive(Clone, Copy)]
+struct Extras {
+    audio: bool,
+    /// The share of repair packets, in place of retransmissions if there are any.
+    repair: f64,
+}
+
+fn sender(controller: Box<dyn RateController>, extras: Extras, stop: Instant) -> MediaSender {
     let model = EncoderModel {
         frame_rate: 30.0,
         rates: [BitRate(100_000), BitRate(5_000_000)],
@@ -94,11 +105,11 @@ fn sender(controller: Box<dyn RateController>, repair: f64, stop: Instant) -> Me
     let config = SenderConfig {
         ssrcs: SSRCS,
         video: Video { model, pixels: 640 * 360 },
-        audio: Some(Audio { rate: BitRate(32_000), interval: Duration::from_millis(20) }),
+        audio: extras.audio.then_some(Audio { rate: BitRate(32_000), interval: Duration::from_millis(20) }),
         start: Instant::ZERO,
         stop,
-        retransmits: repair == 0.0,
-        repair,
+        retransmits: extras.repair == 0.0,
+        repair: extras.repair,
         burst: Duration::from_millis(40),
         queue_limit: Duration::from_secs(2),
         skip_after: Duration::from_millis(500),
@@ -113,25 +124,24 @@ fn call(
     rate: u64,
     loses: impl FnMut(Instant, u64) -> bool,
 ) -> Happened {
-    protected_call(controller, 0.0, feedback, rate, loses)
+    call_with(Extras { audio: true, repair: 0.0 }, controller, feedback, rate, loses)
 }
 
-/// The same with this share of repair packets, in place of retransmissions if there are any.
-fn protected_call(
+fn call_with(
+    extras: Extras,
     controller: Box<dyn RateController>,
-    repair: f64,
     feedback: FeedbackFormat,
     rate: u64,
     mut loses: impl FnMut(Instant, u64) -> bool,
 ) -> Happened {
     let (stop, end) = (Instant::from_millis(20_000), Instant::from_millis(24_000));
-    let mut sender = sender(controller, repair, stop);
+    let mut sender = sender(controller, extras, stop);
     let mut receiver = MediaReceiver::new(ReceiverConfig {
         ssrc: 1,
         sender: SSRCS,
         feedback,
-        nack: repair == 0.0,
-        repair: repair > 0.0,
+        nack: extras.repair == 0.0,
+        repair: extras.repair > 0.0,
     });
     let (mut there, mut back) = (Line::new(rate, 20), Line::new(10_000_000, 20));
     let (mut happened, mut out) = (Happened::default(), Output { observed: true, ..Output::default() });
@@ -231,9 +241,9 @@ fn losses_are_repaired_in_a_round_trip() {
 fn repair_packets_replace_what_is_lost() {
     let lost = |repair| {
         let mut draws = Seeds::new(3).stream("loss");
-        let happened = protected_call(constant(1_000_000), repair, TRANSPORT_WIDE, 10_000_000, |_, _| {
-            draws.chance(0.03)
-        });
+        let extras = Extras { audio: true, repair };
+        let happened =
+            call_with(extras, constant(1_000_000), TRANSPORT_WIDE, 10_000_000, |_, _| draws.chance(0.03));
         let [captured, shown, late, lost] = happened.fates();
         assert!(captured >= shown + late + lost);
         (captured - shown - late, happened.sent)
@@ -263,6 +273,36 @@ fn after_an_outage_the_picture_returns() {
     // After 3 s without a frame a key frame is asked for, which takes a round trip more.
     assert!(freezes.iter().any(|freeze| (2.0..3.4).contains(freeze)), "{freezes:?}");
     assert!(happened.count(|step| matches!(step, MediaStep::Captured { key: true, .. })) >= 2);
+}
+
+/// Without audio no packet passes a full window, and without packets no report says that any were lost. The pacer lets one
+/// packet through each 500 ms: at most two of the last second of the outage, and one in the first half second behind it. So
+/// frames leave when the receiver asks for a key frame, 3 s after the last one, as in [`after_an_outage_the_picture_returns`].
+#[test]
+fn after_an_outage_a_window_opens_again() {
+    let bounds = Bounds { min: BitRate(150_000), start: BitRate(300_000), max: BitRate(1_500_000) };
+    for settings in [ScreamSettings::draft(), ScreamSettings::ericsson(), ScreamSettings::libwebrtc()] {
+        let outage = |now: Instant, _| (5_000..7_000).contains(&(now.as_nanos() / 1_000_000));
+        let extras = Extras { audio: false, repair: 0.0 };
+        let controller = Box::new(Scream::new(settings, bounds));
+        let happened = call_with(extras, controller, BY_STREAM, 10_000_000, outage);
+        let sent = |from_ms: u64, to_ms: u64| {
+            let within =
+                |at: &Instant| (Instant::from_millis(from_ms)..Instant::from_millis(to_ms)).contains(at);
+            let of = |step: &MediaStep| matches!(step, MediaStep::Sent { .. });
+            happened.steps.iter().filter(|(at, step)| within(at) && of(step)).count()
+        };
+        assert!(sent(6_000, 7_000) <= 2, "{settings:?}: the window is full");
+        let shown = happened
+            .steps
+            .iter()
+            .filter(|(_, step)| matches!(step, MediaStep::Shown { .. }))
+            .find(|(at, _)| *at > Instant::from_millis(7_000));
+        let (at, _) = shown.expect("pictures return");
+        assert!(*at < Instant::from_millis(8_400), "{settings:?}: {at:?}");
+        // 30 frames with a deviation of 21 % in each interval: 1.2 frames.
+        assert!(sent(8_500, 9_500) >= 25, "{settings:?}: {}", sent(8_500, 9_500));
+    }
 }
 
 /// At half of its rate, a path without a bound lets the queue grow by a second each two; nothing is lost.
