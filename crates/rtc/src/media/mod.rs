@@ -18,9 +18,7 @@ mod sender;
 mod tests;
 
 pub use content::without_headers;
-pub use encoder::{Encoder, EncoderModel, Frame};
-pub use freeze::FreezeDetector;
-pub use quality::vmaf;
+pub use encoder::EncoderModel;
 pub use receiver::{FeedbackFormat, MediaReceiver, ReceiverConfig};
 pub use sender::{Audio, MediaSender, SenderConfig, Video};
 

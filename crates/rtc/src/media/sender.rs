@@ -8,8 +8,9 @@ use super::content::{
 use super::encoder::{Encoder, EncoderModel, Frame};
 use super::history::{Repeatable, SentPackets};
 use super::pacer::{Due, Pacer};
+use super::quality::vmaf;
 use super::repair::RepairMaker;
-use super::{Datagram, Output, vmaf};
+use super::{Datagram, Output};
 use crate::wire::{LOWER_HEADERS, MediaStream, Rtcp, RtcpReader, RtcpWriter, Ssrcs};
 use crate::{Feedback, Pace, PacketReport, ProbeId, RateController, SentPacket};
 

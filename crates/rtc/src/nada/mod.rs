@@ -69,8 +69,8 @@ impl Nada {
     }
 
     /// The aggregate congestion signal `x_curr` of the last update; zero before the first.
-    #[must_use]
-    pub const fn congestion(&self) -> Duration {
+    #[cfg(test)]
+    const fn congestion(&self) -> Duration {
         self.congestion
     }
 

@@ -62,8 +62,7 @@ impl Scream {
 
     /// The smoothed round-trip time; 25 ms before the first report. That of the draft has the time for which reports are
     /// held, libwebrtc's has not.
-    #[must_use]
-    pub fn smoothed_rtt(&self) -> Duration {
+    fn smoothed_rtt(&self) -> Duration {
         match &self.algorithm {
             Algorithm::Draft(draft) => draft.smoothed_rtt(),
             Algorithm::Libwebrtc(libwebrtc, _) => libwebrtc.smoothed_rtt(),

@@ -11,22 +11,22 @@ const OFFSET_UNKNOWN: u16 = 0x1fff;
 
 /// The part of a report about one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Metric {
+pub(crate) struct Metric {
     /// When it arrived, by the clock of the receiver; `None` if it did not.
-    pub at: Option<Instant>,
+    pub(crate) at: Option<Instant>,
     /// Its ECN field as it arrived.
-    pub ecn: Ecn,
+    pub(crate) ecn: Ecn,
 }
 
 /// The part of a report about one stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StreamReport {
+pub(crate) struct StreamReport {
     /// Its SSRC.
-    pub ssrc: u32,
+    pub(crate) ssrc: u32,
     /// The sequence number of the first packet.
-    pub begin: u16,
+    pub(crate) begin: u16,
     /// The packets from there on.
-    pub packets: Vec<Metric>,
+    pub(crate) packets: Vec<Metric>,
 }
 
 const fn ecn_bits(ecn: Ecn) -> u16 {

@@ -14,11 +14,11 @@ const RUN_MAX: usize = 0x1fff;
 
 /// The part of a report about one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival {
+pub(crate) struct Arrival {
     /// The lowest 16 bits of its transport-wide sequence number.
-    pub sequence: u16,
+    pub(crate) sequence: u16,
     /// When it arrived, in steps of 250 µs of the receiver's clock; `None` if it did not.
-    pub at: Option<Instant>,
+    pub(crate) at: Option<Instant>,
 }
 
 /// Appends the content of a report about the packets from `base` on: for each when it arrived, if it did, in an order in

@@ -16,9 +16,7 @@ fn video() -> Bounds {
 
 /// GCC whose target is its estimate: no congestion window lowers it.
 fn gcc(bounds: Bounds) -> Gcc {
-    let mut settings = GccSettings::default();
-    settings.congestion_window.enabled = false;
-    Gcc::new(bounds, settings, Instant::ZERO)
+    Gcc::new(bounds, GccSettings::default().without_congestion_window(), Instant::ZERO)
 }
 
 /// The lines of a table without its comments and its head.
