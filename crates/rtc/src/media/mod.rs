@@ -22,7 +22,13 @@ pub use encoder::EncoderModel;
 pub use receiver::{FeedbackFormat, MediaReceiver, ReceiverConfig};
 pub use sender::{Audio, MediaSender, SenderConfig, Video};
 
-use airlane_core::MediaStep;
+use airlane_core::{Duration, MediaStep};
+
+/// The interval of the reports of senders and receivers (libwebrtc, `modules/rtp_rtcp/source/rtcp_receiver.cc`,
+/// `kDefaultVideoReportInterval`).
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+/// The round-trip time before the first is measured (libwebrtc, `nack_requester.cc`, `kDefaultRtt`).
+const RTT_DEFAULT: Duration = Duration::from_millis(100);
 
 /// A packet to send.
 #[derive(Debug)]

@@ -10,8 +10,7 @@ use super::freeze::FreezeDetector;
 use super::nack::NackRequester;
 use super::playout::Playout;
 use super::repair::Recovery;
-use super::sender::RTT_DEFAULT;
-use super::{Datagram, Output};
+use super::{Datagram, Output, REPORT_INTERVAL, RTT_DEFAULT};
 use crate::ReportTiming;
 use crate::wire::{
     MediaStream, Rtcp, RtcpReader, RtcpWriter, RtpHeader, Ssrcs, Unwrapper, VideoPayload, original_sequence,
@@ -21,15 +20,15 @@ use crate::wire::{
 /// `video/video_receive_stream2.cc`, `kMaxWaitForFrame` and `kMaxWaitForKeyFrame`).
 const FRAME_WAIT: Duration = Duration::from_secs(3);
 const KEY_FRAME_WAIT: Duration = Duration::from_millis(200);
-/// Without a packet for this time, a receiver asks for nothing (`HandleFrameBufferTimeout`), and here reports nothing either.
+/// Without a packet for this time, a receiver asks for nothing (the same file, `OnDecodableFrameTimeout`), and here reports nothing
+/// either.
 const INACTIVE: Duration = Duration::from_secs(5);
-/// The interval of receiver reports (libwebrtc, `kDefaultVideoReportInterval`).
-const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The format of the feedback about arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeedbackFormat {
-    /// Transport-wide feedback, at this interval.
+    /// Transport-wide feedback, at this interval, of at most 8 s: a report tells differences of arrivals up to 8191.75 ms
+    /// (draft-holmer-rmcat-transport-wide-cc-extensions-01 section 3.1.5).
     TransportWide(Duration),
     /// RFC 8888, at the times of this rule.
     ByStream(ReportTiming),

@@ -10,16 +10,12 @@ use super::history::{Repeatable, SentPackets};
 use super::pacer::{Due, Pacer};
 use super::quality::vmaf;
 use super::repair::RepairMaker;
-use super::{Datagram, Output};
+use super::{Datagram, Output, REPORT_INTERVAL, RTT_DEFAULT};
 use crate::wire::{LOWER_HEADERS, MediaStream, Rtcp, RtcpReader, RtcpWriter, Ssrcs};
 use crate::{Feedback, Pace, PacketReport, ProbeId, RateController, SentPacket};
 
-/// The interval of sender reports (libwebrtc, `kDefaultVideoReportInterval`).
-const REPORT_INTERVAL: Duration = Duration::from_secs(1);
-/// The shortest interval of reported rates.
+/// The shortest interval of reported rates. A choice: ten rows a second in the results.
 const RATE_INTERVAL: Duration = Duration::from_millis(100);
-/// The round-trip time before the first is measured (libwebrtc, `nack_requester.cc`, `kDefaultRtt`).
-pub(super) const RTT_DEFAULT: Duration = Duration::from_millis(100);
 
 /// Audio: packets of one size at a constant interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
