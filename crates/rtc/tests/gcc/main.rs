@@ -1,4 +1,4 @@
-//! GCC on paths of one link: the targets of another implementation, and and bounds of others.
+//! GCC on paths of one link: the targets of another implementation, and bounds of others.
 
 mod bounds;
 mod conditions;
