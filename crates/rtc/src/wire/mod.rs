@@ -23,7 +23,7 @@ use airlane_core::{Duration, Instant};
 /// The authentication tag of SRTP with HMAC-SHA1-80 (RFC 3711 section 5.2).
 pub(crate) const SRTP_TAG: usize = 10;
 
-/// The headers of IPv4 and UDP, which the rates of a call count.
+/// The headers of IPv4 (20 B) and UDP (8 B), which the rates of a call count.
 pub(crate) const LOWER_HEADERS: u64 = 28;
 
 /// The middle 32 bits of an NTP timestamp, in units of 2^-16 s (RFC 3550 section 4). The clock of a simulation begins at 0.

@@ -253,7 +253,7 @@ impl RtcpWriter {
         self.part(PAYLOAD_FEEDBACK, PICTURE_LOSS, ssrc, |out| put32(out, about));
     }
 
-    /// The arrivals of the packets from `base` on, of which the first has arrived. `count` counts these reports.
+    /// The arrivals of the packets from `base` on. `count` counts these reports.
     pub(crate) fn transport_wide(
         &mut self,
         ssrc: u32,
