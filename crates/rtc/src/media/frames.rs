@@ -122,13 +122,12 @@ impl Frames {
 
     /// Decodes a frame. Returns it, and those before it that are left out, each with its packets that have arrived.
     pub(super) fn decode(&mut self, number: u64) -> (PartialFrame, Vec<(u64, u32)>) {
-        let behind = self.frames.split_off(&(number + 1));
-        let mut before = core::mem::replace(&mut self.frames, behind);
-        let frame = before.remove(&number).expect("it can be decoded");
         let first = self.next.replace(number + 1).unwrap_or(0);
+        let mut received = |number| self.frames.remove(&number).map_or(0, |frame| frame.received);
+        let lost = (first..number).map(|number| (number, received(number))).collect();
+        let frame = self.frames.remove(&number).expect("it can be decoded");
         self.decodable = self.find_decodable();
-        let received = |number| before.get(&number).map_or(0, |frame| frame.received);
-        (frame, (first..number).map(|number| (number, received(number))).collect())
+        (frame, lost)
     }
 
     /// Whether all has arrived of what has begun to arrive.
