@@ -32,6 +32,9 @@ impl CallEnd {
         for step in self.output.steps.drain(..) {
             cx.probe.observe(cx.now, &Event::Media { flow, direction, step });
         }
+        if self.output.packets.is_empty() {
+            return;
+        }
         let mut datagrams = core::mem::take(&mut self.output.packets);
         for datagram in datagrams.drain(..) {
             self.send(cx, datagram);
@@ -88,18 +91,19 @@ impl Node for CallEnd {
     }
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
-        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= cx.now);
+        let now = cx.now;
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
         self.output.observed = cx.wants(Topic::Media);
         if let Some(receiver) = &mut self.receiver
             && is_due(receiver.next_timeout())
         {
-            receiver.handle_timeout(cx.now, &mut self.output);
+            receiver.handle_timeout(now, &mut self.output);
             self.flush(cx, self.path.direction.reversed());
         }
         if let Some(sender) = &mut self.sender
             && is_due(sender.next_timeout())
         {
-            sender.handle_timeout(cx.now, &mut self.output);
+            sender.handle_timeout(now, &mut self.output);
             self.flush(cx, self.path.direction);
         }
     }

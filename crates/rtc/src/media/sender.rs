@@ -97,6 +97,8 @@ pub struct MediaSender {
     waiting: Bytes,
     reported: Option<(Instant, BitRate, BitRate)>,
     reports: Vec<PacketReport>,
+    /// When there is something to do next.
+    next_at: Option<Instant>,
 }
 
 impl MediaSender {
@@ -104,7 +106,7 @@ impl MediaSender {
     #[must_use]
     pub fn new(config: SenderConfig, controller: Box<dyn RateController>, draws: Stream) -> Self {
         let rate = encoder_rate(&config, controller.target());
-        Self {
+        let mut sender = Self {
             encoder: Encoder::new(config.video.model, rate, config.start, draws),
             pacer: Pacer::new(controller.pace(), config.burst, config.queue_limit, config.start),
             sent: SentPackets::default(),
@@ -120,14 +122,21 @@ impl MediaSender {
             waiting: Bytes::ZERO,
             reported: None,
             reports: Vec::new(),
+            next_at: None,
             controller,
             config,
-        }
+        };
+        sender.next_at = sender.find_next();
+        sender
     }
 
     /// When to call [`Self::handle_timeout`].
     #[must_use]
-    pub fn next_timeout(&self) -> Option<Instant> {
+    pub const fn next_timeout(&self) -> Option<Instant> {
+        self.next_at
+    }
+
+    fn find_next(&self) -> Option<Instant> {
         let media = self.audio_at.min(self.encoder.next_at());
         let media = (media < self.config.stop).then_some(media);
         let report = (self.report_at < self.config.stop).then_some(self.report_at);
@@ -153,6 +162,7 @@ impl MediaSender {
             self.report(now, out);
         }
         self.send(now, out);
+        self.next_at = self.find_next();
     }
 
     /// An RTCP packet arrives.
@@ -162,6 +172,7 @@ impl MediaSender {
         }
         self.follow_controller(now);
         self.send(now, out);
+        self.next_at = self.find_next();
     }
 
     fn handle_part(&mut self, now: Instant, part: Rtcp) {
