@@ -64,20 +64,23 @@ impl Throughput {
     /// The acknowledged rate; `None` before enough packets have arrived.
     pub(super) fn rate(&self) -> Option<BitRate> {
         let first = self.window.front().filter(|_| self.window.len() >= self.settings.required_packets)?;
-        let mut received = Received::new(first);
-        let mut sent: Option<Sent> = None;
-        let mut in_order = 0;
-        for packet in &self.window {
+        let (mut received, mut sent, mut in_order) = (Received::new(first), Sent::new(first), 0);
+        let discarded = self.latest_discarded.unwrap_or_default();
+        let (front, back) = self.window.as_slices();
+        for packet in front.iter().chain(back) {
             received.add(packet);
-            if self.latest_discarded.is_none_or(|discarded| packet.sent >= discarded) {
+            if packet.sent >= discarded {
+                if in_order == 0 {
+                    sent = Sent::new(packet);
+                }
                 in_order += 1;
-                sent.get_or_insert(Sent::new(packet)).add(packet);
+                sent.add(packet);
             }
         }
         let received = received.rate(self.settings.span_min);
         // Of a rate of sending, enough packets must have been sent in order.
-        let sent = sent.filter(|_| in_order >= self.settings.required_packets);
-        Some(sent.map_or(received, |sent| sent.rate(self.settings.span_min).min(received)))
+        let sends = in_order >= self.settings.required_packets;
+        Some(if sends { sent.rate(self.settings.span_min).min(received) } else { received })
     }
 }
 

@@ -78,6 +78,8 @@ pub struct MediaReceiver {
     /// Until when a frame can be decoded, or else a key frame is asked for; and whether only that helps.
     wait_until: Option<Instant>,
     key_needed: bool,
+    /// When the next frame is due at the decoder, if one can be decoded. A frame that is complete and one that is released change it.
+    release_at: Option<Instant>,
     /// The earliest time at which there is something to do.
     next_at: Option<Instant>,
 }
@@ -108,6 +110,7 @@ impl MediaReceiver {
             heard_at: Instant::ZERO,
             wait_until: None,
             key_needed: true,
+            release_at: None,
             next_at: None,
         }
     }
@@ -124,9 +127,11 @@ impl MediaReceiver {
             Arrivals::ByStream(arrivals) => arrivals.due(),
         };
         let nack = self.nack.as_ref().and_then(NackRequester::due);
-        let release = self.frames.decodable().map(|(_, frame)| self.playout.released_at(frame.timestamp));
         let display = self.decoded.front().map(|(at, ..)| *at);
-        [feedback, nack, release, display, self.report_at, self.wait_until].into_iter().flatten().min()
+        [feedback, nack, self.release_at, display, self.report_at, self.wait_until]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// The time of [`Self::next_timeout`] has come; called earlier, it does nothing.
@@ -222,6 +227,7 @@ impl MediaReceiver {
             out.step(|| MediaStep::Completed { frame });
             let retransmitted = self.frames.was_retransmitted(frame);
             self.playout.on_complete(now, packet.header.timestamp, retransmitted);
+            self.find_release();
         }
         true
     }
@@ -240,13 +246,17 @@ impl MediaReceiver {
         }
     }
 
+    fn find_release(&mut self) {
+        let next = self.frames.decodable();
+        self.release_at = next.map(|(_, frame)| self.playout.released_at(frame.timestamp));
+    }
+
     /// Decodes the frames that are due.
     fn release(&mut self, now: Instant, out: &mut Output) {
-        while let Some((number, frame)) = self.frames.decodable() {
-            // A receiver that waits for a key frame does not wait for its time (`ForceKeyFrameReleaseImmediately`).
-            if !self.key_needed && self.playout.released_at(frame.timestamp) > now {
-                break;
-            }
+        // A receiver that waits for a key frame does not wait for its time (`ForceKeyFrameReleaseImmediately`).
+        while self.release_at.is_some_and(|at| self.key_needed || at <= now)
+            && let Some((number, _)) = self.frames.decodable()
+        {
             let (frame, lost) = self.frames.decode(number);
             for (frame, received) in lost {
                 out.step(|| MediaStep::Lost { frame, received });
@@ -261,6 +271,7 @@ impl MediaReceiver {
             }
             self.key_needed = false;
             self.wait_until = Some(now + FRAME_WAIT);
+            self.find_release();
         }
     }
 
@@ -296,6 +307,7 @@ impl MediaReceiver {
 
     fn request_key_frame(&mut self, now: Instant, out: &mut Output) {
         self.frames.clear_if_full();
+        self.find_release();
         self.wait_until = Some(now + KEY_FRAME_WAIT);
         let mut writer = RtcpWriter::default();
         writer.picture_loss(self.config.ssrc, self.config.sender.of(MediaStream::Video));
