@@ -42,7 +42,7 @@ fn alone_on_a_link_it_is_a_sawtooth() {
     let rise = 54.0 * libm::log(864.0 / low) + 72.0 * libm::log(high / 864.0);
     let period = 280.0 / falls(steady) as f64;
     assert!((rise..rise + 1.2).contains(&period), "{period} s, of which the rise takes {rise} s");
-    // What is sent in the rise, and the lowest rate while it is held. Bytes of frames and packets are rounded down, up to 5 B in 3.5 kB,
+    // The mean of the rise and of the lowest rate, which is held. Bytes of frames and packets are rounded down, up to 5 B in 3.5 kB,
     // and 280 s are no whole number of periods: 0.3 %.
     let expected = (54.0 * (864.0 - low) + 72.0 * (high - 864.0) + low * (period - rise)) / period;
     let sent = sent_per_second(steady);

@@ -2,6 +2,8 @@
 
 mod bounds;
 mod conditions;
+#[path = "../support/csv.rs"]
+mod csv;
 mod link;
 mod port;
 mod tcp;
@@ -17,9 +19,4 @@ fn video() -> Bounds {
 /// GCC whose target is its estimate: no congestion window lowers it.
 fn gcc(bounds: Bounds) -> Gcc {
     Gcc::new(bounds, GccSettings::default().without_congestion_window(), Instant::ZERO)
-}
-
-/// The lines of a table without its comments and its head.
-fn rows(table: &str) -> impl Iterator<Item = Vec<&str>> {
-    table.lines().filter(|line| !line.starts_with('#')).skip(1).map(|line| line.split(',').collect())
 }
