@@ -83,7 +83,7 @@ impl Happened {
 
 const SSRCS: Ssrcs = Ssrcs { first: 16 };
 
-/// What a sender sends beside its video.
+/// The packets that a sender adds to its video.
 #[derive(Clone, Copy)]
 struct Extras {
     audio: bool,
@@ -315,7 +315,7 @@ fn a_path_that_is_too_slow_delays_more_and_more() {
     assert!(happened.delays().last().unwrap() > &5_000.0);
 }
 
-/// What a [`Listener`] has learned.
+/// The reports that a [`Listener`] has received.
 #[derive(Default)]
 struct Heard {
     sent: Vec<SentPacket>,
@@ -331,6 +331,8 @@ struct Heard {
 struct Listener {
     probe: Option<Probe>,
     window: Option<Bytes>,
+    /// The newest packet that a report has named.
+    named: Option<u64>,
     heard: Heard,
     report: std::sync::mpsc::Sender<Heard>,
 }
@@ -343,7 +345,7 @@ fn listen(
     loses: impl FnMut(Instant, u64) -> bool,
 ) -> (Happened, Heard) {
     let (report, heard) = std::sync::mpsc::channel();
-    let listener = Listener { probe, window, heard: Heard::default(), report };
+    let listener = Listener { probe, window, named: None, heard: Heard::default(), report };
     (call(Box::new(listener), format, 10_000_000, loses), heard.recv().unwrap())
 }
 
@@ -366,8 +368,12 @@ impl RateController for Listener {
             assert!((18_900_000..60_000_000).contains(&took), "{took} ns at {now:?}");
             self.heard.marked += u64::from(report.ecn == Ecn::Capable1);
         }
-        let sum: u64 = self.heard.sent.iter().map(|packet| packet.size.get()).sum();
-        assert!(feedback.in_flight.get() <= sum);
+        // In flight is what was sent behind the newest packet that a report has named.
+        let named = feedback.packets.last().map(|report| report.sent.sequence);
+        self.named = self.named.max(named);
+        let behind = self.named.map_or(0, |newest| newest as usize + 1);
+        let sum: u64 = self.heard.sent[behind..].iter().map(|packet| packet.size.get()).sum();
+        assert_eq!(feedback.in_flight, Bytes(sum), "behind {:?} at {now:?}", self.named);
     }
     fn on_frame(&mut self, _: Instant, wire_size: Bytes) {
         self.heard.frames.0 += 1;
