@@ -170,6 +170,7 @@ def test_a_capture_is_rtp_and_rtcp(airlane: Airlane, tmp_path: Path) -> None:
         ('{ kind = "rtc", video = { min = "10 kbit/s", frame_rate = 60.0 } }', "leave no room for frames"),
         ('{ kind = "rtc", video = { encoder = { transient_size = 9.0 } } }', "from 1 to transient_frames"),
         ('{ kind = "rtc", audio = { kind = "opus", packet = "1 s" } }', "from 1 ms to 120 ms"),
+        ('{ kind = "rtc", feedback_interval = "8001 ms" }', "it must be at most 8 s"),
         ('{ kind = "rtc", controller = "reno" }', "constant"),
     ],
 )

@@ -71,12 +71,18 @@ fn set_traffic_class(bytes: &mut [u8], change: impl FnOnce(u8) -> u8) {
 /// The ECN field of a packet (RFC 3168 §5).
 #[must_use]
 pub fn ecn(bytes: &[u8]) -> Option<Ecn> {
-    traffic_class(bytes).map(|class| match class & 3 {
+    traffic_class(bytes).map(ecn_of)
+}
+
+/// The ECN field with these two lowest bits.
+#[must_use]
+pub const fn ecn_of(bits: u8) -> Ecn {
+    match bits & 3 {
         0 => Ecn::NotCapable,
         1 => Ecn::Capable1,
         2 => Ecn::Capable0,
         _ => Ecn::CongestionExperienced,
-    })
+    }
 }
 
 /// The two bits of an ECN field.

@@ -115,8 +115,9 @@ pub trait RateController: Send {
     /// The bytes that wait in the sender's pacer have changed.
     fn on_queue(&mut self, _now: Instant, _waiting: Bytes) {}
 
-    /// A frame of video of this size, with its headers, comes to the sender's pacer.
-    fn on_frame(&mut self, _now: Instant, _size: Bytes) {}
+    /// A frame of video comes to the sender's pacer. Its packets have this size in all, with RTP's headers and those below, as the
+    /// target counts them.
+    fn on_frame(&mut self, _now: Instant, _wire_size: Bytes) {}
 
     /// The rate for the media, with RTP's headers and those below.
     fn target(&self) -> BitRate;

@@ -6,7 +6,7 @@
 mod base_delay;
 mod constant;
 mod controller;
-pub mod gcc;
+mod gcc;
 pub mod media;
 mod nada;
 mod report_timing;

@@ -1,8 +1,8 @@
 //! The ends of a call: real-time media in one direction or in both, with feedback on the way back.
 
 use airlane_core::{
-    Bytes, Cx, Direction, DropCause, Ecn, Event, FlowId, Header, Instant, Node, Packet, PacketRef, Payload,
-    Port, Topic, UdpHeader,
+    Bytes, Cx, Direction, DropCause, Ecn, Event, Header, Instant, Node, Packet, PacketRef, Payload, Port,
+    Topic, UdpHeader,
 };
 use airlane_rtc::media::{Datagram, MediaReceiver, MediaSender, Output};
 use airlane_rtc::wire::is_rtcp;
@@ -29,7 +29,12 @@ impl CallEnd {
     /// Sends and reports what sender or receiver have done, whose media travels in this direction.
     fn flush(&mut self, cx: &mut Cx<'_>, direction: Direction) {
         let flow = self.path.flow;
-        report(cx, flow, direction, &mut self.output);
+        for step in self.output.steps.drain(..) {
+            cx.probe.observe(cx.now, &Event::Media { flow, direction, step });
+        }
+        if self.output.packets.is_empty() {
+            return;
+        }
         let mut datagrams = core::mem::take(&mut self.output.packets);
         for datagram in datagrams.drain(..) {
             self.send(cx, datagram);
@@ -53,12 +58,6 @@ impl CallEnd {
     }
 }
 
-fn report(cx: &mut Cx<'_>, flow: FlowId, direction: Direction, output: &mut Output) {
-    for step in output.steps.drain(..).filter(|_| cx.topics.wants(Topic::Media)) {
-        cx.probe.observe(cx.now, &Event::Media { flow, direction, step });
-    }
-}
-
 impl Node for CallEnd {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
         if !matches!(cx.pool.get(&packet), Packet { header: Header::Udp(_), payload: Payload::Bytes(_), .. })
@@ -71,6 +70,7 @@ impl Node for CallEnd {
         let packet = cx.pool.consume(packet);
         let Payload::Bytes(bytes) = &packet.payload else { unreachable!("it has returned above") };
         let (own, other) = (self.path.direction, self.path.direction.reversed());
+        self.output.observed = cx.wants(Topic::Media);
         let mut fresh = true;
         if is_rtcp(bytes) {
             if let Some(receiver) = &mut self.receiver {
@@ -91,14 +91,19 @@ impl Node for CallEnd {
     }
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
-        if let Some(receiver) = &mut self.receiver {
-            receiver.handle_timeout(cx.now, &mut self.output);
+        let now = cx.now;
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        self.output.observed = cx.wants(Topic::Media);
+        if let Some(receiver) = &mut self.receiver
+            && is_due(receiver.next_timeout())
+        {
+            receiver.handle_timeout(now, &mut self.output);
             self.flush(cx, self.path.direction.reversed());
         }
         if let Some(sender) = &mut self.sender
-            && sender.next_timeout().is_some_and(|at| at <= cx.now)
+            && is_due(sender.next_timeout())
         {
-            sender.handle_timeout(cx.now, &mut self.output);
+            sender.handle_timeout(now, &mut self.output);
             self.flush(cx, self.path.direction);
         }
     }

@@ -4,66 +4,66 @@ use airlane_core::{BitRate, Duration};
 
 /// The estimate by loss, version 2: `loss_based_bwe_v2.cc`. Loss is counted in bytes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LossSettings {
+pub(super) struct LossSettings {
     /// The least duration of an observation, in the time of sending.
-    pub observation_min: Duration,
+    pub(super) observation_min: Duration,
     /// The number of observations that count.
-    pub window: usize,
+    pub(super) window: usize,
     /// The number of observations before the first estimate.
-    pub observations_min: u64,
+    pub(super) observations_min: u64,
     /// The candidates for the next estimate, as multiples of the last.
-    pub candidate_factors: Vec<f64>,
+    pub(super) candidate_factors: Vec<f64>,
     /// The weight of an observation relative to the next.
-    pub temporal_weight: f64,
+    pub(super) temporal_weight: f64,
     /// The same for the average of the loss.
-    pub average_weight: f64,
+    pub(super) average_weight: f64,
     /// The preference for a higher rate, per kbit/s,
-    pub bias: f64,
+    pub(super) bias: f64,
     /// and per natural logarithm of a rate in kbit/s.
-    pub log_bias: f64,
+    pub(super) log_bias: f64,
     /// Above this loss the preference is for lower rates.
-    pub bias_loss: f64,
+    pub(super) bias_loss: f64,
     /// How smoothly the preference changes there.
-    pub bias_smoothing: f64,
+    pub(super) bias_smoothing: f64,
     /// The first estimate of the inherent loss, which does not depend on the rate.
-    pub inherent_loss: f64,
+    pub(super) inherent_loss: f64,
     /// The least inherent loss.
-    pub inherent_loss_min: f64,
+    pub(super) inherent_loss_min: f64,
     /// The greatest inherent loss is this
-    pub inherent_loss_offset: f64,
+    pub(super) inherent_loss_offset: f64,
     /// plus this rate divided by the estimate.
-    pub inherent_loss_balance: BitRate,
+    pub(super) inherent_loss_balance: BitRate,
     /// The steps of Newton's method for the inherent loss.
-    pub newton_iterations: u32,
+    pub(super) newton_iterations: u32,
     /// Their size.
-    pub newton_step: f64,
+    pub(super) newton_step: f64,
     /// The upper bound of the estimate is this rate
-    pub upper_bound_balance: BitRate,
+    pub(super) upper_bound_balance: BitRate,
     /// divided by the excess of the average loss over this.
-    pub upper_bound_offset: f64,
+    pub(super) upper_bound_offset: f64,
     /// The factor by which the estimate may grow
-    pub increase_factor_max: f64,
+    pub(super) increase_factor_max: f64,
     /// in this time.
-    pub increase_window: Duration,
+    pub(super) increase_window: Duration,
     /// The estimate does not grow beyond this multiple of the acknowledged rate,
-    pub ramp_up: f64,
+    pub(super) ramp_up: f64,
     /// or this, as long as the acknowledged rate
-    pub ramp_up_in_hold: f64,
+    pub(super) ramp_up_in_hold: f64,
     /// is below this multiple of the rate of the last hold.
-    pub hold_threshold: f64,
+    pub(super) hold_threshold: f64,
     /// How long the rate is held after the first decrease.
-    pub hold: Duration,
+    pub(super) hold: Duration,
     /// The factor of that time with each further one.
-    pub hold_factor: u64,
+    pub(super) hold_factor: u64,
     /// The longest such time.
-    pub hold_max: Duration,
+    pub(super) hold_max: Duration,
     /// How long padding may be sent to raise the estimate.
-    pub padding: Duration,
+    pub(super) padding: Duration,
     /// The observation with the greatest loss is not removed from the average if it was sent at this multiple of the median
     /// rate.
-    pub median_factor: f64,
+    pub(super) median_factor: f64,
     /// The least rate of all: `modules/remote_bitrate_estimator/include/bwe_defines.h`.
-    pub rate_min: BitRate,
+    pub(super) rate_min: BitRate,
 }
 
 impl Default for LossSettings {

@@ -12,7 +12,6 @@
 mod aimd;
 mod alr;
 mod delay_based;
-mod feedback;
 mod inter_arrival;
 mod link_capacity;
 mod loss_based;
@@ -48,13 +47,7 @@ use send_side::SendSide;
 use throughput::{Acknowledged, Throughput};
 use window::CongestionWindow;
 
-pub use feedback::{FEEDBACK_INTERVAL_AT_START, feedback_interval};
-pub use loss_settings::LossSettings;
-pub use settings::{
-    AimdSettings, AlrSettings, CongestionWindowSettings, GccSettings, Grouping, LinkCapacitySettings,
-    PacingSettings, ProbeResultSettings, ProbingSettings, RttBackoffSettings, ThroughputSettings,
-    TrendlineSettings,
-};
+pub use settings::GccSettings;
 
 /// Google congestion control.
 #[derive(Clone, Debug)]
@@ -113,24 +106,6 @@ impl Gcc {
     #[must_use]
     pub fn estimate(&self) -> BitRate {
         self.published.map_or(self.send_side.target(), |published| published.estimate)
-    }
-
-    /// The estimate by delay.
-    #[must_use]
-    pub const fn delay_based_estimate(&self) -> BitRate {
-        self.delay_based.rate()
-    }
-
-    /// The acknowledged rate; `None` before enough packets have arrived.
-    #[must_use]
-    pub fn acknowledged_rate(&self) -> Option<BitRate> {
-        self.throughput.rate()
-    }
-
-    /// Whether the application limits the rate.
-    #[must_use]
-    pub const fn is_application_limited(&self) -> bool {
-        self.alr.started().is_some()
     }
 
     fn learn_round_trip(&mut self, now: Instant, arrivals: &[Arrival]) {

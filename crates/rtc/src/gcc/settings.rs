@@ -11,46 +11,55 @@ use super::loss_settings::LossSettings;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GccSettings {
     /// How packets become groups.
-    pub grouping: Grouping,
+    pub(super) grouping: Grouping,
     /// The filter of the delay gradient and its threshold.
-    pub trendline: TrendlineSettings,
+    pub(super) trendline: TrendlineSettings,
     /// The control of the rate by delay.
-    pub aimd: AimdSettings,
+    pub(super) aimd: AimdSettings,
     /// The estimate of the link's capacity.
-    pub link_capacity: LinkCapacitySettings,
+    pub(super) link_capacity: LinkCapacitySettings,
     /// The estimate of the acknowledged rate.
-    pub throughput: ThroughputSettings,
+    pub(super) throughput: ThroughputSettings,
     /// The estimate by loss.
-    pub loss: LossSettings,
+    pub(super) loss: LossSettings,
     /// The backoff when feedback is late.
-    pub rtt_backoff: RttBackoffSettings,
+    pub(super) rtt_backoff: RttBackoffSettings,
     /// The times and rates of probes.
-    pub probing: ProbingSettings,
+    pub(super) probing: ProbingSettings,
     /// The evaluation of a probe.
-    pub probe_result: ProbeResultSettings,
+    pub(super) probe_result: ProbeResultSettings,
     /// The detection of a sender with little to send.
-    pub alr: AlrSettings,
+    pub(super) alr: AlrSettings,
     /// The rate of the pacer, and the interval of processing.
-    pub pacing: PacingSettings,
+    pub(super) pacing: PacingSettings,
     /// The window that lowers the media's rate when it is full.
-    pub congestion_window: CongestionWindowSettings,
+    pub(super) congestion_window: CongestionWindowSettings,
+}
+
+impl GccSettings {
+    /// These settings without the window that lowers the media's rate when it is full: the target is the estimate.
+    #[must_use]
+    pub const fn without_congestion_window(mut self) -> Self {
+        self.congestion_window.enabled = false;
+        self
+    }
 }
 
 /// The grouping of packets: `delay_based_bwe.cc`, `inter_arrival_delta.cc`, and `inter_arrival_delta.h` for the last two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Grouping {
+pub(super) struct Grouping {
     /// A group is sent within this time.
-    pub send_time: Duration,
+    pub(super) send_time: Duration,
     /// A packet that arrives this soon after the one before, and sooner than it was sent after it, is of its group.
-    pub burst_gap: Duration,
+    pub(super) burst_gap: Duration,
     /// The longest time in which such a group arrives.
-    pub burst_max: Duration,
+    pub(super) burst_max: Duration,
     /// Filter and groups are reset after this time without feedback.
-    pub stream_timeout: Duration,
+    pub(super) stream_timeout: Duration,
     /// Groups are reset when arrivals are this far ahead of the sender's clock.
-    pub clock_offset: Duration,
+    pub(super) clock_offset: Duration,
     /// Groups are reset after as many groups out of order.
-    pub reordered_max: u32,
+    pub(super) reordered_max: u32,
 }
 
 impl Default for Grouping {
@@ -68,31 +77,31 @@ impl Default for Grouping {
 
 /// The trendline filter and the detector of overuse: `trendline_estimator.cc`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TrendlineSettings {
+pub(super) struct TrendlineSettings {
     /// The groups over which a line is fitted.
-    pub window: usize,
+    pub(super) window: usize,
     /// The weight of the past in the smoothed delay.
-    pub smoothing: f64,
+    pub(super) smoothing: f64,
     /// The gain of the trend before it is compared with the threshold.
-    pub gain: f64,
+    pub(super) gain: f64,
     /// The trend is multiplied by the number of groups seen, up to this number.
-    pub deltas_max: u32,
+    pub(super) deltas_max: u32,
     /// The first threshold, in ms.
-    pub threshold: f64,
+    pub(super) threshold: f64,
     /// The least threshold, in ms.
-    pub threshold_min: f64,
+    pub(super) threshold_min: f64,
     /// The greatest threshold, in ms.
-    pub threshold_max: f64,
+    pub(super) threshold_max: f64,
     /// How fast the threshold rises, per ms.
-    pub k_up: f64,
+    pub(super) k_up: f64,
     /// How fast it falls, per ms.
-    pub k_down: f64,
+    pub(super) k_down: f64,
     /// The threshold does not adapt to a trend that exceeds it by this, in ms.
-    pub adapt_offset_max: f64,
+    pub(super) adapt_offset_max: f64,
     /// The longest time that one adaptation counts, in ms.
-    pub adapt_time_max: i64,
+    pub(super) adapt_time_max: i64,
     /// The trend exceeds the threshold for longer than this before it is overuse, in ms.
-    pub overuse_time: f64,
+    pub(super) overuse_time: f64,
 }
 
 impl Default for TrendlineSettings {
@@ -116,37 +125,37 @@ impl Default for TrendlineSettings {
 
 /// Additive increase, multiplicative decrease: `modules/remote_bitrate_estimator/aimd_rate_control.cc`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AimdSettings {
+pub(super) struct AimdSettings {
     /// The share of the acknowledged rate after overuse.
-    pub backoff: f64,
+    pub(super) backoff: f64,
     /// Subtracted from it, if it is greater than this.
-    pub backoff_subtract: BitRate,
+    pub(super) backoff_subtract: BitRate,
     /// The factor by which the rate grows in a second as long as the capacity of the link is unknown.
-    pub multiplicative: f64,
+    pub(super) multiplicative: f64,
     /// The least such growth of one update.
-    pub multiplicative_min: BitRate,
+    pub(super) multiplicative_min: BitRate,
     /// The longest time since the last update that counts for it.
-    pub multiplicative_time_max: Duration,
+    pub(super) multiplicative_time_max: Duration,
     /// The rate does not grow beyond this multiple of the acknowledged rate,
-    pub limit_factor: f64,
+    pub(super) limit_factor: f64,
     /// plus this.
-    pub limit_add: BitRate,
+    pub(super) limit_add: BitRate,
     /// The additive increase is one packet of a frame of this duration,
-    pub frame_interval: Duration,
+    pub(super) frame_interval: Duration,
     /// where a frame is divided into packets of at most this size,
-    pub packet_size: Bytes,
+    pub(super) packet_size: Bytes,
     /// in twice the sum of the RTT and this delay of the detector.
-    pub detector_delay: Duration,
+    pub(super) detector_delay: Duration,
     /// The least additive increase per second.
-    pub additive_min: BitRate,
+    pub(super) additive_min: BitRate,
     /// The RTT until one is measured.
-    pub default_rtt: Duration,
+    pub(super) default_rtt: Duration,
     /// The rate decreases again after an RTT, but not before this time,
-    pub decrease_interval_min: Duration,
+    pub(super) decrease_interval_min: Duration,
     /// and at this time at the latest,
-    pub decrease_interval_max: Duration,
+    pub(super) decrease_interval_max: Duration,
     /// or at once when the acknowledged rate is below this share of the estimate.
-    pub decrease_at_once: f64,
+    pub(super) decrease_at_once: f64,
 }
 
 impl Default for AimdSettings {
@@ -174,15 +183,15 @@ impl Default for AimdSettings {
 
 /// The capacity of the link: `link_capacity_estimator.cc`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LinkCapacitySettings {
+pub(super) struct LinkCapacitySettings {
     /// The weight of the acknowledged rate at overuse.
-    pub smoothing: f64,
+    pub(super) smoothing: f64,
     /// The least variance divided by the estimate, in kbit/s.
-    pub deviation_min: f64,
+    pub(super) deviation_min: f64,
     /// The greatest variance divided by the estimate, in kbit/s.
-    pub deviation_max: f64,
+    pub(super) deviation_max: f64,
     /// Half the width of the range of the estimate, in standard deviations.
-    pub width: f64,
+    pub(super) width: f64,
 }
 
 impl Default for LinkCapacitySettings {
@@ -193,21 +202,21 @@ impl Default for LinkCapacitySettings {
 
 /// The acknowledged rate: `acknowledged_bitrate_estimator_interface.h` and `robust_throughput_estimator.cc`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ThroughputSettings {
+pub(super) struct ThroughputSettings {
     /// The least number of packets from which a rate is computed.
-    pub required_packets: usize,
+    pub(super) required_packets: usize,
     /// The window has at least as many packets,
-    pub window_packets: usize,
+    pub(super) window_packets: usize,
     /// and is at least this long,
-    pub window_min: Duration,
+    pub(super) window_min: Duration,
     /// unless it has more packets than this,
-    pub window_packets_max: usize,
+    pub(super) window_packets_max: usize,
     /// or is longer than this.
-    pub window_max: Duration,
+    pub(super) window_max: Duration,
     /// The window is emptied when a packet arrived this long before the latest.
-    pub reordering_max: Duration,
+    pub(super) reordering_max: Duration,
     /// The shortest time over which a rate is computed.
-    pub span_min: Duration,
+    pub(super) span_min: Duration,
 }
 
 impl Default for ThroughputSettings {
@@ -226,15 +235,15 @@ impl Default for ThroughputSettings {
 
 /// The backoff when feedback is late: `send_side_bandwidth_estimation.cc`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RttBackoffSettings {
+pub(super) struct RttBackoffSettings {
     /// An RTT above this, of which the time since the last feedback is part.
-    pub limit: Duration,
+    pub(super) limit: Duration,
     /// The factor of each backoff.
-    pub factor: f64,
+    pub(super) factor: f64,
     /// The time between two.
-    pub interval: Duration,
+    pub(super) interval: Duration,
     /// The least rate after it.
-    pub floor: BitRate,
+    pub(super) floor: BitRate,
 }
 
 impl Default for RttBackoffSettings {
@@ -250,44 +259,44 @@ impl Default for RttBackoffSettings {
 
 /// Probing: `probe_controller.cc`, and `modules/pacing/bitrate_prober.cc` for the last two.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ProbingSettings {
+pub(super) struct ProbingSettings {
     /// The first probe, as a multiple of the first rate.
-    pub first: f64,
+    pub(super) first: f64,
     /// The second.
-    pub second: f64,
+    pub(super) second: f64,
     /// Each further probe, as a multiple of the estimate,
-    pub further: f64,
+    pub(super) further: f64,
     /// if the estimate exceeds this share of the last probe.
-    pub further_threshold: f64,
+    pub(super) further_threshold: f64,
     /// How long a result is waited for.
-    pub result_wait: Duration,
+    pub(super) result_wait: Duration,
     /// The least number of packets of a probe.
-    pub packets: u32,
+    pub(super) packets: u32,
     /// The least duration of a probe.
-    pub duration: Duration,
+    pub(super) duration: Duration,
     /// Whether probes are sent while the application limits the rate. libwebrtc does so for the content or by the
     /// application's setting (`video/video_send_stream_impl.cc`); its default is off.
-    pub periodic_in_alr: bool,
+    pub(super) periodic_in_alr: bool,
     /// The interval of these probes.
-    pub alr_interval: Duration,
+    pub(super) alr_interval: Duration,
     /// Their rate as a multiple of the estimate.
-    pub alr: f64,
+    pub(super) alr: f64,
     /// A drop to less than this share of the estimate is a large one.
-    pub drop_threshold: f64,
+    pub(super) drop_threshold: f64,
     /// After a large drop, the rate before it is probed if the overuse ends within this time,
-    pub drop_timeout: Duration,
+    pub(super) drop_timeout: Duration,
     /// and the application limits the rate, or did until this time ago.
-    pub alr_ended_timeout: Duration,
+    pub(super) alr_ended_timeout: Duration,
     /// The share of the rate before that is probed,
-    pub drop_share: f64,
+    pub(super) drop_share: f64,
     /// if the estimate is below that by more than this share.
-    pub uncertainty: f64,
+    pub(super) uncertainty: f64,
     /// The least time between two such probes.
-    pub drop_interval: Duration,
+    pub(super) drop_interval: Duration,
     /// A probe that has waited for this time is not sent.
-    pub pending_max: Duration,
+    pub(super) pending_max: Duration,
     /// The number of probes that may wait.
-    pub pending_count_max: usize,
+    pub(super) pending_count_max: usize,
 }
 
 impl Default for ProbingSettings {
@@ -317,23 +326,23 @@ impl Default for ProbingSettings {
 
 /// The result of a probe: `probe_bitrate_estimator.cc`, and `goog_cc_network_control.cc` for the last.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ProbeResultSettings {
+pub(super) struct ProbeResultSettings {
     /// The share of a probe's packets that must have arrived.
-    pub packets: f64,
+    pub(super) packets: f64,
     /// The share of its bytes.
-    pub bytes: f64,
+    pub(super) bytes: f64,
     /// The greatest ratio of the rate of arrival to that of sending.
-    pub ratio_max: f64,
+    pub(super) ratio_max: f64,
     /// Below this ratio the link was saturated,
-    pub unsaturated: f64,
+    pub(super) unsaturated: f64,
     /// and the result is this share of the rate of arrival.
-    pub utilization: f64,
+    pub(super) utilization: f64,
     /// The time after which a probe is forgotten.
-    pub history: Duration,
+    pub(super) history: Duration,
     /// The longest time in which a probe is sent, and in which it arrives.
-    pub interval_max: Duration,
+    pub(super) interval_max: Duration,
     /// A result does not lower the estimate below this share of the acknowledged rate.
-    pub acknowledged_share: f64,
+    pub(super) acknowledged_share: f64,
 }
 
 impl Default for ProbeResultSettings {
@@ -353,15 +362,15 @@ impl Default for ProbeResultSettings {
 
 /// The application-limited region (ALR): `alr_detector.h`, and `modules/pacing/interval_budget.cc` for the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AlrSettings {
+pub(super) struct AlrSettings {
     /// The share of the estimate that fills the budget.
-    pub usage: f64,
+    pub(super) usage: f64,
     /// The region starts when more than this share of the budget is unused,
-    pub start: f64,
+    pub(super) start: f64,
     /// and ends when less than this is.
-    pub stop: f64,
+    pub(super) stop: f64,
     /// The length of the budget.
-    pub window: Duration,
+    pub(super) window: Duration,
 }
 
 impl Default for AlrSettings {
@@ -372,13 +381,13 @@ impl Default for AlrSettings {
 
 /// Pacing: `goog_cc_network_control.cc`, and `api/transport/goog_cc_factory.cc` for the interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PacingSettings {
+pub(super) struct PacingSettings {
     /// The rate of the pacer as a multiple of the estimate.
-    pub factor: f64,
+    pub(super) factor: f64,
     /// The same before the first feedback.
-    pub factor_at_start: f64,
+    pub(super) factor_at_start: f64,
     /// The interval of processing.
-    pub process_interval: Duration,
+    pub(super) process_interval: Duration,
 }
 
 impl Default for PacingSettings {
@@ -390,17 +399,17 @@ impl Default for PacingSettings {
 /// The congestion window and its pushback: `congestion_window_pushback_controller.cc`, `goog_cc_network_control.cc`,
 /// `video/video_stream_encoder.cc`, and the default of `rtc_base/experiments/rate_control_settings.cc`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CongestionWindowSettings {
+pub(super) struct CongestionWindowSettings {
     /// Whether there is a window.
-    pub enabled: bool,
+    pub(super) enabled: bool,
     /// The window is the bytes that the estimate allows in the least of the recent RTTs and this time.
-    pub queue: Duration,
+    pub(super) queue: Duration,
     /// The least window.
-    pub min: Bytes,
+    pub(super) min: Bytes,
     /// The number of reports from which that RTT is taken.
-    pub reports: usize,
+    pub(super) reports: usize,
     /// The least rate that a full window leaves.
-    pub rate_min: BitRate,
+    pub(super) rate_min: BitRate,
 }
 
 impl Default for CongestionWindowSettings {

@@ -5,7 +5,6 @@ use airlane_core::{BitRate, Bytes, Duration, Ecn, Instant};
 use super::aimd::Aimd;
 use super::alr::AlrDetector;
 use super::delay_based::DelayBased;
-use super::feedback::feedback_interval;
 use super::inter_arrival::{Arrival, GroupDelta, InterArrival};
 use super::loss_based::{LossBased, LossState};
 use super::overuse::BandwidthUsage;
@@ -282,14 +281,6 @@ fn no_loss_is_no_bound() {
     }
     assert_eq!(loss_based.rate(), Some(kbps(900)));
     assert_eq!(loss_based.state(), LossState::Delay);
-}
-
-/// 68 B · 8 / 5 % of the estimate, 50 to 250 ms.
-#[test]
-fn reports_take_five_percent() {
-    for (rate, expected) in [(5, 250_000), (100, 108_800), (150, 72_533), (500, 50_000), (1500, 50_000)] {
-        assert_eq!(feedback_interval(kbps(rate)).as_micros(), expected, "{rate} kbit/s");
-    }
 }
 
 #[test]

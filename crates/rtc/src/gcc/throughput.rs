@@ -63,46 +63,82 @@ impl Throughput {
 
     /// The acknowledged rate; `None` before enough packets have arrived.
     pub(super) fn rate(&self) -> Option<BitRate> {
-        if self.window.len() < self.settings.required_packets {
-            return None;
-        }
-        let received = self.received();
-        Some(self.sent().map_or(received, |sent| sent.min(received)))
-    }
-
-    /// The rate of arrival. The first packet is only the start of the time, and the longest gap counts as the second longest.
-    fn received(&self) -> BitRate {
-        let (mut longest, mut second) = (Duration::ZERO, Duration::ZERO);
-        let arrivals = self.window.iter().map(|packet| packet.arrived);
-        for (earlier, later) in arrivals.clone().zip(arrivals.skip(1)) {
-            let gap = later.saturating_since(earlier);
-            if gap > longest {
-                (longest, second) = (gap, longest);
-            } else if gap > second {
-                second = gap;
+        let first = self.window.front().filter(|_| self.window.len() >= self.settings.required_packets)?;
+        let (mut received, mut sent, mut in_order) = (Received::new(first), Sent::new(first), 0);
+        let discarded = self.latest_discarded.unwrap_or_default();
+        let (front, back) = self.window.as_slices();
+        for packet in front.iter().chain(back) {
+            received.add(packet);
+            if packet.sent >= discarded {
+                if in_order == 0 {
+                    sent = Sent::new(packet);
+                }
+                in_order += 1;
+                sent.add(packet);
             }
         }
-        let (Some(first), Some(last)) = (self.window.front(), self.window.back()) else {
-            return BitRate(0);
-        };
-        let total: u64 = self.window.iter().map(|packet| packet.size.0).sum();
-        let span = last.arrived.saturating_since(first.arrived).saturating_sub(longest) + second;
-        over(Bytes(total - first.size.0), span.max(self.settings.span_min))
+        let received = received.rate(self.settings.span_min);
+        // Of a rate of sending, enough packets must have been sent in order.
+        let sends = in_order >= self.settings.required_packets;
+        Some(if sends { sent.rate(self.settings.span_min).min(received) } else { received })
+    }
+}
+
+/// The rate of arrival. The first packet is only the start of the time, and the longest gap counts as the second longest.
+struct Received {
+    first: Acknowledged,
+    last_arrived: Instant,
+    bytes: u64,
+    longest_gap: Duration,
+    second_gap: Duration,
+}
+
+impl Received {
+    fn new(first: &Acknowledged) -> Self {
+        let gap = Duration::ZERO;
+        Self { first: *first, last_arrived: first.arrived, bytes: 0, longest_gap: gap, second_gap: gap }
     }
 
-    /// The rate of sending; `None` if too few packets were sent in order. The last packet is only the end of the time.
-    fn sent(&self) -> Option<BitRate> {
-        let in_order = || {
-            self.window.iter().filter(|packet| self.latest_discarded.is_none_or(|sent| packet.sent >= sent))
-        };
-        if in_order().count() < self.settings.required_packets {
-            return None;
+    fn add(&mut self, packet: &Acknowledged) {
+        let gap = packet.arrived.saturating_since(self.last_arrived);
+        if gap > self.longest_gap {
+            (self.longest_gap, self.second_gap) = (gap, self.longest_gap);
+        } else if gap > self.second_gap {
+            self.second_gap = gap;
         }
-        let first = in_order().map(|packet| packet.sent).min()?;
-        // Of packets that were sent at the same time, the first.
-        let last = in_order().reduce(|last, packet| if packet.sent > last.sent { packet } else { last })?;
-        let total: u64 = in_order().map(|packet| packet.size.0).sum();
-        let span = last.sent.saturating_since(first);
-        Some(over(Bytes(total - last.size.0), span.max(self.settings.span_min)))
+        self.last_arrived = packet.arrived;
+        self.bytes += packet.size.0;
+    }
+
+    fn rate(&self, span_min: Duration) -> BitRate {
+        let span = self.last_arrived.saturating_since(self.first.arrived);
+        let span = span.saturating_sub(self.longest_gap) + self.second_gap;
+        over(Bytes(self.bytes - self.first.size.0), span.max(span_min))
+    }
+}
+
+/// The rate of sending. The last packet is only the end of the time; of packets that were sent at the same time, the first.
+struct Sent {
+    first_sent: Instant,
+    last: Acknowledged,
+    bytes: u64,
+}
+
+impl Sent {
+    const fn new(first: &Acknowledged) -> Self {
+        Self { first_sent: first.sent, last: *first, bytes: 0 }
+    }
+
+    fn add(&mut self, packet: &Acknowledged) {
+        self.first_sent = self.first_sent.min(packet.sent);
+        if packet.sent > self.last.sent {
+            self.last = *packet;
+        }
+        self.bytes += packet.size.0;
+    }
+
+    fn rate(&self, span_min: Duration) -> BitRate {
+        let span = self.last.sent.saturating_since(self.first_sent);
+        over(Bytes(self.bytes - self.last.size.0), span.max(span_min))
     }
 }

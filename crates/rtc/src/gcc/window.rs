@@ -10,7 +10,7 @@ use airlane_core::{BitRate, Bytes, Duration};
 use super::rate::during;
 use super::settings::CongestionWindowSettings;
 
-/// A reduction of the rate below this share has no effect on the encoder.
+/// A reduction of the rate below this share has no effect on the encoder (`video_stream_encoder.cc`, `UpdateTargetBitrate`).
 const REDUCTION_MIN: f64 = 0.01;
 
 /// The window and what is in flight.

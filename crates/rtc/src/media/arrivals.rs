@@ -7,7 +7,9 @@ use airlane_core::{Bytes, Duration, Ecn, Instant};
 use crate::wire::{LOWER_HEADERS, Metric, RtcpWriter, RtpHeader, StreamReport, Unwrapper};
 use crate::{PendingReport, ReportHistory, ReportTiming};
 
-/// The most packets of one report of either format, so that it fits into a packet.
+/// The most packets that a report tells from the first that arrived on, and the most that were lost before that one. A choice, so
+/// that a report fits into a packet: with two bytes each, 400 packets of either format take 800 B, and 400 lost ones before them
+/// one chunk of two bytes.
 const PACKETS_MAX: u64 = 400;
 
 /// Arrivals for transport-wide feedback, sent at a constant interval.
@@ -39,7 +41,7 @@ impl TransportWideArrivals {
     pub(super) fn on_packet(&mut self, now: Instant, header: &RtpHeader) {
         let number = self.numbers.extend(u64::from(header.transport_sequence));
         self.pending.insert(number, now);
-        let earliest = self.reported_at.map_or(now, |at| at.max(now.max(at + self.interval)));
+        let earliest = self.reported_at.map_or(now, |at| now.max(at + self.interval));
         self.due.get_or_insert(earliest);
     }
 
@@ -53,8 +55,7 @@ impl TransportWideArrivals {
         self.reported_at = Some(now);
         let mut packets = vec![];
         while let Some((first, _)) = self.pending.first_key_value() {
-            // Packets missing before one that arrived in order are lost; a report begins with one that has arrived, so
-            // that a gap at its beginning is in the report before it, or behind the packet that came late.
+            // A packet counts as lost if one with a higher number has arrived, and is reported again if it comes late.
             let base = *first;
             let last = *self.pending.range(..base + PACKETS_MAX).next_back().expect("at least the first").0;
             let arrivals: Vec<_> = (base..=last).map(|number| self.pending.remove(&number)).collect();

@@ -1,6 +1,6 @@
 //! The packets that a sender makes, and their sizes.
 
-use airlane_core::{Bytes, Instant};
+use airlane_core::{BitRate, Bytes, Instant};
 
 use super::repair::RepairPacket;
 use crate::PacketKind;
@@ -22,6 +22,18 @@ const PADDING: u8 = 224;
 /// The time of the clock of video, of 90 kHz (RFC 7741 section 4.1).
 pub(super) fn video_time(at: Instant) -> u32 {
     (u128::from(at.as_nanos()) * 9 / 100_000) as u32
+}
+
+/// The rate of video without headers, from that with all headers and the frame rate: of frames whose packets fit into their share
+/// of the rate. It does not fall when the rate rises: what is left behind the last full packet counts as far as it exceeds the
+/// headers of one more.
+#[must_use]
+pub fn without_headers(wire: BitRate, frame_rate: f64) -> BitRate {
+    let frame_bytes = wire.0 as f64 / 8.0 / frame_rate;
+    let packet_bytes = (PART_MAX as u64 + VIDEO_HEADERS) as f64;
+    let full_packets = libm::floor(frame_bytes / packet_bytes);
+    let last_bytes = (frame_bytes - full_packets * packet_bytes - VIDEO_HEADERS as f64).max(0.0);
+    BitRate(((full_packets * PART_MAX as f64 + last_bytes) * 8.0 * frame_rate) as u64)
 }
 
 /// A packet with a part of a frame.
@@ -154,5 +166,43 @@ impl Content {
             key: false,
             len,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes on the wire of a frame of this size.
+    fn on_the_wire(frame_bytes: f64) -> f64 {
+        frame_bytes + VIDEO_HEADERS as f64 * libm::ceil(frame_bytes / PART_MAX as f64)
+    }
+
+    /// From 10 kbit/s on, the lowest rate of a scenario. A frame of the result fits into its share of the rate, and a frame of
+    /// one byte more than the rounding takes does not.
+    #[test]
+    fn the_rate_without_headers_rises_with_the_rate_on_the_wire() {
+        for frame_rate in [1.0, 7.5, 15.0, 24.0, 25.0, 29.97, 30.0, 60.0, 90.0, 240.0] {
+            let mut before = BitRate(0);
+            for wire in (10..=3_000).map(|hundreds| BitRate(1_000 * hundreds)) {
+                let video = without_headers(wire, frame_rate);
+                assert!(
+                    video >= before,
+                    "{wire:?} at {frame_rate} frames per second: {video:?} < {before:?}"
+                );
+                before = video;
+                let [frame, share] = [video, wire].map(|rate| rate.0 as f64 / 8.0 / frame_rate);
+                assert!(on_the_wire(frame - 0.01) <= share.max(0.0), "{wire:?} at {frame_rate}: {video:?}");
+                assert!(on_the_wire(frame + 1.0) > share, "{wire:?} at {frame_rate}: {video:?}");
+            }
+        }
+    }
+
+    /// At 30 frames per second 294 kbit/s are 1225 B, one packet with 1163 B of the frame; 295 kbit/s are 1229 B, which is a full
+    /// packet of 1226 B, with 1164 B of the frame, and too little for the headers of a second.
+    #[test]
+    fn headers_of_one_more_packet_take_nothing_from_the_full_ones() {
+        let frame_bytes = |kbps: u64| without_headers(BitRate(1_000 * kbps), 30.0).0 as f64 / 240.0;
+        assert_eq!([294, 295, 309].map(frame_bytes), [1_163.0, 1_164.0, 1_164.0]);
     }
 }

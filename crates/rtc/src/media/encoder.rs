@@ -35,18 +35,18 @@ pub struct EncoderModel {
 
 /// A frame of video.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame {
+pub(super) struct Frame {
     /// Its number, from 0.
-    pub number: u64,
+    pub(super) number: u64,
     /// Its size without headers.
-    pub size: Bytes,
+    pub(super) size: Bytes,
     /// Whether it is a key frame.
-    pub key: bool,
+    pub(super) key: bool,
 }
 
 /// Makes frames at a rate that changes.
 #[derive(Debug)]
-pub struct Encoder {
+pub(super) struct Encoder {
     model: EncoderModel,
     draws: Stream,
     /// The rate that it was asked for, and the one that it follows.
@@ -63,7 +63,7 @@ pub struct Encoder {
 impl Encoder {
     /// An encoder that begins at `start` with this rate, and with a key frame.
     #[must_use]
-    pub fn new(model: EncoderModel, rate: BitRate, start: Instant, draws: Stream) -> Self {
+    pub(super) fn new(model: EncoderModel, rate: BitRate, start: Instant, draws: Stream) -> Self {
         let rate = clip(&model, rate);
         Self {
             model,
@@ -80,28 +80,28 @@ impl Encoder {
 
     /// When the next frame comes.
     #[must_use]
-    pub const fn next_at(&self) -> Instant {
+    pub(super) const fn next_at(&self) -> Instant {
         self.next_at
     }
 
     /// The rate that it follows.
     #[must_use]
-    pub const fn rate(&self) -> BitRate {
+    pub(super) const fn rate(&self) -> BitRate {
         self.rate
     }
 
     /// Asks for a rate. A request that stands when the latency after the last change has passed takes effect then.
-    pub fn set_rate(&mut self, rate: BitRate) {
+    pub(super) fn set_rate(&mut self, rate: BitRate) {
         self.wanted = clip(&self.model, rate);
     }
 
     /// Asks for a key frame.
-    pub fn request_key_frame(&mut self) {
+    pub(super) fn request_key_frame(&mut self) {
         self.key_wanted = true;
     }
 
     /// Makes the frame that is due, or leaves it out.
-    pub fn encode(&mut self, now: Instant, skip: bool) -> Option<Frame> {
+    pub(super) fn encode(&mut self, now: Instant, skip: bool) -> Option<Frame> {
         let mean = 1.0 / self.model.frame_rate;
         let deviation = laplace(&mut self.draws, self.model.interval_scale);
         self.next_at = now + Duration::from_secs_f64(mean * (1.0 + deviation).max(INTERVAL_MIN));

@@ -54,6 +54,9 @@ pub(super) struct Frames {
     pictures: Unwrapper<15>,
     /// The number behind the newest frame that was decoded; `None` before the first.
     next: Option<u64>,
+    /// The frame that is decoded next, if one can be: the one behind the last, or else the first key frame. Only a frame that is
+    /// completed and one that is decoded change it.
+    decodable: Option<u64>,
 }
 
 impl Frames {
@@ -90,7 +93,14 @@ impl Frames {
         if packet.header.marker {
             frame.end = Some(packet.number);
         }
-        Some((number, frame.is_complete()))
+        let (complete, key) = (frame.is_complete(), frame.key);
+        let is_next = self.next == Some(number);
+        let displaces =
+            || key && self.decodable.is_none_or(|other| number < other && self.next != Some(other));
+        if complete && (is_next || displaces()) {
+            self.decodable = Some(number);
+        }
+        Some((number, complete))
     }
 
     /// Whether any packet of a frame had to be sent again.
@@ -98,22 +108,26 @@ impl Frames {
         self.frames.get(&number).is_some_and(|frame| frame.retransmitted)
     }
 
-    /// The frame that is decoded next, if one can be: the one behind the last, or else a key frame.
+    /// The frame that is decoded next, if one can be.
     pub(super) fn decodable(&self) -> Option<(u64, &PartialFrame)> {
-        let next = self.next.and_then(|next| self.frames.get_key_value(&next));
-        let next = next.filter(|(_, frame)| frame.is_complete());
+        let number = self.decodable?;
+        self.frames.get(&number).map(|frame| (number, frame))
+    }
+
+    fn find_decodable(&self) -> Option<u64> {
+        let next = self.next.filter(|next| self.frames.get(next).is_some_and(PartialFrame::is_complete));
         let key = || self.frames.iter().find(|(_, frame)| frame.key && frame.is_complete());
-        next.or_else(key).map(|(number, frame)| (*number, frame))
+        next.or_else(|| key().map(|(number, _)| *number))
     }
 
     /// Decodes a frame. Returns it, and those before it that are left out, each with its packets that have arrived.
     pub(super) fn decode(&mut self, number: u64) -> (PartialFrame, Vec<(u64, u32)>) {
-        let behind = self.frames.split_off(&(number + 1));
-        let mut before = core::mem::replace(&mut self.frames, behind);
-        let frame = before.remove(&number).expect("it can be decoded");
         let first = self.next.replace(number + 1).unwrap_or(0);
-        let received = |number| before.get(&number).map_or(0, |frame| frame.received);
-        (frame, (first..number).map(|number| (number, received(number))).collect())
+        let mut received = |number| self.frames.remove(&number).map_or(0, |frame| frame.received);
+        let lost = (first..number).map(|number| (number, received(number))).collect();
+        let frame = self.frames.remove(&number).expect("it can be decoded");
+        self.decodable = self.find_decodable();
+        (frame, lost)
     }
 
     /// Whether all has arrived of what has begun to arrive.
@@ -126,6 +140,7 @@ impl Frames {
     pub(super) fn clear_if_full(&mut self) {
         if self.frames.len() >= FRAMES_MAX {
             self.frames.clear();
+            self.decodable = None;
         }
     }
 }

@@ -13,7 +13,7 @@ const ADDED: u64 = 150;
 
 /// Finds the intervals between shown frames that are freezes.
 #[derive(Clone, Debug, Default)]
-pub struct FreezeDetector {
+pub(super) struct FreezeDetector {
     shown_at: Option<Instant>,
     /// In whole milliseconds.
     intervals: VecDeque<u64>,
@@ -22,7 +22,7 @@ pub struct FreezeDetector {
 impl FreezeDetector {
     /// A frame is shown. Returns the time since the frame before it, if this was a freeze: the interval is compared with the
     /// mean of the latest ones, itself included.
-    pub fn on_shown(&mut self, now: Instant) -> Option<Duration> {
+    pub(super) fn on_shown(&mut self, now: Instant) -> Option<Duration> {
         let interval = now - self.shown_at.replace(now)?;
         if self.intervals.len() == INTERVALS {
             self.intervals.pop_front();

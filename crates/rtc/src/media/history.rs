@@ -55,6 +55,9 @@ impl SentPackets {
         let is_old = |entries: &VecDeque<Entry>| {
             entries.len() > PACKETS_MAX || entries.front().is_some_and(|one| now - one.packet.at > MEMORY)
         };
+        if !is_old(&self.entries) {
+            return;
+        }
         while is_old(&self.entries) {
             let Some(Entry { packet, .. }) = self.entries.pop_front() else { break };
             if self.reported.is_none_or(|reported| reported < packet.sequence) {

@@ -17,13 +17,18 @@ mod sender;
 #[cfg(test)]
 mod tests;
 
-pub use encoder::{Encoder, EncoderModel, Frame};
-pub use freeze::FreezeDetector;
-pub use quality::vmaf;
+pub use content::without_headers;
+pub use encoder::EncoderModel;
 pub use receiver::{FeedbackFormat, MediaReceiver, ReceiverConfig};
-pub use sender::{Audio, MediaSender, SenderConfig, Video, without_headers};
+pub use sender::{Audio, MediaSender, SenderConfig, Video};
 
-use airlane_core::MediaStep;
+use airlane_core::{Duration, MediaStep};
+
+/// The interval of the reports of senders and receivers (libwebrtc, `modules/rtp_rtcp/source/rtcp_receiver.cc`,
+/// `kDefaultVideoReportInterval`).
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+/// The round-trip time before the first is measured (libwebrtc, `nack_requester.cc`, `kDefaultRtt`).
+const RTT_DEFAULT: Duration = Duration::from_millis(100);
 
 /// A packet to send.
 #[derive(Debug)]
@@ -41,4 +46,14 @@ pub struct Output {
     pub packets: Vec<Datagram>,
     /// Steps to report.
     pub steps: Vec<MediaStep>,
+    /// Whether steps are observed. Without an observer, none is built.
+    pub observed: bool,
+}
+
+impl Output {
+    fn step(&mut self, step: impl FnOnce() -> MediaStep) {
+        if self.observed {
+            self.steps.push(step());
+        }
+    }
 }

@@ -18,7 +18,7 @@ const PIXELS: f64 = 640.0 * 360.0 * 25.0;
 /// The VMAF of a video of so many bits per pixel: between the measured points by the logarithm of the bits, and of less or more
 /// than was measured (0.035 to 0.258 bits per pixel) that of the nearest point.
 #[must_use]
-pub fn vmaf(bits_per_pixel: f64) -> f64 {
+pub(super) fn vmaf(bits_per_pixel: f64) -> f64 {
     let above = MEASURED.iter().position(|(bits, _)| *bits > bits_per_pixel);
     match above {
         None => MEASURED[MEASURED.len() - 1].1,

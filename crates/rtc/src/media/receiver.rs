@@ -10,8 +10,7 @@ use super::freeze::FreezeDetector;
 use super::nack::NackRequester;
 use super::playout::Playout;
 use super::repair::Recovery;
-use super::sender::RTT_DEFAULT;
-use super::{Datagram, Output};
+use super::{Datagram, Output, REPORT_INTERVAL, RTT_DEFAULT};
 use crate::ReportTiming;
 use crate::wire::{
     MediaStream, Rtcp, RtcpReader, RtcpWriter, RtpHeader, Ssrcs, Unwrapper, VideoPayload, original_sequence,
@@ -21,15 +20,15 @@ use crate::wire::{
 /// `video/video_receive_stream2.cc`, `kMaxWaitForFrame` and `kMaxWaitForKeyFrame`).
 const FRAME_WAIT: Duration = Duration::from_secs(3);
 const KEY_FRAME_WAIT: Duration = Duration::from_millis(200);
-/// Without a packet for this time, a receiver asks for nothing (`HandleFrameBufferTimeout`), and here reports nothing either.
+/// Without a packet for this time, a receiver asks for nothing (the same file, `OnDecodableFrameTimeout`), and here reports nothing
+/// either.
 const INACTIVE: Duration = Duration::from_secs(5);
-/// The interval of receiver reports (libwebrtc, `kDefaultVideoReportInterval`).
-const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The format of the feedback about arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeedbackFormat {
-    /// Transport-wide feedback, at this interval.
+    /// Transport-wide feedback, at this interval, of at most 8 s: a report tells differences of arrivals up to 8191.75 ms
+    /// (draft-holmer-rmcat-transport-wide-cc-extensions-01 section 3.1.5).
     TransportWide(Duration),
     /// RFC 8888, at the times of this rule.
     ByStream(ReportTiming),
@@ -61,8 +60,8 @@ enum Arrivals {
 pub struct MediaReceiver {
     config: ReceiverConfig,
     arrivals: Arrivals,
-    nack: NackRequester,
-    recovery: Recovery,
+    nack: Option<NackRequester>,
+    recovery: Option<Recovery>,
     frames: Frames,
     playout: Playout,
     freezes: FreezeDetector,
@@ -79,6 +78,10 @@ pub struct MediaReceiver {
     /// Until when a frame can be decoded, or else a key frame is asked for; and whether only that helps.
     wait_until: Option<Instant>,
     key_needed: bool,
+    /// When the next frame is due at the decoder, if one can be decoded. A frame that is complete and one that is released change it.
+    release_at: Option<Instant>,
+    /// The earliest time at which there is something to do.
+    next_at: Option<Instant>,
 }
 
 impl MediaReceiver {
@@ -92,9 +95,9 @@ impl MediaReceiver {
                 }
                 FeedbackFormat::ByStream(timing) => Arrivals::ByStream(ArrivalsByStream::new(timing)),
             },
+            recovery: config.repair.then(Recovery::new),
+            nack: config.nack.then(|| NackRequester::new(RTT_DEFAULT)),
             config,
-            nack: NackRequester::default(),
-            recovery: Recovery::default(),
             frames: Frames::default(),
             playout: Playout::new(),
             freezes: FreezeDetector::default(),
@@ -107,24 +110,38 @@ impl MediaReceiver {
             heard_at: Instant::ZERO,
             wait_until: None,
             key_needed: true,
+            release_at: None,
+            next_at: None,
         }
     }
 
     /// When to call [`Self::handle_timeout`].
     #[must_use]
-    pub fn next_timeout(&self) -> Option<Instant> {
+    pub const fn next_timeout(&self) -> Option<Instant> {
+        self.next_at
+    }
+
+    fn find_next(&self) -> Option<Instant> {
         let feedback = match &self.arrivals {
             Arrivals::TransportWide(arrivals) => arrivals.due(),
             Arrivals::ByStream(arrivals) => arrivals.due(),
         };
-        let nack = if self.config.nack { self.nack.due(self.rtt) } else { None };
-        let release = self.frames.decodable().map(|(_, frame)| self.playout.released_at(frame.timestamp));
+        let nack = self.nack.as_ref().and_then(NackRequester::due);
         let display = self.decoded.front().map(|(at, ..)| *at);
-        [feedback, nack, release, display, self.report_at, self.wait_until].into_iter().flatten().min()
+        [feedback, nack, self.release_at, display, self.report_at, self.wait_until]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
-    /// The time of [`Self::next_timeout`] has come.
+    /// The time of [`Self::next_timeout`] has come; called earlier, it does nothing.
     pub fn handle_timeout(&mut self, now: Instant, out: &mut Output) {
+        if self.next_at.is_some_and(|at| at <= now) {
+            self.do_what_is_due(now, out);
+        }
+    }
+
+    fn do_what_is_due(&mut self, now: Instant, out: &mut Output) {
         self.release(now, out);
         self.show(now, out);
         self.ask(now, out);
@@ -132,6 +149,7 @@ impl MediaReceiver {
         if self.report_at.is_some_and(|at| at <= now) {
             self.report(now, out);
         }
+        self.next_at = self.find_next();
     }
 
     /// An RTP packet arrives. Returns whether it has media that had not arrived before and is not too late.
@@ -147,7 +165,9 @@ impl MediaReceiver {
         let video = match stream {
             MediaStream::Audio => None,
             MediaStream::Repair => {
-                self.recovery.on_repair(payload);
+                if let Some(recovery) = &mut self.recovery {
+                    recovery.on_repair(payload);
+                }
                 None
             }
             MediaStream::Video => {
@@ -166,13 +186,13 @@ impl MediaReceiver {
             }
             None => stream == MediaStream::Audio,
         };
-        if self.config.repair {
-            if stream == MediaStream::Video {
-                self.recovery.on_packet(header.sequence, packet);
-            }
+        if let (MediaStream::Video, Some(recovery)) = (stream, &mut self.recovery) {
+            recovery.on_packet(header.sequence, packet);
+        }
+        if matches!(stream, MediaStream::Video | MediaStream::Repair) {
             self.recover(now, out);
         }
-        self.handle_timeout(now, out);
+        self.do_what_is_due(now, out);
         fresh
     }
 
@@ -183,7 +203,13 @@ impl MediaReceiver {
                 Rtcp::SenderReport { ssrc, at } if self.config.sender.stream(ssrc).is_some() => {
                     self.sender_report = Some((at, now));
                 }
-                Rtcp::RoundTrip { ssrc, rtt } if ssrc == self.config.ssrc => self.rtt = rtt,
+                Rtcp::RoundTrip { ssrc, rtt } if ssrc == self.config.ssrc => {
+                    self.rtt = rtt;
+                    if let Some(nack) = &mut self.nack {
+                        nack.set_rtt(rtt);
+                        self.next_at = self.find_next();
+                    }
+                }
                 _ => {}
             }
         }
@@ -193,14 +219,15 @@ impl MediaReceiver {
         if self.wait_until.is_none() {
             self.wait_until = Some(now + KEY_FRAME_WAIT);
         }
-        if !self.nack.on_packet(packet.number) {
+        if self.nack.as_mut().is_some_and(|nack| !nack.on_packet(packet.number)) {
             self.request_key_frame(now, out);
         }
         let Some((frame, complete)) = self.frames.insert(now, packet) else { return false };
         if complete {
-            out.steps.push(MediaStep::Completed { frame });
+            out.step(|| MediaStep::Completed { frame });
             let retransmitted = self.frames.was_retransmitted(frame);
             self.playout.on_complete(now, packet.header.timestamp, retransmitted);
+            self.find_release();
         }
         true
     }
@@ -208,8 +235,10 @@ impl MediaReceiver {
     /// Handles the packets that repair packets give.
     fn recover(&mut self, now: Instant, out: &mut Output) {
         let ssrc = self.config.sender.of(MediaStream::Video);
-        while let Some((sequence, packet)) = self.recovery.recover(ssrc) {
-            self.recovery.on_packet(sequence, &packet);
+        while let Some(recovery) = &mut self.recovery
+            && let Some((sequence, packet)) = recovery.recover(ssrc)
+        {
+            recovery.on_packet(sequence, &packet);
             let Some((header, payload)) = RtpHeader::parse(&packet) else { continue };
             let Some(payload) = VideoPayload::parse(payload) else { continue };
             let number = self.video.peek(u64::from(sequence));
@@ -217,24 +246,32 @@ impl MediaReceiver {
         }
     }
 
+    fn find_release(&mut self) {
+        let next = self.frames.decodable();
+        self.release_at = next.map(|(_, frame)| self.playout.released_at(frame.timestamp));
+    }
+
     /// Decodes the frames that are due.
     fn release(&mut self, now: Instant, out: &mut Output) {
-        while let Some((number, frame)) = self.frames.decodable() {
-            // A receiver that waits for a key frame does not wait for its time (`ForceKeyFrameReleaseImmediately`).
-            if !self.key_needed && self.playout.released_at(frame.timestamp) > now {
-                break;
-            }
+        // A receiver that waits for a key frame does not wait for its time (`ForceKeyFrameReleaseImmediately`).
+        while self.release_at.is_some_and(|at| self.key_needed || at <= now)
+            && let Some((number, _)) = self.frames.decodable()
+        {
             let (frame, lost) = self.frames.decode(number);
-            let lost = lost.into_iter().map(|(frame, received)| MediaStep::Lost { frame, received });
-            out.steps.extend(lost);
+            for (frame, received) in lost {
+                out.step(|| MediaStep::Lost { frame, received });
+            }
             self.playout.on_release(now, &frame, self.rtt);
             let shown_at = self.playout.shown_at(frame.timestamp).max(now);
             // Frames are shown in order.
             let shown_at = self.decoded.back().map_or(shown_at, |(before, ..)| shown_at.max(*before));
             self.decoded.push_back((shown_at, number, frame.first_at));
-            self.nack.forget_before(frame.end.map_or(0, |end| end + 1));
+            if let Some(nack) = &mut self.nack {
+                nack.forget_before(frame.end.map_or(0, |end| end + 1));
+            }
             self.key_needed = false;
             self.wait_until = Some(now + FRAME_WAIT);
+            self.find_release();
         }
     }
 
@@ -243,18 +280,18 @@ impl MediaReceiver {
         while let Some((at, frame, arrived)) = self.decoded.front().copied().filter(|(at, ..)| *at <= now) {
             self.decoded.pop_front();
             if self.decoded.front().is_some_and(|(next, ..)| *next <= at) {
-                out.steps.push(MediaStep::Late { frame });
+                out.step(|| MediaStep::Late { frame });
                 continue;
             }
             let freeze = self.freezes.on_shown(at);
-            out.steps.push(MediaStep::Shown { frame, buffered: at - arrived, freeze });
+            out.step(|| MediaStep::Shown { frame, buffered: at - arrived, freeze });
         }
     }
 
     /// Asks for packets and key frames that are missing.
     fn ask(&mut self, now: Instant, out: &mut Output) {
-        if self.config.nack && self.nack.due(self.rtt).is_some_and(|at| at <= now) {
-            let lost = self.nack.requests(now, self.rtt);
+        if let Some(nack) = self.nack.as_mut().filter(|nack| nack.due().is_some_and(|at| at <= now)) {
+            let lost = nack.requests(now);
             let mut writer = RtcpWriter::default();
             writer.nack(self.config.ssrc, self.config.sender.of(MediaStream::Video), &lost);
             out.packets.push(Datagram { bytes: writer.finish(), repeats: false });
@@ -270,6 +307,7 @@ impl MediaReceiver {
 
     fn request_key_frame(&mut self, now: Instant, out: &mut Output) {
         self.frames.clear_if_full();
+        self.find_release();
         self.wait_until = Some(now + KEY_FRAME_WAIT);
         let mut writer = RtcpWriter::default();
         writer.picture_loss(self.config.ssrc, self.config.sender.of(MediaStream::Video));

@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 
 use crate::wire::{REACH, SRTP_TAG, protect, protected, recover};
 
-/// Packets and repair packets that a receiver keeps: a choice, some frames.
+/// Packets and repair packets that a receiver keeps: a choice, some frames. A power of two, so that the places of packets in a ring
+/// follow each other where sequence numbers wrap around.
 const PACKETS_MAX: usize = 256;
 const REPAIRS_MAX: usize = 64;
 
@@ -72,21 +73,36 @@ impl RepairMaker {
     }
 }
 
+/// A packet that a receiver keeps, without its authentication tag.
+#[derive(Clone, Debug, Default)]
+struct Kept {
+    sequence: u16,
+    /// Empty before the first packet of this place.
+    bytes: Vec<u8>,
+}
+
 /// Recovers packets at a receiver.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Recovery {
-    /// The latest packets with their sequence numbers, without their authentication tags.
-    packets: VecDeque<(u16, Vec<u8>)>,
+    /// The newest packets, each at the place of its sequence number.
+    packets: Vec<Kept>,
     repairs: VecDeque<Vec<u8>>,
 }
 
 impl Recovery {
+    pub(super) fn new() -> Self {
+        Self { packets: vec![Kept::default(); PACKETS_MAX], repairs: VecDeque::new() }
+    }
+
     /// A packet of video arrived, or was recovered.
     pub(super) fn on_packet(&mut self, sequence: u16, packet: &[u8]) {
-        if self.packets.len() == PACKETS_MAX {
-            self.packets.pop_front();
+        let kept = &mut self.packets[usize::from(sequence) % PACKETS_MAX];
+        let is_newer = sequence.wrapping_sub(kept.sequence) < 1 << 15;
+        if is_newer || kept.bytes.is_empty() {
+            kept.sequence = sequence;
+            kept.bytes.clear();
+            kept.bytes.extend_from_slice(&packet[..packet.len() - SRTP_TAG]);
         }
-        self.packets.push_back((sequence, packet[..packet.len() - SRTP_TAG].to_vec()));
     }
 
     /// A repair packet arrived.
@@ -100,8 +116,10 @@ impl Recovery {
     /// A packet that is missing and can be recovered.
     pub(super) fn recover(&mut self, ssrc: u32) -> Option<(u16, Vec<u8>)> {
         let packets = &self.packets;
-        let of =
-            |sequence: u16| packets.iter().find(|(number, _)| *number == sequence).map(|(_, packet)| packet);
+        let of = |sequence: u16| {
+            let kept = &packets[usize::from(sequence) % PACKETS_MAX];
+            (kept.sequence == sequence && !kept.bytes.is_empty()).then_some(&kept.bytes)
+        };
         let mut found = None;
         self.repairs.retain(|repair| {
             if found.is_some() {
@@ -119,5 +137,61 @@ impl Recovery {
             }
         });
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::RtpHeader;
+
+    const SSRC: u32 = 9;
+
+    fn packet(sequence: u16) -> Vec<u8> {
+        let header = RtpHeader {
+            payload_type: 96,
+            marker: false,
+            sequence,
+            timestamp: u32::from(sequence),
+            ssrc: SSRC,
+            transport_sequence: 0,
+            padding: 0,
+            csrc: None,
+        };
+        let mut packet = vec![];
+        header.emit(&mut packet);
+        packet.extend(sequence.to_be_bytes());
+        header.finish(&mut packet);
+        packet
+    }
+
+    /// The repair packet for these.
+    fn repair(sequences: &[u16]) -> Vec<u8> {
+        let packets: Vec<Vec<u8>> = sequences.iter().map(|sequence| packet(*sequence)).collect();
+        protect(packets.iter().map(|packet| &packet[..packet.len() - SRTP_TAG]))
+    }
+
+    #[test]
+    fn packets_are_kept_where_sequence_numbers_wrap_around() {
+        let mut recovery = Recovery::new();
+        for sequence in [65_534, 65_535, 1] {
+            recovery.on_packet(sequence, &packet(sequence));
+        }
+        recovery.on_repair(&repair(&[65_534, 65_535, 0, 1]));
+        assert_eq!(recovery.recover(SSRC), Some((0, packet(0))));
+        assert_eq!(recovery.recover(SSRC), None);
+    }
+
+    /// A packet that comes 256 packets late does not displace the newer one in its place, and is not kept.
+    #[test]
+    fn the_newest_packets_are_kept() {
+        let mut recovery = Recovery::new();
+        for sequence in [300, 44, 301] {
+            recovery.on_packet(sequence, &packet(sequence));
+        }
+        recovery.on_repair(&repair(&[44, 45]));
+        recovery.on_repair(&repair(&[300, 301, 302]));
+        assert_eq!(recovery.recover(SSRC), Some((302, packet(302))));
+        assert_eq!(recovery.recover(SSRC), None, "44 and 45 are both missing");
     }
 }

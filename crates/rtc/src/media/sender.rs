@@ -2,21 +2,20 @@
 
 use airlane_core::{BitRate, Bytes, Duration, Instant, MediaStep, Stream};
 
-use super::content::{AUDIO_HEADERS, Content, Numbers, PART_MAX, VIDEO_HEADERS, VideoPacket, video_time};
+use super::content::{
+    AUDIO_HEADERS, Content, Numbers, PART_MAX, VIDEO_HEADERS, VideoPacket, video_time, without_headers,
+};
 use super::encoder::{Encoder, EncoderModel, Frame};
 use super::history::{Repeatable, SentPackets};
 use super::pacer::{Due, Pacer};
+use super::quality::vmaf;
 use super::repair::RepairMaker;
-use super::{Datagram, Output, vmaf};
+use super::{Datagram, Output, REPORT_INTERVAL, RTT_DEFAULT};
 use crate::wire::{LOWER_HEADERS, MediaStream, Rtcp, RtcpReader, RtcpWriter, Ssrcs};
 use crate::{Feedback, Pace, PacketReport, ProbeId, RateController, SentPacket};
 
-/// The interval of sender reports (libwebrtc, `kDefaultVideoReportInterval`).
-const REPORT_INTERVAL: Duration = Duration::from_secs(1);
-/// The shortest interval of reported rates.
+/// The shortest interval of reported rates. A choice: ten rows a second in the results.
 const RATE_INTERVAL: Duration = Duration::from_millis(100);
-/// The round-trip time before the first is measured (libwebrtc, `nack_requester.cc`, `kDefaultRtt`).
-pub(super) const RTT_DEFAULT: Duration = Duration::from_millis(100);
 
 /// Audio: packets of one size at a constant interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,10 +91,14 @@ pub struct MediaSender {
     rtt: Duration,
     /// The reference time of the receiver, and when it arrived.
     receiver_time: Option<(u32, u32, Instant)>,
+    /// The target and the pace of the controller that encoder and pacer follow.
+    followed: Option<(BitRate, Pace)>,
     /// The bytes that `on_queue` has last told the controller.
     waiting: Bytes,
     reported: Option<(Instant, BitRate, BitRate)>,
     reports: Vec<PacketReport>,
+    /// When there is something to do next.
+    next_at: Option<Instant>,
 }
 
 impl MediaSender {
@@ -103,7 +106,7 @@ impl MediaSender {
     #[must_use]
     pub fn new(config: SenderConfig, controller: Box<dyn RateController>, draws: Stream) -> Self {
         let rate = encoder_rate(&config, controller.target());
-        Self {
+        let mut sender = Self {
             encoder: Encoder::new(config.video.model, rate, config.start, draws),
             pacer: Pacer::new(controller.pace(), config.burst, config.queue_limit, config.start),
             sent: SentPackets::default(),
@@ -115,17 +118,25 @@ impl MediaSender {
             totals: [0; 2],
             rtt: RTT_DEFAULT,
             receiver_time: None,
+            followed: None,
             waiting: Bytes::ZERO,
             reported: None,
             reports: Vec::new(),
+            next_at: None,
             controller,
             config,
-        }
+        };
+        sender.next_at = sender.find_next();
+        sender
     }
 
     /// When to call [`Self::handle_timeout`].
     #[must_use]
-    pub fn next_timeout(&self) -> Option<Instant> {
+    pub const fn next_timeout(&self) -> Option<Instant> {
+        self.next_at
+    }
+
+    fn find_next(&self) -> Option<Instant> {
         let media = self.audio_at.min(self.encoder.next_at());
         let media = (media < self.config.stop).then_some(media);
         let report = (self.report_at < self.config.stop).then_some(self.report_at);
@@ -151,6 +162,7 @@ impl MediaSender {
             self.report(now, out);
         }
         self.send(now, out);
+        self.next_at = self.find_next();
     }
 
     /// An RTCP packet arrives.
@@ -160,6 +172,7 @@ impl MediaSender {
         }
         self.follow_controller(now);
         self.send(now, out);
+        self.next_at = self.find_next();
     }
 
     fn handle_part(&mut self, now: Instant, part: Rtcp) {
@@ -206,13 +219,21 @@ impl MediaSender {
 
     /// Takes rates and probes of the controller over.
     fn follow_controller(&mut self, now: Instant) {
-        self.encoder.set_rate(encoder_rate(&self.config, self.controller.target()));
-        if now >= self.config.stop {
-            self.pacer.set_pace(now, Pace { padding: BitRate(0), ..self.controller.pace() });
-            return self.pacer.end_probe();
+        let ended = now >= self.config.stop;
+        let (target, mut pace) = (self.controller.target(), self.controller.pace());
+        if ended {
+            pace.padding = BitRate(0);
+            self.pacer.end_probe();
         }
-        self.pacer.set_pace(now, self.controller.pace());
-        if !self.pacer.is_probing()
+        let before = self.followed.replace((target, pace));
+        if before.is_none_or(|(followed, _)| followed != target) {
+            self.encoder.set_rate(encoder_rate(&self.config, target));
+        }
+        if before.is_none_or(|(_, followed)| followed != pace) {
+            self.pacer.set_pace(now, pace);
+        }
+        if !ended
+            && !self.pacer.is_probing()
             && self.repeatable.newest().is_some()
             && let Some(probe) = self.controller.take_probe(now)
         {
@@ -230,23 +251,25 @@ impl MediaSender {
 
     fn make_frame(&mut self, now: Instant, out: &mut Output) {
         let skip = self.pacer.oldest_wait(now) > self.config.skip_after;
-        let Some(frame) = self.encoder.encode(now, skip) else { return out.steps.push(MediaStep::Skipped) };
+        let Some(frame) = self.encoder.encode(now, skip) else { return out.step(|| MediaStep::Skipped) };
         if frame.key {
             self.pacer.flush_video();
         }
         let packets = frame.size.get().div_ceil(PART_MAX as u64);
-        let rate = self.encoder.rate();
-        let Video { model, pixels } = self.config.video;
-        out.steps.push(MediaStep::Captured {
-            frame: frame.number,
-            size: frame.size,
-            packets: packets as u32,
-            key: frame.key,
-            target: self.controller.target(),
-            rate,
-            quality: vmaf(rate.bits_per_second() as f64 / (f64::from(pixels) * model.frame_rate)) as f32,
+        out.step(|| {
+            let rate = self.encoder.rate();
+            let Video { model, pixels } = self.config.video;
+            MediaStep::Captured {
+                frame: frame.number,
+                size: frame.size,
+                packets: packets as u32,
+                key: frame.key,
+                target: self.controller.target(),
+                rate,
+                quality: vmaf(rate.bits_per_second() as f64 / (f64::from(pixels) * model.frame_rate)) as f32,
+            }
         });
-        self.controller.on_frame(now, frame.size);
+        self.controller.on_frame(now, Bytes(frame.size.get() + packets * VIDEO_HEADERS));
         self.packetize(now, frame, packets);
     }
 
@@ -320,7 +343,7 @@ impl MediaSender {
             self.totals[1] = self.totals[1].wrapping_add(u32::from(packet.len));
             self.repeatable.push(now, packet);
             if packet.ends {
-                out.steps.push(MediaStep::Sent { frame: packet.frame });
+                out.step(|| MediaStep::Sent { frame: packet.frame });
             }
         }
         for (id, len) in made {
@@ -360,7 +383,7 @@ impl MediaSender {
             .is_none_or(|(at, last, rate)| (last, rate) != (target, encoder) && now >= at + RATE_INTERVAL);
         if report && now >= self.config.start {
             self.reported = Some((now, target, encoder));
-            out.steps.push(MediaStep::Rate { target, encoder, waiting: self.pacer.waiting() });
+            out.step(|| MediaStep::Rate { target, encoder, waiting: self.pacer.waiting() });
         }
     }
 }
@@ -370,13 +393,4 @@ fn encoder_rate(config: &SenderConfig, target: BitRate) -> BitRate {
     let audio = config.audio.map_or(0, |audio| audio.wire_rate().0);
     let video = target.0.saturating_sub(audio) as f64 / (1.0 + config.repair);
     without_headers(BitRate(video as u64), config.video.model.frame_rate)
-}
-
-/// The rate of video without headers, from that with all headers and the frame rate.
-#[must_use]
-pub fn without_headers(wire: BitRate, frame_rate: f64) -> BitRate {
-    let frame = wire.0 as f64 / 8.0 / frame_rate;
-    let packets = libm::ceil(frame / (PART_MAX as u64 + VIDEO_HEADERS) as f64);
-    let media = frame - packets * VIDEO_HEADERS as f64;
-    BitRate((media.max(0.0) * 8.0 * frame_rate) as u64)
 }

@@ -6,7 +6,10 @@ use airlane_core::{BitRate, Bytes, Duration, Ecn, Instant, MediaStep, Seeds};
 
 use super::*;
 use crate::wire::{LOWER_HEADERS, Ssrcs, is_rtcp};
-use crate::{Constant, Feedback, Pace, PacketKind, Probe, ProbeId, RateController, SentPacket};
+use crate::{
+    Bounds, Constant, Feedback, Pace, PacketKind, Probe, ProbeId, RateController, Scream, ScreamSettings,
+    SentPacket,
+};
 
 /// A path in one direction.
 struct Line {
@@ -80,7 +83,15 @@ impl Happened {
 
 const SSRCS: Ssrcs = Ssrcs { first: 16 };
 
-fn sender(controller: Box<dyn RateController>, repair: f64, stop: Instant) -> MediaSender {
+/// The packets that a sender adds to its video.
+#[derive(Clone, Copy)]
+struct Extras {
+    audio: bool,
+    /// The share of repair packets, in place of retransmissions if there are any.
+    repair: f64,
+}
+
+fn sender(controller: Box<dyn RateController>, extras: Extras, stop: Instant) -> MediaSender {
     let model = EncoderModel {
         frame_rate: 30.0,
         rates: [BitRate(100_000), BitRate(5_000_000)],
@@ -94,11 +105,11 @@ fn sender(controller: Box<dyn RateController>, repair: f64, stop: Instant) -> Me
     let config = SenderConfig {
         ssrcs: SSRCS,
         video: Video { model, pixels: 640 * 360 },
-        audio: Some(Audio { rate: BitRate(32_000), interval: Duration::from_millis(20) }),
+        audio: extras.audio.then_some(Audio { rate: BitRate(32_000), interval: Duration::from_millis(20) }),
         start: Instant::ZERO,
         stop,
-        retransmits: repair == 0.0,
-        repair,
+        retransmits: extras.repair == 0.0,
+        repair: extras.repair,
         burst: Duration::from_millis(40),
         queue_limit: Duration::from_secs(2),
         skip_after: Duration::from_millis(500),
@@ -113,28 +124,27 @@ fn call(
     rate: u64,
     loses: impl FnMut(Instant, u64) -> bool,
 ) -> Happened {
-    protected_call(controller, 0.0, feedback, rate, loses)
+    call_with(Extras { audio: true, repair: 0.0 }, controller, feedback, rate, loses)
 }
 
-/// The same with this share of repair packets, in place of retransmissions if there are any.
-fn protected_call(
+fn call_with(
+    extras: Extras,
     controller: Box<dyn RateController>,
-    repair: f64,
     feedback: FeedbackFormat,
     rate: u64,
     mut loses: impl FnMut(Instant, u64) -> bool,
 ) -> Happened {
     let (stop, end) = (Instant::from_millis(20_000), Instant::from_millis(24_000));
-    let mut sender = sender(controller, repair, stop);
+    let mut sender = sender(controller, extras, stop);
     let mut receiver = MediaReceiver::new(ReceiverConfig {
         ssrc: 1,
         sender: SSRCS,
         feedback,
-        nack: repair == 0.0,
-        repair: repair > 0.0,
+        nack: extras.repair == 0.0,
+        repair: extras.repair > 0.0,
     });
     let (mut there, mut back) = (Line::new(rate, 20), Line::new(10_000_000, 20));
-    let (mut happened, mut out) = (Happened::default(), Output::default());
+    let (mut happened, mut out) = (Happened::default(), Output { observed: true, ..Output::default() });
     loop {
         let next = [sender.next_timeout(), receiver.next_timeout(), there.next(), back.next()];
         let Some(now) = next.into_iter().flatten().min().filter(|at| *at < end) else { return happened };
@@ -231,9 +241,9 @@ fn losses_are_repaired_in_a_round_trip() {
 fn repair_packets_replace_what_is_lost() {
     let lost = |repair| {
         let mut draws = Seeds::new(3).stream("loss");
-        let happened = protected_call(constant(1_000_000), repair, TRANSPORT_WIDE, 10_000_000, |_, _| {
-            draws.chance(0.03)
-        });
+        let extras = Extras { audio: true, repair };
+        let happened =
+            call_with(extras, constant(1_000_000), TRANSPORT_WIDE, 10_000_000, |_, _| draws.chance(0.03));
         let [captured, shown, late, lost] = happened.fates();
         assert!(captured >= shown + late + lost);
         (captured - shown - late, happened.sent)
@@ -265,6 +275,36 @@ fn after_an_outage_the_picture_returns() {
     assert!(happened.count(|step| matches!(step, MediaStep::Captured { key: true, .. })) >= 2);
 }
 
+/// Without audio no packet passes a full window, and without packets no report says that any were lost. The pacer lets one
+/// packet through each 500 ms: at most two of the last second of the outage, and one in the first half second behind it. So
+/// frames leave when the receiver asks for a key frame, 3 s after the last one, as in [`after_an_outage_the_picture_returns`].
+#[test]
+fn after_an_outage_a_window_opens_again() {
+    let bounds = Bounds { min: BitRate(150_000), start: BitRate(300_000), max: BitRate(1_500_000) };
+    for settings in [ScreamSettings::draft(), ScreamSettings::ericsson(), ScreamSettings::libwebrtc()] {
+        let outage = |now: Instant, _| (5_000..7_000).contains(&(now.as_nanos() / 1_000_000));
+        let extras = Extras { audio: false, repair: 0.0 };
+        let controller = Box::new(Scream::new(settings, bounds));
+        let happened = call_with(extras, controller, BY_STREAM, 10_000_000, outage);
+        let sent = |from_ms: u64, to_ms: u64| {
+            let within =
+                |at: &Instant| (Instant::from_millis(from_ms)..Instant::from_millis(to_ms)).contains(at);
+            let of = |step: &MediaStep| matches!(step, MediaStep::Sent { .. });
+            happened.steps.iter().filter(|(at, step)| within(at) && of(step)).count()
+        };
+        assert!(sent(6_000, 7_000) <= 2, "{settings:?}: the window is full");
+        let shown = happened
+            .steps
+            .iter()
+            .filter(|(_, step)| matches!(step, MediaStep::Shown { .. }))
+            .find(|(at, _)| *at > Instant::from_millis(7_000));
+        let (at, _) = shown.expect("pictures return");
+        assert!(*at < Instant::from_millis(8_400), "{settings:?}: {at:?}");
+        // 30 frames with a deviation of 21 % in each interval: 1.2 frames.
+        assert!(sent(8_500, 9_500) >= 25, "{settings:?}: {}", sent(8_500, 9_500));
+    }
+}
+
 /// At half of its rate, a path without a bound lets the queue grow by a second each two; nothing is lost.
 #[test]
 fn a_path_that_is_too_slow_delays_more_and_more() {
@@ -275,36 +315,69 @@ fn a_path_that_is_too_slow_delays_more_and_more() {
     assert!(happened.delays().last().unwrap() > &5_000.0);
 }
 
-/// Records what it learns.
+/// The reports that a [`Listener`] has received.
+#[derive(Default)]
+struct Heard {
+    sent: Vec<SentPacket>,
+    /// Reports about packets that arrived, that were lost, and that arrived as ECT(1).
+    arrived: u64,
+    lost: u64,
+    marked: u64,
+    /// The frames that were announced, and their bytes.
+    frames: (u64, Bytes),
+}
+
+/// Records what it learns, and sends it when the call has ended.
 struct Listener {
     probe: Option<Probe>,
-    sent: Vec<SentPacket>,
-    heard: std::sync::mpsc::Sender<(Vec<SentPacket>, u64, u64, u64)>,
-    reported: [u64; 3],
     window: Option<Bytes>,
+    /// The newest packet that a report has named.
+    named: Option<u64>,
+    heard: Heard,
+    report: std::sync::mpsc::Sender<Heard>,
+}
+
+/// Runs a call with a listener, and returns what happened and what the listener has learned.
+fn listen(
+    probe: Option<Probe>,
+    window: Option<Bytes>,
+    format: FeedbackFormat,
+    loses: impl FnMut(Instant, u64) -> bool,
+) -> (Happened, Heard) {
+    let (report, heard) = std::sync::mpsc::channel();
+    let listener = Listener { probe, window, named: None, heard: Heard::default(), report };
+    (call(Box::new(listener), format, 10_000_000, loses), heard.recv().unwrap())
 }
 
 impl RateController for Listener {
     fn on_sent(&mut self, packet: &SentPacket) {
-        assert_eq!(packet.sequence, self.sent.len() as u64);
-        self.sent.push(*packet);
+        assert_eq!(packet.sequence, self.heard.sent.len() as u64);
+        self.heard.sent.push(*packet);
     }
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         assert!(feedback.packets.windows(2).all(|pair| pair[0].sent.sequence < pair[1].sent.sequence));
         for report in feedback.packets {
-            assert_eq!(report.sent, self.sent[report.sent.sequence as usize]);
+            assert_eq!(report.sent, self.heard.sent[report.sent.sequence as usize]);
             let Some(arrived) = report.arrived else {
-                self.reported[1] += 1;
+                self.heard.lost += 1;
                 continue;
             };
-            self.reported[0] += 1;
+            self.heard.arrived += 1;
             // 20 ms of path, and clocks of 250 µs or 1/1024 s and 2^-16 s.
             let took = arrived.as_nanos() as i64 - report.sent.at.as_nanos() as i64;
             assert!((18_900_000..60_000_000).contains(&took), "{took} ns at {now:?}");
-            self.reported[2] += u64::from(report.ecn == Ecn::Capable1);
+            self.heard.marked += u64::from(report.ecn == Ecn::Capable1);
         }
-        let sum: u64 = self.sent.iter().map(|packet| packet.size.get()).sum();
-        assert!(feedback.in_flight.get() <= sum);
+        // In flight is what was sent behind the newest packet that a report has named.
+        let named = feedback.packets.last().map(|report| report.sent.sequence);
+        self.named = self.named.max(named);
+        let behind = self.named.map_or(0, |newest| newest as usize + 1);
+        let sum: u64 = self.heard.sent[behind..].iter().map(|packet| packet.size.get()).sum();
+        assert_eq!(feedback.in_flight, Bytes(sum), "behind {:?} at {now:?}", self.named);
+    }
+    fn on_frame(&mut self, _: Instant, wire_size: Bytes) {
+        self.heard.frames.0 += 1;
+        self.heard.frames.1 += wire_size;
     }
     fn target(&self) -> BitRate {
         BitRate(500_000)
@@ -319,8 +392,7 @@ impl RateController for Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        let [arrived, lost, marked] = self.reported;
-        let _ = self.heard.send((core::mem::take(&mut self.sent), arrived, lost, marked));
+        let _ = self.report.send(core::mem::take(&mut self.heard));
     }
 }
 
@@ -328,13 +400,11 @@ impl Drop for Listener {
 #[test]
 fn feedback_reaches_the_controller() {
     for format in [TRANSPORT_WIDE, BY_STREAM] {
-        let (heard, listen) = std::sync::mpsc::channel();
         let id = ProbeId(4);
         let probe = Some(Probe { id, rate: BitRate(3_000_000), packets: 5, bytes: Bytes(5_000) });
-        let listener = Listener { probe, sent: vec![], heard, reported: [0; 3], window: None };
         let mut draws = Seeds::new(5).stream("loss");
-        let happened = call(Box::new(listener), format, 10_000_000, |_, _| draws.chance(0.01));
-        let (sent, arrived, lost, marked) = listen.recv().unwrap();
+        let (happened, heard) = listen(probe, None, format, |_, _| draws.chance(0.01));
+        let Heard { sent, arrived, lost, marked, .. } = heard;
         assert_eq!(sent.len() as u64, happened.sent);
         // The last packets may be lost, and no packet behind them says so.
         assert!(
@@ -358,15 +428,20 @@ fn feedback_reaches_the_controller() {
 /// A window of 3 kB and a round trip of 40 ms give 600 kbit/s at most, and audio is not held back.
 #[test]
 fn a_window_bounds_the_packets_in_flight() {
-    let (heard, listen) = std::sync::mpsc::channel();
-    let listener =
-        Listener { probe: None, sent: vec![], heard, reported: [0; 3], window: Some(Bytes(3_000)) };
-    let happened = call(Box::new(listener), BY_STREAM, 10_000_000, |_, _| false);
-    let (sent, ..) = listen.recv().unwrap();
+    let (happened, Heard { sent, .. }) = listen(None, Some(Bytes(3_000)), BY_STREAM, |_, _| false);
     let audio = sent.iter().filter(|packet| packet.kind == PacketKind::Audio).count();
     assert_eq!(audio, 1_000);
     let video: u64 =
         sent.iter().filter(|packet| packet.kind == PacketKind::Video).map(|packet| packet.size.get()).sum();
     assert!(video * 8 / 20 < 600_000, "{video}");
     assert!(happened.count(|step| matches!(step, MediaStep::Sent { .. })) > 300);
+}
+
+/// A controller compares frames with its target, which counts all headers: the sizes that it learns are those of the packets.
+#[test]
+fn frames_are_announced_with_the_headers_of_their_packets() {
+    let (happened, Heard { sent, frames, .. }) = listen(None, None, BY_STREAM, |_, _| false);
+    let captured = happened.count(|step| matches!(step, MediaStep::Captured { .. }));
+    let video = sent.iter().filter(|packet| packet.kind == PacketKind::Video).map(|packet| packet.size.get());
+    assert_eq!(frames, (captured as u64, Bytes(video.sum())));
 }

@@ -53,6 +53,9 @@ pub struct Nada {
 }
 
 impl Nada {
+    /// The interval of the reports that it expects (RFC 8698 section 4.1, `DELTA`).
+    pub const REPORT_INTERVAL: Duration = DELTA;
+
     /// A controller with these parameters and bounds of the target. The reference rate begins at the first rate of the
     /// bounds; the RFC lets it begin at the lowest.
     #[must_use]
@@ -69,8 +72,8 @@ impl Nada {
     }
 
     /// The aggregate congestion signal `x_curr` of the last update; zero before the first.
-    #[must_use]
-    pub const fn congestion(&self) -> Duration {
+    #[cfg(test)]
+    const fn congestion(&self) -> Duration {
         self.congestion
     }
 

@@ -5,19 +5,14 @@ use airlane_core::{BitRate, Bytes, Duration, Ecn, Instant};
 use super::{Nada, NadaSettings};
 use crate::{Bounds, Feedback, PacketKind, PacketReport, RateController, SentPacket};
 
-/// A figure of `python/airlane/data/rtc/nada.csv`. No field before the value has a comma outside of quotes.
+#[path = "../../tests/support/csv.rs"]
+mod csv;
+
+/// A figure of `python/airlane/data/rtc/nada.csv`, whose fifth column has the values.
 pub(super) fn figure(key: &str) -> f64 {
-    let text = include_str!("../../../../python/airlane/data/rtc/nada.csv");
-    let row = text.lines().find(|line| line.starts_with(&format!("{key},"))).expect("a row with this key");
-    let mut quoted = false;
-    let unquoted: String = row
-        .chars()
-        .filter(|character| {
-            quoted ^= *character == '"';
-            !(quoted && *character == ',')
-        })
-        .collect();
-    unquoted.split(',').nth(4).expect("a value").parse().expect("a number")
+    let table = include_str!("../../../../python/airlane/data/rtc/nada.csv");
+    let row = csv::rows(table).find(|row| row[0] == key).expect("a row with this key");
+    row[4].parse().expect("a number")
 }
 
 /// Packets of 1250 bytes each 10 ms (1 Mbit/s), one report each 100 ms.

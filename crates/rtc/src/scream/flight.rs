@@ -89,8 +89,6 @@ pub(super) struct Flight {
     packets: VecDeque<Outstanding>,
     highest: Option<u64>,
     in_flight: u64,
-    /// Bytes that were given up without a report, and that the sender still counts as in flight.
-    given_up: u64,
     /// The longest time for which a packet was missing and then arrived. Zero without reordering.
     reordering_window: Duration,
     adapts: bool,
@@ -104,7 +102,6 @@ impl Flight {
             packets: VecDeque::new(),
             highest: None,
             in_flight: 0,
-            given_up: 0,
             reordering_window: Duration::ZERO,
             adapts,
         }
@@ -115,23 +112,10 @@ impl Flight {
         self.in_flight
     }
 
-    /// Bytes that the sender counts as in flight and this does not.
-    pub(super) const fn given_up(&self) -> u64 {
-        self.given_up
-    }
-
     pub(super) fn on_sent(&mut self, packet: &SentPacket) {
         debug_assert!(self.packets.back().is_none_or(|last| last.sent.sequence < packet.sequence));
         self.in_flight += packet.size.get();
         self.packets.push_back(Outstanding { sent: *packet, missing: None, lost: false, arrived: false });
-    }
-
-    /// No report has come for so long that nothing in flight is expected to be acknowledged.
-    pub(super) fn give_up(&mut self) {
-        self.highest = self.packets.back().map(|last| last.sent.sequence).or(self.highest);
-        self.given_up += self.in_flight;
-        self.in_flight = 0;
-        self.packets.clear();
     }
 
     /// The news of a report. `smoothed_rtt` bounds the reordering window (RFC 8985 section 6.2 step 4).
@@ -163,7 +147,6 @@ impl Flight {
             news.add(Arrival { sent: packet.sent, at, delay_ns }, report.ecn);
         }
         self.advance(now, &mut news);
-        self.given_up = self.given_up.min(feedback.in_flight.get().saturating_sub(self.in_flight));
         news
     }
 
@@ -249,16 +232,5 @@ mod tests {
         assert_eq!(report(&mut flight, 140, &[4]).lost, 0);
         assert_eq!(report(&mut flight, 169, &[5]).lost, 0);
         assert_eq!(report(&mut flight, 170, &[6]).lost, 1);
-    }
-
-    #[test]
-    fn packets_that_are_given_up_are_no_longer_in_flight() {
-        let mut flight = flight(true);
-        flight.give_up();
-        assert_eq!((flight.in_flight(), flight.given_up()), (0, 1000));
-        flight.on_sent(&sent(10));
-        let news = report(&mut flight, 900, &[10]);
-        assert_eq!((news.advanced, news.lost), (100, 0));
-        assert_eq!(flight.given_up(), 0, "the sender has no bytes in flight");
     }
 }

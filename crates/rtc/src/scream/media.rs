@@ -88,8 +88,8 @@ impl MediaQueue {
         self.bytes = waiting;
     }
 
-    /// A frame of video comes, and the queue does not yet contain it.
-    pub(super) fn on_frame(&mut self, now: Instant, size: Bytes, target: BitRate) {
+    /// A frame of video comes, and the queue does not yet contain it. Its size has all headers, as the target does.
+    pub(super) fn on_frame(&mut self, now: Instant, wire_size: Bytes, target: BitRate) {
         let period = self.frame.map_or(FIRST_FRAME_PERIOD, |(last, period)| {
             ewma(period, now.saturating_since(last), FRAME_PERIOD_GAIN)
         });
@@ -98,7 +98,7 @@ impl MediaQueue {
         let error = ratio(delay, period) - 0.25;
         self.rate_adjust = (self.rate_adjust + error * RATE_ADJUST_GAIN).clamp(0.0, RATE_ADJUST_MOST);
         let nominal = target.bytes_in(period).get().max(1) as f64;
-        let deviation = ((size.get() as f64 - nominal) / nominal).max(0.0);
+        let deviation = ((wire_size.get() as f64 - nominal) / nominal).max(0.0);
         self.frame_size_deviation = ((1.0 - FRAME_SIZE_GAIN) * self.frame_size_deviation
             + FRAME_SIZE_GAIN * deviation)
             .min(FRAME_SIZE_MOST);

@@ -5,7 +5,9 @@
 //!
 //! Left out: the sharing of a window among several streams, the adaptation of the MSS to the rate, the draft's
 //! compensation for competing flows (which it doubts, see its "Discussion"), and that libwebrtc drops frames when its
-//! pacer holds more than 100 ms.
+//! pacer holds more than 100 ms. A window that is full without reports is a matter of the sender's pacer, which lets one packet
+//! through each 500 ms, as libwebrtc's does; Ericsson's implementation opens the whole window then (EricssonResearch/scream
+//! c8f84c3, `ScreamV2Tx.cpp`, `isOkToTransmit`).
 
 mod delay;
 mod draft;
@@ -31,10 +33,6 @@ pub use settings::{DraftOptions, ScreamSettings, ScreamVariant};
 
 use crate::{Bounds, Feedback, Pace, RateController, SentPacket};
 
-/// A sender whose window is full, and that has sent nothing for so long, gives up what is in flight
-/// (EricssonResearch/scream c8f84c3, `ScreamV2Tx.cpp`, `isOkToTransmit`).
-const GIVE_UP: Duration = Duration::from_millis(500);
-
 #[derive(Clone, Debug)]
 enum Algorithm {
     Draft(Draft),
@@ -47,7 +45,6 @@ pub struct Scream {
     bounds: Bounds,
     flight: Flight,
     algorithm: Algorithm,
-    sent_at: Option<Instant>,
 }
 
 impl Scream {
@@ -60,13 +57,12 @@ impl Scream {
                 (Algorithm::Libwebrtc(Libwebrtc::new(settings, bounds), Padding::default()), false)
             }
         };
-        Self { bounds, flight: Flight::new(adapts), algorithm, sent_at: None }
+        Self { bounds, flight: Flight::new(adapts), algorithm }
     }
 
     /// The smoothed round-trip time; 25 ms before the first report. That of the draft has the time for which reports are
     /// held, libwebrtc's has not.
-    #[must_use]
-    pub fn smoothed_rtt(&self) -> Duration {
+    fn smoothed_rtt(&self) -> Duration {
         match &self.algorithm {
             Algorithm::Draft(draft) => draft.smoothed_rtt(),
             Algorithm::Libwebrtc(libwebrtc, _) => libwebrtc.smoothed_rtt(),
@@ -80,17 +76,11 @@ impl Scream {
             Algorithm::Libwebrtc(libwebrtc, _) => libwebrtc.note_in_flight(in_flight),
         }
     }
-
-    /// When what is in flight is given up.
-    fn give_up_at(&self) -> Option<Instant> {
-        self.sent_at.filter(|_| self.flight.in_flight() > 0).map(|at| at + GIVE_UP)
-    }
 }
 
 impl RateController for Scream {
     fn on_sent(&mut self, packet: &SentPacket) {
         self.flight.on_sent(packet);
-        self.sent_at = Some(packet.at);
         self.note_in_flight();
     }
 
@@ -110,20 +100,16 @@ impl RateController for Scream {
     }
 
     fn on_timeout(&mut self, now: Instant) {
-        if self.give_up_at().is_some_and(|at| at <= now) {
-            self.flight.give_up();
-        }
         if let Algorithm::Libwebrtc(libwebrtc, padding) = &mut self.algorithm {
             padding.update(now, libwebrtc.decreased_at());
         }
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        let padding = match &self.algorithm {
+        match &self.algorithm {
             Algorithm::Draft(_) => None,
             Algorithm::Libwebrtc(_, padding) => padding.next_change(),
-        };
-        [self.give_up_at(), padding].into_iter().flatten().min()
+        }
     }
 
     fn on_queue(&mut self, now: Instant, waiting: Bytes) {
@@ -132,10 +118,10 @@ impl RateController for Scream {
         }
     }
 
-    fn on_frame(&mut self, now: Instant, size: Bytes) {
+    fn on_frame(&mut self, now: Instant, wire_size: Bytes) {
         if let Algorithm::Draft(draft) = &mut self.algorithm {
             let target = draft.target();
-            draft.media().on_frame(now, size, target);
+            draft.media().on_frame(now, wire_size, target);
         }
     }
 
@@ -156,7 +142,6 @@ impl RateController for Scream {
                 (libwebrtc.pacing_rate(), libwebrtc.send_window(), padding)
             }
         };
-        let window = Some(Bytes(window.get() + self.flight.given_up()));
-        Pace { rate: Some(rate), window, padding }
+        Pace { rate: Some(rate), window: Some(window), padding }
     }
 }

@@ -89,27 +89,3 @@ fn a_loss_takes_three_tenths_of_the_draft_at_once_and_of_libwebrtc_after_three_r
         }
     }
 }
-
-#[test]
-fn a_sender_without_reports_may_send_again_after_half_a_second() {
-    for (name, settings) in all() {
-        let mut sender = Sender::new(settings);
-        sender.round(0, Ecn::Capable1);
-        let window = sender.scream.pace().window.expect("SCReAM has a window");
-        let mut in_flight = 0;
-        while in_flight + 1000 <= window.get() {
-            sender.send();
-            in_flight += 1000;
-        }
-        let at = sender.now + Duration::from_millis(500);
-        sender.scream.on_timeout(at - Duration::from_millis(1));
-        assert_eq!(sender.scream.pace().window, Some(window), "{name}: too early");
-        sender.scream.on_timeout(at);
-        let window = sender.scream.pace().window.expect("SCReAM has a window");
-        assert!(in_flight + 1000 <= window.get(), "{name}: {window:?} for {in_flight} in flight");
-        sender.now = at + Duration::from_millis(100);
-        sender.round(0, Ecn::Capable1);
-        let after = sender.scream.pace().window.expect("SCReAM has a window");
-        assert!(after < window, "{name}: the report ends the allowance");
-    }
-}

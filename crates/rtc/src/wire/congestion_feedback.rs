@@ -1,5 +1,6 @@
 //! Congestion control feedback: arrival times and ECN fields by stream (RFC 8888 section 3.1).
 
+use airlane_core::ip_bytes::{ecn_bits, ecn_of};
 use airlane_core::{Duration, Ecn, Instant};
 
 use super::{compact_ntp, from_compact_ntp, get16, get32, put16, put32};
@@ -11,40 +12,22 @@ const OFFSET_UNKNOWN: u16 = 0x1fff;
 
 /// The part of a report about one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Metric {
+pub(crate) struct Metric {
     /// When it arrived, by the clock of the receiver; `None` if it did not.
-    pub at: Option<Instant>,
+    pub(crate) at: Option<Instant>,
     /// Its ECN field as it arrived.
-    pub ecn: Ecn,
+    pub(crate) ecn: Ecn,
 }
 
 /// The part of a report about one stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StreamReport {
+pub(crate) struct StreamReport {
     /// Its SSRC.
-    pub ssrc: u32,
+    pub(crate) ssrc: u32,
     /// The sequence number of the first packet.
-    pub begin: u16,
+    pub(crate) begin: u16,
     /// The packets from there on.
-    pub packets: Vec<Metric>,
-}
-
-const fn ecn_bits(ecn: Ecn) -> u16 {
-    match ecn {
-        Ecn::NotCapable => 0,
-        Ecn::Capable1 => 1,
-        Ecn::Capable0 => 2,
-        Ecn::CongestionExperienced => 3,
-    }
-}
-
-const fn ecn_of(bits: u16) -> Ecn {
-    match bits & 3 {
-        0 => Ecn::NotCapable,
-        1 => Ecn::Capable1,
-        2 => Ecn::Capable0,
-        _ => Ecn::CongestionExperienced,
-    }
+    pub(crate) packets: Vec<Metric>,
 }
 
 /// Appends the content of a report that is sent now.
@@ -54,7 +37,10 @@ pub(super) fn emit(now: Instant, streams: &[StreamReport], out: &mut Vec<u8>) {
         put16(out, stream.begin);
         put16(out, stream.packets.len() as u16);
         for packet in &stream.packets {
-            put16(out, packet.at.map_or(0, |at| 0x8000 | ecn_bits(packet.ecn) << 13 | offset(now, at)));
+            put16(
+                out,
+                packet.at.map_or(0, |at| 0x8000 | u16::from(ecn_bits(packet.ecn)) << 13 | offset(now, at)),
+            );
         }
         out.resize(out.len().next_multiple_of(4), 0);
     }
@@ -91,8 +77,10 @@ pub(super) fn parse(now: Instant, content: &[u8]) -> Option<(Vec<StreamReport>, 
                 held = Some(held.map_or(ago, |held: Duration| held.min(ago)));
             }
             let ago = arrived.then(|| Instant::from_nanos(sent.as_nanos().saturating_sub(ago.as_nanos())));
-            packets
-                .push(Metric { at: ago, ecn: if arrived { ecn_of(block >> 13) } else { Ecn::NotCapable } });
+            packets.push(Metric {
+                at: ago,
+                ecn: if arrived { ecn_of((block >> 13) as u8) } else { Ecn::NotCapable },
+            });
         }
         at += (2 * usize::from(count)).next_multiple_of(4);
         streams.push(StreamReport { ssrc, begin, packets });

@@ -9,31 +9,33 @@ mod rtp;
 mod transport_wide;
 mod unwrap;
 
-pub use congestion_feedback::{Metric, StreamReport};
-pub use repair::{REACH, REPAIR_HEADER, protect, protected, recover};
-pub use rtcp::{Rtcp, RtcpReader, RtcpWriter, is_rtcp};
-pub use rtp::{MediaStream, RtpHeader, Ssrcs, VP8_DESCRIPTOR, VideoPayload, original_sequence};
-pub use transport_wide::Arrival;
-pub use unwrap::Unwrapper;
+pub(crate) use congestion_feedback::{Metric, StreamReport};
+pub(crate) use repair::{REACH, protect, protected, recover};
+pub use rtcp::is_rtcp;
+pub(crate) use rtcp::{Rtcp, RtcpReader, RtcpWriter};
+pub use rtp::{MediaStream, Ssrcs};
+pub(crate) use rtp::{RtpHeader, VP8_DESCRIPTOR, VideoPayload, original_sequence};
+pub(crate) use transport_wide::Arrival;
+pub(crate) use unwrap::Unwrapper;
 
 use airlane_core::{Duration, Instant};
 
 /// The authentication tag of SRTP with HMAC-SHA1-80 (RFC 3711 section 5.2).
-pub const SRTP_TAG: usize = 10;
+pub(crate) const SRTP_TAG: usize = 10;
 
-/// The headers of IPv4 and UDP, which the rates of a call count.
-pub const LOWER_HEADERS: u64 = 28;
+/// The headers of IPv4 (20 B) and UDP (8 B), which the rates of a call count.
+pub(crate) const LOWER_HEADERS: u64 = 28;
 
 /// The middle 32 bits of an NTP timestamp, in units of 2^-16 s (RFC 3550 section 4). The clock of a simulation begins at 0.
 #[must_use]
-pub fn compact_ntp(at: Instant) -> u32 {
+pub(crate) fn compact_ntp(at: Instant) -> u32 {
     let units = (u128::from(at.as_nanos()) << 16) / 1_000_000_000;
     units as u32
 }
 
 /// The length of a number of units of 2^-16 s.
 #[must_use]
-pub fn from_compact_ntp(units: u32) -> Duration {
+pub(crate) fn from_compact_ntp(units: u32) -> Duration {
     Duration::from_nanos((u64::from(units) * 1_000_000_000) >> 16)
 }
 

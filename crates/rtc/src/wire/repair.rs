@@ -4,9 +4,9 @@
 use super::{SRTP_TAG, get16};
 
 /// Bytes of the header of a repair packet.
-pub const REPAIR_HEADER: usize = 12;
+const REPAIR_HEADER: usize = 12;
 /// The most packets behind the first that one repair packet can reach.
-pub const REACH: usize = 15;
+pub(crate) const REACH: usize = 15;
 /// The fixed header of RTP.
 const FIXED: usize = 12;
 
@@ -16,7 +16,7 @@ const FIXED: usize = 12;
 /// # Panics
 /// Without a packet.
 #[must_use]
-pub fn protect<'a>(packets: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<u8> {
+pub(crate) fn protect<'a>(packets: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<u8> {
     let longest = packets.clone().map(<[u8]>::len).max().expect("some packets are protected");
     let mut out = vec![0; REPAIR_HEADER + longest - FIXED];
     let mut base = None;
@@ -42,7 +42,7 @@ fn mix(repair: &mut [u8], packet: &[u8]) {
 }
 
 /// The sequence numbers that a repair packet protects.
-pub fn protected(repair: &[u8]) -> impl Iterator<Item = u16> + use<> {
+pub(crate) fn protected(repair: &[u8]) -> impl Iterator<Item = u16> + use<> {
     let (base, mask) = (get16(repair, 8).unwrap_or(0), get16(repair, 10).unwrap_or(0));
     (0..REACH as u16).filter(move |i| mask & 0x4000 >> i != 0).map(move |i| base.wrapping_add(i))
 }
@@ -50,7 +50,7 @@ pub fn protected(repair: &[u8]) -> impl Iterator<Item = u16> + use<> {
 /// The packet with this sequence number, which a repair packet and all others that it protects give, with an authentication
 /// tag.
 #[must_use]
-pub fn recover<'a>(
+pub(crate) fn recover<'a>(
     repair: &[u8],
     sequence: u16,
     ssrc: u32,

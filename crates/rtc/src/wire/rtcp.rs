@@ -33,7 +33,7 @@ pub fn is_rtcp(packet: &[u8]) -> bool {
 
 /// A part of an RTCP packet, as far as a call needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Rtcp {
+pub(crate) enum Rtcp {
     /// A sender report: its source and the middle bits of its NTP time.
     SenderReport {
         /// The source.
@@ -85,7 +85,7 @@ pub enum Rtcp {
 
 /// Reads the parts of a packet one by one.
 #[derive(Clone, Copy, Debug)]
-pub struct RtcpReader<'a> {
+pub(crate) struct RtcpReader<'a> {
     rest: &'a [u8],
     now: Instant,
 }
@@ -93,7 +93,7 @@ pub struct RtcpReader<'a> {
 impl<'a> RtcpReader<'a> {
     /// Of a packet that arrives at `now`, from which round-trip times follow.
     #[must_use]
-    pub fn new(packet: &'a [u8], now: Instant) -> Self {
+    pub(crate) fn new(packet: &'a [u8], now: Instant) -> Self {
         Self { rest: &packet[..packet.len().saturating_sub(SRTCP)], now }
     }
 
@@ -151,7 +151,7 @@ impl<'a> RtcpReader<'a> {
 
     /// All parts. One that is cut off or unknown is left out.
     #[must_use]
-    pub fn parts(mut self) -> Vec<Rtcp> {
+    pub(crate) fn parts(mut self) -> Vec<Rtcp> {
         let mut parts = vec![];
         while let [flags, kind, high, low, ..] = *self.rest {
             let end = 4 * (1 + usize::from(u16::from_be_bytes([high, low])));
@@ -165,7 +165,7 @@ impl<'a> RtcpReader<'a> {
 
 /// Writes a packet of one or more parts.
 #[derive(Clone, Debug, Default)]
-pub struct RtcpWriter {
+pub(crate) struct RtcpWriter {
     out: Vec<u8>,
 }
 
@@ -181,7 +181,7 @@ impl RtcpWriter {
 
     /// A sender report (RFC 3550 section 6.4.1): packets and bytes sent so far. The media time of the report is that of the
     /// clock of video.
-    pub fn sender_report(&mut self, ssrc: u32, now: Instant, packets: u32, bytes: u32) {
+    pub(crate) fn sender_report(&mut self, ssrc: u32, now: Instant, packets: u32, bytes: u32) {
         self.part(SENDER_REPORT, 0, ssrc, |out| {
             put_ntp(out, now);
             put32(out, (u128::from(now.as_nanos()) * 9 / 100_000) as u32);
@@ -191,7 +191,13 @@ impl RtcpWriter {
     }
 
     /// A receiver report with a block about a source: its last report, and the time since that one arrived.
-    pub fn receiver_report(&mut self, ssrc: u32, about: u32, highest: u32, last: Option<(u32, Duration)>) {
+    pub(crate) fn receiver_report(
+        &mut self,
+        ssrc: u32,
+        about: u32,
+        highest: u32,
+        last: Option<(u32, Duration)>,
+    ) {
         self.part(RECEIVER_REPORT, 1, ssrc, |out| {
             put32(out, about);
             put32(out, 0); // fraction and number of lost packets, which the feedback tells: no sender reads them here
@@ -202,7 +208,7 @@ impl RtcpWriter {
     }
 
     /// The name of a source (RFC 3550 section 6.5), which each packet of reports has.
-    pub fn source_description(&mut self, ssrc: u32) {
+    pub(crate) fn source_description(&mut self, ssrc: u32) {
         self.part(SOURCE_DESCRIPTION, 1, ssrc, |out| {
             out.extend_from_slice(&[1, CNAME as u8]);
             out.extend_from_slice(&[b'a'; CNAME]);
@@ -211,7 +217,7 @@ impl RtcpWriter {
     }
 
     /// The reference time of a receiver (RFC 3611 section 4.4).
-    pub fn receiver_time(&mut self, ssrc: u32, now: Instant) {
+    pub(crate) fn receiver_time(&mut self, ssrc: u32, now: Instant) {
         self.part(EXTENDED_REPORT, 0, ssrc, |out| {
             out.extend_from_slice(&[4, 0, 0, 2]);
             put_ntp(out, now);
@@ -219,7 +225,7 @@ impl RtcpWriter {
     }
 
     /// The answer to the reference time of a receiver (RFC 3611 section 4.5).
-    pub fn delay_since_receiver_time(&mut self, ssrc: u32, receiver: u32, last: (u32, Duration)) {
+    pub(crate) fn delay_since_receiver_time(&mut self, ssrc: u32, receiver: u32, last: (u32, Duration)) {
         self.part(EXTENDED_REPORT, 0, ssrc, |out| {
             out.extend_from_slice(&[5, 0, 0, 3]);
             put32(out, receiver);
@@ -228,7 +234,7 @@ impl RtcpWriter {
     }
 
     /// Asks for packets of a stream again (RFC 4585 section 6.2.1); the numbers are in order.
-    pub fn nack(&mut self, ssrc: u32, about: u32, lost: &[u64]) {
+    pub(crate) fn nack(&mut self, ssrc: u32, about: u32, lost: &[u64]) {
         self.part(TRANSPORT_FEEDBACK, NACK, ssrc, |out| {
             put32(out, about);
             let mut rest = lost;
@@ -243,12 +249,12 @@ impl RtcpWriter {
     }
 
     /// Asks for a key frame.
-    pub fn picture_loss(&mut self, ssrc: u32, about: u32) {
+    pub(crate) fn picture_loss(&mut self, ssrc: u32, about: u32) {
         self.part(PAYLOAD_FEEDBACK, PICTURE_LOSS, ssrc, |out| put32(out, about));
     }
 
-    /// The arrivals of the packets from `base` on, of which the first has arrived. `count` counts these reports.
-    pub fn transport_wide(
+    /// The arrivals of the packets from `base` on. `count` counts these reports.
+    pub(crate) fn transport_wide(
         &mut self,
         ssrc: u32,
         about: u32,
@@ -263,7 +269,7 @@ impl RtcpWriter {
     }
 
     /// The arrivals of packets by stream.
-    pub fn congestion_feedback(&mut self, ssrc: u32, now: Instant, streams: &[StreamReport]) {
+    pub(crate) fn congestion_feedback(&mut self, ssrc: u32, now: Instant, streams: &[StreamReport]) {
         self.part(TRANSPORT_FEEDBACK, CONGESTION_FEEDBACK, ssrc, |out| {
             congestion_feedback::emit(now, streams, out);
         });
@@ -271,7 +277,7 @@ impl RtcpWriter {
 
     /// The packet with what SRTCP adds.
     #[must_use]
-    pub fn finish(mut self) -> Box<[u8]> {
+    pub(crate) fn finish(mut self) -> Box<[u8]> {
         self.out.resize(self.out.len() + SRTCP, 0);
         self.out.into_boxed_slice()
     }

@@ -56,33 +56,33 @@ impl Ssrcs {
 /// An RTP header (RFC 3550 section 5.1) with one extension: the transport-wide sequence number
 /// (draft-holmer-rmcat-transport-wide-cc-extensions-01 section 2) in the one-byte form (RFC 8285 section 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RtpHeader {
+pub(crate) struct RtpHeader {
     /// Payload type.
-    pub payload_type: u8,
+    pub(crate) payload_type: u8,
     /// The marker bit: the last packet of a frame of video.
-    pub marker: bool,
+    pub(crate) marker: bool,
     /// Sequence number of the stream.
-    pub sequence: u16,
+    pub(crate) sequence: u16,
     /// Media time.
-    pub timestamp: u32,
+    pub(crate) timestamp: u32,
     /// Source.
-    pub ssrc: u32,
+    pub(crate) ssrc: u32,
     /// Sequence number of all packets of the sender.
-    pub transport_sequence: u16,
+    pub(crate) transport_sequence: u16,
     /// Bytes of padding at the end.
-    pub padding: u8,
+    pub(crate) padding: u8,
     /// The stream that it protects, of a repair packet (RFC 8627 section 4.2.1).
-    pub csrc: Option<u32>,
+    pub(crate) csrc: Option<u32>,
 }
 
 impl RtpHeader {
     /// Bytes on the wire without `csrc`: the fixed header, the head of the extensions, and one extension with its padding.
-    pub const LEN: usize = 12 + 4 + 4;
+    pub(crate) const LEN: usize = 12 + 4 + 4;
     /// The local identifier of the extension, which signalling assigns.
     const EXTENSION_ID: u8 = 3;
 
     /// Appends the header. [`Self::finish`] follows behind the payload.
-    pub fn emit(&self, out: &mut Vec<u8>) {
+    pub(crate) fn emit(&self, out: &mut Vec<u8>) {
         let padded = if self.padding > 0 { 0x20 } else { 0 };
         out.push(0x90 | padded | u8::from(self.csrc.is_some())); // version 2, with an extension
         out.push(u8::from(self.marker) << 7 | self.payload_type);
@@ -98,7 +98,7 @@ impl RtpHeader {
     }
 
     /// Appends padding and the authentication tag.
-    pub fn finish(&self, out: &mut Vec<u8>) {
+    pub(crate) fn finish(&self, out: &mut Vec<u8>) {
         if self.padding > 0 {
             out.resize(out.len() + usize::from(self.padding) - 1, 0);
             out.push(self.padding);
@@ -108,7 +108,7 @@ impl RtpHeader {
 
     /// The header and the payload of a packet; `None` of what is not such a packet.
     #[must_use]
-    pub fn parse(packet: &[u8]) -> Option<(Self, &[u8])> {
+    pub(crate) fn parse(packet: &[u8]) -> Option<(Self, &[u8])> {
         let [flags, kind, ..] = *packet else { return None };
         let (protects, behind) = (flags & 1 == 1, if flags & 1 == 1 { 16 } else { 12 });
         if flags & 0xde != 0x90 || get16(packet, behind)? != 0xbede || get16(packet, behind + 2)? != 1 {
@@ -134,24 +134,24 @@ impl RtpHeader {
 }
 
 /// Bytes of the payload descriptor of VP8 with a picture identifier of 15 bits (RFC 7741 section 4.2).
-pub const VP8_DESCRIPTOR: usize = 4;
+pub(crate) const VP8_DESCRIPTOR: usize = 4;
 
 /// A part of a frame of video, as VP8 (RFC 7741).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct VideoPayload {
+pub(crate) struct VideoPayload {
     /// The lowest 15 bits of the number of the frame.
-    pub picture: u16,
+    pub(crate) picture: u16,
     /// Whether it is the first part.
-    pub begins: bool,
+    pub(crate) begins: bool,
     /// Whether it is a key frame; known of the first part alone.
-    pub key: bool,
+    pub(crate) key: bool,
     /// Bytes of the frame in this part.
-    pub len: u16,
+    pub(crate) len: u16,
 }
 
 impl VideoPayload {
     /// Appends the descriptor and the bytes of the frame, of which the first tells key frames (section 4.3).
-    pub fn emit(&self, out: &mut Vec<u8>) {
+    pub(crate) fn emit(&self, out: &mut Vec<u8>) {
         out.push(0x80 | u8::from(self.begins) << 4);
         out.push(0x80);
         put16(out, 0x8000 | self.picture & 0x7fff);
@@ -164,7 +164,7 @@ impl VideoPayload {
 
     /// Reads what [`Self::emit`] writes.
     #[must_use]
-    pub fn parse(payload: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(payload: &[u8]) -> Option<Self> {
         let [flags, 0x80, ..] = *payload else { return None };
         let begins = flags & 0x10 != 0;
         Some(Self {
@@ -178,7 +178,7 @@ impl VideoPayload {
 
 /// The sequence number of the packet that a retransmission repeats, and its payload (RFC 4588 section 4).
 #[must_use]
-pub fn original_sequence(payload: &[u8]) -> Option<(u16, &[u8])> {
+pub(crate) fn original_sequence(payload: &[u8]) -> Option<(u16, &[u8])> {
     Some((get16(payload, 0)?, &payload[2..]))
 }
 

@@ -14,15 +14,15 @@ const RUN_MAX: usize = 0x1fff;
 
 /// The part of a report about one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival {
+pub(crate) struct Arrival {
     /// The lowest 16 bits of its transport-wide sequence number.
-    pub sequence: u16,
+    pub(crate) sequence: u16,
     /// When it arrived, in steps of 250 µs of the receiver's clock; `None` if it did not.
-    pub at: Option<Instant>,
+    pub(crate) at: Option<Instant>,
 }
 
-/// Appends the content of a report about the packets from `base` on: for each when it arrived, if it did, in an order in
-/// which no two differ by more than 8 s. The first one has arrived.
+/// Appends the content of a report about the packets from `base` on: for each when it arrived, if it did. The arrivals of two that
+/// follow each other differ by at most 8191.75 ms, the largest difference of 16 bits with sign (section 3.1.5).
 pub(super) fn emit(base: u16, count: u8, arrivals: &[Option<Instant>], out: &mut Vec<u8>) {
     let first = arrivals.iter().flatten().next().map_or(0, |at| at.as_nanos());
     let reference = first / REFERENCE;
@@ -44,7 +44,7 @@ pub(super) fn emit(base: u16, count: u8, arrivals: &[Option<Instant>], out: &mut
     for delta in deltas.iter().flatten() {
         match symbol(Some(*delta)) {
             1 => out.push(*delta as u8),
-            _ => put16(out, (*delta).clamp(i64::from(i16::MIN), i64::from(i16::MAX)) as i16 as u16),
+            _ => put16(out, i16::try_from(*delta).expect("arrivals of one interval, of at most 8 s") as u16),
         }
     }
     out.resize(out.len().next_multiple_of(4), 0);

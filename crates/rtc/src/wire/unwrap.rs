@@ -2,13 +2,13 @@
 
 /// Extends numbers of so many bits. The sender begins at 0.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Unwrapper<const BITS: u32> {
+pub(crate) struct Unwrapper<const BITS: u32> {
     newest: Option<u64>,
 }
 
 impl<const BITS: u32> Unwrapper<BITS> {
     /// The number that ends with these bits and is closest to the newest one so far.
-    pub fn extend(&mut self, number: u64) -> u64 {
+    pub(crate) fn extend(&mut self, number: u64) -> u64 {
         let value = self.peek(number);
         self.newest = Some(self.newest.map_or(value, |newest| newest.max(value)));
         value
@@ -16,7 +16,7 @@ impl<const BITS: u32> Unwrapper<BITS> {
 
     /// The same, for a number that does not come from the sequence itself: one that a message names.
     #[must_use]
-    pub fn peek(&self, number: u64) -> u64 {
+    pub(crate) fn peek(&self, number: u64) -> u64 {
         let span = 1u64 << BITS;
         let newest = self.newest.unwrap_or(0);
         let ahead = number.wrapping_sub(newest) & (span - 1);

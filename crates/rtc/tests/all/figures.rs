@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::csv::rows;
+
 /// The figures of a file: `key`, `metric` and `value`, with their source and conditions.
 pub(crate) struct Figures {
     values: BTreeMap<(String, String), String>,
@@ -11,15 +13,12 @@ pub(crate) struct Figures {
 impl Figures {
     /// A file with the columns key, metric, value and others.
     pub(crate) fn new(file: &'static str, text: &str) -> Self {
-        let mut lines = text.lines().filter(|line| !line.starts_with('#'));
-        let names = fields(lines.next().expect("a line with the names of the columns"));
+        let mut rows = rows(text);
+        let names = rows.next().expect("a line with the names of the columns");
         let column =
             |name: &str| names.iter().position(|found| found == name).expect("a column of this name");
         let (key, metric, value) = (column("key"), column("metric"), column("value"));
-        let values = lines
-            .map(fields)
-            .map(|row| ((row[key].clone(), row[metric].clone()), row[value].clone()))
-            .collect();
+        let values = rows.map(|row| ((row[key].clone(), row[metric].clone()), row[value].clone())).collect();
         Self { values, file }
     }
 
@@ -38,23 +37,4 @@ impl Figures {
         let (low, high) = self.text(key, metric).split_once('-').expect("a range");
         (low.parse().expect("a number"), high.parse().expect("a number"))
     }
-}
-
-/// The fields of a line of CSV; a field in quotes may have commas.
-fn fields(line: &str) -> Vec<String> {
-    let mut fields = vec![String::new()];
-    let mut quoted = false;
-    for character in line.chars() {
-        match character {
-            '"' => quoted = !quoted,
-            ',' if !quoted => fields.push(String::new()),
-            _ => fields.last_mut().expect("there is one").push(character),
-        }
-    }
-    fields
-}
-
-#[test]
-fn a_field_in_quotes_may_have_commas() {
-    assert_eq!(fields("a,\"b, c\",d"), ["a", "b, c", "d"]);
 }

@@ -1,6 +1,8 @@
 //! Rate controllers over one link in virtual time, and the published figures that they are held to.
 
 mod call;
+#[path = "../support/csv.rs"]
+mod csv;
 mod figures;
 mod link;
 mod nada;

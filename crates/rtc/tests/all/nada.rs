@@ -19,7 +19,8 @@ fn call(kbps: u64, source: Source) -> Trace {
     call.run(Box::new(Nada::new(NadaSettings::default(), BOUNDS)), 120)
 }
 
-/// The queue that a flow keeps is `XREF * RMAX / r`, whether its packets are spaced evenly or come in paced frames.
+/// The queue that a flow keeps is `XREF * RMAX / r`, whether its packets are spaced evenly or come in paced frames. It consists of
+/// whole packets: half of one of 255 bytes is 1020 bit/r, 6.8 % of the 15 kbit/r.
 #[test]
 fn the_queue_settles_at_the_equilibrium() {
     let figures = Figures::new("nada.csv", include_str!("../../../../python/airlane/data/rtc/nada.csv"));
@@ -36,7 +37,7 @@ fn the_queue_settles_at_the_equilibrium() {
             let delay = trace.queue_ms(60.0, 120.0, 50);
             println!("{kbps} kbit/s, {source:?}: {delay:.1} ms, figure {figure:.1} ms");
             assert!(
-                (delay - figure).abs() < 0.1 * figure,
+                (delay - figure).abs() < 0.068 * figure,
                 "{kbps} kbit/s, {source:?}: {delay}, not {figure} ms"
             );
             let rate = 1e3 * trace.rate(60.0, 120.0);

@@ -35,8 +35,11 @@ fn assert_within(name: &str, value: f64, (low, high): (f64, f64)) {
     assert!(low <= value && value <= high, "{name}: {value}, not within {low} to {high}");
 }
 
-fn assert_near(name: &str, value: f64, figure: f64, part: f64) {
-    assert_within(name, value, (figure * (1.0 - part), figure * (1.0 + part)));
+/// Within 10 % of a figure of Ericsson's implementation: the band of whole calls in `airlane validate`. Its measurements on a link
+/// repeat within about 5 %, as their author says (`note` in the file), and its algorithm differs from the draft's in what
+/// [`ScreamSettings::ericsson`] names.
+fn assert_near(name: &str, value: f64, figure: f64) {
+    assert_within(name, value, (0.9 * figure, 1.1 * figure));
 }
 
 /// A case of libwebrtc's `scream_v2_unittest.cc`: packets of 255 bytes without bursts, a report each 25 ms.
@@ -171,7 +174,7 @@ fn alone_on_100_mbps_it_leaves_room_for_its_bursts() {
             ("2024-10-31 frames +-50 % RTT 25", Sizes::Uniform(0.5)),
         ] {
             let trace = bandwidth_tool(100, true, sizes, settings, 1);
-            assert_near(key, trace.rate(10.0, 20.0), figures().get(key, "SCReAM rate"), 0.15);
+            assert_near(key, trace.rate(10.0, 20.0), figures().get(key, "SCReAM rate"));
         }
     }
 }
@@ -182,10 +185,10 @@ fn on_50_mbps_with_l4s_the_queue_is_a_millisecond() {
     let key = "log l4s";
     for settings in [ScreamSettings::draft(), ScreamSettings::ericsson()] {
         let trace = bandwidth_tool(50, true, Sizes::Constant, settings, 1);
-        assert_near("rate", trace.rate(10.0, 20.0), figures.get(key, "rate mean"), 0.1);
+        assert_near("rate", trace.rate(10.0, 20.0), figures.get(key, "rate mean"));
         for percent in [50, 95, 99] {
             let metric = format!("estimated queue delay p{percent}");
-            let most = 1.5 * figures.get(key, &metric);
+            let most = figures.get(key, &metric);
             assert_within(&metric, trace.queue_ms(10.0, 20.0, percent), (0.0, most));
         }
         println!("CE {:.1} %, 35 Mbit/s after {:.1} s", trace.marked(10.0, 20.0), trace.reaches(0.0, 35.0));
@@ -206,14 +209,18 @@ fn on_50_mbps_without_ecn_the_queue_is_short() {
         values.sort_by(f64::total_cmp);
         values[values.len() / 2]
     };
-    assert_near("rate", median(&|trace| trace.rate(10.0, 20.0)), figures.get(key, "rate mean"), 0.1);
-    for percent in [50, 95, 99] {
+    assert_near("rate", median(&|trace| trace.rate(10.0, 20.0)), figures.get(key, "rate mean"));
+    for percent in [95, 99] {
         let metric = format!("estimated queue delay p{percent}");
         let delay = median(&|trace| trace.queue_ms(10.0, 20.0, percent));
-        assert_within(&metric, delay, (0.0, 1.5 * figures.get(key, &metric)));
+        assert_within(&metric, delay, (0.0, figures.get(key, &metric)));
     }
+    // The median differs by more than twice from run to run: the log's run is like ours if its median is within their range.
+    let medians = || runs.iter().map(|trace| trace.queue_ms(10.0, 20.0, 50));
+    let range = (medians().fold(f64::INFINITY, f64::min), medians().fold(0.0, f64::max));
+    assert_within("the log's queue delay p50", figures.get(key, "estimated queue delay p50"), range);
     let after = median(&|trace| trace.reaches(0.0, 35.0));
-    assert_near("35 Mbit/s after", after, figures.get(key, "transmit rate reaches 35 Mbit/s"), 0.15);
+    assert_near("35 Mbit/s after", after, figures.get(key, "transmit rate reaches 35 Mbit/s"));
 }
 
 /// The schedule of RFC 8867 section 5.1 as the reference figures have it: reports arrive without delay, and frames vary as
@@ -241,13 +248,13 @@ fn capacity_changes_by_delay() {
     {
         let trace = capacity_changes(false, settings);
         let (fall, rise) = ("5.1 not ECT 60-80 s", "5.1 not ECT 80-100 s");
-        assert_near(&format!("{name}, fall"), trace.rate(70.0, 80.0), figures.get(fall, last), 0.1);
-        assert_near(&format!("{name}, return"), trace.rate(90.0, 100.0), figures.get(rise, last), 0.1);
+        assert_near(&format!("{name}, fall"), trace.rate(70.0, 80.0), figures.get(fall, last));
+        assert_near(&format!("{name}, return"), trace.rate(90.0, 100.0), figures.get(rise, last));
         for (key, from_s) in [(fall, 60.0), (rise, 80.0)] {
             // The figure has the transmission of a packet of 1000 bytes in it.
             let rate = trace.rate(from_s + 10.0, from_s + 20.0);
             let delay = trace.queue_ms(from_s, from_s + 20.0, 95) + 8.0 / rate;
-            assert_near(&format!("{name}, queue p95"), delay, figures.get(key, "queue delay p95"), 0.1);
+            assert_near(&format!("{name}, queue p95"), delay, figures.get(key, "queue delay p95"));
         }
         let after = trace.reaches(80.0, 0.8);
         let most = figures.get(rise, "80 % of 1 Mbit/s (1 s mean) after") * 1.1;
@@ -272,13 +279,17 @@ fn capacity_changes_with_l4s_marks() {
     for (name, settings) in [("Ericsson", ScreamSettings::ericsson()), ("draft", ScreamSettings::draft())] {
         let trace = capacity_changes(true, settings);
         let named = |what: &str| format!("{name}, {what}");
-        assert_near(&named("2.5 Mbit/s"), trace.rate(50.0, 60.0), figures.get(high, last), 0.1);
+        assert_near(&named("2.5 Mbit/s"), trace.rate(50.0, 60.0), figures.get(high, last));
         let marked = figures.get(high, "CE share of bytes");
-        assert_near(&named("CE in percent"), trace.marked(40.0, 60.0), marked, 0.15);
-        // The figure has the transmission of a packet of 1000 bytes at 2.5 Mbit/s in it.
+        assert_near(&named("CE in percent"), trace.marked(40.0, 60.0), marked);
+        // The figure has the transmission of a packet of 1000 bytes at 2.5 Mbit/s in it. Marks begin at 8 ms.
         let delay = trace.queue_ms(40.0, 60.0, 95) + 3.2;
-        assert_near(&named("queue p95"), delay, figures.get(high, "queue delay p95"), 0.15);
-        // A packet takes longer than the marker's threshold, so almost all are marked, down to the smallest window.
-        assert_near(&named("0.6 Mbit/s"), trace.rate(70.0, 80.0), figures.get(low, last), 0.15);
+        assert_within(&named("queue p95"), delay, (8.0, figures.get(high, "queue delay p95")));
+        // A packet takes 13.3 ms, longer than the 12 ms of queue at which each is marked, so the window is the smallest: two packets of
+        // 1000 bytes in 63.3 ms, 253 kbit/s. The target is that times 0.8, for a window of two packets, times 1000/1020, for headers,
+        // over a margin of 1.2 at most (draft, "Media Rate Control"): 165 kbit/s.
+        assert_within(&named("0.6 Mbit/s"), trace.rate(70.0, 80.0), (0.165, 0.253));
+        let reference = figures.get(low, last);
+        assert_within("0.6 Mbit/s of the reference", reference, (0.165, 0.253));
     }
 }

@@ -6,13 +6,19 @@ pub(crate) fn second(at: u64) -> Instant {
     Instant::from_millis(at * 1_000)
 }
 
+/// The pacer's rate before the first feedback, as a multiple of the target: libwebrtc f3ae3eb, `goog_cc_network_control.cc`,
+/// `kDefaultPaceMultiplier`.
+const PACE_WITHOUT_FEEDBACK: f64 = 2.5;
+/// The same with feedback: `kDefaultPaceMultiplierWithSendSideBwe`.
+pub(crate) const PACE: f64 = 1.1;
+
 /// The capacity of RFC 8867 section 5.1.
 fn rfc8867_5_1(delay: Duration) -> Path {
     let mut path = Path::new(BitRate(1_000_000), delay);
     for (at, capacity) in [(40, 2_500_000), (60, 600_000), (80, 1_000_000)] {
         path.capacity.push((second(at), BitRate(capacity)));
     }
-    path.pacing = Some(2.5);
+    path.pacing = Some(PACE_WITHOUT_FEEDBACK);
     path
 }
 
@@ -30,7 +36,7 @@ pub(crate) fn all() -> Vec<Condition> {
     let lossy = |loss| Path { loss, ..Path::new(BitRate(2_500_000), delay) };
     let paths = [
         ("steps", steps.clone()),
-        ("steps with a pace of 1.1", Path { pacing: Some(1.1), ..steps.clone() }),
+        ("steps with a pace of 1.1", Path { pacing: Some(PACE), ..steps.clone() }),
         ("steps with frames at once and the RTT", Path { pacing: None, measures_rtt: true, ..steps.clone() }),
         ("steps at 100 ms each way", Path { delay: Duration::from_millis(100), ..steps }),
         ("loss of 2 %", lossy(20)),

@@ -1,7 +1,9 @@
-//! GCC on paths of one link: the targets of another implementation, and and bounds of others.
+//! GCC on paths of one link: the targets of another implementation, and bounds of others.
 
 mod bounds;
 mod conditions;
+#[path = "../support/csv.rs"]
+mod csv;
 mod link;
 mod port;
 mod tcp;
@@ -16,12 +18,5 @@ fn video() -> Bounds {
 
 /// GCC whose target is its estimate: no congestion window lowers it.
 fn gcc(bounds: Bounds) -> Gcc {
-    let mut settings = GccSettings::default();
-    settings.congestion_window.enabled = false;
-    Gcc::new(bounds, settings, Instant::ZERO)
-}
-
-/// The lines of a table without its comments and its head.
-fn rows(table: &str) -> impl Iterator<Item = Vec<&str>> {
-    table.lines().filter(|line| !line.starts_with('#')).skip(1).map(|line| line.split(',').collect())
+    Gcc::new(bounds, GccSettings::default().without_congestion_window(), Instant::ZERO)
 }

@@ -21,14 +21,18 @@ use crate::transports::{Carrier, Protocol, Refusal};
 
 /// Bounds of the rates of video and of controllers, in bit/s: a frame of 10 B in its packet 5 times a second, and 1 Gbit/s.
 const RATES: [u64; 2] = [10_000, 1_000_000_000];
-/// Bounds of the number of frames per second.
+/// Bounds of the number of frames per second. A choice.
 const FRAME_RATES: [f64; 2] = [1.0, 240.0];
-/// Bounds of width and height of a frame.
+/// Bounds of width and height of a frame. A choice; VP8 has 14 bits for each (RFC 6386 section 9.1).
 const SIDES: [u32; 2] = [16, 16_384];
-/// Maximum number of frames of a flow: each is a row of results.
+/// Maximum number of frames of a flow, a choice: each is a row of results.
 const FRAMES_MAX: f64 = 10_000_000.0;
-/// The largest packet of audio, without headers.
+/// The largest packet of audio, without headers. A choice below the 1200 B of libwebrtc's largest packet.
 const AUDIO_PAYLOAD_MAX: u64 = 1_000;
+/// The longest interval of transport-wide feedback. A report has the differences between arrivals as 16 bits with sign, in units of
+/// 250 µs: up to 8191.75 ms (draft-holmer-rmcat-transport-wide-cc-extensions-01 section 3.1.5), and its arrivals all fall into one
+/// interval.
+const FEEDBACK_INTERVAL_MAX: Duration = Duration::from_secs(8);
 
 /// A call: audio and video over RTP, at the rate of a controller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -175,6 +179,12 @@ impl Application for Rtc {
         let help = "it must be from 0 % to 100 %";
         at.require((0.0..=1.0).contains(&self.fec.0), "app.fec", "out of range", help)?;
         at.positive(self.feedback_interval, "app.feedback_interval")?;
+        at.require(
+            self.feedback_interval.0 <= FEEDBACK_INTERVAL_MAX,
+            "app.feedback_interval",
+            "too long",
+            "it must be at most 8 s: a report cannot tell longer times between arrivals",
+        )?;
         at.positive(self.pacer.queue_limit, "app.pacer.queue_limit")?;
         at.positive(self.pacer.skip_after, "app.pacer.skip_after")
     }

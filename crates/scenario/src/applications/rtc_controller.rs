@@ -1,6 +1,6 @@
 //! The rate controllers of calls.
 
-use airlane_core::{Duration, Ecn, Instant};
+use airlane_core::{Ecn, Instant};
 use airlane_rtc::media::FeedbackFormat;
 use airlane_rtc::{
     Bounds, Constant, Gcc, GccSettings, Nada, NadaSettings, RateController, ReportTiming, Scream,
@@ -14,8 +14,6 @@ use crate::check::{Checked, Place};
 use crate::format::tagged;
 use crate::quantity::Rate;
 
-/// The interval of NADA's reports (RFC 8698 section 4.1, `DELTA`).
-const NADA_INTERVAL: Duration = Duration::from_millis(100);
 /// Bounds of the weight of a flow. A choice.
 const PRIORITIES: [f64; 2] = [0.1, 10.0];
 
@@ -135,7 +133,7 @@ impl RtcController {
             Self::Scream(ScreamController { variant: ScreamParameters::Libwebrtc }) => {
                 ReportTiming::Libwebrtc
             }
-            Self::Nada(_) => ReportTiming::Interval(NADA_INTERVAL),
+            Self::Nada(_) => ReportTiming::Interval(Nada::REPORT_INTERVAL),
             Self::Gcc(_) | Self::Scream(_) | Self::Constant(_) => ReportTiming::ScreamDraft,
         })
     }
