@@ -101,9 +101,9 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    /// `None` if UEs of all cells are always connected.
+    /// `None` if UEs of all cells that serve any are always connected.
     pub(super) fn new(config: &RanConfig, seeds: Seeds) -> Option<Self> {
-        let is_used = config.cells.iter().any(|cell| cell.connection.is_some());
+        let is_used = config.cells.iter().any(|cell| !cell.interferer && cell.connection.is_some());
         is_used.then(|| Self {
             ues: (0..config.ues.len()).map(|ue| Connection::new(ue, seeds)).collect(),
             alarms: Alarms::default(),
