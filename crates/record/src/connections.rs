@@ -97,9 +97,9 @@ impl ConnectionLog {
         table
             .push_f64("begin_s", rows().map(|one| one.began_at.as_secs_f64()))
             .means("beginning of the random access");
-        table
-            .push_f64("waiting_s", rows().map(|one| seconds(one.waited)))
-            .means("from the first packet to the beginning of the random access: paging");
+        table.push_f64("waiting_s", rows().map(|one| seconds(one.waited))).means(
+            "from the first packet to the beginning of the random access: paging, and attempts that failed",
+        );
         let access = |one: &Connection| seconds(one.requested_at.map(|at| at - one.began_at));
         table
             .push_f64("access_s", rows().map(access))

@@ -46,8 +46,9 @@ struct Connection {
     held_bytes: [u64; 2],
     /// The time of the latest packet in either direction.
     last_data: Instant,
-    /// When data began to wait, and when the latest random access began.
+    /// When the first of the packets that wait for the connection began to wait.
     began: Instant,
+    /// When the latest random access began.
     access_began: Instant,
     /// Preambles of that random access, and the latest one.
     preambles: u32,
@@ -87,6 +88,11 @@ impl Connection {
     /// Whether the UE itself has something to send, so that it need not be paged.
     fn has_own_data(&self) -> bool {
         self.has_unsent || !self.held[way(Direction::Uplink)].is_empty()
+    }
+
+    /// Whether data in either direction waits for the connection.
+    fn has_data(&self) -> bool {
+        self.has_own_data() || !self.held[way(Direction::Downlink)].is_empty()
     }
 }
 
@@ -194,6 +200,9 @@ impl RadioNetwork {
         if connection.held_bytes[way] + bytes > limit {
             return cx.discard(packet, DropCause::QueueFull);
         }
+        if !connection.has_data() {
+            connection.began = cx.now;
+        }
         connection.held[way].push_back((cell, packet));
         connection.held_bytes[way] += bytes;
         self.want_connection(connections, cx, direction, ue);
@@ -207,19 +216,14 @@ impl RadioNetwork {
         direction: Direction,
         id: UeId,
     ) {
-        let connection = &mut connections.ues[id.index()];
-        let ConnectionState::Released { next_at } = connection.state else { return };
+        let ConnectionState::Released { next_at } = connections.ues[id.index()].state else { return };
         let config = self.connection_config(id);
         match direction {
             Direction::Downlink if next_at == Instant::FAR_FUTURE => {
-                connection.began = cx.now;
                 self.page_from(connections, id, cx.now + config.paging_delay);
             }
             Direction::Downlink => {}
-            Direction::Uplink => {
-                connection.began = cx.now;
-                self.begin_access(connections, cx, id, ConnectionCause::Data);
-            }
+            Direction::Uplink => self.begin_access(connections, cx, id, ConnectionCause::Data),
         }
     }
 
@@ -325,8 +329,9 @@ impl RadioNetwork {
         self.begin_access(connections, cx, id, cause);
     }
 
-    /// A procedure has failed: the UE is released, and tries again when T300 has expired. The same is done after the random
-    /// access of a connected UE, which would re-establish its connection (TS 36.331 §5.3.11.3, TS 38.331 §5.3.10.3).
+    /// A procedure has failed: the UE is released, and tries again when T300 has expired if data waits. The same is done after
+    /// the random access of a connected UE, which would re-establish its connection (TS 36.331 §5.3.11.3, TS 38.331
+    /// §5.3.10.3).
     fn give_up(
         &mut self,
         connections: &mut Connections,
@@ -336,11 +341,19 @@ impl RadioNetwork {
     ) {
         self.leave_cell(cx.now, id);
         let connection = &mut connections.ues[id.index()];
-        let was_connected = core::mem::take(&mut connection.wants_grant);
-        connection.has_unsent |= was_connected;
+        let is_releasing = matches!(connection.state, ConnectionState::Releasing { .. });
+        let has_lost_access = core::mem::take(&mut connection.wants_grant);
+        if has_lost_access {
+            // The data in its bearers waits for another connection from now on.
+            (connection.began, connection.has_unsent) = (cx.now, true);
+        }
+        let was_connected = has_lost_access || is_releasing;
         let step = if was_connected { ConnectionStep::Released } else { ConnectionStep::Failed };
         self.observe(cx, id, step);
         let connection = &connections.ues[id.index()];
+        if !connection.has_data() {
+            return connections.enter(id, ConnectionState::Released { next_at: Instant::FAR_FUTURE });
+        }
         let from = (connection.access_began + config.t300).max(cx.now + LATER);
         self.try_again(connections, id, from);
     }
