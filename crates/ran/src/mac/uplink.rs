@@ -30,6 +30,8 @@ use crate::ue::Ue;
 
 mod msg3;
 
+pub(crate) use msg3::Msg3;
+
 /// A grant for a future PUSCH, or a PUSCH on the air.
 #[derive(Clone, Copy, Debug)]
 struct Grant {
@@ -538,6 +540,7 @@ impl UplinkMac {
 
     /// Adds a grant behind those for earlier slots and for its own, usually at the end.
     fn add_grant(&mut self, grant: Grant) {
+        debug_assert!(!self.is_granted(grant.ue, grant.slot), "UE {} has two PUSCHs in a slot", grant.ue);
         let at = match self.grants.back() {
             Some(last) if last.slot > grant.slot => self.grants.partition_point(|one| one.slot <= grant.slot),
             _ => self.grants.len(),

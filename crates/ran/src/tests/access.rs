@@ -319,3 +319,66 @@ fn a_ue_that_loses_its_link_during_a_release_is_not_paged() {
     assert!(data > UES && link_failures > UES, "{data} connections, {link_failures} link failures");
     assert_eq!(paging, 0);
 }
+
+/// The blocks of the uplink by UE and the time at which they have been received, how many of them are repetitions, and the
+/// random accesses of connected UEs.
+#[derive(Default)]
+struct Blocks {
+    received: BTreeMap<(Instant, UeId), usize>,
+    repetitions: usize,
+    accesses: usize,
+}
+
+impl Probe for Blocks {
+    fn topics(&self) -> TopicSet {
+        TopicSet::NONE.with(Topic::TransportBlock).with(Topic::Connection)
+    }
+    fn observe(&mut self, now: Instant, event: &Event<'_>) {
+        match *event {
+            Event::TransportBlock { ue, direction: Direction::Uplink, attempt, .. } => {
+                *self.received.entry((now, ue)).or_default() += 1;
+                self.repetitions += usize::from(attempt > 0);
+            }
+            Event::Connection { step: ConnectionStep::RequestsUnanswered, .. } => self.accesses += 1,
+            _ => {}
+        }
+    }
+}
+
+impl Blocks {
+    fn check_one_in_a_slot(&self) {
+        let twice: Vec<_> = self.received.iter().filter(|(_, count)| **count > 1).collect();
+        assert!(twice.is_empty(), "{} of {} slots: {twice:?}", twice.len(), self.received.len());
+    }
+}
+
+/// A grant for slots 4, 9, 14, ... is decided 2 ms before, and that of Msg3 1 ms before.
+#[test]
+fn a_ue_with_a_grant_does_not_send_msg3_in_its_slot() {
+    let mut connection = connection();
+    connection.access.msg3_after = Duration::from_millis(1);
+    connection.access.period = Duration::from_millis(1);
+    let of_nr = nr(CROWD, connection.clone());
+    let mut config = crowd(Some(1), connection);
+    let access = config.cells[0].mac.uplink.access;
+    config.cells = of_nr.cells;
+    config.cells[0].mac.uplink.access = access;
+    config.cells[0].mac.uplink.grants_per_slot = 1;
+    (config.cells[0].mac.grant_to_pusch, config.cells[0].mac.uplink_round_trip) = (4, 6);
+    crowded::<Blocks>(&config).probe.check_one_in_a_slot();
+}
+
+/// With a round trip of six slots and eight processes, a block is repeated in the slot of another process. Bursts spoil blocks.
+#[test]
+fn a_ue_that_repeats_a_block_does_not_send_msg3_in_its_slot() {
+    let mut connection = connection();
+    connection.access.period = Duration::from_millis(1);
+    let mut config = crowd(Some(1), connection);
+    config.cells[0].mac.uplink_round_trip = 6;
+    let (good, bad) = (Duration::from_millis(20), Duration::from_millis(10));
+    config.channel.uplink_bursts = Some(BurstLaw { good, bad, depth: Decibel(60.0) });
+    config.ues.iter_mut().for_each(|ue| ue.start = Start::At(Position::on_ground(10_000.0, 0.0)));
+    let blocks = crowded::<Blocks>(&config).probe;
+    blocks.check_one_in_a_slot();
+    assert!(blocks.repetitions > 500 && blocks.accesses > 500, "{} {}", blocks.repetitions, blocks.accesses);
+}
