@@ -24,7 +24,7 @@ use crate::bearers::way;
 use crate::config::RanConfig;
 use crate::mac::sleep::Phase;
 use crate::rrc::connection::{ConnectionConfig, ConnectionState};
-use crate::rrc::contention::Occasions;
+use crate::rrc::contention::PrachOccasion;
 
 mod access;
 
@@ -37,12 +37,20 @@ const RELEASE: u8 = u8::MAX;
 /// The number of the control element C-RNTI in the Msg3 of a connected UE.
 const C_RNTI: u8 = u8::MAX - 1;
 
+/// A packet that waits for a connection.
+#[derive(Debug)]
+struct HeldPacket {
+    /// The cell at which it arrived.
+    cell: CellId,
+    packet: PacketRef,
+}
+
 /// The connection of a UE.
 #[derive(Debug)]
 struct Connection {
     state: ConnectionState,
-    /// Packets that wait for it, with the cell at which they arrived, in each direction: downlink, uplink.
-    held: [VecDeque<(CellId, PacketRef)>; 2],
+    /// Packets that wait for it, in each direction: downlink, uplink.
+    held: [VecDeque<HeldPacket>; 2],
     held_bytes: [u64; 2],
     /// The time of the latest packet in either direction.
     last_data: Instant,
@@ -103,7 +111,7 @@ pub(super) struct Connections {
     alarms: Alarms,
     /// UEs that send a preamble in this instant.
     contenders: Vec<UeId>,
-    occasions: Occasions,
+    occasion: PrachOccasion,
 }
 
 impl Connections {
@@ -114,7 +122,7 @@ impl Connections {
             ues: (0..config.ues.len()).map(|ue| Connection::new(ue, seeds)).collect(),
             alarms: Alarms::default(),
             contenders: Vec::new(),
-            occasions: Occasions::default(),
+            occasion: PrachOccasion::default(),
         })
     }
 
@@ -126,7 +134,7 @@ impl Connections {
     /// A UE was removed, with its packets.
     pub(super) fn remove_ue(&mut self, cx: &mut Cx<'_>, ue: UeId) {
         let connection = &mut self.ues[ue.index()];
-        for (_, packet) in connection.held.iter_mut().flat_map(|held| held.drain(..)) {
+        for HeldPacket { packet, .. } in connection.held.iter_mut().flat_map(|held| held.drain(..)) {
             cx.discard(packet, DropCause::NoRoute);
         }
         connection.state = ConnectionState::Released { next_at: Instant::FAR_FUTURE };
@@ -176,7 +184,7 @@ impl RadioNetwork {
         let held = match connection.is_connected() {
             true => Some(packet),
             false => {
-                self.hold_packet(&mut connections, cx, direction, ue, (cell, packet));
+                self.hold_packet(&mut connections, cx, direction, ue, HeldPacket { cell, packet });
                 None
             }
         };
@@ -190,20 +198,20 @@ impl RadioNetwork {
         cx: &mut Cx<'_>,
         direction: Direction,
         ue: UeId,
-        (cell, packet): (CellId, PacketRef),
+        held: HeldPacket,
     ) {
         let config = &self.cells[self.ues[ue.index()].cell().index()].config;
         let limit = config.buffers().get();
         let connection = &mut connections.ues[ue.index()];
         let way = way(direction);
-        let bytes = cx.pool.get(&packet).size.get();
+        let bytes = cx.pool.get(&held.packet).size.get();
         if connection.held_bytes[way] + bytes > limit {
-            return cx.discard(packet, DropCause::QueueFull);
+            return cx.discard(held.packet, DropCause::QueueFull);
         }
         if !connection.has_data() {
             connection.began = cx.now;
         }
-        connection.held[way].push_back((cell, packet));
+        connection.held[way].push_back(held);
         connection.held_bytes[way] += bytes;
         self.want_connection(connections, cx, direction, ue);
     }
@@ -421,7 +429,7 @@ impl RadioNetwork {
         for direction in [Direction::Downlink, Direction::Uplink] {
             let way = way(direction);
             let mut held = core::mem::take(&mut connections.ues[id.index()].held[way]);
-            for (cell, packet) in held.drain(..) {
+            for HeldPacket { cell, packet } in held.drain(..) {
                 self.admit(cx, direction, id, cell, packet);
             }
             let connection = &mut connections.ues[id.index()];

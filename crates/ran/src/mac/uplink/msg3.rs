@@ -94,8 +94,8 @@ impl UplinkMac {
         self.due_again(pusch).any(|grant| grant.ue == ue)
     }
 
-    /// A Msg3 that cannot be sent beside the retransmissions of a slot: that of a UE which has one of them, or else the
-    /// latest, if there are not enough PRBs.
+    /// A Msg3 that the retransmissions of a slot do not allow: that of a UE which has one of them, or else the latest, if there
+    /// are not enough PRBs.
     fn displaced(&self, pusch: u64, free: u16) -> Option<usize> {
         let grants = || self.grants.iter();
         let of_repeating = grants().rposition(|grant| grant.slot == pusch && self.repeats(grant.ue, pusch));

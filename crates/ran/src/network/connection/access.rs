@@ -121,20 +121,20 @@ impl RadioNetwork {
     fn contend_in(&mut self, connections: &mut Connections, cx: &mut Cx<'_>, group: &mut [UeId]) {
         let config = self.connection_config(group[0]);
         let access = &config.access;
-        let Connections { occasions, ues, .. } = connections;
-        occasions.begin(access);
+        let Connections { occasion, ues, .. } = connections;
+        occasion.begin(access);
         for id in group.iter() {
             let connection = &mut ues[id.index()];
-            let occasion = occasions.of(access.message_a(connection.preambles));
+            let preambles = occasion.of(access.message_a(connection.preambles));
             connection.preambles += 1;
-            connection.preamble = occasion.send(&mut connection.draws);
+            connection.preamble = preambles.send(&mut connection.draws);
         }
         group.sort_by_key(|id| ues[id.index()].preamble); // UEs with the same one stay in their order
         let (mut detected, until) = (0, access.window_end(cx.now));
         for id in group.iter() {
             let Connection { preamble, preambles, wants_grant, .. } = connections.ues[id.index()];
             let message_a = access.message_a(preambles - 1);
-            let is_alone = connections.occasions.of(message_a).is_alone(preamble);
+            let is_alone = connections.occasion.of(message_a).is_alone(preamble);
             let draws = &mut connections.ues[id.index()].draws;
             let is_heard = is_alone
                 && self.is_heard(cx.now, *id, preambles - 1)
