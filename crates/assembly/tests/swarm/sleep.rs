@@ -146,7 +146,8 @@ fn on_demand(s: &mut Stream, is_nr: bool) -> Value {
     }
     access["preambles"] = json!(number(s, 1, 64));
     access["responses"] = json!(number(s, 1, 4));
-    access["max_preambles"] = json!(number(s, 1, 20));
+    let most = number(s, 1, 20);
+    access["max_preambles"] = json!(most);
     if s.chance(0.2) {
         access["detection"] = json!(super::one_of(s, &["ramping", "power"]));
     }
@@ -155,8 +156,8 @@ fn on_demand(s: &mut Stream, is_nr: bool) -> Value {
         access["two_step"] = json!({
             "preambles": number(s, 1, 16),
             "pusch_delay": format!("{} ms", number(s, 1, 6)),
-            "response_window": format!("{} ms", number(s, 2, 20)),
-            "max_preambles": number(s, 1, 6),
+            "response_window": format!("{} ms", number(s, 9, 20)), // above `cell_processing`
+            "max_preambles": number(s, 1, 6).min(most),
         });
     }
     rrc["random_access"] = access;
