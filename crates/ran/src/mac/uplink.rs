@@ -406,8 +406,8 @@ impl UplinkMac {
         for at in 0..self.active.len() {
             let index = self.active[at];
             let ue = &slot.link(index).uplink;
-            // The eNB will receive a buffer status with a granted block, and does not need requests for data that it knows of,
-            // unless their number ends in random access.
+            // A UE with a grant sends its buffer status in the block. One whose data the eNB knows of repeats its request only if
+            // the cell limits requests.
             let may_ask = ue.outstanding == 0 && (ue.known_backlog == 0 || limit.is_some());
             if !may_ask || self.request(slot, index, limit) {
                 self.active[kept] = index;

@@ -1,11 +1,11 @@
-//! UEs that are released when they have nothing to do, and connected again when they have: the part of
-//! [`RadioNetwork`] that carries out [`rrc::connection`](crate::rrc::connection).
+//! UEs that are released when they have no data, and connected again when they have: the part of [`RadioNetwork`] that
+//! carries out [`rrc::connection`](crate::rrc::connection).
 //!
-//! Packets for and from a released UE wait outside of its bearers, as at the S-GW or in the UE, and enter them when the
-//! connection is there.
+//! Packets for and from a released UE wait outside of its bearers, those for it at the S-GW and those from it in the UE, and
+//! enter them when the UE is connected.
 //!
-//! A UE that is released and moves is in the hands of the procedures of handovers: they change its cell as a
-//! reselection would, without any message on the air. While they are busy with a UE, it does not begin random access.
+//! The procedures of handovers change the cell of a released UE that moves, in the place of cell reselection, without any
+//! message on the air. During such a procedure the UE does not begin random access.
 //!
 //! Not included: resource blocks of paging messages and random access responses in the downlink, and the preambles'
 //! interference to PUSCH.
@@ -65,7 +65,7 @@ struct Connection {
     wants_grant: bool,
     /// The UE has left a connection with data in its bearers.
     has_unsent: bool,
-    /// When the network looks at it again.
+    /// The time of the next step of its procedure; [`Instant::FAR_FUTURE`] if none is due.
     alarm: Instant,
     draws: Stream,
 }
@@ -216,7 +216,7 @@ impl RadioNetwork {
         self.want_connection(connections, cx, direction, ue);
     }
 
-    /// Something waits for a UE that is not connected.
+    /// Data waits for the connection of a UE that is not connected.
     fn want_connection(
         &mut self,
         connections: &mut Connections,
@@ -255,7 +255,7 @@ impl RadioNetwork {
         connections.enter(id, ConnectionState::Released { next_at: from });
     }
 
-    /// Does everything that is due in connections at one instant, the first that is not after `until`. Returns false if
+    /// Does all steps of connections that are due at one instant, the first that is not after `until`. Returns false if
     /// nothing is.
     pub(super) fn connect_due(&mut self, cx: &mut Cx<'_>, until: Instant) -> bool {
         let Some(mut connections) = self.connections.take() else { return false };
@@ -267,7 +267,7 @@ impl RadioNetwork {
             while let Some(id) = connections.alarms.pop(now) {
                 let connection = &mut connections.ues[id.index()];
                 if connection.alarm != now {
-                    continue; // another one has replaced it
+                    continue; // a later alarm has replaced this one
                 }
                 connection.alarm = Instant::FAR_FUTURE;
                 if connection.state.due() <= now {
@@ -412,7 +412,7 @@ impl RadioNetwork {
         }
     }
 
-    /// A UE is connected: what has waited enters its bearers.
+    /// A UE is connected: the packets that have waited enter its bearers.
     fn complete_connection(&mut self, connections: &mut Connections, cx: &mut Cx<'_>, id: UeId) {
         self.set_phase(cx.now, id, Phase::Connected);
         if let Some(drx) = &mut self.ues[id.index()].drx {
@@ -425,7 +425,7 @@ impl RadioNetwork {
         self.observe(cx, id, step);
         connections.enter(id, ConnectionState::Connected);
         connections.set_alarm(id, cx.now + self.connection_config(id).inactivity);
-        self.touched.push(id.0); // what a change of its cell has left in its bearers
+        self.touched.push(id.0); // for the data that a change of its cell has left in its bearers
         for direction in [Direction::Downlink, Direction::Uplink] {
             let way = way(direction);
             let mut held = core::mem::take(&mut connections.ues[id.index()].held[way]);
@@ -456,7 +456,7 @@ impl RadioNetwork {
         connections.enter(id, ConnectionState::Releasing { at: cx.now + config.t300 + cycle });
     }
 
-    /// Whether nothing of a UE waits or is on the air.
+    /// Whether a UE has no data in its bearers, no block on the air and no handover.
     fn is_quiet(&self, now: Instant, id: UeId) -> bool {
         let ue = &self.ues[id.index()];
         let link = ue.links.primary();
@@ -469,7 +469,7 @@ impl RadioNetwork {
             && ue.bearers.next_timeout().is_none()
     }
 
-    /// A UE leaves its connection, as soon as nothing of it is on the air.
+    /// A UE leaves its connection, as soon as no block of it is on the air.
     fn leave_connection(&mut self, connections: &mut Connections, cx: &mut Cx<'_>, id: UeId) {
         self.ues[id.index()].bearers.clear_signalling();
         if !self.is_quiet(cx.now, id) {
@@ -485,7 +485,7 @@ impl RadioNetwork {
         }
     }
 
-    /// A UE has no connection any more, and listens in its paging occasions.
+    /// A UE is not connected any more, and listens in its paging occasions.
     fn leave_cell(&mut self, now: Instant, id: UeId) {
         self.set_phase(now, id, Phase::Released);
         self.reset_mac(id, now);

@@ -113,8 +113,8 @@ impl RadioNetwork {
         connections.set_alarm(id, at);
     }
 
-    /// The UEs of a cell that send a preamble now contend. Responses are sent in the order of the preambles, so that none of
-    /// the UEs has an advantage where they do not suffice.
+    /// The UEs of a cell that send a preamble now contend. Responses are sent in the order of the preambles: if there are fewer
+    /// responses than UEs, each UE is as likely to get one.
     ///
     /// A UE that begins with two steps sends MsgA: after its preamble a PUSCH, which the cell receives only if it has detected
     /// the preamble. A PUSCH that is not decoded is repeated by HARQ, in the place of fallbackRAR and Msg3.
