@@ -203,15 +203,16 @@ function statePanel(table: Table | undefined, row: number, end: number, series: 
   const of = [...groups(table.ue)].filter(([, at]) => at.length > 1);
   if (!of.length || of.length > STATES_MAX) return null;
   const t = numbers(table.t_s), rrc = words(table.rrc), listening = numbers(table.listening);
+  const bands = of.map(([, at]) => bandOf(at.map(i => t[i]), at.map(i => rrc[i]), at.map(i => listening[i])));
   const items: Item[] = [];
   for (const [state, c] of Object.entries(STATES)) {
-    const here: Item[] = of.flatMap(([, at], place): Item[] => {
-      const { spans, shares } = inState(state, at.map(i => t[i]), at.map(i => rrc[i]), at.map(i => listening[i]));
-      const box = ([from, to]: [number, number], height: number): [number[], number[]] =>
+    const here: Item[] = bands.flatMap((band, place): Item[] => {
+      const [spans, shares] = [band.spans, band.shares].map(parts => parts.filter(part => part.state === state));
+      const box = ({ from, to }: Part, height: number): [number[], number[]] =>
         [[from, to, to, from], [place + 0.4, place + 0.4, place + 0.4 - height, place + 0.4 - height]];
       return [
-        { t: "area", k: series.length, c, a: 0.35, p: spans.map(span => box(span, 0.8)) },
-        { t: "area", k: series.length, c, a: 0.9, p: shares.map(([from, to, share]) => box([from, to], 0.8 * share)) },
+        { t: "area", k: series.length, c, a: 0.35, p: spans.map(part => box(part, 0.8)) },
+        { t: "area", k: series.length, c, a: 0.9, p: shares.map(part => box(part, 0.8 * part.share)) },
       ];
     }).filter(item => item.p!.length);
     if (!here.length) continue;
@@ -222,17 +223,19 @@ function statePanel(table: Table | undefined, row: number, end: number, series: 
   return { ...overTime(row, title, "", end, items), y: { limits: [of.length - 0.5, -0.5], ticks: of.map(([name], i) => [i, name]) } };
 }
 
-/** When a UE is in a state, and the share of listening in each of its bins there; of many bins, one for several. */
-function inState(state: string, t: number[], rrc: string[], listening: number[]) {
-  const spans: [number, number][] = [];
+/** A part of the time of a UE: its state of RRC, and the share of the part in which it listens. */
+interface Part { state: string; from: number; to: number; share: number }
+
+/** When a UE is in each state, and the share of listening in each of its bins; of many bins, one for several. */
+function bandOf(t: number[], rrc: string[], listening: number[]): { spans: Part[]; shares: Part[] } {
+  const spans: Part[] = [];
   for (let i = 0; i + 1 < t.length; i++) {
-    if (rrc[i] !== state) continue;
     const last = spans.at(-1);
-    if (last && last[1] === t[i]) last[1] = t[i + 1]; else spans.push([t[i], t[i + 1]]);
+    if (last?.state === rrc[i]) last.to = t[i + 1]; else spans.push({ state: rrc[i], from: t[i], to: t[i + 1], share: 1 });
   }
   const { t: from, mean } = thinned(t.slice(0, -1), listening.slice(1));
-  const shares = from.map((at, i): [number, number, number] => [at, from[i + 1] ?? t.at(-1)!, mean[i]])
-    .filter(([at, , share]) => rrc[t.indexOf(at)] === state && share > 0);
+  const shares = from.map((at, i): Part => ({ state: rrc[t.indexOf(at)], from: at, to: from[i + 1] ?? t.at(-1)!, share: mean[i] }))
+    .filter(({ share }) => share > 0);
   return { spans, shares };
 }
 

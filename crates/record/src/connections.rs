@@ -27,6 +27,23 @@ struct Connection {
 }
 
 impl Connection {
+    const fn begin(now: Instant, ue: UeId, cell: CellId, cause: ConnectionCause) -> Self {
+        Self {
+            ue,
+            cell,
+            cause,
+            began_at: now,
+            preambles: 0,
+            collisions: 0,
+            unanswered: 0,
+            requested_at: None,
+            waited: None,
+            took: None,
+            failed_at: None,
+            released_at: None,
+        }
+    }
+
     const fn outcome(&self) -> &'static str {
         match (self.took, self.failed_at) {
             (Some(_), _) => "connected",
@@ -49,37 +66,24 @@ impl ConnectionLog {
         if self.latest.len() <= ue.index() {
             self.latest.resize(ue.index() + 1, None);
         }
-        if let ConnectionStep::Began { cause } = step {
-            self.latest[ue.index()] = Some(self.connections.len());
-            return self.connections.push(Connection {
-                ue,
-                cell,
-                cause,
-                began_at: now,
-                preambles: 0,
-                collisions: 0,
-                unanswered: 0,
-                requested_at: None,
-                waited: None,
-                took: None,
-                failed_at: None,
-                released_at: None,
-            });
-        }
-        let Some(latest) = self.latest[ue.index()].map(|place| &mut self.connections[place]) else { return };
-        match step {
-            ConnectionStep::Began { .. } => {}
-            ConnectionStep::Preamble { number, collides } => {
-                latest.preambles = number;
-                latest.collisions += u64::from(collides);
+        let connection = self.latest[ue.index()].map(|place| &mut self.connections[place]);
+        match (step, connection) {
+            (ConnectionStep::Began { cause }, _) => {
+                self.latest[ue.index()] = Some(self.connections.len());
+                self.connections.push(Connection::begin(now, ue, cell, cause));
             }
-            ConnectionStep::Requested => latest.requested_at = Some(now),
-            ConnectionStep::Connected { waited, took } => {
-                (latest.waited, latest.took) = (Some(waited), Some(took));
+            (_, None) => {}
+            (ConnectionStep::Preamble { number, collides }, Some(connection)) => {
+                connection.preambles = number;
+                connection.collisions += u64::from(collides);
             }
-            ConnectionStep::RequestsUnanswered => latest.unanswered += 1,
-            ConnectionStep::Failed => latest.failed_at = Some(now),
-            ConnectionStep::Released => latest.released_at = Some(now),
+            (ConnectionStep::Requested, Some(connection)) => connection.requested_at = Some(now),
+            (ConnectionStep::Connected { waited, took }, Some(connection)) => {
+                (connection.waited, connection.took) = (Some(waited), Some(took));
+            }
+            (ConnectionStep::RequestsUnanswered, Some(connection)) => connection.unanswered += 1,
+            (ConnectionStep::Failed, Some(connection)) => connection.failed_at = Some(now),
+            (ConnectionStep::Released, Some(connection)) => connection.released_at = Some(now),
         }
     }
 
@@ -97,9 +101,9 @@ impl ConnectionLog {
         table
             .push_f64("begin_s", rows().map(|one| one.began_at.as_secs_f64()))
             .means("beginning of the random access");
-        table
-            .push_f64("waiting_s", rows().map(|one| seconds(one.waited)))
-            .means("from the first packet to the beginning of the random access: paging");
+        table.push_f64("waiting_s", rows().map(|one| seconds(one.waited))).means(
+            "from the first packet to the beginning of the random access: paging, and attempts that failed",
+        );
         let access = |one: &Connection| seconds(one.requested_at.map(|at| at - one.began_at));
         table
             .push_f64("access_s", rows().map(access))

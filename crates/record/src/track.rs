@@ -29,20 +29,15 @@ struct SleepColumns {
 }
 
 impl SleepColumns {
-    /// `listened` is `None` for a UE that always listens.
-    fn push(&mut self, now: Instant, ue: UeId, rrc: RrcState, listened: Option<Duration>) {
+    /// A UE that has listened for this time since the beginning of the run.
+    fn push(&mut self, now: Instant, ue: UeId, rrc: RrcState, listened: Duration) {
         if self.latest.len() <= ue.index() {
             self.latest.resize(ue.index() + 1, None);
         }
-        let latest = &mut self.latest[ue.index()];
-        let share = match (listened, *latest) {
-            (_, None) => f64::NAN,
-            (None, Some(_)) => 1.0,
-            (Some(listened), Some((before, had))) => {
-                (listened.saturating_sub(had)).as_secs_f64() / (now - before).as_secs_f64()
-            }
-        };
-        *latest = Some((now, listened.unwrap_or(Duration::ZERO)));
+        let share = self.latest[ue.index()].map_or(f64::NAN, |(before, had)| {
+            listened.saturating_sub(had).as_secs_f64() / (now - before).as_secs_f64()
+        });
+        self.latest[ue.index()] = Some((now, listened));
         self.rrc.push(rrc as u32);
         self.listening.push(share);
     }
@@ -92,6 +87,8 @@ impl Log for UeSeries {
         if let Event::UePosition { ue, position_m, cell, rrc, listened } = *event {
             self.push(now, ue, position_m, cell);
             if let Some(sleep) = &mut self.sleep {
+                let listened =
+                    listened.expect("where UEs may sleep, the time in which they listen is counted");
                 sleep.push(now, ue, rrc, listened);
             }
         }
@@ -106,19 +103,17 @@ impl Log for UeSeries {
 mod tests {
     use super::*;
 
-    /// Two rows a second apart between which the UE has listened for 0.25 s, and one after half a second in a cell
-    /// without DRX.
+    /// Two rows a second apart between which the UE has listened for 0.25 s, and one after half a second in which it has
+    /// listened all the time.
     #[test]
     fn the_share_of_listening_is_that_since_the_row_before() {
         let mut series = UeSeries::new(true);
-        for (ms, listened, rrc) in [
-            (0, Some(0), RrcState::Idle),
-            (1_000, Some(250), RrcState::Connected),
-            (1_500, None, RrcState::Connected),
-        ] {
+        for (ms, listened, rrc) in
+            [(0, 0, RrcState::Idle), (1_000, 250, RrcState::Connected), (1_500, 750, RrcState::Connected)]
+        {
             let at = Instant::from_millis(ms);
             series.push(at, UeId(1), [0.0; 2], CellId(0));
-            let listened = listened.map(Duration::from_millis);
+            let listened = Duration::from_millis(listened);
             series.sleep.as_mut().expect("it sleeps").push(at, UeId(1), rrc, listened);
         }
         let table = series.into_table(&["a".to_owned(), "b".to_owned()], &["c"]);

@@ -28,7 +28,7 @@ from airlane.validation.nr_lena import LenaNrCell
 from airlane.validation.patterns import Replay
 from airlane.validation.rtc import Call
 from airlane.validation.schedulers import SchedulerCell
-from airlane.validation.sleep import Access, Poisson, Probe, Resume, TwoStepAccess
+from airlane.validation.sleep import Access, Poisson, Probe, Resume
 
 __all__ = [
     "Access",
@@ -50,7 +50,6 @@ __all__ = [
     "Row",
     "SchedulerCell",
     "TwoCells",
-    "TwoStepAccess",
     "UnknownRowError",
     "Validation",
     "validate",

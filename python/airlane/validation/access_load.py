@@ -22,11 +22,14 @@ from airlane.validation.claims import Family
 from airlane.validation.measures import MEASURES, Plan
 from airlane.validation.transport import TcpCase
 
-__all__ = ["Load", "expected", "loads_of_access", "starts"]
+__all__ = ["PREAMBLES", "AccessMeans", "Load", "expected", "loads_of_access", "starts"]
 
 Array = npt.NDArray[np.float64]
 
 # Times in ms. TR 37.868 table 6.2.2.1.1 (unverified), and the simulators above.
+PREAMBLES = 54
+"""Preambles for contention-based access, of the 64 of an occasion."""
+_RESPONSES = 3
 _PERIOD = 5
 _RESPONSE_DELAY = 4
 _WINDOW = 5
@@ -50,13 +53,13 @@ inactivity_timer = "1000 s"
 t300 = "1000 s"
 
 [cell.rrc.random_access]
-prach_period = "5 ms"
+prach_period = "{period} ms"
 preambles = {preambles}
-response_delay = "4 ms"
-response_window = "5 ms"
+response_delay = "{response_delay} ms"
+response_window = "{window} ms"
 responses = {responses}
-backoff = "20 ms"
-max_preambles = 10
+backoff = "{backoff} ms"
+max_preambles = {attempts}
 detection = "ramping"
 
 """
@@ -110,8 +113,8 @@ class Load:
 
     model: int
     ues: int
-    preambles: int = 54
-    responses: int = 3
+    preambles: int = PREAMBLES
+    responses: int = _RESPONSES
 
     def scenario(self) -> Scenario:
         """The scenario. A UE that gives up does not try again."""
@@ -123,13 +126,22 @@ class Load:
             if count
         ]
         duration = counts.size * _PERIOD / 1e3 + 1.5
-        network = _NETWORK.format(duration=duration, preambles=self.preambles, responses=self.responses)
+        network = _NETWORK.format(
+            duration=duration,
+            period=_PERIOD,
+            preambles=self.preambles,
+            response_delay=_RESPONSE_DELAY,
+            window=_WINDOW,
+            responses=self.responses,
+            backoff=_BACKOFF,
+            attempts=_ATTEMPTS,
+        )
         return loads(network + "".join(groups), f"<traffic model {self.model}>")
 
 
 @dataclass(frozen=True)
-class Access:
-    """Means over all UEs.
+class AccessMeans:
+    """Means of random access over all UEs.
 
     Attributes
     ----------
@@ -146,7 +158,7 @@ class Access:
     delay_ms: float
 
 
-def expected(load: Load) -> Access:
+def expected(load: Load) -> AccessMeans:
     """Expected values from the mean number of contenders in each occasion.
 
     Of M UEs in an occasion, a UE has one of R preambles for itself with probability (1 - 1/R)^(M - 1). Its
@@ -176,7 +188,7 @@ def expected(load: Load) -> Access:
     success = float(done.sum())
     preambles = float((done * np.arange(1, _ATTEMPTS + 1)).sum()) / success
     gap_ms = float((gaps * ends).sum())
-    return Access(success / float(counts.sum()), preambles, gap_ms * (preambles - 1.0))
+    return AccessMeans(success / float(counts.sum()), preambles, gap_ms * (preambles - 1.0))
 
 
 def _figures(output: native.Output) -> tuple[Array, Array, Array]:

@@ -11,6 +11,7 @@ import numpy as np
 from airlane import native
 from airlane.results import Results
 from airlane.scenario import Scenario, loads
+from airlane.validation.access_load import PREAMBLES
 from airlane.validation.cell import reference_rows
 from airlane.validation.claims import Family, Row, within
 from airlane.validation.measures import MEASURES, Plan
@@ -21,7 +22,6 @@ __all__ = [
     "Poisson",
     "Probe",
     "Resume",
-    "TwoStepAccess",
     "access",
     "drx",
     "probes",
@@ -268,7 +268,7 @@ def drx(family: Family) -> Plan:
 
 
 _ACCESS = """\
-network = "typical-sleeping"
+network = "{network}"
 
 [run]
 duration = "1500 s"
@@ -277,6 +277,7 @@ duration = "1500 s"
 name = "cell"
 position = ["0 m", "0 m"]
 
+{access}
 [[ue]]
 name = "phone"
 count = {ues}
@@ -290,7 +291,18 @@ direction = "uplink"
 start = "1 s"
 app = {{ kind = "ping", interval = "20.48 s" }}
 """
-_PREAMBLES = 54
+_MESSAGE_A_PREAMBLES = 16
+_TWO_STEPS = f"""\
+[cell.rrc]
+kind = "on-demand"
+
+[cell.rrc.random_access]
+preambles = 40
+backoff = "200 ms"
+two_step = {{ preambles = {_MESSAGE_A_PREAMBLES}, pusch_delay = "2 ms", response_window = "20 ms", \
+max_preambles = 4 }}
+
+"""
 
 
 @dataclass(frozen=True)
@@ -301,13 +313,18 @@ class Access:
     ----------
     ues
         Their number.
+    two_step
+        Whether they are phones of NR that begin with MsgA.
     """
 
     ues: int
+    two_step: bool = False
 
     def scenario(self) -> Scenario:
         """The scenario: 74 times."""
-        return loads(_ACCESS.format(ues=self.ues), "<random access>")
+        network = "nr-fdd-lowband-sleeping" if self.two_step else "typical-sleeping"
+        text = _ACCESS.format(network=network, access=_TWO_STEPS if self.two_step else "", ues=self.ues)
+        return loads(text, "<random access>")
 
 
 def _first_preamble(output: native.Output) -> float:
@@ -317,19 +334,29 @@ def _first_preamble(output: native.Output) -> float:
     return float(np.mean((preambles == 1) & (collisions == 0)))
 
 
-def access(family: Family) -> Plan:
-    """The share of random accesses that succeed with the first preamble."""
+def _accesses(family: Family, preambles: int, *, two_step: bool) -> Plan:
+    """A UE has one of these preambles for itself if each of the others draws another one."""
     cases = [
         TcpCase(
             id=f"{family.id}/{ues}",
             unit="share",
-            reference=(1.0 - 1.0 / _PREAMBLES) ** (ues - 1),
-            setups=(Access(ues),),
+            reference=(1.0 - 1.0 / preambles) ** (ues - 1),
+            setups=(Access(ues, two_step),),
             figure=_first_preamble,
         )
         for ues in family.sizes
     ]
     return Plan(cases=[*cases])
+
+
+def access(family: Family) -> Plan:
+    """The share of random accesses that succeed with the first preamble."""
+    return _accesses(family, PREAMBLES, two_step=False)
+
+
+def two_step_access(family: Family) -> Plan:
+    """The share of random accesses that succeed with the first MsgA."""
+    return _accesses(family, _MESSAGE_A_PREAMBLES, two_step=True)
 
 
 _RESUME = """\
@@ -390,73 +417,6 @@ def resumption(family: Family) -> Plan:
         id=f"{family.id}/fdd-15kHz", unit="ms", reference=15.0, setups=(Resume(),), figure=_setup_ms
     )
     return Plan(cases=[case])
-
-
-_TWO_STEP = """\
-network = "nr-fdd-lowband-sleeping"
-
-[run]
-duration = "1500 s"
-
-[[cell]]
-name = "cell"
-position = ["0 m", "0 m"]
-
-[cell.rrc]
-kind = "on-demand"
-
-[cell.rrc.random_access]
-preambles = 40
-backoff = "200 ms"
-two_step = {{ preambles = {preambles}, pusch_delay = "2 ms", response_window = "20 ms", max_preambles = 4 }}
-
-[[ue]]
-name = "phone"
-count = {ues}
-placement = {{ kind = "disc", centre = ["0 m", "0 m"], radius = "100 m" }}
-
-[[flow]]
-name = "pings"
-to = "phone"
-transport = "icmp"
-direction = "uplink"
-start = "1 s"
-app = {{ kind = "ping", interval = "20.48 s" }}
-"""
-_MESSAGE_A_PREAMBLES = 16
-
-
-@dataclass(frozen=True)
-class TwoStepAccess:
-    """As `Access`, in NR with two steps: each phone begins with MsgA.
-
-    Attributes
-    ----------
-    ues
-        Their number.
-    """
-
-    ues: int
-
-    def scenario(self) -> Scenario:
-        """The scenario: 74 times."""
-        text = _TWO_STEP.format(ues=self.ues, preambles=_MESSAGE_A_PREAMBLES)
-        return loads(text, "<two-step random access>")
-
-
-def two_step_access(family: Family) -> Plan:
-    """The share of random accesses that succeed with the first MsgA."""
-    cases = [
-        TcpCase(
-            id=f"{family.id}/{ues}",
-            unit="share",
-            reference=(1.0 - 1.0 / _MESSAGE_A_PREAMBLES) ** (ues - 1),
-            setups=(TwoStepAccess(ues),),
-            figure=_first_preamble,
-        )
-        for ues in family.sizes
-    ]
-    return Plan(cases=[*cases])
 
 
 MEASURES["sleep_probes"] = probes

@@ -3,6 +3,8 @@
 use airlane_assembly::run;
 use airlane_scenario::{Scenario, ScenarioError};
 
+mod sleep;
+
 /// A valid scenario; each case changes one thing.
 pub(crate) const BASE: &str = r#"network = "lena"
 [run]
@@ -281,35 +283,6 @@ fn over_quic(more: &str, app: &str) -> String {
 }
 
 /// Mistakes in browsers.
-fn mistakes_of_sleep() -> Vec<(&'static str, String)> {
-    let cell = |key: &str, settings: &str| {
-        let written = format!("rlc = {{ mode = \"am\", buffer = \"512 KiB\" }}\n{key} = {{ {settings} }}");
-        changed_all(&[("rlc = { mode = \"am\", buffer = \"512 KiB\" }", &written)])
-    };
-    let drx = |settings: &str| cell("drx", &format!("kind = \"cycles\", {settings}"));
-    let rrc = |settings: &str| cell("rrc", &format!("kind = \"on-demand\", {settings}"));
-    vec![
-        ("a UE that never sleeps", drx("on_duration = \"320 ms\"")),
-        ("a part of a subframe", drx("cycle = \"319.5 ms\"")),
-        ("a short cycle that does not divide", drx("short_cycle = \"30 ms\"")),
-        ("no short cycles", drx("short_cycle = \"40 ms\", short_cycles = 0")),
-        ("a key of DRX", drx("long_cycle = \"320 ms\"")),
-        ("a kind of DRX", cell("drx", "kind = \"on\"")),
-        ("LTE that is inactive", rrc("release_to = \"inactive\"")),
-        ("a paging cycle", rrc("paging_cycle = \"1 s\"")),
-        ("no preamble", rrc("random_access = { preambles = 0 }")),
-        ("preambles without end", rrc("random_access = { max_preambles = 500 }")),
-        ("no answer", rrc("random_access = { responses = 0 }")),
-        ("a kind of RRC", cell("rrc", "kind = \"idle\"")),
-        (
-            "connections in one of two cells",
-            extended(
-                "[[cell]]\nname = \"second\"\nposition = [\"500 m\", \"0 m\"]\nrlc = \"am\"\nrrc = \"on-demand\"",
-            ),
-        ),
-    ]
-}
-
 fn mistakes_of_browsers() -> Vec<(&'static str, String)> {
     let web = |settings: &str| watching(&format!("kind = \"web\", {settings}"));
     vec![
@@ -702,7 +675,7 @@ fn every_mistake_is_explained() {
         mistakes_of_quic(),
         mistakes_of_videos(),
         mistakes_of_browsers(),
-        mistakes_of_sleep(),
+        sleep::mistakes(),
         absurd_numbers(),
         mistakes_of_kind(),
         mistakes_of_middleboxes(),

@@ -230,6 +230,21 @@ fn a_cell_that_is_off_interferes_with_nobody() {
     assert!(on < 12.0 && off > 27.0, "MCS {on} beside it, {off} without");
 }
 
+/// An interferer serves no UE, so that it makes no difference when its UEs would be connected.
+#[test]
+fn an_interferer_has_no_connections() {
+    let run = |key: &str| {
+        go(&[
+            ("name = \"east\"", &format!("name = \"east\"\ninterferer = true\n{key}")),
+            ("[[ue]]\nname = \"resident\"\nposition = [\"740 m\", \"0 m\"]\n", ""),
+        ])
+    };
+    let (always, on_demand) = (run(""), run("rrc = \"on-demand\""));
+    let goodput = |output| reals(table(output, "flows"), "goodput_mbps").to_vec();
+    assert_eq!(goodput(&on_demand), goodput(&always));
+    assert!(on_demand.tables.iter().all(|(name, _)| *name != "rrc_connections"));
+}
+
 /// A CQI report is computed on demand, and a log of the blocks demands more of them. The report depends on
 /// the slot of its measurement, even if the neighbour's radio has been switched since.
 #[test]

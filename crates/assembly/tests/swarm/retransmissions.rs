@@ -2,15 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use airlane_ran::numerology::Numerology;
 use airlane_record::{Column, Table};
-use airlane_scenario::Resolved;
+use airlane_scenario::{Resolved, format};
 
 use super::radio_settings::is_nr;
 
 /// Subframes of a frame.
 const FRAME: u64 = 10;
-/// HARQ processes of a UE in the downlink, on both layers (TS 36.213 §7).
-const PROCESSES: u64 = 16;
+
+/// Blocks of a UE in the downlink of a cell of LTE that may wait at once: one for each of its HARQ processes (eight with FDD,
+/// TS 36.213 §7) on each layer.
+fn blocks(cell: &format::Cell) -> u64 {
+    let layers = if cell.transmission_mode == format::TransmissionMode::Tm3 { 2 } else { 1 };
+    layers * u64::from(Numerology::LTE.harq.processes)
+}
 
 /// The longest allowed time from one transmission of a block to the next in the downlink HARQ of a
 /// cell, in slots.
@@ -61,7 +67,7 @@ pub(super) fn longest_wait(scenario: &Resolved, log: &Table) -> (u64, u64) {
             let blank = &scenario.cell[cell].mac.blank_subframes;
             let blank = |slot: u64| blank.iter().any(|&subframe| u64::from(subframe) == slot % FRAME);
             // Each of the blocks of a UE may need an on-duration of its own.
-            let sleep = PROCESSES * super::sleep::longest(&scenario.cell[cell]);
+            let sleep = blocks(&scenario.cell[cell]) * super::sleep::longest(&scenario.cell[cell]);
             [most_slots(round_trip(cell), blank) + sleep, round_trip(cell)]
         })
         .collect();

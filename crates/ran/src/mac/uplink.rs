@@ -30,6 +30,8 @@ use crate::ue::Ue;
 
 mod msg3;
 
+pub(crate) use msg3::Msg3;
+
 /// A grant for a future PUSCH, or a PUSCH on the air.
 #[derive(Clone, Copy, Debug)]
 struct Grant {
@@ -399,17 +401,15 @@ impl UplinkMac {
             ue.request_pending = false;
             ue.known_backlog = ue.known_backlog.max(request.bytes.saturating_sub(ue.outstanding));
         }
+        let limit = limit_of(slot.cell);
         let mut kept = 0;
         for at in 0..self.active.len() {
             let index = self.active[at];
             let ue = &slot.link(index).uplink;
-            // The eNB knows of its data, or will receive a buffer status with the granted block.
-            let is_known = ue.known_backlog != 0 || ue.outstanding != 0;
-            let repeats = ue.known_backlog != 0 && ue.outstanding == 0;
-            if repeats {
-                self.repeat_request(slot, index);
-            }
-            if is_known || self.request(slot, index) {
+            // A UE with a grant sends its buffer status in the block. One whose data the eNB knows of repeats its request only if
+            // the cell limits requests.
+            let may_ask = ue.outstanding == 0 && (ue.known_backlog == 0 || limit.is_some());
+            if !may_ask || self.request(slot, index, limit) {
                 self.active[kept] = index;
                 kept += 1;
             }
@@ -417,42 +417,22 @@ impl UplinkMac {
         self.active.truncate(kept);
     }
 
-    /// A UE of whose data the eNB does not know sends a request, if it can in this slot. False if it has no data.
-    fn request(&mut self, slot: &mut Slot<'_, '_>, index: u32) -> bool {
+    /// A UE without a grant sends a request, if it can in this slot, or gives up, if the cell limits requests. The cell learns
+    /// of the first one. False if the UE has no data.
+    fn request(&mut self, slot: &mut Slot<'_, '_>, index: u32, limit: Option<RequestLimit>) -> bool {
         let Ue { bearers, links, drx, .. } = &mut slot.ues[index as usize];
         let uplink = &mut links.with_mut(slot.id).uplink;
-        if !bearers.has_backlog(Direction::Uplink, slot.cx.now) {
+        if uplink.known_backlog == 0 && !bearers.has_backlog(Direction::Uplink, slot.cx.now) {
             uplink.active = false;
             return false;
         }
-        if limit_of(slot.cell).is_some() {
-            self.repeat_request(slot, index);
+        if limit.is_none() && uplink.request_pending {
             return true;
         }
-        if !uplink.request_pending
-            && let Some(request) = request_of(slot.cell, slot.number, index, uplink, || {
-                bearers.backlog(Direction::Uplink, slot.cx.now)
-            })
-        {
-            uplink.request_pending = true;
-            self.note_request(request);
-            if let Some(drx) = drx {
-                drx.on_request(slot.cx.now);
-                slot.touched.push(index);
-            }
-        }
-        true
-    }
-
-    /// A UE without a grant sends a request in its opportunity, or gives up, if the cell limits requests. The cell learns
-    /// of the first one.
-    fn repeat_request(&mut self, slot: &mut Slot<'_, '_>, index: u32) {
-        let Some(limit) = limit_of(slot.cell) else { return };
-        let Ue { bearers, links, drx, .. } = &mut slot.ues[index as usize];
-        let uplink = &mut links.with_mut(slot.id).uplink;
         let backlog = || bearers.backlog(Direction::Uplink, slot.cx.now);
-        let Some(request) = request_of(slot.cell, slot.number, index, uplink, backlog) else { return };
-        match uplink.requests.on_opportunity(slot.number, limit) {
+        let Some(request) = request_of(slot.cell, slot.number, index, uplink, backlog) else { return true };
+        let sends = Opportunity::Sends;
+        match limit.map_or(sends, |limit| uplink.requests.on_opportunity(slot.number, limit)) {
             Opportunity::Waits => {}
             Opportunity::GivesUp => slot.unanswered.push(index),
             Opportunity::Sends => {
@@ -466,6 +446,7 @@ impl UplinkMac {
                 }
             }
         }
+        true
     }
 
     /// Adds a request behind those that reach the eNB before it or with it, usually all.
@@ -538,6 +519,7 @@ impl UplinkMac {
 
     /// Adds a grant behind those for earlier slots and for its own, usually at the end.
     fn add_grant(&mut self, grant: Grant) {
+        debug_assert!(!self.is_granted(grant.ue, grant.slot), "UE {} has two PUSCHs in a slot", grant.ue);
         let at = match self.grants.back() {
             Some(last) if last.slot > grant.slot => self.grants.partition_point(|one| one.slot <= grant.slot),
             _ => self.grants.len(),

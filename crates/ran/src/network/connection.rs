@@ -1,11 +1,11 @@
-//! UEs that are released when they have nothing to do, and connected again when they have: the part of
-//! [`RadioNetwork`] that carries out [`rrc::connection`](crate::rrc::connection).
+//! UEs that are released when they have no data, and connected again when they have: the part of [`RadioNetwork`] that
+//! carries out [`rrc::connection`](crate::rrc::connection).
 //!
-//! Packets for and from a released UE wait outside of its bearers, as at the S-GW or in the UE, and enter them when the
-//! connection is there.
+//! Packets for and from a released UE wait outside of its bearers, those for it at the S-GW and those from it in the UE, and
+//! enter them when the UE is connected.
 //!
-//! A UE that is released and moves is in the hands of the procedures of handovers: they change its cell as a
-//! reselection would, without any message on the air. While they are busy with a UE, it does not begin random access.
+//! The procedures of handovers change the cell of a released UE that moves, in the place of cell reselection, without any
+//! message on the air. During such a procedure the UE does not begin random access.
 //!
 //! Not included: resource blocks of paging messages and random access responses in the downlink, and the preambles'
 //! interference to PUSCH.
@@ -24,7 +24,7 @@ use crate::bearers::way;
 use crate::config::RanConfig;
 use crate::mac::sleep::Phase;
 use crate::rrc::connection::{ConnectionConfig, ConnectionState};
-use crate::rrc::contention::Occasions;
+use crate::rrc::contention::PrachOccasion;
 
 mod access;
 
@@ -37,17 +37,26 @@ const RELEASE: u8 = u8::MAX;
 /// The number of the control element C-RNTI in the Msg3 of a connected UE.
 const C_RNTI: u8 = u8::MAX - 1;
 
+/// A packet that waits for a connection.
+#[derive(Debug)]
+struct HeldPacket {
+    /// The cell at which it arrived.
+    cell: CellId,
+    packet: PacketRef,
+}
+
 /// The connection of a UE.
 #[derive(Debug)]
 struct Connection {
     state: ConnectionState,
-    /// Packets that wait for it, with the cell at which they arrived, in each direction: downlink, uplink.
-    held: [VecDeque<(CellId, PacketRef)>; 2],
+    /// Packets that wait for it, in each direction: downlink, uplink.
+    held: [VecDeque<HeldPacket>; 2],
     held_bytes: [u64; 2],
     /// The time of the latest packet in either direction.
     last_data: Instant,
-    /// When data began to wait, and when the latest random access began.
+    /// When the first of the packets that wait for the connection began to wait.
     began: Instant,
+    /// When the latest random access began.
     access_began: Instant,
     /// Preambles of that random access, and the latest one.
     preambles: u32,
@@ -56,7 +65,7 @@ struct Connection {
     wants_grant: bool,
     /// The UE has left a connection with data in its bearers.
     has_unsent: bool,
-    /// When the network looks at it again.
+    /// The time of the next step of its procedure; [`Instant::FAR_FUTURE`] if none is due.
     alarm: Instant,
     draws: Stream,
 }
@@ -88,6 +97,11 @@ impl Connection {
     fn has_own_data(&self) -> bool {
         self.has_unsent || !self.held[way(Direction::Uplink)].is_empty()
     }
+
+    /// Whether data in either direction waits for the connection.
+    fn has_data(&self) -> bool {
+        self.has_own_data() || !self.held[way(Direction::Downlink)].is_empty()
+    }
 }
 
 /// The connections of all UEs.
@@ -97,18 +111,18 @@ pub(super) struct Connections {
     alarms: Alarms,
     /// UEs that send a preamble in this instant.
     contenders: Vec<UeId>,
-    occasions: Occasions,
+    occasion: PrachOccasion,
 }
 
 impl Connections {
-    /// `None` if UEs of all cells are always connected.
+    /// `None` if UEs of all cells that serve any are always connected.
     pub(super) fn new(config: &RanConfig, seeds: Seeds) -> Option<Self> {
-        let is_used = config.cells.iter().any(|cell| cell.connection.is_some());
+        let is_used = config.cells.iter().any(|cell| !cell.interferer && cell.connection.is_some());
         is_used.then(|| Self {
             ues: (0..config.ues.len()).map(|ue| Connection::new(ue, seeds)).collect(),
             alarms: Alarms::default(),
             contenders: Vec::new(),
-            occasions: Occasions::default(),
+            occasion: PrachOccasion::default(),
         })
     }
 
@@ -120,7 +134,7 @@ impl Connections {
     /// A UE was removed, with its packets.
     pub(super) fn remove_ue(&mut self, cx: &mut Cx<'_>, ue: UeId) {
         let connection = &mut self.ues[ue.index()];
-        for (_, packet) in connection.held.iter_mut().flat_map(|held| held.drain(..)) {
+        for HeldPacket { packet, .. } in connection.held.iter_mut().flat_map(|held| held.drain(..)) {
             cx.discard(packet, DropCause::NoRoute);
         }
         connection.state = ConnectionState::Released { next_at: Instant::FAR_FUTURE };
@@ -170,7 +184,7 @@ impl RadioNetwork {
         let held = match connection.is_connected() {
             true => Some(packet),
             false => {
-                self.hold_packet(&mut connections, cx, direction, ue, (cell, packet));
+                self.hold_packet(&mut connections, cx, direction, ue, HeldPacket { cell, packet });
                 None
             }
         };
@@ -184,22 +198,25 @@ impl RadioNetwork {
         cx: &mut Cx<'_>,
         direction: Direction,
         ue: UeId,
-        (cell, packet): (CellId, PacketRef),
+        held: HeldPacket,
     ) {
         let config = &self.cells[self.ues[ue.index()].cell().index()].config;
         let limit = config.buffers().get();
         let connection = &mut connections.ues[ue.index()];
         let way = way(direction);
-        let bytes = cx.pool.get(&packet).size.get();
+        let bytes = cx.pool.get(&held.packet).size.get();
         if connection.held_bytes[way] + bytes > limit {
-            return cx.discard(packet, DropCause::QueueFull);
+            return cx.discard(held.packet, DropCause::QueueFull);
         }
-        connection.held[way].push_back((cell, packet));
+        if !connection.has_data() {
+            connection.began = cx.now;
+        }
+        connection.held[way].push_back(held);
         connection.held_bytes[way] += bytes;
         self.want_connection(connections, cx, direction, ue);
     }
 
-    /// Something waits for a UE that is not connected.
+    /// Data waits for the connection of a UE that is not connected.
     fn want_connection(
         &mut self,
         connections: &mut Connections,
@@ -207,19 +224,14 @@ impl RadioNetwork {
         direction: Direction,
         id: UeId,
     ) {
-        let connection = &mut connections.ues[id.index()];
-        let ConnectionState::Released { next_at } = connection.state else { return };
+        let ConnectionState::Released { next_at } = connections.ues[id.index()].state else { return };
         let config = self.connection_config(id);
         match direction {
             Direction::Downlink if next_at == Instant::FAR_FUTURE => {
-                connection.began = cx.now;
                 self.page_from(connections, id, cx.now + config.paging_delay);
             }
             Direction::Downlink => {}
-            Direction::Uplink => {
-                connection.began = cx.now;
-                self.begin_access(connections, cx, id, ConnectionCause::Data);
-            }
+            Direction::Uplink => self.begin_access(connections, cx, id, ConnectionCause::Data),
         }
     }
 
@@ -243,7 +255,7 @@ impl RadioNetwork {
         connections.enter(id, ConnectionState::Released { next_at: from });
     }
 
-    /// Does everything that is due in connections at one instant, the first that is not after `until`. Returns false if
+    /// Does all steps of connections that are due at one instant, the first that is not after `until`. Returns false if
     /// nothing is.
     pub(super) fn connect_due(&mut self, cx: &mut Cx<'_>, until: Instant) -> bool {
         let Some(mut connections) = self.connections.take() else { return false };
@@ -255,7 +267,7 @@ impl RadioNetwork {
             while let Some(id) = connections.alarms.pop(now) {
                 let connection = &mut connections.ues[id.index()];
                 if connection.alarm != now {
-                    continue; // another one has replaced it
+                    continue; // a later alarm has replaced this one
                 }
                 connection.alarm = Instant::FAR_FUTURE;
                 if connection.state.due() <= now {
@@ -325,8 +337,9 @@ impl RadioNetwork {
         self.begin_access(connections, cx, id, cause);
     }
 
-    /// A procedure has failed: the UE is released, and tries again when T300 has expired. The same is done after the random
-    /// access of a connected UE, which would re-establish its connection (TS 36.331 §5.3.11.3, TS 38.331 §5.3.10.3).
+    /// A procedure has failed: the UE is released, and tries again when T300 has expired if data waits. The same is done after
+    /// the random access of a connected UE, which would re-establish its connection (TS 36.331 §5.3.11.3, TS 38.331
+    /// §5.3.10.3).
     fn give_up(
         &mut self,
         connections: &mut Connections,
@@ -336,11 +349,19 @@ impl RadioNetwork {
     ) {
         self.leave_cell(cx.now, id);
         let connection = &mut connections.ues[id.index()];
-        let was_connected = core::mem::take(&mut connection.wants_grant);
-        connection.has_unsent |= was_connected;
+        let is_releasing = matches!(connection.state, ConnectionState::Releasing { .. });
+        let has_lost_access = core::mem::take(&mut connection.wants_grant);
+        if has_lost_access {
+            // The data in its bearers waits for another connection from now on.
+            (connection.began, connection.has_unsent) = (cx.now, true);
+        }
+        let was_connected = has_lost_access || is_releasing;
         let step = if was_connected { ConnectionStep::Released } else { ConnectionStep::Failed };
         self.observe(cx, id, step);
         let connection = &connections.ues[id.index()];
+        if !connection.has_data() {
+            return connections.enter(id, ConnectionState::Released { next_at: Instant::FAR_FUTURE });
+        }
         let from = (connection.access_began + config.t300).max(cx.now + LATER);
         self.try_again(connections, id, from);
     }
@@ -391,7 +412,7 @@ impl RadioNetwork {
         }
     }
 
-    /// A UE is connected: what has waited enters its bearers.
+    /// A UE is connected: the packets that have waited enter its bearers.
     fn complete_connection(&mut self, connections: &mut Connections, cx: &mut Cx<'_>, id: UeId) {
         self.set_phase(cx.now, id, Phase::Connected);
         if let Some(drx) = &mut self.ues[id.index()].drx {
@@ -404,11 +425,11 @@ impl RadioNetwork {
         self.observe(cx, id, step);
         connections.enter(id, ConnectionState::Connected);
         connections.set_alarm(id, cx.now + self.connection_config(id).inactivity);
-        self.touched.push(id.0); // what a change of its cell has left in its bearers
+        self.touched.push(id.0); // for the data that a change of its cell has left in its bearers
         for direction in [Direction::Downlink, Direction::Uplink] {
             let way = way(direction);
             let mut held = core::mem::take(&mut connections.ues[id.index()].held[way]);
-            for (cell, packet) in held.drain(..) {
+            for HeldPacket { cell, packet } in held.drain(..) {
                 self.admit(cx, direction, id, cell, packet);
             }
             let connection = &mut connections.ues[id.index()];
@@ -435,7 +456,7 @@ impl RadioNetwork {
         connections.enter(id, ConnectionState::Releasing { at: cx.now + config.t300 + cycle });
     }
 
-    /// Whether nothing of a UE waits or is on the air.
+    /// Whether a UE has no data in its bearers, no block on the air and no handover.
     fn is_quiet(&self, now: Instant, id: UeId) -> bool {
         let ue = &self.ues[id.index()];
         let link = ue.links.primary();
@@ -448,7 +469,7 @@ impl RadioNetwork {
             && ue.bearers.next_timeout().is_none()
     }
 
-    /// A UE leaves its connection, as soon as nothing of it is on the air.
+    /// A UE leaves its connection, as soon as no block of it is on the air.
     fn leave_connection(&mut self, connections: &mut Connections, cx: &mut Cx<'_>, id: UeId) {
         self.ues[id.index()].bearers.clear_signalling();
         if !self.is_quiet(cx.now, id) {
@@ -464,7 +485,7 @@ impl RadioNetwork {
         }
     }
 
-    /// A UE has no connection any more, and listens in its paging occasions.
+    /// A UE is not connected any more, and listens in its paging occasions.
     fn leave_cell(&mut self, now: Instant, id: UeId) {
         self.set_phase(now, id, Phase::Released);
         self.reset_mac(id, now);

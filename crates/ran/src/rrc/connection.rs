@@ -1,8 +1,7 @@
 //! The RRC connection of a UE: how it is set up or resumed, and released (TS 36.331 v17.0 §5.3, TS 38.331 v18.6.0 §5.3).
 //!
-//! A UE without data is released after a time of inactivity, which the network decides. It then sleeps between its
-//! paging occasions. Data for it, or from it, sets the connection up again: random access, then messages in turn, each
-//! of which crosses the air.
+//! The network releases a UE after a time of inactivity. The UE then sleeps between its paging occasions. Data in either
+//! direction begins the set-up of a connection: random access, then messages of RRC in transport blocks.
 
 use airlane_core::{Direction, Duration, Instant, RrcState};
 
@@ -131,7 +130,7 @@ pub(crate) enum ConnectionState {
 }
 
 impl ConnectionState {
-    /// When something is due; [`Instant::FAR_FUTURE`] if only other events continue.
+    /// The time of the next step; [`Instant::FAR_FUTURE`] if the next step follows from a message or a packet.
     pub(crate) fn due(self) -> Instant {
         match self {
             Self::Released { next_at: at } | Self::Preamble { at } | Self::Response { at, .. } => at,

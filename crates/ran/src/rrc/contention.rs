@@ -151,14 +151,14 @@ impl ContentionConfig {
     }
 }
 
-/// The preambles that were sent in an occasion, and by how many UEs.
+/// Preambles of one kind in an occasion of the PRACH, and the number of UEs that have sent each.
 #[derive(Debug, Default)]
-pub(crate) struct Occasion {
+pub(crate) struct SentPreambles {
     senders: Vec<u32>,
 }
 
-impl Occasion {
-    /// An occasion of this many preambles.
+impl SentPreambles {
+    /// An occasion begins, with this many preambles.
     pub(crate) fn begin(&mut self, preambles: u32) {
         self.senders.clear();
         self.senders.resize(preambles as usize, 0);
@@ -177,14 +177,14 @@ impl Occasion {
     }
 }
 
-/// The preambles of an occasion of the PRACH, for four steps and for two.
+/// An occasion of the PRACH: preambles for four steps and for two.
 #[derive(Debug, Default)]
-pub(crate) struct Occasions {
-    four_steps: Occasion,
-    two_steps: Occasion,
+pub(crate) struct PrachOccasion {
+    four_steps: SentPreambles,
+    two_steps: SentPreambles,
 }
 
-impl Occasions {
+impl PrachOccasion {
     /// An occasion begins.
     pub(crate) fn begin(&mut self, access: &ContentionConfig) {
         self.four_steps.begin(access.preambles);
@@ -192,7 +192,7 @@ impl Occasions {
     }
 
     /// The preambles for MsgA, or those for four steps.
-    pub(crate) fn of(&mut self, message_a: Option<MessageA>) -> &mut Occasion {
+    pub(crate) fn of(&mut self, message_a: Option<MessageA>) -> &mut SentPreambles {
         if message_a.is_some() { &mut self.two_steps } else { &mut self.four_steps }
     }
 }
@@ -211,10 +211,10 @@ mod tests {
         for ues in [1, 2, 10, 50, 200] {
             let (mut alone, rounds) = (0, 40_000 / ues + 200);
             for _ in 0..rounds {
-                let mut occasion = Occasion::default();
-                occasion.begin(54);
-                let sent: Vec<_> = (0..ues).map(|_| occasion.send(&mut draws)).collect();
-                alone += sent.iter().filter(|preamble| occasion.is_alone(**preamble)).count();
+                let mut preambles = SentPreambles::default();
+                preambles.begin(54);
+                let sent: Vec<_> = (0..ues).map(|_| preambles.send(&mut draws)).collect();
+                alone += sent.iter().filter(|preamble| preambles.is_alone(**preamble)).count();
             }
             let share = alone as f64 / (rounds * ues) as f64;
             let expected = libm::pow(1.0 - 1.0 / 54.0, ues as f64 - 1.0);

@@ -128,12 +128,17 @@ pub struct TwoStepAccess {
     pub preambles: u32,
     /// From the beginning of a PRACH occasion to the block, at least.
     pub pusch_delay: Time,
-    /// msgB-ResponseWindow: how long a UE waits for MsgB from the block on.
+    /// msgB-ResponseWindow: how long a UE waits for MsgB from the block on, at most 40 ms. Above `cell_processing` of `rrc`.
     pub response_window: Time,
-    /// msgA-TransMax: number of MsgA of a UE before it continues with four steps.
+    /// msgA-TransMax: number of MsgA of a UE before it continues with four steps. At most `max_preambles` of `random_access`.
     #[schemars(range(min = 1, max = 200))]
     pub max_preambles: u32,
 }
+
+/// Preambles of an occasion of the PRACH (TS 36.211 §5.7.2, TS 38.211 §6.3.3.1).
+const PREAMBLES: u32 = 64;
+/// The maximum of msgB-ResponseWindow (TS 38.331 §6.3.2, unverified; OpenAirInterface and srsRAN check it).
+const MSG_B_WINDOW_MAX: Time = Time(Duration::from_millis(40));
 
 /// Bytes of the headers of a message on SRB1 in LTE: PDCP with MAC-I, RLC AM, MAC (TS 36.323 §6.2.2, TS 36.322 §6.2.1.4, TS
 /// 36.321 §6.1.2); NR has one more.
@@ -237,7 +242,16 @@ impl RrcOnDemand {
         at.require(sleeps, "paging_listen", "the UE would never sleep", "it must be below `paging_cycle`")?;
         at.positive(self.t300, "t300")?;
         at.positive(self.t3417, "t3417")?;
-        self.random_access.check(is_nr, &at.under("random_access"))
+        self.random_access.check(is_nr, &at.under("random_access"))?;
+        let Some(two_step) = &self.random_access.two_step else { return Ok(()) };
+        let help = "it must be above `cell_processing`, after which the cell answers the request in MsgB";
+        let in_time = two_step.response_window > self.cell_processing;
+        at.under("random_access").under("two_step").require(
+            in_time,
+            "response_window",
+            "over before the answer",
+            help,
+        )
     }
 }
 
@@ -268,7 +282,7 @@ impl ContentionAccess {
 
     fn check(&self, is_nr: bool, at: &Place<'_>) -> Checked {
         whole_subframes(at, self.prach_period, "prach_period", 1)?;
-        let preambles = (1..=64).contains(&self.preambles);
+        let preambles = (1..=PREAMBLES).contains(&self.preambles);
         at.require(
             preambles,
             "preambles",
@@ -289,23 +303,32 @@ impl ContentionAccess {
         at.positive(self.contention_resolution, "contention_resolution")?;
         let Some(two_step) = &self.two_step else { return Ok(()) };
         at.require(is_nr, "two_step", "LTE has no two-step random access", "leave it out")?;
-        two_step.check(self.preambles, &at.under("two_step"))
+        let help = format!("it must be from 1 to {}, or leave out `two_step`", PREAMBLES - 1);
+        let are_left = self.preambles < PREAMBLES;
+        at.require(are_left, "preambles", "no preamble is left for `two_step`", &help)?;
+        two_step.check(self, &at.under("two_step"))
     }
 }
 
 impl TwoStepAccess {
-    /// `others` is the number of preambles for four steps.
-    fn check(&self, others: u32, at: &Place<'_>) -> Checked {
-        let known = self.preambles > 0 && self.preambles.saturating_add(others) <= 64;
+    fn check(&self, access: &ContentionAccess, at: &Place<'_>) -> Checked {
+        let left = PREAMBLES - access.preambles;
+        let known = (1..=left).contains(&self.preambles);
         let help = format!(
-            "it must be from 1 to {}: an occasion has 64 preambles in all",
-            64_u32.saturating_sub(others)
+            "it must be from 1 to {left}: an occasion has {PREAMBLES} preambles, {} of them for four steps",
+            access.preambles
         );
         at.require(known, "preambles", "out of range", &help)?;
-        let most = (1..=200).contains(&self.max_preambles);
-        let help = "it must be from 1 to 200 (TS 38.331 section 6.3.2)";
-        at.require(most, "max_preambles", "out of range", help)?;
+        let most = (1..=access.max_preambles).contains(&self.max_preambles);
+        let help = format!(
+            "it must be from 1 to {}, random_access.max_preambles, which counts MsgA as well (TS 38.321 section 5.1.4a)",
+            access.max_preambles
+        );
+        at.require(most, "max_preambles", "out of range", &help)?;
         whole_subframes(at, self.pusch_delay, "pusch_delay", 1)?;
-        at.positive(self.response_window, "response_window")
+        at.positive(self.response_window, "response_window")?;
+        let help = format!("it must be at most {MSG_B_WINDOW_MAX} (TS 38.331 section 6.3.2)");
+        let known = self.response_window <= MSG_B_WINDOW_MAX;
+        at.require(known, "response_window", "longer than msgB-ResponseWindow", &help)
     }
 }

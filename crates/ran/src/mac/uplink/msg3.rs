@@ -1,4 +1,8 @@
-//! Msg3 of UEs that set up their connections: the only grants that are not made in the order of their slots.
+//! Msg3 of UEs that set up their connections, or ask for a grant: the only grants that are not made in the order of their
+//! slots.
+//!
+//! A UE sends one PUSCH in a slot. One with a grant in a random access response and another one for its C-RNTI in the same
+//! slot may use either (TS 38.321 v16.0.0 §5.4.1, note 3; TS 36.321 §5.4.1, unverified). Here it uses that for its C-RNTI.
 
 use airlane_core::{Bytes, UeId};
 use airlane_radio::Mcs;
@@ -15,25 +19,37 @@ use crate::slot::Slot;
 /// Bytes of control elements that may be in the block of Msg3 (TS 36.321 §6.1.3, TS 38.321 §6.1.3).
 const REQUEST_CONTROL: u64 = 6;
 
+/// A Msg3, or the PUSCH of a MsgA.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Msg3 {
+    /// Its sender.
+    pub(crate) ue: UeId,
+    /// The first slot in which it may be sent.
+    pub(crate) earliest: u64,
+    /// Bytes of the request in it.
+    pub(crate) bytes: Bytes,
+}
+
 impl UplinkMac {
-    /// Grants Msg3 to a UE (TS 36.213 §6.2, TS 38.213 §8.2): a block of the lowest MCS with room for this many bytes, in a
-    /// slot from `earliest` on. Returns the slot, or `None` if it has no room.
-    pub(crate) fn grant_request(
+    /// Grants Msg3 to a UE (TS 36.213 §6.2, TS 38.213 §8.2): a block of the lowest MCS with room for the request, in the
+    /// first slot with an uplink. Returns the slot, or `None` if it has no room, or the UE has another PUSCH there.
+    pub(crate) fn grant_msg3(
         &mut self,
-        (cell, phy): (&CellConfig, &Phy),
-        ue: UeId,
+        cell: &CellConfig,
+        phy: &Phy,
         link: &mut ServingLink,
-        earliest: u64,
-        bytes: Bytes,
+        msg3: Msg3,
     ) -> Option<u64> {
+        let Msg3 { ue, earliest, bytes } = msg3;
         let numerology = &cell.numerology;
         let pusch = numerology.duplex.next_uplink(earliest);
+        if self.is_granted(ue.0, pusch) || self.repeats(ue.0, pusch) {
+            return None;
+        }
         let process = process_for(numerology.harq, pusch, &link.uplink.harq)?;
         let prbs = self.request_prbs(phy, bytes)?;
         let size = phy.blocks.uplink(1, Mcs::new(0), prbs);
-        let repeated = self.retransmissions.iter().filter(|grant| grant.slot == pusch);
-        let taken: u16 = repeated.map(|grant| grant.block.prbs).sum::<u16>() + self.granted(pusch);
-        if taken + prbs > self.prbs {
+        if self.repeated(pusch) + self.granted(pusch) + prbs > self.prbs {
             return None;
         }
         link.uplink.harq.start(process);
@@ -63,16 +79,40 @@ impl UplinkMac {
         all.saturating_sub(self.granted(pusch))
     }
 
-    /// With synchronous HARQ, a retransmission keeps its PRBs: Msg3 that was granted on them before the first transmission
-    /// failed is not sent, and its UE contends again.
+    /// Retransmissions that are due in a slot, as far as they are known.
+    fn due_again(&self, pusch: u64) -> impl Iterator<Item = &Grant> {
+        self.retransmissions.iter().filter(move |grant| grant.slot == pusch)
+    }
+
+    /// Their PRBs.
+    fn repeated(&self, pusch: u64) -> u16 {
+        self.due_again(pusch).map(|grant| grant.block.prbs).sum()
+    }
+
+    /// Whether one of them is a UE's.
+    fn repeats(&self, ue: u32, pusch: u64) -> bool {
+        self.due_again(pusch).any(|grant| grant.ue == ue)
+    }
+
+    /// A Msg3 that the retransmissions of a slot do not allow: that of a UE which has one of them, or else the latest, if there
+    /// are not enough PRBs.
+    fn displaced(&self, pusch: u64, free: u16) -> Option<usize> {
+        let grants = || self.grants.iter();
+        let of_repeating = grants().rposition(|grant| grant.slot == pusch && self.repeats(grant.ue, pusch));
+        of_repeating.or_else(|| {
+            let is_full = self.repeated(pusch) + self.granted(pusch) > free;
+            if is_full { grants().rposition(|grant| grant.slot == pusch) } else { None }
+        })
+    }
+
+    /// With synchronous HARQ, a retransmission keeps its slot and its PRBs: Msg3 that was granted there before the first
+    /// transmission failed is not sent, and its UE contends again.
     fn withdraw_requests(&mut self, slot: &mut Slot<'_, '_>, pusch: u64, free: u16) {
-        if slot.cell.numerology.harq.uplink == UplinkHarq::Asynchronous {
+        let is_synchronous = slot.cell.numerology.harq.uplink == UplinkHarq::Synchronous;
+        if !is_synchronous || self.retransmissions.is_empty() {
             return;
         }
-        let repeated = self.retransmissions.iter().filter(|grant| grant.slot == pusch);
-        let repeated: u16 = repeated.map(|grant| grant.block.prbs).sum();
-        while repeated + self.granted(pusch) > free
-            && let Some(at) = self.grants.iter().rposition(|grant| grant.slot == pusch)
+        while let Some(at) = self.displaced(pusch, free)
             && let Some(request) = self.grants.remove(at)
         {
             let uplink = &mut slot.link(request.ue).uplink;

@@ -7,10 +7,10 @@ use super::{C_RNTI, Connection, Connections, LATER};
 use crate::link::Radio;
 use crate::mac::requests::SentRequests;
 use crate::mac::sleep::Phase;
+use crate::mac::uplink::Msg3;
 use crate::network::RadioNetwork;
 use crate::numerology::Numerology;
 use crate::rrc::connection::{ConnectionConfig, ConnectionState};
-use crate::rrc::contention::MessageA;
 use crate::rrc::random_access::Attempt;
 use crate::ue::Ue;
 
@@ -113,25 +113,28 @@ impl RadioNetwork {
         connections.set_alarm(id, at);
     }
 
-    /// The UEs of a cell that send a preamble now contend. Responses are sent in the order of the preambles, so that none of
-    /// the UEs has an advantage where they do not suffice.
+    /// The UEs of a cell that send a preamble now contend. Responses are sent in the order of the preambles: if there are fewer
+    /// responses than UEs, each UE is as likely to get one.
+    ///
+    /// A UE that begins with two steps sends MsgA: after its preamble a PUSCH, which the cell receives only if it has detected
+    /// the preamble. A PUSCH that is not decoded is repeated by HARQ, in the place of fallbackRAR and Msg3.
     fn contend_in(&mut self, connections: &mut Connections, cx: &mut Cx<'_>, group: &mut [UeId]) {
         let config = self.connection_config(group[0]);
         let access = &config.access;
-        let Connections { occasions, ues, .. } = connections;
-        occasions.begin(access);
+        let Connections { occasion, ues, .. } = connections;
+        occasion.begin(access);
         for id in group.iter() {
             let connection = &mut ues[id.index()];
-            let occasion = occasions.of(access.message_a(connection.preambles));
+            let preambles = occasion.of(access.message_a(connection.preambles));
             connection.preambles += 1;
-            connection.preamble = occasion.send(&mut connection.draws);
+            connection.preamble = preambles.send(&mut connection.draws);
         }
         group.sort_by_key(|id| ues[id.index()].preamble); // UEs with the same one stay in their order
         let (mut detected, until) = (0, access.window_end(cx.now));
         for id in group.iter() {
             let Connection { preamble, preambles, wants_grant, .. } = connections.ues[id.index()];
             let message_a = access.message_a(preambles - 1);
-            let is_alone = connections.occasions.of(message_a).is_alone(preamble);
+            let is_alone = connections.occasion.of(message_a).is_alone(preamble);
             let draws = &mut connections.ues[id.index()].draws;
             let is_heard = is_alone
                 && self.is_heard(cx.now, *id, preambles - 1)
@@ -140,7 +143,10 @@ impl RadioNetwork {
                 self.observe(cx, *id, ConnectionStep::Preamble { number: preambles, collides: !is_alone });
             }
             if let Some(message_a) = message_a {
-                self.send_message_a(connections, cx, *id, &config, (message_a, is_heard));
+                let from = cx.now + message_a.pusch_after;
+                if !is_heard || !self.request(connections, *id, from, &config) {
+                    self.await_message_b(connections, *id, from, message_a.window);
+                }
                 continue;
             }
             let mut at = until;
@@ -152,29 +158,17 @@ impl RadioNetwork {
         }
     }
 
-    /// A UE sends MsgA: after its preamble a PUSCH, which the cell receives only if it has detected the preamble. A PUSCH
-    /// that is not decoded is repeated by HARQ, in the place of fallbackRAR and Msg3. Without an answer, the UE tries
-    /// again at the end of the window for MsgB (TS 38.321 §5.1.4a).
-    fn send_message_a(
-        &mut self,
-        connections: &mut Connections,
-        cx: &mut Cx<'_>,
-        id: UeId,
-        config: &ConnectionConfig,
-        (message_a, is_heard): (MessageA, bool),
-    ) {
-        let from = cx.now + message_a.pusch_after;
-        if is_heard && self.request(connections, id, from, config) {
-            return;
-        }
+    /// A UE has sent a MsgA without effect: without an answer, it tries again at the end of the window for MsgB, which begins
+    /// with the PUSCH, from `from` on (TS 38.321 §5.1.4a).
+    fn await_message_b(&self, connections: &mut Connections, id: UeId, from: Instant, window: Duration) {
         let numerology = self.numerology_of(id);
         let slot = numerology.duplex.next_uplink(numerology.slot_from(from));
-        let until = numerology.start_of(slot) + message_a.window;
+        let until = numerology.start_of(slot) + window;
         connections.enter(id, ConnectionState::Response { at: until, until });
     }
 
     /// The request of a UE, or the control element that identifies a connected UE, is sent in a block from a time on.
-    /// Returns false if no block has room for it.
+    /// Returns false if the slot has no room for it, or the UE sends another block there.
     fn request(
         &mut self,
         connections: &mut Connections,
@@ -189,11 +183,8 @@ impl RadioNetwork {
         let link = self.ues[id.index()].links.primary_mut();
         let cell = &mut self.cells[link.cell.index()];
         let earliest = cell.config.numerology.slot_from(from);
-        let room = Bytes(u64::from(bytes));
-        let Some(slot) = cell.uplink.grant_request((&cell.config, &cell.phy), id, link, earliest, room)
-        else {
-            return false;
-        };
+        let msg3 = Msg3 { ue: id, earliest, bytes: Bytes(u64::from(bytes)) };
+        let Some(slot) = cell.uplink.grant_msg3(&cell.config, &cell.phy, link, msg3) else { return false };
         let sent = cell.config.numerology.start_of(slot);
         self.ues[id.index()].bearers.submit_signalling(Direction::Uplink, number, bytes);
         let until = sent + config.access.resolution;
