@@ -580,9 +580,8 @@ fn thousands_of_losses_in_one_window_are_repaired() {
     assert!(early >= 6_000, "{early}");
 }
 
-/// RFC 9002 §7.7: packets with nothing but ACK frames are not paced. A client at a low rate of its own sends thousands of
-/// them, and then an update of flow control together with an ACK: the server hears of its packets in time, and has no
-/// probe timeout.
+/// RFC 9002 §7.7: packets with nothing but ACK frames are not paced. A client with a low rate of its own sends thousands of
+/// them, and then an update of flow control with an ACK. The server receives it in time, and has no probe timeout.
 #[test]
 fn acknowledgments_are_not_paced() {
     for congestion in [CongestionKind::C4, CongestionKind::Bbr] {
