@@ -137,11 +137,11 @@ impl MediaReceiver {
     /// The time of [`Self::next_timeout`] has come; called earlier, it does nothing.
     pub fn handle_timeout(&mut self, now: Instant, out: &mut Output) {
         if self.next_at.is_some_and(|at| at <= now) {
-            self.do_what_is_due(now, out);
+            self.handle_due(now, out);
         }
     }
 
-    fn do_what_is_due(&mut self, now: Instant, out: &mut Output) {
+    fn handle_due(&mut self, now: Instant, out: &mut Output) {
         self.release(now, out);
         self.show(now, out);
         self.ask(now, out);
@@ -192,7 +192,7 @@ impl MediaReceiver {
         if matches!(stream, MediaStream::Video | MediaStream::Repair) {
             self.recover(now, out);
         }
-        self.do_what_is_due(now, out);
+        self.handle_due(now, out);
         fresh
     }
 

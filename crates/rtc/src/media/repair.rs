@@ -75,7 +75,7 @@ impl RepairMaker {
 
 /// A packet that a receiver keeps, without its authentication tag.
 #[derive(Clone, Debug, Default)]
-struct Kept {
+struct KeptPacket {
     sequence: u16,
     /// Empty before the first packet of this place.
     bytes: Vec<u8>,
@@ -85,13 +85,13 @@ struct Kept {
 #[derive(Debug)]
 pub(super) struct Recovery {
     /// The newest packets, each at the place of its sequence number.
-    packets: Vec<Kept>,
+    packets: Vec<KeptPacket>,
     repairs: VecDeque<Vec<u8>>,
 }
 
 impl Recovery {
     pub(super) fn new() -> Self {
-        Self { packets: vec![Kept::default(); PACKETS_MAX], repairs: VecDeque::new() }
+        Self { packets: vec![KeptPacket::default(); PACKETS_MAX], repairs: VecDeque::new() }
     }
 
     /// A packet of video arrived, or was recovered.

@@ -41,7 +41,7 @@ impl Line {
 
 /// What happened, with its times.
 #[derive(Default)]
-struct Happened {
+struct CallLog {
     steps: Vec<(Instant, MediaStep)>,
     /// Packets of RTP that were sent, and how many of them were lost.
     sent: u64,
@@ -49,7 +49,7 @@ struct Happened {
     rtcp: u64,
 }
 
-impl Happened {
+impl CallLog {
     fn count(&self, of: impl Fn(&MediaStep) -> bool) -> usize {
         self.steps.iter().filter(|(_, step)| of(step)).count()
     }
@@ -123,7 +123,7 @@ fn call(
     feedback: FeedbackFormat,
     rate: u64,
     loses: impl FnMut(Instant, u64) -> bool,
-) -> Happened {
+) -> CallLog {
     call_with(Extras { audio: true, repair: 0.0 }, controller, feedback, rate, loses)
 }
 
@@ -133,7 +133,7 @@ fn call_with(
     feedback: FeedbackFormat,
     rate: u64,
     mut loses: impl FnMut(Instant, u64) -> bool,
-) -> Happened {
+) -> CallLog {
     let (stop, end) = (Instant::from_millis(20_000), Instant::from_millis(24_000));
     let mut sender = sender(controller, extras, stop);
     let mut receiver = MediaReceiver::new(ReceiverConfig {
@@ -144,7 +144,7 @@ fn call_with(
         repair: extras.repair > 0.0,
     });
     let (mut there, mut back) = (Line::new(rate, 20), Line::new(10_000_000, 20));
-    let (mut happened, mut out) = (Happened::default(), Output { observed: true, ..Output::default() });
+    let (mut happened, mut out) = (CallLog::default(), Output { observed: true, ..Output::default() });
     loop {
         let next = [sender.next_timeout(), receiver.next_timeout(), there.next(), back.next()];
         let Some(now) = next.into_iter().flatten().min().filter(|at| *at < end) else { return happened };
@@ -317,7 +317,7 @@ fn a_path_that_is_too_slow_delays_more_and_more() {
 
 /// The reports that a [`Listener`] has received.
 #[derive(Default)]
-struct Heard {
+struct ListenerLog {
     sent: Vec<SentPacket>,
     /// Reports about packets that arrived, that were lost, and that arrived as ECT(1).
     arrived: u64,
@@ -333,8 +333,8 @@ struct Listener {
     window: Option<Bytes>,
     /// The newest packet that a report has named.
     named: Option<u64>,
-    heard: Heard,
-    report: std::sync::mpsc::Sender<Heard>,
+    log: ListenerLog,
+    report: std::sync::mpsc::Sender<ListenerLog>,
 }
 
 /// Runs a call with a listener, and returns what happened and what the listener has learned.
@@ -343,41 +343,41 @@ fn listen(
     window: Option<Bytes>,
     format: FeedbackFormat,
     loses: impl FnMut(Instant, u64) -> bool,
-) -> (Happened, Heard) {
-    let (report, heard) = std::sync::mpsc::channel();
-    let listener = Listener { probe, window, named: None, heard: Heard::default(), report };
-    (call(Box::new(listener), format, 10_000_000, loses), heard.recv().unwrap())
+) -> (CallLog, ListenerLog) {
+    let (report, log) = std::sync::mpsc::channel();
+    let listener = Listener { probe, window, named: None, log: ListenerLog::default(), report };
+    (call(Box::new(listener), format, 10_000_000, loses), log.recv().unwrap())
 }
 
 impl RateController for Listener {
     fn on_sent(&mut self, packet: &SentPacket) {
-        assert_eq!(packet.sequence, self.heard.sent.len() as u64);
-        self.heard.sent.push(*packet);
+        assert_eq!(packet.sequence, self.log.sent.len() as u64);
+        self.log.sent.push(*packet);
     }
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         assert!(feedback.packets.windows(2).all(|pair| pair[0].sent.sequence < pair[1].sent.sequence));
         for report in feedback.packets {
-            assert_eq!(report.sent, self.heard.sent[report.sent.sequence as usize]);
+            assert_eq!(report.sent, self.log.sent[report.sent.sequence as usize]);
             let Some(arrived) = report.arrived else {
-                self.heard.lost += 1;
+                self.log.lost += 1;
                 continue;
             };
-            self.heard.arrived += 1;
+            self.log.arrived += 1;
             // 20 ms of path, and clocks of 250 µs or 1/1024 s and 2^-16 s.
             let took = arrived.as_nanos() as i64 - report.sent.at.as_nanos() as i64;
             assert!((18_900_000..60_000_000).contains(&took), "{took} ns at {now:?}");
-            self.heard.marked += u64::from(report.ecn == Ecn::Capable1);
+            self.log.marked += u64::from(report.ecn == Ecn::Capable1);
         }
         // In flight is what was sent behind the newest packet that a report has named.
         let named = feedback.packets.last().map(|report| report.sent.sequence);
         self.named = self.named.max(named);
         let behind = self.named.map_or(0, |newest| newest as usize + 1);
-        let sum: u64 = self.heard.sent[behind..].iter().map(|packet| packet.size.get()).sum();
+        let sum: u64 = self.log.sent[behind..].iter().map(|packet| packet.size.get()).sum();
         assert_eq!(feedback.in_flight, Bytes(sum), "behind {:?} at {now:?}", self.named);
     }
     fn on_frame(&mut self, _: Instant, wire_size: Bytes) {
-        self.heard.frames.0 += 1;
-        self.heard.frames.1 += wire_size;
+        self.log.frames.0 += 1;
+        self.log.frames.1 += wire_size;
     }
     fn target(&self) -> BitRate {
         BitRate(500_000)
@@ -392,7 +392,7 @@ impl RateController for Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        let _ = self.report.send(core::mem::take(&mut self.heard));
+        let _ = self.report.send(core::mem::take(&mut self.log));
     }
 }
 
@@ -403,8 +403,8 @@ fn feedback_reaches_the_controller() {
         let id = ProbeId(4);
         let probe = Some(Probe { id, rate: BitRate(3_000_000), packets: 5, bytes: Bytes(5_000) });
         let mut draws = Seeds::new(5).stream("loss");
-        let (happened, heard) = listen(probe, None, format, |_, _| draws.chance(0.01));
-        let Heard { sent, arrived, lost, marked, .. } = heard;
+        let (happened, log) = listen(probe, None, format, |_, _| draws.chance(0.01));
+        let ListenerLog { sent, arrived, lost, marked, .. } = log;
         assert_eq!(sent.len() as u64, happened.sent);
         // The last packets may be lost, and no packet behind them says so.
         assert!(
@@ -428,7 +428,7 @@ fn feedback_reaches_the_controller() {
 /// A window of 3 kB and a round trip of 40 ms give 600 kbit/s at most, and audio is not held back.
 #[test]
 fn a_window_bounds_the_packets_in_flight() {
-    let (happened, Heard { sent, .. }) = listen(None, Some(Bytes(3_000)), BY_STREAM, |_, _| false);
+    let (happened, ListenerLog { sent, .. }) = listen(None, Some(Bytes(3_000)), BY_STREAM, |_, _| false);
     let audio = sent.iter().filter(|packet| packet.kind == PacketKind::Audio).count();
     assert_eq!(audio, 1_000);
     let video: u64 =
@@ -440,7 +440,7 @@ fn a_window_bounds_the_packets_in_flight() {
 /// A controller compares frames with its target, which counts all headers: the sizes that it learns are those of the packets.
 #[test]
 fn frames_are_announced_with_the_headers_of_their_packets() {
-    let (happened, Heard { sent, frames, .. }) = listen(None, None, BY_STREAM, |_, _| false);
+    let (happened, ListenerLog { sent, frames, .. }) = listen(None, None, BY_STREAM, |_, _| false);
     let captured = happened.count(|step| matches!(step, MediaStep::Captured { .. }));
     let video = sent.iter().filter(|packet| packet.kind == PacketKind::Video).map(|packet| packet.size.get());
     assert_eq!(frames, (captured as u64, Bytes(video.sum())));
