@@ -128,10 +128,6 @@ def alone() -> Experiment:
             ),
         ),
         notes=(
-            "In alone_200 the start loses more than 1,000 packets in one window. Over QUIC, the receiver of "
-            "C4 then sends no acknowledgment until the sender has probed several times; over TCP there is "
-            "no such wait. CUBIC without HyStart loses so many that the receiver closes the connection "
-            "(quinn-proto 0.11.19 allows 1,024 gaps in a stream); its 90 s are the horizon.",
             "A queue of picoquic's is limited in time: that of short_long has 200 ms here from the start, "
             "there 100 ms for the first second. The longer delay is on the downlink.",
         ),
