@@ -1,6 +1,6 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
 # Rust (a virtual environment in .venv, the extension by maturin) and does it again only when a source has changed.
-.PHONY: help build nodes nodes-wheel sbom bpf reproduce reproduce-full paper-tables arena-tables nr-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate test-kernel kernel-oracle kernel-spread kernel-papers bench-kernel readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
+.PHONY: help build nodes nodes-wheel sbom bpf reproduce reproduce-full paper-tables arena-tables set-tables nr-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate test-kernel kernel-oracle kernel-spread kernel-papers bench-kernel readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -35,6 +35,7 @@ help:
 	@echo "make reproduce-full  the same with all runs and so narrower intervals; twenty minutes"
 	@echo "make paper-tables    reproduce-full, and writes docs/results/experiments"
 	@echo "make arena-tables    the whole arena; writes docs/results/arena.json; ten minutes"
+	@echo "make set-tables      the arena's sets of sleep and of calls; twenty minutes"
 	@echo "make nr-tables       the arena in situations of NR; writes docs/results/arena-nr.json"
 	@echo "make test            cargo test and pytest"
 	@echo "make readme-check    the examples that take long: what make reproduce prints"
@@ -44,6 +45,7 @@ help:
 	@echo "make demo-nodes      each node of 'airlane node' through a live cell, beside the simulator and the paper"
 	@echo "make live-agreement  the kernel's TCP through airlane live beside ours in virtual time; an hour"
 	@echo "make live-tables     docs/live-tables.md from the reports of these two"
+	@echo "make call-agreement  libwebrtc through airlane call beside app = \"rtc\" in virtual time; ARGS='--fifo --write' writes docs/results/call-agreement.json; half an hour"
 	@echo "make test-kernel     tests with a guest kernel, which is built first if it is not in the cache"
 	@echo "make bench-kernel    what a guest kernel costs, a row for each run"
 	@echo "make kernel-oracle   measures the figures of the kernel to which airlane validate compares ours"
@@ -83,6 +85,9 @@ paper-tables: build
 
 nr-tables: build
 	$(BIN)/airlane arena --set nr --record docs/results/arena-nr.json $(ARGS)
+
+set-tables: build
+	for set in sleep rmcat; do $(BIN)/airlane arena --set $$set --record docs/results/arena-$$set.json $(ARGS) || exit; done
 
 arena-tables: build
 	$(BIN)/airlane arena --record docs/results/arena.json $(ARGS)
@@ -126,6 +131,10 @@ bench-live: build
 live-agreement: build
 	$(BIN)/python evidence/agreement.py $(ARGS)
 	$(BIN)/python evidence/agreement_packets.py
+
+.PHONY: call-agreement
+call-agreement: build $(STAMPS)/dev
+	$(BIN)/python evidence/call_agreement.py $(ARGS)
 
 # Writes the page from the reports of the two above.
 live-tables: build

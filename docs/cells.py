@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 import bench_tables
+import call_tables
 
 from airlane import papers
 from airlane.arena import markdown as arena_markdown
@@ -33,6 +34,7 @@ __all__ = [
     "NotFoundError",
     "arena",
     "bench",
+    "call_agreement",
     "experiments",
     "number",
     "outcomes",
@@ -146,6 +148,11 @@ def bench(part: str) -> str:
     if part not in bench_tables.PARTS:
         raise NotFoundError(f"no part {part!r}; there are {', '.join(bench_tables.PARTS)}")
     return bench_tables.PARTS[part](json_files.read(RESULTS / "bench.json"))
+
+
+def call_agreement() -> str:
+    """The table of calls in real and in virtual time in Markdown."""
+    return call_tables.table(json_files.read(RESULTS / "call-agreement.json"))
 
 
 def public_files(kind: str) -> str:

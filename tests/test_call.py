@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy as np
 import numpy.typing as npt
 import pytest
 import typer
 
+from airlane.realtime import view
 from airlane.realtime.call import command
 from airlane.realtime.call.choices import Bitrates, RateController, Size
 from airlane.realtime.call.conduct import VideoCall
@@ -14,10 +20,13 @@ from airlane.realtime.call.freezes import freezes, longest_s
 from airlane.realtime.call.peer import with_bitrates
 from airlane.realtime.call.picture import NUMBER_MAX, Camera, read_number
 from airlane.realtime.call.quality import enlarged
-from airlane.realtime.call.record import CallRecord
+from airlane.realtime.call.record import CallRecord, KeptFrames
 from airlane.realtime.call.view import camera_notes
+from airlane.realtime.cell import Cell
+from airlane.scenario import loads
 from airlane.user_error import UserError
 from conftest import ROOT
+from live_support import WIRED
 
 SIZE = Size(640, 360)
 MS = 1_000_000
@@ -40,6 +49,15 @@ def test_a_number_is_read_at_every_size(camera: Camera, number: int, step: int) 
     rows, columns = (side // step for side in plane.shape)
     smaller = plane.reshape(rows, step, columns, step).mean(axis=(1, 3)).astype(np.uint8)
     assert read_number(smaller) == number
+
+
+@pytest.mark.parametrize(
+    "text", ["160x160", "300x200", "400x300", "424x240", "426x240", "848x480", "1000x600", "1366x768"]
+)
+def test_every_accepted_size_has_legible_numbers(text: str) -> None:
+    own = Camera(command.picture_size(text), fps=30.0, seed=1)
+    numbers = [0, 1, 2**12 - 1, 0x555555, 0xAAAAAA, NUMBER_MAX]
+    assert [read_number(luma(own, number)) for number in numbers] == numbers
 
 
 def test_a_number_is_read_behind_noise_and_blur(camera: Camera) -> None:
@@ -141,6 +159,17 @@ def test_the_summary_of_a_direction(record: CallRecord) -> None:
     assert way.camera_gap_ms == pytest.approx(100)
 
 
+def test_a_summary_is_made_once_and_again_after_a_change(record: CallRecord) -> None:
+    (before,) = record.directions
+    assert record.directions[0] is before
+    record.take("server", "shown", [[19, 3990 * MS, 320, 180, 0]])
+    assert record.directions[0].frames_shown == before.frames_shown + 1
+    record.over_ns = 3000 * MS
+    assert record.directions[0].longest_freeze_ms == pytest.approx(200)
+    record.over_ns = 9000 * MS
+    assert record.directions[0].longest_freeze_ms == pytest.approx(5010)
+
+
 def test_the_tables_of_a_call(record: CallRecord) -> None:
     tables = record.tables()
     frames = tables["call_frames"].to_pylist()
@@ -171,6 +200,42 @@ def test_a_direction_without_a_frame_falls_short() -> None:
     record.over_ns = 100 * MS
     assert record.shortfalls() == ["phone to server: no frame was shown"]
     assert record.longest_freeze_ms is None
+
+
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        ("false", "ffmpeg ended with code 1"),
+        ("no-such-program", "did not run"),
+        (None, "no ffmpeg: none here"),
+    ],
+)
+def test_a_failure_of_ffmpeg_leaves_the_other_results(
+    record: CallRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str | None, why: str
+) -> None:
+    def find() -> str:
+        if program is None:
+            raise RuntimeError("none here")
+        return shutil.which(program) or program
+
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", SimpleNamespace(get_ffmpeg_exe=find))
+    size = Size(320, 180)
+    file = (tmp_path / "kept").open("w+b")  # the record closes it
+    file.write(bytes(size.frame_bytes))
+    record.take("server", "shown", [[19, 3990 * MS, size.width, size.height, 1]])
+    record.keep("server", KeptFrames(file, Camera(size, fps=10.0, seed=1)))
+    cell = Cell(loads(WIRED), ["host"])
+    cell.calls.append(record)
+    assert cell._call_tables()["call_frames"].num_rows == 21
+    assert file.closed
+    facts = record.facts()
+    assert why in facts["quality_failures"]["server"]
+    assert facts["directions"][0]["vmaf"] is None
+    assert facts["directions"][0]["frames_shown"] == 20
+    other = {"not_carried": {}, "refused": 0, "tcp_info": {"error": None, "not_kept": 0}}
+    (line,) = view._lost(other | {"calls": [facts]})
+    assert line.plain.startswith("no VMAF of the frames at server: ")
+    assert why in line.plain
 
 
 def test_a_slow_camera_is_mentioned(record: CallRecord) -> None:
@@ -224,10 +289,15 @@ def test_wrong_sizes(text: str) -> None:
         command.picture_size(text)
 
 
-@pytest.mark.parametrize("text", ["", "-1ms", "0", "0ms", "soon", "1h", "1.2.3s"])
+@pytest.mark.parametrize("text", ["", "-1ms", "0", "300", "0ms", "soon", "1h", "1.2.3s", "1e400s"])
 def test_wrong_times(text: str) -> None:
     with pytest.raises(typer.BadParameter, match="such as 300ms"):
         command.milliseconds(text)
+
+
+def test_times() -> None:
+    times = [command.milliseconds(text) for text in ("300ms", " 0.3 s ", "1e2ms")]
+    assert times == pytest.approx([300.0, 300.0, 100.0])
 
 
 def test_a_wrong_choice_names_what_is_possible() -> None:

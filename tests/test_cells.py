@@ -14,7 +14,8 @@ from conftest import ROOT
 PAGES = sorted(ROOT.glob("docs/**/*.md"))
 ROLE = re.compile(r"\{(number|mean|ratio)\}`([^`]+)`")
 DIRECTIVE = re.compile(
-    r"^```\{(rows|experiments|arena|validation|bench|printed|public_files)\} ?(.*)$", re.MULTILINE
+    r"^```\{(rows|experiments|arena|validation|bench|printed|public_files|call_agreement)\} ?(.*)$",
+    re.MULTILINE,
 )
 NO_MEASURE = re.compile(r"RFC \d+ section [\d.]+|\(http[^)]*\)|§[\d.]+|HTTP/[\d.]+")
 

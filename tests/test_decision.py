@@ -8,9 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from airlane import example
 from airlane.arena.contenders import ArenaError
 from airlane.arena.mechanisms import variants
-from airlane.scenario import loads
+from airlane.scenario import load, loads
 from airlane.study.compare import Side
 from airlane.study.decision import ALL, Row, answer, decide, ranked_users
 from conftest import Airlane
@@ -146,6 +147,15 @@ def test_a_mechanism_carries_every_flow_that_it_can() -> None:
     assert [one["kind"] for one in found.scenarios["pep"].settings["middlebox"]] == ["pep"]
     assert found.scenarios["short"].settings["run"]["warmup"] == "2 s"
     assert found.meanings["short"] == "cell.rlc.buffer=64 KiB; run.warmup=2 s"
+
+
+def test_a_mechanism_of_transports_leaves_a_call_as_it_is() -> None:
+    base = load(example("call"))
+    found = variants(base, ["bbr", "l4s"])
+    for name, law in (("bbr", "bbr"), ("l4s", "prague")):
+        call, download = found.scenarios[name].settings["flow"]
+        assert call == base.settings["flow"][0]
+        assert download["transport"]["congestion"] == law
 
 
 @pytest.mark.parametrize(

@@ -303,9 +303,23 @@ def test_slow_examples_take_their_runs_from_the_cache_of_make_reproduce(tmp_path
     assert (tmp_path / "out/cache").resolve() == (ROOT / "out/cache").resolve()
 
 
-def test_every_column_of_a_run_is_described() -> None:
+@pytest.mark.parametrize(
+    ("example", "subjects"),
+    [
+        ("lte-download", {"cells", "flows", "outages", "timeouts", "uplink_power"}),
+        ("call", {"frames", "media_rate"}),
+        ("phones-asleep", {"energy", "pages", "rrc_connections"}),
+        ("lte-ping", {"pings"}),
+        ("dash", {"views"}),
+        ("mdcc", {"pep", "pep_series"}),
+        ("arwa", {"codes"}),
+        ("ltetcp-handover", {"handovers"}),
+    ],
+)
+def test_every_column_of_a_run_is_described(example: str, subjects: set[str]) -> None:
     page = (ROOT / "docs/reference/results.md").read_text()
     settings = {"run.duration": "2 s", "run.warmup": "1 s"}
-    tables = airlane.load(airlane.example("lte-download")).set(settings).run().tables
+    tables = airlane.load(airlane.example(example)).set(settings).run().tables
+    assert subjects <= set(tables)
     assert [c for table in tables.values() for c in table.column_names if f"`{c}`" not in page] == []
     assert all(f"`{name}`" in page for name in tables)

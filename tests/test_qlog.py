@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,11 @@ def sequence(trace: dict[str, Any], *events: dict[str, Any]) -> str:
     """A file in JSON text sequences (RFC 7464)."""
     records = [{"qlog_format": "JSON-SEQ", "trace": trace}, *events]
     return "".join(f"\x1e{json.dumps(record)}\n" for record in records)
+
+
+def whole(events: Any) -> str:
+    """A file in one piece of JSON."""
+    return json.dumps({"qlog_format": "JSON", "traces": [{"events": events}]})
 
 
 def rows(folder: Path, text: str, name: str = "a.sqlog") -> tuple[list[dict[str, Any]], dict[str, str]]:
@@ -66,8 +72,7 @@ def test_times_of_each_format_are_those_of_the_run(
 
 def test_json_in_one_piece_has_the_names_of_aioquic(tmp_path: Path) -> None:
     event = metrics(ORIGIN_MS + 20, cwnd=14520, bytes_in_flight=1200, latest_rtt=31.0)
-    text = json.dumps({"qlog_format": "JSON", "traces": [{"events": [event]}]})
-    found, unread = rows(tmp_path, text, "a.qlog")
+    found, unread = rows(tmp_path, whole([event]), "a.qlog")
     assert not unread
     assert found[0]["cwnd_bytes"] == 14520
     assert found[0]["in_flight_bytes"] == 1200
@@ -97,10 +102,29 @@ def test_a_sequence_that_was_cut_off_is_read_to_its_end(tmp_path: Path) -> None:
         (sequence({}, metrics(5.0, **FIRST)), "wall clock"),
         (sequence({}, {"name": "recovery:metrics_updated"}), "no time"),
         (sequence({}) + "\x1e{\n" + "\x1e{}\n", "record 2"),
+        (sequence({}) + "\x1e[1, 2]\n" + "\x1e{}\n", "record 2 is no object"),
+        # The format of draft-00 and draft-01: `event_fields` names the members of each array.
+        (whole([[5, "recovery", "metrics_updated", {"cwnd": 14520}]]), "before draft-02"),
+        (whole(None), "no array"),
+        (sequence({}, metrics(math.nan, **FIRST)), "the time of an event is nan"),
+        (sequence({}, metrics(math.inf, **FIRST)), "the time of an event is inf"),
+        (sequence({}, metrics(10**400, **FIRST)), "too large"),
+        (sequence({}, metrics(ORIGIN_MS, congestion_window=10**400)), "too large"),
+        ("[" * 100_000, "no qlog"),
     ],
-    ids=["cut-off", "other", "no-trace", "clock", "time", "record"],
+    ids=[
+        *("cut-off", "other", "no-trace", "clock", "time", "record", "array-record", "array-events"),
+        *("no-events", "nan", "infinite", "large-time", "large-value", "nested"),
+    ],
 )
 def test_a_file_that_is_not_read_is_named_with_the_reason(tmp_path: Path, text: str, why: str) -> None:
     found, unread = rows(tmp_path, text)
     assert not found
     assert why in unread["server-a.sqlog"]
+
+
+def test_a_file_that_is_not_read_leaves_the_others(tmp_path: Path) -> None:
+    (folder_of(tmp_path, "phone") / "odd.sqlog").write_text(whole([[5, "recovery"]]), encoding="utf-8")
+    found, unread = rows(tmp_path, sequence({}, metrics(ORIGIN_MS + 5, **FIRST)))
+    assert list(unread) == ["phone-odd.sqlog"]
+    assert [row["file"] for row in found] == ["server-a.sqlog"]

@@ -67,6 +67,16 @@ def of_calls(contender: str, situation: str, figure: str) -> float:
     return calls().cells[f"rmcat-{situation}", contender].estimate(figure).mean
 
 
+def rival_of_calls(contender: str, situation: str) -> float:
+    """The goodput of the flow next to the calls."""
+    return of_calls(contender, situation, RATE) / of_calls(contender, situation, "share")
+
+
+def l4s_rate(situation: str) -> float:
+    """The rate of the video with L4S over that without."""
+    return of_calls("scream-l4s", situation, VIDEO) / of_calls("scream", situation, VIDEO)
+
+
 def ratio(contender: str, situation: str, figure: str) -> float:
     """A figure as a multiple of CUBIC's."""
     return arena().against(situation, contender, BY_NAME[figure]).ratio
@@ -420,7 +430,7 @@ SENTENCES = [
     ),
     Sentence(
         CALLS,
-        "With a queue of 1 s that one falls below it, and SCReAM of libwebrtc with either",
+        "the draft's SCReAM falls below that rate; SCReAM of libwebrtc does with both queues",
         lambda: (
             all(
                 of_calls(name, case, VIDEO) < 0.5 * LOWEST_KBPS
@@ -451,11 +461,18 @@ SENTENCES = [
     ),
     Sentence(
         CALLS,
-        "L4S more than halves the delay of frames and raises the rate of the video by half",
+        "L4S more than halves the delay of frames and raises the rate of the video by half; the download "
+        "gets half",
         lambda: (
             of_calls("scream-l4s", DOWNLOAD, FRAME) < 0.5 * of_calls("scream", DOWNLOAD, FRAME)
-            and 1.4 < of_calls("scream-l4s", DOWNLOAD, VIDEO) / of_calls("scream", DOWNLOAD, VIDEO) < 1.6
+            and 1.4 < l4s_rate(DOWNLOAD) < 1.6
+            and 0.4 < rival_of_calls("scream-l4s", DOWNLOAD) / rival_of_calls("scream", DOWNLOAD) < 0.6
         ),
+    ),
+    Sentence(
+        CALLS,
+        "lowers the rate of its video to a quarter, and next to a download in NR to three quarters",
+        lambda: 0.2 < l4s_rate("cell-upload") < 0.3 and 0.7 < l4s_rate("nr") < 0.8,
     ),
 ]
 

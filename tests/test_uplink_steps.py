@@ -33,3 +33,6 @@ def test_steps_are_in_order_and_without_a_trace() -> None:
     steps = [{"at": "2 s", "rate": "1 Mbit/s"}, {"at": "1 s", "rate": "2 Mbit/s"}]
     with pytest.raises(ScenarioError, match=r"internet\.uplink_rate_steps.*not in order of time"):
         _ = airlane.loads(WIRED).set({"internet.uplink_rate_steps": steps}).resolved
+    both = {"internet.uplink_rate_steps": steps[:1], "internet.uplink_trace": "sawtooth.down"}
+    with pytest.raises(ScenarioError, match=r"internet\.uplink_rate_steps.*cannot be combined"):
+        _ = airlane.loads(WIRED).set(both).resolved

@@ -235,6 +235,14 @@ def parse_setting(setting: str) -> tuple[str, object]:
 
 
 def seconds(time: str) -> float:
-    """A time in seconds, from its form in resolved scenarios."""
-    number, unit = re.fullmatch(r"([0-9.e+-]+) ?(ns|us|ms|s)", time).groups()  # type: ignore[union-attr]
-    return float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
+    """A time in seconds, from its form in resolved scenarios.
+
+    Examples
+    --------
+    >>> seconds("250 ms"), seconds("2s")
+    (0.25, 2.0)
+    """
+    found = re.fullmatch(r"([0-9.e+-]+) ?(ns|us|ms|s)", time)
+    if found is None:
+        raise ValueError(f"{time!r} is no time with a unit, such as 300 ms")
+    return float(found[1]) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}[found[2]]

@@ -154,6 +154,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         bin: Some(scenario.run.series_bin.0),
         handovers: scenario.handover.is_some(),
         connections: scenario.cell.iter().any(|cell| !cell.rrc.is_always_connected()),
+        carriers: scenario.ue.iter().any(|ue| ue.carriers.is_some()),
         codes: scenario.flow.iter().any(sends_codes),
         pings: scenario.flow.iter().any(|flow| matches!(flow.app, App::Ping(_))),
         media: scenario.flow.iter().any(|flow| flow.app.rate_controller().is_some()),

@@ -78,6 +78,8 @@ pub enum Topic {
     Connection,
     /// [`Event::Media`].
     Media,
+    /// [`Event::Carrier`].
+    Carrier,
 }
 
 /// The path model of a model-based controller (BBR). Volumes are in segments.
@@ -254,6 +256,17 @@ pub enum ConnectionStep {
     Failed,
     /// The UE has left the connection.
     Released,
+}
+
+/// A change of a secondary cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CarrierStep {
+    /// The primary cell schedules the block with the activation command.
+    Commanded,
+    /// It can be scheduled.
+    Activated,
+    /// It is deactivated: its timer has expired, or the radio of the primary cell was switched off.
+    Deactivated,
 }
 
 /// A step of a handover.
@@ -700,6 +713,17 @@ pub enum Event<'a> {
         /// The step.
         step: ConnectionStep,
     },
+    /// The state of a secondary cell of a UE has changed.
+    Carrier {
+        /// The UE.
+        ue: UeId,
+        /// The secondary cell.
+        cell: CellId,
+        /// The change.
+        step: CarrierStep,
+        /// The serving cells of the UE that can be scheduled from now on, the primary one included.
+        active: u32,
+    },
     /// A bearer has delivered an IP packet: PDCP at the UE (downlink) or at the eNB (uplink).
     SduDelivered {
         /// The UE.
@@ -760,6 +784,7 @@ impl Event<'_> {
             Self::SduDelivered { .. } => Topic::SduDelivered,
             Self::Connection { .. } => Topic::Connection,
             Self::Media { .. } => Topic::Media,
+            Self::Carrier { .. } => Topic::Carrier,
         }
     }
 }

@@ -20,8 +20,8 @@ mod units;
 
 pub use contract::{Cx, Node, Outbox, Port, Probe, Role, Silence};
 pub use event::{
-    ConnectionCause, ConnectionStep, CubicCurve, Event, HandoverStep, InformationFate, LossVerdict,
-    PathModel, PepFate, PlaybackStep, RrcState, Topic, TopicSet,
+    CarrierStep, ConnectionCause, ConnectionStep, CubicCurve, Event, HandoverStep, InformationFate,
+    LossVerdict, PathModel, PepFate, PlaybackStep, RrcState, Topic, TopicSet,
 };
 pub use id::{CellId, FlowId, Lcid, NodeId, Rnti, UeId};
 pub use media_step::MediaStep;

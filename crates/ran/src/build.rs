@@ -12,8 +12,8 @@ use airlane_radio::{Bursts, Fading, FrequencyGrid, Mobility, PathLoss, Position,
 use crate::bearers::Bearers;
 use crate::buildings::Indoors;
 use crate::channel::{Channel, LinkBudget, Scenery, Sight};
-use crate::config::{CellConfig, ChannelConfig, RanConfig, Start, UeConfig};
-use crate::cqi::CqiReports;
+use crate::config::{CarrierAggregation, CellConfig, ChannelConfig, RanConfig, Start, UeConfig};
+use crate::cqi::{CqiReports, ReportTimes};
 use crate::interference::{CellChannels, Neighbours};
 use crate::link::{DownlinkState, Links, ServingLink, UplinkState};
 use crate::mac::downlink::DownlinkMac;
@@ -26,6 +26,7 @@ use crate::mac::power::PuschPower;
 use crate::mac::pusch::Sounding;
 use crate::mac::requests::SentRequests;
 use crate::mac::restrictions::Restrictions;
+use crate::mac::scell::Scell;
 use crate::mac::sleep::Phase;
 use crate::mac::uplink::UplinkMac;
 use crate::network::{Cell, SlotClock};
@@ -228,7 +229,41 @@ pub(crate) fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>], now: I
         }
     }
     let draws = |what: &str| seeds.stream(&format!("ue/{index}/decoding/{what}"));
-    let link = ServingLink {
+    let link = build_link(new, serving, neighbours, cell, draws);
+    let secondary = ue.aggregation.iter().flat_map(|of| build_secondary(new, of, &mut mobility, scenes, now));
+    let secondary = secondary.collect();
+    let phase = if cell.connection.is_some() { Phase::Released } else { Phase::Connected };
+    let identity = seeds.stream(&format!("ue/{index}/identity")).below(u64::MAX);
+    let links = Links::new(link, secondary);
+    assert!(
+        links.is_single() || phase.drx(cell, identity).is_none(),
+        "a UE with several carriers that sleeps, or whose energy is counted"
+    );
+    Ue {
+        id: UeId(index as u32),
+        is_present: true,
+        bearers: Bearers::new(&bearer, l4s.as_ref(), cell.connection.is_some(), now, |name| {
+            seeds.stream(&format!("ue/{index}/queue/{name}"))
+        }),
+        mobility,
+        links,
+        drx: { phase.drx(cell, identity) }
+            .map(|(config, offset)| Box::new(Drx::new(config, offset, phase, now))),
+        phase,
+        identity,
+        alarm: Instant::FAR_FUTURE,
+    }
+}
+
+/// The link with the cell that `serving` belongs to.
+fn build_link(
+    NewUe { index, config: ue, .. }: NewUe<'_>,
+    serving: CellChannels,
+    neighbours: Vec<CellChannels>,
+    cell: &CellConfig,
+    draws: impl Fn(&str) -> Stream,
+) -> ServingLink {
+    ServingLink {
         cell: serving.cell,
         neighbours: Neighbours::new(neighbours),
         downlink: DownlinkState {
@@ -258,24 +293,33 @@ pub(crate) fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>], now: I
             polls: Polls::default(),
             active: false,
         },
+        scell: None,
         control: (Instant::FAR_FUTURE, 0.0),
-    };
-    let phase = if cell.connection.is_some() { Phase::Released } else { Phase::Connected };
-    let identity = seeds.stream(&format!("ue/{index}/identity")).below(u64::MAX);
-    Ue {
-        id: UeId(index as u32),
-        is_present: true,
-        bearers: Bearers::new(&bearer, l4s.as_ref(), cell.connection.is_some(), now, |name| {
-            seeds.stream(&format!("ue/{index}/queue/{name}"))
-        }),
-        mobility,
-        links: Links::new(link),
-        drx: { phase.drx(cell, identity) }
-            .map(|(config, offset)| Box::new(Drx::new(config, offset, phase, now))),
-        phase,
-        identity,
-        alarm: Instant::FAR_FUTURE,
     }
+}
+
+/// The links with the secondary cells of a UE. Each has its own channels, which are those of the primary link: they draw
+/// from streams of the same names.
+fn build_secondary(
+    new: NewUe<'_>,
+    aggregation: &CarrierAggregation,
+    mobility: &mut Mobility,
+    scenes: &[Scene<'_>],
+    now: Instant,
+) -> Vec<ServingLink> {
+    let (seeds, index) = (scenes[0].seeds, new.index);
+    let primary = new.config.cell.expect("carrier aggregation names the primary cell");
+    let link = |id: &CellId| {
+        assert!(*id != primary, "the primary cell is not a secondary one");
+        let config = UeConfig { cell: Some(*id), ..new.config.clone() };
+        let (serving, neighbours) = build_channels(NewUe { config: &config, ..new }, mobility, scenes, now);
+        let cell = scenes[id.index()].cell;
+        let draws = |what: &str| seeds.stream(&format!("ue/{index}/cell/{}/decoding/{what}", id.index()));
+        let pcell = scenes[primary.index()].cell.numerology;
+        let scell = Scell::new(aggregation.activation, pcell, ReportTimes::of(cell, index), now);
+        ServingLink { scell: Some(Box::new(scell)), ..build_link(new, serving, neighbours, cell, draws) }
+    };
+    aggregation.secondary.iter().map(link).collect()
 }
 
 fn build_mobility(ue: NewUe<'_>, scenes: &[Scene<'_>], now: Instant) -> Mobility {

@@ -28,6 +28,7 @@ const SUBFRAME: Duration = Duration::from_millis(1);
 
 pub use crate::mac::drx::{DrxConfig, ShortCycle};
 pub use crate::mac::requests::RequestLimit;
+pub use crate::mac::scell::{ActivationDelay, ActivationPolicy, CarrierAggregation};
 pub use crate::mac::throttle::{ThrottleBy, ThrottleConfig};
 
 pub use airlane_radio::mobility::Movement;
@@ -637,4 +638,6 @@ pub struct UeConfig {
     pub bearer_set_up: Option<Instant>,
     /// MCS of its downlink blocks, independent of its reports; `None` for link adaptation.
     pub fixed_mcs: Option<Mcs>,
+    /// The carriers besides that of `cell`, which is then the primary cell; `None` for a UE with one carrier.
+    pub aggregation: Option<CarrierAggregation>,
 }

@@ -16,6 +16,7 @@ use crate::mac::drx::Drx;
 use crate::mac::grid::RbgSet;
 use crate::mac::phy::{LinkAdaptation, SlotFormat};
 use crate::mac::scheduler::MAX_RBGS;
+use crate::numerology::Numerology;
 
 /// The parts of a UE that its measurements need.
 pub(crate) struct MeasuringUe<'a> {
@@ -196,6 +197,31 @@ impl ServingLink {
         }
         measurement.cqi(scratch, out);
         report.robust = measurement.needs_robust(out, scratch);
+    }
+}
+
+/// When a UE measures and reports to a cell.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReportTimes {
+    numerology: Numerology,
+    period: u64,
+    phase: u64,
+    delay: u64,
+}
+
+impl ReportTimes {
+    /// Those of a UE with this index.
+    pub(crate) fn of(cell: &CellConfig, ue: usize) -> Self {
+        let period = u64::from(cell.mac.cqi_period.max(1));
+        let delay = cell.mac.cqi_delay.into();
+        Self { numerology: cell.numerology, period, phase: ue as u64 % period, delay }
+    }
+
+    /// When the scheduler can use the first report that is measured at `from` or later.
+    pub(crate) fn first_in_use(&self, from: Instant) -> Instant {
+        let Self { numerology, period, phase, delay } = *self;
+        let slot = numerology.slot_from(from).saturating_sub(phase).next_multiple_of(period) + phase;
+        numerology.start_of(slot + delay)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The link of a UE with a cell that serves it: its channels, its CQI reports, its HARQ processes and its power.
 
-use airlane_core::{CellId, Dbm, Duration, Instant, Stream, UeId};
+use airlane_core::{Bytes, CellId, Dbm, Duration, Instant, Stream, UeId};
 use airlane_radio::{Mcs, Mobility};
 
 use crate::channel::{Channel, RsrpPeriod};
@@ -14,17 +14,65 @@ use crate::mac::polls::Polls;
 use crate::mac::power::PuschPower;
 use crate::mac::pusch::Sounding;
 use crate::mac::requests::SentRequests;
+use crate::mac::scell::{Scell, ScellState, command_bytes};
 use crate::rrc::measurement::MeasurementConfig;
 
-/// The links of a UE with the cells that serve it. Today there is one.
+/// The links of a UE with the cells that serve it.
 #[derive(Debug)]
 pub(crate) struct Links {
     primary: ServingLink,
+    /// Those with secondary cells, which have a downlink only.
+    secondary: Vec<ServingLink>,
 }
 
 impl Links {
-    pub(crate) fn new(primary: ServingLink) -> Self {
-        Self { primary }
+    pub(crate) fn new(primary: ServingLink, secondary: Vec<ServingLink>) -> Self {
+        assert!(primary.scell.is_none() && secondary.iter().all(|link| link.scell.is_some()), "one PCell");
+        Self { primary, secondary }
+    }
+
+    /// Whether the UE has one carrier.
+    #[inline]
+    pub(crate) fn is_single(&self) -> bool {
+        self.secondary.is_empty()
+    }
+
+    /// The links with secondary cells.
+    pub(crate) fn secondary_mut(&mut self) -> &mut [ServingLink] {
+        &mut self.secondary
+    }
+
+    /// The SCells and their states.
+    pub(crate) fn scells_mut(&mut self) -> impl Iterator<Item = &mut Scell> {
+        self.secondary.iter_mut().filter_map(|link| link.scell.as_deref_mut())
+    }
+
+    /// The activation command that waits is in a block. `each` is called with each cell that it activates.
+    pub(crate) fn on_command_sent(&mut self, mut each: impl FnMut(CellId)) {
+        for link in &mut self.secondary {
+            if let Some(scell) = link.scell.as_mut().filter(|scell| scell.state == ScellState::Wanted) {
+                scell.state = ScellState::Commanded;
+                each(link.cell);
+            }
+        }
+    }
+
+    /// Serving cells that can be scheduled.
+    pub(crate) fn active_carriers(&self) -> u32 {
+        1 + self.secondary.iter().filter(|link| link.is_in_use()).count() as u32
+    }
+
+    /// The activation command that waits for a block of this cell: its bytes, if there is one.
+    #[inline]
+    pub(crate) fn command(&self, cell: CellId) -> Option<Bytes> {
+        if self.secondary.is_empty() || self.primary.cell != cell { None } else { self.find_command() }
+    }
+
+    #[inline(never)]
+    fn find_command(&self) -> Option<Bytes> {
+        let mut states = self.secondary.iter().filter_map(|link| link.scell.as_ref());
+        let waits = states.any(|scell| scell.state == ScellState::Wanted);
+        waits.then(|| command_bytes(self.secondary.len()))
     }
 
     /// The link with the primary cell, which a handover changes.
@@ -42,20 +90,28 @@ impl Links {
     /// The link with a cell that serves the UE.
     #[inline]
     pub(crate) fn with(&self, cell: CellId) -> &ServingLink {
-        debug_assert_eq!(self.primary.cell, cell, "this cell does not serve the UE");
-        &self.primary
+        if self.secondary.is_empty() || self.primary.cell == cell {
+            debug_assert_eq!(self.primary.cell, cell, "this cell does not serve the UE");
+            return &self.primary;
+        }
+        let found = self.secondary.iter().find(|link| link.cell == cell);
+        found.expect("this cell serves the UE")
     }
 
     /// See [`Self::with`].
     #[inline]
     pub(crate) fn with_mut(&mut self, cell: CellId) -> &mut ServingLink {
-        debug_assert_eq!(self.primary.cell, cell, "this cell does not serve the UE");
-        &mut self.primary
+        if self.secondary.is_empty() || self.primary.cell == cell {
+            debug_assert_eq!(self.primary.cell, cell, "this cell does not serve the UE");
+            return &mut self.primary;
+        }
+        let found = self.secondary.iter_mut().find(|link| link.cell == cell);
+        found.expect("this cell serves the UE")
     }
 
-    /// Whether there is a link with this cell.
+    /// Whether the uplink of the UE is with this cell.
     #[inline]
-    pub(crate) fn are_with(&self, cell: CellId) -> bool {
+    pub(crate) fn send_to(&self, cell: CellId) -> bool {
         self.primary.cell == cell
     }
 
@@ -68,7 +124,7 @@ impl Links {
     /// All links, the primary one first.
     #[inline]
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut ServingLink> {
-        core::iter::once(&mut self.primary)
+        core::iter::once(&mut self.primary).chain(&mut self.secondary)
     }
 }
 
@@ -87,6 +143,8 @@ pub(crate) struct ServingLink {
     pub(crate) neighbours: Neighbours,
     pub(crate) downlink: DownlinkState,
     pub(crate) uplink: UplinkState,
+    /// The state of a secondary cell; `None` for the primary one.
+    pub(crate) scell: Option<Box<Scell>>,
     /// Cache of [`Self::control_sinr`], and its time: assignment and grant of one slot share it.
     pub(crate) control: (Instant, f32),
 }
@@ -142,6 +200,12 @@ pub(crate) struct UplinkState {
 }
 
 impl ServingLink {
+    /// Whether the UE listens to the cell: it is the primary one, or an active secondary one.
+    #[inline]
+    pub(crate) fn is_in_use(&self) -> bool {
+        self.scell.as_ref().is_none_or(|scell| scell.is_active())
+    }
+
     /// The UE arrives at `cell` with only its bearers: the MAC is reset (TS 36.331 §5.3.5.4, TS
     /// 36.321 §5.9), and the channel to that cell becomes the serving one.
     pub(crate) fn enter(&mut self, ue: UeId, id: CellId, cell: &CellConfig) {

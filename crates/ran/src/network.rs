@@ -10,6 +10,7 @@ use airlane_core::{
 };
 
 mod backhaul;
+mod carriers;
 mod connection;
 mod handover;
 mod information;
@@ -21,6 +22,7 @@ mod service;
 mod wake;
 
 use backhaul::Backhaul;
+use carriers::CarrierChange;
 use connection::Connections;
 use handover::HandoverState;
 use information::Publisher;
@@ -146,6 +148,8 @@ pub struct RadioNetwork {
     unanswered: Vec<u32>,
     /// When UEs that sleep will listen to what waits for them.
     alarms: Alarms,
+    /// Changes of carriers that were not reported yet.
+    carrier_changes: Vec<CarrierChange>,
     /// Packets that are being processed; `None` if that takes no time.
     processing: Option<Box<Processing>>,
 }
@@ -186,10 +190,14 @@ impl RadioNetwork {
         if config.measurements.is_some_and(|measurements| measurements.quality.is_some()) {
             air.count_use();
         }
+        assert!(
+            config.handover.is_none() || config.ues.iter().all(|ue| ue.aggregation.is_none()),
+            "handovers of UEs with several carriers"
+        );
         let monitor = |measurements| {
             Monitor::new(measurements, config.ues.len(), &config.cells, build::neighbours(config))
         };
-        Self {
+        let mut network = Self {
             cells,
             handover: HandoverState::new(config, &ues, seeds).map(Box::new),
             ues,
@@ -214,8 +222,11 @@ impl RadioNetwork {
             messages: Vec::new(),
             unanswered: Vec::new(),
             alarms: Alarms::default(),
+            carrier_changes: Vec::new(),
             processing: Processing::of(config),
-        }
+        };
+        (0..network.ues.len()).for_each(|ue| network.begin_carriers(Instant::ZERO, ue));
+        network
     }
 
     /// Reports the position of each UE ([`Event::UePosition`]) at time zero and then with this period.
@@ -276,6 +287,7 @@ impl RadioNetwork {
     pub fn change_cell(&mut self, now: Instant, ue: UeId, target: CellId) {
         assert!(target.index() < self.cells.len(), "there is no such cell");
         self.skip_idle_slots(now);
+        assert!(self.ues[ue.index()].links.is_single(), "a UE with several carriers stays in its cells");
         let link = self.ues[ue.index()].links.primary_mut();
         if link.cell == target {
             return;
@@ -415,6 +427,7 @@ impl RadioNetwork {
         if !self.touched.is_empty() {
             self.wake_touched(cx.now); // UEs that fell asleep
         }
+        self.report_carriers(cx);
     }
 
     /// Runs one step in every cell whose slot begins now and whose radio is on, in their order.
@@ -481,31 +494,35 @@ impl RadioNetwork {
 
     /// Adds UEs whose bearer has data to send to their cell's lists.
     fn wake_touched(&mut self, now: Instant) {
-        for index in self.touched.drain(..) {
+        for place in 0..self.touched.len() {
+            let index = self.touched[place];
             let Ue { id, bearers, links, drx, phase, alarm, .. } = &mut self.ues[index as usize];
             if *phase == Phase::Released {
                 continue; // PDCP status reports after a change of its cell wait for the connection
             }
-            for link in links.iter_mut() {
-                let cell = &mut self.cells[link.cell.index()];
-                let has_data = bearers.has_backlog(Direction::Downlink, now);
-                if link.downlink.active && !has_data {
-                    cell.downlink.note_change(index);
-                } else if !link.downlink.active && has_data {
-                    let listens_from = drx.as_ref().map_or(now, |drx| drx.next_active(now));
-                    if listens_from > now {
-                        self.alarms.set(listens_from, *id, alarm);
-                    } else {
-                        cell.downlink.activate(*id, link);
-                        self.busy = true;
-                    }
-                }
-                if !link.uplink.active && bearers.has_backlog(Direction::Uplink, now) {
-                    cell.uplink.activate(*id, link);
+            let (is_single, link) = (links.is_single(), links.primary_mut());
+            let cell = &mut self.cells[link.cell.index()];
+            let has_data = bearers.has_backlog(Direction::Downlink, now);
+            if link.downlink.active && !has_data {
+                cell.downlink.note_change(index);
+            } else if !link.downlink.active && has_data {
+                let listens_from = drx.as_ref().map_or(now, |drx| drx.next_active(now));
+                if listens_from > now {
+                    self.alarms.set(listens_from, *id, alarm);
+                } else {
+                    cell.downlink.activate(*id, link);
                     self.busy = true;
                 }
             }
+            if !link.uplink.active && bearers.has_backlog(Direction::Uplink, now) {
+                cell.uplink.activate(*id, link);
+                self.busy = true;
+            }
+            if !is_single {
+                self.use_carriers(now, index as usize);
+            }
         }
+        self.touched.clear();
     }
 
     /// A packet arrives at an eNB or a UE.
@@ -560,14 +577,17 @@ impl RadioNetwork {
             return self.wake_touched(cx.now);
         }
         let Ue { id, bearers, links, .. } = ue;
-        for link in links.iter_mut() {
-            let cell = &mut self.cells[link.cell.index()];
-            match direction {
-                Direction::Downlink => cell.downlink.accept(*id, link, bearers, cx.now),
-                Direction::Uplink => cell.uplink.activate(*id, link),
-            }
+        let is_single = links.is_single();
+        let link = links.primary_mut();
+        match direction {
+            Direction::Downlink => cell.downlink.accept(*id, link, bearers, cx.now),
+            Direction::Uplink => cell.uplink.activate(*id, link),
         }
         self.busy = true;
+        if direction == Direction::Downlink && !is_single {
+            self.use_carriers(cx.now, index);
+            self.report_carriers(cx);
+        }
     }
 }
 
@@ -605,6 +625,7 @@ impl Node for RadioNetwork {
             }
             if self.alarms.due() <= until {
                 self.ring(self.alarms.due());
+                self.report_carriers(cx);
                 continue;
             }
             if work > called {

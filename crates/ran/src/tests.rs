@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use airlane_core::{
-    Bytes, CellId, Cx, Dbm, Decibel, Direction, DropCause, Duration, Event, FlowId, Header, Instant, Node,
-    Outbox, Packet, PacketPool, Payload, Probe, Seeds, Topic, TopicSet, UdpHeader, UeId,
+    Bytes, CarrierStep, CellId, Cx, Dbm, Decibel, Direction, DropCause, Duration, Event, FlowId, Header,
+    Instant, Node, Outbox, Packet, PacketPool, Payload, Probe, Seeds, Topic, TopicSet, UdpHeader, UeId,
 };
 use airlane_net::gtp;
 use airlane_radio::link_tables::LteTables;
@@ -17,13 +17,16 @@ use crate::numerology::Numerology;
 use crate::rlc::UmConfig;
 use crate::rrc::MeasurementReport;
 use crate::rrc::measurement::{EventA3, MeasurementConfig};
+use meter::{Block, GridMeter};
 
 mod access;
 mod backhaul;
 pub(crate) mod bearers;
+mod carriers;
 mod drop;
 mod link_limits;
 mod membership;
+mod meter;
 mod nr_bearer;
 mod nr_cell;
 mod power;
@@ -106,6 +109,7 @@ pub(crate) fn network(ues: usize, access: UplinkAccess) -> RanConfig {
                 building: None,
                 bearer_set_up: None,
                 fixed_mcs: None,
+                aggregation: None,
             })
             .collect(),
         flows: (0..ues as u32).map(UeId).collect(),
@@ -120,62 +124,6 @@ pub(crate) fn network(ues: usize, access: UplinkAccess) -> RanConfig {
         },
         measurements: None,
         handover: None,
-    }
-}
-
-/// Sums the PRBs of each slot, by direction.
-#[derive(Default)]
-struct GridMeter {
-    now: Instant,
-    uplink: u32,
-    uplink_most: u32,
-    downlink_mcs: Vec<u8>,
-    downlink_prbs: Vec<u16>,
-    uplink_mcs: Vec<u8>,
-    uplink_at: Vec<Instant>,
-    downlink_blocks: Vec<Block>,
-    uplink_blocks: Vec<power::UplinkBlock>,
-    headrooms: Vec<(Instant, Decibel)>,
-}
-
-/// The result of one transmission of a downlink block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Block {
-    at: Instant,
-    ue: UeId,
-    process: u8,
-    attempt: u8,
-    decoded: bool,
-}
-
-impl Probe for GridMeter {
-    fn topics(&self) -> TopicSet {
-        TopicSet::NONE.with(Topic::TransportBlock).with(Topic::PowerHeadroom)
-    }
-    fn observe(&mut self, now: Instant, event: &Event<'_>) {
-        if let &Event::PowerHeadroom { headroom, .. } = event {
-            return self.headrooms.push((now, headroom));
-        }
-        let &Event::TransportBlock { ue, direction, prbs, mcs, process, attempt, decoded, .. } = event else {
-            return;
-        };
-        if now != self.now {
-            (self.now, self.uplink) = (now, 0);
-        }
-        match direction {
-            Direction::Downlink => {
-                self.downlink_mcs.push(mcs);
-                self.downlink_prbs.push(prbs);
-                self.downlink_blocks.push(Block { at: now, ue, process, attempt, decoded });
-            }
-            Direction::Uplink => {
-                self.uplink_blocks.extend(power::UplinkBlock::of(now, event));
-                self.uplink_mcs.push(mcs);
-                self.uplink_at.push(now);
-                self.uplink += u32::from(prbs);
-                self.uplink_most = self.uplink_most.max(self.uplink);
-            }
-        }
     }
 }
 

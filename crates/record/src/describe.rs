@@ -88,6 +88,8 @@ pub struct RecorderParameters {
     pub handovers: bool,
     /// Whether UEs may be released.
     pub connections: bool,
+    /// Whether a UE has several carriers.
+    pub carriers: bool,
     /// Whether messages of a PEP are recorded, and the windows of senders that use one.
     pub pep: bool,
     /// Whether any receiver sends codes.

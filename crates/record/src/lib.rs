@@ -15,6 +15,7 @@
 //! Not included: qlog.
 
 mod capture;
+mod carriers;
 mod cell;
 mod codes;
 mod connections;

@@ -5,6 +5,7 @@
 use airlane_core::{Event, Instant, TopicSet};
 
 use crate::RecorderParameters;
+use crate::carriers::CarrierLog;
 use crate::codes::CodeLog;
 use crate::connections::ConnectionLog;
 use crate::deliveries::Deliveries;
@@ -66,13 +67,14 @@ impl FinishedRun<'_> {
 type MakeLog = fn(&RecorderParameters) -> Option<Box<dyn Log>>;
 
 /// All kinds of logs, in the order of their tables in the results.
-const KINDS: [MakeLog; 16] = [
+const KINDS: [MakeLog; 17] = [
     log::<UeSeries>,
     log::<CodeLog>,
     log::<ViewLog>,
     log::<PingLog>,
     log::<HandoverLog>,
     log::<ConnectionLog>,
+    log::<CarrierLog>,
     log::<PageLog>,
     log::<VerdictLog>,
     log::<InformationLog>,

@@ -167,8 +167,8 @@ def _chosen(what: str, names: Sequence[str], known: Mapping[str, T], always: str
 
 
 def list_sets() -> str:
-    """The situations and contenders of all sets."""
-    lines = []
+    """The situations and contenders of all sets, and the test cases of the BBR draft."""
+    lines = ["bbr-draft: test cases of the BBR draft", *(f"  {one.section:<20} {one.title}" for one in CASES)]
     for name, one in SETS.items():
         names = ", ".join(contender.name for contender in one.contenders)
         lines += [f"{name}: {one.title}"]

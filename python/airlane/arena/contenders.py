@@ -48,6 +48,8 @@ class Contender:
         Other settings, by dotted key.
     app
         Settings of the calls that it carries, by the key below their application.
+    needs_cell
+        Whether a scenario without a cell is none for it, if it has settings of cells.
     downlink_only
         Why it does not apply to uploads; empty if it does.
     own
@@ -61,6 +63,7 @@ class Contender:
     middleboxes: Sequence[Mapping[str, object]] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
     app: Mapping[str, object] = field(default_factory=dict)
+    needs_cell: bool = True
     downlink_only: str = ""
     own: Mapping[str, type[Controller]] = field(default_factory=dict)
 
@@ -80,7 +83,8 @@ class Contender:
         told = scenario.settings
         changed: dict[str, object] = dict(self.settings)
         for i, flow in enumerate(told["flow"]):
-            if every and not _is_carried(flow):
+            is_call = flow["app"]["kind"] == "rtc"
+            if every and not (self.app if is_call else _is_carried(flow)):
                 continue
             if not every and not str(flow["name"]).startswith(_CARRIED):
                 continue
@@ -94,9 +98,9 @@ class Contender:
                     changed[f"flow.{i}.app.http"] = "3"  # HTTP version of browsers and players over QUIC
             else:
                 changed |= {f"flow.{i}.transport.{key}": value for key, value in self.transport.items()}
-            if flow["app"]["kind"] == "rtc":
+            if is_call:
                 changed |= {f"flow.{i}.app.{key}": value for key, value in self.app.items()}
-        if self.cell and not told["cell"] and not self.settings:
+        if self.cell and self.needs_cell and not told["cell"]:
             raise NotForError("there is no cell")
         if told["cell"]:
             changed |= {f"cell.{key}": value for key, value in self.cell.items()}  # of every [[cell]]
@@ -112,9 +116,7 @@ class Contender:
 
 
 def _is_carried(flow: Mapping[str, Any]) -> bool:
-    """Whether a flow has a congestion control, or a rate controller."""
-    if flow["app"]["kind"] == "rtc":
-        return True
+    """Whether a flow has a congestion control."""
     return flow.get("transport") is not None and flow["transport"]["kind"] in ("tcp", "quic")
 
 

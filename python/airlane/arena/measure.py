@@ -163,7 +163,8 @@ def measured(setting: Setting, tables: Tables, end_s: float) -> Measured:
         values |= _rates(of("goodput_mbps"), of("goodput_mbps", "rival*"), end_s - setting.warmup_s)
         return Measured(values | (_calls(setting, tables, end_s) if setting.kind is Kind.CALLS else {}))
     if setting.flows != TESTED:
-        tables = {name: _of_flows(table, setting.flows) for name, table in tables.items()}
+        of_flows = {name: table for name, table in tables.items() if "flow" in table.column_names}
+        tables = {name: _of_flows(table, setting.flows) for name, table in of_flows.items()}
     times = _times(setting.kind, tables, of, end_s)
     if not times.begun:
         return Measured(values | {MAIN[setting.kind]: math.nan})

@@ -10,10 +10,13 @@ from airlane.arena.contenders import CONTENDERS, ArenaError, Contender, NotForEr
 from airlane.native import ScenarioError
 from airlane.scenario import Scenario, parse_setting
 
-__all__ = ["BASELINE", "MECHANISMS", "Variants", "variants"]
+__all__ = ["BASELINE", "DUALPI2", "MECHANISMS", "Variants", "variants"]
 
 BASELINE = "baseline"
 """The scenario as it is."""
+
+DUALPI2 = {"kind": "dualpi2", "threshold": "4 ms", "ramp": "10 ms"}
+"""DualPI2 for the queues of a cell, which are served in slots. A choice; docs/l4s.md has others."""
 
 MECHANISMS = (
     Contender(
@@ -25,7 +28,7 @@ MECHANISMS = (
         "l4s",
         "L4S: Prague with accurate ECN, and DualPI2 on the queues of the cell, which marks from 4 to 14 ms",
         {"congestion": "prague", "ecn": "accurate"},
-        cell={"rlc.aqm": {"kind": "dualpi2", "threshold": "4 ms", "ramp": "10 ms"}},
+        cell={"rlc.aqm": DUALPI2},
     ),
     Contender(
         "split-proxy",

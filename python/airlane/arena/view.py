@@ -139,7 +139,7 @@ def terminal_view(result: Result) -> Group:
         cards,
         Text(
             "open: the interval shows neither a difference that matters nor that there is none.\n"
-            f"fair, takes, yields: its share beside {result.reference}. no form: it does not apply to the "
+            "fair, takes, yields: its share of the link next to a rival. no form: it does not apply to the\n"
             "situation."
         ),
     )
@@ -158,9 +158,17 @@ def _caption(result: Result) -> str:
         f"5 %) and that the 95 % interval of the paired difference shows. Numbers are multiples of {base}'s\n"
         "figure; in brackets those of goodput or delay, whichever the figure is not. trades: better, but\n"
         f"with less than {KEPT:g} of {base}'s goodput, or with a delay above {1 / KEPT:g} times {base}'s and "
-        f"{DELAY_FINE_MS:g} ms.\n"
-        f"Beside {base} the figure is the share: better lists fair shares, within a quarter of {base}'s own\n"
-        "share there; worse lists the others."
+        f"{DELAY_FINE_MS:g} ms.{_about_shares(result)}"
+    )
+
+
+def _about_shares(result: Result) -> str:
+    if all(main_figure(situation).better is not Better.NEITHER for situation in result.situations):
+        return ""
+    base = result.reference
+    return (
+        f"\nNext to {base} the figure is the share: better lists fair shares, within a quarter of {base}'s\n"
+        "own share there; worse lists the others."
     )
 
 

@@ -119,6 +119,7 @@ class _Set(StrEnum):
     NR = "nr"
     SLEEP = "sleep"
     RMCAT = "rmcat"
+    RMCAT_TOWNS = "rmcat-towns"
     FIELD = "field"
 
 
@@ -385,7 +386,7 @@ def arena(
     check_file(out / ("bbr-draft.csv" if bbr_draft else "index.html"))
     if record is not None:
         if bbr_draft:
-            fail("error: --record needs --set situations or another; those of bbr-draft are in bbr-draft.csv")
+            fail("error: --record needs --set situations or another set; bbr-draft has bbr-draft.csv")
         check_file(record)
     call = command.Call(
         contenders=contenders or [],

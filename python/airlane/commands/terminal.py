@@ -340,6 +340,8 @@ def _state_bands(results: Results) -> Iterator[Table | Text]:
     for one in ues[:_ROWS]:
         table.add_row(one.ue, states.band(one, end_s, _SLICES))
     yield table
+    if len(ues) > _ROWS:
+        yield Text(f"and {len(ues) - _ROWS} more UEs, all in series/ues.parquet")
 
 
 def _handovers(results: Results) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,9 +85,9 @@ def run_chart(results: Results, run: int = 0, title: str = "") -> Chart:
     panels = panels or [Panel([Line([], [])], x=_TIME)]
     for table, column, words, unit in _SAMPLED:
         if samples := _samples(view, table, column):
-            panels.append(
-                _sample_panel(samples, flows, handovers, Panel([], words, _TIME, Axis(label=unit, low=0.0)))
-            )
+            # Flows that ping at the same interval have bins in common.
+            items = [*_lines(samples, _sample_styles(samples, flows)), *handovers]
+            panels.append(Panel(items, words, _TIME, Axis(label=unit, low=0.0)))
     if rates := _mcs(view):
         panels.append(_mcs_panel(rates, max(2, len(flows)), handovers))
     if connected := _connected_panel(view):
@@ -121,34 +120,47 @@ def _of_run(results: Results, run: int) -> dict[str, pa.Table]:
 
 def _panel(view: Run, flows: list[str], column: Column, handovers: list[Item]) -> Panel:
     unit, factor = ("kB", 1e-3) if column.unit == "bytes" else (column.unit, 1.0)
-    items: list[Item] = []
-    if len(flows) > LINES_MAX:
-        items += _percentiles([view.series(flow) for flow in flows], column.name, factor)
+    found = {flow: view.series(flow) for flow in flows}
+    values = {
+        flow: (series.get("t_s", _NOTHING), series.get(column.name, _NOTHING) * factor)
+        for flow, series in found.items()
+    }
     alpha = 1.0 if len(flows) <= _OPAQUE_MAX else 0.6
-    for i, flow in enumerate(flows if len(flows) <= LINES_MAX else ()):
-        series = view.series(flow)
-        t, y = series.get("t_s", _NOTHING), series.get(column.name, _NOTHING) * factor
-        items += line_in_band(t, y, series=flow, alpha=alpha, **style_of(i))
-        for at in view.timeouts_of(flow).get("t_s", ()) if column.name == "cwnd_bytes" else ():
-            items.append(Reference("x", at, series="timeout", colour=_EVENTS["timeout"], width=0.7, dash=":"))
+    items = list(_lines(values, [style_of(i) | {"alpha": alpha} for i in range(len(flows))]))
+    if column.name == "cwnd_bytes":
+        items += _timeouts(view, flows)
     title = column.title + " (dotted: timeouts)" * (column.name == "cwnd_bytes")
     return Panel([*items, *handovers], title, _TIME, Axis(label=unit, low=0.0))
 
 
-def _percentiles(series: list[dict[str, Any]], column: str, factor: float) -> Iterator[Item]:
+def _lines(values: Mapping[str, tuple[Array, Array]], styles: Sequence[Mapping[str, Any]]) -> Iterator[Item]:
+    """A line for each flow, of its times and values; of many flows percentiles over them."""
+    if len(values) > LINES_MAX:
+        yield from _percentiles(list(values.values()))
+        return
+    for (flow, (t, y)), style in zip(values.items(), styles, strict=True):
+        yield from line_in_band(t, y, series=flow, **style)
+
+
+def _timeouts(view: Run, flows: list[str]) -> Iterator[Item]:
+    for flow in flows if len(flows) <= LINES_MAX else ():
+        for at in view.timeouts_of(flow).get("t_s", ()):
+            yield Reference("x", at, series="timeout", colour=_EVENTS["timeout"], width=0.7, dash=":")
+
+
+def _percentiles(values: Sequence[tuple[Array, Array]]) -> Iterator[Item]:
     """Median over the flows that have a value in a bin, and the band of the middle 80 % of them."""
-    there = [one for one in series if column in one]
-    t = np.concatenate([one["t_s"] for one in there])
-    y = np.concatenate([one[column] for one in there]) * factor
-    times, bins = np.unique(np.round(t[np.isfinite(y)], 6), return_inverse=True)
+    t, y = (np.concatenate(parts) for parts in zip(*values, strict=True))
+    there = np.isfinite(y)
+    times, bins = np.unique(np.round(t[there], 6), return_inverse=True)
     if not times.size:
         return
     order = np.argsort(bins, kind="stable")
-    parts = np.split(y[np.isfinite(y)][order], np.cumsum(np.bincount(bins))[:-1])
+    parts = np.split(y[there][order], np.cumsum(np.bincount(bins))[:-1])
     low, middle, high = (
-        thinned(times, values) for values in np.array([np.percentile(p, (10, 50, 90)) for p in parts]).T
+        thinned(times, shares) for shares in np.array([np.percentile(p, (10, 50, 90)) for p in parts]).T
     )
-    name = f"median of {len(series)} flows"
+    name = f"median of {len(values)} flows"
     yield Band(low.t, low.mean, high.mean, series=name)
     yield Line(middle.t, middle.mean, series=name)
     for value, words in ((low, "10th percentile"), (high, "90th percentile")):
@@ -252,18 +264,10 @@ def _samples(view: Run, table: str, column: str) -> dict[str, tuple[Array, Array
     return {name: (t[of == name], values[of == name]) for name in names}
 
 
-def _sample_panel(
-    samples: dict[str, tuple[Array, Array]], flows: list[str], handovers: list[Item], panel: Panel
-) -> Panel:
-    """A line for each flow in its colour of the other panels; of many flows percentiles over them."""
-    items: list[Item] = []
-    if len(samples) > LINES_MAX:
-        # Flows that ping at the same interval have bins in common.
-        items += _percentiles([{"t_s": t, "value": value} for t, value in samples.values()], "value", 1.0)
-    for name, (t, value) in samples.items() if len(samples) <= LINES_MAX else ():
-        colour = COLOURS[flows.index(name) % len(COLOURS)]
-        items += line_in_band(t, value, series=name, colour=colour, marker=".", size=6.0)
-    return replace(panel, items=[*items, *handovers])
+def _sample_styles(samples: Iterable[str], flows: list[str]) -> list[Mapping[str, Any]]:
+    """Points in the colours that the flows have in the other panels."""
+    colours = (COLOURS[flows.index(name) % len(COLOURS)] for name in samples)
+    return [{"colour": colour, "marker": ".", "size": 6.0} for colour in colours]
 
 
 def _mcs(view: Run) -> dict[str, tuple[Any, Any]]:

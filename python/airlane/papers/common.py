@@ -30,6 +30,7 @@ __all__ = [
     "cell",
     "decide",
     "difference",
+    "flow_value",
     "gain_pct",
     "higher",
     "mean",
@@ -56,6 +57,11 @@ def value(name: str) -> float:
     if found is None:
         raise ValueError(f"{name}: there is no single figure")
     return found
+
+
+def flow_value(point: str, column: str, flow: int = 0) -> Measure:
+    """Measure a column of the table of flows, of the flow with this position."""
+    return lambda draw: float(draw[point].numbers("flows", column)[flow])
 
 
 def zero(_: Draw) -> float:

@@ -13,11 +13,9 @@ import numpy.typing as npt
 from airlane.runs import arrays
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from airlane.results import Results
 
-__all__ = ["ASLEEP", "STATES", "States", "band", "legend", "states", "states_of"]
+__all__ = ["ASLEEP", "STATES", "States", "band", "legend", "states"]
 
 STATES = ("idle", "inactive", "connecting", "connected")
 """States of RRC, as in the column `rrc`. A UE that sets its connection up is `connecting`."""
@@ -63,20 +61,18 @@ def states(results: Results, run: int = 0) -> list[States]:
     table = results.tables.get("ue_series")
     if table is None or "rrc" not in table.column_names:
         return []
-    return states_of(table.filter(arrays.whole(table["run"]) == run))
-
-
-def states_of(table: pa.Table) -> list[States]:
-    """Each UE of a table of one run; see `states`."""
-    names = np.asarray(table["ue"].to_pylist(), dtype=object)
+    table = table.filter(arrays.whole(table["run"]) == run)
+    ues = table["ue"].combine_chunks().dictionary_encode()
     rrc = np.asarray(table["rrc"].to_pylist(), dtype=np.str_)
     t, listening = (arrays.numbers(table[name]) for name in ("t_s", "listening"))
+    of = arrays.whole(ues.indices)
+    order = np.argsort(of, kind="stable")
+    rows = np.split(order, np.flatnonzero(np.diff(of[order])) + 1)
     found = []
-    for ue in dict.fromkeys(names.tolist()):
-        own = names == ue
-        if own.sum() > 1:
+    for ue, own in zip(ues.dictionary.to_pylist(), rows, strict=True):
+        if own.size > 1:
             # A row has the state at its time, and the share since the row before.
-            found.append(States(ue, t[own], rrc[own][:-1], listening[own][1:]))
+            found.append(States(str(ue), t[own], rrc[own][:-1], listening[own][1:]))
     return found
 
 

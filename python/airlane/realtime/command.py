@@ -46,6 +46,7 @@ __all__ = [
     "Queue",
     "conducted",
     "live",
+    "live_settings",
     "replay",
     "shell",
     "show",
@@ -125,6 +126,14 @@ Rnis = Annotated[
     ),
 ]
 
+UeCommands = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[NAME=]COMMAND",
+        help="Command at a UE, by default the first; may be repeated. The run ends with the last.",
+        show_default=False,
+    ),
+]
 WithQlog = Annotated[
     bool,
     typer.Option(
@@ -134,21 +143,23 @@ WithQlog = Annotated[
 ]
 
 
-def _settings(
+def live_settings(
+    *,
     fifo: bool,
     busy_poll: bool,
     core: int | None,
     bound_ms: float,
     mtu: int,
     queue: int,
-    congestion: str | None,
-    sysctl: list[str] | None,
     keep: list[str] | None,
-    hosts: list[str] | None,
-    forwarding_dropped: bool,
-    rnis: Path | None,
+    congestion: str | None = None,
+    sysctl: list[str] | None = None,
+    hosts: list[str] | None = None,
+    forwarding_dropped: bool = False,
+    rnis: Path | None = None,
     flight_mb: int = 0,
 ) -> LiveSettings:
+    """The settings of a live run from the options of its command."""
     from airlane.realtime.cell import Settings
 
     parameters = {}
@@ -184,14 +195,7 @@ def _settings(
 def live(
     scenario: File = None,
     example: Example = None,
-    ue: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[NAME=]COMMAND",
-            help="Command at a UE, by default the first; may be repeated. The run ends with the last.",
-            show_default=False,
-        ),
-    ] = None,
+    ue: UeCommands = None,
     server: Server = None,
     settings: Settings = None,
     seed: FirstSeed = None,
@@ -232,8 +236,20 @@ def live(
         fail("error: expected --ue COMMAND, a command at the UE; `airlane shell` needs none")
     file = scenario_file(scenario, example)
     described = with_outputs(scenario_of(file, settings), pcap, ran_log)
-    chosen = _settings(
-        fifo, busy_poll, core, bound, mtu, queue, congestion, sysctl, keep, host, firewalled, rnis, flight_mb
+    chosen = live_settings(
+        fifo=fifo,
+        busy_poll=busy_poll,
+        core=core,
+        bound_ms=bound,
+        mtu=mtu,
+        queue=queue,
+        keep=keep,
+        congestion=congestion,
+        sysctl=sysctl,
+        hosts=host,
+        forwarding_dropped=firewalled,
+        rnis=rnis,
+        flight_mb=flight_mb,
     )
     folder = out if out is not None else Path("out/live") / described.name
     asked = Asked(described, file, settings or [], folder, seed, chosen, as_json, dashboard, qlog)
@@ -397,8 +413,19 @@ def shell(
     described = scenario_of(scenario_file(scenario, example), settings)
     names = described.resolved.ue_names()
     name = ue if ue is not None else names[0]
-    chosen = _settings(
-        fifo, busy_poll, core, bound, mtu, queue, congestion, sysctl, keep, host, firewalled, rnis
+    chosen = live_settings(
+        fifo=fifo,
+        busy_poll=busy_poll,
+        core=core,
+        bound_ms=bound,
+        mtu=mtu,
+        queue=queue,
+        keep=keep,
+        congestion=congestion,
+        sysctl=sysctl,
+        hosts=host,
+        forwarding_dropped=firewalled,
+        rnis=rnis,
     )
     behind = [end for end in chosen.hosts or () if end not in ("server", name)]
     cell = Cell(described, [name, *behind], seed, chosen)

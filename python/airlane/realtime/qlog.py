@@ -80,7 +80,7 @@ def read_folder(place: Path, origin_ms: float) -> tuple[pa.Table, dict[str, str]
         name = f"{end}-{file.name}"
         try:
             found = list(_thinned(_metrics(file), origin_ms))
-        except (OSError, QlogError) as error:
+        except (OSError, ValueError, TypeError, OverflowError) as error:  # one odd file does not end the run
             unread[name] = str(error)
         else:
             rows += [{"end": end, "file": name} | row for row in found]
@@ -142,6 +142,8 @@ class _Clock:
         time = event.get("time")
         if not isinstance(time, int | float):
             raise QlogError("an event has no time")
+        if not math.isfinite(time):
+            raise QlogError(f"the time of an event is {time}")
         if self._delta:
             self._last += time
             return self._last
@@ -170,7 +172,13 @@ def _events(file: Path) -> Iterator[tuple[_Clock, Mapping[str, Any]]]:
             if not isinstance(trace, Mapping):
                 raise QlogError("a trace is no object")
             clock = _Clock(trace)
-            yield from ((clock, event) for event in trace.get("events", ()))
+            events = trace.get("events", [])
+            if not isinstance(events, list):
+                raise QlogError("the events of a trace are no array")
+            for event in events:
+                if not isinstance(event, Mapping):
+                    raise QlogError("an event is no object (qlog before draft-02)")
+                yield clock, event
         return
     records = text.split("\x1e")[1:]
     head = _parsed(records[0])
@@ -182,11 +190,11 @@ def _events(file: Path) -> Iterator[tuple[_Clock, Mapping[str, Any]]]:
         if isinstance(event, Mapping):
             yield clock, event
         elif number < len(records):
-            raise QlogError(f"record {number} is not JSON")
+            raise QlogError(f"record {number} is no object in JSON")
 
 
 def _parsed(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None

@@ -129,3 +129,6 @@ def _lost(facts: Mapping[str, Any]) -> Iterator[Text]:
             yield Text(f"not in the table qlog: {file}: {why}", style="yellow")
         if not logs["rows"] and not logs["unread"]:
             yield Text("no table qlog: no program wrote a file to QLOGDIR", style="yellow")
+    for call in facts.get("calls", ()):
+        for end, why in call["quality_failures"].items():
+            yield Text(f"no VMAF of the frames at {end}: {why}", style="yellow")

@@ -297,28 +297,27 @@ def _mean_over(
     )
 
 
-def _round_trip(place: int, name: str, title: str, heading: str, brief: str = "") -> Figure:
-    return Figure(
-        name,
-        f"{title} of round-trip time",
-        heading,
-        "ms",
-        Better.LESS,
-        Scale.QUANTILE,
-        columns=(name,),
-        of_flows=mean_of(name),
-        form=".1f",
-        brief=brief,
-        views=_FIRST if name == "rtt_p95_ms" else _COMPARED,
-        place=place,
-    )
+_VIEWS = {
+    "rebuffering_s": _FIRST,
+    "rtt_p95_ms": _FIRST,
+    "frame_p95_ms": _FIRST | {"summary"},
+    "freeze_s": _FIRST,
+    "vmaf": _FIRST,
+}
+"""Where figures of flows are shown; others are shown in sweeps and comparisons only."""
 
 
-def _of_call(
-    place: int, name: str, title: str, heading: str, unit: str, better: Better, scale: Scale = Scale.PLAIN
+def _over_flows(
+    place: int,
+    name: str,
+    title: str,
+    heading: str,
+    unit: str,
+    better: Better = Better.LESS,
+    scale: Scale = Scale.PLAIN,
+    brief: str = "",
 ) -> Figure:
-    """A figure of a call: the mean over calls."""
-    views = {"frame_p95_ms": _FIRST | {"summary"}, "freeze_s": _FIRST, "vmaf": _FIRST}
+    """A figure of a flow: the mean over flows."""
     return Figure(
         name,
         title,
@@ -329,7 +328,8 @@ def _of_call(
         columns=(name,),
         of_flows=mean_of(name),
         form=".0f" if unit == "kbit/s" else ".2f" if unit in ("s", "%") else ".1f",
-        views=views.get(name, _COMPARED),
+        brief=brief,
+        views=_VIEWS.get(name, _COMPARED),
         place=place,
     )
 
@@ -376,18 +376,13 @@ APPLICATIONS = (
                 views=_COMPARED | {"summary"},
                 place=223,
             ),
-            Figure(
+            _over_flows(
+                224,
                 "rebuffering_s",
                 "time stalled per flow, start-up left out",
                 "stalled\ns",
                 "s",
-                Better.LESS,
-                columns=("rebuffering_s",),
-                of_flows=mean_of("rebuffering_s"),
-                form=".2f",
                 brief="stalled",
-                views=_FIRST,
-                place=224,
             ),
             _mean_over(
                 225,
@@ -414,9 +409,27 @@ APPLICATIONS = (
             _count(230, "pings_sent", "pings sent", "pings\nsent", Better.NEITHER),
             _count(231, "pings_answered", "pings answered", "pings\nanswered", Better.MORE),
             _count(232, "pings_lost", "pings lost", "pings\nlost", Better.LESS),
-            _round_trip(233, "rtt_p50_ms", "median", "RTT p50\nms"),
-            _round_trip(234, "rtt_p95_ms", "95th percentile", "RTT p95\nms", "RTT, p95"),
-            _round_trip(235, "rtt_max_ms", "maximum", "RTT max\nms", "RTT, max"),
+            _over_flows(
+                233, "rtt_p50_ms", "median of round-trip time", "RTT p50\nms", "ms", scale=Scale.QUANTILE
+            ),
+            _over_flows(
+                234,
+                "rtt_p95_ms",
+                "95th percentile of round-trip time",
+                "RTT p95\nms",
+                "ms",
+                scale=Scale.QUANTILE,
+                brief="RTT, p95",
+            ),
+            _over_flows(
+                235,
+                "rtt_max_ms",
+                "maximum of round-trip time",
+                "RTT max\nms",
+                "ms",
+                scale=Scale.QUANTILE,
+                brief="RTT, max",
+            ),
         ),
         shown=("pings_lost", "rtt_ms", "rtt_p50_ms", "rtt_p95_ms", "rtt_max_ms"),
         of_ended=("rtt_p95_ms",),
@@ -437,39 +450,28 @@ APPLICATIONS = (
                 243, "frames_late", "frames that arrived too late to be shown", "frames\nlate", Better.LESS
             ),
             _count(244, "frames_lost", "frames that could not be decoded", "frames\nlost", Better.LESS),
-            _of_call(
-                245, "frame_p50_ms", "median of the delay of frames", "delay p50\nms", "ms", Better.LESS
-            ),
-            _of_call(
+            _over_flows(245, "frame_p50_ms", "median of the delay of frames", "delay p50\nms", "ms"),
+            _over_flows(
                 246,
                 "frame_p95_ms",
                 "95th percentile of the delay of frames",
                 "delay p95\nms",
                 "ms",
-                Better.LESS,
-                Scale.QUANTILE,
+                scale=Scale.QUANTILE,
             ),
-            _of_call(
+            _over_flows(
                 247,
                 "frame_p99_ms",
                 "99th percentile of the delay of frames",
                 "delay p99\nms",
                 "ms",
-                Better.LESS,
-                Scale.QUANTILE,
+                scale=Scale.QUANTILE,
             ),
-            _of_call(
-                248,
-                "buffer_ms",
-                "time of frames in the jitter buffer",
-                "jitter\nbuffer ms",
-                "ms",
-                Better.LESS,
-            ),
+            _over_flows(248, "buffer_ms", "time of frames in the jitter buffer", "jitter\nbuffer ms", "ms"),
             _count(249, "freezes", "freezes of the picture", "freezes", Better.LESS),
-            _of_call(250, "freeze_s", "time of freezes per call", "frozen\ns", "s", Better.LESS),
-            _of_call(251, "video_kbps", "rate of the shown video", "video\nkbit/s", "kbit/s", Better.MORE),
-            _of_call(
+            _over_flows(250, "freeze_s", "time of freezes per call", "frozen\ns", "s"),
+            _over_flows(251, "video_kbps", "rate of the shown video", "video\nkbit/s", "kbit/s", Better.MORE),
+            _over_flows(
                 252,
                 "target_kbps",
                 "target of the rate controller",
@@ -477,7 +479,7 @@ APPLICATIONS = (
                 "kbit/s",
                 Better.NEITHER,
             ),
-            _of_call(
+            _over_flows(
                 253,
                 "video_percent",
                 "rate of the shown video over the encoder's",
@@ -485,10 +487,8 @@ APPLICATIONS = (
                 "%",
                 Better.MORE,
             ),
-            _of_call(
-                254, "media_loss_percent", "packets of video lost after repair", "loss\n%", "%", Better.LESS
-            ),
-            _of_call(255, "vmaf", "quality of the shown video (VMAF)", "VMAF", "points", Better.MORE),
+            _over_flows(254, "media_loss_percent", "packets of video lost after repair", "loss\n%", "%"),
+            _over_flows(255, "vmaf", "quality of the shown video (VMAF)", "VMAF", "points", Better.MORE),
         ),
         shown=(
             "frame_p50_ms",

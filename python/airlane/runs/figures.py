@@ -123,7 +123,7 @@ _OF_SEVERAL = (
     ),
     Figure("stalled_s", "time without playback, start-up included", "waiting\ns", "s", Better.LESS),
     Figure("joules_per_mb", "energy of the UEs per megabyte", "energy\nJ/MB", "J/MB", Better.LESS),
-    Figure("share", "its rate over that of CUBIC beside it", "share", "", Better.NEITHER, Scale.RATIO, 0.25),
+    Figure("share", "its rate over that of the rival", "share", "", Better.NEITHER, Scale.RATIO, 0.25),
 )
 """Figures that are no column of `flows`."""
 

@@ -14,9 +14,11 @@ from pathlib import Path
 
 from airlane import native
 from airlane.validation.access_load import Load
+from airlane.validation.carriers import CarrierCell
 from airlane.validation.cell import substituted
 from airlane.validation.cells import TwoCells
 from airlane.validation.claims import Family, Row, families
+from airlane.validation.copa import Link
 from airlane.validation.drive import Download5G
 from airlane.validation.durations import Passing
 from airlane.validation.handover import Drive, Flight
@@ -31,11 +33,13 @@ from airlane.validation.sleep import Access, Poisson, Probe, Resume, TwoStepAcce
 __all__ = [
     "Access",
     "Call",
+    "CarrierCell",
     "Download5G",
     "Drive",
     "Family",
     "Flight",
     "LenaNrCell",
+    "Link",
     "Load",
     "NrCell",
     "Passing",

@@ -17,10 +17,12 @@ _FILES = (
     "claims_kernel.toml",
     "claims_l4s.toml",
     "claims_nr.toml",
+    "claims_carriers.toml",
     "claims_channel.toml",
     "claims_measured.toml",
     "claims_sleep.toml",
     "claims_rtc.toml",
+    "claims_field.toml",
 )
 
 

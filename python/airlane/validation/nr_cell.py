@@ -19,7 +19,7 @@ from airlane.validation.claims import Family, Row
 from airlane.validation.measures import MEASURES, Plan
 from airlane.validation.transport import TcpCase
 
-__all__ = ["NrCell", "families_of_ldpc", "latency", "peak"]
+__all__ = ["NrCarrier", "NrCell", "families_of_ldpc", "latency", "named_carrier", "peak"]
 
 _SCENARIO = """\
 network = "nr-typical-fr1"
@@ -124,7 +124,7 @@ def _goodput(output: native.Output) -> float:
 
 
 @dataclass(frozen=True)
-class _Carrier:
+class NrCarrier:
     """A carrier whose peak rate is compared.
 
     Attributes
@@ -173,7 +173,7 @@ def _mimo(layers: int) -> str:
     return f"mimo = {{ gnb_antennas = {layers}, ue_antennas = {layers}, layers = {layers} }}"
 
 
-def _carrier(name: str, layers: int, *, spare: bool = False) -> _Carrier:
+def named_carrier(name: str, layers: int, *, spare: bool = False) -> NrCarrier:
     """A carrier by name, with the overhead of the preset or with that of the formula."""
     keys, radio, n_prb, spacing, slots, elements = {
         "fdd-20mhz": (_FDD, 'subcarrier_spacing = "15 kHz", duplex = "fdd"', 106, 15, "D", 6),
@@ -184,22 +184,22 @@ def _carrier(name: str, layers: int, *, spare: bool = False) -> _Carrier:
     kept = _SPARE if spare else f"overhead_elements = {elements}"
     radio = f"{radio}, {kept}, {_mimo(layers)}"
     free = (2, 0) if spare else (4, elements)
-    return _Carrier(told, keys, radio, n_prb, spacing, layers, slots, *free)
+    return NrCarrier(told, keys, radio, n_prb, spacing, layers, slots, *free)
 
 
 _CARRIERS = {
     "preset": (
-        _carrier("fdd-20mhz", 1),
-        _carrier("fdd-20mhz", 2),
-        _carrier("tdd-100mhz", 1),
-        _carrier("tdd-100mhz", 4),
-        _carrier("fr2-400mhz", 2),
+        named_carrier("fdd-20mhz", 1),
+        named_carrier("fdd-20mhz", 2),
+        named_carrier("tdd-100mhz", 1),
+        named_carrier("tdd-100mhz", 4),
+        named_carrier("fr2-400mhz", 2),
     ),
     "formula": (
-        _carrier("fdd-20mhz", 2, spare=True),
-        _carrier("tdd-100mhz", 1, spare=True),
-        _carrier("tdd-100mhz", 4, spare=True),
-        _carrier("fr2-400mhz", 2, spare=True),
+        named_carrier("fdd-20mhz", 2, spare=True),
+        named_carrier("tdd-100mhz", 1, spare=True),
+        named_carrier("tdd-100mhz", 4, spare=True),
+        named_carrier("fr2-400mhz", 2, spare=True),
     ),
 }
 """Carriers by the `figure` of a family."""

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 #[path = "applications.rs"]
 mod applications;
+mod carriers;
 #[path = "cells.rs"]
 mod cells;
 #[path = "headroom.rs"]
@@ -196,6 +197,9 @@ pub(crate) fn drawn(seed: u64) -> Drawn {
         let s = &mut Seeds::new(seed).stream("swarm/sleep");
         let sleep = sleep::draw(s, &base, layout, &drawn.settings);
         drawn.settings.extend(sleep);
+        let s = &mut Seeds::new(seed).stream("swarm/carriers");
+        let carriers = carriers::draw(s, &base, layout, &drawn.settings);
+        drawn.settings.extend(carriers);
     }
     drawn
 }

@@ -33,8 +33,8 @@ pub(super) fn check(scenario: &Resolved, log: &Table) {
     if scenario.handover.is_some() {
         return; // the correction starts again in each cell
     }
-    for (ue, (cell, first)) in first_blocks(log) {
-        let of = &scenario.cell[cell];
+    for ((ue, cell), first) in first_blocks(log) {
+        let of = &scenario.cell[cell as usize];
         let format::McsRule::Effective(rule) = &of.mac.mcs_rule else { continue };
         // The gNB does not count blocks whose assignment was missed, and a fixed MCS has no outer loop.
         if of.control_errors || scenario.ue.iter().any(|ue| ue.fixed_mcs.is_some()) {
@@ -51,8 +51,8 @@ pub(super) fn check(scenario: &Resolved, log: &Table) {
     }
 }
 
-/// By UE: its cell, and its first transmissions in the downlink.
-fn first_blocks(log: &Table) -> BTreeMap<u32, (usize, First)> {
+/// By UE and cell: its first transmissions in the downlink.
+fn first_blocks(log: &Table) -> BTreeMap<(u32, u32), First> {
     let number = |name: &str| match log.column(name) {
         Some(Column::I64(values)) => values,
         other => panic!("{name}: {other:?}"),
@@ -68,12 +68,12 @@ fn first_blocks(log: &Table) -> BTreeMap<u32, (usize, First)> {
     };
     let (transmission, mcs) = (number("transmission"), number("mcs"));
     let (ue, cell, direction) = (label("ue"), label("cell"), label("direction"));
-    let mut found = BTreeMap::<u32, (usize, First)>::new();
+    let mut found = BTreeMap::<(u32, u32), First>::new();
     for row in (0..decoded.len()).filter(|row| transmission[*row] == 1) {
         if Some(direction[row] as usize) != downlink {
             continue;
         }
-        let (_, first) = found.entry(ue[row]).or_insert((cell[row] as usize, First::default()));
+        let first = found.entry((ue[row], cell[row])).or_default();
         first.decoded += u32::from(decoded[row]);
         first.failed += u32::from(!decoded[row] && mcs[row] > 0);
     }

@@ -88,7 +88,7 @@ fn budget(scenario: &Resolved, ue: &format::Ue) -> f64 {
     };
     let heard: Vec<f64> = scenario.cell.iter().enumerate().map(heard).collect();
     let serving = (0..heard.len()).filter(|index| !scenario.cell[*index].interferer);
-    let named = serving.clone().find(|index| Some(&scenario.cell[*index].name) == ue.cell.as_ref());
+    let named = serving.clone().find(|index| Some(&scenario.cell[*index].name) == ue.first_cell());
     let best = named.or(serving.max_by(|a, b| heard[*a].total_cmp(&heard[*b]))).unwrap_or(0);
     let cell = &scenario.cell[best];
     let downlink = heard[best] / (1.0 + heard.iter().sum::<f64>() - heard[best]);

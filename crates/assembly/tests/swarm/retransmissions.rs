@@ -65,7 +65,9 @@ pub(super) fn longest_wait(scenario: &Resolved, log: &Table) -> (u64, u64) {
             [most_slots(round_trip(cell), blank) + sleep, round_trip(cell)]
         })
         .collect();
-    let mut latest: BTreeMap<(u32, u32, i64), Sent> = BTreeMap::new();
+    // Carriers of a UE have processes of their own; in a handover, blocks are lost.
+    let aggregates = super::carriers::are_in(scenario);
+    let mut latest: BTreeMap<(u32, u32, u32, i64), Sent> = BTreeMap::new();
     let (mut longest, mut beyond) = (0, 0);
     let (slot, transmission) = (number("slot"), number("transmission"));
     let (process, cell) = (number("harq_process"), label("cell"));
@@ -77,7 +79,8 @@ pub(super) fn longest_wait(scenario: &Resolved, log: &Table) -> (u64, u64) {
             transmission: transmission[row] as u64,
             decoded: decoded[row],
         };
-        let before = latest.insert((ue[row], direction[row], process[row]), now);
+        let carrier = if aggregates { cell[row] } else { 0 };
+        let before = latest.insert((ue[row], carrier, direction[row], process[row]), now);
         let Some(before) = before.filter(|_| now.transmission > 1) else { continue };
         assert!(!before.decoded && before.cell == now.cell, "{before:?}, then {now:?}");
         if is_nr(&scenario.cell[now.cell]) {
@@ -89,7 +92,8 @@ pub(super) fn longest_wait(scenario: &Resolved, log: &Table) -> (u64, u64) {
     }
     if scenario.handover.is_none() {
         let end = slot.iter().max().map_or(0, |&slot| slot as u64);
-        for (&(_, direction, _), last) in latest.iter().filter(|(_, last)| !is_nr(&scenario.cell[last.cell]))
+        for (&(_, _, direction, _), last) in
+            latest.iter().filter(|(_, last)| !is_nr(&scenario.cell[last.cell]))
         {
             let cell = &scenario.cell[last.cell];
             if !cell.rrc.is_always_connected() {
@@ -99,10 +103,12 @@ pub(super) fn longest_wait(scenario: &Resolved, log: &Table) -> (u64, u64) {
                 last.decoded || !cell.harq || last.transmission >= u64::from(cell.mac.harq_transmissions);
             let most = bounds[last.cell][direction as usize];
             // Blocks that wait when the radio is switched off are lost, and so are those sent in the slot
-            // that ends then.
-            let starts = cell.outages.iter().flatten().map(|one| one.at.0.as_nanos() / 1_000_000);
-            let lost =
-                starts.into_iter().any(|at| at.saturating_sub(most + 1) <= last.slot && last.slot <= at);
+            // that ends then. With its primary cell, a UE loses the others.
+            let off = scenario.cell.iter().filter(|other| aggregates || other.name == cell.name);
+            let starts = off.flat_map(|cell| cell.outages.iter().flatten());
+            let starts = starts.map(|one| one.at.0.as_nanos() / 1_000_000);
+            let mut starts = starts;
+            let lost = starts.any(|at| at.saturating_sub(most + 1) <= last.slot && last.slot <= at);
             assert!(over || lost || end - last.slot <= most, "{last:?} is not sent again until {end}");
         }
     }

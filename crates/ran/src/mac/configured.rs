@@ -98,7 +98,7 @@ impl ConfiguredGrants {
         cell: CellId,
         ues: &'a [Ue],
     ) -> impl Iterator<Item = u32> + 'a {
-        let here = move |ue: &&Ue| ue.is_present && ue.links.are_with(cell) && self.is_due(slot, ue.id.0);
+        let here = move |ue: &&Ue| ue.is_present && ue.links.send_to(cell) && self.is_due(slot, ue.id.0);
         ues.iter().filter(here).map(|ue| ue.id.0)
     }
 

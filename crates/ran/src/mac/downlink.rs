@@ -12,6 +12,7 @@ use super::changes::Changes;
 use super::grid::{RbgSet, ResourceGrid, each};
 use super::harq::{HarqProcess, on_other_layer};
 use super::phy::{LinkAdaptation, Phy, Rank, SlotFormat};
+use super::scell::{self, Scell};
 use super::scheduler::{Demand, MAX_RBGS, Scheduler, SchedulerCell};
 use crate::bearers::Bearers;
 use crate::channel::{BlockSinr, Channel};
@@ -166,7 +167,7 @@ impl DownlinkMac {
     fn decode(&mut self, slot: &mut Slot<'_, '_>, due: Due) -> bool {
         let (cell, now) = (slot.cell, slot.cx.now);
         let Ue { id, bearers, mobility, links, drx, .. } = &mut slot.ues[due.ue as usize];
-        let ServingLink { neighbours, downlink: state, .. } = links.with_mut(slot.id);
+        let ServingLink { neighbours, downlink: state, scell, .. } = links.with_mut(slot.id);
         let process = &mut state.harq.processes[usize::from(due.process)];
         // The channel in the slot in which the block was on the air.
         let sent = now - cell.numerology.slot;
@@ -196,11 +197,15 @@ impl DownlinkMac {
         if let (Some(drx), true) = (&mut *drx, decoded && core::mem::take(&mut process.drx_command)) {
             drx.on_command(now);
         }
-        let done = Due { slot: feedback_handled(cell, due.slot), ..due };
+        let commands = process.activation_command;
+        let done = Due { slot: feedback_handled(cell, scell.as_deref(), due.slot), ..due };
         if decoded || !cell.mac.harq || process.transmissions >= cell.mac.harq_max_transmissions {
             self.acknowledged.push_back(done);
             if !decoded {
                 bearers.lose(slot.cx, Direction::Downlink, &process.pdus);
+            }
+            if commands {
+                scell::end_command(slot, due.ue, due.slot - 1, decoded);
             }
         } else {
             self.retransmissions.push_back(done);
@@ -333,7 +338,12 @@ impl DownlinkMac {
         let Assignment { rbgs, missed, shares_prbs } = assigned;
         self.sent |= rbgs;
         self.in_air.push_back(Due { slot: self.on_air + 1, ..due });
-        let process = &mut slot.link(due.ue).downlink.harq.processes[usize::from(due.process)];
+        let now = slot.cx.now;
+        let link = slot.link(due.ue);
+        if let (Some(scell), false) = (&mut link.scell, missed) {
+            scell.on_assignment(now);
+        }
+        let process = &mut link.downlink.harq.processes[usize::from(due.process)];
         (process.rbgs, process.prbs) = (rbgs, self.grid.prbs_in(rbgs));
         (process.missed, process.shares_prbs) = (missed, shares_prbs);
         process.transmissions += 1;
@@ -430,7 +440,12 @@ impl DownlinkMac {
                 continue;
             }
             let missed = *missed.get_or_insert_with(|| slot.misses_control(index));
-            let downlink = &mut slot.link(index).downlink;
+            let now = slot.cx.now;
+            let link = slot.link(index);
+            if let (Some(scell), false) = (&mut link.scell, missed) {
+                scell.on_assignment(now);
+            }
+            let downlink = &mut link.downlink;
             downlink.harq.processes[usize::from(id)].missed = missed;
             downlink.latest = Some(ids[0]);
             if slot.cx.wants(Topic::Assigned) {
@@ -585,13 +600,21 @@ impl<'a> RbgSizes<'a> {
 /// Fills a block. Returns false if there was nothing to send; its process is then free again.
 fn fill(slot: &mut Slot<'_, '_>, index: u32, id: u8) -> bool {
     let ue = &mut slot.ues[index as usize];
+    let command = ue.links.command(slot.id);
     let harq = &mut ue.links.with_mut(slot.id).downlink.harq;
     let process = &mut harq.processes[usize::from(id)];
-    let used = ue.bearers.transmit(slot.cx, Direction::Downlink, process.size, &mut process.pdus);
-    assert!(used <= process.size, "RLC filled {used} into {}", process.size);
+    let room = match command {
+        Some(bytes) if slot.cell.mac.subheaders => process.size.saturating_sub(bytes),
+        _ => process.size,
+    };
+    let used = ue.bearers.transmit(slot.cx, Direction::Downlink, room, &mut process.pdus);
+    assert!(used <= room, "RLC filled {used} into {room}");
     let filled = !process.pdus.is_empty();
     if !filled {
         harq.release(id); // sent on the layer before, or dropped by queue management
+    } else if command.is_some() {
+        process.activation_command = true;
+        scell::note_command(slot.cx, ue);
     }
     report_queue(slot.cx, ue, Direction::Downlink);
     filled
@@ -605,12 +628,20 @@ fn pop_due(queue: &mut VecDeque<Due>, slot: u64) -> Option<Due> {
 }
 
 /// The slot in which the eNB can act on the feedback for a block that was received at the start of `received`. The UE
-/// sends it in a slot with an uplink.
-fn feedback_handled(cell: &CellConfig, received: u64) -> u64 {
+/// sends it in a slot with an uplink: of the primary cell, if the block was of a secondary one.
+fn feedback_handled(cell: &CellConfig, scell: Option<&Scell>, received: u64) -> u64 {
     // From the slot of the block on: the time until its feedback, and from there until the retransmission.
     let after = cell.mac.harq_round_trip - cell.mac.downlink_latency + 1;
     let feedback = cell.numerology.harq.feedback.min(after);
-    let sent = cell.numerology.duplex.next_uplink(received - 1 + u64::from(feedback));
+    let earliest = received - 1 + u64::from(feedback);
+    let sent = match scell {
+        None => cell.numerology.duplex.next_uplink(earliest),
+        Some(scell) => {
+            let first = scell.pcell.slot_from(cell.numerology.start_of(earliest));
+            let end = scell.pcell.start_of(scell.pcell.duplex.next_uplink(first) + 1);
+            cell.numerology.slot_from(end) - 1
+        }
+    };
     sent + u64::from(after - feedback)
 }
 

@@ -48,6 +48,8 @@ pub(crate) struct HarqProcess {
     pub(crate) missed: bool,
     /// The block has the DRX command, downlink only.
     pub(crate) drx_command: bool,
+    /// The block has the activation command of SCells, downlink only.
+    pub(crate) activation_command: bool,
     /// The receiver's soft information about the block.
     pub(crate) soft: HarqSoftState,
 }
@@ -98,6 +100,7 @@ impl HarqEntity {
         process.transmissions = 0;
         process.missed = false;
         process.shares_prbs = false;
+        process.activation_command = false;
         process.soft = HarqSoftState::default();
         process
     }

@@ -14,6 +14,7 @@ pub(crate) mod power;
 pub(crate) mod pusch;
 pub(crate) mod requests;
 pub(crate) mod restrictions;
+pub(crate) mod scell;
 pub(crate) mod scheduler;
 pub(crate) mod sleep;
 pub(crate) mod throttle;

@@ -20,6 +20,10 @@ impl RadioNetwork {
     /// not been processed.
     pub fn add_ue(&mut self, config: &UeConfig, now: Instant, seeds: Seeds) -> UeId {
         self.skip_idle_slots(now);
+        assert!(
+            self.handover.is_none() || config.aggregation.is_none(),
+            "handovers of UEs with several carriers"
+        );
         let index = self.ues.len();
         assert!(self.cells.len() + index < MOST_PORTS, "too many cells and UEs for the ports");
         let scenes = self.environment.scenes(self.cells.iter().map(|cell| &cell.config), seeds);
@@ -42,6 +46,7 @@ impl RadioNetwork {
         }
         let id = ue.id;
         self.ues.push(ue);
+        self.begin_carriers(now, index);
         id
     }
 

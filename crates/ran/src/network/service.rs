@@ -122,17 +122,26 @@ impl RadioNetwork {
         let here = &mut self.cells[cell.index()];
         here.restrictions.is_on = on;
         self.plan.off = if on { self.plan.off - 1 } else { self.plan.off + 1 };
+        let (mut orphans, is_off) = (Vec::new(), !on);
         for ue in &mut self.ues {
-            if let Some(link) = ue.links.find_mut(cell).filter(|_| !on) {
+            if let Some(link) = ue.links.find_mut(cell).filter(|_| is_off) {
+                let is_secondary = link.scell.is_some();
                 here.reset_mac(ue.id, link);
+                self.touched.push(ue.id.0);
+                if is_secondary {
+                    continue; // the timer deactivates it
+                }
                 ue.bearers.lose_signalling();
                 ue.reset_drx(&here.config, cx.now);
                 if let Some(monitor) = &mut self.monitor {
                     monitor.change_cell(ue.id);
                 }
-                self.touched.push(ue.id.0);
+                if !ue.links.is_single() {
+                    orphans.push(ue.id);
+                }
             }
         }
+        orphans.iter().for_each(|ue| self.leave_carriers(cx.now, ue.index()));
         self.find_work();
         self.wake_touched(cx.now);
         if self.handover.is_some() {

@@ -1,6 +1,7 @@
 //! Checks that types cannot express: consistency of names and keys, and limits that are checked
 //! before any memory is allocated.
 
+mod carriers;
 mod cell;
 mod channel;
 mod duration;
@@ -23,7 +24,7 @@ use airlane_settings::Tree;
 pub(crate) use airlane_settings::{Checked, Place};
 
 use crate::expand;
-use crate::format::{Aqm, Backhaul, Internet, Middlebox, Network, Resolved, Run};
+use crate::format::{Aqm, Backhaul, Internet, Middlebox, Network, Resolved, Run, Ue};
 use crate::middlebox::proxy_names;
 use crate::quantity::{Size, Time};
 
@@ -217,7 +218,8 @@ fn cellular(scenario: &Resolved, at: &Place<'_>) -> Checked {
         cell::queues(cell, ues, &at)?;
         nr::configured_grants(cell, ues, &at)?;
     }
-    let links = scenario.cell.len() as u64 * ues;
+    let carriers = |ue: &Ue| ue.carriers.as_ref().map_or(1, Vec::len) as u64 * u64::from(ue.count);
+    let links = scenario.cell.len() as u64 * scenario.ue.iter().map(carriers).sum::<u64>();
     let help = format!("there would be {links} channels between cells and UEs; the limit is {LINKS_MAX}");
     at.require(
         scenario.cell.len() == 1 || links <= LINKS_MAX,

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::mobility::{course, levy_law, speed_law};
-use super::{Area, Cell, Mobility, Step, tagged};
+use super::{Area, Cell, Mobility, Scells, Step, tagged};
 use crate::quantity::{Gain, Metres, Power, Share, Speed, Time};
 
 /// A UE, or a group of UEs with the same settings.
@@ -30,6 +30,14 @@ pub struct Ue {
     /// Name of the first serving cell. By default, this is the cell with the highest received power at the
     /// start.
     pub cell: Option<String>,
+    /// Names of the cells that serve the UE together (carrier aggregation), in the place of `cell`: the primary cell, which
+    /// has the uplink, then the secondary cells. They are of one site and of one technology. By default, the UE has one
+    /// carrier.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub carriers: Option<Vec<String>>,
+    /// Secondary cells of `carriers`: when they are active.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scells: Option<Scells>,
     /// Maximum transmit power.
     pub tx_power: Power,
     /// Noise figure of the receiver.
@@ -126,7 +134,7 @@ impl Ue {
     /// The cell around which a UE is placed and moves by default: its serving cell if that is given,
     /// otherwise the cell nearest to its position (or to the centre of its placement).
     pub fn home_cell(&self, cells: &[Cell]) -> usize {
-        if let Some(name) = &self.cell {
+        if let Some(name) = self.first_cell() {
             let index = cells.iter().position(|cell| cell.name == *name);
             return index.expect("checked when the scenario was resolved");
         }
@@ -151,7 +159,7 @@ impl Ue {
             radius_m: radius.0,
         };
         UeConfig {
-            cell: self.cell.as_ref().map(|_| CellId(self.home_cell(cells) as u32)),
+            cell: self.first_cell().map(|_| CellId(self.home_cell(cells) as u32)),
             start: match (path, &self.position, &self.placement) {
                 (Some(path), ..) => Start::At(path.start(self.height.0)),
                 (None, Some(point), _) => Start::At(position(*point, self.height)),
@@ -201,6 +209,7 @@ impl Ue {
             building: self.building.as_ref().map(Building::config),
             bearer_set_up: self.bearer_setup.map(|at| Instant::ZERO + at.0),
             fixed_mcs: self.fixed_mcs.map(Mcs::new),
+            aggregation: self.aggregation(cells),
         }
     }
 }

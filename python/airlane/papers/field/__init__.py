@@ -1,1 +1,1 @@
-"""The field: mechanisms that papers on cellular congestion control compare with."""
+"""HyStart++, SEARCH and C4, each compared with its publication."""

@@ -1,12 +1,12 @@
-"""The field: HyStart++, SEARCH, Copa and C4, each held to its publication or to code of its authors."""
+"""The experiments on HyStart++, SEARCH and C4."""
 
 from __future__ import annotations
 
 from airlane.experiments import Experiment
-from airlane.papers.field import c4, copa, slow_start
+from airlane.papers.field import c4, slow_start
 
-TITLE = "The field"
-REFERENCE = "the sources of each experiment; see the manual, The field"
+TITLE = "HyStart++, SEARCH and C4"
+REFERENCE = "RFC 9406, draft-chung-ccwg-search and private-octopus/c4"
 ABOUT = ""
 
 
@@ -16,9 +16,6 @@ def experiments() -> list[Experiment]:
         slow_start.hystart_plus_plus(),
         slow_start.search(),
         slow_start.search_in_cell(),
-        copa.links(),
-        copa.losses(),
-        copa.fair(),
         c4.alone(),
         c4.beside(),
     ]

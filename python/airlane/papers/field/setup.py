@@ -31,29 +31,9 @@ def link(rate_mbps: float, one_way_ms: float, queue_bytes: float) -> dict[str, o
     }
 
 
-def value(point: str, column: str, of: int = 0) -> Measure:
-    """Measure a column of the table of flows."""
-    return lambda draw: float(draw[point].numbers("flows", column)[of])
-
-
-def scaled(measure: Measure, factor: float) -> Measure:
-    """Multiply a measure."""
-    return lambda draw: factor * measure(draw)
-
-
 def summed(measures: Sequence[Measure]) -> Measure:
     """Add measures of a draw."""
     return lambda draw: sum(measure(draw) for measure in measures)
-
-
-def jain(measures: Sequence[Measure]) -> Measure:
-    """Jain's index of measures of a draw (R. Jain and others, DEC-TR-301, 1984)."""
-
-    def measure(draw: Draw) -> float:
-        values = [one(draw) for one in measures]
-        return sum(values) ** 2 / (len(values) * sum(one * one for one in values))
-
-    return measure
 
 
 def completion(point: str, name: str, horizon_s: float) -> Measure:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from airlane.experiments import Claim, ClaimKind, Draw, Experiment, Finding, Number
-from airlane.papers.common import Part, between, decide, difference, higher, mean
+from airlane.papers.common import Part, between, decide, difference, flow_value, higher, mean
 from airlane.papers.l4s.fallback import fallback
 from airlane.papers.l4s.setup import (
     CUBIC,
@@ -20,7 +20,6 @@ from airlane.papers.l4s.setup import (
     PRAGUE,
     QUEUE_2020,
     download,
-    flow_value,
     goodput,
     share,
     table,
@@ -263,7 +262,7 @@ def promises() -> Experiment:
     queue_ms = 10.0  # the propagation delay
 
     def short(draws: Sequence[Draw]) -> Finding:
-        wait = flow_value("prague and cubic", 0, "owd_ms")
+        wait = flow_value("prague and cubic", "owd_ms")
         return decide([between(draws, "mean wait", lambda draw: wait(draw) - queue_ms, 0.0, 2.0, " ms")])
 
     def kept(draws: Sequence[Draw]) -> Finding:
@@ -338,7 +337,7 @@ def in_cell() -> Experiment:
         def check(draws: Sequence[Draw]) -> Finding:
             parts = []
             for where in ("alone", "with load"):
-                of, than = (flow_value(f"{where}, prague, {queue}", 0, column) for queue in (one, other))
+                of, than = (flow_value(f"{where}, prague, {queue}", column) for queue in (one, other))
                 parts.append(higher(draws, where, than, of, margin=0.05 * mean(draws, than).mean))
             return decide(parts, text)
 

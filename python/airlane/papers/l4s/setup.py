@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from airlane.experiments import Draw, Listing, Measure
-from airlane.papers.common import cell
+from airlane.papers.common import cell, flow_value
 
 HERE = Path(__file__).parent
 
@@ -48,14 +48,9 @@ def two(rate_mbps: float, first: tuple[Settings, float], second: tuple[Settings,
     }
 
 
-def flow_value(point: str, flow: int, column: str) -> Measure:
-    """Measure a column of the table of flows."""
-    return lambda draw: float(draw[point].numbers("flows", column)[flow])
-
-
 def goodput(point: str, flow: int = 0) -> Measure:
     """Measure the goodput of a flow."""
-    return flow_value(point, flow, "goodput_mbps")
+    return flow_value(point, "goodput_mbps", flow)
 
 
 def share(point: str) -> Measure:
@@ -71,7 +66,7 @@ def table(title: str, points: Mapping[str, Sequence[str]]) -> Callable[[Sequence
         for point, flows in points.items():
             for i, flow in enumerate(flows):
                 columns = ("goodput_mbps", "owd_ms", "owd_p95_ms", "marked", "packets_lost")
-                rows.append((point, flow, *(cell(draws, flow_value(point, i, c)) for c in columns)))
+                rows.append((point, flow, *(cell(draws, flow_value(point, c, i)) for c in columns)))
         return Listing(title, ("", "flow", "Mbit/s", "delay ms", "p95 ms", "marked", "lost"), rows)
 
     return listing

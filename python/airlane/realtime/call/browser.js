@@ -95,9 +95,8 @@ function picture(camera, number) {
   });
   const cells = camera.cells;
   const value = blocks(number);
-  const cell = Math.ceil(width / cells);
   for (let column = 0; column < width; column += 1) {
-    const bit = value[Math.floor(column / cell)];
+    const bit = value[Math.floor((column * cells) / width)];
     for (let row = 0; row < camera.row; row += 1) bytes[row * width + column] = bit ? camera.light : camera.dark;
   }
   return bytes;

@@ -34,6 +34,7 @@ from airlane.realtime.command import (
     Mtu,
     Queue,
     conducted,
+    live_settings,
     show,
     with_outputs,
     write_page,
@@ -45,16 +46,11 @@ if TYPE_CHECKING:
 
 __all__ = ["call", "milliseconds", "picture_size", "rates"]
 
-_TIMES = {"": 1.0, "ms": 1.0, "s": 1e3}
-"""Units of a time in ms."""
-
 _RATES = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6}
 """Units of a rate in bit/s."""
 
 _SIDE_MAX = 4096
 """The largest width and height of a picture."""
-
-_SEEDS = 1 << 31
 
 
 def milliseconds(text: str) -> float:
@@ -65,9 +61,13 @@ def milliseconds(text: str) -> float:
     >>> milliseconds("300ms"), milliseconds("0.5 s")
     (300.0, 500.0)
     """
-    found = re.fullmatch(r"([\d.]+)\s*(ms|s)?", text.strip())
-    value = _number(found[1]) * _TIMES[found[2] or ""] if found else math.nan
-    if not value > 0.0:
+    from airlane.scenario import seconds
+
+    try:
+        value = 1e3 * seconds(text.strip())
+    except ValueError:
+        value = math.nan
+    if not 0.0 < value < math.inf:
         raise typer.BadParameter(f"{text!r}: expected a time above 0, such as 300ms")
     return value
 
@@ -197,7 +197,6 @@ def call(
     root is needed.
     """
     from airlane.realtime.call.conduct import SIZE, VideoCall, require
-    from airlane.realtime.cell import Settings as LiveSettings
 
     require(vmaf, browser)
     file = scenario_file(scenario, example)
@@ -210,18 +209,18 @@ def call(
         bitrates=bitrate or Bitrates(),
         controller=controller,
         vmaf=vmaf,
-        seed=(seed or 0) % _SEEDS,
+        seed=seed or 0,
         browser=browser,
     )
-    live = LiveSettings(
+    live = live_settings(
         mtu=mtu,
         queue=queue,
         busy_poll=busy_poll,
         fifo=fifo,
         core=core,
         bound_ms=bound,
-        keep=keep or (),
-        flight_max=flight_mb * 10**6,
+        keep=keep,
+        flight_mb=flight_mb,
     )
     folder = out if out is not None else Path("out/call") / described.name
     name = ue if ue is not None else described.resolved.ue_names()[0]

@@ -77,7 +77,7 @@ class Camera:
         )
         luma = self._luma[top : top + height, left : left + width].copy()
         row = height // _ROW_SHARE
-        luma[:row] = np.repeat(_blocks(number), math.ceil(width / _CELLS))[:width]
+        luma[:row] = _blocks(number)[np.arange(width) * _CELLS // width]
         top, left = top // 2, left // 2
         chroma = [one[top : top + height // 2, left : left + width // 2].ravel() for one in self._chroma]
         return np.concatenate([luma.ravel(), *chroma])

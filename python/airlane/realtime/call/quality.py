@@ -25,7 +25,7 @@ from airlane.realtime.call.picture import Camera
 from airlane.realtime.process import LiveError
 
 if TYPE_CHECKING:
-    from airlane.realtime.call.record import Shown
+    from airlane.realtime.call.direction import Shown
 
 __all__ = ["enlarged", "vmaf"]
 
@@ -80,7 +80,7 @@ def enlarged(plane: Image, rows: int, columns: int) -> Image:
 
 
 def _scores(frames: Sequence[Shown], camera: Camera, kept: IO[bytes], folder: Path) -> list[float]:
-    ffmpeg = importlib.import_module("imageio_ffmpeg").get_ffmpeg_exe()
+    ffmpeg = _program()
     size = camera.size
     inputs: list[str] = []
     writers: list[Callable[[IO[bytes]], None]] = [
@@ -122,11 +122,21 @@ def _scores(frames: Sequence[Shown], camera: Camera, kept: IO[bytes], folder: Pa
         )
         found = json.loads((folder / "vmaf.json").read_text(encoding="utf-8"))
     except subprocess.TimeoutExpired as error:
-        raise LiveError(f"VMAF: ffmpeg took more than {patience:.0f} s; make the call shorter") from error
+        raise LiveError(f"ffmpeg took more than {patience:.0f} s; make the call shorter") from error
     except subprocess.CalledProcessError as error:
         last = (error.stderr.strip().splitlines() or ["it printed no error"])[-1]
-        raise LiveError(f"VMAF: ffmpeg ended with code {error.returncode}: {last}") from error
+        raise LiveError(f"ffmpeg ended with code {error.returncode}: {last}") from error
+    except (OSError, ValueError) as error:
+        raise LiveError(f"ffmpeg did not run or wrote no result: {error}") from error
     return [float(one["metrics"]["vmaf"]) for one in found["frames"]]
+
+
+def _program() -> str:
+    """The path of ffmpeg."""
+    try:
+        return str(importlib.import_module("imageio_ffmpeg").get_ffmpeg_exe())
+    except (ImportError, RuntimeError) as error:
+        raise LiveError(f"no ffmpeg: {error}") from error
 
 
 def _feed(pipe: Path, write: Callable[[IO[bytes]], None]) -> None:

@@ -1,20 +1,18 @@
-"""What both ends of a call reported, as tables and as one summary of each direction of its video."""
+"""What both ends of a call reported, and its tables."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import IO, Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from airlane.realtime.call.freezes import Freeze, freezes, longest_s
+from airlane.realtime.call.direction import Direction, Observed, Shown
 from airlane.realtime.call.picture import Camera
+from airlane.realtime.process import LiveError
 
-__all__ = ["CallRecord", "Direction", "KeptFrames", "Shown"]
+__all__ = ["CallRecord", "KeptFrames"]
 
 _FRAMES: list[tuple[str, pa.DataType]] = [
     ("call", pa.int32()),
@@ -90,93 +88,11 @@ _STATS: list[tuple[str, pa.DataType]] = [
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A frame as its receiver saw it.
-
-    Attributes
-    ----------
-    number
-        Of the frame; None if it could not be read from the picture.
-    at_ns
-        When it was shown, on the host's monotonic clock.
-    width, height
-        Of the picture in pixels.
-    kept
-        Whether its pixels were written to a file.
-    """
-
-    number: int | None
-    at_ns: int
-    width: int
-    height: int
-    kept: bool
-
-
-@dataclass(frozen=True)
 class KeptFrames:
     """Received frames in an open file, and the camera that took them."""
 
     file: IO[bytes]
     camera: Camera
-
-
-@dataclass(frozen=True, kw_only=True)
-class Direction:
-    """The video in one direction of a call.
-
-    Delays are from the camera of the sender to the screen of the receiver; percentiles are over the frames
-    that were shown. A value is None where there is nothing to measure.
-
-    Attributes
-    ----------
-    sender, receiver
-        The names of the ends.
-    frames_sent
-        Frames that the camera took.
-    frames_shown
-        Frames that the receiver showed.
-    frames_unread
-        Frames among them whose number could not be read from the picture; they have no delay.
-    first_frame_ms
-        Time from the connection to the first frame that was shown.
-    delay_ms, delay_p95_ms, delay_p99_ms
-        Median and percentiles of the delay.
-    freezes, freezes_s
-        Their number and the sum of their lengths; see `freezes`.
-    longest_freeze_ms
-        The longest time for which one frame stayed.
-    sent_mbps, target_mbps
-        Means over the call of the rate of RTP and of the encoder's target.
-    rtt_ms
-        Mean round-trip time of ICE.
-    width, height
-        Of the picture that was shown most often.
-    vmaf, vmaf_p5
-        Mean and fifth percentile of the quality of the frames that were shown.
-    camera_gap_ms
-        The longest time between two frames of the camera: a slow machine makes it long.
-    """
-
-    sender: str
-    receiver: str
-    frames_sent: int
-    frames_shown: int
-    frames_unread: int
-    first_frame_ms: float | None
-    delay_ms: float | None
-    delay_p95_ms: float | None
-    delay_p99_ms: float | None
-    freezes: int
-    freezes_s: float
-    longest_freeze_ms: float | None
-    sent_mbps: float | None
-    target_mbps: float | None
-    rtt_ms: float | None
-    width: int | None
-    height: int | None
-    vmaf: float | None
-    vmaf_p5: float | None
-    camera_gap_ms: float | None
 
 
 class CallRecord:
@@ -186,6 +102,8 @@ class CallRecord:
     ----------
     failure
         Why it was not connected or ended early; None if it did not.
+    quality_failures
+        Why the quality of the frames at an end was not measured, by the name of the end.
     origin_ns
         The begin of the run on the host's monotonic clock.
     connected_ns, over_ns
@@ -202,6 +120,7 @@ class CallRecord:
     def __init__(self, number: int, ends: Sequence[str]) -> None:
         self.number, self.ends = number, list(ends)
         self.failure: str | None = None
+        self.quality_failures: dict[str, str] = {}
         self.origin_ns = 0
         self.connected_ns: int | None = None
         self.over_ns: int | None = None
@@ -211,9 +130,12 @@ class CallRecord:
         self._kept: dict[str, KeptFrames] = {}
         self._rows: dict[str, list[dict[str, Any]]] = {end: [] for end in ends}
         self._before: dict[str, tuple[int, dict[str, Any]]] = {}
+        self._changes = 0
+        self._summarized: tuple[tuple[int | None, ...], list[Observed]] | None = None
 
     def take(self, end: str, name: str, content: Any) -> None:
         """A message of an end; see `peer.py`."""
+        self._changes += 1
         if name == "sent":
             self.sent[end] |= {int(number): int(at) for number, at in content}
         elif name == "shown":
@@ -231,16 +153,17 @@ class CallRecord:
     def measure_quality(self) -> None:
         """Measure VMAF of the frames that were kept, and close their files.
 
-        Raises
-        ------
-        LiveError
-            If ffmpeg fails.
+        A failure leaves its text in `quality_failures`, and the rest of the record as it is.
         """
         from airlane.realtime.call.quality import vmaf
 
+        self._changes += 1
         try:
             for receiver, frames in self._kept.items():
-                self._vmaf[receiver] = vmaf(self.shown[receiver], frames.camera, frames.file)
+                try:
+                    self._vmaf[receiver] = vmaf(self.shown[receiver], frames.camera, frames.file)
+                except (LiveError, OSError) as error:
+                    self.quality_failures[receiver] = str(error)
         finally:
             self.close()
 
@@ -250,25 +173,10 @@ class CallRecord:
             frames.file.close()
         self._kept = {}
 
-    def seconds(self, at_ns: int) -> float:
-        """A time in the run, in s."""
-        return (at_ns - self.origin_ns) / 1e9
-
-    def pairs(self) -> Iterator[tuple[str, str]]:
-        """Sender and receiver of each direction with video."""
-        one, other = self.ends
-        for sender, receiver in ((one, other), (other, one)):
-            if self.sent[sender]:
-                yield sender, receiver
-
-    def freezes(self, receiver: str) -> list[Freeze]:
-        """The freezes at an end, in s of the run."""
-        return freezes(self._times(receiver), self._over_s())
-
     @property
     def directions(self) -> list[Direction]:
         """The summary of each direction with video. Quality is measured when the network ends."""
-        return [self._direction(*pair) for pair in self.pairs()]
+        return [one.summary for one in self._observed()]
 
     @property
     def longest_freeze_ms(self) -> float | None:
@@ -293,92 +201,59 @@ class CallRecord:
 
     def facts(self) -> dict[str, Any]:
         """The call as an object of JSON: its summary and its freezes."""
-        found = [(receiver, one) for _, receiver in self.pairs() for one in self.freezes(receiver)]
+        observed = self._observed()
         return {
             "failure": self.failure,
-            "connected_s": None if self.connected_ns is None else self.seconds(self.connected_ns),
-            "over_s": None if self.over_ns is None else self.seconds(self.over_ns),
-            "directions": [asdict(one) for one in self.directions],
-            "freezes": [{"receiver": end, "begin_s": one.begin_s, "end_s": one.end_s} for end, one in found],
+            "quality_failures": self.quality_failures,
+            "connected_s": self._seconds(self.connected_ns),
+            "over_s": self._seconds(self.over_ns),
+            "directions": [asdict(one.summary) for one in observed],
+            "freezes": [
+                {"receiver": one.receiver, "begin_s": freeze.begin_s, "end_s": freeze.end_s}
+                for one in observed
+                for freeze in one.freezes
+            ],
         }
 
     def tables(self) -> dict[str, pa.Table]:
         """`call_stats` and `call_frames`."""
-        frames = [row for pair in self.pairs() for row in self._frames(*pair)]
+        frames = [{"call": self.number} | row for one in self._observed() for row in one.frames]
         stats = [row for end in self.ends for row in self._rows[end]]
         return {
             "call_frames": pa.Table.from_pylist(frames, pa.schema(_FRAMES)),
             "call_stats": pa.Table.from_pylist(stats, pa.schema(_STATS)),
         }
 
-    def _over_s(self) -> float:
-        return self.seconds(self.over_ns) if self.over_ns is not None else -math.inf
+    def _observed(self) -> list[Observed]:
+        """Each direction with video. The objects keep their summaries, and are replaced after a change."""
+        state = (self._changes, self.origin_ns, self.connected_ns, self.over_ns)
+        if self._summarized is None or self._summarized[0] != state:
+            one, other = self.ends
+            pairs = [(one, other), (other, one)]
+            self._summarized = state, [self._observe(*pair) for pair in pairs if self.sent[pair[0]]]
+        return self._summarized[1]
 
-    def _times(self, receiver: str) -> npt.NDArray[np.float64]:
-        """When frames were shown at an end before the end of the call, in s."""
-        times = [self.seconds(one.at_ns) for one in self.shown[receiver]]
-        return np.array([at for at in sorted(times) if self.over_ns is None or at <= self._over_s()])
-
-    def _direction(self, sender: str, receiver: str) -> Direction:
-        shown, times = self.shown[receiver], self._times(receiver)
-        delays = [
-            row["delay_ms"] for row in self._frames(sender, receiver) if row.get("delay_ms") is not None
-        ]
-        found, longest = self.freezes(receiver), longest_s(times, self._over_s())
-        sizes = [(one.width, one.height) for one in shown]
-        width, height = max(set(sizes), key=sizes.count) if sizes else (None, None)
-        rows = self._rows[sender]
-        quality = list(self._vmaf.get(receiver, {}).values())
-        taken = np.sort(np.array(list(self.sent[sender].values())))
-        first = times[0] - self.seconds(self.connected_ns) if times.size and self.connected_ns else None
-        return Direction(
+    def _observe(self, sender: str, receiver: str) -> Observed:
+        return Observed(
             sender=sender,
             receiver=receiver,
-            frames_sent=len(self.sent[sender]),
-            frames_shown=len(shown),
-            frames_unread=sum(one.number is None for one in shown),
-            first_frame_ms=None if first is None else 1e3 * first,
-            delay_ms=_percentile(delays, 50),
-            delay_p95_ms=_percentile(delays, 95),
-            delay_p99_ms=_percentile(delays, 99),
-            freezes=len(found),
-            freezes_s=sum((one.duration_s for one in found), 0.0),
-            longest_freeze_ms=None if longest is None else 1e3 * longest,
-            sent_mbps=_mean(rows, "sent_mbps"),
-            target_mbps=_mean(rows, "target_mbps"),
-            rtt_ms=_mean(rows, "rtt_ms"),
-            width=width,
-            height=height,
-            vmaf=float(np.mean(quality)) if quality else None,
-            vmaf_p5=_percentile(quality, 5),
-            camera_gap_ms=float(np.diff(taken).max()) / 1e6 if taken.size > 1 else None,
+            origin_ns=self.origin_ns,
+            connected_s=self._seconds(self.connected_ns),
+            over_s=self._seconds(self.over_ns),
+            sent=self.sent[sender],
+            shown=self.shown[receiver],
+            stats=self._rows[sender],
+            vmaf=self._vmaf.get(receiver, {}),
         )
 
-    def _frames(self, sender: str, receiver: str) -> Iterator[dict[str, Any]]:
-        """A row for each frame of the camera, and for each that was shown and could not be read."""
-        seen = {one.number: one for one in reversed(self.shown[receiver]) if one.number is not None}
-        quality = self._vmaf.get(receiver, {})
-        place = {"call": self.number, "sender": sender, "receiver": receiver}
-        for number, at_ns in self.sent[sender].items():
-            one = seen.get(number)
-            yield place | {
-                "frame": number,
-                "captured_s": self.seconds(at_ns),
-                "shown_s": None if one is None else self.seconds(one.at_ns),
-                "delay_ms": None if one is None else (one.at_ns - at_ns) / 1e6,
-                "width": None if one is None else one.width,
-                "height": None if one is None else one.height,
-                "vmaf": quality.get(number),
-            }
-        for one in self.shown[receiver]:
-            if one.number is None:
-                shown = {"shown_s": self.seconds(one.at_ns), "width": one.width, "height": one.height}
-                yield place | shown
+    def _seconds(self, at_ns: int | None) -> float | None:
+        """A time in the run, in s; None if there is none."""
+        return None if at_ns is None else (at_ns - self.origin_ns) / 1e9
 
     def _take_stats(self, end: str, at_ns: int, stats: dict[str, Any]) -> None:
         if not self.origin_ns:  # the network carries nothing yet
             return
-        row: dict[str, Any] = {"call": self.number, "t_s": self.seconds(at_ns), "end": end}
+        row: dict[str, Any] = {"call": self.number, "t_s": self._seconds(at_ns), "end": end}
         for name, kind, member, factor in _VALUES:
             row[name] = _scaled(stats.get(kind, {}).get(member), factor)
         for name, kind, member in (*_COUNTERS, *_SIZES):
@@ -421,12 +296,3 @@ def _step(before: Mapping[str, Any], now: Mapping[str, Any], kind: str, member: 
 
 def _scaled(value: float | None, factor: float) -> float | None:
     return None if value is None else value * factor
-
-
-def _mean(rows: Sequence[Mapping[str, Any]], name: str) -> float | None:
-    values = [row[name] for row in rows if row.get(name) is not None]
-    return float(np.mean(values)) if values else None
-
-
-def _percentile(values: Sequence[float], share: float) -> float | None:
-    return float(np.percentile(values, share)) if values else None

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from airlane.commands import terminal
-from airlane.realtime.call.record import Direction
+from airlane.realtime.call.direction import Direction
 
 __all__ = ["call_table", "camera_notes"]
 

@@ -1,0 +1,77 @@
+//! UEs with several carriers, in some of the scenarios where they may be.
+
+use airlane_core::Stream;
+use airlane_scenario::{Resolved, format};
+use serde_json::{Value, json};
+
+use super::radio_settings::is_nr;
+use super::settings::number;
+
+/// Frequencies of two carriers of a UE that had the same one are this far apart.
+const APART_MHZ: f64 = 113.7;
+
+/// Whether a UE has several carriers.
+pub(super) fn are_in(scenario: &Resolved) -> bool {
+    scenario.ue.iter().any(|ue| ue.carriers.is_some())
+}
+
+/// Keys and values for a scenario that resolves to `base`, of which some are written already: the cells of the
+/// technology of the first move to its site, each to a carrier of its own near the one it had, and some UEs use several of them.
+pub(super) fn draw(
+    s: &mut Stream,
+    base: &Resolved,
+    layout: bool,
+    written: &[(String, Value)],
+) -> Vec<(String, Value)> {
+    let is_written = |what: &str| {
+        written.iter().any(|(path, value)| path.contains(what) || value.to_string().contains(what))
+    };
+    let sleeps =
+        [".drx", ".rrc", "-sleeping", "output.energy", "interferer"].iter().any(|what| is_written(what));
+    if layout || base.cell.len() < 2 || base.handover.is_some() || sleeps || !s.chance(0.5) {
+        return vec![];
+    }
+    let first = &base.cell[0];
+    let alike = |cell: &format::Cell| is_nr(cell) == is_nr(first) && !cell.interferer;
+    let cells: Vec<usize> = (0..base.cell.len()).filter(|at| alike(&base.cell[*at])).collect();
+    if cells.len() < 2 || cells[0] != 0 {
+        return vec![];
+    }
+    let mut list = vec![];
+    let written_of = |path: &str, otherwise: Value| {
+        let found = written.iter().rfind(|(other, _)| other == path);
+        found.map_or(otherwise, |(_, value)| value.clone())
+    };
+    let site = written_of("cell.0.position", json!(first.position));
+    for (place, &at) in cells.iter().enumerate() {
+        let apart = 1e6 * APART_MHZ * place as f64;
+        let [hz, uplink_hz] =
+            [base.cell[at].frequency, base.cell[at].uplink_frequency].map(|of| of.0 + apart);
+        list.push((format!("cell.{at}.position"), site.clone()));
+        list.push((format!("cell.{at}.frequency"), json!(format!("{} MHz", hz / 1e6))));
+        list.push((format!("cell.{at}.uplink_frequency"), json!(format!("{} MHz", uplink_hz / 1e6))));
+    }
+    let names: Vec<_> = cells.iter().map(|at| base.cell[*at].name.as_str()).collect();
+    for ue in 0..base.ue.len() {
+        if written.iter().any(|(path, _)| *path == format!("ue.{ue}.cell")) || !s.chance(0.7) {
+            continue;
+        }
+        let count = 2 + s.below(names.len() as u64 - 1) as usize;
+        list.push((format!("ue.{ue}.carriers"), json!(names[..count])));
+        list.push((format!("ue.{ue}.scells"), scells(s)));
+    }
+    list
+}
+
+fn scells(s: &mut Stream) -> Value {
+    let ms = |ms: u64| format!("{ms} ms");
+    let (delay, period) = (ms(number(s, 8, 34)), ms([5, 20, 80][s.below(3) as usize]));
+    if s.chance(0.3) {
+        return json!({ "kind": "always-active", "activation_delay": delay, "ssb_period": period });
+    }
+    json!({
+        "kind": "on-demand", "activate_above": format!("{} B", s.below(20_000)),
+        "deactivation_timer": ms([40, 80, 160, 320][s.below(4) as usize]),
+        "activation_delay": delay, "ssb_period": period,
+    })
+}

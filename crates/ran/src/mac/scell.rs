@@ -1,0 +1,212 @@
+//! The state of a secondary cell (SCell) of a UE with carrier aggregation (TS 36.321 §5.13; TS 38.321 v17 §5.9).
+//!
+//! SCells are configured from the start of a UE and carry its downlink; the primary cell (PCell) has the uplink, with the
+//! reports and the HARQ feedback for all of them. A MAC control element in a block of the PCell activates SCells. The
+//! sCellDeactivationTimer of an SCell restarts with each assignment on it, and deactivates it when it expires.
+//!
+//! Simplifications: the cell knows when the UE deactivates an SCell, also after an assignment that the UE missed; and an
+//! SCell that is deactivated is left at once, of which the UE has 8 ms in LTE (TS 36.133 §7.7, unverified) and 3 ms after
+//! its feedback in NR (TS 38.133 §8.3.3, quoted in its Annex A).
+
+use airlane_core::{Bytes, CarrierStep, CellId, Cx, Duration, Event, Instant, Topic};
+
+use crate::cqi::ReportTimes;
+use crate::numerology::Numerology;
+use crate::slot::Slot;
+use crate::ue::Ue;
+
+/// The secondary cells of a UE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CarrierAggregation {
+    /// The cells, each once, without the primary one.
+    pub secondary: Vec<CellId>,
+    /// When they are active.
+    pub activation: ActivationPolicy,
+}
+
+/// When the SCells of a UE are active.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ActivationPolicy {
+    /// Whether they are active from the start (sCellState, TS 36.331 and TS 38.331 §6.3.2).
+    pub starts_active: bool,
+    /// The PCell activates the SCells when the downlink queue of the UE has more bytes than this.
+    pub threshold: Bytes,
+    /// sCellDeactivationTimer; `None` for infinity.
+    pub deactivation_timer: Option<Duration>,
+    /// The time that an activation takes.
+    pub delay: ActivationDelay,
+}
+
+/// How long the UE takes to activate an SCell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActivationDelay {
+    /// LTE: from the beginning of the subframe with the command until a report of the SCell is in use. TS 36.133 §7.7
+    /// (unverified) allows 24 subframes for a known SCell.
+    Lte(Duration),
+    /// NR: the feedback for the command, 3 ms (TS 38.213 v17 §4.3), the first burst of synchronization signals of the
+    /// SCell, which has this period, 5 ms (TS 38.133 §8.3.2 for a known SCell of FR1, as quoted in its Annex A), and the
+    /// first report of the SCell.
+    Nr {
+        /// Period of the bursts.
+        ssb_period: Duration,
+    },
+}
+
+/// Processing of the activation command after its feedback (TS 38.213 v17 §4.3: 3 N slots, N in a subframe).
+const COMMAND: Duration = Duration::from_millis(3);
+/// A burst of synchronization signals is in half a frame (TS 38.213 v17 §4.1).
+const SSB_BURST: Duration = Duration::from_millis(5);
+/// From the burst until the UE can report (TS 38.133 §8.3.2, see [`ActivationDelay::Nr`]).
+const AFTER_SSB: Duration = Duration::from_millis(5);
+
+impl ActivationDelay {
+    /// When the UE is able to use an SCell, if the command was in the block of this slot of the PCell. In LTE its first
+    /// report is in use then; in NR it begins to measure.
+    fn ready(self, pcell: &Numerology, block: u64) -> Instant {
+        match self {
+            Self::Lte(delay) => pcell.start_of(block) + delay,
+            Self::Nr { ssb_period } => {
+                let acknowledged = pcell.start_of(pcell.acknowledged_in(block) + 1);
+                let period = ssb_period.as_nanos();
+                let burst = (acknowledged + COMMAND).as_nanos().div_ceil(period) * period;
+                Instant::from_nanos(burst) + SSB_BURST + AFTER_SSB
+            }
+        }
+    }
+}
+
+/// Where an SCell is between its activation and its deactivation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ScellState {
+    /// It is not used.
+    Deactivated,
+    /// The command waits for a block of the PCell.
+    Wanted,
+    /// The command is on the air.
+    Commanded,
+    /// The UE has received the command.
+    Activating {
+        /// When the SCell can be used.
+        until: Instant,
+    },
+    /// It can be scheduled.
+    Active {
+        /// When the sCellDeactivationTimer expires.
+        expires: Instant,
+    },
+}
+
+/// An SCell of a UE.
+#[derive(Debug)]
+pub(crate) struct Scell {
+    pub(crate) state: ScellState,
+    policy: ActivationPolicy,
+    /// The slots of the PCell, where feedback is sent.
+    pub(crate) pcell: Numerology,
+    reports: ReportTimes,
+}
+
+impl Scell {
+    /// An SCell of a UE whose PCell has this numerology.
+    pub(crate) fn new(
+        policy: ActivationPolicy,
+        pcell: Numerology,
+        reports: ReportTimes,
+        now: Instant,
+    ) -> Self {
+        let mut scell = Self { state: ScellState::Deactivated, policy, pcell, reports };
+        if policy.starts_active {
+            scell.begin(now);
+        }
+        scell
+    }
+
+    /// Whether it can be scheduled.
+    #[inline]
+    pub(crate) fn is_active(&self) -> bool {
+        matches!(self.state, ScellState::Active { .. })
+    }
+
+    /// Whether the PCell wants to activate it, with this many bytes in the downlink queue.
+    pub(crate) fn is_wanted(&self, queue: Bytes) -> bool {
+        self.state == ScellState::Deactivated && queue > self.policy.threshold
+    }
+
+    /// The UE has received the activation command, in the block of this slot of the PCell.
+    pub(crate) fn on_command(&mut self, block: u64) {
+        if self.state == ScellState::Commanded {
+            let ready = self.policy.delay.ready(&self.pcell, block);
+            let until = match self.policy.delay {
+                ActivationDelay::Lte(_) => ready,
+                ActivationDelay::Nr { .. } => self.reports.first_in_use(ready),
+            };
+            self.state = ScellState::Activating { until };
+        }
+    }
+
+    /// The block with the command was given up.
+    pub(crate) fn on_lost_command(&mut self) {
+        if self.state == ScellState::Commanded {
+            self.state = ScellState::Deactivated;
+        }
+    }
+
+    /// An SCell that was activated is in use from now on.
+    pub(crate) fn begin(&mut self, now: Instant) {
+        self.state = ScellState::Active { expires: self.expiry(now) };
+    }
+
+    /// The UE has received an assignment on it.
+    #[inline]
+    pub(crate) fn on_assignment(&mut self, now: Instant) {
+        if self.is_active() {
+            self.begin(now);
+        }
+    }
+
+    /// When the timer expires that starts now.
+    fn expiry(&self, now: Instant) -> Instant {
+        self.policy.deactivation_timer.map_or(Instant::FAR_FUTURE, |timer| now + timer)
+    }
+
+    /// When its state changes by itself; [`Instant::FAR_FUTURE`] if it does not.
+    pub(crate) fn due(&self) -> Instant {
+        match self.state {
+            ScellState::Deactivated | ScellState::Wanted | ScellState::Commanded => Instant::FAR_FUTURE,
+            ScellState::Activating { until } => until,
+            ScellState::Active { expires } => expires,
+        }
+    }
+}
+
+/// SCells of which one octet of the control element has the states.
+const OCTET: usize = 7;
+
+/// The bytes of the activation command for this many SCells, with its subheader (TS 36.321 §6.1.3.8, TS 38.321 v17
+/// §6.1.3.10).
+pub(crate) const fn command_bytes(scells: usize) -> Bytes {
+    if scells <= OCTET { Bytes(2) } else { Bytes(5) }
+}
+
+/// A block has the activation command of a UE.
+#[cold]
+pub(crate) fn note_command(cx: &mut Cx<'_>, ue: &mut Ue) {
+    let (id, active) = (ue.id, ue.links.active_carriers());
+    ue.links.on_command_sent(|cell| {
+        if cx.wants(Topic::Carrier) {
+            cx.emit(&Event::Carrier { ue: id, cell, step: CarrierStep::Commanded, active });
+        }
+    });
+}
+
+/// The block with the activation command of a UE, in this slot of the PCell, was decoded, or was given up.
+#[cold]
+pub(crate) fn end_command(slot: &mut Slot<'_, '_>, ue: u32, block: u64, decoded: bool) {
+    slot.touched.push(ue);
+    for scell in slot.ues[ue as usize].links.scells_mut() {
+        match decoded {
+            true => scell.on_command(block),
+            false => scell.on_lost_command(),
+        }
+    }
+}

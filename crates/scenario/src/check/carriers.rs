@@ -1,0 +1,123 @@
+//! Checks of UEs with several carriers.
+
+use std::collections::BTreeSet;
+
+use airlane_settings::nearest_help;
+
+use super::{Checked, Place, whole_subframes};
+use crate::format::{Cell, Resolved, Scells, Ue};
+
+/// Serving cells of a UE in LTE (TS 36.331 §6.4, maxSCell-r10 4, without those of Release 13) and in NR (TS 38.331 §6.4,
+/// maxNrofServingCells 32, of which TS 38.101-1 §5.5A has combinations of up to 16; unverified).
+const MOST_LTE: usize = 5;
+const MOST_NR: usize = 16;
+
+/// sCellDeactivationTimer in ms (TS 36.331 §6.3.2, MAC-MainConfig; TS 38.331 §6.3.2, ServingCellConfig).
+const TIMERS_LTE_MS: [u64; 7] = [20, 40, 80, 160, 320, 640, 1280];
+const TIMERS_NR_MS: [u64; 14] = [20, 40, 80, 160, 200, 240, 320, 400, 480, 520, 640, 720, 840, 1280];
+/// Periods of synchronization signals in ms (TS 38.331 §6.3.2, ssb-periodicityServingCell).
+const SSB_PERIODS_MS: [u64; 6] = [5, 10, 20, 40, 80, 160];
+
+/// The carriers of a UE.
+pub(super) fn carriers(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
+    let Some(names) = &ue.carriers else {
+        let help = "add carriers = [\"PRIMARY\", \"SECONDARY\"], or leave this out";
+        return at.require(ue.scells.is_none(), "scells", "the UE has one carrier", help);
+    };
+    let alone = ue.cell.is_none();
+    at.require(alone, "cell", "`carriers` names the primary cell", "leave out `cell`")?;
+    let several = names.len() > 1;
+    at.require(
+        several,
+        "carriers",
+        "a UE with one carrier has no SCells",
+        "use `cell`, or add a second cell",
+    )?;
+    let mut cells: Vec<&Cell> = Vec::new();
+    for (i, name) in names.iter().enumerate() {
+        let at = at.under("carriers").entry(i);
+        let Some(cell) = scenario.cell.iter().find(|cell| cell.name == *name) else {
+            let known: Vec<_> = scenario.cell.iter().map(|cell| cell.name.as_str()).collect();
+            return at.wrong("no cell has this name", nearest_help(name, &known));
+        };
+        cells.push(cell);
+    }
+    together(&cells, at)?;
+    alone_in_its_ways(scenario, at)?;
+    match &ue.scells {
+        Some(scells) => times(scells, cells[0], &at.under("scells")),
+        None => at.fail("scells", "it is missing", "pass the scenario that `parse` returned"),
+    }
+}
+
+/// Whether these cells can serve a UE together.
+fn together(cells: &[&Cell], at: &Place<'_>) -> Checked {
+    let first = cells[0];
+    let (most, of) = if first.nr().is_some() { (MOST_NR, "NR") } else { (MOST_LTE, "LTE") };
+    let help = format!("a UE of {of} has up to {most}");
+    at.require(cells.len() <= most, "carriers", "too many carriers", &help)?;
+    let (mut names, mut frequencies) = (BTreeSet::new(), Vec::new());
+    for (i, cell) in cells.iter().enumerate() {
+        let at = at.under("carriers").entry(i);
+        at.require_here(names.insert(&cell.name), "this cell is listed twice", "name each cell once")?;
+        let help = "choose a cell without `interferer`";
+        at.require_here(!cell.interferer, "this cell is an interferer and serves no UE", help)?;
+        let alike = cell.nr().is_some() == first.nr().is_some();
+        let help = "use cells of LTE alone, or of NR alone";
+        at.require_here(alike, "a cell of LTE and one of NR cannot be aggregated", help)?;
+        let help = format!("use the position of cell {:?}: one base station has the queue", first.name);
+        at.require_here(cell.position == first.position, "the cell is at another site", &help)?;
+        let is_new = !frequencies.contains(&cell.frequency.0);
+        frequencies.push(cell.frequency.0);
+        let help = "give each [[cell]] a `frequency` of its own";
+        at.require_here(is_new, "another carrier of the UE has the same frequency", help)?;
+    }
+    Ok(())
+}
+
+/// What UEs with several carriers cannot be combined with.
+fn alone_in_its_ways(scenario: &Resolved, at: &Place<'_>) -> Checked {
+    let help = "leave out [handover], or `carriers`";
+    at.require(scenario.handover.is_none(), "carriers", "it cannot be combined with [handover] yet", help)?;
+    let awake = !scenario.cell.iter().any(Cell::sleeps);
+    let help = "leave out `drx` and `rrc` of all cells, or `carriers`";
+    at.require(awake, "carriers", "it cannot be combined with UEs that sleep yet", help)?;
+    let help = "leave out output.energy, or `carriers`";
+    at.require(
+        !scenario.output.energy,
+        "carriers",
+        "the energy of several carriers is not modelled yet",
+        help,
+    )
+}
+
+fn times(scells: &Scells, primary: &Cell, at: &Place<'_>) -> Checked {
+    let is_nr = primary.nr().is_some();
+    let one_of = |values: &[u64]| {
+        let values: Vec<_> = values.iter().map(u64::to_string).collect();
+        format!("it must be one of {} ms", values.join(", "))
+    };
+    let [delay, ssb_period] = scells.activation();
+    if is_nr {
+        whole_subframes(at, ssb_period, "ssb_period", 5)?;
+        let known = SSB_PERIODS_MS.contains(&ssb_period.0.as_millis());
+        at.require(known, "ssb_period", "not a period of NR", &one_of(&SSB_PERIODS_MS))?;
+    } else {
+        whole_subframes(at, delay, "activation_delay", 8)?;
+        let known = delay.0.as_millis() <= 34;
+        at.require(
+            known,
+            "activation_delay",
+            "longer than TS 36.133 allows",
+            "it must be from 8 ms to 34 ms",
+        )?;
+    }
+    if let Scells::OnDemand(scells) = scells {
+        let values: &[u64] = if is_nr { &TIMERS_NR_MS } else { &TIMERS_LTE_MS };
+        let timer = scells.deactivation_timer;
+        whole_subframes(at, timer, "deactivation_timer", 20)?;
+        let known = values.contains(&timer.0.as_millis());
+        at.require(known, "deactivation_timer", "not a value of sCellDeactivationTimer", &one_of(values))?;
+    }
+    Ok(())
+}

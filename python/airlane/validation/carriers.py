@@ -1,0 +1,279 @@
+"""UEs with several carriers: peak rates compared with TS 36.306 and TS 38.306, activations with their bounds.
+
+One UE without fading, near the cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from airlane import native
+from airlane.radio import nr
+from airlane.scenario import Scenario, loads
+from airlane.validation.claims import Family, Row
+from airlane.validation.measures import MEASURES, Plan
+from airlane.validation.nr_cell import named_carrier
+from airlane.validation.transport import TcpCase
+
+__all__ = ["CarrierCell", "activation", "peak"]
+
+_SCENARIO = """\
+network = "{network}"
+
+[run]
+duration = "{duration_s:g} s"
+warmup = "0.3 s"
+
+[channel]
+path_loss = "friis"
+fading = "none"
+
+[internet]
+delay = "1 ms"
+rate = "40 Gbit/s"
+
+[backhaul]
+delay = "1 ms"
+rate = "40 Gbit/s"
+
+{cells}
+[[ue]]
+name = "phone"
+position = ["50 m", "0 m"]
+height = "0 m"
+carriers = [{names}]
+scells = {scells}
+
+[[flow]]
+to = "phone"
+transport = "udp"
+app = {app}
+"""
+
+_CELL = """\
+[[cell]]
+name = "{name}"
+height = "0 m"
+tx_power = "46 dBm"
+{keys}
+
+"""
+
+
+@dataclass(frozen=True)
+class CarrierCell:
+    """A UE with several carriers.
+
+    Attributes
+    ----------
+    network
+        The preset.
+    cells
+        Keys of each cell.
+    app
+        Application of the UDP flow.
+    scells
+        When secondary cells are active.
+    duration_s
+        Duration of the run.
+    """
+
+    network: str
+    cells: tuple[str, ...]
+    app: str
+    scells: str = '"always-active"'
+    duration_s: float = 1.3
+
+    def scenario(self) -> Scenario:
+        """The scenario."""
+        names = [f"carrier-{k}" for k in range(len(self.cells))]
+        cells = "".join(
+            _CELL.format(name=name, keys=keys) for name, keys in zip(names, self.cells, strict=True)
+        )
+        text = _SCENARIO.format(
+            network=self.network,
+            duration_s=self.duration_s,
+            cells=cells,
+            names=", ".join(f'"{name}"' for name in names),
+            scells=self.scells,
+            app=self.app,
+        )
+        return loads(text, "<carriers>")
+
+
+def _goodput(output: native.Output) -> float:
+    return float(output.tables["flows"]["goodput_mbps"][0].as_py())
+
+
+_PAYLOAD = 1400
+_BITS_PER_TTI = {2: 301_504, 3: 452_256, 4: 603_008}
+"""Bits of the transport blocks of a TTI by the number of carriers of 20 MHz with two layers: the UE
+categories 6, 9 and 11 (TS 36.306 Release 12 table 4.1-1, read in a copy). They are blocks of
+75,376 bits, the size of MCS 28 on 100 resource blocks (TS 36.213 table 7.1.7.2.1-1).
+"""
+_HEADERS_LTE = 32.3
+"""IPv4 and UDP take 28 bytes, PDCP with 12 bits 2 (TS 36.323 clause 6.2.3), a length indicator of RLC UM
+1.5 (TS 36.322 clause 6.2.2.5). A block of 9422 bytes has 6.6 packets; the 2 bytes of the header of RLC and
+the 3 of a MAC subheader are 0.8 for each.
+"""
+
+
+def _lte(carriers: int) -> tuple[CarrierCell, float]:
+    """Cells of LTE, and their rate with headers in Mbit/s."""
+    rate_mbps = _BITS_PER_TTI[carriers] / 1e3
+    keys = 'transmission_mode = "tm3"\nrlc = { mode = "um", buffer = "4 MiB" }'
+    bands = [(2.14, 1.95), (1.84, 1.745), (2.65, 2.53), (0.8, 0.841)]
+    cells = [
+        f'{keys}\nfrequency = "{down} GHz"\nuplink_frequency = "{up} GHz"' for down, up in bands[:carriers]
+    ]
+    return CarrierCell("typical", tuple(cells), _load(rate_mbps)), rate_mbps
+
+
+def _load(rate_mbps: float) -> str:
+    """A tenth more than the cells carry."""
+    return f'{{ kind = "cbr", rate = "{1.1 * rate_mbps:.1f} Mbit/s", payload = "{_PAYLOAD} B" }}'
+
+
+def _nr(names: Sequence[tuple[str, int, float]]) -> tuple[CarrierCell, float]:
+    """Cells of NR by name, layers and centre in GHz, and their rate with headers in Mbit/s."""
+    rate_mbps, cells = 0.0, []
+    for name, layers, ghz in names:
+        one = named_carrier(name, layers)
+        formula = nr.max_data_rate_bps(
+            n_prb=one.n_prb,
+            subcarrier_spacing_khz=one.spacing_khz,
+            n_layers=layers,
+            modulation_order=8,
+            overhead=one.overhead(),
+        )
+        rate_mbps += formula * one.share() / 1e6
+        keys = [key for key in one.keys.splitlines() if "frequency" not in key]
+        keys.append(f'frequency = "{ghz} GHz"')
+        if one.slots == "D":
+            keys.append(f'uplink_frequency = "{ghz - 0.055:.3f} GHz"')
+        keys += [f'radio = {{ kind = "nr", {one.radio} }}', 'rlc = { mode = "nr-um", buffer = "16 MiB" }']
+        cells.append("\n".join(keys))
+    return CarrierCell("nr-typical-fr1", tuple(cells), _load(rate_mbps)), rate_mbps
+
+
+_HEADERS_NR = 35
+"""As in `nr_cell`."""
+_NR_SETS = {
+    "tdd-100+100mhz/1-layer": [("tdd-100mhz", 1, 3.5), ("tdd-100mhz", 1, 3.7)],
+    "tdd-100+100mhz/4-layers": [("tdd-100mhz", 4, 3.5), ("tdd-100mhz", 4, 3.7)],
+    "fdd-20+tdd-100mhz/2-layers": [("fdd-20mhz", 2, 0.78), ("tdd-100mhz", 2, 3.5)],
+    "fdd-20+20mhz/2-layers": [("fdd-20mhz", 2, 0.78), ("fdd-20mhz", 2, 2.14)],
+}
+
+
+def peak(family: Family) -> Plan:
+    """Goodput of UDP at a high SNR, next to the sum over the carriers: of the formula, or by UE category."""
+    if family.figure == "lte":
+        sets = {f"{count}x20mhz": _lte(count) for count in _BITS_PER_TTI}
+        headers = _HEADERS_LTE
+    else:
+        sets = {name: _nr(carriers) for name, carriers in _NR_SETS.items()}
+        headers = _HEADERS_NR
+    share = _PAYLOAD / (_PAYLOAD + headers)
+    cases = [
+        TcpCase(
+            id=f"{family.id}/{name}",
+            unit="Mbit/s",
+            reference=rate_mbps * share,
+            setups=(cell,),
+            figure=_goodput,
+            note=f"{rate_mbps:.1f} Mbit/s with headers",
+        )
+        for name, (cell, rate_mbps) in sets.items()
+    ]
+    return Plan(cases=[*cases])
+
+
+@dataclass(frozen=True)
+class ActivationCase(TcpCase):
+    """The longest activation, which must not be longer than a bound of 3GPP."""
+
+    def row(self, family: Family, outputs: Sequence[native.Output]) -> Row:
+        """Judge the runs of this case."""
+        times_ms = sorted(ms for output in outputs for ms in activation_times_ms(output))
+        longest = times_ms[-1] if times_ms else float("nan")
+        return Row(
+            id=self.id,
+            unit=self.unit,
+            reference=self.reference,
+            ours=longest,
+            band=family.band,
+            ok=len(times_ms) >= 30 and longest <= self.reference,
+            note=f"{len(times_ms)} activations of {times_ms[0]:.1f} to {longest:.1f} ms; {self.note}",
+            counted=family.counted,
+        )
+
+
+def activation_times_ms(output: native.Output) -> list[float]:
+    """From each activation command to the use of its secondary cell, in ms."""
+    table = output.tables["carriers"]
+    commanded: dict[str, float] = {}
+    times = []
+    for at_s, cell, step in zip(*(table[name].to_pylist() for name in ("t_s", "cell", "step")), strict=True):
+        if step == "commanded":
+            commanded[cell] = at_s
+        elif step == "activated":
+            times.append(round(1e3 * (at_s - commanded[cell]), 6))
+    return times
+
+
+_BURSTS = (
+    '{ kind = "on-off", rate = "100 Mbit/s", payload = "1400 B", '
+    'on = { kind = "constant", length = "20 ms" }, off = { kind = "exponential", mean = "300 ms" } }'
+)
+
+
+def activation(family: Family) -> Plan:
+    """Activations by bursts of data at random times, in an empty cell."""
+    nr_keys = 'bandwidth = "20 MHz"'
+    cells = {
+        # The block of the command is on the air when it is decided; n + 24.
+        "lte": CarrierCell(
+            "typical",
+            (
+                'bandwidth = "5 MHz"',
+                'bandwidth = "5 MHz"\nfrequency = "1.84 GHz"\nuplink_frequency = "1.745 GHz"',
+            ),
+            _BURSTS,
+            '{ kind = "on-demand", deactivation_timer = "20 ms" }',
+            60.0,
+        ),
+        "nr": CarrierCell(
+            "nr-typical-fr1",
+            (nr_keys, f'{nr_keys}\nfrequency = "3.7 GHz"'),
+            _BURSTS,
+            '{ kind = "on-demand", deactivation_timer = "20 ms" }',
+            60.0,
+        ),
+    }
+    bounds = {"lte": (_LTE_MS, "n + 24"), "nr": (_NR_MS, "n + T_HARQ + T_FirstSSB + 5 ms + T_CSI_reporting")}
+    cases = [
+        ActivationCase(
+            id=f"{family.id}/{name}",
+            unit="ms",
+            reference=bounds[name][0],
+            setups=(cell,),
+            figure=_goodput,
+            note=bounds[name][1],
+        )
+        for name, cell in cells.items()
+    ]
+    return Plan(cases=[*cases])
+
+
+_LTE_MS = 24.0
+_NR_MS = 3.5 + (3.0 + 20.0 + 5.0) + 5.0 + (5.0 + 4.0)
+"""T_HARQ, from the slot of the command to the end of the uplink slot with its feedback: with k1 = 2 and DDDSU
+at 30 kHz, up to 7 slots. T_FirstSSB, to the end of the first burst that begins 3 ms later, with a burst of
+half a frame every 20 ms. T_CSI_reporting: period and delay of the reports.
+"""
+
+
+MEASURES["carrier_peak"] = peak
+MEASURES["carrier_activation"] = activation

@@ -1,0 +1,184 @@
+"""Copa on one wired link, compared with the code of its authors over a virtual link.
+
+The reference is another program with the same rate, round trip, queue and packets. The crate
+`airlane-transport` has tests of the controller alone, against the steps of mvfst.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from airlane import native, stats
+from airlane.runs import arrays
+from airlane.scenario import Scenario, loads
+from airlane.validation.cell import reference_rows
+from airlane.validation.claims import Family, Row
+from airlane.validation.measures import MEASURES, Plan
+from airlane.validation.transport import TcpCase
+
+__all__ = ["Link", "copa"]
+
+_PACKET, _HEADERS = 1468, 52
+"""Size of a packet of the reference, and that of IP and TCP with timestamps in ours, in bytes."""
+
+_ON_WIRE = _PACKET / (_PACKET - _HEADERS)
+"""The reference counts packets of 1468 bytes; the goodput counts their payload."""
+
+_LINK = """\
+network = "wired"
+
+[run]
+duration = "{duration_s} s"
+warmup = "{warmup_s} s"
+
+[internet]
+rate = "{rate_mbps} Mbit/s"
+uplink_rate = "{rate_mbps} Mbit/s"
+delay = "{delay_ms:g} ms"
+queue = "{queue:.0f} B"
+loss = "{loss_percent} %"
+"""
+
+_FLOW = """
+[[flow]]
+name = "flow-{index}"
+app = "bulk"
+start = "{start_s} s"
+
+[flow.transport]
+kind = "{stack}"
+congestion = "copa"
+copa_mode_switching = {switching}
+mtu = "1468 B"
+{transport}
+"""
+
+_TRANSPORT = {
+    "tcp": 'delayed_ack = false\nreceive_window = { kind = "fixed", size = "16 MB" }',
+    "quic": 'stream_window = "16 MB"\nsend_window = "32 MB"',
+}
+"""Over TCP, an acknowledgment of each packet, as the reference has; windows that do not limit."""
+
+_BETWEEN_STARTS_S = 5
+
+
+@dataclass(frozen=True)
+class Link:
+    """Flows of Copa on a link.
+
+    Attributes
+    ----------
+    of
+        A row of `data/field/copa.csv`.
+    stack
+        `tcp` or `quic`.
+    """
+
+    of: Mapping[str, str]
+    stack: str = "tcp"
+
+    @property
+    def flows(self) -> int:
+        """Number of flows."""
+        return int(self.of["flows"])
+
+    @property
+    def name(self) -> str:
+        """Its name in an id."""
+        of = self.of
+        if self.flows > 1:
+            return f"{self.flows}-flows-{of['mode']}"
+        if float(of["loss_percent"]) > 0.0:
+            return f"{of['loss_percent']}%"
+        return f"{of['rate_mbps']}mbps-{of['rtt_ms']}ms-{of['queue_bdp']}bdp-{of['mode']}"
+
+    def scenario(self) -> Scenario:
+        """The scenario."""
+        of = self.of
+        rate_mbps, rtt_ms = float(of["rate_mbps"]), float(of["rtt_ms"])
+        lossy = float(of["loss_percent"]) > 0.0
+        duration_s, warmup_s = (120, 60) if self.flows > 1 else (60 if lossy else 40, 10)
+        text = _LINK.format(
+            duration_s=duration_s,
+            warmup_s=warmup_s,
+            rate_mbps=of["rate_mbps"],
+            delay_ms=rtt_ms / 2,
+            queue=float(of["queue_bdp"]) * rate_mbps * 1e6 / 8 * rtt_ms / 1e3,
+            loss_percent=of["loss_percent"],
+        )
+        switching = "true" if of["mode"] == "switching" else "false"
+        for index in range(self.flows):
+            text += _FLOW.format(
+                index=index,
+                start_s=_BETWEEN_STARTS_S * index,
+                stack=self.stack,
+                switching=switching,
+                transport=_TRANSPORT[self.stack],
+            )
+        return loads(text, f"<{self.name}>")
+
+
+def _rate(output: native.Output) -> float:
+    """Sum of the rates of all flows on the wire, in Mbit/s."""
+    return float(_ON_WIRE * arrays.numbers(output.tables["flows"]["goodput_mbps"]).sum())
+
+
+def _delay(output: native.Output) -> float:
+    return float(output.tables["flows"]["owd_p95_ms"][0].as_py())
+
+
+def _jain(output: native.Output) -> float:
+    return float(stats.jain(arrays.numbers(output.tables["flows"]["goodput_mbps"])))
+
+
+_FIGURES: dict[str, tuple[str, Callable[[native.Output], float]]] = {
+    "rate": ("Mbit/s", _rate),
+    "95 % delay": ("ms", _delay),
+    "rate with losses": ("Mbit/s", _rate),
+    "sum of rates": ("Mbit/s", _rate),
+    "Jain's index": ("index", _jain),
+}
+
+
+@dataclass(frozen=True)
+class _Range(TcpCase):
+    """A case whose band reaches to the end of the reference's own runs on the side of ours.
+
+    Attributes
+    ----------
+    low, high
+        The range of these runs; `reference` is their mean.
+    """
+
+    low: float = math.nan
+    high: float = math.nan
+
+    def row(self, family: Family, outputs: Sequence[native.Output]) -> Row:
+        """Judge the runs of this case."""
+        ours = stats.estimate([self.figure(output) for output in outputs]).mean
+        end = self.high if ours > self.reference else self.low
+        band = max(family.band, abs(end - self.reference) / self.reference)
+        return super().row(replace(family, band=band), outputs)
+
+
+def _case(family: Family, link: Link, unit: str, figure: Callable[[native.Output], float]) -> TcpCase:
+    row = link.of
+    fields = (f"{family.id}/{link.name}", unit, float(row["value"]), (link,), figure)
+    if row["runs"] == "1":
+        return TcpCase(*fields, note="one run of the reference")
+    note = f"their {row['runs']} runs {row['low']} to {row['high']}"
+    return _Range(*fields, note=note, low=float(row["low"]), high=float(row["high"]))
+
+
+def copa(family: Family, stack: str = "tcp") -> Plan:
+    """The figure that the family names, of each link of the reference that has it."""
+    unit, figure = _FIGURES[family.figure]
+    rows = [row for row in reference_rows(family.reference) if row["figure"] == family.figure]
+    return Plan(cases=[_case(family, Link(row, stack), unit, figure) for row in rows])
+
+
+MEASURES["copa"] = copa
+MEASURES["copa_quic"] = partial(copa, stack="quic")

@@ -1,0 +1,98 @@
+"""UEs with several carriers: the bundled scenarios, their tables, and what is rejected."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+import airlane
+from airlane.native import ScenarioError
+from airlane.scenario import loads
+from airlane.validation.carriers import CarrierCell, activation_times_ms
+
+PHONE = """
+network = "typical"
+[run]
+duration = "2 s"
+[[cell]]
+name = "a"
+[[cell]]
+name = "b"
+frequency = "1.84 GHz"
+uplink_frequency = "1.745 GHz"
+[[ue]]
+name = "phone"
+position = ["150 m", "0 m"]
+carriers = ["a", "b"]
+[[flow]]
+to = "phone"
+"""
+
+
+def test_secondary_cells_come_and_go_with_the_data() -> None:
+    output = airlane.load(airlane.example("lte-3cc")).run()
+    table = output.tables["carriers"].to_pylist()
+    active = [row["active_carriers"] for row in table]
+    assert max(active) == 3
+    assert min(active) == 1
+    assert all(one["t_s"] <= other["t_s"] for one, other in pairwise(table))
+    # Each of four downloads activates both, and the pause is longer than the timer; the last may not end.
+    steps = [(row["cell"], row["step"]) for row in table]
+    assert steps.count(("band 3", "activated")) == steps.count(("band 7", "activated")) == 4
+    assert all(23.0 < ms <= 25.0 for ms in activation_times_ms(output))
+    cells = output.tables["cells"].to_pylist()
+    assert all(cell["tb_sent"] > 1000 for cell in cells)
+    # The uplink is with the primary cell.
+    assert [cell["tb_sent_uplink"] > 0 for cell in cells] == [True, False, False]
+
+
+def test_two_carriers_of_nr_carry_more_than_one() -> None:
+    both = airlane.load(airlane.example("nr-2cc")).set({"run.duration": "4 s"})
+    one = loads(both.text.replace('carriers = ["n78", "n77"]', 'cell = "n78"'), "one.toml")
+    one = one.set({"run.duration": "4 s"})
+    goodput = [scenario.run().tables["flows"]["goodput_mbps"][0].as_py() for scenario in (both, one)]
+    # 162 resource blocks of 30 kHz in 60 MHz, next to 273.
+    assert goodput[0] / goodput[1] == pytest.approx((273 + 162) / 273, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('carriers = ["a", "b"]', 'carriers = ["a", "c"]', "no cell has this name"),
+        ('carriers = ["a", "b"]', 'carriers = ["a"]', "a UE with one carrier has no SCells"),
+        ('carriers = ["a", "b"]', 'carriers = ["a", "a"]', "this cell is listed twice"),
+        ('carriers = ["a", "b"]', 'carriers = ["a", "b"]\ncell = "a"', "leave out `cell`"),
+        ('carriers = ["a", "b"]', 'cell = "a"\nscells = "always-active"', "the UE has one carrier"),
+        ('frequency = "1.84 GHz"\n', "", "another carrier of the UE has the same frequency"),
+        ('name = "b"', 'name = "b"\nposition = ["100 m", "0 m"]', "the cell is at another site"),
+        ('uplink_frequency = "1.745 GHz"', 'radio = "nr"\nbandwidth = "20 MHz"', "cannot be aggregated"),
+        ('name = "b"', 'name = "b"\ninterferer = true', "this cell is an interferer"),
+        ('network = "typical"', 'network = "typical-sleeping"', "UEs that sleep yet"),
+        ("[[ue]]", "[handover]\n[[ue]]", "it cannot be combined with [handover] yet"),
+        ("[[ue]]", "[output]\nenergy = true\n[[ue]]", "the energy of several carriers"),
+        ("[[flow]]", '[ue.scells]\ndeactivation_timer = "100 ms"\n[[flow]]', "20, 40, 80, 160, 320"),
+        ("[[flow]]", '[ue.scells]\nactivation_delay = "40 ms"\n[[flow]]', "from 8 ms to 34 ms"),
+    ],
+)
+def test_a_mistake_is_told_with_its_remedy(old: str, new: str, told: str) -> None:
+    assert old in PHONE
+    with pytest.raises(ScenarioError) as error:
+        loads(PHONE.replace(old, new, 1), "x.toml").resolved  # noqa: B018
+    assert told in str(error.value)
+
+
+def test_without_several_carriers_a_resolved_scenario_says_nothing_of_them() -> None:
+    text = loads(PHONE.replace('carriers = ["a", "b"]\n', ""), "x.toml").resolved.json
+    assert "carriers" not in text
+    assert "scells" not in text
+
+
+def test_always_active_carriers_have_no_changes() -> None:
+    keys = (
+        'bandwidth = "5 MHz"',
+        'bandwidth = "5 MHz"\nfrequency = "1.84 GHz"\nuplink_frequency = "1.745 GHz"',
+    )
+    app = '{ kind = "cbr", rate = "10 Mbit/s", payload = "1000 B" }'
+    output = CarrierCell("typical", keys, app).scenario().run()
+    assert output.tables["carriers"].num_rows == 0

@@ -1,0 +1,175 @@
+"""Sentences of `docs/field.md` that numbers decide, as in `test_sentences.py`."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import cells
+import pytest
+
+import search_model
+from airlane.study.verdict import Verdict
+from airlane.validation import record
+from airlane.validation.claims import Row
+from conftest import ROOT
+from test_sentences import Sentence, value
+from test_sentences import test_a_sentence_is_on_its_page_and_holds as check
+
+PAGE = "field.md"
+STARTS = "field/hystartpp: 100 Mbit/s, 40 ms, 500 kB, first 3 s"
+SEARCH = "field/search: 100 Mbit/s, 40 ms, first 3 s"
+CELL = "field/search-cell: a phone at 200 m, the first 3 s of a download"
+BESIDE = "field/c4-beside: published numbers"
+ROUND_TRIPS_MS = (28, 31, 34, 37, 40, 44, 48, 52)
+BDP = 500_000
+"""100 Mbit/s and 40 ms, in bytes."""
+
+
+@cache
+def copa(family: str) -> list[Row]:
+    """The rows of a family of the validation."""
+    recorded = record.read(ROOT / "docs/results/validation.json")
+    (rows,) = (rows for one, rows in recorded.rows if one.id == f"copa/{family}")
+    return rows
+
+
+def matches(experiment: str, ending: str = "") -> tuple[int, int]:
+    """Numbers of an experiment that match, and all, of those whose id ends so."""
+    (outcome,) = (one for one in cells.outcomes() if one.experiment.id == f"field/{experiment}")
+    found = [row.judgement.verdict for row in outcome.numbers if row.number.id.endswith(ending)]
+    return found.count(Verdict.MATCH), len(found)
+
+
+def claims(experiment: str) -> list[bool | None]:
+    """Whether each claim of an experiment holds."""
+    (outcome,) = (one for one in cells.outcomes() if one.experiment.id == f"field/{experiment}")
+    return [row.finding.holds for row in outcome.claims]
+
+
+def within(family: str) -> tuple[int, int]:
+    """Rows within their bands, and all."""
+    return sum(row.ok for row in copa(family)), len(copa(family))
+
+
+def fewer(start: str) -> float:
+    """Share by which HyStart++ loses fewer packets than standard slow start."""
+    with_it, without = (value(f"{STARTS} :: {start}, {one} @ lost") for one in ("hystart++", "standard"))
+    return 1.0 - with_it / without
+
+
+def beside(transfer: str) -> float:
+    """The time of a transfer over that of the report."""
+    ours, published = (value(f"{BESIDE} :: field.c4.{transfer}_s @ {one}") for one in ("ours", "published"))
+    return ours / published
+
+
+def far() -> list[float]:
+    """Our delays of Copa over those of the reference, where they are outside of the band."""
+    return sorted(row.ours / row.reference for row in copa("delay") if not row.ok)
+
+
+def model_bdp() -> float:
+    """Where the packet model of SEARCH ends slow start, in bandwidth-delay products of payload."""
+    return search_model.window_at_exit(rate_mbps=100.0, rtt_ms=40.0, size=1500) * 1448 / BDP
+
+
+SENTENCES = [
+    Sentence(PAGE, "None of its five claims holds", lambda: claims("hystartpp") == [False] * 5),
+    Sentence(
+        PAGE,
+        "it is zero over TCP at 34 and 37 ms and over QUIC at 28 ms",
+        lambda: all(
+            abs(fewer(f"{start} ms")) < 0.005
+            for start in ("TCP CUBIC at 34", "TCP CUBIC at 37", "QUIC CUBIC at 28")
+        ),
+    ),
+    Sentence(
+        PAGE,
+        "more than half over TCP at 28 and 31 ms and over QUIC from 44 ms on",
+        lambda: (
+            {ms for ms in (28, 31, 34, 37, 40, 44, 48, 52) if fewer(f"TCP CUBIC at {ms} ms") > 0.5}
+            == {28, 31}
+            and {ms for ms in (28, 31, 34, 37, 40, 44, 48, 52) if fewer(f"QUIC CUBIC at {ms} ms") > 0.5}
+            == {44, 48, 52}
+        ),
+    ),
+    Sentence(PAGE, "before the first loss. Neither holds", lambda: claims("search") == [False] * 2),
+    Sentence(
+        PAGE,
+        "ends at 5.53",
+        lambda: (
+            f"{model_bdp():.2f}" == "5.53"
+            and abs(value(f"{SEARCH} :: search, 8 BDP @ threshold") - model_bdp()) < search_model.BIN
+        ),
+    ),
+    Sentence(
+        PAGE,
+        "SEARCH is no better than standard slow start",
+        lambda: value(f"{CELL} :: search @ Mbit/s") <= value(f"{CELL} :: standard @ Mbit/s"),
+    ),
+    Sentence(
+        PAGE,
+        "32 of 32 rates and 20 of 32 delays are within 10 % of those of the authors' code",
+        lambda: within("rate") == (32, 32) and within("delay") == (20, 32),
+    ),
+    Sentence(
+        PAGE,
+        "ours are higher in 26",
+        lambda: sum(row.ours > row.reference for row in copa("rate")) == 26,
+    ),
+    Sentence(
+        PAGE,
+        "within 10 % in three of four rows, and Jain's index in all four",
+        lambda: within("sum") == (3, 4) and within("jain") == (4, 4),
+    ),
+    Sentence(
+        PAGE, "Two are three times those of the reference", lambda: all(3 < one < 3.5 for one in far()[-2:])
+    ),
+    Sentence(
+        PAGE,
+        "The other ten differ by 13 to 30 %: ours are shorter in nine",
+        lambda: all(0.125 < abs(one - 1) < 0.30 for one in far()[:-2]) and sum(one < 1 for one in far()) == 9,
+    ),
+    Sentence(
+        PAGE,
+        "Over QUIC, 18 of 32 delays and two of 32 rates are outside",
+        lambda: within("quic/delay") == (14, 32) and within("quic/rate") == (30, 32),
+    ),
+    Sentence(
+        PAGE,
+        "With 1 and 2 % of the packets lost at random, our rates are above the range",
+        lambda: [row.ok for row in copa("losses")] == [True, False, False],
+    ),
+    Sentence(
+        PAGE,
+        "20 of 36 times match the authors' report, and 8 of the 12 of C4",
+        lambda: (
+            [sum(both) for both in zip(matches("c4-alone"), matches("c4-beside"), strict=True)] == [20, 36]
+            and [
+                sum(both)
+                for both in zip(matches("c4-alone", ".c4_s"), matches("c4-beside", ".c4_s"), strict=True)
+            ]
+            == [8, 12]
+        ),
+    ),
+    Sentence(
+        PAGE,
+        "8 of 18 times match: of C4 three of six, of BBRv3 three of six, of CUBIC two of six",
+        lambda: [matches("c4-beside", f".{law}_s")[0] for law in ("c4", "bbr3", "cubic")] == [3, 3, 2],
+    ),
+    Sentence(
+        PAGE,
+        "2.3 times as long as published in the short transfer and 1.4 times in the long one",
+        lambda: (f"{beside('vs_bbr3.c4'):.1f}", f"{beside('vs_bbr3_lg.c4'):.1f}") == ("2.3", "1.4"),
+    ),
+    Sentence(
+        PAGE,
+        "in the short transfers they take half of the time",
+        lambda: all(0.45 < beside(f"vs_c4.{law}") < 0.55 for law in ("bbr3", "cubic")),
+    ),
+]
+
+
+@pytest.mark.parametrize("sentence", SENTENCES, ids=lambda one: one.words[:40])
+def test_a_sentence_of_the_page_holds(sentence: Sentence) -> None:
+    check(sentence)
