@@ -20,6 +20,7 @@ pub enum SlowStartAlgorithm {
 
 /// The state of an algorithm next to a law. HyStart of CUBIC is part of that law, with which it shares the minimum delay.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "the controller boxes the whole")]
 pub(in super::super) enum SlowStartWatch {
     HyStart { state: HyStart, delay_min: Option<Duration> },
     HyStartPlusPlus(HyStartPlusPlus),
