@@ -123,7 +123,7 @@ pub(super) struct AckRtt {
     pub(super) gap: Duration,
 }
 
-/// What an acknowledgment says.
+/// The fates of packets that an acknowledgment reports.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Feedback {
     pub(super) delivered: Vec<u64>,
@@ -145,7 +145,7 @@ impl BurstTest {
         if ack.gap.is_zero() {
             return false;
         }
-        // The source counts whole microseconds. A gap of zero would make the mean infinite for ever.
+        // The source counts whole microseconds. A gap of zero would make the mean infinite without end.
         let micros = |gap: Duration| gap.as_micros().max(1) as f64;
         let ratio = micros(ack.gap) / micros(next.gap);
         let ratio = if ratio < 1.0 { 1.0 / ratio } else { ratio };

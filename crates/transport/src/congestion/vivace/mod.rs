@@ -1,7 +1,7 @@
 //! PCC Vivace (M. Dong and others, "PCC Vivace: Online-Learning Congestion Control", NSDI 2018): a sending rate that
 //! follows the gradient of a utility, which is measured by sending at several rates.
 //!
-//! The law is that of the authors' later code (PCCproject/PCC-Uspace 30c2cfe1, branch master of 2020, `src/pcc`, with the
+//! The paper was not read (unverified). The law is that of the authors' later code (PCCproject/PCC-Uspace 30c2cfe1, branch master of 2020, `src/pcc`, with the
 //! utility `Vivace`); names in parentheses are of it. A monitor interval is the minimum round trip and at least four
 //! reliable samples of it. The utility of a rate x in Mbit/s is x^0.9 - 900 x max(0, dRTT/dt) - 11.35 x L, with the share
 //! L of lost packets.
@@ -15,9 +15,9 @@
 //! Where this law differs:
 //!
 //! - The utility counts packets instead of bytes, at the size of a segment instead of 1500 bytes.
-//! - Gaps between acknowledgments are at least a microsecond. With the zero that the code has at a loss, its mean of their
-//!   ratios is infinite from then on, its test for bursts may then find each sample unreliable, and the interval and the
-//!   rate never change again.
+//! - Losses come with the acknowledgment that shows them, and gaps between acknowledgments are at least a microsecond.
+//!   The authors' program reports losses alone, with a gap of zero. The mean ratio of gaps is infinite from then on; where
+//!   the round trip is constant, no sample is reliable any more, and the rate never changes again.
 //! - An acknowledgment without a round trip gives no sample; packets that never get a fate are not waited for.
 //! - The handshake gives the first round trip, by which the first rate is scaled.
 //! - The data in flight is at most two round trips of the rate, at least four segments, as in the authors' kernel module
@@ -133,7 +133,7 @@ pub struct Vivace {
     upwards: bool,
     /// Rounds in this mode.
     rounds: u32,
-    /// What the last change of the rate was decided by.
+    /// The measurement that decided about the last change of the rate.
     latest: Measured,
     /// Increments of the bound of a step.
     increments: u32,
