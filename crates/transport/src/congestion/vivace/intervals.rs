@@ -80,6 +80,11 @@ impl MonitorInterval {
         self.last_sent_at - self.first_sent_at
     }
 
+    /// True if at least half of what the rate allows was sent.
+    pub(super) fn is_used(&self) -> bool {
+        self.bytes as f64 * 8.0 * 2.0 >= self.rate * self.duration().as_secs_f64()
+    }
+
     /// The share of lost packets.
     pub(super) fn loss(&self) -> f64 {
         self.lost.len() as f64 / self.sent() as f64

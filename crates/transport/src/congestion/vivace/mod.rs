@@ -20,6 +20,8 @@
 //!   the round trip is constant, no sample is reliable any more, and the rate never changes again.
 //! - An acknowledgment without a round trip gives no sample; packets that never get a fate are not waited for.
 //! - The handshake gives the first round trip, by which the first rate is scaled.
+//! - Intervals of which less than half of the rate was sent raise no rate (RFC 9002 §7.8). The votes of the probes prefer more
+//!   rate; without data to send they are chance, and the rate would grow without limit.
 //! - The data in flight is at most two round trips of the rate, at least four segments, as in the authors' kernel module
 //!   (PCCproject/PCC-Kernel 2eeadf09, `pcc_set_cwnd`). The code has no such bound.
 
@@ -202,10 +204,14 @@ impl Vivace {
             utility: self.utility.of(interval, packet_bytes),
         };
         let measured: Vec<Measured> = intervals.iter().map(&mut measure).collect();
+        let before = self.rate;
         match self.mode {
             Mode::Starting => self.judge_start(measured[0]),
             Mode::Probing => self.judge_probes(&measured),
             Mode::Moving => self.judge_step(measured[0]),
+        }
+        if !intervals.iter().all(MonitorInterval::is_used) {
+            self.rate = self.rate.min(before);
         }
     }
 

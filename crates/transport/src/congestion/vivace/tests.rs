@@ -159,6 +159,8 @@ struct Flow {
     sent: VecDeque<(Instant, u64)>,
     next: u64,
     next_at: Instant,
+    /// Gaps of the pacing rate between packets.
+    gaps: u64,
 }
 
 impl Flow {
@@ -168,7 +170,8 @@ impl Flow {
         let window = SegmentWindow::new(SEGMENT, 10);
         let mut vivace = Vivace::new(&window, Seeds::new(1).stream("vivace"));
         vivace.on_established(&window, Instant::ZERO, Some(Self::RTT));
-        Self { vivace, window, now: Instant::ZERO, sent: VecDeque::new(), next: 0, next_at: Instant::ZERO }
+        let (now, next_at) = (Instant::ZERO, Instant::ZERO);
+        Self { vivace, window, now, sent: VecDeque::new(), next: 0, next_at, gaps: 1 }
     }
 
     /// Sends a packet, or takes an acknowledgment, whichever is earlier. True for a packet.
@@ -181,7 +184,7 @@ impl Flow {
             self.sent.push_back((self.now, self.next));
             self.next += 1;
             let rate = self.vivace.pacing_rate().unwrap();
-            self.next_at += rate.transmission_time(Bytes(SEGMENT.into()));
+            self.next_at += rate.transmission_time(Bytes(SEGMENT.into())) * self.gaps;
             return true;
         }
         let (at, number) = self.sent.pop_front().unwrap();
@@ -263,4 +266,18 @@ fn probes_are_pairs() {
         flow.step();
     }
     assert!(flow.vivace.upwards && flow.vivace.rate > 1.05 * middle * MBPS);
+}
+
+/// An application that sends a third of the rate for a minute.
+#[test]
+fn an_unused_rate_does_not_grow() {
+    let mut flow = Flow::new();
+    flow.rates(4);
+    let before = flow.vivace.rate;
+    flow.gaps = 3;
+    let until = flow.now + Duration::from_secs(60);
+    while flow.now < until {
+        flow.step();
+        assert!(flow.vivace.rate <= before * (1.0 + 1e-9), "{}", flow.vivace.rate);
+    }
 }
