@@ -15,6 +15,7 @@ from airlane.metrics import Run
 from airlane.papers.field import c4, slow_start
 from airlane.validation import copa
 from airlane.validation.claims import Row, families
+from airlane.validation.transport import TcpCase
 from test_by_hand import claim, holds, three
 
 pytestmark = pytest.mark.by_hand
@@ -96,17 +97,23 @@ def test_search_carries_more_than_hystart_in_a_cell() -> None:
 
 def test_rates_of_copa_on_the_wire_are_summed_and_compared() -> None:
     output = native.Output({"flows": pa.table({"goodput_mbps": [3.0, 1.0], "owd_p95_ms": [36.0, 9.0]})}, {})
-    figures = {name: figure(output) for name, (_, figure) in copa._FIGURES.items()}
-    # A packet of 1468 bytes has 1416 of payload: 4 Mbit/s are 4.1469.
-    assert figures["rate"] == figures["sum of rates"] == pytest.approx(4.1469, abs=1e-4)
-    assert figures["95 % delay"] == 36.0
+    figures = {}
+    for family in families():
+        for reference in (one for one in (copa.COPA, copa.VIVACE) if one.law == family.measure):
+            case = copa.plan(family, reference).cases[0]
+            assert isinstance(case, TcpCase)
+            figures[family.id] = case.figure(output)
+    # A packet of 1468 bytes has 1416 of payload: 4 Mbit/s are 4.1469. One of 1500 has 1448: 4.1436.
+    assert figures["copa/rate"] == figures["copa/sum"] == pytest.approx(4.1469, abs=1e-4)
+    assert figures["vivace/rate"] == figures["vivace/losses-alone"] == pytest.approx(4.1436, abs=1e-4)
+    assert figures["copa/delay"] == figures["vivace/delay"] == 36.0
     # (3 + 1)^2 / (2 (9 + 1))
-    assert figures["Jain's index"] == pytest.approx(0.8)
+    assert figures["copa/jain"] == figures["vivace/jain"] == pytest.approx(0.8)
 
 
 def test_the_band_of_copa_under_losses_is_the_range_of_the_reference() -> None:
     (family,) = (one for one in families() if one.id == "copa/losses")
-    (case,) = (one for one in copa.copa(family).cases if one.id == "copa/losses/1%")
+    (case,) = (one for one in copa.plan(family, copa.COPA).cases if one.id == "copa/losses/1%")
 
     def row(*rates: float) -> Row:
         return case.row(

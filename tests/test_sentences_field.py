@@ -26,11 +26,27 @@ BDP = 500_000
 
 
 @cache
-def copa(family: str) -> list[Row]:
+def family_rows(family: str) -> list[Row]:
     """The rows of a family of the validation."""
     recorded = record.read(ROOT / "docs/results/validation.json")
-    (rows,) = (rows for one, rows in recorded.rows if one.id == f"copa/{family}")
+    (rows,) = (rows for one, rows in recorded.rows if one.id == family)
     return rows
+
+
+def copa(family: str) -> list[Row]:
+    """The rows of a family of Copa."""
+    return family_rows(f"copa/{family}")
+
+
+def vivace(family: str) -> list[Row]:
+    """The rows of a family of Vivace."""
+    return family_rows(f"vivace/{family}")
+
+
+def within_share(family: str, share: float) -> tuple[int, int]:
+    """Rows of Vivace that differ by at most this share, and all."""
+    rows = vivace(family)
+    return sum(abs(row.ours / row.reference - 1) <= share for row in rows), len(rows)
 
 
 def matches(experiment: str, ending: str = "") -> tuple[int, int]:
@@ -139,6 +155,36 @@ SENTENCES = [
         PAGE,
         "With 1 and 2 % of the packets lost at random, our rates are above the range",
         lambda: [row.ok for row in copa("losses")] == [True, False, False],
+    ),
+    Sentence(
+        PAGE,
+        "16 of 16 rates are within 2 % of those of the authors' code, 15 of 16 delays within 10 %",
+        lambda: within_share("rate", 0.02) == (16, 16) and within_share("delay", 0.1) == (15, 16),
+    ),
+    Sentence(
+        PAGE,
+        "of two or four flows is within 1 %, and so is Jain's index",
+        lambda: within_share("sum", 0.01) == within_share("jain", 0.01) == (2, 2),
+    ),
+    Sentence(
+        PAGE,
+        "Over QUIC, all 16 rates are within 2 % and 12 of 16 delays within 10 %",
+        lambda: within_share("quic/rate", 0.02) == (16, 16) and within_share("quic/delay", 0.1) == (12, 16),
+    ),
+    Sentence(
+        PAGE,
+        "With 0.1 and 2 % of the packets lost at random, ours is within the range",
+        lambda: [row.ok for row in vivace("losses")] == [True, False, True],
+    ),
+    Sentence(
+        PAGE,
+        "the delay is 63 ms, not 57 ms",
+        lambda: [round(row.ours) for row in vivace("delay") if not row.ok] == [63],
+    ),
+    Sentence(
+        PAGE,
+        "our mean is 10.88 Mbit/s, just below the reference's runs",
+        lambda: f"{vivace('losses')[1].ours:.2f}" == "10.88",
     ),
     Sentence(
         PAGE,

@@ -11,7 +11,7 @@ use airlane_core::{Bytes, CubicCurve, Duration, Instant, Stream};
 use airlane_transport::CongestionKind;
 use airlane_transport::congestion::{
     AckSample, Arrival, Controller, CubicWindow, Domain, InflightScope, LossCause, LossEpisode, MarkSample,
-    MultiDomain, Phase, PhaseChange, Restart, SegmentWindow, Snapshot, TimeoutEpisode,
+    MultiDomain, Phase, PhaseChange, Restart, SegmentWindow, Snapshot, TimeoutEpisode, Transmission,
 };
 #[cfg(not(target_family = "wasm"))]
 use airlane_transport::model::DomainCounts;
@@ -537,6 +537,12 @@ impl Sender {
             });
         }
         let in_flight = if self.model.is_some() { self.segments(self.in_flight) } else { 0 };
+        if self.controller.needs().transmissions
+            && let (Some(model), Some(pacer)) = (&self.model, &mut self.rate_pacer)
+        {
+            self.controller.on_sent(&Transmission { now, number: model.rate.sent(), bytes: Bytes(bytes) });
+            pacer.set_rate(self.controller.pacing_rate());
+        }
         let note = self.model.as_mut().map_or_else(SendNote::default, |model| model.on_sent(now, in_flight));
         if let Some(pacer) = &mut self.rate_pacer {
             pacer.on_sent(now, bytes);
@@ -571,6 +577,7 @@ impl Sender {
         }
         if let (Some(model), Some(packet)) = (&mut self.model, &packet) {
             model.on_acked(packet);
+            self.controller.on_transmission_delivered(packet.note.transmission());
         }
         if let (Some(timeouts), Some(packet)) = (&mut self.timeouts, packet)
             && timeouts.proves_spurious(packet)

@@ -70,17 +70,19 @@ impl Delivery {
         self.prior_in_flight = in_flight;
     }
 
-    /// A segment was delivered.
-    pub(crate) fn on_delivered(&mut self, number: u64, segment: &Segment) {
+    /// A segment was delivered. Returns the number of its last transmission, unless it was delivered before.
+    pub(crate) fn on_delivered(&mut self, number: u64, segment: &Segment) -> Option<u64> {
         let slot = self.slot(number);
-        if core::mem::take(&mut self.notes[slot].outstanding) {
+        let first = core::mem::take(&mut self.notes[slot].outstanding);
+        first.then(|| {
             let packet = DeliveredPacket {
                 sent_at: segment.sent_at,
                 order: segment.end(),
                 retransmission: segment.is(EVER_RETRANSMITTED),
             };
             self.rate.on_delivered(packet, self.notes[slot].note);
-        }
+            self.notes[slot].note.transmission()
+        })
     }
 
     /// The sample of an ACK that delivers this many segments, if it gives one.

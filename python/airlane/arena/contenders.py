@@ -244,6 +244,7 @@ FIELD = (
     *_both("copa", "Copa (NSDI 2018), with mode switching", congestion="copa"),
     *_both("copa-constant", "Copa with a constant delta", congestion="copa", copa_mode_switching=False),
     *_both("c4", "C4 (draft-huitema-ccwg-c4)", congestion="c4"),
+    *_both("vivace", "PCC Vivace (NSDI 2018)", congestion="vivace"),
     *_both("ledbatpp", "LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus)", congestion="ledbat++"),
 )
 """The mechanisms that papers on cellular congestion control compare with, and four known ones."""

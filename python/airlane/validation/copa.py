@@ -1,7 +1,7 @@
-"""Copa on one wired link, compared with the code of its authors over a virtual link.
+"""Copa and Vivace on one wired link, compared with the code of their authors over a virtual link.
 
 The reference is another program with the same rate, round trip, queue and packets. The crate
-`airlane-transport` has tests of the controller alone, against the steps of mvfst.
+`airlane-transport` has tests of the controllers alone, of Copa against the steps of mvfst.
 """
 
 from __future__ import annotations
@@ -19,13 +19,10 @@ from airlane.validation.claims import Family, Row
 from airlane.validation.measures import MEASURES, Plan
 from airlane.validation.transport import TcpCase
 
-__all__ = ["Link", "copa"]
+__all__ = ["Link", "Reference", "plan"]
 
-_PACKET, _HEADERS = 1468, 52
-"""Size of a packet of the reference, and that of IP and TCP with timestamps in ours, in bytes."""
-
-_ON_WIRE = _PACKET / (_PACKET - _HEADERS)
-"""The reference counts packets of 1468 bytes; the goodput counts their payload."""
+_HEADERS = 52
+"""Size of the headers of IP and TCP with timestamps, in bytes."""
 
 _LINK = """\
 network = "wired"
@@ -50,9 +47,8 @@ start = "{start_s} s"
 
 [flow.transport]
 kind = "{stack}"
-congestion = "copa"
-copa_mode_switching = {switching}
-mtu = "1468 B"
+congestion = "{law}"
+mtu = "{packet} B"
 {transport}
 """
 
@@ -66,18 +62,46 @@ _BETWEEN_STARTS_S = 5
 
 
 @dataclass(frozen=True)
+class Reference:
+    """The runs of the authors' code.
+
+    Attributes
+    ----------
+    law
+        The controller.
+    packet
+        Size of a packet on the wire, in bytes.
+    """
+
+    law: str
+    packet: int
+
+    @property
+    def on_wire(self) -> float:
+        """Bytes on the wire for each byte of payload, which is what the goodput counts."""
+        return self.packet / (self.packet - _HEADERS)
+
+
+COPA = Reference("copa", 1468)
+VIVACE = Reference("vivace", 1500)
+
+
+@dataclass(frozen=True)
 class Link:
-    """Flows of Copa on a link.
+    """Flows of a controller on a link.
 
     Attributes
     ----------
     of
-        A row of `data/field/copa.csv`.
+        A row of `data/field/copa.csv`, whose mode is a setting of Copa, or of `data/field/vivace.csv`.
+    reference
+        Whose row it is.
     stack
         `tcp` or `quic`.
     """
 
     of: Mapping[str, str]
+    reference: Reference = COPA
     stack: str = "tcp"
 
     @property
@@ -89,11 +113,12 @@ class Link:
     def name(self) -> str:
         """Its name in an id."""
         of = self.of
+        mode = f"-{of['mode']}" if "mode" in of else ""
         if self.flows > 1:
-            return f"{self.flows}-flows-{of['mode']}"
+            return f"{self.flows}-flows{mode}"
         if float(of["loss_percent"]) > 0.0:
             return f"{of['loss_percent']}%"
-        return f"{of['rate_mbps']}mbps-{of['rtt_ms']}ms-{of['queue_bdp']}bdp-{of['mode']}"
+        return f"{of['rate_mbps']}mbps-{of['rtt_ms']}ms-{of['queue_bdp']}bdp{mode}"
 
     def scenario(self) -> Scenario:
         """The scenario."""
@@ -109,21 +134,24 @@ class Link:
             queue=float(of["queue_bdp"]) * rate_mbps * 1e6 / 8 * rtt_ms / 1e3,
             loss_percent=of["loss_percent"],
         )
-        switching = "true" if of["mode"] == "switching" else "false"
+        transport = _TRANSPORT[self.stack]
+        if "mode" in of:
+            transport += f"\ncopa_mode_switching = {'true' if of['mode'] == 'switching' else 'false'}"
         for index in range(self.flows):
             text += _FLOW.format(
                 index=index,
                 start_s=_BETWEEN_STARTS_S * index,
                 stack=self.stack,
-                switching=switching,
-                transport=_TRANSPORT[self.stack],
+                law=self.reference.law,
+                packet=self.reference.packet,
+                transport=transport,
             )
         return loads(text, f"<{self.name}>")
 
 
-def _rate(output: native.Output) -> float:
-    """Sum of the rates of all flows on the wire, in Mbit/s."""
-    return float(_ON_WIRE * arrays.numbers(output.tables["flows"]["goodput_mbps"]).sum())
+def _goodput(output: native.Output) -> float:
+    """Sum of the goodputs of all flows, in Mbit/s."""
+    return float(arrays.numbers(output.tables["flows"]["goodput_mbps"]).sum())
 
 
 def _delay(output: native.Output) -> float:
@@ -135,12 +163,14 @@ def _jain(output: native.Output) -> float:
 
 
 _FIGURES: dict[str, tuple[str, Callable[[native.Output], float]]] = {
-    "rate": ("Mbit/s", _rate),
+    "rate": ("Mbit/s", _goodput),
     "95 % delay": ("ms", _delay),
-    "rate with losses": ("Mbit/s", _rate),
-    "sum of rates": ("Mbit/s", _rate),
+    "rate with losses": ("Mbit/s", _goodput),
+    "rate with losses in acknowledgments": ("Mbit/s", _goodput),
+    "sum of rates": ("Mbit/s", _goodput),
     "Jain's index": ("index", _jain),
 }
+"""Rates are raised to those on the wire."""
 
 
 @dataclass(frozen=True)
@@ -164,8 +194,11 @@ class _Range(TcpCase):
         return super().row(replace(family, band=band), outputs)
 
 
-def _case(family: Family, link: Link, unit: str, figure: Callable[[native.Output], float]) -> TcpCase:
+def _case(family: Family, link: Link) -> TcpCase:
     row = link.of
+    unit, figure = _FIGURES[family.figure]
+    if figure is _goodput:
+        figure = lambda output: link.reference.on_wire * _goodput(output)  # noqa: E731
     fields = (f"{family.id}/{link.name}", unit, float(row["value"]), (link,), figure)
     if row["runs"] == "1":
         return TcpCase(*fields, note="one run of the reference")
@@ -173,12 +206,12 @@ def _case(family: Family, link: Link, unit: str, figure: Callable[[native.Output
     return _Range(*fields, note=note, low=float(row["low"]), high=float(row["high"]))
 
 
-def copa(family: Family, stack: str = "tcp") -> Plan:
+def plan(family: Family, reference: Reference, stack: str = "tcp") -> Plan:
     """The figure that the family names, of each link of the reference that has it."""
-    unit, figure = _FIGURES[family.figure]
     rows = [row for row in reference_rows(family.reference) if row["figure"] == family.figure]
-    return Plan(cases=[_case(family, Link(row, stack), unit, figure) for row in rows])
+    return Plan(cases=[_case(family, Link(row, reference, stack)) for row in rows])
 
 
-MEASURES["copa"] = copa
-MEASURES["copa_quic"] = partial(copa, stack="quic")
+for _reference in (COPA, VIVACE):
+    MEASURES[_reference.law] = partial(plan, reference=_reference)
+    MEASURES[f"{_reference.law}_quic"] = partial(plan, reference=_reference, stack="quic")

@@ -20,8 +20,10 @@ fn ecn() -> Draw {
 pub(super) const OWN: &str = "gentle";
 
 /// Controllers of TCP without further requirements.
-const CONTROLLERS: &[&str] =
-    &["cubic", "newreno", "scalable", "vegas", "westwood", "veno", "bbr", "bbr3", "copa", "c4", "ledbat++"];
+const CONTROLLERS: &[&str] = &[
+    "cubic", "newreno", "scalable", "vegas", "westwood", "veno", "bbr", "bbr3", "copa", "c4", "vivace",
+    "ledbat++",
+];
 
 pub(super) fn flows(settings: &mut Settings<'_>, base: &Resolved) {
     for (i, flow) in base.flow.iter().enumerate() {

@@ -9,7 +9,8 @@ use super::{
     CopaConfig, Cubic, CubicConfig, Dctcp, DeliverySample, LedbatPlusPlus, LossCause, LossDiscrimination,
     LossDiscriminator, LossEpisode, LostSegment, MarkSample, Mdcc, MdccConfig, Needs, NewReno, OwnController,
     OwnControllers, PhaseChange, Prague, PragueConfig, RadioInformation, Restart, Scalable, SegmentWindow,
-    SlowStartAlgorithm, SlowStartRules, Snapshot, TimeoutEpisode, Vegas, Veno, Westwood,
+    SlowStartAlgorithm, SlowStartRules, Snapshot, TimeoutEpisode, Transmission, Vegas, Veno, Vivace,
+    Westwood,
 };
 
 /// The parameters of all laws. Each law reads its own.
@@ -110,6 +111,7 @@ impl ControllerSetup<'_> {
             CongestionKind::Bbr => Law::Bbr(Box::new(Bbr::new(stream))),
             CongestionKind::Bbr3 => Law::Bbr3(Box::new(Bbr3::new(stream).with_marks(laws.ecn_max_rtt))),
             CongestionKind::C4 => Law::C4(Box::default()),
+            CongestionKind::Vivace => Law::Vivace(Box::new(Vivace::new(window, stream))),
             CongestionKind::LedbatPlusPlus => Law::LedbatPlusPlus(Box::new(LedbatPlusPlus::new(window))),
             CongestionKind::Copa => Law::Copa(Box::new(Copa::new(laws.copa, window))),
             CongestionKind::Mdcc => Law::Mdcc(Box::new(Mdcc::new(laws.mdcc, window, self.hystart))),
@@ -134,6 +136,7 @@ pub(super) enum Law {
     Bbr(Box<Bbr>),
     Bbr3(Box<Bbr3>),
     C4(Box<C4>),
+    Vivace(Box<Vivace>),
     LedbatPlusPlus(Box<LedbatPlusPlus>),
     Copa(Box<Copa>),
     Mdcc(Box<Mdcc>),
@@ -155,6 +158,7 @@ macro_rules! each {
             Law::Bbr($law) => $call,
             Law::Bbr3($law) => $call,
             Law::C4($law) => $call,
+            Law::Vivace($law) => $call,
             Law::LedbatPlusPlus($law) => $call,
             Law::Copa($law) => $call,
             Law::Mdcc($law) => $call,
@@ -308,6 +312,18 @@ impl Controller {
     pub fn on_segment_lost(&mut self, lost: &LostSegment) {
         if self.law_needs.path_model {
             each!(&mut self.law, law => law.on_segment_lost(&mut self.window, lost));
+        }
+    }
+    /// [`CongestionController::on_sent`].
+    pub fn on_sent(&mut self, packet: &Transmission) {
+        if self.law_needs.transmissions {
+            each!(&mut self.law, law => law.on_sent(&mut self.window, packet));
+        }
+    }
+    /// [`CongestionController::on_transmission_delivered`].
+    pub fn on_transmission_delivered(&mut self, number: u64) {
+        if self.law_needs.transmissions {
+            each!(&mut self.law, law => law.on_transmission_delivered(number));
         }
     }
     /// [`CongestionController::send_quantum`].

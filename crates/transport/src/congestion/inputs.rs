@@ -119,6 +119,17 @@ pub struct DeliverySample {
     pub rate: Option<RateSample>,
 }
 
+/// A packet that is sent, for the first time or again.
+#[derive(Clone, Copy, Debug)]
+pub struct Transmission {
+    /// The time.
+    pub now: Instant,
+    /// Number of packets sent before it on the connection.
+    pub number: u64,
+    /// Its payload; with QUIC, the size of the datagram.
+    pub bytes: Bytes,
+}
+
 /// A segment that is declared lost, for a model-based controller.
 #[derive(Clone, Copy, Debug)]
 pub struct LostSegment {
@@ -126,6 +137,8 @@ pub struct LostSegment {
     pub now: Instant,
     /// Number of the segment; consecutive segments have consecutive numbers.
     pub number: u64,
+    /// The number of its last [`Transmission`].
+    pub transmission: u64,
     /// Segments in flight when it was sent, including itself.
     pub in_flight_when_sent: u32,
     /// Segments that had been delivered when it was sent.

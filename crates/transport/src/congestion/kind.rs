@@ -16,6 +16,7 @@ macro_rules! controllers {
             "bbr3" => Bbr3, "BBR version 3 (draft-ietf-ccwg-bbr).";
             "copa" => Copa, "Copa (Arun and Balakrishnan 2018).";
             "c4" => C4, "C4, Christian's congestion control (draft-huitema-ccwg-c4).";
+            "vivace" => Vivace, "PCC Vivace (Dong et al. 2018).";
             "ledbat++" => LedbatPlusPlus, "LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus), for background traffic.";
             "dctcp" => Dctcp, "DCTCP (RFC 8257), which needs accurate ECN. It is for networks whose queues mark at a low threshold.";
             "prague" => Prague, "Prague, the congestion control of L4S, which needs accurate ECN.";
@@ -65,6 +66,9 @@ impl CongestionKind {
     /// (§4.3 of its draft), and MD-CC has two windows, with HyStart for one of them.
     #[must_use]
     pub const fn has_own_start(self) -> bool {
-        matches!(self, Self::Bbr | Self::Bbr3 | Self::C4 | Self::Copa | Self::LedbatPlusPlus | Self::Mdcc)
+        matches!(
+            self,
+            Self::Bbr | Self::Bbr3 | Self::C4 | Self::Copa | Self::LedbatPlusPlus | Self::Mdcc | Self::Vivace
+        )
     }
 }

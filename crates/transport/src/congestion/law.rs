@@ -4,7 +4,7 @@ use airlane_core::{BitRate, Bytes, Duration, Instant, PathModel};
 
 use super::{
     AckSample, Arrival, DeliverySample, LossCause, LossEpisode, LostSegment, MarkSample, PhaseChange,
-    RadioInformation, Restart, SegmentWindow, Snapshot, TimeoutEpisode,
+    RadioInformation, Restart, SegmentWindow, Snapshot, TimeoutEpisode, Transmission,
 };
 
 /// The inputs of a law, or of a loss discriminator, in addition to acknowledgments, losses and timeouts. They
@@ -17,6 +17,9 @@ pub struct Needs {
     /// [`CongestionController::on_delivery`] replaces [`CongestionController::on_ack`], the resulting window
     /// also applies during recovery, and the sender paces.
     pub path_model: bool,
+    /// Each packet that is sent, and whether it is delivered, with [`Self::path_model`]:
+    /// [`CongestionController::on_sent`], [`CongestionController::on_transmission_delivered`].
+    pub transmissions: bool,
     /// The measurements of a base station: [`CongestionController::on_radio_information`].
     pub radio_information: bool,
     /// The number of congestion marks: [`CongestionController::on_marks`] receives each report of accurate feedback,
@@ -33,6 +36,7 @@ impl Needs {
     pub const NOTHING: Self = Self {
         arrivals: false,
         path_model: false,
+        transmissions: false,
         radio_information: false,
         marks: false,
         scalable: false,
@@ -51,6 +55,7 @@ impl Needs {
         Self {
             arrivals: self.arrivals || other.arrivals,
             path_model: self.path_model || other.path_model,
+            transmissions: self.transmissions || other.transmissions,
             radio_information: self.radio_information || other.radio_information,
             marks: self.marks || other.marks,
             scalable: self.scalable || other.scalable,
@@ -96,6 +101,11 @@ pub trait CongestionController {
     fn on_ack(&mut self, window: &mut SegmentWindow, ack: &AckSample);
     /// An acknowledgment was processed; called instead of [`Self::on_ack`] if [`Needs::path_model`].
     fn on_delivery(&mut self, _: &mut SegmentWindow, _: &DeliverySample) {}
+    /// A packet is about to be sent: [`Self::pacing_rate`] is asked for again before the next. Called if
+    /// [`Needs::transmissions`].
+    fn on_sent(&mut self, _: &mut SegmentWindow, _: &Transmission) {}
+    /// The packet with this number is delivered; [`Self::on_delivery`] follows. Called if [`Needs::transmissions`].
+    fn on_transmission_delivered(&mut self, _number: u64) {}
     /// A segment is declared lost; called if [`Needs::path_model`].
     fn on_segment_lost(&mut self, _: &mut SegmentWindow, _: &LostSegment) {}
     /// Loss recovery enters a phase.

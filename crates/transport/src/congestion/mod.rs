@@ -41,6 +41,7 @@ mod slow_start;
 mod tests;
 mod vegas;
 mod veno;
+mod vivace;
 mod westwood;
 mod window;
 
@@ -55,7 +56,7 @@ pub use dctcp::Dctcp;
 pub use discriminator::{AlwaysCongestion, LossCause, LossDiscrimination, LossDiscriminator, QueueTest};
 pub use inputs::{
     AckSample, Arrival, DeliverySample, LossEpisode, LostSegment, MarkSample, PhaseChange, RadioInformation,
-    RateSample, Restart, Snapshot, TimeoutEpisode,
+    RateSample, Restart, Snapshot, TimeoutEpisode, Transmission,
 };
 pub use kind::CongestionKind;
 pub use law::{CongestionController, Needs};
@@ -73,6 +74,7 @@ pub use script::{Script, ScriptAck, ScriptEvent, ScriptRequest, ScriptedControll
 pub use slow_start::{SlowStartAlgorithm, SlowStartRules};
 pub use vegas::Vegas;
 pub use veno::Veno;
+pub use vivace::Vivace;
 pub use westwood::Westwood;
 pub use window::SegmentWindow;
 

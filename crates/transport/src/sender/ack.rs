@@ -336,8 +336,10 @@ impl Sender {
                     out.first_sent_at.get_or_insert(s.sent_at);
                     out.last_sent_at = Some(s.sent_at);
                 }
-                if let Some(delivery) = &mut self.delivery {
-                    delivery.on_delivered(number - 1, &s);
+                if let Some(delivery) = &mut self.delivery
+                    && let Some(transmission) = delivery.on_delivered(number - 1, &s)
+                {
+                    self.controller.on_transmission_delivered(transmission);
                 }
                 if let Some(domains) = &mut self.domains {
                     domains.on_delivered(&s);
@@ -389,8 +391,10 @@ impl Sender {
                 }
                 break;
             }
-            if let Some(delivery) = &mut self.delivery {
-                delivery.on_delivered(self.board.head(), &s);
+            if let Some(delivery) = &mut self.delivery
+                && let Some(transmission) = delivery.on_delivered(self.board.head(), &s)
+            {
+                self.controller.on_transmission_delivered(transmission);
             }
             if let Some(domains) = self.domains.as_mut().filter(|_| !s.is(SACKED)) {
                 domains.on_delivered(&s);

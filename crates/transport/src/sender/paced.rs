@@ -1,10 +1,10 @@
 //! Additional functions of a sender that paces or has a model-based controller.
 
-use airlane_core::Instant;
+use airlane_core::{Bytes, Instant};
 
 use super::Sender;
 use super::ack::Outcome;
-use crate::congestion::DeliverySample;
+use crate::congestion::{DeliverySample, Transmission};
 use crate::header::Io;
 use crate::model::{SenderState, window_rate};
 use crate::recovery::Phase;
@@ -77,6 +77,11 @@ impl Sender {
         if let Some(delivery) = &mut self.delivery {
             let was_empty = new && self.board.outstanding() == 1;
             let in_flight = self.board.in_flight().saturating_sub(self.duplicates);
+            if self.controller.needs().transmissions {
+                let bytes = Bytes(u64::from(self.board.get(number).payload()));
+                self.controller.on_sent(&Transmission { now, number: delivery.rate.sent(), bytes });
+                delivery.set_rate(self.controller.pacing_rate());
+            }
             delivery.on_sent(&self.board, number, now, was_empty, in_flight);
         }
     }

@@ -14,4 +14,5 @@ mod recovery;
 mod reordering;
 mod swarm;
 mod table;
+mod vivace;
 mod wire;

@@ -60,6 +60,7 @@ fn a_law_asks_for_each_input_that_it_uses() {
     let lost = LostSegment {
         now: Instant::from_millis(100),
         number: 3,
+        transmission: 0,
         in_flight_when_sent: 10,
         delivered_when_sent: 0,
         lost: 9,
@@ -96,11 +97,17 @@ fn a_law_asks_for_each_input_that_it_uses() {
             each!(&mut c.law, law => law.on_delivery(&mut c.window, &delivery()));
             each!(&mut c.law, law => law.on_segment_lost(&mut c.window, &lost));
         });
+        let sent = Transmission { now: Instant::from_millis(100), number: 7, bytes: Bytes(1448) };
+        let uses_transmissions = uses(&|c| {
+            each!(&mut c.law, law => law.on_sent(&mut c.window, &sent));
+            each!(&mut c.law, law => law.on_transmission_delivered(7));
+        });
         let uses_radio = uses(&|c| each!(&mut c.law, law => law.on_radio_information(&mut c.window, &radio)));
         let uses_marks = uses(&|c| each!(&mut c.law, law => law.on_marks(&mut c.window, &marks)));
         let used = Needs {
             arrivals: uses_arrivals,
             path_model: uses_deliveries,
+            transmissions: uses_transmissions,
             radio_information: uses_radio,
             marks: uses_marks,
             ..c.needs()
