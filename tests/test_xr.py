@@ -105,8 +105,8 @@ def test_a_link_below_the_rate_satisfies_nobody() -> None:
     ("app", "message"),
     [
         ('{ kind = "xr", service = "vr" }', "vr-30"),
-        ('{ kind = "xr", video = { min = "95 %" } }', "at least one deviation below 100 %"),
-        ('{ kind = "xr", video = { max = "105 %" } }', "at least one deviation above 100 %"),
+        ('{ kind = "xr", video = { min = 0.95 } }', "at least one deviation below 1"),
+        ('{ kind = "xr", video = { max = 1.05 } }', "at least one deviation above 1"),
         ('{ kind = "xr", video = { frame_rate = 120.0, jitter.range = "5 ms" } }', "overtake"),
         ('{ kind = "xr", video = { jitter.deviation = "5 ms" } }', "at most jitter.range"),
         ('{ kind = "xr", pose = { size = "2 kB" } }', "from 1 B to app.payload"),

@@ -40,10 +40,10 @@ fn video(s: &mut Stream) -> String {
     // At most 59 frames/s: the range is less than half of 16.9 ms.
     let range = s.below(8);
     format!(
-        "{{ rate = \"{rate} kbit/s\", frame_rate = {frames}.0, deviation = \"{deviation} %\", min = \"{} %\", \
-         max = \"{} %\", budget = \"{} ms\", jitter = {{ deviation = \"{} ms\", range = \"{range} ms\" }} }}",
-        s.below(101 - deviation),
-        100 + deviation + s.below(100),
+        "{{ rate = \"{rate} kbit/s\", frame_rate = {frames}.0, deviation = 0.{deviation:02}, min = {:.2}, \
+         max = {:.2}, budget = \"{} ms\", jitter = {{ deviation = \"{} ms\", range = \"{range} ms\" }} }}",
+        s.below(100 - deviation) as f64 / 100.0,
+        (101 + deviation + s.below(100)) as f64 / 100.0,
         1 + s.below(50),
         s.below(range + 1)
     )

@@ -10,7 +10,7 @@ use super::{Application, datagrams};
 use crate::check::{Checked, Place};
 use crate::endpoints::Endpoint;
 use crate::format::{Flow, FlowDirection, Resolved};
-use crate::quantity::{Rate, Share, Size, Time};
+use crate::quantity::{Rate, Size, Time};
 use crate::transports::{Carrier, Protocol, Refusal};
 
 /// Bounds of the number of frames per second. A choice.
@@ -68,11 +68,11 @@ pub struct XrVideo {
     /// Frames per second.
     pub frame_rate: f64,
     /// Standard deviation of the size of a frame before truncation, relative to the mean.
-    pub deviation: Share,
+    pub deviation: f64,
     /// The smallest frame, relative to the mean.
-    pub min: Share,
+    pub min: f64,
     /// The largest frame, relative to the mean.
-    pub max: Share,
+    pub max: f64,
     /// Deviation of frames from their period.
     pub jitter: XrJitter,
     /// Delay budget: a frame whose last packet arrives later counts as missed.
@@ -220,7 +220,7 @@ impl XrVideo {
 
     fn law(&self, stream: FrameStream) -> FrameLaw {
         let mean = self.rate.0.bits_per_second() as f64 / self.frame_rate / 8.0;
-        let [deviation, min, max] = [self.deviation, self.min, self.max].map(|share| share.0 * mean);
+        let [deviation, min, max] = [self.deviation, self.min, self.max].map(|ratio| ratio * mean);
         let (jitter, range) =
             (self.jitter.deviation.0.as_nanos() as f64, self.jitter.range.0.as_nanos() as f64);
         FrameLaw {
@@ -238,18 +238,13 @@ impl XrVideo {
         let known = (low..=high).contains(&self.frame_rate);
         at.require(known, "frame_rate", "out of range", "it must be from 1 to 240")?;
         at.positive(self.budget, "budget")?;
-        let spread = self.deviation.0;
-        at.require(
-            (0.0..=1.0).contains(&spread),
-            "deviation",
-            "out of range",
-            "it must be from 0 % to 100 %",
-        )?;
-        let help = "it must be at least one deviation below 100 %, and 0 % or more";
-        let fits = self.min.0 >= 0.0 && self.min.0 <= 1.0 - spread;
+        let spread = self.deviation;
+        at.require((0.0..=1.0).contains(&spread), "deviation", "out of range", "it must be from 0 to 1")?;
+        let help = "it must be at least one deviation below 1, and 0 or more";
+        let fits = self.min >= 0.0 && self.min <= 1.0 - spread;
         at.require(fits, "min", "not a bound of the sizes", help)?;
-        let help = "it must be at least one deviation above 100 %, and at most 1000 %";
-        let fits = self.max.0 >= 1.0 + spread && self.max.0 <= 10.0;
+        let help = "it must be at least one deviation above 1, and at most 10";
+        let fits = self.max >= 1.0 + spread && self.max <= 10.0;
         at.require(fits, "max", "not a bound of the sizes", help)?;
         let at = at.under("jitter");
         let (range, period) = (self.jitter.range.0, self.period());
