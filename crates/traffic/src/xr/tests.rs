@@ -68,7 +68,7 @@ fn jitter_moves_frames_around_their_period_and_does_not_add_up() {
     let first = Instant::from_millis(20);
     let draws = Seeds::new(2).stream("frames");
     let law = law(FrameStream::Video, period, 62_500.0, true);
-    let mut frames = Frames::new(law, first, Instant::from_secs(100), draws);
+    let mut frames = Frames::new(law, first, Instant::from_millis(100_000), draws);
     let (mut n, mut bytes, mut nominal) = (0, 0, first);
     let mut last = Instant::ZERO;
     while frames.next_at() != Instant::FAR_FUTURE {
@@ -91,6 +91,10 @@ struct Log {
 }
 
 impl Probe for Log {
+    fn topics(&self) -> TopicSet {
+        TopicSet::NONE.with(Topic::Media).with(Topic::Sent)
+    }
+
     fn observe(&mut self, _: Instant, event: &Event<'_>) {
         match *event {
             Event::FrameSent { frame, .. } => {
@@ -117,7 +121,7 @@ fn a_frame_is_a_burst_of_datagrams_with_consecutive_serials() {
     });
     let mut end = XrEnd::new(path, Ecn::NotCapable, Bytes(1400), streams.into());
     let (mut pool, mut outbox, mut log) = (PacketPool::default(), Outbox::new(), Log::default());
-    let topics = TopicSet::NONE.with(Topic::Media).with(Topic::Sent);
+    let topics = log.topics();
     while let Some(now) = end.next_timeout() {
         let mut cx = Cx { now, pool: &mut pool, outbox: &mut outbox, topics, probe: &mut log };
         end.handle_timeout(&mut cx);
