@@ -308,6 +308,7 @@ def test_slow_examples_take_their_runs_from_the_cache_of_make_reproduce(tmp_path
     [
         ("lte-download", {"cells", "flows", "outages", "timeouts", "uplink_power"}),
         ("call", {"frames", "media_rate"}),
+        ("nr-cloud-gaming", {"xr_frames"}),
         ("phones-asleep", {"energy", "pages", "rrc_connections"}),
         ("lte-ping", {"pings"}),
         ("dash", {"views"}),

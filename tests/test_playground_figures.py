@@ -196,7 +196,7 @@ def test_values_and_the_table_of_differences(name: str, scenarios: Path) -> None
     assert differ == compare.differences(sides[0].scenario, sides[1].scenario)
 
 
-@pytest.mark.parametrize("name", ["lte-ping", "video", "dash", "web-2011", "call"])
+@pytest.mark.parametrize("name", ["lte-ping", "video", "dash", "web-2011", "call", "nr-cloud-gaming"])
 @pytest.mark.parametrize("duration_s", [4, 20])
 def test_figures_of_applications(name: str, duration_s: int, scenarios: Path) -> None:
     """In a short run some pages and views do not end."""
@@ -208,7 +208,7 @@ def test_figures_of_applications(name: str, duration_s: int, scenarios: Path) ->
         for key, table in run.tables.items()
     }
     here = with_applications(tables, float(duration_s)).to_pydict()
-    wanted = ("flows", "pages", "views", "pings", "frames")
+    wanted = ("flows", "pages", "views", "pings", "frames", "xr_frames")
     told = {key: table.to_pydict() for key, table in tables.items() if key in wanted}
     (there,) = asked([{"kind": "applications", "tables": told, "end": float(duration_s)}])
     assert list(there) == list(here)

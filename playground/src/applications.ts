@@ -1,10 +1,10 @@
-// Figures of applications per flow, from the tables `pages`, `views`, `pings` and `frames`, as airlane/runs/applications.py makes them.
+// Figures of applications per flow, from the tables `pages`, `views`, `pings`, `frames` and `xr_frames`, as airlane/runs/applications.py makes them.
 import { groups, numbers, words, type Table, type Tables } from "./tables.js";
 
 /** The table `flows` with the columns of its applications that have any. */
 export function withApplications(tables: Tables, end: number): Table {
   let flows = tables.flows;
-  for (const [name, summed] of [["pages", pages], ["views", views], ["pings", pings], ["frames", frames]] as const) {
+  for (const [name, summed] of [["pages", pages], ["views", views], ["pings", pings], ["frames", frames], ["xr_frames", xr]] as const) {
     if (tables[name]) flows = added(flows, tables[name], (rows, texts) => summed(rows, end, texts));
   }
   return flows;
@@ -71,6 +71,22 @@ function frames(of: Rows, _end: number, texts: Texts): Values {
     freezes: freezes.length, freeze_s: sum(freezes) * 1e-3, video_kbps: video, target_kbps: mean(within(of("target_kbps"))),
     video_percent: 100 * video / mean(within(of("encoder_kbps"))),
     media_loss_percent: packets ? 100 * (1 - sum(where("received", ended)) / packets) : NaN, vmaf: mean(where("vmaf", shown)),
+  };
+}
+
+function xr(of: Rows, _end: number, texts: Texts): Values {
+  const measured = of("measured"), within = <T>(values: T[]) => values.filter((_, i) => measured[i] > 0);
+  const fates = within(texts("fate")), streams = within(texts("stream"));
+  const fatesOf = (stream: string) => fates.filter((_, i) => streams[i] === stream);
+  const inTime = (stream: string) => 100 * mean(fatesOf(stream).map(fate => Number(fate === "in-time")));
+  const delays = there(within(of("delay_ms")).filter((_, i) => streams[i] === "video")).sort((a, b) => a - b);
+  const shares = ["video", "pose", "uplink-video"].map(inTime), least = Math.min(...there(shares));
+  const satisfied = (percent: number) => there(shares).length ? 100 * Number(least > percent) : NaN;
+  const count = (fate: string) => fatesOf("video").filter(one => one === fate).length;
+  return {
+    xr_frames: fatesOf("video").length, xr_in_time: count("in-time"), xr_late: count("late"), xr_lost: count("lost"), xr_in_time_percent: shares[0],
+    xr_p50_ms: percentile(delays, 50), xr_p95_ms: percentile(delays, 95), xr_p99_ms: percentile(delays, 99),
+    pose_in_time_percent: shares[1], uplink_video_in_time_percent: shares[2], satisfied_percent: satisfied(99), satisfied_95_percent: satisfied(95),
   };
 }
 

@@ -12,6 +12,8 @@ const COMPARED = [
   "page_s", "ttfb_s", "startup_s", "stalls", "rebuffering_s", "bitrate_kbps", "pings_lost", "rtt_p50_ms", "rtt_p95_ms", "rtt_max_ms",
   "frames_skipped", "frames_late", "frames_lost", "frame_p50_ms", "frame_p95_ms", "frame_p99_ms", "buffer_ms", "freezes", "freeze_s", "video_kbps",
   "target_kbps", "video_percent", "media_loss_percent", "vmaf",
+  "xr_late", "xr_lost", "xr_in_time_percent", "xr_p50_ms", "xr_p95_ms", "xr_p99_ms", "pose_in_time_percent", "uplink_video_in_time_percent",
+  "satisfied_percent", "satisfied_95_percent",
 ];
 
 const values = (side: Side, figure: Figure) =>

@@ -158,6 +158,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         codes: scenario.flow.iter().any(sends_codes),
         pings: scenario.flow.iter().any(|flow| matches!(flow.app, App::Ping(_))),
         media: scenario.flow.iter().any(|flow| flow.app.rate_controller().is_some()),
+        frames: scenario.flow.iter().any(|flow| matches!(flow.app, App::Xr(_))),
         pages: vec![], // set by the caller that has read them
         viewers: viewers(scenario, flows),
         tracked: scenario.run.ue_series && !ues.is_empty(),

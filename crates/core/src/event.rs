@@ -1,7 +1,7 @@
 //! Observable events, typed. An event is built only if its topic has an observer.
 
 use crate::{BitRate, Bytes, CellId, Decibel, Direction, DropCause, FlowId, Instant, UeId};
-use crate::{Duration, MediaStep, Packet};
+use crate::{Duration, MediaStep, Packet, SentFrame};
 
 /// The parameters of CUBIC's window curve (RFC 9438 section 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub enum Topic {
     SduDelivered,
     /// [`Event::Connection`].
     Connection,
-    /// [`Event::Media`].
+    /// [`Event::Media`] and [`Event::FrameSent`].
     Media,
     /// [`Event::Carrier`].
     Carrier,
@@ -620,6 +620,13 @@ pub enum Event<'a> {
         /// The step.
         step: MediaStep,
     },
+    /// An application of XR sent a frame, whose packets follow.
+    FrameSent {
+        /// The flow.
+        flow: FlowId,
+        /// The frame.
+        frame: SentFrame,
+    },
     /// The MAC sent a transport block.
     TransportBlock {
         /// The cell.
@@ -783,7 +790,7 @@ impl Event<'_> {
             Self::EchoSent { .. } | Self::EchoAnswered { .. } => Topic::Echo,
             Self::SduDelivered { .. } => Topic::SduDelivered,
             Self::Connection { .. } => Topic::Connection,
-            Self::Media { .. } => Topic::Media,
+            Self::Media { .. } | Self::FrameSent { .. } => Topic::Media,
             Self::Carrier { .. } => Topic::Carrier,
         }
     }

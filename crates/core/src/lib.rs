@@ -8,6 +8,7 @@
 
 mod contract;
 mod event;
+mod frame;
 mod id;
 pub mod ip_bytes;
 mod media_step;
@@ -23,6 +24,7 @@ pub use event::{
     CarrierStep, ConnectionCause, ConnectionStep, CubicCurve, Event, HandoverStep, InformationFate,
     LossVerdict, PathModel, PepFate, PlaybackStep, RrcState, Topic, TopicSet,
 };
+pub use frame::{FrameStream, SentFrame};
 pub use id::{CellId, FlowId, Lcid, NodeId, Rnti, UeId};
 pub use media_step::MediaStep;
 pub use packet::{

@@ -102,6 +102,8 @@ pub struct RecorderParameters {
     pub pings: bool,
     /// Whether any flow is a call.
     pub media: bool,
+    /// Whether any flow sends frames of XR.
+    pub frames: bool,
     /// The loss discriminator of each flow, empty if it cannot have one; an empty list if no flow has one.
     pub discriminators: Vec<String>,
     /// Whether notifications of a radio network information service are recorded.

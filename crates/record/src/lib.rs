@@ -24,6 +24,7 @@ mod deliveries;
 mod describe;
 mod flow;
 mod flows;
+mod frames;
 mod handover;
 mod histogram;
 mod information;

@@ -10,6 +10,7 @@ use crate::codes::CodeLog;
 use crate::connections::ConnectionLog;
 use crate::deliveries::Deliveries;
 use crate::flows::Flows;
+use crate::frames::FrameLog;
 use crate::handover::HandoverLog;
 use crate::information::InformationLog;
 use crate::losses::Losses;
@@ -67,7 +68,7 @@ impl FinishedRun<'_> {
 type MakeLog = fn(&RecorderParameters) -> Option<Box<dyn Log>>;
 
 /// All kinds of logs, in the order of their tables in the results.
-const KINDS: [MakeLog; 17] = [
+const KINDS: [MakeLog; 18] = [
     log::<UeSeries>,
     log::<CodeLog>,
     log::<ViewLog>,
@@ -85,6 +86,7 @@ const KINDS: [MakeLog; 17] = [
     log::<ProxySeries>,
     log::<PathModels>,
     log::<MediaLog>,
+    log::<FrameLog>,
 ];
 
 /// The logs of a run.

@@ -5,7 +5,8 @@
 //! immediately. [`UdpSource`] and [`UdpSink`] are the same for datagrams at a constant rate, in the bursts
 //! of a Poisson Pareto Burst Process ([`PpbpSender`]), or in periods on and off ([`OnOffSender`]). In these
 //! the sender connects, so there is no request message. A [`PingSource`] sends ICMP echo messages to a
-//! [`PingResponder`]. A [`CallEnd`] sends and receives real-time media. Over QUIC a [`QuicClient`] connects to a [`QuicServer`] and requests its objects.
+//! [`PingResponder`]. A [`CallEnd`] sends and receives real-time media, an [`XrEnd`] the frames of
+//! XR. Over QUIC a [`QuicClient`] connects to a [`QuicServer`] and requests its objects.
 //!
 //! Applications that request objects use [`http`], which has many connections on one flow: a [`Browser`]
 //! loads pages, a [`Viewer`] watches videos.
@@ -28,6 +29,7 @@ mod tcp;
 mod tcp_host;
 mod udp;
 mod video;
+mod xr;
 
 pub use browser::{Browser, Browsing, Visits};
 pub use information::INFORMATION;
@@ -46,6 +48,7 @@ pub use video::{
     Adaptation, BolaParameters, GroupLaw, Groups, Media, PageBefore, Playout, PlayoutRules, ProgressiveView,
     ReadLimit, Rule, Segment, SegmentedVideo, SegmentedView, Video, Viewer, Viewing,
 };
+pub use xr::{FrameLaw, Frames, TruncatedNormal, XrEnd};
 
 /// The port of an endpoint.
 pub const PORT: airlane_core::Port = 0;

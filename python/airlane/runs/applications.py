@@ -1,11 +1,12 @@
-"""Application results as columns of `flows`: page load times, stalls, bitrates, round-trip times, calls.
+"""Application results as columns of `flows`: load times, stalls, bitrates, round-trip times, calls, XR.
 
-The tables `pages`, `views`, `pings` and `frames` have one row per page, view, echo request and frame of a
-call. This module aggregates them per flow, so that tables, sweeps and comparisons read them like any other
-figure (`airlane.runs.figures`). A page that was still loading at the end of the run is neither excluded nor
-counted as loaded: its time is censored, and means are Kaplan-Meier means restricted to the end of the run
-(`airlane.statistics.survival`). If everything ended, they are plain means. Figures of pings are those of the
-requests that were answered, delays of calls those of the frames that were shown.
+The tables `pages`, `views`, `pings`, `frames` and `xr_frames` have one row per page, view, echo request,
+frame of a call and frame of XR. This module aggregates them per flow, so that tables, sweeps and
+comparisons read them like any other figure (`airlane.runs.figures`). A page that was still loading at the
+end of the run is neither excluded nor counted as loaded: its time is censored, and means are Kaplan-Meier
+means restricted to the end of the run (`airlane.statistics.survival`). If everything ended, they are plain
+means. Figures of pings are those of the requests that were answered, delays of calls those of the frames
+that were shown, delays of XR those of the frames that arrived.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def with_applications(tables: Mapping[str, pa.Table], end_s: float) -> pa.Table:
     means. `ttfb_s` is a mean over the completed pages, since it is unknown for others. `stalls` and
     `rebuffering_s` are sums over the views of the flow, up to the end of the run. `bitrate_kbps` is a mean
     over views. The columns of pings count the requests sent within the measured window, as `rtt_ms` does;
-    percentiles are those of the answered ones. The columns of calls count the frames captured within it.
+    percentiles are those of the answered ones. The columns of calls count the frames captured within it,
+    those of XR the frames whose delay budget is within it.
 
     Parameters
     ----------
@@ -175,6 +177,56 @@ def _call(frames: Mapping[str, Array], fates: npt.NDArray[np.object_]) -> dict[s
     }
 
 
+def _xr(table: pa.Table, _: float) -> _Summed:
+    of = _ByFlow(table)
+    streams, fates = (np.asarray(table[name].to_pylist(), dtype=object) for name in ("stream", "fate"))
+    users = []
+    for i, (delays, measured) in enumerate(zip(of("delay_ms"), of("measured"), strict=True)):
+        counted = measured > 0.0
+        rows = of.rows(i)[counted]
+        users.append(_user(delays[counted], streams[rows], fates[rows]))
+    return of.names, {name: [user[name] for user in users] for name in _XR_COLUMNS}
+
+
+_XR_COLUMNS = (
+    "xr_frames", "xr_in_time", "xr_late", "xr_lost", "xr_in_time_percent", "xr_p50_ms", "xr_p95_ms",
+    "xr_p99_ms", "pose_in_time_percent", "uplink_video_in_time_percent", "satisfied_percent",
+    "satisfied_95_percent",
+)  # fmt: skip
+
+
+def _user(
+    delays: Array, streams: npt.NDArray[np.object_], fates: npt.NDArray[np.object_]
+) -> dict[str, float]:
+    """The figures of one user of XR, of the frames that count.
+
+    A user is satisfied if of each stream more than 99 % (or 95 %) of the frames are in time.
+    """
+    video = streams == "video"
+    arrived = delays[video & np.isfinite(delays)]
+    in_time = {
+        name: 100.0 * float((fates[streams == name] == "in-time").mean())
+        if (streams == name).any()
+        else math.nan
+        for name in ("video", "pose", "uplink-video")
+    }
+    shares = [share for share in in_time.values() if math.isfinite(share)]
+    return {
+        "xr_frames": int(video.sum()),
+        "xr_in_time": int((fates[video] == "in-time").sum()),
+        "xr_late": int((fates[video] == "late").sum()),
+        "xr_lost": int((fates[video] == "lost").sum()),
+        "xr_in_time_percent": in_time["video"],
+        "xr_p50_ms": _percentile(arrived, 50),
+        "xr_p95_ms": _percentile(arrived, 95),
+        "xr_p99_ms": _percentile(arrived, 99),
+        "pose_in_time_percent": in_time["pose"],
+        "uplink_video_in_time_percent": in_time["uplink-video"],
+        "satisfied_percent": 100.0 * (min(shares) > 99.0) if shares else math.nan,
+        "satisfied_95_percent": 100.0 * (min(shares) > 95.0) if shares else math.nan,
+    }
+
+
 def _percentile(values: Array, percent: int) -> float:
     """The nearest-rank percentile, as those of delays are; NaN of nothing."""
     if not values.size:
@@ -303,6 +355,8 @@ _VIEWS = {
     "frame_p95_ms": _FIRST | {"summary"},
     "freeze_s": _FIRST,
     "vmaf": _FIRST,
+    "xr_in_time_percent": _FIRST | {"summary"},
+    "satisfied_percent": _FIRST,
 }
 """Where figures of flows are shown; others are shown in sweeps and comparisons only."""
 
@@ -503,6 +557,85 @@ APPLICATIONS = (
             "vmaf",
         ),
         of_ended=("frame_p95_ms", "freeze_s", "vmaf"),
+    ),
+    Application(
+        title="XR",
+        kinds=("xr",),
+        table="xr_frames",
+        sums=_xr,
+        begun="xr_frames",
+        ended="xr_in_time",
+        word="in time",
+        figures=(
+            _count(260, "xr_frames", "frames of video to the UE", "frames", Better.NEITHER),
+            _count(261, "xr_in_time", "frames within their budget", "frames\nin time", Better.MORE),
+            _count(262, "xr_late", "frames that arrived after their budget", "frames\nlate", Better.LESS),
+            _count(263, "xr_lost", "frames of which a packet was lost", "frames\nlost", Better.LESS),
+            _over_flows(
+                264,
+                "xr_in_time_percent",
+                "share of frames within their budget",
+                "in time\n%",
+                "%",
+                Better.MORE,
+            ),
+            _over_flows(265, "xr_p50_ms", "median of the delay of frames", "delay p50\nms", "ms"),
+            _over_flows(
+                266,
+                "xr_p95_ms",
+                "95th percentile of the delay of frames",
+                "delay p95\nms",
+                "ms",
+                scale=Scale.QUANTILE,
+            ),
+            _over_flows(
+                267,
+                "xr_p99_ms",
+                "99th percentile of the delay of frames",
+                "delay p99\nms",
+                "ms",
+                scale=Scale.QUANTILE,
+            ),
+            _over_flows(
+                268, "pose_in_time_percent", "poses within their budget", "poses in\ntime %", "%", Better.MORE
+            ),
+            _over_flows(
+                269,
+                "uplink_video_in_time_percent",
+                "frames from the UE within their budget",
+                "uplink in\ntime %",
+                "%",
+                Better.MORE,
+            ),
+            _over_flows(
+                270,
+                "satisfied_percent",
+                "users with more than 99 % of each stream in time",
+                "satisfied\n%",
+                "%",
+                Better.MORE,
+            ),
+            _over_flows(
+                271,
+                "satisfied_95_percent",
+                "users with more than 95 % of each stream in time",
+                "satisfied\nat 95 %",
+                "%",
+                Better.MORE,
+            ),
+        ),
+        shown=(
+            "xr_in_time_percent",
+            "xr_p50_ms",
+            "xr_p95_ms",
+            "xr_p99_ms",
+            "xr_late",
+            "xr_lost",
+            "pose_in_time_percent",
+            "uplink_video_in_time_percent",
+            "satisfied_percent",
+        ),
+        of_ended=("xr_in_time_percent",),
     ),
 )
 """All kinds of applications with results of their own; a further one is an entry here."""

@@ -39,13 +39,16 @@ _WORDS = {
     "on-off": "on-off traffic",
     "ping": "pings",
     "rtc": "calls",
+    "xr": "XR",
 }
 """What users call an application."""
 
 _NETWORK = ("goodput_mbps", "owd_p95_ms")
 """Figures of an application without results of its own."""
 
-_RANKED = ("page_s", "rebuffering_s", "bitrate_kbps", "rtt_p95_ms", "frame_p95_ms", "goodput_mbps")
+_RANKED = (
+    "page_s", "rebuffering_s", "bitrate_kbps", "rtt_p95_ms", "frame_p95_ms", "xr_p95_ms", "goodput_mbps",
+)  # fmt: skip
 """Figures by which users are ranked; the first that an application has, and that is not 0 for all."""
 
 _USERS_MIN = 4

@@ -1,6 +1,8 @@
-//! Random applications that came after the others: pings, on/off sources, calls.
+//! Random applications that came after the others: pings, on/off sources, calls, XR.
 
 use airlane_core::{Seeds, Stream};
+
+use super::xr;
 
 /// Applications to a UE, or to the host; often none.
 pub(super) fn applications(seed: u64, to: Option<&str>) -> String {
@@ -8,6 +10,7 @@ pub(super) fn applications(seed: u64, to: Option<&str>) -> String {
     ping(&mut stream("swarm/ping"), to)
         + &on_off(&mut stream("swarm/on-off"), to)
         + &call(&mut stream("swarm/rtc"), to)
+        + &xr::flow(&mut stream("swarm/xr"), to)
 }
 
 fn flow(s: &mut Stream, name: &str, to: Option<&str>) -> String {

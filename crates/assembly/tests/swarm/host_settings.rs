@@ -77,7 +77,8 @@ fn application(settings: &mut Settings<'_>, at: &str, app: &format::App) {
         | format::App::Cbr(_)
         | format::App::Ping(_)
         | format::App::OnOff(_)
-        | format::App::Rtc(_) => return,
+        | format::App::Rtc(_)
+        | format::App::Xr(_) => return,
     };
     settings.some(&at, keys);
 }

@@ -403,6 +403,11 @@ fn links_are_wide(scenario: &Resolved) -> bool {
                 };
                 Some(rate.0.bits_per_second() * ues)
             }
+            format::App::Xr(xr) => {
+                let message = 8_000_000_000 * (xr.pose.size.0.get() + 28) / xr.pose.interval.0.as_nanos();
+                let videos = [&xr.video, &xr.uplink_video].map(|video| video.rate.0.bits_per_second());
+                Some((message + videos.iter().sum::<u64>()) * ues)
+            }
             _ => None,
         })
         .sum();

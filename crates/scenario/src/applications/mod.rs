@@ -19,6 +19,7 @@ mod transfer;
 mod video;
 mod viewing;
 mod web;
+mod xr;
 
 pub use bulk::Bulk;
 pub use cbr::Cbr;
@@ -35,6 +36,7 @@ pub use rtc_controller::{
 pub use video::{LogNormalGroups, Variation, Video, VideoPage};
 pub use viewing::{PageBefore, Satisfied, Watching};
 pub use web::{Visits, Web};
+pub use xr::{Xr, XrJitter, XrPhase, XrPose, XrService, XrUplink, XrVideo};
 
 use std::collections::BTreeMap;
 
@@ -123,6 +125,9 @@ applications! {
     "ping" => Ping,
     /// A call: audio and video in real time, at the rate of a controller. Over UDP.
     "rtc" => Rtc,
+    /// Sends frames of virtual or augmented reality or of cloud gaming (3GPP TR 38.838), with pose or control in the
+    /// uplink. Over UDP.
+    "xr" => Xr,
 }
 
 /// An application of a flow, with its settings.
