@@ -28,8 +28,9 @@ pub(super) fn draw(
     let mut list = queues(s, cells, link_admits);
     for (i, flow) in base.flow.iter().enumerate() {
         let at = format!("flow.{i}.transport");
-        // An own controller, or one that the receive window needs.
-        if ["controller", "receive_window"].iter().any(|key| has(format!("{at}.{key}"))) {
+        // An own controller, one that the receive window needs, or one with settings of its own.
+        let bound = ["controller", "receive_window", "copa_delta", "copa_mode_switching"];
+        if bound.iter().any(|key| has(format!("{at}.{key}"))) {
             continue;
         }
         match &flow.transport {
