@@ -43,8 +43,8 @@ provide() {
   # The environments hold gigabytes. uv keeps one copy of each package for all of them; without it, pip does.
   tools=$(mktemp -d)
   trap 'rm -rf "$tools"' EXIT
-  python3 -m venv "$tools/uv" && "$tools/uv/bin/pip" install --quiet uv || echo "ci: not installed: uv" >&2
-  ln -s "$tools/uv/bin/uv" "$tools" && export PATH="$PATH:$tools"
+  python3 -m venv "$tools/venv" && "$tools/venv/bin/pip" install --quiet uv || echo "ci: not installed: uv" >&2
+  ln -s "$tools/venv/bin/uv" "$tools" && export PATH="$PATH:$tools"
   times+=("$(printf '%5d s  clang, chromium, wasm32, uv, programs of the live tests' $((SECONDS - began)))")
 }
 
