@@ -1,6 +1,6 @@
 # The front door. Every target sets up what it needs on a fresh Debian machine with Python >= 3.11 and stable
 # Rust (a virtual environment in .venv, the extension by maturin) and does it again only when a source has changed.
-.PHONY: help build nodes nodes-wheel sbom bpf reproduce reproduce-full paper-tables arena-tables set-tables nr-tables test bench bench-cluster bench-live demo-nodes live-agreement live-tables validate test-kernel kernel-oracle kernel-spread kernel-papers bench-kernel readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
+.PHONY: help build nodes nodes-wheel sbom bpf reproduce reproduce-full paper-tables arena-tables set-tables nr-tables test bench bench-cluster bench-live demo-nodes call-agreement live-agreement live-tables validate test-kernel kernel-oracle kernel-spread kernel-papers bench-kernel readme-check conformance lint targets playground maybe-playground docs wheel wheel-check least newest mutants clean
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -132,7 +132,6 @@ live-agreement: build
 	$(BIN)/python evidence/agreement.py $(ARGS)
 	$(BIN)/python evidence/agreement_packets.py
 
-.PHONY: call-agreement
 call-agreement: build $(STAMPS)/dev
 	$(BIN)/python evidence/call_agreement.py $(ARGS)
 
