@@ -28,8 +28,8 @@ pub(super) fn draw(
     let mut list = queues(s, cells, link_admits);
     for (i, flow) in base.flow.iter().enumerate() {
         let at = format!("flow.{i}.transport");
-        // An own controller, one that the receive window needs, or one with keys of its own.
-        if ["controller", "receive_window", "copa_delta", "copa_mode_switching"]
+        // An own controller, one that the receive window or the slow start needs, or one with keys of its own.
+        if ["controller", "receive_window", "slow_start", "copa_delta", "copa_mode_switching"]
             .iter()
             .any(|key| has(format!("{at}.{key}")))
         {
