@@ -1,6 +1,9 @@
 //! UEs with several carriers, in some of the scenarios where they may be.
 
+use std::collections::BTreeMap;
+
 use airlane_core::Stream;
+use airlane_record::{Column, Table};
 use airlane_scenario::{Resolved, format};
 use serde_json::{Value, json};
 
@@ -13,6 +16,20 @@ const APART_MHZ: f64 = 113.7;
 /// Whether a UE has several carriers.
 pub(super) fn are_in(scenario: &Resolved) -> bool {
     scenario.ue.iter().any(|ue| ue.carriers.is_some())
+}
+
+/// The milliseconds in which secondary cells of a UE were deactivated, by the names of UE and cell.
+pub(super) fn deactivations(tables: &[(&str, Table)]) -> BTreeMap<(String, String), Vec<u64>> {
+    let mut found: BTreeMap<_, Vec<u64>> = BTreeMap::new();
+    let Some((_, table)) = tables.iter().find(|(name, _)| *name == "carriers") else { return found };
+    let Some(Column::F64(times)) = table.column("t_s") else { panic!("no column t_s") };
+    let [ue, cell, step] = ["ue", "cell", "step"]
+        .map(|name| table.column(name).and_then(Column::names).expect("a column of names"));
+    for row in (0..times.len()).filter(|&row| step[row] == "deactivated") {
+        let key = (ue[row].to_owned(), cell[row].to_owned());
+        found.entry(key).or_default().push((1e3 * times[row]) as u64);
+    }
+    found
 }
 
 /// Keys and values for a scenario that resolves to `base`, of which some are written already: the cells of the

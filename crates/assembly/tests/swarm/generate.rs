@@ -143,8 +143,9 @@ pub(crate) fn attempt(seed: u64) -> Result<Outcome, String> {
         if let Some(log) = log {
             outer_loop::check(&resolved, &again.tables[log].1);
         }
-        let longest_wait =
-            log.map_or((0, 0), |log| retransmissions::longest_wait(&resolved, &again.tables[log].1));
+        let longest_wait = log.map_or((0, 0), |log| {
+            retransmissions::longest_wait(&resolved, &again.tables[log].1, &once.tables)
+        });
         let granted = log.map_or(0, |log| headroom::check_grants(&again.tables[log].1));
         if !resolved.output.ran_log {
             log.map(|log| again.tables.remove(log));

@@ -51,7 +51,7 @@ struct Sent {
 /// # Panics
 /// If a block waited too long: in the downlink longer than [`most_slots`], in the uplink longer than the
 /// round trip, since retransmissions are synchronous there (TS 36.213 v17.1 §8).
-pub(super) fn longest_wait(scenario: &Resolved, log: &Table) -> (u64, u64) {
+pub(super) fn longest_wait(scenario: &Resolved, log: &Table, tables: &[(&str, Table)]) -> (u64, u64) {
     let number = |name: &str| match log.column(name) {
         Some(Column::I64(values)) => values,
         other => panic!("{name}: {other:?}"),
@@ -78,6 +78,8 @@ pub(super) fn longest_wait(scenario: &Resolved, log: &Table) -> (u64, u64) {
     let (slot, transmission) = (number("slot"), number("transmission"));
     let (process, cell) = (number("harq_process"), label("cell"));
     let (ue, direction) = (label("ue"), label("direction"));
+    let Some(Column::Labels { labels: ue_names, .. }) = log.column("ue") else { panic!("no column ue") };
+    let deactivations = super::carriers::deactivations(tables);
     for row in 0..decoded.len() {
         let now = Sent {
             slot: slot[row] as u64,
@@ -98,7 +100,7 @@ pub(super) fn longest_wait(scenario: &Resolved, log: &Table) -> (u64, u64) {
     }
     if scenario.handover.is_none() {
         let end = slot.iter().max().map_or(0, |&slot| slot as u64);
-        for (&(_, _, direction, _), last) in
+        for (&(ue, _, direction, _), last) in
             latest.iter().filter(|(_, last)| !is_nr(&scenario.cell[last.cell]))
         {
             let cell = &scenario.cell[last.cell];
@@ -109,11 +111,10 @@ pub(super) fn longest_wait(scenario: &Resolved, log: &Table) -> (u64, u64) {
                 last.decoded || !cell.harq || last.transmission >= u64::from(cell.mac.harq_transmissions);
             let most = bounds[last.cell][direction as usize];
             // Blocks that wait when the radio is switched off are lost, and so are those sent in the slot
-            // that ends then. With its primary cell, a UE loses the others.
-            let off = scenario.cell.iter().filter(|other| aggregates || other.name == cell.name);
-            let starts = off.flat_map(|cell| cell.outages.iter().flatten());
-            let starts = starts.map(|one| one.at.0.as_nanos() / 1_000_000);
-            let mut starts = starts;
+            // that ends then. The HARQ buffers of a secondary cell are flushed when it is deactivated (TS 36.321 §5.13).
+            let outages = cell.outages.iter().flatten().map(|one| one.at.0.as_nanos() / 1_000_000);
+            let key = (ue_names[ue as usize].clone(), cell.name.clone());
+            let mut starts = outages.chain(deactivations.get(&key).into_iter().flatten().copied());
             let lost = starts.any(|at| at.saturating_sub(most + 1) <= last.slot && last.slot <= at);
             assert!(over || lost || end - last.slot <= most, "{last:?} is not sent again until {end}");
         }
