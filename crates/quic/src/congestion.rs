@@ -94,6 +94,8 @@ pub(crate) struct Sender {
     recovery_from: Option<Instant>,
     in_recovery: bool,
     last_sent_at: Instant,
+    /// Send time and size of the datagram that quinn announced last, until it is known whether it is in flight.
+    pub(crate) announced: Option<(Instant, u64)>,
     /// Bytes sent; bytes that are acknowledged or lost, and bytes that are acknowledged.
     sent: u64,
     settled: u64,
@@ -147,6 +149,7 @@ impl Sender {
             recovery_from: None,
             in_recovery: false,
             last_sent_at: Instant::ZERO,
+            announced: None,
             sent: 0,
             settled: 0,
             delivered: 0,
@@ -554,14 +557,6 @@ impl Sender {
         self.sent += bytes;
         self.in_flight += bytes;
         self.flight.on_sent(now, bytes, note);
-    }
-
-    /// The last datagram had no frame that elicits an acknowledgment: it is not paced (RFC 9002 §7.7). quinn reports each
-    /// datagram as sent and does not say so.
-    pub(crate) fn on_sent_acknowledgment(&mut self) {
-        if let Some(pacer) = &mut self.rate_pacer {
-            pacer.take_back();
-        }
     }
 
     /// Sets the PEP's identifier of the last packet.

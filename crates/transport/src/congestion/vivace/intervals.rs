@@ -91,8 +91,8 @@ impl MonitorInterval {
     }
 
     /// True if the fates of its packets are known, of which the newest that was delivered is `newest`. A packet without a
-    /// fate, such as a QUIC packet without data or a TCP segment that a probe has sent again, is waited for until as many
-    /// packets after the interval may have been delivered as it has.
+    /// fate, such as a TCP segment that a probe has sent again, is waited for until as many packets after the interval may
+    /// have been delivered as it has.
     fn is_available(&self, newest: u64) -> bool {
         let known = self.delivered + self.lost.len() as u64 >= self.sent();
         self.reliable >= RELIABLE_MIN && (known || newest > self.last + self.sent())
