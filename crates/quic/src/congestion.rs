@@ -541,9 +541,10 @@ impl Sender {
         }
         let in_flight = if self.model.is_some() { self.segments(self.in_flight) } else { 0 };
         if self.controller.needs().transmissions
-            && let (Some(model), Some(pacer)) = (&self.model, &mut self.rate_pacer)
+            && let Some(pacer) = &mut self.rate_pacer
         {
-            self.controller.on_sent(&Transmission { now, number: model.rate.sent(), bytes: Bytes(bytes) });
+            let number = self.flight.next_serial();
+            self.controller.on_sent(&Transmission { now, number, bytes: Bytes(bytes) });
             pacer.set_rate(self.controller.pacing_rate());
         }
         let note = self.model.as_mut().map_or_else(SendNote::default, |model| model.on_sent(now, in_flight));
@@ -572,7 +573,7 @@ impl Sender {
         }
         if let (Some(model), Some(packet)) = (&mut self.model, &packet) {
             model.on_acked(packet);
-            self.controller.on_transmission_delivered(packet.note.transmission());
+            self.controller.on_transmission_delivered(packet.serial);
         }
         if let (Some(timeouts), Some(packet)) = (&mut self.timeouts, packet)
             && timeouts.proves_spurious(packet)
@@ -694,6 +695,7 @@ impl Sender {
             }
             if let Some(model) = &mut self.model {
                 self.controller.on_segment_lost(&model.on_lost(now, &packet));
+                self.controller.on_transmission_lost(packet.serial);
             }
         });
         self.events.lost |= bytes > 0;

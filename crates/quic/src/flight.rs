@@ -57,6 +57,11 @@ impl Flight {
         self.next_serial += 1;
     }
 
+    /// The serial of the next packet.
+    pub(crate) const fn next_serial(&self) -> u64 {
+        self.next_serial
+    }
+
     /// Sets the PEP's identifier of the last packet.
     pub(crate) fn name_newest(&mut self, identifier: u64) {
         if let Some(packet) = self.packets.back_mut() {

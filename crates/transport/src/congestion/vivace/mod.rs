@@ -35,8 +35,8 @@ use airlane_core::{BitRate, Duration, Instant, Stream};
 use self::intervals::{AckRtt, Feedback, MonitorInterval, MonitorIntervals};
 use self::utility::UtilityFunction;
 use super::{
-    AckSample, CongestionController, DeliverySample, LossCause, LossEpisode, LostSegment, Needs,
-    SegmentWindow, Snapshot, TimeoutEpisode, Transmission,
+    AckSample, CongestionController, DeliverySample, LossCause, LossEpisode, Needs, SegmentWindow, Snapshot,
+    TimeoutEpisode, Transmission,
 };
 
 /// Share by which a pair of intervals differs from the rate (`kProbingStepSize`; ε in the paper).
@@ -350,8 +350,8 @@ impl CongestionController for Vivace {
         self.feedback.delivered.push(number);
     }
 
-    fn on_segment_lost(&mut self, _: &mut SegmentWindow, lost: &LostSegment) {
-        self.feedback.lost.push(lost.transmission);
+    fn on_transmission_lost(&mut self, number: u64) {
+        self.feedback.lost.push(number);
     }
 
     fn on_ack(&mut self, _: &mut SegmentWindow, _: &AckSample) {}
