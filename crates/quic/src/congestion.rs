@@ -94,6 +94,8 @@ pub(crate) struct Sender {
     recovery_from: Option<Instant>,
     in_recovery: bool,
     last_sent_at: Instant,
+    /// Send time and size of the datagram that quinn announced last, until it is known whether it is in flight.
+    pub(crate) announced: Option<(Instant, u64)>,
     /// Bytes sent; bytes that are acknowledged or lost, and bytes that are acknowledged.
     sent: u64,
     settled: u64,
@@ -147,6 +149,7 @@ impl Sender {
             recovery_from: None,
             in_recovery: false,
             last_sent_at: Instant::ZERO,
+            announced: None,
             sent: 0,
             settled: 0,
             delivered: 0,
@@ -538,9 +541,10 @@ impl Sender {
         }
         let in_flight = if self.model.is_some() { self.segments(self.in_flight) } else { 0 };
         if self.controller.needs().transmissions
-            && let (Some(model), Some(pacer)) = (&self.model, &mut self.rate_pacer)
+            && let Some(pacer) = &mut self.rate_pacer
         {
-            self.controller.on_sent(&Transmission { now, number: model.rate.sent(), bytes: Bytes(bytes) });
+            let number = self.flight.next_serial();
+            self.controller.on_sent(&Transmission { now, number, bytes: Bytes(bytes) });
             pacer.set_rate(self.controller.pacing_rate());
         }
         let note = self.model.as_mut().map_or_else(SendNote::default, |model| model.on_sent(now, in_flight));
@@ -556,14 +560,6 @@ impl Sender {
         self.flight.on_sent(now, bytes, note);
     }
 
-    /// The last datagram had no frame that elicits an acknowledgment: it is not paced (RFC 9002 §7.7). quinn reports each
-    /// datagram as sent and does not say so.
-    pub(crate) fn on_sent_acknowledgment(&mut self) {
-        if let Some(pacer) = &mut self.rate_pacer {
-            pacer.take_back();
-        }
-    }
-
     /// Sets the PEP's identifier of the last packet.
     pub(crate) fn name_newest(&mut self, identifier: u64) {
         self.flight.name_newest(identifier);
@@ -577,7 +573,7 @@ impl Sender {
         }
         if let (Some(model), Some(packet)) = (&mut self.model, &packet) {
             model.on_acked(packet);
-            self.controller.on_transmission_delivered(packet.note.transmission());
+            self.controller.on_transmission_delivered(packet.serial);
         }
         if let (Some(timeouts), Some(packet)) = (&mut self.timeouts, packet)
             && timeouts.proves_spurious(packet)
@@ -699,6 +695,7 @@ impl Sender {
             }
             if let Some(model) = &mut self.model {
                 self.controller.on_segment_lost(&model.on_lost(now, &packet));
+                self.controller.on_transmission_lost(packet.serial);
             }
         });
         self.events.lost |= bytes > 0;

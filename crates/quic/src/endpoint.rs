@@ -28,6 +28,9 @@ const ROOM: usize = 16_384;
 /// but STREAM and CRYPTO, which fill what is there.
 const SHORT: usize = 600;
 
+/// Smallest size to which a datagram is padded (RFC 9000 §14.1).
+const MIN_INITIAL_DATAGRAM: usize = 1200;
+
 /// Timer granularity (RFC 9002 §6.1.2).
 const GRANULARITY: Duration = Duration::from_millis(1);
 
@@ -85,11 +88,11 @@ pub struct QuicEndpoint {
     /// True once the handshake is confirmed (RFC 9001 §4.1.2): all packets are 1-RTT packets.
     confirmed: bool,
     serial: u64,
+    /// Number of frames sent that elicit an acknowledgment.
+    eliciting: u64,
     /// The streams whose last write left data with the application, because there was no room for it.
     waiting: Vec<StreamId>,
     reassembly: Reassembly,
-    /// Frames sent that elicit acknowledgments.
-    eliciting_frames: u64,
     reporter: Reporter,
 }
 
@@ -137,9 +140,9 @@ impl QuicEndpoint {
             timer_fired: false,
             confirmed: false,
             serial: 0,
+            eliciting: 0,
             waiting: Vec::new(),
             reassembly: Reassembly::default(),
-            eliciting_frames: 0,
             reporter: Reporter::default(),
         }
     }
@@ -385,11 +388,9 @@ impl QuicEndpoint {
         self.tell_secrets(cx);
         self.setup.sender.is_asked();
         while let Some(transmit) = self.next_datagram(now) {
-            if self.has_times && !self.elicits_acknowledgment() {
-                self.setup.sender.lock().on_sent_acknowledgment();
-            }
             let is_last = self.is_last();
-            self.send(cx, transmit.ecn);
+            let counts = self.count_datagram();
+            self.send(cx, transmit.ecn, counts);
             if is_last {
                 debug_assert!(self.next_datagram(now).is_none(), "nothing is left to send");
                 self.setup.sender.has_nothing_to_send();
@@ -417,11 +418,14 @@ impl QuicEndpoint {
         connection.poll_transmit(now, 1, &mut self.scratch)
     }
 
-    /// True if the datagram in the buffer has a frame that elicits an acknowledgment (RFC 9002 §2).
-    fn elicits_acknowledgment(&mut self) -> bool {
+    /// Counts the datagram in the buffer as sent, if it is in flight: it has a frame that elicits an acknowledgment, or
+    /// padding (RFC 9002 §2). quinn pads only datagrams with Initial packets, to 1200 bytes, which no datagram with
+    /// nothing but ACK frames reaches: quinn acknowledges at most 64 ranges (`MAX_ACK_BLOCKS`). Returns whether it counts.
+    fn count_datagram(&mut self) -> bool {
         let Some((_, connection)) = &self.connection else { return false };
         let frames = eliciting(&connection.stats().frame_tx);
-        core::mem::replace(&mut self.eliciting_frames, frames) != frames
+        let elicits = core::mem::replace(&mut self.eliciting, frames) != frames;
+        self.setup.sender.count_announced(elicits || self.scratch.len() >= MIN_INITIAL_DATAGRAM)
     }
 
     /// True if quinn is known to have nothing left to send after the datagram in the buffer: to ask it takes some 700
@@ -558,8 +562,9 @@ impl QuicEndpoint {
         }
     }
 
-    fn send(&mut self, cx: &mut Cx<'_>, ecn: Option<EcnCodepoint>) {
-        if let Some(identifier) = &self.identifier {
+    /// Sends the datagram in the buffer. One that `counts` as in flight has an identifier at a PEP.
+    fn send(&mut self, cx: &mut Cx<'_>, ecn: Option<EcnCodepoint>, counts: bool) {
+        if let Some(identifier) = self.identifier.as_ref().filter(|_| counts) {
             self.setup.sender.lock().name_newest(identifier(&self.scratch));
         }
         let header = Header::Udp(UdpHeader { serial: self.serial });
@@ -629,31 +634,27 @@ impl QuicEndpoint {
 }
 
 /// The number of frames that elicit acknowledgments: all but ACK, PADDING and CONNECTION_CLOSE (RFC 9002 §2).
-fn eliciting(frames: &FrameStats) -> u64 {
-    [
-        u64::from(frames.handshake_done),
-        frames.ack_frequency,
-        frames.crypto,
-        frames.data_blocked,
-        frames.datagram,
-        frames.immediate_ack,
-        frames.max_data,
-        frames.max_stream_data,
-        frames.max_streams_bidi,
-        frames.max_streams_uni,
-        frames.new_connection_id,
-        frames.new_token,
-        frames.path_challenge,
-        frames.path_response,
-        frames.ping,
-        frames.reset_stream,
-        frames.retire_connection_id,
-        frames.stop_sending,
-        frames.stream,
-        frames.stream_data_blocked,
-        frames.streams_blocked_bidi,
-        frames.streams_blocked_uni,
-    ]
-    .iter()
-    .sum()
+const fn eliciting(sent: &FrameStats) -> u64 {
+    sent.stream
+        + sent.crypto
+        + sent.max_data
+        + sent.max_stream_data
+        + sent.max_streams_bidi
+        + sent.max_streams_uni
+        + sent.data_blocked
+        + sent.stream_data_blocked
+        + sent.streams_blocked_bidi
+        + sent.streams_blocked_uni
+        + sent.reset_stream
+        + sent.stop_sending
+        + sent.new_connection_id
+        + sent.retire_connection_id
+        + sent.new_token
+        + sent.path_challenge
+        + sent.path_response
+        + sent.ping
+        + sent.immediate_ack
+        + sent.ack_frequency
+        + sent.datagram
+        + sent.handshake_done as u64
 }

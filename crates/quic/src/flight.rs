@@ -3,9 +3,11 @@
 //! quinn informs a controller when each datagram is sent, of the send time and size of each acknowledged
 //! packet, and of losses by the sum of their bytes and the send time of the newest. Both of its tests for
 //! loss, by packet number and by time, also declare every older packet lost (RFC 9002 §6.1). The packets lost
-//! in a batch are therefore the oldest in flight, and each of them can be identified. Packets that contain
-//! only acknowledgments stay in flight here until a packet sent later by the packet threshold is
-//! acknowledged: quinn does not report them again.
+//! in a batch are therefore the oldest in flight, and each of them can be identified.
+//!
+//! Packets that contain only acknowledgments are not in flight (RFC 9002 §2). The endpoint leaves them out. A
+//! program that drives quinn itself does not distinguish them: there they stay here until a packet sent later by
+//! the packet threshold is acknowledged, because quinn does not report them again.
 
 use std::collections::VecDeque;
 
@@ -53,6 +55,11 @@ impl Flight {
             settled: false,
         });
         self.next_serial += 1;
+    }
+
+    /// The serial of the next packet.
+    pub(crate) const fn next_serial(&self) -> u64 {
+        self.next_serial
     }
 
     /// Sets the PEP's identifier of the last packet.

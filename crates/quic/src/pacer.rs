@@ -1,9 +1,10 @@
 //! Pacing other than quinn's, which is 1.25 windows per round trip.
 //!
 //! [`RatePacer`] is the pacing of the TCP sender, at the rate of a controller that gives one: while a packet
-//! must wait, quinn sees a window of zero, which holds back data and nothing else. It replaces quinn's pacing. RFC
-//! 9002 §7.7 gives a window per round trip only as an example, for controllers without a rate; after an outage such a
-//! rate can be a datagram in seconds, because the round trip has grown and the window has shrunk.
+//! must wait, quinn sees a window of zero. As with its own pacer, packets with frames that elicit an acknowledgment then
+//! wait, and ACK frames with them if there are any. It replaces quinn's pacing. RFC 9002 §7.7 gives a window per round trip
+//! only as an example, for controllers without a rate; after an outage such a rate can be a datagram in seconds, because
+//! the round trip has grown and the window has shrunk.
 //!
 //! [`LeakyBucket`] applies in addition to quinn's. It is that of picoquic of 2020 (`sender.c`, `picoquic_update_pacing_data` and
 //! `picoquic_update_pacing_rate`). It is another algorithm than Linux's, which the TCP sender has, and follows
@@ -36,8 +37,6 @@ pub(crate) struct RatePacer {
     pacer: Pacer,
     /// Number of packets that may leave at this instant.
     burst: u32,
-    /// Both before the last packet.
-    before: (Pacer, u32),
 }
 
 impl RatePacer {
@@ -66,14 +65,8 @@ impl RatePacer {
     }
 
     pub(crate) fn on_sent(&mut self, now: Instant, bytes: u64) {
-        self.before = (self.pacer, self.burst);
         self.burst = self.burst.saturating_sub(1);
         self.pacer.on_sent(now, Bytes(bytes), false);
-    }
-
-    /// The last packet was not paced: the next does not wait for it.
-    pub(crate) const fn take_back(&mut self) {
-        (self.pacer, self.burst) = self.before;
     }
 }
 

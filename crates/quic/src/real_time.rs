@@ -283,6 +283,8 @@ impl Timed {
 impl QuinnController for Timed {
     fn on_sent(&mut self, now: QuinnInstant, bytes: u64, last: u64) {
         self.sender.on_sent(now, bytes, last);
+        // The frames of the datagram are unknown here.
+        self.sender.count_announced(true);
         self.arm();
     }
 

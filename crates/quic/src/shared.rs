@@ -73,6 +73,19 @@ impl Shared {
         self.0.nothing_to_send.store(false, Ordering::Relaxed);
     }
 
+    /// Counts the datagram that quinn announced last as sent, if it is `in_flight`. To be called after each datagram: quinn
+    /// announces all, also those with nothing but ACK frames, which congestion control and pacing do not limit (RFC 9002
+    /// §7, §7.7), and does not say so. False if none is counted; quinn announces no probe of the path MTU.
+    pub(crate) fn count_announced(&self, in_flight: bool) -> bool {
+        let mut sender = self.lock_with_window();
+        let Some((now, bytes)) = sender.announced.take().filter(|_| in_flight) else { return false };
+        if !sender.keeps_window() {
+            self.0.window.store(UNKNOWN, Ordering::Relaxed);
+        }
+        sender.on_sent(now, bytes);
+        true
+    }
+
     /// The data that the sender has, if quinn has none or some.
     fn supply(&self, quinn_has_nothing: bool) -> Supply {
         if !quinn_has_nothing && !self.0.nothing_to_send.load(Ordering::Relaxed) {
@@ -103,11 +116,8 @@ impl ControllerFactory for Factory {
 impl QuinnController for Shared {
     fn on_sent(&mut self, now: QuinnInstant, bytes: u64, _: u64) {
         let mut sender = self.lock_with_window();
-        if !sender.keeps_window() {
-            self.0.window.store(UNKNOWN, Ordering::Relaxed);
-        }
         let now = sender.call_time.of(now);
-        sender.on_sent(now, bytes);
+        sender.announced = Some((now, bytes));
     }
 
     fn on_ack(&mut self, now: QuinnInstant, sent: QuinnInstant, bytes: u64, _: bool, rtt: &RttEstimator) {

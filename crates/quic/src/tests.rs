@@ -581,19 +581,44 @@ fn thousands_of_losses_in_one_window_are_repaired() {
 }
 
 /// RFC 9002 §7.7: packets with nothing but ACK frames are not paced. A client with a low rate of its own sends thousands of
-/// them, and then an update of flow control with an ACK. The server receives it in time, and has no probe timeout.
+/// them, and then an update of flow control with an ACK. The server receives it in time: it has no probe timeout, and
+/// measures no round trip above that of the path.
 #[test]
 fn acknowledgments_are_not_paced() {
-    for congestion in [CongestionKind::C4, CongestionKind::Bbr] {
+    for congestion in CongestionKind::ALL {
         let window = Bytes(32_000_000);
         let config = || QuicConfig {
+            congestion,
             stream_receive_window: window,
             receive_window: Some(window),
             send_window: window,
-            ..config(congestion)()
+            ..QuicConfig::quinn(Seeds::new(1))
         };
         let done = download(config, 20_000_000, ALL_ARRIVE);
         assert_eq!((done.received, done.at_end, done.heard.lost), (20_000_000, true, 0), "{congestion:?}");
         assert_eq!(done.heard.timeouts, [], "{congestion:?}");
+        assert_eq!(done.heard.rtts.iter().max(), Some(&(DELAY * 2)), "{congestion:?}");
     }
+}
+
+/// RFC 9002 §2, §7: a packet with nothing but ACK frames is not in flight. quinn announces it like any other. It announces
+/// no probe of the path MTU: there is nothing to count then.
+#[test]
+fn acknowledgments_are_not_in_flight() {
+    let at = |ms: u64| crate::time::to_quinn(Instant::from_millis(ms));
+    let mut sender = config_of_cubic();
+    let state = |sender: &crate::shared::Shared| {
+        let own = sender.lock();
+        (own.state().2, own.last_sent_at())
+    };
+    for (ms, in_flight) in [(1, true), (2, false), (3, true)] {
+        quinn_proto::congestion::Controller::on_sent(&mut sender, at(ms), 100, ms);
+        assert_eq!(sender.count_announced(in_flight), in_flight);
+    }
+    assert!(!sender.count_announced(true));
+    assert_eq!(state(&sender), (Bytes(200), Instant::from_millis(3)));
+    // An ACK-only packet that is sent last is no send time, from which probe timers run.
+    quinn_proto::congestion::Controller::on_sent(&mut sender, at(4), 100, 4);
+    sender.count_announced(false);
+    assert_eq!(state(&sender), (Bytes(200), Instant::from_millis(3)));
 }

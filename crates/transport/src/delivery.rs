@@ -12,6 +12,8 @@ use crate::scoreboard::{EVER_RETRANSMITTED, JOINED, RESERVED, Scoreboard, Segmen
 #[derive(Clone, Copy, Debug, Default)]
 struct Note {
     note: SendNote,
+    /// The number of its last transmission.
+    transmission: u64,
     outstanding: bool,
 }
 
@@ -19,6 +21,8 @@ struct Note {
 #[derive(Debug)]
 pub(crate) struct Delivery {
     notes: Vec<Note>,
+    /// Number of transmissions.
+    sent: u64,
     pub(crate) rate: DeliveryRate,
     pub(crate) pacer: Pacer,
     /// Segments in flight before the current ACK.
@@ -28,7 +32,7 @@ pub(crate) struct Delivery {
 impl Delivery {
     pub(crate) fn new(now: Instant) -> Self {
         let notes = vec![Note::default(); 64];
-        Self { notes, rate: DeliveryRate::new(now), pacer: Pacer::default(), prior_in_flight: 0 }
+        Self { notes, sent: 0, rate: DeliveryRate::new(now), pacer: Pacer::default(), prior_in_flight: 0 }
     }
 
     fn slot(&self, number: u64) -> usize {
@@ -57,7 +61,8 @@ impl Delivery {
         }
         let note = self.rate.on_sent(now, was_empty, in_flight);
         let slot = self.slot(number);
-        self.notes[slot] = Note { note, outstanding: true };
+        self.notes[slot] = Note { note, transmission: self.sent, outstanding: true };
+        self.sent += 1;
         let segment = board.get(number);
         let is_first = !segment.is(EVER_RETRANSMITTED);
         let follows = is_first && number > board.head() && board.get(number - 1).is(JOINED);
@@ -81,7 +86,7 @@ impl Delivery {
                 retransmission: segment.is(EVER_RETRANSMITTED),
             };
             self.rate.on_delivered(packet, self.notes[slot].note);
-            self.notes[slot].note.transmission()
+            self.notes[slot].transmission
         })
     }
 
@@ -91,10 +96,15 @@ impl Delivery {
         self.rate.sample(now, min_rtt)
     }
 
-    /// A segment is declared lost.
-    pub(crate) fn on_lost(&mut self, now: Instant, number: u64) -> LostSegment {
-        let slot = self.slot(number);
-        self.rate.on_lost(now, number, &self.notes[slot].note)
+    /// A segment is declared lost. Returns also the number of its last transmission.
+    pub(crate) fn on_lost(&mut self, now: Instant, number: u64) -> (LostSegment, u64) {
+        let Note { note, transmission, .. } = self.notes[self.slot(number)];
+        (self.rate.on_lost(now, number, &note), transmission)
+    }
+
+    /// The number of transmissions, which is the number of the next.
+    pub(crate) const fn sent(&self) -> u64 {
+        self.sent
     }
 
     /// Sets the rate at which segments leave; `None` for no pacing.

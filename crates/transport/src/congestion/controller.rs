@@ -326,6 +326,12 @@ impl Controller {
             each!(&mut self.law, law => law.on_transmission_delivered(number));
         }
     }
+    /// [`CongestionController::on_transmission_lost`].
+    pub fn on_transmission_lost(&mut self, number: u64) {
+        if self.law_needs.transmissions {
+            each!(&mut self.law, law => law.on_transmission_lost(number));
+        }
+    }
     /// [`CongestionController::send_quantum`].
     #[must_use]
     pub fn send_quantum(&self) -> u32 {

@@ -137,8 +137,6 @@ pub struct LostSegment {
     pub now: Instant,
     /// Number of the segment; consecutive segments have consecutive numbers.
     pub number: u64,
-    /// The number of its last [`Transmission`].
-    pub transmission: u64,
     /// Segments in flight when it was sent, including itself.
     pub in_flight_when_sent: u32,
     /// Segments that had been delivered when it was sent.

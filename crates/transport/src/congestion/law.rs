@@ -17,8 +17,9 @@ pub struct Needs {
     /// [`CongestionController::on_delivery`] replaces [`CongestionController::on_ack`], the resulting window
     /// also applies during recovery, and the sender paces.
     pub path_model: bool,
-    /// Each packet that is sent, and whether it is delivered, with [`Self::path_model`]:
-    /// [`CongestionController::on_sent`], [`CongestionController::on_transmission_delivered`].
+    /// Each packet that is sent, and whether it is delivered or lost, with [`Self::path_model`]:
+    /// [`CongestionController::on_sent`], [`CongestionController::on_transmission_delivered`],
+    /// [`CongestionController::on_transmission_lost`].
     pub transmissions: bool,
     /// The measurements of a base station: [`CongestionController::on_radio_information`].
     pub radio_information: bool,
@@ -106,6 +107,8 @@ pub trait CongestionController {
     fn on_sent(&mut self, _: &mut SegmentWindow, _: &Transmission) {}
     /// The packet with this number is delivered; [`Self::on_delivery`] follows. Called if [`Needs::transmissions`].
     fn on_transmission_delivered(&mut self, _number: u64) {}
+    /// The packet with this number is declared lost; [`Self::on_delivery`] follows. Called if [`Needs::transmissions`].
+    fn on_transmission_lost(&mut self, _number: u64) {}
     /// A segment is declared lost; called if [`Needs::path_model`].
     fn on_segment_lost(&mut self, _: &mut SegmentWindow, _: &LostSegment) {}
     /// Loss recovery enters a phase.

@@ -16,17 +16,8 @@ pub struct SendNote {
     first_sent_at: Instant,
     delivered: u64,
     lost: u64,
-    transmission: u64,
     in_flight: u32,
     app_limited: bool,
-}
-
-impl SendNote {
-    /// Number of packets sent before this one.
-    #[must_use]
-    pub const fn transmission(&self) -> u64 {
-        self.transmission
-    }
 }
 
 /// A packet that an acknowledgment delivers.
@@ -73,8 +64,6 @@ pub struct DeliveryRate {
     /// Packets delivered and lost since the start of the connection, including the first of the handshake.
     delivered: u64,
     lost: u64,
-    /// Packets sent.
-    sent: u64,
     delivered_at: Instant,
     first_sent_at: Instant,
     /// Samples are limited by the application until this many are delivered; zero for no limit.
@@ -93,7 +82,6 @@ impl DeliveryRate {
         Self {
             delivered: 1,
             lost: 0,
-            sent: 0,
             delivered_at: now,
             first_sent_at: now,
             app_limited_until: 0,
@@ -114,23 +102,14 @@ impl DeliveryRate {
             self.first_sent_at = now;
             self.delivered_at = now;
         }
-        let transmission = self.sent;
-        self.sent += 1;
         SendNote {
             delivered_at: self.delivered_at,
             first_sent_at: self.first_sent_at,
             delivered: self.delivered,
             lost: self.lost,
-            transmission,
             in_flight,
             app_limited: self.app_limited_until > 0,
         }
-    }
-
-    /// The number of packets sent, which is the number of the next.
-    #[must_use]
-    pub const fn sent(&self) -> u64 {
-        self.sent
     }
 
     /// Starts the processing of an acknowledgment and the losses that it shows.
@@ -197,7 +176,6 @@ impl DeliveryRate {
         LostSegment {
             now,
             number,
-            transmission: note.transmission,
             in_flight_when_sent: note.in_flight,
             delivered_when_sent: note.delivered,
             lost: self.lost - note.lost,

@@ -79,7 +79,7 @@ impl Sender {
             let in_flight = self.board.in_flight().saturating_sub(self.duplicates);
             if self.controller.needs().transmissions {
                 let bytes = Bytes(u64::from(self.board.get(number).payload()));
-                self.controller.on_sent(&Transmission { now, number: delivery.rate.sent(), bytes });
+                self.controller.on_sent(&Transmission { now, number: delivery.sent(), bytes });
                 delivery.set_rate(self.controller.pacing_rate());
             }
             delivery.on_sent(&self.board, number, now, was_empty, in_flight);
@@ -132,8 +132,9 @@ impl Sender {
             domains.windows.on_lost(segment.sent_at, segment.is(SEEN));
         }
         let Some(delivery) = &mut self.delivery else { return };
-        let lost = delivery.on_lost(now, number);
+        let (lost, transmission) = delivery.on_lost(now, number);
         self.controller.on_segment_lost(&lost);
+        self.controller.on_transmission_lost(transmission);
     }
 
     /// The segments delivered and lost so far.

@@ -1,36 +1,14 @@
 //! BBR version 3 over whole links. There is no kernel for comparison; the tests check the goals of
 //! the draft: full use, a short queue, tolerance of 2 % loss, a fair share.
 
-use airlane_core::{Bytes, Instant};
-use airlane_transport::{CongestionKind, ReceiveWindowKind, TcpConfig};
+use airlane_core::Instant;
+use airlane_transport::CongestionKind;
 
-use crate::harness::{FlowConfig, FlowResult, Harness, LinkConfig, RunResult};
-
-fn flow(congestion: CongestionKind, start_ms: u64) -> FlowConfig {
-    let receive_window = ReceiveWindowKind::Autotuned { initial: Bytes(131_072), max: Bytes(16_777_216) };
-    let config = TcpConfig { congestion, receive_window, ..TcpConfig::linux() };
-    let start = Instant::from_millis(start_ms);
-    FlowConfig { sender: config.clone(), receiver: config, start, bytes: None }
-}
-
-fn run(link: LinkConfig, flows: Vec<FlowConfig>, seconds: u64) -> RunResult {
-    Harness::new(link, flows).run(Instant::from_millis(1000 * seconds))
-}
-
-/// Mbit/s between two times of the sampling grid.
-fn goodput(flow: &FlowResult, from_s: u64, to_s: u64) -> f64 {
-    let acked = |at_s: u64| {
-        let at = Instant::from_millis(1000 * at_s);
-        let sample = flow.samples.iter().find(|s| s.at == at).expect("on the grid");
-        sample.stats.bytes_acked.get() as f64
-    };
-    (acked(to_s) - acked(from_s)) * 8.0 / (to_s - from_s) as f64 / 1e6
-}
+use crate::flows::{flow, goodput_mbps, jain_index, run, srtts_ms};
+use crate::harness::{FlowResult, LinkConfig, RunResult};
 
 fn mean_srtt_ms(flow: &FlowResult, from_s: u64) -> f64 {
-    let from = Instant::from_millis(1000 * from_s);
-    let late = flow.samples.iter().filter(|s| s.at >= from);
-    let values: Vec<f64> = late.map(|s| s.stats.srtt.as_millis_f64()).collect();
+    let values = srtts_ms(flow, from_s);
     values.iter().sum::<f64>() / values.len() as f64
 }
 
@@ -41,7 +19,7 @@ fn mean_srtt_ms(flow: &FlowResult, from_s: u64) -> f64 {
 #[test]
 fn fills_a_link_and_keeps_its_queue_short() {
     let r = run(LinkConfig::new(50, 40, 1_048_576), vec![flow(CongestionKind::Bbr3, 0)], 30);
-    let rate = goodput(&r.flows[0], 5, 30);
+    let rate = goodput_mbps(&r.flows[0], 5, 30);
     assert!(rate > 0.93 * 50.0 * 1448.0 / 1500.0, "{rate}");
     let srtt = mean_srtt_ms(&r.flows[0], 5);
     assert!(srtt < 1.15 * 40.0, "{srtt}");
@@ -60,7 +38,7 @@ fn a_shallow_buffer_is_respected() {
     };
     assert!(lost(&v3) < 0.01, "{}", lost(&v3));
     assert!(lost(&v3) < 0.5 * lost(&v1), "{} and {}", lost(&v3), lost(&v1));
-    let rate = goodput(&v3.flows[0], 5, 60);
+    let rate = goodput_mbps(&v3.flows[0], 5, 60);
     assert!(rate > 0.9 * 9.65, "{rate}");
 }
 
@@ -72,7 +50,7 @@ fn one_per_cent_of_random_loss_costs_little() {
     let mut link = LinkConfig::new(50, 40, 1_048_576);
     (link.loss, link.loss_seed) = (0.01, 5);
     let r = run(link, vec![flow(CongestionKind::Bbr3, 0)], 30);
-    let rate = goodput(&r.flows[0], 5, 30);
+    let rate = goodput_mbps(&r.flows[0], 5, 30);
     assert!(rate > 0.75 * 48.3, "{rate}");
     assert_eq!(r.flows[0].sender.timeouts, 0);
 }
@@ -84,7 +62,7 @@ fn ten_per_cent_is_a_signal() {
     let rate = |kind| {
         let mut link = LinkConfig::new(50, 40, 1_048_576);
         (link.loss, link.loss_seed) = (0.1, 5);
-        goodput(&run(link, vec![flow(kind, 0)], 30).flows[0], 5, 30)
+        goodput_mbps(&run(link, vec![flow(kind, 0)], 30).flows[0], 5, 30)
     };
     let (v3, v1) = (rate(CongestionKind::Bbr3), rate(CongestionKind::Bbr));
     assert!(v3 < 0.5 * v1, "{v3} and {v1}");
@@ -96,9 +74,8 @@ fn ten_per_cent_is_a_signal() {
 fn two_flows_share_fairly() {
     let flows = vec![flow(CongestionKind::Bbr3, 0), flow(CongestionKind::Bbr3, 5000)];
     let r = run(LinkConfig::new(20, 40, 200_000), flows, 180);
-    let (a, b) = (goodput(&r.flows[0], 60, 180), goodput(&r.flows[1], 60, 180));
-    let jain = (a + b) * (a + b) / (2.0 * (a * a + b * b));
-    assert!(jain > 0.96, "{a} and {b}");
+    let (a, b) = (goodput_mbps(&r.flows[0], 60, 180), goodput_mbps(&r.flows[1], 60, 180));
+    assert!(jain_index(&[a, b]) > 0.96, "{a} and {b}");
     assert!(a + b > 0.9 * 19.3, "{a} and {b}");
 }
 
@@ -109,7 +86,8 @@ fn cubic_gets_its_share() {
     let share = |kind| {
         let flows = vec![flow(kind, 0), flow(CongestionKind::Cubic, 5000)];
         let r = run(LinkConfig::new(20, 40, 100_000), flows, 90);
-        goodput(&r.flows[1], 30, 90) / (goodput(&r.flows[0], 30, 90) + goodput(&r.flows[1], 30, 90))
+        goodput_mbps(&r.flows[1], 30, 90)
+            / (goodput_mbps(&r.flows[0], 30, 90) + goodput_mbps(&r.flows[1], 30, 90))
     };
     let (beside_v3, beside_v1) = (share(CongestionKind::Bbr3), share(CongestionKind::Bbr));
     assert!((0.25..0.75).contains(&beside_v3), "{beside_v3}");
@@ -123,7 +101,7 @@ fn more_bandwidth_is_found() {
     let mut link = LinkConfig::new(10, 60, 524_288);
     link.rate_step = Some((Instant::from_millis(10_000), airlane_core::BitRate(50_000_000)));
     let r = run(link, vec![flow(CongestionKind::Bbr3, 0)], 30);
-    let rate = goodput(&r.flows[0], 20, 30);
+    let rate = goodput_mbps(&r.flows[0], 20, 30);
     assert!(rate > 0.8 * 48.3, "{rate}");
 }
 

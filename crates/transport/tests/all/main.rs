@@ -6,6 +6,7 @@ mod bbr3;
 mod discriminator;
 mod ecn;
 mod ecn_rules;
+mod flows;
 mod harness;
 mod linux;
 mod mdcc;

@@ -88,7 +88,6 @@ impl Flow {
         let lost = LostSegment {
             now: self.now,
             number,
-            transmission: 0,
             in_flight_when_sent: in_flight,
             delivered_when_sent: 0,
             lost,

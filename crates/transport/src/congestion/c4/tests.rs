@@ -82,7 +82,6 @@ impl Flow {
         let lost = LostSegment {
             now: self.now,
             number,
-            transmission: 0,
             in_flight_when_sent: 40,
             delivered_when_sent: self.delivered,
             lost: 1,

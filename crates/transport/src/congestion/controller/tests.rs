@@ -60,7 +60,6 @@ fn a_law_asks_for_each_input_that_it_uses() {
     let lost = LostSegment {
         now: Instant::from_millis(100),
         number: 3,
-        transmission: 0,
         in_flight_when_sent: 10,
         delivered_when_sent: 0,
         lost: 9,
@@ -101,6 +100,7 @@ fn a_law_asks_for_each_input_that_it_uses() {
         let uses_transmissions = uses(&|c| {
             each!(&mut c.law, law => law.on_sent(&mut c.window, &sent));
             each!(&mut c.law, law => law.on_transmission_delivered(7));
+            each!(&mut c.law, law => law.on_transmission_lost(8));
         });
         let uses_radio = uses(&|c| each!(&mut c.law, law => law.on_radio_information(&mut c.window, &radio)));
         let uses_marks = uses(&|c| each!(&mut c.law, law => law.on_marks(&mut c.window, &marks)));

@@ -32,8 +32,8 @@ pub(super) struct MonitorInterval {
     pub(super) rate: f64,
     /// False for an interval that waits for the utilities of others.
     useful: bool,
-    /// True if the rate was being doubled.
-    pub(super) starting: bool,
+    /// The least time from its first packet to the first of the next.
+    duration_min: Duration,
     /// Numbers of the first and the last packet.
     first: u64,
     last: u64,
@@ -45,15 +45,16 @@ pub(super) struct MonitorInterval {
     lost: Vec<u64>,
     pub(super) samples: Vec<RttSample>,
     pub(super) reliable: u32,
+    /// True once its least time has been doubled.
     extended: bool,
 }
 
 impl MonitorInterval {
-    fn new(rate: f64, useful: bool, starting: bool, first: &Transmission) -> Self {
+    fn new(rate: f64, useful: bool, duration_min: Duration, first: &Transmission) -> Self {
         Self {
             rate,
             useful,
-            starting,
+            duration_min,
             first: first.number,
             last: first.number,
             first_sent_at: first.now,
@@ -91,8 +92,8 @@ impl MonitorInterval {
     }
 
     /// True if the fates of its packets are known, of which the newest that was delivered is `newest`. A packet without a
-    /// fate, such as a QUIC packet without data or a TCP segment that a probe has sent again, is waited for until as many
-    /// packets after the interval may have been delivered as it has.
+    /// fate, such as a TCP segment that a probe has sent again, is waited for until as many packets after the interval may
+    /// have been delivered as it has.
     fn is_available(&self, newest: u64) -> bool {
         let known = self.delivered + self.lost.len() as u64 >= self.sent();
         self.reliable >= RELIABLE_MIN && (known || newest > self.last + self.sent())
@@ -191,9 +192,9 @@ impl MonitorIntervals {
         self.queue.back().map(|current| current.rate)
     }
 
-    /// Whether the next packet begins an interval (`CreateNewInterval`). `duration` is the least time of the current one,
-    /// which this may extend; `has_rtt` is false before the first round trip is measured.
-    pub(super) fn ends(&mut self, now: Instant, has_rtt: bool, duration: &mut Duration) -> bool {
+    /// Whether the next packet begins an interval (`CreateNewInterval`). If not, the current one may be extended.
+    /// `has_rtt` is false before the first round trip is measured.
+    pub(super) fn ends(&mut self, now: Instant, has_rtt: bool) -> bool {
         let useful = self.useful;
         let Some(current) = self.queue.back_mut() else { return true };
         if !has_rtt || (useful > 0 && !current.useful) {
@@ -202,21 +203,22 @@ impl MonitorIntervals {
         if useful == 0 {
             return true;
         }
-        if current.reliable < RELIABLE_MIN || now.saturating_since(current.first_sent_at) < *duration {
+        let duration = now.saturating_since(current.first_sent_at);
+        if current.reliable < RELIABLE_MIN || duration < current.duration_min {
             return false;
         }
         if f64::from(current.reliable) > RELIABLE_SHARE * current.samples.len() as f64 || current.extended {
             return true;
         }
-        *duration = *duration * 2;
+        current.duration_min = current.duration_min * 2;
         current.extended = true;
         false
     }
 
     /// Begins an interval with this packet.
-    pub(super) fn begin(&mut self, rate: f64, useful: bool, starting: bool, first: &Transmission) {
+    pub(super) fn begin(&mut self, rate: f64, useful: bool, duration_min: Duration, first: &Transmission) {
         self.useful += usize::from(useful);
-        self.queue.push_back(MonitorInterval::new(rate, useful, starting, first));
+        self.queue.push_back(MonitorInterval::new(rate, useful, duration_min, first));
     }
 
     /// A packet is sent.
@@ -322,7 +324,7 @@ mod tests {
         }
 
         fn begin(&mut self, useful: bool) {
-            self.intervals.begin(8e6, useful, false, &self.packet());
+            self.intervals.begin(8e6, useful, us(20_000), &self.packet());
         }
 
         fn send(&mut self, packets: u64) {
@@ -379,24 +381,23 @@ mod tests {
     #[test]
     fn an_interval_ends_with_its_samples_and_its_duration() {
         let mut sender = Sender::new();
-        let mut duration = us(20_000);
-        assert!(sender.intervals.ends(sender.now, false, &mut duration), "the first");
+        assert!(sender.intervals.ends(sender.now, false), "the first");
         sender.begin(false);
         sender.send(1);
-        assert!(!sender.intervals.ends(sender.now, false, &mut duration), "no round trip");
-        assert!(sender.intervals.ends(sender.now, true, &mut duration));
+        assert!(!sender.intervals.ends(sender.now, false), "no round trip");
+        assert!(sender.intervals.ends(sender.now, true));
         sender.begin(true);
         sender.send(30);
-        assert!(!sender.intervals.ends(sender.now, true, &mut duration), "no samples");
+        assert!(!sender.intervals.ends(sender.now, true), "no samples");
         (1..6).for_each(|number| drop(sender.acked(&[number], &[])));
         let early = Instant::ZERO + us(20_000);
-        assert!(!sender.intervals.ends(early, true, &mut duration), "too short");
-        assert!(sender.intervals.ends(sender.now, true, &mut duration.clone()));
+        assert!(!sender.intervals.ends(early, true), "too short");
+        assert!(sender.intervals.ends(sender.now, true));
         // Two unreliable samples make it four of six.
         let current = sender.intervals.queue.back_mut().unwrap();
         (0..2).for_each(|_| current.on_delivered(20, Some((us(50_000), false))));
-        assert!(!sender.intervals.ends(sender.now, true, &mut duration));
-        assert_eq!(duration, us(40_000));
-        assert!(sender.intervals.ends(sender.now + us(20_000), true, &mut duration), "extended once");
+        assert!(!sender.intervals.ends(sender.now, true));
+        assert_eq!(sender.intervals.queue.back().unwrap().duration_min, us(40_000));
+        assert!(sender.intervals.ends(sender.now + us(20_000), true), "extended once");
     }
 }

@@ -35,8 +35,8 @@ use airlane_core::{BitRate, Duration, Instant, Stream};
 use self::intervals::{AckRtt, Feedback, MonitorInterval, MonitorIntervals};
 use self::utility::UtilityFunction;
 use super::{
-    AckSample, CongestionController, DeliverySample, LossCause, LossEpisode, LostSegment, Needs,
-    SegmentWindow, Snapshot, TimeoutEpisode, Transmission,
+    AckSample, CongestionController, DeliverySample, LossCause, LossEpisode, Needs, SegmentWindow, Snapshot,
+    TimeoutEpisode, Transmission,
 };
 
 /// Share by which a pair of intervals differs from the rate (`kProbingStepSize`; ε in the paper).
@@ -105,7 +105,6 @@ impl Measured {
 /// The round trips of a connection.
 #[derive(Clone, Copy, Debug)]
 struct RoundTrips {
-    latest: Duration,
     smoothed: Duration,
     minimum: Duration,
     /// Time of the last sample.
@@ -114,11 +113,10 @@ struct RoundTrips {
 
 impl RoundTrips {
     const fn new(now: Instant, rtt: Duration) -> Self {
-        Self { latest: rtt, smoothed: rtt, minimum: rtt, at: now }
+        Self { smoothed: rtt, minimum: rtt, at: now }
     }
 
     fn add(&mut self, now: Instant, rtt: Duration) {
-        self.latest = rtt;
         self.smoothed = (self.smoothed * (RTT_GAIN - 1) + rtt) / RTT_GAIN;
         self.minimum = self.minimum.min(rtt);
         self.at = now;
@@ -140,8 +138,6 @@ pub struct Vivace {
     /// Increments of the bound of a step.
     increments: u32,
     intervals: MonitorIntervals,
-    /// The least duration of the current interval.
-    duration: Duration,
     utility: UtilityFunction,
     rtt: Option<RoundTrips>,
     /// True once the first rate has been scaled by the round trip.
@@ -162,7 +158,6 @@ impl Vivace {
             latest: Measured::default(),
             increments: 0,
             intervals: MonitorIntervals::default(),
-            duration: Duration::ZERO,
             utility: UtilityFunction::default(),
             rtt: None,
             scaled: false,
@@ -189,8 +184,8 @@ impl Vivace {
             rate *= if self.upwards { 1.0 + PROBE } else { 1.0 - PROBE };
         }
         let useful = self.rtt.is_some() && begun < probes.max(1);
-        self.duration = self.rtt.map_or(Duration::ZERO, |rtt| rtt.minimum);
-        self.intervals.begin(rate, useful, self.mode == Mode::Starting, first);
+        let duration_min = self.rtt.map_or(Duration::ZERO, |rtt| rtt.minimum);
+        self.intervals.begin(rate, useful, duration_min, first);
     }
 
     /// The utilities of all intervals are available (`OnUtilityAvailable`). Intervals whose packets were sent at one
@@ -199,9 +194,10 @@ impl Vivace {
         if intervals.iter().any(|interval| interval.duration().is_zero()) {
             return;
         }
+        let starting = self.mode == Mode::Starting;
         let mut measure = |interval: &MonitorInterval| Measured {
             rate: interval.rate,
-            utility: self.utility.of(interval, packet_bytes),
+            utility: self.utility.of(interval, packet_bytes, starting),
         };
         let measured: Vec<Measured> = intervals.iter().map(&mut measure).collect();
         let before = self.rate;
@@ -343,7 +339,7 @@ impl CongestionController for Vivace {
     }
 
     fn on_sent(&mut self, window: &mut SegmentWindow, packet: &Transmission) {
-        if self.intervals.ends(packet.now, self.rtt.is_some(), &mut self.duration) {
+        if self.intervals.ends(packet.now, self.rtt.is_some()) {
             self.begin_interval(packet);
             self.apply(window);
         }
@@ -354,8 +350,8 @@ impl CongestionController for Vivace {
         self.feedback.delivered.push(number);
     }
 
-    fn on_segment_lost(&mut self, _: &mut SegmentWindow, lost: &LostSegment) {
-        self.feedback.lost.push(lost.transmission);
+    fn on_transmission_lost(&mut self, number: u64) {
+        self.feedback.lost.push(number);
     }
 
     fn on_ack(&mut self, _: &mut SegmentWindow, _: &AckSample) {}

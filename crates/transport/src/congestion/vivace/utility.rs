@@ -130,14 +130,14 @@ pub(super) struct UtilityFunction {
 }
 
 impl UtilityFunction {
-    /// The utility of an interval whose packets have this size in bytes.
-    pub(super) fn of(&mut self, interval: &MonitorInterval, packet_bytes: f64) -> f64 {
+    /// The utility of an interval whose packets have this size in bytes; `starting` while the rate doubles.
+    pub(super) fn of(&mut self, interval: &MonitorInterval, packet_bytes: f64, starting: bool) -> f64 {
         let gap_us = packet_bytes * 8e6 / interval.rate;
         let duration_us = interval.duration().as_secs_f64() * 1e6 + gap_us;
         let line = Line::fit(&interval.samples, gap_us);
         let is_noise = line.error >= line.gradient.abs();
         let grows = interval.reliable > 1 && self.trend.grows(line.mean);
-        let small = interval.starting && line.gradient.abs() < STARTING_TOLERANCE_US / duration_us;
+        let small = starting && line.gradient.abs() < STARTING_TOLERANCE_US / duration_us;
         let gradient = if (is_noise && !grows) || small { 0.0 } else { line.gradient };
         utility(interval.bytes as f64 * 8.0 / duration_us, gradient, interval.loss())
     }
