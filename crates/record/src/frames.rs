@@ -153,7 +153,7 @@ impl Log for FrameLog {
     }
 
     fn topics(&self) -> TopicSet {
-        TopicSet::NONE.with(Topic::Media).with(Topic::Delivered).with(Topic::Dropped)
+        TopicSet::NONE.with(Topic::Frame).with(Topic::Delivered).with(Topic::Dropped)
     }
 
     fn observe(&mut self, now: Instant, event: &Event<'_>, _: &Flows) {

@@ -139,7 +139,7 @@ impl XrEnd {
             return false;
         }
         let (law, size) = (frames.law, frames.take());
-        if cx.wants(Topic::Media) {
+        if cx.wants(Topic::Frame) {
             let frame = SentFrame {
                 stream: law.stream,
                 sent_at: due,

@@ -92,7 +92,7 @@ struct Log {
 
 impl Probe for Log {
     fn topics(&self) -> TopicSet {
-        TopicSet::NONE.with(Topic::Media).with(Topic::Sent)
+        TopicSet::NONE.with(Topic::Frame).with(Topic::Sent)
     }
 
     fn observe(&mut self, _: Instant, event: &Event<'_>) {
