@@ -12,6 +12,8 @@ use airlane_core::{
 };
 use airlane_transport::Path;
 
+use crate::packets;
+
 /// A normal distribution, of which only values within bounds are drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TruncatedNormal {
@@ -165,33 +167,16 @@ impl XrEnd {
         let payload = Payload::Length(bytes.get() as u32);
         let mut packet = Packet::new(self.path.flow, self.path.direction, header, payload, due);
         packet.ecn = self.ecn;
-        let packet = cx.pool.insert(packet);
-        if cx.wants(Topic::Sent) {
-            let sent = Event::Sent { packet: cx.pool.get(&packet), retransmission: false };
-            cx.probe.observe(cx.now, &sent);
-        }
-        cx.send(crate::PORT, packet);
+        packets::send(cx, packet, false);
     }
 }
 
 impl Node for XrEnd {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
-        let arrived = cx.pool.get(&packet);
-        if !matches!(arrived.header, Header::Udp(_)) {
+        if !matches!(cx.pool.get(&packet).header, Header::Udp(_)) {
             return cx.discard(packet, DropCause::Endpoint);
         }
-        let payload = Bytes(u64::from(arrived.payload.len()));
-        if cx.wants(Topic::Received) {
-            cx.emit_about(&packet, |packet| Event::Received { packet });
-        }
-        if cx.wants(Topic::Delivered) {
-            cx.emit_about(&packet, |packet| Event::Delivered {
-                packet,
-                in_order: payload,
-                fresh: Some(payload),
-            });
-        }
-        cx.pool.retire(packet);
+        packets::receive(cx, packet);
     }
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
