@@ -5,18 +5,13 @@ use airlane_traffic::{FrameLaw, Frames, TruncatedNormal, XrEnd};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::rtc::check_rate;
+use super::rtc::{FRAMES_MAX, check_frame_rate, check_rate};
 use super::{Application, datagrams};
 use crate::check::{Checked, Place};
 use crate::endpoints::Endpoint;
 use crate::format::{Flow, FlowDirection, Resolved};
 use crate::quantity::{Rate, Size, Time};
 use crate::transports::{Carrier, Protocol, Refusal};
-
-/// Bounds of the number of frames per second. A choice.
-const FRAME_RATES: [f64; 2] = [1.0, 240.0];
-/// Maximum number of frames of a flow, a choice: each is a row of results.
-const FRAMES_MAX: f64 = 10_000_000.0;
 
 /// Frames of video to the UE, and pose or control from it, after the traffic models of 3GPP TR 38.838 (clause 5).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -234,9 +229,7 @@ impl XrVideo {
 
     fn check(&self, at: &Place<'_>) -> Checked {
         check_rate(self.rate, "rate", at)?;
-        let [low, high] = FRAME_RATES;
-        let known = (low..=high).contains(&self.frame_rate);
-        at.require(known, "frame_rate", "out of range", "it must be from 1 to 240")?;
+        check_frame_rate(self.frame_rate, at)?;
         at.positive(self.budget, "budget")?;
         let spread = self.deviation;
         at.require((0.0..=1.0).contains(&spread), "deviation", "out of range", "it must be from 0 to 1")?;
