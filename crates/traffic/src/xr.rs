@@ -1,10 +1,10 @@
 //! The ends of an application of XR or cloud gaming: frames as bursts of datagrams, after the traffic models
 //! of 3GPP TR 38.838 clause 5.
 //!
-//! A frame leaves each period. Its size and its deviation from the period are drawn from truncated normal
-//! distributions. A "packet" of the TR is a frame here: the datagrams of a frame leave together, and the frame
-//! has arrived with the last of them. Which datagrams are those of a frame is observed
-//! ([`Event::FrameSent`]); they have no content. There is neither retransmission nor rate control.
+//! A stream sends a frame in each period. The size of a frame and its deviation from the period are drawn from
+//! truncated normal distributions. A "packet" of the TR is a frame here: the datagrams of a frame leave
+//! together, and the frame has arrived with the last of them. [`Event::FrameSent`] reports which datagrams are
+//! those of a frame; they have no content. There is neither retransmission nor rate control.
 
 use airlane_core::{
     Bytes, Cx, DropCause, Duration, Ecn, Event, FrameStream, Header, Instant, Node, Packet, PacketRef,
@@ -74,10 +74,13 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Frames from about `first` on, and before `stop`. Jitter moves the first one too, but not to before zero.
+    /// Frames from `begin` on, and before `stop`. With jitter, the first is due after `begin` by its largest deviation, so that
+    /// it is not earlier.
     #[must_use]
-    pub fn new(law: FrameLaw, first: Instant, stop: Instant, draws: Stream) -> Self {
-        let mut frames = Self { law, draws, nominal: first, next: first, stop };
+    pub fn new(law: FrameLaw, begin: Instant, stop: Instant, draws: Stream) -> Self {
+        let earlier = law.jitter.map_or(0.0, |jitter| -jitter.bounds[0]);
+        let nominal = begin + Duration::from_nanos(earlier as u64);
+        let mut frames = Self { law, draws, nominal, next: nominal, stop };
         frames.find_next();
         frames
     }
