@@ -17,12 +17,13 @@ mod pool;
 pub mod ring;
 mod seed;
 mod time;
+mod topic;
 mod units;
 
 pub use contract::{Cx, Node, Outbox, Port, Probe, Role, Silence};
 pub use event::{
     CarrierStep, ConnectionCause, ConnectionStep, CubicCurve, Event, HandoverStep, InformationFate,
-    LossVerdict, PathModel, PepFate, PlaybackStep, RrcState, Topic, TopicSet,
+    LossVerdict, PathModel, PepFate, PlaybackStep, RrcState,
 };
 pub use frame::{FrameStream, SentFrame};
 pub use id::{CellId, FlowId, Lcid, NodeId, Rnti, UeId};
@@ -34,4 +35,5 @@ pub use packet::{
 pub use pool::{PacketPool, PacketRef};
 pub use seed::{Seeds, Stream};
 pub use time::{Duration, Instant};
+pub use topic::{Topic, TopicSet};
 pub use units::{BitRate, Bytes, Dbm, Decibel};

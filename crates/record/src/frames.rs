@@ -42,11 +42,11 @@ struct Frame {
 
 impl Frame {
     fn fate(&self) -> Fate {
-        match self.received == self.sent.packets {
-            true if self.delay <= self.sent.budget => Fate::InTime,
-            true => Fate::Late,
-            false if self.dropped > 0 => Fate::Lost,
-            false => Fate::Open,
+        match self.complete() {
+            Some(delay) if delay <= self.sent.budget => Fate::InTime,
+            Some(_) => Fate::Late,
+            None if self.dropped > 0 => Fate::Lost,
+            None => Fate::Open,
         }
     }
 
@@ -153,7 +153,7 @@ impl Log for FrameLog {
     }
 
     fn topics(&self) -> TopicSet {
-        TopicSet::NONE.with(Topic::Media).with(Topic::Delivered).with(Topic::Dropped)
+        TopicSet::NONE.with(Topic::Frame).with(Topic::Delivered).with(Topic::Dropped)
     }
 
     fn observe(&mut self, now: Instant, event: &Event<'_>, _: &Flows) {

@@ -11,6 +11,8 @@ use airlane_core::{
 };
 use airlane_transport::Path;
 
+use crate::packets;
+
 /// The resolver's server number and port. Its address in captures is 10.0.53.53.
 const RESOLVER: u16 = 53 * 256 + 53 - 1;
 const PORT: u16 = 53;
@@ -174,11 +176,7 @@ fn send(cx: &mut Cx<'_>, path: Path, sockets: SocketPair, serial: u64, bytes: u3
     let header = Header::Udp(UdpHeader { serial });
     let mut packet = Packet::new(path.flow, path.direction, header, Payload::Length(bytes), cx.now);
     packet.sockets = sockets;
-    if cx.wants(Topic::Sent) {
-        cx.emit(&Event::Sent { packet: &packet, retransmission: false });
-    }
-    let packet = cx.pool.insert(packet);
-    cx.send(crate::PORT, packet);
+    packets::send(cx, packet, false);
 }
 
 /// Reads the serial of a datagram and ends it.

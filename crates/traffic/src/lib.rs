@@ -18,6 +18,7 @@ pub mod http;
 mod information;
 mod modulated;
 mod on_off;
+mod packets;
 mod page;
 mod pep_message;
 mod ping;

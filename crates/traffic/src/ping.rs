@@ -9,6 +9,8 @@ use airlane_core::{
 };
 use airlane_transport::Path;
 
+use crate::packets;
+
 /// Times, size and number of echo messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pings {
@@ -97,7 +99,7 @@ impl Node for PingSource {
         let Header::Icmp(IcmpEcho { reply: true, serial }) = cx.pool.get(&packet).header else {
             return cx.discard(packet, DropCause::Endpoint);
         };
-        receive(cx, packet);
+        packets::receive(cx, packet);
         if self.pings.idle.is_some() && serial + 1 != self.sent {
             return; // it has counted as lost
         }
@@ -149,7 +151,7 @@ impl Node for PingResponder {
         let Header::Icmp(IcmpEcho { reply: false, serial }) = cx.pool.get(&packet).header else {
             return cx.discard(packet, DropCause::Endpoint);
         };
-        let payload = receive(cx, packet);
+        let payload = packets::receive(cx, packet);
         let now = cx.now;
         send(cx, self.path, IcmpEcho { reply: true, serial }, payload, now);
     }
@@ -165,27 +167,10 @@ impl Node for PingResponder {
     }
 }
 
-/// Receives a packet and returns the length of its payload.
-fn receive(cx: &mut Cx<'_>, packet: PacketRef) -> Bytes {
-    if cx.wants(Topic::Received) {
-        cx.emit_about(&packet, |packet| Event::Received { packet });
-    }
-    let packet = cx.pool.consume(packet);
-    let payload = Bytes(u64::from(packet.payload.len()));
-    if cx.wants(Topic::Delivered) {
-        cx.emit(&Event::Delivered { packet: &packet, in_order: payload, fresh: Some(payload) });
-    }
-    payload
-}
-
 fn send(cx: &mut Cx<'_>, path: Path, echo: IcmpEcho, payload: Bytes, at: Instant) {
     let payload = Payload::Length(u32::try_from(payload.get()).expect("it fits into an IP packet"));
     let packet = Packet::new(path.flow, path.direction, Header::Icmp(echo), payload, at);
-    if cx.wants(Topic::Sent) {
-        cx.emit(&Event::Sent { packet: &packet, retransmission: false });
-    }
-    let packet = cx.pool.insert(packet);
-    cx.send(crate::PORT, packet);
+    packets::send(cx, packet, false);
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use airlane_rtc::media::{Datagram, MediaReceiver, MediaSender, Output};
 use airlane_rtc::wire::is_rtcp;
 use airlane_transport::Path;
 
+use crate::packets;
+
 /// An end of a call, which sends media, receives it, or both. RTP and RTCP share a port (RFC 5761).
 pub struct CallEnd {
     path: Path,
@@ -49,12 +51,7 @@ impl CallEnd {
         let payload = Payload::Bytes(datagram.bytes);
         let mut packet = Packet::new(self.path.flow, self.path.direction, header, payload, cx.now);
         packet.ecn = ecn;
-        let packet = cx.pool.insert(packet);
-        if cx.wants(Topic::Sent) {
-            let sent = Event::Sent { packet: cx.pool.get(&packet), retransmission: datagram.repeats };
-            cx.probe.observe(cx.now, &sent);
-        }
-        cx.send(crate::PORT, packet);
+        packets::send(cx, packet, datagram.repeats);
     }
 }
 

@@ -14,7 +14,7 @@ use airlane_core::{
 use airlane_net::pep;
 use airlane_transport::{ConnectionState, Path, TcpConfig, TcpEndpoint, TcpStats, refusal};
 
-use crate::pep_message;
+use crate::{packets, pep_message};
 
 /// The dynamic ports (RFC 6335 §6).
 pub(crate) const DYNAMIC_PORTS: core::ops::RangeInclusive<u16> = 49_152..=65_535;
@@ -318,11 +318,7 @@ impl TcpHost {
             let (header, nothing) = (Header::Tcp(answer), Payload::Length(0));
             let mut packet = Packet::new(self.flow, self.direction, header, nothing, cx.now);
             packet.sockets = sockets;
-            if cx.wants(Topic::Sent) {
-                cx.emit(&Event::Sent { packet: &packet, retransmission: false });
-            }
-            let packet = cx.pool.insert(packet);
-            cx.send(crate::PORT, packet);
+            packets::send(cx, packet, false);
         }
     }
 

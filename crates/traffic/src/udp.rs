@@ -1,12 +1,11 @@
 //! The two ends of a stream of datagrams.
 
 use airlane_core::{
-    Bytes, Cx, DropCause, Ecn, Event, Header, Instant, Node, Packet, PacketRef, Payload, Port, Role, Topic,
-    UdpHeader,
+    Bytes, Cx, DropCause, Ecn, Header, Instant, Node, Packet, PacketRef, Payload, Port, Role, UdpHeader,
 };
 use airlane_transport::{Path, UdpReceiver, UdpReceiverStats, UdpSender};
 
-use crate::{OnOffSender, PpbpSender};
+use crate::{OnOffSender, PpbpSender, packets};
 
 /// The times at which datagrams are sent.
 #[derive(Debug)]
@@ -110,12 +109,7 @@ impl UdpSource {
         let header = Header::Udp(UdpHeader { serial });
         let mut packet = Packet::new(self.path.flow, self.path.direction, header, payload, due);
         packet.ecn = self.ecn;
-        let packet = cx.pool.insert(packet);
-        if cx.wants(Topic::Sent) {
-            let sent = Event::Sent { packet: cx.pool.get(&packet), retransmission: false };
-            cx.probe.observe(cx.now, &sent);
-        }
-        cx.send(crate::PORT, packet);
+        packets::send(cx, packet, false);
     }
 }
 
@@ -163,23 +157,11 @@ impl UdpSink {
 
 impl Node for UdpSink {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
-        let arrived = cx.pool.get(&packet);
-        let Header::Udp(UdpHeader { serial, .. }) = arrived.header else {
+        let Header::Udp(UdpHeader { serial }) = cx.pool.get(&packet).header else {
             return cx.discard(packet, DropCause::Endpoint);
         };
-        let payload = Bytes(u64::from(arrived.payload.len()));
-        if cx.wants(Topic::Received) {
-            cx.emit_about(&packet, |packet| Event::Received { packet });
-        }
+        let payload = packets::receive(cx, packet);
         self.receiver.on_datagram(serial, payload);
-        if cx.wants(Topic::Delivered) {
-            cx.emit_about(&packet, |packet| Event::Delivered {
-                packet,
-                in_order: payload,
-                fresh: Some(payload),
-            });
-        }
-        cx.pool.retire(packet);
     }
 
     fn handle_timeout(&mut self, _: &mut Cx<'_>) {}

@@ -1,16 +1,18 @@
 //! The ends of an application of XR or cloud gaming: frames as bursts of datagrams, after the traffic models
 //! of 3GPP TR 38.838 clause 5.
 //!
-//! A frame leaves each period. Its size and its deviation from the period are drawn from truncated normal
-//! distributions. A "packet" of the TR is a frame here: the datagrams of a frame leave together, and the frame
-//! has arrived with the last of them. Which datagrams are those of a frame is observed
-//! ([`Event::FrameSent`]); they have no content. There is neither retransmission nor rate control.
+//! A stream sends a frame in each period. The size of a frame and its deviation from the period are drawn from
+//! truncated normal distributions. A "packet" of the TR is a frame here: the datagrams of a frame leave
+//! together, and the frame has arrived with the last of them. [`Event::FrameSent`] reports which datagrams are
+//! those of a frame; they have no content. There is neither retransmission nor rate control.
 
 use airlane_core::{
     Bytes, Cx, DropCause, Duration, Ecn, Event, FrameStream, Header, Instant, Node, Packet, PacketRef,
     Payload, Port, SentFrame, Stream, Topic, UdpHeader,
 };
 use airlane_transport::Path;
+
+use crate::packets;
 
 /// A normal distribution, of which only values within bounds are drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,10 +74,13 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Frames from about `first` on, and before `stop`. Jitter moves the first one too, but not to before zero.
+    /// Frames from `begin` on, and before `stop`. With jitter, the first is due after `begin` by its largest deviation, so that
+    /// it is not earlier.
     #[must_use]
-    pub fn new(law: FrameLaw, first: Instant, stop: Instant, draws: Stream) -> Self {
-        let mut frames = Self { law, draws, nominal: first, next: first, stop };
+    pub fn new(law: FrameLaw, begin: Instant, stop: Instant, draws: Stream) -> Self {
+        let earlier = law.jitter.map_or(0.0, |jitter| -jitter.bounds[0]);
+        let nominal = begin + Duration::from_nanos(earlier as u64);
+        let mut frames = Self { law, draws, nominal, next: nominal, stop };
         frames.find_next();
         frames
     }
@@ -139,7 +144,7 @@ impl XrEnd {
             return false;
         }
         let (law, size) = (frames.law, frames.take());
-        if cx.wants(Topic::Media) {
+        if cx.wants(Topic::Frame) {
             let frame = SentFrame {
                 stream: law.stream,
                 sent_at: due,
@@ -165,33 +170,16 @@ impl XrEnd {
         let payload = Payload::Length(bytes.get() as u32);
         let mut packet = Packet::new(self.path.flow, self.path.direction, header, payload, due);
         packet.ecn = self.ecn;
-        let packet = cx.pool.insert(packet);
-        if cx.wants(Topic::Sent) {
-            let sent = Event::Sent { packet: cx.pool.get(&packet), retransmission: false };
-            cx.probe.observe(cx.now, &sent);
-        }
-        cx.send(crate::PORT, packet);
+        packets::send(cx, packet, false);
     }
 }
 
 impl Node for XrEnd {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
-        let arrived = cx.pool.get(&packet);
-        if !matches!(arrived.header, Header::Udp(_)) {
+        if !matches!(cx.pool.get(&packet).header, Header::Udp(_)) {
             return cx.discard(packet, DropCause::Endpoint);
         }
-        let payload = Bytes(u64::from(arrived.payload.len()));
-        if cx.wants(Topic::Received) {
-            cx.emit_about(&packet, |packet| Event::Received { packet });
-        }
-        if cx.wants(Topic::Delivered) {
-            cx.emit_about(&packet, |packet| Event::Delivered {
-                packet,
-                in_order: payload,
-                fresh: Some(payload),
-            });
-        }
-        cx.pool.retire(packet);
+        packets::receive(cx, packet);
     }
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {

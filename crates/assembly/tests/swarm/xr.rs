@@ -19,8 +19,7 @@ pub(super) fn flow(s: &mut Stream, to: Option<&str>) -> String {
     let ecn = one_of(s, &["not-ect", "ect0", "ect1"]);
     text += &format!("transport = {{ kind = \"udp\", ecn = \"{ecn}\" }}\n[flow.app]\nkind = \"xr\"\n");
     let service = one_of(s, &["vr-30", "vr-45", "cloud-gaming-8", "cloud-gaming-30", "ar"]);
-    let phase = one_of(s, &["random", "aligned"]);
-    text += &format!("service = \"{service}\"\nphase = \"{phase}\"\n");
+    text += &format!("service = \"{service}\"\n");
     if s.chance(0.7) {
         let uplink = one_of(s, &["none", "pose", "pose-and-video"]);
         text += &format!("uplink = \"{uplink}\"\n");

@@ -134,14 +134,8 @@ impl MediaReceiver {
             .min()
     }
 
-    /// The time of [`Self::next_timeout`] has come; called earlier, it does nothing.
+    /// The time of [`Self::next_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Instant, out: &mut Output) {
-        if self.next_at.is_some_and(|at| at <= now) {
-            self.handle_due(now, out);
-        }
-    }
-
-    fn handle_due(&mut self, now: Instant, out: &mut Output) {
         self.release(now, out);
         self.show(now, out);
         self.ask(now, out);
@@ -192,7 +186,7 @@ impl MediaReceiver {
         if matches!(stream, MediaStream::Video | MediaStream::Repair) {
             self.recover(now, out);
         }
-        self.handle_due(now, out);
+        self.handle_timeout(now, out);
         fresh
     }
 

@@ -215,10 +215,13 @@ fn on_50_mbps_without_ecn_the_queue_is_short() {
         let delay = median(&|trace| trace.queue_ms(10.0, 20.0, percent));
         assert_within(&metric, delay, (0.0, figures.get(key, &metric)));
     }
-    // The median differs by more than twice from run to run: the log's run is like ours if its median is within their range.
+    // The median differs by more than twice from run to run: the log's run is like ours if its median is within their range, and
+    // the median of ours at most half more than it.
+    let figure = figures.get(key, "estimated queue delay p50");
+    assert_within("queue delay p50", median(&|trace| trace.queue_ms(10.0, 20.0, 50)), (0.0, 1.5 * figure));
     let medians = || runs.iter().map(|trace| trace.queue_ms(10.0, 20.0, 50));
     let range = (medians().fold(f64::INFINITY, f64::min), medians().fold(0.0, f64::max));
-    assert_within("the log's queue delay p50", figures.get(key, "estimated queue delay p50"), range);
+    assert_within("the log's queue delay p50", figure, range);
     let after = median(&|trace| trace.reaches(0.0, 35.0));
     assert_near("35 Mbit/s after", after, figures.get(key, "transmit rate reaches 35 Mbit/s"));
 }
@@ -282,14 +285,15 @@ fn capacity_changes_with_l4s_marks() {
         assert_near(&named("2.5 Mbit/s"), trace.rate(50.0, 60.0), figures.get(high, last));
         let marked = figures.get(high, "CE share of bytes");
         assert_near(&named("CE in percent"), trace.marked(40.0, 60.0), marked);
-        // The figure has the transmission of a packet of 1000 bytes at 2.5 Mbit/s in it. Marks begin at 8 ms.
-        let delay = trace.queue_ms(40.0, 60.0, 95) + 3.2;
-        assert_within(&named("queue p95"), delay, (8.0, figures.get(high, "queue delay p95")));
+        // The figure has the transmission of a packet of 1000 bytes at 2.5 Mbit/s in it. Our queue is not longer, and at most 15 %
+        // shorter.
+        let (delay, figure) = (trace.queue_ms(40.0, 60.0, 95) + 3.2, figures.get(high, "queue delay p95"));
+        assert_within(&named("queue p95"), delay, (0.85 * figure, figure));
         // A packet takes 13.3 ms, longer than the 12 ms of queue at which each is marked, so the window is the smallest: two packets of
-        // 1000 bytes in 63.3 ms, 253 kbit/s. The target is that times 0.8, for a window of two packets, times 1000/1020, for headers,
-        // over a margin of 1.2 at most (draft, "Media Rate Control"): 165 kbit/s.
-        assert_within(&named("0.6 Mbit/s"), trace.rate(70.0, 80.0), (0.165, 0.253));
+        // 1000 bytes in 63.3 ms, 253 kbit/s, are the most. The target is less, by how frames differ from it and wait (draft, "Media
+        // Rate Control"), for which no law gives a least rate: at most 15 % less than the reference.
         let reference = figures.get(low, last);
-        assert_within("0.6 Mbit/s of the reference", reference, (0.165, 0.253));
+        assert_within(&named("0.6 Mbit/s"), trace.rate(70.0, 80.0), (0.85 * reference, 0.253));
+        assert_within("0.6 Mbit/s of the reference", reference, (0.0, 0.253));
     }
 }

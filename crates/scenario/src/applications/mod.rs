@@ -36,7 +36,7 @@ pub use rtc_controller::{
 pub use video::{LogNormalGroups, Variation, Video, VideoPage};
 pub use viewing::{PageBefore, Satisfied, Watching};
 pub use web::{Visits, Web};
-pub use xr::{Xr, XrJitter, XrPhase, XrPose, XrService, XrUplink, XrVideo};
+pub use xr::{Xr, XrJitter, XrPose, XrService, XrUplink, XrVideo};
 
 use std::collections::BTreeMap;
 

@@ -26,7 +26,7 @@ const FRAME_RATES: [f64; 2] = [1.0, 240.0];
 /// Bounds of width and height of a frame. A choice; VP8 has 14 bits for each (RFC 6386 section 9.1).
 const SIDES: [u32; 2] = [16, 16_384];
 /// Maximum number of frames of a flow, a choice: each is a row of results.
-const FRAMES_MAX: f64 = 10_000_000.0;
+pub(super) const FRAMES_MAX: f64 = 10_000_000.0;
 /// The largest packet of audio, without headers. A choice below the 1200 B of libwebrtc's largest packet.
 const AUDIO_PAYLOAD_MAX: u64 = 1_000;
 /// The longest interval of transport-wide feedback. A report has the differences between arrivals as 16 bits with sign, in units of
@@ -302,13 +302,7 @@ impl RtcVideo {
         }
         at.require(self.min.0 <= self.start.0, "start", "below min", "it must be from min to max")?;
         at.require(self.start.0 <= self.max.0, "start", "above max", "it must be from min to max")?;
-        let [low, high] = FRAME_RATES;
-        at.require(
-            (low..=high).contains(&self.frame_rate),
-            "frame_rate",
-            "out of range",
-            "it must be from 1 to 240",
-        )?;
+        check_frame_rate(self.frame_rate, &at)?;
         for (side, key) in [(self.width, "width"), (self.height, "height")] {
             let known = (SIDES[0]..=SIDES[1]).contains(&side);
             at.require(known, key, "out of range", "it must be from 16 to 16384")?;
@@ -342,4 +336,11 @@ impl RtcEncoder {
 pub(super) fn check_rate(rate: Rate, key: &str, at: &Place<'_>) -> Checked {
     let known = (RATES[0]..=RATES[1]).contains(&rate.0.bits_per_second());
     at.require(known, key, "out of range", "it must be from 10 kbit/s to 1 Gbit/s")
+}
+
+/// A number of frames per second.
+pub(super) fn check_frame_rate(frame_rate: f64, at: &Place<'_>) -> Checked {
+    let [low, high] = FRAME_RATES;
+    let known = (low..=high).contains(&frame_rate);
+    at.require(known, "frame_rate", "out of range", "it must be from 1 to 240")
 }

@@ -1,22 +1,17 @@
 //! Virtual and augmented reality, and cloud gaming: frames with a delay budget.
 
-use airlane_core::{Bytes, Duration, FrameStream, Instant, Node};
+use airlane_core::{Bytes, Duration, FrameStream, Node};
 use airlane_traffic::{FrameLaw, Frames, TruncatedNormal, XrEnd};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::rtc::check_rate;
+use super::rtc::{FRAMES_MAX, check_frame_rate, check_rate};
 use super::{Application, datagrams};
 use crate::check::{Checked, Place};
 use crate::endpoints::Endpoint;
 use crate::format::{Flow, FlowDirection, Resolved};
 use crate::quantity::{Rate, Size, Time};
 use crate::transports::{Carrier, Protocol, Refusal};
-
-/// Bounds of the number of frames per second. A choice.
-const FRAME_RATES: [f64; 2] = [1.0, 240.0];
-/// Maximum number of frames of a flow, a choice: each is a row of results.
-const FRAMES_MAX: f64 = 10_000_000.0;
 
 /// Frames of video to the UE, and pose or control from it, after the traffic models of 3GPP TR 38.838 (clause 5).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,8 +27,6 @@ pub struct Xr {
     pub pose: XrPose,
     /// Video from the UE, if it sends any.
     pub uplink_video: XrVideo,
-    /// When the first frame of each stream is sent.
-    pub phase: XrPhase,
     /// Most application bytes in a packet.
     pub payload: Size,
 }
@@ -114,16 +107,6 @@ pub enum XrUplink {
     PoseAndVideo,
 }
 
-/// When the first frame of a stream is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum XrPhase {
-    /// At a random time within the first period, of each stream and flow.
-    Random,
-    /// With the start of the flow: the frames of flows that start together are sent together, but for jitter.
-    Aligned,
-}
-
 impl Application for Xr {
     fn transports(&self) -> &'static [Protocol] {
         &[Protocol::Udp]
@@ -156,7 +139,7 @@ impl Application for Xr {
     fn node(&self, end: &Endpoint<'_>, carrier: Carrier) -> Box<dyn Node> {
         let Carrier::Udp(ecn) = carrier else { carrier.mismatch() };
         let laws = self.laws().into_iter().filter(|law| law.stream.direction() == end.path.direction);
-        let streams = laws.map(|law| self.frames(law, end)).collect();
+        let streams = laws.map(|law| frames(law, end)).collect();
         Box::new(XrEnd::new(end.path, ecn, self.payload.0, streams))
     }
 
@@ -186,30 +169,17 @@ impl Xr {
         }
     }
 
-    fn frames(&self, law: FrameLaw, end: &Endpoint<'_>) -> Frames {
-        let mut draws = end.draws(law.stream.name());
-        let phase = match self.phase {
-            XrPhase::Random => Duration::from_nanos(draws.below(law.period.as_nanos())),
-            XrPhase::Aligned => Duration::ZERO,
-        };
-        // The first frame may not be before the start of the flow.
-        let first: Instant = end.start + phase + self.earliest(law.stream);
-        Frames::new(law, first, end.stop_or_end(), draws)
-    }
-
-    /// How much earlier than its period a frame may be sent.
-    fn earliest(&self, stream: FrameStream) -> Duration {
-        match stream {
-            FrameStream::Video => self.video.jitter.range.0,
-            FrameStream::UplinkVideo => self.uplink_video.jitter.range.0,
-            FrameStream::Pose => Duration::ZERO,
-        }
-    }
-
     /// Frames and messages of all streams.
     fn frames_per_second(&self) -> f64 {
         self.laws().iter().map(|law| 1.0 / law.period.as_secs_f64()).sum()
     }
+}
+
+/// The frames of a stream. They begin at a random time within the first period.
+fn frames(law: FrameLaw, end: &Endpoint<'_>) -> Frames {
+    let mut draws = end.draws(law.stream.name());
+    let phase = Duration::from_nanos(draws.below(law.period.as_nanos()));
+    Frames::new(law, end.start + phase, end.stop_or_end(), draws)
 }
 
 impl XrVideo {
@@ -234,9 +204,7 @@ impl XrVideo {
 
     fn check(&self, at: &Place<'_>) -> Checked {
         check_rate(self.rate, "rate", at)?;
-        let [low, high] = FRAME_RATES;
-        let known = (low..=high).contains(&self.frame_rate);
-        at.require(known, "frame_rate", "out of range", "it must be from 1 to 240")?;
+        check_frame_rate(self.frame_rate, at)?;
         at.positive(self.budget, "budget")?;
         let spread = self.deviation;
         at.require((0.0..=1.0).contains(&spread), "deviation", "out of range", "it must be from 0 to 1")?;

@@ -65,11 +65,11 @@ fn law(stream: FrameStream, period: Duration, size: f64, jitter: bool) -> FrameL
 #[test]
 fn jitter_moves_frames_around_their_period_and_does_not_add_up() {
     let period = Duration::from_nanos(16_666_667);
-    let first = Instant::from_millis(20);
+    let begin = Instant::from_millis(20);
     let draws = Seeds::new(2).stream("frames");
     let law = law(FrameStream::Video, period, 62_500.0, true);
-    let mut frames = Frames::new(law, first, Instant::from_millis(100_000), draws);
-    let (mut n, mut bytes, mut nominal) = (0, 0, first);
+    let mut frames = Frames::new(law, begin, Instant::from_millis(100_000), draws);
+    let (mut n, mut bytes, mut nominal) = (0, 0, begin + Duration::from_millis(4));
     let mut last = Instant::ZERO;
     while frames.next_at() != Instant::FAR_FUTURE {
         let at = frames.next_at();
@@ -92,7 +92,7 @@ struct Log {
 
 impl Probe for Log {
     fn topics(&self) -> TopicSet {
-        TopicSet::NONE.with(Topic::Media).with(Topic::Sent)
+        TopicSet::NONE.with(Topic::Frame).with(Topic::Sent)
     }
 
     fn observe(&mut self, _: Instant, event: &Event<'_>) {
