@@ -298,8 +298,8 @@ fn build_link(
     }
 }
 
-/// The links with the secondary cells of a UE. Each has its own channels, which are those of the primary link: they draw
-/// from streams of the same names.
+/// The links with the secondary cells of a UE. Each has channels with all cells, as the primary link has: the streams of a
+/// channel are named by UE and cell, so that two links of a UE have equal channels with a cell.
 fn build_secondary(
     new: NewUe<'_>,
     aggregation: &CarrierAggregation,

@@ -214,7 +214,7 @@ impl ReportTimes {
     pub(crate) fn of(cell: &CellConfig, ue: usize) -> Self {
         let period = u64::from(cell.mac.cqi_period.max(1));
         let delay = cell.mac.cqi_delay.into();
-        Self { numerology: cell.numerology, period, phase: ue as u64 % period, delay }
+        Self { numerology: cell.numerology, period, phase: phase_of(cell, ue), delay }
     }
 
     /// When the scheduler can use the first report that is measured at `from` or later.
@@ -223,6 +223,11 @@ impl ReportTimes {
         let slot = numerology.slot_from(from).saturating_sub(phase).next_multiple_of(period) + phase;
         numerology.start_of(slot + delay)
     }
+}
+
+/// The first slot in which a UE with this index measures for its reports to a cell.
+fn phase_of(cell: &CellConfig, ue: usize) -> u64 {
+    ue as u64 % u64::from(cell.mac.cqi_period.max(1))
 }
 
 /// Whether, among several cells, a report may be computed after its measurement. It can be needed until
@@ -367,8 +372,7 @@ impl CqiReports {
     pub(crate) fn of(cell: &CellConfig, ue: usize) -> Self {
         let prbs = cell.resource_blocks;
         let rbg_size = cell.numerology.rbg_size(prbs);
-        let offset = ue as u64 % u64::from(cell.mac.cqi_period.max(1));
-        Self::new(usize::from(prbs.div_ceil(rbg_size)), usize::from(rbg_size), offset)
+        Self::new(usize::from(prbs.div_ceil(rbg_size)), usize::from(rbg_size), phase_of(cell, ue))
     }
 
     fn new(subbands: usize, rbg_size: usize, offset: u64) -> Self {

@@ -14,7 +14,7 @@ use crate::mac::polls::Polls;
 use crate::mac::power::PuschPower;
 use crate::mac::pusch::Sounding;
 use crate::mac::requests::SentRequests;
-use crate::mac::scell::{Scell, ScellState, command_bytes};
+use crate::mac::scell::{Scell, command_bytes};
 use crate::rrc::measurement::MeasurementConfig;
 
 /// The links of a UE with the cells that serve it.
@@ -27,7 +27,8 @@ pub(crate) struct Links {
 
 impl Links {
     pub(crate) fn new(primary: ServingLink, secondary: Vec<ServingLink>) -> Self {
-        assert!(primary.scell.is_none() && secondary.iter().all(|link| link.scell.is_some()), "one PCell");
+        let are_scells = secondary.iter().all(|link| link.scell.is_some());
+        assert!(primary.scell.is_none() && are_scells, "one primary link, which has no SCell");
         Self { primary, secondary }
     }
 
@@ -47,32 +48,21 @@ impl Links {
         self.secondary.iter_mut().filter_map(|link| link.scell.as_deref_mut())
     }
 
-    /// The activation command that waits is in a block. `each` is called with each cell that it activates.
-    pub(crate) fn on_command_sent(&mut self, mut each: impl FnMut(CellId)) {
-        for link in &mut self.secondary {
-            if let Some(scell) = link.scell.as_mut().filter(|scell| scell.state == ScellState::Wanted) {
-                scell.state = ScellState::Commanded;
-                each(link.cell);
-            }
-        }
-    }
-
     /// Serving cells that can be scheduled.
     pub(crate) fn active_carriers(&self) -> u32 {
         1 + self.secondary.iter().filter(|link| link.is_in_use()).count() as u32
     }
 
-    /// The activation command that waits for a block of this cell: its bytes, if there is one.
+    /// The bytes of the activation command, if a block of this cell has one: the PCell activates SCells if the downlink
+    /// queue is long.
     #[inline]
-    pub(crate) fn command(&self, cell: CellId) -> Option<Bytes> {
-        if self.secondary.is_empty() || self.primary.cell != cell { None } else { self.find_command() }
-    }
-
-    #[inline(never)]
-    fn find_command(&self) -> Option<Bytes> {
-        let mut states = self.secondary.iter().filter_map(|link| link.scell.as_ref());
-        let waits = states.any(|scell| scell.state == ScellState::Wanted);
-        waits.then(|| command_bytes(self.secondary.len()))
+    pub(crate) fn command(&self, cell: CellId, queue: impl FnOnce() -> Bytes) -> Option<Bytes> {
+        if self.is_single() || self.primary.cell != cell {
+            return None;
+        }
+        let queue = queue();
+        let mut scells = self.secondary.iter().filter_map(|link| link.scell.as_ref());
+        scells.any(|scell| scell.is_wanted(queue)).then(|| command_bytes(self.secondary.len()))
     }
 
     /// The link with the primary cell, which a handover changes.
@@ -90,23 +80,19 @@ impl Links {
     /// The link with a cell that serves the UE.
     #[inline]
     pub(crate) fn with(&self, cell: CellId) -> &ServingLink {
-        if self.secondary.is_empty() || self.primary.cell == cell {
-            debug_assert_eq!(self.primary.cell, cell, "this cell does not serve the UE");
+        if self.primary.cell == cell {
             return &self.primary;
         }
-        let found = self.secondary.iter().find(|link| link.cell == cell);
-        found.expect("this cell serves the UE")
+        self.secondary.iter().find(|link| link.cell == cell).expect("this cell serves the UE")
     }
 
     /// See [`Self::with`].
     #[inline]
     pub(crate) fn with_mut(&mut self, cell: CellId) -> &mut ServingLink {
-        if self.secondary.is_empty() || self.primary.cell == cell {
-            debug_assert_eq!(self.primary.cell, cell, "this cell does not serve the UE");
+        if self.primary.cell == cell {
             return &mut self.primary;
         }
-        let found = self.secondary.iter_mut().find(|link| link.cell == cell);
-        found.expect("this cell serves the UE")
+        self.secondary.iter_mut().find(|link| link.cell == cell).expect("this cell serves the UE")
     }
 
     /// Whether the uplink of the UE is with this cell.
@@ -204,6 +190,15 @@ impl ServingLink {
     #[inline]
     pub(crate) fn is_in_use(&self) -> bool {
         self.scell.as_ref().is_none_or(|scell| scell.is_active())
+    }
+
+    /// The UE has received an assignment of a block of this cell.
+    #[inline]
+    pub(crate) fn on_assignment(&mut self, now: Instant) {
+        if let Some(scell) = &mut self.scell {
+            debug_assert!(scell.is_active(), "an assignment on an SCell that is not active");
+            scell.begin(now);
+        }
     }
 
     /// The UE arrives at `cell` with only its bearers: the MAC is reset (TS 36.331 §5.3.5.4, TS

@@ -22,7 +22,6 @@ mod service;
 mod wake;
 
 use backhaul::Backhaul;
-use carriers::CarrierChange;
 use connection::Connections;
 use handover::HandoverState;
 use information::Publisher;
@@ -148,8 +147,6 @@ pub struct RadioNetwork {
     unanswered: Vec<u32>,
     /// When UEs that sleep will listen to what waits for them.
     alarms: Alarms,
-    /// Changes of carriers that were not reported yet.
-    carrier_changes: Vec<CarrierChange>,
     /// Packets that are being processed; `None` if that takes no time.
     processing: Option<Box<Processing>>,
 }
@@ -222,10 +219,9 @@ impl RadioNetwork {
             messages: Vec::new(),
             unanswered: Vec::new(),
             alarms: Alarms::default(),
-            carrier_changes: Vec::new(),
             processing: Processing::of(config),
         };
-        (0..network.ues.len()).for_each(|ue| network.begin_carriers(Instant::ZERO, ue));
+        (0..network.ues.len()).for_each(|ue| network.schedule_carriers(Instant::ZERO, ue));
         network
     }
 
@@ -300,9 +296,8 @@ impl RadioNetwork {
         if let Some(monitor) = &mut self.monitor {
             monitor.change_cell(ue);
         }
-        self.touched.push(ue.0);
         self.find_work();
-        self.wake_touched(now);
+        self.wake(now, ue.0);
     }
 
     /// Resets the MAC of a UE in all cells that serve it: blocks on the air are lost.
@@ -409,7 +404,7 @@ impl RadioNetwork {
         if !self.messages.is_empty() {
             self.receive_messages(cx);
         }
-        self.wake_touched(cx.now);
+        self.wake_touched(cx);
         self.air.begin_uplink(cx.now);
         self.each_cell(cx, |downlink, uplink, slot| {
             uplink.requests(slot);
@@ -425,9 +420,8 @@ impl RadioNetwork {
         }
         self.find_work();
         if !self.touched.is_empty() {
-            self.wake_touched(cx.now); // UEs that fell asleep
+            self.wake_touched(cx); // UEs that fell asleep
         }
-        self.report_carriers(cx);
     }
 
     /// Runs one step in every cell whose slot begins now and whose radio is on, in their order.
@@ -492,37 +486,43 @@ impl RadioNetwork {
         }
     }
 
-    /// Adds UEs whose bearer has data to send to their cell's lists.
-    fn wake_touched(&mut self, now: Instant) {
-        for place in 0..self.touched.len() {
-            let index = self.touched[place];
-            let Ue { id, bearers, links, drx, phase, alarm, .. } = &mut self.ues[index as usize];
-            if *phase == Phase::Released {
-                continue; // PDCP status reports after a change of its cell wait for the connection
-            }
-            let (is_single, link) = (links.is_single(), links.primary_mut());
-            let cell = &mut self.cells[link.cell.index()];
-            let has_data = bearers.has_backlog(Direction::Downlink, now);
-            if link.downlink.active && !has_data {
-                cell.downlink.note_change(index);
-            } else if !link.downlink.active && has_data {
-                let listens_from = drx.as_ref().map_or(now, |drx| drx.next_active(now));
-                if listens_from > now {
-                    self.alarms.set(listens_from, *id, alarm);
-                } else {
-                    cell.downlink.activate(*id, link);
-                    self.busy = true;
-                }
-            }
-            if !link.uplink.active && bearers.has_backlog(Direction::Uplink, now) {
-                cell.uplink.activate(*id, link);
-                self.busy = true;
-            }
-            if !is_single {
-                self.use_carriers(now, index as usize);
+    /// Adds UEs whose bearer has data to send to the lists of their cells.
+    fn wake_touched(&mut self, cx: &mut Cx<'_>) {
+        let mut touched = core::mem::take(&mut self.touched);
+        for index in touched.drain(..) {
+            self.wake(cx.now, index);
+            if !self.ues[index as usize].links.is_single() {
+                self.use_carriers(cx, index as usize);
             }
         }
-        self.touched.clear();
+        self.touched = touched;
+    }
+
+    /// Adds a UE whose bearer has data to send to the lists of its primary cell.
+    #[inline]
+    fn wake(&mut self, now: Instant, index: u32) {
+        let Ue { id, bearers, links, drx, phase, alarm, .. } = &mut self.ues[index as usize];
+        if *phase == Phase::Released {
+            return; // PDCP status reports after a change of its cell wait for the connection
+        }
+        let link = links.primary_mut();
+        let cell = &mut self.cells[link.cell.index()];
+        let has_data = bearers.has_backlog(Direction::Downlink, now);
+        if link.downlink.active && !has_data {
+            cell.downlink.note_change(index);
+        } else if !link.downlink.active && has_data {
+            let listens_from = drx.as_ref().map_or(now, |drx| drx.next_active(now));
+            if listens_from > now {
+                self.alarms.set(listens_from, *id, alarm);
+            } else {
+                cell.downlink.activate(*id, link);
+                self.busy = true;
+            }
+        }
+        if !link.uplink.active && bearers.has_backlog(Direction::Uplink, now) {
+            cell.uplink.activate(*id, link);
+            self.busy = true;
+        }
     }
 
     /// A packet arrives at an eNB or a UE.
@@ -574,7 +574,7 @@ impl RadioNetwork {
         }
         if direction == Direction::Downlink && ue.listens_from(cx.now) > cx.now {
             self.touched.push(ue.id.0);
-            return self.wake_touched(cx.now);
+            return self.wake_touched(cx);
         }
         let Ue { id, bearers, links, .. } = ue;
         let is_single = links.is_single();
@@ -585,8 +585,7 @@ impl RadioNetwork {
         }
         self.busy = true;
         if direction == Direction::Downlink && !is_single {
-            self.use_carriers(cx.now, index);
-            self.report_carriers(cx);
+            self.use_carriers(cx, index);
         }
     }
 }
@@ -624,8 +623,7 @@ impl Node for RadioNetwork {
                 continue;
             }
             if self.alarms.due() <= until {
-                self.ring(self.alarms.due());
-                self.report_carriers(cx);
+                self.ring(&mut cx.at(self.alarms.due()));
                 continue;
             }
             if work > called {

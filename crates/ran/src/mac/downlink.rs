@@ -340,8 +340,8 @@ impl DownlinkMac {
         self.in_air.push_back(Due { slot: self.on_air + 1, ..due });
         let now = slot.cx.now;
         let link = slot.link(due.ue);
-        if let (Some(scell), false) = (&mut link.scell, missed) {
-            scell.on_assignment(now);
+        if !missed {
+            link.on_assignment(now);
         }
         let process = &mut link.downlink.harq.processes[usize::from(due.process)];
         (process.rbgs, process.prbs) = (rbgs, self.grid.prbs_in(rbgs));
@@ -440,12 +440,7 @@ impl DownlinkMac {
                 continue;
             }
             let missed = *missed.get_or_insert_with(|| slot.misses_control(index));
-            let now = slot.cx.now;
-            let link = slot.link(index);
-            if let (Some(scell), false) = (&mut link.scell, missed) {
-                scell.on_assignment(now);
-            }
-            let downlink = &mut link.downlink;
+            let downlink = &mut slot.link(index).downlink;
             downlink.harq.processes[usize::from(id)].missed = missed;
             downlink.latest = Some(ids[0]);
             if slot.cx.wants(Topic::Assigned) {
@@ -455,11 +450,14 @@ impl DownlinkMac {
         }
         self.scheduler.served(index, size.get() * u64::from(blocks));
         self.note_change(index);
-        if missed.is_some() {
-            self.sent |= rbgs;
-            slot.note_timer(index);
+        let Some(missed) = missed else { return };
+        self.sent |= rbgs;
+        slot.note_timer(index);
+        if !missed {
+            let now = slot.cx.now;
+            slot.link(index).on_assignment(now);
         }
-        if let (Some(missed), true) = (missed, slot.ues[index as usize].drx.is_some()) {
+        if slot.ues[index as usize].drx.is_some() {
             self.note_drx(slot, index, ids[0], missed);
         }
     }
@@ -600,7 +598,7 @@ impl<'a> RbgSizes<'a> {
 /// Fills a block. Returns false if there was nothing to send; its process is then free again.
 fn fill(slot: &mut Slot<'_, '_>, index: u32, id: u8) -> bool {
     let ue = &mut slot.ues[index as usize];
-    let command = ue.links.command(slot.id);
+    let command = ue.links.command(slot.id, || ue.bearers.queue(Direction::Downlink));
     let harq = &mut ue.links.with_mut(slot.id).downlink.harq;
     let process = &mut harq.processes[usize::from(id)];
     let room = match command {

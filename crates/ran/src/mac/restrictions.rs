@@ -2,9 +2,10 @@
 //!
 //! Whatever keeps a cell from scheduling a link although there is data is a rule of
 //! [`Restrictions::may_be_scheduled`]: the radio of the cell, which planned outages switch off; a downlink without a CQI
-//! report or without a free HARQ process; a UE that does not listen to PDCCH; a secondary cell that is not active; and early throttling. Each answer says until when it holds, so that a link
-//! need not be asked again in each slot ([`super::changes`]). A handover needs no rule: while it is carried out, the
-//! bearers of its UE are suspended and have no data. A UE out of range needs none either: its RBGs carry no bytes.
+//! report or without a free HARQ process; a UE that does not listen to PDCCH; a secondary cell that is not active; and
+//! early throttling. Each answer says until when it holds, so that a link need not be asked again in each slot
+//! ([`super::changes`]). A handover needs no rule: while it is carried out, the bearers of its UE are suspended and have no
+//! data. A UE out of range needs none either: its RBGs carry no bytes.
 
 use airlane_core::{Bytes, Direction, Instant};
 

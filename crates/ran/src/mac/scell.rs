@@ -4,11 +4,13 @@
 //! reports and the HARQ feedback for all of them. A MAC control element in a block of the PCell activates SCells. The
 //! sCellDeactivationTimer of an SCell restarts with each assignment on it, and deactivates it when it expires.
 //!
-//! Simplifications: the cell knows when the UE deactivates an SCell, also after an assignment that the UE missed; and an
-//! SCell that is deactivated is left at once, of which the UE has 8 ms in LTE (TS 36.133 §7.7, unverified) and 3 ms after
-//! its feedback in NR (TS 38.133 §8.3.3, quoted in its Annex A).
+//! Simplifications: the cell knows when the UE deactivates an SCell, also after an assignment that the UE missed. An SCell
+//! that is deactivated is left at once; the UE has 8 ms for it in LTE (TS 36.133 §7.7, read in a quotation), and 3 ms after
+//! its feedback in NR (TS 38.133 §8.3.3, quoted in its Annex A). The timer of an SCell starts when the SCell is used, and
+//! not already while the UE activates it (TS 36.213 §4.3, read in a quotation: 8 subframes after the command; TS 38.213
+//! v15.11.0 §4.3: 3 ms after the feedback).
 
-use airlane_core::{Bytes, CarrierStep, CellId, Cx, Duration, Event, Instant, Topic};
+use airlane_core::{Bytes, CarrierStep, CellId, Cx, Duration, Event, Instant, Topic, UeId};
 
 use crate::cqi::ReportTimes;
 use crate::numerology::Numerology;
@@ -40,8 +42,8 @@ pub struct ActivationPolicy {
 /// How long the UE takes to activate an SCell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActivationDelay {
-    /// LTE: from the beginning of the subframe with the command until a report of the SCell is in use. TS 36.133 §7.7
-    /// (unverified) allows 24 subframes for a known SCell.
+    /// LTE: from the beginning of the subframe with the command until a report of the SCell is in use. TS 36.133 §7.7 (read
+    /// in a quotation) allows from 8 to 24 subframes, or 34 for an SCell that the UE has not measured before.
     Lte(Duration),
     /// NR: the feedback for the command, 3 ms (TS 38.213 v17 §4.3), the first burst of synchronization signals of the
     /// SCell, which has this period, 5 ms (TS 38.133 §8.3.2 for a known SCell of FR1, as quoted in its Annex A), and the
@@ -60,16 +62,15 @@ const SSB_BURST: Duration = Duration::from_millis(5);
 const AFTER_SSB: Duration = Duration::from_millis(5);
 
 impl ActivationDelay {
-    /// When the UE is able to use an SCell, if the command was in the block of this slot of the PCell. In LTE its first
-    /// report is in use then; in NR it begins to measure.
-    fn ready(self, pcell: &Numerology, block: u64) -> Instant {
+    /// When the first report of an SCell is in use, if the command was in the block of this slot of the PCell.
+    fn end(self, pcell: &Numerology, block: u64, reports: &ReportTimes) -> Instant {
         match self {
             Self::Lte(delay) => pcell.start_of(block) + delay,
             Self::Nr { ssb_period } => {
                 let acknowledged = pcell.start_of(pcell.acknowledged_in(block) + 1);
                 let period = ssb_period.as_nanos();
                 let burst = (acknowledged + COMMAND).as_nanos().div_ceil(period) * period;
-                Instant::from_nanos(burst) + SSB_BURST + AFTER_SSB
+                reports.first_in_use(Instant::from_nanos(burst) + SSB_BURST + AFTER_SSB)
             }
         }
     }
@@ -80,8 +81,6 @@ impl ActivationDelay {
 pub(crate) enum ScellState {
     /// It is not used.
     Deactivated,
-    /// The command waits for a block of the PCell.
-    Wanted,
     /// The command is on the air.
     Commanded,
     /// The UE has received the command.
@@ -127,7 +126,7 @@ impl Scell {
         matches!(self.state, ScellState::Active { .. })
     }
 
-    /// Whether the PCell wants to activate it, with this many bytes in the downlink queue.
+    /// Whether the next block of the PCell activates it, with this many bytes in the downlink queue.
     pub(crate) fn is_wanted(&self, queue: Bytes) -> bool {
         self.state == ScellState::Deactivated && queue > self.policy.threshold
     }
@@ -135,11 +134,7 @@ impl Scell {
     /// The UE has received the activation command, in the block of this slot of the PCell.
     pub(crate) fn on_command(&mut self, block: u64) {
         if self.state == ScellState::Commanded {
-            let ready = self.policy.delay.ready(&self.pcell, block);
-            let until = match self.policy.delay {
-                ActivationDelay::Lte(_) => ready,
-                ActivationDelay::Nr { .. } => self.reports.first_in_use(ready),
-            };
+            let until = self.policy.delay.end(&self.pcell, block, &self.reports);
             self.state = ScellState::Activating { until };
         }
     }
@@ -151,31 +146,25 @@ impl Scell {
         }
     }
 
-    /// An SCell that was activated is in use from now on.
+    /// It is active, and its timer starts now: it was activated, or the UE has received an assignment on it.
     pub(crate) fn begin(&mut self, now: Instant) {
-        self.state = ScellState::Active { expires: self.expiry(now) };
-    }
-
-    /// The UE has received an assignment on it.
-    #[inline]
-    pub(crate) fn on_assignment(&mut self, now: Instant) {
-        if self.is_active() {
-            self.begin(now);
-        }
-    }
-
-    /// When the timer expires that starts now.
-    fn expiry(&self, now: Instant) -> Instant {
-        self.policy.deactivation_timer.map_or(Instant::FAR_FUTURE, |timer| now + timer)
+        let expires = self.policy.deactivation_timer.map_or(Instant::FAR_FUTURE, |timer| now + timer);
+        self.state = ScellState::Active { expires };
     }
 
     /// When its state changes by itself; [`Instant::FAR_FUTURE`] if it does not.
     pub(crate) fn due(&self) -> Instant {
         match self.state {
-            ScellState::Deactivated | ScellState::Wanted | ScellState::Commanded => Instant::FAR_FUTURE,
+            ScellState::Deactivated | ScellState::Commanded => Instant::FAR_FUTURE,
             ScellState::Activating { until } => until,
             ScellState::Active { expires } => expires,
         }
+    }
+
+    /// The change of its state that is due.
+    pub(crate) fn due_step(&self, now: Instant) -> Option<CarrierStep> {
+        let step = if self.is_active() { CarrierStep::Deactivated } else { CarrierStep::Activated };
+        (self.due() <= now).then_some(step)
     }
 }
 
@@ -192,11 +181,19 @@ pub(crate) const fn command_bytes(scells: usize) -> Bytes {
 #[cold]
 pub(crate) fn note_command(cx: &mut Cx<'_>, ue: &mut Ue) {
     let (id, active) = (ue.id, ue.links.active_carriers());
-    ue.links.on_command_sent(|cell| {
-        if cx.wants(Topic::Carrier) {
-            cx.emit(&Event::Carrier { ue: id, cell, step: CarrierStep::Commanded, active });
+    for link in ue.links.secondary_mut() {
+        if let Some(scell) = link.scell.as_mut().filter(|scell| scell.state == ScellState::Deactivated) {
+            scell.state = ScellState::Commanded;
+            report(cx, id, link.cell, CarrierStep::Commanded, active);
         }
-    });
+    }
+}
+
+/// Reports a step of an SCell, and the serving cells that can be scheduled from then on.
+pub(crate) fn report(cx: &mut Cx<'_>, ue: UeId, cell: CellId, step: CarrierStep, active: u32) {
+    if cx.wants(Topic::Carrier) {
+        cx.emit(&Event::Carrier { ue, cell, step, active });
+    }
 }
 
 /// The block with the activation command of a UE, in this slot of the PCell, was decoded, or was given up.

@@ -281,7 +281,7 @@ impl RadioNetwork {
             }
             self.contend(&mut connections, &mut cx);
             self.find_work();
-            self.wake_touched(now);
+            self.wake_touched(&mut cx);
         }
         self.connections = Some(connections);
         is_due

@@ -180,7 +180,7 @@ impl RadioNetwork {
                 self.bearers_due = self.bearers_due.min(at);
             }
         }
-        self.wake_touched(cx.now);
+        self.wake_touched(cx);
     }
 
     fn take_reports(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>) {

@@ -46,7 +46,7 @@ impl RadioNetwork {
         }
         let id = ue.id;
         self.ues.push(ue);
-        self.begin_carriers(now, index);
+        self.schedule_carriers(now, index);
         id
     }
 
@@ -61,6 +61,7 @@ impl RadioNetwork {
         ue.is_present = false;
         ue.bearers.discard(cx, DropCause::NoRoute);
         ue.bearers.clear_signalling();
+        self.leave_carriers(cx, id.index());
         self.reset_mac(id, cx.now);
         if let Some(connections) = &mut self.connections {
             connections.remove_ue(cx, id);

@@ -122,31 +122,31 @@ impl RadioNetwork {
         let here = &mut self.cells[cell.index()];
         here.restrictions.is_on = on;
         self.plan.off = if on { self.plan.off - 1 } else { self.plan.off + 1 };
-        let (mut orphans, is_off) = (Vec::new(), !on);
-        for ue in &mut self.ues {
-            if let Some(link) = ue.links.find_mut(cell).filter(|_| is_off) {
-                let is_secondary = link.scell.is_some();
-                here.reset_mac(ue.id, link);
-                self.touched.push(ue.id.0);
-                if is_secondary {
-                    continue; // the timer deactivates it
-                }
-                ue.bearers.lose_signalling();
-                ue.reset_drx(&here.config, cx.now);
-                if let Some(monitor) = &mut self.monitor {
-                    monitor.change_cell(ue.id);
-                }
-                if !ue.links.is_single() {
-                    orphans.push(ue.id);
-                }
-            }
+        if !on {
+            (0..self.ues.len()).for_each(|index| self.lose_radio(cx, index, cell));
         }
-        orphans.iter().for_each(|ue| self.leave_carriers(cx.now, ue.index()));
         self.find_work();
-        self.wake_touched(cx.now);
+        self.wake_touched(cx);
         if self.handover.is_some() {
             self.with_handover(cx, |network, state, cx| network.switch_handovers(state, cx, cell, on));
         }
+    }
+
+    /// The radio of a cell is off, which may serve this UE.
+    fn lose_radio(&mut self, cx: &mut Cx<'_>, index: usize, cell: CellId) {
+        let (ue, here) = (&mut self.ues[index], &mut self.cells[cell.index()]);
+        let Some(link) = ue.links.find_mut(cell) else { return };
+        here.reset_mac(ue.id, link);
+        self.touched.push(ue.id.0);
+        if ue.cell() != cell {
+            return; // a secondary cell, which its timer deactivates
+        }
+        ue.bearers.lose_signalling();
+        ue.reset_drx(&here.config, cx.now);
+        if let Some(monitor) = &mut self.monitor {
+            monitor.change_cell(ue.id);
+        }
+        self.leave_carriers(cx, index);
     }
 
     /// Informs handovers and radio links that the radio of a cell has been switched.

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use airlane_core::{Instant, UeId};
+use airlane_core::{Cx, Instant, UeId};
 
 use super::RadioNetwork;
 
@@ -39,15 +39,15 @@ impl Alarms {
 
 impl RadioNetwork {
     /// The alarms of this time ring.
-    pub(super) fn ring(&mut self, now: Instant) {
-        while let Some(ue) = self.alarms.pop(now) {
+    pub(super) fn ring(&mut self, cx: &mut Cx<'_>) {
+        while let Some(ue) = self.alarms.pop(cx.now) {
             let alarm = &mut self.ues[ue.index()].alarm;
-            if *alarm == now {
+            if *alarm == cx.now {
                 *alarm = Instant::FAR_FUTURE;
                 self.touched.push(ue.0);
             }
         }
-        self.skip_idle_slots(now);
-        self.wake_touched(now);
+        self.skip_idle_slots(cx.now);
+        self.wake_touched(cx);
     }
 }

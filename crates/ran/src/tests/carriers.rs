@@ -112,11 +112,11 @@ fn a_short_queue_activates_nothing() {
     d.conserved();
 }
 
-/// A command that is lost is given again.
+/// A command whose block is given up is repeated in another block.
 #[test]
 fn a_lost_command_is_repeated() {
     let mut config = carriers(&[25, 25], ON_DEMAND);
-    // Beyond the reach of every MCS, until the interference ends; without HARQ each block is tried once.
+    // At this distance no block of MCS 28 decodes; without HARQ each block is sent once.
     config.cells[0].mac.harq = false;
     config.ues[0].fixed_mcs = Some(Mcs::new(28));
     config.ues[0].start = Start::At(Position::on_ground(20_000.0, 0.0));
@@ -185,6 +185,19 @@ fn without_a_secondary_cell_a_ue_has_the_primary_one() {
     let during = || d.meter.downlink_cells.iter().filter(|(at, ..)| (ms(303)..ms(400)).contains(at));
     assert!(during().count() > 90 && during().all(|(_, cell, _)| *cell == PCELL));
     d.conserved();
+}
+
+/// The SCell of a UE that is removed is left at that time, and not when its timer would expire.
+#[test]
+fn a_removed_ue_leaves_its_carriers() {
+    let mut d = Driver::new(&carriers(&[25, 25], ON_DEMAND));
+    load(&mut d, 20, 50);
+    d.run_to(ms(150));
+    d.call(ms(150), |ran, cx| ran.remove_ue(cx, UeId(0)));
+    d.run_to(ms(1000));
+    let [commanded, activated] = [(ms(101), CarrierStep::Commanded, 1), (ms(127), CarrierStep::Activated, 2)];
+    let expected = [commanded, activated, (ms(150), CarrierStep::Deactivated, 1)];
+    assert_eq!(d.meter.carriers, expected.map(|(at, step, active)| (at, SCELL, step, active)));
 }
 
 /// NR at 30 kHz, DDDSU, k1 = 2, and 20 ms between bursts of synchronization signals. The command is in slot 201
