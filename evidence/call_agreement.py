@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 import airlane
+from airlane.realtime.call.view import CAMERA_GAP_FRAMES
 from airlane.runs import json_files
 from airlane.scenario import seconds
 
@@ -45,8 +46,6 @@ BEGINS = 8
 BEGIN_S = 0.04
 """They begin up to so much later."""
 TRIES = 4
-PAUSE_FRAMES = 3.0
-"""`airlane call` reports a camera that pauses for longer, too (python/airlane/realtime/call/view.py)."""
 
 
 class DisturbedError(Exception):
@@ -100,7 +99,7 @@ def live(file: Path, seed: int, options: list[str]) -> tuple[dict[str, float], T
         facts = json.loads((place / "live.json").read_text(encoding="utf-8"))
     (call,) = facts["calls"]
     (way,) = call["directions"]
-    if way["camera_gap_ms"] > 1e3 * PAUSE_FRAMES / flow_of(scenario)["app"]["video"]["frame_rate"]:
+    if way["camera_gap_ms"] > 1e3 * CAMERA_GAP_FRAMES / flow_of(scenario)["app"]["video"]["frame_rate"]:
         raise DisturbedError
     times = Times(call["connected_s"], call["over_s"], facts["wall_s"])
     return real_measures(tables, way, times), times
@@ -108,7 +107,7 @@ def live(file: Path, seed: int, options: list[str]) -> tuple[dict[str, float], T
 
 def real_measures(tables: Mapping[str, Any], way: Mapping[str, Any], times: Times) -> dict[str, float]:
     """Measures from the tables of a live run and the summary of its only direction."""
-    name = next(row for row in tables["flows"].to_pylist() if row["flow"] == way["receiver"])
+    flow = next(row for row in tables["flows"].to_pylist() if row["flow"] == way["receiver"])
     stats = [row for row in tables["call_stats"].to_pylist() if row["t_s"] >= times.start_s]
 
     def mean(end: str, column: str) -> float:
@@ -116,7 +115,7 @@ def real_measures(tables: Mapping[str, Any], way: Mapping[str, Any], times: Time
         return float(np.mean(found))
 
     return {
-        "received_mbps": 8e-6 * name["bytes_delivered"] / (times.stop_s - times.start_s),
+        "received_mbps": 8e-6 * flow["bytes_delivered"] / (times.stop_s - times.start_s),
         "target_mbps": mean("sender", "available_mbps"),
         "frame_p50_ms": way["delay_ms"],
         "frame_p95_ms": way["delay_p95_ms"],

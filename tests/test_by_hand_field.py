@@ -13,7 +13,7 @@ from airlane import native
 from airlane.experiments import Experiment
 from airlane.metrics import Run
 from airlane.papers.field import c4, slow_start
-from airlane.validation import copa
+from airlane.validation import controllers
 from airlane.validation.claims import Row, families
 from airlane.validation.transport import TcpCase
 from test_by_hand import claim, holds, three
@@ -99,8 +99,8 @@ def test_rates_of_copa_on_the_wire_are_summed_and_compared() -> None:
     output = native.Output({"flows": pa.table({"goodput_mbps": [3.0, 1.0], "owd_p95_ms": [36.0, 9.0]})}, {})
     figures = {}
     for family in families():
-        for reference in (one for one in (copa.COPA, copa.VIVACE) if one.law == family.measure):
-            case = copa.plan(family, reference).cases[0]
+        for reference in (one for one in (controllers.COPA, controllers.VIVACE) if one.law == family.measure):
+            case = controllers.plan(family, reference).cases[0]
             assert isinstance(case, TcpCase)
             figures[family.id] = case.figure(output)
     # A packet of 1468 bytes has 1416 of payload: 4 Mbit/s are 4.1469. One of 1500 has 1448: 4.1436.
@@ -113,7 +113,7 @@ def test_rates_of_copa_on_the_wire_are_summed_and_compared() -> None:
 
 def test_the_band_of_copa_under_losses_is_the_range_of_the_reference() -> None:
     (family,) = (one for one in families() if one.id == "copa/losses")
-    (case,) = (one for one in copa.plan(family, copa.COPA).cases if one.id == "copa/losses/1%")
+    (case,) = (one for one in controllers.plan(family, controllers.COPA).cases if one.id == "copa/losses/1%")
 
     def row(*rates: float) -> Row:
         return case.row(

@@ -1,4 +1,4 @@
-// Figures of applications per flow, from the tables `pages`, `views`, `pings`, `frames` and `xr_frames`, as airlane/runs/applications.py makes them.
+// Figures of applications per flow, from the tables `pages`, `views`, `pings`, `frames` and `xr_frames`, as airlane/runs/flow_results.py makes them.
 import { groups, numbers, words, type Table, type Tables } from "./tables.js";
 
 /** The table `flows` with the columns of its applications that have any. */

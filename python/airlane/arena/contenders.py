@@ -49,7 +49,7 @@ class Contender:
     app
         Settings of the calls that it carries, by the key below their application.
     needs_cell
-        Whether a scenario without a cell is none for it, if it has settings of cells.
+        Whether a contender with settings of cells does not apply to a scenario without a cell.
     downlink_only
         Why it does not apply to uploads; empty if it does.
     own

@@ -9,7 +9,7 @@ from airlane.arena.contenders import Contender
 from airlane.arena.mechanisms import DUALPI2
 from airlane.arena.situations import Situation
 
-__all__ = ["BASELINE", "CONTENDERS", "SITUATIONS", "TOWNS"]
+__all__ = ["BASELINE", "CELLS", "CONTENDERS", "SITUATIONS"]
 
 BASELINE = "gcc"
 """The rate controller of browsers."""
@@ -63,10 +63,10 @@ SITUATIONS = _situations(
     ("nr", "NR, beside a download of the phone", _DELAY, 5),
 )
 
-TOWNS = _situations(
+CELLS = _situations(
     ("lte-2", "8869 2.1: two calls a cell", _DELAY, 3),
     ("lte-8", "8869 2.1: eight calls a cell", _DELAY, 3),
     ("lte-far-2", "8869 2.2: bad coverage", _DELAY, 3),
     ("lte-up-2", "8869 2.1: two calls a cell, uplink", _DELAY, 3),
 )
-"""Those of RFC 8869 sections 2.1 and 2.2, which take minutes for each run."""
+"""Situations of RFC 8869 sections 2.1 and 2.2, in 21 cells; a run takes minutes."""

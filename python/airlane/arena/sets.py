@@ -39,6 +39,6 @@ SETS: Mapping[str, ArenaSet] = {
     "l4s": ArenaSet("queues that mark", l4s.CONTENDERS, l4s.SITUATIONS),
     "sleep": ArenaSet("phones that sleep between transfers", CONTENDERS, sleep.SITUATIONS),
     "rmcat": ArenaSet("calls", rmcat.CONTENDERS, rmcat.SITUATIONS, rmcat.BASELINE),
-    "rmcat-towns": ArenaSet("calls in 21 cells", rmcat.CONTENDERS, rmcat.TOWNS, rmcat.BASELINE),
+    "rmcat-cells": ArenaSet("calls in 21 cells", rmcat.CONTENDERS, rmcat.CELLS, rmcat.BASELINE),
 }
 """By the name that `airlane arena --set` takes."""

@@ -119,7 +119,7 @@ class _Set(StrEnum):
     NR = "nr"
     SLEEP = "sleep"
     RMCAT = "rmcat"
-    RMCAT_TOWNS = "rmcat-towns"
+    RMCAT_CELLS = "rmcat-cells"
     FIELD = "field"
 
 

@@ -1,33 +1,23 @@
 """Application results as columns of `flows`: load times, stalls, bitrates, round-trip times, calls, XR.
 
 The tables `pages`, `views`, `pings`, `frames` and `xr_frames` have one row per page, view, echo request,
-frame of a call and frame of XR. This module aggregates them per flow, so that tables, sweeps and
-comparisons read them like any other figure (`airlane.runs.figures`). A page that was still loading at the
-end of the run is neither excluded nor counted as loaded: its time is censored, and means are Kaplan-Meier
-means restricted to the end of the run (`airlane.statistics.survival`). If everything ended, they are plain
-means. Figures of pings are those of the requests that were answered, delays of calls those of the frames
-that were shown, delays of XR those of the frames that arrived.
+frame of a call and frame of XR. `airlane.runs.flow_results` aggregates them per flow; here they become
+columns, so that tables, sweeps and comparisons read them like any other figure (`airlane.runs.figures`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from airlane.runs import arrays
+from airlane.runs import arrays, flow_results
 from airlane.runs.figure import Better, Figure, mean_of, sum_of, weighted
-from airlane.statistics.survival import Times
 from airlane.stats import Scale
 
 __all__ = ["APPLICATIONS", "Application", "with_applications"]
-
-Array = npt.NDArray[np.float64]
 
 
 def with_applications(tables: Mapping[str, pa.Table], end_s: float) -> pa.Table:
@@ -61,193 +51,6 @@ def with_applications(tables: Mapping[str, pa.Table], end_s: float) -> pa.Table:
         if one.table in tables:
             flows = _added(flows, one, *one.sums(tables[one.table], end_s))
     return flows
-
-
-class _ByFlow:
-    """Rows of a table, grouped by flow."""
-
-    def __init__(self, table: pa.Table) -> None:
-        flow = table["flow"].combine_chunks().dictionary_encode()
-        self.names = [str(name) for name in flow.dictionary.to_pylist()]
-        indices = arrays.whole(flow.indices)
-        self._rows = [np.flatnonzero(indices == i) for i in range(len(self.names))]
-        self._table = table
-
-    def rows(self, flow: int) -> npt.NDArray[np.intp]:
-        """The rows of a flow, by its place in `names`."""
-        return self._rows[flow]
-
-    def __call__(self, name: str) -> list[Array]:
-        values = arrays.numbers(self._table[name])
-        return [values[rows] for rows in self._rows]
-
-
-_Summed = tuple[list[str], dict[str, list[float]]]
-"""Names of flows, and for each column the values of the flows."""
-
-
-def _pages(table: pa.Table, end_s: float) -> _Summed:
-    of = _ByFlow(table)
-    times, first = of("onload_s"), of("ttfb_s")
-    return of.names, {
-        "pages_begun": [t.size for t in times],
-        "pages_completed": [int(np.isfinite(t).sum()) for t in times],
-        "page_s": _restricted(times, of("start_s"), end_s),
-        "ttfb_s": [_mean(values) for values in first],
-    }
-
-
-def _views(table: pa.Table, end_s: float) -> _Summed:
-    of = _ByFlow(table)
-    finished = of("finished")
-    return of.names, {
-        "views_begun": [f.size for f in finished],
-        "views_finished": [int(f.sum()) for f in finished],
-        "startup_s": _restricted(of("startup_s"), of("start_s"), end_s),
-        "stalls": [int(s.sum()) for s in of("stalls")],
-        "rebuffering_s": [float(s.sum()) for s in of("stalled_s")],
-        "bitrate_kbps": [_mean(b) for b in of("bitrate_kbps")],
-    }
-
-
-def _pings(table: pa.Table, _: float) -> _Summed:
-    of = _ByFlow(table)
-    requests = zip(of("rtt_ms"), of("lost"), of("measured"), strict=True)
-    counted = [(rtt[measured > 0.0], lost[measured > 0.0]) for rtt, lost, measured in requests]
-    answered = [rtt[np.isfinite(rtt)] for rtt, _ in counted]
-    return of.names, {
-        "pings_sent": [rtt.size for rtt, _ in counted],
-        "pings_answered": [rtt.size for rtt in answered],
-        "pings_lost": [int(lost.sum()) for _, lost in counted],
-        "rtt_p50_ms": [_percentile(rtt, 50) for rtt in answered],
-        "rtt_p95_ms": [_percentile(rtt, 95) for rtt in answered],
-        "rtt_max_ms": [_percentile(rtt, 100) for rtt in answered],
-    }
-
-
-def _frames(table: pa.Table, _: float) -> _Summed:
-    of = _ByFlow(table)
-    fates = np.asarray(table["fate"].to_pylist(), dtype=object)
-    rows = [dict(zip(_FRAME_COLUMNS, one, strict=True)) for one in zip(*map(of, _FRAME_COLUMNS), strict=True)]
-    calls = [_call(one, fates[of.rows(i)]) for i, one in enumerate(rows)]
-    return of.names, {name: [call[name] for call in calls] for name in _CALL_COLUMNS}
-
-
-_FRAME_COLUMNS = (
-    "t_s", "size_bytes", "packets", "received", "skipped", "delay_ms", "buffer_ms", "freeze_ms",
-    "target_kbps", "encoder_kbps", "vmaf", "measured",
-)  # fmt: skip
-
-_CALL_COLUMNS = (
-    "frames_sent", "frames_shown", "frames_skipped", "frames_late", "frames_lost", "frame_p50_ms",
-    "frame_p95_ms", "frame_p99_ms", "buffer_ms", "freezes", "freeze_s", "video_kbps", "target_kbps",
-    "video_percent", "media_loss_percent", "vmaf",
-)  # fmt: skip
-
-
-def _call(frames: Mapping[str, Array], fates: npt.NDArray[np.object_]) -> dict[str, float]:
-    """The figures of one call, of the frames that were captured within the measured window."""
-    counted = frames["measured"] > 0.0
-    of = {name: values[counted] for name, values in frames.items()}
-    fate = fates[counted]
-    shown, ended = fate == "shown", fate != "open"
-    delays = of["delay_ms"][shown]
-    freezes = of["freeze_ms"][np.isfinite(of["freeze_ms"])]
-    n = of["t_s"].size
-    span_s = (of["t_s"][-1] - of["t_s"][0]) * n / (n - 1) if n > 1 else math.nan
-    video_kbps = float(of["size_bytes"][shown].sum()) * 8e-3 / span_s
-    packets, arrived = (float(of[name][ended].sum()) for name in ("packets", "received"))
-    return {
-        "frames_sent": n,
-        "frames_shown": int(shown.sum()),
-        "frames_skipped": int(of["skipped"].sum()),
-        "frames_late": int((fate == "late").sum()),
-        "frames_lost": int((fate == "lost").sum()),
-        "frame_p50_ms": _percentile(delays, 50),
-        "frame_p95_ms": _percentile(delays, 95),
-        "frame_p99_ms": _percentile(delays, 99),
-        "buffer_ms": _mean(of["buffer_ms"]),
-        "freezes": freezes.size,
-        "freeze_s": float(freezes.sum()) * 1e-3,
-        "video_kbps": video_kbps,
-        "target_kbps": _mean(of["target_kbps"]),
-        "video_percent": 100.0 * video_kbps / _mean(of["encoder_kbps"]),
-        "media_loss_percent": 100.0 * (1.0 - arrived / packets) if packets else math.nan,
-        "vmaf": _mean(of["vmaf"][shown]),
-    }
-
-
-def _xr(table: pa.Table, _: float) -> _Summed:
-    of = _ByFlow(table)
-    streams, fates = (np.asarray(table[name].to_pylist(), dtype=object) for name in ("stream", "fate"))
-    users = []
-    for i, (delays, measured) in enumerate(zip(of("delay_ms"), of("measured"), strict=True)):
-        counted = measured > 0.0
-        rows = of.rows(i)[counted]
-        users.append(_user(delays[counted], streams[rows], fates[rows]))
-    return of.names, {name: [user[name] for user in users] for name in _XR_COLUMNS}
-
-
-_XR_COLUMNS = (
-    "xr_frames", "xr_in_time", "xr_late", "xr_lost", "xr_in_time_percent", "xr_p50_ms", "xr_p95_ms",
-    "xr_p99_ms", "pose_in_time_percent", "uplink_video_in_time_percent", "satisfied_percent",
-    "satisfied_95_percent",
-)  # fmt: skip
-
-
-def _user(
-    delays: Array, streams: npt.NDArray[np.object_], fates: npt.NDArray[np.object_]
-) -> dict[str, float]:
-    """The figures of one user of XR, of the frames that count.
-
-    A user is satisfied if of each stream more than 99 % of the frames are in time (TR 38.838, as TR 38.835
-    tells it), or more than 95 % (unverified).
-    """
-    video = streams == "video"
-    arrived = delays[video & np.isfinite(delays)]
-    in_time = {
-        name: 100.0 * float((fates[streams == name] == "in-time").mean())
-        if (streams == name).any()
-        else math.nan
-        for name in ("video", "pose", "uplink-video")
-    }
-    shares = [share for share in in_time.values() if math.isfinite(share)]
-    return {
-        "xr_frames": int(video.sum()),
-        "xr_in_time": int((fates[video] == "in-time").sum()),
-        "xr_late": int((fates[video] == "late").sum()),
-        "xr_lost": int((fates[video] == "lost").sum()),
-        "xr_in_time_percent": in_time["video"],
-        "xr_p50_ms": _percentile(arrived, 50),
-        "xr_p95_ms": _percentile(arrived, 95),
-        "xr_p99_ms": _percentile(arrived, 99),
-        "pose_in_time_percent": in_time["pose"],
-        "uplink_video_in_time_percent": in_time["uplink-video"],
-        "satisfied_percent": 100.0 * (min(shares) > 99.0) if shares else math.nan,
-        "satisfied_95_percent": 100.0 * (min(shares) > 95.0) if shares else math.nan,
-    }
-
-
-def _percentile(values: Array, percent: int) -> float:
-    """The nearest-rank percentile, as those of delays are; NaN of nothing."""
-    if not values.size:
-        return math.nan
-    return float(np.percentile(values, percent, method="inverted_cdf"))
-
-
-def _restricted(durations: list[Array], starts: list[Array], end_s: float) -> list[float]:
-    """Restricted mean of each flow, up to the observation time of its first duration."""
-    means = []
-    for taken, start in zip(durations, starts, strict=True):
-        watched = end_s - start
-        longest = float(watched.max())
-        means.append(Times(taken, watched).mean(longest) if longest > 0.0 else math.nan)
-    return means
-
-
-def _mean(values: Array) -> float:
-    present = values[np.isfinite(values)]
-    return float(present.mean()) if present.size else math.nan
 
 
 def _added(
@@ -291,7 +94,7 @@ class Application:
     title: str
     kinds: tuple[str, ...]
     table: str
-    sums: Callable[[pa.Table, float], _Summed]
+    sums: Callable[[pa.Table, float], flow_results.Summed]
     begun: str
     ended: str
     word: str
@@ -389,12 +192,30 @@ def _over_flows(
     )
 
 
+def _delays(place: int, prefix: str) -> tuple[Figure, ...]:
+    """Percentiles of the delay of frames."""
+    return (
+        _over_flows(place, f"{prefix}_p50_ms", "median of the delay of frames", "delay p50\nms", "ms"),
+        *(
+            _over_flows(
+                place + 1 + i,
+                f"{prefix}_p{percent}_ms",
+                f"{percent}th percentile of the delay of frames",
+                f"delay p{percent}\nms",
+                "ms",
+                scale=Scale.QUANTILE,
+            )
+            for i, percent in enumerate((95, 99))
+        ),
+    )
+
+
 APPLICATIONS = (
     Application(
         title="web pages",
         kinds=("web",),
         table="pages",
-        sums=_pages,
+        sums=flow_results.pages,
         begun="pages_begun",
         ended="pages_completed",
         word="completed",
@@ -411,7 +232,7 @@ APPLICATIONS = (
         title="video views",
         kinds=("video", "dash"),
         table="views",
-        sums=_views,
+        sums=flow_results.views,
         begun="views_begun",
         ended="views_finished",
         word="completed",
@@ -456,7 +277,7 @@ APPLICATIONS = (
         title="pings",
         kinds=("ping",),
         table="pings",
-        sums=_pings,
+        sums=flow_results.pings,
         begun="pings_sent",
         ended="pings_answered",
         word="answered",
@@ -493,7 +314,7 @@ APPLICATIONS = (
         title="calls",
         kinds=("rtc",),
         table="frames",
-        sums=_frames,
+        sums=flow_results.frames,
         begun="frames_sent",
         ended="frames_shown",
         word="shown",
@@ -505,23 +326,7 @@ APPLICATIONS = (
                 243, "frames_late", "frames that arrived too late to be shown", "frames\nlate", Better.LESS
             ),
             _count(244, "frames_lost", "frames that could not be decoded", "frames\nlost", Better.LESS),
-            _over_flows(245, "frame_p50_ms", "median of the delay of frames", "delay p50\nms", "ms"),
-            _over_flows(
-                246,
-                "frame_p95_ms",
-                "95th percentile of the delay of frames",
-                "delay p95\nms",
-                "ms",
-                scale=Scale.QUANTILE,
-            ),
-            _over_flows(
-                247,
-                "frame_p99_ms",
-                "99th percentile of the delay of frames",
-                "delay p99\nms",
-                "ms",
-                scale=Scale.QUANTILE,
-            ),
+            *_delays(245, "frame"),
             _over_flows(248, "buffer_ms", "time of frames in the jitter buffer", "jitter\nbuffer ms", "ms"),
             _count(249, "freezes", "freezes of the picture", "freezes", Better.LESS),
             _over_flows(250, "freeze_s", "time of freezes per call", "frozen\ns", "s"),
@@ -563,7 +368,7 @@ APPLICATIONS = (
         title="XR",
         kinds=("xr",),
         table="xr_frames",
-        sums=_xr,
+        sums=flow_results.xr,
         begun="xr_frames",
         ended="xr_in_time",
         word="in time",
@@ -580,23 +385,7 @@ APPLICATIONS = (
                 "%",
                 Better.MORE,
             ),
-            _over_flows(265, "xr_p50_ms", "median of the delay of frames", "delay p50\nms", "ms"),
-            _over_flows(
-                266,
-                "xr_p95_ms",
-                "95th percentile of the delay of frames",
-                "delay p95\nms",
-                "ms",
-                scale=Scale.QUANTILE,
-            ),
-            _over_flows(
-                267,
-                "xr_p99_ms",
-                "99th percentile of the delay of frames",
-                "delay p99\nms",
-                "ms",
-                scale=Scale.QUANTILE,
-            ),
+            *_delays(265, "xr"),
             _over_flows(
                 268, "pose_in_time_percent", "poses within their budget", "poses in\ntime %", "%", Better.MORE
             ),

@@ -18,7 +18,7 @@ from airlane.validation.carriers import CarrierCell
 from airlane.validation.cell import substituted
 from airlane.validation.cells import TwoCells
 from airlane.validation.claims import Family, Row, families
-from airlane.validation.copa import Link
+from airlane.validation.controllers import Link
 from airlane.validation.drive import Download5G
 from airlane.validation.durations import Passing
 from airlane.validation.handover import Drive, Flight

@@ -53,7 +53,7 @@ class Family:
     band
         Largest relative distance from the reference that passes; 0 means equal.
     reference
-        File under `data/ns3`.
+        File with the reference: its path in `data`, or its name in `data/ns3`.
     where
         Rows of that file, by column.
     sizes
@@ -61,8 +61,8 @@ class Family:
     runs
         Runs of the Linux kernel that have a row; over a cell, `situation/control`.
     outside
-        Those of them that were outside of the band when they were first measured. Their rows are shown and
-        not counted until the cause is found.
+        Ends of ids, or runs of the kernel, of rows that were outside of the band when they were first
+        measured. They are shown and not counted until the cause is found.
     figure
         The compared figure of these runs, where the measure has several.
     flow
@@ -177,6 +177,14 @@ def within(reference: float, ours: float, band: float) -> bool:
     return abs(ours - reference) <= band * abs(reference)
 
 
+def band_to_runs(reference: float, ours: float, band: float, runs: tuple[float, float] | None) -> float:
+    """The band, widened on the side of `ours` to the end of the range of the reference's own runs."""
+    if runs is None:
+        return band
+    end = runs[1] if ours > reference else runs[0]
+    return max(band, abs(end - reference) / abs(reference))
+
+
 def families() -> list[Family]:
     """All declared families, in the order of their files."""
     folder = resources.files("airlane") / "validation"
@@ -184,7 +192,7 @@ def families() -> list[Family]:
     for name in _FILES:
         for entry in tomllib.loads((folder / name).read_text(encoding="utf-8"))["family"]:
             deviations = tuple(Deviation(**d) for d in entry.pop("deviation", ()))
-            for key in ("runs", "carriers", "antennas", "readings"):
+            for key in ("runs", "outside", "carriers", "antennas", "readings"):
                 entry[key] = tuple(entry.get(key, ()))
             declared.append(Family(**entry, deviation=deviations))
     return declared

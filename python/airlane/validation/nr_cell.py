@@ -19,7 +19,17 @@ from airlane.validation.claims import Family, Row
 from airlane.validation.measures import MEASURES, Plan
 from airlane.validation.transport import TcpCase
 
-__all__ = ["NrCarrier", "NrCell", "families_of_ldpc", "latency", "named_carrier", "peak"]
+__all__ = [
+    "HEADERS_BYTES",
+    "PAYLOAD_BYTES",
+    "NrCarrier",
+    "NrCell",
+    "families_of_ldpc",
+    "goodput",
+    "latency",
+    "named_carrier",
+    "peak",
+]
 
 _SCENARIO = """\
 network = "nr-typical-fr1"
@@ -62,7 +72,7 @@ app = {{ kind = "cbr", rate = "{rate_mbps:g} Mbit/s", payload = "{payload} B" }}
 """
 
 _INTERNET_MS, _BACKHAUL_MS = 1.0, 1.0
-_PAYLOAD_BYTES, _HEADERS_BYTES = 1400, 35
+PAYLOAD_BYTES, HEADERS_BYTES = 1400, 35
 """A packet: IPv4 and UDP take 28 bytes, PDCP 3 (TS 38.323 clause 6.2.2), RLC UM 1 for a whole SDU (TS 38.322
 clause 6.2.2.3), MAC 3 (TS 38.321 clause 6.1.2).
 """
@@ -95,7 +105,7 @@ class NrCell:
     radio: str
     direction: str = "downlink"
     rate_mbps: float = 3000.0
-    payload: int = _PAYLOAD_BYTES
+    payload: int = PAYLOAD_BYTES
     power_dbm: float = 46.0
     distance_m: float = 50.0
     uplink: str = _IDEAL
@@ -119,7 +129,8 @@ class NrCell:
         return loads(text, "<NR cell>")
 
 
-def _goodput(output: native.Output) -> float:
+def goodput(output: native.Output) -> float:
+    """Goodput of the first flow, in Mbit/s."""
     return float(output.tables["flows"]["goodput_mbps"][0].as_py())
 
 
@@ -157,6 +168,17 @@ class NrCarrier:
         """Share of the downlink's resource elements without data."""
         used = [12 * (_SYMBOLS[slot] - self.free_symbols) - self.free_elements for slot in self.slots]
         return 1.0 - sum(max(0, one) for one in used) / (12 * 14 * len(self.slots) * self.share())
+
+    def peak_mbps(self) -> float:
+        """Peak rate with all headers: the formula of TS 38.306 clause 4.1.2, for 256QAM and this overhead."""
+        formula = nr.max_data_rate_bps(
+            n_prb=self.n_prb,
+            subcarrier_spacing_khz=self.spacing_khz,
+            n_layers=self.layers,
+            modulation_order=8,
+            overhead=self.overhead(),
+        )
+        return formula * self.share() / 1e6
 
 
 _SYMBOLS = {"D": 14, "S": 10, "U": 0}
@@ -209,15 +231,8 @@ def peak(family: Family) -> Plan:
     """Goodput of UDP at a high SNR, next to the formula with the overhead of the cell."""
     cases = []
     for one in _CARRIERS[family.figure]:
-        formula = nr.max_data_rate_bps(
-            n_prb=one.n_prb,
-            subcarrier_spacing_khz=one.spacing_khz,
-            n_layers=one.layers,
-            modulation_order=8,
-            overhead=one.overhead(),
-        )
-        rate_mbps = formula * one.share() / 1e6
-        payload = _PAYLOAD_BYTES / (_PAYLOAD_BYTES + _HEADERS_BYTES)
+        rate_mbps = one.peak_mbps()
+        payload = PAYLOAD_BYTES / (PAYLOAD_BYTES + HEADERS_BYTES)
         cases.append(
             TcpCase(
                 id=f"{family.id}/{one.name}",
@@ -225,7 +240,7 @@ def peak(family: Family) -> Plan:
                 reference=rate_mbps * payload,
                 # A tenth more than the cell carries.
                 setups=(NrCell(one.keys, one.radio, rate_mbps=round(1.1 * rate_mbps, 1)),),
-                figure=_goodput,
+                figure=goodput,
                 note=f"{rate_mbps:.1f} Mbit/s with headers, overhead {one.overhead():.1%}",
             )
         )
@@ -411,7 +426,7 @@ def families_of_ldpc(family: Family) -> Plan:
             unit="dB",
             reference=_gap_db(family, ldpc),
             setups=tuple(_at(one, snr_db) for one in ("sionna", ldpc) for snr_db in _SNRS_DB),
-            figure=_goodput,
+            figure=goodput,
             share=share,
         )
         for ldpc in _LDPC[1:]

@@ -17,7 +17,7 @@ from airlane import native
 from airlane.runs import arrays
 from airlane.scenario import Scenario, loads
 from airlane.validation.cell import reference_rows
-from airlane.validation.claims import Family, Row, within
+from airlane.validation.claims import Family, Row, band_to_runs, within
 from airlane.validation.measures import MEASURES, Plan
 from airlane.validation.transport import TcpCase
 
@@ -113,18 +113,16 @@ class _Median(TcpCase):
 
     Attributes
     ----------
-    low, high
+    runs
         The range of the reference's own runs, which passes; None for the band of the family alone.
     """
 
-    low: float | None = None
-    high: float | None = None
+    runs: tuple[float, float] | None = None
 
     def row(self, family: Family, outputs: Sequence[native.Output]) -> Row:
         """Judge the runs of this case."""
         ours = float(np.median([self.figure(output) for output in outputs]))
-        end = self.high if ours > self.reference else self.low
-        band = max(family.band, abs(end - self.reference) / self.reference if end is not None else 0.0)
+        band = band_to_runs(self.reference, ours, family.band, self.runs)
         return Row(
             id=self.id,
             unit=self.unit,
@@ -198,8 +196,7 @@ def gcc_steps(family: Family) -> Plan:
             setups=setups[row["delay_ms"]],
             figure=_span_figure(_SPANS[row["span"]], row["figure"], _RISE_TO.get(row["span"], 0.0)),
             note=f"their runs {low:g} to {high:g}" if low < high else "",
-            low=low,
-            high=high,
+            runs=(low, high),
         )
         cases.append(case)
     return Plan(cases=[*cases])

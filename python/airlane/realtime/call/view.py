@@ -10,7 +10,7 @@ from rich.text import Text
 from airlane.commands import terminal
 from airlane.realtime.call.direction import Direction
 
-__all__ = ["call_table", "camera_notes"]
+__all__ = ["CAMERA_GAP_FRAMES", "call_table", "camera_notes"]
 
 _COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("frames_sent", "frames\nsent", ",.0f"),
@@ -25,7 +25,7 @@ _COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("vmaf", "VMAF", ".1f"),
 )
 
-_CAMERA_GAP_FRAMES = 3.0
+CAMERA_GAP_FRAMES = 3.0
 """A camera that paused for more intervals than this is mentioned."""
 
 
@@ -47,7 +47,7 @@ def call_table(directions: Sequence[Direction]) -> Table:
 
 def camera_notes(directions: Sequence[Direction], fps: float) -> list[Text]:
     """A line for each camera that paused, because freezes may then be those of the machine."""
-    most = 1e3 * _CAMERA_GAP_FRAMES / fps
+    most = 1e3 * CAMERA_GAP_FRAMES / fps
     return [
         Text(
             f"the camera at {way.sender} took no frame for {way.camera_gap_ms:.0f} ms: the machine is slow",

@@ -6,7 +6,6 @@ The reference is another program with the same rate, round trip, queue and packe
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,7 +14,7 @@ from airlane import native, stats
 from airlane.runs import arrays
 from airlane.scenario import Scenario, loads
 from airlane.validation.cell import reference_rows
-from airlane.validation.claims import Family, Row
+from airlane.validation.claims import Family, Row, band_to_runs
 from airlane.validation.measures import MEASURES, Plan
 from airlane.validation.transport import TcpCase
 
@@ -149,28 +148,28 @@ class Link:
         return loads(text, f"<{self.name}>")
 
 
-def _goodput(output: native.Output) -> float:
-    """Sum of the goodputs of all flows, in Mbit/s."""
-    return float(arrays.numbers(output.tables["flows"]["goodput_mbps"]).sum())
+def _rate(reference: Reference, output: native.Output) -> float:
+    """Sum of the rates of all flows on the wire, in Mbit/s."""
+    return reference.on_wire * float(arrays.numbers(output.tables["flows"]["goodput_mbps"]).sum())
 
 
-def _delay(output: native.Output) -> float:
+def _delay(_: Reference, output: native.Output) -> float:
     return float(output.tables["flows"]["owd_p95_ms"][0].as_py())
 
 
-def _jain(output: native.Output) -> float:
+def _jain(_: Reference, output: native.Output) -> float:
     return float(stats.jain(arrays.numbers(output.tables["flows"]["goodput_mbps"])))
 
 
-_FIGURES: dict[str, tuple[str, Callable[[native.Output], float]]] = {
-    "rate": ("Mbit/s", _goodput),
+_FIGURES: dict[str, tuple[str, Callable[[Reference, native.Output], float]]] = {
+    "rate": ("Mbit/s", _rate),
     "95 % delay": ("ms", _delay),
-    "rate with losses": ("Mbit/s", _goodput),
-    "rate with losses in acknowledgments": ("Mbit/s", _goodput),
-    "sum of rates": ("Mbit/s", _goodput),
+    "rate with losses": ("Mbit/s", _rate),
+    "rate with losses in acknowledgments": ("Mbit/s", _rate),
+    "sum of rates": ("Mbit/s", _rate),
     "Jain's index": ("index", _jain),
 }
-"""Rates are raised to those on the wire."""
+"""Unit and measure of a figure of the reference."""
 
 
 @dataclass(frozen=True)
@@ -179,31 +178,35 @@ class _Range(TcpCase):
 
     Attributes
     ----------
-    low, high
-        The range of these runs; `reference` is their mean.
+    runs
+        The range of these runs, of which `reference` is the mean; None for one run.
     """
 
-    low: float = math.nan
-    high: float = math.nan
+    runs: tuple[float, float] | None = None
 
     def row(self, family: Family, outputs: Sequence[native.Output]) -> Row:
         """Judge the runs of this case."""
         ours = stats.estimate([self.figure(output) for output in outputs]).mean
-        end = self.high if ours > self.reference else self.low
-        band = max(family.band, abs(end - self.reference) / self.reference)
+        band = band_to_runs(self.reference, ours, family.band, self.runs)
         return super().row(replace(family, band=band), outputs)
 
 
 def _case(family: Family, link: Link) -> TcpCase:
     row = link.of
     unit, figure = _FIGURES[family.figure]
-    if figure is _goodput:
-        figure = lambda output: link.reference.on_wire * _goodput(output)  # noqa: E731
-    fields = (f"{family.id}/{link.name}", unit, float(row["value"]), (link,), figure)
-    if row["runs"] == "1":
-        return TcpCase(*fields, note="one run of the reference")
-    note = f"their {row['runs']} runs {row['low']} to {row['high']}"
-    return _Range(*fields, note=note, low=float(row["low"]), high=float(row["high"]))
+    runs, note = None, "one run of the reference"
+    if row["runs"] != "1":
+        runs = float(row["low"]), float(row["high"])
+        note = f"their {row['runs']} runs {row['low']} to {row['high']}"
+    return _Range(
+        id=f"{family.id}/{link.name}",
+        unit=unit,
+        reference=float(row["value"]),
+        setups=(link,),
+        figure=partial(figure, link.reference),
+        note=note,
+        runs=runs,
+    )
 
 
 def plan(family: Family, reference: Reference, stack: str = "tcp") -> Plan:
