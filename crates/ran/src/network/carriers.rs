@@ -52,7 +52,7 @@ impl RadioNetwork {
         }
     }
 
-    /// An SCell becomes active, or is deactivated: HARQ and CQI reports begin anew.
+    /// An SCell becomes active, or is deactivated: HARQ and CQI reports start again.
     fn change_carrier(&mut self, cx: &mut Cx<'_>, index: usize, place: usize, step: CarrierStep) {
         let Ue { id, links, .. } = &mut self.ues[index];
         let link = &mut links.secondary_mut()[place];
