@@ -392,7 +392,7 @@ def sweep_view(points: Sequence[Point], title: str, chosen: Sequence[Figure] = (
         for figure in shown:
             table.add_column(figure.heading, justify="right", no_wrap=True)
         for completed, _ in ends:
-            table.add_column(completed.replace("_", "\n"), justify="right", no_wrap=True)
+            table.add_column(BY_NAME[completed].heading, justify="right", no_wrap=True)
         for i, point in enumerate(points):
             row = [figures[figure.name][i] for figure in shown]
             row += [

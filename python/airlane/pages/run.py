@@ -190,7 +190,7 @@ def _tiles(results: Results, figures: Sequence[Figure]) -> list[dict[str, str]]:
 def _ended(results: Results, name: str) -> str:
     for one in APPLICATIONS:
         if name in one.of_ended:
-            what = one.ended.replace("_", " ")
+            what = BY_NAME[one.ended].heading.replace("\n", " ")
             return f"{terminal.completed_of(results.flows, one.ended, one.begun)} {what}"
     return ""
 
