@@ -88,7 +88,7 @@ fn serving_cells(cells: &[&Cell], at: &Place<'_>) -> Checked {
     Ok(())
 }
 
-/// With handovers, the secondary cells follow from the primary one: those beside it with the frequencies of the UE.
+/// With handovers, the secondary cells follow from the primary one: those of its site with the frequencies of the UE.
 fn cells_after_handover(carriers: &[&Cell], scenario: &Resolved, at: &Place<'_>) -> Checked {
     for (i, cell) in carriers.iter().enumerate() {
         let help = "with [handover], name cells whose antennas have the same azimuth";

@@ -104,8 +104,8 @@ impl Ue {
 }
 
 /// The places of the secondary cells that a UE has with a primary cell, if `carriers` names cells with the frequencies that
-/// the UE supports: those beside the primary cell with the other frequencies, in their order, and not more than there are
-/// in `carriers`.
+/// the UE supports: those of the site of the primary cell with the other frequencies, in their order, and not more than
+/// there are in `carriers`.
 pub(crate) fn scells_of(primary: &Cell, carriers: &[&Cell], cells: &[Cell]) -> impl Iterator<Item = usize> {
     let others = carriers.iter().map(|cell| cell.frequency).filter(|hz| *hz != primary.frequency);
     let beside = |hz| cells.iter().position(|cell| cell.frequency == hz && cell.is_beside(primary));
