@@ -82,7 +82,9 @@ fn a_car_has_the_carriers_of_the_site_that_serves_it() {
 /// A site with one carrier leaves the UE one carrier.
 #[test]
 fn a_site_with_one_carrier_has_no_secondary_cell() {
-    let output = drive(|text| text.replace("frequency = \"2140 MHz\"\nuplink_frequency = \"2045 MHz\"\nneighbours = [\"1 high\", \"3 high\"]", "frequency = \"2600 MHz\"\nuplink_frequency = \"2505 MHz\"\nneighbours = []"));
+    let output = drive(|text| {
+        text.replace("frequency = \"2140 MHz\"\nuplink_frequency = \"2045 MHz\"\nneighbours = [\"1 high\", \"3 high\"]", "frequency = \"2600 MHz\"\nuplink_frequency = \"2505 MHz\"\nneighbours = []")
+    });
     let handovers = table(&output, "handovers");
     let [left, arrived] = ["start_s", "end_s"].map(|name| reals(handovers, name));
     let there = arrived[0]..left[1];
@@ -125,11 +127,13 @@ off = { kind = "constant", length = "20 s" }
     assert!(begins.len() >= 3, "{begins:?}");
     for connection in 0..begins.len() {
         let connected = begins[connection] + setups[connection];
-        let after = |of: &[(f64, String)]| of.iter().map(|one| one.0).find(|at| *at > begins[connection]).unwrap();
+        let after =
+            |of: &[(f64, String)]| of.iter().map(|one| one.0).find(|at| *at > begins[connection]).unwrap();
         let (commanded, activated) = (after(&commanded), after(&activated));
         assert!(commanded >= connected, "commanded at {commanded}, connected at {connected}");
         assert!((0.024..0.027).contains(&(activated - commanded)), "{commanded} and {activated}");
-        let is_left = |at: f64| steps(&output, "deactivated").iter().any(|one| (commanded..=at).contains(&one.0));
+        let is_left =
+            |at: f64| steps(&output, "deactivated").iter().any(|one| (commanded..=at).contains(&one.0));
         assert!(releases[connection].is_nan() || is_left(releases[connection]));
     }
 }

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use airlane_assembly::Meta;
 use airlane_core::Stream;
 use airlane_record::{Column, Table};
 use airlane_scenario::Resolved;
-use serde_json::Value;
 
 use super::{Drawn, one_of, sleep};
 
@@ -49,7 +49,7 @@ pub(super) fn draw(s: &mut Stream) -> Drawn {
             s.below(20),
         );
     }
-    let mut cells = 0;
+    let (mut cells, mut settings) = (0, vec![]);
     for site in 0..sites {
         // The last site may have fewer carriers.
         let here = if site > 0 && site + 1 == sites { 1 + s.below(carriers) } else { carriers };
@@ -62,11 +62,11 @@ pub(super) fn draw(s: &mut Stream) -> Drawn {
     for ue in 0..=s.below(3) {
         let listed = &names[..2 + s.below(carriers - 1) as usize];
         text += &format!(
-            "[[ue]]\nname = \"ue-{ue}\"\nposition = [\"{} m\", \"{} m\"]\ncarriers = {listed:?}\nscells = {}\n",
+            "[[ue]]\nname = \"ue-{ue}\"\nposition = [\"{} m\", \"{} m\"]\ncarriers = {listed:?}\n",
             s.below(APART_M * sites),
             20 + s.below(40),
-            super::carriers::scells(s),
         );
+        settings.push((format!("ue.{ue}.scells"), super::carriers::scells(s)));
         if s.chance(0.7) {
             let heading = if s.chance(0.5) { 0 } else { 180 };
             text += &format!(
@@ -78,7 +78,10 @@ pub(super) fn draw(s: &mut Stream) -> Drawn {
             text += &flow(s, ue, direction);
         }
     }
-    let settings = if sleeps { cycles(s, cells) } else { vec![] };
+    if sleeps {
+        let drx = sleep::cycles(s);
+        settings.extend((0..cells).map(|cell| (format!("cell.{cell}.drx"), drx.clone())));
+    }
     Drawn { text, settings }
 }
 
@@ -116,33 +119,21 @@ fn flow(s: &mut Stream, ue: u64, direction: &str) -> String {
     )
 }
 
-/// Cycles of DRX for cells whose UEs are always connected.
-fn cycles(s: &mut Stream, cells: u64) -> Vec<(String, Value)> {
-    let drx = sleep::cycles(s);
-    (0..cells).map(|cell| (format!("cell.{cell}.drx"), drx.clone())).collect()
-}
-
 /// Checks that the UEs of such a scenario have received, and sent, each of their packets once, and that the table of their
 /// SCells makes sense.
 ///
 /// # Panics
 /// If not.
-pub(super) fn check(scenario: &Resolved, tables: &[(&str, Table)]) {
-    let table = |of: &str| tables.iter().find(|(name, _)| *name == of).map(|(_, table)| table);
-    if let Some(carriers) = table("carriers") {
+pub(super) fn check(scenario: &Resolved, meta: &Meta, tables: &[(&str, Table)]) {
+    if let Some((_, carriers)) = tables.iter().find(|(name, _)| *name == "carriers") {
         check_steps(scenario, carriers);
     }
     if scenario.cell.first().is_none_or(|cell| cell.name != FIRST) {
         return;
     }
-    let flows = table("flows").expect("every run has it");
-    let count = |name: &str| match flows.column(name) {
-        Some(Column::I64(values)) => values,
-        other => panic!("{name}: {other:?}"),
-    };
-    let (sent, delivered) = (count("packets_sent"), count("packets_delivered"));
-    assert_eq!(sent, delivered, "packets that were sent and delivered, by flow");
-    assert!(sent.iter().all(|sent| *sent > 0), "{sent:?}");
+    let lost = meta.drops.0.iter().sum::<u64>();
+    assert_eq!((meta.delivered, lost, meta.under_way), (meta.packets, 0, 0), "of {} packets", meta.packets);
+    assert!(meta.packets > 0, "flows that send nothing");
 }
 
 /// Each SCell is activated after a command, and is deactivated before the next one; the number of active cells of a UE
@@ -150,7 +141,9 @@ pub(super) fn check(scenario: &Resolved, tables: &[(&str, Table)]) {
 fn check_steps(scenario: &Resolved, table: &Table) {
     let [ues, cells, steps] = ["ue", "cell", "step"]
         .map(|name| table.column(name).and_then(Column::names).expect("a column of names"));
-    let Some(Column::I64(active)) = table.column("active_carriers") else { panic!("no column active_carriers") };
+    let Some(Column::I64(active)) = table.column("active_carriers") else {
+        panic!("no column active_carriers")
+    };
     let mut states: BTreeMap<(&str, &str), &str> = BTreeMap::new();
     for row in 0..steps.len() {
         let (ue, step) = (ues[row], steps[row]);
@@ -165,6 +158,9 @@ fn check_steps(scenario: &Resolved, table: &Table) {
         assert!(fits, "row {row}: {step} after {before:?}");
         let known = states.iter().filter(|((of, _), step)| *of == ue && **step == "activated").count() as i64;
         let most = scenario.ue.iter().filter_map(|ue| ue.carriers.as_ref()).map(Vec::len).max();
-        assert!((1 + known..=most.unwrap_or(1) as i64).contains(&active[row]), "row {row}: {known} {active:?}");
+        assert!(
+            (1 + known..=most.unwrap_or(1) as i64).contains(&active[row]),
+            "row {row}: {known} {active:?}"
+        );
     }
 }

@@ -60,7 +60,8 @@ pub(super) fn draw(
     for (place, &at) in cells.iter().enumerate() {
         let cell = &base.cell[at];
         // The cells of one site come one after the other.
-        let (site, carrier) = if moves { (&base.cell[cells[place / 2 * 2]], place % 2) } else { (first, place) };
+        let (site, carrier) =
+            if moves { (&base.cell[cells[place / 2 * 2]], place % 2) } else { (first, place) };
         let is_known = moves && bands.get(carrier).is_some_and(|band| have_same_band(band, cell));
         if place == bands.len() {
             bands.push(cell);

@@ -154,7 +154,7 @@ pub(crate) fn attempt(seed: u64) -> Result<Outcome, String> {
         let within_reach =
             resolved.ue.is_empty() || resolved.ue.iter().any(|ue| reach::within_reach(&resolved, ue));
         sleep::check(&resolved, &once.tables);
-        aggregation::check(&resolved, &once.tables);
+        aggregation::check(&resolved, &once.meta, &once.tables);
         xr::check(&resolved, &once.tables);
         let must = reach::without_excuse(&resolved);
         let (_, flows) = once.tables.iter().find(|(name, _)| *name == "flows").expect("every run has it");
