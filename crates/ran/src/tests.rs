@@ -23,6 +23,8 @@ mod access;
 mod backhaul;
 pub(crate) mod bearers;
 mod carriers;
+mod carriers_moving;
+mod carriers_sleeping;
 mod drop;
 mod link_limits;
 mod membership;

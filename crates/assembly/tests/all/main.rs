@@ -6,6 +6,7 @@
 mod backhaul;
 mod behaviour;
 mod byte_stream;
+mod carriers;
 mod coverage;
 mod embedding;
 mod errors;

@@ -20,10 +20,6 @@ impl RadioNetwork {
     /// not been processed.
     pub fn add_ue(&mut self, config: &UeConfig, now: Instant, seeds: Seeds) -> UeId {
         self.skip_idle_slots(now);
-        assert!(
-            self.handover.is_none() || config.aggregation.is_none(),
-            "handovers of UEs with several carriers"
-        );
         let index = self.ues.len();
         assert!(self.cells.len() + index < MOST_PORTS, "too many cells and UEs for the ports");
         let scenes = self.environment.scenes(self.cells.iter().map(|cell| &cell.config), seeds);
