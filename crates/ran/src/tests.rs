@@ -22,6 +22,7 @@ use meter::{Block, GridMeter};
 mod access;
 mod backhaul;
 pub(crate) mod bearers;
+mod capacity;
 mod carriers;
 mod drop;
 mod link_limits;

@@ -50,6 +50,12 @@ impl RadioNetwork {
         }
     }
 
+    /// The rate at which a UE could be served now, in bytes per second; `None` before its first block.
+    pub(crate) fn downlink_capacity(&mut self, ue: usize) -> Option<f64> {
+        let links = self.ues[ue].links.iter_mut();
+        links.map(|link| capacity(&self.cells[link.cell.index()], link, ue as u32)).sum()
+    }
+
     /// Reports what is due at `until` or before.
     pub(super) fn report_capacities(&mut self, until: Instant) {
         while self.publisher.capacity.due <= until {
@@ -57,10 +63,7 @@ impl RadioNetwork {
             self.publisher.capacity.due = at + PERIOD;
             for index in 0..self.publisher.capacity.ues.len() {
                 let ue = self.publisher.capacity.ues[index] as usize;
-                let links = self.ues[ue].links.iter_mut();
-                let rates: Option<f64> =
-                    links.map(|link| capacity(&self.cells[link.cell.index()], link, ue as u32)).sum();
-                if let Some(rate) = rates {
+                if let Some(rate) = self.downlink_capacity(ue) {
                     self.ues[ue].bearers.report_capacity(at, rate);
                 }
             }
