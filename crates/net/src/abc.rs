@@ -57,29 +57,31 @@ const WINDOW: Duration = Duration::from_millis(20);
 /// Tokens at the start, and the most of them (`tokens`, `token_limit`).
 const TOKENS_MAX: f64 = 5.0;
 
-/// What the queue knows about the capacity of its link.
+/// The source of the capacity of the link.
 #[derive(Clone, Debug)]
 enum Capacity {
     /// Nothing.
     Unknown,
     /// The rates of a link.
     Rates(Schedule),
-    /// The opportunities of a trace: the next one, the first one of the window, and those of the window.
+    /// The opportunities of a trace: the first one that is not over, the first one of the window, and those of the
+    /// window that are over.
     Opportunities { trace: Arc<DeliveryTrace>, next: Cursor, first: Cursor, count: u64 },
     /// Reports of a base station, in bytes per second.
     Reports(VecDeque<(Instant, f64)>),
 }
 
 impl Capacity {
-    /// Bytes per second at `now`, which never goes back; infinite for a link without a rate, `None` if unknown.
-    fn at(&mut self, now: Instant) -> Option<f64> {
+    /// Bytes per second at `now`, which never goes back, after `bytes` have left at that instant; infinite for a link
+    /// without a rate, `None` if unknown. Of several opportunities of an instant those count that carried these bytes.
+    fn at(&mut self, now: Instant, bytes: u64) -> Option<f64> {
         match self {
             Self::Unknown => None,
             Self::Rates(schedule) => {
                 Some(schedule.rate_at(now).map_or(f64::INFINITY, |rate| rate.0 as f64 / 8.0))
             }
             Self::Opportunities { trace, next, first, count } => {
-                while next.time(trace) <= now {
+                while next.time(trace) < now {
                     next.advance(trace);
                     *count += 1;
                 }
@@ -87,7 +89,12 @@ impl Capacity {
                     first.advance(trace);
                     *count -= 1;
                 }
-                Some((*count * OPPORTUNITY.get()) as f64 / WINDOW.as_secs_f64())
+                let (mut here, mut of_now) = (*next, 0);
+                while of_now * OPPORTUNITY.get() < bytes && here.time(trace) == now {
+                    here.advance(trace);
+                    of_now += 1;
+                }
+                Some(((*count + of_now) * OPPORTUNITY.get()) as f64 / WINDOW.as_secs_f64())
             }
             Self::Reports(reports) => {
                 while reports.len() > 1 && reports[0].0 + WINDOW <= now {
@@ -100,16 +107,19 @@ impl Capacity {
     }
 }
 
-/// The bytes that left within the last [`WINDOW`].
+/// The bytes that left within the last [`WINDOW`], and at the latest instant.
 #[derive(Clone, Debug, Default)]
 struct Departures {
     recent: VecDeque<(Instant, u32)>,
     bytes: u64,
+    at_once: u64,
 }
 
 impl Departures {
     /// Adds a packet; the rate in bytes per second.
     fn add(&mut self, now: Instant, size: u32) -> f64 {
+        let continues = self.recent.back().is_some_and(|(at, _)| *at == now);
+        self.at_once = u64::from(size) + if continues { self.at_once } else { 0 };
         self.recent.push_back((now, size));
         self.bytes += u64::from(size);
         while let Some(&(at, size)) = self.recent.front()
@@ -174,7 +184,7 @@ impl Abc {
     /// The share of packets that accelerate, from 0 to 1, as a packet of `size` bytes leaves; `None` without a capacity.
     fn accelerating(&mut self, now: Instant, size: u32) -> Option<f64> {
         let departures = self.departures.add(now, size);
-        let capacity = self.capacity.at(now)?;
+        let capacity = self.capacity.at(now, self.departures.at_once)?;
         if capacity.is_infinite() {
             return Some(1.0);
         }

@@ -115,9 +115,9 @@ fn reports_of_the_last_window_are_averaged() {
     capacity.report_capacity(ms(5), 100.0);
     capacity.report_capacity(ms(10), 200.0);
     capacity.report_capacity(ms(15), 600.0);
-    assert_eq!(capacity.capacity.at(ms(16)), Some(300.0));
-    assert_eq!(capacity.capacity.at(ms(26)), Some(400.0)); // the first is 21 ms old
-    assert_eq!(capacity.capacity.at(ms(90)), Some(600.0)); // the last one holds
+    assert_eq!(capacity.capacity.at(ms(16), 1500), Some(300.0));
+    assert_eq!(capacity.capacity.at(ms(26), 1500), Some(400.0)); // the first is 21 ms old
+    assert_eq!(capacity.capacity.at(ms(90), 1500), Some(600.0)); // the last one holds
 }
 
 #[test]
@@ -126,12 +126,16 @@ fn the_capacity_of_a_trace_is_its_opportunities_in_the_window() {
     let trace = Arc::new(DeliveryTrace::parse("1\n1\n4\n4\n10\n", "test").unwrap());
     let mut queue = Abc::new(Limit::NONE, Parameters::default());
     queue.set_trace(&trace);
-    let mut at = |now| queue.capacity.at(ms(now)).unwrap() * 0.02 / 1500.0;
-    assert_eq!([0, 1, 3, 4, 10].map(&mut at), [0.0, 2.0, 2.0, 4.0, 5.0]);
-    assert_eq!([20, 21, 23, 24, 1_000].map(&mut at), [10.0, 10.0, 10.0, 10.0, 10.0]);
+    let mut at = |(now, packets)| queue.capacity.at(ms(now), packets * 1500).unwrap() * 0.02 / 1500.0;
+    // Of the two at 1 ms and at 4 ms, the second counts when a second packet leaves, or when the instant is over.
+    assert_eq!(
+        [(1, 1), (1, 2), (3, 1), (4, 1), (4, 3), (10, 1)].map(&mut at),
+        [1.0, 2.0, 2.0, 3.0, 4.0, 5.0]
+    );
+    assert_eq!([(20, 1), (21, 1), (21, 2), (23, 1), (1_000, 1)].map(&mut at), [10.0, 9.0, 10.0, 10.0, 10.0]);
     let gap = Arc::new(DeliveryTrace::parse("1\n2\n100\n", "test").unwrap());
     queue.set_trace(&gap);
-    let mut at = |now| queue.capacity.at(ms(now)).unwrap() * 0.02 / 1500.0;
+    let mut at = |now| queue.capacity.at(ms(now), 1500).unwrap() * 0.02 / 1500.0;
     assert_eq!([2, 20, 21, 22, 99, 101].map(&mut at), [2.0, 2.0, 1.0, 0.0, 0.0, 2.0]);
 }
 

@@ -3,8 +3,8 @@
 use super::nr_cell::nr;
 use super::*;
 
-/// The UEs always have data, of which one has this share. What it receives in the second half of a second is within
-/// 3 % of the capacity that is known then, in bytes of IP packets: headers of PDCP, RLC and MAC are in the capacity.
+/// All UEs have data at all times. The bytes of IP packets that one receives in the second half of a second are within
+/// 3 % of the capacity that is known then, which includes the headers of PDCP, RLC and MAC.
 fn compare(config: &RanConfig) {
     let ues = config.ues.len();
     let mut d = Driver::new(config);
