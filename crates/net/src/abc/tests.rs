@@ -46,7 +46,9 @@ fn the_share_follows_capacity_departures_and_delay() {
     // One packet in 20 ms is a twentieth of the capacity: all may accelerate.
     near(queue.accelerating(ms(0), 1500), 1.0);
     // At the full rate, 20 packets in 20 ms: 0.98 / 2.
-    (1..19).for_each(|now| drop(queue.accelerating(ms(now), 1500)));
+    for now in 1..19 {
+        queue.accelerating(ms(now), 1500);
+    }
     near(queue.accelerating(ms(19), 1500), 0.49);
     // 48 packets behind it: 49 ms of delay are below the target of 50 ms.
     fill(&mut top, &mut queue, 48, Ecn::Capable0, 20);
@@ -126,7 +128,8 @@ fn the_capacity_of_a_trace_is_its_opportunities_in_the_window() {
     let trace = Arc::new(DeliveryTrace::parse("1\n1\n4\n4\n10\n", "test").unwrap());
     let mut queue = Abc::new(Limit::NONE, Parameters::default());
     queue.set_trace(&trace);
-    let mut at = |(now, packets)| queue.capacity.at(ms(now), packets * 1500).unwrap() * 0.02 / 1500.0;
+    let mut at =
+        |(now, packets): (u64, u64)| queue.capacity.at(ms(now), packets * 1500).unwrap() * 0.02 / 1500.0;
     // Of the two at 1 ms and at 4 ms, the second counts when a second packet leaves, or when the instant is over.
     assert_eq!(
         [(1, 1), (1, 2), (3, 1), (4, 1), (4, 3), (10, 1)].map(&mut at),
