@@ -28,10 +28,6 @@ VARIABLE = "AIRLANE_MAHIMAHI_TRACES"
 _PACKET = 1500
 """Bytes of a packet, and of an opportunity of a trace."""
 
-_HEADERS = {"tcp": 64, "quic": 48}
-"""Bytes of the headers of a full packet: IP and TCP with timestamps and the option of AccECN; over QUIC those of IP and
-UDP, and 20 of QUIC and its frames."""
-
 _LINK = """\
 network = "wired"
 
@@ -155,9 +151,13 @@ class MarkedLink:
 
 
 def _use(link: MarkedLink, output: native.Output) -> float:
-    """Rate on the wire over the capacity."""
-    goodput = float(arrays.numbers(output.tables["flows"]["goodput_mbps"]).sum())
-    return goodput * _PACKET / (_PACKET - _HEADERS[link.stack]) / link.capacity_mbps
+    """Rate on the wire over the capacity: each flow has full packets alone."""
+    flows = output.tables["flows"]
+    goodput, packets, payload = (
+        float(arrays.numbers(flows[name]).sum())
+        for name in ("goodput_mbps", "packets_delivered", "bytes_delivered")
+    )
+    return goodput * packets * _PACKET / payload / link.capacity_mbps
 
 
 def _delay(_: MarkedLink, output: native.Output) -> float:

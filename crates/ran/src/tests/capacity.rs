@@ -16,7 +16,7 @@ fn compare(config: &RanConfig) {
             d.arrived.clear();
         }
     }
-    let bytes: u64 = d.arrived.iter().filter(|(_, flow, ..)| flow.0 == 0).count() as u64 * 1_500;
+    let bytes: u64 = d.arrived.iter().filter(|(.., flow)| flow.0 == 0).count() as u64 * 1_500;
     let capacity = d.ran.downlink_capacity(0).expect("it has had blocks");
     let (served, known) = (bytes as f64 * 2.0, capacity);
     assert!((0.97..=1.0).contains(&(served / known)), "{ues} UEs: {served} of {known} bytes per second");
