@@ -10,6 +10,7 @@ use airlane_core::{
 };
 
 mod backhaul;
+mod capacity;
 mod carriers;
 mod connection;
 mod handover;
@@ -218,6 +219,7 @@ impl RadioNetwork {
             processing: Processing::of(config),
         };
         (0..network.ues.len()).for_each(|ue| network.schedule_carriers(Instant::ZERO, ue));
+        (0..network.ues.len()).for_each(|ue| network.watch_capacity(Instant::ZERO, ue));
         network
     }
 

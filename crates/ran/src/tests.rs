@@ -22,6 +22,7 @@ use meter::{Block, GridMeter};
 mod access;
 mod backhaul;
 pub(crate) mod bearers;
+mod capacity;
 mod carriers;
 mod carriers_moving;
 mod carriers_sleeping;

@@ -229,6 +229,17 @@ def _both(name: str, title: str, **transport: Any) -> tuple[Contender, Contender
     )
 
 
+def _marked(name: str, title: str, **transport: Any) -> Contender:
+    """ABC, with its marks in the downlink queues of the cells."""
+    return Contender(
+        name,
+        title,
+        {"congestion": "abc"} | transport,
+        cell={"rlc.aqm": {"kind": "abc"}},
+        downlink_only="the uplink queue of a UE does not know its capacity",
+    )
+
+
 FIELD = (
     _sender("newreno", "NewReno (RFC 5681, RFC 6582)"),
     _sender("cubic", "CUBIC (RFC 9438)"),
@@ -245,6 +256,8 @@ FIELD = (
     *_both("copa-constant", "Copa with a constant delta", congestion="copa", copa_mode_switching=False),
     *_both("c4", "C4 (draft-huitema-ccwg-c4)", congestion="c4"),
     *_both("vivace", "PCC Vivace (NSDI 2018)", congestion="vivace"),
+    _marked("abc", "ABC (NSDI 2020)", ecn="accurate"),
+    _marked("quic-abc", "ABC (NSDI 2020), over QUIC", kind="quic"),
     *_both("ledbatpp", "LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus)", congestion="ledbat++"),
 )
 """The mechanisms that papers on cellular congestion control compare with, and four known ones."""

@@ -334,7 +334,7 @@ fn hops(s: &mut Stream) -> String {
             text += &format!("queue = \"{} B\"\n", 1_500 + s.below(1_000_000));
         }
         if s.chance(0.3) {
-            let rule = one_of(s, &["drop-tail", "red", "codel", "fq-codel", "pie", "dualpi2"]);
+            let rule = one_of(s, &["drop-tail", "red", "codel", "fq-codel", "pie", "dualpi2", "abc"]);
             text += &format!("aqm = \"{rule}\"\n");
         }
         text
@@ -700,8 +700,8 @@ fn ues(s: &mut Stream, later: &mut Stream) -> String {
 
 /// A queue discipline, sometimes with marks instead of drops.
 fn queue_rule(s: &mut Stream, latest: &mut Stream) -> String {
-    let rule = one_of(s, &["drop-tail", "red", "codel", "fq-codel", "pie", "dualpi2"]);
-    if !["drop-tail", "dualpi2"].contains(&rule) && latest.chance(0.3) {
+    let rule = one_of(s, &["drop-tail", "red", "codel", "fq-codel", "pie", "dualpi2", "abc"]);
+    if !["drop-tail", "dualpi2", "abc"].contains(&rule) && latest.chance(0.3) {
         return format!("{{ kind = \"{rule}\", ecn = true }}");
     }
     format!("\"{rule}\"")

@@ -111,6 +111,11 @@ impl DownlinkMac {
         self.note_change(ue.0);
     }
 
+    /// Number of UEs with data, without this one.
+    pub(crate) fn with_data_beside(&self, ue: u32) -> usize {
+        self.active.iter().filter(|other| **other != ue).count()
+    }
+
     /// A UE leaves the cell: its blocks on the air are lost.
     pub(crate) fn forget(&mut self, ue: u32) {
         if let Some(changes) = &mut self.changes {

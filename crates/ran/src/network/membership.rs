@@ -43,6 +43,7 @@ impl RadioNetwork {
         let id = ue.id;
         self.ues.push(ue);
         self.schedule_carriers(now, index);
+        self.watch_capacity(now, index);
         id
     }
 
@@ -70,6 +71,8 @@ impl RadioNetwork {
             handover.remove_ue(cx, id);
         }
         self.publisher.want(cx.now, id.0, false);
+        self.publisher.capacity.remove(id.0);
+        self.publisher.find_due();
         for flow in self.flows.iter_mut().filter(|flow| **flow == Some(id)) {
             *flow = None;
         }
