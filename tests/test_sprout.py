@@ -1,0 +1,93 @@
+"""Sprout over whole links: rate and delay, both directions, an outage, other flows, and errors that help."""
+
+from __future__ import annotations
+
+import pytest
+
+import airlane as package
+
+WIRED = """network = "wired"
+[run]
+duration = "40 s"
+warmup = "10 s"
+[internet]
+rate = "5 Mbit/s"
+uplink_rate = "5 Mbit/s"
+delay = "20 ms"
+queue = "10 MB"
+uplink_queue = "10 MB"
+[[flow]]
+name = "tested"
+transport = "udp"
+app = {app}
+"""
+
+
+def run(app: str = '"sprout"', more: str = "", **settings: object) -> package.Results:
+    keys = {key.replace("__", "."): value for key, value in settings.items()}
+    return package.Scenario(WIRED.format(app=app) + more, "sprout.toml").set(keys).run(seed=1)
+
+
+def test_a_steady_link_has_a_short_queue() -> None:
+    (tested,) = run().flows.to_pylist()
+    assert (tested["kind"], tested["congestion"]) == ("udp", "sprout")
+    assert tested["packets_lost"] == 0
+    assert 2.5 < tested["goodput_mbps"] < 5.0
+    # 20 ms on the way, and at most the look-ahead of 100 ms in the queue.
+    assert 20.0 < tested["owd_p95_ms"] < 120.0
+
+
+def test_a_lower_confidence_has_more_rate_and_more_delay() -> None:
+    apps = [f'{{ kind = "sprout", confidence = "{percent} %" }}' for percent in (95, 50, 5)]
+    flows = [run(app).flows.to_pylist()[0] for app in apps]
+    for column in ("goodput_mbps", "owd_p95_ms"):
+        cautious, even, bold = (flow[column] for flow in flows)
+        assert cautious < even < bold, column
+
+
+def test_both_ends_send() -> None:
+    flows = {flow["flow"]: flow for flow in run('{ kind = "sprout", both = true }').flows.to_pylist()}
+    assert set(flows) == {"tested", "tested (uplink)"}
+    for flow in flows.values():
+        assert flow["goodput_mbps"] > 2.5
+
+
+def test_an_outage_leaves_little_in_the_queue() -> None:
+    outage = {"internet__hold": [{"at": "20 s", "duration": "3 s"}]}
+    (tested,) = run(**outage).flows.to_pylist()
+    series = run(**outage).flow_series.to_pandas()
+    during = (series["t_s"] > 21) & (series["t_s"] < 23)
+    after = (series["t_s"] > 26) & (series["t_s"] < 36)
+    assert series["goodput_mbps"][during].max() == 0.0
+    assert series["goodput_mbps"][after].mean() > 2.5
+    assert tested["packets_lost"] == 0
+
+
+def test_losses_are_given_up() -> None:
+    (tested,) = run(internet__loss="5 %").flows.to_pylist()
+    sent = tested["packets_sent"]
+    assert 0.03 < tested["packets_lost"] / sent < 0.07
+    assert tested["goodput_mbps"] > 1.0
+
+
+def test_it_repeats_and_stops() -> None:
+    one, other = (run(flow__0__stop="15 s").flows.to_pylist() for _ in range(2))
+    assert one == other
+    series = run(flow__0__stop="15 s").flow_series.to_pandas()
+    assert series["goodput_mbps"][series["t_s"] > 16].max() == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (WIRED.format(app='{ kind = "sprout", confidence = "100 %" }'), "app.confidence.*0.1 % to 99.9 %"),
+        (WIRED.format(app='{ kind = "sprout", confidence = "0 %" }'), "app.confidence.*0.1 % to 99.9 %"),
+        (WIRED.format(app='{ kind = "sprout", look_ahead = "1 s" }'), "look_ahead"),
+        (WIRED.format(app='"sprout"').replace('"udp"', '"tcp"'), 'transport.*use transport = "udp"'),
+        (WIRED.format(app='"sprout"').replace('"udp"', '"quic"'), 'transport.*use transport = "udp"'),
+    ],
+)
+def test_wrong_settings_are_explained(text: str, message: str) -> None:
+    with pytest.raises(package.ScenarioError, match=f"(?s){message}") as error:
+        package.Scenario(text, "sprout.toml").run(seed=1)
+    assert "sprout.toml" in str(error.value)
