@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import sprout
-from sprout import MS, Measured
+import sprout_links
+from sprout_links import MS, Measured
 
 
 def test_the_age_of_the_newest_packet_by_hand() -> None:
     # Packets arrive 10 ms after they were sent, each 100 ms: the age is 10 to 109 ms.
     sent = np.arange(0, 70_000, 100, dtype=np.int64) * MS
-    assert sprout.p95_of_age(sent, sent + 10 * MS, 70_000) == pytest.approx(104.0, abs=1.0)
+    assert sprout_links.p95_of_age(sent, sent + 10 * MS, 70_000) == pytest.approx(104.0, abs=1.0)
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_the_age_of_the_newest_packet_by_hand() -> None:
 )
 def test_verdicts(ours: tuple[float, float], told: str) -> None:
     line = {"scheme": "sprout", "published_kbps": "370", "published_delay_ms": "136"}
-    assert sprout.verdict(line, Measured(*ours)) == told
+    assert sprout_links.verdict(line, Measured(*ours)) == told
 
 
 def test_a_constant_link_is_measured_as_it_is(tmp_path: Path) -> None:
@@ -32,9 +32,9 @@ def test_a_constant_link_is_measured_as_it_is(tmp_path: Path) -> None:
     trace = "".join(f"{ms}\n" for ms in range(2, 80_001, 2))
     for suffix in ("up", "down"):
         (tmp_path / f"steady.{suffix}").write_text(trace)
-    (cubic,) = sprout.run(tmp_path / "steady", "cubic", "downlink", "").values()
+    (cubic,) = sprout_links.run(tmp_path / "steady", "cubic", "downlink", "").values()
     assert cubic.kbps == pytest.approx(6000, rel=0.01)
-    both = sprout.run(tmp_path / "steady", "sprout", "downlink", "95")
+    both = sprout_links.run(tmp_path / "steady", "sprout", "downlink", "95")
     assert set(both) == {"downlink", "uplink"}
     for ours in both.values():
         assert 3000 < ours.kbps < 6000
@@ -42,8 +42,8 @@ def test_a_constant_link_is_measured_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_missing_trace_is_left_out_with_a_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert sprout.rows(tmp_path) == []
-    with sprout.FIGURES.open(encoding="utf-8", newline="") as file:
+    assert sprout_links.rows(tmp_path) == []
+    with sprout_links.FIGURES.open(encoding="utf-8", newline="") as file:
         lines = len(list(csv.DictReader(file)))
     said = capsys.readouterr().out.splitlines()
     assert len(said) == lines

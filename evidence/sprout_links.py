@@ -1,21 +1,23 @@
-"""Sprout over the recorded links of its authors, compared with the figures that they published.
+"""Sprout over the recorded links of its authors, compared with the figures that they published, and in an LTE cell.
 
-    python evidence/sprout.py FOLDER [--write]
+    python evidence/sprout_links.py FOLDER [--write]
 
 The links are delivery traces of ravinet/mahimahi ae477d43, whose licence is GPL-3.0 and which are therefore no part
 of this project. FOLDER, or the environment variable AIRLANE_PUBLIC_FILES, has them under ravinet/mahimahi/traces, as
 
     git clone https://github.com/ravinet/mahimahi FOLDER/ravinet/mahimahi
 
-leaves them. A link whose trace is missing is left out, with a word. `evidence/sprout.csv` has the published figures
+leaves them. A link whose trace is missing is left out, with a word. `evidence/sprout_links.csv` has the published figures
 (keithw/dissertation 665d055e) and those that the project computed with the authors' receiver and the law of their
 sender over these traces.
 
 Conditions are those of the publication: 20 ms each way, no limit of the queue, data in both directions, the first
 minute left out. The rate counts IP packets. The self-inflicted delay is the 95th percentile, over the milliseconds, of
 the age of the newest packet that has arrived, less that of a sender that has a fresh packet at each opportunity.
-CUBIC has one transfer in one direction. `--write` writes docs/results/sprout.json, from which docs/field.md has its
-table.
+CUBIC has one transfer in one direction.
+
+In the cell, which needs no trace, Sprout and CUBIC have data in the downlink alone, each by itself or both at a time.
+`--write` writes docs/results/sprout-links.json, from which docs/field.md has its tables.
 """
 
 from __future__ import annotations
@@ -34,12 +36,14 @@ import numpy as np
 import numpy.typing as npt
 
 import airlane
+from airlane import stats
+from airlane.commands import terminal
 from airlane.pages.markdown import table
 from airlane.runs import json_files
 
 ROOT = Path(__file__).resolve().parents[1]
 FIGURES = Path(__file__).with_suffix(".csv")
-RECORD = ROOT / "docs/results/sprout.json"
+RECORD = ROOT / "docs/results/sprout-links.json"
 TRACES = "ravinet/mahimahi/traces"
 
 SCENARIO = """
@@ -61,9 +65,41 @@ name = "flow"
 direction = "{direction}"
 """
 FLOWS = {
-    "sprout": 'transport = "udp"\napp = {{ kind = "sprout", both = true, confidence = "{confidence} %" }}\n',
+    "sprout": 'transport = "udp"\napp = {{ kind = "sprout", both = {both}, confidence = "{confidence} %" }}\n',
     "cubic": 'app = "bulk"\ntransport = {{ kind = "tcp", receive_window = {{ kind = "fixed", size = "1 GB" }} }}\n',
 }
+CELL = """
+network = "typical"
+[run]
+duration = "70 s"
+warmup = "10 s"
+[[cell]]
+name = "a"
+resource_blocks = 25
+[channel]
+fading = { model = "epa", speed = "3 km/h" }
+[internet]
+delay = "10 ms"
+[[ue]]
+name = "phone"
+position = ["400 m", "0 m"]
+[[ue]]
+name = "other"
+position = ["400 m", "0 m"]
+"""
+IN_CELL = """
+[[flow]]
+name = "{scheme}"
+to = "{to}"
+"""
+SITUATIONS: Mapping[str, Mapping[str, str]] = {
+    "Sprout alone": {"sprout": "phone"},
+    "CUBIC alone": {"cubic": "phone"},
+    "CUBIC on another phone": {"sprout": "phone", "cubic": "other"},
+    "CUBIC on the same phone": {"sprout": "phone", "cubic": "phone"},
+}
+"""The phone of each scheme."""
+SEEDS = 10
 SERVER = bytes((10, 0, 0, 1))
 """Its address in captures."""
 WARMUP_NS = 60_000_000_000
@@ -136,7 +172,7 @@ def run(base: Path, scheme: str, direction: str, confidence: str) -> dict[str, M
     files = {"downlink": base.with_suffix(".down"), "uplink": base.with_suffix(".up")}
     duration_ms = min(int(stamps(file)[-1]) for file in files.values())
     text = SCENARIO.format(base=base, duration_ms=duration_ms, direction=direction)
-    text += FLOWS[scheme].format(confidence=confidence)
+    text += FLOWS[scheme].format(both="true", confidence=confidence)
     with tempfile.TemporaryDirectory() as scratch:
         airlane.loads(text).run(pcap=Path(scratch))
         wanted = files if scheme == "sprout" else {direction: files[direction]}
@@ -182,10 +218,27 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     return compared
 
 
+def in_cell() -> list[dict[str, str]]:
+    """Goodput in Mbit/s and 95th percentile of the one-way delay in ms of each scheme: means of the seeds."""
+    compared = []
+    for title, schemes in SITUATIONS.items():
+        text = CELL
+        for scheme, to in schemes.items():
+            text += IN_CELL.format(scheme=scheme, to=to) + FLOWS[scheme].format(both="false", confidence=95)
+        flows = airlane.loads(text).run(runs=SEEDS).flows.to_pylist()
+        row = {"beside": title}
+        for scheme in ("sprout", "cubic"):
+            for column in ("goodput_mbps", "owd_p95_ms"):
+                values = [flow[column] for flow in flows if flow["flow"] == scheme]
+                row[f"{scheme}_{column}"] = terminal.interval(stats.estimate(values)) if values else ""
+        compared.append(row)
+    return compared
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     arguments.add_argument("folder", nargs="?", default=os.environ.get("AIRLANE_PUBLIC_FILES"), type=Path)
-    arguments.add_argument("--write", action="store_true", help="write docs/results/sprout.json")
+    arguments.add_argument("--write", action="store_true", help="write docs/results/sprout-links.json")
     chosen = arguments.parse_args()
     if chosen.folder is None:
         arguments.error("expected the folder of the traces, or AIRLANE_PUBLIC_FILES")
@@ -193,8 +246,10 @@ def main() -> None:
     columns = ("link", "scheme", "confidence_percent", "published_kbps", "authors_code_kbps", "kbps")
     columns += ("published_delay_ms", "authors_code_delay_ms", "delay_ms", "verdict")
     print(table(columns, [[str(row[name]) for name in columns] for row in compared], right=2))
+    cell = in_cell()
+    print(table(tuple(cell[0]), [list(row.values()) for row in cell]))
     if chosen.write:
-        json_files.write(RECORD, {"rows": compared})
+        json_files.write(RECORD, {"links": compared, "cell": cell})
 
 
 if __name__ == "__main__":
