@@ -39,10 +39,19 @@ def test_a_steady_link_has_a_short_queue() -> None:
 
 def test_a_lower_confidence_has_more_rate_and_more_delay() -> None:
     apps = [f'{{ kind = "sprout", confidence = "{percent} %" }}' for percent in (95, 50, 5)]
-    flows = [run(app, internet__rate="2 Mbit/s").flows.to_pylist()[0] for app in apps]
-    for column in ("goodput_mbps", "owd_p95_ms"):
-        cautious, even, bold = (flow[column] for flow in flows)
-        assert cautious < even < bold, column
+    rates = {"internet__rate": "2 Mbit/s", "internet__uplink_rate": "2 Mbit/s"}
+    flows = [run(app, **rates).flows.to_pylist()[0] for app in apps]
+    cautious, even, bold = (flow["goodput_mbps"] for flow in flows)
+    assert cautious < 0.5 * even
+    assert bold > 1.8, "with the others, it fills the link"
+    cautious, even, bold = (flow["owd_p95_ms"] for flow in flows)
+    assert cautious < even < bold
+
+
+def test_a_long_round_trip_starves_it() -> None:
+    """The look-ahead of 100 ms hardly covers what is in flight, and fewer arrivals lower the forecast."""
+    near, far = (run(internet__delay=delay).flows.to_pylist()[0]["goodput_mbps"] for delay in ("20 ms", "50 ms"))
+    assert far < 0.2 * near
 
 
 def test_both_ends_send() -> None:
