@@ -189,7 +189,9 @@ def sprout(part: str) -> str:
         raise NotFoundError(f"no part {part!r}; there are {', '.join(_SPROUT)}")
     found = json_files.read(RESULTS / "sprout-links.json")[part]
     columns = _SPROUT[part]
-    return markdown.table(list(columns), [[str(one[key]) for key in columns.values()] for one in found], right=2)
+    return markdown.table(
+        list(columns), [[str(one[key]) for key in columns.values()] for one in found], right=2
+    )
 
 
 def public_files(kind: str) -> str:

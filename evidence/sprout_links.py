@@ -1,23 +1,24 @@
-"""Sprout over the recorded links of its authors, compared with the figures that they published, and in an LTE cell.
+"""Sprout over recorded links, compared with the figures that its authors published, and in an LTE cell.
 
     python evidence/sprout_links.py FOLDER [--write]
 
-The links are delivery traces of ravinet/mahimahi ae477d43, whose licence is GPL-3.0 and which are therefore no part
-of this project. FOLDER, or the environment variable AIRLANE_PUBLIC_FILES, has them under ravinet/mahimahi/traces, as
+The links are delivery traces of ravinet/mahimahi ae477d43. Their licence is GPL-3.0, so that they are no
+part of this project. FOLDER, or the environment variable AIRLANE_PUBLIC_FILES, has them under
+ravinet/mahimahi/traces, as
 
     git clone https://github.com/ravinet/mahimahi FOLDER/ravinet/mahimahi
 
-leaves them. A link whose trace is missing is left out, with a word. `evidence/sprout_links.csv` has the published figures
-(keithw/dissertation 665d055e) and those that the project computed with the authors' receiver and the law of their
-sender over these traces.
+leaves them. A link whose trace is missing is left out, with a word. `evidence/sprout_links.csv` has the
+published figures (keithw/dissertation 665d055e) and those that the project computed with the authors'
+receiver and the law of their sender over these traces.
 
-Conditions are those of the publication: 20 ms each way, no limit of the queue, data in both directions, the first
-minute left out. The rate counts IP packets. The self-inflicted delay is the 95th percentile, over the milliseconds, of
-the age of the newest packet that has arrived, less that of a sender that has a fresh packet at each opportunity.
-CUBIC has one transfer in one direction.
+Conditions are those of the publication: 20 ms each way, no limit of the queue, data in both directions,
+the first minute left out. The rate counts IP packets. The self-inflicted delay is the 95th percentile,
+over the milliseconds, of the age of the newest packet that has arrived, less that of a sender that has a
+fresh packet at each opportunity. CUBIC has one transfer in one direction.
 
-In the cell, which needs no trace, Sprout and CUBIC have data in the downlink alone, each by itself or both at a time.
-`--write` writes docs/results/sprout-links.json, from which docs/field.md has its tables.
+In the cell, which needs no trace, Sprout and CUBIC have data in the downlink alone, by themselves or
+together. `--write` writes docs/results/sprout-links.json, from which docs/field.md has its tables.
 """
 
 from __future__ import annotations
@@ -65,8 +66,14 @@ name = "flow"
 direction = "{direction}"
 """
 FLOWS = {
-    "sprout": 'transport = "udp"\napp = {{ kind = "sprout", both = {both}, confidence = "{confidence} %" }}\n',
-    "cubic": 'app = "bulk"\ntransport = {{ kind = "tcp", receive_window = {{ kind = "fixed", size = "1 GB" }} }}\n',
+    "sprout": """
+transport = "udp"
+app = {{ kind = "sprout", both = {both}, confidence = "{confidence} %" }}
+""",
+    "cubic": """
+app = "bulk"
+transport = {{ kind = "tcp", receive_window = {{ kind = "fixed", size = "1 GB" }} }}
+""",
 }
 CELL = """
 network = "typical"
@@ -107,12 +114,12 @@ MS = 1_000_000
 WITHIN = 0.1
 """Share by which a rate may differ from the published one: that of a match in the tables of the papers."""
 FACTOR = 2.0
-"""The published delays are of traces that are not quite these: the authors' code has 1.3 to 2 times them here."""
+"""The published delays are of traces that are not quite these, as the delays of CUBIC show."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a direction of a link carried: rate of IP packets, and self-inflicted delay."""
+    """Figures of a direction of a link: rate of IP packets, and self-inflicted delay."""
 
     kbps: float
     delay_ms: float
@@ -135,7 +142,7 @@ def packets(capture: Path) -> Iterator[tuple[int, int, bytes]]:
 
 
 def direction_of(folder: Path, direction: str) -> tuple[npt.NDArray[np.int64], ...]:
-    """Times of sending and of arrival, in ns, and lengths of the packets of a direction, which keep their order."""
+    """Times of sending and of arrival, in ns, and lengths of the packets of a direction, in their order."""
     server, ue = (
         np.array(
             [
@@ -162,7 +169,9 @@ def measured(folder: Path, trace: Path, direction: str, duration_ms: int) -> Mea
     """The figures of a direction of a run whose captures are in a folder."""
     sent, arrived, lengths = direction_of(folder, direction)
     opportunities = stamps(trace) * MS
-    inflicted = p95_of_age(sent, arrived, duration_ms) - p95_of_age(opportunities, opportunities + 20 * MS, duration_ms)
+    inflicted = p95_of_age(sent, arrived, duration_ms) - p95_of_age(
+        opportunities, opportunities + 20 * MS, duration_ms
+    )
     bits = 8 * lengths[arrived >= WARMUP_NS].sum()
     return Measured(float(bits) / (duration_ms - WARMUP_NS // MS), inflicted)
 
@@ -201,7 +210,9 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     for line in lines:
         name, _, suffix = line["link"].rpartition(".")
         base = folder / TRACES / name
-        missing = [str(one) for one in (base.with_suffix(".up"), base.with_suffix(".down")) if not one.is_file()]
+        missing = [
+            str(one) for one in (base.with_suffix(".up"), base.with_suffix(".down")) if not one.is_file()
+        ]
         if missing:
             print(f"{line['link']}: left out, since {' and '.join(missing)} is missing")
             continue
@@ -213,7 +224,12 @@ def rows(folder: Path) -> list[dict[str, Any]]:
             done[key] = run(base, line["scheme"], direction, line["confidence_percent"])
         ours = done[key][direction]
         compared.append(
-            line | {"kbps": round(ours.kbps, 1), "delay_ms": round(ours.delay_ms, 1), "verdict": verdict(line, ours)}
+            line
+            | {
+                "kbps": round(ours.kbps, 1),
+                "delay_ms": round(ours.delay_ms, 1),
+                "verdict": verdict(line, ours),
+            }
         )
     return compared
 

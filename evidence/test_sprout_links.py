@@ -20,7 +20,12 @@ def test_the_age_of_the_newest_packet_by_hand() -> None:
 
 @pytest.mark.parametrize(
     ("ours", "told"),
-    [((370, 136), "holds"), ((330, 200), "rate not"), ((360, 300), "delay not"), ((420, 60), "rate and delay not")],
+    [
+        ((370, 136), "holds"),
+        ((330, 200), "rate not"),
+        ((360, 300), "delay not"),
+        ((420, 60), "rate and delay not"),
+    ],
 )
 def test_verdicts(ours: tuple[float, float], told: str) -> None:
     line = {"scheme": "sprout", "published_kbps": "370", "published_delay_ms": "136"}

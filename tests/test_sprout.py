@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import airlane as package
@@ -23,7 +25,7 @@ app = {app}
 """
 
 
-def run(app: str = '"sprout"', **settings: object) -> package.Results:
+def run(app: str = '"sprout"', **settings: Any) -> package.Results:
     keys = {key.replace("__", "."): value for key, value in settings.items()}
     return package.Scenario(WIRED.format(app=app), "sprout.toml").set(keys).run(seed=1)
 
@@ -50,7 +52,9 @@ def test_a_lower_confidence_has_more_rate_and_more_delay() -> None:
 
 def test_a_long_round_trip_starves_it() -> None:
     """The look-ahead of 100 ms hardly covers what is in flight, and fewer arrivals lower the forecast."""
-    near, far = (run(internet__delay=delay).flows.to_pylist()[0]["goodput_mbps"] for delay in ("20 ms", "50 ms"))
+    near, far = (
+        run(internet__delay=delay).flows.to_pylist()[0]["goodput_mbps"] for delay in ("20 ms", "50 ms")
+    )
     assert far < 0.2 * near
 
 
@@ -62,7 +66,7 @@ def test_both_ends_send() -> None:
 
 
 def test_an_outage_leaves_little_in_the_queue() -> None:
-    outage = {"internet__hold": [{"at": "20 s", "duration": "3 s"}]}
+    outage: dict[str, Any] = {"internet__hold": [{"at": "20 s", "duration": "3 s"}]}
     (tested,) = run(**outage).flows.to_pylist()
     series = run(**outage).flow_series.to_pandas()
     during = (series["t_s"] > 21) & (series["t_s"] < 23)

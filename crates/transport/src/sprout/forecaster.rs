@@ -6,7 +6,7 @@ use super::model::{BINS, Bins, Model, normalise};
 /// The quantile of the forecast, 5 %: the link delivers more with a probability of 95 % (`receiver.cc`).
 pub const QUANTILE: f64 = 0.05;
 
-/// What a receiver knows about the rate of its link. It advances by ticks.
+/// The knowledge of a receiver about the rate of its link. It advances by ticks.
 #[derive(Clone, Debug)]
 pub struct Forecaster {
     model: &'static Model,

@@ -1,4 +1,4 @@
-//! What a packet of Sprout carries, as bytes.
+//! The packets of Sprout as bytes.
 //!
 //! Sizes and fields are those of the authors' packets (`network.cc`, `sproutconn.h`): the sequence number in the nonce, two
 //! times of 16 bits, throwaway window, time to next, the authentication tag, and a forecast behind its length. The two
@@ -21,7 +21,7 @@ pub(super) const OVERHEAD: u64 = 50;
 /// Bytes of the header that a message counts: the length of the forecast.
 const LENGTH: usize = 2;
 
-/// What the receiver of a direction tells its sender.
+/// The report of the receiver of a direction to its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forecast {
     /// Bytes of the sender's sequence that have arrived, or that it has given up.
@@ -35,7 +35,7 @@ pub struct Forecast {
 pub struct Message {
     /// Bytes sent before it.
     pub sequence: u64,
-    /// What is that far before its sequence number, and has not arrived, is lost. In bytes.
+    /// Bytes before its sequence number from which a packet may still arrive. Earlier ones are lost if they have not.
     pub throwaway_window: u16,
     /// When the next packet follows at the latest; zero if at once.
     pub time_to_next: Duration,

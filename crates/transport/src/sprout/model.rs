@@ -1,5 +1,5 @@
-//! What the forecaster computes once: how a rate moves in a tick, how likely a count is at a rate, and how many packets
-//! arrive within some ticks that begin at a rate.
+//! The tables of the forecaster, which are computed once: the motion of a rate in a tick, the likelihood of a count at a
+//! rate, and the number of packets that arrive within some ticks that begin at a rate.
 //!
 //! Bins of rates, their edges and the cut of the Brownian motion are those of `process.cc` and `sampledfunction.cc`, counts
 //! those of `processforecaster.cc`, of the code that the head of the module names.
@@ -39,7 +39,8 @@ pub(super) struct Model {
     motion: Motion,
     /// For each count, the likelihood of each rate, relative to that of the likeliest.
     likelihood: Vec<Bins>,
-    /// For each number of ticks, the probability of at most so many packets within them, by the bin in which they begin.
+    /// For each number of ticks, the probability of each number of packets or fewer within them, by the bin in which they
+    /// begin.
     at_most: Vec<Vec<Bins>>,
 }
 
@@ -78,7 +79,7 @@ impl Model {
     }
 }
 
-/// The packets that a rate in the middle of a bin delivers in a tick. The first bin stands for a rate of exactly 0.
+/// The packets that a rate in the middle of a bin delivers in a tick. The first bin means a rate of exactly 0.
 fn mean(bin: usize) -> f64 {
     rate(bin) * TICK_S
 }
@@ -150,7 +151,8 @@ impl Motion {
         let to_last = (0..=up).map(|distance| 1.0 - edge(distance as f64 - 0.5)).collect();
         let escape = 1.0 - libm::exp(-TICK_S * ESCAPE);
         let leaves = |to: usize| escape * (edge(to as f64 + 1.0) - edge(to as f64));
-        let from_first = core::iter::once((1.0 - escape) * edge(1.0)).chain((1..=cut as usize + 1).map(leaves));
+        let from_first =
+            core::iter::once((1.0 - escape) * edge(1.0)).chain((1..=cut as usize + 1).map(leaves));
         Self { reach: [down, up], by_distance, to_first, to_last, from_first: from_first.collect() }
     }
 
@@ -177,7 +179,7 @@ impl Motion {
     }
 }
 
-/// The probabilities of at most so many packets, for each number of ticks and each bin in which they begin.
+/// The probabilities of each number of packets or fewer, for each number of ticks and each bin in which they begin.
 fn at_most(motion: &Motion) -> Vec<Vec<Bins>> {
     let counts = counts_of_a_tick();
     let sizes = (1..=TICKS).map(|ticks| ticks * (FORECAST_LIMIT - 1) + 1);

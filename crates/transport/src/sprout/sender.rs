@@ -122,8 +122,13 @@ impl SproutSender {
         let first = self.recent.front().map_or(self.sequence, |&(sequence, _)| sequence);
         self.recent.push_back((self.sequence, now));
         let throwaway_window = u16::try_from(self.sequence - first).unwrap_or(u16::MAX);
-        let message =
-            Message { sequence: self.sequence, throwaway_window, time_to_next, forecast, data: data as usize };
+        let message = Message {
+            sequence: self.sequence,
+            throwaway_window,
+            time_to_next,
+            forecast,
+            data: data as usize,
+        };
         self.sequence += message.counted() + OVERHEAD;
         self.queued += message.counted();
         self.pass(now);

@@ -56,13 +56,8 @@ fn silence_is_an_outage_only_if_the_sender_would_have_sent() {
 fn nothing_is_new_before_a_tick_has_ended() {
     let mut receiver = SproutReceiver::new(QUANTILE);
     assert_eq!(receiver.take_forecast(), None);
-    let message = Message {
-        sequence: 0,
-        throwaway_window: 0,
-        time_to_next: FALLBACK,
-        forecast: None,
-        data: 0,
-    };
+    let message =
+        Message { sequence: 0, throwaway_window: 0, time_to_next: FALLBACK, forecast: None, data: 0 };
     receiver.handle_message(Instant::from_millis(3), &message);
     assert_eq!(receiver.take_forecast().map(|one| one.received_or_lost), Some(2));
     receiver.handle_message(Instant::from_millis(23), &message);
@@ -105,8 +100,10 @@ fn a_forecast_runs_out_after_its_ticks() {
     let mut counts = [0; TICKS];
     counts.iter_mut().enumerate().for_each(|(tick, count)| *count = 10 * (tick as u16 + 1));
     sender.handle_forecast(Instant::ZERO, Forecast { received_or_lost: 0, counts });
-    let windows: Vec<u64> =
-        [0, 40, 60, 100, 140, 5_000].iter().map(|&ms| sender.window(Instant::from_millis(ms)) / 1440).collect();
+    let windows: Vec<u64> = [0, 40, 60, 100, 140, 5_000]
+        .iter()
+        .map(|&ms| sender.window(Instant::from_millis(ms)) / 1440)
+        .collect();
     assert_eq!(windows, [50, 50, 40, 20, 0, 0]);
     assert_eq!(sender.next_timeout(), Some(Instant::ZERO + FALLBACK));
 }
