@@ -48,6 +48,8 @@ class Contender:
         Other settings, by dotted key.
     app
         Settings of the calls that it carries, by the key below their application.
+    endless
+        The application that takes the place of endless transfers, if it carries no others.
     needs_cell
         Whether a contender with settings of cells does not apply to a scenario without a cell.
     downlink_only
@@ -63,6 +65,7 @@ class Contender:
     middleboxes: Sequence[Mapping[str, object]] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
     app: Mapping[str, object] = field(default_factory=dict)
+    endless: Mapping[str, object] = field(default_factory=dict)
     needs_cell: bool = True
     downlink_only: str = ""
     own: Mapping[str, type[Controller]] = field(default_factory=dict)
@@ -92,12 +95,18 @@ class Contender:
                 if every:
                     continue
                 raise NotForError(self.downlink_only)
+            if self.endless and flow["app"]["kind"] != "bulk":
+                if every:
+                    continue
+                raise NotForError("it carries endless transfers only")
             if "kind" in self.transport:
                 changed[f"flow.{i}.transport"] = dict(self.transport)
                 if flow["app"]["kind"] in ("web", "dash"):
                     changed[f"flow.{i}.app.http"] = "3"  # HTTP version of browsers and players over QUIC
             else:
                 changed |= {f"flow.{i}.transport.{key}": value for key, value in self.transport.items()}
+            if self.endless:
+                changed[f"flow.{i}.app"] = dict(self.endless)
             if is_call:
                 changed |= {f"flow.{i}.app.{key}": value for key, value in self.app.items()}
         if self.cell and self.needs_cell and not told["cell"]:
@@ -259,5 +268,6 @@ FIELD = (
     _marked("abc", "ABC (NSDI 2020)", ecn="accurate"),
     _marked("quic-abc", "ABC (NSDI 2020), over QUIC", kind="quic"),
     *_both("ledbatpp", "LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus)", congestion="ledbat++"),
+    Contender("sprout", "Sprout (NSDI 2013)", {"kind": "udp"}, endless={"kind": "sprout"}),
 )
 """The mechanisms that papers on cellular congestion control compare with, and four known ones."""

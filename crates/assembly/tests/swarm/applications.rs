@@ -1,4 +1,4 @@
-//! Random applications that came after the others: pings, on/off sources, calls, XR.
+//! Random applications that came after the others: pings, on/off sources, calls, XR, Sprout.
 
 use airlane_core::{Seeds, Stream};
 
@@ -11,6 +11,7 @@ pub(super) fn applications(seed: u64, to: Option<&str>) -> String {
         + &on_off(&mut stream("swarm/on-off"), to)
         + &call(&mut stream("swarm/rtc"), to)
         + &xr::flow(&mut stream("swarm/xr"), to)
+        + &sprout(&mut stream("swarm/sprout"), to)
 }
 
 fn flow(s: &mut Stream, name: &str, to: Option<&str>) -> String {
@@ -119,4 +120,14 @@ fn period(s: &mut Stream) -> String {
         2 => format!("{{ kind = \"exponential\", mean = \"{mean} ms\" }}"),
         _ => format!("{{ kind = \"pareto\", mean = \"{mean} ms\", shape = 1.{} }}", 1 + s.below(9)),
     }
+}
+
+fn sprout(s: &mut Stream, to: Option<&str>) -> String {
+    if !s.chance(0.25) {
+        return String::new();
+    }
+    let ecn = super::one_of(s, &["not-ect", "ect0", "ect1"]);
+    let text = flow(s, "sprout", to)
+        + &format!("transport = {{ kind = \"udp\", ecn = \"{ecn}\" }}\n[flow.app]\nkind = \"sprout\"\n");
+    text + &format!("confidence = \"{} %\"\nboth = {}\n", 1 + s.below(99), s.chance(0.5))
 }

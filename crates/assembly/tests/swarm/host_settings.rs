@@ -78,6 +78,7 @@ fn application(settings: &mut Settings<'_>, at: &str, app: &format::App) {
         | format::App::Ping(_)
         | format::App::OnOff(_)
         | format::App::Rtc(_)
+        | format::App::Sprout(_)
         | format::App::Xr(_) => return,
     };
     settings.some(&at, keys);
