@@ -60,7 +60,9 @@ fn call(s: &mut Stream, to: Option<&str>) -> String {
     let variant = super::one_of(s, &["draft", "ericsson", "libwebrtc"]);
     let scream = format!("{{ kind = \"scream\", variant = \"{variant}\" }}");
     let nada = format!("{{ kind = \"nada\", priority = {}.5 }}", s.below(9));
-    let controller = super::one_of(s, &[constant.as_str(), "\"gcc\"", scream.as_str(), nada.as_str()]);
+    let own = format!("{{ kind = \"own\", name = \"{}\" }}", super::host_settings::OWN);
+    let controllers = [constant.as_str(), "\"gcc\"", scream.as_str(), nada.as_str(), own.as_str()];
+    let controller = super::one_of(s, &controllers);
     text += &format!("controller = {controller}\n");
     let feedback = super::one_of(s, &["transport-wide", "rfc8888"]);
     text += &format!("feedback = \"{feedback}\"\nfeedback_interval = \"{} ms\"\n", 20 + s.below(200));

@@ -40,7 +40,7 @@ fn ended(name: &str, ppm: i64) -> (f64, f64) {
 }
 
 /// 100 ppm are 0.1 ms in a second and 60 ms in ten minutes. GCC follows the trend of the delay over a fraction of a second.
-/// SCReAM drains a queue that seems never to be empty, and then measures the smallest delay anew.
+/// SCReAM drains a queue that seems never to be empty, and then measures the smallest delay again.
 #[test]
 fn gcc_and_scream_hardly_depend_on_drift() {
     for (name, rate_part, queue_ms) in [

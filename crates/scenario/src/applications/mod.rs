@@ -31,7 +31,7 @@ pub use ping::Ping;
 pub use ppbp::{Ppbp, PpbpReading};
 pub use rtc::{Opus, Rtc, RtcAudio, RtcEncoder, RtcFeedback, RtcPacer, RtcVideo};
 pub use rtc_controller::{
-    ConstantRate, GccController, NadaController, RtcController, ScreamController, ScreamParameters,
+    ConstantRate, GccController, NadaController, OwnRateController, RtcController, ScreamController, ScreamParameters,
 };
 pub use video::{LogNormalGroups, Variation, Video, VideoPage};
 pub use viewing::{PageBefore, Satisfied, Watching};
@@ -82,7 +82,7 @@ macro_rules! applications {
 
             /// The controller of its media, if it is a call.
             #[must_use]
-            pub fn rate_controller(&self) -> Option<&'static str> {
+            pub fn rate_controller(&self) -> Option<&str> {
                 self.application().rate_controller()
             }
 
@@ -153,7 +153,7 @@ pub(crate) trait Application {
     }
 
     /// The name of the controller of its media, if it is a call.
-    fn rate_controller(&self) -> Option<&'static str> {
+    fn rate_controller(&self) -> Option<&str> {
         None
     }
 

@@ -1,18 +1,18 @@
 //! Calls: real-time audio and video with a rate controller.
 
 use airlane_core::{BitRate, Direction, Duration, Node};
-use airlane_rtc::Bounds;
 use airlane_rtc::media::{
     Audio, EncoderModel, FeedbackFormat, MediaReceiver, MediaSender, ReceiverConfig, SenderConfig, Video,
     without_headers,
 };
 use airlane_rtc::wire::{MediaStream, Ssrcs};
+use airlane_rtc::{Bounds, CallParameters};
 use airlane_traffic::CallEnd;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Application;
-use super::rtc_controller::{CallParameters, RtcController};
+use super::rtc_controller::RtcController;
 use crate::check::{Checked, Place};
 use crate::endpoints::Endpoint;
 use crate::format::{Flow, Resolved, tagged};
@@ -44,8 +44,8 @@ pub struct Rtc {
     pub video: RtcVideo,
     /// The audio.
     pub audio: RtcAudio,
-    /// Format of the feedback about arrivals. By default, it is that of the controller: RFC 8888 for NADA and SCReAM,
-    /// transport-wide for others.
+    /// Format of the feedback about arrivals. By default, it is that of the controller: RFC 8888 for NADA, SCReAM and your
+    /// own, transport-wide for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feedback: Option<RtcFeedback>,
     /// Interval of transport-wide feedback.
@@ -195,20 +195,21 @@ impl Application for Rtc {
         let receives = self.both || !end.is_source();
         let sender = sends.then(|| {
             let call = CallParameters {
+                flow: &end.one.name,
                 bounds: self.bounds(),
                 frame_rate: self.video.frame_rate,
                 start: end.start,
                 ecn,
             };
-            let controller = self.controller.controller(&call);
+            let controller = self.controller.controller(&call, &end.setup.extensions.rate_controllers);
             MediaSender::new(self.sender(end), controller, end.draws(stream_name(end.path.direction)))
         });
         let receiver = receives.then(|| MediaReceiver::new(self.receiver(end)));
         Box::new(CallEnd::new(end.path, ecn, sender, receiver))
     }
 
-    fn rate_controller(&self) -> Option<&'static str> {
-        Some(self.controller.kind())
+    fn rate_controller(&self) -> Option<&str> {
+        Some(self.controller.name())
     }
 
     fn carries_both_directions(&self) -> bool {
