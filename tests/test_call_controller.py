@@ -98,7 +98,7 @@ def test_it_sets_the_rate_of_the_call() -> None:
     results = wired().run(controllers={"mine": Fixed})
     (row,) = results.flows.to_pylist()
     assert row["congestion"] == "mine"
-    targets = results.tables["media_rate"].column("target_kbps").to_pylist()
+    targets = results.media_rate["target_kbps"].to_pylist()
     assert targets[0] == pytest.approx(355.2), "300 of video, 32 of audio, 23.2 of its headers"
     assert targets[-1] == pytest.approx(600)
     calls, seconds = results.costs["mine"]
@@ -166,7 +166,7 @@ def test_a_target_beyond_a_bound_is_set_to_it() -> None:
 
     results = wired().run(threads=1, controllers={"mine": Growing})
     assert max(target for target, _ in seen) == seen[0][1]
-    lowest = min(results.tables["media_rate"].column("target_kbps").to_pylist())
+    lowest = min(results.media_rate["target_kbps"].to_numpy())
     assert lowest == pytest.approx(1000 * seen[-1][0]), "after the bound, it falls at once"
     assert lowest == pytest.approx(205.2)
 

@@ -163,6 +163,23 @@ def test_a_capture_is_rtp_and_rtcp(airlane: Airlane, tmp_path: Path) -> None:
     assert not [row for row in rows if len(row) > 4 and row[4]]
 
 
+@pytest.mark.parametrize("controller", ['"gcc"', '"scream"', '"nada"'])
+def test_a_pause_has_no_media_and_is_no_freeze(controller: str) -> None:
+    pauses = '[{ at = "3 s", duration = "1 s" }, { at = "5 s", duration = "3 s" }]'
+    results = run(f'{{ kind = "rtc", both = true, controller = {controller}, pauses = {pauses} }}')
+    made_s = arrays.numbers(results.frames["t_s"])
+    assert not ((made_s >= 3.0) & (made_s < 4.0)).any()
+    assert not ((made_s >= 5.0) & (made_s < 8.0)).any()
+    assert made_s[made_s >= 5.0].min() == 8.0
+    for row in results.flows.to_pylist():
+        assert row["freezes"] == 0
+        assert row["frames_shown"] > 0.98 * row["frames_sent"]
+    series = results.flow_series
+    times_s, rate = (arrays.numbers(series[name]) for name in ("t_s", "goodput_mbps"))
+    # Reports of sender and receiver go on, each second.
+    assert rate[(times_s >= 5.2) & (times_s < 7.8)].max() < 0.05 < 0.2 < rate[times_s > 9.0].mean()
+
+
 @pytest.mark.parametrize(
     ("app", "said"),
     [
@@ -172,6 +189,12 @@ def test_a_capture_is_rtp_and_rtcp(airlane: Airlane, tmp_path: Path) -> None:
         ('{ kind = "rtc", audio = { kind = "opus", packet = "1 s" } }', "from 1 ms to 120 ms"),
         ('{ kind = "rtc", feedback_interval = "8001 ms" }', "it must be at most 8 s"),
         ('{ kind = "rtc", controller = "reno" }', "constant"),
+        ('{ kind = "rtc", pauses = [{ at = "1 s", duration = "0 s" }] }', "pauses.0.duration"),
+        ('{ kind = "rtc", controller = { kind = "own" } }', "name"),
+        (
+            '{ kind = "rtc", pauses = [{ at = "1 s", duration = "2 s" }, { at = "3 s", duration = "1 s" }] }',
+            "sort them by `at`, with time between them",
+        ),
     ],
 )
 def test_errors_say_what_would_be_right(app: str, said: str) -> None:

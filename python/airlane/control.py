@@ -162,8 +162,8 @@ def load(setting: str) -> tuple[str, type[OwnController]]:
 def wanted(settings: object) -> set[str]:
     """Names of the users' own controllers in the settings of a scenario."""
     match settings:
-        case {"kind": "own", "name": str(name)}:
-            return {name}
+        case {"kind": "own", "name": str(own)}:
+            return {own}
         case dict():
             found = {name} if isinstance(name := settings.get("controller"), str) else set[str]()
             return found.union(*(wanted(value) for value in settings.values()))

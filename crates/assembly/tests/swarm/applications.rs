@@ -83,7 +83,19 @@ fn call(s: &mut Stream, to: Option<&str>) -> String {
         1 + s.below(3_000),
         1 + s.below(1_000)
     );
-    text + "video." + &video(s) + "video.encoder = " + &encoder(s)
+    text + "video." + &video(s) + "video.encoder = " + &encoder(s) + &pauses(s)
+}
+
+fn pauses(s: &mut Stream) -> String {
+    if !s.chance(0.3) {
+        return String::new();
+    }
+    let [at, duration, later] = [s.below(1_000), 1 + s.below(500), 1 + s.below(1_000)];
+    format!(
+        "pauses = [{{ at = \"{at} ms\", duration = \"{duration} ms\" }}, \
+         {{ at = \"{} ms\", duration = \"1 s\" }}]\n",
+        at + duration + later
+    )
 }
 
 /// Rates that leave room for the headers of 60 frames a second, and the rest of the keys of video but the encoder.

@@ -29,7 +29,7 @@ pub use http::HttpVersion;
 pub use on_off::{ConstantPeriod, ExponentialPeriod, OnOff, ParetoPeriod, Period, UniformPeriod};
 pub use ping::Ping;
 pub use ppbp::{Ppbp, PpbpReading};
-pub use rtc::{Opus, Rtc, RtcAudio, RtcEncoder, RtcFeedback, RtcPacer, RtcVideo};
+pub use rtc::{Opus, Rtc, RtcAudio, RtcEncoder, RtcFeedback, RtcPacer, RtcPause, RtcVideo};
 pub use rtc_controller::{
     ConstantRate, GccController, NadaController, OwnRateController, RtcController, ScreamController, ScreamParameters,
 };
