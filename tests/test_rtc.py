@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import airlane as package
+from airlane.arena import rmcat
 from airlane.runs import arrays
 from airlane.runs.applications import with_applications
 from conftest import Airlane
@@ -178,6 +179,27 @@ def test_a_pause_has_no_media_and_is_no_freeze(controller: str) -> None:
     times_s, rate = (arrays.numbers(series[name]) for name in ("t_s", "goodput_mbps"))
     # Reports of sender and receiver go on, each second.
     assert rate[(times_s >= 5.2) & (times_s < 7.8)].max() < 0.05 < 0.2 < rate[times_s > 9.0].mean()
+
+
+@pytest.mark.parametrize("name", ["gcc", "scream", "scream-libwebrtc", "nada"])
+def test_others_take_the_rate_of_a_call_that_pauses_and_give_it_back(name: str) -> None:
+    (contender,) = (one for one in rmcat.CONTENDERS if one.name == name)
+    (situation,) = (one for one in rmcat.SITUATIONS if one.name == "rmcat-pause")
+    series = contender.enter(situation.scenario()).run(seed=1).flow_series
+    flows = np.asarray(series["flow"].to_pylist(), dtype=object)
+    times_s, rate = (arrays.numbers(series[name]) for name in ("t_s", "goodput_mbps"))
+
+    def rates(begin_s: float, end_s: float) -> list[float]:
+        inside = (times_s >= begin_s) & (times_s < end_s)
+        return [float(rate[inside & (flows == f"tested-{i}")].mean()) for i in (1, 2, 3)]
+
+    # RFC 8867 section 5.8: two calls of at most 1.5 Mbit/s fit into 3.5 Mbit/s, three share it.
+    first, paused, third = rates(50, 60)
+    assert min(first, third) > 0.85 * 1.5
+    assert paused < 0.01
+    for shares in (rates(30, 40), rates(90, 119)):
+        assert min(shares) > 0.5 * max(shares)
+        assert sum(shares) > 0.75 * 3.5
 
 
 @pytest.mark.parametrize(
