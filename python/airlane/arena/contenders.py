@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from airlane.control import Controller
+from airlane.control import CallController, OwnController
 from airlane.native import ScenarioError
 from airlane.scenario import Scenario
 from airlane.user_error import UserError
@@ -68,7 +68,7 @@ class Contender:
     endless: Mapping[str, object] = field(default_factory=dict)
     needs_cell: bool = True
     downlink_only: str = ""
-    own: Mapping[str, type[Controller]] = field(default_factory=dict)
+    own: Mapping[str, type[OwnController]] = field(default_factory=dict)
 
     def enter(self, scenario: Scenario, *, every: bool = False) -> Scenario:
         """The scenario with this contender.
@@ -109,6 +109,8 @@ class Contender:
                 changed[f"flow.{i}.app"] = dict(self.endless)
             if is_call:
                 changed |= {f"flow.{i}.app.{key}": value for key, value in self.app.items()}
+        if self.app and not any(key.startswith("flow.") for key in changed):
+            raise NotForError("there is no call")
         if self.cell and self.needs_cell and not told["cell"]:
             raise NotForError("there is no cell")
         if told["cell"]:
@@ -133,9 +135,11 @@ def _sender(name: str, title: str, **transport: Any) -> Contender:
     return Contender(name, title, {"congestion": name} | transport)
 
 
-def own(name: str, made: type[Controller]) -> tuple[Contender, Contender]:
-    """A controller of the user as two contenders: over TCP, and as `quic-NAME` over QUIC."""
+def own(name: str, made: type[OwnController]) -> tuple[Contender, ...]:
+    """A controller of the user as contenders: for calls one, else over TCP, and as `quic-NAME` over QUIC."""
     title = (inspect.getdoc(made) or "of your own").splitlines()[0].removesuffix(".")
+    if issubclass(made, CallController):
+        return (Contender(name, title, app={"controller": {"kind": "own", "name": name}}, own={name: made}),)
     law = {"congestion": "own", "controller": name}
     return (
         Contender(name, title, law, own={name: made}),

@@ -25,6 +25,7 @@ mod nr;
 mod nr_behaviour;
 mod on_off;
 mod outside;
+mod own_call;
 mod ping;
 mod quality;
 mod quic;

@@ -61,7 +61,9 @@ fn call(s: &mut Stream, to: Option<&str>) -> String {
     let variant = super::one_of(s, &["draft", "ericsson", "libwebrtc"]);
     let scream = format!("{{ kind = \"scream\", variant = \"{variant}\" }}");
     let nada = format!("{{ kind = \"nada\", priority = {}.5 }}", s.below(9));
-    let controller = super::one_of(s, &[constant.as_str(), "\"gcc\"", scream.as_str(), nada.as_str()]);
+    let own = format!("{{ kind = \"own\", name = \"{}\" }}", super::host_settings::OWN);
+    let controllers = [constant.as_str(), "\"gcc\"", scream.as_str(), nada.as_str(), own.as_str()];
+    let controller = super::one_of(s, &controllers);
     text += &format!("controller = {controller}\n");
     let feedback = super::one_of(s, &["transport-wide", "rfc8888"]);
     text += &format!("feedback = \"{feedback}\"\nfeedback_interval = \"{} ms\"\n", 20 + s.below(200));
@@ -82,7 +84,19 @@ fn call(s: &mut Stream, to: Option<&str>) -> String {
         1 + s.below(3_000),
         1 + s.below(1_000)
     );
-    text + "video." + &video(s) + "video.encoder = " + &encoder(s)
+    text + "video." + &video(s) + "video.encoder = " + &encoder(s) + &pauses(s)
+}
+
+fn pauses(s: &mut Stream) -> String {
+    if !s.chance(0.3) {
+        return String::new();
+    }
+    let [at, duration, later] = [s.below(1_000), 1 + s.below(500), 1 + s.below(1_000)];
+    format!(
+        "pauses = [{{ at = \"{at} ms\", duration = \"{duration} ms\" }}, \
+         {{ at = \"{} ms\", duration = \"1 s\" }}]\n",
+        at + duration + later
+    )
 }
 
 /// Rates that leave room for the headers of 60 frames a second, and the rest of the keys of video but the encoder.

@@ -30,9 +30,9 @@ pub use http::HttpVersion;
 pub use on_off::{ConstantPeriod, ExponentialPeriod, OnOff, ParetoPeriod, Period, UniformPeriod};
 pub use ping::Ping;
 pub use ppbp::{Ppbp, PpbpReading};
-pub use rtc::{Opus, Rtc, RtcAudio, RtcEncoder, RtcFeedback, RtcPacer, RtcVideo};
+pub use rtc::{Opus, Rtc, RtcAudio, RtcEncoder, RtcFeedback, RtcPacer, RtcPause, RtcVideo};
 pub use rtc_controller::{
-    ConstantRate, GccController, NadaController, RtcController, ScreamController, ScreamParameters,
+    ConstantRate, GccController, NadaController, OwnRateController, RtcController, ScreamController, ScreamParameters,
 };
 pub use sprout::Sprout;
 pub use video::{LogNormalGroups, Variation, Video, VideoPage};
@@ -84,7 +84,7 @@ macro_rules! applications {
 
             /// The controller of its rate, if it has one of its own.
             #[must_use]
-            pub fn rate_controller(&self) -> Option<&'static str> {
+            pub fn rate_controller(&self) -> Option<&str> {
                 self.application().rate_controller()
             }
 
@@ -157,7 +157,7 @@ pub(crate) trait Application {
     }
 
     /// The name of the controller of its rate, if it has one of its own.
-    fn rate_controller(&self) -> Option<&'static str> {
+    fn rate_controller(&self) -> Option<&str> {
         None
     }
 
