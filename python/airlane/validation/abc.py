@@ -1,4 +1,4 @@
-"""ABC over a link with its marks, compared with figures of its authors and with an implementation of their router.
+"""ABC over a link with its marks, compared with figures of its authors and with their router.
 
 The traces are those of Mahimahi (ravinet/mahimahi, folder `traces`), whose licence is not that of this
 project: a variable of the environment names their folder, and rows that need them are left out without it.
