@@ -70,6 +70,7 @@ _PUBLIC_FILE: dict[str, Callable[[dict[str, str]], str]] = {
 _SPROUT = {
     "links": {
         "link": "link",
+        "until, s": "until_s",
         "sender": "scheme",
         "confidence, %": "confidence_percent",
         "published, kbit/s": "published_kbps",

@@ -37,9 +37,9 @@ def test_a_constant_link_is_measured_as_it_is(tmp_path: Path) -> None:
     trace = "".join(f"{ms}\n" for ms in range(2, 80_001, 2))
     for suffix in ("up", "down"):
         (tmp_path / f"steady.{suffix}").write_text(trace)
-    (cubic,) = sprout_links.run(tmp_path / "steady", "cubic", "downlink", "").values()
+    (cubic,) = sprout_links.run(tmp_path / "steady", "cubic", "downlink", "", "").values()
     assert cubic.kbps == pytest.approx(6000, rel=0.01)
-    both = sprout_links.run(tmp_path / "steady", "sprout", "downlink", "95")
+    both = sprout_links.run(tmp_path / "steady", "sprout", "downlink", "95", "")
     assert set(both) == {"downlink", "uplink"}
     for ours in both.values():
         assert 3000 < ours.kbps < 6000

@@ -76,7 +76,8 @@ def test_two_carriers_of_nr_carry_more_than_one() -> None:
         ),
         (
             "[[ue]]",
-            '[handover]\n[[cell]]\nname = "c"\nfrequency = "1.84 GHz"\nuplink_frequency = "1.745 GHz"\n[[ue]]',
+            '[handover]\n[[cell]]\nname = "c"\n'
+            'frequency = "1.84 GHz"\nuplink_frequency = "1.745 GHz"\n[[ue]]',
             'cells "b" and "c" could both be an SCell with cell "a"',
         ),
         ("[[ue]]", "[output]\nenergy = true\n[[ue]]", "the energy of several carriers"),

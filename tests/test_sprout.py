@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 import airlane as package
+from airlane.runs import json_files
+from conftest import ROOT
 
 WIRED = """network = "wired"
 [run]
@@ -104,3 +106,43 @@ def test_wrong_settings_are_explained(text: str, message: str) -> None:
     with pytest.raises(package.ScenarioError, match=f"(?s){message}") as error:
         package.Scenario(text, "sprout.toml").run(seed=1)
     assert "sprout.toml" in str(error.value)
+
+
+def recorded(scheme: str) -> list[dict[str, Any]]:
+    """The comparison with published figures, without the part of a trace."""
+    links = json_files.read(ROOT / "docs/results/sprout-links.json")["links"]
+    return [row for row in links if row["scheme"] == scheme and not row["until_s"]]
+
+
+def share(row: dict[str, Any], figure: str) -> float:
+    """Our figure over the published one."""
+    return float(row[figure]) / float(row[f"published_{figure}"])
+
+
+def test_the_manual_says_what_was_measured() -> None:
+    """The sentences on Sprout in docs/field.md."""
+    sprout = recorded("sprout")
+    assert (sum(abs(share(row, "kbps") - 1) <= 0.1 for row in sprout), len(sprout)) == (7, 8)
+    delays = [share(row, "delay_ms") for row in sprout if row["published_delay_ms"]]
+    assert (sum(0.5 <= one <= 2 for one in delays), len(delays)) == (6, 7)
+    sweep = [row for row in sprout if row["link"] == "TMobile-UMTS-driving.up"]
+    assert [row["confidence_percent"] for row in sweep] == ["95", "75", "50", "25", "5"]
+    for figure in ("kbps", "delay_ms"):
+        values = [row[figure] for row in sweep]
+        assert values == sorted(set(values))
+    assert f"{sweep[1]['kbps'] / sweep[0]['kbps']:.2f}" == "2.07"
+    (att,) = (row for row in sprout if row["link"] == "ATT-LTE-driving.up")
+    assert 0.105 < 1 - share(att, "kbps") < 0.115
+    assert all(row["delay_ms"] > 120_000 for row in recorded("cubic"))
+    cell = json_files.read(ROOT / "docs/results/sprout-links.json")["cell"]
+    mean = {
+        row["beside"]: {key: float(value.split()[0]) for key, value in row.items() if "±" in value}
+        for row in cell
+    }
+    alone, cubic = mean["Sprout alone"], mean["CUBIC alone"]
+    assert 0.85 < alone["sprout_goodput_mbps"] / cubic["cubic_goodput_mbps"] < 0.95
+    assert 0.2 < alone["sprout_owd_p95_ms"] / cubic["cubic_owd_p95_ms"] < 0.3
+    near = mean["CUBIC on another phone"]
+    assert abs(near["sprout_goodput_mbps"] / near["cubic_goodput_mbps"] - 1) < 0.05
+    ours, theirs = (mean["CUBIC on the same phone"][f"{name}_goodput_mbps"] for name in ("sprout", "cubic"))
+    assert 0.015 < ours / (ours + theirs) < 0.025

@@ -35,9 +35,7 @@ class ArenaSet:
 SETS: Mapping[str, ArenaSet] = {
     "situations": ArenaSet("an LTE cell", CONTENDERS, SITUATIONS),
     "field": ArenaSet(
-    "field": ArenaSet(
         "an LTE cell, for HyStart++, SEARCH, Copa, C4, Vivace, ABC, LEDBAT++ and Sprout", FIELD, SITUATIONS
-    ),
     ),
     "nr": ArenaSet("cells of NR, and of LTE beside them", CONTENDERS, nr.SITUATIONS),
     "l4s": ArenaSet("queues that mark", l4s.CONTENDERS, l4s.SITUATIONS),
