@@ -32,7 +32,8 @@ pub use ping::Ping;
 pub use ppbp::{Ppbp, PpbpReading};
 pub use rtc::{Opus, Rtc, RtcAudio, RtcEncoder, RtcFeedback, RtcPacer, RtcPause, RtcVideo};
 pub use rtc_controller::{
-    ConstantRate, GccController, NadaController, OwnRateController, RtcController, ScreamController, ScreamParameters,
+    ConstantRate, GccController, NadaController, OwnRateController, RtcController, ScreamController,
+    ScreamParameters,
 };
 pub use sprout::Sprout;
 pub use video::{LogNormalGroups, Variation, Video, VideoPage};
