@@ -41,6 +41,7 @@ __all__ = [
     "printed",
     "public_files",
     "rows",
+    "sprout",
     "validation",
 ]
 
@@ -65,6 +66,28 @@ _PUBLIC_FILE: dict[str, Callable[[dict[str, str]], str]] = {
     "note": lambda line: markdown.message(line["note"]),
 }
 """Columns of the tables of public files, and their cells."""
+
+_SPROUT = {
+    "links": {
+        "link": "link",
+        "until, s": "until_s",
+        "sender": "scheme",
+        "confidence, %": "confidence_percent",
+        "published, kbit/s": "published_kbps",
+        "ours": "kbps",
+        "published, ms": "published_delay_ms",
+        "ours, ms": "delay_ms",
+        "verdict": "verdict",
+    },
+    "cell": {
+        "": "beside",
+        "Sprout, Mbit/s": "sprout_goodput_mbps",
+        "delay p95, ms": "sprout_owd_p95_ms",
+        "CUBIC, Mbit/s": "cubic_goodput_mbps",
+        "its delay p95, ms": "cubic_owd_p95_ms",
+    },
+}
+"""Columns of the tables of Sprout, and the keys of their cells."""
 
 
 class NotFoundError(LookupError):
@@ -153,6 +176,23 @@ def bench(part: str) -> str:
 def call_agreement() -> str:
     """The table of calls in real and in virtual time in Markdown."""
     return call_tables.table(json_files.read(RESULTS / "call-agreement.json"))
+
+
+def sprout(part: str) -> str:
+    """Sprout over recorded links, `links`, or in a cell, `cell`, in Markdown.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such part.
+    """
+    if part not in _SPROUT:
+        raise NotFoundError(f"no part {part!r}; there are {', '.join(_SPROUT)}")
+    found = json_files.read(RESULTS / "sprout-links.json")[part]
+    columns = _SPROUT[part]
+    return markdown.table(
+        list(columns), [[str(one[key]) for key in columns.values()] for one in found], right=2
+    )
 
 
 def public_files(kind: str) -> str:

@@ -3,8 +3,8 @@
 Roles, each with the name of a cell (`cells`): `{number}` with its interval, `{mean}` alone, `{ratio}`, a
 multiple. Directives: `{rows}` is a table, or its rows with a prefix; `{printed}` the output of `airlane
 reproduce`; `{bench} PART` a part of the measured speed; `{public_files} KIND` what was read of public files;
-`{call_agreement}` calls in real and in virtual time; `{experiments} PAPER`, `{arena} FILE` and
-`{validation}` all tables, under headings of their own.
+`{call_agreement}` calls in real and in virtual time; `{sprout} PART` Sprout over links, or in a cell;
+`{experiments} PAPER`, `{arena} FILE` and `{validation}` all tables, under headings of their own.
 A name that is not found is an error at its line.
 """
 
@@ -50,6 +50,7 @@ class _Tables(SphinxDirective):
         "bench": cells.bench,
         "public_files": cells.public_files,
         "call_agreement": cells.call_agreement,
+        "sprout": cells.sprout,
     }
 
     def run(self) -> list[nodes.Node]:

@@ -69,8 +69,17 @@ def test_two_carriers_of_nr_carry_more_than_one() -> None:
         ('name = "b"', 'name = "b"\nposition = ["100 m", "0 m"]', "the cell is at another site"),
         ('uplink_frequency = "1.745 GHz"', 'radio = "nr"\nbandwidth = "20 MHz"', "cannot be aggregated"),
         ('name = "b"', 'name = "b"\ninterferer = true', "this cell is an interferer"),
-        ('network = "typical"', 'network = "typical-sleeping"', "UEs that sleep yet"),
-        ("[[ue]]", "[handover]\n[[ue]]", "it cannot be combined with [handover] yet"),
+        (
+            "[[ue]]",
+            'antenna = { kind = "sector", azimuth = "0 deg" }\n[handover]\n[[ue]]',
+            "the cell has another direction than the primary cell",
+        ),
+        (
+            "[[ue]]",
+            '[handover]\n[[cell]]\nname = "c"\n'
+            'frequency = "1.84 GHz"\nuplink_frequency = "1.745 GHz"\n[[ue]]',
+            'cells "b" and "c" could both be an SCell with cell "a"',
+        ),
         ("[[ue]]", "[output]\nenergy = true\n[[ue]]", "the energy of several carriers"),
         ("[[flow]]", '[ue.scells]\ndeactivation_timer = "100 ms"\n[[flow]]', "20, 40, 80, 160, 320"),
         ("[[flow]]", '[ue.scells]\nactivation_delay = "40 ms"\n[[flow]]', "from 8 ms to 34 ms"),

@@ -264,7 +264,10 @@ def test_a_name_that_nobody_brings_along() -> None:
     ("setting", "words"),
     [
         ("mine", "NAME=FILE.py:CLASS"),
-        ("m=a.py:Nobody", "no class Nobody derived from airlane.Controller; known: Mine"),
+        (
+            "m=a.py:Nobody",
+            "no class Nobody derived from airlane.Controller or airlane.CallController; known: Mine",
+        ),
         ("m=broken.py:Mine", "broken.py: SyntaxError"),
         ("m=nowhere.py:Mine", "nowhere.py: No such file"),
         ("m=exits.py:Mine", "exits.py: SystemExit: 0"),

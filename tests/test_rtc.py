@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import airlane as package
+from airlane.arena import rmcat
 from airlane.runs import arrays
 from airlane.runs.applications import with_applications
 from conftest import Airlane
@@ -163,6 +164,44 @@ def test_a_capture_is_rtp_and_rtcp(airlane: Airlane, tmp_path: Path) -> None:
     assert not [row for row in rows if len(row) > 4 and row[4]]
 
 
+@pytest.mark.parametrize("controller", ['"gcc"', '"scream"', '"nada"'])
+def test_a_pause_has_no_media_and_is_no_freeze(controller: str) -> None:
+    pauses = '[{ at = "3 s", duration = "1 s" }, { at = "5 s", duration = "3 s" }]'
+    results = run(f'{{ kind = "rtc", both = true, controller = {controller}, pauses = {pauses} }}')
+    made_s = arrays.numbers(results.frames["t_s"])
+    assert not ((made_s >= 3.0) & (made_s < 4.0)).any()
+    assert not ((made_s >= 5.0) & (made_s < 8.0)).any()
+    assert made_s[made_s >= 5.0].min() == 8.0
+    for row in results.flows.to_pylist():
+        assert row["freezes"] == 0
+        assert row["frames_shown"] > 0.98 * row["frames_sent"]
+    series = results.flow_series
+    times_s, rate = (arrays.numbers(series[name]) for name in ("t_s", "goodput_mbps"))
+    # Reports of sender and receiver go on, each second.
+    assert rate[(times_s >= 5.2) & (times_s < 7.8)].max() < 0.05 < 0.2 < rate[times_s > 9.0].mean()
+
+
+@pytest.mark.parametrize("name", ["gcc", "scream", "scream-libwebrtc", "nada"])
+def test_others_take_the_rate_of_a_call_that_pauses_and_give_it_back(name: str) -> None:
+    (contender,) = (one for one in rmcat.CONTENDERS if one.name == name)
+    (situation,) = (one for one in rmcat.SITUATIONS if one.name == "rmcat-pause")
+    series = contender.enter(situation.scenario()).run(seed=1).flow_series
+    flows = np.asarray(series["flow"].to_pylist(), dtype=object)
+    times_s, rate = (arrays.numbers(series[name]) for name in ("t_s", "goodput_mbps"))
+
+    def rates(begin_s: float, end_s: float) -> list[float]:
+        inside = (times_s >= begin_s) & (times_s < end_s)
+        return [float(rate[inside & (flows == f"tested-{i}")].mean()) for i in (1, 2, 3)]
+
+    # RFC 8867 section 5.8: two calls of at most 1.5 Mbit/s fit into 3.5 Mbit/s, three share it.
+    first, paused, third = rates(50, 60)
+    assert min(first, third) > 0.85 * 1.5
+    assert paused < 0.01
+    for shares in (rates(30, 40), rates(90, 119)):
+        assert min(shares) > 0.5 * max(shares)
+        assert sum(shares) > 0.75 * 3.5
+
+
 @pytest.mark.parametrize(
     ("app", "said"),
     [
@@ -172,6 +211,12 @@ def test_a_capture_is_rtp_and_rtcp(airlane: Airlane, tmp_path: Path) -> None:
         ('{ kind = "rtc", audio = { kind = "opus", packet = "1 s" } }', "from 1 ms to 120 ms"),
         ('{ kind = "rtc", feedback_interval = "8001 ms" }', "it must be at most 8 s"),
         ('{ kind = "rtc", controller = "reno" }', "constant"),
+        ('{ kind = "rtc", pauses = [{ at = "1 s", duration = "0 s" }] }', "pauses.0.duration"),
+        ('{ kind = "rtc", controller = { kind = "own" } }', "name"),
+        (
+            '{ kind = "rtc", pauses = [{ at = "1 s", duration = "2 s" }, { at = "3 s", duration = "1 s" }] }',
+            "sort them by `at`, with time between them",
+        ),
     ],
 )
 def test_errors_say_what_would_be_right(app: str, said: str) -> None:

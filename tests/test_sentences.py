@@ -431,6 +431,11 @@ SENTENCES = [
     ),
     Sentence(
         CALLS,
+        "Jain's index is above 0.97 with each controller",
+        lambda: all(of_calls(one.name, "pause", "jain") > 0.97 for one in calls().contenders),
+    ),
+    Sentence(
+        CALLS,
         "the draft's SCReAM falls below that rate; SCReAM of libwebrtc does with both queues",
         lambda: (
             all(

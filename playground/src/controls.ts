@@ -46,6 +46,7 @@ const RUN: Control[] = [
 const APPS: Record<string, unknown> = {
   bulk: { kind: "bulk" }, fixed: { kind: "fixed", size: "1 MB" }, cbr: { kind: "cbr", rate: "5 Mbit/s" },
   web: { kind: "web" }, ping: { kind: "ping" }, video: { kind: "video" }, dash: { kind: "dash" }, rtc: { kind: "rtc" },
+  sprout: { kind: "sprout" },
 };
 const MIDDLEBOXES: [string, string, unknown][] = [
   ["none", "none", null], ["pep at the gateway", "pep", { kind: "pep", at: "gateway" }],

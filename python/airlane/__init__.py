@@ -17,7 +17,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from airlane.control import Controller
+    from airlane.control import CallController, Controller
     from airlane.examples import path as example
     from airlane.native import ScenarioError, schema
     from airlane.radio import channel, nr
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "CallController",
     "Controller",
     "LiveError",
     "Results",
@@ -47,6 +48,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "CallController": ("control", "CallController"),
     "Controller": ("control", "Controller"),
     "LiveError": ("realtime.process", "LiveError"),
     "Results": ("results", "Results"),

@@ -293,3 +293,48 @@ class Timeout:
     now_s: float
     restart: int
     new_episode: bool
+
+class PacketReport:
+    """What a report of the receiver of a call says about a packet.
+
+    Attributes
+    ----------
+    sequence
+        Counts all packets of the sender.
+    size
+        Its bytes with all headers.
+    sent_s
+        When it left the sender, in seconds of the run.
+    arrived_s
+        When it arrived, in seconds of the receiver's clock; None if it has not arrived. A packet that was
+        reported as lost may arrive later, and is then reported again.
+    marked
+        True if it arrived with a congestion mark (CE). Transport-wide feedback does not tell.
+    """
+
+    sequence: int
+    size: int
+    sent_s: float
+    arrived_s: float | None
+    marked: bool
+
+class Feedback:
+    """A report of the receiver of a call.
+
+    Attributes
+    ----------
+    now_s
+        When it arrived, in seconds of the run.
+    packets
+        The packets that it is about, by their sequence numbers. What earlier reports have said is left out.
+    in_flight
+        Bytes that were sent after the last packet that a report was about.
+    rtt_ms
+        The last round trip that RTCP has measured (RFC 3550 section 6.4.1), about once a second; None before
+        the first.
+    """
+
+    now_s: float
+    packets: tuple[PacketReport, ...]
+    in_flight: int
+    rtt_ms: float | None

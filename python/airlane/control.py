@@ -1,8 +1,9 @@
-"""Congestion controllers of your own, in Python.
+"""Congestion controllers of your own, in Python: `Controller` for TCP and QUIC, `CallController` for calls.
 
-A class is called once per acknowledgment, or once per round trip, and at losses and timeouts; its window is
-the attribute `cwnd`, in segments. All other parts of a TCP or QUIC sender (loss detection, retransmission,
-timers) are unchanged. Results do not depend on the number of threads or on how runs are batched, if the
+A `Controller` is called once per acknowledgment, or once per round trip, and at losses and timeouts; its
+window is the attribute `cwnd`, in segments. All other parts of a TCP or QUIC sender (loss detection,
+retransmission, timers) are unchanged. A `CallController` is called at each report of the receiver; it sets
+the rate of the media. Results do not depend on the number of threads or on how runs are batched, if the
 class uses no random numbers of its own and shares no state between connections.
 """
 
@@ -13,9 +14,21 @@ import inspect
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from airlane.native import Ack, ControllerError, Loss, Timeout
+from airlane.native import Ack, ControllerError, Feedback, Loss, PacketReport, Timeout
 
-__all__ = ["Ack", "Controller", "ControllerError", "Loss", "Timeout", "load", "wanted"]
+__all__ = [
+    "Ack",
+    "CallController",
+    "Controller",
+    "ControllerError",
+    "Feedback",
+    "Loss",
+    "OwnController",
+    "PacketReport",
+    "Timeout",
+    "load",
+    "wanted",
+]
 
 
 class Controller:
@@ -69,7 +82,48 @@ class Controller:
         self.cwnd = float(cwnd)
 
 
-def load(setting: str) -> tuple[str, type[Controller]]:
+class CallController:
+    """A rate controller for one sender of a call (`app.kind = "rtc"`).
+
+    Parameters
+    ----------
+    min_mbps, start_mbps, max_mbps
+        The lowest, first and highest rate of all media of the call with their headers, in Mbit/s.
+
+    Attributes
+    ----------
+    timer_ms
+        The interval of calls of `on_timer` in ms, from 1 to 60,000; None for no such calls.
+    target_mbps
+        The rate of all media with their headers, in Mbit/s. A value beyond `min_mbps` or `max_mbps` is set to
+        that bound.
+    pacing_mbps
+        The rate at which packets leave, in Mbit/s; None is 1.1 times the target, as in libwebrtc's GCC.
+    """
+
+    timer_ms: ClassVar[float | None] = None
+
+    def __init__(self, min_mbps: float, start_mbps: float, max_mbps: float) -> None:
+        self.min_mbps = min_mbps
+        self.max_mbps = max_mbps
+        self.target_mbps = start_mbps
+        self.pacing_mbps: float | None = None
+
+    def on_feedback(self, feedback: Feedback) -> None:
+        """Called when a report has arrived. `target_mbps` and `pacing_mbps` then apply at once."""
+        raise TypeError(f"{type(self).__name__} must define on_feedback, which handles reports")
+
+    def on_timer(self, now_s: float) -> None:
+        """Called every `timer_ms`, at this time in seconds of the run. By default nothing changes."""
+
+
+_BASES = (Controller, CallController)
+
+OwnController = Controller | CallController
+"""An object of a class of the user."""
+
+
+def load(setting: str) -> tuple[str, type[OwnController]]:
     """Name and class of `NAME=FILE.py:CLASS`; with `FILE.py:CLASS` the name is the class's, in lower case.
 
     Raises
@@ -96,17 +150,20 @@ def load(setting: str) -> tuple[str, type[Controller]]:
     classes = {
         key: value
         for key, value in vars(module).items()
-        if inspect.isclass(value) and issubclass(value, Controller) and value is not Controller
+        if inspect.isclass(value) and issubclass(value, _BASES) and value not in _BASES
     }
     if wanted not in classes:
         known = ", ".join(classes) or "none"
-        raise ControllerError(f"{file}: no class {wanted} derived from airlane.Controller; known: {known}")
+        bases = "airlane.Controller or airlane.CallController"
+        raise ControllerError(f"{file}: no class {wanted} derived from {bases}; known: {known}")
     return name or wanted.lower(), classes[wanted]
 
 
 def wanted(settings: object) -> set[str]:
     """Names of the users' own controllers in the settings of a scenario."""
     match settings:
+        case {"kind": "own", "name": str(own)}:
+            return {own}
         case dict():
             found = {name} if isinstance(name := settings.get("controller"), str) else set[str]()
             return found.union(*(wanted(value) for value in settings.values()))

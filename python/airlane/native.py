@@ -28,10 +28,12 @@ from airlane.user_error import UserError
 __all__ = [
     "Ack",
     "ControllerError",
+    "Feedback",
     "GuestError",
     "Job",
     "Loss",
     "Output",
+    "PacketReport",
     "Resolved",
     "ScenarioError",
     "Timeout",
@@ -55,7 +57,9 @@ Resolved = _native.Resolved
 ScenarioError = _native.ScenarioError
 GuestError = _native.GuestError
 Ack = _native.Ack
+Feedback = _native.Feedback
 Loss = _native.Loss
+PacketReport = _native.PacketReport
 Timeout = _native.Timeout
 
 
@@ -235,7 +239,7 @@ def run(
         For each job the prefix of its capture files, such as `folder/`; without it no packet is
         captured, even if the scenario requests captures.
     controllers
-        Classes of congestion controllers, by their names in scenarios. After a signal, their Python code is
+        Classes of controllers, by their names in scenarios. After a signal, their Python code is
         interrupted; a call that sleeps is abandoned.
     costs
         Receives the cost of the calls into each of them: number of calls, and seconds of all threads.
@@ -263,7 +267,8 @@ def run(
     except (Exception, SystemExit) as error:  # any exception of a user's class
         if own is None:
             raise
-        raise ControllerError(f"{_place(error)}{type(error).__name__}: {error}") from error
+        notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+        raise ControllerError(f"{_place(error)}{type(error).__name__}: {error}{notes}") from error
     return [_output(output) for output in outputs]
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from airlane import native
-from airlane.control import Controller
+from airlane.control import OwnController
 from airlane.examples import title_of
 from airlane.results import Results
 from airlane.runs.files import read_text
@@ -148,7 +148,7 @@ class Scenario:
         threads: int | None = None,
         on_done: Callable[[int], None] | None = None,
         pcap: Path | None = None,
-        controllers: Mapping[str, type[Controller]] | None = None,
+        controllers: Mapping[str, type[OwnController]] | None = None,
         on_progress: Callable[[float], None] | None = None,
     ) -> Results:
         """Run with consecutive seeds and collect the tables.
@@ -168,8 +168,8 @@ class Scenario:
             `run0-server.pcapng`, ...), and for the qlog of QUIC if `output.qlog` is set
             (`<flow>.server.sqlog` and `<flow>.client.sqlog`). Without it no packet is captured.
         controllers
-            Your congestion controllers, by their names in `transport.controller`. The time spent in them
-            is in `Results.costs`.
+            Your controllers, by their names in `transport.controller`, or `app.controller.name` of calls. The
+            time spent in them is in `Results.costs`.
         on_progress
             Called about ten times a second with the number of runs that have been simulated, parts included:
             0.5 in the middle of the first.

@@ -22,7 +22,10 @@ fn of(rows: &[(&String, UeEnergy)]) -> Table {
     let mut table = Table::default();
     table.push_text("ue", rows.iter().map(|(name, _)| name.as_str())).means("UE");
     table
-        .push_f64("relative_power", each(&|one| one.relative / one.total().as_secs_f64()))
+        .push_f64(
+            "relative_power",
+            each(&|one| one.relative.map_or(f64::NAN, |energy| energy / one.total().as_secs_f64())),
+        )
         .means("mean power of the modem relative to deep sleep, TR 38.840");
     table
         .push_f64("energy_J", each(&|one| one.joules.unwrap_or(f64::NAN)))
@@ -41,7 +44,7 @@ fn of(rows: &[(&String, UeEnergy)]) -> Table {
         .means("share of time in which it listened to PDCCH");
     table
         .push_f64("receiving", each(&|one| share(one.radio_use.receiving, one)))
-        .means("share of time of slots with a block for it");
+        .means("share of time of slots with a block for it, summed over its cells");
     table
         .push_f64("sending", each(&|one| share(one.radio_use.sending, one)))
         .means("share of time of slots with a block from it");

@@ -26,7 +26,7 @@ pub(crate) fn configuration(
             }
             _ => None,
         };
-        Ok(section.config(path, &scenario.cell))
+        Ok(section.config(path, &scenario.cell, scenario.handover.is_some()))
     };
     let own = |name: &str| setup.extensions.schedulers[name].clone();
     // Where one cell lets UEs sleep, their energy is counted in all.

@@ -9,8 +9,8 @@ use airlane_quic::QlogError;
 use airlane_record::{Capture, CaptureError, CaptureParameters, Sinks, Table};
 use airlane_scenario::Files;
 use airlane_scenario::ScenarioError;
-use airlane_scenario::format::{self, Middlebox, Resolved, Transport};
-use airlane_scenario::{Controllers, Extensions, Schedulers, applications, expand, middlebox};
+use airlane_scenario::format::{self, App, Middlebox, Resolved, Rtc, RtcController, Transport};
+use airlane_scenario::{Extensions, Schedulers, applications, expand, middlebox};
 use serde::Serialize;
 
 use crate::construction::Construction;
@@ -160,7 +160,20 @@ fn check_extensions(scenario: &Resolved, extensions: &Extensions) -> Result<(), 
     });
     for (place, named) in of_flows.chain(of_proxies) {
         if let Some(name) = named.as_ref().filter(|name| !extensions.controllers.contains_key(*name)) {
-            return Err(unknown_controller(&place, name, &extensions.controllers));
+            let place = format!("{place}.controller");
+            let is_of_calls = extensions.rate_controllers.contains_key(name);
+            let base = is_of_calls.then_some("airlane.Controller");
+            return Err(unknown_controller(place, name, extensions.controllers.keys(), base));
+        }
+    }
+    for (i, flow) in scenario.flow.iter().enumerate() {
+        if let App::Rtc(Rtc { controller: RtcController::Own(own), .. }) = &flow.app
+            && !extensions.rate_controllers.contains_key(&own.name)
+        {
+            let place = format!("flow.{i}.app.controller.name");
+            let is_of_transport = extensions.controllers.contains_key(&own.name);
+            let base = is_of_transport.then_some("airlane.CallController");
+            return Err(unknown_controller(place, &own.name, extensions.rate_controllers.keys(), base));
         }
     }
     for (i, cell) in scenario.cell.iter().enumerate() {
@@ -173,13 +186,23 @@ fn check_extensions(scenario: &Resolved, extensions: &Extensions) -> Result<(), 
     Ok(())
 }
 
-fn unknown_controller(place: &str, name: &str, controllers: &Controllers) -> ScenarioError {
-    let known: Vec<&str> = controllers.keys().map(String::as_str).collect();
-    let help = match known.as_slice() {
-        [] => format!("add --controller {name}=FILE.py:CLASS, or run(controllers={{\"{name}\": ...}})"),
-        known => format!("known: {}", known.join(", ")),
+/// `known` has the names of the controllers for such a flow. `base` is the class in Python that the named one would
+/// derive from, if it is a controller for other flows.
+fn unknown_controller<'a>(
+    place: String,
+    name: &str,
+    known: impl Iterator<Item = &'a String>,
+    base: Option<&str>,
+) -> ScenarioError {
+    let known: Vec<&str> = known.map(String::as_str).collect();
+    let help = match (base, known.as_slice()) {
+        (Some(base), _) => format!("derive its class from {base}"),
+        (None, []) => {
+            format!("add --controller {name}=FILE.py:CLASS, or run(controllers={{\"{name}\": ...}})")
+        }
+        (None, known) => format!("known: {}", known.join(", ")),
     };
-    let mut error = ScenarioError::new(format!("{place}.controller"), "unknown controller", help);
+    let mut error = ScenarioError::new(place, "unknown controller", help);
     error.value = format!("\"{name}\"").into();
     error
 }

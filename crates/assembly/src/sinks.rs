@@ -157,7 +157,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         carriers: scenario.ue.iter().any(|ue| ue.carriers.is_some()),
         codes: scenario.flow.iter().any(sends_codes),
         pings: scenario.flow.iter().any(|flow| matches!(flow.app, App::Ping(_))),
-        media: scenario.flow.iter().any(|flow| flow.app.rate_controller().is_some()),
+        media: scenario.flow.iter().any(|flow| matches!(flow.app, App::Rtc(_))),
         frames: scenario.flow.iter().any(|flow| matches!(flow.app, App::Xr(_))),
         pages: vec![], // set by the caller that has read them
         viewers: viewers(scenario, flows),

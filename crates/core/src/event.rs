@@ -168,7 +168,8 @@ pub enum CarrierStep {
     Commanded,
     /// It can be scheduled.
     Activated,
-    /// It is deactivated: its timer has expired, or the radio of the primary cell was switched off.
+    /// It is deactivated: its timer has expired, the radio of the primary cell was switched off, or the UE has left the
+    /// primary cell or its connection.
     Deactivated,
 }
 

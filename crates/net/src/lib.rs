@@ -6,6 +6,7 @@
 //! with a counted cause. Not included: IP addresses and forwarding tables (packets carry their flow, and
 //! the wiring connects the ports).
 
+pub mod abc;
 #[cfg(test)]
 mod bench_top;
 pub mod codel;

@@ -39,11 +39,15 @@ impl ManagedLink {
     /// # Panics
     /// If `parameters.queue` is not `None`.
     #[must_use]
-    pub fn new(parameters: LinkParameters, queue: Discipline) -> Self {
+    pub fn new(parameters: LinkParameters, mut queue: Discipline) -> Self {
         let LinkParameters { rate, delay, queue: limit, rate_steps, holds, loss, .. } = parameters;
         assert!(limit.is_none(), "the discipline has the limit of the queue");
+        let schedule = Schedule::new(rate, rate_steps, holds);
+        if let Discipline::Abc(abc) = &mut queue {
+            abc.set_rates(&schedule);
+        }
         Self {
-            schedule: Schedule::new(rate, rate_steps, holds),
+            schedule,
             loss,
             queue,
             transmitter: Transmitter::Idle,

@@ -1,13 +1,15 @@
 //! Queue disciplines.
 //!
 //! One trait serves every queue of packets, in a link as well as in an RLC entity. The disciplines
-//! [`DropTail`] and [`CoDel`] are here; [`Red`], [`Pie`], [`FqCoDel`] and [`DualPi2`] are in their own modules.
+//! [`DropTail`] and [`CoDel`] are here; [`Red`], [`Pie`], [`FqCoDel`],
+//! [`DualPi2`] and [`Abc`] are in their own modules.
 //! Each has a limit besides its rule, and can mark ECN-capable packets instead of dropping them.
 
 use std::collections::VecDeque;
 
 use airlane_core::{Bytes, Cx, DropCause, Instant, PacketRef, Stream};
 
+use crate::abc::{self, Abc};
 use crate::codel::{self, Verdict};
 use crate::dualpi2::{self, DualPi2};
 use crate::fq_codel::{self, FqCoDel};
@@ -311,6 +313,8 @@ pub enum Aqm {
     Pie(pie::Parameters),
     /// Two coupled queues (RFC 9332).
     DualPi2(dualpi2::Parameters),
+    /// ABC's marks (Goyal et al. 2020).
+    Abc(abc::Parameters),
 }
 
 /// The disciplines of airlane, and a variant for others.
@@ -328,6 +332,8 @@ pub enum Discipline {
     Pie(Pie),
     /// DualPI2.
     DualPi2(Box<DualPi2>),
+    /// ABC.
+    Abc(Box<Abc>),
     /// A discipline from outside this crate.
     Other(Box<dyn QueueDiscipline>),
 }
@@ -344,6 +350,7 @@ impl Discipline {
             Aqm::FqCoDel(parameters) => Self::FqCoDel(Box::new(FqCoDel::new(limit, parameters))),
             Aqm::Pie(parameters) => Self::Pie(Pie::new(limit, parameters, stream())),
             Aqm::DualPi2(parameters) => Self::DualPi2(Box::new(DualPi2::new(limit, parameters, stream()))),
+            Aqm::Abc(parameters) => Self::Abc(Box::new(Abc::new(limit, parameters))),
         }
     }
 }
@@ -358,6 +365,7 @@ macro_rules! each {
             Discipline::FqCoDel($queue) => $call,
             Discipline::Pie($queue) => $call,
             Discipline::DualPi2($queue) => $call,
+            Discipline::Abc($queue) => $call,
             Discipline::Other($queue) => $call,
         }
     };

@@ -65,9 +65,9 @@ impl Schedule {
         start
     }
 
-    /// The end of the transmission of a packet that begins at `start`, at the rate at that time.
+    /// The rate of a packet that begins at `start`; `None` if infinitely fast.
     #[inline]
-    pub fn transmission_end(&mut self, start: Instant, size: Bytes) -> Instant {
+    pub fn rate_at(&mut self, start: Instant) -> Option<BitRate> {
         while let Some(step) = self.steps.get(self.next_step)
             && step.at <= start
         {
@@ -75,8 +75,15 @@ impl Schedule {
             self.next_step += 1;
             self.latest = (Bytes::ZERO, Duration::ZERO);
         }
+        self.rate
+    }
+
+    /// The end of the transmission of a packet that begins at `start`, at the rate at that time.
+    #[inline]
+    pub fn transmission_end(&mut self, start: Instant, size: Bytes) -> Instant {
+        let rate = self.rate_at(start);
         if self.latest.0 != size {
-            self.latest = (size, self.rate.map_or(Duration::ZERO, |rate| rate.transmission_time(size)));
+            self.latest = (size, rate.map_or(Duration::ZERO, |rate| rate.transmission_time(size)));
         }
         start + self.latest.1
     }

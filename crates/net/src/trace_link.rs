@@ -36,9 +36,12 @@ impl TraceLink {
     pub fn new(
         trace: Arc<DeliveryTrace>,
         delay: Duration,
-        queue: Discipline,
+        mut queue: Discipline,
         loss: Option<RandomLoss>,
     ) -> Self {
+        if let Discipline::Abc(abc) = &mut queue {
+            abc.set_trace(&trace);
+        }
         Self {
             trace,
             cursor: Cursor::default(),

@@ -98,7 +98,7 @@ pub(crate) fn run(
         Some(callback) => callback.call1(py, (simulated.runs(),)).map(drop),
         None => Ok(()),
     };
-    let parts = Extensions { controllers: own.controllers(), ..Extensions::default() };
+    let parts = own.extensions();
     let stopping = (Arc::clone(&cancel), Arc::clone(&simulated));
     let work = begin(jobs, threads, stopping, (parts, on_output.is_some()));
     let listened = listen(py, work.ended, &cancel, (on_end, on_period));
@@ -201,7 +201,7 @@ fn begin(
     let (sender, ended) = mpsc::sync_channel(WAITING);
     let thread = thread::spawn(move || {
         let run = |index: usize| {
-            if own.controllers.is_empty() {
+            if own.controllers.is_empty() && own.rate_controllers.is_empty() {
                 return one(&jobs[index], &own, &cancel, &simulated);
             }
             // The thread state of the interpreter exists for the whole run, not for each call.

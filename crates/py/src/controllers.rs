@@ -1,4 +1,5 @@
-//! Congestion controllers written in Python: the only calls from a run into the interpreter.
+//! Controllers written in Python: the only calls from a run into the interpreter. This module has those of TCP and QUIC,
+//! and what they share with those of calls (`rate_controllers`).
 //!
 //! A controller is called once per acknowledgment, or once per round trip, depending on `every` of its class,
 //! and at losses and timeouts. The interpreter lock is held only during the call. Between calls the window is
@@ -8,15 +9,18 @@ use std::cell::OnceCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use airlane_scenario::Controllers;
+use airlane_scenario::Extensions;
 use airlane_scenario::controller::{
     MakeController, OwnController, OwnControllers, Script, ScriptAck, ScriptEvent, ScriptRequest,
     ScriptedController, SegmentWindow,
 };
+use airlane_scenario::rate_controller::Duration;
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyString, PyType};
+
+use crate::rate_controllers;
 
 /// The result of one acknowledgment, or of all acknowledgments of a round trip.
 #[pyclass(frozen, get_all, module = "airlane._native")]
@@ -61,33 +65,43 @@ pub(crate) struct Timeout {
 
 /// The data that runs and interpreter share about one class.
 #[derive(Debug)]
-struct Shared {
-    class: Py<PyAny>,
-    per_round: bool,
+pub(crate) struct Shared {
+    pub(crate) class: Py<PyAny>,
     calls: AtomicU64,
     nanoseconds: AtomicU64,
     failure: Mutex<Option<PyErr>>,
     cancel: Arc<AtomicBool>,
-    inside: Arc<Inside>,
+    pub(crate) inside: Arc<Inside>,
 }
 
 impl Shared {
     /// Stores the first failure and ends all runs. Failures after a cancellation are results of the
     /// interrupts.
-    fn fail(&self, error: PyErr) {
+    pub(crate) fn fail(&self, error: PyErr) {
         if !self.cancel.swap(true, Ordering::Relaxed) {
             self.failure.lock().expect("nobody panics while it is held").get_or_insert(error);
         }
+    }
+
+    /// Makes a call with the interpreter, and counts it and its time. `None` if it failed.
+    pub(crate) fn measure<T>(&self, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
+        #[expect(clippy::disallowed_types, reason = "measures what the call costs; no result depends on it")]
+        let began = std::time::Instant::now();
+        let came = Python::attach(call);
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        let spent = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.nanoseconds.fetch_add(spent, Ordering::Relaxed);
+        came.map_err(|error| self.fail(error)).ok()
     }
 }
 
 /// Threads that are in a call into a controller, with the interpreter's identifiers.
 #[derive(Debug, Default)]
-struct Inside(Mutex<Vec<u64>>);
+pub(crate) struct Inside(Mutex<Vec<u64>>);
 
 impl Inside {
     /// Makes a call into a controller.
-    fn call<T>(&self, py: Python<'_>, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    pub(crate) fn call<T>(&self, py: Python<'_>, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
         thread_local!(static NAME: OnceCell<u64> = const { OnceCell::new() });
         let name = NAME.with(|name| -> PyResult<u64> {
             if let Some(name) = name.get() {
@@ -139,8 +153,38 @@ impl Watch<'_> {
 
 /// The classes passed to `run`.
 pub(crate) struct PythonControllers {
-    classes: Vec<(String, Arc<Shared>)>,
+    classes: Vec<(String, Kind, Arc<Shared>)>,
     inside: Arc<Inside>,
+}
+
+/// The flows that a class is for, and when it is called.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// Flows over TCP and QUIC: once per round trip, or per acknowledgment.
+    Transport { per_round: bool },
+    /// Calls: at an interval besides their feedback, if there is one.
+    Call(Option<Duration>),
+}
+
+impl Kind {
+    fn of(name: &Bound<'_, PyAny>, class: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let base = class.py().import("airlane.control")?.getattr("CallController")?;
+        let is_call = class.cast::<PyType>().is_ok_and(|class| class.is_subclass(&base).unwrap_or(false));
+        if is_call {
+            return rate_controllers::interval(name, class).map(Self::Call);
+        }
+        let every = class.getattr("every")?;
+        let word = every.extract::<String>();
+        match word.as_deref() {
+            Ok("ack") => Ok(Self::Transport { per_round: false }),
+            Ok("round") => Ok(Self::Transport { per_round: true }),
+            _ => {
+                let shown = word.map_or_else(|_| format!("{every:?}"), |word| format!("{word:?}"));
+                let message = format!("{name}.every is {shown}; it must be \"ack\" or \"round\"");
+                Err(PyValueError::new_err(message))
+            }
+        }
+    }
 }
 
 impl PythonControllers {
@@ -149,35 +193,37 @@ impl PythonControllers {
         let mut found = Vec::new();
         let inside = Arc::<Inside>::default();
         for (name, class) in classes.into_iter().flatten() {
-            let every = class.getattr("every")?;
-            let word = every.extract::<String>();
-            let per_round = match word.as_deref() {
-                Ok("ack") => false,
-                Ok("round") => true,
-                _ => {
-                    let shown = word.map_or_else(|_| format!("{every:?}"), |word| format!("{word:?}"));
-                    let message = format!("{name}.every is {shown}; it must be \"ack\" or \"round\"");
-                    return Err(PyValueError::new_err(message));
-                }
-            };
+            let kind = Kind::of(&name, &class)?;
             let shared = Shared {
                 class: class.unbind(),
-                per_round,
                 calls: AtomicU64::new(0),
                 nanoseconds: AtomicU64::new(0),
                 failure: Mutex::new(None),
                 cancel: Arc::clone(cancel),
                 inside: Arc::clone(&inside),
             };
-            found.push((name.extract()?, Arc::new(shared)));
+            found.push((name.extract()?, kind, Arc::new(shared)));
         }
         Ok(Self { classes: found, inside })
     }
 
     /// The factories of controllers of these classes, by name.
-    pub(crate) fn controllers(&self) -> Controllers {
-        let own = |shared: &Arc<Shared>| OwnControllers(Arc::new(Maker(Arc::clone(shared))));
-        self.classes.iter().map(|(name, shared)| (name.clone(), own(shared))).collect()
+    pub(crate) fn extensions(&self) -> Extensions {
+        let mut own = Extensions::default();
+        for (name, kind, shared) in &self.classes {
+            let shared = Arc::clone(shared);
+            match *kind {
+                Kind::Transport { per_round } => {
+                    let maker = OwnControllers(Arc::new(Maker { shared, per_round }));
+                    own.controllers.insert(name.clone(), maker);
+                }
+                Kind::Call(interval) => {
+                    let maker = rate_controllers::makers(shared, interval);
+                    own.rate_controllers.insert(name.clone(), maker);
+                }
+            }
+        }
+        own
     }
 
     /// The watch for calls into these controllers.
@@ -188,12 +234,12 @@ impl PythonControllers {
     /// Raises the exception of a controller, if there was one.
     pub(crate) fn raise_failure(&self) -> PyResult<()> {
         let take = |shared: &Arc<Shared>| shared.failure.lock().expect("all runs have ended").take();
-        self.classes.iter().find_map(|(_, shared)| take(shared)).map_or(Ok(()), Err)
+        self.classes.iter().find_map(|(_, _, shared)| take(shared)).map_or(Ok(()), Err)
     }
 
     /// Writes calls and seconds by name.
     pub(crate) fn report(&self, costs: &Bound<'_, PyDict>) -> PyResult<()> {
-        for (name, shared) in &self.classes {
+        for (name, _, shared) in &self.classes {
             let seconds = shared.nanoseconds.load(Ordering::Relaxed) as f64 * 1e-9;
             costs.set_item(name, (shared.calls.load(Ordering::Relaxed), seconds))?;
         }
@@ -202,26 +248,35 @@ impl PythonControllers {
 }
 
 #[derive(Debug)]
-struct Maker(Arc<Shared>);
+struct Maker {
+    shared: Arc<Shared>,
+    per_round: bool,
+}
 
 impl MakeController for Maker {
     fn make(&self, window: &SegmentWindow) -> Box<dyn OwnController> {
         let object = Python::attach(|py| {
             let arguments = (window.segment_size(), window.segments);
-            let made = self.0.inside.call(py, || self.0.class.call1(py, arguments));
-            made.map_err(|error| self.0.fail(error)).ok()
+            let made = self.shared.inside.call(py, || self.shared.class.call1(py, arguments));
+            made.map_err(|error| self.shared.fail(error)).ok()
         });
-        let script = object
-            .map(|object| Box::new(PythonScript { object, shared: Arc::clone(&self.0) }) as Box<dyn Script>);
-        Box::new(ScriptedController::new(script, self.0.per_round, window))
+        let shared = Arc::clone(&self.shared);
+        let script = object.map(|object| Box::new(PythonScript { object, shared }) as Box<dyn Script>);
+        Box::new(ScriptedController::new(script, self.per_round, window))
     }
 }
 
-/// The number in an attribute after a call of a method; `None` if it is Python's `None`.
-fn number(object: &Bound<'_, PyAny>, method: &str, name: &Bound<'_, PyString>) -> PyResult<Option<f64>> {
+/// The number in an attribute after a call of a method; `None` if it is Python's `None`. `arguments` are those of the
+/// `__init__` of the base class.
+pub(crate) fn number(
+    object: &Bound<'_, PyAny>,
+    method: &str,
+    name: &Bound<'_, PyString>,
+    arguments: &str,
+) -> PyResult<Option<f64>> {
     let value = object.getattr(name).map_err(|error| {
         if error.is_instance_of::<PyAttributeError>(object.py()) {
-            let help = "its __init__ must call super().__init__(segment_size, cwnd)";
+            let help = format!("its __init__ must call super().__init__({arguments})");
             return PyTypeError::new_err(format!("the object has no attribute {name}: {help}"));
         }
         error
@@ -254,10 +309,11 @@ impl PythonScript {
         }
         let (method, argument) = in_python(py, event)?;
         self.shared.inside.call(py, || object.call_method1(method, (argument,)))?;
-        let cwnd = number(object, method, intern!(py, "cwnd"))?.ok_or_else(|| {
+        let attribute = |name| number(object, method, name, "segment_size, cwnd");
+        let cwnd = attribute(intern!(py, "cwnd"))?.ok_or_else(|| {
             PyTypeError::new_err(format!("after {method}, cwnd is None; it must be a number"))
         })?;
-        Ok(ScriptRequest { cwnd, pacing_mbps: number(object, method, intern!(py, "pacing_mbps"))? })
+        Ok(ScriptRequest { cwnd, pacing_mbps: attribute(intern!(py, "pacing_mbps"))? })
     }
 }
 
@@ -290,13 +346,7 @@ fn in_python(py: Python<'_>, event: ScriptEvent) -> PyResult<(&'static str, Py<P
 
 impl Script for PythonScript {
     fn call(&mut self, behind: Option<u32>, event: ScriptEvent) -> Option<ScriptRequest> {
-        #[expect(clippy::disallowed_types, reason = "measures what the call costs; no result depends on it")]
-        let began = std::time::Instant::now();
-        let wanted = Python::attach(|py| self.ask(py, behind, event));
-        self.shared.calls.fetch_add(1, Ordering::Relaxed);
-        let spent = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.shared.nanoseconds.fetch_add(spent, Ordering::Relaxed);
-        wanted.map_err(|error| self.shared.fail(error)).ok()
+        self.shared.measure(|py| self.ask(py, behind, event))
     }
 
     fn resize(&mut self, segment_size: u32, segments: u32) {

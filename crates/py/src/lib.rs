@@ -15,6 +15,7 @@ mod link;
 mod live;
 mod packetdrill;
 mod radio;
+mod rate_controllers;
 mod resolved;
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -144,6 +145,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<controllers::Ack>()?;
     module.add_class::<controllers::Loss>()?;
     module.add_class::<controllers::Timeout>()?;
+    module.add_class::<rate_controllers::Feedback>()?;
+    module.add_class::<rate_controllers::PacketReport>()?;
     module.add("GuestError", module.py().get_type::<GuestError>())?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())
 }

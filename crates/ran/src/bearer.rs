@@ -273,6 +273,16 @@ impl RadioBearer {
         sends == Some(true) && !self.is_suspended()
     }
 
+    /// [`TransmitQueue::needs_capacity`], of the downlink.
+    pub(crate) fn needs_capacity(&self) -> bool {
+        self.downlink.source.queue.needs_capacity()
+    }
+
+    /// [`TransmitQueue::report_capacity`], of the downlink.
+    pub(crate) fn report_capacity(&mut self, now: Instant, rate: f64) {
+        self.downlink.source.queue.report_capacity(now, rate);
+    }
+
     /// The buffer status of the transmitter of this direction.
     #[must_use]
     pub fn buffer_status(&self, direction: Direction, now: Instant) -> BufferStatus {

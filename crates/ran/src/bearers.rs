@@ -264,6 +264,16 @@ impl Bearers {
         self.default.sdu_size(packet)
     }
 
+    /// True if the downlink queue of a bearer has ABC's marks.
+    pub(crate) fn needs_capacity(&self) -> bool {
+        self.each().any(RadioBearer::needs_capacity)
+    }
+
+    /// The downlink of the UE could have this rate from `now` on, in bytes per second.
+    pub(crate) fn report_capacity(&mut self, now: Instant, rate: f64) {
+        self.each_mut().for_each(|bearer| bearer.report_capacity(now, rate));
+    }
+
     /// [`RadioBearer::backlog`], the sum.
     #[inline(always)]
     pub(crate) fn backlog(&self, direction: Direction, now: Instant) -> Bytes {

@@ -234,11 +234,12 @@ pub(crate) fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>], now: I
     let secondary = secondary.collect();
     let phase = if cell.connection.is_some() { Phase::Released } else { Phase::Connected };
     let identity = seeds.stream(&format!("ue/{index}/identity")).below(u64::MAX);
-    let links = Links::new(link, secondary);
-    assert!(
-        links.is_single() || phase.drx(cell, identity).is_none(),
-        "a UE with several carriers that sleeps, or whose energy is counted"
-    );
+    let secondary_cells = ue.aggregation.as_ref().map(|of| Arc::clone(&of.secondary)).unwrap_or_default();
+    let mut links = Links::new(link, secondary, secondary_cells);
+    if phase == Phase::Connected {
+        let scells = links.with_secondary_cells().filter_map(|(link, _)| link.scell.as_mut());
+        scells.for_each(|scell| scell.start(now));
+    }
     Ue {
         id: UeId(index as u32),
         is_present: true,
@@ -298,8 +299,9 @@ fn build_link(
     }
 }
 
-/// The links with the secondary cells of a UE. Each has channels with all cells, as the primary link has: the streams of a
-/// channel are named by UE and cell, so that two links of a UE have equal channels with a cell.
+/// The links with the secondary cells of a UE, as many as it has with any primary cell. Each has channels with all cells, as
+/// the primary link has: the streams of a channel are named by UE and cell, so that two links of a UE have equal channels
+/// with a cell. A link that is not used by the first primary cell begins with the first secondary cell.
 fn build_secondary(
     new: NewUe<'_>,
     aggregation: &CarrierAggregation,
@@ -309,17 +311,27 @@ fn build_secondary(
 ) -> Vec<ServingLink> {
     let (seeds, index) = (scenes[0].seeds, new.index);
     let primary = new.config.cell.expect("carrier aggregation names the primary cell");
-    let link = |id: &CellId| {
-        assert!(*id != primary, "the primary cell is not a secondary one");
+    let first = aggregation.secondary.get(&primary).filter(|cells| !cells.is_empty());
+    let first = first.expect("the first primary cell has secondary ones");
+    assert!(
+        aggregation.secondary.iter().all(|(primary, cells)| !cells.contains(primary)),
+        "the primary cell is not a secondary one"
+    );
+    let most = aggregation.secondary.values().map(Vec::len).max().unwrap_or_default();
+    let link = |place: usize| {
+        let id = first.get(place).unwrap_or(&first[0]);
         let config = UeConfig { cell: Some(*id), ..new.config.clone() };
         let (serving, neighbours) = build_channels(NewUe { config: &config, ..new }, mobility, scenes, now);
         let cell = scenes[id.index()].cell;
-        let draws = |what: &str| seeds.stream(&format!("ue/{index}/cell/{}/decoding/{what}", id.index()));
+        let draws = |what: &str| {
+            let of = format!("ue/{index}/cell/{}/decoding/{what}", id.index());
+            seeds.stream(&if place < first.len() { of } else { format!("{of}/{place}") })
+        };
         let pcell = scenes[primary.index()].cell.numerology;
-        let scell = Scell::new(aggregation.activation, pcell, ReportTimes::of(cell, index), now);
+        let scell = Scell::new(aggregation.activation, pcell, ReportTimes::of(cell, index));
         ServingLink { scell: Some(Box::new(scell)), ..build_link(new, serving, neighbours, cell, draws) }
     };
-    aggregation.secondary.iter().map(link).collect()
+    (0..most).map(link).collect()
 }
 
 fn build_mobility(ue: NewUe<'_>, scenes: &[Scene<'_>], now: Instant) -> Mobility {

@@ -28,7 +28,7 @@ const SUBFRAME: Duration = Duration::from_millis(1);
 
 pub use crate::mac::drx::{DrxConfig, ShortCycle};
 pub use crate::mac::requests::RequestLimit;
-pub use crate::mac::scell::{ActivationDelay, ActivationPolicy, CarrierAggregation};
+pub use crate::mac::scell::{ActivationDelay, ActivationPolicy, CarrierAggregation, SecondaryCells};
 pub use crate::mac::throttle::{ThrottleBy, ThrottleConfig};
 
 pub use airlane_radio::mobility::Movement;

@@ -4,6 +4,8 @@
 //! where deep sleep has power 1. Reception is scaled with the bandwidth in FR1. A slot with a block from the UE counts with
 //! the power of transmission in place of that of PDCCH.
 //!
+//! Both are those of one carrier: a UE with several carriers has its times, and neither energy.
+//!
 //! *Joules* are those of the phone of Huang et al., MobiSys 2012, with the values of AT&T's Application Resource Optimizer
 //! (`ProfileLTE.java`), for LTE only: a phone of 2011, whose modem hardly saved power between on-durations.
 
@@ -48,19 +50,25 @@ const SENT_J: f64 = 438.39e-9;
 pub struct UeEnergy {
     /// Listening and sleep by [`Phase`].
     pub phases: [SleepTally; Phase::COUNT],
-    /// Its blocks in both directions.
+    /// Its blocks in both directions, of all its cells.
     pub radio_use: RadioUse,
-    /// Energy in relative power times seconds.
-    pub relative: f64,
-    /// Energy in joules; `None` in NR.
+    /// Energy in relative power times seconds; `None` with several carriers.
+    pub relative: Option<f64>,
+    /// Energy in joules; `None` in NR, and with several carriers.
     pub joules: Option<f64>,
 }
 
 impl UeEnergy {
-    fn of(phases: [SleepTally; Phase::COUNT], radio_use: RadioUse, cell: &CellConfig) -> Self {
-        let relative = relative(&phases, &radio_use, cell);
+    /// `is_single` is false for a UE with several carriers.
+    fn of(
+        phases: [SleepTally; Phase::COUNT],
+        radio_use: RadioUse,
+        cell: &CellConfig,
+        is_single: bool,
+    ) -> Self {
+        let relative = is_single.then(|| relative(&phases, &radio_use, cell));
         let is_lte = cell.numerology == Numerology::LTE;
-        let joules = is_lte.then(|| joules(&phases, &radio_use));
+        let joules = (is_single && is_lte).then(|| joules(&phases, &radio_use));
         Self { phases, radio_use, relative, joules }
     }
 
@@ -129,7 +137,7 @@ impl RadioNetwork {
     pub fn energy(&self, ue: UeId, now: Instant) -> Option<UeEnergy> {
         let (ue, cell) = self.ue_with_cell(ue)?;
         let drx = ue.drx.as_ref()?;
-        Some(UeEnergy::of(drx.tallies(now), drx.radio_use, cell))
+        Some(UeEnergy::of(drx.tallies(now), drx.radio_use, cell, ue.links.is_single()))
     }
 }
 
@@ -153,9 +161,10 @@ mod tests {
         let mut used = RadioUse::default();
         used.receive(Duration::from_millis(2), airlane_core::Bytes(1_000));
         used.send(Duration::from_millis(1), airlane_core::Bytes(100), airlane_core::Dbm(23.0));
-        let energy = UeEnergy::of(phases, used, &cell);
+        let energy = UeEnergy::of(phases, used, &cell, true);
         let expected = 50.0 * 0.07 + 0.93 + 3.0 * 0.45 + 2e-3 * (115.5 - 50.0) + 1e-3 * (700.0 - 50.0);
-        assert!((energy.relative - expected).abs() < 1e-9, "{} for {expected}", energy.relative);
+        let relative = energy.relative.unwrap();
+        assert!((relative - expected).abs() < 1e-9, "{relative} for {expected}");
         let joules = 1.2 * 0.07 + 1.06 * 0.93 + 8e3 * 51.97e-9 + 800.0 * 438.39e-9;
         assert!((energy.joules.unwrap() - joules).abs() < 1e-9);
         assert_eq!(

@@ -1,5 +1,7 @@
 //! The link of a UE with a cell that serves it: its channels, its CQI reports, its HARQ processes and its power.
 
+use std::sync::Arc;
+
 use airlane_core::{Bytes, CellId, Dbm, Duration, Instant, Stream, UeId};
 use airlane_radio::{Mcs, Mobility};
 
@@ -14,28 +16,46 @@ use crate::mac::polls::Polls;
 use crate::mac::power::PuschPower;
 use crate::mac::pusch::Sounding;
 use crate::mac::requests::SentRequests;
-use crate::mac::scell::{Scell, command_bytes};
+use crate::mac::scell::{Scell, ScellState, SecondaryCells, command_bytes};
 use crate::rrc::measurement::MeasurementConfig;
 
 /// The links of a UE with the cells that serve it.
 #[derive(Debug)]
 pub(crate) struct Links {
     primary: ServingLink,
-    /// Those with secondary cells, which have a downlink only.
+    /// Those with secondary cells, which have a downlink only. The first ones are with the secondary cells of the primary
+    /// cell, in their order; the others are not used.
     secondary: Vec<ServingLink>,
+    secondary_cells: Arc<SecondaryCells>,
 }
 
 impl Links {
-    pub(crate) fn new(primary: ServingLink, secondary: Vec<ServingLink>) -> Self {
+    pub(crate) fn new(
+        primary: ServingLink,
+        secondary: Vec<ServingLink>,
+        secondary_cells: Arc<SecondaryCells>,
+    ) -> Self {
         let are_scells = secondary.iter().all(|link| link.scell.is_some());
         assert!(primary.scell.is_none() && are_scells, "one primary link, which has no SCell");
-        Self { primary, secondary }
+        Self { primary, secondary, secondary_cells }
     }
 
-    /// Whether the UE has one carrier.
+    /// Whether the UE always has one carrier.
     #[inline]
     pub(crate) fn is_single(&self) -> bool {
         self.secondary.is_empty()
+    }
+
+    /// The links with the secondary cells of the present primary cell, and these cells.
+    pub(crate) fn with_secondary_cells(&mut self) -> impl Iterator<Item = (&mut ServingLink, CellId)> {
+        let cells = self.secondary_cells.get(&self.primary.cell).map_or(&[][..], Vec::as_slice);
+        self.secondary.iter_mut().zip(cells.iter().copied())
+    }
+
+    /// Whether any block of any link is on the air or waits for its retransmission.
+    pub(crate) fn has_blocks(&self) -> bool {
+        let mut links = core::iter::once(&self.primary).chain(&self.secondary);
+        links.any(|link| link.downlink.harq.any_busy() || link.uplink.harq.any_busy())
     }
 
     /// The links with secondary cells.
@@ -61,8 +81,9 @@ impl Links {
             return None;
         }
         let queue = queue();
-        let mut scells = self.secondary.iter().filter_map(|link| link.scell.as_ref());
-        scells.any(|scell| scell.is_wanted(queue)).then(|| command_bytes(self.secondary.len()))
+        let scells = || self.secondary.iter().filter_map(|link| link.scell.as_ref());
+        let configured = || scells().filter(|scell| scell.state != ScellState::Unconfigured).count();
+        scells().any(|scell| scell.is_wanted(queue)).then(|| command_bytes(configured()))
     }
 
     /// The link with the primary cell, which a handover changes.

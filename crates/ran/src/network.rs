@@ -10,6 +10,7 @@ use airlane_core::{
 };
 
 mod backhaul;
+mod capacity;
 mod carriers;
 mod connection;
 mod handover;
@@ -187,10 +188,6 @@ impl RadioNetwork {
         if config.measurements.is_some_and(|measurements| measurements.quality.is_some()) {
             air.count_use();
         }
-        assert!(
-            config.handover.is_none() || config.ues.iter().all(|ue| ue.aggregation.is_none()),
-            "handovers of UEs with several carriers"
-        );
         let monitor = |measurements| {
             Monitor::new(measurements, config.ues.len(), &config.cells, build::neighbours(config))
         };
@@ -222,6 +219,7 @@ impl RadioNetwork {
             processing: Processing::of(config),
         };
         (0..network.ues.len()).for_each(|ue| network.schedule_carriers(Instant::ZERO, ue));
+        (0..network.ues.len()).for_each(|ue| network.watch_capacity(Instant::ZERO, ue));
         network
     }
 
@@ -276,21 +274,24 @@ impl RadioNetwork {
     }
 
     /// Moves a UE to another cell in the MAC: blocks on the air in either direction are lost, which
-    /// RLC recovers. Does nothing if the cell already serves it.
+    /// RLC recovers. Does nothing if the cell is already its primary one.
     ///
     /// # Panics
-    /// If the cell does not exist.
+    /// If the cell does not exist, or an SCell of the UE is active.
     pub fn change_cell(&mut self, now: Instant, ue: UeId, target: CellId) {
         assert!(target.index() < self.cells.len(), "there is no such cell");
         self.skip_idle_slots(now);
-        assert!(self.ues[ue.index()].links.is_single(), "a UE with several carriers stays in its cells");
-        let link = self.ues[ue.index()].links.primary_mut();
+        let links = &mut self.ues[ue.index()].links;
+        assert_eq!(links.active_carriers(), 1, "SCells are released before the primary cell changes");
+        let link = links.primary_mut();
         if link.cell == target {
             return;
         }
         self.cells[link.cell.index()].forget(ue);
         let config = &self.cells[target.index()].config;
         link.enter(ue, target, config);
+        self.move_secondary_links(ue);
+        let config = &self.cells[target.index()].config;
         self.ues[ue.index()].bearers.lose_signalling();
         self.ues[ue.index()].reset_drx(config, now);
         if let Some(monitor) = &mut self.monitor {

@@ -9,8 +9,10 @@ mod controller;
 mod gcc;
 pub mod media;
 mod nada;
+mod own;
 mod report_timing;
 mod scream;
+mod script;
 mod smooth;
 pub mod wire;
 
@@ -20,5 +22,7 @@ pub use controller::{
 };
 pub use gcc::{Gcc, GccSettings};
 pub use nada::{Nada, NadaSettings};
+pub use own::{CallParameters, MakeRateController, OwnRateControllers};
 pub use report_timing::{PendingReport, ReportHistory, ReportTiming};
 pub use scream::{DraftOptions, Scream, ScreamSettings, ScreamVariant};
+pub use script::{RateEvent, RateRequest, RateScript, ScriptedRateController};

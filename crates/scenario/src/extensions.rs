@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use airlane_ran::scheduler::OwnScheduler;
+use airlane_rtc::OwnRateControllers;
 use airlane_transport::congestion::OwnControllers;
 
 /// Users' own controllers, by their names in `transport.controller`.
 pub type Controllers = BTreeMap<String, OwnControllers>;
+/// Users' own rate controllers of calls, by their names in `app.controller.name`.
+pub type RateControllers = BTreeMap<String, OwnRateControllers>;
 /// Users' own scheduler policies, by their names in `cell.scheduler.policy`.
 pub type Schedulers = BTreeMap<String, OwnScheduler>;
 
@@ -15,6 +18,8 @@ pub type Schedulers = BTreeMap<String, OwnScheduler>;
 pub struct Extensions {
     /// Congestion controllers.
     pub controllers: Controllers,
+    /// Rate controllers of calls.
+    pub rate_controllers: RateControllers,
     /// Scheduler policies.
     pub schedulers: Schedulers,
 }

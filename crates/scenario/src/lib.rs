@@ -39,6 +39,16 @@ pub mod controller {
     };
 }
 
+/// The parts of a user's own rate controller of calls.
+pub mod rate_controller {
+    pub use airlane_core::{BitRate, Bytes, Duration, Ecn, Instant};
+    pub use airlane_rtc::{
+        Bounds, CallParameters, Feedback, MakeRateController, OwnRateControllers, Pace, PacketKind,
+        PacketReport, Probe, ProbeId, RateController, RateEvent, RateRequest, RateScript,
+        ScriptedRateController, SentPacket,
+    };
+}
+
 /// The parts of a user's own scheduler policy.
 pub mod scheduler {
     pub use airlane_core::{Bytes, Duration, UeId};
@@ -49,7 +59,7 @@ pub mod scheduler {
 
 pub use airlane_settings::{SettingsError as ScenarioError, quantity};
 pub use document::Scenario;
-pub use extensions::{Controllers, Extensions, Schedulers};
+pub use extensions::{Controllers, Extensions, RateControllers, Schedulers};
 pub use files::Files;
 pub use format::Resolved;
 pub use real::RealEnd;

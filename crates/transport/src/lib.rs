@@ -51,6 +51,7 @@ mod sack;
 mod scoreboard;
 mod sender;
 mod sequence;
+pub mod sprout;
 mod stats;
 mod stream;
 mod timer;

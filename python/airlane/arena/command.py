@@ -19,7 +19,7 @@ from airlane.arena.sets import SETS
 from airlane.arena.situations import Situation, from_file
 from airlane.cache import Cache
 from airlane.commands import terminal
-from airlane.control import Controller
+from airlane.control import OwnController
 from airlane.pages import report
 from airlane.runs.files import write_text
 
@@ -56,7 +56,7 @@ class Call:
 
     contenders: Sequence[str]
     situations: Sequence[str]
-    controllers: Mapping[str, type[Controller]]
+    controllers: Mapping[str, type[OwnController]]
     quick: bool
     seed: int
     threads: int
@@ -148,7 +148,8 @@ class Call:
 
     def _own(self) -> list[Contender]:
         brought = [one for name, made in self.controllers.items() for one in own(name, made)]
-        names = [one.name for one in (*CONTENDERS, *brought)]
+        known = {one.name for one in (*CONTENDERS, *SETS[self.chosen_set].contenders)}
+        names = [*known, *(one.name for one in brought)]
         for one in brought:
             if names.count(one.name) > 1:
                 raise ArenaError(

@@ -11,7 +11,7 @@ from airlane.arena.contenders import BASELINE, Contender, NotForError
 from airlane.arena.measure import BYTE_DELAY, FIGURES, Measured, Tables, measured
 from airlane.arena.situations import FOLDER, Situation
 from airlane.cache import Cache, outputs_of
-from airlane.control import Controller, ControllerError
+from airlane.control import ControllerError, OwnController
 from airlane.native import Output
 from airlane.runs.figures import BY_NAME, Better, Figure, Outcome, Versus
 
@@ -208,7 +208,7 @@ def conduct(
 
 def _own(
     jobs: Sequence[native.Job],
-    controllers: Mapping[str, type[Controller]],
+    controllers: Mapping[str, type[OwnController]],
     threads: int,
     on_done: Callable[[int], None],
 ) -> dict[native.Job, tuple[Tables, float] | ControllerError]:
@@ -229,7 +229,7 @@ def _own(
 
 
 def _attempt(
-    job: native.Job, controllers: Mapping[str, type[Controller]]
+    job: native.Job, controllers: Mapping[str, type[OwnController]]
 ) -> tuple[Tables, float] | ControllerError:
     try:
         (output,) = native.run([job], 1, controllers=controllers)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from airlane.control import Controller
+from airlane.control import CallController, OwnController
 from airlane.native import ScenarioError
 from airlane.scenario import Scenario
 from airlane.user_error import UserError
@@ -48,6 +48,8 @@ class Contender:
         Other settings, by dotted key.
     app
         Settings of the calls that it carries, by the key below their application.
+    endless
+        The application that takes the place of endless transfers, if it carries no others.
     needs_cell
         Whether a contender with settings of cells does not apply to a scenario without a cell.
     downlink_only
@@ -63,9 +65,10 @@ class Contender:
     middleboxes: Sequence[Mapping[str, object]] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
     app: Mapping[str, object] = field(default_factory=dict)
+    endless: Mapping[str, object] = field(default_factory=dict)
     needs_cell: bool = True
     downlink_only: str = ""
-    own: Mapping[str, type[Controller]] = field(default_factory=dict)
+    own: Mapping[str, type[OwnController]] = field(default_factory=dict)
 
     def enter(self, scenario: Scenario, *, every: bool = False) -> Scenario:
         """The scenario with this contender.
@@ -92,14 +95,22 @@ class Contender:
                 if every:
                     continue
                 raise NotForError(self.downlink_only)
+            if self.endless and flow["app"]["kind"] != "bulk":
+                if every:
+                    continue
+                raise NotForError("it carries endless transfers only")
             if "kind" in self.transport:
                 changed[f"flow.{i}.transport"] = dict(self.transport)
                 if flow["app"]["kind"] in ("web", "dash"):
                     changed[f"flow.{i}.app.http"] = "3"  # HTTP version of browsers and players over QUIC
             else:
                 changed |= {f"flow.{i}.transport.{key}": value for key, value in self.transport.items()}
+            if self.endless:
+                changed[f"flow.{i}.app"] = dict(self.endless)
             if is_call:
                 changed |= {f"flow.{i}.app.{key}": value for key, value in self.app.items()}
+        if self.app and not any(key.startswith("flow.") for key in changed):
+            raise NotForError("there is no call")
         if self.cell and self.needs_cell and not told["cell"]:
             raise NotForError("there is no cell")
         if told["cell"]:
@@ -124,9 +135,11 @@ def _sender(name: str, title: str, **transport: Any) -> Contender:
     return Contender(name, title, {"congestion": name} | transport)
 
 
-def own(name: str, made: type[Controller]) -> tuple[Contender, Contender]:
-    """A controller of the user as two contenders: over TCP, and as `quic-NAME` over QUIC."""
+def own(name: str, made: type[OwnController]) -> tuple[Contender, ...]:
+    """A controller of the user as contenders: for calls one, else over TCP, and as `quic-NAME` over QUIC."""
     title = (inspect.getdoc(made) or "of your own").splitlines()[0].removesuffix(".")
+    if issubclass(made, CallController):
+        return (Contender(name, title, app={"controller": {"kind": "own", "name": name}}, own={name: made}),)
     law = {"congestion": "own", "controller": name}
     return (
         Contender(name, title, law, own={name: made}),
@@ -229,6 +242,17 @@ def _both(name: str, title: str, **transport: Any) -> tuple[Contender, Contender
     )
 
 
+def _marked(name: str, title: str, **transport: Any) -> Contender:
+    """ABC, with its marks in the downlink queues of the cells."""
+    return Contender(
+        name,
+        title,
+        {"congestion": "abc"} | transport,
+        cell={"rlc.aqm": {"kind": "abc"}},
+        downlink_only="the uplink queue of a UE does not know its capacity",
+    )
+
+
 FIELD = (
     _sender("newreno", "NewReno (RFC 5681, RFC 6582)"),
     _sender("cubic", "CUBIC (RFC 9438)"),
@@ -245,6 +269,9 @@ FIELD = (
     *_both("copa-constant", "Copa with a constant delta", congestion="copa", copa_mode_switching=False),
     *_both("c4", "C4 (draft-huitema-ccwg-c4)", congestion="c4"),
     *_both("vivace", "PCC Vivace (NSDI 2018)", congestion="vivace"),
+    _marked("abc", "ABC (NSDI 2020)", ecn="accurate"),
+    _marked("quic-abc", "ABC (NSDI 2020), over QUIC", kind="quic"),
     *_both("ledbatpp", "LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus)", congestion="ledbat++"),
+    Contender("sprout", "Sprout (NSDI 2013)", {"kind": "udp"}, endless={"kind": "sprout"}),
 )
 """The mechanisms that papers on cellular congestion control compare with, and four known ones."""

@@ -56,6 +56,7 @@ SITUATIONS = _situations(
     ("tcp", "8867 5.6: a TCP flow, 300 ms of queue", _RATE, 5),
     ("tcp-deep", "8867 5.6: a TCP flow, 1 s of queue", _RATE, 5),
     ("short-tcp", "8867 5.7: short TCP flows", _DELAY, 5),
+    ("pause", "8867 5.8: three calls, one pauses", _JAIN, 5),
     ("cell", "LTE, on foot, alone", _DELAY, 10),
     ("cell-download", "LTE, beside a download of the phone", _DELAY, 5),
     ("cell-upload", "LTE, beside an upload of the phone", _DELAY, 5),

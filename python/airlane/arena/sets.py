@@ -34,7 +34,9 @@ class ArenaSet:
 
 SETS: Mapping[str, ArenaSet] = {
     "situations": ArenaSet("an LTE cell", CONTENDERS, SITUATIONS),
-    "field": ArenaSet("an LTE cell, for HyStart++, SEARCH, Copa, C4, Vivace and LEDBAT++", FIELD, SITUATIONS),
+    "field": ArenaSet(
+        "an LTE cell, for HyStart++, SEARCH, Copa, C4, Vivace, ABC, LEDBAT++ and Sprout", FIELD, SITUATIONS
+    ),
     "nr": ArenaSet("cells of NR, and of LTE beside them", CONTENDERS, nr.SITUATIONS),
     "l4s": ArenaSet("queues that mark", l4s.CONTENDERS, l4s.SITUATIONS),
     "sleep": ArenaSet("phones that sleep between transfers", CONTENDERS, sleep.SITUATIONS),

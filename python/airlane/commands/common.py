@@ -90,9 +90,7 @@ Threads = Annotated[
 ]
 Own = Annotated[
     list[str] | None,
-    typer.Option(
-        "--controller", metavar="NAME=FILE.py:CLASS", help="Your own congestion controller, in Python."
-    ),
+    typer.Option("--controller", metavar="NAME=FILE.py:CLASS", help="Your own controller, in Python."),
 ]
 CacheFolder = Annotated[Path, typer.Option(help="Folder of cached outputs.")]
 Flow = Annotated[

@@ -54,7 +54,7 @@ from airlane.realtime import command as live_command
 from airlane.realtime.call import command as call_command
 
 if TYPE_CHECKING:
-    from airlane.control import Controller
+    from airlane.control import OwnController
     from airlane.results import Results
     from airlane.runs.selection import Selection
     from airlane.scenario import Scenario
@@ -161,10 +161,11 @@ def run(
     selection.check(described.resolved.flow_names())
     own = _controllers(controllers)
     for name in sorted(own.keys() - control.wanted(described.settings)):
-        fail(
-            f"error: no flow uses the controller {name!r}; add "
-            f"--set flow.0.transport.congestion=own --set flow.0.transport.controller={name}"
-        )
+        if issubclass(own[name], control.CallController):
+            settings_of = f"""--set 'flow.0.app.controller={{"kind": "own", "name": "{name}"}}'"""
+        else:
+            settings_of = f"--set flow.0.transport.congestion=own --set flow.0.transport.controller={name}"
+        fail(f"error: no flow uses the controller {name!r}; add {settings_of}")
     folder = out if out is not None else Path("out/runs") / described.name
     with reserved(folder) as place:
         with terminal.progress(described.name) as update:
@@ -227,10 +228,10 @@ def _with_outputs(described: Scenario, pcap: bool, ran_log: bool) -> Scenario:
     return described
 
 
-def _controllers(settings: list[str] | None) -> dict[str, type[Controller]]:
+def _controllers(settings: list[str] | None) -> dict[str, type[OwnController]]:
     from airlane import control
 
-    found: dict[str, type[Controller]] = {}
+    found: dict[str, type[OwnController]] = {}
     for setting in settings or []:
         name, made = control.load(setting)
         if name in found:

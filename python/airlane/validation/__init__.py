@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from airlane import native
+from airlane.validation.abc import MarkedLink
 from airlane.validation.access_load import Load
 from airlane.validation.carriers import CarrierCell
 from airlane.validation.cell import substituted
@@ -41,6 +42,7 @@ __all__ = [
     "LenaNrCell",
     "Link",
     "Load",
+    "MarkedLink",
     "NrCell",
     "Passing",
     "Poisson",

@@ -123,6 +123,7 @@ fn mistakes_of_form() -> Vec<(&'static str, String)> {
         ("another kind of ECN", changed("congestion = \"cubic\"", "ecn = \"on\"")),
         ("a number for ECN", changed("congestion = \"cubic\"", "ecn = 1")),
         ("Prague without ECN", changed("congestion = \"cubic\"", "congestion = \"prague\", ecn = false")),
+        ("ABC without the number of marks", changed("\"cubic\"", "\"abc\", ecn = true")),
         ("a response to marks of CUBIC", changed("\"cubic\"", "\"cubic\", ecn_max_rtt = \"5 ms\"")),
         (
             "a response to marks without their number",

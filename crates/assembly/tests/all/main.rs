@@ -6,6 +6,7 @@
 mod backhaul;
 mod behaviour;
 mod byte_stream;
+mod carriers;
 mod coverage;
 mod embedding;
 mod errors;
@@ -24,6 +25,7 @@ mod nr;
 mod nr_behaviour;
 mod on_off;
 mod outside;
+mod own_call;
 mod ping;
 mod quality;
 mod quic;

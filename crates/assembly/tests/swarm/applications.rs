@@ -1,4 +1,4 @@
-//! Random applications that came after the others: pings, on/off sources, calls, XR.
+//! Random applications that came after the others: pings, on/off sources, calls, XR, Sprout.
 
 use airlane_core::{Seeds, Stream};
 
@@ -11,6 +11,7 @@ pub(super) fn applications(seed: u64, to: Option<&str>) -> String {
         + &on_off(&mut stream("swarm/on-off"), to)
         + &call(&mut stream("swarm/rtc"), to)
         + &xr::flow(&mut stream("swarm/xr"), to)
+        + &sprout(&mut stream("swarm/sprout"), to)
 }
 
 fn flow(s: &mut Stream, name: &str, to: Option<&str>) -> String {
@@ -60,7 +61,9 @@ fn call(s: &mut Stream, to: Option<&str>) -> String {
     let variant = super::one_of(s, &["draft", "ericsson", "libwebrtc"]);
     let scream = format!("{{ kind = \"scream\", variant = \"{variant}\" }}");
     let nada = format!("{{ kind = \"nada\", priority = {}.5 }}", s.below(9));
-    let controller = super::one_of(s, &[constant.as_str(), "\"gcc\"", scream.as_str(), nada.as_str()]);
+    let own = format!("{{ kind = \"own\", name = \"{}\" }}", super::host_settings::OWN);
+    let controllers = [constant.as_str(), "\"gcc\"", scream.as_str(), nada.as_str(), own.as_str()];
+    let controller = super::one_of(s, &controllers);
     text += &format!("controller = {controller}\n");
     let feedback = super::one_of(s, &["transport-wide", "rfc8888"]);
     text += &format!("feedback = \"{feedback}\"\nfeedback_interval = \"{} ms\"\n", 20 + s.below(200));
@@ -81,7 +84,19 @@ fn call(s: &mut Stream, to: Option<&str>) -> String {
         1 + s.below(3_000),
         1 + s.below(1_000)
     );
-    text + "video." + &video(s) + "video.encoder = " + &encoder(s)
+    text + "video." + &video(s) + "video.encoder = " + &encoder(s) + &pauses(s)
+}
+
+fn pauses(s: &mut Stream) -> String {
+    if !s.chance(0.3) {
+        return String::new();
+    }
+    let [at, duration, later] = [s.below(1_000), 1 + s.below(500), 1 + s.below(1_000)];
+    format!(
+        "pauses = [{{ at = \"{at} ms\", duration = \"{duration} ms\" }}, \
+         {{ at = \"{} ms\", duration = \"1 s\" }}]\n",
+        at + duration + later
+    )
 }
 
 /// Rates that leave room for the headers of 60 frames a second, and the rest of the keys of video but the encoder.
@@ -119,4 +134,14 @@ fn period(s: &mut Stream) -> String {
         2 => format!("{{ kind = \"exponential\", mean = \"{mean} ms\" }}"),
         _ => format!("{{ kind = \"pareto\", mean = \"{mean} ms\", shape = 1.{} }}", 1 + s.below(9)),
     }
+}
+
+fn sprout(s: &mut Stream, to: Option<&str>) -> String {
+    if !s.chance(0.25) {
+        return String::new();
+    }
+    let ecn = super::one_of(s, &["not-ect", "ect0", "ect1"]);
+    let text = flow(s, "sprout", to)
+        + &format!("transport = {{ kind = \"udp\", ecn = \"{ecn}\" }}\n[flow.app]\nkind = \"sprout\"\n");
+    text + &format!("confidence = \"{} %\"\nboth = {}\n", 1 + s.below(99), s.chance(0.5))
 }

@@ -1,4 +1,4 @@
-//! UEs with several carriers, in some of the scenarios where they may be.
+//! UEs with several carriers, in some of the scenarios with several cells.
 
 use std::collections::BTreeMap;
 
@@ -32,8 +32,9 @@ pub(super) fn deactivations(tables: &[(&str, Table)]) -> BTreeMap<(String, Strin
     found
 }
 
-/// Keys and values for a scenario that resolves to `base`, of which some are written already: the cells of the
-/// technology of the first move to its site, each to a carrier of its own near the one it had, and some UEs use several of them.
+/// Keys and values for a scenario that resolves to `base`, with those that are written already: the cells of the technology
+/// of the first move to its site, each to a carrier of its own near the one it had, and some UEs use several of them. With
+/// handovers, there are two cells at each site, on the same two carriers if their bands are equal.
 pub(super) fn draw(
     s: &mut Stream,
     base: &Resolved,
@@ -43,9 +44,8 @@ pub(super) fn draw(
     let is_written = |what: &str| {
         written.iter().any(|(path, value)| path.contains(what) || value.to_string().contains(what))
     };
-    let sleeps =
-        [".drx", ".rrc", "-sleeping", "output.energy", "interferer"].iter().any(|what| is_written(what));
-    if layout || base.cell.len() < 2 || base.handover.is_some() || sleeps || !s.chance(0.5) {
+    let fits = !["output.energy", "interferer"].iter().any(|what| is_written(what));
+    if layout || base.cell.len() < 2 || !fits || !s.chance(0.5) {
         return vec![];
     }
     let first = &base.cell[0];
@@ -54,33 +54,51 @@ pub(super) fn draw(
     if cells.len() < 2 || cells[0] != 0 {
         return vec![];
     }
+    let moves = base.handover.is_some();
     let mut list = vec![];
-    let written_of = |path: &str, otherwise: Value| {
-        let found = written.iter().rfind(|(other, _)| other == path);
-        found.map_or(otherwise, |(_, value)| value.clone())
-    };
-    let site = written_of("cell.0.position", json!(first.position));
+    let mut bands: Vec<&format::Cell> = vec![];
     for (place, &at) in cells.iter().enumerate() {
-        let apart = 1e6 * APART_MHZ * place as f64;
-        let [hz, uplink_hz] =
-            [base.cell[at].frequency, base.cell[at].uplink_frequency].map(|of| of.0 + apart);
-        list.push((format!("cell.{at}.position"), site.clone()));
+        let cell = &base.cell[at];
+        // The cells of one site come one after the other.
+        let (site, carrier) =
+            if moves { (&base.cell[cells[place / 2 * 2]], place % 2) } else { (first, place) };
+        let is_known = moves && bands.get(carrier).is_some_and(|band| have_same_band(band, cell));
+        if place == bands.len() {
+            bands.push(cell);
+        }
+        let (of, apart) = if is_known { (bands[carrier], carrier) } else { (cell, place) };
+        let apart = 1e6 * APART_MHZ * apart as f64;
+        let [hz, uplink_hz] = [of.frequency, of.uplink_frequency].map(|of| of.0 + apart);
+        list.push((format!("cell.{at}.position"), json!(site.position)));
         list.push((format!("cell.{at}.frequency"), json!(format!("{} MHz", hz / 1e6))));
         list.push((format!("cell.{at}.uplink_frequency"), json!(format!("{} MHz", uplink_hz / 1e6))));
+        if moves {
+            list.push((format!("cell.{at}.antenna"), json!(site.antenna)));
+        }
     }
     let names: Vec<_> = cells.iter().map(|at| base.cell[*at].name.as_str()).collect();
     for ue in 0..base.ue.len() {
         if written.iter().any(|(path, _)| *path == format!("ue.{ue}.cell")) || !s.chance(0.7) {
             continue;
         }
-        let count = 2 + s.below(names.len() as u64 - 1) as usize;
+        let most = if moves { 2 } else { names.len() };
+        let count = 2 + s.below(most as u64 - 1) as usize;
         list.push((format!("ue.{ue}.carriers"), json!(names[..count])));
         list.push((format!("ue.{ue}.scells"), scells(s)));
     }
     list
 }
 
-fn scells(s: &mut Stream) -> Value {
+/// Whether cells of these bands may have one carrier.
+fn have_same_band(one: &format::Cell, other: &format::Cell) -> bool {
+    let radio = |cell: &format::Cell| match &cell.radio {
+        Some(format::Radio::Nr(nr)) => Some((nr.subcarrier_spacing, nr.duplex.clone())),
+        _ => None,
+    };
+    one.resource_blocks == other.resource_blocks && radio(one) == radio(other)
+}
+
+pub(super) fn scells(s: &mut Stream) -> Value {
     let ms = |ms: u64| format!("{ms} ms");
     let (delay, period) = (ms(number(s, 8, 34)), ms([5, 20, 80][s.below(3) as usize]));
     if s.chance(0.3) {

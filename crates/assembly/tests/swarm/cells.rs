@@ -189,6 +189,6 @@ pub(super) fn open(s: &mut Stream) -> String {
 }
 
 fn queue_rule_of(s: &mut Stream) -> String {
-    let rule = one_of(s, &["drop-tail", "red", "codel", "fq-codel", "pie", "dualpi2"]);
+    let rule = one_of(s, &["drop-tail", "red", "codel", "fq-codel", "pie", "dualpi2", "abc"]);
     format!("\"{rule}\"")
 }

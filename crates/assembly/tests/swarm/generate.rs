@@ -8,10 +8,9 @@ use airlane_record::Table;
 use airlane_scenario::{Resolved, Scenario, ScenarioError};
 use serde_json::Value;
 
-#[path = "applications.rs"]
+mod aggregation;
 mod applications;
 mod carriers;
-#[path = "cells.rs"]
 mod cells;
 #[path = "headroom.rs"]
 mod headroom;
@@ -155,6 +154,7 @@ pub(crate) fn attempt(seed: u64) -> Result<Outcome, String> {
         let within_reach =
             resolved.ue.is_empty() || resolved.ue.iter().any(|ue| reach::within_reach(&resolved, ue));
         sleep::check(&resolved, &once.tables);
+        aggregation::check(&resolved, &once.meta, &once.tables);
         xr::check(&resolved, &once.tables);
         let must = reach::without_excuse(&resolved);
         let (_, flows) = once.tables.iter().find(|(name, _)| *name == "flows").expect("every run has it");
@@ -180,6 +180,10 @@ pub(crate) fn longer(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
 
 /// The scenario of a seed.
 pub(crate) fn drawn(seed: u64) -> Drawn {
+    let s = &mut Seeds::new(seed).stream("swarm/aggregation");
+    if s.chance(0.05) {
+        return aggregation::draw(s);
+    }
     let s = &mut Seeds::new(seed).stream("swarm/nr");
     let later = &mut Seeds::new(seed).stream("swarm/processing");
     let mut drawn = Drawn { text: nr::cells(text(seed), s, later), settings: Vec::new() };
@@ -201,8 +205,10 @@ pub(crate) fn drawn(seed: u64) -> Drawn {
         let sleep = sleep::draw(s, &base, layout, &drawn.settings);
         drawn.settings.extend(sleep);
         let s = &mut Seeds::new(seed).stream("swarm/carriers");
-        let carriers = carriers::draw(s, &base, layout, &drawn.settings);
-        drawn.settings.extend(carriers);
+        if let Ok(settled) = drawn.resolve() {
+            let carriers = carriers::draw(s, &settled, layout, &drawn.settings);
+            drawn.settings.extend(carriers);
+        }
     }
     drawn
 }
@@ -328,7 +334,7 @@ fn hops(s: &mut Stream) -> String {
             text += &format!("queue = \"{} B\"\n", 1_500 + s.below(1_000_000));
         }
         if s.chance(0.3) {
-            let rule = one_of(s, &["drop-tail", "red", "codel", "fq-codel", "pie", "dualpi2"]);
+            let rule = one_of(s, &["drop-tail", "red", "codel", "fq-codel", "pie", "dualpi2", "abc"]);
             text += &format!("aqm = \"{rule}\"\n");
         }
         text
@@ -694,8 +700,8 @@ fn ues(s: &mut Stream, later: &mut Stream) -> String {
 
 /// A queue discipline, sometimes with marks instead of drops.
 fn queue_rule(s: &mut Stream, latest: &mut Stream) -> String {
-    let rule = one_of(s, &["drop-tail", "red", "codel", "fq-codel", "pie", "dualpi2"]);
-    if !["drop-tail", "dualpi2"].contains(&rule) && latest.chance(0.3) {
+    let rule = one_of(s, &["drop-tail", "red", "codel", "fq-codel", "pie", "dualpi2", "abc"]);
+    if !["drop-tail", "dualpi2", "abc"].contains(&rule) && latest.chance(0.3) {
         return format!("{{ kind = \"{rule}\", ecn = true }}");
     }
     format!("\"{rule}\"")

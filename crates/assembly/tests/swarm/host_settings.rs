@@ -78,6 +78,7 @@ fn application(settings: &mut Settings<'_>, at: &str, app: &format::App) {
         | format::App::Ping(_)
         | format::App::OnOff(_)
         | format::App::Rtc(_)
+        | format::App::Sprout(_)
         | format::App::Xr(_) => return,
     };
     settings.some(&at, keys);
@@ -160,6 +161,8 @@ fn quic(settings: &mut Settings<'_>, at: &str, base: &format::Quic) {
         settings.set(at, "ecn", json!(true));
     } else if base.mdcc.is_none() && settings.s.chance(0.1) {
         copa(settings, at);
+    } else if base.mdcc.is_none() && settings.s.chance(0.15) {
+        abc(settings, at, json!(true));
     }
 }
 
@@ -168,6 +171,13 @@ fn copa(settings: &mut Settings<'_>, at: &str) {
     settings.set(at, "congestion", json!("copa"));
     settings.maybe(0.7, at, "copa_delta", real(0.001, 1.0));
     settings.maybe(0.7, at, "copa_mode_switching", flag());
+}
+
+/// ABC and its own key; it needs the number of marks.
+fn abc(settings: &mut Settings<'_>, at: &str, ecn: Value) {
+    settings.set(at, "congestion", json!("abc"));
+    settings.set(at, "ecn", ecn);
+    settings.maybe(0.7, at, "abc_fallback", flag());
 }
 
 /// TCP of a flow, or of a connection of a split-connection proxy.
@@ -207,7 +217,7 @@ fn tcp(settings: &mut Settings<'_>, at: &str, base: &format::Tcp, leg: bool) {
     ];
     settings.some(at, keys);
     // Keys that must be consistent are drawn together.
-    match settings.s.below(11) {
+    match settings.s.below(12) {
         0 => settings.set(at, "preset", json!("picoquic-2020")),
         1 => segments(settings, at),
         2 if !leg => jumbo(settings, at),
@@ -226,6 +236,7 @@ fn tcp(settings: &mut Settings<'_>, at: &str, base: &format::Tcp, leg: bool) {
             settings.set(at, "ecn", if accurate { json!("accurate") } else { json!(true) });
         }
         9 if !listens => copa(settings, at),
+        10 if !listens => abc(settings, at, json!("accurate")),
         _ => {}
     }
 }

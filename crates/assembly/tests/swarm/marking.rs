@@ -65,6 +65,9 @@ fn queues(s: &mut Stream, cells: usize, link_admits: bool) -> Vec<(String, Value
 }
 
 fn queue(s: &mut Stream) -> Value {
+    if s.chance(0.2) {
+        return json!({ "kind": "abc" });
+    }
     let mut rule = json!({ "kind": "dualpi2" });
     let keys: Vec<(&str, Draw)> = vec![
         ("delay", super::settings::one_of(&["sojourn", "predicted"])),
@@ -84,7 +87,7 @@ fn queue(s: &mut Stream) -> Value {
 
 /// A controller that responds to marks, and the ECN it needs.
 fn sender(s: &mut Stream, at: &str, tcp: bool, list: &mut Vec<(String, Value)>) {
-    let law = ["prague", "dctcp", "cubic", "newreno", "bbr3"][number(s, 0, 4) as usize];
+    let law = ["prague", "dctcp", "cubic", "newreno", "bbr3", "abc"][number(s, 0, 5) as usize];
     let ecn = if tcp { json!("accurate") } else { json!(true) };
     list.extend([(format!("{at}.congestion"), json!(law)), (format!("{at}.ecn"), ecn)]);
     if law == "bbr3" {

@@ -1,4 +1,4 @@
-//! The test's own congestion controller and scheduler policy.
+//! The test's own controllers and scheduler policy.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,6 +6,10 @@ use std::sync::Arc;
 use airlane_scenario::Extensions;
 use airlane_scenario::controller::{
     AckSample, CongestionController, MakeController, Needs, OwnController, OwnControllers, SegmentWindow,
+};
+use airlane_scenario::rate_controller::{
+    BitRate, CallParameters, Feedback, Instant, MakeRateController, OwnRateControllers, Pace, RateController,
+    SentPacket,
 };
 use airlane_scenario::scheduler::{Candidates, MakeScheduler, OwnScheduler, SchedulerCell, SchedulerPolicy};
 
@@ -60,9 +64,39 @@ impl MakeScheduler for Maker {
     }
 }
 
+/// Takes a tenth off for a report with a packet that was lost, and adds a hundredth for any other.
+struct InTenths {
+    target: BitRate,
+}
+
+impl RateController for InTenths {
+    fn on_sent(&mut self, _: &SentPacket) {}
+
+    fn on_feedback(&mut self, _: Instant, feedback: &Feedback<'_>) {
+        let lost = feedback.packets.iter().any(|one| one.arrived.is_none());
+        let target = BitRate(self.target.0 * if lost { 90 } else { 101 } / 100);
+        self.target = target.clamp(BitRate(100_000), BitRate(5_000_000));
+    }
+
+    fn target(&self) -> BitRate {
+        self.target
+    }
+
+    fn pace(&self) -> Pace {
+        Pace { rate: Some(self.target), window: None, padding: BitRate(0) }
+    }
+}
+
+impl MakeRateController for Maker {
+    fn make(&self, call: &CallParameters<'_>) -> Box<dyn RateController> {
+        Box::new(InTenths { target: call.bounds.start })
+    }
+}
+
 pub(super) fn own() -> Extensions {
     Extensions {
         controllers: BTreeMap::from([(OWN.to_owned(), OwnControllers(Arc::new(Maker)))]),
+        rate_controllers: BTreeMap::from([(OWN.to_owned(), OwnRateControllers(Arc::new(Maker)))]),
         schedulers: BTreeMap::from([(OWN.to_owned(), OwnScheduler(Arc::new(Maker)))]),
     }
 }

@@ -294,7 +294,7 @@ fn l4s_bearer(settings: &mut Settings<'_>, at: &str) {
     if !settings.s.chance(0.15) {
         return;
     }
-    let rules = super::settings::one_of(&["drop-tail", "codel", "red", "fq-codel", "pie", "dualpi2"]);
+    let rules = super::settings::one_of(&["drop-tail", "codel", "red", "fq-codel", "pie", "dualpi2", "abc"]);
     let keys: Vec<(&str, Draw)> = vec![
         ("buffer", bytes(1_500, 600_000)),
         ("aqm", rules),

@@ -408,6 +408,8 @@ fn links_are_wide(scenario: &Resolved) -> bool {
                 let videos = [&xr.video, &xr.uplink_video].map(|video| video.rate.0.bits_per_second());
                 Some((message + videos.iter().sum::<u64>()) * ues)
             }
+            // Its look-ahead has at most 5 x 29 packets of 1440 B, with a forecast each 20 ms.
+            format::App::Sprout(_) => Some(5 * 29 * 1440 * 8 * 50 * ues),
             _ => None,
         })
         .sum();

@@ -85,7 +85,7 @@ fn idle_times(s: &mut Stream, base: &Resolved) -> Vec<(String, Value)> {
     list
 }
 
-fn cycles(s: &mut Stream) -> Value {
+pub(super) fn cycles(s: &mut Stream) -> Value {
     let short = [10, 20, 40][s.below(3) as usize];
     let cycle = short * number(s, 2, 8);
     let mut drx = json!({ "kind": "cycles", "cycle": format!("{cycle} ms") });

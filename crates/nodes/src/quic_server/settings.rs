@@ -355,10 +355,14 @@ fn check(settings: &Settings) -> Result<(), Wrong> {
         .map_err(|e| Wrong::new("congestion.mtu", e, "choose 1228 B to 1500 B"))
 }
 
-/// DCTCP and Prague need ECT(1), which quinn does not send; a user's own controller comes with a simulation.
+/// DCTCP, Prague and ABC need ECN with the number of marks, which this server does not read; a user's own controller comes with a simulation.
 fn controller(controller: format::Congestion) -> Result<(), Wrong> {
-    let is_missing =
-        |kind| matches!(kind, CongestionKind::Dctcp | CongestionKind::Prague | CongestionKind::Own);
+    let is_missing = |kind| {
+        matches!(
+            kind,
+            CongestionKind::Abc | CongestionKind::Dctcp | CongestionKind::Prague | CongestionKind::Own
+        )
+    };
     if !is_missing(controller.kind()) {
         return Ok(());
     }

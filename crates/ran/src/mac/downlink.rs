@@ -9,6 +9,7 @@ use airlane_radio::layers::LayerGain;
 use airlane_radio::{Cqi, Mcs, Mobility};
 
 use super::changes::Changes;
+use super::drx::ProcessId;
 use super::grid::{RbgSet, ResourceGrid, each};
 use super::harq::{HarqProcess, on_other_layer};
 use super::phy::{LinkAdaptation, Phy, Rank, SlotFormat};
@@ -108,6 +109,11 @@ impl DownlinkMac {
         let at = self.active.partition_point(|&other| other < ue.0);
         self.active.insert(at, ue.0);
         self.note_change(ue.0);
+    }
+
+    /// Number of UEs with data, without this one.
+    pub(crate) fn with_data_beside(&self, ue: u32) -> usize {
+        self.active.iter().filter(|other| **other != ue).count()
     }
 
     /// A UE leaves the cell: its blocks on the air are lost.
@@ -211,7 +217,7 @@ impl DownlinkMac {
             self.retransmissions.push_back(done);
             if let Some(drx) = drx {
                 let from = cell.numerology.start_of(done.slot);
-                drx.on_undecoded(Direction::Downlink, due.process, from, now);
+                drx.on_undecoded(ProcessId::downlink(slot.id, due.process), from, now);
             }
         }
         decoded
@@ -350,7 +356,7 @@ impl DownlinkMac {
         let size = process.size;
         if let Some(drx) = &mut slot.ues[due.ue as usize].drx {
             if !missed {
-                drx.on_retransmission(Direction::Downlink, due.process, slot.cx.now);
+                drx.on_retransmission(ProcessId::downlink(slot.id, due.process), slot.cx.now);
             }
             if !shares_prbs {
                 drx.radio_use.receive(slot.cell.numerology.slot, size);

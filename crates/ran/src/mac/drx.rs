@@ -7,10 +7,14 @@
 //! Timers run in time, as those of NR do with FDD and TDD (TS 38.331 §6.3.2, DRX-Config: milliseconds and slots). Those
 //! of LTE count PDCCH subframes, which with FDD are all subframes; LTE with TDD is not modelled.
 //!
+//! A UE with several serving cells has one Active Time, in which it listens to all that are active (TS 38.321 v17 §5.7; TS
+//! 36.321 §5.7, unverified). Retransmission timers are those of the HARQ processes of each cell. A second DRX group is not
+//! modelled.
+//!
 //! Difference from the specifications: on-duration timers start where the long cycle would start them, until the first
 //! short cycle begins.
 
-use airlane_core::{Direction, Duration, Instant};
+use airlane_core::{CellId, Direction, Duration, Instant};
 
 use super::sleep::{Phase, RadioUse, SleepTally};
 
@@ -40,11 +44,30 @@ pub struct ShortCycle {
     pub cycles: u32,
 }
 
+/// A HARQ process of a UE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ProcessId {
+    pub(crate) cell: CellId,
+    pub(crate) direction: Direction,
+    pub(crate) number: u8,
+}
+
+impl ProcessId {
+    /// A process of the downlink of a cell.
+    pub(crate) const fn downlink(cell: CellId, number: u8) -> Self {
+        Self { cell, direction: Direction::Downlink, number }
+    }
+
+    /// A process of the uplink of a cell.
+    pub(crate) const fn uplink(cell: CellId, number: u8) -> Self {
+        Self { cell, direction: Direction::Uplink, number }
+    }
+}
+
 /// A block whose retransmission the UE waits for, and when it does.
 #[derive(Clone, Copy, Debug)]
 struct Retransmission {
-    direction: Direction,
-    process: u8,
+    process: ProcessId,
     timer: Period,
 }
 
@@ -216,19 +239,25 @@ impl Drx {
 
     /// A block was not decoded: its retransmission timer starts at a time, that of the expiry of its HARQ round-trip
     /// timer.
-    pub(crate) fn on_undecoded(&mut self, direction: Direction, process: u8, from: Instant, now: Instant) {
+    pub(crate) fn on_undecoded(&mut self, process: ProcessId, from: Instant, now: Instant) {
         self.count_until(now);
         self.retransmissions.retain(|block| block.timer.until > now);
         let [downlink, uplink] = self.config.retransmission;
-        let length = if direction == Direction::Downlink { downlink } else { uplink };
+        let length = if process.direction == Direction::Downlink { downlink } else { uplink };
         let timer = Period { from, until: from + length };
-        self.retransmissions.push(Retransmission { direction, process, timer });
+        self.retransmissions.push(Retransmission { process, timer });
     }
 
     /// PDCCH announces the retransmission of a block, whose timer stops.
-    pub(crate) fn on_retransmission(&mut self, direction: Direction, process: u8, now: Instant) {
+    pub(crate) fn on_retransmission(&mut self, process: ProcessId, now: Instant) {
         self.count_until(now);
-        self.retransmissions.retain(|block| (block.direction, block.process) != (direction, process));
+        self.retransmissions.retain(|block| block.process != process);
+    }
+
+    /// The HARQ buffers of a secondary cell are flushed: the UE waits for none of its blocks.
+    pub(crate) fn on_flushed(&mut self, cell: CellId, now: Instant) {
+        self.count_until(now);
+        self.retransmissions.retain(|block| block.process.cell != cell);
     }
 
     /// The UE has received the DRX command.

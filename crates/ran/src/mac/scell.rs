@@ -1,14 +1,23 @@
 //! The state of a secondary cell (SCell) of a UE with carrier aggregation (TS 36.321 §5.13; TS 38.321 v17 §5.9).
 //!
-//! SCells are configured from the start of a UE and carry its downlink; the primary cell (PCell) has the uplink, with the
-//! reports and the HARQ feedback for all of them. A MAC control element in a block of the PCell activates SCells. The
-//! sCellDeactivationTimer of an SCell restarts with each assignment on it, and deactivates it when it expires.
+//! SCells carry downlink only; the primary cell (PCell) has the uplink, with the reports and the HARQ feedback for all of
+//! them. A MAC control element in a block of the PCell activates SCells. The sCellDeactivationTimer of an SCell restarts
+//! with each assignment on it, and deactivates it when it expires.
+//!
+//! A connected UE has its SCells configured. They are released with the connection, by a handover and by a failure of the
+//! radio link. The message that completes the set-up of a connection, its re-establishment or a handover configures those
+//! of the PCell at that time, and they are deactivated then, whatever the policy is. (TS 38.331 v18.0.0 §5.3.5.5.2, read in
+//! a quotation: an SCell that the message of a handover does not give another state is considered to be deactivated; TS
+//! 38.321 v17 §5.9: so is a new one. TS 36.331 §5.3.5.4, §5.3.7.2 and §5.3.12 for LTE; unverified.)
 //!
 //! Simplifications: the cell knows when the UE deactivates an SCell, also after an assignment that the UE missed. An SCell
 //! that is deactivated is left at once; the UE has 8 ms for it in LTE (TS 36.133 §7.7, read in a quotation), and 3 ms after
 //! its feedback in NR (TS 38.133 §8.3.3, quoted in its Annex A). The timer of an SCell starts when the SCell is used, and
 //! not already while the UE activates it (TS 36.213 §4.3, read in a quotation: 8 subframes after the command; TS 38.213
 //! v15.11.0 §4.3: 3 ms after the feedback).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use airlane_core::{Bytes, CarrierStep, CellId, Cx, Duration, Event, Instant, Topic, UeId};
 
@@ -17,11 +26,15 @@ use crate::numerology::Numerology;
 use crate::slot::Slot;
 use crate::ue::Ue;
 
+/// The secondary cells that a UE has with each primary cell, each once. With a primary cell that is not listed, there are
+/// none.
+pub type SecondaryCells = BTreeMap<CellId, Vec<CellId>>;
+
 /// The secondary cells of a UE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CarrierAggregation {
-    /// The cells, each once, without the primary one.
-    pub secondary: Vec<CellId>,
+    /// The cells by primary cell. The first primary cell of the UE has some.
+    pub secondary: Arc<SecondaryCells>,
     /// When they are active.
     pub activation: ActivationPolicy,
 }
@@ -79,6 +92,8 @@ impl ActivationDelay {
 /// Where an SCell is between its activation and its deactivation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScellState {
+    /// The UE is not connected, or is between two primary cells; or the primary cell has no such SCell.
+    Unconfigured,
     /// It is not used.
     Deactivated,
     /// The command is on the air.
@@ -106,18 +121,36 @@ pub(crate) struct Scell {
 }
 
 impl Scell {
-    /// An SCell of a UE whose PCell has this numerology.
-    pub(crate) fn new(
-        policy: ActivationPolicy,
-        pcell: Numerology,
-        reports: ReportTimes,
-        now: Instant,
-    ) -> Self {
-        let mut scell = Self { state: ScellState::Deactivated, policy, pcell, reports };
-        if policy.starts_active {
-            scell.begin(now);
+    /// An SCell of a UE whose PCell has this numerology. It is not configured.
+    pub(crate) fn new(policy: ActivationPolicy, pcell: Numerology, reports: ReportTimes) -> Self {
+        Self { state: ScellState::Unconfigured, policy, pcell, reports }
+    }
+
+    /// The UE is connected from the start.
+    pub(crate) fn start(&mut self, now: Instant) {
+        self.configure();
+        if self.policy.starts_active {
+            self.begin(now);
         }
-        scell
+    }
+
+    /// It is that of another PCell, or is another cell, for which the UE reports at these times.
+    pub(crate) fn reassign(&mut self, pcell: Numerology, reports: ReportTimes) {
+        (self.pcell, self.reports) = (pcell, reports);
+    }
+
+    /// RRC configures it.
+    pub(crate) fn configure(&mut self) {
+        if self.state == ScellState::Unconfigured {
+            self.state = ScellState::Deactivated;
+        }
+    }
+
+    /// It is not used any more.
+    pub(crate) fn deactivate(&mut self) {
+        if self.state != ScellState::Unconfigured {
+            self.state = ScellState::Deactivated;
+        }
     }
 
     /// Whether it can be scheduled.
@@ -155,7 +188,7 @@ impl Scell {
     /// When its state changes by itself; [`Instant::FAR_FUTURE`] if it does not.
     pub(crate) fn due(&self) -> Instant {
         match self.state {
-            ScellState::Deactivated | ScellState::Commanded => Instant::FAR_FUTURE,
+            ScellState::Unconfigured | ScellState::Deactivated | ScellState::Commanded => Instant::FAR_FUTURE,
             ScellState::Activating { until } => until,
             ScellState::Active { expires } => expires,
         }

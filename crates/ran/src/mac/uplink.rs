@@ -13,6 +13,7 @@ use airlane_core::{Bytes, Decibel, Direction, Event, Instant, Topic, UeId};
 
 use super::configured::ConfiguredGrants;
 use super::downlink::{block_event, outer_loop, report_queue, report_unsent};
+use super::drx::ProcessId;
 use super::harq::HarqEntity;
 use super::headroom::{headroom_of, level_of, report_bytes};
 use super::phy::{BlockTables, Phy};
@@ -324,7 +325,7 @@ impl UplinkMac {
                 let mac = &slot.cell.mac;
                 let after = u64::from(mac.uplink_round_trip - mac.grant_to_pusch);
                 let from = slot.cell.numerology.start_of(slot.number + after);
-                drx.on_undecoded(Direction::Uplink, grant.process, from, slot.cx.now);
+                drx.on_undecoded(ProcessId::uplink(slot.id, grant.process), from, slot.cx.now);
             }
         }
         report_queue(slot.cx, ue, Direction::Uplink);
@@ -504,7 +505,7 @@ impl UplinkMac {
             }
             self.retransmissions.remove(at);
             if let Some(drx) = &mut slot.ues[grant.ue as usize].drx {
-                drx.on_retransmission(Direction::Uplink, grant.process, now);
+                drx.on_retransmission(ProcessId::uplink(slot.id, grant.process), now);
             }
             left -= grant.block.prbs;
             self.add_grant(Grant { slot: pusch, ..grant });

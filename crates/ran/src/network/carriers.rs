@@ -1,12 +1,15 @@
-//! Carrier aggregation: when the secondary cells (SCells) of a UE are activated, used and deactivated ([`scell`]).
+//! Carrier aggregation: when the secondary cells (SCells) of a UE are configured, activated, used, deactivated and released
+//! ([`scell`]).
 //!
 //! A UE has one queue. Cells whose slots begin together take data from it in the order of their numbers, so that blocks of
 //! several cells can have parts of one packet. RLC brings them into order.
 
-use airlane_core::{CarrierStep, Cx, Direction, Instant};
+use airlane_core::{CarrierStep, Cx, Direction, Instant, UeId};
 
 use super::RadioNetwork;
+use crate::cqi::ReportTimes;
 use crate::mac::scell::{self, ScellState};
+use crate::mac::sleep::Phase;
 use crate::ue::Ue;
 
 impl RadioNetwork {
@@ -22,16 +25,22 @@ impl RadioNetwork {
         self.schedule_carriers(cx.now, index);
     }
 
-    /// Adds a UE with data to the lists of its active SCells, and sets its alarm.
+    /// Adds a UE with data that listens to the lists of its active SCells, and sets its alarm.
     pub(super) fn schedule_carriers(&mut self, now: Instant, index: usize) {
-        let Ue { id, bearers, links, alarm, .. } = &mut self.ues[index];
+        let Ue { id, bearers, links, drx, alarm, .. } = &mut self.ues[index];
         let has_data = bearers.has_backlog(Direction::Downlink, now);
+        let listens_from = drx.as_ref().map_or(now, |drx| drx.next_active(now));
         let mut due = Instant::FAR_FUTURE;
         for link in links.secondary_mut() {
             due = due.min(link.scell.as_ref().map_or(Instant::FAR_FUTURE, |scell| scell.due()));
-            if has_data && link.is_in_use() {
+            if !has_data || !link.is_in_use() {
+                continue;
+            }
+            if link.downlink.active || listens_from <= now {
                 self.cells[link.cell.index()].downlink.activate(*id, link);
                 self.busy = true;
+            } else {
+                due = due.min(listens_from);
             }
         }
         if due != Instant::FAR_FUTURE {
@@ -47,21 +56,56 @@ impl RadioNetwork {
             if link.is_in_use() {
                 self.change_carrier(cx, index, place, CarrierStep::Deactivated);
             } else if let Some(scell) = &mut link.scell {
-                scell.state = ScellState::Deactivated;
+                scell.deactivate();
+            }
+        }
+    }
+
+    /// The SCells of a UE are released: it leaves its primary cell or its connection.
+    pub(super) fn release_carriers(&mut self, cx: &mut Cx<'_>, ue: UeId) {
+        self.leave_carriers(cx, ue.index());
+        for scell in self.ues[ue.index()].links.scells_mut() {
+            scell.state = ScellState::Unconfigured;
+        }
+    }
+
+    /// A UE that is connected gets the SCells of its primary cell.
+    pub(super) fn configure_carriers(&mut self, ue: UeId) {
+        let Ue { links, phase, .. } = &mut self.ues[ue.index()];
+        if *phase == Phase::Connected {
+            let scells = links.with_secondary_cells().filter_map(|(link, _)| link.scell.as_mut());
+            scells.for_each(|scell| scell.configure());
+        }
+    }
+
+    /// The primary cell of a UE has changed: the links without it are those with the secondary cells that go with it.
+    pub(super) fn move_secondary_links(&mut self, ue: UeId) {
+        let links = &mut self.ues[ue.index()].links;
+        let pcell = self.cells[links.primary().cell.index()].config.numerology;
+        for (link, cell) in links.with_secondary_cells() {
+            let config = &self.cells[cell.index()].config;
+            if link.cell != cell {
+                link.enter(ue, cell, config);
+            }
+            if let Some(scell) = &mut link.scell {
+                scell.reassign(pcell, ReportTimes::of(config, ue.index()));
             }
         }
     }
 
     /// An SCell becomes active, or is deactivated: HARQ and CQI reports start again.
     fn change_carrier(&mut self, cx: &mut Cx<'_>, index: usize, place: usize, step: CarrierStep) {
-        let Ue { id, links, .. } = &mut self.ues[index];
+        let Ue { id, links, drx, .. } = &mut self.ues[index];
         let link = &mut links.secondary_mut()[place];
         let cell = link.cell;
         self.cells[cell.index()].reset_mac(*id, link);
+        if let Some(drx) = drx {
+            drx.on_flushed(cell, cx.now);
+        }
         if let Some(scell) = &mut link.scell {
             match step {
                 CarrierStep::Activated => scell.begin(cx.now),
-                CarrierStep::Commanded | CarrierStep::Deactivated => scell.state = ScellState::Deactivated,
+                CarrierStep::Commanded | CarrierStep::Deactivated => scell.deactivate(),
             }
         }
         scell::report(cx, *id, cell, step, links.active_carriers());

@@ -347,7 +347,7 @@ impl RadioNetwork {
         id: UeId,
         config: &ConnectionConfig,
     ) {
-        self.leave_cell(cx.now, id);
+        self.leave_cell(cx, id);
         let connection = &mut connections.ues[id.index()];
         let is_releasing = matches!(connection.state, ConnectionState::Releasing { .. });
         let has_lost_access = core::mem::take(&mut connection.wants_grant);
@@ -415,6 +415,7 @@ impl RadioNetwork {
     /// A UE is connected: the packets that have waited enter its bearers.
     fn complete_connection(&mut self, connections: &mut Connections, cx: &mut Cx<'_>, id: UeId) {
         self.set_phase(cx.now, id, Phase::Connected);
+        self.configure_carriers(id);
         if let Some(drx) = &mut self.ues[id.index()].drx {
             drx.on_new_transmission(cx.now); // the grant of the last message
         }
@@ -459,11 +460,9 @@ impl RadioNetwork {
     /// Whether a UE has no data in its bearers, no block on the air and no handover.
     fn is_quiet(&self, now: Instant, id: UeId) -> bool {
         let ue = &self.ues[id.index()];
-        let link = ue.links.primary();
         let is_at_rest = self.handover.as_ref().is_none_or(|handover| handover.is_at_rest(id));
         is_at_rest
-            && !link.downlink.harq.any_busy()
-            && !link.uplink.harq.any_busy()
+            && !ue.links.has_blocks()
             && !ue.has_backlog(Direction::Downlink, now)
             && !ue.has_backlog(Direction::Uplink, now)
             && ue.bearers.next_timeout().is_none()
@@ -475,7 +474,7 @@ impl RadioNetwork {
         if !self.is_quiet(cx.now, id) {
             return connections.enter(id, ConnectionState::Releasing { at: cx.now + LATER });
         }
-        self.leave_cell(cx.now, id);
+        self.leave_cell(cx, id);
         self.observe(cx, id, ConnectionStep::Released);
         connections.enter(id, ConnectionState::Released { next_at: Instant::FAR_FUTURE });
         for direction in [Direction::Downlink, Direction::Uplink] {
@@ -486,9 +485,10 @@ impl RadioNetwork {
     }
 
     /// A UE is not connected any more, and listens in its paging occasions.
-    fn leave_cell(&mut self, now: Instant, id: UeId) {
-        self.set_phase(now, id, Phase::Released);
-        self.reset_mac(id, now);
+    fn leave_cell(&mut self, cx: &mut Cx<'_>, id: UeId) {
+        self.release_carriers(cx, id);
+        self.set_phase(cx.now, id, Phase::Released);
+        self.reset_mac(id, cx.now);
         self.ues[id.index()].bearers.clear_signalling();
     }
 

@@ -232,6 +232,7 @@ impl RadioNetwork {
         if let Some(links) = &mut state.links {
             links.leave(cx.now, id);
         }
+        self.release_carriers(cx, id);
         let first_ue = self.first_ue_port();
         let ue = &mut self.ues[id.index()];
         if !state.forwarding[id.index()].is_idle() {
@@ -287,6 +288,7 @@ impl RadioNetwork {
     /// A UE has arrived at a cell.
     fn arrive(&mut self, cx: &mut Cx<'_>, ue: UeId, target: CellId) {
         self.change_cell(cx.now, ue, target);
+        self.configure_carriers(ue);
         self.ues[ue.index()].bearers.arrive(cx);
         self.touched.push(ue.0);
     }

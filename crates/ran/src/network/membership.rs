@@ -20,10 +20,6 @@ impl RadioNetwork {
     /// not been processed.
     pub fn add_ue(&mut self, config: &UeConfig, now: Instant, seeds: Seeds) -> UeId {
         self.skip_idle_slots(now);
-        assert!(
-            self.handover.is_none() || config.aggregation.is_none(),
-            "handovers of UEs with several carriers"
-        );
         let index = self.ues.len();
         assert!(self.cells.len() + index < MOST_PORTS, "too many cells and UEs for the ports");
         let scenes = self.environment.scenes(self.cells.iter().map(|cell| &cell.config), seeds);
@@ -47,6 +43,7 @@ impl RadioNetwork {
         let id = ue.id;
         self.ues.push(ue);
         self.schedule_carriers(now, index);
+        self.watch_capacity(now, index);
         id
     }
 
@@ -74,6 +71,8 @@ impl RadioNetwork {
             handover.remove_ue(cx, id);
         }
         self.publisher.want(cx.now, id.0, false);
+        self.publisher.capacity.remove(id.0);
+        self.publisher.find_due();
         for flow in self.flows.iter_mut().filter(|flow| **flow == Some(id)) {
             *flow = None;
         }

@@ -216,6 +216,7 @@ impl RadioNetwork {
     fn lose_link(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>, id: UeId) {
         let attempt = state.procedures.lose(id);
         self.ues[id.index()].bearers.suspend();
+        self.release_carriers(cx, id);
         self.reset_mac(id, cx.now);
         self.abort_connection(cx, id);
         if cx.wants(Topic::Handover) {
@@ -272,6 +273,7 @@ impl RadioNetwork {
             return watch.link.handover(cx.now); // its context is under way
         }
         state.procedures.resume(id);
+        self.configure_carriers(id);
         cx.emit(&Event::Handover { ue: id, attempt, step: HandoverStep::Arrived });
         let departure = &mut state.departure;
         self.ues[id.index()].bearers.begin_anew(cx, state.mode, departure);

@@ -68,6 +68,18 @@ impl TransmitQueue {
         self.discipline.dequeue(cx)
     }
 
+    /// True if the marks of the queue depend on the capacity of the link.
+    pub(crate) fn needs_capacity(&self) -> bool {
+        matches!(self.discipline, Discipline::Abc(_))
+    }
+
+    /// The link could have this rate from `now` on, in bytes per second.
+    pub(crate) fn report_capacity(&mut self, now: Instant, rate: f64) {
+        if let Discipline::Abc(abc) = &mut self.discipline {
+            abc.report_capacity(now, rate);
+        }
+    }
+
     /// Drops the packets whose PDCP discardTimer has expired (TS 36.323 v17.0 §5.4).
     pub(crate) fn expire(&mut self, cx: &mut Cx<'_>) {
         if let Some(discard) = self.discard

@@ -3,15 +3,15 @@
 use super::*;
 use crate::numerology::{Duplex, TddPattern};
 
-const PCELL: CellId = CellId(0);
-const SCELL: CellId = CellId(1);
-const ALWAYS: ActivationPolicy = ActivationPolicy {
+pub(super) const PCELL: CellId = CellId(0);
+pub(super) const SCELL: CellId = CellId(1);
+pub(super) const ALWAYS: ActivationPolicy = ActivationPolicy {
     starts_active: true,
     threshold: Bytes(0),
     deactivation_timer: None,
     delay: ActivationDelay::Lte(Duration::from_millis(24)),
 };
-const ON_DEMAND: ActivationPolicy = ActivationPolicy {
+pub(super) const ON_DEMAND: ActivationPolicy = ActivationPolicy {
     starts_active: false,
     threshold: Bytes(9_000),
     deactivation_timer: Some(Duration::from_millis(80)),
@@ -23,7 +23,7 @@ fn ms(ms: u64) -> Instant {
 }
 
 /// One UE with these carriers of LTE, each with this many resource blocks.
-fn carriers(resource_blocks: &[u16], activation: ActivationPolicy) -> RanConfig {
+pub(super) fn carriers(resource_blocks: &[u16], activation: ActivationPolicy) -> RanConfig {
     let mut config = network(1, IDEAL);
     let cell = |(at, &resource_blocks): (usize, &u16)| CellConfig {
         resource_blocks,
@@ -33,12 +33,13 @@ fn carriers(resource_blocks: &[u16], activation: ActivationPolicy) -> RanConfig 
     };
     config.cells = resource_blocks.iter().enumerate().map(cell).collect();
     let secondary = (1..resource_blocks.len() as u32).map(CellId).collect();
+    let secondary = Arc::new(SecondaryCells::from([(PCELL, secondary)]));
     config.ues[0].aggregation = Some(CarrierAggregation { secondary, activation });
     config
 }
 
 /// Packets of 1000 bytes each millisecond, this many, from 100 ms on.
-fn load(d: &mut Driver, packets: u32, milliseconds: u64) {
+pub(super) fn load(d: &mut Driver, packets: u32, milliseconds: u64) {
     for at in 0..milliseconds {
         (0..packets).for_each(|_| d.send(ms(100 + at), 0, Direction::Downlink, 1000));
     }
@@ -50,7 +51,7 @@ fn carried(d: &Driver, cell: CellId) -> u64 {
     window.filter(|(_, of, _)| *of == cell).map(|(.., bytes)| bytes.get()).sum()
 }
 
-fn in_order(d: &Driver) {
+pub(super) fn in_order(d: &Driver) {
     let sent = d.arrived.iter().map(|(at, _, delay, _)| (at.as_secs_f64() * 1e3 - delay).round());
     assert!(sent.is_sorted(), "packets have overtaken each other");
 }
@@ -230,12 +231,4 @@ fn an_activation_of_nr_waits_for_synchronization_signals() {
     let first = d.meter.downlink_cells.iter().find(|(_, cell, _)| *cell == SCELL).map(|(at, ..)| *at);
     assert_eq!(first, Some(ms(133)));
     d.conserved();
-}
-
-#[test]
-#[should_panic(expected = "a UE with several carriers that sleeps")]
-fn a_ue_with_several_carriers_does_not_sleep() {
-    let mut config = carriers(&[25, 25], ALWAYS);
-    config.cells[0].meters_energy = true;
-    Driver::new(&config);
 }

@@ -10,7 +10,7 @@ use super::*;
 use crate::numerology::{Duplex, Numerology, TddPattern};
 
 /// 100 MHz at 3.5 GHz, slots of 0.5 ms; k0 = 0, k1 = 2, k2 = 1, and two slots for the gNB.
-fn nr(access: UplinkAccess, ues: usize) -> RanConfig {
+pub(super) fn nr(access: UplinkAccess, ues: usize) -> RanConfig {
     let mut config = network(ues, access);
     let cell = &mut config.cells[0];
     cell.numerology = Numerology::nr(1, 2, Duplex::Tdd(TddPattern::new("DDDSU", 10, 2)));

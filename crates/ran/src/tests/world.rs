@@ -1,8 +1,8 @@
 //! A network with handovers, driven by hand: the gateway switches paths at once.
 
 use airlane_core::{
-    Bytes, CellId, Cx, Decibel, Direction, Duration, Event, FlowId, HandoverStep, Header, Instant, Node,
-    Outbox, Packet, PacketPool, Payload, Port, Probe, Seeds, Topic, TopicSet, UdpHeader, UeId,
+    Bytes, CarrierStep, CellId, Cx, Decibel, Direction, Duration, Event, FlowId, HandoverStep, Header,
+    Instant, Node, Outbox, Packet, PacketPool, Payload, Port, Probe, Seeds, Topic, TopicSet, UdpHeader, UeId,
 };
 use airlane_net::gtp;
 use airlane_net::signalling::Message;
@@ -23,13 +23,32 @@ pub(super) struct Handovers {
     pub(super) started: usize,
     pub(super) arrived: usize,
     pub(super) link_failures: usize,
+    /// What happened to a UE with several carriers, in order.
+    pub(super) of_carriers: Vec<OfCarriers>,
+}
+
+/// A change of the serving cells of a UE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OfCarriers {
+    /// It left its primary cell.
+    Left(UeId),
+    /// It arrived in another one.
+    Arrived(UeId),
+    /// A secondary cell of it was commanded, activated or deactivated.
+    Scell(UeId, CellId, CarrierStep),
 }
 
 impl Probe for Handovers {
     fn topics(&self) -> TopicSet {
-        TopicSet::NONE.with(Topic::Handover)
+        TopicSet::NONE.with(Topic::Handover).with(Topic::Carrier)
     }
     fn observe(&mut self, _: Instant, event: &Event<'_>) {
+        self.of_carriers.extend(match *event {
+            Event::Handover { ue, step: HandoverStep::Started, .. } => Some(OfCarriers::Left(ue)),
+            Event::Handover { ue, step: HandoverStep::Arrived, .. } => Some(OfCarriers::Arrived(ue)),
+            Event::Carrier { ue, cell, step, .. } => Some(OfCarriers::Scell(ue, cell, step)),
+            _ => None,
+        });
         match event {
             Event::Handover { step: HandoverStep::Started, .. } => self.started += 1,
             Event::Handover { step: HandoverStep::Arrived, .. } => self.arrived += 1,

@@ -84,6 +84,11 @@ impl Encoder {
         self.next_at
     }
 
+    /// The next frame does not come before this time.
+    pub(super) fn wait_until(&mut self, at: Instant) {
+        self.next_at = self.next_at.max(at);
+    }
+
     /// The rate that it follows.
     #[must_use]
     pub(super) const fn rate(&self) -> BitRate {

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use airlane_core::{Duration, Instant};
 
+use super::Pause;
+
 /// The number of intervals of the mean, and of those that it needs.
 const INTERVALS: usize = 30;
 const INTERVALS_MIN: usize = 5;
@@ -17,13 +19,23 @@ pub(super) struct FreezeDetector {
     shown_at: Option<Instant>,
     /// In whole milliseconds.
     intervals: VecDeque<u64>,
+    /// Intervals with a pause of the sender count for nothing.
+    pauses: Vec<Pause>,
 }
 
 impl FreezeDetector {
+    pub(super) fn set_pauses(&mut self, pauses: Vec<Pause>) {
+        self.pauses = pauses;
+    }
+
     /// A frame is shown. Returns the time since the frame before it, if this was a freeze: the interval is compared with the
     /// mean of the latest ones, itself included.
     pub(super) fn on_shown(&mut self, now: Instant) -> Option<Duration> {
-        let interval = now - self.shown_at.replace(now)?;
+        let before = self.shown_at.replace(now)?;
+        if self.pauses.iter().any(|pause| before < pause.until && pause.from < now) {
+            return None;
+        }
+        let interval = now - before;
         if self.intervals.len() == INTERVALS {
             self.intervals.pop_front();
         }
@@ -51,6 +63,17 @@ mod tests {
                 let found = detector.on_shown(Instant::from_millis(39 * interval + last));
                 assert_eq!(found, freezes.then(|| Duration::from_millis(last)), "{interval} ms");
             }
+        }
+    }
+
+    #[test]
+    fn a_pause_of_the_sender_is_no_freeze() {
+        for (from, frozen) in [(1_100, false), (9_000, true)] {
+            let mut detector = FreezeDetector::default();
+            let [from, until] = [from, from + 800].map(Instant::from_millis);
+            detector.set_pauses(vec![Pause { from, until }]);
+            (0..33).for_each(|i| assert_eq!(detector.on_shown(Instant::from_millis(33 * i)), None));
+            assert_eq!(detector.on_shown(Instant::from_millis(1_950)).is_some(), frozen, "{from:?}");
         }
     }
 

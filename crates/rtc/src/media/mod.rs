@@ -22,13 +22,28 @@ pub use encoder::EncoderModel;
 pub use receiver::{FeedbackFormat, MediaReceiver, ReceiverConfig};
 pub use sender::{Audio, MediaSender, SenderConfig, Video};
 
-use airlane_core::{Duration, MediaStep};
+use airlane_core::{Duration, Instant, MediaStep};
 
 /// The interval of the reports of senders and receivers (libwebrtc, `modules/rtp_rtcp/source/rtcp_receiver.cc`,
 /// `kDefaultVideoReportInterval`).
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 /// The round-trip time before the first is measured (libwebrtc, `nack_requester.cc`, `kDefaultRtt`).
 const RTT_DEFAULT: Duration = Duration::from_millis(100);
+
+/// A time in which a sender makes no media.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// When it begins.
+    pub from: Instant,
+    /// When media comes again.
+    pub until: Instant,
+}
+
+impl Pause {
+    fn contains(&self, at: Instant) -> bool {
+        (self.from..self.until).contains(&at)
+    }
+}
 
 /// A packet to send.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use super::freeze::FreezeDetector;
 use super::nack::NackRequester;
 use super::playout::Playout;
 use super::repair::Recovery;
-use super::{Datagram, Output, REPORT_INTERVAL, RTT_DEFAULT};
+use super::{Datagram, Output, Pause, REPORT_INTERVAL, RTT_DEFAULT};
 use crate::ReportTiming;
 use crate::wire::{
     MediaStream, Rtcp, RtcpReader, RtcpWriter, RtpHeader, Ssrcs, Unwrapper, VideoPayload, original_sequence,
@@ -85,6 +85,13 @@ pub struct MediaReceiver {
 }
 
 impl MediaReceiver {
+    /// The same with the times in which the sender makes no media, which are no freezes.
+    #[must_use]
+    pub fn with_pauses(mut self, pauses: Vec<Pause>) -> Self {
+        self.freezes.set_pauses(pauses);
+        self
+    }
+
     /// A receiver that has received nothing.
     #[must_use]
     pub fn new(config: ReceiverConfig) -> Self {

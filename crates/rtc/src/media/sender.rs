@@ -10,7 +10,7 @@ use super::history::{Repeatable, SentPackets};
 use super::pacer::{Due, Pacer};
 use super::quality::vmaf;
 use super::repair::RepairMaker;
-use super::{Datagram, Output, REPORT_INTERVAL, RTT_DEFAULT};
+use super::{Datagram, Output, Pause, REPORT_INTERVAL, RTT_DEFAULT};
 use crate::wire::{LOWER_HEADERS, MediaStream, Rtcp, RtcpReader, RtcpWriter, Ssrcs};
 use crate::{Feedback, Pace, PacketReport, ProbeId, RateController, SentPacket};
 
@@ -76,6 +76,8 @@ pub struct SenderConfig {
 /// Sends audio and video at the rate of a controller.
 pub struct MediaSender {
     config: SenderConfig,
+    /// When it makes no media.
+    pauses: Vec<Pause>,
     controller: Box<dyn RateController>,
     encoder: Encoder,
     pacer: Pacer,
@@ -107,6 +109,7 @@ impl MediaSender {
     pub fn new(config: SenderConfig, controller: Box<dyn RateController>, draws: Stream) -> Self {
         let rate = encoder_rate(&config, controller.target());
         let mut sender = Self {
+            pauses: vec![],
             encoder: Encoder::new(config.video.model, rate, config.start, draws),
             pacer: Pacer::new(controller.pace(), config.burst, config.queue_limit, config.start),
             sent: SentPackets::default(),
@@ -128,6 +131,26 @@ impl MediaSender {
         };
         sender.next_at = sender.find_next();
         sender
+    }
+
+    /// The same with times in which it makes no media. Probes and padding pause, too; reports do not.
+    #[must_use]
+    pub fn with_pauses(mut self, pauses: Vec<Pause>) -> Self {
+        self.pauses = pauses;
+        self.wait_for_media();
+        self.next_at = self.find_next();
+        self
+    }
+
+    /// Media that would come in a pause comes at its end.
+    fn wait_for_media(&mut self) {
+        let pause = |at: Instant| self.pauses.iter().find(|pause| pause.contains(at));
+        if let Some(pause) = pause(self.audio_at) {
+            self.audio_at = pause.until;
+        }
+        if let Some(pause) = pause(self.encoder.next_at()) {
+            self.encoder.wait_until(pause.until);
+        }
     }
 
     /// When to call [`Self::handle_timeout`].
@@ -219,7 +242,7 @@ impl MediaSender {
 
     /// Takes rates and probes of the controller over.
     fn follow_controller(&mut self, now: Instant) {
-        let ended = now >= self.config.stop;
+        let ended = now >= self.config.stop || self.pauses.iter().any(|pause| pause.contains(now));
         let (target, mut pace) = (self.controller.target(), self.controller.pace());
         if ended {
             pace.padding = BitRate(0);
@@ -247,11 +270,14 @@ impl MediaSender {
         let len = u16::try_from(audio.payload()).expect("checked: it fits into a packet");
         self.pacer.push(self.audio_at, Content::Audio { timestamp, len });
         self.audio_at += audio.interval;
+        self.wait_for_media();
     }
 
     fn make_frame(&mut self, now: Instant, out: &mut Output) {
         let skip = self.pacer.oldest_wait(now) > self.config.skip_after;
-        let Some(frame) = self.encoder.encode(now, skip) else { return out.step(|| MediaStep::Skipped) };
+        let frame = self.encoder.encode(now, skip);
+        self.wait_for_media();
+        let Some(frame) = frame else { return out.step(|| MediaStep::Skipped) };
         if frame.key {
             self.pacer.flush_video();
         }

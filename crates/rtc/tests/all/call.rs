@@ -57,6 +57,8 @@ pub(crate) struct Call {
     pub(crate) reports: ReportTiming,
     /// How much the clock of the receiver is ahead.
     pub(crate) clock_ahead: Duration,
+    /// How much faster it is, in parts per million.
+    pub(crate) clock_ppm: i64,
 }
 
 impl Call {
@@ -76,6 +78,7 @@ impl Call {
             jitter: Duration::ZERO,
             reports: ReportTiming::ScreamDraft,
             clock_ahead: Duration::from_secs(7),
+            clock_ppm: 0,
         }
     }
 
@@ -199,7 +202,9 @@ impl Running {
             }
             Event::Left => self.left(now),
             Event::Arrival(packet, frame_end) => {
-                let by_receiver = now + self.call.clock_ahead;
+                let drift = now.as_nanos() as i64 / 1_000_000 * self.call.clock_ppm;
+                let by_receiver = (now + self.call.clock_ahead).as_nanos() as i64 + drift;
+                let by_receiver = Instant::from_nanos(by_receiver as u64);
                 self.arrived.push((packet.sequence, by_receiver, packet.ecn));
                 self.pending.add(now, frame_end);
                 self.schedule_report();

@@ -3,6 +3,7 @@
 mod call;
 #[path = "../support/csv.rs"]
 mod csv;
+mod drift;
 mod figures;
 mod link;
 mod nada;

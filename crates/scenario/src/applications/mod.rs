@@ -15,6 +15,7 @@ mod ping;
 mod ppbp;
 mod rtc;
 mod rtc_controller;
+mod sprout;
 mod transfer;
 mod video;
 mod viewing;
@@ -29,10 +30,12 @@ pub use http::HttpVersion;
 pub use on_off::{ConstantPeriod, ExponentialPeriod, OnOff, ParetoPeriod, Period, UniformPeriod};
 pub use ping::Ping;
 pub use ppbp::{Ppbp, PpbpReading};
-pub use rtc::{Opus, Rtc, RtcAudio, RtcEncoder, RtcFeedback, RtcPacer, RtcVideo};
+pub use rtc::{Opus, Rtc, RtcAudio, RtcEncoder, RtcFeedback, RtcPacer, RtcPause, RtcVideo};
 pub use rtc_controller::{
-    ConstantRate, GccController, NadaController, RtcController, ScreamController, ScreamParameters,
+    ConstantRate, GccController, NadaController, OwnRateController, RtcController, ScreamController,
+    ScreamParameters,
 };
+pub use sprout::Sprout;
 pub use video::{LogNormalGroups, Variation, Video, VideoPage};
 pub use viewing::{PageBefore, Satisfied, Watching};
 pub use web::{Visits, Web};
@@ -80,9 +83,9 @@ macro_rules! applications {
                 self.application().satisfaction()
             }
 
-            /// The controller of its media, if it is a call.
+            /// The controller of its rate, if it has one of its own.
             #[must_use]
-            pub fn rate_controller(&self) -> Option<&'static str> {
+            pub fn rate_controller(&self) -> Option<&str> {
                 self.application().rate_controller()
             }
 
@@ -128,6 +131,8 @@ applications! {
     /// Sends frames of virtual or augmented reality or of cloud gaming (3GPP TR 38.838), with pose or control in the
     /// uplink. Over UDP.
     "xr" => Xr,
+    /// Sends as much as the forecasts of its receiver allow: Sprout. Over UDP.
+    "sprout" => Sprout,
 }
 
 /// An application of a flow, with its settings.
@@ -152,8 +157,8 @@ pub(crate) trait Application {
         None
     }
 
-    /// The name of the controller of its media, if it is a call.
-    fn rate_controller(&self) -> Option<&'static str> {
+    /// The name of the controller of its rate, if it has one of its own.
+    fn rate_controller(&self) -> Option<&str> {
         None
     }
 

@@ -1,18 +1,18 @@
 //! Calls: real-time audio and video with a rate controller.
 
-use airlane_core::{BitRate, Direction, Duration, Node};
-use airlane_rtc::Bounds;
+use airlane_core::{BitRate, Direction, Duration, Instant, Node};
 use airlane_rtc::media::{
-    Audio, EncoderModel, FeedbackFormat, MediaReceiver, MediaSender, ReceiverConfig, SenderConfig, Video,
-    without_headers,
+    Audio, EncoderModel, FeedbackFormat, MediaReceiver, MediaSender, Pause, ReceiverConfig, SenderConfig,
+    Video, without_headers,
 };
 use airlane_rtc::wire::{MediaStream, Ssrcs};
+use airlane_rtc::{Bounds, CallParameters};
 use airlane_traffic::CallEnd;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Application;
-use super::rtc_controller::{CallParameters, RtcController};
+use super::rtc_controller::RtcController;
 use crate::check::{Checked, Place};
 use crate::endpoints::Endpoint;
 use crate::format::{Flow, Resolved, tagged};
@@ -44,8 +44,8 @@ pub struct Rtc {
     pub video: RtcVideo,
     /// The audio.
     pub audio: RtcAudio,
-    /// Format of the feedback about arrivals. By default, it is that of the controller: RFC 8888 for NADA and SCReAM,
-    /// transport-wide for others.
+    /// Format of the feedback about arrivals. By default, it is that of the controller: RFC 8888 for NADA, SCReAM and your
+    /// own, transport-wide for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feedback: Option<RtcFeedback>,
     /// Interval of transport-wide feedback.
@@ -60,6 +60,19 @@ pub struct Rtc {
     /// Whether both ends send media. By default, media travels in the direction of the flow alone, and feedback in the
     /// other.
     pub both: bool,
+    /// Times in which no media is sent (RFC 8867 section 5.8). By default, there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pauses: Option<Vec<RtcPause>>,
+}
+
+/// A time in which no media is sent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RtcPause {
+    /// Start.
+    pub at: Time,
+    /// Duration.
+    pub duration: Time,
 }
 
 /// Format of the feedback about arrivals.
@@ -186,7 +199,8 @@ impl Application for Rtc {
             "it must be at most 8 s: a report cannot tell longer times between arrivals",
         )?;
         at.positive(self.pacer.queue_limit, "app.pacer.queue_limit")?;
-        at.positive(self.pacer.skip_after, "app.pacer.skip_after")
+        at.positive(self.pacer.skip_after, "app.pacer.skip_after")?;
+        self.check_pauses(&at.under("app"))
     }
 
     fn node(&self, end: &Endpoint<'_>, carrier: Carrier) -> Box<dyn Node> {
@@ -195,20 +209,22 @@ impl Application for Rtc {
         let receives = self.both || !end.is_source();
         let sender = sends.then(|| {
             let call = CallParameters {
+                flow: &end.one.name,
                 bounds: self.bounds(),
                 frame_rate: self.video.frame_rate,
                 start: end.start,
                 ecn,
             };
-            let controller = self.controller.controller(&call);
-            MediaSender::new(self.sender(end), controller, end.draws(stream_name(end.path.direction)))
+            let controller = self.controller.controller(&call, &end.setup.extensions.rate_controllers);
+            let draws = end.draws(stream_name(end.path.direction));
+            MediaSender::new(self.sender(end), controller, draws).with_pauses(self.pauses())
         });
-        let receiver = receives.then(|| MediaReceiver::new(self.receiver(end)));
+        let receiver = receives.then(|| MediaReceiver::new(self.receiver(end)).with_pauses(self.pauses()));
         Box::new(CallEnd::new(end.path, ecn, sender, receiver))
     }
 
-    fn rate_controller(&self) -> Option<&'static str> {
-        Some(self.controller.kind())
+    fn rate_controller(&self) -> Option<&str> {
+        Some(self.controller.name())
     }
 
     fn carries_both_directions(&self) -> bool {
@@ -233,6 +249,31 @@ const fn sources(direction: Direction) -> Ssrcs {
 }
 
 impl Rtc {
+    fn check_pauses(&self, at: &Place<'_>) -> Checked {
+        let pauses = self.pauses.as_deref().unwrap_or_default();
+        pauses
+            .iter()
+            .enumerate()
+            .try_for_each(|(i, pause)| at.positive(pause.duration, &format!("pauses.{i}.duration")))?;
+        let apart = pauses.windows(2).all(|pair| pair[0].at.0 + pair[0].duration.0 < pair[1].at.0);
+        at.require(
+            apart,
+            "pauses",
+            "one begins before the one above it has ended",
+            "sort them by `at`, with time between them",
+        )
+    }
+
+    fn pauses(&self) -> Vec<Pause> {
+        let pauses = self.pauses.iter().flatten();
+        pauses
+            .map(|pause| {
+                let from = Instant::ZERO + pause.at.0;
+                Pause { from, until: from + pause.duration.0 }
+            })
+            .collect()
+    }
+
     fn audio(&self) -> Option<Audio> {
         match &self.audio {
             RtcAudio::Opus(opus) => Some(Audio { rate: opus.rate.0, interval: opus.packet.0 }),

@@ -1,9 +1,9 @@
 //! The rate controllers of calls.
 
-use airlane_core::{Ecn, Instant};
+use airlane_core::Ecn;
 use airlane_rtc::media::FeedbackFormat;
 use airlane_rtc::{
-    Bounds, Constant, Gcc, GccSettings, Nada, NadaSettings, RateController, ReportTiming, Scream,
+    CallParameters, Constant, Gcc, GccSettings, Nada, NadaSettings, RateController, ReportTiming, Scream,
     ScreamSettings,
 };
 use schemars::JsonSchema;
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rtc::check_rate;
 use crate::check::{Checked, Place};
+use crate::extensions::RateControllers;
 use crate::format::tagged;
 use crate::quantity::Rate;
 
@@ -30,12 +31,15 @@ pub enum RtcController {
     Nada(NadaController),
     /// Keeps one rate.
     Constant(ConstantRate),
+    /// Your own controller.
+    Own(OwnRateController),
 }
 tagged!(RtcController by "kind" {
     "gcc" => Gcc(GccController),
     "scream" => Scream(ScreamController),
     "nada" => Nada(NadaController),
-    "constant" => Constant(ConstantRate)
+    "constant" => Constant(ConstantRate),
+    "own" => Own(OwnRateController)
 });
 
 /// Google congestion control; it has no settings.
@@ -79,28 +83,32 @@ pub struct ConstantRate {
     pub rate: Rate,
 }
 
-/// The properties of its call that a controller depends on.
-pub(super) struct CallParameters {
-    pub(super) bounds: Bounds,
-    pub(super) frame_rate: f64,
-    pub(super) start: Instant,
-    /// The ECN field of its packets.
-    pub(super) ecn: Ecn,
+/// Your own controller.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OwnRateController {
+    /// Its name, by which `--controller` or a program passes it to the run.
+    pub name: String,
 }
 
 impl RtcController {
-    /// Its `kind` in scenario files.
-    pub(super) const fn kind(&self) -> &'static str {
+    /// Its name in results: its `kind` in scenario files, or the name of your own.
+    pub(super) fn name(&self) -> &str {
         match self {
             Self::Gcc(_) => "gcc",
             Self::Scream(_) => "scream",
             Self::Nada(_) => "nada",
             Self::Constant(_) => "constant",
+            Self::Own(own) => &own.name,
         }
     }
 
-    /// The controller of a call.
-    pub(super) fn controller(&self, call: &CallParameters) -> Box<dyn RateController> {
+    /// The controller of a call. `own` has the user's controller that it names, as was checked when the network was built.
+    pub(super) fn controller(
+        &self,
+        call: &CallParameters<'_>,
+        own: &RateControllers,
+    ) -> Box<dyn RateController> {
         let bounds = call.bounds;
         match self {
             Self::Gcc(_) => Box::new(Gcc::new(bounds, GccSettings::default(), call.start)),
@@ -119,12 +127,13 @@ impl RtcController {
                 Box::new(Nada::new(NadaSettings { priority, frame_rate, ..defaults }, bounds))
             }
             Self::Constant(constant) => Box::new(Constant::new(constant.rate.0)),
+            Self::Own(named) => own[&named.name].0.make(call),
         }
     }
 
-    /// Whether it was made for RFC 8888, which tells ECN marks.
+    /// Whether feedback is that of RFC 8888, which tells ECN marks, unless the scenario says otherwise.
     pub(super) const fn takes_rfc8888(&self) -> bool {
-        matches!(self, Self::Scream(_) | Self::Nada(_))
+        matches!(self, Self::Scream(_) | Self::Nada(_) | Self::Own(_))
     }
 
     /// Feedback of RFC 8888, at the times that the controller was made for.
@@ -134,7 +143,7 @@ impl RtcController {
                 ReportTiming::Libwebrtc
             }
             Self::Nada(_) => ReportTiming::Interval(Nada::REPORT_INTERVAL),
-            Self::Gcc(_) | Self::Scream(_) | Self::Constant(_) => ReportTiming::ScreamDraft,
+            Self::Gcc(_) | Self::Scream(_) | Self::Constant(_) | Self::Own(_) => ReportTiming::ScreamDraft,
         })
     }
 
@@ -146,7 +155,7 @@ impl RtcController {
                 let fits = (low..=high).contains(&nada.priority);
                 at.require(fits, "app.controller.priority", "out of range", "it must be from 0.1 to 10")
             }
-            Self::Gcc(_) | Self::Scream(_) => Ok(()),
+            Self::Gcc(_) | Self::Scream(_) | Self::Own(_) => Ok(()),
         }
     }
 }

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use airlane_settings::nearest_help;
 
 use super::{Checked, Place, whole_subframes};
-use crate::format::{Cell, Resolved, Scells, Ue};
+use crate::format::{Cell, Resolved, Scells, Ue, scells_of};
 
-/// Serving cells of a UE in LTE (TS 36.331 §6.4, maxSCell-r10 4, without those of Release 13) and in NR (TS 38.331 §6.4,
-/// maxNrofServingCells 32, of which TS 38.101-1 §5.5A has combinations of up to 16; unverified).
-const MOST_LTE: usize = 5;
-const MOST_NR: usize = 16;
+/// Serving cells of a UE in LTE: the primary one, and maxSCell-r10, 4 (TS 36.331 §6.4; later releases have more).
+const MAX_SERVING_CELLS_LTE: usize = 5;
+/// Serving cells of a UE in NR, on one carrier each: maxNrofAggregatedCellsPerCellGroup (TS 38.331 v18 §6.4, read in a
+/// transcription).
+const MAX_SERVING_CELLS_NR: usize = 16;
 
 /// sCellDeactivationTimer in ms (TS 36.331 §6.3.2, MAC-MainConfig; TS 38.331 §6.3.2, ServingCellConfig).
 const TIMERS_LTE_MS: [u64; 7] = [20, 40, 80, 160, 320, 640, 1280];
@@ -42,18 +43,30 @@ pub(super) fn carriers(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked 
         };
         cells.push(cell);
     }
-    together(&cells, at)?;
-    alone_in_its_ways(scenario, at)?;
+    serving_cells(&cells, at)?;
+    let help = "leave out output.energy, or `carriers`";
+    at.require(
+        !scenario.output.energy,
+        "carriers",
+        "the energy of several carriers is not modelled yet",
+        help,
+    )?;
+    if scenario.handover.is_some() {
+        cells_after_handover(&cells, scenario, at)?;
+    }
     match &ue.scells {
         Some(scells) => times(scells, cells[0], &at.under("scells")),
         None => at.fail("scells", "it is missing", "pass the scenario that `parse` returned"),
     }
 }
 
-/// Whether these cells can serve a UE together.
-fn together(cells: &[&Cell], at: &Place<'_>) -> Checked {
+/// Whether these cells can serve a UE at once.
+fn serving_cells(cells: &[&Cell], at: &Place<'_>) -> Checked {
     let first = cells[0];
-    let (most, of) = if first.nr().is_some() { (MOST_NR, "NR") } else { (MOST_LTE, "LTE") };
+    let (most, of) = match first.nr() {
+        Some(_) => (MAX_SERVING_CELLS_NR, "NR"),
+        None => (MAX_SERVING_CELLS_LTE, "LTE"),
+    };
     let help = format!("a UE of {of} has up to {most}");
     at.require(cells.len() <= most, "carriers", "too many carriers", &help)?;
     let (mut names, mut frequencies) = (BTreeSet::new(), Vec::new());
@@ -75,20 +88,27 @@ fn together(cells: &[&Cell], at: &Place<'_>) -> Checked {
     Ok(())
 }
 
-/// What UEs with several carriers cannot be combined with.
-fn alone_in_its_ways(scenario: &Resolved, at: &Place<'_>) -> Checked {
-    let help = "leave out [handover], or `carriers`";
-    at.require(scenario.handover.is_none(), "carriers", "it cannot be combined with [handover] yet", help)?;
-    let awake = !scenario.cell.iter().any(Cell::sleeps);
-    let help = "leave out `drx` and `rrc` of all cells, or `carriers`";
-    at.require(awake, "carriers", "it cannot be combined with UEs that sleep yet", help)?;
-    let help = "leave out output.energy, or `carriers`";
-    at.require(
-        !scenario.output.energy,
-        "carriers",
-        "the energy of several carriers is not modelled yet",
-        help,
-    )
+/// With handovers, the secondary cells follow from the primary one: those of its site with the frequencies of the UE.
+fn cells_after_handover(carriers: &[&Cell], scenario: &Resolved, at: &Place<'_>) -> Checked {
+    for (i, cell) in carriers.iter().enumerate() {
+        let help = "with [handover], name cells whose antennas have the same azimuth";
+        let same = cell.is_beside(carriers[0]);
+        let at = at.under("carriers").entry(i);
+        at.require_here(same, "the cell has another direction than the primary cell", help)?;
+    }
+    for primary in &scenario.cell {
+        for place in scells_of(primary, carriers, &scenario.cell) {
+            let cell = &scenario.cell[place];
+            let is_same = |other: &&Cell| other.frequency == cell.frequency && other.is_beside(primary);
+            let Some(other) = scenario.cell[place + 1..].iter().find(is_same) else { continue };
+            let (one, two) = (&cell.name, &other.name);
+            let message =
+                format!("cells {one:?} and {two:?} could both be an SCell with cell {:?}", primary.name);
+            let help = "give the cells of a site that have one direction a `frequency` each";
+            return at.fail("carriers", message, help);
+        }
+    }
+    Ok(())
 }
 
 fn times(scells: &Scells, primary: &Cell, at: &Place<'_>) -> Checked {

@@ -2,7 +2,7 @@
 //! from them to `airlane_net`.
 
 use airlane_core::{Bytes, Duration};
-use airlane_net::{codel, fq_codel, pie, red};
+use airlane_net::{abc, codel, fq_codel, pie, red};
 use airlane_settings::{Checked, Place};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,6 +37,8 @@ pub enum Aqm {
     Pie(Pie),
     /// Two coupled queues, for L4S and for classic traffic (RFC 9332).
     Dualpi2(Dualpi2),
+    /// Marks of ABC, by which a flow with congestion = "abc" follows the capacity of the link (Goyal et al. 2020).
+    Abc(Abc),
 }
 tagged!(Aqm by "kind" {
     "drop-tail" => DropTail,
@@ -45,6 +47,7 @@ tagged!(Aqm by "kind" {
     "fq-codel" => FqCodel(FqCodel),
     "pie" => Pie(Pie),
     "dualpi2" => Dualpi2(Dualpi2),
+    "abc" => Abc(Abc),
 });
 
 /// Settings of RED.
@@ -118,6 +121,18 @@ pub struct Pie {
     pub ecn: bool,
 }
 
+/// Settings of ABC.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Abc {
+    /// Queueing delay up to which the target rate is that of an empty queue.
+    pub target: Time,
+    /// The time in which the queue beyond `target` should leave. A longer time has smoother rates and longer queues.
+    pub delta: Time,
+    /// The share of the capacity that is the target rate of an empty queue.
+    pub utilisation: Share,
+}
+
 impl Aqm {
     /// The discipline of a queue.
     pub fn discipline(&self) -> airlane_net::Aqm {
@@ -159,6 +174,11 @@ impl Aqm {
                 ecn: pie.ecn,
             }),
             Self::Dualpi2(rule) => airlane_net::Aqm::DualPi2(rule.parameters()),
+            Self::Abc(abc) => airlane_net::Aqm::Abc(abc::Parameters {
+                target: abc.target.0,
+                delta: abc.delta.0,
+                utilisation: abc.utilisation.0,
+            }),
         }
     }
 
@@ -171,6 +191,7 @@ impl Aqm {
             Self::FqCodel(rule) => check_fq_codel(rule, at),
             Self::Pie(rule) => check_pie(rule, at),
             Self::Dualpi2(rule) => rule.check(at),
+            Self::Abc(rule) => check_abc(rule, at),
         }
     }
 }
@@ -211,6 +232,13 @@ fn check_fq_codel(fq: &FqCodel, at: &Place<'_>) -> Checked {
 fn check_pie(pie: &Pie, at: &Place<'_>) -> Checked {
     at.positive(pie.target, "target")?;
     check_controller(pie.update, [pie.alpha, pie.beta], at)
+}
+
+fn check_abc(abc: &Abc, at: &Place<'_>) -> Checked {
+    at.positive(abc.target, "target")?;
+    at.positive(abc.delta, "delta")?;
+    let some = abc.utilisation.0 > 0.0;
+    at.require(some, "utilisation", "the target rate would be zero", "it must be above 0 %")
 }
 
 /// The update period and the gains, alpha and beta, of a proportional integral controller.

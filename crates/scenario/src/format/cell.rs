@@ -273,6 +273,15 @@ fn id(name: &str, all: &[Cell]) -> CellId {
 }
 
 impl Antenna {
+    /// The direction of the main lobe; `None` for an omnidirectional antenna.
+    pub(super) fn azimuth(&self) -> Option<Angle> {
+        match self {
+            Self::Omni(_) => None,
+            Self::Sector(sector) => Some(sector.azimuth),
+            Self::Panel(panel) => Some(panel.azimuth),
+        }
+    }
+
     fn config(&self) -> airlane_radio::Antenna {
         match self {
             Self::Omni(omni) => airlane_radio::Antenna::Omni { gain: omni.gain.0 },

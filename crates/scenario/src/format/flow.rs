@@ -192,6 +192,10 @@ pub struct Tcp {
     /// Whether Copa lowers δ next to flows that fill the queue. By default it does. Needs congestion = "copa".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copa_mode_switching: Option<bool>,
+    /// Whether ABC has a second window, of CUBIC, for bottlenecks whose queues have no marks of ABC. By default it has.
+    /// Needs congestion = "abc".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub abc_fallback: Option<bool>,
     /// What ends slow start before a loss, for any controller with a slow start of RFC 5681. By default, `hystart` decides
     /// for CUBIC and MD-CC, and the others leave it at a loss.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -324,6 +328,10 @@ pub struct Quic {
     /// Whether Copa lowers δ next to flows that fill the queue. By default it does. Needs congestion = "copa".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copa_mode_switching: Option<bool>,
+    /// Whether ABC has a second window, of CUBIC, for bottlenecks whose queues have no marks of ABC. By default it has.
+    /// Needs congestion = "abc".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub abc_fallback: Option<bool>,
     /// What ends slow start before a loss, for any controller with a slow start of RFC 5681. By default, `hystart` decides
     /// for CUBIC and MD-CC, and the others leave it at a loss.
     #[serde(skip_serializing_if = "Option::is_none")]

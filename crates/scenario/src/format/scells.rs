@@ -1,7 +1,9 @@
 //! Carrier aggregation: the secondary cells of a UE.
 
+use std::sync::Arc;
+
 use airlane_core::{Bytes, CellId};
-use airlane_ran::config::{ActivationDelay, ActivationPolicy, CarrierAggregation};
+use airlane_ran::config::{ActivationDelay, ActivationPolicy, CarrierAggregation, SecondaryCells};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +38,8 @@ pub struct OnDemandScells {
     pub ssb_period: Time,
 }
 
-/// SCells that are always active. After an outage of the primary cell, they are activated again.
+/// SCells that are active from the start, and always activated again: after an outage of the primary cell, after a
+/// handover, and when the UE is connected again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ActiveScells {
@@ -80,14 +83,43 @@ impl Ue {
         self.cell.as_ref().or_else(|| self.carriers.as_ref()?.first())
     }
 
-    /// Its carrier aggregation, if it has several carriers.
-    pub(super) fn aggregation(&self, cells: &[Cell]) -> Option<CarrierAggregation> {
+    /// Its carrier aggregation, if it has several carriers. `is_handed_over` is true in a scenario with handovers.
+    pub(super) fn aggregation(&self, cells: &[Cell], is_handed_over: bool) -> Option<CarrierAggregation> {
         let (carriers, scells) = (self.carriers.as_ref()?, self.scells.as_ref()?);
-        let id = |name: &String| cells.iter().position(|cell| cell.name == *name);
-        let ids: Vec<_> = carriers.iter().filter_map(id).map(|index| CellId(index as u32)).collect();
-        let (primary, secondary) = ids.split_first()?;
-        let is_nr = cells[primary.index()].nr().is_some();
-        (!secondary.is_empty())
-            .then(|| CarrierAggregation { secondary: secondary.to_vec(), activation: scells.policy(is_nr) })
+        let place = |name: &String| cells.iter().position(|cell| cell.name == *name);
+        let places: Vec<_> = carriers.iter().filter_map(place).collect();
+        let id = |place: &usize| CellId(*place as u32);
+        let (primary, secondary) = places.split_first()?;
+        let mut by_primary = SecondaryCells::from([(id(primary), secondary.iter().map(id).collect())]);
+        if is_handed_over {
+            let named: Vec<_> = places.iter().map(|place| &cells[*place]).collect();
+            for other in (0..cells.len()).filter(|other| other != primary) {
+                by_primary
+                    .insert(id(&other), scells_of(&cells[other], &named, cells).map(|s| id(&s)).collect());
+            }
+        }
+        let activation = scells.policy(cells[*primary].nr().is_some());
+        (!secondary.is_empty()).then(|| CarrierAggregation { secondary: Arc::new(by_primary), activation })
+    }
+}
+
+/// The places of the secondary cells that a UE has with a primary cell, if `carriers` names cells with the frequencies that
+/// the UE supports: those of the site of the primary cell with the other frequencies, in their order, and not more than
+/// there are in `carriers`.
+pub(crate) fn scells_of(primary: &Cell, carriers: &[&Cell], cells: &[Cell]) -> impl Iterator<Item = usize> {
+    let others = carriers.iter().map(|cell| cell.frequency).filter(|hz| *hz != primary.frequency);
+    let beside = |hz| cells.iter().position(|cell| cell.frequency == hz && cell.is_beside(primary));
+    others.filter_map(beside).take(carriers.len() - 1)
+}
+
+impl Cell {
+    /// Whether a UE can have both cells: they have the same site, the same direction and the same technology, and serve
+    /// UEs.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        self.position == other.position
+            && self.antenna.azimuth() == other.antenna.azimuth()
+            && self.nr().is_some() == other.nr().is_some()
+            && !self.interferer
+            && !other.interferer
     }
 }

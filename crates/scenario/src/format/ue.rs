@@ -31,8 +31,9 @@ pub struct Ue {
     /// start.
     pub cell: Option<String>,
     /// Names of the cells that serve the UE together (carrier aggregation), in the place of `cell`: the primary cell, which
-    /// has the uplink, then the secondary cells. They are of one site and of one technology. By default, the UE has one
-    /// carrier.
+    /// has the uplink, then the secondary cells. They are of one site and of one technology. After a handover, the UE has the
+    /// cells with the frequencies of these cells that have the site and the direction of its new primary cell. By default,
+    /// the UE has one carrier.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub carriers: Option<Vec<String>>,
     /// Secondary cells of `carriers`: when they are active.
@@ -151,8 +152,9 @@ impl Ue {
         nearest.expect("a cellular scenario has a cell")
     }
 
-    /// The configuration of a UE, with its path if a file describes its movement.
-    pub fn config(&self, path: Option<&MovementPath>, cells: &[Cell]) -> UeConfig {
+    /// The configuration of a UE, with its path if a file describes its movement. `is_handed_over` is true in a scenario with
+    /// handovers.
+    pub fn config(&self, path: Option<&MovementPath>, cells: &[Cell], is_handed_over: bool) -> UeConfig {
         let home = &cells[self.home_cell(cells)];
         let disc = |centre: Option<[Metres; 2]>, radius: Metres| mobility::Disc {
             centre: position(centre.unwrap_or(home.position), self.height),
@@ -209,7 +211,7 @@ impl Ue {
             building: self.building.as_ref().map(Building::config),
             bearer_set_up: self.bearer_setup.map(|at| Instant::ZERO + at.0),
             fixed_mcs: self.fixed_mcs.map(Mcs::new),
-            aggregation: self.aggregation(cells),
+            aggregation: self.aggregation(cells, is_handed_over),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Congestion controllers of TCP and QUIC: checks, and from the format to `airlane_transport`.
 
 use airlane_transport::congestion::{
-    self, CopaConfig, CubicConfig, LawParameters, MdccConfig, OwnControllers, PragueConfig, SlowStartRules,
+    self, AbcConfig, CopaConfig, CubicConfig, LawParameters, MdccConfig, OwnControllers, PragueConfig,
+    SlowStartRules,
 };
 
 use crate::check::{Checked, Place};
@@ -26,6 +27,7 @@ pub(crate) struct ControllerKeys<'a> {
     classic_fallback: Option<bool>,
     copa_delta: Option<f64>,
     copa_mode_switching: Option<bool>,
+    abc_fallback: Option<bool>,
     slow_start: Option<SlowStartAlgorithm>,
     slow_start_rtt_exit: bool,
     slow_start_loss: Share,
@@ -56,6 +58,7 @@ macro_rules! keys_of {
             classic_fallback: $settings.classic_fallback,
             copa_delta: $settings.copa_delta,
             copa_mode_switching: $settings.copa_mode_switching,
+            abc_fallback: $settings.abc_fallback,
             slow_start: $settings.slow_start,
             slow_start_rtt_exit: $settings.slow_start_rtt_exit,
             slow_start_loss: $settings.slow_start_loss,
@@ -90,6 +93,7 @@ impl ControllerKeys<'_> {
             abe: self.abe.unwrap_or(false),
             ecn_max_rtt: self.ecn_max_rtt.map(|rtt| rtt.0),
             copa: self.copa(),
+            abc: AbcConfig { fallback: self.abc_fallback.unwrap_or(AbcConfig::PAPER.fallback) },
             prague: PragueConfig { classic_fallback: self.classic_fallback.unwrap_or(false) },
             mdcc: self.mdcc.map_or(MdccConfig::PAPER, mdcc_config),
         }
@@ -153,6 +157,7 @@ impl ControllerKeys<'_> {
         let less = self.slow_start_loss.0 < 1.0;
         at.require(less, "slow_start_loss", "slow start would never end", "it must be below 100 %")?;
         self.check_copa(at)?;
+        self.check_abc(at)?;
         self.check_slow_start(at)?;
         self.check_own(at)?;
         self.check_mdcc(at)?;
@@ -169,6 +174,14 @@ impl ControllerKeys<'_> {
             self.check_law(Congestion::Copa, "copa_mode_switching", at)?;
         }
         Ok(())
+    }
+
+    fn check_abc(&self, at: &Place<'_>) -> Checked {
+        if self.abc_fallback.is_some() {
+            self.check_law(Congestion::Abc, "abc_fallback", at)?;
+        }
+        let counted = self.marks.counted || self.congestion != Congestion::Abc;
+        at.require(counted, "ecn", "ABC needs the number of marks", self.marks.help)
     }
 
     fn check_slow_start(&self, at: &Place<'_>) -> Checked {

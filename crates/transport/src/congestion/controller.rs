@@ -5,12 +5,12 @@ use airlane_core::{BitRate, Bytes, Duration, Instant, PathModel, Stream};
 use super::discriminator::Discriminator;
 use super::slow_start::{SlowStartEnd, SlowStartWatch};
 use super::{
-    AckSample, Arrival, Arwa, ArwaSender, Bbr, Bbr3, C4, CongestionController, CongestionKind, Copa,
-    CopaConfig, Cubic, CubicConfig, Dctcp, DeliverySample, LedbatPlusPlus, LossCause, LossDiscrimination,
-    LossDiscriminator, LossEpisode, LostSegment, MarkSample, Mdcc, MdccConfig, Needs, NewReno, OwnController,
-    OwnControllers, PhaseChange, Prague, PragueConfig, RadioInformation, Restart, Scalable, SegmentWindow,
-    SlowStartAlgorithm, SlowStartRules, Snapshot, TimeoutEpisode, Transmission, Vegas, Veno, Vivace,
-    Westwood,
+    Abc, AbcConfig, AckSample, Arrival, Arwa, ArwaSender, Bbr, Bbr3, C4, CongestionController,
+    CongestionKind, Copa, CopaConfig, Cubic, CubicConfig, Dctcp, DeliverySample, LedbatPlusPlus, LossCause,
+    LossDiscrimination, LossDiscriminator, LossEpisode, LostSegment, MarkSample, Mdcc, MdccConfig, Needs,
+    NewReno, OwnController, OwnControllers, PhaseChange, Prague, PragueConfig, RadioInformation, Restart,
+    Scalable, SegmentWindow, SlowStartAlgorithm, SlowStartRules, Snapshot, TimeoutEpisode, Transmission,
+    Vegas, Veno, Vivace, Westwood,
 };
 
 /// The parameters of all laws. Each law reads its own.
@@ -24,6 +24,8 @@ pub struct LawParameters {
     pub ecn_max_rtt: Option<Duration>,
     /// Parameters of Copa.
     pub copa: CopaConfig,
+    /// Parameters of ABC.
+    pub abc: AbcConfig,
     /// Parameters of Prague.
     pub prague: PragueConfig,
     /// Parameters of multi-domain congestion control.
@@ -37,6 +39,7 @@ impl LawParameters {
         abe: false,
         ecn_max_rtt: None,
         copa: CopaConfig::PAPER,
+        abc: AbcConfig::PAPER,
         prague: PragueConfig::LINUX,
         mdcc: MdccConfig::PAPER,
     };
@@ -112,6 +115,10 @@ impl ControllerSetup<'_> {
             CongestionKind::Bbr3 => Law::Bbr3(Box::new(Bbr3::new(stream).with_marks(laws.ecn_max_rtt))),
             CongestionKind::C4 => Law::C4(Box::default()),
             CongestionKind::Vivace => Law::Vivace(Box::new(Vivace::new(window, stream))),
+            CongestionKind::Abc => {
+                let cubic = Cubic::new(laws.cubic, self.hystart, true).with_abe(laws.abe);
+                Law::Abc(Box::new(Abc::new(laws.abc, window, cubic)))
+            }
             CongestionKind::LedbatPlusPlus => Law::LedbatPlusPlus(Box::new(LedbatPlusPlus::new(window))),
             CongestionKind::Copa => Law::Copa(Box::new(Copa::new(laws.copa, window))),
             CongestionKind::Mdcc => Law::Mdcc(Box::new(Mdcc::new(laws.mdcc, window, self.hystart))),
@@ -137,6 +144,7 @@ pub(super) enum Law {
     Bbr3(Box<Bbr3>),
     C4(Box<C4>),
     Vivace(Box<Vivace>),
+    Abc(Box<Abc>),
     LedbatPlusPlus(Box<LedbatPlusPlus>),
     Copa(Box<Copa>),
     Mdcc(Box<Mdcc>),
@@ -159,6 +167,7 @@ macro_rules! each {
             Law::Bbr3($law) => $call,
             Law::C4($law) => $call,
             Law::Vivace($law) => $call,
+            Law::Abc($law) => $call,
             Law::LedbatPlusPlus($law) => $call,
             Law::Copa($law) => $call,
             Law::Mdcc($law) => $call,

@@ -17,6 +17,7 @@ macro_rules! controllers {
             "copa" => Copa, "Copa (Arun and Balakrishnan 2018).";
             "c4" => C4, "C4, Christian's congestion control (draft-huitema-ccwg-c4).";
             "vivace" => Vivace, "PCC Vivace (Dong et al. 2018).";
+            "abc" => Abc, "ABC (Goyal et al. 2020), which needs accurate ECN and a queue with ABC's marks.";
             "ledbat++" => LedbatPlusPlus, "LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus), for background traffic.";
             "dctcp" => Dctcp, "DCTCP (RFC 8257), which needs accurate ECN. It is for networks whose queues mark at a low threshold.";
             "prague" => Prague, "Prague, the congestion control of L4S, which needs accurate ECN.";
@@ -62,13 +63,20 @@ impl CongestionKind {
 
 impl CongestionKind {
     /// True if the start of a connection is part of the law, so that no [algorithm](super::SlowStartAlgorithm) can end
-    /// it: the laws with a model of the path have no slow start of RFC 5681, that of LEDBAT++ ends by the law's target
+    /// it: the laws with a model of the path and ABC have no slow start of RFC 5681, that of LEDBAT++ ends by the law's target
     /// (§4.3 of its draft), and MD-CC has two windows, with HyStart for one of them.
     #[must_use]
     pub const fn has_own_start(self) -> bool {
         matches!(
             self,
-            Self::Bbr | Self::Bbr3 | Self::C4 | Self::Copa | Self::LedbatPlusPlus | Self::Mdcc | Self::Vivace
+            Self::Abc
+                | Self::Bbr
+                | Self::Bbr3
+                | Self::C4
+                | Self::Copa
+                | Self::LedbatPlusPlus
+                | Self::Mdcc
+                | Self::Vivace
         )
     }
 }

@@ -11,6 +11,7 @@
 //! The functions that only one law has are extension traits of it: [`MultiDomain`], [`ObeysCodes`] and
 //! [`CubicWindow`].
 
+mod abc;
 mod arwa;
 mod bbr;
 mod bbr3;
@@ -45,6 +46,7 @@ mod vivace;
 mod westwood;
 mod window;
 
+pub use abc::{Abc, AbcConfig};
 pub use arwa::{Arwa, ArwaSender, CodeStep, ObeysCodes, SlowStartAfterReduction};
 pub use bbr::Bbr;
 pub use bbr3::Bbr3;

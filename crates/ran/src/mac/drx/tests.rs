@@ -120,7 +120,8 @@ fn happen(
         }
         2 => {
             reference.windows.push((subframe + 8, subframe + 16));
-            drx.on_undecoded(Direction::Downlink, 0, ms(subframe + 8), end);
+            let process = ProcessId::downlink(CellId(0), 0);
+            drx.on_undecoded(process, ms(subframe + 8), end);
         }
         _ => {
             (reference.on_duration, reference.inactivity) = (0, 0);

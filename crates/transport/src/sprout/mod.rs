@@ -1,0 +1,48 @@
+//! Sprout (Winstein, Sivaraman and Balakrishnan, NSDI 2013): a receiver that forecasts how many packets a cellular link
+//! will deliver, and a sender that keeps its queue within that forecast.
+//!
+//! The receiver keeps a distribution of the rate of the link, which it changes in each tick of 20 ms: the rate has moved as
+//! in Brownian motion, and the number of packets that arrived is a Poisson variable of the rate ([`Forecaster`]). From it
+//! follows a cautious quantile of the packets that the link will deliver in the next eight ticks. The sender fills what the
+//! forecast has for the next 100 ms, less what it supposes in the queue ([`SproutSender`]).
+//!
+//! It is a protocol of its own over UDP: neither TCP nor QUIC has a receiver that tells arrivals by ticks, or knows when
+//! its sender will send again, which is how it tells an idle sender from an outage.
+//!
+//! The paper was not read (unverified). Laws and constants are those of the authors' code, keithw/sprout c8386696:
+//! `src/sprout` for the receiver, `src/network/sproutconn.cc` and `network.cc` for the sender and the packets, and
+//! `src/examples/sproutbt2.cc` for the program that always has data. What differs:
+//!
+//! - A sender looks again when its forecast passes to the next tick, exactly. The program looks 10 ms after its last look.
+//! - Where data travels in one direction only, its receiver sends a packet as soon as it has a new forecast. The program has
+//!   data in both directions, which carry the forecasts.
+//! - The distribution of the rate is normalised in each tick, and more than [`model::COUNT_MAX`] packets of a tick count as
+//!   so many. In the authors' code, a long outage or a fast link can make all probabilities 0.
+//! - Without enough probability for the quantile, which the cut of the counts can cause, the forecast is the largest count.
+//! - Packets are at most 1500 B. The program's have 1502 B and more, which are fragmented.
+//! - There is no encryption. Its bytes are part of the packets.
+//!
+//! Not included: Sprout-EWMA, whose weight is not in that code, and the tunnel for other protocols.
+
+mod forecaster;
+mod message;
+mod model;
+mod receiver;
+mod sender;
+
+pub use forecaster::{Forecaster, QUANTILE};
+pub use message::{Forecast, Message};
+pub use receiver::SproutReceiver;
+pub use sender::SproutSender;
+
+use airlane_core::Duration;
+
+/// A tick (`receiver.hh`, `TICK_LENGTH`).
+pub const TICK: Duration = Duration::from_millis(20);
+/// Ticks of a forecast (`receiver.hh`, `NUM_TICKS`).
+pub const TICKS: usize = 8;
+/// Longest time from a packet to the next (`sproutbt2.cc`, `fallback_interval`).
+pub const FALLBACK: Duration = Duration::from_millis(50);
+
+#[cfg(test)]
+mod tests;
