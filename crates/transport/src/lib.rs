@@ -1,4 +1,4 @@
-//! Transport protocols without I/O: TCP as in a Linux host, and UDP.
+//! Transport protocols without I/O: TCP as in a Linux host, UDP, and over it Sprout ([`sprout`]).
 //!
 //! A [`TcpEndpoint`] is one end of a connection. It reads no clock and opens no socket: segments
 //! and timeouts arrive with a [`airlane_core::Cx`], through which it also sends segments. It has
