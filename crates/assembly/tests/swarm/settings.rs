@@ -246,6 +246,9 @@ fn losses(settings: &mut Settings<'_>, base: &format::Internet) {
 pub(super) fn aqm(settings: &mut Settings<'_>, at: &str, rule: &format::Aqm) {
     // Keys that must be in order are set together, or not at all.
     let keys = match rule {
+        format::Aqm::Abc(_) => {
+            vec![("target", ms(1, 100)), ("delta", ms(20, 500)), ("utilisation", percent(50, 100))]
+        }
         format::Aqm::DropTail => return,
         format::Aqm::Red(red) => vec![
             ("min_packets", whole(0, u64::from(red.max_packets) - 1)),
