@@ -12,7 +12,7 @@ import search_model
 from airlane import native
 from airlane.experiments import Experiment
 from airlane.metrics import Run
-from airlane.papers.field import c4, slow_start
+from airlane.papers.field import c4, ran_delays, slow_start
 from airlane.validation import controllers
 from airlane.validation.claims import Row, families
 from airlane.validation.transport import TcpCase
@@ -93,6 +93,30 @@ def test_search_carries_more_than_hystart_in_a_cell() -> None:
     for rate, outcome in ((20.0, True), (10.0, False)):
         make = lambda point, rate=rate: flows(goodput_mbps=[rate if point == "search" else 15.0])  # noqa: E731
         assert holds(claim(cell, "field.search.jitter"), make) is outcome
+
+
+def test_gains_without_delays_are_over_those_of_cubic() -> None:
+    experiment = ran_delays.ran_delays()
+
+    def rates(**of: float) -> Callable[[str], Run]:
+        """CUBIC falls from 20 to 10 Mbit/s where no delay is left, the others from 10 to that of the keyword."""
+
+        def make(point: str) -> Run:
+            law, _, hidden = point.split(", ")
+            has_delays = hidden == "all delays"
+            return flows(
+                goodput_mbps=[
+                    (20.0 if has_delays else 10.0) if law == "CUBIC" else 10.0 if has_delays else of[law]
+                ]
+            )
+
+        return make
+
+    # Half of CUBIC's rate with the delays; half of it without them is no gain, 0.6 is a gain of 1.2.
+    for copa, outcome in ((6.0, True), (4.0, False)):
+        assert holds(claim(experiment, "field.ran.copa"), rates(Copa=copa)) is outcome
+    for bbr3, outcome in ((5.5, True), (6.0, False), (4.0, False)):
+        assert holds(claim(experiment, "field.ran.bbrv3"), rates(BBRv3=bbr3)) is outcome
 
 
 def test_rates_of_copa_on_the_wire_are_summed_and_compared() -> None:

@@ -1,9 +1,9 @@
-"""The experiments on HyStart++, SEARCH and C4."""
+"""The experiments on HyStart++, SEARCH, C4, and on Copa and Vivace in a cell."""
 
 from __future__ import annotations
 
 from airlane.experiments import Experiment
-from airlane.papers.field import c4, slow_start
+from airlane.papers.field import c4, ran_delays, slow_start
 
 TITLE = "HyStart++, SEARCH and C4"
 REFERENCE = "RFC 9406, draft-chung-ccwg-search and private-octopus/c4"
@@ -18,4 +18,5 @@ def experiments() -> list[Experiment]:
         slow_start.search_in_cell(),
         c4.alone(),
         c4.beside(),
+        ran_delays.ran_delays(),
     ]

@@ -12,6 +12,7 @@ from airlane.papers.common import cell
 HERE = Path(__file__).parent
 WIRED = HERE / "wired.toml"
 CELL = HERE / "cell.toml"
+RAN_CELL = HERE / "ran-cell.toml"
 
 Settings = Mapping[str, object]
 
