@@ -11,6 +11,11 @@ const SCENARIOS: f64 = 0.15;
 /// Share of the other flows' transports that use the marks.
 const SENDERS: f64 = 0.7;
 
+/// Keys of a transport that need its controller: an own one, one that the receive window or the slow start needs, or one
+/// with keys of its own.
+const OF_ONE_CONTROLLER: [&str; 6] =
+    ["controller", "receive_window", "slow_start", "copa_delta", "copa_mode_switching", "abc_fallback"];
+
 /// Values for keys of a scenario that resolves to `base`, to be set after the `others`.
 /// With a layout, `base` has many cells and the text has one.
 pub(super) fn draw(
@@ -28,11 +33,7 @@ pub(super) fn draw(
     let mut list = queues(s, cells, link_admits);
     for (i, flow) in base.flow.iter().enumerate() {
         let at = format!("flow.{i}.transport");
-        // An own controller, one that the receive window or the slow start needs, or one with keys of its own.
-        if ["controller", "receive_window", "slow_start", "copa_delta", "copa_mode_switching"]
-            .iter()
-            .any(|key| has(format!("{at}.{key}")))
-        {
+        if OF_ONE_CONTROLLER.iter().any(|key| has(format!("{at}.{key}"))) {
             continue;
         }
         match &flow.transport {

@@ -5,13 +5,14 @@
 //! divided among the UEs with data there. HARQ retransmissions are not subtracted, so that the queue is longer by what
 //! they take. The uplink queue of a UE receives none: a UE does not know the rate of its later grants.
 
-use airlane_core::{Duration, Instant};
+use airlane_core::{Direction, Duration, Instant};
 
 use super::{Cell, RadioNetwork};
-use crate::link::ServingLink;
+use crate::link::{Radio, ServingLink};
 use crate::mac::harq::HarqProcess;
 use crate::mac::phy::{Phy, Rank, SlotFormat};
 use crate::numerology::SYMBOLS;
+use crate::ue::Ue;
 
 /// The time between reports (choice: four in the 20 ms over which the queue measures).
 const PERIOD: Duration = Duration::from_millis(5);
@@ -52,8 +53,17 @@ impl RadioNetwork {
 
     /// The rate at which a UE could be served now, in bytes per second; `None` before its first block.
     pub(crate) fn downlink_capacity(&mut self, ue: usize) -> Option<f64> {
-        let links = self.ues[ue].links.iter_mut();
-        links.map(|link| capacity(&self.cells[link.cell.index()], link, ue as u32)).sum()
+        let Ue { mobility, links, .. } = &mut self.ues[ue];
+        let each = links.iter_mut().map(|link| {
+            let cell = &mut self.cells[link.cell.index()];
+            cell.downlink.use_reports(ue as u32, link);
+            if link.downlink.cqi.is_valid() {
+                let (amc, scratch) = cell.phy.amc_and_sinr(Direction::Downlink);
+                link.reported_cqi(mobility, Radio { cell: &cell.config, air: &self.air }, amc, scratch);
+            }
+            capacity(cell, link, ue as u32)
+        });
+        each.sum()
     }
 
     /// Reports what is due at `until` or before.
@@ -83,7 +93,8 @@ fn capacity(cell: &Cell, link: &ServingLink, ue: u32) -> Option<f64> {
         None if secondary.is_some() => return Some(0.0),
         None => return None,
     };
-    let Rank { blocks, .. } = Rank::of(&cell.config, state.cqi.known().1);
+    let rank = if state.cqi.is_valid() { state.cqi.known().1 } else { 1 };
+    let Rank { blocks, .. } = Rank::of(&cell.config, rank);
     let (phy, numerology) = (&cell.phy, &cell.config.numerology);
     let of_slot = |slot| match numerology.duplex.downlink_symbols(slot) {
         0 => 0,
