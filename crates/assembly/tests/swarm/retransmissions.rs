@@ -62,17 +62,21 @@ pub(super) fn longest_wait(scenario: &Resolved, log: &Table, tables: &[(&str, Ta
     };
     let Some(Column::Bool(decoded)) = log.column("decoded") else { panic!("no column decoded") };
     let round_trip = |cell: usize| slots(scenario, cell);
+    // Carriers of a UE have processes of their own, and sleep with the primary cell; in a handover, blocks are lost.
+    let aggregates = super::carriers::are_in(scenario);
+    let longest_sleep = |cell: &format::Cell| {
+        let own = super::sleep::longest(cell);
+        if aggregates { scenario.cell.iter().map(super::sleep::longest).max().unwrap_or(own) } else { own }
+    };
     let bounds: Vec<[u64; 2]> = (0..scenario.cell.len())
         .map(|cell| {
             let blank = &scenario.cell[cell].mac.blank_subframes;
             let blank = |slot: u64| blank.iter().any(|&subframe| u64::from(subframe) == slot % FRAME);
             // Each of the blocks of a UE may need an on-duration of its own.
-            let sleep = blocks(&scenario.cell[cell]) * super::sleep::longest(&scenario.cell[cell]);
+            let sleep = blocks(&scenario.cell[cell]) * longest_sleep(&scenario.cell[cell]);
             [most_slots(round_trip(cell), blank) + sleep, round_trip(cell)]
         })
         .collect();
-    // Carriers of a UE have processes of their own; in a handover, blocks are lost.
-    let aggregates = super::carriers::are_in(scenario);
     let mut latest: BTreeMap<(u32, u32, u32, i64), Sent> = BTreeMap::new();
     let (mut longest, mut beyond) = (0, 0);
     let (slot, transmission) = (number("slot"), number("transmission"));
