@@ -16,7 +16,7 @@
 //! - A sender looks again when its forecast passes to the next tick, exactly. The program looks 10 ms after its last look.
 //! - Where data travels in one direction only, its receiver sends a packet as soon as it has a new forecast. The program has
 //!   data in both directions, which carry the forecasts.
-//! - The distribution of the rate is normalised in each tick, and more than [`model::COUNT_MAX`] packets of a tick count as
+//! - The distribution of the rate is normalised in each tick, and more than `COUNT_MAX` packets of a tick count as
 //!   so many. In the authors' code, a long outage or a fast link can make all probabilities 0.
 //! - Without enough probability for the quantile, which the cut of the counts can cause, the forecast is the largest count.
 //! - Packets are at most 1500 B. The program's have 1502 B and more, which are fragmented.
