@@ -99,7 +99,7 @@ def test_gains_without_delays_are_over_those_of_cubic() -> None:
     experiment = ran_delays.ran_delays()
 
     def rates(**of: float) -> Callable[[str], Run]:
-        """CUBIC falls from 20 to 10 Mbit/s where no delay is left, the others from 10 to that of the keyword."""
+        """Rates: of CUBIC from 20 to 10 Mbit/s without the delays, of others from 10 to the keyword."""
 
         def make(point: str) -> Run:
             law, _, hidden = point.split(", ")

@@ -36,6 +36,16 @@ fn most_slots(round_trip: u64, blank: impl Fn(u64) -> bool) -> u64 {
     most
 }
 
+/// The longest allowed time from one transmission of a block to the next in the downlink of a cell, in slots. Each of the
+/// blocks of a UE may need an on-duration of its own. A UE with several carriers has the DRX of its primary cell.
+fn most_in_downlink(scenario: &Resolved, cell: &format::Cell) -> u64 {
+    let is_blank = |slot: u64| cell.mac.blank_subframes.iter().any(|&one| u64::from(one) == slot % FRAME);
+    let primary =
+        if super::carriers::are_in(scenario) { &scenario.cell[..] } else { core::slice::from_ref(cell) };
+    let sleep = primary.iter().map(super::sleep::longest).max().unwrap_or(0);
+    most_slots(slots(cell), is_blank) + blocks(cell) * sleep
+}
+
 /// One row of the RAN log: one transmission of a block.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
@@ -61,22 +71,10 @@ pub(super) fn longest_wait(scenario: &Resolved, log: &Table, tables: &[(&str, Ta
         other => panic!("{name}: {other:?}"),
     };
     let Some(Column::Bool(decoded)) = log.column("decoded") else { panic!("no column decoded") };
-    let round_trip = |cell: usize| slots(scenario, cell);
-    // Carriers of a UE have processes of their own, and sleep with the primary cell; in a handover, blocks are lost.
+    let bounds: Vec<_> =
+        scenario.cell.iter().map(|cell| [most_in_downlink(scenario, cell), slots(cell)]).collect();
+    // Carriers of a UE have processes of their own; in a handover, blocks are lost.
     let aggregates = super::carriers::are_in(scenario);
-    let longest_sleep = |cell: &format::Cell| {
-        let own = super::sleep::longest(cell);
-        if aggregates { scenario.cell.iter().map(super::sleep::longest).max().unwrap_or(own) } else { own }
-    };
-    let bounds: Vec<[u64; 2]> = (0..scenario.cell.len())
-        .map(|cell| {
-            let blank = &scenario.cell[cell].mac.blank_subframes;
-            let blank = |slot: u64| blank.iter().any(|&subframe| u64::from(subframe) == slot % FRAME);
-            // Each of the blocks of a UE may need an on-duration of its own.
-            let sleep = blocks(&scenario.cell[cell]) * longest_sleep(&scenario.cell[cell]);
-            [most_slots(round_trip(cell), blank) + sleep, round_trip(cell)]
-        })
-        .collect();
     let mut latest: BTreeMap<(u32, u32, u32, i64), Sent> = BTreeMap::new();
     let (mut longest, mut beyond) = (0, 0);
     let (slot, transmission) = (number("slot"), number("transmission"));
@@ -100,7 +98,7 @@ pub(super) fn longest_wait(scenario: &Resolved, log: &Table, tables: &[(&str, Ta
         }
         let (wait, most) = (now.slot - before.slot, bounds[now.cell][direction[row] as usize]);
         assert!(wait <= most, "{before:?}, then {now:?}: {wait} slots apart, {most} at most");
-        (longest, beyond) = (longest.max(wait), beyond.max(wait - round_trip(now.cell)));
+        (longest, beyond) = (longest.max(wait), beyond.max(wait - slots(&scenario.cell[now.cell])));
     }
     if scenario.handover.is_none() {
         let end = slot.iter().max().map_or(0, |&slot| slot as u64);
@@ -127,8 +125,8 @@ pub(super) fn longest_wait(scenario: &Resolved, log: &Table, tables: &[(&str, Ta
 }
 
 /// The HARQ round trip of a cell in slots of 1 ms.
-fn slots(scenario: &Resolved, cell: usize) -> u64 {
-    scenario.cell[cell].mac.harq_round_trip.map_or(0, |time| time.0.as_nanos() / 1_000_000)
+fn slots(cell: &format::Cell) -> u64 {
+    cell.mac.harq_round_trip.map_or(0, |time| time.0.as_nanos() / 1_000_000)
 }
 
 #[test]
