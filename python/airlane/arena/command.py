@@ -148,7 +148,8 @@ class Call:
 
     def _own(self) -> list[Contender]:
         brought = [one for name, made in self.controllers.items() for one in own(name, made)]
-        known = {one.name for one in (*CONTENDERS, *SETS[self.chosen_set].contenders)}
+        of_set = SETS[self.chosen_set].contenders if self.chosen_set in SETS else ()
+        known = {one.name for one in (*CONTENDERS, *of_set)}
         names = [*known, *(one.name for one in brought)]
         for one in brought:
             if names.count(one.name) > 1:

@@ -128,12 +128,17 @@ pub(super) fn check(scenario: &Resolved, meta: &Meta, tables: &[(&str, Table)]) 
     if let Some((_, carriers)) = tables.iter().find(|(name, _)| *name == "carriers") {
         check_steps(scenario, carriers);
     }
-    if scenario.cell.first().is_none_or(|cell| cell.name != FIRST) {
+    if !is_one(scenario) {
         return;
     }
     let lost = meta.drops.0.iter().sum::<u64>();
     assert_eq!((meta.delivered, lost, meta.under_way), (meta.packets, 0, 0), "of {} packets", meta.packets);
     assert!(meta.packets > 0, "flows that send nothing");
+}
+
+/// Whether a scenario is one of these, whose UEs are within reach of their cells: all of their packets arrive.
+pub(super) fn is_one(scenario: &Resolved) -> bool {
+    scenario.cell.first().is_some_and(|cell| cell.name == FIRST)
 }
 
 /// Each SCell is activated after a command, and is deactivated before the next one; the number of active cells of a UE
