@@ -12,16 +12,22 @@ pub(crate) fn send(cx: &mut Cx<'_>, packet: Packet, retransmission: bool) {
     cx.send(crate::PORT, packet);
 }
 
-/// Receives a packet, all of whose payload is new to the application. Returns the length of its payload.
+/// Receives a packet, all of whose payload is new data of the application. Returns the length of its payload.
 #[inline(always)]
 pub(crate) fn receive(cx: &mut Cx<'_>, packet: PacketRef) -> Bytes {
     let payload = Bytes(u64::from(cx.pool.get(&packet).payload.len()));
+    receive_data(cx, packet, payload);
+    payload
+}
+
+/// Receives a packet, in whose payload the application has so much new data.
+#[inline(always)]
+pub(crate) fn receive_data(cx: &mut Cx<'_>, packet: PacketRef, data: Bytes) {
     if cx.wants(Topic::Received) {
         cx.emit_about(&packet, |packet| Event::Received { packet });
     }
     if cx.wants(Topic::Delivered) {
-        cx.emit_about(&packet, |packet| Event::Delivered { packet, in_order: payload, fresh: Some(payload) });
+        cx.emit_about(&packet, |packet| Event::Delivered { packet, in_order: data, fresh: Some(data) });
     }
     cx.pool.retire(packet);
-    payload
 }

@@ -1,8 +1,7 @@
 //! The ends of a flow of Sprout, whose applications always have data.
 
 use airlane_core::{
-    Bytes, Cx, DropCause, Ecn, Event, Header, Instant, Node, Packet, PacketRef, Payload, Port, Topic,
-    UdpHeader,
+    Bytes, Cx, DropCause, Ecn, Header, Instant, Node, Packet, PacketRef, Payload, Port, UdpHeader,
 };
 use airlane_transport::Path;
 use airlane_transport::sprout::{Message, SproutReceiver, SproutSender};
@@ -38,7 +37,7 @@ impl SproutEnd {
     /// Sends what the sender has now.
     fn flush(&mut self, cx: &mut Cx<'_>) {
         if cx.now >= self.stop {
-            self.stop = Instant::ZERO; // there is no timeout any more
+            self.stop = Instant::ZERO; // so that there is no timeout any more
             return;
         }
         let Self { path, ecn, sender, receiver, serial, .. } = self;
@@ -62,14 +61,7 @@ impl Node for SproutEnd {
             _ => None,
         };
         let Some(message) = message else { return cx.discard(packet, DropCause::Endpoint) };
-        if cx.wants(Topic::Received) {
-            cx.emit_about(&packet, |packet| Event::Received { packet });
-        }
-        if cx.wants(Topic::Delivered) {
-            let data = Bytes(message.data as u64);
-            cx.emit_about(&packet, |packet| Event::Delivered { packet, in_order: data, fresh: Some(data) });
-        }
-        cx.pool.retire(packet);
+        packets::receive_data(cx, packet, Bytes(message.data as u64));
         if let Some(forecast) = message.forecast {
             self.sender.handle_forecast(cx.now, forecast);
         }
