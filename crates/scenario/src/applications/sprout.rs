@@ -45,7 +45,7 @@ impl Application for Sprout {
         let Carrier::Udp(ecn) = carrier else { carrier.mismatch() };
         let sends = self.both || end.is_source();
         let receives = self.both || !end.is_source();
-        // Where nothing but forecasts is sent, the other end stops.
+        // An end that sends forecasts alone sends them for as long as data arrives.
         let stop = if sends { end.stop_or_end() } else { Instant::FAR_FUTURE };
         let receiver = receives.then(|| SproutReceiver::new(1.0 - self.confidence.0));
         Box::new(SproutEnd::new(end.path, ecn, SproutSender::new(end.start, sends), receiver, stop))

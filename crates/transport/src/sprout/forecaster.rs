@@ -3,10 +3,7 @@
 use super::TICKS;
 use super::model::{BINS, Bins, Model, normalise};
 
-/// The quantile of the forecast, 5 %: the link delivers more with a probability of 95 % (`receiver.cc`).
-pub const QUANTILE: f64 = 0.05;
-
-/// The knowledge of a receiver about the rate of its link. It advances by ticks.
+/// The probabilities of the rates of a link, and the forecast that follows from them. It advances by ticks.
 #[derive(Clone, Debug)]
 pub struct Forecaster {
     model: &'static Model,
@@ -18,8 +15,8 @@ pub struct Forecaster {
 }
 
 impl Forecaster {
-    /// Nothing is known: each rate from 0 to 1000 packets/s is equally likely. A forecast is the number of packets that the
-    /// link delivers at least, with a probability of 1 - `quantile`.
+    /// Nothing is known: each rate from 0 to 1000 packets/s is equally likely. The link delivers at least as many packets as
+    /// a forecast says with a probability of 1 - `quantile`.
     ///
     /// # Panics
     /// If `quantile` is not above 0 and below 1.
@@ -31,8 +28,8 @@ impl Forecaster {
         Self { model: Model::get(), mass, quantile, latest: [0; TICKS] }
     }
 
-    /// A tick has passed. `count` packets of 1400 B have arrived in it; `None` if it says nothing, because the sender
-    /// had nothing to send.
+    /// A tick has passed, in which `count` packets of 1400 B arrived. `None` leaves the rates to their motion alone, where
+    /// the sender had nothing to send.
     pub fn advance(&mut self, count: Option<usize>) {
         *self.mass = self.model.evolve(&self.mass);
         if let Some(count) = count {
@@ -51,7 +48,8 @@ impl Forecaster {
         self.latest
     }
 
-    /// The smallest count that reaches the quantile. It is near the last one, so that steps of one packet find it soonest.
+    /// The smallest count that reaches the quantile. Most are near the latest, so that the search goes from there by one
+    /// packet at a time.
     fn search(&self, tick: usize, latest: usize) -> usize {
         let reached = |count| self.model.at_most(tick, count, &self.mass) >= self.quantile;
         let mut count = latest;

@@ -1,9 +1,9 @@
 //! The packets of Sprout as bytes.
 //!
 //! Sizes and fields are those of the authors' packets (`network.cc`, `sproutconn.h`): the sequence number in the nonce, two
-//! times of 16 bits, throwaway window, time to next, the authentication tag, and a forecast behind its length. The two
-//! times, which only a terminal uses, and the tag are zeros here; the forecast has a fixed length where theirs has
-//! variable ones.
+//! times of 16 bits, throwaway window, time to next, the authentication tag, and a forecast after its length. The two
+//! times, which only the authors' terminal program uses, and the tag are zeros here. The forecast has a fixed length; in
+//! the authors' packets its length varies.
 
 use airlane_core::Duration;
 
@@ -16,9 +16,9 @@ const FORECAST: usize = 8 + 2 * TICKS;
 /// Most bytes of the data of a packet (`sproutbt2.cc`, 1440), and of a datagram over IPv4 and Ethernet.
 const DATA_MAX: usize = 1440;
 const DATAGRAM_MAX: usize = 1500 - 28;
-/// Bytes that a sequence number counts for a packet beyond its message (`network.cc`).
+/// Bytes by which a sequence number grows with each packet, beyond those of its message (`network.cc`).
 pub(super) const OVERHEAD: u64 = 50;
-/// Bytes of the header that a message counts: the length of the forecast.
+/// Bytes of the header that count as part of a message: the length of the forecast.
 const LENGTH: usize = 2;
 
 /// The report of the receiver of a direction to its sender.
@@ -35,7 +35,8 @@ pub struct Forecast {
 pub struct Message {
     /// Bytes sent before it.
     pub sequence: u64,
-    /// Bytes before its sequence number from which a packet may still arrive. Earlier ones are lost if they have not.
+    /// Number of bytes before its sequence number from which packets may still arrive. Earlier ones that have not
+    /// arrived are lost.
     pub throwaway_window: u16,
     /// When the next packet follows at the latest; zero if at once.
     pub time_to_next: Duration,
@@ -64,7 +65,7 @@ impl Message {
         let mut bytes = vec![0; HEADER + forecast + self.data].into_boxed_slice();
         bytes[..8].copy_from_slice(&self.sequence.to_be_bytes());
         bytes[12..14].copy_from_slice(&self.throwaway_window.to_be_bytes());
-        let next_ms = (self.time_to_next.as_nanos() / 1_000_000) as u16;
+        let next_ms = self.time_to_next.as_millis() as u16;
         bytes[14..16].copy_from_slice(&next_ms.to_be_bytes());
         bytes[32..34].copy_from_slice(&(forecast as u16).to_be_bytes());
         if let Some(Forecast { received_or_lost, counts }) = &self.forecast {

@@ -6,7 +6,7 @@
 
 use std::sync::OnceLock;
 
-use super::TICKS;
+use super::{TICK, TICKS};
 
 /// Bins of rates: 256 from 0 to 1000 packets/s (`receiver.hh`, `NUM_BINS`, `MAX_ARRIVAL_RATE`), and one above them
 /// (`sampledfunction.cc`).
@@ -14,20 +14,20 @@ pub(super) const BINS: usize = 257;
 /// Width of a bin, in packets/s.
 const WIDTH: f64 = 1000.0 / 256.0;
 /// A tick, in seconds.
-const TICK_S: f64 = 0.02;
+const TICK_S: f64 = TICK.as_nanos() as f64 / 1e9;
 /// Standard deviation of the rate after one second, in packets/s (`receiver.hh`, `BROWNIAN_MOTION_RATE`).
 const MOTION: f64 = 200.0;
 /// Events per second that end an outage, a rate of 0 (`receiver.hh`, `OUTAGE_ESCAPE_RATE`).
 const ESCAPE: f64 = 1.0;
-/// The motion in a tick is cut at so many standard deviations (`process.cc`).
+/// Standard deviations at which the motion in a tick is cut (`process.cc`).
 const CUT: f64 = 5.0;
 /// The Gaussian is a table in these steps, in packets/s, with the value of the middle of a step (`process.cc`: 128 steps a
 /// bin from -1000 to 1000).
 const STEP: f64 = 2000.0 / 32768.0;
 /// Counts of a forecast are below this in each tick (`receiver.hh`, `MAX_ARRIVALS_PER_TICK`).
 const FORECAST_LIMIT: usize = 30;
-/// More packets in a tick count as so many. A choice: six times what the highest rate delivers, which leaves the highest
-/// bins only.
+/// Largest number of packets in a tick; more count as this number. A choice: six times what the highest rate delivers,
+/// after which only the highest bins are likely.
 pub(super) const COUNT_MAX: usize = 128;
 
 /// A number for each bin.
@@ -45,7 +45,7 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// The only one.
+    /// The tables of all flows, which the first one computes.
     pub(super) fn get() -> &'static Self {
         static MODEL: OnceLock<Model> = OnceLock::new();
         MODEL.get_or_init(Self::new)
@@ -68,12 +68,12 @@ impl Model {
         &self.likelihood[count.min(COUNT_MAX)]
     }
 
-    /// The largest count within this number of ticks, less one.
+    /// The largest count of a forecast for `tick + 1` ticks.
     pub(super) fn count_max(&self, tick: usize) -> usize {
         self.at_most[tick].len() - 1
     }
 
-    /// The probability of at most `count` packets within so many ticks, less one, if the rate has this distribution.
+    /// The probability of at most `count` packets within `tick + 1` ticks, if the rate has this distribution.
     pub(super) fn at_most(&self, tick: usize, count: usize, mass: &Bins) -> f64 {
         dot(mass, &self.at_most[tick][count])
     }
@@ -81,11 +81,7 @@ impl Model {
 
 /// The packets that a rate in the middle of a bin delivers in a tick. The first bin means a rate of exactly 0.
 fn mean(bin: usize) -> f64 {
-    rate(bin) * TICK_S
-}
-
-fn rate(bin: usize) -> f64 {
-    if bin == 0 { 0.0 } else { (bin as f64 + 0.5) * WIDTH }
+    if bin == 0 { 0.0 } else { (bin as f64 + 0.5) * WIDTH * TICK_S }
 }
 
 /// The sum of the products, in a fixed order that a compiler can compute side by side.
@@ -108,7 +104,7 @@ pub(super) fn normalise(mass: &mut Bins) {
     mass.iter_mut().for_each(|one| *one /= sum);
 }
 
-/// The relative likelihoods of a count, a Poisson variable of the rate. The first bin has none of a count above 0.
+/// The relative likelihoods of a count, a Poisson variable of the rate. In the first bin, a count above 0 is impossible.
 fn likelihood(count: usize) -> Bins {
     let log = |bin: usize| match (bin, count) {
         (0, 0) => 0.0,
@@ -119,8 +115,9 @@ fn likelihood(count: usize) -> Bins {
     core::array::from_fn(|bin| libm::exp(log(bin) - best))
 }
 
-/// The Brownian motion of a tick. The rate of a bin moves to others by their distance, except from the first bin, and to
-/// the first and the last, which are open.
+/// The Brownian motion of a tick. Which share of a bin moves to another depends on their distance alone, with two
+/// exceptions: the first and the last bin also take the shares of all rates beyond them, and the first, an outage, has
+/// shares of its own.
 #[derive(Debug)]
 struct Motion {
     /// Bins below and above that a rate can reach.

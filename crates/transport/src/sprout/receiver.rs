@@ -7,7 +7,7 @@ use airlane_core::Instant;
 
 use super::{Forecast, Forecaster, Message, TICK};
 
-/// Bytes of a packet of the forecast where packets arrive (`receiver.cc`).
+/// Bytes that the receiver counts as one packet of the forecast (`receiver.cc`).
 const PACKET: f64 = 1400.0;
 
 /// The receiver of a direction.
@@ -16,7 +16,7 @@ pub struct SproutReceiver {
     forecaster: Forecaster,
     /// The beginning of the tick that has not ended; `None` before the first packet.
     tick: Option<Instant>,
-    /// The beginning of the tick from which one without arrivals says that the link delivered nothing.
+    /// A tick without arrivals that begins from then on is an outage of the link; before, the sender may have been idle.
     silent_from: Instant,
     /// Packets of 1400 B that arrived in the tick.
     arrived: f64,
@@ -54,8 +54,8 @@ impl SproutReceiver {
     fn advance_to(&mut self, now: Instant) -> Instant {
         let mut tick = *self.tick.get_or_insert(now);
         while tick + TICK < now {
-            let says_something = self.arrived > 0.0 || tick >= self.silent_from;
-            self.forecaster.advance(says_something.then(|| whole(self.arrived)));
+            let could_arrive = self.arrived > 0.0 || tick >= self.silent_from;
+            self.forecaster.advance(could_arrive.then(|| whole(self.arrived)));
             self.arrived = 0.0;
             tick += TICK;
             self.is_new = true;
@@ -64,15 +64,9 @@ impl SproutReceiver {
         tick
     }
 
-    /// Whether [`Self::take_forecast`] has one: a packet has arrived, and a tick has ended since the last.
-    #[must_use]
-    pub fn has_forecast(&self) -> bool {
-        self.is_new && self.tick.is_some()
-    }
-
-    /// The forecast, if there is a new one.
+    /// The forecast, if there is a new one: a packet has arrived, and a tick has ended since the last forecast.
     pub fn take_forecast(&mut self) -> Option<Forecast> {
-        if !self.has_forecast() {
+        if !self.is_new || self.tick.is_none() {
             return None;
         }
         self.is_new = false;
@@ -85,14 +79,15 @@ fn whole(packets: f64) -> usize {
     if packets > 0.0 && packets < 1.0 { 1 } else { libm::floor(packets + 0.5) as usize }
 }
 
-/// The bytes of a sequence that have arrived or are lost. As in the authors' code, the bytes after the last that is given up
+/// The bytes of a sequence that have arrived or are lost. As in the authors' code, the bytes after those that are given up
 /// count without the overhead of their packets.
 #[derive(Clone, Debug, Default)]
 struct ReceivedBytes {
     /// Each byte before this has arrived or is lost.
     given_up: u64,
-    /// Packets from there on by their sequence number, with their lengths, and the sum of these.
+    /// Sequence numbers and lengths of the packets from there on.
     later: BinaryHeap<Reverse<(u64, u64)>>,
+    /// The sum of these lengths.
     later_bytes: u64,
 }
 

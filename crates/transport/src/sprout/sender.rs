@@ -1,4 +1,4 @@
-//! The sender: what it supposes in the queue, and what the forecast allows to send.
+//! The sender: its estimate of what is in the queue, and how much the forecast allows it to send.
 
 use std::collections::VecDeque;
 
@@ -7,11 +7,11 @@ use airlane_core::{Duration, Instant};
 use super::message::OVERHEAD;
 use super::{FALLBACK, Forecast, Message, TICK, TICKS};
 
-/// Bytes of a packet of the forecast at the sender (`sproutconn.cc`).
+/// Bytes that the sender counts as one packet of the forecast (`sproutconn.cc`).
 const PACKET: u64 = 1440;
 /// Ticks that it looks ahead: 100 ms (`sproutconn.h`, `TARGET_DELAY_TICKS`).
 const AHEAD: usize = 5;
-/// A packet is lost if it has not arrived with one that was sent so much later (`network.h`, `REORDER_LIMIT`).
+/// A packet is lost if one that was sent more than this time later has arrived before it (`network.h`, `REORDER_LIMIT`).
 const REORDER_LIMIT: Duration = Duration::from_millis(10);
 
 /// The sender of a direction.
@@ -23,12 +23,13 @@ pub struct SproutSender {
     sequence: u64,
     /// Sequence numbers and times of the packets of the last 10 ms.
     recent: VecDeque<(u64, Instant)>,
-    /// Bytes that it supposes in the queue.
+    /// Bytes in the queue, as it estimates them.
     queued: u64,
-    /// The newest forecast, when it came, and how many of its ticks have passed.
+    /// The newest forecast, and when it arrived.
     forecast: Option<(Forecast, Instant)>,
+    /// Ticks of the forecast that have passed.
     passed: usize,
-    /// When it sends an empty packet, if it may send nothing before.
+    /// When it sends an empty packet, if it may not send data before.
     fallback: Instant,
     /// Whether the last packet was the last of its flight. The next one may then carry a forecast.
     ended_flight: bool,
@@ -57,8 +58,8 @@ impl SproutSender {
         self.passed = 0;
     }
 
-    /// Takes from the queue what the forecast has for the ticks that have passed. As in the authors' code, it is for
-    /// each tick what the forecast has from its beginning to the end of that tick.
+    /// Takes from the queue what the link has delivered in the ticks that have passed, by the forecast. As in the authors'
+    /// code, each tick takes the packets from the beginning of the forecast to the end of the tick, not those of the tick.
     fn pass(&mut self, now: Instant) {
         let Some((forecast, at)) = &self.forecast else { return };
         let ticks = (now.saturating_since(*at).as_nanos() / TICK.as_nanos()) as usize;
@@ -77,8 +78,8 @@ impl SproutSender {
         (PACKET * u64::from(packets)).saturating_sub(self.queued)
     }
 
-    /// Passes the packets of a flight to `send`, if it may send or has sent nothing for 50 ms. `forecast` gives that for the
-    /// other direction, if there is a new one.
+    /// Passes the packets of a flight to `send`, if it may send data or has sent nothing for 50 ms. `forecast` returns the
+    /// forecast for the other direction, if there is a new one.
     pub fn send_flight(
         &mut self,
         now: Instant,
@@ -131,11 +132,10 @@ impl SproutSender {
         };
         self.sequence += message.counted() + OVERHEAD;
         self.queued += message.counted();
-        self.pass(now);
         message
     }
 
-    /// When it looks again: when the forecast passes to the next tick, or to send an empty packet.
+    /// When [`Self::send_flight`] may send next: at the next tick of the forecast, or when an empty packet is due.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         if !self.has_data {

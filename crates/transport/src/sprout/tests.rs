@@ -4,6 +4,9 @@ use airlane_core::{Duration, Instant};
 
 use super::*;
 
+/// The quantile of the authors' receiver (`receiver.cc`).
+const QUANTILE: f64 = 0.05;
+
 /// The arrivals of a row, as counts and numbers of ticks in sequence: "10 per tick 100 ticks, then 0 for 2".
 fn arrivals(text: &str) -> Vec<(usize, usize)> {
     let numbers: Vec<usize> = text
