@@ -46,8 +46,7 @@ impl RadioNetwork {
     /// A UE is there from `now` on.
     pub(super) fn watch_capacity(&mut self, now: Instant, ue: usize) {
         if self.ues[ue].bearers.needs_capacity() {
-            self.publisher.capacity.add(now, ue as u32);
-            self.publisher.find_due();
+            self.capacity_reports.add(now, ue as u32);
         }
     }
 
@@ -68,11 +67,11 @@ impl RadioNetwork {
 
     /// Reports what is due at `until` or before.
     pub(super) fn report_capacities(&mut self, until: Instant) {
-        while self.publisher.capacity.due <= until {
-            let at = self.publisher.capacity.due;
-            self.publisher.capacity.due = at + PERIOD;
-            for index in 0..self.publisher.capacity.ues.len() {
-                let ue = self.publisher.capacity.ues[index] as usize;
+        while self.capacity_reports.due <= until {
+            let at = self.capacity_reports.due;
+            self.capacity_reports.due = at + PERIOD;
+            for index in 0..self.capacity_reports.ues.len() {
+                let ue = self.capacity_reports.ues[index] as usize;
                 if let Some(rate) = self.downlink_capacity(ue) {
                     self.ues[ue].bearers.report_capacity(at, rate);
                 }
