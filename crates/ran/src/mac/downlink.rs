@@ -21,7 +21,6 @@ use crate::config::{CellConfig, McsRule};
 use crate::cqi::MeasuringUe;
 use crate::interference::{Moment, Noise, ScaledSinr};
 use crate::link::{DownlinkState, Radio, ServingLink};
-use crate::numerology::SYMBOLS;
 use crate::slot::Slot;
 use crate::ue::Ue;
 
@@ -243,15 +242,8 @@ impl DownlinkMac {
     fn schedule_blocks(&mut self, slot: &mut Slot<'_, '_>, on_air: u64) {
         self.grid.clear();
         (self.sent, self.on_air) = (0, on_air);
-        if slot.cell.is_blank(on_air) {
-            return;
-        }
-        self.format = match slot.cell.numerology.duplex.downlink_symbols(on_air) {
-            0 => return,
-            SYMBOLS => SlotFormat::Whole,
-            _ if slot.phy.has_empty_special_slots() => return,
-            _ => SlotFormat::Special,
-        };
+        let Some(format) = slot.phy.downlink_format(slot.cell, on_air) else { return };
+        self.format = format;
         self.schedule_retransmissions(slot);
         if slot.restrictions.begin_slot(slot.cx.now) {
             self.note_all();
