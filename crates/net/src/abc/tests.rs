@@ -164,7 +164,7 @@ fn brakes(
 }
 
 #[test]
-fn links_tell_their_queue_the_capacity() {
+fn a_queue_knows_the_capacity_of_its_link() {
     let discipline = || Discipline::Abc(Box::new(Abc::new(Limit::NONE, Parameters::default())));
     // 48 Mbit/s, a quarter of it used: no brakes. From 1 s on 12 Mbit/s, all of it used: 51 %.
     let step = RateStep { at: ms(1_000), rate: BitRate(12_000_000) };
