@@ -105,7 +105,7 @@ fn without_a_capacity_nothing_is_marked() {
     let mut queue = Abc::new(Limit::NONE, Parameters::default());
     fill(&mut top, &mut queue, 400, Ecn::Capable1, 0);
     assert!((0..300).all(|now| take(&mut top, &mut queue, now)));
-    // A base station reports half of the rate at which packets leave, and more than 20 packets wait: all brake, after four tokens.
+    // A base station reports 75 kB/s. 20 packets or more wait, which are 0.4 s: no packet accelerates, after four tokens.
     queue.report_capacity(ms(300), 75_000.0);
     let brakes = (300..380).filter(|now| !take(&mut top, &mut queue, *now)).count();
     assert_eq!(brakes, 76);
