@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ from airlane import native
 from airlane.experiments import Experiment
 from airlane.metrics import Run
 from airlane.papers.field import c4, ran_delays, slow_start
-from airlane.validation import controllers
+from airlane.validation import abc, controllers
 from airlane.validation.claims import Row, families
 from airlane.validation.transport import TcpCase
 from test_by_hand import claim, holds, three
@@ -133,6 +134,34 @@ def test_rates_of_copa_on_the_wire_are_summed_and_compared() -> None:
     assert figures["copa/delay"] == figures["vivace/delay"] == 36.0
     # (3 + 1)^2 / (2 (9 + 1))
     assert figures["copa/jain"] == figures["vivace/jain"] == pytest.approx(0.8)
+
+
+def test_the_use_of_a_link_by_abc_is_that_of_its_opportunities(tmp_path: Path) -> None:
+    (tmp_path / "cell").write_text("1\n1\n4\n4\n10\n")
+    # Ten opportunities of 1500 bytes in 20 ms; three, at 10, 11 and 11 ms, in the 7 ms after 4 ms.
+    assert abc.capacity_mbps(tmp_path / "cell", 0.0, 0.02) == pytest.approx(6.0)
+    assert abc.capacity_mbps(tmp_path / "cell", 0.004, 0.011) == pytest.approx(3 * 12.0 / 7.0)
+    output = native.Output(
+        {
+            "flows": pa.table(
+                {
+                    "goodput_mbps": [2.0, 1.0],
+                    "packets_delivered": [20, 10],
+                    "bytes_delivered": [20_000, 10_000],
+                    "owd_p95_ms": [70.0, 90.0],
+                }
+            )
+        },
+        {},
+    )
+    # Payloads of 1000 bytes: 3 Mbit/s are 4.5 Mbit/s in packets of 1500 bytes, of a capacity of 6.
+    row = {"link": "cell", "from_s": "0", "to_s": "0.02", "flows": "2"}
+    link = abc.MarkedLink(row, traces=tmp_path)
+    (family,) = (one for one in families() if one.id == "abc/use")
+    assert abc._FIGURES[family.figure][1](link, output) == pytest.approx(0.75)
+    assert abc._FIGURES["95 % delay"][1](link, output) == 70.0
+    # (2 + 1)^2 / (2 (4 + 1))
+    assert abc._FIGURES["Jain's index"][1](link, output) == pytest.approx(0.9)
 
 
 def test_the_band_of_copa_under_losses_is_the_range_of_the_reference() -> None:

@@ -297,6 +297,27 @@ SENTENCES = [
     ),
     Sentence(
         PAGE,
+        "146 ms and not 142 ms up, and 152 ms and not 145 ms down",
+        lambda: (
+            figures(f"abc/published-delay/{VERIZON}.up-50ms-target-50ms") == ("146.3", "142")
+            and figures(f"abc/published-delay/{VERIZON}.down-50ms-target-50ms") == ("151.5", "145")
+        ),
+    ),
+    Sentence(
+        PAGE,
+        "fill the link with an index of Jain of 1.000",
+        lambda: (
+            figures("abc/use/12mbps-30ms-target-50ms-2-flows") == ("1", "1")
+            and figures("abc/jain/12mbps-30ms-target-50ms-2-flows")[0] == "0.9996"
+        ),
+    ),
+    Sentence(
+        PAGE,
+        "At 108 Mbit/s and 20 ms the delay is 10.3 ms and not 12 ms",
+        lambda: figures("abc/delay/108mbps-10ms-target-50ms") == ("10.32", "12"),
+    ),
+    Sentence(
+        PAGE,
         "within 3 % for targets of 20, 50 and 100 ms, and so are uses and delays at 12 Mbit/s",
         lambda: within_share("abc/use", 0.03) == (11, 11) and within_share("abc/delay", 0.03) == (10, 11),
     ),

@@ -309,7 +309,7 @@ class PacketReport:
         When it arrived, in seconds of the receiver's clock; None if it has not arrived. A packet that was
         reported as lost may arrive later, and is then reported again.
     marked
-        True if it arrived with a congestion mark (CE). Transport-wide feedback does not tell.
+        True if it arrived with a congestion mark (CE). Transport-wide feedback has no marks: always False.
     """
 
     sequence: int
@@ -326,7 +326,7 @@ class Feedback:
     now_s
         When it arrived, in seconds of the run.
     packets
-        The packets that it is about, by their sequence numbers. What earlier reports have said is left out.
+        The packets that it is about, by their sequence numbers, without what earlier reports have said.
     in_flight
         Bytes that were sent after the last packet that a report was about.
     rtt_ms

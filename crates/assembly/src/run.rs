@@ -1,5 +1,6 @@
 //! A run: from its start to its tables.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -10,7 +11,7 @@ use airlane_record::{Capture, CaptureError, CaptureParameters, Sinks, Table};
 use airlane_scenario::Files;
 use airlane_scenario::ScenarioError;
 use airlane_scenario::format::{self, App, Middlebox, Resolved, Rtc, RtcController, Transport};
-use airlane_scenario::{Extensions, Schedulers, applications, expand, middlebox};
+use airlane_scenario::{Extensions, applications, expand, middlebox};
 use serde::Serialize;
 
 use crate::construction::Construction;
@@ -158,63 +159,61 @@ fn check_extensions(scenario: &Resolved, extensions: &Extensions) -> Result<(), 
         }
         Middlebox::Pep(_) => vec![],
     });
+    let Extensions { controllers, rate_controllers, schedulers } = extensions;
     for (place, named) in of_flows.chain(of_proxies) {
-        if let Some(name) = named.as_ref().filter(|name| !extensions.controllers.contains_key(*name)) {
-            let place = format!("{place}.controller");
-            let is_of_calls = extensions.rate_controllers.contains_key(name);
-            let base = is_of_calls.then_some("airlane.Controller");
-            return Err(unknown_controller(place, name, extensions.controllers.keys(), base));
+        if let Some(name) = named {
+            let (place, base) = (format!("{place}.controller"), "airlane.Controller");
+            check_controller(place, name, (controllers, base), rate_controllers)?;
         }
     }
     for (i, flow) in scenario.flow.iter().enumerate() {
-        if let App::Rtc(Rtc { controller: RtcController::Own(own), .. }) = &flow.app
-            && !extensions.rate_controllers.contains_key(&own.name)
-        {
-            let place = format!("flow.{i}.app.controller.name");
-            let is_of_transport = extensions.controllers.contains_key(&own.name);
-            let base = is_of_transport.then_some("airlane.CallController");
-            return Err(unknown_controller(place, &own.name, extensions.rate_controllers.keys(), base));
+        if let App::Rtc(Rtc { controller: RtcController::Own(own), .. }) = &flow.app {
+            let (place, base) = (format!("flow.{i}.app.controller.name"), "airlane.CallController");
+            check_controller(place, &own.name, (rate_controllers, base), controllers)?;
         }
     }
     for (i, cell) in scenario.cell.iter().enumerate() {
         if let format::Scheduler::Own(format::OwnPolicy { policy }) = &cell.scheduler
-            && !extensions.schedulers.contains_key(policy)
+            && !schedulers.contains_key(policy)
         {
-            return Err(unknown_policy(i, policy, &extensions.schedulers));
+            let none = "a policy of your own comes from a program in Rust: docs/howto/scheduler.md";
+            let help = known(schedulers).unwrap_or_else(|| none.to_owned());
+            let place = format!("cell.{i}.scheduler.policy");
+            return Err(unknown(place, policy, "unknown scheduler policy", help));
         }
     }
     Ok(())
 }
 
-/// `known` has the names of the controllers for such a flow. `base` is the class in Python that the named one would
-/// derive from, if it is a controller for other flows.
-fn unknown_controller<'a>(
+/// The controller of this name is there. `of_kind` has the controllers for such flows, and the class in Python that they
+/// derive from; `others` those for other flows.
+fn check_controller<T, U>(
     place: String,
     name: &str,
-    known: impl Iterator<Item = &'a String>,
-    base: Option<&str>,
-) -> ScenarioError {
-    let known: Vec<&str> = known.map(String::as_str).collect();
-    let help = match (base, known.as_slice()) {
-        (Some(base), _) => format!("derive its class from {base}"),
-        (None, []) => {
+    (of_kind, base): (&BTreeMap<String, T>, &str),
+    others: &BTreeMap<String, U>,
+) -> Result<(), ScenarioError> {
+    if of_kind.contains_key(name) {
+        return Ok(());
+    }
+    let help = if others.contains_key(name) {
+        format!("derive its class from {base}")
+    } else {
+        known(of_kind).unwrap_or_else(|| {
             format!("add --controller {name}=FILE.py:CLASS, or run(controllers={{\"{name}\": ...}})")
-        }
-        (None, known) => format!("known: {}", known.join(", ")),
+        })
     };
-    let mut error = ScenarioError::new(place, "unknown controller", help);
-    error.value = format!("\"{name}\"").into();
-    error
+    Err(unknown(place, name, "unknown controller", help))
 }
 
-fn unknown_policy(cell: usize, name: &str, schedulers: &Schedulers) -> ScenarioError {
-    let known: Vec<&str> = schedulers.keys().map(String::as_str).collect();
-    let help = match known.as_slice() {
-        [] => "a policy of your own comes from a program in Rust: docs/howto/scheduler.md".to_owned(),
-        known => format!("known: {}", known.join(", ")),
-    };
-    let place = format!("cell.{cell}.scheduler.policy");
-    let mut error = ScenarioError::new(place, "unknown scheduler policy", help);
+/// The names that there are, if there are any.
+fn known<T>(parts: &BTreeMap<String, T>) -> Option<String> {
+    let names: Vec<&str> = parts.keys().map(String::as_str).collect();
+    (!names.is_empty()).then(|| format!("known: {}", names.join(", ")))
+}
+
+fn unknown(place: String, name: &str, message: &str, help: String) -> ScenarioError {
+    let mut error = ScenarioError::new(place, message, help);
     error.value = format!("\"{name}\"").into();
     error
 }

@@ -1,19 +1,20 @@
 //! ABC's marks (Goyal, Agarwal, Netravali, Alizadeh and Balakrishnan, "ABC: A Simple Explicit Congestion Controller for
-//! Wireless Networks", NSDI 2020): the queue tells each packet whether its acknowledgment may bring two packets
-//! (accelerate) or none (brake).
+//! Wireless Networks", NSDI 2020). The queue marks each packet that leaves: for its acknowledgment, the sender sends two
+//! packets (accelerate) or none (brake).
 //!
-//! At each packet that leaves, the target rate is
+//! When a packet leaves, the target rate is
 //!
 //! > tr = utilisation × capacity − capacity × max(0, delay − target) / delta
 //!
-//! and the share of packets that accelerate is f = tr / (2 × rate of departures), from 0 to 1: a window of which half
-//! accelerates stays, so that the rate of one round trip later is the target. A token bucket turns the share into marks.
+//! and the share of packets that accelerate is f = tr / (2 × rate of departures), from 0 to 1. If half of the packets
+//! accelerate, the window stays; with the share f, the sender has the target rate a round trip later. A token bucket
+//! turns the share into marks.
 //!
 //! The source is the authors' router, `mahimahi/src/packet/cellular_packet_queue.cc` in prateshg/ABC-NSDI2020
 //! b1693cbb; the papers were not read. That code has the rate of departures in place of the capacity in the first
-//! term, and gives the bucket 0.49 tokens for an opportunity without a packet, which comes to the same rate of tokens.
-//! This is the form of the router of 2017 (sktollman/ABC-1 d3ebfe37), whose gain 0.75 and 100 ms are 133 ms without a
-//! gain.
+//! term, and adds 0.49 tokens to the bucket for an opportunity without a packet. Tokens then arrive at the same rate as
+//! with the capacity, which the router of 2017 has there (sktollman/ABC-1 d3ebfe37). The second term of that router has a
+//! gain of 0.75 and 100 ms, which is the same as 133 ms here.
 //!
 //! *Code points.* A brake is CE, as in that code; accelerate leaves the packet as it is. Packets that are not
 //! ECN-capable get no mark. The text of NSDI 2020 has ECT(1) for accelerate and ECT(0) for brake (unverified), which
@@ -36,7 +37,7 @@ use crate::trace::{Cursor, DeliveryTrace, OPPORTUNITY};
 pub struct Parameters {
     /// The delay in the queue up to which the target rate is that of an empty queue.
     pub target: Duration,
-    /// The time in which what exceeds the target delay should leave.
+    /// The time in which the part of the queue beyond the target delay should leave.
     pub delta: Duration,
     /// The share of the capacity that is the target rate of an empty queue.
     pub utilisation: f64,
@@ -60,23 +61,20 @@ const TOKENS_MAX: f64 = 5.0;
 /// The source of the capacity of the link.
 #[derive(Clone, Debug)]
 enum Capacity {
-    /// Nothing.
-    Unknown,
     /// The rates of a link.
     Rates(Schedule),
-    /// The opportunities of a trace: the first one that is not over, the first one of the window, and those of the
-    /// window that are over.
+    /// The opportunities of a trace: the first one that is not over, the first one of the window, and the number of those
+    /// between them.
     Opportunities { trace: Arc<DeliveryTrace>, next: Cursor, first: Cursor, count: u64 },
-    /// Reports of a base station, in bytes per second.
+    /// Reports of a base station, in bytes per second; none if the capacity is unknown.
     Reports(VecDeque<(Instant, f64)>),
 }
 
 impl Capacity {
-    /// Bytes per second at `now`, which never goes back, after `bytes` have left at that instant; infinite for a link
-    /// without a rate, `None` if unknown. Of several opportunities of an instant those count that carried these bytes.
+    /// Bytes per second at `now`, after `bytes` have left at that instant; infinite for a link without a rate, `None` if
+    /// unknown. Of several opportunities at `now`, those count that carried these bytes. Calls must be in the order of time.
     fn at(&mut self, now: Instant, bytes: u64) -> Option<f64> {
         match self {
-            Self::Unknown => None,
             Self::Rates(schedule) => {
                 Some(schedule.rate_at(now).map_or(f64::INFINITY, |rate| rate.0 as f64 / 8.0))
             }
@@ -97,13 +95,18 @@ impl Capacity {
                 Some(((*count + of_now) * OPPORTUNITY.get()) as f64 / WINDOW.as_secs_f64())
             }
             Self::Reports(reports) => {
-                while reports.len() > 1 && reports[0].0 + WINDOW <= now {
-                    reports.pop_front();
-                }
+                forget(reports, now);
                 let sum: f64 = reports.iter().map(|(_, rate)| rate).sum();
                 (!reports.is_empty()).then(|| sum / reports.len() as f64)
             }
         }
+    }
+}
+
+/// Removes the reports from before the window; the last one stays valid until the next.
+fn forget(reports: &mut VecDeque<(Instant, f64)>, now: Instant) {
+    while reports.len() > 1 && reports[0].0 + WINDOW <= now {
+        reports.pop_front();
     }
 }
 
@@ -144,13 +147,13 @@ pub struct Abc {
 }
 
 impl Abc {
-    /// An empty queue that knows no capacity: it marks nothing before one is set.
+    /// An empty queue, which marks nothing until a capacity is set or reported.
     #[must_use]
     pub fn new(limit: Limit, parameters: Parameters) -> Self {
         Self {
             queue: DropTail::new(limit),
             parameters,
-            capacity: Capacity::Unknown,
+            capacity: Capacity::Reports(VecDeque::new()),
             departures: Departures::default(),
             tokens: TOKENS_MAX,
             brakes: 0,
@@ -168,16 +171,11 @@ impl Abc {
         self.capacity = Capacity::Opportunities { trace: Arc::clone(trace), next, first, count: 0 };
     }
 
-    /// A base station reports the capacity of the link from `now` on, in bytes per second.
+    /// A base station reports the capacity from `now` on, in bytes per second. The queue of a link has no use for it.
     pub fn report_capacity(&mut self, now: Instant, rate: f64) {
-        if !matches!(self.capacity, Capacity::Reports(_)) {
-            self.capacity = Capacity::Reports(VecDeque::new());
-        }
         if let Capacity::Reports(reports) = &mut self.capacity {
-            while reports.front().is_some_and(|(at, _)| *at + WINDOW <= now) {
-                reports.pop_front();
-            }
             reports.push_back((now, rate));
+            forget(reports, now);
         }
     }
 

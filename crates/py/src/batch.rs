@@ -201,7 +201,7 @@ fn begin(
     let (sender, ended) = mpsc::sync_channel(WAITING);
     let thread = thread::spawn(move || {
         let run = |index: usize| {
-            if own.controllers.is_empty() && own.rate_controllers.is_empty() {
+            if own.is_empty() {
                 return one(&jobs[index], &own, &cancel, &simulated);
             }
             // The thread state of the interpreter exists for the whole run, not for each call.

@@ -266,30 +266,42 @@ impl MakeController for Maker {
     }
 }
 
-/// The number in an attribute after a call of a method; `None` if it is Python's `None`. `arguments` are those of the
-/// `__init__` of the base class.
-pub(crate) fn number(
-    object: &Bound<'_, PyAny>,
-    method: &str,
-    name: &Bound<'_, PyString>,
-    arguments: &str,
-) -> PyResult<Option<f64>> {
-    let value = object.getattr(name).map_err(|error| {
-        if error.is_instance_of::<PyAttributeError>(object.py()) {
-            let help = format!("its __init__ must call super().__init__({arguments})");
-            return PyTypeError::new_err(format!("the object has no attribute {name}: {help}"));
+/// The attributes of an object after a call of a method. `arguments` are those of the `__init__` of its base class.
+pub(crate) struct Numbers<'a, 'py> {
+    pub(crate) object: &'a Bound<'py, PyAny>,
+    pub(crate) method: &'static str,
+    pub(crate) arguments: &'static str,
+}
+
+impl Numbers<'_, '_> {
+    /// The number in an attribute; `None` if it is Python's `None`.
+    pub(crate) fn get(&self, name: &Bound<'_, PyString>) -> PyResult<Option<f64>> {
+        let Self { object, method, arguments } = self;
+        let value = object.getattr(name).map_err(|error| {
+            if error.is_instance_of::<PyAttributeError>(object.py()) {
+                let help = format!("its __init__ must call super().__init__({arguments})");
+                return PyTypeError::new_err(format!("the object has no attribute {name}: {help}"));
+            }
+            error
+        })?;
+        match value.extract::<Option<f64>>() {
+            Ok(Some(given)) if !given.is_finite() || given < 0.0 => Err(PyValueError::new_err(format!(
+                "after {method}, {name} is {}; it must be finite and not negative",
+                value.repr()?
+            ))),
+            Ok(given) => Ok(given),
+            Err(_) => {
+                Err(PyTypeError::new_err(format!("after {method}, {name} is {value:?}; it must be a number")))
+            }
         }
-        error
-    })?;
-    match value.extract::<Option<f64>>() {
-        Ok(Some(given)) if !given.is_finite() || given < 0.0 => Err(PyValueError::new_err(format!(
-            "after {method}, {name} is {}; it must be finite and not negative",
-            value.repr()?
-        ))),
-        Ok(given) => Ok(given),
-        Err(_) => {
-            Err(PyTypeError::new_err(format!("after {method}, {name} is {value:?}; it must be a number")))
-        }
+    }
+
+    /// The number in an attribute that must not be `None`.
+    pub(crate) fn required(&self, name: &Bound<'_, PyString>) -> PyResult<f64> {
+        let method = self.method;
+        self.get(name)?.ok_or_else(|| {
+            PyTypeError::new_err(format!("after {method}, {name} is None; it must be a number"))
+        })
     }
 }
 
@@ -309,11 +321,9 @@ impl PythonScript {
         }
         let (method, argument) = in_python(py, event)?;
         self.shared.inside.call(py, || object.call_method1(method, (argument,)))?;
-        let attribute = |name| number(object, method, name, "segment_size, cwnd");
-        let cwnd = attribute(intern!(py, "cwnd"))?.ok_or_else(|| {
-            PyTypeError::new_err(format!("after {method}, cwnd is None; it must be a number"))
-        })?;
-        Ok(ScriptRequest { cwnd, pacing_mbps: attribute(intern!(py, "pacing_mbps"))? })
+        let numbers = Numbers { object, method, arguments: "segment_size, cwnd" };
+        let cwnd = numbers.required(intern!(py, "cwnd"))?;
+        Ok(ScriptRequest { cwnd, pacing_mbps: numbers.get(intern!(py, "pacing_mbps"))? })
     }
 }
 

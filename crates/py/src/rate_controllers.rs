@@ -4,15 +4,15 @@
 use std::sync::Arc;
 
 use airlane_scenario::rate_controller::{
-    BitRate, Bounds, CallParameters, Duration, Ecn, MakeRateController, OwnRateControllers, RateController,
-    RateEvent, RateRequest, RateScript, ScriptedRateController,
+    CallParameters, Duration, Ecn, MakeRateController, OwnRateControllers, RateController, RateEvent,
+    RateRequest, RateScript, ScriptedRateController,
 };
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::controllers::{Shared, number};
+use crate::controllers::{Numbers, Shared};
 
 /// The shortest and the longest interval of a timer, in ms. Choices: a call of a class costs microseconds.
 const INTERVALS_MS: [f64; 2] = [1.0, 60_000.0];
@@ -80,45 +80,38 @@ struct Maker {
 
 impl MakeRateController for Maker {
     fn make(&self, call: &CallParameters<'_>) -> Box<dyn RateController> {
-        let (shared, bounds) = (Arc::clone(&self.shared), call.bounds);
+        let shared = Arc::clone(&self.shared);
         let object = Python::attach(|py| {
-            let arguments = (mbps(bounds.min), mbps(bounds.start), mbps(bounds.max));
-            let made = shared.inside.call(py, || shared.class.call1(py, arguments));
+            let [min_mbps, start_mbps, max_mbps] = call.bounds.in_mbps();
+            let made = shared.inside.call(py, || shared.class.call1(py, (min_mbps, start_mbps, max_mbps)));
             made.map_err(|error| shared.fail(named(py, error, &shared.class, call.flow))).ok()
         });
         let flow = call.flow.to_owned();
-        let script = object
-            .map(|object| Box::new(PythonScript { object, flow, bounds, shared }) as Box<dyn RateScript>);
+        let script =
+            object.map(|object| Box::new(PythonScript { object, flow, shared }) as Box<dyn RateScript>);
         Box::new(ScriptedRateController::new(script, self.interval, call))
     }
-}
-
-fn mbps(rate: BitRate) -> f64 {
-    rate.bits_per_second() as f64 / 1e6
 }
 
 /// The object of one sender. Once it has failed, the runs are about to end.
 struct PythonScript {
     object: Py<PyAny>,
     flow: String,
-    bounds: Bounds,
     shared: Arc<Shared>,
 }
 
 impl PythonScript {
-    fn ask(&self, py: Python<'_>, event: RateEvent<'_>) -> PyResult<RateRequest> {
+    /// Calls the method, after updating the object's target if it was beyond a bound.
+    fn ask(&self, py: Python<'_>, bounded: Option<f64>, event: RateEvent<'_>) -> PyResult<RateRequest> {
         let object = self.object.bind(py);
-        let (method, argument) = in_python(py, event)?;
-        self.shared.inside.call(py, || object.call_method1(method, (argument,)))?;
-        let attribute = |name| number(object, method, name, "min_mbps, start_mbps, max_mbps");
-        let asked = attribute(intern!(py, "target_mbps"))?.ok_or_else(|| {
-            PyTypeError::new_err(format!("after {method}, target_mbps is None; it must be a number"))
-        })?;
-        let target_mbps = asked.clamp(mbps(self.bounds.min), mbps(self.bounds.max));
-        if target_mbps != asked {
+        if let Some(target_mbps) = bounded {
             object.setattr(intern!(py, "target_mbps"), target_mbps)?;
         }
-        Ok(RateRequest { target_mbps, pacing_mbps: attribute(intern!(py, "pacing_mbps"))? })
+        let (method, argument) = in_python(py, event)?;
+        self.shared.inside.call(py, || object.call_method1(method, (argument,)))?;
+        let numbers = Numbers { object, method, arguments: "min_mbps, start_mbps, max_mbps" };
+        let target_mbps = numbers.required(intern!(py, "target_mbps"))?;
+        Ok(RateRequest { target_mbps, pacing_mbps: numbers.get(intern!(py, "pacing_mbps"))? })
     }
 }
 
@@ -147,9 +140,9 @@ fn in_python(py: Python<'_>, event: RateEvent<'_>) -> PyResult<(&'static str, Py
 }
 
 impl RateScript for PythonScript {
-    fn call(&mut self, event: RateEvent<'_>) -> Option<RateRequest> {
+    fn call(&mut self, bounded: Option<f64>, event: RateEvent<'_>) -> Option<RateRequest> {
         self.shared.measure(|py| {
-            self.ask(py, event).map_err(|error| named(py, error, &self.shared.class, &self.flow))
+            self.ask(py, bounded, event).map_err(|error| named(py, error, &self.shared.class, &self.flow))
         })
     }
 }

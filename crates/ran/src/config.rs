@@ -263,15 +263,15 @@ impl CellConfig {
     #[must_use]
     pub(crate) fn data_slot_before(&self, slot: u64, special_slots: bool) -> u64 {
         let least = if special_slots { 1 } else { SYMBOLS };
-        let first = slot.saturating_sub(self.data_slot_lookback());
+        let first = slot.saturating_sub(self.slot_period());
         let carries =
             |slot: &u64| self.numerology.duplex.downlink_symbols(*slot) >= least && !self.is_blank(*slot);
         (first..slot).rev().find(carries).unwrap_or(slot.saturating_sub(1))
     }
 
-    /// How many slots [`Self::data_slot_before`] goes back at most: each combination of subframe and direction occurs in
-    /// as many frames as a pattern has slots.
-    pub(crate) fn data_slot_lookback(&self) -> u64 {
+    /// The number of slots after which directions and blank subframes repeat: each combination of subframe and direction
+    /// occurs in as many frames as a pattern has slots.
+    pub(crate) fn slot_period(&self) -> u64 {
         let period = self.numerology.duplex.period();
         match self.mac.blank_subframes {
             0 => period,

@@ -292,7 +292,7 @@ impl Clock {
             let mac = &cell.mac;
             let earlier = if mac.assigned_ahead { duplex.period() } else { 0 };
             let latency = u64::from(mac.downlink_latency) + earlier;
-            latency + u64::from(mac.cqi_period) + u64::from(mac.cqi_delay) + 1 + cell.data_slot_lookback()
+            latency + u64::from(mac.cqi_period) + u64::from(mac.cqi_delay) + 1 + cell.slot_period()
         });
         let depth = depth.max().expect("at least this cell").next_power_of_two();
         clock.sent = History::new(always.to_vec(), depth as usize);

@@ -23,6 +23,7 @@ mod service;
 mod wake;
 
 use backhaul::Backhaul;
+use capacity::CapacityReports;
 use connection::Connections;
 use handover::HandoverState;
 use information::Publisher;
@@ -136,6 +137,7 @@ pub struct RadioNetwork {
     /// The period of position reports, and the time of the next; [`Instant::FAR_FUTURE`] for none.
     survey: (Duration, Instant),
     publisher: Publisher,
+    capacity_reports: CapacityReports,
     plan: Plan,
     backhaul: Option<Box<Backhaul>>,
     /// When the next packet leaves it.
@@ -209,6 +211,7 @@ impl RadioNetwork {
             touched: Vec::with_capacity(64),
             survey: (Duration::MAX, Instant::FAR_FUTURE),
             publisher: Publisher::idle(),
+            capacity_reports: CapacityReports::NONE,
             plan: Plan::new(config),
             backhaul: None,
             backhaul_due: Instant::FAR_FUTURE,
@@ -374,19 +377,20 @@ impl RadioNetwork {
         }
     }
 
-    /// When UEs measure, or something is published.
+    /// When UEs measure, or something is reported or published.
     #[inline]
     fn next_report(&self) -> Instant {
-        let next = self.survey.1.min(self.publisher.due());
+        let next = self.survey.1.min(self.publisher.due()).min(self.capacity_reports.due);
         self.monitor.as_ref().map_or(next, |monitor| next.min(monitor.next()))
     }
 
-    /// Makes the measurements, and publishes what is due by then.
+    /// Makes the measurements, and reports and publishes what is due by then.
     #[inline]
     fn report_until(&mut self, cx: &mut Cx<'_>, until: Instant) {
         if self.next_report() <= until {
             self.measure_until(until);
             self.report_due_positions(cx, until);
+            self.report_capacities(until);
             self.publish_due(cx, until);
         }
     }

@@ -69,6 +69,14 @@ pub struct Bounds {
     pub max: BitRate,
 }
 
+impl Bounds {
+    /// The lowest, the first and the highest rate in Mbit/s.
+    #[must_use]
+    pub fn in_mbps(self) -> [f64; 3] {
+        [self.min, self.start, self.max].map(|rate| rate.bits_per_second() as f64 / 1e6)
+    }
+}
+
 /// How fast packets leave the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {

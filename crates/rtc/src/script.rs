@@ -1,4 +1,4 @@
-//! A rate controller written as a script: a user's class in Python or JavaScript.
+//! A rate controller written as a script: a user's class in Python.
 //!
 //! The script is called with each report of the receiver and, if it asks for this, at a constant interval. It requests a
 //! target, and optionally a pacing rate.
@@ -42,8 +42,9 @@ pub struct RateRequest {
 
 /// The script's object for one sender.
 pub trait RateScript: Send {
-    /// Passes an event. `None` if the script failed; it is then not called again.
-    fn call(&mut self, event: RateEvent<'_>) -> Option<RateRequest>;
+    /// Passes an event, after updating the object's target to `bounded`, in Mbit/s, if its last request was beyond a bound
+    /// of the call. `None` if the script failed; it is then not called again.
+    fn call(&mut self, bounded: Option<f64>, event: RateEvent<'_>) -> Option<RateRequest>;
 }
 
 /// The controller of a sender.
@@ -52,6 +53,8 @@ pub struct ScriptedRateController {
     script: Option<Box<dyn RateScript>>,
     bounds: Bounds,
     target: BitRate,
+    /// The target in Mbit/s, if the script has requested one beyond a bound.
+    bounded: Option<f64>,
     pacing: Option<BitRate>,
     rtt: Option<Duration>,
     /// The interval of the timer, and when it expires next.
@@ -70,6 +73,7 @@ impl ScriptedRateController {
             script,
             bounds: call.bounds,
             target: call.bounds.start,
+            bounded: None,
             pacing: None,
             rtt: None,
             timer: interval.map(|interval| (interval, call.start + interval)),
@@ -77,15 +81,17 @@ impl ScriptedRateController {
     }
 
     fn call(&mut self, event: RateEvent<'_>) {
-        let Some(wanted) = self.script.as_mut().and_then(|script| script.call(event)) else {
+        let bounded = self.bounded.take();
+        let Some(wanted) = self.script.as_mut().and_then(|script| script.call(bounded, event)) else {
             self.script = None;
             self.timer = None;
             return;
         };
+        let [min_mbps, _, max_mbps] = self.bounds.in_mbps();
+        let target_mbps = wanted.target_mbps.clamp(min_mbps, max_mbps);
+        self.bounded = (target_mbps != wanted.target_mbps).then_some(target_mbps);
+        self.target = BitRate((target_mbps * 1e6).round() as u64);
         let [least, most] = PACING_MBPS;
-        // A conversion from floating point saturates.
-        let target = BitRate((wanted.target_mbps * 1e6).round() as u64);
-        self.target = target.clamp(self.bounds.min, self.bounds.max);
         self.pacing = wanted.pacing_mbps.map(|mbps| BitRate((mbps.clamp(least, most) * 1e6) as u64));
     }
 }
@@ -131,16 +137,18 @@ mod tests {
 
     const MBPS: u64 = 1_000_000;
 
-    /// Answers each event with the next request.
-    struct Requests(std::vec::IntoIter<Option<RateRequest>>);
+    /// Expects a target that was brought into the bounds, or none, at each event, and answers with the request.
+    struct Requests(std::vec::IntoIter<(Option<f64>, Option<RateRequest>)>);
 
     impl RateScript for Requests {
-        fn call(&mut self, _: RateEvent<'_>) -> Option<RateRequest> {
-            self.0.next().expect("it is not called again after a failure")
+        fn call(&mut self, bounded: Option<f64>, _: RateEvent<'_>) -> Option<RateRequest> {
+            let (expected, request) = self.0.next().expect("it is not called again after a failure");
+            assert_eq!(bounded, expected);
+            request
         }
     }
 
-    fn controller(requests: Vec<Option<RateRequest>>) -> ScriptedRateController {
+    fn controller(requests: Vec<(Option<f64>, Option<RateRequest>)>) -> ScriptedRateController {
         let bounds = Bounds { min: BitRate(MBPS), start: BitRate(2 * MBPS), max: BitRate(3 * MBPS) };
         let start = Instant::from_millis(10);
         let call = CallParameters { flow: "call", bounds, frame_rate: 30.0, start, ecn: Ecn::NotCapable };
@@ -157,17 +165,23 @@ mod tests {
     #[test]
     fn a_request_is_brought_into_the_bounds_of_the_call() {
         let ask = |target_mbps, pacing_mbps| Some(RateRequest { target_mbps, pacing_mbps });
-        let asked = vec![ask(2.5, None), ask(0.0, Some(0.0)), ask(1e300, Some(1e300))];
+        let asked = vec![
+            (None, ask(2.5, None)),
+            (None, ask(0.0, Some(0.0))),
+            (Some(1.0), ask(1e300, Some(1e300))),
+            (Some(3.0), ask(2.0, None)),
+        ];
         let mut one = controller(asked);
         assert_eq!(one.target().0, 2 * MBPS, "the first rate before any request");
         assert_eq!(feed(&mut one), (2_500_000, 2_750_000));
         assert_eq!(feed(&mut one), (MBPS, 1_000));
         assert_eq!(feed(&mut one), (3 * MBPS, 1_000_000 * MBPS));
+        assert_eq!(feed(&mut one), (2 * MBPS, 2_200_000));
     }
 
     #[test]
     fn a_script_that_failed_is_not_called_again() {
-        let mut one = controller(vec![None]);
+        let mut one = controller(vec![(None, None)]);
         assert_eq!(feed(&mut one), (2 * MBPS, 2_200_000));
         assert_eq!((feed(&mut one).0, one.next_timeout()), (2 * MBPS, None));
     }
@@ -175,7 +189,7 @@ mod tests {
     #[test]
     fn the_timer_expires_at_each_interval_from_the_start() {
         let ask = RateRequest { target_mbps: 1.5, pacing_mbps: None };
-        let mut one = controller(vec![Some(ask); 2]);
+        let mut one = controller(vec![(None, Some(ask)); 2]);
         for ms in [60, 110] {
             assert_eq!(one.next_timeout(), Some(Instant::from_millis(ms)));
             one.on_timeout(Instant::from_millis(ms));

@@ -23,3 +23,12 @@ pub struct Extensions {
     /// Scheduler policies.
     pub schedulers: Schedulers,
 }
+
+impl Extensions {
+    /// Whether the user supplies nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let Self { controllers, rate_controllers, schedulers } = self;
+        controllers.is_empty() && rate_controllers.is_empty() && schedulers.is_empty()
+    }
+}

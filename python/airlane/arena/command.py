@@ -74,8 +74,8 @@ class Call:
         ArenaError
             When there is no such contender or situation.
         """
-        brought = self._own()
         chosen = SETS[self.chosen_set]
+        brought = self._own(chosen.contenders)
         known = {one.name: one for one in chosen.contenders}
         who = _chosen("contender", self.contenders, known, chosen.baseline) + brought
         where = self._situations()
@@ -116,7 +116,7 @@ class Call:
         cases = _chosen("case", self.situations, {case.section: case for case in CASES})
         known = {one.name: one for one in CONTENDERS if one.name != draft.SUBJECT}
         known = {name: known[name] for name in draft.OTHERS} | known
-        others = _chosen("contender", self.contenders or draft.OTHERS, known) + self._own()
+        others = _chosen("contender", self.contenders or draft.OTHERS, known) + self._own(CONTENDERS)
         runs = draft.QUICK_RUNS if self.quick else draft.RUNS
         with terminal.progress("cases") as update:
             judged = draft.conduct(
@@ -146,11 +146,9 @@ class Call:
             found.append(situation)
         return [one.about(self.flow) for one in found] if self.flow else found
 
-    def _own(self) -> list[Contender]:
+    def _own(self, others: Sequence[Contender]) -> list[Contender]:
         brought = [one for name, made in self.controllers.items() for one in own(name, made)]
-        of_set = SETS[self.chosen_set].contenders if self.chosen_set in SETS else ()
-        known = {one.name for one in (*CONTENDERS, *of_set)}
-        names = [*known, *(one.name for one in brought)]
+        names = [one.name for one in (*others, *brought)]
         for one in brought:
             if names.count(one.name) > 1:
                 raise ArenaError(

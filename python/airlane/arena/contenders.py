@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from airlane.control import CallController, OwnController
@@ -242,12 +242,10 @@ def _both(name: str, title: str, **transport: Any) -> tuple[Contender, Contender
     )
 
 
-def _marked(name: str, title: str, **transport: Any) -> Contender:
-    """ABC, with its marks in the downlink queues of the cells."""
-    return Contender(
-        name,
-        title,
-        {"congestion": "abc"} | transport,
+def _marked(sender: Contender) -> Contender:
+    """A sender of ABC, with ABC's marks in the downlink queues of the cells."""
+    return replace(
+        sender,
         cell={"rlc.aqm": {"kind": "abc"}},
         downlink_only="the uplink queue of a UE does not know its capacity",
     )
@@ -269,8 +267,7 @@ FIELD = (
     *_both("copa-constant", "Copa with a constant delta", congestion="copa", copa_mode_switching=False),
     *_both("c4", "C4 (draft-huitema-ccwg-c4)", congestion="c4"),
     *_both("vivace", "PCC Vivace (NSDI 2018)", congestion="vivace"),
-    _marked("abc", "ABC (NSDI 2020)", ecn="accurate"),
-    _marked("quic-abc", "ABC (NSDI 2020), over QUIC", kind="quic"),
+    *map(_marked, _both("abc", "ABC (NSDI 2020)", congestion="abc")),
     *_both("ledbatpp", "LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus)", congestion="ledbat++"),
     Contender("sprout", "Sprout (NSDI 2013)", {"kind": "udp"}, endless={"kind": "sprout"}),
 )

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from airlane import native, stats
+from airlane import native
+from airlane.radio.trace import OPPORTUNITY_BYTES
 from airlane.runs import arrays
 from airlane.scenario import Scenario, loads
 from airlane.validation.cell import reference_rows
 from airlane.validation.claims import Family
+from airlane.validation.controllers import delay, flow_text, jain
 from airlane.validation.measures import MEASURES, Plan
 from airlane.validation.transport import TcpCase
 
@@ -24,9 +26,6 @@ __all__ = ["VARIABLE", "MarkedLink", "capacity_mbps", "plan"]
 
 VARIABLE = "AIRLANE_MAHIMAHI_TRACES"
 """The variable of the environment that names the folder of Mahimahi's traces."""
-
-_PACKET = 1500
-"""Bytes of a packet, and of an opportunity of a trace."""
 
 _LINK = """\
 network = "wired"
@@ -42,25 +41,6 @@ delay = "{one_way_ms} ms"
 queue = "{queue} B"
 aqm = {{ kind = "abc", target = "{target_ms} ms" }}
 """
-
-_FLOW = """
-[[flow]]
-name = "flow-{index}"
-app = "bulk"
-
-[flow.transport]
-kind = "{stack}"
-congestion = "abc"
-abc_fallback = false
-mtu = "1500 B"
-{transport}
-"""
-
-_TRANSPORT = {
-    "tcp": 'ecn = "accurate"\ndelayed_ack = false\nreceive_window = { kind = "fixed", size = "16 MB" }',
-    "quic": 'ecn = true\nstream_window = "16 MB"\nsend_window = "32 MB"',
-}
-"""Over TCP, an acknowledgment of each packet, as the reference has; windows that do not limit."""
 
 
 def folder() -> Path | None:
@@ -79,7 +59,7 @@ def capacity_mbps(trace: Path, from_s: float, to_s: float) -> float:
     for turn in range(int(to_s * 1e3 // period_ms) + 1):
         times = (turn * period_ms + stamp for stamp in stamps_ms)
         count += sum(from_s * 1e3 < time <= to_s * 1e3 for time in times)
-    return count * _PACKET * 8 / (to_s - from_s) / 1e6
+    return count * OPPORTUNITY_BYTES * 8 / (to_s - from_s) / 1e6
 
 
 @dataclass(frozen=True)
@@ -140,38 +120,30 @@ class MarkedLink:
             rate=f'rate = "{of["link"]} Mbit/s"' if trace is None else f'trace = "{trace.resolve()}"',
             back=of["return"],
             one_way_ms=of["one_way_ms"],
-            queue=int(of["queue_packets"]) * _PACKET,
+            queue=int(of["queue_packets"]) * OPPORTUNITY_BYTES,
             target_ms=of["target_ms"],
         )
         flows = (
-            _FLOW.format(index=index, stack=self.stack, transport=_TRANSPORT[self.stack])
+            flow_text(index, self.stack, "abc", OPPORTUNITY_BYTES, "abc_fallback = false")
             for index in range(int(of["flows"]))
         )
         return loads(text + "".join(flows), f"<{self.name}>")
 
 
 def _use(link: MarkedLink, output: native.Output) -> float:
-    """Rate on the wire over the capacity: each flow has full packets alone."""
+    """Rate on the wire over the capacity. Each packet has the size of an opportunity."""
     flows = output.tables["flows"]
     goodput, packets, payload = (
         float(arrays.numbers(flows[name]).sum())
         for name in ("goodput_mbps", "packets_delivered", "bytes_delivered")
     )
-    return goodput * packets * _PACKET / payload / link.capacity_mbps
-
-
-def _delay(_: MarkedLink, output: native.Output) -> float:
-    return float(output.tables["flows"]["owd_p95_ms"][0].as_py())
-
-
-def _jain(_: MarkedLink, output: native.Output) -> float:
-    return float(stats.jain(arrays.numbers(output.tables["flows"]["goodput_mbps"])))
+    return goodput * packets * OPPORTUNITY_BYTES / payload / link.capacity_mbps
 
 
 _FIGURES: dict[str, tuple[str, Callable[[MarkedLink, native.Output], float]]] = {
     "use": ("share", _use),
-    "95 % delay": ("ms", _delay),
-    "Jain's index": ("index", _jain),
+    "95 % delay": ("ms", delay),
+    "Jain's index": ("index", jain),
 }
 """Unit and measure of a figure of the reference."""
 

@@ -18,7 +18,7 @@ from airlane.validation.claims import Family, Row, band_to_runs
 from airlane.validation.measures import MEASURES, Plan
 from airlane.validation.transport import TcpCase
 
-__all__ = ["Link", "Reference", "plan"]
+__all__ = ["Link", "Reference", "delay", "flow_text", "jain", "plan"]
 
 _HEADERS = 52
 """Size of the headers of IP and TCP with timestamps, in bytes."""
@@ -49,6 +49,7 @@ kind = "{stack}"
 congestion = "{law}"
 mtu = "{packet} B"
 {transport}
+{keys}
 """
 
 _TRANSPORT = {
@@ -58,6 +59,27 @@ _TRANSPORT = {
 """Over TCP, an acknowledgment of each packet, as the reference has; windows that do not limit."""
 
 _BETWEEN_STARTS_S = 5
+
+
+def flow_text(index: int, stack: str, law: str, packet: int, keys: str = "", start_s: int = 0) -> str:
+    """An endless flow of a controller over `tcp` or `quic`, as TOML.
+
+    Parameters
+    ----------
+    packet
+        Size of a packet on the wire, in bytes.
+    keys
+        Other keys of the transport, as TOML.
+    """
+    return _FLOW.format(
+        index=index,
+        start_s=start_s,
+        stack=stack,
+        law=law,
+        packet=packet,
+        transport=_TRANSPORT[stack],
+        keys=keys,
+    )
 
 
 @dataclass(frozen=True)
@@ -133,18 +155,12 @@ class Link:
             queue=float(of["queue_bdp"]) * rate_mbps * 1e6 / 8 * rtt_ms / 1e3,
             loss_percent=of["loss_percent"],
         )
-        transport = _TRANSPORT[self.stack]
+        keys = ""
         if "mode" in of:
-            transport += f"\ncopa_mode_switching = {'true' if of['mode'] == 'switching' else 'false'}"
+            keys = f"copa_mode_switching = {'true' if of['mode'] == 'switching' else 'false'}"
         for index in range(self.flows):
-            text += _FLOW.format(
-                index=index,
-                start_s=_BETWEEN_STARTS_S * index,
-                stack=self.stack,
-                law=self.reference.law,
-                packet=self.reference.packet,
-                transport=transport,
-            )
+            start_s = _BETWEEN_STARTS_S * index
+            text += flow_text(index, self.stack, self.reference.law, self.reference.packet, keys, start_s)
         return loads(text, f"<{self.name}>")
 
 
@@ -153,21 +169,23 @@ def _rate(reference: Reference, output: native.Output) -> float:
     return reference.on_wire * float(arrays.numbers(output.tables["flows"]["goodput_mbps"]).sum())
 
 
-def _delay(_: Reference, output: native.Output) -> float:
+def delay(_: object, output: native.Output) -> float:
+    """95th percentile of the one-way delay of the first flow, in ms."""
     return float(output.tables["flows"]["owd_p95_ms"][0].as_py())
 
 
-def _jain(_: Reference, output: native.Output) -> float:
+def jain(_: object, output: native.Output) -> float:
+    """Jain's index of the rates of all flows."""
     return float(stats.jain(arrays.numbers(output.tables["flows"]["goodput_mbps"])))
 
 
 _FIGURES: dict[str, tuple[str, Callable[[Reference, native.Output], float]]] = {
     "rate": ("Mbit/s", _rate),
-    "95 % delay": ("ms", _delay),
+    "95 % delay": ("ms", delay),
     "rate with losses": ("Mbit/s", _rate),
     "rate with losses in acknowledgments": ("Mbit/s", _rate),
     "sum of rates": ("Mbit/s", _rate),
-    "Jain's index": ("index", _jain),
+    "Jain's index": ("index", jain),
 }
 """Unit and measure of a figure of the reference."""
 

@@ -105,7 +105,7 @@ fn without_a_capacity_nothing_is_marked() {
     let mut queue = Abc::new(Limit::NONE, Parameters::default());
     fill(&mut top, &mut queue, 400, Ecn::Capable1, 0);
     assert!((0..300).all(|now| take(&mut top, &mut queue, now)));
-    // A base station reports half of the rate at which packets leave, and more than 20 packets wait: all brake, after four tokens.
+    // A base station reports 75 kB/s. 20 packets or more wait, which are 0.4 s: no packet accelerates, after four tokens.
     queue.report_capacity(ms(300), 75_000.0);
     let brakes = (300..380).filter(|now| !take(&mut top, &mut queue, *now)).count();
     assert_eq!(brakes, 76);
@@ -164,7 +164,7 @@ fn brakes(
 }
 
 #[test]
-fn links_tell_their_queue_the_capacity() {
+fn a_queue_knows_the_capacity_of_its_link() {
     let discipline = || Discipline::Abc(Box::new(Abc::new(Limit::NONE, Parameters::default())));
     // 48 Mbit/s, a quarter of it used: no brakes. From 1 s on 12 Mbit/s, all of it used: 51 %.
     let step = RateStep { at: ms(1_000), rate: BitRate(12_000_000) };

@@ -21,7 +21,6 @@ use crate::config::{CellConfig, McsRule};
 use crate::cqi::MeasuringUe;
 use crate::interference::{Moment, Noise, ScaledSinr};
 use crate::link::{DownlinkState, Radio, ServingLink};
-use crate::numerology::SYMBOLS;
 use crate::slot::Slot;
 use crate::ue::Ue;
 
@@ -113,7 +112,7 @@ impl DownlinkMac {
 
     /// Number of UEs with data, without this one.
     pub(crate) fn with_data_beside(&self, ue: u32) -> usize {
-        self.active.iter().filter(|other| **other != ue).count()
+        self.active.len() - usize::from(self.active.binary_search(&ue).is_ok())
     }
 
     /// A UE leaves the cell: its blocks on the air are lost.
@@ -243,15 +242,8 @@ impl DownlinkMac {
     fn schedule_blocks(&mut self, slot: &mut Slot<'_, '_>, on_air: u64) {
         self.grid.clear();
         (self.sent, self.on_air) = (0, on_air);
-        if slot.cell.is_blank(on_air) {
-            return;
-        }
-        self.format = match slot.cell.numerology.duplex.downlink_symbols(on_air) {
-            0 => return,
-            SYMBOLS => SlotFormat::Whole,
-            _ if slot.phy.has_empty_special_slots() => return,
-            _ => SlotFormat::Special,
-        };
+        let Some(format) = slot.phy.downlink_format(slot.cell, on_air) else { return };
+        self.format = format;
         self.schedule_retransmissions(slot);
         if slot.restrictions.begin_slot(slot.cx.now) {
             self.note_all();

@@ -395,6 +395,20 @@ impl Phy {
         self.downlink.has_empty_special_slots()
     }
 
+    /// The kind of a slot, for blocks of the downlink; `None` if it has none.
+    #[inline]
+    pub(crate) fn downlink_format(&self, cell: &CellConfig, slot: u64) -> Option<SlotFormat> {
+        if cell.is_blank(slot) {
+            return None;
+        }
+        match cell.numerology.duplex.downlink_symbols(slot) {
+            0 => None,
+            SYMBOLS => Some(SlotFormat::Whole),
+            _ if self.has_empty_special_slots() => None,
+            _ => Some(SlotFormat::Special),
+        }
+    }
+
     /// Buffer for the SINR of each PRB.
     pub(crate) fn sinr_mut(&mut self) -> &mut [f32] {
         &mut self.sinr

@@ -1,31 +1,34 @@
-//! The downlink capacity of UEs whose transmit queues have ABC's marks (`airlane_net::abc`), which eNB and gNB know and a
-//! queue does not: at regular times each such queue receives the rate at which its UE could be served.
+//! The downlink capacity of UEs whose transmit queues have ABC's marks (`airlane_net::abc`). A queue does not know at what
+//! rate its UE could be served, but eNB and gNB do: at regular times they report this rate to each such queue.
 //!
-//! On each active carrier that is the rate of the UE's latest block, if it had all PRBs in each slot of the downlink,
-//! divided among the UEs with data there. HARQ retransmissions are not subtracted, so that the queue is longer by what
-//! they take. The uplink queue of a UE receives none: a UE does not know the rate of its later grants.
+//! The rate is the sum over the active carriers. On each it is the rate that the UE would have with blocks of the MCS and
+//! the layers of its latest block on all PRBs of each slot with a downlink, divided by the number of UEs that have data
+//! there. HARQ retransmissions are not subtracted, so that the rate is above what the cell carries. No rate is reported to
+//! the uplink queue of a UE: a UE does not know its later grants.
 
 use airlane_core::{Direction, Duration, Instant};
 
 use super::{Cell, RadioNetwork};
 use crate::link::{Radio, ServingLink};
-use crate::mac::harq::HarqProcess;
-use crate::mac::phy::{Phy, Rank, SlotFormat};
-use crate::numerology::SYMBOLS;
+use crate::mac::phy::{FORMATS, Rank, SlotFormat};
 use crate::ue::Ue;
 
 /// The time between reports (choice: four in the 20 ms over which the queue measures).
 const PERIOD: Duration = Duration::from_millis(5);
 
-/// The UEs with such queues, by number, and the time of the next reports; [`Instant::FAR_FUTURE`] while there is none.
+/// The reports to such queues.
 #[derive(Debug)]
 pub(super) struct CapacityReports {
+    /// The time of the next reports; [`Instant::FAR_FUTURE`] while no UE has such a queue.
     pub(super) due: Instant,
+    /// The UEs with such queues, by number.
     ues: Vec<u32>,
+    /// The slots of each cell; empty before the first such UE.
+    slots: Vec<DownlinkSlots>,
 }
 
 impl CapacityReports {
-    pub(super) const NONE: Self = Self { due: Instant::FAR_FUTURE, ues: Vec::new() };
+    pub(super) const NONE: Self = Self { due: Instant::FAR_FUTURE, ues: Vec::new(), slots: Vec::new() };
 
     /// Adds a UE at `now`.
     pub(super) fn add(&mut self, now: Instant, ue: u32) {
@@ -42,16 +45,36 @@ impl CapacityReports {
     }
 }
 
+/// The slots of a cell in the time after which they repeat.
+#[derive(Debug)]
+struct DownlinkSlots {
+    /// Those with blocks of the downlink, by [`SlotFormat`].
+    with_blocks: [u64; FORMATS],
+    all: u64,
+}
+
+impl DownlinkSlots {
+    fn of(Cell { config, phy, .. }: &Cell) -> Self {
+        let mut slots = Self { with_blocks: [0; FORMATS], all: config.slot_period() };
+        for format in (0..slots.all).filter_map(|slot| phy.downlink_format(config, slot)) {
+            slots.with_blocks[format as usize] += 1;
+        }
+        slots
+    }
+}
+
 impl RadioNetwork {
     /// A UE is there from `now` on.
     pub(super) fn watch_capacity(&mut self, now: Instant, ue: usize) {
         if self.ues[ue].bearers.needs_capacity() {
-            self.publisher.capacity.add(now, ue as u32);
-            self.publisher.find_due();
+            if self.capacity_reports.slots.is_empty() {
+                self.capacity_reports.slots = self.cells.iter().map(DownlinkSlots::of).collect();
+            }
+            self.capacity_reports.add(now, ue as u32);
         }
     }
 
-    /// The rate at which a UE could be served now, in bytes per second; `None` before its first block.
+    /// The rate at which a UE with such a queue could be served now, in bytes per second; `None` before its first block.
     pub(crate) fn downlink_capacity(&mut self, ue: usize) -> Option<f64> {
         let Ue { mobility, links, .. } = &mut self.ues[ue];
         let each = links.iter_mut().map(|link| {
@@ -61,18 +84,18 @@ impl RadioNetwork {
                 let (amc, scratch) = cell.phy.amc_and_sinr(Direction::Downlink);
                 link.reported_cqi(mobility, Radio { cell: &cell.config, air: &self.air }, amc, scratch);
             }
-            capacity(cell, link, ue as u32)
+            capacity(cell, &self.capacity_reports.slots[link.cell.index()], link, ue as u32)
         });
         each.sum()
     }
 
     /// Reports what is due at `until` or before.
     pub(super) fn report_capacities(&mut self, until: Instant) {
-        while self.publisher.capacity.due <= until {
-            let at = self.publisher.capacity.due;
-            self.publisher.capacity.due = at + PERIOD;
-            for index in 0..self.publisher.capacity.ues.len() {
-                let ue = self.publisher.capacity.ues[index] as usize;
+        while self.capacity_reports.due <= until {
+            let at = self.capacity_reports.due;
+            self.capacity_reports.due = at + PERIOD;
+            for index in 0..self.capacity_reports.ues.len() {
+                let ue = self.capacity_reports.ues[index] as usize;
                 if let Some(rate) = self.downlink_capacity(ue) {
                     self.ues[ue].bearers.report_capacity(at, rate);
                 }
@@ -82,7 +105,7 @@ impl RadioNetwork {
 }
 
 /// Bytes per second of a UE's link; `None` before its first block.
-fn capacity(cell: &Cell, link: &ServingLink, ue: u32) -> Option<f64> {
+fn capacity(cell: &Cell, slots: &DownlinkSlots, link: &ServingLink, ue: u32) -> Option<f64> {
     let secondary = link.scell.as_deref();
     if secondary.is_some_and(|scell| !scell.is_active()) || !cell.restrictions.is_on {
         return Some(0.0);
@@ -95,20 +118,14 @@ fn capacity(cell: &Cell, link: &ServingLink, ue: u32) -> Option<f64> {
     };
     let rank = if state.cqi.is_valid() { state.cqi.known().1 } else { 1 };
     let Rank { blocks, .. } = Rank::of(&cell.config, rank);
-    let (phy, numerology) = (&cell.phy, &cell.config.numerology);
-    let of_slot = |slot| match numerology.duplex.downlink_symbols(slot) {
-        0 => 0,
-        SYMBOLS => of_format(phy, block, SlotFormat::Whole, cell.config.resource_blocks),
-        _ if phy.has_empty_special_slots() => 0,
-        _ => of_format(phy, block, SlotFormat::Special, cell.config.resource_blocks),
+    let in_slots = |format| match slots.with_blocks[format as usize] {
+        0 => 0, // the tables may be without this format
+        slots => {
+            let prbs = cell.config.resource_blocks;
+            slots * cell.phy.blocks.downlink(block.layers, format, block.mcs, prbs).get()
+        }
     };
-    let period = numerology.duplex.period();
-    let bytes = (0..period).map(of_slot).sum::<u64>() * u64::from(blocks);
+    let bytes = (in_slots(SlotFormat::Whole) + in_slots(SlotFormat::Special)) * u64::from(blocks);
     let others = cell.downlink.with_data_beside(ue) as u64;
-    Some(bytes as f64 / (numerology.slot.as_secs_f64() * (period * (1 + others)) as f64))
-}
-
-/// Bytes of a block like this one in a slot of a kind.
-fn of_format(phy: &Phy, block: &HarqProcess, format: SlotFormat, prbs: u16) -> u64 {
-    phy.blocks.downlink(block.layers, format, block.mcs, prbs).get()
+    Some(bytes as f64 / (cell.config.numerology.slot.as_secs_f64() * (slots.all * (1 + others)) as f64))
 }

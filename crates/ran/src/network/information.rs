@@ -5,7 +5,6 @@ use airlane_core::{Cx, Direction, DropCause, Duration, FlowId, Instant, PacketRe
 use airlane_net::rni::{self, Harq, Subscription, UeRecord};
 
 use super::RadioNetwork;
-use super::capacity::CapacityReports;
 use crate::link::Radio;
 use crate::mac::harq::HarqEntity;
 use crate::ue::Ue;
@@ -14,33 +13,19 @@ use crate::ue::Ue;
 #[derive(Debug)]
 pub(super) struct Publisher {
     every: Duration,
-    /// The earlier of the next two.
-    due: Instant,
     /// [`Instant::FAR_FUTURE`] while there is no subscription.
-    records_due: Instant,
-    /// The reports to queues with ABC's marks.
-    pub(super) capacity: CapacityReports,
+    due: Instant,
     /// By number.
     ues: Vec<u32>,
 }
 
 impl Publisher {
     pub(super) const fn idle() -> Self {
-        Self {
-            every: Duration::MAX,
-            due: Instant::FAR_FUTURE,
-            records_due: Instant::FAR_FUTURE,
-            capacity: CapacityReports::NONE,
-            ues: Vec::new(),
-        }
+        Self { every: Duration::MAX, due: Instant::FAR_FUTURE, ues: Vec::new() }
     }
 
     pub(super) const fn due(&self) -> Instant {
         self.due
-    }
-
-    pub(super) fn find_due(&mut self) {
-        self.due = self.records_due.min(self.capacity.due);
     }
 
     pub(super) fn want(&mut self, now: Instant, ue: u32, wanted: bool) {
@@ -50,12 +35,11 @@ impl Publisher {
             (Ok(_), true) | (Err(_), false) => {}
         }
         if self.ues.is_empty() {
-            self.records_due = Instant::FAR_FUTURE;
-        } else if self.records_due == Instant::FAR_FUTURE {
+            self.due = Instant::FAR_FUTURE;
+        } else if self.due == Instant::FAR_FUTURE {
             let every = self.every.as_nanos();
-            self.records_due = Instant::from_nanos((now.as_nanos() / every + 1) * every);
+            self.due = Instant::from_nanos((now.as_nanos() / every + 1) * every);
         }
-        self.find_due();
     }
 }
 
@@ -98,12 +82,11 @@ impl RadioNetwork {
         Some(self.record(now, ue.index()))
     }
 
-    /// Publishes the records and reports that are due at `until` or before.
+    /// Publishes the records that are due at `until` or before.
     pub(super) fn publish_due(&mut self, cx: &mut Cx<'_>, until: Instant) {
-        self.report_capacities(until);
-        while self.publisher.records_due <= until {
-            let at = self.publisher.records_due;
-            self.publisher.records_due += self.publisher.every;
+        while self.publisher.due <= until {
+            let at = self.publisher.due;
+            self.publisher.due += self.publisher.every;
             for index in 0..self.publisher.ues.len() {
                 let ue = self.publisher.ues[index] as usize;
                 let bytes = self.record(at, ue).encode(0);
@@ -112,7 +95,6 @@ impl RadioNetwork {
                 cx.send(self.information_port(), packet);
             }
         }
-        self.publisher.find_due();
     }
 
     /// The current state of a UE's downlink.

@@ -71,8 +71,7 @@ impl RadioNetwork {
             handover.remove_ue(cx, id);
         }
         self.publisher.want(cx.now, id.0, false);
-        self.publisher.capacity.remove(id.0);
-        self.publisher.find_due();
+        self.capacity_reports.remove(id.0);
         for flow in self.flows.iter_mut().filter(|flow| **flow == Some(id)) {
             *flow = None;
         }

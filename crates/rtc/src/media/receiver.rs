@@ -85,13 +85,6 @@ pub struct MediaReceiver {
 }
 
 impl MediaReceiver {
-    /// The same with the times in which the sender makes no media, which are no freezes.
-    #[must_use]
-    pub fn with_pauses(mut self, pauses: Vec<Pause>) -> Self {
-        self.freezes.set_pauses(pauses);
-        self
-    }
-
     /// A receiver that has received nothing.
     #[must_use]
     pub fn new(config: ReceiverConfig) -> Self {
@@ -120,6 +113,13 @@ impl MediaReceiver {
             release_at: None,
             next_at: None,
         }
+    }
+
+    /// The same with the times in which the sender makes no media, which are no freezes.
+    #[must_use]
+    pub fn with_pauses(mut self, pauses: Vec<Pause>) -> Self {
+        self.freezes.set_pauses(pauses);
+        self
     }
 
     /// When to call [`Self::handle_timeout`].

@@ -259,7 +259,7 @@ impl Rtc {
         at.require(
             apart,
             "pauses",
-            "one begins before the one above it has ended",
+            "one begins before or when the one above it ends",
             "sort them by `at`, with time between them",
         )
     }
