@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import json
 import re
-import struct
 import subprocess
 import sys
 import tempfile
@@ -28,6 +27,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+import pcapng
 from agreement import APPS, HERE, Case
 
 PINGS = 300
@@ -151,14 +151,7 @@ def toml(value: object) -> str:
 
 def times(file: Path) -> Iterator[int]:
     """Times in ns of the packets of this size in a capture with one interface, or with several."""
-    data, at = file.read_bytes(), 0
-    while at < len(data):
-        kind, length = struct.unpack_from("<II", data, at)
-        if kind == 6:  # an enhanced packet block
-            _, high, low, _, size = struct.unpack_from("<IIIII", data, at + 8)
-            if size >= PAYLOAD_BYTES:
-                yield high << 32 | low
-        at += length
+    return (at for at, length, _ in pcapng.packets(file) if length >= PAYLOAD_BYTES)
 
 
 def show(pings: list[PingRow], trains: list[DatagramRow]) -> bool:

@@ -10,14 +10,18 @@ ravinet/mahimahi/traces, as
 
 leaves them. A link whose trace is missing is left out, with a word. `evidence/sprout_links.csv` has the
 published figures (keithw/dissertation 665d055e) and those that the project computed with the authors'
-receiver and the law of their sender over these traces.
+receiver and the law of their sender over these traces. A figure *holds* if the rate is within 10 % of the
+published one and the delay within a factor of 2, a choice.
 
 Conditions are those of the publication: 20 ms each way, no limit of the queue, data in both directions,
 the first minute left out. The rate counts IP packets. The self-inflicted delay is the 95th percentile,
 over the milliseconds, of the age of the newest packet that has arrived, less that of a sender that has a
 fresh packet at each opportunity. The shorter of the two traces of a link begins again at its end. CUBIC has
-one transfer in one direction. The uplink of ATT-LTE-driving is also measured before a gap of 78 s: the
-published Sprout-EWMA has 862 kbit/s there, and the whole trace after the first minute only 828.
+one transfer in one direction.
+
+The row of ATT-LTE-driving.up until 786 s was added after the row of the whole trace had missed the published
+rate. It ends before a gap of 78 s, with which the trace carries 828 kbit/s after the first minute, while the
+publication has 862 kbit/s for Sprout-EWMA. It is not counted.
 
 In the cell, which needs no trace, Sprout and CUBIC have data in the downlink alone, by themselves or
 together. `--write` writes docs/results/sprout-links.json, from which docs/field.md has its tables.
@@ -28,9 +32,8 @@ from __future__ import annotations
 import argparse
 import csv
 import os
-import struct
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,7 +45,9 @@ import airlane
 from airlane import stats
 from airlane.commands import terminal
 from airlane.pages.markdown import table
+from airlane.papers.field.setup import RAN_CELL
 from airlane.runs import json_files
+from pcapng import packets
 
 ROOT = Path(__file__).resolve().parents[1]
 FIGURES = Path(__file__).with_suffix(".csv")
@@ -63,44 +68,19 @@ uplink_queue = "4 GB"
 [output]
 pcap = ["server", "ue"]
 snaplen = "64 B"
-[[flow]]
-name = "flow"
-direction = "{direction}"
 """
-FLOWS = {
-    "sprout": """
-transport = "udp"
-app = {{ kind = "sprout", both = {both}, confidence = "{confidence} %" }}
-""",
-    "cubic": """
-app = "bulk"
-transport = {{ kind = "tcp", receive_window = {{ kind = "fixed", size = "1 GB" }} }}
-""",
+CUBIC: Mapping[str, object] = {
+    "app": "bulk",
+    "transport": {"kind": "tcp", "receive_window": {"kind": "fixed", "size": "1 GB"}},
 }
-CELL = """
-network = "typical"
-[run]
-duration = "70 s"
-warmup = "10 s"
-[[cell]]
-name = "a"
-resource_blocks = 25
-[channel]
-fading = { model = "epa", speed = "3 km/h" }
-[internet]
-delay = "10 ms"
-[[ue]]
-name = "phone"
-position = ["400 m", "0 m"]
-[[ue]]
-name = "other"
-position = ["400 m", "0 m"]
-"""
-IN_CELL = """
-[[flow]]
-name = "{scheme}"
-to = "{to}"
-"""
+CELL: Mapping[str, object] = {
+    "run.duration": "70 s",
+    "run.warmup": "10 s",
+    "cell.0.resource_blocks": 25,
+    "channel.fading": {"model": "epa", "speed": "3 km/h"},
+    "internet.delay": "10 ms",
+    "ue": [{"name": name, "position": ["400 m", "0 m"]} for name in ("phone", "other")],
+}
 SITUATIONS: Mapping[str, Mapping[str, str]] = {
     "Sprout alone": {"sprout": "phone"},
     "CUBIC alone": {"cubic": "phone"},
@@ -116,7 +96,7 @@ MS = 1_000_000
 WITHIN = 0.1
 """Share by which a rate may differ from the published one: that of a match in the tables of the papers."""
 FACTOR = 2.0
-"""The published delays are of traces that are not quite these, as the delays of CUBIC show."""
+"""Factor by which a delay may differ from the published one, a choice."""
 
 
 @dataclass(frozen=True)
@@ -132,15 +112,12 @@ def stamps(trace: Path) -> npt.NDArray[np.int64]:
     return np.array(trace.read_text().split(), dtype=np.int64)
 
 
-def packets(capture: Path) -> Iterator[tuple[int, int, bytes]]:
-    """Time in ns, length and source address of each IP packet of a pcapng file of ours."""
-    data, at = capture.read_bytes(), 0
-    while at < len(data):
-        kind, length = struct.unpack_from("<II", data, at)
-        if kind == 6:  # an Enhanced Packet Block
-            high, low, _, full = struct.unpack_from("<IIII", data, at + 12)
-            yield high << 32 | low, full, data[at + 28 + 12 : at + 28 + 16]
-        at += length
+def sprout(*, both: bool, confidence: str) -> Mapping[str, object]:
+    """The application Sprout, with its transport; the confidence is in percent."""
+    return {
+        "transport": "udp",
+        "app": {"kind": "sprout", "both": both, "confidence": f"{confidence} %"},
+    }
 
 
 def direction_of(folder: Path, direction: str) -> tuple[npt.NDArray[np.int64], ...]:
@@ -149,8 +126,8 @@ def direction_of(folder: Path, direction: str) -> tuple[npt.NDArray[np.int64], .
         np.array(
             [
                 (at, length)
-                for at, length, source in packets(folder / f"{end}.pcapng")
-                if (source == SERVER) == (direction == "downlink")
+                for at, length, header in packets(folder / f"{end}.pcapng")
+                if (header[12:16] == SERVER) == (direction == "downlink")
             ],
             dtype=np.int64,
         )
@@ -183,23 +160,21 @@ def run(base: Path, scheme: str, direction: str, confidence: str, until_s: str) 
     """The figures of both directions, or of the one that CUBIC has data in."""
     files = {"downlink": base.with_suffix(".down"), "uplink": base.with_suffix(".up")}
     duration_ms = max(int(stamps(file)[-1]) for file in files.values())
-    text = SCENARIO.format(base=base, duration_ms=duration_ms, direction=direction)
-    text += FLOWS[scheme].format(both="true", confidence=confidence)
+    scenario = airlane.loads(SCENARIO.format(base=base, duration_ms=duration_ms))
+    sender = CUBIC if scheme == "cubic" else sprout(both=True, confidence=confidence)
+    flow = {"name": "flow", "direction": direction, **sender}
     with tempfile.TemporaryDirectory() as scratch:
-        airlane.loads(text).run(pcap=Path(scratch))
+        scenario.set({"flow": [flow]}).run(pcap=Path(scratch))
         wanted = files if scheme == "sprout" else {direction: files[direction]}
         return {one: measured(Path(scratch), file, one, until_s) for one, file in wanted.items()}
 
 
 def verdict(line: Mapping[str, str], ours: Measured) -> str:
-    """Whether rate and delay are those that were published; of CUBIC, whether it has seconds of delay."""
-    if line["scheme"] == "cubic":
-        return "holds" if ours.delay_ms >= 1000 else "does not hold"
-    published = float(line["published_kbps"])
-    rate = abs(ours.kbps / published - 1) <= WITHIN
-    delay = True
-    if line["published_delay_ms"]:
-        delay = 1 / FACTOR <= ours.delay_ms / float(line["published_delay_ms"]) <= FACTOR
+    """Whether rate and delay are those that were published, unless the row was added afterwards."""
+    if line["until_s"]:
+        return "not counted"
+    rate = abs(ours.kbps / float(line["published_kbps"]) - 1) <= WITHIN
+    delay = 1 / FACTOR <= ours.delay_ms / float(line["published_delay_ms"]) <= FACTOR
     missed = [name for name, holds in (("rate", rate), ("delay", delay)) if not holds]
     return "holds" if not missed else f"{' and '.join(missed)} not"
 
@@ -220,9 +195,8 @@ def rows(folder: Path) -> list[dict[str, Any]]:
             print(f"{line['link']}: left out, since {' and '.join(missing)} is missing")
             continue
         direction = {"up": "uplink", "down": "downlink"}[suffix]
-        key = (name, line["scheme"], line["confidence_percent"], line["until_s"])
-        if line["scheme"] == "cubic":
-            key += (direction,)
+        data_in = direction if line["scheme"] == "cubic" else "both"
+        key = (name, line["scheme"], line["confidence_percent"], line["until_s"], data_in)
         if key not in done:
             done[key] = run(base, line["scheme"], direction, line["confidence_percent"], line["until_s"])
         ours = done[key][direction]
@@ -240,11 +214,10 @@ def rows(folder: Path) -> list[dict[str, Any]]:
 def in_cell() -> list[dict[str, str]]:
     """Goodput in Mbit/s and 95th percentile of the one-way delay in ms of each scheme: means of the seeds."""
     compared = []
-    for title, schemes in SITUATIONS.items():
-        text = CELL
-        for scheme, to in schemes.items():
-            text += IN_CELL.format(scheme=scheme, to=to) + FLOWS[scheme].format(both="false", confidence=95)
-        flows = airlane.loads(text).run(runs=SEEDS).flows.to_pylist()
+    senders = {"sprout": sprout(both=False, confidence="95"), "cubic": CUBIC}
+    for title, phones in SITUATIONS.items():
+        entries = [{"name": scheme, "to": to, **senders[scheme]} for scheme, to in phones.items()]
+        flows = airlane.load(RAN_CELL).set({**CELL, "flow": entries}).run(runs=SEEDS).flows.to_pylist()
         row = {"beside": title}
         for scheme in ("sprout", "cubic"):
             for column in ("goodput_mbps", "owd_p95_ms"):
@@ -263,15 +236,9 @@ def main() -> None:
         arguments.error("expected the folder of the traces, or AIRLANE_PUBLIC_FILES")
     compared = rows(chosen.folder)
     columns = (
-        "link",
-        "until_s",
-        "scheme",
-        "confidence_percent",
-        "published_kbps",
-        "authors_code_kbps",
-        "kbps",
-    )
-    columns += ("published_delay_ms", "authors_code_delay_ms", "delay_ms", "verdict")
+        "link", "until_s", "scheme", "confidence_percent", "published_kbps", "authors_code_kbps", "kbps",
+        "published_delay_ms", "authors_code_delay_ms", "delay_ms", "verdict",
+    )  # fmt: skip
     print(table(columns, [[str(row[name]) for name in columns] for row in compared], right=1))
     cell = in_cell()
     print(table(tuple(cell[0]), [list(row.values()) for row in cell]))

@@ -28,8 +28,9 @@ def test_the_age_of_the_newest_packet_by_hand() -> None:
     ],
 )
 def test_verdicts(ours: tuple[float, float], told: str) -> None:
-    line = {"scheme": "sprout", "published_kbps": "370", "published_delay_ms": "136"}
+    line = {"until_s": "", "published_kbps": "370", "published_delay_ms": "136"}
     assert sprout_links.verdict(line, Measured(*ours)) == told
+    assert sprout_links.verdict(line | {"until_s": "786"}, Measured(*ours)) == "not counted"
 
 
 def test_a_constant_link_is_measured_as_it_is(tmp_path: Path) -> None:
