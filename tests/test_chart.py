@@ -15,6 +15,7 @@ pytest.importorskip("matplotlib")
 
 from airlane import plot, stats
 from airlane.experiments import Number, NumberRow, Picture
+from airlane.pages.bins import percentiles_in_band
 from airlane.pages.chart import (
     Axis,
     Band,
@@ -112,6 +113,36 @@ def test_bars_spans_references_and_labels() -> None:
 def test_a_band_ends_at_a_gap() -> None:
     (area,) = items(of(Band([0, 1, 2, 3], [1, 1, math.nan, 1], [2, 3, 4, 5])), "area")
     assert area["p"] == [[[0.0, 1.0, 1.0, 0.0], [1.0, 1.0, 3.0, 2.0]], [[3.0, 3.0], [1.0, 5.0]]]
+
+
+def test_many_flows_have_a_gap_where_none_has_a_value() -> None:
+    """In the second bin only two flows have one; in the third none has."""
+    t, gap = np.array([0.0, 1.0, 2.0, 3.0]), math.nan
+    values = [(t, np.array([i, i if i in (2, 4) else gap, gap, 7.0])) for i in range(9)]
+    band, median, low, high = percentiles_in_band(values)
+    assert isinstance(median, Line)
+    assert isinstance(band, Band)
+    np.testing.assert_allclose(median.y, [4.0, 3.0, gap, 7.0])
+    assert isinstance(low, Line)
+    assert isinstance(high, Line)
+    for line, edge, expected in (
+        (low, band.low, [0.8, 2.2, gap, 7.0]),
+        (high, band.high, [7.2, 3.8, gap, 7.0]),
+    ):
+        np.testing.assert_allclose(edge, expected)
+        np.testing.assert_allclose(line.y, expected)
+
+
+def test_a_point_between_gaps_is_a_dot() -> None:
+    """Also at the ends of a line; a line with markers shows it anyway."""
+    gap = math.nan
+    lines = (
+        Line([0, 1, 2, 3, 4, 5], [1.0, gap, 2.0, gap, 3.0, 4.0]),
+        Line([0, 1, 2], [1.0, gap, 2.0], marker="o"),
+    )
+    (axes,) = draw(of(*lines)).axes
+    dots = [line for line in axes.lines if line.get_linestyle() == "None"]
+    assert [np.asarray(one.get_xydata()).tolist() for one in dots] == [[[0.0, 1.0], [2.0, 2.0]]]
 
 
 def test_categories_are_not_joined() -> None:

@@ -30,6 +30,7 @@ const painters = {
     const px = item.x.map(v => v === null ? null : X(v)), py = item.y.map(v => v === null ? null : Y(v));
     if (item.w > 0) strokeLine(ctx, px, py, item.step);
     ctx.setLineDash([]);
+    if (item.w > 0 && !item.m) lonePoints(ctx, px, py, (item.w + 0.7) * ratio);
     ctx.lineWidth = 1.2 * ratio;
     intervals(ctx, item, px, py, X, Y, ratio);
     if (item.m) {
@@ -101,6 +102,16 @@ function strokeLine(ctx, px, py, step) {
     last = i;
   }
   ctx.stroke();
+}
+// A line needs two points: one between two gaps is a dot.
+function lonePoints(ctx, px, py, radius) {
+  const gap = i => (px[i] ?? null) === null || (py[i] ?? null) === null;
+  for (let i = 0; i < px.length; i++) {
+    if (gap(i) || !gap(i - 1) || !gap(i + 1)) continue;
+    ctx.beginPath();
+    ctx.arc(px[i], py[i], radius, 0, 7);
+    ctx.fill();
+  }
 }
 function intervals(ctx, item, px, py, X, Y, ratio) {
   const cap = 3 * ratio;

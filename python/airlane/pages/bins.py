@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,15 @@ import numpy.typing as npt
 from airlane.pages.chart import Band, Item, Line
 from airlane.plot import COLOURS
 
-__all__ = ["BINS_MAX", "Thinned", "line_in_band", "marked_style_of", "style_of", "thinned"]
+__all__ = [
+    "BINS_MAX",
+    "Thinned",
+    "line_in_band",
+    "marked_style_of",
+    "percentiles_in_band",
+    "style_of",
+    "thinned",
+]
 
 Array = npt.NDArray[np.float64]
 
@@ -66,6 +74,27 @@ def line_in_band(t: Array, y: Array, **style: Any) -> Iterator[Item]:
         band = {key: style[key] for key in ("series", "colour") if key in style}
         yield Band(of.t, of.low, of.high, **band)
     yield Line(of.t, of.mean, **style)
+
+
+def percentiles_in_band(values: Sequence[tuple[Array, Array]]) -> Iterator[Item]:
+    """Median over the flows that have a value in a bin, and the band of the middle 80 % of them.
+
+    A bin in which no flow has a value is a gap.
+    """
+    t, y = (np.concatenate(parts) for parts in zip(*values, strict=True))
+    if not np.isfinite(y).any():
+        return
+    times, bins = np.unique(np.round(t, 6), return_inverse=True)
+    order = np.argsort(bins, kind="stable")
+    parts = np.split(y[order], np.cumsum(np.bincount(bins))[:-1])
+    found = [p[np.isfinite(p)] for p in parts]
+    shares = [np.percentile(p, (10, 50, 90)) if p.size else (math.nan,) * 3 for p in found]
+    low, middle, high = (thinned(times, share) for share in np.array(shares).T)
+    name = f"median of {len(values)} flows"
+    yield Band(low.t, low.mean, high.mean, series=name)
+    yield Line(middle.t, middle.mean, series=name)
+    for value, words in ((low, "10th percentile"), (high, "90th percentile")):
+        yield Line(value.t, value.mean, series=words, colour=COLOURS[5], width=0.7)
 
 
 def style_of(index: int) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from airlane.pages.chart import Axis, Band, Bars, Chart, Item, Label, Line, Reference, Span, printed
 from airlane.plot import figure, style
@@ -185,6 +186,21 @@ def _draw_line(axis: Axes, line: Line, order: float) -> None:
         zorder=order,
         **look,
     )
+    lone = _lone_points(line)
+    if line.width > 0 and not line.marker and lone.any():
+        x, y = (np.asarray(values, dtype=np.float64)[lone] for values in (line.x, line.y))
+        look = {"color": line.colour, "alpha": line.alpha, "markersize": 2 * line.width}
+        axis.plot(x, y, "o", markeredgewidth=0, zorder=order, **look)
+
+
+def _lone_points(line: Line) -> npt.NDArray[np.bool_]:
+    """Which points have no neighbour, so that no line shows them."""
+    there = np.isfinite(np.asarray(line.x, dtype=np.float64)) & np.isfinite(
+        np.asarray(line.y, dtype=np.float64)
+    )
+    padded = np.r_[False, there, False]
+    alone: npt.NDArray[np.bool_] = there & ~padded[:-2] & ~padded[2:]
+    return alone
 
 
 def _marker(line: Line) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pyarrow.compute as pc
 
 from airlane.metrics import Run
-from airlane.pages.bins import line_in_band, style_of, thinned
-from airlane.pages.chart import Axis, Band, Chart, Item, Line, Panel, Reference, Tick
+from airlane.pages.bins import line_in_band, percentiles_in_band, style_of
+from airlane.pages.chart import Axis, Chart, Item, Line, Panel, Reference, Tick
 from airlane.pages.state_band import state_panel
 from airlane.plot import COLOURS
 from airlane.radio.states import states
@@ -136,7 +136,7 @@ def _panel(view: Run, flows: list[str], column: Column, handovers: list[Item]) -
 def _lines(values: Mapping[str, tuple[Array, Array]], styles: Sequence[Mapping[str, Any]]) -> Iterator[Item]:
     """A line for each flow, of its times and values; of many flows percentiles over them."""
     if len(values) > LINES_MAX:
-        yield from _percentiles(list(values.values()))
+        yield from percentiles_in_band(list(values.values()))
         return
     for (flow, (t, y)), style in zip(values.items(), styles, strict=True):
         yield from line_in_band(t, y, series=flow, **style)
@@ -146,25 +146,6 @@ def _timeouts(view: Run, flows: list[str]) -> Iterator[Item]:
     for flow in flows if len(flows) <= LINES_MAX else ():
         for at in view.timeouts_of(flow).get("t_s", ()):
             yield Reference("x", at, series="timeout", colour=_EVENTS["timeout"], width=0.7, dash=":")
-
-
-def _percentiles(values: Sequence[tuple[Array, Array]]) -> Iterator[Item]:
-    """Median over the flows that have a value in a bin, and the band of the middle 80 % of them."""
-    t, y = (np.concatenate(parts) for parts in zip(*values, strict=True))
-    there = np.isfinite(y)
-    times, bins = np.unique(np.round(t[there], 6), return_inverse=True)
-    if not times.size:
-        return
-    order = np.argsort(bins, kind="stable")
-    parts = np.split(y[there][order], np.cumsum(np.bincount(bins))[:-1])
-    low, middle, high = (
-        thinned(times, shares) for shares in np.array([np.percentile(p, (10, 50, 90)) for p in parts]).T
-    )
-    name = f"median of {len(values)} flows"
-    yield Band(low.t, low.mean, high.mean, series=name)
-    yield Line(middle.t, middle.mean, series=name)
-    for value, words in ((low, "10th percentile"), (high, "90th percentile")):
-        yield Line(value.t, value.mean, series=words, colour=COLOURS[5], width=0.7)
 
 
 def _events(view: Run, flows: list[str]) -> dict[str, list[tuple[float, str]]]:
