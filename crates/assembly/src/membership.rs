@@ -103,7 +103,7 @@ impl Built {
         }
     }
 
-    /// Removes a flow. Packets that are still on their way to one of its ends are dropped there.
+    /// Removes a flow, of one between two UEs both legs. Packets that are still on their way to one of its ends are dropped there.
     ///
     /// # Errors
     /// If one of its ends holds packets.
@@ -112,6 +112,12 @@ impl Built {
     /// If the flow does not exist, or was removed.
     pub fn remove_flow(&mut self, flow: FlowId) -> Result<(), InUse> {
         assert!(self.construction.present[flow.index()].is_some(), "this flow was removed");
+        let flows = expand::flows(&self.construction.scenario);
+        let other = flows[flow.index()].other_leg(flow);
+        [Some(flow), other].into_iter().flatten().try_for_each(|leg| self.remove_leg(leg))
+    }
+
+    fn remove_leg(&mut self, flow: FlowId) -> Result<(), InUse> {
         for end in [FlowEnd::Server, FlowEnd::Host] {
             while self.take(flow, end).is_some() {}
             let _ = self.simulation.remove(self.node(flow, end))?;
@@ -135,7 +141,11 @@ impl Built {
         let present = self.construction.present.iter().enumerate();
         let own = present.filter(|(_, of)| **of == Some(Some(ue.index())));
         let own: Vec<_> = own.map(|(flow, _)| FlowId(flow as u32)).collect();
-        own.into_iter().try_for_each(|flow| self.remove_flow(flow))?;
+        for flow in own {
+            if self.construction.present[flow.index()].is_some() {
+                self.remove_flow(flow)?;
+            }
+        }
         let mobile = self.places.mobile.expect("only a mobile network has UEs");
         let (simulation, probe) = self.observed();
         let removed =

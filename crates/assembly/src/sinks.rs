@@ -7,7 +7,7 @@ use airlane_record::{
 };
 use airlane_scenario::applications;
 use airlane_scenario::endpoints::Setup;
-use airlane_scenario::expand::{OneFlow, OneUe};
+use airlane_scenario::expand::{Leg, OneFlow, OneUe};
 use airlane_scenario::format::{
     self, App, Cell, Congestion, FlowDirection, Quic, ReceiveWindow, Resolved, Tcp, Transport,
 };
@@ -88,9 +88,13 @@ fn flow_description(scenario: &Resolved, ues: &[OneUe], one: &OneFlow) -> FlowDe
         Transport::Quic(Quic { controller: Some(name), .. }) => ("quic", name.as_str()),
         Transport::Quic(quic) => ("quic", quic.congestion.kind().name()),
     };
+    let (to, direction) = match one.leg() {
+        Some(Leg::First) => (&flow.from, flow.direction.data().reversed()),
+        Some(Leg::Second) | None => (&flow.to, flow.direction.data()),
+    };
     FlowDescription {
         name: one.name.clone(),
-        to: flow.to.clone().unwrap_or_else(|| HOST.to_owned()),
+        to: to.clone().unwrap_or_else(|| HOST.to_owned()),
         ue: one.ue.map(|ue| (ues[ue].name.clone(), UeId(ue as u32))),
         kind: kind.to_owned(),
         congestion: congestion.to_owned(),
@@ -99,7 +103,7 @@ fn flow_description(scenario: &Resolved, ues: &[OneUe], one: &OneFlow) -> FlowDe
             Transport::Kernel(kernel) if kernel.exec.is_some() => String::new(),
             _ => flow.app.kind().to_owned(),
         },
-        direction: flow.direction.data(),
+        direction,
         both_directions: match &flow.transport {
             Transport::External => true,
             Transport::Kernel(kernel) => kernel.exec.is_some(),

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use airlane_core::{Direction, FlowId, Instant, Node, Seeds, Stream};
 use airlane_quic::QlogFiles;
+use airlane_traffic::RelayLeg;
 use airlane_transport::Path;
 
 use crate::applications::Contents;
-use crate::expand::OneFlow;
+use crate::expand::{Leg, OneFlow};
 use crate::extensions::Extensions;
 use crate::files::Files;
 use crate::format::{Flow, Resolved};
@@ -39,6 +40,8 @@ pub(crate) struct Endpoint<'a> {
     pub(crate) flow: &'a Flow,
     /// The path along which this end sends.
     pub(crate) path: Path,
+    /// The flow and direction of the data that this end sends. It is `path`, unless that leads to a relay.
+    pub(crate) data: Path,
     /// When the application starts.
     pub(crate) start: Instant,
     /// When the application stops, if the section says so.
@@ -49,8 +52,12 @@ impl<'a> Endpoint<'a> {
     fn new(setup: Setup<'a>, id: FlowId, one: &'a OneFlow, direction: Direction) -> Self {
         let flow = &setup.scenario.flow[one.section];
         let path = Path::new(id, direction);
+        let data = match one.leg() {
+            Some(Leg::First) => Path::new(one.other_leg(id).expect("it is a leg"), direction.reversed()),
+            Some(Leg::Second) | None => path,
+        };
         let stop = flow.stop.map(|stop| Instant::ZERO + stop.0);
-        Self { setup, one, flow, path, start: one.start(setup.scenario), stop }
+        Self { setup, one, flow, path, data, start: one.start(setup.scenario), stop }
     }
 
     /// Whether this is the server's end.
@@ -60,7 +67,7 @@ impl<'a> Endpoint<'a> {
 
     /// Whether this end sends the data of the flow.
     pub(crate) fn is_source(&self) -> bool {
-        self.path.direction == self.flow.direction.data()
+        self.data.direction == self.flow.direction.data()
     }
 
     /// When the application stops: at the latest with the run.
@@ -86,8 +93,11 @@ impl<'a> Endpoint<'a> {
     }
 }
 
-/// The server's end of a flow.
+/// The server's end of a flow, or the relay's end of a leg.
 pub fn server(setup: Setup<'_>, id: FlowId, one: &OneFlow) -> Box<dyn Node> {
+    if one.relayed.is_some() {
+        return Box::new(RelayLeg::new(id));
+    }
     Endpoint::new(setup, id, one, Direction::Downlink).node()
 }
 

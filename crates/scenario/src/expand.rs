@@ -3,7 +3,7 @@
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-use airlane_core::{Duration, Instant};
+use airlane_core::{Duration, FlowId, Instant};
 
 use crate::format::{Flow, Network, Resolved};
 
@@ -29,6 +29,27 @@ pub struct OneFlow {
     pub ue: Option<usize>,
     /// Its number among the repetitions of the section, from 0.
     pub turn: u32,
+    /// The leg that it is, if its section leads from one UE to another.
+    pub relayed: Option<Relayed>,
+}
+
+/// A leg of what goes from one UE to another, over a relay at the server (TURN, RFC 8656). The legs are neighbours, the
+/// second leg first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Relayed {
+    /// Which leg.
+    pub leg: Leg,
+    /// The UE at the end of the other leg.
+    pub other_ue: usize,
+}
+
+/// A leg to or from a relay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leg {
+    /// From the UE of `from` to the relay.
+    First,
+    /// From the relay to the UE of `to`. It has the name of the flow.
+    Second,
 }
 
 impl OneFlow {
@@ -37,6 +58,16 @@ impl OneFlow {
         let flow = &scenario.flow[self.section];
         let every = flow.repeat.as_ref().map_or(Duration::ZERO, |repeat| repeat.every.0);
         Instant::ZERO + flow.start.0 + every * u64::from(self.turn)
+    }
+
+    /// The leg, if it is one.
+    pub fn leg(&self) -> Option<Leg> {
+        self.relayed.map(|relayed| relayed.leg)
+    }
+
+    /// The number of the other leg, if this flow is a leg and has number `own`.
+    pub fn other_leg(&self, own: FlowId) -> Option<FlowId> {
+        self.leg().map(|leg| FlowId(if leg == Leg::First { own.0 - 1 } else { own.0 + 1 }))
     }
 }
 
@@ -50,6 +81,11 @@ impl Reach {
     /// The number of flows it becomes.
     pub fn count(&self) -> u32 {
         self.ues.len() as u32
+    }
+
+    /// Whether a UE is in both.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.ues.start < other.ues.end && other.ues.start < self.ues.end
     }
 }
 
@@ -68,10 +104,14 @@ impl<'a> UeNames<'a> {
         Self(sections)
     }
 
-    /// The UEs of the flow, or `None` if there are none: those of the section with this name, or one member of a
-    /// group. If both exist, the first in the file counts.
+    /// The UEs of the flow, or `None` if there are none.
     pub fn reach(&self, flow: &Flow) -> Option<Reach> {
-        let to = flow.to.as_deref()?;
+        self.named(flow.to.as_deref()?)
+    }
+
+    /// The UEs with this name, or `None` if there are none: those of the section, or one member of a group. If both
+    /// exist, the first in the file counts.
+    pub fn named(&self, to: &str) -> Option<Reach> {
         let section = self.0.get(to).cloned().map(|ues| Reach { group: ues.len() > 1, ues });
         let first_of = |reach: &Reach| reach.ues.start;
         section.into_iter().chain(self.member(to)).min_by_key(first_of)
@@ -112,25 +152,41 @@ pub fn flows(scenario: &Resolved) -> Vec<OneFlow> {
     let names = UeNames::of(scenario);
     for (section, flow) in scenario.flow.iter().enumerate() {
         let base = flow.name.clone().unwrap_or_else(|| unnamed(section));
-        let mut repeated = |name: &str, ue: Option<usize>| match &flow.repeat {
-            None => all.push(OneFlow { name: name.to_owned(), section, ue, turn: 0 }),
-            Some(repeat) => all.extend((0..repeat.count).map(|turn| {
-                let name = format!("{name}-{}", turn + 1);
-                OneFlow { name, section, ue, turn }
-            })),
+        let mut repeated = |name: &str, ue: Option<usize>, from: Option<usize>| {
+            for turn in 0..flow.repeat.as_ref().map_or(1, |repeat| repeat.count) {
+                let name = match &flow.repeat {
+                    None => name.to_owned(),
+                    Some(_) => format!("{name}-{}", turn + 1),
+                };
+                let one = OneFlow { name, section, ue, turn, relayed: None };
+                match ue.zip(from) {
+                    None => all.push(one),
+                    Some((to, from)) => all.extend(legs(&one, from, to, flow)),
+                }
+            }
         };
         if scenario.network == Network::Wired {
-            repeated(&base, None);
+            repeated(&base, None, None);
             continue;
         }
         let Some(Reach { ues, group }) = names.reach(flow) else { continue };
+        let from = flow.from.as_deref().and_then(|from| names.named(from)).map(|from| from.ues.start);
         for (k, ue) in ues.enumerate() {
-            if group {
-                repeated(&format!("{base}-{}", k + 1), Some(ue));
-            } else {
-                repeated(&base, Some(ue));
-            }
+            let name = if group { format!("{base}-{}", k + 1) } else { base.clone() };
+            repeated(&name, Some(ue), from.map(|first| first + k));
         }
     }
     all
+}
+
+/// The two legs of a flow between two UEs.
+fn legs(one: &OneFlow, from: usize, to: usize, flow: &Flow) -> [OneFlow; 2] {
+    let leg = |name: String, ue: usize, leg: Leg, other_ue: usize| OneFlow {
+        name,
+        ue: Some(ue),
+        relayed: Some(Relayed { leg, other_ue }),
+        ..one.clone()
+    };
+    let first = format!("{} from {}", one.name, flow.from.as_deref().unwrap_or_default());
+    [leg(one.name.clone(), to, Leg::Second, from), leg(first, from, Leg::First, to)]
 }

@@ -9,7 +9,7 @@ use airlane_core::{Duration, UeId};
 
 use crate::ScenarioError;
 use crate::check;
-use crate::expand::{self, OneFlow, OneUe};
+use crate::expand::{self, Leg, OneFlow, OneUe};
 use crate::format::{App, Bulk, Flow, FlowDirection, Network, Resolved, Transport};
 use crate::quantity::Time;
 
@@ -70,8 +70,12 @@ impl Resolved {
         let chosen: Vec<usize> =
             real.iter().map(|name| self.real_ue(name, &names)).collect::<Result<_, _>>()?;
         let wired = self.network == Network::Wired;
-        let is_real = |flow: &OneFlow| chosen.contains(&flow.ue.unwrap_or(0));
-        let flows = expand::flows(self);
+        let is_real = |flow: &OneFlow| {
+            let ends = [Some(flow.ue.unwrap_or(0)), flow.relayed.map(|relayed| relayed.other_ue)];
+            ends.into_iter().flatten().any(|ue| chosen.contains(&ue))
+        };
+        let mut flows = expand::flows(self);
+        flows.retain(|flow| flow.leg() != Some(Leg::First));
         check_kept(keep, &flows, is_real)?;
         let mut scenario = self.clone();
         scenario.flow = remaining(self, &flows, |flow| !is_real(flow) || keep.contains(&flow.name));
@@ -121,6 +125,7 @@ pub fn external(name: &str, to: Option<String>) -> Flow {
     Flow {
         name: Some(name.to_owned()),
         to,
+        from: None,
         direction: FlowDirection::Downlink,
         app: App::Bulk(Bulk {}),
         transport: Transport::External,
@@ -196,6 +201,7 @@ fn remaining(scenario: &Resolved, flows: &[OneFlow], stays: impl Fn(&OneFlow) ->
             let section = |one: &OneFlow, name: &str| Flow {
                 name: Some(name.to_owned()),
                 to: to.clone(),
+                from: one.relayed.map(|relayed| expand::ues(scenario)[relayed.other_ue].name.clone()),
                 start: Time(one.start(scenario) - airlane_core::Instant::ZERO),
                 ..flow.clone()
             };

@@ -6,7 +6,7 @@
 //! of a Poisson Pareto Burst Process ([`PpbpSender`]), or in periods on and off ([`OnOffSender`]). In these
 //! the sender connects, so there is no request message. A [`PingSource`] sends ICMP echo messages to a
 //! [`PingResponder`]. A [`CallEnd`] sends and receives real-time media, an [`XrEnd`] the frames of
-//! XR, a [`SproutEnd`] as much as the forecasts of Sprout allow. Over QUIC a [`QuicClient`] connects to a [`QuicServer`] and requests its objects.
+//! XR, a [`SproutEnd`] as much as the forecasts of Sprout allow. A [`RelayLeg`] is at the server between two UEs. Over QUIC a [`QuicClient`] connects to a [`QuicServer`] and requests its objects.
 //!
 //! Applications that request objects use [`http`], which has many connections on one flow: a [`Browser`]
 //! loads pages, a [`Viewer`] watches videos.
@@ -25,6 +25,7 @@ mod ping;
 mod ppbp;
 mod quic;
 mod quic_host;
+mod relay;
 mod rtc;
 mod sprout;
 mod tcp;
@@ -42,6 +43,7 @@ pub use ping::{IdleTimes, PingResponder, PingSource, Pings};
 pub use ppbp::{BurstParameters, Bursts, PpbpSender, Reading};
 pub use quic::{QuicClient, QuicServer, QuicTransfer};
 pub use quic_host::QuicHost;
+pub use relay::RelayLeg;
 pub use rtc::CallEnd;
 pub use sprout::SproutEnd;
 pub use tcp::{Pace, TcpSink, TcpSource, Transfer, WRITE, Writes};

@@ -13,6 +13,8 @@ use crate::packets;
 /// An end of a call, which sends media, receives it, or both. RTP and RTCP share a port (RFC 5761).
 pub struct CallEnd {
     path: Path,
+    /// The flow and direction of the media that it sends, which has another path in front of a relay.
+    media: Path,
     ecn: Ecn,
     sender: Option<MediaSender>,
     receiver: Option<MediaReceiver>,
@@ -25,12 +27,18 @@ impl CallEnd {
     /// A node that sends along `path`, media with this ECN field.
     #[must_use]
     pub fn new(path: Path, ecn: Ecn, sender: Option<MediaSender>, receiver: Option<MediaReceiver>) -> Self {
-        Self { path, ecn, sender, receiver, serial: 0, output: Output::default() }
+        Self { path, media: path, ecn, sender, receiver, serial: 0, output: Output::default() }
+    }
+
+    /// The same, whose media is that of another flow and direction: a relay leads from `path` there.
+    #[must_use]
+    pub fn with_media(self, media: Path) -> Self {
+        Self { media, ..self }
     }
 
     /// Sends and reports what sender or receiver have done, whose media travels in this direction.
     fn flush(&mut self, cx: &mut Cx<'_>, direction: Direction) {
-        let flow = self.path.flow;
+        let flow = self.media.flow;
         for step in self.output.steps.drain(..) {
             cx.probe.observe(cx.now, &Event::Media { flow, direction, step });
         }
@@ -66,7 +74,7 @@ impl Node for CallEnd {
         }
         let packet = cx.pool.consume(packet);
         let Payload::Bytes(bytes) = &packet.payload else { unreachable!("it has returned above") };
-        let (own, other) = (self.path.direction, self.path.direction.reversed());
+        let (own, other) = (self.media.direction, self.media.direction.reversed());
         self.output.observed = cx.wants(Topic::Media);
         let mut fresh = true;
         if is_rtcp(bytes) {
@@ -95,13 +103,13 @@ impl Node for CallEnd {
             && is_due(receiver.next_timeout())
         {
             receiver.handle_timeout(now, &mut self.output);
-            self.flush(cx, self.path.direction.reversed());
+            self.flush(cx, self.media.direction.reversed());
         }
         if let Some(sender) = &mut self.sender
             && is_due(sender.next_timeout())
         {
             sender.handle_timeout(now, &mut self.output);
-            self.flush(cx, self.path.direction);
+            self.flush(cx, self.media.direction);
         }
     }
 

@@ -9,7 +9,7 @@ use airlane_ran::sdap::Qfi;
 use airlane_scenario::ScenarioError;
 use airlane_scenario::endpoints::{self, Setup};
 use airlane_scenario::expand::OneFlow;
-use airlane_traffic::PORT;
+use airlane_traffic::{PORT, RelayLeg};
 
 use super::{BUILT, Places};
 use crate::links;
@@ -23,6 +23,8 @@ pub(crate) struct FlowNodes {
     /// Downlink and uplink of its own, where servers do not share them.
     links: Option<[Box<dyn Node>; 2]>,
     ue: Option<UeId>,
+    /// The other leg of a flow between two UEs.
+    other_leg: Option<FlowId>,
     /// Its QoS flow, if the scenario names a class.
     qos: Option<Qfi>,
 }
@@ -50,6 +52,7 @@ impl FlowNodes {
             delays: links::to_server(section),
             links,
             ue: flow.ue.map(|ue| UeId(ue as u32)),
+            other_leg: flow.other_leg(id),
             qos: section.qos_flow(),
         })
     }
@@ -94,6 +97,12 @@ impl Places {
         network.fill(at.host, nodes.host);
         self.servers.push(at.server);
         self.hosts.push(at.host);
+
+        if let Some(other) = nodes.other_leg.filter(|other| other.index() < id.index()) {
+            let (other, own) = (self.servers[other.index()], at.server);
+            network.connect((other, RelayLeg::OTHER), (own, RelayLeg::OTHER));
+            network.connect((own, RelayLeg::OTHER), (other, RelayLeg::OTHER));
+        }
 
         let (mut from_server, mut to_server) = ((at.server, PORT), (at.server, PORT));
         if let Some((delays, [down, up])) = nodes.delays.zip(at.delays) {

@@ -5,6 +5,7 @@
 
 mod backhaul;
 mod behaviour;
+mod between_ues;
 mod byte_stream;
 mod carriers;
 mod coverage;

@@ -5,11 +5,11 @@ use airlane_core::{Seeds, Stream};
 use super::xr;
 
 /// Applications to a UE, or to the host; often none.
-pub(super) fn applications(seed: u64, to: Option<&str>) -> String {
+pub(super) fn applications(seed: u64, to: Option<&str>, ues: &str) -> String {
     let stream = |name| Seeds::new(seed).stream(name);
     ping(&mut stream("swarm/ping"), to)
         + &on_off(&mut stream("swarm/on-off"), to)
-        + &call(&mut stream("swarm/rtc"), to)
+        + &between_ues(&mut stream("swarm/peers"), call(&mut stream("swarm/rtc"), to), to, ues)
         + &xr::flow(&mut stream("swarm/xr"), to)
         // A stream of this name draws none in the scenarios that found a fault, which are as they were.
         + &sprout(&mut stream("swarm/sprout-end"), to)
@@ -86,6 +86,25 @@ fn call(s: &mut Stream, to: Option<&str>) -> String {
         1 + s.below(1_000)
     );
     text + "video." + &video(s) + "video.encoder = " + &encoder(s) + &pauses(s)
+}
+
+/// Sometimes the call comes from another group of UEs, if there is one of the same size.
+fn between_ues(s: &mut Stream, call: String, to: Option<&str>, ues: &str) -> String {
+    let group = |text: &str| {
+        let value =
+            |key: &str| Some(text.split_once(key)?.1.split('\n').next()?.trim_matches('"').to_owned());
+        value("name = ").zip(value("count = "))
+    };
+    let groups: Vec<_> = ues.split("[[ue]]").filter_map(group).collect();
+    let size = |name: &str| groups.iter().find(|(other, _)| other == name).map(|(_, count)| count);
+    let peer =
+        groups.iter().find(|(name, count)| Some(name.as_str()) != to && to.and_then(size) == Some(count));
+    match peer {
+        Some((from, _)) if s.chance(0.5) => call
+            .replace("direction = \"uplink\"", "direction = \"downlink\"")
+            .replace("name = \"call\"\n", &format!("name = \"call\"\nfrom = \"{from}\"\n")),
+        _ => call,
+    }
 }
 
 fn pauses(s: &mut Stream) -> String {

@@ -765,7 +765,7 @@ fn text(seed: u64) -> String {
             text = discerning(judges, &text, true);
         }
         text += &(viewers::viewer(watchers, versions, None) + &pages::browser(readers, versions, None));
-        return text + &applications::applications(seed, None);
+        return text + &applications::applications(seed, None, "");
     }
     text += &format!(
         "[backhaul]\nrate = \"{} Mbit/s\"\ndelay = \"{} us\"\naqm = {}\nshared = {}\n",
@@ -796,5 +796,5 @@ fn text(seed: u64) -> String {
         text = discerning(judges, &text, false);
     }
     text += &(viewers::viewer(watchers, versions, first) + &pages::browser(readers, versions, first));
-    text + &applications::applications(seed, first)
+    text + &applications::applications(seed, first, &ues)
 }

@@ -167,6 +167,11 @@ pub(crate) trait Application {
         false
     }
 
+    /// Whether both ends can be UEs, with a relay between them.
+    fn goes_between_ues(&self) -> bool {
+        false
+    }
+
     /// Whether its data is in one connection, whose sender may use radio information.
     fn has_one_connection(&self) -> bool {
         true

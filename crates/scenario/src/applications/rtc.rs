@@ -216,11 +216,11 @@ impl Application for Rtc {
                 ecn,
             };
             let controller = self.controller.controller(&call, &end.setup.extensions.rate_controllers);
-            let draws = end.draws(stream_name(end.path.direction));
+            let draws = end.draws(stream_name(end.data.direction));
             MediaSender::new(self.sender(end), controller, draws).with_pauses(self.pauses())
         });
         let receiver = receives.then(|| MediaReceiver::new(self.receiver(end)).with_pauses(self.pauses()));
-        Box::new(CallEnd::new(end.path, ecn, sender, receiver))
+        Box::new(CallEnd::new(end.path, ecn, sender, receiver).with_media(end.data))
     }
 
     fn rate_controller(&self) -> Option<&str> {
@@ -229,6 +229,10 @@ impl Application for Rtc {
 
     fn carries_both_directions(&self) -> bool {
         self.both
+    }
+
+    fn goes_between_ues(&self) -> bool {
+        true
     }
 }
 
@@ -291,7 +295,7 @@ impl Rtc {
 
     fn sender(&self, end: &Endpoint<'_>) -> SenderConfig {
         SenderConfig {
-            ssrcs: sources(end.path.direction),
+            ssrcs: sources(end.data.direction),
             video: Video { model: self.video.model(), pixels: self.video.width * self.video.height },
             audio: self.audio(),
             start: end.start,
@@ -306,8 +310,8 @@ impl Rtc {
 
     fn receiver(&self, end: &Endpoint<'_>) -> ReceiverConfig {
         ReceiverConfig {
-            ssrc: sources(end.path.direction).of(MediaStream::Video),
-            sender: sources(end.path.direction.reversed()),
+            ssrc: sources(end.data.direction).of(MediaStream::Video),
+            sender: sources(end.data.direction.reversed()),
             feedback: match self.feedback {
                 Some(RtcFeedback::Rfc8888) => self.controller.by_stream(),
                 None if self.controller.takes_rfc8888() => self.controller.by_stream(),

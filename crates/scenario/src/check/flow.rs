@@ -7,7 +7,7 @@ use airlane_settings::nearest_help;
 
 use super::{Checked, FLOWS_MAX, Place, kernel, name, rnis};
 use crate::applications;
-use crate::expand::{self, UeNames};
+use crate::expand::{self, Reach, UeNames};
 use crate::format::{
     App, ArwaWindow, AutotunedWindow, Congestion, FixedWindow, Flow, FlowDirection, Network, Quic,
     ReceiveBuffer, ReceiveWindow, Resolved, Tcp, Transport,
@@ -32,7 +32,7 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
         }
         let turns = flow.repeat.as_ref().map_or(1, |repeat| u64::from(repeat.count));
         let each = ues.reach(flow).map_or(1, |reach| reach.count());
-        total += turns * u64::from(each);
+        total += turns * u64::from(each) * if flow.from.is_some() { 2 } else { 1 };
         if total > FLOWS_MAX {
             let many = format!("the scenario has {total} flows");
             if turns > 1 {
@@ -42,6 +42,7 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
             }
         }
         destination(flow, scenario, &ues, &at)?;
+        source(flow, scenario, &ues, &at)?;
         let ordered = flow.stop.is_none_or(|stop| stop > flow.start);
         at.require(ordered, "stop", "not after `start`", "it must be above `start`")?;
         qos(flow, scenario, &at)?;
@@ -116,6 +117,31 @@ fn destination(flow: &Flow, scenario: &Resolved, ues: &UeNames<'_>, at: &Place<'
         return at.fail("to", "no UE has this name", nearest_help(to, &names));
     }
     Ok(())
+}
+
+/// The UE at the other end of a flow, if that is not the server.
+fn source(flow: &Flow, scenario: &Resolved, ues: &UeNames<'_>, at: &Place<'_>) -> Checked {
+    let Some(from) = &flow.from else { return Ok(()) };
+    let wired = scenario.network == Network::Wired;
+    at.require(!wired, "from", "a wired network has no UE", "leave it out: the server is the other end")?;
+    let help = "leave it out, or use app = \"rtc\"";
+    at.require(flow.app.application().goes_between_ues(), "from", "only calls go from UE to UE", help)?;
+    let downlink = flow.direction == FlowDirection::Downlink;
+    at.require(downlink, "direction", "`from` and `to` say it", "leave it out, or exchange `from` and `to`")?;
+    let Some(senders) = ues.named(from) else {
+        let names: Vec<_> = scenario.ue.iter().map(|ue| ue.name.as_str()).collect();
+        return at.fail("from", "no UE has this name", nearest_help(from, &names));
+    };
+    let receivers = ues.reach(flow).expect("checked before");
+    let [sending, receiving] = [&senders, &receivers].map(Reach::count);
+    let message = format!("{sending} UEs would send to {receiving}");
+    at.require(sending == receiving, "from", &message, "name two UEs, or two groups of the same size")?;
+    at.require(
+        !senders.overlaps(&receivers),
+        "from",
+        "a UE would call itself",
+        "name another UE than in `to`",
+    )
 }
 
 fn writes(flow: &Flow, at: &Place<'_>) -> Checked {

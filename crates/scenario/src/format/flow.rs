@@ -25,6 +25,11 @@ pub struct Flow {
     pub name: Option<String>,
     /// UE or group of UEs at the far end. A wired network has one host and does not need this key.
     pub to: Option<String>,
+    /// UE or group of UEs that sends, over a relay at the server (TURN, RFC 8656), which forwards each packet to the UE of
+    /// `to` and back. Of two groups, the members with the same number belong together. Needs a call. By default, the
+    /// server itself is the other end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
     /// Direction of the data.
     pub direction: FlowDirection,
     /// The application.
