@@ -45,7 +45,7 @@ help:
 	@echo "make demo-nodes      each node of 'airlane node' through a live cell, beside the simulator and the paper"
 	@echo "make live-agreement  the kernel's TCP through airlane live beside ours in virtual time; an hour"
 	@echo "make live-tables     docs/live-tables.md from the reports of these two"
-	@echo "make call-agreement  libwebrtc through airlane call beside app = \"rtc\" in virtual time; ARGS='--fifo --write' writes docs/results/call-agreement.json; half an hour"
+	@echo "make call-agreement  libwebrtc through airlane call beside app = \"rtc\" in virtual time; ARGS='--fifo --write' writes docs/results/call-agreement.json; an hour"
 	@echo "make test-kernel     tests with a guest kernel, which is built first if it is not in the cache"
 	@echo "make bench-kernel    what a guest kernel costs, a row for each run"
 	@echo "make kernel-oracle   measures the figures of the kernel to which airlane validate compares ours"

@@ -67,10 +67,17 @@ def flow_of(scenario: airlane.Scenario) -> dict[str, Any]:
 
 
 def options_of(scenario: airlane.Scenario) -> list[str]:
-    """Options of `airlane call` for the same camera and bounds of the rate as the flow's."""
+    """Options of `airlane call` for the same camera, bounds of the rate and other flows of the UE."""
     video = flow_of(scenario)["app"]["video"]
     low, high = (video[key].replace(" ", "") for key in ("min", "max"))
+    others = [
+        one["name"]
+        for one in scenario.settings["flow"]
+        if one["name"] != "call" and one.get("to") == flow_of(scenario).get("to")
+    ]
+    kept = [text for name in others for text in ("--keep", name)]
     return [
+        *kept,
         "--direction", "downlink", "--bitrate", f"{low}-{high}", "--fps", f"{video['frame_rate']:g}",
         "--size", f"{video['width']}x{video['height']}",
         "--duration", f"{seconds(scenario.settings['run']['duration']):g}",

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import call_tables
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import airlane
-from call_agreement import Times, options_of, real_measures, simulated, title_of
+from airlane.runs import json_files
+from call_agreement import RECORD, Times, options_of, real_measures, simulated, title_of
 
 FILES = sorted((Path(__file__).parent / "call_agreement").glob("*.toml"))
 
@@ -20,6 +22,7 @@ def test_the_options_are_those_of_the_flow(file: Path) -> None:
     options = dict(zip(given[::2], given[1::2], strict=True))
     assert options["--bitrate"] == "150kbit/s-1500kbit/s"
     assert (options["--size"], options["--fps"], options["--duration"]) == ("640x360", "30", "60")
+    assert options.get("--keep") == ("download" if file.stem == "wired-download" else None)
 
 
 def test_measures_of_a_real_call() -> None:
@@ -81,6 +84,15 @@ def test_a_difference_is_that_of_pairs() -> None:
     assert second.startswith("|  | target of GCC, Mbit/s |")
 
 
+def test_targets_of_real_calls_are_within_a_tenth_of_those_of_simulated_ones() -> None:
+    scenarios = json_files.read(RECORD)["scenarios"]
+    assert sorted(row["name"] for row in scenarios) == sorted(file.stem for file in FILES)
+    for row in scenarios:
+        live = np.mean([pair["live"]["target_mbps"] for pair in row["pairs"]])
+        virtual = np.mean([np.mean([one["target_mbps"] for one in pair["virtual"]]) for pair in row["pairs"]])
+        assert live == pytest.approx(virtual, rel=0.1), row["name"]
+
+
 def test_each_scenario_has_a_title() -> None:
-    assert len(FILES) == 3
+    assert len(FILES) == 8
     assert all(title_of(file).startswith(("A ", "The ")) for file in FILES)
