@@ -5,6 +5,7 @@
 //! parts.
 
 mod backhaul;
+mod bearers;
 mod construction;
 mod counts;
 mod embedding;

@@ -12,6 +12,7 @@ use airlane_scenario::format::{Flow, Resolved};
 use airlane_scenario::quantity::Time;
 use airlane_scenario::{applications, real, rnis};
 
+use crate::bearers;
 use crate::embedding::FlowEnd;
 use crate::run::Built;
 use crate::sinks;
@@ -184,7 +185,8 @@ impl Built {
         self.construction.present.extend(flows[known..].iter().map(|flow| Some(flow.ue)));
         let setup = self.construction.setup();
         self.capture = sinks::capture_parameters(setup.scenario, &ues, &flows);
-        sinks::extend(&mut self.sinks, setup, &ues, &flows);
+        let bearers = bearers::of(&self.simulation, &self.places, &flows);
+        sinks::extend(&mut self.sinks, setup, &ues, &flows, bearers);
         Ok(added)
     }
 

@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::construction::Construction;
 use crate::counts::HandoverCounts;
 use crate::wiring::{Places, Proxies, Wired};
-use crate::{energy, fusing, proxies, sinks, wiring};
+use crate::{bearers, energy, fusing, proxies, sinks, wiring};
 
 /// The interval of virtual time after which writing errors of captures are checked.
 const STRIDE: Duration = Duration::from_millis(100);
@@ -127,12 +127,19 @@ pub fn build_from(
         removed_ues: vec![],
     };
     let Wired { simulation, proxies, places } = wiring::wire(construction.setup())?;
+    let bearers = bearers::of(&simulation, &places, &flows);
     Ok(Built {
         simulation,
         places,
         proxies,
         proxy_names: middlebox::proxy_names(scenario),
-        sinks: sinks::sinks(scenario, &ues, &flows, applications::page_names(&construction.contents)),
+        sinks: sinks::sinks(
+            scenario,
+            &ues,
+            &flows,
+            applications::page_names(&construction.contents),
+            bearers,
+        ),
         capture: sinks::capture_parameters(scenario, &ues, &flows),
         construction,
         end: Instant::ZERO + scenario.run.duration.0,

@@ -2,8 +2,8 @@
 
 use airlane_core::{FlowId, Instant, UeId};
 use airlane_record::{
-    CaptureFlow, CaptureParameters, CapturePoint, CellDescription, FlowDescription, Recorder,
-    RecorderParameters, Satisfaction, Sinks,
+    BearerDescription, CaptureFlow, CaptureParameters, CapturePoint, CellDescription, FlowDescription,
+    Recorder, RecorderParameters, Satisfaction, Sinks,
 };
 use airlane_scenario::applications;
 use airlane_scenario::endpoints::Setup;
@@ -16,16 +16,28 @@ use airlane_scenario::{middlebox, rnis};
 use airlane_transport::congestion::LossDiscrimination;
 
 /// The sinks of the scenario; captures start when their folder is known.
-pub(crate) fn sinks(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow], pages: Vec<Vec<String>>) -> Sinks {
-    let parameters = RecorderParameters { pages, ..recorder_parameters(scenario, ues, flows) };
+pub(crate) fn sinks(
+    scenario: &Resolved,
+    ues: &[OneUe],
+    flows: &[OneFlow],
+    pages: Vec<Vec<String>>,
+    bearers: Vec<BearerDescription>,
+) -> Sinks {
+    let parameters = RecorderParameters { pages, bearers, ..recorder_parameters(scenario, ues, flows) };
     Sinks { recorder: Recorder::new(parameters), capture: None, own: None }
 }
 
 /// Adds flows and UEs to the sinks of a running scenario.
-pub(crate) fn extend(sinks: &mut Sinks, setup: Setup<'_>, ues: &[OneUe], flows: &[OneFlow]) {
+pub(crate) fn extend(
+    sinks: &mut Sinks,
+    setup: Setup<'_>,
+    ues: &[OneUe],
+    flows: &[OneFlow],
+    bearers: Vec<BearerDescription>,
+) {
     let scenario = setup.scenario;
     let pages = applications::page_names(setup.contents);
-    sinks.recorder.extend(RecorderParameters { pages, ..recorder_parameters(scenario, ues, flows) });
+    sinks.recorder.extend(RecorderParameters { pages, bearers, ..recorder_parameters(scenario, ues, flows) });
     if let Some((capture, parameters)) = sinks.capture.as_mut().zip(capture_parameters(scenario, ues, flows))
     {
         capture.extend(&parameters);
@@ -163,7 +175,8 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         pings: scenario.flow.iter().any(|flow| matches!(flow.app, App::Ping(_))),
         media: scenario.flow.iter().any(|flow| matches!(flow.app, App::Rtc(_))),
         frames: scenario.flow.iter().any(|flow| matches!(flow.app, App::Xr(_))),
-        pages: vec![], // set by the caller that has read them
+        pages: vec![],   // set by the caller that has read them
+        bearers: vec![], // set by the caller that knows which were admitted
         viewers: viewers(scenario, flows),
         tracked: scenario.run.ue_series && !ues.is_empty(),
         sleeps: scenario.cell.iter().any(Cell::sleeps),

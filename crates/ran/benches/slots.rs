@@ -104,6 +104,7 @@ fn network(ues: usize, fading: Option<FadingConfig>) -> RanConfig {
         building: None,
         bearer_set_up: None,
         fixed_mcs: None,
+        aggregate_rates: [None; 2],
         aggregation: None,
     };
     RanConfig {

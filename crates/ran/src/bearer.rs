@@ -294,6 +294,13 @@ impl RadioBearer {
         BufferStatus { control, retransmission, new, head_of_line }
     }
 
+    /// [`BufferStatus::head_of_line`] of this direction; zero if there is no such SDU.
+    #[must_use]
+    pub(crate) fn head_of_line(&self, direction: Direction, now: Instant) -> Duration {
+        let since = self.way(direction).source.head_since();
+        since.map_or(Duration::ZERO, |since| now.saturating_since(since))
+    }
+
     /// [`BufferStatus::total`] of this direction, without the other fields, for callers in every slot.
     #[inline(always)]
     #[must_use]

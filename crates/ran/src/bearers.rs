@@ -1,35 +1,33 @@
-//! The bearers of a UE: the default one, and perhaps a dedicated one for L4S.
+//! The bearers of a UE: the default one, perhaps one for L4S, and dedicated ones of QoS classes.
 //!
-//! The traffic flow templates of the L4S bearer, downlink and uplink, match packets with ECT(1) or CE, or packets of
-//! certain flows; all others use the default bearer. Each bearer has its own PDCP and RLC and its own logical channel. A transport block takes
-//! their data as logical channel prioritization does (TS 36.321 v17.0 §5.4.3.1, whose steps are known here from
-//! descriptions of it): the L4S channel has the higher priority, first each channel gets its prioritised bit rate,
-//! and the rest goes to the higher priority. The standard defines this for the uplink; here it is the rule in the
-//! downlink too, where the eNB is free.
+//! The traffic flow templates of a dedicated bearer match the packets of certain flows, downlink and uplink; those of the
+//! L4S bearer match packets with ECT(1) or CE too. All other packets use the default bearer. Each bearer has its own PDCP
+//! and RLC and its own logical channel ([`dedicated`]).
 //!
-//! Bearers of NR are those of two QoS flows, which [`sdap`](crate::sdap) maps to them, with the same filters.
+//! Bearers of NR are those of as many QoS flows, which [`sdap`](crate::sdap) maps to them, with the same filters.
 //!
-//! The scheduler sees one backlog per UE, the sum. The queues of the bearers are not coupled, unlike those of
-//! [`dualpi2`](airlane_net::dualpi2) in one bearer.
+//! The scheduler sees one backlog per UE, the sum; a policy that respects QoS sees the bearers. The queues of the bearers
+//! are not coupled, unlike those of [`dualpi2`](airlane_net::dualpi2) in one bearer.
 
-use airlane_core::{
-    BitRate, Bytes, Cx, Direction, DropCause, Duration, Ecn, FlowId, Instant, Packet, PacketRef, Stream,
-};
+use airlane_core::{BitRate, Bytes, Cx, Direction, DropCause, Duration, FlowId, Instant, PacketRef, Stream};
 use airlane_net::queue::Waiting;
 
-use crate::bearer::{BearerConfig, Departure, HandoverMode, HandoverStatistics, RadioBearer, RlcConfig};
+use crate::bearer::{BearerConfig, Departure, HandoverMode, HandoverStatistics, RadioBearer};
 use crate::pdcp::NumberedSdu;
+use crate::qos::{BearerDemand, QosClass};
 use crate::rlc::Pdu;
-use crate::sdap::{Drb, Qfi, Sdap};
+use crate::sdap::Qfi;
 use crate::x2::{ForwardingTarget, SnStatusTransfer};
 
+mod bucket;
+mod dedicated;
 mod signalling;
 
+use dedicated::DedicatedBearers;
 use signalling::{Signalling, SignallingPdu};
 
-/// EPS bearer identities (TS 24.007 §11.2.3.1.5: 5 to 15).
+/// The EPS bearer identity of the default bearer (TS 24.007 §11.2.3.1.5: 5 to 15). Others follow.
 pub(crate) const DEFAULT_BEARER: u8 = 5;
-const L4S_BEARER: u8 = 6;
 
 /// A bearer for packets with ECT(1) or CE, and its priorities and those of the default bearer.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,125 +42,55 @@ pub struct L4sBearerConfig {
     pub bucket: Duration,
 }
 
-/// A transport block: the RLC PDUs of the default bearer, then those of the L4S bearer.
+/// The bearer of a QoS class.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DedicatedBearerConfig {
+    /// Its class.
+    pub class: QosClass,
+    /// Guaranteed bit rate of either direction (GBR, GFBR), of classes that have one.
+    pub guaranteed: Option<BitRate>,
+    /// Maximum bit rate of either direction (MBR, MFBR); packets above it are discarded.
+    pub maximum: Option<BitRate>,
+}
+
+/// A transport block: the RLC PDUs of the bearers of a UE.
 #[derive(Debug, Default)]
 pub(crate) struct MacPdu {
     pdus: Vec<Pdu>,
-    of_default: usize,
+    /// For a UE with several bearers, the place of each and the end of its PDUs, in their order.
+    ends: Vec<(u8, usize)>,
     signalling: Option<SignallingPdu>,
 }
 
 impl MacPdu {
     pub(crate) fn with_capacity(pdus: usize) -> Self {
-        Self { pdus: Vec::with_capacity(pdus), of_default: 0, signalling: None }
+        Self { pdus: Vec::with_capacity(pdus), ends: Vec::new(), signalling: None }
     }
 
     pub(crate) fn clear(&mut self) {
         self.pdus.clear();
-        self.of_default = 0;
+        self.ends.clear();
         self.signalling = None;
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.pdus.is_empty() && self.signalling.is_none()
     }
-}
 
-/// The variable Bj of a logical channel (TS 36.321 v17.0 §5.4.3.1), in bits times nanoseconds per second.
-#[derive(Clone, Copy, Debug)]
-struct Bucket {
-    rate: BitRate,
-    most: i128,
-    level: i128,
-    filled: Instant,
-}
-
-/// A byte in the unit of a bucket.
-const BYTE: i128 = 8_000_000_000;
-
-impl Bucket {
-    const fn new(rate: BitRate, duration: Duration, now: Instant) -> Self {
-        let most = rate.0 as i128 * duration.as_nanos() as i128;
-        Self { rate, most, level: 0, filled: now }
+    /// The PDUs of the bearer at this place are complete.
+    fn end_of(&mut self, place: u8) {
+        self.ends.push((place, self.pdus.len()));
     }
 
-    /// The bytes that the channel may send before others, now.
-    fn fill(&mut self, now: Instant) -> u64 {
-        let more = i128::from(self.rate.0) * i128::from((now - self.filled).as_nanos());
-        self.filled = now;
-        self.level = self.most.min(self.level + more);
-        u64::try_from(self.level / BYTE).unwrap_or(0)
-    }
-
-    const fn take(&mut self, bytes: u64) {
-        self.level -= bytes as i128 * BYTE;
-    }
-}
-
-/// The data radio bearers of a UE of NR.
-const DEFAULT_DRB: Drb = Drb(0);
-const LOW_LATENCY_DRB: Drb = Drb(1);
-
-/// The ECN fields by their number.
-const ECN_FIELDS: [Ecn; 4] = [Ecn::NotCapable, Ecn::Capable0, Ecn::Capable1, Ecn::CongestionExperienced];
-
-/// True if packets with this ECN field use the bearer for L4S: by its templates in LTE, by the mapping of their QoS flow
-/// in NR.
-fn is_low_latency(rlc: &RlcConfig, ecn: Ecn) -> bool {
-    match rlc {
-        RlcConfig::Tm | RlcConfig::Um(_) | RlcConfig::Am(_) => {
-            matches!(ecn, Ecn::Capable1 | Ecn::CongestionExperienced)
-        }
-        RlcConfig::Nr(_) => {
-            let mut sdap = Sdap::new(DEFAULT_DRB);
-            sdap.map(Qfi::LOW_LATENCY, LOW_LATENCY_DRB);
-            sdap.bearer_of(Qfi::of(ecn)) == LOW_LATENCY_DRB
-        }
-    }
-}
-
-#[derive(Debug)]
-struct L4sBearer {
-    bearer: RadioBearer,
-    /// The ECN fields of the packets that use it.
-    takes: [bool; 4],
-    /// Flows whose packets use it, or do not, whatever their ECN field; by number.
-    mapped: Vec<(FlowId, bool)>,
-    /// Of each direction: of this bearer's channel, and of the default one's.
-    buckets: [[Bucket; 2]; 2],
-    /// Data that it outputs at a re-establishment.
-    departure: Departure,
-}
-
-impl L4sBearer {
-    /// Fills a block from both logical channels.
-    fn multiplex(
-        &mut self,
-        default: &mut RadioBearer,
-        cx: &mut Cx<'_>,
-        direction: Direction,
-        grant: Bytes,
-        block: &mut MacPdu,
-    ) -> Bytes {
-        let waiting = [self.bearer.demand(direction, cx.now), default.demand(direction, cx.now)];
-        let mut shares = [0; 2];
-        let mut left = grant.get();
-        for ((share, bucket), waiting) in
-            shares.iter_mut().zip(&mut self.buckets[way(direction)]).zip(waiting)
-        {
-            *share = bucket.fill(cx.now).min(waiting.get()).min(left);
-            bucket.take(*share);
-            left -= *share;
-        }
-        for (share, waiting) in shares.iter_mut().zip(waiting) {
-            let more = (waiting.get() - *share).min(left);
-            *share += more;
-            left -= more;
-        }
-        // The default bearer comes first in the block, so that the L4S bearer can use what it leaves.
-        let used = default.transmit(cx, direction, Bytes(shares[1] + left), &mut block.pdus);
-        block.of_default = block.pdus.len();
-        used + self.bearer.transmit(cx, direction, grant - used, &mut block.pdus)
+    /// The PDUs of each bearer that has any, in their order.
+    fn by_bearer(&self) -> impl Iterator<Item = (u8, &[Pdu])> {
+        let mut begin = 0;
+        let parts = self.ends.iter().map(move |&(place, end)| {
+            let part = &self.pdus[begin..end];
+            begin = end;
+            (place, part)
+        });
+        parts.filter(|(_, pdus)| !pdus.is_empty())
     }
 }
 
@@ -178,7 +106,8 @@ pub(crate) const fn way(direction: Direction) -> usize {
 #[derive(Debug)]
 pub(crate) struct Bearers {
     default: RadioBearer,
-    l4s: Option<Box<L4sBearer>>,
+    /// `None` for a UE that has the default bearer alone, and no limit of its rate.
+    dedicated: Option<Box<DedicatedBearers>>,
     /// `None` for a UE that is always connected.
     signalling: Option<Box<Signalling>>,
 }
@@ -192,64 +121,86 @@ impl Bearers {
         now: Instant,
         stream: impl Fn(&str) -> Stream,
     ) -> Self {
-        let name = |direction| match direction {
-            Direction::Downlink => "downlink",
-            Direction::Uplink => "uplink",
-        };
-        let l4s = l4s.map(|config| {
-            let channel =
-                [config.rate, config.default_rate].map(|rate| Bucket::new(rate, config.bucket, now));
-            Box::new(L4sBearer {
-                mapped: Vec::new(),
-                takes: ECN_FIELDS.map(|ecn| is_low_latency(&config.bearer.rlc, ecn)),
-                bearer: RadioBearer::new(&config.bearer, |way| stream(&format!("l4s/{}", name(way)))),
-                buckets: [channel; 2],
-                departure: Departure::default(),
-            })
+        let dedicated = l4s.map(|config| {
+            let stream = |way| stream(&format!("l4s/{}", name(way)));
+            Box::new(DedicatedBearers::with_l4s(config, now, stream))
         });
         let signalling = has_signalling.then(Box::default);
-        Self { default: RadioBearer::new(config, |way| stream(name(way))), l4s, signalling }
+        Self { default: RadioBearer::new(config, |way| stream(name(way))), dedicated, signalling }
+    }
+
+    /// Sets up the bearer of a class for the packets of a flow, or adds the flow to it. `config` makes the configuration of
+    /// the bearer, and `stream` the random stream of a transmit queue by its name.
+    pub(crate) fn set_up(
+        &mut self,
+        flow: FlowId,
+        qos: &DedicatedBearerConfig,
+        now: Instant,
+        config: impl FnOnce() -> BearerConfig,
+        stream: impl Fn(&str) -> Stream,
+    ) {
+        let stream = |way| stream(&format!("qi/{}/{}", qos.class.qi, name(way)));
+        self.dedicated_mut(now).set_up(flow, qos, now, config, stream);
+    }
+
+    /// Limits the rates of the bearers without guaranteed bit rate together, downlink and uplink (AMBR).
+    pub(crate) fn limit_aggregate(&mut self, rates: [Option<BitRate>; 2], now: Instant) {
+        self.dedicated_mut(now).limit_aggregate(rates, now);
+    }
+
+    fn dedicated_mut(&mut self, now: Instant) -> &mut DedicatedBearers {
+        self.dedicated.get_or_insert_with(|| Box::new(DedicatedBearers::new(now)))
     }
 
     fn each(&self) -> impl Iterator<Item = &RadioBearer> {
-        core::iter::once(&self.default).chain(self.l4s.as_ref().map(|l4s| &l4s.bearer))
+        let dedicated = self.dedicated.iter().flat_map(|dedicated| &dedicated.bearers);
+        core::iter::once(&self.default).chain(dedicated.map(|one| &one.bearer))
     }
 
     fn each_mut(&mut self) -> impl Iterator<Item = &mut RadioBearer> {
-        core::iter::once(&mut self.default).chain(self.l4s.as_mut().map(|l4s| &mut l4s.bearer))
+        let dedicated = self.dedicated.iter_mut().flat_map(|dedicated| &mut dedicated.bearers);
+        core::iter::once(&mut self.default).chain(dedicated.map(|one| &mut one.bearer))
     }
 
-    /// The bearer of a packet, if it is that of L4S.
-    fn l4s_for(&mut self, packet: &Packet) -> Option<&mut RadioBearer> {
-        let l4s = self.l4s.as_mut()?;
-        let own = match l4s.mapped.is_empty() {
-            true => None,
-            false => l4s.mapped.binary_search_by_key(&packet.flow, |(flow, _)| *flow).ok(),
-        };
-        let takes = own.map_or(l4s.takes[packet.ecn as usize], |place| l4s.mapped[place].1);
-        takes.then_some(&mut l4s.bearer)
+    /// The bearer at a place, of which 0 is that of the default bearer.
+    fn at(&mut self, place: u8) -> &mut RadioBearer {
+        match (place.checked_sub(1), &mut self.dedicated) {
+            (Some(place), Some(dedicated)) => &mut dedicated.bearers[usize::from(place)].bearer,
+            _ => &mut self.default,
+        }
     }
 
     /// Gives the packets of a flow to a QoS flow, whatever their ECN field.
     pub(crate) fn map_flow(&mut self, flow: FlowId, to: Qfi) {
-        let Some(l4s) = &mut self.l4s else { return };
-        let place = l4s.mapped.partition_point(|(other, _)| *other < flow);
-        l4s.mapped.insert(place, (flow, to == Qfi::LOW_LATENCY));
+        if let Some(dedicated) = &mut self.dedicated {
+            dedicated.map_to_qos_flow(flow, to);
+        }
     }
 
     /// [`RadioBearer::submit`], to the bearer whose template matches.
     #[inline]
     pub(crate) fn submit(&mut self, cx: &mut Cx<'_>, direction: Direction, packet: PacketRef) {
-        match self.l4s_for(cx.pool.get(&packet)) {
-            Some(bearer) => bearer.submit(cx, direction, packet),
-            None => self.default.submit(cx, direction, packet),
+        if self.dedicated.is_none() {
+            return self.default.submit(cx, direction, packet);
         }
+        self.submit_to_one(cx, direction, packet);
+    }
+
+    /// [`Self::submit`], for a UE with several bearers or a limit of its rate.
+    fn submit_to_one(&mut self, cx: &mut Cx<'_>, direction: Direction, packet: PacketRef) {
+        let Some(dedicated) = &mut self.dedicated else { return };
+        let content = cx.pool.get(&packet);
+        let place = dedicated.place_for(content);
+        if !dedicated.admits(place, direction, content.size, cx.now) {
+            return cx.discard(packet, DropCause::QueueManagement);
+        }
+        self.at(place).submit(cx, direction, packet);
     }
 
     /// [`RadioBearer::certain_room`]; 0 if a packet may be for another bearer than the default one.
     #[inline]
     pub(crate) fn certain_room(&self, direction: Direction) -> u64 {
-        if self.l4s.is_none() { self.default.certain_room(direction) } else { 0 }
+        if self.dedicated.is_none() { self.default.certain_room(direction) } else { 0 }
     }
 
     /// [`RadioBearer::store`], in the default bearer.
@@ -278,8 +229,11 @@ impl Bearers {
     #[inline(always)]
     pub(crate) fn backlog(&self, direction: Direction, now: Instant) -> Bytes {
         let of_default = self.default.backlog(direction, now);
-        let of_data = match &self.l4s {
-            Some(l4s) => of_default + l4s.bearer.backlog(direction, now),
+        let of_data = match &self.dedicated {
+            Some(dedicated) => {
+                let others = dedicated.bearers.iter().map(|one| one.bearer.backlog(direction, now));
+                others.fold(of_default, |sum, one| sum + one)
+            }
             None => of_default,
         };
         match &self.signalling {
@@ -292,7 +246,9 @@ impl Bearers {
     #[inline(always)]
     pub(crate) fn has_backlog(&self, direction: Direction, now: Instant) -> bool {
         self.default.has_backlog(direction, now)
-            || self.l4s.as_ref().is_some_and(|l4s| l4s.bearer.has_backlog(direction, now))
+            || self.dedicated.as_ref().is_some_and(|dedicated| {
+                dedicated.bearers.iter().any(|one| one.bearer.has_backlog(direction, now))
+            })
             || self.signalling.as_ref().is_some_and(|bearers| bearers.backlog(direction) > Bytes::ZERO)
     }
 
@@ -310,8 +266,8 @@ impl Bearers {
             (block.signalling, of_signalling) = (Some(pdu), used);
         }
         let grant = grant - of_signalling;
-        let of_data = match &mut self.l4s {
-            Some(l4s) => l4s.multiplex(&mut self.default, cx, direction, grant, block),
+        let of_data = match &mut self.dedicated {
+            Some(dedicated) => dedicated.multiplex(&mut self.default, cx, direction, grant, block),
             None => self.default.transmit(cx, direction, grant, &mut block.pdus),
         };
         of_signalling + of_data
@@ -329,14 +285,11 @@ impl Bearers {
         if let (Some(signalling), Some(pdu)) = (&mut self.signalling, block.signalling) {
             signalling.receive(direction, pdu);
         }
-        let Some(l4s) = &mut self.l4s else {
+        if block.ends.is_empty() {
             return self.default.receive(cx, direction, &block.pdus, deliver);
-        };
-        let (of_default, of_l4s) = block.pdus.split_at(block.of_default);
-        for (bearer, pdus) in [(&mut self.default, of_default), (&mut l4s.bearer, of_l4s)] {
-            if !pdus.is_empty() {
-                bearer.receive(cx, direction, pdus, deliver);
-            }
+        }
+        for (place, pdus) in block.by_bearer() {
+            self.at(place).receive(cx, direction, pdus, deliver);
         }
     }
 
@@ -345,10 +298,12 @@ impl Bearers {
         if let (Some(signalling), Some(pdu)) = (&mut self.signalling, block.signalling) {
             signalling.lose(direction, pdu);
         }
-        let Some(l4s) = &mut self.l4s else { return self.default.lose(cx, direction, &block.pdus) };
-        let (of_default, of_l4s) = block.pdus.split_at(block.of_default);
-        self.default.lose(cx, direction, of_default);
-        l4s.bearer.lose(cx, direction, of_l4s);
+        if block.ends.is_empty() {
+            return self.default.lose(cx, direction, &block.pdus);
+        }
+        for (place, pdus) in block.by_bearer() {
+            self.at(place).lose(cx, direction, pdus);
+        }
     }
 
     /// Sends a message over the signalling bearers, in place of one on its way.
@@ -382,11 +337,11 @@ impl Bearers {
         self.each_mut().for_each(|bearer| bearer.discard(cx, cause));
     }
 
-    /// [`RadioBearer::next_timeout`], of the earlier one.
+    /// [`RadioBearer::next_timeout`], the earliest.
     #[inline]
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        match &self.l4s {
-            Some(l4s) => self.default.next_timeout().into_iter().chain(l4s.bearer.next_timeout()).min(),
+        match &self.dedicated {
+            Some(_) => self.each().filter_map(RadioBearer::next_timeout).min(),
             None => self.default.next_timeout(),
         }
     }
@@ -409,10 +364,9 @@ impl Bearers {
     /// [`RadioBearer::queue`], the sum.
     #[inline]
     pub(crate) fn queue(&self, direction: Direction) -> Bytes {
-        let of_default = self.default.queue(direction);
-        match &self.l4s {
-            Some(l4s) => of_default + l4s.bearer.queue(direction),
-            None => of_default,
+        match &self.dedicated {
+            Some(_) => self.each().fold(Bytes::ZERO, |sum, bearer| sum + bearer.queue(direction)),
+            None => self.default.queue(direction),
         }
     }
 
@@ -429,26 +383,19 @@ impl Bearers {
     /// [`RadioBearer::leave`], of all bearers.
     pub(crate) fn leave(&mut self, cx: &mut Cx<'_>, mode: HandoverMode, out: &mut Departure) {
         self.default.leave(cx, mode, out);
-        if let Some(l4s) = &mut self.l4s {
-            let L4sBearer { bearer, departure, .. } = &mut **l4s;
-            bearer.leave(cx, mode, departure);
-            out.downlink.append(&mut departure.downlink);
-            out.uplink.append(&mut departure.uplink);
-            let of_l4s = |sdu| NumberedSdu { e_rab: L4S_BEARER, ..sdu };
-            out.forwarded.extend(departure.forwarded.drain(..).map(of_l4s));
-            let of_l4s = |status| SnStatusTransfer { e_rab: L4S_BEARER, ..status };
-            out.sn_status.extend(departure.sn_status.drain(..).map(of_l4s));
+        if let Some(dedicated) = &mut self.dedicated {
+            dedicated
+                .depart(out, |bearer, departure| bearer.leave(cx, bearer.handover_mode(mode), departure));
         }
     }
 
     /// [`RadioBearer::begin_anew`], of all bearers.
     pub(crate) fn begin_anew(&mut self, cx: &mut Cx<'_>, mode: HandoverMode, out: &mut Departure) {
         self.default.begin_anew(cx, mode, out);
-        if let Some(l4s) = &mut self.l4s {
-            let L4sBearer { bearer, departure, .. } = &mut **l4s;
-            bearer.begin_anew(cx, mode, departure);
-            out.downlink.append(&mut departure.downlink);
-            out.uplink.append(&mut departure.uplink);
+        if let Some(dedicated) = &mut self.dedicated {
+            dedicated.depart(out, |bearer, departure| {
+                bearer.begin_anew(cx, bearer.handover_mode(mode), departure)
+            });
         }
     }
 
@@ -470,24 +417,38 @@ impl Bearers {
 
     /// The bearer with this identity.
     fn by_e_rab(&mut self, e_rab: u8) -> &mut RadioBearer {
-        match &mut self.l4s {
-            Some(l4s) if e_rab == L4S_BEARER => &mut l4s.bearer,
-            _ => &mut self.default,
+        self.at(e_rab - DEFAULT_BEARER)
+    }
+
+    /// Appends the demands of the bearers in the downlink, for a scheduler policy. Those of signalling count as the default
+    /// bearer's.
+    pub(crate) fn demands(&mut self, now: Instant, out: &mut Vec<BearerDemand>) {
+        let direction = Direction::Downlink;
+        let of_signalling = self.signalling.as_ref().map_or(Bytes::ZERO, |all| all.backlog(direction));
+        let backlog = self.default.backlog(direction, now) + of_signalling;
+        if backlog > Bytes::ZERO {
+            let waited = self.default.head_of_line(direction, now);
+            out.push(BearerDemand { class: QosClass::DEFAULT, backlog, waited, guaranteed: Bytes::ZERO });
         }
+        if let Some(dedicated) = &mut self.dedicated {
+            dedicated.demands(now, out);
+        }
+    }
+}
+
+/// The name of a direction in those of random streams.
+const fn name(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Downlink => "downlink",
+        Direction::Uplink => "uplink",
     }
 }
 
 impl ForwardingTarget for Bearers {
     fn fresh(&mut self, cx: &Cx<'_>, packet: PacketRef) -> NumberedSdu {
-        let content = cx.pool.get(&packet);
-        let size = content.size;
-        match self.l4s_for(content) {
-            Some(bearer) => {
-                let size = bearer.sdu_size(size);
-                NumberedSdu { e_rab: L4S_BEARER, count: None, size, packet: Some(packet) }
-            }
-            None => self.default.fresh(cx, packet),
-        }
+        let Some(dedicated) = &self.dedicated else { return self.default.fresh(cx, packet) };
+        let place = dedicated.place_for(cx.pool.get(&packet));
+        NumberedSdu { e_rab: DEFAULT_BEARER + place, ..self.at(place).fresh(cx, packet) }
     }
 
     fn accept_forwarded(&mut self, cx: &mut Cx<'_>, sdu: NumberedSdu) {

@@ -34,7 +34,7 @@ use crate::ue::Ue;
 
 /// A MAC subheader with a 15-bit length field (TS 36.321 v17.0 §6.2.1). The last subheader of a PDU
 /// has no length field; the two bytes saved are left unused.
-const SUBHEADER: Bytes = Bytes(3);
+pub(crate) const SUBHEADER: Bytes = Bytes(3);
 
 pub(crate) fn cells(config: &RanConfig) -> Vec<Cell> {
     let ues = config.ues.len();
@@ -240,12 +240,15 @@ pub(crate) fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>], now: I
         let scells = links.with_secondary_cells().filter_map(|(link, _)| link.scell.as_mut());
         scells.for_each(|scell| scell.start(now));
     }
+    let queue = |name: &str| seeds.stream(&format!("ue/{index}/queue/{name}"));
+    let mut bearers = Bearers::new(&bearer, l4s.as_ref(), cell.connection.is_some(), now, queue);
+    if ue.aggregate_rates != [None; 2] {
+        bearers.limit_aggregate(ue.aggregate_rates, now);
+    }
     Ue {
         id: UeId(index as u32),
         is_present: true,
-        bearers: Bearers::new(&bearer, l4s.as_ref(), cell.connection.is_some(), now, |name| {
-            seeds.stream(&format!("ue/{index}/queue/{name}"))
-        }),
+        bearers,
         mobility,
         links,
         drx: { phase.drx(cell, identity) }

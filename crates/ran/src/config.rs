@@ -364,6 +364,11 @@ pub enum SchedulerKind {
     ThroughputToAverage,
     /// Priority set: a target bit rate first, then the channel.
     PrioritySet(PrioritySetConfig),
+    /// QoS: guaranteed bit rates first, then weighted delays.
+    Qos {
+        /// Averaging window in slots.
+        window: u32,
+    },
     /// A policy from outside this crate.
     Own(OwnScheduler),
 }
@@ -638,6 +643,8 @@ pub struct UeConfig {
     pub bearer_set_up: Option<Instant>,
     /// MCS of its downlink blocks, independent of its reports; `None` for link adaptation.
     pub fixed_mcs: Option<Mcs>,
+    /// Aggregate maximum bit rate of its bearers without guaranteed bit rate, downlink and uplink; `None` for no limit.
+    pub aggregate_rates: [Option<BitRate>; 2],
     /// The carriers besides that of `cell`, which is then the primary cell; `None` for a UE with one carrier.
     pub aggregation: Option<CarrierAggregation>,
 }

@@ -9,7 +9,7 @@
 //!
 //! A bearer may have layer 2 of NR ([`rlc::nr`], [`pdcp::nr`], [`sdap`]) instead of LTE's.
 //!
-//! Not included: semi-persistent scheduling, and more bearers of a UE than the default one and one for L4S.
+//! Not included: semi-persistent scheduling.
 
 pub mod bearer;
 pub mod bearers;
@@ -26,6 +26,7 @@ mod mac;
 mod network;
 pub mod numerology;
 pub mod pdcp;
+pub mod qos;
 pub mod rlc;
 pub mod rrc;
 pub mod sdap;
@@ -42,4 +43,4 @@ pub mod scheduler {
     };
 }
 
-pub use network::{CellQuality, RadioNetwork, ReportEvent, UeLook};
+pub use network::{BearerRequest, CellQuality, RadioNetwork, ReportEvent, UeLook};

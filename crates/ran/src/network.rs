@@ -10,6 +10,7 @@ use airlane_core::{
 };
 
 mod backhaul;
+mod bearers;
 mod capacity;
 mod carriers;
 mod connection;
@@ -23,6 +24,8 @@ mod service;
 mod wake;
 
 use backhaul::Backhaul;
+use bearers::BearerControl;
+pub use bearers::BearerRequest;
 use capacity::CapacityReports;
 use connection::Connections;
 use handover::HandoverState;
@@ -138,6 +141,7 @@ pub struct RadioNetwork {
     survey: (Duration, Instant),
     publisher: Publisher,
     capacity_reports: CapacityReports,
+    control: BearerControl,
     plan: Plan,
     backhaul: Option<Box<Backhaul>>,
     /// When the next packet leaves it.
@@ -212,6 +216,7 @@ impl RadioNetwork {
             survey: (Duration::MAX, Instant::FAR_FUTURE),
             publisher: Publisher::idle(),
             capacity_reports: CapacityReports::NONE,
+            control: BearerControl::default(),
             plan: Plan::new(config),
             backhaul: None,
             backhaul_due: Instant::FAR_FUTURE,

@@ -112,6 +112,7 @@ pub(crate) fn network(ues: usize, access: UplinkAccess) -> RanConfig {
                 building: None,
                 bearer_set_up: None,
                 fixed_mcs: None,
+                aggregate_rates: [None; 2],
                 aggregation: None,
             })
             .collect(),

@@ -2,7 +2,7 @@
 
 use airlane_core::{Direction, Duration, FlowId, Instant, UeId};
 
-use crate::Satisfaction;
+use crate::{BearerDescription, Satisfaction};
 
 /// A flow, by its index.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,6 +88,8 @@ pub struct RecorderParameters {
     pub handovers: bool,
     /// Whether UEs may be released.
     pub connections: bool,
+    /// The bearers of UEs that have dedicated ones.
+    pub bearers: Vec<BearerDescription>,
     /// Whether a UE has several carriers.
     pub carriers: bool,
     /// Whether messages of a PEP are recorded, and the windows of senders that use one.

@@ -14,6 +14,7 @@
 //!
 //! Not included: qlog.
 
+mod bearers;
 mod capture;
 mod carriers;
 mod cell;
@@ -49,6 +50,7 @@ mod track;
 mod verdicts;
 mod views;
 
+pub use bearers::BearerDescription;
 pub use capture::{Capture, CaptureError, CaptureFlow, CaptureParameters, CapturePoint};
 pub use describe::{CellDescription, FlowDescription, RecorderParameters};
 pub use histogram::Histogram;

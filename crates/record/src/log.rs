@@ -5,6 +5,7 @@
 use airlane_core::{Event, Instant, TopicSet};
 
 use crate::RecorderParameters;
+use crate::bearers::BearerLog;
 use crate::carriers::CarrierLog;
 use crate::codes::CodeLog;
 use crate::connections::ConnectionLog;
@@ -68,7 +69,7 @@ impl FinishedRun<'_> {
 type MakeLog = fn(&RecorderParameters) -> Option<Box<dyn Log>>;
 
 /// All kinds of logs, in the order of their tables in the results.
-const KINDS: [MakeLog; 18] = [
+const KINDS: [MakeLog; 19] = [
     log::<UeSeries>,
     log::<CodeLog>,
     log::<ViewLog>,
@@ -76,6 +77,7 @@ const KINDS: [MakeLog; 18] = [
     log::<HandoverLog>,
     log::<ConnectionLog>,
     log::<CarrierLog>,
+    log::<BearerLog>,
     log::<PageLog>,
     log::<VerdictLog>,
     log::<InformationLog>,

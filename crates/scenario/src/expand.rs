@@ -78,6 +78,11 @@ pub struct Reach {
 }
 
 impl Reach {
+    /// The UEs.
+    pub(crate) fn ues(&self) -> Range<usize> {
+        self.ues.clone()
+    }
+
     /// The number of flows it becomes.
     pub fn count(&self) -> u32 {
         self.ues.len() as u32

@@ -135,6 +135,7 @@ pub fn external(name: &str, to: Option<String>) -> Flow {
         repeat: None,
         server_delay: None,
         five_qi: None,
+        qos: None,
     }
 }
 

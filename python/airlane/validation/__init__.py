@@ -15,6 +15,7 @@ from pathlib import Path
 from airlane import native
 from airlane.validation.abc import MarkedLink
 from airlane.validation.access_load import Load
+from airlane.validation.bearers import BearerCell
 from airlane.validation.carriers import CarrierCell
 from airlane.validation.cell import substituted
 from airlane.validation.cells import TwoCells
@@ -33,6 +34,7 @@ from airlane.validation.sleep import Access, Poisson, Probe, Resume
 
 __all__ = [
     "Access",
+    "BearerCell",
     "Call",
     "CarrierCell",
     "Download5G",

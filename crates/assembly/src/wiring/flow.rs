@@ -1,14 +1,16 @@
 //! The nodes of a flow and their places in a network, which is being built or is running.
 
-use airlane_core::{FlowId, Node, NodeId, Port, UeId};
+use airlane_core::{FlowId, Node, NodeId, Port, Seeds, UeId};
 use airlane_engine::Simulation;
 use airlane_middlebox::EnbProxies;
 use airlane_net::{Gateway, Link};
 use airlane_ran::RadioNetwork;
+use airlane_ran::bearers::DedicatedBearerConfig;
 use airlane_ran::sdap::Qfi;
 use airlane_scenario::ScenarioError;
 use airlane_scenario::endpoints::{self, Setup};
 use airlane_scenario::expand::OneFlow;
+use airlane_scenario::format::Qos;
 use airlane_traffic::{PORT, RelayLeg};
 
 use super::{BUILT, Places};
@@ -25,8 +27,11 @@ pub(crate) struct FlowNodes {
     ue: Option<UeId>,
     /// The other leg of a flow between two UEs.
     other_leg: Option<FlowId>,
-    /// Its QoS flow, if the scenario names a class.
-    qos: Option<Qfi>,
+    /// One of the two QoS flows of cells with a bearer for L4S, if the scenario names its class.
+    qos_flow: Option<Qfi>,
+    /// Its dedicated bearer.
+    bearer: Option<DedicatedBearerConfig>,
+    seeds: Seeds,
 }
 
 impl FlowNodes {
@@ -53,7 +58,9 @@ impl FlowNodes {
             links,
             ue: flow.ue.map(|ue| UeId(ue as u32)),
             other_leg: flow.other_leg(id),
-            qos: section.qos_flow(),
+            qos_flow: section.qos_flow(),
+            bearer: section.qos.as_ref().map(Qos::config),
+            seeds: setup.seeds,
         })
     }
 
@@ -66,6 +73,13 @@ impl FlowNodes {
     pub(super) fn reserve_link(&self, network: &mut Simulation) -> Option<NodeId> {
         self.links.as_ref().map(|_| network.reserve())
     }
+}
+
+/// The bearer of a flow.
+struct FlowBearer {
+    qos_flow: Option<Qfi>,
+    dedicated: Option<DedicatedBearerConfig>,
+    seeds: Seeds,
 }
 
 /// The places of the nodes of a flow.
@@ -122,8 +136,9 @@ impl Places {
         }
         network.connect((self.server_router, port), to_server);
         network.connect((self.host_router, port), (at.host, PORT));
+        let bearer = FlowBearer { qos_flow: nodes.qos_flow, dedicated: nodes.bearer, seeds: nodes.seeds };
         let up = match nodes.ue {
-            Some(ue) => self.add_to_ue(network, id, ue, nodes.qos),
+            Some(ue) => self.add_to_ue(network, id, ue, &bearer),
             None => self.internet_up,
         };
         network.connect((at.host, PORT), up);
@@ -131,13 +146,23 @@ impl Places {
     }
 
     /// Adds a flow to a UE of the mobile network. Returns where its uplink begins.
-    fn add_to_ue(&self, network: &mut Simulation, id: FlowId, ue: UeId, qos: Option<Qfi>) -> (NodeId, Port) {
+    fn add_to_ue(
+        &self,
+        network: &mut Simulation,
+        id: FlowId,
+        ue: UeId,
+        bearer: &FlowBearer,
+    ) -> (NodeId, Port) {
+        let now = network.now();
         let mobile = self.mobile.expect("only a mobile network has UEs");
         let radio = network.node_mut::<RadioNetwork>(mobile.radio).expect(BUILT);
         let port = radio.ue_port(ue.index());
         assert_eq!(radio.add_flow(ue), id, "the radio network counts flows as the scenario does");
-        if let Some(qos) = qos {
-            radio.map_flow(id, qos);
+        if let Some(qos_flow) = bearer.qos_flow {
+            radio.map_flow(id, qos_flow);
+        }
+        if let Some(dedicated) = &bearer.dedicated {
+            radio.set_up_bearer(id, dedicated, now, bearer.seeds);
         }
         network.node_mut::<Gateway>(mobile.gateway).expect(BUILT).add_flow(id, ue);
         if let Some(node) = mobile.enb_proxies {

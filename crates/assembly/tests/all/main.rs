@@ -4,6 +4,7 @@
 //! `swarm` draws, too.
 
 mod backhaul;
+mod bearers;
 mod behaviour;
 mod between_ues;
 mod byte_stream;

@@ -10,9 +10,9 @@ use serde_json::Value;
 
 mod aggregation;
 mod applications;
+mod bearers;
 mod carriers;
 mod cells;
-#[path = "headroom.rs"]
 mod headroom;
 #[path = "host_settings.rs"]
 mod host_settings;
@@ -195,13 +195,13 @@ pub(crate) fn drawn(seed: u64) -> Drawn {
         let s = &mut Seeds::new(seed).stream("swarm/marking");
         let together = marking::draw(s, &base, layout, &drawn.settings);
         drawn.settings.extend(together);
-        let s = &mut Seeds::new(seed).stream("swarm/out-of-range");
-        drawn.settings.extend(radio_settings::out_of_range(s, &base, layout));
-        let s = &mut Seeds::new(seed).stream("swarm/links");
-        let links = links::draw(s, &base, layout, &drawn.settings);
+        let stream = |name: &str| Seeds::new(seed).stream(name);
+        let out_of_range = radio_settings::out_of_range(&mut stream("swarm/out-of-range"), &base, layout);
+        drawn.settings.extend(out_of_range);
+        let links = links::draw(&mut stream("swarm/links"), &base, layout, &drawn.settings);
         drawn.settings.extend(links);
-        let s = &mut Seeds::new(seed).stream("swarm/headroom");
-        drawn.settings.extend(headroom::draw(s, &base, layout));
+        drawn.settings.extend(headroom::draw(&mut stream("swarm/headroom"), &base, layout));
+        drawn.settings.extend(bearers::draw(&mut stream("swarm/bearers"), &base, layout));
         let s = &mut Seeds::new(seed).stream("swarm/sleep");
         let sleep = sleep::draw(s, &base, layout, &drawn.settings);
         drawn.settings.extend(sleep);

@@ -182,7 +182,7 @@ fn scheduler(settings: &mut Settings<'_>, at: &str, scheduler: &format::Schedule
     let window = || ("window", whole(2, 2_000));
     let domain = || ("domain", one_of(&["frequency", "time"]));
     let keys = match scheduler {
-        format::Scheduler::ProportionalFair(_) => vec![window()],
+        format::Scheduler::ProportionalFair(_) | format::Scheduler::Qos(_) => vec![window()],
         format::Scheduler::BlindEqualThroughput(_) => vec![window(), domain()],
         format::Scheduler::MaximumThroughput(_) => vec![domain()],
         format::Scheduler::PrioritySet(_) => vec![

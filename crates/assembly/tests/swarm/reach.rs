@@ -200,6 +200,10 @@ pub(crate) fn without_excuse(scenario: &Resolved) -> Vec<usize> {
 /// The only cell, if it and its channel leave no excuse, and the required budget of a UE in it.
 fn open_air(scenario: &Resolved) -> Option<(&format::Cell, f64)> {
     let [cell] = &scenario.cell[..] else { return None };
+    // Bearers of higher priority, and limits of rates, may starve a flow.
+    if scenario.flow.iter().any(|flow| flow.qos.is_some()) || scenario.ue.iter().any(|ue| ue.ambr.is_some()) {
+        return None;
+    }
     least_budget(scenario).filter(|_| is_open(cell)).map(|least| (cell, least))
 }
 

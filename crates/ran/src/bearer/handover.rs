@@ -101,6 +101,16 @@ impl HandoverStatistics {
 }
 
 impl RadioBearer {
+    /// How it is handed over where the default bearer is in this mode: the same way if both have one mode of RLC.
+    pub(crate) fn handover_mode(&self, of_default: HandoverMode) -> HandoverMode {
+        match self.downlink.rlc.mode() {
+            mode if mode == of_default.rlc() => of_default,
+            RlcMode::Am => HandoverMode::Lossless,
+            RlcMode::Um => HandoverMode::SeamlessUm,
+            RlcMode::Tm => of_default,
+        }
+    }
+
     /// The UE leaves its cell, or re-establishes in the same cell. Nothing is sent until it has arrived.
     ///
     /// # Panics

@@ -1,8 +1,9 @@
 //! Two bearers of a UE: which packet uses which, how a block is shared, and what a handover forwards.
 
-use airlane_core::{FlowId, Header, PacketPool, Payload, Seeds, Silence, TopicSet, UdpHeader};
+use airlane_core::{Ecn, FlowId, Header, Packet, PacketPool, Payload, Seeds, Silence, TopicSet, UdpHeader};
 
 use super::*;
+use crate::bearer::RlcConfig;
 use crate::pdcp::PdcpConfig;
 use crate::rlc::nr::NrRlc;
 use crate::rlc::{AmConfig, Aqm, UmConfig};
@@ -77,7 +78,7 @@ impl Rig {
     /// Bytes that wait in the default bearer, and in that of L4S.
     fn waiting(&self, direction: Direction) -> [u64; 2] {
         let of = |bearer: &RadioBearer| bearer.queue(direction).get();
-        [of(&self.bearers.default), of(&self.bearers.l4s.as_ref().unwrap().bearer)]
+        [of(&self.bearers.default), of(&self.bearers.dedicated.as_ref().unwrap().bearers[0].bearer)]
     }
 
     /// Builds a block.
@@ -200,14 +201,14 @@ fn a_handover_forwards_the_data_of_both_bearers() {
     rig.submit(Direction::Downlink, Ecn::Capable1, 10);
     rig.now += Duration::from_nanos(100 * MS);
     let block = rig.block(Direction::Downlink, 15_000); // 12,500 of them for the default bearer first
-    assert!(block.of_default > 0 && block.of_default < block.pdus.len(), "both are in it");
+    assert_eq!(block.by_bearer().count(), 2, "both are in it");
     // The block is lost, and the UE leaves.
     let mut out = Departure::default();
     rig.call(|bearers, cx| bearers.leave(cx, HandoverMode::Lossless, &mut out));
     let identities: Vec<_> = out.sn_status.iter().map(|status| status.e_rab).collect();
-    assert_eq!(identities, [DEFAULT_BEARER, L4S_BEARER]);
+    assert_eq!(identities, [DEFAULT_BEARER, DEFAULT_BEARER + 1]);
     let of = |e_rab| out.forwarded.iter().filter(|sdu| sdu.e_rab == e_rab).count();
-    assert_eq!([of(DEFAULT_BEARER), of(L4S_BEARER)], [10, 10]);
+    assert_eq!([of(DEFAULT_BEARER), of(DEFAULT_BEARER + 1)], [10, 10]);
     assert!(rig.bearers.awaits_sn_status());
     assert_eq!(rig.bearers.handover_statistics().forwarded, 20);
     for status in out.sn_status.drain(..) {

@@ -369,10 +369,11 @@ impl DownlinkMac {
         let (ues, now, cell) = (&mut *slot.ues, slot.cx.now, slot.id);
         let (restrictions, touched) = (&*slot.restrictions, &mut *slot.touched);
         let pdcch = pdcch_of(slot.cell, self.on_air);
+        let mut bearers = self.scheduler.begin_bearers();
         self.active.retain(|&index| {
             let ue = &mut ues[index as usize];
             let backlog = ue.backlog(Direction::Downlink, now);
-            let Ue { mobility, links, drx, .. } = ue;
+            let Ue { mobility, links, drx, bearers: of_ue, .. } = ue;
             let link = links.with_mut(cell);
             if backlog == Bytes::ZERO {
                 link.downlink.active = false;
@@ -389,7 +390,13 @@ impl DownlinkMac {
             }
             if answer.may_be_scheduled {
                 let flat = radio.air.is_quiet() && link.downlink.channel.is_flat();
-                demands.push(Demand::new(index, backlog, flat, sizes.most(&link.downlink)));
+                let mut demand = Demand::new(index, backlog, flat, sizes.most(&link.downlink));
+                if let Some(bearers) = &mut bearers {
+                    let first = bearers.len() as u32;
+                    of_ue.demands(now, bearers);
+                    demand.bearers = (first, bearers.len() as u32);
+                }
+                demands.push(demand);
             }
             true
         });

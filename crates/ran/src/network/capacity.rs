@@ -47,14 +47,14 @@ impl CapacityReports {
 
 /// The slots of a cell in the time after which they repeat.
 #[derive(Debug)]
-struct DownlinkSlots {
+pub(super) struct DownlinkSlots {
     /// Those with blocks of the downlink, by [`SlotFormat`].
-    with_blocks: [u64; FORMATS],
-    all: u64,
+    pub(super) with_blocks: [u64; FORMATS],
+    pub(super) all: u64,
 }
 
 impl DownlinkSlots {
-    fn of(Cell { config, phy, .. }: &Cell) -> Self {
+    pub(super) fn of(Cell { config, phy, .. }: &Cell) -> Self {
         let mut slots = Self { with_blocks: [0; FORMATS], all: config.slot_period() };
         for format in (0..slots.all).filter_map(|slot| phy.downlink_format(config, slot)) {
             slots.with_blocks[format as usize] += 1;

@@ -1,15 +1,12 @@
 //! Checks of cells.
 
 use super::{Checked, PACKET, Place, whole_subframes};
-use crate::format::{Aqm, Cell, L4sBearer, Rlc, Uplink};
-use crate::quantity::Rate;
+use crate::format::{Aqm, Cell, L4sBearer, RATE_MAX, Rlc, Uplink};
 
 /// Bandwidths of LTE in resource blocks (TS 36.104 table 5.6-1).
 const RESOURCE_BLOCKS: [u16; 6] = [6, 15, 25, 50, 75, 100];
 /// Maximum number of FQ-CoDel queues in a cell: 4 B each.
 const QUEUES_MAX: u64 = 50_000_000;
-/// The maximum of a prioritised bit rate, above the rate of any cell.
-const PRIORITISED_MAX: Rate = Rate(airlane_core::BitRate(10_000_000_000));
 
 pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
     let replaced = cell.bandwidth.is_none();
@@ -116,8 +113,8 @@ fn l4s_bearer(bearer: &L4sBearer, at: &Place<'_>) -> Checked {
     at.at_least(bearer.buffer, PACKET, "buffer", "too small for a full packet")?;
     bearer.aqm.check(&at.under("aqm"))?;
     for (rate, key) in [(bearer.rate, "rate"), (Some(bearer.default_rate), "default_rate")] {
-        let help = format!("it must be at most {PRIORITISED_MAX}");
-        at.require(rate <= Some(PRIORITISED_MAX), key, "more than a cell carries", &help)?;
+        let help = format!("it must be at most {RATE_MAX}");
+        at.require(rate <= Some(RATE_MAX), key, "more than a cell carries", &help)?;
     }
     whole_subframes(at, bearer.bucket, "bucket", 1)
 }

@@ -5,14 +5,13 @@ use std::collections::BTreeSet;
 use airlane_core::{Bytes, Duration};
 use airlane_settings::nearest_help;
 
-use super::{Checked, FLOWS_MAX, Place, kernel, name, rnis};
+use super::{Checked, FLOWS_MAX, Place, kernel, name, qos, rnis};
 use crate::applications;
 use crate::expand::{self, Reach, UeNames};
 use crate::format::{
     App, ArwaWindow, AutotunedWindow, Congestion, FixedWindow, Flow, FlowDirection, Network, Quic,
     ReceiveBuffer, ReceiveWindow, Resolved, Tcp, Transport,
 };
-use crate::format::{DEFAULT_5QI, LOW_LATENCY_5QI};
 use crate::quantity::Size;
 use crate::transports::IP_PACKET_MAX;
 
@@ -45,7 +44,7 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
         source(flow, scenario, &ues, &at)?;
         let ordered = flow.stop.is_none_or(|stop| stop > flow.start);
         at.require(ordered, "stop", "not after `start`", "it must be above `start`")?;
-        qos(flow, scenario, &at)?;
+        qos::flow(flow, scenario, &at)?;
         repeat(flow, &at)?;
         writes(flow, &at)?;
         applications::check(flow, scenario, &at)?;
@@ -63,6 +62,7 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
         }
         rnis::discriminator(flow, scenario, &at)?;
     }
+    qos::bearers(scenario, &ues, &at)?;
     // An override may make a run shorter than intended, but not this short.
     let idle =
         !scenario.flow.is_empty() && scenario.flow.iter().all(|flow| flow.start >= scenario.run.duration);
@@ -90,16 +90,6 @@ fn listens(congestion: Congestion, direction: FlowDirection, at: &Place<'_>) -> 
     let ok = direction == FlowDirection::Downlink || congestion != Congestion::Mdcc;
     let help = "MDCC needs a PEP, which observes the downlink only; choose another controller";
     at.require(ok, "transport.congestion", "it does not work on the uplink", help)
-}
-
-/// The QoS class of a flow, which needs the bearers.
-fn qos(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
-    let Some(class) = flow.five_qi else { return Ok(()) };
-    let known = [DEFAULT_5QI, LOW_LATENCY_5QI].contains(&class);
-    at.require(known, "five_qi", "not a QoS class of the two bearers", "it must be 9 or 80")?;
-    let has_two = scenario.cell.iter().any(|cell| cell.l4s_bearer.is_some());
-    let help = "add l4s_bearer = {} to the cell, or leave five_qi out";
-    at.require(has_two, "five_qi", "no cell has a low-latency bearer", help)
 }
 
 fn destination(flow: &Flow, scenario: &Resolved, ues: &UeNames<'_>, at: &Place<'_>) -> Checked {

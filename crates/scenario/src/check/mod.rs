@@ -13,6 +13,7 @@ mod layout;
 mod middlebox;
 mod nr;
 mod output;
+mod qos;
 mod rnis;
 mod service;
 mod ue;

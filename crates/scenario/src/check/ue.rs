@@ -101,6 +101,7 @@ fn ue(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
     }
     super::carriers::carriers(ue, scenario, at)?;
     indoors(ue, at)?;
+    ue.ambr.as_ref().map_or(Ok(()), |ambr| ambr.check(&at.under("ambr")))?;
     // Any cell may serve it.
     let highest = scenario.cell.iter().map(highest_mcs).min().unwrap_or(LTE_HIGHEST_MCS);
     let mcs = ue.fixed_mcs.is_none_or(|mcs| mcs <= highest);

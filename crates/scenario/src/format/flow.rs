@@ -6,7 +6,7 @@ use airlane_transport::CongestionKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{App, Ecn, Kernel, LossDiscriminator, ReceiveWindow, Resolved, tagged};
+use super::{App, Ecn, Kernel, LossDiscriminator, Qos, ReceiveWindow, Resolved, tagged};
 use crate::quantity::{Rate, Share, Size, Time};
 
 /// Longest delay before a PEP that is no queue.
@@ -45,6 +45,9 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = [9, 80, null]))]
     pub five_qi: Option<u8>,
+    /// QoS class of the flow, which gets a dedicated bearer. By default, the flow uses the default bearer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub qos: Option<Qos>,
     /// Start of the application.
     pub start: Time,
     /// End of the application. By default, this is the end of the run.

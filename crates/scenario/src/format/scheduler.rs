@@ -31,6 +31,9 @@ pub enum Scheduler {
     /// Priority set.
     #[serde(rename = "pss")]
     PrioritySet(PrioritySet),
+    /// QoS: guaranteed bit rates first, then weighted delays.
+    #[serde(rename = "qos")]
+    Qos(QosScheduler),
     /// Your own policy, from Rust.
     #[serde(rename = "own")]
     Own(OwnPolicy),
@@ -42,6 +45,7 @@ tagged!(Scheduler by "kind" {
     "bet" => BlindEqualThroughput(BlindEqualThroughput),
     "tta" => ThroughputToAverage,
     "pss" => PrioritySet(PrioritySet),
+    "qos" => Qos(QosScheduler),
     "own" => Own(OwnPolicy),
 });
 
@@ -65,6 +69,7 @@ impl Scheduler {
                     FrequencyMetric::CoIta => config::FrequencyMetric::CarrierToAverage,
                 },
             }),
+            Self::Qos(qos) => SchedulerKind::Qos { window: qos.window },
             Self::Own(policy) => SchedulerKind::Own(own(&policy.policy)),
         }
     }
@@ -84,7 +89,8 @@ impl Scheduler {
         match self {
             Self::ProportionalFair(ProportionalFair { window })
             | Self::BlindEqualThroughput(BlindEqualThroughput { window, .. })
-            | Self::PrioritySet(PrioritySet { window, .. }) => Some(*window),
+            | Self::PrioritySet(PrioritySet { window, .. })
+            | Self::Qos(QosScheduler { window }) => Some(*window),
             Self::RoundRobin | Self::MaximumThroughput(_) | Self::ThroughputToAverage | Self::Own(_) => None,
         }
     }
@@ -148,6 +154,16 @@ pub enum FrequencyMetric {
     PfSch,
     /// By the channel quality there, relative to the mean over the band.
     CoIta,
+}
+
+/// Settings of the QoS scheduler: bytes within guaranteed bit rates come first, in the order of the priority levels of their
+/// QoS classes; all others are divided by modified largest weighted delay first (Andrews et al., IEEE Communications Magazine
+/// 39(2), 2001).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QosScheduler {
+    /// Number of slots of 1 ms over which the past throughput is averaged.
+    pub window: u32,
 }
 
 /// Your own policy.

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::mobility::{course, levy_law, speed_law};
-use super::{Area, Cell, Mobility, Scells, Step, tagged};
+use super::{Ambr, Area, Cell, Mobility, Scells, Step, tagged};
 use crate::quantity::{Gain, Metres, Power, Share, Speed, Time};
 
 /// A UE, or a group of UEs with the same settings.
@@ -49,6 +49,9 @@ pub struct Ue {
     /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub building: Option<Building>,
+    /// Limits of the rates of the UE, of all its bearers without guaranteed bit rate. By default, there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ambr: Option<Ambr>,
     /// Time of the bearer setup, for `early_throttling`. By default, this is the first packet of the UE.
     pub bearer_setup: Option<Time>,
     /// Fixed MCS of the downlink, 0 to 28 (TS 36.213 §7.1.7.1). The channel then decides only whether blocks
@@ -211,6 +214,7 @@ impl Ue {
             building: self.building.as_ref().map(Building::config),
             bearer_set_up: self.bearer_setup.map(|at| Instant::ZERO + at.0),
             fixed_mcs: self.fixed_mcs.map(Mcs::new),
+            aggregate_rates: self.ambr.as_ref().map_or([None; 2], Ambr::rates),
             aggregation: self.aggregation(cells, is_handed_over),
         }
     }

@@ -12,6 +12,7 @@ mod average;
 mod contest;
 mod own;
 mod priority_set;
+mod qos;
 mod round_robin;
 mod standing;
 #[cfg(test)]
@@ -22,9 +23,11 @@ use airlane_core::{Bytes, UeId};
 
 use super::grid::{RbgSet, ResourceGrid, each};
 use crate::config::{SchedulerDomain, SchedulerKind};
+use crate::qos::BearerDemand;
 use average::PastThroughput;
 use contest::{Waiting, by_rbg};
 use priority_set::PrioritySet;
+use qos::QosPolicy;
 use round_robin::RoundRobin;
 use standing::StandingCandidates;
 
@@ -53,13 +56,24 @@ pub(crate) struct Demand {
     pub(crate) given: RbgSet,
     metric: f64,
     covered: u32,
+    /// The range of its bearers in the list of those of all demands, if the policy has one.
+    pub(crate) bearers: (u32, u32),
+    /// Bytes that guaranteed bit rates cover.
+    guaranteed: u32,
 }
 
 impl Demand {
     /// For a UE whose RBGs carry at most `most` bytes each; the actual bytes are set later.
     pub(crate) fn new(ue: u32, backlog: Bytes, flat: bool, most: u16) -> Self {
         let (rbg_bytes, backlog) = ([0; MAX_RBGS], backlog.get().min(1 << 30) as u32);
-        Self { ue, backlog, flat, most, rbg_bytes, has_rates: false, given: 0, metric: 0.0, covered: 0 }
+        let (bearers, guaranteed) = ((0, 0), 0);
+        let (has_rates, given, metric, covered) = (false, 0, 0.0, 0);
+        Self { ue, backlog, flat, most, rbg_bytes, has_rates, given, metric, covered, bearers, guaranteed }
+    }
+
+    /// Its bearers with data, in the list of those of all demands.
+    fn bearers_in<'a>(&self, all: &'a [BearerDemand]) -> &'a [BearerDemand] {
+        &all[self.bearers.0 as usize..self.bearers.1 as usize]
     }
 
     /// Sets the bytes of one RBG, per sub-band.
@@ -123,7 +137,7 @@ impl Demand {
 
 /// A scheduler policy and its state.
 ///
-/// All policies except round robin and priority set are one of two ways to divide a slot, each with
+/// All policies except round robin, priority set and QoS are one of two ways to divide a slot, each with
 /// a metric: [`by_rbg`] in the frequency domain, [`by_ue`] in the time domain. Metrics are those of
 /// F. Capozzi, G. Piro, L. A. Grieco, G. Boggia, P. Camarda, "Downlink packet scheduling in LTE
 /// cellular networks: key design issues and a survey", IEEE Communications Surveys & Tutorials
@@ -140,6 +154,8 @@ pub(crate) struct Scheduler {
     waiting: Waiting,
     /// For proportional fair, if candidates stand from slot to slot.
     standing: Option<StandingCandidates>,
+    /// The bearers of the demands, for a policy that sees them.
+    bearers: Vec<BearerDemand>,
 }
 
 #[derive(Debug)]
@@ -150,6 +166,7 @@ enum Policy {
     BlindEqualThroughput(SchedulerDomain, PastThroughput),
     ThroughputToAverage,
     PrioritySet(PrioritySet),
+    Qos(QosPolicy),
     Own(Box<dyn SchedulerPolicy>),
 }
 
@@ -168,9 +185,16 @@ impl Scheduler {
             }
             SchedulerKind::ThroughputToAverage => Policy::ThroughputToAverage,
             SchedulerKind::PrioritySet(config) => Policy::PrioritySet(PrioritySet::new(config, ues, slot)),
+            SchedulerKind::Qos { window } => Policy::Qos(QosPolicy::new(window, ues, slot)),
             SchedulerKind::Own(ref own) => Policy::Own(own.0.make(cell)),
         };
-        Self { policy, waiting: Waiting::with_capacity(ues), standing: None }
+        Self { policy, waiting: Waiting::with_capacity(ues), standing: None, bearers: Vec::new() }
+    }
+
+    /// The list of the bearers of the demands, emptied for those of another slot; `None` if the policy does not see them.
+    pub(crate) fn begin_bearers(&mut self) -> Option<&mut Vec<BearerDemand>> {
+        self.bearers.clear();
+        matches!(self.policy, Policy::Qos(_) | Policy::Own(_)).then_some(&mut self.bearers)
     }
 
     /// From now on candidates of proportional fair stand from slot to slot, in a network of this many UEs: they are set
@@ -183,6 +207,7 @@ impl Scheduler {
             | Policy::BlindEqualThroughput(..)
             | Policy::ThroughputToAverage
             | Policy::PrioritySet(_)
+            | Policy::Qos(_)
             | Policy::Own(_) => None,
         };
         self.standing.is_some()
@@ -274,9 +299,13 @@ impl Scheduler {
                 pss.rank(slot, demands);
                 by_rbg(waiting, demands, free, rates_of);
             }
+            Policy::Qos(qos) => {
+                demands.iter_mut().for_each(rates_of);
+                qos.schedule(slot, demands, &self.bearers, free, waiting);
+            }
             Policy::Own(own) => {
                 demands.iter_mut().for_each(rates_of);
-                own.schedule(&mut Candidates { slot, demands, free });
+                own.schedule(&mut Candidates { slot, demands, free, bearers: &self.bearers });
             }
         }
         for demand in demands.iter() {
@@ -289,6 +318,7 @@ impl Scheduler {
         match &mut self.policy {
             Policy::ProportionalFair(past) | Policy::BlindEqualThroughput(_, past) => past.served(ue, bytes),
             Policy::PrioritySet(pss) => pss.served(ue, bytes),
+            Policy::Qos(qos) => qos.past.served(ue, bytes),
             Policy::Own(own) => own.served(UeId(ue), Bytes(bytes)),
             Policy::RoundRobin(_) | Policy::MaximumThroughput(_) | Policy::ThroughputToAverage => {}
         }
@@ -302,6 +332,7 @@ impl Scheduler {
         match &mut self.policy {
             Policy::ProportionalFair(past) | Policy::BlindEqualThroughput(_, past) => past.add_ue(),
             Policy::PrioritySet(pss) => pss.add_ue(),
+            Policy::Qos(qos) => qos.past.add_ue(),
             Policy::RoundRobin(_)
             | Policy::MaximumThroughput(_)
             | Policy::ThroughputToAverage
@@ -316,6 +347,7 @@ impl Scheduler {
         match &mut self.policy {
             Policy::ProportionalFair(past) | Policy::BlindEqualThroughput(_, past) => past.forget(ue),
             Policy::PrioritySet(pss) => pss.forget(ue),
+            Policy::Qos(qos) => qos.past.forget(ue),
             Policy::Own(own) => own.forget(UeId(ue)),
             Policy::RoundRobin(_) | Policy::MaximumThroughput(_) | Policy::ThroughputToAverage => {}
         }

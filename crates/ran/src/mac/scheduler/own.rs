@@ -7,6 +7,7 @@ use airlane_core::{Bytes, Duration, UeId};
 
 use super::{Demand, RbgSet};
 use crate::mac::grid::each;
+use crate::qos::BearerDemand;
 
 /// A downlink scheduler policy of a user, for one cell: the assignment of resource block groups (RBGs) to UEs.
 /// A call is dispatched dynamically; the policies of this crate are dispatched by a branch.
@@ -47,6 +48,7 @@ pub struct Candidates<'a> {
     pub(super) slot: u64,
     pub(super) demands: &'a mut [Demand],
     pub(super) free: RbgSet,
+    pub(super) bearers: &'a [BearerDemand],
 }
 
 impl Candidates<'_> {
@@ -73,6 +75,13 @@ impl Candidates<'_> {
     #[must_use]
     pub const fn backlog(&self, candidate: usize) -> Bytes {
         Bytes(self.demands[candidate].backlog as u64)
+    }
+
+    /// Its bearers that have data: their QoS classes, bytes waiting, head-of-line delays, and bytes that guaranteed bit rates
+    /// cover now. The default bearer, of class 9, is the first.
+    #[must_use]
+    pub fn bearers(&self, candidate: usize) -> &[BearerDemand] {
+        self.demands[candidate].bearers_in(self.bearers)
     }
 
     /// Bytes that this RBG carries to it, by its last channel report, on all layers; zero if it cannot use it.
