@@ -149,7 +149,7 @@ impl QosClass {
     }
 }
 
-/// What a bearer of a UE has to send in the downlink, for scheduler policies.
+/// The data of a bearer of a UE in the downlink, for scheduler policies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BearerDemand {
     /// Its class.

@@ -25,7 +25,7 @@ duration = "12 s"
 warmup = "2 s"
 
 [channel]
-fading = {{ model = "{fading}", speed = "3 km/h" }}
+fading = {fading}
 
 [internet]
 rate = "10 Gbit/s"
@@ -76,6 +76,10 @@ class BearerCell:
         Other keys of the UE.
     others
         Number of other UEs.
+    cell
+        Other keys of the cell.
+    fades
+        Whether the channels fade, each UE's on its own.
     """
 
     network: str
@@ -83,14 +87,18 @@ class BearerCell:
     qos: str = ""
     ue: str = ""
     others: int = 1
+    cell: str = ""
+    fades: bool = True
 
     def scenario(self) -> Scenario:
         """The scenario."""
         nr = self.network.startswith("nr")
+        model = "tdl-a" if nr else "epa"
+        band = 'bandwidth = "20 MHz"' if nr else "resource_blocks = 50"
         text = _SCENARIO.format(
             network=self.network,
-            fading="tdl-a" if nr else "epa",
-            cell='bandwidth = "20 MHz"' if nr else "resource_blocks = 50",
+            fading=f'{{ model = "{model}", speed = "3 km/h" }}' if self.fades else '"none"',
+            cell=f"{band}\n{self.cell}",
             ue=self.ue,
             others=self.others,
             rate_mbps=self.rate_mbps,
@@ -173,6 +181,11 @@ def _goodput(output: native.Output, flow: str) -> float:
     return sum(float(row["goodput_mbps"]) for row in flows if row["flow"] == flow)
 
 
+def _limited(network: str, limit_mbps: float) -> BearerCell:
+    """A UE that is offered eight times its aggregate maximum bit rate."""
+    return BearerCell(network, 8 * limit_mbps, ue=f'ambr = {{ downlink = "{limit_mbps:g} Mbit/s" }}')
+
+
 def ambr(family: Family) -> Plan:
     """The rate under an aggregate maximum bit rate."""
     cases = [
@@ -180,7 +193,7 @@ def ambr(family: Family) -> Plan:
             id=f"{family.id}/{network}/{limit_mbps:g}-mbps",
             unit="Mbit/s",
             reference=limit_mbps * _PAYLOAD_BYTES / _PACKET_BYTES,
-            setups=(BearerCell(network, 8 * limit_mbps, ue=f'ambr = {{ downlink = "{limit_mbps:g} Mbit/s" }}'),),
+            setups=(_limited(network, limit_mbps),),
             figure=lambda output: _goodput(output, "phone"),
         )
         for network in ("typical", "nr-typical-fr1")
@@ -193,6 +206,18 @@ _LEVELS = {6: 60, 8: 80, 9: 90}
 """Priority levels of classes with a delay budget of 300 ms (TS 23.501 table 5.7.4-1)."""
 
 
+_FIFO = {
+    "typical": 'rlc = { mode = "am", buffer = "512 KiB" }\npdcp = { discard_timer = "1500 ms" }',
+    "nr-typical-fr1": 'rlc = { mode = "nr-am", buffer = "512 KiB" }',
+}
+"""Queues that fill before the discard timer drops a packet, which bounds the waiting time."""
+
+
+def _full(network: str, qi: int) -> BearerCell:
+    """Two UEs with equal channels and full queues."""
+    return BearerCell(network, 200.0, f"qos = {{ qi = {qi} }}", cell=_FIFO[network], fades=False)
+
+
 def priority(family: Family) -> Plan:
     """The ratio of the rates of a class and of the default bearer, both with full queues."""
     cases = [
@@ -200,7 +225,7 @@ def priority(family: Family) -> Plan:
             id=f"{family.id}/{network}/qi-{qi}",
             unit="ratio",
             reference=math.sqrt((100 - _LEVELS[qi]) / (100 - _LEVELS[9])),
-            setups=(BearerCell(network, 200.0, f"qos = {{ qi = {qi} }}"),),
+            setups=(_full(network, qi),),
             figure=lambda output: _goodput(output, "phone") / _goodput(output, "others"),
         )
         for network in ("typical", "nr-typical-fr1")

@@ -1,4 +1,4 @@
-//! The bearers of a UE beside the default one, and the logical channels of all of them.
+//! The dedicated bearers of a UE, and the logical channels of all of them.
 //!
 //! A transport block takes data as logical channel prioritization does (TS 36.321 v17.0 §5.4.3.1, TS 38.321 v18.5.0
 //! §5.4.3.1, whose steps are known here from descriptions of it): in the order of priorities each channel gets its
@@ -26,7 +26,7 @@ const L4S: u8 = 1;
 const PRIORITISED: BitRate = BitRate(1_000_000);
 /// Bucket size duration (choice, ms100 of TS 36.331).
 const BUCKET: Duration = Duration::from_millis(100);
-/// What a limit of a rate admits at once: the bytes of this time, and at least [`BURST_LEAST`] (choice).
+/// The bytes that a limit of a rate admits at once: those of this time, and at least [`BURST_LEAST`] (choice).
 const BURST: Duration = Duration::from_millis(100);
 const BURST_LEAST: Bytes = Bytes(16 * 1024);
 
@@ -45,7 +45,7 @@ impl Channel {
     }
 }
 
-/// A bearer beside the default one.
+/// A bearer other than the default one.
 #[derive(Debug)]
 pub(super) struct Dedicated {
     pub(super) bearer: RadioBearer,

@@ -8,7 +8,7 @@
 //!
 //! Not included: pre-emption by allocation and retention priority, the uplink, and admission by the target of a handover.
 
-use airlane_core::{BitRate, Direction, FlowId, Instant, Seeds, UeId};
+use airlane_core::{BitRate, Direction, Duration, FlowId, Instant, Seeds, UeId};
 
 use super::capacity::DownlinkSlots;
 use super::{Cell, RadioNetwork};
@@ -16,6 +16,7 @@ use crate::bearer::{BearerConfig, RlcConfig};
 use crate::bearers::DedicatedBearerConfig;
 use crate::build::SUBHEADER;
 use crate::mac::phy::SlotFormat;
+use crate::pdcp::nr::ReorderingConfig;
 use crate::qos::QosClass;
 use crate::rlc::UmConfig;
 use crate::rlc::nr::{self, NrConfig, NrRlc};
@@ -121,12 +122,17 @@ fn of_class(cell: &Cell, class: &QosClass) -> BearerConfig {
     bearer
 }
 
-/// The same in unacknowledged mode, with the longest sequence numbers and the timers of the other one.
+/// Timers of NR in unacknowledged mode: those of 5QI 1 and 2 in `configs/qos.yml` of srsRAN_Project at 02c940e.
+const NR_REASSEMBLY: Duration = Duration::from_millis(50);
+const NR_REORDERING: Duration = Duration::from_millis(80);
+
+/// The same in unacknowledged mode, with the longest sequence numbers; in LTE with the same t-Reordering.
 fn unacknowledged(rlc: RlcConfig) -> RlcConfig {
     match rlc {
         RlcConfig::Am(am) => RlcConfig::Um(UmConfig { sn_bits: 10, t_reordering: am.t_reordering }),
-        RlcConfig::Nr(NrConfig { rlc: NrRlc::Am(am), reordering, sdap }) => {
-            let um = nr::UmConfig { sn_bits: 12, t_reassembly: am.t_reassembly };
+        RlcConfig::Nr(NrConfig { rlc: NrRlc::Am(_), reordering, sdap }) => {
+            let um = nr::UmConfig { sn_bits: 12, t_reassembly: NR_REASSEMBLY };
+            let reordering = ReorderingConfig { t_reordering: Some(NR_REORDERING), ..reordering };
             RlcConfig::Nr(NrConfig { rlc: NrRlc::Um(um), reordering, sdap })
         }
         other => other,

@@ -301,6 +301,29 @@ fn own(policy: fn(&mut Candidates<'_>)) -> SchedulerKind {
     SchedulerKind::Own(OwnScheduler(std::sync::Arc::new(Function(policy))))
 }
 
+/// The bearers of a UE with a call and a download are those of its demand.
+#[test]
+fn a_policy_from_outside_sees_the_bearers() {
+    let strictest_first = own(|candidates| {
+        let level = |i: &usize| candidates.bearers(*i).iter().map(|bearer| bearer.class.priority).min();
+        if let Some(first) = (0..candidates.len()).min_by_key(level) {
+            candidates.give_all(first);
+        }
+    });
+    let mut scheduler = Scheduler::new(&strictest_first, 2, &CELL);
+    let bearer = |qi: u8| BearerDemand {
+        class: crate::qos::QosClass::of(qi).unwrap(),
+        backlog: Bytes(500),
+        waited: airlane_core::Duration::ZERO,
+        guaranteed: Bytes::ZERO,
+    };
+    *scheduler.begin_bearers().unwrap() = [9, 9, 2].map(bearer).to_vec();
+    let mut demands: Vec<_> = (0..2).map(|ue| with_rates(ue, 1_000, true, [100; MAX_RBGS])).collect();
+    (demands[0].bearers, demands[1].bearers) = ((0, 1), (1, 3));
+    scheduler.schedule(0, &mut demands, &mut ResourceGrid::new(100, RbgLayout::LTE), |_| ());
+    assert_eq!(demands.iter().map(|demand| demand.given.count_ones()).collect::<Vec<_>>(), [0, 10]);
+}
+
 /// Maximum throughput by RBG, as [`SchedulerKind::MaximumThroughput`].
 #[test]
 fn a_policy_from_outside_assigns_what_the_same_policy_here_does() {
