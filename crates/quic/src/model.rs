@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn a_window_that_was_full_limits_the_round() {
         let mut usage = WindowUse::default();
-        let mut sent = |usage: &mut WindowUse, in_flight: u64, settled: u64, sent: u64| {
+        let sent = |usage: &mut WindowUse, in_flight: u64, settled: u64, sent: u64| {
             usage.note(in_flight >= 4000, in_flight, (settled, sent));
             usage.is_limited()
         };
