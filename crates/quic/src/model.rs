@@ -42,7 +42,7 @@ pub(crate) struct WindowUse {
 }
 
 impl WindowUse {
-    /// A datagram was sent, or none could be: the window is `full` with so many bytes in flight. All before `settled` is
+    /// A datagram was sent, or none could be: the window is `full` with these bytes in flight. All before `settled` is
     /// acknowledged or lost, and `sent` bytes are sent.
     pub(crate) const fn note(&mut self, full: bool, in_flight: u64, (settled, sent): (u64, u64)) {
         if full || settled >= self.until || (!self.limited && in_flight > self.in_flight_max) {

@@ -265,6 +265,7 @@ FIELD = (
     ),
     *_both("copa", "Copa (NSDI 2018), with mode switching", congestion="copa"),
     *_both("copa-constant", "Copa with a constant delta", congestion="copa", copa_mode_switching=False),
+    *_both("c2tcp", "C2TCP (JSAC 2019) on CUBIC, target twice the minimum round trip", congestion="c2tcp"),
     *_both("c4", "C4 (draft-huitema-ccwg-c4)", congestion="c4"),
     *_both("vivace", "PCC Vivace (NSDI 2018)", congestion="vivace"),
     *map(_marked, _both("abc", "ABC (NSDI 2020)", congestion="abc")),
