@@ -20,6 +20,8 @@ import call_tables
 from airlane import papers
 from airlane.arena import markdown as arena_markdown
 from airlane.arena import record as arena_record
+from airlane.arena import rfc9743 as criteria
+from airlane.arena.conduct import Result
 from airlane.arena.sets import SETS
 from airlane.experiments import Outcome
 from airlane.pages import markdown
@@ -40,6 +42,7 @@ __all__ = [
     "outcomes",
     "printed",
     "public_files",
+    "rfc9743",
     "rows",
     "sprout",
     "validation",
@@ -66,6 +69,9 @@ _PUBLIC_FILE: dict[str, Callable[[dict[str, str]], str]] = {
     "note": lambda line: markdown.message(line["note"]),
 }
 """Columns of the tables of public files, and their cells."""
+
+_CRITERIA_SETS = {"arena": "The contenders of the arena", "arena-field": "The mechanisms of the field"}
+"""Files of the arena whose situations decide criteria of RFC 9743, and their headings."""
 
 _SPROUT = {
     "links": {
@@ -155,10 +161,37 @@ def experiments(paper: str) -> str:
 @cache
 def arena(name: str) -> str:
     """All tables of a file of the arena in Markdown."""
+    return arena_markdown.markdown(_arena_result(name))
+
+
+@cache
+def _arena_result(name: str) -> Result:
     file = RESULTS / f"{name}.json"
     if not file.is_file():
         raise NotFoundError(f"no file {file.name} of the arena")
-    return arena_markdown.markdown(arena_record.read(file, SETS[name.partition("-")[2] or "situations"]))
+    return arena_record.read(file, SETS[name.partition("-")[2] or "situations"])
+
+
+def rfc9743(part: str) -> str:
+    """The criteria of RFC 9743 in Markdown: `bars`, `numbers` of each recorded set, or `not-decided`.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such part.
+    """
+    recorded = {
+        title: _arena_result(name)
+        for name, title in _CRITERIA_SETS.items()
+        if (RESULTS / f"{name}.json").is_file()
+    }
+    if part == "bars":
+        return criteria.bars(next(iter(recorded.values())))
+    if part == "numbers":
+        return "\n\n".join(f"## {title}\n\n{criteria.markdown(one)}" for title, one in recorded.items())
+    if part == "not-decided":
+        return criteria.not_decided()
+    raise NotFoundError(f"no part {part!r}; there are bars, numbers, not-decided")
 
 
 def validation() -> str:

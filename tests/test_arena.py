@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+import yaml
 
 from airlane.arena import (
     BASELINE,
@@ -415,6 +416,35 @@ def test_the_command(airlane: Airlane, tmp_path: Path) -> None:
         assert wrong.returncode == 2
         assert "'nobody'" in wrong.stderr
         assert word in wrong.stderr
+
+
+def test_a_folder_for_an_archive(airlane: Airlane, tmp_path: Path) -> None:
+    some = ("--contender", "vegas", "--situation", "one-user", "--quick")
+    done = airlane("arena", *some, "--record", "some.json", "--publish", "folder")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("and cells.csv, and some.json, and folder\n")
+    folder = tmp_path / "folder"
+    assert (folder / "runs.json").read_text() == (tmp_path / "some.json").read_text()
+    assert (folder / "cells.csv").read_text() == (tmp_path / "out/arena/cells.csv").read_text()
+    criteria = list(csv.DictReader((folder / "rfc9743.csv").read_text().splitlines()))
+    assert {(row["contender"], row["section"]) for row in criteria} == {
+        ("cubic", "5.1.2"),
+        ("vegas", "5.1.2"),
+    }
+    assert [row["decision"] for row in criteria] == ["meets", "meets"]
+    readme = (folder / "README.md").read_text()
+    assert "airlane arena --set situations --contender vegas --situation one-user --quick --seed 1" in readme
+    assert {path.name for path in (folder / "scenarios").iterdir()} == {"one-user.toml"}
+    for name in re.findall(r"^\| `([^`]+)`", readme, re.MULTILINE):
+        assert (folder / name).exists(), name
+    assert 'href="runs.json"' in (folder / "index.html").read_text()
+    citation = yaml.safe_load((folder / "CITATION.cff").read_text())
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["type"] == "dataset"
+    assert {"message", "title", "authors"} <= citation.keys()
+    wrong = airlane("arena", "--set", "bbr-draft", "--publish", "folder")
+    assert wrong.returncode == 2
+    assert "--publish needs --set situations" in wrong.stderr
 
 
 def test_recorded_reasons_name_no_place_of_a_machine() -> None:

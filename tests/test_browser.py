@@ -541,6 +541,30 @@ def test_the_heat_map_sorts_by_click_and_by_key(pages: dict[str, Path], context:
     assert "× CUBIC" in told
 
 
+def test_the_heat_map_is_filtered_by_contender_and_situation(pages: dict[str, Path], context: Any) -> None:
+    page = Visit(context, pages["arena"]).page
+    rows, headings = page.locator("#heat tbody th"), page.locator("#heat thead th")
+    names, titles = rows.all_inner_texts(), headings.all_inner_texts()[1:]
+    page.get_by_label("Contenders").fill("gentle, CUBIC")
+    assert rows.all_inner_texts() == [name for name in names if "gentle" in name or "cubic" in name]
+    assert 0 < rows.count() <= len(names)
+    page.get_by_label("Situations").fill("one user")
+    assert (
+        headings.all_inner_texts()[1:]
+        == [title for title in titles if title.startswith("one user")]
+        != titles
+    )
+    assert page.locator("#told").inner_text() == f"{rows.count()} contenders, 1 situations"
+    page.get_by_label("with 95 % intervals").check()
+    shown = page.locator("#heat tbody td").all_inner_texts()
+    assert any("±" in text for text in shown), shown
+    page.get_by_label("Contenders").fill("nobody")
+    assert rows.count() == 0
+    page.get_by_label("Contenders").fill("")
+    page.get_by_label("Situations").fill("")
+    assert (rows.count(), headings.count()) == (len(names), len(titles) + 1)
+
+
 def test_the_controller_of_the_manual_stands_in_the_heat_map(pages: dict[str, Path], context: Any) -> None:
     page = Visit(context, pages["arena"]).page
     written = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import airlane
 from airlane import papers, scenario
 from airlane.arena.contenders import FIELD, Contender, NotForError
 from airlane.arena.sets import SETS
@@ -48,3 +49,33 @@ def test_sprout_carries_endless_transfers_only() -> None:
         sprout.enter(base.set({"flow.0.app": {"kind": "fixed", "size": "1 MB"}}))
     unnamed = base.set({"flow.0.app": {"kind": "fixed", "size": "1 MB"}})
     assert sprout.enter(unnamed, every=True).settings["flow"][0]["app"]["kind"] == "fixed"
+
+
+C2TCP = """
+network = "wired"
+[run]
+duration = "30 s"
+warmup = "5 s"
+[internet]
+rate = "12 Mbit/s"
+delay = "20 ms"
+queue = "400 kB"
+[[flow]]
+app = "bulk"
+transport = { kind = "tcp", congestion = "cubic" }
+"""
+
+
+@pytest.mark.parametrize("kind", ["tcp", "quic"])
+def test_c2tcp_keeps_the_mean_round_trip_below_its_target(kind: str) -> None:
+    """A queue of 267 ms behind 40 ms: twice the minimum is 80 ms, where CUBIC has some 250 ms."""
+    base = airlane.loads(C2TCP)
+
+    def flow(**transport: object) -> dict[str, float]:
+        return base.set({"flow.0.transport": {"kind": kind, **transport}}).run().flows.to_pylist()[0]
+
+    cubic = flow(congestion="cubic")
+    default = flow(congestion="c2tcp")
+    larger = flow(congestion="c2tcp", c2tcp_target="120 ms")
+    assert default["rtt_ms"] <= 80.0 < larger["rtt_ms"] <= 120.0 < cubic["rtt_ms"]
+    assert 9.0 < default["goodput_mbps"] < larger["goodput_mbps"] <= cubic["goodput_mbps"] + 0.2

@@ -448,7 +448,7 @@ def test_all_controllers_on_one_scenario(visit: Visit) -> None:
     visit.open()
     visit.change(lambda: visit.write(QUICK))
     visit.page.get_by_role("button", name="Run them all").click()
-    visit.page.locator("#arena-table tbody tr").nth(14).wait_for()
+    visit.page.locator("#arena-table tbody tr").nth(15).wait_for()
     names = {row.inner_text().split("\t")[0] for row in visit.page.locator("#arena-table tbody tr").all()}
     assert names == {
         "cubic",
@@ -462,6 +462,7 @@ def test_all_controllers_on_one_scenario(visit: Visit) -> None:
         "dctcp",
         "prague",
         "copa",
+        "c2tcp",
         "c4",
         "ledbat++",
         "vivace",

@@ -139,7 +139,7 @@ def arena(name: str) -> tuple[Any, Result]:
     return json_files.read(file), arena_record.read(file, SETS[name.partition("-")[2] or "situations"])
 
 
-@pytest.fixture(params=["arena", "arena-nr", "arena-sleep", "arena-rmcat"], scope="module")
+@pytest.fixture(params=sorted(file.stem for file in RESULTS.glob("arena*.json")), scope="module")
 def recorded(request: pytest.FixtureRequest) -> tuple[Any, Result]:
     return arena(request.param)
 

@@ -19,7 +19,7 @@ use airlane_transport::model::{Domains, SendNote};
 
 use crate::flight::Flight;
 use crate::marks::{Reader, Reports};
-use crate::model::{Limit, Model, Supply, Totals};
+use crate::model::{Model, Supply, Totals, WindowUse};
 use crate::pacer::{LeakyBucket, QuicPacing, RatePacer};
 use crate::setup::QuicConfig;
 use crate::time::{LastTime, QuinnInstant};
@@ -117,6 +117,8 @@ pub(crate) struct Sender {
     domains: Option<Domains>,
     /// Delivery rates, for a model-based controller.
     model: Option<Model>,
+    /// The use of the window, for the samples of these.
+    window_use: WindowUse,
     /// Pacing at the controller's rate, for controllers that may give one.
     rate_pacer: Option<RatePacer>,
     /// The reports of the peer about congestion marks, read for a controller that needs them.
@@ -169,6 +171,7 @@ impl Sender {
             rate_pacer: gives_rate.then(RatePacer::default),
             reports: Arc::default(),
             model,
+            window_use: WindowUse::default(),
             bucket: (config.pacing == QuicPacing::Picoquic2020).then(LeakyBucket::default),
             phase: Phase::Open,
             probes_in_row: 0,
@@ -217,7 +220,8 @@ impl Sender {
     fn totals(&self, now: Instant) -> Totals {
         let next_send_at = self.rate_pacer.as_ref().map_or(now, RatePacer::next_send_at);
         let in_flight = self.segments(self.in_flight);
-        Totals { now, in_flight, srtt: self.srtt, next_send_at, phase: self.phase }
+        let window_limited = self.window_use.is_limited();
+        Totals { now, in_flight, window_limited, srtt: self.srtt, next_send_at, phase: self.phase }
     }
 
     /// Called before sending: passes deliveries and losses to a model-based controller, and allows data if
@@ -558,6 +562,14 @@ impl Sender {
         self.sent += bytes;
         self.in_flight += bytes;
         self.flight.on_sent(now, bytes, note);
+        self.note_window_use(!self.has_room());
+    }
+
+    /// For the samples of a model-based controller.
+    fn note_window_use(&mut self, full: bool) {
+        if self.model.is_some() {
+            self.window_use.note(full, self.in_flight, (self.settled, self.sent));
+        }
     }
 
     /// Sets the PEP's identifier of the last packet.
@@ -601,6 +613,9 @@ impl Sender {
         let rtt = now.saturating_since(sent);
         let outstanding = self.segments(in_flight);
         let max_outstanding = self.segments(in_flight + batch.bytes);
+        if supply == Supply::Sendable && !self.has_room() {
+            self.note_window_use(true); // also where a window that shrank let nothing leave since the last acknowledgment
+        }
         self.in_flight = in_flight;
         self.delivered += batch.bytes;
         self.settled = self.settled.max(self.sent.saturating_sub(in_flight));
@@ -613,13 +628,7 @@ impl Sender {
         self.events.rtt = Some(rtt);
         self.pass_on_marks(now, &batch);
         if let Some(model) = &mut self.model {
-            let limit = match supply {
-                Supply::Nothing => Limit::Application,
-                Supply::Blocked => Limit::Receiver,
-                Supply::Sendable if max_outstanding >= self.controller.window_segments() => Limit::Window,
-                Supply::Sendable => Limit::Rate,
-            };
-            model.on_end_acks(rtt, max_outstanding, limit);
+            model.on_end_acks(rtt, max_outstanding, supply == Supply::Nothing);
             return;
         }
         // A window that is not used does not grow, whatever leaves it unused (RFC 9002 §7.8).

@@ -13,7 +13,9 @@ use crate::flight::Flying;
 #[derive(Clone, Copy, Debug, Default)]
 struct Pending {
     prior_in_flight: u32,
-    limit: Limit,
+    /// The application had no data to send. Flow control of the peer is no such limit: a rate measured then is as valid
+    /// as any (draft-cheng-iccrg-delivery-rate-estimation-02 §3.4; Linux, `tcp_rate_check_app_limited`).
+    app_limited: bool,
     rtt: Option<Duration>,
 }
 
@@ -28,19 +30,29 @@ pub(crate) enum Supply {
     Sendable,
 }
 
-/// The limit of the data in flight when an acknowledgment arrived.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Limit {
-    /// The application had no data to send.
-    Application,
-    /// The peer had no room for it. A rate measured then is as valid as any: only a sender without data is
-    /// application-limited (draft-cheng-iccrg-delivery-rate-estimation-02 §3.4; Linux, `tcp_rate_check_app_limited`).
-    Receiver,
-    /// The pacing rate.
-    #[default]
-    Rate,
-    /// The window.
-    Window,
+/// The use of the window in the last round, as the TCP sender has it (RFC 7661 §4.1; Linux, `tcp_cwnd_validate`): the
+/// window was the limit if it was full after any datagram of the round, although pacing or the next acknowledgment leave
+/// room in it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WindowUse {
+    limited: bool,
+    /// Most bytes in flight in the round, and the position in all that is sent at which it ends.
+    in_flight_max: u64,
+    until: u64,
+}
+
+impl WindowUse {
+    /// A datagram was sent, or none could be: the window is `full` with these bytes in flight. All before `settled` is
+    /// acknowledged or lost, and `sent` bytes are sent.
+    pub(crate) const fn note(&mut self, full: bool, in_flight: u64, (settled, sent): (u64, u64)) {
+        if full || settled >= self.until || (!self.limited && in_flight > self.in_flight_max) {
+            *self = Self { limited: full, in_flight_max: in_flight, until: sent };
+        }
+    }
+
+    pub(crate) const fn is_limited(&self) -> bool {
+        self.limited
+    }
 }
 
 /// The history of sending, delivery and loss.
@@ -71,9 +83,9 @@ impl Model {
     }
 
     /// All packets of an acknowledgment have been processed.
-    pub(crate) fn on_end_acks(&mut self, rtt: Duration, prior_in_flight: u32, limit: Limit) {
+    pub(crate) fn on_end_acks(&mut self, rtt: Duration, prior_in_flight: u32, app_limited: bool) {
         self.min_rtt = self.min_rtt.min(rtt);
-        self.pending = Pending { prior_in_flight, limit, rtt: Some(rtt) };
+        self.pending = Pending { prior_in_flight, app_limited, rtt: Some(rtt) };
     }
 
     pub(crate) fn on_lost(&mut self, now: Instant, packet: &Flying) -> LostSegment {
@@ -88,17 +100,15 @@ impl Model {
             return None;
         }
         let rate = self.rate.sample(totals.now, self.min_rtt);
-        if pending.limit == Limit::Application && pending.rtt.is_some() {
+        if pending.app_limited {
             self.rate.mark_app_limited(totals.in_flight);
         }
         self.rate.begin();
         let prior_in_flight = pending.prior_in_flight.max(totals.in_flight);
-        let window_limited = pending.limit == Limit::Window;
         Some(DeliverySample {
             newly_delivered,
             newly_lost,
             prior_in_flight,
-            window_limited,
             rtt: pending.rtt,
             rate,
             ..self.totals(totals)
@@ -107,10 +117,10 @@ impl Model {
 
     /// The packets delivered and lost so far, for a change of phase.
     pub(crate) const fn totals(&self, totals: &Totals) -> DeliverySample {
-        let Totals { now, in_flight, srtt, next_send_at, phase } = *totals;
+        let Totals { now, in_flight, window_limited, srtt, next_send_at, phase } = *totals;
         let prior_in_flight = in_flight;
         let state =
-            SenderState { now, in_flight, prior_in_flight, window_limited: false, srtt, next_send_at, phase };
+            SenderState { now, in_flight, prior_in_flight, window_limited, srtt, next_send_at, phase };
         self.rate.totals(&state)
     }
 }
@@ -120,7 +130,30 @@ impl Model {
 pub(crate) struct Totals {
     pub(crate) now: Instant,
     pub(crate) in_flight: u32,
+    pub(crate) window_limited: bool,
     pub(crate) srtt: Duration,
     pub(crate) next_send_at: Instant,
     pub(crate) phase: Phase,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Datagrams of 1000 bytes and a window of four. The fourth fills it; an acknowledgment of two then leaves room, which
+    /// pacing fills only later. The window limits the sender until all that was sent when it was full is settled.
+    #[test]
+    fn a_window_that_was_full_limits_the_round() {
+        let mut usage = WindowUse::default();
+        let sent = |usage: &mut WindowUse, in_flight: u64, settled: u64, sent: u64| {
+            usage.note(in_flight >= 4000, in_flight, (settled, sent));
+            usage.is_limited()
+        };
+        let first: Vec<bool> = (1..=4).map(|n| sent(&mut usage, n * 1000, 0, n * 1000)).collect();
+        assert_eq!(first, [false, false, false, true]);
+        assert!(sent(&mut usage, 3000, 2000, 5000), "two are settled, and one more is sent");
+        assert!(!sent(&mut usage, 2000, 4000, 6000), "the round is over");
+        assert!(!sent(&mut usage, 3000, 4000, 7000));
+        assert!(sent(&mut usage, 4000, 4000, 8000));
+    }
 }

@@ -15,6 +15,7 @@ from airlane.arena import draft, draft_view, record, view
 from airlane.arena.conduct import conduct
 from airlane.arena.contenders import CONTENDERS, ArenaError, Contender, own
 from airlane.arena.draft_cases import CASES
+from airlane.arena.publish import publish
 from airlane.arena.sets import SETS
 from airlane.arena.situations import Situation, from_file
 from airlane.cache import Cache
@@ -52,6 +53,8 @@ class Call:
         A name of `sets.SETS`: which contenders and situations there are.
     flow
         Patterns of the flows whose figures count; empty for those of each situation.
+    publish_in
+        Folder for an archive, or None.
     """
 
     contenders: Sequence[str]
@@ -65,6 +68,7 @@ class Call:
     record_in: Path | None = None
     chosen_set: str = "situations"
     flow: str = ""
+    publish_in: Path | None = None
 
     def meet(self, cache: Path) -> None:
         """Every contender in every situation.
@@ -98,12 +102,25 @@ class Call:
         if self.record_in is not None:
             self.record_in.parent.mkdir(parents=True, exist_ok=True)
             record.write(result, self.chosen_set, self.record_in)
+        if self.publish_in is not None:
+            publish(result, chosen.title, self.chosen_set, self._arguments(), self.publish_in)
         if self.as_json:
             print(json.dumps(view.as_json(result), indent=2))
             return
         terminal.output.print(view.terminal_view(result))
-        also = "" if self.record_in is None else f", and {self.record_in}"
+        also = "".join(f", and {one}" for one in (self.record_in, self.publish_in) if one is not None)
         print(f"written to {self.out}/index.html and cells.csv{also}")
+
+    def _arguments(self) -> list[str]:
+        """The command line that gives the same values."""
+        words = ["airlane", "arena", "--set", self.chosen_set]
+        for option, values in (("--contender", self.contenders), ("--situation", self.situations)):
+            words += [word for value in values for word in (option, value)]
+        for name, made in self.controllers.items():
+            words += ["--controller", f"{name}=FILE.py:{made.__name__}"]
+        words += ["--flow", self.flow] if self.flow else []
+        words += ["--quick"] if self.quick else []
+        return [*words, "--seed", str(self.seed)]
 
     def judge(self) -> None:
         """The test cases of the BBR draft.

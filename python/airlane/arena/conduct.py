@@ -97,6 +97,12 @@ class Result:
 
     def against(self, situation: str, contender: str, figure: Figure) -> Versus:
         """Paired comparison with CUBIC's runs on the same seeds."""
+        return figure.versus(*self.paired(situation, contender, figure))
+
+    def paired(
+        self, situation: str, contender: str, figure: Figure
+    ) -> tuple[Sequence[float], Sequence[float]]:
+        """The values of a contender and of CUBIC on the same seeds; none if either has none."""
         cells = [self.cells[situation, name].values for name in (contender, self.baseline)]
         name = figure.name
         if name == "owd_p95_ms" and self._splits(contender) and all(BYTE_DELAY in cell for cell in cells):
@@ -104,7 +110,7 @@ class Result:
         own, base = (cell.get(name, ()) for cell in cells)
         if not own or not base:  # without a value there is no comparison
             own = base = ()
-        return figure.versus(own, base)
+        return own, base
 
     def _splits(self, contender: str) -> bool:
         boxes = (box for one in self.contenders if one.name == contender for box in one.middleboxes)

@@ -234,11 +234,15 @@ CONTENDERS = (
 )
 
 
+_WIDE_QUIC = {"kind": "quic", "stream_window": "24 MiB"}
+"""Flow control as wide as that of TCP in situations of NR; quinn's 1.25 MB would set the rate there."""
+
+
 def _both(name: str, title: str, **transport: Any) -> tuple[Contender, Contender]:
     """A mechanism over TCP, and as `quic-NAME` over QUIC."""
     return (
         Contender(name, title, transport),
-        Contender(f"quic-{name}", f"{title}, over QUIC", {"kind": "quic"} | transport),
+        Contender(f"quic-{name}", f"{title}, over QUIC", _WIDE_QUIC | transport),
     )
 
 
@@ -253,8 +257,7 @@ def _marked(sender: Contender) -> Contender:
 
 FIELD = (
     _sender("newreno", "NewReno (RFC 5681, RFC 6582)"),
-    _sender("cubic", "CUBIC (RFC 9438)"),
-    _quic("cubic", "CUBIC"),
+    *_both("cubic", "CUBIC (RFC 9438)", congestion="cubic"),
     _sender("bbr3", "BBRv3 (draft-ietf-ccwg-bbr)"),
     *_both("cubic-hystartpp", "CUBIC with HyStart++ (RFC 9406)", congestion="cubic", slow_start="hystart++"),
     *_both(
@@ -265,6 +268,7 @@ FIELD = (
     ),
     *_both("copa", "Copa (NSDI 2018), with mode switching", congestion="copa"),
     *_both("copa-constant", "Copa with a constant delta", congestion="copa", copa_mode_switching=False),
+    *_both("c2tcp", "C2TCP (JSAC 2019) on CUBIC, target twice the minimum round trip", congestion="c2tcp"),
     *_both("c4", "C4 (draft-huitema-ccwg-c4)", congestion="c4"),
     *_both("vivace", "PCC Vivace (NSDI 2018)", congestion="vivace"),
     *map(_marked, _both("abc", "ABC (NSDI 2020)", congestion="abc")),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from airlane.arena import l4s, nr, rmcat, sleep
 from airlane.arena.contenders import BASELINE, CONTENDERS, FIELD, Contender
-from airlane.arena.situations import SITUATIONS, Situation
+from airlane.arena.situations import FIELD_SITUATIONS, SITUATIONS, Situation
 
 __all__ = ["SETS", "ArenaSet"]
 
@@ -35,7 +35,10 @@ class ArenaSet:
 SETS: Mapping[str, ArenaSet] = {
     "situations": ArenaSet("an LTE cell", CONTENDERS, SITUATIONS),
     "field": ArenaSet(
-        "an LTE cell, for HyStart++, SEARCH, Copa, C4, Vivace, ABC, LEDBAT++ and Sprout", FIELD, SITUATIONS
+        "an LTE cell and a deep queue of NR, for HyStart++, SEARCH, Copa, C2TCP, C4, Vivace, ABC, LEDBAT++"
+        " and Sprout",
+        FIELD,
+        FIELD_SITUATIONS,
     ),
     "nr": ArenaSet("cells of NR, and of LTE beside them", CONTENDERS, nr.SITUATIONS),
     "l4s": ArenaSet("queues that mark", l4s.CONTENDERS, l4s.SITUATIONS),

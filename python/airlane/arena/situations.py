@@ -14,7 +14,7 @@ from airlane.arena.measure import MAIN, TESTED, Setting, kind_of, named
 from airlane.runs.selection import Selection
 from airlane.scenario import Scenario, seconds
 
-__all__ = ["FOLDER", "SITUATIONS", "Situation", "from_file"]
+__all__ = ["FIELD_SITUATIONS", "FOLDER", "SITUATIONS", "Situation", "from_file"]
 
 FOLDER = Path(__file__).parent / "situations"
 """The bundled scenarios."""
@@ -160,3 +160,9 @@ SITUATIONS = (
     Situation("wired-bottleneck", "wired bottleneck", _RATE, {"6.1": _DELAY, "6.3": _RATE}),
     Situation("uplink", "upload", _RATE, {"6.4": _RATE}),
 )
+
+FIELD_SITUATIONS = (
+    *SITUATIONS,
+    Situation("deep-queue", "deep queue of a 5G network", _DELAY, {"5.1.2": _DELAY, "6.1": _RATE}, runs=5),
+)
+"""Those of the set `field`."""

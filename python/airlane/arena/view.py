@@ -356,7 +356,14 @@ def _relative(result: Result, situation: Situation, contender: str) -> dict[str,
     if cell["value"] is None:
         return cell
     value = multiple(result, situation, contender)
-    return cell | {"text": f"{value:.2f}×", "value": value}
+    if main_figure(situation).better is Better.NEITHER:
+        return cell | {"text": f"{value:.2f}×", "value": value}
+    versus = result.against(situation.name, contender, main_figure(situation))
+    base = result.cells[situation.name, result.baseline].estimate(situation.main).mean
+    half = versus.difference.half_width
+    # The interval of the paired difference, by which the verdict is made, over the baseline's mean.
+    told = f"{value:.2f} ± {half / base:.2f}" if half is not None and base else f"{value:.2f}"
+    return cell | {"text": f"{value:.2f}×", "interval": told, "value": value}
 
 
 def _heat(result: Result, situation: Situation, contender: str, figure: Figure) -> dict[str, Any]:
@@ -365,6 +372,7 @@ def _heat(result: Result, situation: Situation, contender: str, figure: Figure) 
         return {
             "value": None,
             "text": "–",
+            "interval": "–",
             "more": cell.reason or "not defined here",
             "shade": 0.0,
             "sure": False,
@@ -380,6 +388,7 @@ def _heat(result: Result, situation: Situation, contender: str, figure: Figure) 
     return {
         "value": own.mean,
         "text": f"{own.mean:.3g}",
+        "interval": interval(own),
         "more": f"{interval(own)} (n = {own.n}){times}{ended}" + (f": {word}" if word else ""),
         "shade": 0.0 if word == "trades" else round(shade, 3),
         "sure": word in SURE,

@@ -1,8 +1,10 @@
-// The arena's heat map: a figure is chosen, a heading sorts, arrow keys go from cell to cell.
+// The arena's heat map: a figure is chosen, contenders and situations are filtered, a heading sorts, arrow keys go from
+// cell to cell.
 "use strict";
 (() => {
 const figures = JSON.parse(document.getElementById("data").textContent);
 const select = document.getElementById("figure"), table = document.getElementById("heat"), told = document.getElementById("told");
+const [contenders, situations, intervals] = ["contenders", "situations", "intervals"].map(id => document.getElementById(id));
 const NAMES = -1, NONE = null;
 let column = NONE, up = true, focus = [0, 0];
 document.getElementById("choice").hidden = false;
@@ -13,6 +15,12 @@ function make(tag, attributes, text) {
   for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
   if (text !== undefined) node.textContent = text;
   return node;
+}
+
+// Words separated by commas; one of them is enough.
+function matches(filter, text) {
+  const words = filter.value.toLowerCase().split(",").map(word => word.trim()).filter(word => word);
+  return !words.length || words.some(word => text.toLowerCase().includes(word));
 }
 
 function colour(cell) {
@@ -48,7 +56,8 @@ function heading(title, i, upFirst) {
 function cellOf(row, cell, i, figure) {
   const td = make("td", {});
   const words = `${row.name}, ${figure.situations[i]}: ${cell.more}`;
-  const box = make("div", { tabindex: "-1", title: cell.more, role: "group", "aria-label": words }, cell.text);
+  const shown = intervals.checked && cell.value !== null ? cell.interval : cell.text;
+  const box = make("div", { tabindex: "-1", title: cell.more, role: "group", "aria-label": words }, shown);
   box.style.background = cell.value === null ? "none" : colour(cell);
   for (const event of ["mouseenter", "focus", "click"]) box.addEventListener(event, () => { told.textContent = words; });
   td.append(box);
@@ -57,17 +66,20 @@ function cellOf(row, cell, i, figure) {
 
 function draw() {
   const figure = figures[select.value];
+  const columns = figure.situations.map((_, i) => i).filter(i => matches(situations, figure.situations[i]));
+  const rows = sorted(figure.rows).filter(row => matches(contenders, `${row.name} ${row.title}`));
   document.getElementById("caption").textContent = figure.title + (figure.lessIsBetter ? " (less is better)" : "");
   const head = make("tr", {});
   head.append(heading("contender", NAMES, true));
-  figure.situations.forEach((title, i) => head.append(heading(title, i, figure.lessIsBetter)));
+  columns.forEach(i => head.append(heading(figure.situations[i], i, figure.lessIsBetter)));
   table.tHead.replaceChildren(head);
-  table.tBodies[0].replaceChildren(...sorted(figure.rows).map(row => {
+  table.tBodies[0].replaceChildren(...rows.map(row => {
     const tr = make("tr", {});
-    tr.append(make("th", { scope: "row", title: row.title }, row.name), ...row.cells.map((cell, i) => cellOf(row, cell, i, figure)));
+    tr.append(make("th", { scope: "row", title: row.title }, row.name), ...columns.map(i => cellOf(row, row.cells[i], i, figure)));
     return tr;
   }));
-  stand(0, 0, false);
+  if (rows.length && columns.length) stand(0, 0, false);
+  dispatchEvent(new Event("resize")); // whether the table is wider than its place
 }
 
 // One cell takes part in the order of Tab; arrows go on from it.
@@ -93,5 +105,13 @@ table.addEventListener("keydown", event => {
   stand(...to, true);
 });
 select.addEventListener("change", () => { column = NONE; draw(); });
+intervals.addEventListener("change", draw);
+for (const filter of [contenders, situations]) {
+  filter.addEventListener("input", () => {
+    draw();
+    const [rows, cells] = [table.tBodies[0].rows.length, table.tHead.rows[0].cells.length - 1];
+    told.textContent = `${rows} contenders, ${cells} situations`;
+  });
+}
 draw();
 })();

@@ -372,6 +372,10 @@ def arena(
         Path | None,
         typer.Option(metavar="FILE", help="Also write a file of all results, as JSON.", show_default=False),
     ] = None,
+    publish: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Also write a folder for an archive.", show_default=False),
+    ] = None,
     cache: CacheFolder = Path("out/cache"),
 ) -> None:
     """Compare every mechanism with the baseline of the set, such as CUBIC, in every situation.
@@ -385,10 +389,11 @@ def arena(
         return
     bbr_draft = chosen_set is _Set.BBR_DRAFT
     check_file(out / ("bbr-draft.csv" if bbr_draft else "index.html"))
-    if record is not None:
-        if bbr_draft:
-            fail("error: --record needs --set situations or another set; bbr-draft has bbr-draft.csv")
-        check_file(record)
+    for option, place in (("record", record), ("publish", publish and publish / "README.md")):
+        if place is not None and bbr_draft:
+            fail(f"error: --{option} needs --set situations or another set; bbr-draft has bbr-draft.csv")
+        if place is not None:
+            check_file(place)
     call = command.Call(
         contenders=contenders or [],
         situations=situations or [],
@@ -401,6 +406,7 @@ def arena(
         record_in=record,
         chosen_set=str(chosen_set),
         flow=flow,
+        publish_in=publish,
     )
     if bbr_draft:
         call.judge()

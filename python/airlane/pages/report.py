@@ -293,8 +293,14 @@ def _in_order(counts: Counter[str], words: Sequence[str]) -> list[tuple[str, int
     return [(word, counts[word]) for word in words if counts[word]]
 
 
-def write_arena_html(result: Result, path: Path) -> None:
-    """Write the arena's page: heat map, scorecards, contenders and situations."""
+def write_arena_html(result: Result, path: Path, runs_file: str = "") -> None:
+    """Write the arena's page: heat map, scorecards, contenders and situations.
+
+    Parameters
+    ----------
+    runs_file
+        A file of the values of all runs in the folder of the page, to which it links.
+    """
     cards = {
         one.name: {section: list(words.items()) for section, _, words in view.scorecard(result, one.name)}
         for one in result.contenders
@@ -323,6 +329,7 @@ def write_arena_html(result: Result, path: Path) -> None:
             fine_ms=DELAY_FINE_MS,
             picture=page_figure(draw_heat(maps[0]), "arena", "The heat map", maps[0]["title"], Embedded()),
             papers=_beside(path, "reproduce"),
+            runs_file=runs_file,
             csv=base64.b64encode(view.cells_csv(result).encode()).decode(),
             cards=cards,
             criteria=criteria,

@@ -266,8 +266,8 @@ fn flow(s: &mut Stream, to: Option<&str>) -> String {
     text += "[flow.transport]\nkind = \"tcp\"\n";
     text += &format!("preset = \"{}\"\n", one_of(s, &["linux", "rfc", "ns3.26"]));
     let controllers = [
-        "cubic", "newreno", "scalable", "vegas", "westwood", "veno", "bbr", "bbr3", "copa", "c4", "vivace",
-        "ledbat++",
+        "cubic", "newreno", "scalable", "vegas", "westwood", "veno", "bbr", "bbr3", "copa", "c2tcp", "c4",
+        "vivace", "ledbat++",
     ];
     text += &format!("congestion = \"{}\"\n", one_of(s, &controllers));
     for option in [

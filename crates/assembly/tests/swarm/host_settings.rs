@@ -21,8 +21,8 @@ pub(super) const OWN: &str = "gentle";
 
 /// Controllers of TCP without further requirements.
 const CONTROLLERS: &[&str] = &[
-    "cubic", "newreno", "scalable", "vegas", "westwood", "veno", "bbr", "bbr3", "copa", "c4", "vivace",
-    "ledbat++",
+    "cubic", "newreno", "scalable", "vegas", "westwood", "veno", "bbr", "bbr3", "copa", "c2tcp", "c4",
+    "vivace", "ledbat++",
 ];
 
 pub(super) fn flows(settings: &mut Settings<'_>, base: &Resolved) {
@@ -163,6 +163,8 @@ fn quic(settings: &mut Settings<'_>, at: &str, base: &format::Quic) {
         copa(settings, at);
     } else if base.mdcc.is_none() && settings.s.chance(0.15) {
         abc(settings, at, json!(true));
+    } else if base.mdcc.is_none() && settings.s.chance(0.15) {
+        c2tcp(settings, at);
     }
 }
 
@@ -171,6 +173,12 @@ fn copa(settings: &mut Settings<'_>, at: &str) {
     settings.set(at, "congestion", json!("copa"));
     settings.maybe(0.7, at, "copa_delta", real(0.001, 1.0));
     settings.maybe(0.7, at, "copa_mode_switching", flag());
+}
+
+/// C2TCP and its own key.
+fn c2tcp(settings: &mut Settings<'_>, at: &str) {
+    settings.set(at, "congestion", json!("c2tcp"));
+    settings.maybe(0.7, at, "c2tcp_target", ms(1, 500));
 }
 
 /// ABC and its own key; it needs the number of marks.
@@ -237,6 +245,7 @@ fn tcp(settings: &mut Settings<'_>, at: &str, base: &format::Tcp, leg: bool) {
         }
         9 if !listens => copa(settings, at),
         10 if !listens => abc(settings, at, json!("accurate")),
+        11 if !listens => c2tcp(settings, at),
         _ => {}
     }
 }

@@ -13,8 +13,15 @@ const SENDERS: f64 = 0.7;
 
 /// Keys of a transport that need its controller: an own one, one that the receive window or the slow start needs, or one
 /// with keys of its own.
-const OF_ONE_CONTROLLER: [&str; 6] =
-    ["controller", "receive_window", "slow_start", "copa_delta", "copa_mode_switching", "abc_fallback"];
+const OF_ONE_CONTROLLER: [&str; 7] = [
+    "controller",
+    "receive_window",
+    "slow_start",
+    "copa_delta",
+    "copa_mode_switching",
+    "abc_fallback",
+    "c2tcp_target",
+];
 
 /// Values for keys of a scenario that resolves to `base`, to be set after the `others`.
 /// With a layout, `base` has many cells and the text has one.

@@ -204,8 +204,12 @@ pub struct Tcp {
     /// Needs congestion = "abc".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub abc_fallback: Option<bool>,
+    /// The target of C2TCP for the mean round-trip time, in whole milliseconds. By default it is twice the minimum. Needs
+    /// congestion = "c2tcp".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub c2tcp_target: Option<Time>,
     /// What ends slow start before a loss, for any controller with a slow start of RFC 5681. By default, `hystart` decides
-    /// for CUBIC and MD-CC, and the others leave it at a loss.
+    /// for CUBIC, C2TCP and MD-CC, and the others leave it at a loss.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slow_start: Option<SlowStartAlgorithm>,
     /// Whether an increase of the round-trip time by a quarter ends slow start, as in picoquic of 2020.
@@ -340,8 +344,12 @@ pub struct Quic {
     /// Needs congestion = "abc".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub abc_fallback: Option<bool>,
+    /// The target of C2TCP for the mean round-trip time, in whole milliseconds. By default it is twice the minimum. Needs
+    /// congestion = "c2tcp".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub c2tcp_target: Option<Time>,
     /// What ends slow start before a loss, for any controller with a slow start of RFC 5681. By default, `hystart` decides
-    /// for CUBIC and MD-CC, and the others leave it at a loss.
+    /// for CUBIC, C2TCP and MD-CC, and the others leave it at a loss.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slow_start: Option<SlowStartAlgorithm>,
     /// Whether an increase of the round-trip time by a quarter ends slow start, as in picoquic of 2020.

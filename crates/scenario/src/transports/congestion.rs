@@ -1,8 +1,9 @@
 //! Congestion controllers of TCP and QUIC: checks, and from the format to `airlane_transport`.
 
+use airlane_core::Duration;
 use airlane_transport::congestion::{
-    self, AbcConfig, CopaConfig, CubicConfig, LawParameters, MdccConfig, OwnControllers, PragueConfig,
-    SlowStartRules,
+    self, AbcConfig, C2tcpConfig, CopaConfig, CubicConfig, LawParameters, MdccConfig, OwnControllers,
+    PragueConfig, SlowStartRules,
 };
 
 use crate::check::{Checked, Place};
@@ -28,6 +29,7 @@ pub(crate) struct ControllerKeys<'a> {
     copa_delta: Option<f64>,
     copa_mode_switching: Option<bool>,
     abc_fallback: Option<bool>,
+    c2tcp_target: Option<Time>,
     slow_start: Option<SlowStartAlgorithm>,
     slow_start_rtt_exit: bool,
     slow_start_loss: Share,
@@ -59,6 +61,7 @@ macro_rules! keys_of {
             copa_delta: $settings.copa_delta,
             copa_mode_switching: $settings.copa_mode_switching,
             abc_fallback: $settings.abc_fallback,
+            c2tcp_target: $settings.c2tcp_target,
             slow_start: $settings.slow_start,
             slow_start_rtt_exit: $settings.slow_start_rtt_exit,
             slow_start_loss: $settings.slow_start_loss,
@@ -94,6 +97,7 @@ impl ControllerKeys<'_> {
             ecn_max_rtt: self.ecn_max_rtt.map(|rtt| rtt.0),
             copa: self.copa(),
             abc: AbcConfig { fallback: self.abc_fallback.unwrap_or(AbcConfig::PAPER.fallback) },
+            c2tcp: C2tcpConfig { target: self.c2tcp_target.map(|target| target.0) },
             prague: PragueConfig { classic_fallback: self.classic_fallback.unwrap_or(false) },
             mdcc: self.mdcc.map_or(MdccConfig::PAPER, mdcc_config),
         }
@@ -158,6 +162,7 @@ impl ControllerKeys<'_> {
         at.require(less, "slow_start_loss", "slow start would never end", "it must be below 100 %")?;
         self.check_copa(at)?;
         self.check_abc(at)?;
+        self.check_c2tcp(at)?;
         self.check_slow_start(at)?;
         self.check_own(at)?;
         self.check_mdcc(at)?;
@@ -182,6 +187,15 @@ impl ControllerKeys<'_> {
         }
         let counted = self.marks.counted || self.congestion != Congestion::Abc;
         at.require(counted, "ecn", "ABC needs the number of marks", self.marks.help)
+    }
+
+    fn check_c2tcp(&self, at: &Place<'_>) -> Checked {
+        if let Some(target) = self.c2tcp_target {
+            self.check_law(Congestion::C2tcp, "c2tcp_target", at)?;
+            let fits = target.0 >= Duration::from_millis(1);
+            at.require(fits, "c2tcp_target", "out of range", "it must be at least 1 ms")?;
+        }
+        Ok(())
     }
 
     fn check_slow_start(&self, at: &Place<'_>) -> Checked {

@@ -5,12 +5,12 @@ use airlane_core::{BitRate, Bytes, Duration, Instant, PathModel, Stream};
 use super::discriminator::Discriminator;
 use super::slow_start::{SlowStartEnd, SlowStartWatch};
 use super::{
-    Abc, AbcConfig, AckSample, Arrival, Arwa, ArwaSender, Bbr, Bbr3, C4, CongestionController,
-    CongestionKind, Copa, CopaConfig, Cubic, CubicConfig, Dctcp, DeliverySample, LedbatPlusPlus, LossCause,
-    LossDiscrimination, LossDiscriminator, LossEpisode, LostSegment, MarkSample, Mdcc, MdccConfig, Needs,
-    NewReno, OwnController, OwnControllers, PhaseChange, Prague, PragueConfig, RadioInformation, Restart,
-    Scalable, SegmentWindow, SlowStartAlgorithm, SlowStartRules, Snapshot, TimeoutEpisode, Transmission,
-    Vegas, Veno, Vivace, Westwood,
+    Abc, AbcConfig, AckSample, Arrival, Arwa, ArwaSender, Bbr, Bbr3, C2tcp, C2tcpConfig, C4,
+    CongestionController, CongestionKind, Copa, CopaConfig, Cubic, CubicConfig, Dctcp, DeliverySample,
+    LedbatPlusPlus, LossCause, LossDiscrimination, LossDiscriminator, LossEpisode, LostSegment, MarkSample,
+    Mdcc, MdccConfig, Needs, NewReno, OwnController, OwnControllers, PhaseChange, Prague, PragueConfig,
+    RadioInformation, Restart, Scalable, SegmentWindow, SlowStartAlgorithm, SlowStartRules, Snapshot,
+    TimeoutEpisode, Transmission, Vegas, Veno, Vivace, Westwood,
 };
 
 /// The parameters of all laws. Each law reads its own.
@@ -26,6 +26,8 @@ pub struct LawParameters {
     pub copa: CopaConfig,
     /// Parameters of ABC.
     pub abc: AbcConfig,
+    /// Parameters of C2TCP.
+    pub c2tcp: C2tcpConfig,
     /// Parameters of Prague.
     pub prague: PragueConfig,
     /// Parameters of multi-domain congestion control.
@@ -40,6 +42,7 @@ impl LawParameters {
         ecn_max_rtt: None,
         copa: CopaConfig::PAPER,
         abc: AbcConfig::PAPER,
+        c2tcp: C2tcpConfig::CODE,
         prague: PragueConfig::LINUX,
         mdcc: MdccConfig::PAPER,
     };
@@ -91,7 +94,8 @@ impl ControllerSetup<'_> {
     /// The algorithm that ends slow start, next to the law.
     fn watch(&self, law_needs: Needs) -> Option<SlowStartWatch> {
         let algorithm = self.slow_start.algorithm.filter(|_| !self.kind.has_own_start())?;
-        if self.kind == CongestionKind::Cubic && algorithm == SlowStartAlgorithm::HyStart {
+        let has_hystart = matches!(self.kind, CongestionKind::Cubic | CongestionKind::C2tcp);
+        if has_hystart && algorithm == SlowStartAlgorithm::HyStart {
             return None;
         }
         SlowStartWatch::new(algorithm, self.paced || law_needs.pacing)
@@ -106,6 +110,10 @@ impl ControllerSetup<'_> {
                 .map_or(Law::NewReno(NewReno { abe: laws.abe }), |codes| Law::Arwa(Arwa::new(codes))),
             CongestionKind::Cubic => {
                 Law::Cubic(Cubic::new(laws.cubic, self.hystart_of_law(), self.paced).with_abe(laws.abe))
+            }
+            CongestionKind::C2tcp => {
+                let cubic = Cubic::new(laws.cubic, self.hystart_of_law(), self.paced).with_abe(laws.abe);
+                Law::C2tcp(Box::new(C2tcp::new(laws.c2tcp, cubic)))
             }
             CongestionKind::Scalable => Law::Scalable(Scalable),
             CongestionKind::Vegas => Law::Vegas(Vegas::new()),
@@ -142,6 +150,7 @@ pub(super) enum Law {
     Veno(Veno),
     Bbr(Box<Bbr>),
     Bbr3(Box<Bbr3>),
+    C2tcp(Box<C2tcp>),
     C4(Box<C4>),
     Vivace(Box<Vivace>),
     Abc(Box<Abc>),
@@ -165,6 +174,7 @@ macro_rules! each {
             Law::Veno($law) => $call,
             Law::Bbr($law) => $call,
             Law::Bbr3($law) => $call,
+            Law::C2tcp($law) => $call,
             Law::C4($law) => $call,
             Law::Vivace($law) => $call,
             Law::Abc($law) => $call,

@@ -162,9 +162,14 @@ impl Cubic {
         Self { abe, ..self }
     }
 
+    /// True in the first second after the epoch began, in which delays are not considered (Linux, `bictcp_acked`).
+    pub(super) fn epoch_is_young(&self, now: Instant) -> bool {
+        self.curve.epoch.is_some_and(|epoch| now.saturating_since(epoch) < Duration::from_secs(1))
+    }
+
     fn on_delay(&mut self, window: &mut SegmentWindow, rtt: Duration, ack: &AckSample) {
         // Samples right after a loss are affected by the draining queue.
-        if self.curve.epoch.is_some_and(|e| ack.now - e < Duration::from_secs(1)) {
+        if self.epoch_is_young(ack.now) {
             return;
         }
         let delay_min = self.delay_min.map_or(rtt, |d| d.min(rtt));

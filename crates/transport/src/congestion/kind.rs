@@ -15,6 +15,7 @@ macro_rules! controllers {
             "bbr" => Bbr, "BBR version 1, as in Linux.";
             "bbr3" => Bbr3, "BBR version 3 (draft-ietf-ccwg-bbr).";
             "copa" => Copa, "Copa (Arun and Balakrishnan 2018).";
+            "c2tcp" => C2tcp, "C2TCP (Abbasloo, Xu and Chao 2019) on CUBIC.";
             "c4" => C4, "C4, Christian's congestion control (draft-huitema-ccwg-c4).";
             "vivace" => Vivace, "PCC Vivace (Dong et al. 2018).";
             "abc" => Abc, "ABC (Goyal et al. 2020), which needs accurate ECN and a queue with ABC's marks.";
