@@ -47,7 +47,10 @@ pub(crate) fn capture_parameters(
     let flow = |(flow, ue): (&OneFlow, u32)| CaptureFlow {
         ue,
         direction: direction(flow),
-        tcp: matches!(scenario.flow[flow.section].transport, Transport::Tcp(_) | Transport::Kernel(_)),
+        tcp: matches!(
+            scenario.flow[flow.section].transport,
+            Transport::Tcp(_) | Transport::Kernel(_) | Transport::Mptcp(_)
+        ),
     };
     let points: Vec<CapturePoint> = scenario.output.pcap.iter().map(point).collect();
     (!points.is_empty()).then(|| CaptureParameters {
@@ -84,6 +87,7 @@ fn flow_description(scenario: &Resolved, ues: &[OneUe], one: &OneFlow) -> FlowDe
             let sender = kernel.simulated(flow.direction == FlowDirection::Downlink);
             ("kernel", sender.map_or(kernel.congestion.as_str(), controller_name))
         }
+        Transport::Mptcp(mptcp) => ("mptcp", mptcp.congestion_name()),
         Transport::Tcp(tcp) => ("tcp", controller_name(tcp)),
         Transport::Quic(Quic { controller: Some(name), .. }) => ("quic", name.as_str()),
         Transport::Quic(quic) => ("quic", quic.congestion.kind().name()),
@@ -104,7 +108,7 @@ fn flow_description(scenario: &Resolved, ues: &[OneUe], one: &OneFlow) -> FlowDe
             Transport::External => true,
             Transport::Kernel(kernel) => kernel.exec.is_some(),
             Transport::Udp(_) => flow.app.carries_both_directions(),
-            Transport::Tcp(_) | Transport::Quic(_) | Transport::Icmp => false,
+            Transport::Tcp(_) | Transport::Quic(_) | Transport::Mptcp(_) | Transport::Icmp => false,
         },
         start: one.start(scenario),
         stop: flow.stop.map(|stop| Instant::ZERO + stop.0),
@@ -113,7 +117,7 @@ fn flow_description(scenario: &Resolved, ues: &[OneUe], one: &OneFlow) -> FlowDe
             Transport::Tcp(_) | Transport::Kernel(_) | Transport::External => {
                 middlebox::split_places(scenario)
             }
-            Transport::Udp(_) | Transport::Quic(_) | Transport::Icmp => String::new(),
+            Transport::Udp(_) | Transport::Quic(_) | Transport::Mptcp(_) | Transport::Icmp => String::new(),
         },
     }
 }

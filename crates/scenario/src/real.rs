@@ -121,6 +121,7 @@ pub fn external(name: &str, to: Option<String>) -> Flow {
     Flow {
         name: Some(name.to_owned()),
         to,
+        access: None,
         direction: FlowDirection::Downlink,
         app: App::Bulk(Bulk {}),
         transport: Transport::External,

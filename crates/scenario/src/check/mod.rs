@@ -13,6 +13,7 @@ mod layout;
 mod middlebox;
 mod nr;
 mod output;
+mod paths;
 mod rnis;
 mod service;
 mod ue;
@@ -70,6 +71,7 @@ pub(crate) fn check(scenario: &Resolved, tree: &Tree) -> Checked {
         | Network::NrFddLowbandSleeping
         | Network::NrFr2Sleeping => cellular(scenario, &at)?,
     }
+    paths::links(scenario, &at)?;
     middlebox::middleboxes(scenario, &at)?;
     rnis::rnis(scenario, &at)?;
     flow::flows(scenario, &at)?;
