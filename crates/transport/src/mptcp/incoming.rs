@@ -114,9 +114,10 @@ impl Incoming {
         (start, len): (u64, u64),
         released: &mut Vec<Released>,
     ) -> u64 {
-        let (mut at, end) = (start.max(self.next), start + len);
+        let (mut at, end) = (start, start + len);
         let mut fresh = 0;
-        while at < end {
+        while end > at.max(self.next) {
+            at = at.max(self.next);
             let before = self.beyond.range(..=at).next_back().map(|(_, held)| held.end);
             if let Some(covered) = before.filter(|covered| *covered > at) {
                 at = covered;
