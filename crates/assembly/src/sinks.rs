@@ -2,16 +2,17 @@
 
 use airlane_core::{FlowId, Instant, UeId};
 use airlane_record::{
-    CaptureFlow, CaptureParameters, CapturePoint, CellDescription, FlowDescription, Recorder,
+    CaptureFlow, CaptureParameters, CapturePoint, CaptureSubflow, CellDescription, FlowDescription, Recorder,
     RecorderParameters, Satisfaction, Sinks,
 };
 use airlane_scenario::applications;
 use airlane_scenario::endpoints::Setup;
-use airlane_scenario::expand::{OneFlow, OneUe};
+use airlane_scenario::expand::{OneFlow, OneUe, Route};
 use airlane_scenario::format::{
     self, App, Cell, Congestion, FlowDirection, Quic, ReceiveWindow, Resolved, Tcp, Transport,
 };
 use airlane_scenario::real::{HOST, host_names};
+use airlane_scenario::transports::{path_names, subflow_ports};
 use airlane_scenario::{middlebox, rnis};
 use airlane_transport::congestion::LossDiscrimination;
 
@@ -59,7 +60,33 @@ pub(crate) fn capture_parameters(
         flows: flows.iter().zip(hosts(flows)).map(flow).collect(),
         ues: host_names(ues),
         cells: cell_names(scenario),
+        subflows: capture_subflows(scenario, flows),
     })
+}
+
+/// The subflows of all flows over Multipath TCP.
+fn capture_subflows(scenario: &Resolved, flows: &[OneFlow]) -> Vec<CaptureSubflow> {
+    let of_flow = |(flow, one): (FlowId, &OneFlow)| {
+        let own = one.ue.unwrap_or(0) as u32;
+        let subflow = move |(ue_port, route): (u16, &Route)| match *route {
+            Route::Ue(ue) => CaptureSubflow { flow, ue_port, ue: ue as u32, link: None },
+            Route::Internet => CaptureSubflow { flow, ue_port, ue: own, link: None },
+            Route::Link(link) => CaptureSubflow { flow, ue_port, ue: own, link: Some(link as u32) },
+        };
+        let ports = subflow_ports(scenario, flow, one);
+        ports.into_iter().zip(&one.routes).map(subflow).collect::<Vec<_>>()
+    };
+    (0..).map(FlowId).zip(flows).flat_map(of_flow).collect()
+}
+
+/// The names of the paths of each flow's subflows; empty if no flow has any.
+fn paths(scenario: &Resolved, flows: &[OneFlow]) -> Vec<Vec<String>> {
+    let names = |one: &OneFlow| match &scenario.flow[one.section].transport {
+        Transport::Mptcp(mptcp) => path_names(mptcp, scenario, one),
+        _ => vec![],
+    };
+    let has_any = scenario.flow.iter().any(|flow| matches!(flow.transport, Transport::Mptcp(_)));
+    if has_any { flows.iter().map(names).collect() } else { vec![] }
 }
 
 /// For each flow the index of its UE, or of the host.
@@ -172,6 +199,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         losses: output.losses,
         proxies: if output.proxy_series { middlebox::proxy_names(scenario) } else { vec![] },
         path_models: output.path_model,
+        paths: paths(scenario, flows),
     }
 }
 

@@ -34,6 +34,7 @@ mod meaning;
 mod media;
 mod pages;
 mod path_model;
+mod paths;
 mod pep;
 mod pings;
 mod proxy;
@@ -49,7 +50,7 @@ mod track;
 mod verdicts;
 mod views;
 
-pub use capture::{Capture, CaptureError, CaptureFlow, CaptureParameters, CapturePoint};
+pub use capture::{Capture, CaptureError, CaptureFlow, CaptureParameters, CapturePoint, CaptureSubflow};
 pub use describe::{CellDescription, FlowDescription, RecorderParameters};
 pub use histogram::Histogram;
 pub use meaning::{Better, Figure, Meaning, OverFlows, Scale, View};
