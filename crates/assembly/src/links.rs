@@ -55,7 +55,7 @@ pub(crate) fn internet_downlink(setup: Setup<'_>, name: &str) -> Result<Box<dyn 
     Ok(link(parameters, &internet.aqm, internet.queue, seeds, &name))
 }
 
-/// A direction of a link beside the network.
+/// A direction of a link next to the network.
 pub(crate) fn side_link(
     setup: Setup<'_>,
     side: &format::AccessLink,

@@ -55,7 +55,7 @@ pub(crate) struct Places {
     pub(crate) host_router: NodeId,
     /// The nodes of a mobile network.
     pub(crate) mobile: Option<MobilePlaces>,
-    /// The links beside it.
+    /// The links next to it.
     pub(crate) side_links: Vec<SideLink>,
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn wire(setup: Setup<'_>) -> Result<Wired, ScenarioError> {
         network.connect(mobile.internet_side, internet_up);
     }
 
-    // Links beside the mobile network, from the servers to the router in the UEs and back.
+    // Links next to the mobile network, from the servers to the router in the UEs and back.
     let side_links = paths::wire(network, setup, [host_router, server_router])?;
 
     let mut places = Places {

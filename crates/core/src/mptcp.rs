@@ -1,6 +1,6 @@
 //! The options of Multipath TCP (RFC 8684 §3), version 1.
 //!
-//! [`crate::TcpHeader`] has no room for them: a segment that has one carries it beside its payload
+//! [`crate::TcpHeader`] has no room for them: a segment that has one carries it with its payload
 //! ([`crate::Payload::Mptcp`]).
 
 /// A segment of a subflow: its payload and its option.

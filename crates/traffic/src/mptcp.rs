@@ -5,7 +5,7 @@ use airlane_transport::mptcp::MptcpConnection;
 
 use crate::Transfer;
 
-/// What an end does.
+/// The application of an end.
 #[derive(Clone, Copy, Debug)]
 enum Part {
     /// It sends a transfer, until `stop` if it has not finished before.

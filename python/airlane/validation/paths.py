@@ -70,7 +70,7 @@ class TwoPaths:
     coupling
         Its coupled congestion control.
     is_shared
-        Whether both subflows pass one bottleneck, beside a flow of TCP, or each has a link of its own.
+        Whether both subflows pass one bottleneck, next to a flow of TCP, or each has a link of its own.
     """
 
     coupling: str

@@ -1,4 +1,4 @@
-//! Links beside the network, and the routes of flows over them and over several radios.
+//! Links next to the network, and the routes of flows over them and over several radios.
 
 use airlane_core::{Direction, Instant, NodeId, UeId};
 use airlane_engine::Simulation;
@@ -11,7 +11,7 @@ use airlane_scenario::format::AccessLink;
 use super::End;
 use crate::links;
 
-/// A link beside the network: where its downlink begins, at servers, and its uplink, at hosts.
+/// A link next to the network: where its downlink begins, at servers, and its uplink, at hosts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SideLink {
     pub(crate) down: End,

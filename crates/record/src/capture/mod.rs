@@ -8,7 +8,7 @@
 //! 10.1.0.0 + n, the host of a wired network 10.1.0.1; on S1-U the gateway is 10.2.0.1 and the n-th cell
 //! 10.3.0.0 + n, and the n-th UE's tunnels have the identifier n in both directions. The data of a flow is
 //! sent from port 50000 + the flow's number to port 5203; a connection that is one of many has the ports
-//! chosen by its application. On the n-th link beside the mobile network, UEs have the addresses 10.(4 + n).0.0 on.
+//! chosen by its application. On the n-th link next to the mobile network, UEs have the addresses 10.(4 + n).0.0 on.
 //!
 //! Where packets are encrypted, the secrets of their connection precede them, so that an analyser can decrypt
 //! them.
@@ -43,7 +43,7 @@ const SINK_PORT: u16 = 5203;
 /// the first 4000 ports.
 const FIRST_SOURCE_PORT: u16 = 50_000;
 
-/// The second byte of the addresses of the first link beside the mobile network.
+/// The second byte of the addresses of the first link next to the mobile network.
 const FIRST_LINK: u32 = 5;
 
 /// Where packets are captured.
@@ -94,7 +94,7 @@ pub struct CaptureSubflow {
     pub ue_port: u16,
     /// The UE of its radio, or that of the interface if it has none.
     pub ue: u32,
-    /// The number of its link beside the mobile network, if it has one.
+    /// The number of its link next to the mobile network, if it has one.
     pub link: Option<u32>,
 }
 
@@ -340,7 +340,7 @@ fn sockets(packet: &Packet, flow: CaptureFlow) -> Ends {
     directed(packet, server, (numbered([10, 1], flow.ue), ue_port))
 }
 
-/// The same for a subflow over a link beside the mobile network, where each UE has an address.
+/// The same for a subflow over a link next to the mobile network, where each UE has an address.
 fn beside(packet: &Packet, ue: u32, link: u32) -> Ends {
     let SocketPair { server, server_port, ue_port } = packet.sockets;
     let network = u8::try_from(FIRST_LINK + link).unwrap_or(u8::MAX);

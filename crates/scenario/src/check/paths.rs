@@ -1,4 +1,4 @@
-//! Checks of links beside the network, the accesses of UEs, and flows over Multipath TCP.
+//! Checks of links next to the network, the accesses of UEs, and flows over Multipath TCP.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::format::{
 };
 use crate::transports::SUBFLOWS_MAX;
 
-/// Links beside the network.
+/// Links next to the network.
 pub(super) fn links(scenario: &Resolved, at: &Place<'_>) -> Checked {
     let at = at.under("link");
     let mut names: BTreeSet<String> = scenario.cell.iter().map(|cell| cell.name.clone()).collect();

@@ -1,11 +1,11 @@
-//! Links beside the mobile network: accesses of UEs without a radio model.
+//! Links next to the mobile network: accesses of UEs without a radio model.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::{Rate, Share, Size, Time};
 
-/// A link between servers and hosts beside the mobile network, or beside `[internet]` in a wired network: the stand-in for
+/// A link between servers and hosts next to the mobile network, or next to `[internet]` in a wired network: the stand-in for
 /// Wi-Fi or another access. All UEs that name it in `access` share it, and each has an address of its own there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -105,7 +105,7 @@ pub struct Resolved {
     pub handover: Option<Handover>,
     /// The links between cells (X2); none without handover.
     pub x2: Option<X2>,
-    /// Links beside the mobile network, or beside `[internet]` in a wired network.
+    /// Links next to the mobile network, or next to `[internet]` in a wired network.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub link: Vec<AccessLink>,
     /// UEs; none in a wired network.

@@ -9,7 +9,7 @@ use super::connection::MptcpConnection;
 use super::keys;
 use crate::TcpEndpoint;
 
-/// What an arrival changed.
+/// The bytes of an arrival.
 #[derive(Clone, Copy, Debug, Default)]
 struct Arrived {
     /// Bytes that became readable in the order of the data, and bytes that had arrived before.

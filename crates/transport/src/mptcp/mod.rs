@@ -6,7 +6,7 @@
 //!   sent again on other subflows.
 //! - The subflows have congestion windows of their own, which a [`Coupling`] may couple. They share a receive window.
 //! - Every segment carries its option ([`airlane_core::MptcpOption`]): a mapping takes 28 bytes of each data segment, and an
-//!   acknowledgment has room for one SACK block beside timestamps.
+//!   acknowledgment has room for timestamps and one SACK block.
 //!
 //! Not included: fall-back to TCP, checksums, ADD_ADDR, REMOVE_ADDR, MP_PRIO, MP_FAIL, MP_FASTCLOSE and MP_TCPRST, and the
 //! retransmission of data that a subflow has acknowledged, which a receiver of this implementation never discards.

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-/// Data that is to be sent again, through another subflow.
+/// Data that must be sent again, through another subflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reinjection {
     pub(super) start: u64,
@@ -113,7 +113,7 @@ impl Outgoing {
         self.window_end = self.window_end.max(acknowledged + window);
     }
 
-    /// Data is to be sent again, because a subflow may not deliver it.
+    /// Data must be sent again, because a subflow may not deliver it.
     pub(super) fn reinject(&mut self, reinjection: Reinjection) {
         if reinjection.end > self.una {
             let place = self.reinjections.partition_point(|other| other.start <= reinjection.start);
@@ -121,7 +121,7 @@ impl Outgoing {
         }
     }
 
-    /// The first data that is to be sent again.
+    /// The first data that must be sent again.
     pub(super) fn reinjection(&mut self) -> Option<Reinjection> {
         while let Some(first) = self.reinjections.front_mut() {
             first.start = first.start.max(self.una);

@@ -12,7 +12,7 @@ const SLOWER: u64 = 4;
 const SMALL_WINDOW: u32 = 4;
 
 impl MptcpConnection {
-    /// Gives data to subflows as long as they take it: first what is to be sent again, then new data.
+    /// Gives data to subflows as long as they take it: first what must be sent again, then new data.
     pub(super) fn push(&mut self, cx: &mut Cx<'_>) {
         while self.push_again(cx) {}
         if matches!(self.settings.scheduler, SchedulerKind::Redundant) {
@@ -38,7 +38,7 @@ impl MptcpConnection {
         }
     }
 
-    /// Sends the first part of what is to be sent again, on another subflow than before. Returns true if it did.
+    /// Sends the first part of what must be sent again, on another subflow than before. Returns true if it did.
     fn push_again(&mut self, cx: &mut Cx<'_>) -> bool {
         let Some(part) = self.outgoing.reinjection() else { return false };
         self.look();

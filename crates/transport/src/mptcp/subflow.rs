@@ -131,7 +131,7 @@ impl Subflow {
         core::mem::replace(&mut self.timeouts, timeouts) != timeouts
     }
 
-    /// What it has not delivered, for other subflows; each part once.
+    /// The data that it has not delivered, for other subflows; each part once.
     pub(super) fn undelivered(&mut self, from: usize) -> Vec<Reinjection> {
         let fresh = self.sent.iter_mut().filter(|one| !one.reinjected);
         let take = |one: &mut Mapped| {

@@ -8,7 +8,7 @@ use crate::recovery::Phase;
 /// Segments that may wait for a sender that paces: with none, its rate would seem limited by the application.
 const WAITING_MAX: u64 = 2;
 
-/// What a scheduler asks about a sender.
+/// The state of a sender for a scheduler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderView {
     /// Congestion window, slow-start threshold and segments in flight, in segments. The threshold is `u32::MAX` while

@@ -40,7 +40,7 @@ impl SchedulerPath {
 pub struct SchedulerData {
     /// The time.
     pub now: Instant,
-    /// Size of the segment that is to be sent.
+    /// Size of the segment that must be sent.
     pub segment: Bytes,
     /// Data that was written and not sent, including the segment; `u64::MAX` for an application that always has more.
     pub unsent: Bytes,
