@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use airlane_core::{BitRate, Duration, Instant, Node, Seeds};
+use airlane_core::{BitRate, Direction, Duration, Instant, Node, Seeds};
 use airlane_net::queue::Limit;
 use airlane_net::{
     Detour, Discipline, Hold, Link, LinkParameters, LossStep, ManagedLink, Policer, RandomLoss, RateStep,
@@ -53,6 +53,34 @@ pub(crate) fn internet_downlink(setup: Setup<'_>, name: &str) -> Result<Box<dyn 
         detours: internet.detours.iter().flatten().map(detour).collect(),
     };
     Ok(link(parameters, &internet.aqm, internet.queue, seeds, &name))
+}
+
+/// A direction of a link next to the network.
+pub(crate) fn side_link(
+    setup: Setup<'_>,
+    side: &format::AccessLink,
+    direction: Direction,
+) -> Result<Box<dyn Node>, ScenarioError> {
+    let Setup { seeds, files, .. } = setup;
+    let (name, rate, queue, trace) = match direction {
+        Direction::Downlink => ("downlink", side.rate, side.queue, &side.trace),
+        Direction::Uplink => ("uplink", side.uplink_rate, side.uplink_queue, &side.uplink_trace),
+    };
+    let name = format!("link/{}/{name}", side.name);
+    let loses = direction == Direction::Downlink && side.loss.0 > 0.0;
+    let loss = loses.then(|| RandomLoss::new(side.loss.0, seeds.stream(&format!("{name}/loss"))));
+    if let Some(file) = trace {
+        let queue = discipline(&Aqm::DropTail, queue, seeds, &name);
+        return Ok(Box::new(TraceLink::new(
+            Arc::new(files.delivery_trace(file)?),
+            side.delay.0,
+            queue,
+            loss,
+        )));
+    }
+    let parameters =
+        LinkParameters { rate: Some(rate.0), delay: side.delay.0, loss, ..LinkParameters::default() };
+    Ok(link(parameters, &Aqm::DropTail, queue, seeds, &name))
 }
 
 fn rate_step(told: &format::RateStep) -> RateStep {

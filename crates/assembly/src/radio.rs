@@ -1,5 +1,6 @@
 //! The configuration of the radio network, from those of its sections in [`airlane_scenario::format`] and from files.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use airlane_radio::mobility::Setdest;
@@ -19,7 +20,10 @@ pub(crate) fn configuration(
     let Setup { scenario, files, .. } = setup;
     let movements = movements(scenario, files)?;
     let ue = |one: &OneUe| {
-        let section = &scenario.ue[one.section];
+        let mut section = Cow::Borrowed(&scenario.ue[one.section]);
+        if let Some(cell) = &one.cell {
+            section.to_mut().cell = Some(cell.clone());
+        }
         let path = match &section.mobility {
             format::Mobility::Trace(trace) => {
                 Some(files::path_of(&movements[trace.file.as_str()], trace, one.member)?)

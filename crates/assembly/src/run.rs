@@ -157,6 +157,7 @@ fn check_extensions(scenario: &Resolved, extensions: &Extensions) -> Result<(), 
         Transport::Kernel(kernel) => {
             kernel.peer.as_ref().map(|tcp| (format!("flow.{i}.transport.peer"), &tcp.controller))
         }
+        Transport::Mptcp(mptcp) => Some((format!("flow.{i}.transport.tcp"), &mptcp.tcp.controller)),
         Transport::Udp(_) | Transport::Icmp | Transport::External => None,
     });
     let of_proxies = scenario.middlebox.iter().enumerate().flat_map(|(i, one)| match one {

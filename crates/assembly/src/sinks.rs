@@ -2,16 +2,17 @@
 
 use airlane_core::{FlowId, Instant, UeId};
 use airlane_record::{
-    BearerDescription, CaptureFlow, CaptureParameters, CapturePoint, CellDescription, FlowDescription,
-    Recorder, RecorderParameters, Satisfaction, Sinks,
+    BearerDescription, CaptureFlow, CaptureParameters, CapturePoint, CaptureSubflow, CellDescription,
+    FlowDescription, Recorder, RecorderParameters, Satisfaction, Sinks,
 };
 use airlane_scenario::applications;
 use airlane_scenario::endpoints::Setup;
-use airlane_scenario::expand::{Leg, OneFlow, OneUe};
+use airlane_scenario::expand::{Leg, OneFlow, OneUe, Route};
 use airlane_scenario::format::{
     self, App, Cell, Congestion, FlowDirection, Quic, ReceiveWindow, Resolved, Tcp, Transport,
 };
 use airlane_scenario::real::{HOST, host_names};
+use airlane_scenario::transports::{path_names, subflow_ports};
 use airlane_scenario::{middlebox, rnis};
 use airlane_transport::congestion::LossDiscrimination;
 
@@ -59,7 +60,10 @@ pub(crate) fn capture_parameters(
     let flow = |(flow, ue): (&OneFlow, u32)| CaptureFlow {
         ue,
         direction: direction(flow),
-        tcp: matches!(scenario.flow[flow.section].transport, Transport::Tcp(_) | Transport::Kernel(_)),
+        tcp: matches!(
+            scenario.flow[flow.section].transport,
+            Transport::Tcp(_) | Transport::Kernel(_) | Transport::Mptcp(_)
+        ),
     };
     let points: Vec<CapturePoint> = scenario.output.pcap.iter().map(point).collect();
     (!points.is_empty()).then(|| CaptureParameters {
@@ -68,7 +72,33 @@ pub(crate) fn capture_parameters(
         flows: flows.iter().zip(hosts(flows)).map(flow).collect(),
         ues: host_names(ues),
         cells: cell_names(scenario),
+        subflows: capture_subflows(scenario, flows),
     })
+}
+
+/// The subflows of all flows over Multipath TCP.
+fn capture_subflows(scenario: &Resolved, flows: &[OneFlow]) -> Vec<CaptureSubflow> {
+    let of_flow = |(flow, one): (FlowId, &OneFlow)| {
+        let own = one.ue.unwrap_or(0) as u32;
+        let subflow = move |(ue_port, route): (u16, &Route)| match *route {
+            Route::Ue(ue) => CaptureSubflow { flow, ue_port, ue: ue as u32, link: None },
+            Route::Internet => CaptureSubflow { flow, ue_port, ue: own, link: None },
+            Route::Link(link) => CaptureSubflow { flow, ue_port, ue: own, link: Some(link as u32) },
+        };
+        let ports = subflow_ports(scenario, flow, one);
+        ports.into_iter().zip(&one.routes).map(subflow).collect::<Vec<_>>()
+    };
+    (0..).map(FlowId).zip(flows).flat_map(of_flow).collect()
+}
+
+/// The names of the paths of each flow's subflows; empty if no flow has any.
+fn paths(scenario: &Resolved, flows: &[OneFlow]) -> Vec<Vec<String>> {
+    let names = |one: &OneFlow| match &scenario.flow[one.section].transport {
+        Transport::Mptcp(mptcp) => path_names(mptcp, scenario, one),
+        _ => vec![],
+    };
+    let has_any = scenario.flow.iter().any(|flow| matches!(flow.transport, Transport::Mptcp(_)));
+    if has_any { flows.iter().map(names).collect() } else { vec![] }
 }
 
 /// For each flow the index of its UE, or of the host.
@@ -96,6 +126,7 @@ fn flow_description(scenario: &Resolved, ues: &[OneUe], one: &OneFlow) -> FlowDe
             let sender = kernel.simulated(flow.direction == FlowDirection::Downlink);
             ("kernel", sender.map_or(kernel.congestion.as_str(), controller_name))
         }
+        Transport::Mptcp(mptcp) => ("mptcp", mptcp.congestion_name()),
         Transport::Tcp(tcp) => ("tcp", controller_name(tcp)),
         Transport::Quic(Quic { controller: Some(name), .. }) => ("quic", name.as_str()),
         Transport::Quic(quic) => ("quic", quic.congestion.kind().name()),
@@ -120,7 +151,7 @@ fn flow_description(scenario: &Resolved, ues: &[OneUe], one: &OneFlow) -> FlowDe
             Transport::External => true,
             Transport::Kernel(kernel) => kernel.exec.is_some(),
             Transport::Udp(_) => flow.app.carries_both_directions(),
-            Transport::Tcp(_) | Transport::Quic(_) | Transport::Icmp => false,
+            Transport::Tcp(_) | Transport::Quic(_) | Transport::Mptcp(_) | Transport::Icmp => false,
         },
         start: one.start(scenario),
         stop: flow.stop.map(|stop| Instant::ZERO + stop.0),
@@ -129,7 +160,7 @@ fn flow_description(scenario: &Resolved, ues: &[OneUe], one: &OneFlow) -> FlowDe
             Transport::Tcp(_) | Transport::Kernel(_) | Transport::External => {
                 middlebox::split_places(scenario)
             }
-            Transport::Udp(_) | Transport::Quic(_) | Transport::Icmp => String::new(),
+            Transport::Udp(_) | Transport::Quic(_) | Transport::Mptcp(_) | Transport::Icmp => String::new(),
         },
     }
 }
@@ -185,6 +216,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         losses: output.losses,
         proxies: if output.proxy_series { middlebox::proxy_names(scenario) } else { vec![] },
         path_models: output.path_model,
+        paths: paths(scenario, flows),
     }
 }
 

@@ -3,6 +3,7 @@
 //! Links in series may later become one node ([`fusing`](crate::fusing)), which changes nothing that a packet meets.
 
 mod flow;
+mod paths;
 
 use airlane_core::{BitRate, Direction, FlowId, NodeId, Port, UeId};
 use airlane_engine::{Network, Simulation};
@@ -20,6 +21,7 @@ use crate::middlebox::InPath;
 use crate::{backhaul, information, links, middlebox, radio};
 
 pub(crate) use flow::{FlowNodes, FlowPlaces};
+pub(crate) use paths::SideLink;
 
 /// The nodes of a built network have the types that they were built with.
 pub(crate) const BUILT: &str = "a node of the network that was built";
@@ -53,6 +55,8 @@ pub(crate) struct Places {
     pub(crate) host_router: NodeId,
     /// The nodes of a mobile network.
     pub(crate) mobile: Option<MobilePlaces>,
+    /// The links next to it.
+    pub(crate) side_links: Vec<SideLink>,
 }
 
 /// The nodes of a mobile network that know flows and UEs.
@@ -123,6 +127,9 @@ pub(crate) fn wire(setup: Setup<'_>) -> Result<Wired, ScenarioError> {
         network.connect(mobile.internet_side, internet_up);
     }
 
+    // Links next to the mobile network, from the servers to the router in the UEs and back.
+    let side_links = paths::wire(network, setup, [host_router, server_router])?;
+
     let mut places = Places {
         servers: Vec::new(),
         hosts: Vec::new(),
@@ -133,6 +140,7 @@ pub(crate) fn wire(setup: Setup<'_>) -> Result<Wired, ScenarioError> {
         server_router,
         host_router,
         mobile: mobile.as_ref().map(|mobile| mobile.places),
+        side_links,
     };
     for (index, nodes) in nodes.into_iter().enumerate() {
         let (server, host, delays) = (servers[index], hosts[index], delays[index]);

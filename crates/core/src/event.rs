@@ -247,9 +247,54 @@ pub enum PlaybackStep {
     Ended,
 }
 
+/// A step of a subflow of Multipath TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubflowStep {
+    /// Its initiator has received the end of the handshake.
+    Established,
+    /// The sender's scheduler gave it data.
+    Scheduled {
+        /// The bytes.
+        bytes: Bytes,
+        /// Another subflow has carried them before.
+        again: bool,
+        /// Smoothed round-trip time of the subflow.
+        srtt: Duration,
+    },
+    /// Data arrived in the order of the subflow.
+    Arrived {
+        /// Bytes that no subflow had delivered before.
+        fresh: Bytes,
+        /// Bytes that another subflow had delivered before.
+        again: Bytes,
+        /// Distance of the first fresh byte from the byte that is expected next in the order of the data.
+        ahead: Bytes,
+    },
+    /// Data that had arrived before data in front of it can be read.
+    Released {
+        /// The bytes.
+        bytes: Bytes,
+        /// How long they have waited.
+        waited: Duration,
+    },
+    /// Its retransmission timer has expired: the sender gives it no new data.
+    Failed,
+    /// The peer has acknowledged data of it again.
+    Restored,
+}
+
 /// An observable event.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
+    /// A step of a subflow of a flow over Multipath TCP.
+    Subflow {
+        /// The flow.
+        flow: FlowId,
+        /// The number of the subflow, from 0.
+        subflow: u8,
+        /// The step.
+        step: SubflowStep,
+    },
     /// An endpoint emitted a packet.
     Sent {
         /// The packet.

@@ -12,6 +12,7 @@ mod frame;
 mod id;
 pub mod ip_bytes;
 mod media_step;
+mod mptcp;
 mod packet;
 mod pool;
 pub mod ring;
@@ -23,11 +24,12 @@ mod units;
 pub use contract::{Cx, Node, Outbox, Port, Probe, Role, Silence};
 pub use event::{
     CarrierStep, ConnectionCause, ConnectionStep, CubicCurve, Event, HandoverStep, InformationFate,
-    LossVerdict, PathModel, PepFate, PlaybackStep, RrcState,
+    LossVerdict, PathModel, PepFate, PlaybackStep, RrcState, SubflowStep,
 };
 pub use frame::{FrameStream, SentFrame};
 pub use id::{CellId, FlowId, Lcid, NodeId, Rnti, UeId};
 pub use media_step::MediaStep;
+pub use mptcp::{DataMapping, MptcpOption, MptcpSegment};
 pub use packet::{
     AccEcnOption, Direction, DropCause, Ecn, Header, HeaderBytes, IcmpEcho, Mss, Packet, Payload, SackBlock,
     SackList, SocketPair, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps, UdpHeader,

@@ -6,7 +6,7 @@
 
 use core::num::{NonZeroU8, NonZeroU32};
 
-use crate::{Bytes, CellId, FlowId, Instant, ip_bytes};
+use crate::{Bytes, CellId, FlowId, Instant, MptcpSegment, ip_bytes};
 
 /// Which way a packet travels through the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,6 +112,10 @@ impl SackList {
             self.len += 1;
         }
         free
+    }
+    /// Keeps the first `count` blocks.
+    pub fn truncate(&mut self, count: usize) {
+        self.len = self.len.min(count as u8);
     }
     /// The blocks in the order of the option.
     #[must_use]
@@ -338,6 +342,8 @@ pub enum Payload {
     Length(u32),
     /// Real bytes, for protocols that are implemented down to the wire.
     Bytes(Box<[u8]>),
+    /// A number of bytes in a segment of Multipath TCP, with the option of its header.
+    Mptcp(Box<MptcpSegment>),
 }
 
 impl Payload {
@@ -347,6 +353,16 @@ impl Payload {
         match self {
             Self::Length(n) => *n,
             Self::Bytes(b) => b.len() as u32,
+            Self::Mptcp(segment) => segment.length,
+        }
+    }
+
+    /// The option of Multipath TCP, if the packet is a segment with one.
+    #[must_use]
+    pub fn mptcp(&self) -> Option<&MptcpSegment> {
+        match self {
+            Self::Mptcp(segment) => Some(segment),
+            Self::Length(_) | Self::Bytes(_) => None,
         }
     }
     /// True without payload.

@@ -10,6 +10,7 @@
 use airlane_core::{CellId, Cx, DropCause, FlowId, Header, Instant, Node, PacketRef, Port, Role, UeId};
 
 use crate::gtp;
+use crate::paths::FlowPaths;
 use crate::signalling::Message;
 
 /// Puts downlink packets into the tunnel to the eNB of their UE and takes uplink packets out of
@@ -20,6 +21,8 @@ pub struct Gateway {
     ue: Vec<Option<UeId>>,
     /// The port towards the UE's eNB, by UE.
     port: Vec<Option<Port>>,
+    /// The UEs of flows with several.
+    paths: FlowPaths,
 }
 
 impl Gateway {
@@ -46,8 +49,14 @@ impl Gateway {
         self.ue[flow.index()] = Some(ue);
     }
 
+    /// Assigns the subflow with this port at the UE to a UE. Its flow must not be assigned as a whole.
+    pub fn add_path(&mut self, flow: FlowId, ue_port: u16, ue: UeId) {
+        self.paths.add(flow, ue_port, ue);
+    }
+
     /// Removes a flow: its downlink packets are dropped from now on.
     pub fn remove_flow(&mut self, flow: FlowId) {
+        self.paths.remove_flow(flow);
         if let Some(ue) = self.ue.get_mut(flow.index()) {
             *ue = None;
         }
@@ -93,6 +102,16 @@ impl Gateway {
         let ue = (*self.ue.get(flow.index())?)?;
         *self.port.get(ue.index())?
     }
+
+    /// A packet of a flow that is not assigned as a whole.
+    #[cold]
+    fn send_on_path(&self, cx: &mut Cx<'_>, packet: PacketRef) {
+        let inner = cx.pool.get_mut(&packet);
+        let port = self.paths.of(inner).and_then(|ue| *self.port.get(ue.index())?);
+        let Some(port) = port else { return cx.discard(packet, DropCause::NoRoute) };
+        gtp::encapsulate(inner);
+        Self::send(cx, port, packet);
+    }
 }
 
 impl Node for Gateway {
@@ -111,7 +130,7 @@ impl Node for Gateway {
                 gtp::encapsulate(inner);
                 Self::send(cx, port, packet);
             }
-            None => cx.discard(packet, DropCause::NoRoute),
+            None => self.send_on_path(cx, packet),
         }
     }
 

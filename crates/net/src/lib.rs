@@ -10,6 +10,7 @@ pub mod abc;
 #[cfg(test)]
 mod bench_top;
 pub mod codel;
+mod coverage;
 pub mod dualpi2;
 pub mod fq_codel;
 mod gateway;
@@ -17,6 +18,7 @@ pub mod gtp;
 mod link;
 mod loss;
 mod managed;
+mod paths;
 pub mod pep;
 pub mod pie;
 mod propagation;
@@ -31,10 +33,12 @@ pub mod trace;
 mod trace_link;
 mod updates;
 
+pub use coverage::Coverage;
 pub use gateway::Gateway;
 pub use link::{Detour, Link, LinkParameters, LinkStatistics, Policer};
 pub use loss::{LossStep, RandomLoss};
 pub use managed::ManagedLink;
+pub use paths::FlowPaths;
 pub use queue::{Aqm, Discipline, QueueDiscipline};
 pub use router::{FlowRouter, TunnelRouter};
 pub use schedule::{Hold, RateStep, Schedule};

@@ -8,6 +8,7 @@ use airlane_core::{
     CellId, Cx, Direction, DropCause, Duration, Event, Header, Instant, Node, PacketRef, Port, Seeds, Topic,
     UeId,
 };
+use airlane_net::FlowPaths;
 
 mod backhaul;
 mod bearers;
@@ -120,6 +121,8 @@ pub struct RadioNetwork {
     ues: Vec<Ue>,
     /// `None` for one that was removed.
     flows: Vec<Option<UeId>>,
+    /// The UEs of flows with several.
+    paths: FlowPaths,
     environment: Environment,
     air: Air,
     monitor: Option<Monitor>,
@@ -202,6 +205,7 @@ impl RadioNetwork {
             handover: HandoverState::new(config, &ues, seeds).map(Box::new),
             ues,
             flows: config.flows.iter().copied().map(Some).collect(),
+            paths: FlowPaths::default(),
             environment,
             air,
             monitor: config.measurements.map(monitor),
@@ -542,8 +546,13 @@ impl RadioNetwork {
             if matches!(cx.pool.get(&packet).header, Header::Signalling) {
                 return self.receive_signalling(cx, CellId(u32::from(port)), packet);
             }
-            let Some(Some(ue)) = self.flows.get(cx.pool.get(&packet).flow.index()) else {
-                return cx.discard(packet, DropCause::NoRoute);
+            let arrived = cx.pool.get(&packet);
+            let ue = match self.flows.get(arrived.flow.index()) {
+                Some(Some(ue)) => *ue,
+                Some(None) | None => match self.paths.of(arrived) {
+                    Some(ue) => ue,
+                    None => return cx.discard(packet, DropCause::NoRoute),
+                },
             };
             if cx.wants(Topic::Tunnelled) {
                 let cell = CellId(u32::from(port));

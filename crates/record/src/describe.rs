@@ -13,7 +13,7 @@ pub struct FlowDescription {
     pub to: String,
     /// The UE at one of its ends, if there is one: column `ue` and the radio columns.
     pub ue: Option<(String, UeId)>,
-    /// `tcp`, `udp`, `quic`, `kernel`, `icmp` or `ip`: column `kind`.
+    /// `tcp`, `udp`, `quic`, `kernel`, `mptcp`, `icmp` or `ip`: column `kind`.
     pub kind: String,
     /// Its congestion controller, or empty: column `congestion`.
     pub congestion: String,
@@ -120,6 +120,8 @@ pub struct RecorderParameters {
     pub proxies: Vec<String>,
     /// Whether the path models of senders are recorded.
     pub path_models: bool,
+    /// The name of the path of each subflow of flows over Multipath TCP, by flow; empty if there is no such flow.
+    pub paths: Vec<Vec<String>>,
 }
 
 impl RecorderParameters {

@@ -300,6 +300,11 @@ impl FlowRecord {
         self.gave_up_at.get_or_insert(now);
     }
 
+    /// The length of the measured window.
+    pub(crate) fn window(&self) -> Duration {
+        self.until.saturating_since(self.from)
+    }
+
     fn goodput_mbps(&self) -> f64 {
         mbps(self.in_order, self.until.saturating_since(self.from))
     }

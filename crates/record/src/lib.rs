@@ -35,6 +35,7 @@ mod meaning;
 mod media;
 mod pages;
 mod path_model;
+mod paths;
 mod pep;
 mod pings;
 mod proxy;
@@ -51,7 +52,7 @@ mod verdicts;
 mod views;
 
 pub use bearers::BearerDescription;
-pub use capture::{Capture, CaptureError, CaptureFlow, CaptureParameters, CapturePoint};
+pub use capture::{Capture, CaptureError, CaptureFlow, CaptureParameters, CapturePoint, CaptureSubflow};
 pub use describe::{CellDescription, FlowDescription, RecorderParameters};
 pub use histogram::Histogram;
 pub use meaning::{Better, Figure, Meaning, OverFlows, Scale, View};

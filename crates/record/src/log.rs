@@ -18,6 +18,7 @@ use crate::losses::Losses;
 use crate::media::MediaLog;
 use crate::pages::PageLog;
 use crate::path_model::PathModels;
+use crate::paths::PathLog;
 use crate::pep::PepLog;
 use crate::pings::PingLog;
 use crate::proxy::ProxySeries;
@@ -69,7 +70,7 @@ impl FinishedRun<'_> {
 type MakeLog = fn(&RecorderParameters) -> Option<Box<dyn Log>>;
 
 /// All kinds of logs, in the order of their tables in the results.
-const KINDS: [MakeLog; 19] = [
+const KINDS: [MakeLog; 20] = [
     log::<UeSeries>,
     log::<CodeLog>,
     log::<ViewLog>,
@@ -89,6 +90,7 @@ const KINDS: [MakeLog; 19] = [
     log::<PathModels>,
     log::<MediaLog>,
     log::<FrameLog>,
+    log::<PathLog>,
 ];
 
 /// The logs of a run.

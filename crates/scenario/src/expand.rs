@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use airlane_core::{Duration, FlowId, Instant};
 
-use crate::format::{Flow, Network, Resolved};
+use crate::format::{Flow, Network, Resolved, Transport, Ue};
 
 /// One UE of the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +16,29 @@ pub struct OneUe {
     pub section: usize,
     /// Its number in the group, from 0.
     pub member: u32,
+    /// The cell of its radio, where a UE has several accesses: each cell is then a UE of the radio network.
+    pub cell: Option<String>,
+}
+
+/// The way between the server of a flow and its other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// Through the radio of this UE.
+    Ue(usize),
+    /// Over the internet link of a wired network.
+    Internet,
+    /// Over this `[[link]]`.
+    Link(usize),
+}
+
+impl Route {
+    /// The radio that it uses.
+    fn radio(&self) -> Option<usize> {
+        match self {
+            Self::Ue(ue) => Some(*ue),
+            Self::Internet | Self::Link(_) => None,
+        }
+    }
 }
 
 /// One flow of the network.
@@ -25,10 +48,12 @@ pub struct OneFlow {
     pub name: String,
     /// The index of its `[[flow]]` section.
     pub section: usize,
-    /// The UE at its far end; `None` in a wired network.
+    /// The UE at its far end, or the first of its radios that the flow uses; `None` in a wired network.
     pub ue: Option<usize>,
     /// Its number among the repetitions of the section, from 0.
     pub turn: u32,
+    /// Its routes: one, or of a flow over Multipath TCP one for each path.
+    pub routes: Vec<Route>,
     /// The leg that it is, if its section leads from one UE to another.
     pub relayed: Option<Relayed>,
 }
@@ -74,6 +99,8 @@ impl OneFlow {
 /// The UEs at the far ends of a section's flows, as numbers among all UEs.
 pub struct Reach {
     ues: Range<usize>,
+    /// The number of radios of each.
+    radios: usize,
     group: bool,
 }
 
@@ -85,7 +112,7 @@ impl Reach {
 
     /// The number of flows it becomes.
     pub fn count(&self) -> u32 {
-        self.ues.len() as u32
+        (self.ues.len() / self.radios) as u32
     }
 
     /// Whether a UE is in both.
@@ -95,15 +122,16 @@ impl Reach {
 }
 
 /// The sections of UEs by their names, so that the far end of each of many flows is found at once.
-pub struct UeNames<'a>(BTreeMap<&'a str, Range<usize>>);
+pub struct UeNames<'a>(BTreeMap<&'a str, (Range<usize>, usize)>);
 
 impl<'a> UeNames<'a> {
     /// The sections of a scenario.
     pub fn of(scenario: &'a Resolved) -> Self {
         let (mut sections, mut first) = (BTreeMap::new(), 0);
         for ue in &scenario.ue {
-            let count = ue.count as usize;
-            sections.entry(ue.name.as_str()).or_insert(first..first + count);
+            let radios = radios(ue, scenario).len();
+            let count = ue.count as usize * radios;
+            sections.entry(ue.name.as_str()).or_insert((first..first + count, radios));
             first += count;
         }
         Self(sections)
@@ -117,7 +145,8 @@ impl<'a> UeNames<'a> {
     /// The UEs with this name, or `None` if there are none: those of the section, or one member of a group. If both
     /// exist, the first in the file counts.
     pub fn named(&self, to: &str) -> Option<Reach> {
-        let section = self.0.get(to).cloned().map(|ues| Reach { group: ues.len() > 1, ues });
+        let section = self.0.get(to).cloned();
+        let section = section.map(|(ues, radios)| Reach { group: ues.len() > radios, radios, ues });
         let first_of = |reach: &Reach| reach.ues.start;
         section.into_iter().chain(self.member(to)).min_by_key(first_of)
     }
@@ -125,10 +154,11 @@ impl<'a> UeNames<'a> {
     /// The member of a group with this name.
     fn member(&self, to: &str) -> Option<Reach> {
         let (group, number) = to.rsplit_once('-')?;
-        let ues = self.0.get(group).filter(|ues| ues.len() > 1)?;
+        let (ues, radios) = self.0.get(group).filter(|(ues, radios)| ues.len() > *radios)?;
         let k = Some(number).filter(|k| !k.starts_with(['0', '+']))?.parse::<usize>().ok()?;
-        let ue = ues.start + k.checked_sub(1)?;
-        ues.contains(&ue).then_some(Reach { ues: ue..ue + 1, group: false })
+        let ue = k.checked_sub(1)?.checked_mul(*radios)?.checked_add(ues.start)?;
+        let reach = Reach { ues: ue..ue + radios, radios: *radios, group: false };
+        ues.contains(&ue).then_some(reach)
     }
 }
 
@@ -139,15 +169,86 @@ pub fn ues(scenario: &Resolved) -> Vec<OneUe> {
     for (section, ue) in scenario.ue.iter().enumerate() {
         for k in 1..=ue.count {
             let name = if ue.count > 1 { format!("{}-{k}", ue.name) } else { ue.name.clone() };
-            all.push(OneUe { name, section, member: k - 1 });
+            let radios = radios(ue, scenario);
+            for cell in &radios {
+                let name = match cell {
+                    Some(cell) if radios.len() > 1 => format!("{name}/{cell}"),
+                    _ => name.clone(),
+                };
+                all.push(OneUe { name, section, member: k - 1, cell: cell.map(str::to_owned) });
+            }
         }
     }
     all
 }
 
+/// The cells of the radios of a UE; `None` for a UE with one radio whose cell is not one of its accesses.
+fn radios<'a>(ue: &'a Ue, scenario: &Resolved) -> Vec<Option<&'a str>> {
+    let is_cell = |name: &&str| scenario.cell.iter().any(|cell| cell.name == **name);
+    let names = ue.access.iter().flatten().map(String::as_str);
+    let cells: Vec<_> = names.filter(is_cell).map(Some).collect();
+    if cells.is_empty() { vec![None] } else { cells }
+}
+
+/// The accesses by name: those of the UE whose first radio has this number, or those of the host of a wired network.
+fn accesses(scenario: &Resolved, ue: Option<(usize, &Ue)>) -> Vec<(String, Route)> {
+    let links = scenario.link.iter().enumerate();
+    let links = links.map(|(index, link)| (link.name.clone(), Route::Link(index)));
+    let Some((first, ue)) = ue else {
+        return core::iter::once((INTERNET.to_owned(), Route::Internet)).chain(links).collect();
+    };
+    let Some(names) = &ue.access else { return vec![(String::new(), Route::Ue(first))] };
+    let mut radios = first..;
+    let mut route = |name: &String| match links.clone().find(|(link, _)| link == name) {
+        Some(link) => link,
+        None => (name.clone(), Route::Ue(radios.next().unwrap_or(first))),
+    };
+    names.iter().map(&mut route).collect()
+}
+
+/// The routes of a flow to a UE, whose first radio has this number, or to the host.
+fn routes(scenario: &Resolved, flow: &Flow, ue: Option<(usize, &Ue)>) -> Vec<Route> {
+    let all = accesses(scenario, ue);
+    let of = |name: &String| all.iter().find(|(access, _)| access == name).map(|(_, route)| *route);
+    let first = all.iter().take(1).map(|(_, route)| *route);
+    match &flow.transport {
+        Transport::Mptcp(mptcp) => {
+            let paths: Vec<Route> = match &mptcp.paths {
+                Some(names) => names.iter().filter_map(of).collect(),
+                None => all.iter().map(|(_, route)| *route).collect(),
+            };
+            paths.into_iter().flat_map(|route| (0..mptcp.subflows).map(move |_| route)).collect()
+        }
+        _ => flow.access.as_ref().map_or_else(|| first.collect(), |name| of(name).into_iter().collect()),
+    }
+}
+
+/// The names of the accesses of a flow's UE, or of the host.
+#[must_use]
+pub fn access_names(scenario: &Resolved, flow: &Flow) -> Vec<String> {
+    let ue = UeNames::of(scenario).reach(flow).map(|reach| reach.ues.start);
+    let ue = ue.map(|first| (first, &scenario.ue[ues(scenario)[first].section]));
+    accesses(scenario, ue).into_iter().map(|(name, _)| name).collect()
+}
+
+/// The access of a wired network's internet link.
+pub const INTERNET: &str = "internet";
+
 /// The name of a flow whose section has none.
 pub fn unnamed(section: usize) -> String {
     format!("flow-{}", section + 1)
+}
+
+/// The number of the first radio of each section of UEs.
+fn first_radios(scenario: &Resolved) -> Vec<usize> {
+    let mut next = 0;
+    let count = |ue: &Ue| ue.count as usize * radios(ue, scenario).len();
+    let mut first = |ue: &Ue| {
+        let first = next;
+        next += count(ue);
+        first
+    };
+    scenario.ue.iter().map(&mut first).collect()
 }
 
 /// Every flow, in the order of the file.
@@ -155,18 +256,27 @@ pub fn unnamed(section: usize) -> String {
 pub fn flows(scenario: &Resolved) -> Vec<OneFlow> {
     let mut all = Vec::new();
     let names = UeNames::of(scenario);
+    let firsts = first_radios(scenario);
+    let section_of = |ue: usize| firsts.partition_point(|first| *first <= ue) - 1;
     for (section, flow) in scenario.flow.iter().enumerate() {
         let base = flow.name.clone().unwrap_or_else(|| unnamed(section));
+        let route = |ue: Option<usize>| {
+            let of_ue = ue.map(|first| (first, &scenario.ue[section_of(first)]));
+            routes(scenario, flow, of_ue)
+        };
         let mut repeated = |name: &str, ue: Option<usize>, from: Option<usize>| {
+            let routes = [Some(ue), from.map(Some)].map(|end| end.map_or_else(Vec::new, route));
             for turn in 0..flow.repeat.as_ref().map_or(1, |repeat| repeat.count) {
                 let name = match &flow.repeat {
                     None => name.to_owned(),
                     Some(_) => format!("{name}-{}", turn + 1),
                 };
-                let one = OneFlow { name, section, ue, turn, relayed: None };
+                let [to_route, from_route] = routes.clone();
+                let radio = to_route.iter().find_map(Route::radio).or(ue);
+                let one = OneFlow { name, section, ue: radio, turn, routes: to_route, relayed: None };
                 match ue.zip(from) {
                     None => all.push(one),
-                    Some((to, from)) => all.extend(legs(&one, from, to, flow)),
+                    Some((to, from)) => all.extend(legs(one, to, (from, from_route), flow)),
                 }
             }
         };
@@ -174,24 +284,26 @@ pub fn flows(scenario: &Resolved) -> Vec<OneFlow> {
             repeated(&base, None, None);
             continue;
         }
-        let Some(Reach { ues, group }) = names.reach(flow) else { continue };
-        let from = flow.from.as_deref().and_then(|from| names.named(from)).map(|from| from.ues.start);
-        for (k, ue) in ues.enumerate() {
+        let Some(Reach { ues, radios, group }) = names.reach(flow) else { continue };
+        let from = flow.from.as_deref().and_then(|from| names.named(from));
+        let mut senders = from.into_iter().flat_map(|from| from.ues.step_by(from.radios));
+        for (k, ue) in ues.step_by(radios).enumerate() {
             let name = if group { format!("{base}-{}", k + 1) } else { base.clone() };
-            repeated(&name, Some(ue), from.map(|first| first + k));
+            repeated(&name, Some(ue), senders.next());
         }
     }
     all
 }
 
-/// The two legs of a flow between two UEs.
-fn legs(one: &OneFlow, from: usize, to: usize, flow: &Flow) -> [OneFlow; 2] {
-    let leg = |name: String, ue: usize, leg: Leg, other_ue: usize| OneFlow {
-        name,
-        ue: Some(ue),
-        relayed: Some(Relayed { leg, other_ue }),
-        ..one.clone()
+/// The two legs of a flow between two UEs. `second` is the flow to `to`; the sender has a number and routes.
+fn legs(second: OneFlow, to: usize, (from, routes): (usize, Vec<Route>), flow: &Flow) -> [OneFlow; 2] {
+    let relayed = |leg, other_ue| Some(Relayed { leg, other_ue });
+    let first = OneFlow {
+        name: format!("{} from {}", second.name, flow.from.as_deref().unwrap_or_default()),
+        ue: Some(from),
+        routes,
+        relayed: relayed(Leg::First, to),
+        ..second
     };
-    let first = format!("{} from {}", one.name, flow.from.as_deref().unwrap_or_default());
-    [leg(one.name.clone(), to, Leg::Second, from), leg(first, from, Leg::First, to)]
+    [OneFlow { relayed: relayed(Leg::Second, from), ..second }, first]
 }

@@ -12,6 +12,7 @@ impl Resolved {
             Transport::Tcp(_)
             | Transport::Udp(_)
             | Transport::Quic(_)
+            | Transport::Mptcp(_)
             | Transport::Icmp
             | Transport::External => None,
         });

@@ -171,15 +171,16 @@ fn fill_hops(scenario: &mut Tree) {
     }
 }
 
-/// The defaults for the TCP of flows also apply to both connections of a split-connection proxy, and to the peer of a
-/// kernel.
+/// The defaults for the TCP of flows also apply to both connections of a split-connection proxy, the peer of a
+/// kernel, and the subflows of Multipath TCP.
 fn of_legs(defaults: &Tree) -> Vec<Tree> {
     let tcp = ["flow", "transport", "kind=tcp"].iter().try_fold(defaults, |tree, key| tree.get(key));
     let within = |inner: Tree, key: &str| Tree::unplaced(Value::Table(vec![(key.to_owned(), inner)]));
-    let places: [&[&str]; 3] = [
+    let places: [&[&str]; 4] = [
         &["middlebox", "kind=split-proxy", "core"],
         &["middlebox", "kind=split-proxy", "ran"],
         &["flow", "transport", "kind=kernel", PEER],
+        &["flow", "transport", "kind=mptcp", "tcp"],
     ];
     let at =
         |tcp: &Tree, place: &[&str]| place.iter().rev().fold(tcp.clone(), |inner, key| within(inner, key));
@@ -210,7 +211,7 @@ fn has_simulated_end(transport: &Table) -> bool {
 }
 
 /// Sections that may occur several times.
-pub(crate) const LISTS: [&str; 4] = ["cell", "middlebox", "ue", "flow"];
+pub(crate) const LISTS: [&str; 5] = ["cell", "middlebox", "link", "ue", "flow"];
 
 /// Sections that exist only if the user writes the first of them.
 const HANDOVER: [&str; 2] = ["handover", "x2"];

@@ -126,6 +126,7 @@ pub fn external(name: &str, to: Option<String>) -> Flow {
         name: Some(name.to_owned()),
         to,
         from: None,
+        access: None,
         direction: FlowDirection::Downlink,
         app: App::Bulk(Bulk {}),
         transport: Transport::External,

@@ -174,6 +174,8 @@ pub struct TcpConfig {
     pub pacing: bool,
     /// The source of a controller's random stream, `flow/<number>/congestion`.
     pub seeds: Seeds,
+    /// Bytes of each header that are left for options of a protocol above, such as those of Multipath TCP.
+    pub option_room: u16,
     /// Largest IP packet in bytes.
     pub mtu: u16,
     /// Sequence number of the SYN.
@@ -224,6 +226,7 @@ impl TcpConfig {
             ecn: EcnConfig::PASSIVE,
             pacing: false, // no fq qdisc
             seeds: Seeds::new(0),
+            option_room: 0,
             mtu: 1500,
             initial_sequence: 0,
         }

@@ -24,6 +24,7 @@ mod admission;
 mod inspect;
 mod relay;
 mod reset;
+mod subflow;
 
 use core::num::NonZeroU8;
 
@@ -46,6 +47,7 @@ use crate::window::{ReceiveWindow, Window};
 
 pub use relay::ClosedEnd;
 pub use reset::{ResetIn, refusal};
+pub use subflow::SubflowState;
 
 /// The smallest MSS that a peer may set, including options (Linux TCP_MIN_SND_MSS).
 const MSS_MIN: u16 = 48;
@@ -502,7 +504,7 @@ impl TcpEndpoint {
         let is_client = header.flags.has(TcpFlags::ACK);
         let ecn = if is_client { c.ecn.agreed(header.flags) } else { c.ecn.answers(header.flags) };
         let accurate = ecn == EcnFeedback::Accurate;
-        let stamp_bytes = if timestamps { 12 } else { 0 };
+        let stamp_bytes = u32::from(c.option_room) + if timestamps { 12 } else { 0 };
         // Each segment carries the AccECN option, as in Linux.
         let option_bytes = stamp_bytes + if accurate && c.ecn.options { OPTION_BYTES } else { 0 };
         let peer_mss = u32::from(header.syn.mss.map_or(536, |mss| mss.0).max(MSS_MIN)); // RFC 9293 §3.7.1

@@ -41,6 +41,7 @@ mod header;
 pub mod info;
 mod initial;
 pub mod model;
+pub mod mptcp;
 mod path;
 mod pep;
 mod rack;
@@ -64,7 +65,7 @@ pub use config::{
 };
 pub use congestion::{CongestionController, CongestionKind};
 pub use ecn::{EcnConfig, EcnFeedback};
-pub use endpoint::{ClosedEnd, ConnectionState, ResetIn, TcpEndpoint, refusal};
+pub use endpoint::{ClosedEnd, ConnectionState, ResetIn, SubflowState, TcpEndpoint, refusal};
 pub use info::TcpInfo;
 pub use initial::InitialSequence;
 pub use path::Path;

@@ -492,7 +492,7 @@ impl Receiver {
         self.rtt_window = Some((self.next + (self.edge - self.acked), segment.now));
     }
 
-    fn rtt(&self) -> Duration {
+    pub(crate) fn rtt(&self) -> Duration {
         Duration::from_nanos(self.rtt_x8 / 8)
     }
 

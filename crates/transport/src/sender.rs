@@ -9,6 +9,7 @@ mod alert;
 mod domains;
 mod joined;
 mod paced;
+mod subflow;
 mod timeout;
 mod transmit;
 mod writer;
@@ -30,6 +31,7 @@ use crate::scoreboard::Scoreboard;
 use crate::stats::TcpStats;
 use crate::timer::Timer;
 use domains::DomainReports;
+pub use subflow::SenderView;
 use writer::{SendState, Writer};
 
 /// Duplicate-ACK threshold before the first reordering (RFC 5681 §3.2).

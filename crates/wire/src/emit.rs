@@ -7,11 +7,12 @@
 use core::net::IpAddr;
 
 use airlane_core::{
-    AccEcnOption, Header, IcmpEcho, Mss, Packet, Payload, TcpFlags, TcpHeader, TcpSynOptions, ip_bytes,
+    AccEcnOption, Header, IcmpEcho, MptcpOption, Mss, Packet, Payload, TcpFlags, TcpHeader, TcpSynOptions,
+    ip_bytes,
 };
 
 use crate::checksum::{Sum, fill_header};
-use crate::{Echo, Error, Icmp, Ip, Ipv4, Ipv6, Layer, Tcp, TcpOption, Udp, protocol};
+use crate::{Echo, Error, Icmp, Ip, Ipv4, Ipv6, Layer, Tcp, TcpOption, Udp, mptcp, protocol};
 
 /// The time to live of hosts: Linux's default.
 pub const TIME_TO_LIVE: u8 = 64;
@@ -58,8 +59,9 @@ pub fn emit(packet: &Packet, ends: &Ends, limit: usize, out: &mut Vec<u8>) -> Re
         return Ok(as_it_came(headers.as_slice(), &packet.payload, limit, out));
     }
     let begin = out.len();
+    let multipath = packet.payload.mptcp().map(|segment| segment.option);
     let transport = match &packet.header {
-        Header::Tcp(tcp) => tcp.wire_len() as usize,
+        Header::Tcp(tcp) => (tcp.wire_len() + multipath.map_or(0, |option| option.padded_len())) as usize,
         Header::Udp(_) => Udp::LEN,
         Header::Icmp(_) => Icmp::LEN,
         Header::Other { .. } | Header::Signalling => return Err(Error::NoWireForm),
@@ -73,12 +75,12 @@ pub fn emit(packet: &Packet, ends: &Ends, limit: usize, out: &mut Vec<u8>) -> Re
     let serial = serial(packet);
     let content = match &packet.payload {
         Payload::Bytes(bytes) => &bytes[..],
-        Payload::Length(_) => &serial[..serial.len().min(payload)],
+        Payload::Length(_) | Payload::Mptcp(_) => &serial[..serial.len().min(payload)],
     };
     let v6 = ends.source.is_ipv6();
     let (number, field) = match &packet.header {
         Header::Tcp(tcp) => {
-            tcp_header(tcp, ends, out);
+            tcp_header(tcp, multipath.as_ref(), ends, out);
             (protocol::TCP, 16)
         }
         Header::Udp(_) => {
@@ -182,7 +184,7 @@ const fn wire_echo(echo: IcmpEcho, identifier: u16) -> Echo {
     Echo { reply: echo.reply, identifier, sequence: (echo.serial as u16).wrapping_add(1) }
 }
 
-fn tcp_header(header: &TcpHeader, ends: &Ends, out: &mut Vec<u8>) {
+fn tcp_header(header: &TcpHeader, multipath: Option<&MptcpOption>, ends: &Ends, out: &mut Vec<u8>) {
     let begin = out.len();
     let fixed = Tcp {
         source_port: ends.source_port,
@@ -197,6 +199,9 @@ fn tcp_header(header: &TcpHeader, ends: &Ends, out: &mut Vec<u8>) {
     };
     fixed.emit(out).expect("no options");
     options(header, out);
+    if let Some(option) = multipath {
+        mptcp::emit(option, out);
+    }
     let length = (((out.len() - begin) / 4) as u8) << 4;
     out[begin + 12] = length | (out[begin + 12] & 0x0f); // the lowest bit is AE
 }

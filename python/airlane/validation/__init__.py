@@ -27,6 +27,7 @@ from airlane.validation.handover import Drive, Flight
 from airlane.validation.measures import MEASURES, Plan
 from airlane.validation.nr_cell import NrCell
 from airlane.validation.nr_lena import LenaNrCell
+from airlane.validation.paths import TwoPaths
 from airlane.validation.patterns import Replay
 from airlane.validation.rtc import Call
 from airlane.validation.schedulers import SchedulerCell
@@ -54,6 +55,7 @@ __all__ = [
     "Row",
     "SchedulerCell",
     "TwoCells",
+    "TwoPaths",
     "UnknownRowError",
     "Validation",
     "validate",

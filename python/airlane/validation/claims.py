@@ -24,6 +24,7 @@ _FILES = (
     "claims_sleep.toml",
     "claims_rtc.toml",
     "claims_field.toml",
+    "claims_paths.toml",
 )
 
 

@@ -9,11 +9,12 @@ use airlane_ran::bearers::DedicatedBearerConfig;
 use airlane_ran::sdap::Qfi;
 use airlane_scenario::ScenarioError;
 use airlane_scenario::endpoints::{self, Setup};
-use airlane_scenario::expand::OneFlow;
+use airlane_scenario::expand::{OneFlow, Route};
 use airlane_scenario::format::Qos;
+use airlane_scenario::transports::subflow_ports;
 use airlane_traffic::{PORT, RelayLeg};
 
-use super::{BUILT, Places};
+use super::{BUILT, End, Places, paths};
 use crate::links;
 
 /// The nodes of a flow, which are not in a network yet.
@@ -32,6 +33,9 @@ pub(crate) struct FlowNodes {
     /// Its dedicated bearer.
     bearer: Option<DedicatedBearerConfig>,
     seeds: Seeds,
+    routes: Vec<Route>,
+    /// Its subflows over radios, if these are several: the port and the radio of each.
+    subflows: Vec<(u16, UeId)>,
 }
 
 impl FlowNodes {
@@ -61,6 +65,8 @@ impl FlowNodes {
             qos_flow: section.qos_flow(),
             bearer: section.qos.as_ref().map(Qos::config),
             seeds: setup.seeds,
+            routes: flow.routes.clone(),
+            subflows: paths::radios(&flow.routes, &subflow_ports(setup.scenario, id, flow)),
         })
     }
 
@@ -118,57 +124,82 @@ impl Places {
             network.connect((own, RelayLeg::OTHER), (other, RelayLeg::OTHER));
         }
 
-        let (mut from_server, mut to_server) = ((at.server, PORT), (at.server, PORT));
+        let mut to_server = (at.server, PORT);
         if let Some((delays, [down, up])) = nodes.delays.zip(at.delays) {
             fill(network, [down, up], delays);
-            network.connect(from_server, (down, Link::INPUT));
-            network.connect((up, Link::OUTPUT), to_server);
-            (from_server, to_server) = ((down, Link::OUTPUT), (up, Link::INPUT));
-        }
-        if let Some((links, [down, up])) = nodes.links.zip(at.links) {
-            fill(network, [down, up], links);
-            network.connect(from_server, (down, Link::INPUT));
-            network.connect((down, Link::OUTPUT), self.core);
             network.connect((up, Link::OUTPUT), to_server);
             to_server = (up, Link::INPUT);
-        } else {
-            network.connect(from_server, self.internet_down.expect("a shared link, or one of its own"));
+        }
+        let mut internet_down = self.internet_down;
+        if let Some((links, [down, up])) = nodes.links.zip(at.links) {
+            fill(network, [down, up], links);
+            network.connect((down, Link::OUTPUT), self.core);
+            network.connect((up, Link::OUTPUT), to_server);
+            (internet_down, to_server) = (Some((down, Link::INPUT)), (up, Link::INPUT));
         }
         network.connect((self.server_router, port), to_server);
         network.connect((self.host_router, port), (at.host, PORT));
         let bearer = FlowBearer { qos_flow: nodes.qos_flow, dedicated: nodes.bearer, seeds: nodes.seeds };
-        let up = match nodes.ue {
-            Some(ue) => self.add_to_ue(network, id, ue, &bearer),
-            None => self.internet_up,
-        };
-        network.connect((at.host, PORT), up);
+        if let Some(ue) = nodes.ue {
+            self.add_to_ue(network, id, ue, &nodes.subflows, &bearer);
+        }
+        for (port, route) in (PORT..).zip(&nodes.routes) {
+            let down = match *route {
+                Route::Link(link) => self.side_links[link].down,
+                Route::Ue(_) | Route::Internet => internet_down.expect("a shared link, or one of its own"),
+            };
+            let mut from_server = (at.server, port);
+            if let Some([delay, _]) = at.delays {
+                network.connect(from_server, (delay, Link::INPUT));
+                from_server = (delay, Link::OUTPUT);
+            }
+            network.connect(from_server, down);
+            let up = self.uplink(network, *route);
+            network.connect((at.host, port), up);
+        }
         id
     }
 
-    /// Adds a flow to a UE of the mobile network. Returns where its uplink begins.
+    /// Where the uplink of a route begins.
+    fn uplink(&self, network: &mut Simulation, route: Route) -> End {
+        match route {
+            Route::Link(link) => self.side_links[link].up,
+            Route::Internet => self.internet_up,
+            Route::Ue(ue) => {
+                let radio = self.mobile.expect("only a mobile network has UEs").radio;
+                (radio, network.node_mut::<RadioNetwork>(radio).expect(BUILT).ue_port(ue))
+            }
+        }
+    }
+
+    /// Adds a flow to a UE of the mobile network, or its subflows to several.
     fn add_to_ue(
         &self,
         network: &mut Simulation,
         id: FlowId,
         ue: UeId,
+        subflows: &[(u16, UeId)],
         bearer: &FlowBearer,
-    ) -> (NodeId, Port) {
+    ) {
         let now = network.now();
         let mobile = self.mobile.expect("only a mobile network has UEs");
         let radio = network.node_mut::<RadioNetwork>(mobile.radio).expect(BUILT);
-        let port = radio.ue_port(ue.index());
-        assert_eq!(radio.add_flow(ue), id, "the radio network counts flows as the scenario does");
+        let added = if subflows.is_empty() { radio.add_flow(ue) } else { radio.add_flow_over(subflows) };
+        assert_eq!(added, id, "the radio network counts flows as the scenario does");
         if let Some(qos_flow) = bearer.qos_flow {
             radio.map_flow(id, qos_flow);
         }
         if let Some(dedicated) = &bearer.dedicated {
             radio.set_up_bearer(id, dedicated, now, bearer.seeds);
         }
-        network.node_mut::<Gateway>(mobile.gateway).expect(BUILT).add_flow(id, ue);
+        let gateway = network.node_mut::<Gateway>(mobile.gateway).expect(BUILT);
+        if subflows.is_empty() {
+            gateway.add_flow(id, ue);
+        }
+        subflows.iter().for_each(|(port, ue)| gateway.add_path(id, *port, *ue));
         if let Some(node) = mobile.enb_proxies {
             network.node_mut::<EnbProxies>(node).expect(BUILT).add_flow(id, ue);
         }
-        (mobile.radio, port)
     }
 }
 

@@ -28,6 +28,7 @@ mod nr_behaviour;
 mod on_off;
 mod outside;
 mod own_call;
+mod paths;
 mod ping;
 mod quality;
 mod quic;

@@ -193,6 +193,7 @@ fn nodes_that_read_headers_cope_with_any_packet() {
         flows: vec![flow; 8],
         ues: vec!["phone".into()],
         cells: vec![],
+        subflows: vec![],
     };
     let mut capture = Capture::in_memory(&parameters);
     let mut recorder = recorder();

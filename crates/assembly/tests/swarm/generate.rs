@@ -28,6 +28,8 @@ mod outer_loop;
 mod own;
 #[path = "pages.rs"]
 mod pages;
+#[path = "paths.rs"]
+mod paths;
 #[path = "proxies.rs"]
 mod proxies;
 #[path = "radio_settings.rs"]
@@ -157,7 +159,9 @@ pub(crate) fn attempt(seed: u64) -> Result<Outcome, String> {
         sleep::check(&resolved, &once.tables);
         aggregation::check(&resolved, &once.meta, &once.tables);
         xr::check(&resolved, &once.tables);
-        let must = reach::without_excuse(&resolved);
+        paths::check(&resolved, &once.tables);
+        // Links next to the network have coverage of their own.
+        let must = if resolved.link.is_empty() { reach::without_excuse(&resolved) } else { vec![] };
         let (_, flows) = once.tables.iter().find(|(name, _)| *name == "flows").expect("every run has it");
         let nothing = reach::received_nothing(&resolved, &must, flows);
         assert!(nothing.is_empty(), "received nothing without an excuse: {nothing:?}");
@@ -181,6 +185,10 @@ pub(crate) fn longer(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
 
 /// The scenario of a seed.
 pub(crate) fn drawn(seed: u64) -> Drawn {
+    let s = &mut Seeds::new(seed).stream("swarm/paths");
+    if s.chance(0.06) {
+        return paths::draw(s);
+    }
     let s = &mut Seeds::new(seed).stream("swarm/aggregation");
     if s.chance(0.05) {
         return aggregation::draw(s);
@@ -270,17 +278,8 @@ fn flow(s: &mut Stream, to: Option<&str>) -> String {
         "vivace", "ledbat++",
     ];
     text += &format!("congestion = \"{}\"\n", one_of(s, &controllers));
-    for option in [
-        "timestamps",
-        "sack",
-        "window_scaling",
-        "delayed_ack",
-        "frto",
-        "hystart",
-        "compressed_sack",
-        "ecn",
-        "pacing",
-    ] {
+    let options = ["timestamps", "sack", "window_scaling", "delayed_ack", "frto", "hystart"];
+    for option in options.into_iter().chain(["compressed_sack", "ecn", "pacing"]) {
         if s.chance(0.3) {
             text += &format!("{option} = {}\n", s.chance(0.5));
         }

@@ -37,6 +37,8 @@ pub(super) fn flows(settings: &mut Settings<'_>, base: &Resolved) {
             }
             // It needs a kernel.
             format::Transport::Kernel(_) | format::Transport::Icmp | format::Transport::External => {}
+            // It has scenarios of its own.
+            format::Transport::Mptcp(_) => {}
             format::Transport::Quic(quic) => {
                 let at = &format!("{at}.transport");
                 self::quic(settings, at, quic);

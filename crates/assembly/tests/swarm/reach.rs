@@ -310,6 +310,7 @@ fn syn_again(flow: &format::Flow) -> Duration {
         format::Transport::Tcp(tcp) => SYN_AGAIN.max(tcp.rto_initial.0),
         format::Transport::Udp(_)
         | format::Transport::Kernel(_)
+        | format::Transport::Mptcp(_)
         | format::Transport::Icmp
         | format::Transport::Quic(_)
         | format::Transport::External => SYN_AGAIN,
@@ -331,6 +332,7 @@ fn largest_packet(flow: &format::Flow) -> Bytes {
         format::Transport::Tcp(tcp) => tcp.mtu.0,
         format::Transport::Quic(quic) => quic.mtu.0,
         format::Transport::Kernel(kernel) => kernel.mtu.0,
+        format::Transport::Mptcp(mptcp) => mptcp.tcp.mtu.0,
         format::Transport::Udp(_) | format::Transport::Icmp | format::Transport::External => ETHERNET,
     }
 }

@@ -70,6 +70,7 @@ impl RadioNetwork {
         if let Some(handover) = &mut self.handover {
             handover.remove_ue(cx, id);
         }
+        self.paths.remove_ue(id);
         self.publisher.want(cx.now, id.0, false);
         self.capacity_reports.remove(id.0);
         for flow in self.flows.iter_mut().filter(|flow| **flow == Some(id)) {
@@ -85,6 +86,14 @@ impl RadioNetwork {
         assert!(self.ues.get(ue.index()).is_some_and(|ue| ue.is_present), "a flow leads to no UE");
         self.flows.push(Some(ue));
         FlowId(self.flows.len() as u32 - 1)
+    }
+
+    /// Adds a flow whose subflows are of several UEs, each by its port at the UE.
+    pub fn add_flow_over(&mut self, subflows: &[(u16, UeId)]) -> FlowId {
+        let flow = FlowId(self.flows.len() as u32);
+        self.flows.push(None);
+        subflows.iter().for_each(|(port, ue)| self.paths.add(flow, *port, *ue));
+        flow
     }
 
     /// Gives the packets of a flow to a QoS flow, whatever their ECN field, in both directions. Without a second bearer of
@@ -103,6 +112,7 @@ impl RadioNetwork {
     /// If there is no such flow.
     pub fn remove_flow(&mut self, flow: FlowId) {
         self.flows[flow.index()] = None;
+        self.paths.remove_flow(flow);
     }
 
     /// The port that leads to the upper layers of this UE.

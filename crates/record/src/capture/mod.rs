@@ -8,7 +8,7 @@
 //! 10.1.0.0 + n, the host of a wired network 10.1.0.1; on S1-U the gateway is 10.2.0.1 and the n-th cell
 //! 10.3.0.0 + n, and the n-th UE's tunnels have the identifier n in both directions. The data of a flow is
 //! sent from port 50000 + the flow's number to port 5203; a connection that is one of many has the ports
-//! chosen by its application.
+//! chosen by its application. On the n-th link next to the mobile network, UEs have the addresses 10.(4 + n).0.0 on.
 //!
 //! Where packets are encrypted, the secrets of their connection precede them, so that an analyser can decrypt
 //! them.
@@ -24,7 +24,9 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-use airlane_core::{CellId, Direction, Event, Header, Instant, Packet, Probe, SocketPair, Topic, TopicSet};
+use airlane_core::{
+    CellId, Direction, Event, FlowId, Header, Instant, Packet, Probe, SocketPair, Topic, TopicSet,
+};
 
 use airlane_wire::Ends;
 use pcapng::PcapNg;
@@ -40,6 +42,9 @@ const SINK_PORT: u16 = 5203;
 /// Flow n sends its data from this port plus n; there are at most 10,000 flows, and analysers know none of
 /// the first 4000 ports.
 const FIRST_SOURCE_PORT: u16 = 50_000;
+
+/// The second byte of the addresses of the first link next to the mobile network.
+const FIRST_LINK: u32 = 5;
 
 /// Where packets are captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,6 +81,21 @@ pub struct CaptureParameters {
     pub ues: Vec<String>,
     /// The name of each cell, by index.
     pub cells: Vec<String>,
+    /// The subflows of flows over Multipath TCP.
+    pub subflows: Vec<CaptureSubflow>,
+}
+
+/// A subflow, which has an address and an interface of its own at the UE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CaptureSubflow {
+    /// The flow.
+    pub flow: FlowId,
+    /// Its port at the UE.
+    pub ue_port: u16,
+    /// The UE of its radio, or that of the interface if it has none.
+    pub ue: u32,
+    /// The number of its link next to the mobile network, if it has one.
+    pub link: Option<u32>,
 }
 
 /// A capture file that cannot be written.
@@ -126,6 +146,7 @@ impl Write for To {
 /// Observes packets and writes them.
 pub struct Capture<W = To> {
     flows: Vec<CaptureFlow>,
+    subflows: Vec<CaptureSubflow>,
     /// Number of UEs that have an interface.
     ues: usize,
     snaplen: u32,
@@ -189,6 +210,7 @@ impl<W: Write> Capture<W> {
         };
         Ok(Self {
             flows: parameters.flows.clone(),
+            subflows: parameters.subflows.clone(),
             ues: parameters.ues.len(),
             snaplen,
             wire: Wire::new(),
@@ -202,6 +224,7 @@ impl<W: Write> Capture<W> {
     /// Captures flows and UEs that were added behind all others.
     pub fn extend(&mut self, parameters: &CaptureParameters) {
         self.flows.clone_from(&parameters.flows);
+        self.subflows.clone_from(&parameters.subflows);
         let fresh = parameters.ues.iter().skip(self.ues);
         self.ues = parameters.ues.len();
         let Some(output) = self.ue.as_mut().filter(|_| self.failed.is_none()) else { return };
@@ -247,7 +270,10 @@ impl<W: Write> Capture<W> {
     }
 
     fn write(&mut self, now: Instant, point: CapturePoint, cell: Option<CellId>, packet: &Packet) {
-        let Some(&flow) = self.flows.get(packet.flow.index()) else { return };
+        let Some(&(mut flow)) = self.flows.get(packet.flow.index()) else { return };
+        let is_own = |one: &&CaptureSubflow| one.flow == packet.flow && one.ue_port == packet.sockets.ue_port;
+        let subflow = self.subflows.iter().find(is_own);
+        flow.ue = subflow.map_or(flow.ue, |one| one.ue);
         let (output, interface) = match point {
             CapturePoint::Server => (&mut self.server, 0),
             CapturePoint::Ue => (&mut self.ue, flow.ue),
@@ -257,7 +283,10 @@ impl<W: Write> Capture<W> {
         if self.failed.is_some() {
             return;
         }
-        let ends = ends(packet, flow);
+        let ends = match subflow.and_then(|one| one.link) {
+            Some(link) => beside(packet, flow.ue, link),
+            None => ends(packet, flow),
+        };
         let tunnel = cell.map(|cell| tunnel(packet.direction, cell, flow.ue));
         let (kept, whole) = self.wire.packet(packet, ends, tunnel, self.snaplen as usize);
         if let Err(error) = output.file.packet(interface, now.as_nanos(), kept, whole) {
@@ -309,6 +338,14 @@ fn sockets(packet: &Packet, flow: CaptureFlow) -> Ends {
     let SocketPair { server, server_port, ue_port } = packet.sockets;
     let server = (numbered([10, 0], u32::from(server)), server_port);
     directed(packet, server, (numbered([10, 1], flow.ue), ue_port))
+}
+
+/// The same for a subflow over a link next to the mobile network, where each UE has an address.
+fn beside(packet: &Packet, ue: u32, link: u32) -> Ends {
+    let SocketPair { server, server_port, ue_port } = packet.sockets;
+    let network = u8::try_from(FIRST_LINK + link).unwrap_or(u8::MAX);
+    let server = (numbered([10, 0], u32::from(server)), server_port);
+    directed(packet, server, (numbered([10, network], ue), ue_port))
 }
 
 fn tunnel(direction: Direction, cell: CellId, ue: u32) -> Tunnel {

@@ -92,6 +92,7 @@ fn parameters(points: &[CapturePoint], snaplen: u32) -> CaptureParameters {
         flows: vec![flow(0, Direction::Downlink), flow(299, Direction::Uplink)],
         ues: (0..300).map(|n| format!("phone-{n}")).collect(),
         cells: vec!["north".to_owned(), "south".to_owned()],
+        subflows: vec![],
     }
 }
 

@@ -2,7 +2,9 @@
 
 use airlane_core::{Instant, Node};
 use airlane_quic::QuicConfig;
-use airlane_traffic::{Pace, QuicClient, QuicServer, QuicTransfer, TcpSink, TcpSource, Transfer, Writes};
+use airlane_traffic::{
+    MptcpEnd, Pace, QuicClient, QuicServer, QuicTransfer, TcpSink, TcpSource, Transfer, Writes,
+};
 use airlane_transport::{CongestionKind, TcpConfig};
 
 use crate::endpoints::Endpoint;
@@ -11,7 +13,8 @@ use crate::transports::{Carrier, Protocol, Refusal};
 use crate::{middlebox, rnis};
 
 /// The transports of transfers.
-pub(super) const TRANSPORTS: &[Protocol] = &[Protocol::Tcp, Protocol::Quic, Protocol::Kernel];
+pub(super) const TRANSPORTS: &[Protocol] =
+    &[Protocol::Tcp, Protocol::Quic, Protocol::Kernel, Protocol::Mptcp];
 
 /// The error for any other transport.
 pub(super) fn refusal(other: Protocol) -> Refusal {
@@ -33,6 +36,13 @@ pub(super) fn node(end: &Endpoint<'_>, carrier: Carrier, transfer: Transfer, obj
             let to_host = end.flow.direction == FlowDirection::Downlink;
             let (start, stop) = (end.start, end.stop);
             quic_end(end, quic, QuicTransfer { transfer, objects, start, stop, to_host })
+        }
+        Carrier::Mptcp(connection) => {
+            let (flow, is_initiator) = (end.path.flow, !end.is_server());
+            Box::new(match end.is_source() {
+                true => MptcpEnd::source(*connection, flow, transfer, (end.start, end.stop), is_initiator),
+                false => MptcpEnd::sink(*connection, flow, end.start, is_initiator),
+            })
         }
         other => other.mismatch(),
     }

@@ -22,6 +22,14 @@ pub(crate) fn locate(scenario: &mut Resolved, tree: &Tree, file: &str, files: &F
             files.delivery_trace(trace)?;
         }
     }
+    for (i, link) in scenario.link.iter_mut().enumerate() {
+        for (key, trace) in [("trace", &mut link.trace), ("uplink_trace", &mut link.uplink_trace)] {
+            if let Some(trace) = trace {
+                find(trace, files, folder, &root.under("link").entry(i).under(key))?;
+                files.delivery_trace(trace)?;
+            }
+        }
+    }
     let mut sets: Vec<String> = Vec::new();
     for (i, flow) in scenario.flow.iter_mut().enumerate() {
         let Some(name) = flow.app.application_mut().pages_mut() else { continue };

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use airlane_core::{Bytes, Duration};
 use airlane_settings::nearest_help;
 
-use super::{Checked, FLOWS_MAX, Place, kernel, name, qos, rnis};
+use super::{Checked, FLOWS_MAX, Place, kernel, name, paths, qos, rnis};
 use crate::applications;
 use crate::expand::{self, Reach, UeNames};
 use crate::format::{
@@ -48,6 +48,7 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
         repeat(flow, &at)?;
         writes(flow, &at)?;
         applications::check(flow, scenario, &at)?;
+        paths::flow_paths(flow, scenario, &at)?;
         match &flow.transport {
             Transport::Tcp(settings) => {
                 tcp(settings, &at.under("transport"))?;
@@ -58,7 +59,7 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
                 listens(settings.congestion, flow.direction, &at)?;
             }
             Transport::Kernel(settings) => kernel::kernel(settings, &at.under("transport"))?,
-            Transport::Udp(_) | Transport::Icmp | Transport::External => {}
+            Transport::Mptcp(_) | Transport::Udp(_) | Transport::Icmp | Transport::External => {}
         }
         rnis::discriminator(flow, scenario, &at)?;
     }

@@ -13,6 +13,7 @@ mod layout;
 mod middlebox;
 mod nr;
 mod output;
+mod paths;
 mod qos;
 mod rnis;
 mod service;
@@ -71,6 +72,7 @@ pub(crate) fn check(scenario: &Resolved, tree: &Tree) -> Checked {
         | Network::NrFddLowbandSleeping
         | Network::NrFr2Sleeping => cellular(scenario, &at)?,
     }
+    paths::links(scenario, &at)?;
     middlebox::middleboxes(scenario, &at)?;
     rnis::rnis(scenario, &at)?;
     flow::flows(scenario, &at)?;

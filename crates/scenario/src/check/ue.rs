@@ -100,6 +100,7 @@ fn ue(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
         at.fail("cell", "this cell is an interferer and serves no UE", "choose a cell without `interferer`")?;
     }
     super::carriers::carriers(ue, scenario, at)?;
+    super::paths::accesses(ue, scenario, at)?;
     indoors(ue, at)?;
     ue.ambr.as_ref().map_or(Ok(()), |ambr| ambr.check(&at.under("ambr")))?;
     // Any cell may serve it.

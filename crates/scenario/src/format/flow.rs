@@ -6,7 +6,7 @@ use airlane_transport::CongestionKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{App, Ecn, Kernel, LossDiscriminator, Qos, ReceiveWindow, Resolved, tagged};
+use super::{App, Ecn, Kernel, LossDiscriminator, Mptcp, Qos, ReceiveWindow, Resolved, tagged};
 use crate::quantity::{Rate, Share, Size, Time};
 
 /// Longest delay before a PEP that is no queue.
@@ -30,6 +30,10 @@ pub struct Flow {
     /// server itself is the other end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
+    /// Access of the UE that carries the flow: the name of a cell or link in `access`, or in a wired network "internet" or
+    /// the name of a link. By default, this is the first one. A flow over Multipath TCP has `paths` instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access: Option<String>,
     /// Direction of the data.
     pub direction: FlowDirection,
     /// The application.
@@ -131,13 +135,15 @@ pub enum Transport {
     Quic(Quic),
     /// TCP of a Linux kernel, in virtual time.
     Kernel(Kernel),
+    /// Multipath TCP (RFC 8684).
+    Mptcp(Mptcp),
     /// ICMP (RFC 792), for app = "ping".
     Icmp,
     /// Whatever a program sends in which the simulation is embedded. No file can name it.
     #[serde(skip)]
     External,
 }
-tagged!(Transport by "kind" { "tcp" => Tcp(Tcp), "udp" => Udp(Udp), "quic" => Quic(Quic), "kernel" => Kernel(Kernel), "icmp" => Icmp });
+tagged!(Transport by "kind" { "tcp" => Tcp(Tcp), "udp" => Udp(Udp), "quic" => Quic(Quic), "kernel" => Kernel(Kernel), "mptcp" => Mptcp(Mptcp), "icmp" => Icmp });
 
 /// UDP.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -17,10 +17,12 @@ mod flow;
 mod handover;
 mod kernel;
 mod layout;
+mod link;
 mod loss_discriminator;
 mod mac;
 mod middlebox;
 mod mobility;
+mod mptcp;
 mod nr;
 mod output;
 mod path;
@@ -46,10 +48,12 @@ pub use flow::*;
 pub use handover::*;
 pub use kernel::*;
 pub use layout::*;
+pub use link::*;
 pub use loss_discriminator::*;
 pub use mac::*;
 pub use middlebox::*;
 pub use mobility::*;
+pub use mptcp::*;
 pub use nr::*;
 pub use output::*;
 pub use path::*;
@@ -103,6 +107,9 @@ pub struct Resolved {
     pub handover: Option<Handover>,
     /// The links between cells (X2); none without handover.
     pub x2: Option<X2>,
+    /// Links next to the mobile network, or next to `[internet]` in a wired network.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub link: Vec<AccessLink>,
     /// UEs; none in a wired network.
     pub ue: Vec<Ue>,
     /// Transport flows.

@@ -39,6 +39,11 @@ pub struct Ue {
     /// Secondary cells of `carriers`: when they are active.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scells: Option<Scells>,
+    /// Names of cells and links through which the UE reaches the internet, in the place of `cell`. The first is the default
+    /// of its flows. The UE has an address, and a radio of its own, in each of these cells, and stays in it. By default, it
+    /// has one radio.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access: Option<Vec<String>>,
     /// Maximum transmit power.
     pub tx_power: Power,
     /// Noise figure of the receiver.

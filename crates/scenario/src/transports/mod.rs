@@ -1,6 +1,7 @@
 //! Transports of flows: their names, their services to applications, and their configurations.
 
 mod congestion;
+mod mptcp;
 mod quic;
 mod tcp;
 
@@ -8,10 +9,13 @@ use airlane_core::{Ecn, Node};
 use airlane_engine::Exit;
 use airlane_quic::QuicConfig;
 use airlane_transport::TcpConfig;
+use airlane_transport::mptcp::MptcpConnection;
 
 use crate::endpoints::Endpoint;
 use crate::format::{LossDiscriminator, Transport, UdpEcn};
 
+pub(crate) use mptcp::SUBFLOWS_MAX;
+pub use mptcp::{path_names, subflow_ports};
 pub use quic::quic_of;
 pub use tcp::tcp_config;
 
@@ -29,6 +33,8 @@ pub(crate) enum Protocol {
     Quic,
     /// TCP of a Linux kernel.
     Kernel,
+    /// Multipath TCP.
+    Mptcp,
     /// ICMP.
     Icmp,
     /// That of a program in which the simulation is embedded.
@@ -43,6 +49,7 @@ impl Protocol {
             Self::Udp => "UDP",
             Self::Quic => "QUIC",
             Self::Kernel => "TCP of a kernel",
+            Self::Mptcp => "Multipath TCP",
             Self::Icmp => "ICMP",
             Self::External => "IP",
         }
@@ -55,6 +62,7 @@ impl Protocol {
             Self::Udp => "udp",
             Self::Quic => "quic",
             Self::Kernel => "kernel",
+            Self::Mptcp => "mptcp",
             Self::Icmp => "icmp",
             Self::External => "external",
         }
@@ -80,6 +88,11 @@ impl Refusal {
                 "a kernel's own applications are transfers only",
                 "use app = \"bulk\", app = \"fixed\", or programs of your own with transport.exec",
             ),
+            Protocol::Mptcp => (
+                "app",
+                "Multipath TCP carries transfers only",
+                "use app = \"bulk\" or app = \"fixed\" with one object, or transport = \"tcp\"",
+            ),
             Protocol::Tcp | Protocol::Udp | Protocol::Quic | Protocol::External => return None,
         };
         Some(Self { key, message: message.to_owned(), help: help.to_owned() })
@@ -104,6 +117,8 @@ pub(crate) enum Carrier {
     Tcp(TcpConfig),
     /// Connections of QUIC.
     Quic(QuicConfig),
+    /// A connection of Multipath TCP.
+    Mptcp(Box<MptcpConnection>),
     /// Datagrams with this ECN field.
     Udp(Ecn),
     /// Echo messages.
@@ -126,6 +141,7 @@ impl Transport {
             Self::Udp(_) => Protocol::Udp,
             Self::Quic(_) => Protocol::Quic,
             Self::Kernel(_) => Protocol::Kernel,
+            Self::Mptcp(_) => Protocol::Mptcp,
             Self::Icmp => Protocol::Icmp,
             Self::External => Protocol::External,
         }
@@ -141,6 +157,7 @@ impl Transport {
                 UdpEcn::Ect0 => Ecn::Capable0,
                 UdpEcn::Ect1 => Ecn::Capable1,
             }),
+            Self::Mptcp(mptcp) => Carrier::Mptcp(Box::new(mptcp::connection(mptcp, end))),
             Self::Icmp => Carrier::Icmp,
             Self::External => Carrier::Outside(Box::new(Exit::new())),
             Self::Kernel(kernel) => match kernel.simulated(end.is_server()) {
@@ -155,7 +172,7 @@ impl Transport {
         match self {
             Self::Tcp(tcp) => Some(&tcp.loss_discriminator),
             Self::Quic(quic) => Some(&quic.loss_discriminator),
-            Self::Udp(_) | Self::Kernel(_) | Self::Icmp | Self::External => None,
+            Self::Udp(_) | Self::Kernel(_) | Self::Mptcp(_) | Self::Icmp | Self::External => None,
         }
     }
 }

@@ -73,6 +73,7 @@ pub fn tcp_config(tcp: &Tcp, setup: Setup<'_>) -> TcpConfig {
         send_buffer: tcp.send_buffer.map(|size| size.0),
         write_size: tcp.write_size.map(|size| size.0),
         nagle: tcp.nagle,
+        option_room: 0,
         mtu: u16::try_from(tcp.mtu.0.get().min(mss_mtu)).expect("checked when the scenario was resolved"),
         initial_sequence: 0,
     }

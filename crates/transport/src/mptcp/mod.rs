@@ -1,0 +1,28 @@
+//! Multipath TCP, version 1 (RFC 8684): one connection over several subflows, each a TCP connection with its own path.
+//!
+//! - [`MptcpConnection`] is one end. Its initiator opens the first subflow with MP_CAPABLE and, when the peer has confirmed
+//!   it, the others with MP_JOIN.
+//! - A [`Scheduler`] gives each segment of the data to a subflow. Data of a subflow whose retransmission timer expires is
+//!   sent again on other subflows.
+//! - The subflows have congestion windows of their own, which a [`Coupling`] may couple. They share a receive window.
+//! - Every segment carries its option ([`airlane_core::MptcpOption`]): a mapping takes 28 bytes of each data segment, and an
+//!   acknowledgment has room for timestamps and one SACK block.
+//!
+//! Not included: fall-back to TCP, checksums, ADD_ADDR, REMOVE_ADDR, MP_PRIO, MP_FAIL, MP_FASTCLOSE and MP_TCPRST, and the
+//! retransmission of data that a subflow has acknowledged, which a receiver of this implementation never discards.
+
+mod arrive;
+mod connection;
+mod coupling;
+mod dress;
+mod incoming;
+mod keys;
+mod outgoing;
+mod push;
+mod scheduler;
+mod subflow;
+
+pub use connection::{MptcpConnection, MptcpSettings};
+pub use coupling::Coupling;
+pub use scheduler::{MakeScheduler, Scheduler, SchedulerData, SchedulerKind, SchedulerPath};
+pub use subflow::SubflowPath;

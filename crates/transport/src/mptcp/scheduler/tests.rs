@@ -1,0 +1,69 @@
+use airlane_core::Duration;
+
+use super::*;
+
+fn path(srtt_ms: u64, window: u32, in_flight: u32) -> SchedulerPath {
+    let srtt = Duration::from_millis(srtt_ms);
+    let sender = SubflowState {
+        window,
+        ssthresh: 10,
+        in_flight,
+        segment: 1_000,
+        outstanding: Bytes(u64::from(in_flight) * 1_000),
+        srtt,
+        deviation: Duration::ZERO,
+        has_room: in_flight < window,
+        in_loss: false,
+    };
+    SchedulerPath { sender, usable: true, backup: false }
+}
+
+fn data(unsent: u64, window: u64) -> SchedulerData {
+    SchedulerData { now: Instant::ZERO, segment: Bytes(1_000), unsent: Bytes(unsent), window: Bytes(window) }
+}
+
+#[test]
+fn the_fastest_path_with_room_is_chosen_and_a_backup_last() {
+    let mut paths = [path(50, 10, 0), path(20, 10, 10), path(5, 10, 0)];
+    paths[2].backup = true;
+    let data = data(u64::MAX, 1 << 20);
+    assert_eq!(MinRtt.select(&paths, &data), Some(0));
+    paths[1].sender.has_room = true;
+    assert_eq!(MinRtt.select(&paths, &data), Some(1));
+    paths[0].usable = false;
+    paths[1].usable = false;
+    assert_eq!(MinRtt.select(&paths, &data), Some(2));
+}
+
+#[test]
+fn weights_and_turns() {
+    let paths = [path(50, 10, 0), path(20, 10, 0)];
+    let data = data(u64::MAX, 1 << 20);
+    let mut choices = |kind: SchedulerKind| {
+        let mut scheduler = kind.make();
+        (0..8).filter(|_| scheduler.select(&paths, &data) == Some(0)).count()
+    };
+    assert_eq!(choices(SchedulerKind::RoundRobin), 4);
+    assert_eq!(choices(SchedulerKind::Weighted(vec![3, 1])), 6);
+    assert_eq!(choices(SchedulerKind::MinRtt), 0);
+}
+
+/// The fast path has its window of ten segments in flight. In the 100 ms of the slow path it sends
+/// 6 rounds (100 / 20 + 1) of 11 + 2 segments (ssthresh + 1, and half of five rounds), times λ: 78 × 1.2 = 93.6 kB. The
+/// slow path adds 1 kB, so that a window of 94 kB is too small and one of 95 kB is not.
+#[test]
+fn blest_leaves_the_window_to_the_fast_path() {
+    let paths = [path(20, 10, 10), path(100, 10, 0)];
+    let select = |window| Blest::default().select(&paths, &data(u64::MAX, window));
+    assert_eq!((select(94_000), select(95_000)), (None, Some(1)));
+}
+
+/// Fast: 10 ms, 10 segments. Slow: 100 ms, 10 segments. With 20 kB left the fast path is done after
+/// 10 ms × (20 + 10) / 10 = 30 ms, earlier than a segment on the slow one (100 ms), which needs 200 ms for all: wait.
+/// With 200 kB it takes 210 ms, more than 100 ms: send on the slow path too.
+#[test]
+fn ecf_waits_for_the_fast_path_near_the_end() {
+    let paths = [path(10, 10, 10), path(100, 10, 0)];
+    let select = |unsent| Ecf::default().select(&paths, &data(unsent, 1 << 20));
+    assert_eq!((select(20_000), select(200_000)), (None, Some(1)));
+}
