@@ -105,6 +105,7 @@ fn network(ues: usize, fading: Option<FadingConfig>) -> RanConfig {
         bearer_set_up: None,
         fixed_mcs: None,
         aggregation: None,
+        secondary_node: None,
     };
     RanConfig {
         cells: vec![cell()],

@@ -113,6 +113,7 @@ pub(crate) fn network(ues: usize, access: UplinkAccess) -> RanConfig {
                 bearer_set_up: None,
                 fixed_mcs: None,
                 aggregation: None,
+                secondary_node: None,
             })
             .collect(),
         flows: (0..ues as u32).map(UeId).collect(),

@@ -199,7 +199,7 @@ fn merge(user: &mut Tree, defaults: &Tree) {
 /// Whether a table lacks this key unless the user writes it. Sections that are lists have no default element.
 fn only_if_written(key: &str, table: &Table) -> bool {
     LISTS.contains(&key)
-        || [L4S_BEARER, BUILDING].contains(&key)
+        || [L4S_BEARER, BUILDING, SECONDARY_NODE].contains(&key)
         || (key == SCELLS && !table.iter().any(|(key, _)| key == CARRIERS))
         || (key == PEER && !has_simulated_end(table))
 }
@@ -222,6 +222,8 @@ const L4S_BEARER: &str = "l4s_bearer";
 const PEER: &str = "peer";
 /// A table of a UE that exists only if the user writes it.
 const BUILDING: &str = "building";
+/// A table of a UE that exists only if the user writes it.
+const SECONDARY_NODE: &str = "secondary_node";
 /// A table of a UE that exists if the UE has several carriers.
 const SCELLS: &str = "scells";
 const CARRIERS: &str = "carriers";

@@ -8,6 +8,7 @@ mod behaviour;
 mod byte_stream;
 mod carriers;
 mod coverage;
+mod dual_connectivity;
 mod embedding;
 mod errors;
 #[path = "../../../wire/tests/all/generate/mod.rs"]

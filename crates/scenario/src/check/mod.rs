@@ -14,6 +14,7 @@ mod middlebox;
 mod nr;
 mod output;
 mod rnis;
+mod secondary_node;
 mod service;
 mod ue;
 

@@ -100,6 +100,7 @@ fn ue(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
         at.fail("cell", "this cell is an interferer and serves no UE", "choose a cell without `interferer`")?;
     }
     super::carriers::carriers(ue, scenario, at)?;
+    super::secondary_node::secondary_node(ue, scenario, at)?;
     indoors(ue, at)?;
     // Any cell may serve it.
     let highest = scenario.cell.iter().map(highest_mcs).min().unwrap_or(LTE_HIGHEST_MCS);

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::mobility::{course, levy_law, speed_law};
-use super::{Area, Cell, Mobility, Scells, Step, tagged};
+use super::{Area, Cell, Mobility, Scells, SecondaryNode, Step, tagged};
 use crate::quantity::{Gain, Metres, Power, Share, Speed, Time};
 
 /// A UE, or a group of UEs with the same settings.
@@ -39,6 +39,9 @@ pub struct Ue {
     /// Secondary cells of `carriers`: when they are active.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scells: Option<Scells>,
+    /// Secondary node of the UE (EN-DC): a cell of NR that serves it beside a cell of LTE. By default, there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secondary_node: Option<SecondaryNode>,
     /// Maximum transmit power.
     pub tx_power: Power,
     /// Noise figure of the receiver.
@@ -212,6 +215,7 @@ impl Ue {
             bearer_set_up: self.bearer_setup.map(|at| Instant::ZERO + at.0),
             fixed_mcs: self.fixed_mcs.map(Mcs::new),
             aggregation: self.aggregation(cells, is_handed_over),
+            secondary_node: self.secondary_node.as_ref().map(|node| node.config(cells)),
         }
     }
 }

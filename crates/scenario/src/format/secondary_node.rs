@@ -1,0 +1,76 @@
+//! EN-DC: the secondary node of a UE.
+
+use airlane_core::CellId;
+use airlane_ran::dual::{BearerType, CellGroup, InterNodeLink, SecondaryNodeConfig};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Cell;
+use crate::quantity::{Rate, Size, Time};
+
+/// The secondary node of a UE whose master node is a cell of LTE (EN-DC, TS 37.340).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SecondaryNode {
+    /// Name of the PSCell, a cell of NR.
+    pub cell: String,
+    /// Type of the bearer while the UE has a secondary cell group.
+    pub bearer: DualBearer,
+    /// One-way delay of X2 between the nodes.
+    pub x2_delay: Time,
+    /// Rate of X2 for this UE, in each direction. By default, it is not limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub x2_rate: Option<Rate>,
+    /// t-Reordering of PDCP (TS 38.323 §5.2.2): how long a missing packet holds back those behind it.
+    pub t_reordering: Time,
+    /// Primary path of the uplink of a split bearer.
+    pub uplink: UplinkPath,
+    /// ul-DataSplitThreshold: the uplink of a split bearer uses both paths while at least this much data wait. By default, it
+    /// is infinite: one path has all of the uplink.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uplink_split_threshold: Option<Size>,
+}
+
+/// Type of a bearer with PDCP of NR (TS 37.340 §4.2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DualBearer {
+    /// MCG bearer: the cell of LTE alone.
+    Mcg,
+    /// SCG bearer: the cell of NR alone, or that of LTE while there is no secondary cell group.
+    Scg,
+    /// Split bearer: both.
+    Split,
+}
+
+/// A path of the uplink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum UplinkPath {
+    /// The master cell group.
+    Lte,
+    /// The secondary cell group.
+    Nr,
+}
+
+impl SecondaryNode {
+    /// The configuration; its cell is one of these.
+    pub(super) fn config(&self, cells: &[Cell]) -> SecondaryNodeConfig {
+        let place = cells.iter().position(|cell| cell.name == self.cell);
+        SecondaryNodeConfig {
+            cell: CellId(place.expect("checked when the scenario was resolved") as u32),
+            bearer: match self.bearer {
+                DualBearer::Mcg => BearerType::Mcg,
+                DualBearer::Scg => BearerType::Scg,
+                DualBearer::Split => BearerType::Split,
+            },
+            x2: InterNodeLink { delay: self.x2_delay.0, rate: self.x2_rate.map(|rate| rate.0) },
+            t_reordering: Some(self.t_reordering.0),
+            uplink: match self.uplink {
+                UplinkPath::Lte => CellGroup::Master,
+                UplinkPath::Nr => CellGroup::Secondary,
+            },
+            uplink_split_threshold: self.uplink_split_threshold.map(|size| size.0),
+        }
+    }
+}
