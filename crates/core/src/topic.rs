@@ -70,6 +70,8 @@ pub enum Topic {
     Frame,
     /// [`Event::Carrier`].
     Carrier,
+    /// [`Event::Scg`].
+    Scg,
 }
 
 /// A set of topics.
@@ -141,6 +143,7 @@ impl Event<'_> {
             Self::Media { .. } => Topic::Media,
             Self::FrameSent { .. } => Topic::Frame,
             Self::Carrier { .. } => Topic::Carrier,
+            Self::Scg { .. } => Topic::Scg,
         }
     }
 }

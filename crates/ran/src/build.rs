@@ -231,7 +231,8 @@ pub(crate) fn build_secondary_group(
     now: Instant,
 ) -> Ue {
     let node = ue.secondary_node.as_ref().expect("a UE with a secondary node");
-    let config = UeConfig { cell: Some(node.cell), aggregation: None, secondary_node: None, ..ue.clone() };
+    let config =
+        UeConfig { cell: node.cells.first().copied(), aggregation: None, secondary_node: None, ..ue.clone() };
     let mut group = build_cell_group(index, &config, Membership::Secondary, scenes, now);
     group.id = id;
     let stream = |what: &str| scenes[0].seeds.stream(&format!("ue/{index}/secondary/decoding/{what}"));

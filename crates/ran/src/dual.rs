@@ -22,6 +22,7 @@
 pub(crate) mod flow_control;
 pub(crate) mod link;
 pub(crate) mod pdcp;
+pub(crate) mod scg;
 
 use airlane_core::{BitRate, Bytes, CellId, Duration};
 
@@ -31,6 +32,8 @@ use crate::pdcp::nr::ReorderingConfig;
 use crate::rlc::Aqm;
 use crate::rlc::nr::NrConfig;
 use crate::sdap::SdapHeaders;
+
+pub use scg::ScgConfig;
 
 /// The legs of a bearer while there is an SCG (TS 37.340 §4.2.2). Without an SCG each is an MCG bearer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,10 +70,12 @@ pub struct InterNodeLink {
 }
 
 /// The secondary node of a UE.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SecondaryNodeConfig {
-    /// The PSCell.
-    pub cell: CellId,
+    /// The cells that can be its PSCell, without duplicates; at least one.
+    pub cells: Vec<CellId>,
+    /// When which of them is.
+    pub scg: ScgConfig,
     /// The type of the bearer.
     pub bearer: BearerType,
     /// The link between the nodes.

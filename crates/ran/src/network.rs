@@ -20,6 +20,7 @@ mod look;
 mod membership;
 mod processing;
 mod radio_link;
+mod scg;
 mod service;
 mod wake;
 

@@ -21,6 +21,7 @@ use crate::pep::PepLog;
 use crate::pings::PingLog;
 use crate::proxy::ProxySeries;
 use crate::ran_log::RanLog;
+use crate::scg::ScgLog;
 use crate::table::Table;
 use crate::track::UeSeries;
 use crate::verdicts::VerdictLog;
@@ -68,7 +69,7 @@ impl FinishedRun<'_> {
 type MakeLog = fn(&RecorderParameters) -> Option<Box<dyn Log>>;
 
 /// All kinds of logs, in the order of their tables in the results.
-const KINDS: [MakeLog; 18] = [
+const KINDS: [MakeLog; 19] = [
     log::<UeSeries>,
     log::<CodeLog>,
     log::<ViewLog>,
@@ -76,6 +77,7 @@ const KINDS: [MakeLog; 18] = [
     log::<HandoverLog>,
     log::<ConnectionLog>,
     log::<CarrierLog>,
+    log::<ScgLog>,
     log::<PageLog>,
     log::<VerdictLog>,
     log::<InformationLog>,

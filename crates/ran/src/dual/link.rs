@@ -24,7 +24,8 @@ impl Passage {
         packet: PacketRef,
         bytes: Bytes,
     ) {
-        let takes = link.and_then(|link| link.rate).map_or(Duration::ZERO, |rate| rate.transmission_time(bytes));
+        let takes =
+            link.and_then(|link| link.rate).map_or(Duration::ZERO, |rate| rate.transmission_time(bytes));
         self.sent_at = self.sent_at.max(now) + takes;
         let arrives = self.sent_at + link.map_or(Duration::ZERO, |link| link.delay);
         let arrives = self.under_way.back().map_or(arrives, |(last, _)| arrives.max(*last));

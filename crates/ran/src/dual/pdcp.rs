@@ -70,7 +70,7 @@ pub(crate) struct SplitBearer {
 }
 
 impl SplitBearer {
-    /// A bearer of a UE whose SCG is active. `secondary` is the bearer of its PSCell.
+    /// A bearer of a UE without an SCG. `secondary` is the bearer of a cell that can be its PSCell.
     pub(crate) fn new(
         config: &SecondaryNodeConfig,
         legs: [UeId; 2],
@@ -80,9 +80,9 @@ impl SplitBearer {
         let reordering = ReorderingConfig { t_reordering: config.t_reordering, out_of_order: false };
         let master = Node::new(config.x2.delay, REPORT_PERIOD, CellGroup::Master);
         Self {
-            config: *config,
+            config: config.clone(),
             legs,
-            has_scg: true,
+            has_scg: false,
             queue: TransmitQueue::new(secondary.buffer, &secondary.aqm, &secondary.pdcp, 0, stream),
             again: BTreeMap::new(),
             next: [0; 2],
@@ -99,10 +99,6 @@ impl SplitBearer {
         }
     }
 
-    pub(crate) const fn config(&self) -> &SecondaryNodeConfig {
-        &self.config
-    }
-
     /// The UE in the slots of the cell of a cell group.
     pub(crate) const fn leg(&self, group: CellGroup) -> UeId {
         self.legs[group as usize]
@@ -111,10 +107,6 @@ impl SplitBearer {
     /// The cell group of a leg.
     pub(crate) fn group_of(&self, leg: UeId) -> CellGroup {
         if self.legs[0] == leg { CellGroup::Master } else { CellGroup::Secondary }
-    }
-
-    pub(crate) const fn has_scg(&self) -> bool {
-        self.has_scg
     }
 
     /// X2 between PDCP and the RLC entity of the MCG.
@@ -215,7 +207,11 @@ impl SplitBearer {
     /// The leg that desires data and would deliver first: the secondary node if both are equal.
     fn choose(&self) -> Option<CellGroup> {
         let wait = |group: CellGroup| {
-            let link = if group == CellGroup::Master { self.x2().map_or(Duration::ZERO, |x2| x2.delay) } else { Duration::ZERO };
+            let link = if group == CellGroup::Master {
+                self.x2().map_or(Duration::ZERO, |x2| x2.delay)
+            } else {
+                Duration::ZERO
+            };
             self.flow[group as usize].wait(link)
         };
         let desires = |group: &CellGroup| self.allows(*group) && self.flow[*group as usize].has_room();
@@ -282,8 +278,13 @@ impl SplitBearer {
     /// When the next PDU, report or timer is due.
     pub(crate) fn due(&self) -> Instant {
         let report = self.reports.front().map_or(Instant::FAR_FUTURE, |(at, _)| *at);
-        let timers = self.receivers.iter().map(Receiver::next_timeout).fold(self.queue.expires_at(), Instant::min);
-        let moves = if self.has_backlog() && self.moves_until > Instant::ZERO { self.moves_until } else { Instant::FAR_FUTURE };
+        let timers =
+            self.receivers.iter().map(Receiver::next_timeout).fold(self.queue.expires_at(), Instant::min);
+        let moves = if self.has_backlog() && self.moves_until > Instant::ZERO {
+            self.moves_until
+        } else {
+            Instant::FAR_FUTURE
+        };
         [self.to_master.due(), self.from_master.due(), report, self.report_at, moves]
             .into_iter()
             .fold(timers, Instant::min)
@@ -318,8 +319,15 @@ impl SplitBearer {
         self.feed(cx, out);
     }
 
-    /// The SCG is released, or has failed, with these PDUs of both directions that it has not delivered.
-    pub(crate) fn lose_scg(&mut self, cx: &mut Cx<'_>, undelivered: [Vec<PacketRef>; 2], out: &mut Output) {
+    /// The SCG is released, or has failed, with these PDUs of both directions that it has not delivered. PDCP of the network
+    /// learns it after `informed`.
+    pub(crate) fn lose_scg(
+        &mut self,
+        cx: &mut Cx<'_>,
+        undelivered: [Vec<PacketRef>; 2],
+        informed: Duration,
+        out: &mut Output,
+    ) {
         self.has_scg = false;
         self.flow[1].clear();
         self.nodes[1].clear();
@@ -328,19 +336,22 @@ impl SplitBearer {
         self.again.extend(downlink.into_iter().map(|packet| (count(&packet), packet)));
         let mut uplink: Vec<_> = uplink.into_iter().map(|packet| (count(&packet), packet)).collect();
         uplink.sort_by_key(|(count, _)| *count);
-        out.to_legs.extend(uplink.into_iter().map(|(_, packet)| (CellGroup::Master, Direction::Uplink, packet)));
-        self.move_pdcp(cx.now);
+        out.to_legs
+            .extend(uplink.into_iter().map(|(_, packet)| (CellGroup::Master, Direction::Uplink, packet)));
+        self.move_pdcp(cx.now, informed);
     }
 
     /// The UE has an SCG.
     pub(crate) fn add_scg(&mut self, now: Instant) {
         self.has_scg = true;
-        self.move_pdcp(now);
+        if now > Instant::ZERO {
+            self.move_pdcp(now, Duration::ZERO);
+        }
     }
 
     /// PDCP moves to the other node, over X2.
-    fn move_pdcp(&mut self, now: Instant) {
-        self.moves_until = now + self.config.x2.delay;
+    fn move_pdcp(&mut self, now: Instant, after: Duration) {
+        self.moves_until = now + after + self.config.x2.delay;
         let status = self.nodes[0].status(now);
         self.reports.push_back((self.moves_until, status));
     }

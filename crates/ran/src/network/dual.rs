@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use airlane_core::{Bytes, Cx, Direction, DropCause, Event, Instant, PacketRef, Port, Probe};
+use airlane_core::{Bytes, Cx, Dbm, Direction, DropCause, Event, Instant, PacketRef, Port, Probe};
 use airlane_core::{Seeds, Topic, TopicSet, UeId};
 
 use super::RadioNetwork;
@@ -14,6 +14,7 @@ use crate::build;
 use crate::config::RanConfig;
 use crate::dual::CellGroup;
 use crate::dual::pdcp::{Output, SplitBearer};
+use crate::dual::scg::Scg;
 use crate::slot::Ports;
 use crate::ue::{Membership, Ue};
 
@@ -21,7 +22,9 @@ use crate::ue::{Membership, Ue};
 #[derive(Debug)]
 pub(super) struct DualConnectivity {
     /// Ascending by UE.
-    bearers: Vec<SplitBearer>,
+    pub(super) bearers: Vec<SplitBearer>,
+    /// The secondary cell groups of the same UEs.
+    pub(super) groups: Vec<Scg>,
     /// The UE of each secondary cell group, from the number of the first one on.
     masters: Arc<[UeId]>,
     first_secondary: u32,
@@ -33,14 +36,19 @@ pub(super) struct DualConnectivity {
 impl DualConnectivity {
     /// `None` if no UE has a secondary node. `bearers` are ascending by UE; the secondary cell groups follow `first_secondary`
     /// in their order.
-    pub(super) fn new(bearers: Vec<SplitBearer>, first_secondary: usize) -> Option<Box<Self>> {
+    pub(super) fn new(
+        bearers: Vec<SplitBearer>,
+        groups: Vec<Scg>,
+        first_secondary: usize,
+    ) -> Option<Box<Self>> {
         let masters = bearers.iter().map(|bearer| bearer.leg(CellGroup::Master)).collect();
         (!bearers.is_empty()).then(|| {
             Box::new(Self {
                 bearers,
+                groups,
                 masters,
                 first_secondary: first_secondary as u32,
-                due: Instant::FAR_FUTURE,
+                due: Instant::ZERO,
                 output: Output::default(),
             })
         })
@@ -59,8 +67,9 @@ impl DualConnectivity {
         self.due
     }
 
-    fn find_due(&mut self) {
-        self.due = self.bearers.iter().map(SplitBearer::due).min().unwrap_or(Instant::FAR_FUTURE);
+    pub(super) fn find_due(&mut self) {
+        let bearers = self.bearers.iter().map(SplitBearer::due);
+        self.due = bearers.chain(self.groups.iter().map(Scg::due)).min().unwrap_or(Instant::FAR_FUTURE);
     }
 
     pub(super) fn packets_held(&self) -> usize {
@@ -123,20 +132,35 @@ impl RadioNetwork {
     pub(super) fn add_secondary_nodes(&mut self, config: &RanConfig, seeds: Seeds) {
         let first = self.ues.len();
         let scenes = self.environment.scenes(config.cells.iter(), seeds);
-        let mut bearers = Vec::new();
+        let (mut bearers, mut groups) = (Vec::new(), Vec::new());
         for (index, ue) in config.ues.iter().enumerate() {
             let Some(node) = &ue.secondary_node else { continue };
             let id = UeId(self.ues.len() as u32);
-            self.ues.push(build::build_secondary_group(id, index, ue, &scenes, Instant::ZERO));
-            let of_pscell = &config.cells[node.cell.index()].bearer;
+            let mut group = build::build_secondary_group(id, index, ue, &scenes, Instant::ZERO);
+            let mut scg = Scg::new(&node.scg, node.cells.clone());
+            let mut rsrp = vec![Dbm(f64::NEG_INFINITY); config.cells.len()];
+            group.measure(Instant::ZERO, &mut rsrp);
+            let of_candidates: Vec<_> = node.cells.iter().map(|cell| rsrp[cell.index()]).collect();
+            let pscell = scg.start(&of_candidates);
+            let link = group.links.primary_mut();
+            if let Some(cell) = pscell.filter(|cell| *cell != link.cell) {
+                link.enter(id, cell, &config.cells[cell.index()]);
+            }
+            self.ues.push(group);
+            let of_pscell = &config.cells[node.cells[0].index()].bearer;
             let stream = || seeds.stream(&format!("ue/{index}/queue/pdcp"));
-            bearers.push(SplitBearer::new(node, [UeId(index as u32), id], of_pscell, stream));
+            let mut bearer = SplitBearer::new(node, [UeId(index as u32), id], of_pscell, stream);
+            if pscell.is_some() {
+                bearer.add_scg(Instant::ZERO);
+            }
+            bearers.push(bearer);
+            groups.push(scg);
             for cell in &mut self.cells {
                 cell.downlink.add_ue();
                 cell.restrictions.add_ue();
             }
         }
-        self.dual = DualConnectivity::new(bearers, first);
+        self.dual = DualConnectivity::new(bearers, groups, first);
     }
 
     /// Whether a UE has a secondary node.
@@ -146,7 +170,7 @@ impl RadioNetwork {
     }
 
     /// Calls `act` with the bearer of a UE, and passes on what the bearer gives out.
-    fn with_bearer(
+    pub(super) fn with_bearer(
         &mut self,
         cx: &mut Cx<'_>,
         place: usize,
@@ -263,6 +287,7 @@ impl RadioNetwork {
             if self.dual.as_ref().is_some_and(|dual| dual.bearers[place].due() <= now) {
                 self.with_bearer(&mut cx, place, |bearer, _, cx, out| bearer.handle_timeout(cx, out));
             }
+            self.serve_scg(&mut cx, place);
         }
         self.wake_touched(&mut cx);
         true

@@ -20,7 +20,10 @@ impl RadioNetwork {
     /// If it names a cell that does not exist, if there are more UEs than ports, or if a slot before `now` has
     /// not been processed.
     pub fn add_ue(&mut self, config: &UeConfig, now: Instant, seeds: Seeds) -> UeId {
-        assert!(self.dual.is_none() && config.secondary_node.is_none(), "UEs with a secondary node are there from the start");
+        assert!(
+            self.dual.is_none() && config.secondary_node.is_none(),
+            "UEs with a secondary node are there from the start"
+        );
         self.skip_idle_slots(now);
         let index = self.ues.len();
         assert!(self.cells.len() + index < MOST_PORTS, "too many cells and UEs for the ports");

@@ -66,6 +66,8 @@ pub(crate) fn check(scenario: &Resolved, tree: &Tree) -> Checked {
         | Network::NrTypicalFr1
         | Network::NrFddLowband
         | Network::NrFr2
+        | Network::NsaFr1
+        | Network::NsaFr2
         | Network::TypicalSleeping
         | Network::NrTypicalFr1Sleeping
         | Network::NrFddLowbandSleeping

@@ -15,31 +15,41 @@ const T_REORDERING_MS: [u64; 36] = [
 pub(super) fn secondary_node(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
     let Some(node) = &ue.secondary_node else { return Ok(()) };
     let at = &at.under("secondary_node");
-    let Some(pscell) = scenario.cell.iter().find(|cell| cell.name == node.cell) else {
-        let known: Vec<_> = scenario.cell.iter().map(|cell| cell.name.as_str()).collect();
-        return at.fail("cell", "no cell has this name", nearest_help(&node.cell, &known));
-    };
-    let help = "name a cell with radio = \"nr\" that serves UEs";
-    at.require(
-        pscell.nr().is_some() && !pscell.interferer,
-        "cell",
-        "the secondary node is not a cell of NR that serves UEs",
-        help,
-    )?;
+    let cells = at.under("cells");
+    cells.require_here(!node.cells.is_empty(), "no cell can be the PSCell", "name a cell of NR")?;
+    for (i, name) in node.cells.iter().enumerate() {
+        pscell(name, scenario, &cells.entry(i))?;
+        let is_new = !node.cells[..i].contains(name);
+        cells.entry(i).require_here(is_new, "this cell is listed twice", "name each cell once")?;
+    }
+    let apart = node.release_below.0.0 <= node.add_above.0.0;
+    let help = "it must not be above `add_above`";
+    at.require(apart, "release_below", "the PSCell would be released as soon as it is added", help)?;
+    let help = "it must be at least 0 dB";
+    at.require(node.change_offset.0.0 >= 0.0, "change_offset", "it is negative", help)?;
     master(ue, scenario, at)?;
     combinations(ue, scenario, at)?;
-    for cell in scenario.cell.iter().filter(|cell| can_serve(cell, &node.cell)) {
+    let can_serve =
+        |cell: &&Cell| !cell.interferer && (cell.nr().is_none() || node.cells.contains(&cell.name));
+    for cell in scenario.cell.iter().filter(can_serve) {
         bearer(cell, at)?;
     }
     let help = format!("it must be one of {} ms", T_REORDERING_MS.map(|ms| ms.to_string()).join(", "));
     let t_reordering = node.t_reordering.0;
-    let known = T_REORDERING_MS.contains(&t_reordering.as_millis()) && t_reordering.as_nanos() % 1_000_000 == 0;
+    let known =
+        T_REORDERING_MS.contains(&t_reordering.as_millis()) && t_reordering.as_nanos() % 1_000_000 == 0;
     at.require(known, "t_reordering", "not a value of t-Reordering", &help)
 }
 
-/// Whether the UE may have this cell in one of its cell groups.
-fn can_serve(cell: &Cell, pscell: &str) -> bool {
-    !cell.interferer && (cell.nr().is_none() || cell.name == pscell)
+/// A cell that can be the PSCell.
+fn pscell(name: &String, scenario: &Resolved, at: &Place<'_>) -> Checked {
+    let Some(cell) = scenario.cell.iter().find(|cell| cell.name == *name) else {
+        let known: Vec<_> = scenario.cell.iter().map(|cell| cell.name.as_str()).collect();
+        return at.wrong("no cell has this name", nearest_help(name, &known));
+    };
+    let is_nr = cell.nr().is_some() && !cell.interferer;
+    let help = "name a cell with radio = \"nr\" that serves UEs";
+    at.require_here(is_nr, "the secondary node is not a cell of NR that serves UEs", help)
 }
 
 /// The master node is a cell of LTE.
@@ -59,12 +69,24 @@ fn combinations(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
     let wrong = [
         (ue.carriers.is_some(), "`carriers`", "use one cell of LTE and one of NR"),
         (ue.fixed_mcs.is_some(), "`fixed_mcs`", "leave out `fixed_mcs`"),
-        (scenario.handover.is_some(), "[handover]", "leave out [handover]: both cells serve the UE for the whole run"),
+        (
+            scenario.handover.is_some(),
+            "[handover]",
+            "leave out [handover]: both cells serve the UE for the whole run",
+        ),
         (scenario.rnis.is_some(), "[rnis]", "leave out [rnis]"),
         (scenario.output.energy, "`output.energy`", "leave out `output.energy`"),
-        (cells().any(Cell::sleeps), "UEs that sleep", "use a preset without `-sleeping`, and leave out `drx` and `rrc`"),
+        (
+            cells().any(Cell::sleeps),
+            "UEs that sleep",
+            "use a preset without `-sleeping`, and leave out `drx` and `rrc`",
+        ),
         (cells().any(|cell| cell.l4s_bearer.is_some()), "`l4s_bearer`", "leave out `l4s_bearer`"),
-        (cells().any(|cell| cell.early_throttling.is_some()), "`early_throttling`", "leave out `early_throttling`"),
+        (
+            cells().any(|cell| cell.early_throttling.is_some()),
+            "`early_throttling`",
+            "leave out `early_throttling`",
+        ),
     ];
     for (is_there, what, help) in wrong {
         at.require_here(!is_there, &format!("dual connectivity cannot be combined with {what} yet"), help)?;

@@ -1,19 +1,36 @@
 //! EN-DC: the secondary node of a UE.
 
 use airlane_core::CellId;
-use airlane_ran::dual::{BearerType, CellGroup, InterNodeLink, SecondaryNodeConfig};
+use airlane_ran::dual::{BearerType, CellGroup, InterNodeLink, ScgConfig, SecondaryNodeConfig};
+use airlane_ran::rrc::radio_link::RadioLinkConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Cell;
-use crate::quantity::{Rate, Size, Time};
+use crate::quantity::{Gain, Power, Rate, Size, Time};
 
 /// The secondary node of a UE whose master node is a cell of LTE (EN-DC, TS 37.340).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SecondaryNode {
-    /// Name of the PSCell, a cell of NR.
-    pub cell: String,
+    /// Names of the cells of NR that can be the PSCell. The UE has the best of them, if any is good enough.
+    pub cells: Vec<String>,
+    /// RSRP above which a cell becomes the PSCell of a UE without a secondary cell group (event B1).
+    pub add_above: Power,
+    /// RSRP of the PSCell below which the secondary cell group is released (event A2).
+    pub release_below: Power,
+    /// Another cell whose RSRP is higher by more than this becomes the PSCell (event A3).
+    pub change_offset: Gain,
+    /// Time to trigger of these events.
+    pub time_to_trigger: Time,
+    /// Time from a measurement report until the UE has the command of the network.
+    pub preparation: Time,
+    /// Time from the command that names a PSCell until the random access to it has succeeded.
+    pub execution: Time,
+    /// T310 of the PSCell: how long its link may have problems before it fails.
+    pub t310: Time,
+    /// Time from a failure of the secondary cell group until a cell may be added again.
+    pub retry_after: Time,
     /// Type of the bearer while the UE has a secondary cell group.
     pub bearer: DualBearer,
     /// One-way delay of X2 between the nodes.
@@ -54,11 +71,24 @@ pub enum UplinkPath {
 }
 
 impl SecondaryNode {
-    /// The configuration; its cell is one of these.
+    /// The configuration; its cells are among these.
     pub(super) fn config(&self, cells: &[Cell]) -> SecondaryNodeConfig {
-        let place = cells.iter().position(|cell| cell.name == self.cell);
+        let place = |name: &String| {
+            let place = cells.iter().position(|cell| cell.name == *name);
+            CellId(place.expect("checked when the scenario was resolved") as u32)
+        };
         SecondaryNodeConfig {
-            cell: CellId(place.expect("checked when the scenario was resolved") as u32),
+            cells: self.cells.iter().map(place).collect(),
+            scg: ScgConfig {
+                add_above: self.add_above.0,
+                release_below: self.release_below.0,
+                change_offset: self.change_offset.0,
+                time_to_trigger: self.time_to_trigger.0,
+                preparation: self.preparation.0,
+                execution: self.execution.0,
+                retry_after: self.retry_after.0,
+                radio_link: RadioLinkConfig { t310: self.t310.0, ..RadioLinkConfig::default() },
+            },
             bearer: match self.bearer {
                 DualBearer::Mcg => BearerType::Mcg,
                 DualBearer::Scg => BearerType::Scg,
