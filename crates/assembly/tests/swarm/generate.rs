@@ -12,36 +12,22 @@ mod aggregation;
 mod applications;
 mod carriers;
 mod cells;
-#[path = "headroom.rs"]
+mod dual;
 mod headroom;
-#[path = "host_settings.rs"]
 mod host_settings;
-#[path = "links.rs"]
 mod links;
-#[path = "marking.rs"]
 mod marking;
-#[path = "nr.rs"]
 mod nr;
-#[path = "outer_loop.rs"]
 mod outer_loop;
-#[path = "own.rs"]
 mod own;
-#[path = "pages.rs"]
 mod pages;
-#[path = "proxies.rs"]
 mod proxies;
-#[path = "radio_settings.rs"]
 mod radio_settings;
-#[path = "reach.rs"]
 mod reach;
-#[path = "retransmissions.rs"]
 mod retransmissions;
-#[path = "settings.rs"]
 mod settings;
 mod sleep;
-#[path = "ue_settings.rs"]
 mod ue_settings;
-#[path = "viewers.rs"]
 mod viewers;
 mod xr;
 
@@ -153,9 +139,11 @@ pub(crate) fn attempt(seed: u64) -> Result<Outcome, String> {
         assert!(once.files == again.files, "captures or logs that do not repeat");
         let within_reach = resolved.ue.iter().any(|ue| reach::within_reach(&resolved, ue))
             || resolved.ue.is_empty()
-            || aggregation::is_one(&resolved);
+            || aggregation::is_one(&resolved)
+            || dual::is_one(&resolved);
         sleep::check(&resolved, &once.tables);
         aggregation::check(&resolved, &once.meta, &once.tables);
+        dual::check(&resolved, &once.meta, &once.tables);
         xr::check(&resolved, &once.tables);
         let must = reach::without_excuse(&resolved);
         let (_, flows) = once.tables.iter().find(|(name, _)| *name == "flows").expect("every run has it");
@@ -184,6 +172,10 @@ pub(crate) fn drawn(seed: u64) -> Drawn {
     let s = &mut Seeds::new(seed).stream("swarm/aggregation");
     if s.chance(0.05) {
         return aggregation::draw(s);
+    }
+    let s = &mut Seeds::new(seed).stream("swarm/dual");
+    if s.chance(0.05) {
+        return dual::draw(s);
     }
     let s = &mut Seeds::new(seed).stream("swarm/nr");
     let later = &mut Seeds::new(seed).stream("swarm/processing");
