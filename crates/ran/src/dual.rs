@@ -84,7 +84,7 @@ pub struct SecondaryNodeConfig {
     pub t_reordering: Option<Duration>,
     /// The cell group of the primary path of the uplink (primaryPath, TS 38.331 §6.3.2).
     pub uplink: CellGroup,
-    /// ul-DataSplitThreshold: from so many bytes on, the uplink of a split bearer uses both cell groups; `None` for infinity.
+    /// ul-DataSplitThreshold: from this many bytes on, the uplink of a split bearer uses both cell groups; `None` for infinity.
     pub uplink_split_threshold: Option<Bytes>,
 }
 

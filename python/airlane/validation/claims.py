@@ -18,6 +18,7 @@ _FILES = (
     "claims_l4s.toml",
     "claims_nr.toml",
     "claims_carriers.toml",
+    "claims_dual_connectivity.toml",
     "claims_channel.toml",
     "claims_measured.toml",
     "claims_sleep.toml",

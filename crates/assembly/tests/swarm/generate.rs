@@ -174,7 +174,7 @@ pub(crate) fn drawn(seed: u64) -> Drawn {
         return aggregation::draw(s);
     }
     let s = &mut Seeds::new(seed).stream("swarm/dual");
-    if s.chance(0.05) {
+    if s.chance(0.03) {
         return dual::draw(s);
     }
     let s = &mut Seeds::new(seed).stream("swarm/nr");

@@ -27,7 +27,7 @@ use crate::rlc::queue::TransmitQueue;
 /// How often the master node reports at most: choice; half a frame. The time between reports is not specified.
 const REPORT_PERIOD: Duration = Duration::from_millis(5);
 
-/// What the bearer gives to RLC and to the upper layers.
+/// The PDUs and SDUs that a bearer gives to RLC and to the upper layers.
 #[derive(Debug, Default)]
 pub(crate) struct Output {
     /// PDUs for a leg.
@@ -46,7 +46,7 @@ pub(crate) struct SplitBearer {
     has_scg: bool,
     /// SDUs of the downlink without a COUNT.
     queue: TransmitQueue,
-    /// PDUs of the downlink that are to be sent again, by COUNT.
+    /// PDUs of the downlink that must be sent again, by COUNT.
     again: BTreeMap<u32, PacketRef>,
     /// TX_NEXT, by direction.
     next: [u32; 2],
@@ -107,6 +107,10 @@ impl SplitBearer {
     /// The cell group of a leg.
     pub(crate) fn group_of(&self, leg: UeId) -> CellGroup {
         if self.legs[0] == leg { CellGroup::Master } else { CellGroup::Secondary }
+    }
+
+    pub(crate) const fn has_scg(&self) -> bool {
+        self.has_scg
     }
 
     /// X2 between PDCP and the RLC entity of the MCG.

@@ -68,6 +68,8 @@ enum State {
 /// What happens to the SCG.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
+    /// The UE has this PSCell from the start.
+    Begin(CellId),
     /// The UE reports an event for this cell.
     Report(CellId),
     /// The UE leaves its PSCell for another, or without one.
@@ -97,6 +99,8 @@ pub(crate) struct Scg {
     blocked_until: Instant,
     /// How often RLC of the SCG has reached its maximum of retransmissions.
     rlc_maxima: u64,
+    /// The PSCell from the start, until that was observed.
+    first: Option<CellId>,
 }
 
 impl Scg {
@@ -114,6 +118,7 @@ impl Scg {
             frame_at: Instant::ZERO,
             blocked_until: Instant::ZERO,
             rlc_maxima: 0,
+            first: None,
         }
     }
 
@@ -135,8 +140,14 @@ impl Scg {
         (best > self.config.add_above.0).then(|| {
             let cell = self.candidates[place];
             self.state = State::Active(cell);
+            self.first = Some(cell);
             cell
         })
+    }
+
+    /// The PSCell from the start, once.
+    pub(crate) fn begin(&mut self) -> Option<Action> {
+        self.first.take().map(Action::Begin)
     }
 
     /// When something is due.

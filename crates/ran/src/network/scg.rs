@@ -39,6 +39,7 @@ impl RadioNetwork {
 
     fn observe_pscell(&mut self, now: Instant, group: &mut Scg, leg: UeId, actions: &mut Vec<Action>) {
         let (ue, cells) = (&mut self.ues[leg.index()], &mut self.cells);
+        actions.extend(group.begin());
         if group.measures(now) {
             let mut rsrp = vec![Dbm(f64::NEG_INFINITY); cells.len()];
             ue.measure(now, &mut rsrp);
@@ -69,6 +70,7 @@ impl RadioNetwork {
     /// Carries out a step of the secondary cell group of a UE.
     fn change_scg(&mut self, cx: &mut Cx<'_>, place: usize, leg: UeId, action: Action) {
         let (cell, step) = match action {
+            Action::Begin(cell) => (cell, ScgStep::Added),
             Action::Report(cell) => (cell, ScgStep::Reported),
             Action::Leave(cell) => {
                 self.leave_pscell(cx, place, leg, Duration::ZERO);
@@ -85,7 +87,7 @@ impl RadioNetwork {
         };
         if cx.wants(Topic::Scg) {
             let dual = self.dual.as_ref().expect("it was put back");
-            let has_scg = dual.groups[place].active().is_some();
+            let has_scg = dual.bearers[place].has_scg();
             cx.emit(&Event::Scg { ue: dual.master(place), cell, step, has_scg });
         }
     }

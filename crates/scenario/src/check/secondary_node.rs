@@ -63,7 +63,7 @@ fn master(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
     at.require_here(cell.is_none_or(is_lte), "`cell`, the master node, is not a cell of LTE", help)
 }
 
-/// What a UE with a secondary node cannot have yet.
+/// Settings that a UE with a secondary node cannot have yet.
 fn combinations(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
     let cells = || scenario.cell.iter();
     let wrong = [

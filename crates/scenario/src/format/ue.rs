@@ -39,7 +39,7 @@ pub struct Ue {
     /// Secondary cells of `carriers`: when they are active.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scells: Option<Scells>,
-    /// Secondary node of the UE (EN-DC): a cell of NR that serves it beside a cell of LTE. By default, there is none.
+    /// Secondary node of the UE (EN-DC): a cell of NR that serves it together with a cell of LTE. By default, there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secondary_node: Option<SecondaryNode>,
     /// Maximum transmit power.
