@@ -82,6 +82,11 @@ impl Built {
                 return Err(error);
             }
         }
+        let is_dual = scenario.ue.iter().any(|ue| ue.secondary_node.is_some());
+        if scenario.ue.len() > given.ue.len() && is_dual {
+            let what = "a UE cannot be added to a running network in which UEs have a secondary node";
+            return Err(ScenarioError::new(format!("ue.{}", given.ue.len()), what, "give it from the start"));
+        }
         let one_of = |flow: &OneFlow| flow.section >= given.flow.len() && rnis::subscribes(scenario, flow);
         if let Some(flow) = expand::flows(scenario).into_iter().find(one_of) {
             let what = "a flow with radio information cannot be added to a running network";

@@ -202,6 +202,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         handovers: scenario.handover.is_some(),
         connections: scenario.cell.iter().any(|cell| !cell.interferer && !cell.rrc.is_always_connected()),
         carriers: scenario.ue.iter().any(|ue| ue.carriers.is_some()),
+        secondary_nodes: scenario.ue.iter().any(|ue| ue.secondary_node.is_some()),
         codes: scenario.flow.iter().any(sends_codes),
         pings: scenario.flow.iter().any(|flow| matches!(flow.app, App::Ping(_))),
         media: scenario.flow.iter().any(|flow| matches!(flow.app, App::Rtc(_))),

@@ -173,6 +173,19 @@ pub enum CarrierStep {
     Deactivated,
 }
 
+/// A step of the secondary cell group of a UE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScgStep {
+    /// The UE has reported an event that changes its secondary cell group.
+    Reported,
+    /// Its PSCell can be used.
+    Added,
+    /// The UE has left its PSCell by a command.
+    Released,
+    /// SCG failure: the UE has left its PSCell by itself, or has not reached it.
+    Failed,
+}
+
 /// A step of a handover.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum HandoverStep {
@@ -679,6 +692,17 @@ pub enum Event<'a> {
         step: CarrierStep,
         /// The serving cells of the UE that can be scheduled from now on, the primary one included.
         active: u32,
+    },
+    /// The secondary cell group of a UE has changed, or will.
+    Scg {
+        /// The UE.
+        ue: UeId,
+        /// The PSCell, or the cell that was reported.
+        cell: CellId,
+        /// The step.
+        step: ScgStep,
+        /// Whether the UE has a secondary cell group from now on.
+        has_scg: bool,
     },
     /// A bearer has delivered an IP packet: PDCP at the UE (downlink) or at the eNB (uplink).
     SduDelivered {

@@ -24,7 +24,7 @@ mod units;
 pub use contract::{Cx, Node, Outbox, Port, Probe, Role, Silence};
 pub use event::{
     CarrierStep, ConnectionCause, ConnectionStep, CubicCurve, Event, HandoverStep, InformationFate,
-    LossVerdict, PathModel, PepFate, PlaybackStep, RrcState, SubflowStep,
+    LossVerdict, PathModel, PepFate, PlaybackStep, RrcState, ScgStep, SubflowStep,
 };
 pub use frame::{FrameStream, SentFrame};
 pub use id::{CellId, FlowId, Lcid, NodeId, Rnti, UeId};

@@ -18,6 +18,8 @@ pub struct PacketPool {
     free: Vec<u32>,
     /// Times at which packets entered the transmit queue of a bearer, by slot; for observers.
     entered: Vec<Instant>,
+    /// COUNTs of packets in a PDCP entity with several legs, and when they entered it, by slot.
+    numbered: Vec<(u32, Instant)>,
     /// Payload buffers for reuse.
     spare: Vec<Vec<u8>>,
     /// Datagrams for reuse, by the lowest bits of their length. Those of a list have one length.
@@ -127,6 +129,24 @@ impl PacketPool {
     pub fn entered_at(&self, packet: &PacketRef) -> Instant {
         let noted = self.entered.get(packet.0 as usize).copied().unwrap_or_default();
         noted.max(self.get(packet).sent_at) // an earlier one is of an earlier packet
+    }
+
+    /// Notes the COUNT that a PDCP entity with several legs gives to a packet, and when the packet entered it.
+    pub fn note_count(&mut self, packet: &PacketRef, count: u32, entered: Instant) {
+        let slot = packet.0 as usize;
+        if self.numbered.len() <= slot {
+            self.numbered.resize(self.slots.len(), (0, Instant::ZERO));
+        }
+        self.numbered[slot] = (count, entered);
+    }
+
+    /// The latest values of [`Self::note_count`].
+    ///
+    /// # Panics
+    /// If there are none.
+    #[must_use]
+    pub fn count_of(&self, packet: &PacketRef) -> (u32, Instant) {
+        self.numbered[packet.0 as usize]
     }
 
     /// An empty buffer for a payload; a reused one if available.

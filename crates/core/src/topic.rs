@@ -72,6 +72,8 @@ pub enum Topic {
     Carrier,
     /// [`Event::Subflow`].
     Subflow,
+    /// [`Event::Scg`].
+    Scg,
 }
 
 /// A set of topics.
@@ -144,6 +146,7 @@ impl Event<'_> {
             Self::FrameSent { .. } => Topic::Frame,
             Self::Carrier { .. } => Topic::Carrier,
             Self::Subflow { .. } => Topic::Subflow,
+            Self::Scg { .. } => Topic::Scg,
         }
     }
 }

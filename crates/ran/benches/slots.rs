@@ -106,6 +106,7 @@ fn network(ues: usize, fading: Option<FadingConfig>) -> RanConfig {
         fixed_mcs: None,
         aggregate_rates: [None; 2],
         aggregation: None,
+        secondary_node: None,
     };
     RanConfig {
         cells: vec![cell()],

@@ -182,6 +182,11 @@ impl OneWay {
 
     /// Discards all packets, and restarts RLC.
     fn discard(&mut self, cx: &mut Cx<'_>, cause: DropCause) {
+        self.empty(cx).into_iter().for_each(|packet| cx.discard(packet, cause));
+    }
+
+    /// Removes all packets, and restarts RLC.
+    fn empty(&mut self, cx: &mut Cx<'_>) -> Vec<PacketRef> {
         let Source { queue, sdus, .. } = &mut self.source;
         let (mut packets, mut begun) = (Vec::new(), Vec::new());
         queue.drain(cx, |waiting| packets.push(waiting.packet));
@@ -194,8 +199,8 @@ impl OneWay {
             nr.pdcp.end(sdus.next_count(), &mut packets);
         }
         self.source.drain_again(|_, sdu| packets.extend(sdu.packet));
-        packets.into_iter().for_each(|packet| cx.discard(packet, cause));
         self.rlc.restart(&mut self.source);
+        packets
     }
 
     fn packets_held(&self) -> usize {
@@ -401,6 +406,14 @@ impl RadioBearer {
         self.suspension = Suspension::default();
         self.update_timeout();
         assert_eq!(self.packets_held(), 0, "a bearer that was released holds packets");
+    }
+
+    /// Returns to the initial state, and returns the packets that were not delivered, of the downlink and of the uplink.
+    pub(crate) fn release(&mut self, cx: &mut Cx<'_>) -> [Vec<PacketRef>; 2] {
+        let packets = [self.downlink.empty(cx), self.uplink.empty(cx)];
+        self.suspension = Suspension::default();
+        self.update_timeout();
+        packets
     }
 
     /// When to call `handle_timeout`, if no packet arrives before.

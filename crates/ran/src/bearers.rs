@@ -332,6 +332,12 @@ impl Bearers {
         }
     }
 
+    /// [`RadioBearer::release`], of the only bearer.
+    pub(crate) fn release(&mut self, cx: &mut Cx<'_>) -> [Vec<PacketRef>; 2] {
+        assert!(self.dedicated.is_none(), "a leg of a split bearer has no other bearer beside it");
+        self.default.release(cx)
+    }
+
     /// [`RadioBearer::discard`].
     pub(crate) fn discard(&mut self, cx: &mut Cx<'_>, cause: DropCause) {
         self.each_mut().for_each(|bearer| bearer.discard(cx, cause));

@@ -9,11 +9,13 @@ use airlane_radio::mobility::Hexagon;
 use airlane_radio::shadowing::Field;
 use airlane_radio::{Bursts, Fading, FrequencyGrid, Mobility, PathLoss, Position, Shadowing, noise};
 
+use crate::bearer::RlcConfig;
 use crate::bearers::Bearers;
 use crate::buildings::Indoors;
 use crate::channel::{Channel, LinkBudget, Scenery, Sight};
 use crate::config::{CarrierAggregation, CellConfig, ChannelConfig, RanConfig, Start, UeConfig};
 use crate::cqi::{CqiReports, ReportTimes};
+use crate::dual;
 use crate::interference::{CellChannels, Neighbours};
 use crate::link::{DownlinkState, Links, ServingLink, UplinkState};
 use crate::mac::downlink::DownlinkMac;
@@ -30,7 +32,7 @@ use crate::mac::scell::Scell;
 use crate::mac::sleep::Phase;
 use crate::mac::uplink::UplinkMac;
 use crate::network::{Cell, SlotClock};
-use crate::ue::Ue;
+use crate::ue::{Membership, Ue};
 
 /// A MAC subheader with a 15-bit length field (TS 36.321 v17.0 §6.2.1). The last subheader of a PDU
 /// has no length field; the two bytes saved are left unused.
@@ -187,7 +189,9 @@ fn build_channels(
         }
     };
     let mut links: Vec<_> = scenes.iter().map(link).collect();
-    let serves = |cell: usize| !scenes[cell].cell.interferer;
+    let is_lte = |cell: usize| !matches!(scenes[cell].cell.bearer.rlc, RlcConfig::Nr(_));
+    let is_dual = ue.config.secondary_node.is_some();
+    let serves = |cell: usize| !scenes[cell].cell.interferer && (!is_dual || is_lte(cell));
     let serving = ue.config.cell.map_or_else(|| strongest(&mut links, serves, mobility, now), CellId::index);
     assert!(serving < links.len(), "a UE names a cell that is not there");
     assert!(serves(serving), "a UE in a cell that serves no UE");
@@ -212,8 +216,41 @@ fn strongest(
     best
 }
 
-/// A UE that begins at `now`.
+/// A UE that begins at `now`. If it has a secondary node, this is its master cell group.
 pub(crate) fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>], now: Instant) -> Ue {
+    let membership = if ue.secondary_node.is_some() { Membership::Master } else { Membership::Alone };
+    build_cell_group(index, ue, membership, scenes, now)
+}
+
+/// The secondary cell group of a UE: a UE with the number `id` that is where the UE with the number `index` is.
+pub(crate) fn build_secondary_group(
+    id: UeId,
+    index: usize,
+    ue: &UeConfig,
+    scenes: &[Scene<'_>],
+    now: Instant,
+) -> Ue {
+    let node = ue.secondary_node.as_ref().expect("a UE with a secondary node");
+    let config =
+        UeConfig { cell: node.cells.first().copied(), aggregation: None, secondary_node: None, ..ue.clone() };
+    let mut group = build_cell_group(index, &config, Membership::Secondary, scenes, now);
+    group.id = id;
+    let stream = |what: &str| scenes[0].seeds.stream(&format!("ue/{index}/secondary/decoding/{what}"));
+    let link = group.links.primary_mut();
+    link.downlink.draws = stream("downlink");
+    link.downlink.control_draws = stream("control");
+    link.uplink.draws = stream("uplink");
+    group
+}
+
+/// The only cell group of a UE, or one of two, with the streams of this UE.
+fn build_cell_group(
+    index: usize,
+    ue: &UeConfig,
+    membership: Membership,
+    scenes: &[Scene<'_>],
+    now: Instant,
+) -> Ue {
     let seeds = scenes[0].seeds;
     let indoors =
         ue.building.and_then(|law| Indoors::draw(&law, &mut seeds.stream(&format!("ue/{index}/building"))));
@@ -227,6 +264,9 @@ pub(crate) fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>], now: I
         if let Some(l4s) = &mut l4s {
             l4s.bearer.pdu_overhead = SUBHEADER;
         }
+    }
+    if membership != Membership::Alone {
+        bearer = dual::leg(&bearer);
     }
     let draws = |what: &str| seeds.stream(&format!("ue/{index}/decoding/{what}"));
     let link = build_link(new, serving, neighbours, cell, draws);
@@ -247,6 +287,7 @@ pub(crate) fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>], now: I
     }
     Ue {
         id: UeId(index as u32),
+        membership,
         is_present: true,
         bearers,
         mobility,

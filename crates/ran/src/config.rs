@@ -15,6 +15,7 @@ use airlane_radio::{
 
 use crate::bearer::BearerConfig;
 use crate::bearers::L4sBearerConfig;
+use crate::dual::SecondaryNodeConfig;
 use crate::layers::Layers;
 use crate::mac::scheduler::OwnScheduler;
 use crate::numerology::{Numerology, SYMBOLS};
@@ -647,4 +648,6 @@ pub struct UeConfig {
     pub aggregate_rates: [Option<BitRate>; 2],
     /// The carriers besides that of `cell`, which is then the primary cell; `None` for a UE with one carrier.
     pub aggregation: Option<CarrierAggregation>,
+    /// Its secondary node; `None` for a UE with one node. The cell that serves it at the start is then of LTE.
+    pub secondary_node: Option<SecondaryNodeConfig>,
 }

@@ -18,6 +18,7 @@ mod buildings;
 mod channel;
 pub mod config;
 mod cqi;
+pub mod dual;
 pub mod energy;
 mod interference;
 pub mod layers;

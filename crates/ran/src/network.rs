@@ -15,12 +15,14 @@ mod bearers;
 mod capacity;
 mod carriers;
 mod connection;
+mod dual;
 mod handover;
 mod information;
 mod look;
 mod membership;
 mod processing;
 mod radio_link;
+mod scg;
 mod service;
 mod wake;
 
@@ -29,6 +31,7 @@ use bearers::BearerControl;
 pub use bearers::BearerRequest;
 use capacity::CapacityReports;
 use connection::Connections;
+use dual::DualConnectivity;
 use handover::HandoverState;
 use information::Publisher;
 pub use look::{CellQuality, ReportEvent, UeLook};
@@ -49,7 +52,7 @@ use crate::numerology::Numerology;
 use crate::rrc::MeasurementReport;
 use crate::rrc::monitor::Monitor;
 use crate::slot::{Ports, Slot};
-use crate::ue::Ue;
+use crate::ue::{Membership, Ue};
 
 /// Maximum number of cells and UEs: each has a port.
 const MOST_PORTS: usize = 65_000;
@@ -159,6 +162,10 @@ pub struct RadioNetwork {
     alarms: Alarms,
     /// Packets that are being processed; `None` if that takes no time.
     processing: Option<Box<Processing>>,
+    /// `None` during a call that uses it, or if no UE has a secondary node.
+    dual: Option<Box<DualConnectivity>>,
+    /// PDUs that cell groups of UEs with a secondary node have delivered.
+    from_legs: Vec<(u32, Direction, PacketRef)>,
 }
 
 impl RadioNetwork {
@@ -229,7 +236,10 @@ impl RadioNetwork {
             unanswered: Vec::new(),
             alarms: Alarms::default(),
             processing: Processing::of(config),
+            dual: None,
+            from_legs: Vec::new(),
         };
+        network.add_secondary_nodes(config, seeds);
         (0..network.ues.len()).for_each(|ue| network.schedule_carriers(Instant::ZERO, ue));
         (0..network.ues.len()).for_each(|ue| network.watch_capacity(Instant::ZERO, ue));
         network
@@ -246,6 +256,9 @@ impl RadioNetwork {
         let (every, due) = &mut self.survey;
         while *due <= until {
             for ue in self.ues.iter_mut().filter(|ue| ue.is_present && cx.topics.wants(Topic::UePosition)) {
+                if ue.membership == Membership::Secondary {
+                    continue; // the UE itself is among them
+                }
                 let here = ue.mobility.position_at(*due);
                 let rrc = ue.rrc_state(&self.cells[ue.cell().index()].config);
                 let position_m = [here.x, here.y];
@@ -282,7 +295,8 @@ impl RadioNetwork {
     /// Bytes in the transmit queue of a UE's bearer, headers included.
     #[must_use]
     pub fn queue(&self, ue: UeId, direction: Direction) -> airlane_core::Bytes {
-        self.ues[ue.index()].bearers.queue(direction)
+        let queue = || self.ues[ue.index()].bearers.queue(direction);
+        self.queue_of_split(ue, direction).unwrap_or_else(queue)
     }
 
     /// Moves a UE to another cell in the MAC: blocks on the air in either direction are lost, which
@@ -436,6 +450,9 @@ impl RadioNetwork {
         if !self.touched.is_empty() {
             self.wake_touched(cx); // UEs that fell asleep
         }
+        if self.dual.is_some() {
+            self.serve_split(cx);
+        }
     }
 
     /// Runs one step in every cell whose slot begins now and whose radio is on, in their order.
@@ -471,6 +488,7 @@ impl RadioNetwork {
                 touched: &mut self.touched,
                 messages: &mut self.messages,
                 unanswered: &mut self.unanswered,
+                from_legs: &mut self.from_legs,
                 ports: Ports { s1u: index as Port, first_ue },
                 bearers_due: self.bearers_due,
             };
@@ -490,6 +508,12 @@ impl RadioNetwork {
             if ue.bearers.next_timeout().is_some_and(|at| at <= cx.now) {
                 ue.bearers.handle_timeout(cx, &mut self.downlink_due, &mut self.uplink_due);
                 self.touched.push(ue.id.0);
+                if ue.membership != Membership::Alone {
+                    let leg = ue.id.0;
+                    let of = |direction| move |packet| (leg, direction, packet);
+                    self.from_legs.extend(self.downlink_due.drain(..).map(of(Direction::Downlink)));
+                    self.from_legs.extend(self.uplink_due.drain(..).map(of(Direction::Uplink)));
+                }
                 let ports = Ports { s1u: ue.cell().0 as Port, first_ue };
                 ports.send(cx, Direction::Downlink, ue.id.0, &mut self.downlink_due);
                 ports.send(cx, Direction::Uplink, ue.id.0, &mut self.uplink_due);
@@ -576,6 +600,9 @@ impl RadioNetwork {
 
     /// A packet enters the bearers of its UE.
     fn admit(&mut self, cx: &mut Cx<'_>, direction: Direction, ue: UeId, cell: CellId, packet: PacketRef) {
+        if self.has_secondary_node(ue) {
+            return self.enter_split(cx, direction, ue, packet);
+        }
         if self.handover.is_some() {
             return self.receive_packet(cx, direction, ue, cell, packet);
         }
@@ -621,6 +648,42 @@ impl Node for RadioNetwork {
     }
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        match self.dual.as_ref().map(|dual| dual.names()) {
+            Some(names) => names.observe(cx, |cx| self.handle_due(cx)),
+            None => self.handle_due(cx),
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        let mut next = self.next_work().min(self.next_arrival()).min(self.next_report()).min(self.plan.due());
+        next = next.min(self.next_processed()).min(self.alarms.due());
+        if let Some(handover) = &self.handover {
+            next = next.min(handover.due());
+        }
+        if let Some(connections) = &self.connections {
+            next = next.min(connections.due());
+        }
+        if let Some(dual) = &self.dual {
+            next = next.min(dual.due());
+        }
+        (next != Instant::FAR_FUTURE).then_some(next)
+    }
+
+    fn packets_held(&self) -> usize {
+        let bearers: usize = self.ues.iter().map(|ue| ue.bearers.packets_held()).sum();
+        bearers
+            + self.handover.as_ref().map_or(0, |h| h.packets_held())
+            + self.connections.as_ref().map_or(0, |connections| connections.packets_held())
+            + self.backhaul.as_ref().map_or(0, |backhaul| backhaul.packets_held())
+            + self.processing.as_ref().map_or(0, |processing| processing.packets_held())
+            + self.dual.as_ref().map_or(0, |dual| dual.packets_held())
+    }
+}
+
+impl RadioNetwork {
+    /// Handles everything that is due.
+    #[inline]
+    fn handle_due(&mut self, cx: &mut Cx<'_>) {
         let called = cx.now;
         loop {
             let work = self.next_work();
@@ -641,6 +704,11 @@ impl Node for RadioNetwork {
             if self.connect_due(cx, until) {
                 continue;
             }
+            let first = cx.outbox.len();
+            if self.dual.is_some() && self.serve_split_due(cx, until) {
+                self.process_received(cx, first);
+                continue;
+            }
             if self.alarms.due() <= until {
                 self.ring(&mut cx.at(self.alarms.due()));
                 continue;
@@ -656,27 +724,6 @@ impl Node for RadioNetwork {
         }
         self.report_until(cx, called);
         self.look_ahead(cx);
-    }
-
-    fn next_timeout(&self) -> Option<Instant> {
-        let mut next = self.next_work().min(self.next_arrival()).min(self.next_report()).min(self.plan.due());
-        next = next.min(self.next_processed()).min(self.alarms.due());
-        if let Some(handover) = &self.handover {
-            next = next.min(handover.due());
-        }
-        if let Some(connections) = &self.connections {
-            next = next.min(connections.due());
-        }
-        (next != Instant::FAR_FUTURE).then_some(next)
-    }
-
-    fn packets_held(&self) -> usize {
-        let bearers: usize = self.ues.iter().map(|ue| ue.bearers.packets_held()).sum();
-        bearers
-            + self.handover.as_ref().map_or(0, |h| h.packets_held())
-            + self.connections.as_ref().map_or(0, |connections| connections.packets_held())
-            + self.backhaul.as_ref().map_or(0, |backhaul| backhaul.packets_held())
-            + self.processing.as_ref().map_or(0, |processing| processing.packets_held())
     }
 }
 

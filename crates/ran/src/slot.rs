@@ -8,7 +8,7 @@ use crate::interference::Air;
 use crate::link::{Radio, ServingLink};
 use crate::mac::phy::Phy;
 use crate::mac::restrictions::Restrictions;
-use crate::ue::Ue;
+use crate::ue::{Membership, Ue};
 
 /// The slot that is being processed.
 pub(crate) struct Slot<'a, 'c> {
@@ -30,6 +30,8 @@ pub(crate) struct Slot<'a, 'c> {
     pub(crate) messages: &'a mut Vec<(u32, u8)>,
     /// UEs that have sent all their scheduling requests without a grant.
     pub(crate) unanswered: &'a mut Vec<u32>,
+    /// PDUs that cell groups of UEs with a secondary node have delivered.
+    pub(crate) from_legs: &'a mut Vec<(u32, Direction, PacketRef)>,
     pub(crate) ports: Ports,
     /// The time before which no bearer's timer is due.
     pub(crate) bearers_due: Instant,
@@ -85,6 +87,10 @@ impl Slot<'_, '_> {
             self.messages.push((ue, message));
         }
         self.note_timer(ue);
+        if self.ues[ue as usize].membership != Membership::Alone {
+            let delivered = self.deliverable.drain(..);
+            return self.from_legs.extend(delivered.map(|packet| (ue, direction, packet)));
+        }
         // The primary cell has the bearers, and with them the path to the gateway.
         let s1u = self.ues[ue as usize].cell().0 as Port;
         Ports { s1u, ..self.ports }.send(self.cx, direction, ue, self.deliverable);

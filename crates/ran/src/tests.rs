@@ -114,6 +114,7 @@ pub(crate) fn network(ues: usize, access: UplinkAccess) -> RanConfig {
                 fixed_mcs: None,
                 aggregate_rates: [None; 2],
                 aggregation: None,
+                secondary_node: None,
             })
             .collect(),
         flows: (0..ues as u32).map(UeId).collect(),

@@ -25,10 +25,22 @@ impl Phase {
     }
 }
 
+/// The cell groups of a UE with a secondary node are a UE each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Membership {
+    /// A UE without a secondary node.
+    Alone,
+    /// The master cell group.
+    Master,
+    /// The secondary cell group.
+    Secondary,
+}
+
 /// A UE.
 #[derive(Debug)]
 pub(crate) struct Ue {
     pub(crate) id: UeId,
+    pub(crate) membership: Membership,
     /// False once it was removed.
     pub(crate) is_present: bool,
     pub(crate) bearers: Bearers,

@@ -42,6 +42,7 @@ mod proxy;
 mod ran_log;
 mod recorder;
 mod returns;
+mod scg;
 mod series;
 mod sinks;
 mod streams;

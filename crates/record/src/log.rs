@@ -23,6 +23,7 @@ use crate::pep::PepLog;
 use crate::pings::PingLog;
 use crate::proxy::ProxySeries;
 use crate::ran_log::RanLog;
+use crate::scg::ScgLog;
 use crate::table::Table;
 use crate::track::UeSeries;
 use crate::verdicts::VerdictLog;
@@ -70,7 +71,7 @@ impl FinishedRun<'_> {
 type MakeLog = fn(&RecorderParameters) -> Option<Box<dyn Log>>;
 
 /// All kinds of logs, in the order of their tables in the results.
-const KINDS: [MakeLog; 20] = [
+const KINDS: [MakeLog; 21] = [
     log::<UeSeries>,
     log::<CodeLog>,
     log::<ViewLog>,
@@ -79,6 +80,7 @@ const KINDS: [MakeLog; 20] = [
     log::<ConnectionLog>,
     log::<CarrierLog>,
     log::<BearerLog>,
+    log::<ScgLog>,
     log::<PageLog>,
     log::<VerdictLog>,
     log::<InformationLog>,

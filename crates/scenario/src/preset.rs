@@ -7,6 +7,8 @@ use airlane_settings::{Table, Tree, Value, defaults};
 
 use crate::technology::Technology;
 
+mod nsa;
+
 const AQM: &str = include_str!("presets/aqm.toml");
 const COMMON: &str = include_str!("presets/common.toml");
 const LAYOUT: &str = include_str!("presets/layout.toml");
@@ -14,6 +16,8 @@ const NR: &str = include_str!("presets/nr.toml");
 const NR_TYPICAL_FR1: &str = include_str!("presets/nr-typical-fr1.toml");
 const NR_FDD_LOWBAND: &str = include_str!("presets/nr-fdd-lowband.toml");
 const NR_FR2: &str = include_str!("presets/nr-fr2.toml");
+const NSA_FR1: &str = include_str!("presets/nsa-fr1.toml");
+const NSA_FR2: &str = include_str!("presets/nsa-fr2.toml");
 const LENA_2014: &str = include_str!("presets/lena-2014.toml");
 const LENA_3_37: &str = include_str!("presets/lena-3.37.toml");
 const LENA_UTAH: &str = include_str!("presets/lena-utah.toml");
@@ -24,7 +28,7 @@ const TYPICAL: &str = include_str!("presets/typical.toml");
 const WIRED: &str = include_str!("presets/wired.toml");
 
 /// Names that `network` may have.
-pub(crate) const NETWORKS: [&str; 13] = [
+pub(crate) const NETWORKS: [&str; 15] = [
     "typical",
     "lena",
     "lena-2014",
@@ -33,6 +37,8 @@ pub(crate) const NETWORKS: [&str; 13] = [
     "nr-typical-fr1",
     "nr-fdd-lowband",
     "nr-fr2",
+    "nsa-fr1",
+    "nsa-fr2",
     "typical-sleeping",
     "nr-typical-fr1-sleeping",
     "nr-fdd-lowband-sleeping",
@@ -50,6 +56,9 @@ pub(crate) fn fill(scenario: &mut Tree, network: &str) {
         merge_sleep(scenario, awake);
     }
     let network = awake.unwrap_or(network);
+    if network.starts_with(nsa::PREFIX) {
+        nsa::fill(scenario, network);
+    }
     let own: &[&str] = match network {
         "lena" | "lena-3.37" => &[LENA_3_37],
         "lena-2014" => &[LENA_2014, LENA_3_37],
@@ -57,11 +66,14 @@ pub(crate) fn fill(scenario: &mut Tree, network: &str) {
         "nr-typical-fr1" => &[NR_TYPICAL_FR1, NR],
         "nr-fdd-lowband" => &[NR_FDD_LOWBAND, NR],
         "nr-fr2" => &[NR_FR2, NR],
+        "nsa-fr1" => &[NSA_FR1, TYPICAL],
+        "nsa-fr2" => &[NSA_FR2, TYPICAL],
         "wired" => &[WIRED],
         _ => &[TYPICAL],
     };
     let technology = Technology::of_network(network);
     let (other, of_other): (_, &[&str]) = match technology {
+        Technology::Lte if network == "nsa-fr2" => (Technology::Nr, &[NR_FR2, NR]),
         Technology::Lte => (Technology::Nr, &[NR_TYPICAL_FR1, NR]),
         Technology::Nr => (Technology::Lte, &[TYPICAL]),
     };
@@ -200,7 +212,7 @@ fn merge(user: &mut Tree, defaults: &Tree) {
 /// Whether a table lacks this key unless the user writes it. Sections that are lists have no default element.
 fn only_if_written(key: &str, table: &Table) -> bool {
     LISTS.contains(&key)
-        || [L4S_BEARER, BUILDING].contains(&key)
+        || [L4S_BEARER, BUILDING, SECONDARY_NODE].contains(&key)
         || (key == SCELLS && !table.iter().any(|(key, _)| key == CARRIERS))
         || (key == PEER && !has_simulated_end(table))
 }
@@ -223,6 +235,8 @@ const L4S_BEARER: &str = "l4s_bearer";
 const PEER: &str = "peer";
 /// A table of a UE that exists only if the user writes it.
 const BUILDING: &str = "building";
+/// A table of a UE that exists only if the user writes it.
+const SECONDARY_NODE: &str = "secondary_node";
 /// A table of a UE that exists if the UE has several carriers.
 const SCELLS: &str = "scells";
 const CARRIERS: &str = "carriers";
@@ -243,6 +257,8 @@ mod tests {
             NR_FDD_LOWBAND,
             NR_FR2,
             NR_TYPICAL_FR1,
+            NSA_FR1,
+            NSA_FR2,
             SLEEPING,
             NR_SLEEPING,
             NR_FR2_SLEEPING,

@@ -92,6 +92,8 @@ def run_chart(results: Results, run: int = 0, title: str = "") -> Chart:
         panels.append(_mcs_panel(rates, max(2, len(flows)), handovers))
     if connected := _connected_panel(view):
         panels.append(connected)
+    if secondary := _secondary_panel(view):
+        panels.append(secondary)
     if band := state_panel(states(results, run), _TIME):
         panels.append(band)
     if events:
@@ -108,6 +110,7 @@ def _of_run(results: Results, run: int) -> dict[str, pa.Table]:
         "timeouts",
         "handovers",
         "rrc_connections",
+        "scg",
         "outages",
         *(table for table, *_ in _SAMPLED),
     )
@@ -227,6 +230,21 @@ def _connected_panel(view: Run) -> Panel | None:
     order = np.argsort(times, kind="stable")
     line = Line(times[order], np.cumsum(steps[order]), series="connected UEs", step=True)
     return Panel([line], "connected", _TIME, Axis(label="UEs", low=0.0))
+
+
+def _secondary_panel(view: Run) -> Panel | None:
+    """Number of UEs with a secondary cell group; None if none can have one."""
+    table = view.tables.get("scg")
+    if table is None or table.num_rows == 0:
+        return None
+    served: dict[str, int] = {}
+    times, counts = [0.0], [0.0]
+    for row in table.to_pylist():
+        served[row["ue"]] = row["has_scg"]
+        times.append(row["t_s"])
+        counts.append(float(sum(served.values())))
+    line = Line(times, counts, series="UEs with NR beside LTE", step=True)
+    return Panel([line], "with a secondary cell group", _TIME, Axis(label="UEs", low=0.0))
 
 
 def _handovers(handovers: list[tuple[float, str]]) -> Iterator[Item]:

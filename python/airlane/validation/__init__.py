@@ -22,6 +22,7 @@ from airlane.validation.cells import TwoCells
 from airlane.validation.claims import Family, Row, families
 from airlane.validation.controllers import Link
 from airlane.validation.drive import Download5G
+from airlane.validation.dual_connectivity import DualCell, DualDrive
 from airlane.validation.durations import Passing
 from airlane.validation.handover import Drive, Flight
 from airlane.validation.measures import MEASURES, Plan
@@ -40,6 +41,8 @@ __all__ = [
     "CarrierCell",
     "Download5G",
     "Drive",
+    "DualCell",
+    "DualDrive",
     "Family",
     "Flight",
     "LenaNrCell",

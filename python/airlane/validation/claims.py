@@ -19,6 +19,7 @@ _FILES = (
     "claims_nr.toml",
     "claims_carriers.toml",
     "claims_bearers.toml",
+    "claims_dual_connectivity.toml",
     "claims_channel.toml",
     "claims_measured.toml",
     "claims_sleep.toml",

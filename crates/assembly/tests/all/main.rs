@@ -10,6 +10,7 @@ mod between_ues;
 mod byte_stream;
 mod carriers;
 mod coverage;
+mod dual_connectivity;
 mod embedding;
 mod errors;
 #[path = "../../../wire/tests/all/generate/mod.rs"]

@@ -13,37 +13,23 @@ mod applications;
 mod bearers;
 mod carriers;
 mod cells;
+mod dual;
 mod headroom;
-#[path = "host_settings.rs"]
 mod host_settings;
-#[path = "links.rs"]
 mod links;
-#[path = "marking.rs"]
 mod marking;
-#[path = "nr.rs"]
 mod nr;
-#[path = "outer_loop.rs"]
 mod outer_loop;
-#[path = "own.rs"]
 mod own;
-#[path = "pages.rs"]
 mod pages;
-#[path = "paths.rs"]
 mod paths;
-#[path = "proxies.rs"]
 mod proxies;
-#[path = "radio_settings.rs"]
 mod radio_settings;
-#[path = "reach.rs"]
 mod reach;
-#[path = "retransmissions.rs"]
 mod retransmissions;
-#[path = "settings.rs"]
 mod settings;
 mod sleep;
-#[path = "ue_settings.rs"]
 mod ue_settings;
-#[path = "viewers.rs"]
 mod viewers;
 mod xr;
 
@@ -155,9 +141,11 @@ pub(crate) fn attempt(seed: u64) -> Result<Outcome, String> {
         assert!(once.files == again.files, "captures or logs that do not repeat");
         let within_reach = resolved.ue.iter().any(|ue| reach::within_reach(&resolved, ue))
             || resolved.ue.is_empty()
-            || aggregation::is_one(&resolved);
+            || aggregation::is_one(&resolved)
+            || dual::is_one(&resolved);
         sleep::check(&resolved, &once.tables);
         aggregation::check(&resolved, &once.meta, &once.tables);
+        dual::check(&resolved, &once.meta, &once.tables);
         xr::check(&resolved, &once.tables);
         paths::check(&resolved, &once.tables);
         // Links next to the network have coverage of their own.
@@ -192,6 +180,10 @@ pub(crate) fn drawn(seed: u64) -> Drawn {
     let s = &mut Seeds::new(seed).stream("swarm/aggregation");
     if s.chance(0.05) {
         return aggregation::draw(s);
+    }
+    let s = &mut Seeds::new(seed).stream("swarm/dual");
+    if s.chance(0.03) {
+        return dual::draw(s);
     }
     let s = &mut Seeds::new(seed).stream("swarm/nr");
     let later = &mut Seeds::new(seed).stream("swarm/processing");

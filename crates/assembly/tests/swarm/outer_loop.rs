@@ -30,7 +30,7 @@ struct First {
 /// # Panics
 /// If a UE has more.
 pub(super) fn check(scenario: &Resolved, log: &Table) {
-    if scenario.handover.is_some() {
+    if scenario.handover.is_some() || super::dual::are_in(scenario) {
         return; // the correction starts again in each cell
     }
     for ((ue, cell), first) in first_blocks(log) {

@@ -74,7 +74,7 @@ pub(super) fn longest_wait(scenario: &Resolved, log: &Table, tables: &[(&str, Ta
     let bounds: Vec<_> =
         scenario.cell.iter().map(|cell| [most_in_downlink(scenario, cell), slots(cell)]).collect();
     // Carriers of a UE have processes of their own; in a handover, blocks are lost.
-    let aggregates = super::carriers::are_in(scenario);
+    let aggregates = super::carriers::are_in(scenario) || super::dual::are_in(scenario);
     let mut latest: BTreeMap<(u32, u32, u32, i64), Sent> = BTreeMap::new();
     let (mut longest, mut beyond) = (0, 0);
     let (slot, transmission) = (number("slot"), number("transmission"));

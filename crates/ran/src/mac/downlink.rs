@@ -22,7 +22,7 @@ use crate::cqi::MeasuringUe;
 use crate::interference::{Moment, Noise, ScaledSinr};
 use crate::link::{DownlinkState, Radio, ServingLink};
 use crate::slot::Slot;
-use crate::ue::Ue;
+use crate::ue::{Membership, Ue};
 
 /// A block on the air, or its feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -724,7 +724,8 @@ pub(crate) fn report_unsent(cx: &mut Cx<'_>, ue: &Ue, direction: Direction) {
 /// Reports the length of the queue.
 #[inline]
 pub(crate) fn report_queue(cx: &mut Cx<'_>, ue: &Ue, direction: Direction) {
-    if cx.wants(Topic::QueueDepth) {
+    // Below a split bearer, the queue is that of PDCP too.
+    if cx.wants(Topic::QueueDepth) && ue.membership == Membership::Alone {
         cx.emit(&Event::QueueDepth { ue: ue.id, direction, bytes: ue.bearers.queue(direction) });
     }
 }

@@ -9,6 +9,7 @@ use super::{MOST_PORTS, RadioNetwork};
 use crate::build;
 use crate::config::UeConfig;
 use crate::sdap::Qfi;
+use crate::ue::Membership;
 
 impl RadioNetwork {
     /// Adds a UE, whose movement begins now. It is served by the cell of its configuration, or by the one with the
@@ -19,6 +20,10 @@ impl RadioNetwork {
     /// If it names a cell that does not exist, if there are more UEs than ports, or if a slot before `now` has
     /// not been processed.
     pub fn add_ue(&mut self, config: &UeConfig, now: Instant, seeds: Seeds) -> UeId {
+        assert!(
+            self.dual.is_none() && config.secondary_node.is_none(),
+            "UEs with a secondary node are there from the start"
+        );
         self.skip_idle_slots(now);
         let index = self.ues.len();
         assert!(self.cells.len() + index < MOST_PORTS, "too many cells and UEs for the ports");
@@ -55,9 +60,11 @@ impl RadioNetwork {
         self.skip_idle_slots(cx.now);
         let ue = &mut self.ues[id.index()];
         assert!(ue.is_present, "this UE has been removed");
+        assert!(ue.membership != Membership::Secondary, "no UE of the configuration");
         ue.is_present = false;
         ue.bearers.discard(cx, DropCause::NoRoute);
         ue.bearers.clear_signalling();
+        self.remove_split(cx, id);
         self.leave_carriers(cx, id.index());
         self.reset_mac(id, cx.now);
         if let Some(connections) = &mut self.connections {

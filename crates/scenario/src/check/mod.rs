@@ -16,6 +16,7 @@ mod output;
 mod paths;
 mod qos;
 mod rnis;
+mod secondary_node;
 mod service;
 mod ue;
 
@@ -67,6 +68,8 @@ pub(crate) fn check(scenario: &Resolved, tree: &Tree) -> Checked {
         | Network::NrTypicalFr1
         | Network::NrFddLowband
         | Network::NrFr2
+        | Network::NsaFr1
+        | Network::NsaFr2
         | Network::TypicalSleeping
         | Network::NrTypicalFr1Sleeping
         | Network::NrFddLowbandSleeping

@@ -101,6 +101,7 @@ fn ue(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
     }
     super::carriers::carriers(ue, scenario, at)?;
     super::paths::accesses(ue, scenario, at)?;
+    super::secondary_node::secondary_node(ue, scenario, at)?;
     indoors(ue, at)?;
     ue.ambr.as_ref().map_or(Ok(()), |ambr| ambr.check(&at.under("ambr")))?;
     // Any cell may serve it.

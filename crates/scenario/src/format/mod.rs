@@ -34,6 +34,7 @@ mod rnis;
 mod rrc;
 mod scells;
 mod scheduler;
+mod secondary_node;
 mod service;
 mod ue;
 mod uplink;
@@ -65,6 +66,7 @@ pub use rnis::*;
 pub use rrc::*;
 pub use scells::*;
 pub use scheduler::*;
+pub use secondary_node::*;
 pub use service::*;
 pub use ue::*;
 pub use uplink::*;
@@ -141,6 +143,12 @@ pub enum Network {
     /// 5G NR with millimetre waves: TDD at 28 GHz, 400 MHz.
     #[serde(rename = "nr-fr2")]
     NrFr2,
+    /// Non-standalone 5G (EN-DC): the cell of `typical` and, as the secondary node of each UE, that of `nr-typical-fr1`.
+    #[serde(rename = "nsa-fr1")]
+    NsaFr1,
+    /// Non-standalone 5G (EN-DC): the cell of `typical` and, as the secondary node of each UE, that of `nr-fr2`.
+    #[serde(rename = "nsa-fr2")]
+    NsaFr2,
     /// `typical`, with UEs that sleep: DRX with a cycle of 320 ms, idle after 10 s.
     #[serde(rename = "typical-sleeping")]
     TypicalSleeping,

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::mobility::{course, levy_law, speed_law};
-use super::{Ambr, Area, Cell, Mobility, Scells, Step, tagged};
+use super::{Ambr, Area, Cell, Mobility, Scells, SecondaryNode, Step, tagged};
 use crate::quantity::{Gain, Metres, Power, Share, Speed, Time};
 
 /// A UE, or a group of UEs with the same settings.
@@ -44,6 +44,9 @@ pub struct Ue {
     /// has one radio.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<Vec<String>>,
+    /// Secondary node of the UE (EN-DC): a cell of NR that serves it together with a cell of LTE. By default, there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secondary_node: Option<SecondaryNode>,
     /// Maximum transmit power.
     pub tx_power: Power,
     /// Noise figure of the receiver.
@@ -221,6 +224,7 @@ impl Ue {
             fixed_mcs: self.fixed_mcs.map(Mcs::new),
             aggregate_rates: self.ambr.as_ref().map_or([None; 2], Ambr::rates),
             aggregation: self.aggregation(cells, is_handed_over),
+            secondary_node: self.secondary_node.as_ref().map(|node| node.config(cells)),
         }
     }
 }

@@ -1,0 +1,166 @@
+//! UEs with a secondary node that move, whose NR is added, changed, released and fails, near enough to lose nothing: each of
+//! their packets has to arrive, once.
+
+use std::collections::BTreeMap;
+
+use airlane_assembly::Meta;
+use airlane_core::Stream;
+use airlane_record::{Column, Table};
+use airlane_scenario::Resolved;
+
+use super::{Drawn, one_of};
+
+/// What only these scenarios have as the name of a cell.
+const FIRST: &str = "anchor of dual";
+/// When flows stop. All that waits is delivered before the end of the run.
+const STOP_MS: u64 = 3_000;
+const DURATION_MS: u64 = 8_000;
+
+/// Whether a scenario has a UE with a secondary node.
+pub(super) fn are_in(scenario: &Resolved) -> bool {
+    scenario.ue.iter().any(|ue| ue.secondary_node.is_some())
+}
+
+/// A scenario of this kind.
+pub(super) fn draw(s: &mut Stream) -> Drawn {
+    let network = one_of(s, &["typical", "nsa-fr1", "nsa-fr2"]);
+    let fading = one_of(s, &["\"none\"", "\"flat\"", "{ model = \"eva\", speed = \"40 km/h\" }"]);
+    let mut text = format!(
+        "network = \"{network}\"\n[run]\nduration = \"{DURATION_MS} ms\"\n\
+         [channel]\npath_loss = \"friis\"\nfading = {fading}\nshadowing = \"none\"\nblockage = \"none\"\n\
+         [internet]\nrate = \"1 Gbit/s\"\nqueue = \"64 MB\"\naqm = \"drop-tail\"\n\
+         [backhaul]\nrate = \"1 Gbit/s\"\nqueue = \"64 MB\"\naqm = \"drop-tail\"\n\
+         [[cell]]\nname = \"{FIRST}\"\nrlc = {{ mode = \"am\", buffer = \"64 MB\", aqm = \"drop-tail\" }}\n"
+    );
+    let cells = 1 + s.below(3);
+    let names: Vec<_> = (0..cells).map(|cell| format!("nr {cell}")).collect();
+    for (place, name) in names.iter().enumerate() {
+        text += &format!(
+            "[[cell]]\nname = \"{name}\"\nradio = \"nr\"\nposition = [\"{} m\", \"0 m\"]\n\
+             rlc = {{ mode = \"nr-am\", buffer = \"64 MB\", aqm = \"drop-tail\" }}\n\
+             pdcp = {{ discard_timer = \"60 s\" }}\n",
+            200 * place
+        );
+        if s.chance(0.4) {
+            let (at, lasts) = (s.below(3_000), 1 + s.below(2_000));
+            text += &format!("outages = [{{ at = \"{at} ms\", duration = \"{lasts} ms\" }}]\n");
+        }
+    }
+    for ue in 0..=s.below(3) {
+        text += &format!(
+            "[[ue]]\nname = \"ue-{ue}\"\nposition = [\"{} m\", \"{} m\"]\nmobility = {}\nsecondary_node = {}\n",
+            s.below(400),
+            20 + s.below(40),
+            movement(s),
+            node(s, &names),
+        );
+        for direction in ["downlink", "uplink"] {
+            text += &flow(s, ue, direction);
+        }
+    }
+    Drawn { text, settings: vec![] }
+}
+
+fn movement(s: &mut Stream) -> String {
+    if s.chance(0.3) {
+        return "\"static\"".to_owned();
+    }
+    let heading = if s.chance(0.5) { 0 } else { 180 };
+    format!("{{ kind = \"line\", heading = \"{heading} deg\", speed = \"{} m/s\" }}", 10 + s.below(60))
+}
+
+/// A secondary node whose cells are added and left within hundreds of metres. t-Reordering is longer than all that the loss
+/// of the SCG takes.
+fn node(s: &mut Stream, names: &[String]) -> String {
+    let listed = &names[..1 + s.below(names.len() as u64) as usize];
+    let add_above = 60 + s.below(40);
+    let mut keys = vec![
+        format!("cells = {listed:?}"),
+        format!("bearer = \"{}\"", one_of(s, &["mcg", "scg", "split", "split"])),
+        format!("x2_delay = \"{} ms\"", s.below(20)),
+        "t_reordering = \"3000 ms\"".to_owned(),
+        format!("uplink = \"{}\"", one_of(s, &["lte", "nr"])),
+        format!("add_above = \"-{add_above} dBm\""),
+        format!("release_below = \"-{} dBm\"", add_above + s.below(10)),
+        format!("change_offset = \"{} dB\"", s.below(6)),
+        format!("time_to_trigger = \"{} ms\"", 40 * s.below(9)),
+        format!("preparation = \"{} ms\"", s.below(80)),
+        format!("execution = \"{} ms\"", s.below(80)),
+        format!("t310 = \"{} ms\"", one_of(s, &["0", "50", "200", "1000"])),
+        format!("retry_after = \"{} ms\"", s.below(1_000)),
+    ];
+    if s.chance(0.4) {
+        keys.push(format!("x2_rate = \"{} Mbit/s\"", 20 + s.below(1_000)));
+    }
+    if s.chance(0.5) {
+        keys.push(format!("uplink_split_threshold = \"{} B\"", one_of(s, &["0", "100", "51200"])));
+    }
+    format!("{{ {} }}", keys.join(", "))
+}
+
+/// Bursts of datagrams.
+fn flow(s: &mut Stream, ue: u64, direction: &str) -> String {
+    let most = if direction == "downlink" { 20_000 } else { 500 };
+    format!(
+        "[[flow]]\nto = \"ue-{ue}\"\ndirection = \"{direction}\"\nstart = \"{} ms\"\nstop = \"{STOP_MS} ms\"\n\
+         transport = \"udp\"\n[flow.app]\nkind = \"on-off\"\nrate = \"{} kbit/s\"\npayload = \"{} B\"\n\
+         on = {{ kind = \"uniform\", min = \"1 ms\", max = \"150 ms\" }}\n\
+         off = {{ kind = \"uniform\", min = \"1 ms\", max = \"{} ms\" }}\n",
+        s.below(300),
+        50 + s.below(most),
+        100 + s.below(1_300),
+        20 + s.below(400),
+    )
+}
+
+/// Whether a scenario is one of these.
+pub(super) fn is_one(scenario: &Resolved) -> bool {
+    scenario.cell.first().is_some_and(|cell| cell.name == FIRST)
+}
+
+/// Checks that each packet of such a scenario has arrived once, and that the table `scg` makes sense.
+///
+/// # Panics
+/// If not.
+pub(super) fn check(scenario: &Resolved, meta: &Meta, tables: &[(&str, Table)]) {
+    if let Some((_, scg)) = tables.iter().find(|(name, _)| *name == "scg") {
+        check_steps(scg);
+    }
+    if !is_one(scenario) {
+        return;
+    }
+    let lost = meta.drops.0.iter().sum::<u64>();
+    assert_eq!((meta.delivered, lost, meta.under_way), (meta.packets, 0, 0), "of {} packets", meta.packets);
+    assert!(meta.packets > 0, "flows that send nothing");
+}
+
+/// A UE has an SCG after an addition, and none after a release or a failure, which are of a cell that it had or tried.
+fn check_steps(table: &Table) {
+    let [ues, cells, steps] = ["ue", "cell", "step"]
+        .map(|name| table.column(name).and_then(Column::names).expect("a column of names"));
+    let Some(Column::I64(has_scg)) = table.column("has_scg") else { panic!("no column has_scg") };
+    let mut pscells: BTreeMap<&str, Option<&str>> = BTreeMap::new();
+    for row in 0..steps.len() {
+        let before = pscells.get(ues[row]).copied();
+        let after = match steps[row] {
+            "added" => {
+                assert!(before.is_none_or(|cell| cell.is_none()), "row {row}: added beside {before:?}");
+                Some(Some(cells[row]))
+            }
+            "released" | "failed" => {
+                let had = before.flatten();
+                assert!(
+                    had.is_none_or(|cell| cell == cells[row]),
+                    "row {row}: {had:?} left as {}",
+                    cells[row]
+                );
+                Some(None)
+            }
+            _ => before,
+        };
+        if let Some(pscell) = after {
+            pscells.insert(ues[row], pscell);
+            assert_eq!(has_scg[row] == 1, pscell.is_some(), "row {row}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! EN-DC: dual connectivity of a UE with a master node of LTE and a secondary node of NR (TS 37.340 v17).
+//!
+//! The UE has a MAC entity for each cell group (TS 37.340 §4.2.2): the master cell group (MCG) with a cell of LTE, and the
+//! secondary cell group (SCG) with a cell of NR, its PSCell. Each cell group is a UE of its own in the slots of its cell, with
+//! its own RLC entities, HARQ, CQI reports, PDCCH and uplink; both have the same position and movement. Above them is one
+//! PDCP entity of NR in each direction ([`pdcp::SplitBearer`]), which is in the secondary node while there is an SCG
+//! (option 3x), and otherwise in the master node.
+//!
+//! ```text
+//!                          S1-U
+//!                            │
+//!               ┌── PDCP in the secondary node ──┐
+//!       X2 (delay, rate)                         │
+//!               │                                │
+//!        RLC, MAC of LTE                  RLC, MAC of NR          each with delivery status to PDCP
+//!               └──── PDCP of the UE: reordering ┘
+//! ```
+//!
+//! Not included: PDCP duplication, several bearers, SCells of either cell group, a limit on the sum of both transmit powers
+//! (each cell group has the power of the UE), a single transmitter for both uplinks, and signalling over SRB3.
+
+pub(crate) mod flow_control;
+pub(crate) mod link;
+pub(crate) mod pdcp;
+pub(crate) mod scg;
+
+use airlane_core::{BitRate, Bytes, CellId, Duration};
+
+use crate::bearer::{BearerConfig, RlcConfig};
+use crate::pdcp::PdcpConfig;
+use crate::pdcp::nr::ReorderingConfig;
+use crate::rlc::Aqm;
+use crate::rlc::nr::NrConfig;
+use crate::sdap::SdapHeaders;
+
+pub use scg::ScgConfig;
+
+/// The legs of a bearer while there is an SCG (TS 37.340 §4.2.2). Without an SCG each is an MCG bearer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BearerType {
+    /// The MCG alone, with PDCP of NR.
+    Mcg,
+    /// The SCG alone.
+    Scg,
+    /// Both.
+    Split,
+}
+
+/// A cell group. The number is that of its leg.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CellGroup {
+    /// The master cell group, of LTE.
+    Master = 0,
+    /// The secondary cell group, of NR.
+    Secondary = 1,
+}
+
+impl CellGroup {
+    /// Both.
+    pub(crate) const BOTH: [Self; 2] = [Self::Master, Self::Secondary];
+}
+
+/// X2-U between the two nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InterNodeLink {
+    /// One-way delay.
+    pub delay: Duration,
+    /// Rate of each direction; `None` for no limit.
+    pub rate: Option<BitRate>,
+}
+
+/// The secondary node of a UE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SecondaryNodeConfig {
+    /// The cells that can be its PSCell, without duplicates; at least one.
+    pub cells: Vec<CellId>,
+    /// When which of them is.
+    pub scg: ScgConfig,
+    /// The type of the bearer.
+    pub bearer: BearerType,
+    /// The link between the nodes.
+    pub x2: InterNodeLink,
+    /// t-Reordering of PDCP in both directions; `None` for infinity.
+    pub t_reordering: Option<Duration>,
+    /// The cell group of the primary path of the uplink (primaryPath, TS 38.331 §6.3.2).
+    pub uplink: CellGroup,
+    /// ul-DataSplitThreshold: from this many bytes on, the uplink of a split bearer uses both cell groups; `None` for infinity.
+    pub uplink_split_threshold: Option<Bytes>,
+}
+
+/// Bytes that the queue of a leg can have. PDCP bounds the queues, so that this is never reached.
+const LEG_BUFFER: Bytes = Bytes(1 << 40);
+
+/// Bits of PDCP's sequence numbers: those of a high rate (TS 38.323 v17 §6.3.2).
+const SN_BITS: u8 = 18;
+
+/// RLC and below of a bearer, for one leg. What PDCP does for both legs is left out, but its header counts in each PDU. With
+/// the EPC there is no SDAP (TS 37.340 §4.2.2).
+pub(crate) fn leg(bearer: &BearerConfig) -> BearerConfig {
+    let rlc = match &bearer.rlc {
+        RlcConfig::Nr(nr) => RlcConfig::Nr(NrConfig {
+            reordering: ReorderingConfig { out_of_order: true, ..nr.reordering },
+            sdap: SdapHeaders { downlink: false, uplink: false },
+            ..*nr
+        }),
+        of_lte => of_lte.clone(),
+    };
+    let pdcp =
+        PdcpConfig { sn_bits: SN_BITS, discard: None, retransmission_queue: None, status_report: false };
+    BearerConfig { rlc, pdcp, buffer: LEG_BUFFER, aqm: Aqm::DropTail, ..bearer.clone() }
+}
