@@ -63,11 +63,11 @@ def _delivered(output: native.Output) -> int:
     return int(sum(output.tables["flows"]["packets_delivered"].to_pylist()))
 
 
-def instructions(scenarios: Sequence[native.Resolved]) -> list[int] | str:
+def instructions(scenarios: Sequence[native.Resolved], profile: str = "release") -> list[int] | str:
     """Instructions of a run of each resolved scenario, or why they could not be counted."""
     if not has_valgrind():
         return "valgrind is not installed (apt-get install valgrind)"
-    program = binary()
+    program = binary(profile)
     if program is None:
         return "cargo could not build the example `run` of airlane-assembly"
     counts = []
@@ -95,9 +95,9 @@ def link_arguments() -> list[str]:
     return [str(argument) for argument in settings["tool"]["maturin"]["rustc-args"]]
 
 
-def binary() -> Path | None:
+def binary(profile: str = "release") -> Path | None:
     """The native program that runs one scenario; None where cargo cannot build it."""
-    command = ["cargo", "rustc", "--release", "-q", "-p", "airlane-assembly", "--example", "run"]
+    command = ["cargo", "rustc", "--profile", profile, "-q", "-p", "airlane-assembly", "--example", "run"]
     command += ["--message-format=json", "--", *link_arguments()]
     done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
     if done.returncode != 0:

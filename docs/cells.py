@@ -37,6 +37,7 @@ __all__ = [
     "arena",
     "bench",
     "call_agreement",
+    "controller_cost",
     "experiments",
     "number",
     "outcomes",
@@ -209,6 +210,26 @@ def bench(part: str) -> str:
 def call_agreement() -> str:
     """The table of calls in real and in virtual time in Markdown."""
     return call_tables.table(json_files.read(RESULTS / "call-agreement.json"))
+
+
+def controller_cost() -> str:
+    """Instructions per packet of the mechanisms of the field, over TCP and QUIC, in Markdown."""
+    found = {one["name"]: one for one in json_files.read(RESULTS / "controller-cost.json")["rows"]}
+    rows = []
+    for name, one in found.items():
+        if name.startswith("quic-"):
+            continue
+        row = [markdown.code(name), _over(one, found["cubic"])]
+        rows.append([*row, _over(found.get(f"quic-{name}"), found["quic-cubic"])])
+    headings = ("mechanism", "over TCP (Sprout: UDP)", "over QUIC")
+    return markdown.table(headings, rows)
+
+
+def _over(one: dict[str, int] | None, base: dict[str, int]) -> str:
+    """A number of instructions, and its multiple of CUBIC's."""
+    if one is None:
+        return "–"
+    return f"{one['instructions']:,} ({one['instructions'] / base['instructions']:.2f}×)"
 
 
 def sprout(part: str) -> str:

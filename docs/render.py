@@ -4,7 +4,7 @@ Roles, each with the name of a cell (`cells`): `{number}` with its interval, `{m
 multiple. Directives: `{rows}` is a table, or its rows with a prefix; `{printed}` the output of `airlane
 reproduce`; `{bench} PART` a part of the measured speed; `{public_files} KIND` what was read of public files;
 `{call_agreement}` calls in real and in virtual time; `{sprout} PART` Sprout over links, or in a cell;
-`{rfc9743} PART` the criteria of RFC 9743;
+`{rfc9743} PART` the criteria of RFC 9743; `{controller_cost}` instructions of the mechanisms of the field;
 `{experiments} PAPER`, `{arena} FILE` and `{validation}` all tables, under headings of their own.
 A name that is not found is an error at its line.
 """
@@ -51,6 +51,7 @@ class _Tables(SphinxDirective):
         "bench": cells.bench,
         "public_files": cells.public_files,
         "call_agreement": cells.call_agreement,
+        "controller_cost": cells.controller_cost,
         "rfc9743": cells.rfc9743,
         "sprout": cells.sprout,
     }

@@ -15,8 +15,8 @@ from conftest import ROOT
 PAGES = sorted(ROOT.glob("docs/**/*.md"))
 ROLE = re.compile(r"\{(number|mean|ratio)\}`([^`]+)`")
 DIRECTIVE = re.compile(
-    r"^```\{(rows|experiments|arena|validation|bench|printed|public_files|call_agreement|rfc9743|sprout)\}"
-    r" ?(.*)$",
+    r"^```\{(rows|experiments|arena|validation|bench|printed|public_files|call_agreement|controller_cost|"
+    r"rfc9743|sprout)\} ?(.*)$",
     re.MULTILINE,
 )
 NO_MEASURE = re.compile(r"RFC \d+ section [\d.]+|\(http[^)]*\)|§[\d.]+|HTTP/[\d.]+")

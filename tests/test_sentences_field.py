@@ -8,6 +8,7 @@ import cells
 import pytest
 
 import search_model
+from airlane.runs import json_files
 from airlane.study.verdict import Verdict
 from airlane.validation import record
 from airlane.validation.claims import Row
@@ -33,6 +34,18 @@ def rows(family: str) -> list[Row]:
     recorded = record.read(ROOT / "docs/results/validation.json")
     (found,) = (found for one, found in recorded.rows if one.id == family)
     return found
+
+
+@cache
+def costs() -> dict[str, int]:
+    """Instructions for a packet of each mechanism."""
+    recorded = json_files.read(ROOT / "docs/results/controller-cost.json")["rows"]
+    return {one["name"]: one["instructions"] for one in recorded}
+
+
+def cost(name: str) -> float:
+    """Of a mechanism over TCP or QUIC, as a multiple of CUBIC's over the same."""
+    return costs()[name] / costs()["quic-cubic" if name.startswith("quic-") else "cubic"]
 
 
 def within_share(family: str, share: float) -> tuple[int, int]:
@@ -174,6 +187,23 @@ SENTENCES = [
             and [row.note for row in rows("copa/losses")[1:]]
             == ["their 8 runs 11.19 to 11.85", "their 8 runs 11.08 to 11.65"]
         ),
+    ),
+    Sentence(
+        PAGE,
+        "within 4 % of CUBIC, C4, BBRv3 and Copa up to 1.35 times as much, and ABC, with its marks, 2.6",
+        lambda: (
+            all(
+                abs(cost(name) - 1.0) <= 0.04
+                for name in ("cubic-hystartpp", "cubic-search", "c2tcp", "ledbatpp")
+            )
+            and 1.345 <= max(cost(name) for name in ("c4", "bbr3", "copa", "copa-constant")) < 1.355
+            and 2.55 <= cost("abc") < 2.65
+        ),
+    ),
+    Sentence(
+        PAGE,
+        "Over QUIC no mechanism costs more than 1.26 times",
+        lambda: 1.25 < max(cost(name) for name in costs() if name.startswith("quic-")) < 1.26,
     ),
     Sentence(
         PAGE,
