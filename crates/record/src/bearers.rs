@@ -2,7 +2,7 @@
 //! delay budget of their class.
 
 use airlane_core::{
-    BitRate, Bytes, Direction, Duration, Event, FlowId, Instant, Packet, Topic, TopicSet, UeId,
+    BitRate, Bytes, Direction, DropCause, Duration, Event, FlowId, Instant, Packet, Topic, TopicSet, UeId,
 };
 
 use crate::RecorderParameters;
@@ -142,7 +142,8 @@ impl Log for BearerLog {
                 sums.in_time += u64::from(delay <= budget);
                 sums.delay.record(delay.as_nanos());
             }
-            Event::Dropped { packet, .. } => {
+            // A packet that an endpoint could not use has arrived.
+            Event::Dropped { packet, cause } if cause != DropCause::Endpoint => {
                 if let Some((sums, _)) = self.of(now, packet) {
                     sums.lost += 1;
                 }

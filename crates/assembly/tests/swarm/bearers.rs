@@ -27,14 +27,15 @@ fn qos(s: &mut Stream) -> Value {
     qos
 }
 
-/// The settings of a scenario; often none.
-pub(super) fn draw(s: &mut Stream, base: &Resolved, layout: bool) -> Vec<(String, Value)> {
-    let mut settings = Vec::new();
+/// Adds settings to those of a scenario; often none.
+pub(super) fn draw(s: &mut Stream, base: &Resolved, layout: bool, settings: &mut Vec<(String, Value)>) {
     if base.cell.is_empty() || !s.chance(0.3) {
-        return settings;
+        return;
     }
-    for flow in 0..base.flow.len() {
-        if s.chance(0.6) {
+    for (flow, written) in base.flow.iter().enumerate() {
+        let five_qi = format!("flow.{flow}.five_qi");
+        let has_class = written.five_qi.is_some() || settings.iter().any(|(key, _)| *key == five_qi);
+        if s.chance(0.6) && !has_class {
             settings.push((format!("flow.{flow}.qos"), qos(s)));
         }
     }
@@ -53,5 +54,4 @@ pub(super) fn draw(s: &mut Stream, base: &Resolved, layout: bool) -> Vec<(String
             settings.push((format!("cell.{cell}.scheduler"), scheduler));
         }
     }
-    settings
 }

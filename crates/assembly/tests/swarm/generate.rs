@@ -201,7 +201,7 @@ pub(crate) fn drawn(seed: u64) -> Drawn {
         let links = links::draw(&mut stream("swarm/links"), &base, layout, &drawn.settings);
         drawn.settings.extend(links);
         drawn.settings.extend(headroom::draw(&mut stream("swarm/headroom"), &base, layout));
-        drawn.settings.extend(bearers::draw(&mut stream("swarm/bearers"), &base, layout));
+        bearers::draw(&mut stream("swarm/bearers"), &base, layout, &mut drawn.settings);
         let s = &mut Seeds::new(seed).stream("swarm/sleep");
         let sleep = sleep::draw(s, &base, layout, &drawn.settings);
         drawn.settings.extend(sleep);
