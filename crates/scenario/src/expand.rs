@@ -102,6 +102,8 @@ pub struct Reach {
     /// The number of radios of each.
     radios: usize,
     group: bool,
+    /// The flow leads to one of several radios of a UE.
+    is_radio: bool,
 }
 
 impl Reach {
@@ -122,17 +124,30 @@ impl Reach {
 }
 
 /// The sections of UEs by their names, so that the far end of each of many flows is found at once.
-pub struct UeNames<'a>(BTreeMap<&'a str, (Range<usize>, usize)>);
+pub struct UeNames<'a>(BTreeMap<&'a str, Section<'a>>);
+
+/// The UEs of a section, by the numbers of their radios.
+struct Section<'a> {
+    ues: Range<usize>,
+    /// The cells of the radios of each.
+    cells: Vec<Option<&'a str>>,
+}
+
+impl Section<'_> {
+    fn is_group(&self) -> bool {
+        self.ues.len() > self.cells.len()
+    }
+}
 
 impl<'a> UeNames<'a> {
     /// The sections of a scenario.
     pub fn of(scenario: &'a Resolved) -> Self {
         let (mut sections, mut first) = (BTreeMap::new(), 0);
         for ue in &scenario.ue {
-            let radios = radios(ue, scenario).len();
-            let count = ue.count as usize * radios;
-            sections.entry(ue.name.as_str()).or_insert((first..first + count, radios));
-            first += count;
+            let cells = radios(ue, scenario);
+            let ues = first..first + ue.count as usize * cells.len();
+            first = ues.end;
+            sections.entry(ue.name.as_str()).or_insert(Section { ues, cells });
         }
         Self(sections)
     }
@@ -143,21 +158,39 @@ impl<'a> UeNames<'a> {
     }
 
     /// The UEs with this name, or `None` if there are none: those of the section, or one member of a group. If both
-    /// exist, the first in the file counts.
+    /// exist, the first in the file counts. Otherwise it is one radio of a UE with several.
     pub fn named(&self, to: &str) -> Option<Reach> {
-        let section = self.0.get(to).cloned();
-        let section = section.map(|(ues, radios)| Reach { group: ues.len() > radios, radios, ues });
+        self.host(to).or_else(|| to.match_indices('/').find_map(|(at, _)| self.radio(to, at)))
+    }
+
+    fn host(&self, to: &str) -> Option<Reach> {
+        let section = self.0.get(to).map(|section| Reach {
+            group: section.is_group(),
+            radios: section.cells.len(),
+            ues: section.ues.clone(),
+            is_radio: false,
+        });
         let first_of = |reach: &Reach| reach.ues.start;
         section.into_iter().chain(self.member(to)).min_by_key(first_of)
+    }
+
+    /// The radio of a UE, whose name ends at `at`, in the cell with the rest of the name.
+    fn radio(&self, to: &str, at: usize) -> Option<Reach> {
+        let host = self.host(&to[..at]).filter(|host| !host.group && host.radios > 1)?;
+        let section = self.0.values().find(|section| section.ues.contains(&host.ues.start))?;
+        let place = section.cells.iter().position(|cell| *cell == Some(&to[at + 1..]))?;
+        let ue = host.ues.start + place;
+        Some(Reach { ues: ue..ue + 1, radios: 1, group: false, is_radio: true })
     }
 
     /// The member of a group with this name.
     fn member(&self, to: &str) -> Option<Reach> {
         let (group, number) = to.rsplit_once('-')?;
-        let (ues, radios) = self.0.get(group).filter(|(ues, radios)| ues.len() > *radios)?;
+        let section = self.0.get(group).filter(|section| section.is_group())?;
+        let (ues, radios) = (&section.ues, section.cells.len());
         let k = Some(number).filter(|k| !k.starts_with(['0', '+']))?.parse::<usize>().ok()?;
-        let ue = k.checked_sub(1)?.checked_mul(*radios)?.checked_add(ues.start)?;
-        let reach = Reach { ues: ue..ue + radios, radios: *radios, group: false };
+        let ue = k.checked_sub(1)?.checked_mul(radios)?.checked_add(ues.start)?;
+        let reach = Reach { ues: ue..ue + radios, radios, group: false, is_radio: false };
         ues.contains(&ue).then_some(reach)
     }
 }
@@ -226,7 +259,11 @@ fn routes(scenario: &Resolved, flow: &Flow, ue: Option<(usize, &Ue)>) -> Vec<Rou
 /// The names of the accesses of a flow's UE, or of the host.
 #[must_use]
 pub fn access_names(scenario: &Resolved, flow: &Flow) -> Vec<String> {
-    let ue = UeNames::of(scenario).reach(flow).map(|reach| reach.ues.start);
+    let reach = UeNames::of(scenario).reach(flow);
+    if reach.as_ref().is_some_and(|reach| reach.is_radio) {
+        return vec![String::new()];
+    }
+    let ue = reach.map(|reach| reach.ues.start);
     let ue = ue.map(|first| (first, &scenario.ue[ues(scenario)[first].section]));
     accesses(scenario, ue).into_iter().map(|(name, _)| name).collect()
 }
@@ -260,23 +297,29 @@ pub fn flows(scenario: &Resolved) -> Vec<OneFlow> {
     let section_of = |ue: usize| firsts.partition_point(|first| *first <= ue) - 1;
     for (section, flow) in scenario.flow.iter().enumerate() {
         let base = flow.name.clone().unwrap_or_else(|| unnamed(section));
-        let route = |ue: Option<usize>| {
-            let of_ue = ue.map(|first| (first, &scenario.ue[section_of(first)]));
-            routes(scenario, flow, of_ue)
+        let reach = names.reach(flow);
+        let from = flow.from.as_deref().and_then(|from| names.named(from));
+        let [to_radio, from_radio] =
+            [&reach, &from].map(|reach| reach.as_ref().is_some_and(|reach| reach.is_radio));
+        let routes_of = |ue: Option<usize>, is_radio: bool| match ue.filter(|_| is_radio) {
+            Some(radio) => vec![Route::Ue(radio)],
+            None => routes(scenario, flow, ue.map(|first| (first, &scenario.ue[section_of(first)]))),
         };
         let mut repeated = |name: &str, ue: Option<usize>, from: Option<usize>| {
-            let routes = [Some(ue), from.map(Some)].map(|end| end.map_or_else(Vec::new, route));
             for turn in 0..flow.repeat.as_ref().map_or(1, |repeat| repeat.count) {
                 let name = match &flow.repeat {
                     None => name.to_owned(),
                     Some(_) => format!("{name}-{}", turn + 1),
                 };
-                let [to_route, from_route] = routes.clone();
-                let radio = to_route.iter().find_map(Route::radio).or(ue);
-                let one = OneFlow { name, section, ue: radio, turn, routes: to_route, relayed: None };
+                let routes = routes_of(ue, to_radio);
+                let radio = routes.iter().find_map(Route::radio).or(ue);
+                let one = OneFlow { name, section, ue: radio, turn, routes, relayed: None };
                 match ue.zip(from) {
                     None => all.push(one),
-                    Some((to, from)) => all.extend(legs(one, to, (from, from_route), flow)),
+                    Some((to, from)) => {
+                        let routes = routes_of(Some(from), from_radio);
+                        all.extend(legs(one, to, (from, routes), flow));
+                    }
                 }
             }
         };
@@ -284,8 +327,7 @@ pub fn flows(scenario: &Resolved) -> Vec<OneFlow> {
             repeated(&base, None, None);
             continue;
         }
-        let Some(Reach { ues, radios, group }) = names.reach(flow) else { continue };
-        let from = flow.from.as_deref().and_then(|from| names.named(from));
+        let Some(Reach { ues, radios, group, .. }) = reach else { continue };
         let mut senders = from.into_iter().flat_map(|from| from.ues.step_by(from.radios));
         for (k, ue) in ues.step_by(radios).enumerate() {
             let name = if group { format!("{base}-{}", k + 1) } else { base.clone() };

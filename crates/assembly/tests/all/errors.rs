@@ -3,6 +3,7 @@
 use airlane_assembly::run;
 use airlane_scenario::{Scenario, ScenarioError};
 
+mod paths;
 mod sleep;
 
 /// A valid scenario; each case changes one thing.
@@ -677,6 +678,7 @@ fn every_mistake_is_explained() {
         mistakes_of_videos(),
         mistakes_of_browsers(),
         sleep::mistakes(),
+        paths::mistakes(),
         absurd_numbers(),
         mistakes_of_kind(),
         mistakes_of_middleboxes(),

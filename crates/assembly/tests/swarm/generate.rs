@@ -173,8 +173,8 @@ pub(crate) fn longer(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
 
 /// The scenario of a seed.
 pub(crate) fn drawn(seed: u64) -> Drawn {
-    let s = &mut Seeds::new(seed).stream("swarm/paths");
-    if s.chance(0.06) {
+    let s = &mut Seeds::new(seed).stream("swarm/several-paths");
+    if s.chance(0.04) {
         return paths::draw(s);
     }
     let s = &mut Seeds::new(seed).stream("swarm/aggregation");

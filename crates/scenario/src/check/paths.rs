@@ -7,8 +7,8 @@ use airlane_settings::nearest_help;
 use super::{Checked, PACKET, Place, flow, name};
 use crate::expand::{self, INTERNET};
 use crate::format::{
-    AccessLink, Congestion, Ecn, Flow, Middlebox, Mobility, Mptcp, MptcpScheduler, ReceiveWindow, Resolved,
-    Transport, Ue,
+    AccessLink, Congestion, Ecn, Flow, Middlebox, Mobility, Mptcp, MptcpScheduler, Network, ReceiveWindow,
+    Resolved, Transport, Ue,
 };
 use crate::transports::SUBFLOWS_MAX;
 
@@ -107,6 +107,9 @@ pub(super) fn flow_paths(one: &Flow, scenario: &Resolved, at: &Place<'_>) -> Che
         at.require(is_known(access), "access", "the UE has no access with this name", &help)?;
     }
     let Transport::Mptcp(mptcp) = &one.transport else { return Ok(()) };
+    let several = scenario.network == Network::Wired || !known.is_empty();
+    let help = "add `access` to the UE, and name the UE, not one of its radios, in `to`";
+    at.require(several, "to", "Multipath TCP needs the accesses of a UE", help)?;
     let within = at.under("transport");
     for (key, list) in [("paths", &mptcp.paths), ("backup", &mptcp.backup)] {
         let Some(list) = list else { continue };

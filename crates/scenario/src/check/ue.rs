@@ -6,6 +6,7 @@ use airlane_core::Duration;
 use airlane_settings::nearest_help;
 
 use super::{Checked, Place, UES_MAX, name};
+use crate::expand;
 use crate::format::{
     Area, Building, Cell, LevyWalk, Line, Mobility, Placement, RandomWalk, RandomWaypoint, Rectangle,
     Resolved, Step, Ue,
@@ -50,6 +51,14 @@ pub(super) fn ues(scenario: &Resolved, at: &Place<'_>) -> Checked {
             "the number of UEs must be from 1 to 10000",
         )?;
         ue(one, scenario, &at)?;
+    }
+    if scenario.ue.iter().any(|ue| ue.access.is_some()) {
+        let mut seen = BTreeSet::new();
+        let radios = expand::ues(scenario);
+        if let Some(twice) = radios.iter().find(|radio| !seen.insert(radio.name.as_str())) {
+            let message = format!("two radios would have the name {:?}", twice.name);
+            at.entry(twice.section).fail("name", message, "choose another name")?;
+        }
     }
     for group in scenario.ue.iter().filter(|ue| ue.count > 1) {
         let taken = (1..=group.count).map(|k| format!("{}-{k}", group.name)).find(|n| names.contains(n));
