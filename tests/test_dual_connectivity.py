@@ -20,9 +20,8 @@ to = "phone"
 
 def test_a_phone_of_nsa_has_both_cells() -> None:
     """The preset brings both cells, and the phone has NR from the start."""
-    scenario = airlane.loads(SCENARIO)
-    assert [cell["name"] for cell in scenario["cell"]] == ["lte", "nr"]
-    results = scenario.run()
+    results = airlane.loads(SCENARIO).run()
+    assert results.tables["cells"]["cell"].to_pylist() == ["lte", "nr"]
     steps = results.tables["scg"].to_pylist()
     assert [(row["t_s"], row["cell"], row["step"], row["has_scg"]) for row in steps] == [
         (0.0, "nr", "added", 1)
