@@ -103,7 +103,7 @@ pub(crate) fn leg(bearer: &BearerConfig) -> BearerConfig {
             sdap: SdapHeaders { downlink: false, uplink: false },
             ..*nr
         }),
-        of_lte => of_lte.clone(),
+        of_lte => *of_lte,
     };
     let pdcp =
         PdcpConfig { sn_bits: SN_BITS, discard: None, retransmission_queue: None, status_report: false };

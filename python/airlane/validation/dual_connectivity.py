@@ -1,4 +1,4 @@
-"""UEs with a secondary node: peak rates compared with TS 36.306 and TS 38.306, times with measured networks."""
+"""UEs with a secondary node: peak rates next to TS 36.306 and TS 38.306, times next to measured networks."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class DualCell:
 _LTE_MBPS = 150.752
 """Two blocks of 75,376 bits in each TTI: UE category 4 (TS 36.306 Release 12 table 4.1-1, read in a copy)."""
 _HEADERS_BYTES = HEADERS_BYTES + 2
-"""With RLC AM, whose header has 18 bits of the sequence number: 3 bytes instead of 1 (TS 38.322 clause 6.2.2.4)."""
+"""With RLC AM, whose header has a sequence number of 18 bits: 3 bytes, not 1 (TS 38.322 clause 6.2.2.4)."""
 
 
 def peak(family: Family) -> Plan:
@@ -227,7 +227,7 @@ def execution(family: Family) -> Plan:
 
 
 def command(family: Family) -> Plan:
-    """From the report until the UE leaves its PSCell for another, next to measured times until the command."""
+    """From the report until the UE leaves its PSCell for another, next to measured times to the command."""
     cases = [
         WithinCase(
             id=f"{family.id}/{row['operator'].lower()}",

@@ -1,6 +1,7 @@
 //! UEs with a secondary node, in whole runs.
 
-use airlane_assembly::{RunOutput, run};
+use airlane_assembly::{RunOutput, build, run};
+use airlane_core::{Instant, UeId};
 use airlane_scenario::Scenario;
 
 use crate::tables::{reals, table, texts};
@@ -164,4 +165,21 @@ fn nr_is_added_and_released_by_its_signal() {
     println!("away {seen:?}");
     let names: Vec<_> = seen.iter().map(|(_, step)| step.as_str()).collect();
     assert_eq!(names, ["added", "reported", "released"]);
+}
+
+/// The other phone goes on after one with a secondary node was removed in the middle of its transfer, and none is added.
+#[test]
+fn a_phone_with_a_secondary_node_can_be_removed_and_not_added() {
+    let text = PHONE.replace("SERVED", "secondary_node = { cells = [\"nr\"] }");
+    let other = "[[ue]]\nname = \"other\"\nposition = [\"90 m\", \"0 m\"]\n";
+    let two = text.clone() + other + "[[flow]]\nto = \"other\"\n";
+    let resolve = |text: &str| Scenario::parse(text, "x.toml").and_then(|one| one.resolve()).unwrap();
+    let mut built = build(&resolve(&two), 1).unwrap();
+    built.advance(Instant::from_millis(2_500));
+    built.remove_ue(UeId(0)).unwrap();
+    built.advance(Instant::from_millis(4_000));
+    built.check_conservation().unwrap();
+    let third = two + "[[ue]]\nname = \"third\"\nposition = [\"90 m\", \"0 m\"]\n";
+    let refused = built.extend(&resolve(&third)).unwrap_err().to_string();
+    assert!(refused.contains("ue.2") && refused.contains("secondary node"), "{refused}");
 }

@@ -179,11 +179,8 @@ pub(crate) fn drawn(seed: u64) -> Drawn {
     }
     let s = &mut Seeds::new(seed).stream("swarm/aggregation");
     if s.chance(0.05) {
-        return aggregation::draw(s);
-    }
-    let s = &mut Seeds::new(seed).stream("swarm/dual");
-    if s.chance(0.03) {
-        return dual::draw(s);
+        let other = &mut Seeds::new(seed).stream("swarm/dual");
+        return if other.chance(0.4) { dual::draw(other) } else { aggregation::draw(s) };
     }
     let s = &mut Seeds::new(seed).stream("swarm/nr");
     let later = &mut Seeds::new(seed).stream("swarm/processing");

@@ -122,6 +122,12 @@ impl Scg {
         }
     }
 
+    /// The UE is removed: nothing is due any more.
+    pub(crate) fn end(&mut self) {
+        (self.state, self.trigger, self.command_at) = (State::Absent, None, None);
+        (self.first, self.measures_at) = (None, Instant::FAR_FUTURE);
+    }
+
     pub(crate) fn candidates(&self) -> &[CellId] {
         &self.candidates
     }

@@ -299,6 +299,7 @@ impl RadioNetwork {
         if let Some(place) = dual.place(ue) {
             let bearer = &mut dual.bearers[place];
             bearer.discard(cx, DropCause::NoRoute);
+            dual.groups[place].end();
             let secondary = bearer.leg(CellGroup::Secondary);
             let Ue { bearers, is_present, .. } = &mut self.ues[secondary.index()];
             bearers.discard(cx, DropCause::NoRoute);
