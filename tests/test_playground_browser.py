@@ -353,6 +353,69 @@ def test_a_controller_in_javascript_does_what_it_does_in_python(visit: Visit) ->
     assert len(theirs) > 20
 
 
+CALL = """network = "typical"
+[run]
+duration = "6 s"
+[[cell]]
+name = "a"
+resource_blocks = 6
+[[ue]]
+name = "phone"
+position = ["2000 m", "0 m"]
+[[flow]]
+name = "call"
+to = "phone"
+app = "rtc"
+transport = "udp"
+"""
+
+LOSS_BASED = """class LossBased extends CallController {
+  static timer_ms = 200;
+  on_feedback({ packets, rtt_ms }) {
+    const missing = packets.filter(packet => packet.arrived_s === null).length;
+    if (missing > 0.1 * packets.length || rtt_ms > 150) this.target_mbps *= 0.9;
+    else this.target_mbps *= 1.01;
+    this.pacing_mbps = 1.2 * this.target_mbps;
+  }
+  on_timer(now_s) { if (now_s > 4) this.target_mbps = this.min_mbps; }
+}
+"""
+
+
+class LossBased(airlane.CallController):
+    """The same in Python."""
+
+    timer_ms = 200
+
+    def on_feedback(self, feedback: airlane.control.Feedback) -> None:
+        missing = sum(packet.arrived_s is None for packet in feedback.packets)
+        late = feedback.rtt_ms is not None and feedback.rtt_ms > 150
+        self.target_mbps *= 0.9 if missing > 0.1 * len(feedback.packets) or late else 1.01
+        self.pacing_mbps = 1.2 * self.target_mbps
+
+    def on_timer(self, now_s: float) -> None:
+        if now_s > 4:
+            self.target_mbps = self.min_mbps
+
+
+def test_a_rate_controller_in_javascript_does_what_it_does_in_python(visit: Visit) -> None:
+    visit.open()
+    visit.change(lambda: visit.write(CALL))
+    visit.change(lambda: own(visit))
+    visit.change(lambda: visit.write(LOSS_BASED, "#own-editor"))
+    with visit.page.expect_download() as download:
+        visit.page.locator("#save-series").click()
+    heading, *rows = [line.split(",") for line in Path(download.value.path()).read_text().splitlines()]
+    column = heading.index("goodput_mbps")
+    scenario = airlane.loads(visit.text())
+    series = scenario.run(controllers={"own": LossBased}).flow_series
+    ours = series["goodput_mbps"].to_pylist()
+    assert [str(float(row[column] or "nan")) for row in rows] == [str(value) for value in ours]
+    assert len(rows) > 20
+    visit.write(LOSS_BASED.replace("*= 0.9", "= NaN").replace("> 150", "> 1"), "#own-editor")
+    visit.page.locator("#trouble").get_by_text("after on_feedback, target_mbps is NaN").wait_for()
+
+
 @pytest.mark.parametrize(
     ("source", "line", "words"),
     [

@@ -209,6 +209,9 @@ export function withCongestion(text: string, flow: number, word: string): string
   return word === "own" ? put(next, ["flow", flow, "transport", "controller"], "own") : dropController(next, flow);
 }
 
+/** Sets the rate controller of a call to that of the page's editor. */
+export const withOwnRate = (text: string, flow: number) => put(text, ["flow", flow, "app", "controller"], { kind: "own", name: "own" });
+
 const dropController = (text: string, flow: number) => {
   try { return remove(text, ["flow", flow, "transport", "controller"]); } catch { return text; }
 };

@@ -3,15 +3,16 @@ import init, { Files, Scenario, schema as schemaText } from "../../out/playgroun
 import { Arena } from "./arena.js";
 import { bundled, embedded, files } from "./bundled.js";
 import { Compare } from "./compare.js";
-import { Controls, withCongestion } from "./controls.js";
+import { Controls, withCongestion, withOwnRate } from "./controls.js";
 import { button, el, make, say } from "./dom.js";
 import { download } from "./download.js";
 import { controllerEditor, scenarioEditor, type Editor } from "./editor.js";
 import { colourOf, MapView, type Spot } from "./map.js";
-import { EXAMPLE } from "./own.js";
+import { derived, EXAMPLE } from "./own.js";
+import { CALL_EXAMPLE } from "./own_calls.js";
 import { Cancelled, Failed, Pool, type Batch } from "./pool.js";
 import type { Job, Mistake } from "./protocol.js";
-import { metres, seconds, type Resolved } from "./resolved.js";
+import { metres, seconds, usesOwn, type Resolved } from "./resolved.js";
 import { Results } from "./results.js";
 import type { Side } from "./rows.js";
 import type { Schema } from "./schema.js";
@@ -199,7 +200,7 @@ class Page {
   // ---------------------------------------------------------------- runs
 
   private job(seed: number, overrides: Record<string, unknown> = {}, own = this.own !== null, capture = false): Job {
-    return { text: this.text, name: this.name, overrides, files: [...this.files], seed, own: own ? this.own ?? EXAMPLE : null, capture };
+    return { text: this.text, name: this.name, overrides, files: [...this.files], seed, own: own ? this.own ?? this.example() : null, capture };
   }
 
   /** What is recorded for the page beside what the scenario asks for: where UEs are, and their MCS. */
@@ -218,8 +219,8 @@ class Page {
     if (!resolved) return;
     const first = resolved.run.seed, extra = this.extra();
     const json = this.json;
-    const wantsOwn = resolved.flow.some(flow => flow.transport.controller);
-    if (wantsOwn && this.own === null) this.setOwn(EXAMPLE);
+    const wantsOwn = resolved.flow.some(usesOwn);
+    if (wantsOwn && this.own === null) this.setOwn(this.example());
     const seeds = Array.from({ length: this.seeds }, (_, i) => first + i);
     // The first run alone has the series; the others are for the interval.
     const jobs = seeds.map((seed, i) => this.job(seed, i === 0 ? extra : {}, wantsOwn));
@@ -371,16 +372,27 @@ class Page {
         this.own = text;
         clearTimeout(this.pause);
         this.trouble(null);
-        if (this.resolved?.flow.some(flow => flow.transport.controller)) this.pause = window.setTimeout(() => this.run(), 2 * PAUSE_MS);
+        if (this.resolved?.flow.some(usesOwn)) this.pause = window.setTimeout(() => this.run(), 2 * PAUSE_MS);
       });
     }
   }
 
+  /** The controller for the flows of the scenario in whose place there is none yet. */
+  private example() {
+    const has = (kind: string) => this.resolved?.flow.some(flow => flow.transport.kind === kind && (kind === "tcp" || flow.app.kind === "rtc"));
+    return has("udp") ? (has("tcp") ? `${EXAMPLE}\n` : "") + CALL_EXAMPLE : EXAMPLE;
+  }
+
   private useOwn() {
-    this.setOwn(this.own ?? EXAMPLE);
-    const flows = this.resolved?.flow.flatMap((flow, i) => flow.transport.kind === "tcp" ? [i] : []) ?? [];
-    if (!flows.length) return this.trouble({ message: "No flow of the scenario uses TCP, which a controller of your own needs.", where: "program" });
-    this.edit(text => flows.reduce((t, i) => withCongestion(t, i, "own"), text));
+    const source = this.own ?? this.example();
+    this.setOwn(source);
+    const flows = this.resolved?.flow ?? [];
+    const tcp = derived(source, "Controller") ? flows.flatMap((flow, i) => flow.transport.kind === "tcp" ? [i] : []) : [];
+    const calls = derived(source, "CallController") ? flows.flatMap((flow, i) => flow.app.kind === "rtc" ? [i] : []) : [];
+    if (!tcp.length && !calls.length) {
+      return this.trouble({ message: "A Controller needs a flow over TCP, a CallController a call; the scenario has none for the class in the editor.", where: "program" });
+    }
+    this.edit(text => calls.reduce((t, i) => withOwnRate(t, i), tcp.reduce((t, i) => withCongestion(t, i, "own"), text)));
   }
 
   // ---------------------------------------------------------------- what the reader does
@@ -403,7 +415,7 @@ class Page {
     });
     el("add-ue").addEventListener("click", () => this.add("ue"));
     el("add-cell").addEventListener("click", () => this.add("cell"));
-    el("own").addEventListener("toggle", () => { if (el<HTMLDetailsElement>("own").open && this.own === null) this.setOwn(EXAMPLE); });
+    el("own").addEventListener("toggle", () => { if (el<HTMLDetailsElement>("own").open && this.own === null) this.setOwn(this.example()); });
     el("use-own").addEventListener("click", () => this.useOwn());
     el("arena-run").addEventListener("click", () => {
       const seeds = Array.from({ length: Math.max(this.seeds, 1) }, (_, i) => this.resolved!.run.seed + i);
@@ -414,7 +426,7 @@ class Page {
     el("share").addEventListener("click", () => void this.share());
     download({
       name: () => this.name.replace(/\.toml$/, ""), text: () => this.text, outcomes: () => this.outcomes, map: () => el("map").querySelector("svg"),
-      capture: async () => (await this.pool.run([{ ...this.job(this.resolved!.run.seed, this.captured(), this.resolved!.flow.some(flow => flow.transport.controller)), capture: true }], share => this.progress(share)).outcomes.finally(() => this.progress(null)))[0].captures,
+      capture: async () => (await this.pool.run([{ ...this.job(this.resolved!.run.seed, this.captured(), this.resolved!.flow.some(usesOwn)), capture: true }], share => this.progress(share)).outcomes.finally(() => this.progress(null)))[0].captures,
     });
     for (const type of ["dragover", "drop"]) document.addEventListener(type, event => event.preventDefault());
     document.addEventListener("drop", event => void this.dropped((event as DragEvent).dataTransfer?.files));

@@ -1,4 +1,5 @@
 // Congestion controllers in JavaScript, with the interface of `airlane.Controller` in Python (airlane/control.py).
+import { CallController, OwnCallControllers, type CallControllerClass } from "./own_calls.js";
 import type { Own } from "../../out/playground/module/airlane_web.js";
 
 export interface Ack {
@@ -55,12 +56,23 @@ function linesBefore(): number {
 
 const told = (error: unknown) => error instanceof Error ? `${error.name}: ${error.message}` : `thrown: ${String(error)}`;
 
-/** What makes and calls the controllers of one run. Its first failure is kept, and it is not called again. */
+/** The first failure of the controllers of a run, after which none is called. */
+export class Failure {
+  first: ControllerMistake | null = null;
+
+  /** `before` is the number of lines that an engine puts before the source. */
+  constructor(private readonly before: number) {}
+
+  keep(error: unknown) {
+    this.first ??= new ControllerMistake(error instanceof ControllerMistake ? error.message : told(error), lineOf(error, this.before));
+  }
+}
+
+/** What makes and calls the controllers of the connections of one run. */
 export class OwnControllers implements Own {
-  failure: ControllerMistake | null = null;
   private objects: Controller[] = [];
 
-  constructor(private readonly of: ControllerClass, private readonly every: string, private readonly before: number) {}
+  constructor(private readonly of: ControllerClass, private readonly every: string, private readonly failure: Failure) {}
 
   per_round() { return this.every === "round"; }
 
@@ -68,7 +80,7 @@ export class OwnControllers implements Own {
     try {
       this.objects.push(new this.of(segment_size, cwnd));
     } catch (error) {
-      this.fail(error);
+      this.failure.keep(error);
       this.objects.push(new Controller(segment_size, cwnd));
     }
     return this.objects.length - 1;
@@ -80,7 +92,7 @@ export class OwnControllers implements Own {
       const parts = structuredClone({ ...from });
       this.objects.push(Object.assign(Object.create(Object.getPrototypeOf(from)), parts));
     } catch (error) {
-      this.fail(error);
+      this.failure.keep(error);
       this.objects.push(from);
     }
     return this.objects.length - 1;
@@ -103,10 +115,10 @@ export class OwnControllers implements Own {
   }
   on_undo(c: number, behind: number, before: number) { return this.call(c, behind, "on_undo", before); }
 
-  pacing_mbps(c: number) { return this.failure ? NaN : this.objects[c].pacing_mbps ?? NaN; }
+  pacing_mbps(c: number) { return this.failure.first ? NaN : this.objects[c].pacing_mbps ?? NaN; }
 
   private call(c: number, behind: number, method: "on_ack" | "on_loss" | "on_timeout" | "on_undo", argument: unknown) {
-    if (this.failure) return NaN;
+    if (this.failure.first) return NaN;
     const object = this.objects[c];
     try {
       if (!Number.isNaN(behind)) object.cwnd = behind;
@@ -114,17 +126,13 @@ export class OwnControllers implements Own {
       checked(method, "pacing_mbps", object.pacing_mbps ?? 0);
       return checked(method, "cwnd", object.cwnd);
     } catch (error) {
-      this.fail(error);
+      this.failure.keep(error);
       return NaN;
     }
   }
-
-  private fail(error: unknown) {
-    this.failure ??= new ControllerMistake(error instanceof ControllerMistake ? error.message : told(error), lineOf(error, this.before));
-  }
 }
 
-function checked(method: string, name: string, value: unknown): number {
+export function checked(method: string, name: string, value: unknown): number {
   if (typeof value !== "number") {
     const shown = value === undefined ? "undefined" : JSON.stringify(value) ?? String(value);
     throw new ControllerMistake(`after ${method}, ${name} is ${shown}; it must be a number`, null);
@@ -135,27 +143,45 @@ function checked(method: string, name: string, value: unknown): number {
   return value;
 }
 
-/** Reads the source of a module that has a class derived from Controller; of several, the last. */
-export function controllerOf(source: string): OwnControllers {
-  const names = [...source.matchAll(/^[ \t]*(?:export\s+(?:default\s+)?)?class\s+(\w+)\s+extends\s+Controller\b/gm)].map(one => one[1]);
-  const name = names.at(-1);
-  if (!name) throw new ControllerMistake("no class derived from Controller: write class NAME extends Controller { ... }", null);
+/** The controllers of one's own in a source: of connections, of calls, or both. */
+export interface OwnSource { connections?: OwnControllers; calls?: OwnCallControllers; failure: Failure }
+
+/** The name of the last class in a source that derives from this base. */
+export const derived = (source: string, base: string) =>
+  [...source.matchAll(new RegExp(`^[ \\t]*(?:export\\s+(?:default\\s+)?)?class\\s+(\\w+)\\s+extends\\s+${base}\\b`, "gm"))].at(-1)?.[1];
+
+/** Reads the source of a module that has a class derived from Controller, from CallController, or one of each. */
+export function controllerOf(source: string): OwnSource {
+  const [connection, call] = ["Controller", "CallController"].map(base => derived(source, base));
+  if (!connection && !call) {
+    throw new ControllerMistake("no class derived from Controller or CallController: write class NAME extends Controller { ... }", null);
+  }
   const body = source.replace(/^([ \t]*)export\s+(?:default\s+)?class\b/gm, "$1class");
   const before = linesBefore();
-  let found: ControllerClass;
+  let found: { connection?: ControllerClass; call?: CallControllerClass };
   try {
-    found = new Function("Controller", `"use strict";${body}\n;return ${name};\n//# sourceURL=${FILE}`)(Controller);
+    const names = `{ connection: ${connection ?? "undefined"}, call: ${call ?? "undefined"} }`;
+    found = new Function("Controller", "CallController", `"use strict";${body}\n;return ${names};\n//# sourceURL=${FILE}`)(Controller, CallController);
   } catch (error) {
     throw new ControllerMistake(told(error), lineOf(error, before));
   }
-  const every = (found as unknown as { every: unknown }).every;
-  if (every !== "ack" && every !== "round") {
-    throw new ControllerMistake(`${name}.every is ${JSON.stringify(every)}; it must be "ack" or "round"`, null);
-  }
-  return new OwnControllers(found, every, before);
+  const failure = new Failure(before);
+  return {
+    failure,
+    connections: found.connection && ofConnections(found.connection, failure),
+    calls: found.call && OwnCallControllers.of(found.call, failure),
+  };
 }
 
-/** The first controller in the editor: RFC 5681 with a quarter given at a loss. */
+function ofConnections(of: ControllerClass, failure: Failure): OwnControllers {
+  const every = (of as unknown as { every: unknown }).every;
+  if (every !== "ack" && every !== "round") {
+    throw new ControllerMistake(`${of.name}.every is ${JSON.stringify(every)}; it must be "ack" or "round"`, null);
+  }
+  return new OwnControllers(of, every, failure);
+}
+
+/** The first controller of connections in the editor: RFC 5681 with a quarter given at a loss. */
 export const EXAMPLE = `// A congestion controller of your own, with the interface of airlane.Controller
 // in Python. cwnd is the window in segments; pacing_mbps is a rate, or null.
 class Gentle extends Controller {

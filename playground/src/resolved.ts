@@ -10,9 +10,12 @@ export interface Resolved {
     name: string; count: number; position: [string, string] | null; placement: { kind: string; centre?: [string, string] | null; radius?: string } | null;
     mobility: { kind: string; towards?: [string, string] | null; heading?: string | null; speed?: string };
   }[];
-  flow: { name: string | null; to: string | null; direction: string; app: { kind: string }; transport: { kind: string; congestion?: string; controller?: string | null } }[];
+  flow: { name: string | null; to: string | null; direction: string; app: { kind: string; controller?: { kind: string } }; transport: { kind: string; congestion?: string; controller?: string | null } }[];
   middlebox: { kind: string; at: string }[];
 }
+
+/** Whether a flow has a controller of one's own. */
+export const usesOwn = ({ transport, app }: Resolved["flow"][number]) => Boolean(transport.controller) || app.controller?.kind === "own";
 
 /** The number of a quantity as resolved scenarios write it: lengths in m, times in s and below. */
 export function metres(length: string): number { return parseFloat(length) * (/k\s*m$/.test(length) ? 1000 : 1); }

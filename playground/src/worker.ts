@@ -50,7 +50,7 @@ async function through(id: number, job: Job): Promise<Outcome | null> {
   const scenario = new Scenario(job.text, job.name, JSON.stringify(job.overrides), files);
   files.free();
   const own = job.own === null ? undefined : await controllerOf(job.own);
-  const run = scenario.run(BigInt(job.seed), own, job.capture);
+  const run = scenario.run(BigInt(job.seed), own?.connections, own?.calls, job.capture);
   scenario.free();
   const end = run.end_s();
   let step = 0.1, spent = 0;
@@ -59,7 +59,7 @@ async function through(id: number, job: Job): Promise<Outcome | null> {
     const over = run.advance(step);
     const took = performance.now() - began;
     spent += took;
-    if (own?.failure) { run.free(); throw own.failure; }
+    if (own?.failure.first) { run.free(); throw own.failure.first; }
     if (over) break;
     say({ kind: "progress", id, share: run.now_s() / end });
     // A part may have been quick by chance: it grows by no more than half.

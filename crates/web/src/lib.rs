@@ -7,6 +7,7 @@
 //! Numbers of tables become typed arrays. Counts become numbers, which JavaScript represents exactly up to
 //! 2⁵³; [`Outcome::bytes`] has all of their bits.
 
+mod call_controllers;
 mod controllers;
 mod error;
 mod files;
@@ -16,6 +17,7 @@ mod scenario;
 
 use wasm_bindgen::prelude::*;
 
+pub use call_controllers::OwnCalls;
 pub use controllers::Own;
 pub use files::Files;
 pub use outcome::Outcome;

@@ -5,6 +5,7 @@ use airlane_assembly::build_from;
 use airlane_scenario::{Extensions, Resolved};
 use wasm_bindgen::prelude::*;
 
+use crate::call_controllers::{OwnCalls, rate_controllers};
 use crate::controllers::{Own, controllers};
 use crate::error::scenario_error;
 use crate::{Files, Run};
@@ -50,13 +51,23 @@ impl Scenario {
         self.resolved.files().into_iter().map(str::to_owned).collect()
     }
 
-    /// A new run. `own` implements the scenario's controller `own`; packets are captured at the points that
-    /// the scenario names if `capture` is true.
+    /// A new run. `own` implements the congestion controller `own` of the scenario, `calls` its rate controller of calls
+    /// with this name; packets are captured at the points that the scenario names if `capture` is true.
     ///
     /// # Errors
     /// If it needs a controller that is missing.
-    pub fn run(&self, seed: u64, own: Option<Own>, capture: bool) -> Result<Run, JsValue> {
-        let own = Extensions { controllers: controllers(own), ..Extensions::default() };
+    pub fn run(
+        &self,
+        seed: u64,
+        own: Option<Own>,
+        calls: Option<OwnCalls>,
+        capture: bool,
+    ) -> Result<Run, JsValue> {
+        let own = Extensions {
+            controllers: controllers(own),
+            rate_controllers: rate_controllers(calls),
+            ..Extensions::default()
+        };
         let help = "a browser has no kernel; use transport = \"tcp\"";
         self.resolved.with_flows().map_err(|e| scenario_error(&e))?;
         self.resolved.without_kernels(help).map_err(|e| scenario_error(&e))?;
