@@ -1,4 +1,4 @@
-"""Multipath TCP compared with the goals of RFC 6356: fairness at a shared bottleneck, and use of free capacity.
+"""Multipath TCP compared with the goals of RFC 6356: fairness to TCP, and use of free capacity.
 
 The reference of each row follows from the goal, not from a run.
 """

@@ -29,16 +29,23 @@ pub(super) fn draw(s: &mut Stream) -> Drawn {
     if wired {
         accesses.push("internet".to_owned());
     } else {
-        text += "[[cell]]\nname = \"lte\"\n";
+        // The scenario UMa of TR 36.873 has antennas at 25 m.
+        let is_urban = s.chance(0.3);
+        let height = if is_urban { "height = \"25 m\"\n" } else { "" };
+        if is_urban {
+            text += "[channel]\npath_loss = { kind = \"tr36.873\", scene = \"uma\" }\n";
+        }
+        text += &format!("[[cell]]\nname = \"lte\"\n{height}");
         accesses.push("lte".to_owned());
         if s.chance(0.4) {
             text += "[[cell]]\nname = \"second\"\nradio = \"nr\"\nposition = [\"300 m\", \"0 m\"]\n";
+            text += height;
             accesses.push("second".to_owned());
         }
         let first = s.below(accesses.len() as u64) as usize;
         accesses.rotate_left(first);
         let speed = 1 + s.below(100);
-        text += &format!("[[ue]]\nname = \"phone\"\ncount = {}\n", 1 + s.below(2));
+        text += &format!("[[ue]]\nname = \"phone\"\nheight = \"1.5 m\"\ncount = {}\n", 1 + s.below(2));
         text += &format!("position = [\"{} m\", \"50 m\"]\naccess = {accesses:?}\n", s.below(600));
         if s.chance(0.4) {
             text +=

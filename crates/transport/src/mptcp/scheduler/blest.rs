@@ -76,7 +76,7 @@ impl Blest {
     fn bytes_in(&self, time: Duration, index: usize, path: &SchedulerPath) -> u64 {
         let Bounds { min, max } = self.bounds[index];
         let mean = (min.as_nanos() + max.as_nanos()) / 2;
-        let rounds = if mean == 0 { 1 } else { time.as_nanos() / mean + 1 };
+        let rounds = time.as_nanos().checked_div(mean).map_or(1, |rounds| rounds + 1);
         let window = u64::from(path.sender.window);
         let segments = if path.sender.ssthresh == u32::MAX {
             window * ((1 << rounds.min(ROUNDS_MAX)) - 1)
