@@ -167,7 +167,7 @@ fn nr_is_added_and_released_by_its_signal() {
     assert_eq!(names, ["added", "reported", "released"]);
 }
 
-/// The other phone goes on after one with a secondary node was removed in the middle of its transfer, and none is added.
+/// The other phone continues after one with a secondary node was removed in the middle of its transfer, and none is added.
 #[test]
 fn a_phone_with_a_secondary_node_can_be_removed_and_not_added() {
     let text = PHONE.replace("SERVED", "secondary_node = { cells = [\"nr\"] }");
