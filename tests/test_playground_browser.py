@@ -413,7 +413,7 @@ def test_a_rate_controller_in_javascript_does_what_it_does_in_python(visit: Visi
     assert [str(float(row[column] or "nan")) for row in rows] == [str(value) for value in ours]
     assert len(rows) > 20
     visit.write(LOSS_BASED.replace("*= 0.9", "= NaN").replace("> 150", "> 1"), "#own-editor")
-    visit.page.locator("#trouble").get_by_text("after on_feedback, target_mbps is NaN").wait_for()
+    visit.page.locator("#trouble").get_by_text("after on_feedback, pacing_mbps is NaN").wait_for()
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use airlane_scenario::RateControllers;
 use airlane_scenario::rate_controller::{
     CallParameters, Duration, Ecn, MakeRateController, OwnRateControllers, RateController, RateEvent,
     RateRequest, RateScript, ScriptedRateController,
 };
-use airlane_scenario::RateControllers;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(typescript_custom_section)]
