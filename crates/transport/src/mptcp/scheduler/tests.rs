@@ -39,7 +39,7 @@ fn the_fastest_path_with_room_is_chosen_and_a_backup_last() {
 fn weights_and_turns() {
     let paths = [path(50, 10, 0), path(20, 10, 0)];
     let data = data(u64::MAX, 1 << 20);
-    let mut choices = |kind: SchedulerKind| {
+    let choices = |kind: SchedulerKind| {
         let mut scheduler = kind.make();
         (0..8).filter(|_| scheduler.select(&paths, &data) == Some(0)).count()
     };
