@@ -2,7 +2,7 @@
 //!
 //! The traffic flow templates of a dedicated bearer match the packets of certain flows, downlink and uplink; those of the
 //! L4S bearer match packets with ECT(1) or CE too. All other packets use the default bearer. Each bearer has its own PDCP
-//! and RLC and its own logical channel ([`dedicated`]).
+//! and RLC and its own logical channel (`dedicated`).
 //!
 //! Bearers of NR are those of as many QoS flows, which [`sdap`](crate::sdap) maps to them, with the same filters.
 //!

@@ -3,7 +3,7 @@
 //! The UE has a MAC entity for each cell group (TS 37.340 §4.2.2): the master cell group (MCG) with a cell of LTE, and the
 //! secondary cell group (SCG) with a cell of NR, its PSCell. Each cell group is a UE of its own in the slots of its cell, with
 //! its own RLC entities, HARQ, CQI reports, PDCCH and uplink; both have the same position and movement. Above them is one
-//! PDCP entity of NR in each direction ([`pdcp::SplitBearer`]), which is in the secondary node while there is an SCG
+//! PDCP entity of NR in each direction (`pdcp::SplitBearer`), which is in the secondary node while there is an SCG
 //! (option 3x), and otherwise in the master node.
 //!
 //! ```text
