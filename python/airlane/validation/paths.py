@@ -102,7 +102,7 @@ def plan(family: Family) -> Plan:
         )
         for one in laws
     ]
-    return Plan(cases=cases)
+    return Plan(cases=[*cases])
 
 
 MEASURES["paths"] = plan
