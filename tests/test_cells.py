@@ -143,17 +143,21 @@ def test_rows_with_a_prefix() -> None:
 def test_the_sentences_on_real_calls_hold() -> None:
     page = (ROOT / "docs/rtc.md").read_text(encoding="utf-8")
     scenarios = json_files.read(cells.RESULTS / "call-agreement.json")["scenarios"]
-    assert "means over\nfive seeds" in page
+    assert "means over five seeds" in page
     assert {len(one["pairs"]) for one in scenarios} == {5}
-    assert "are equal within a tenth" in page
+    assert "In each of eight scenarios the target of GCC in real time is within a tenth" in page
+    assert "So is the received rate, except at the edge of the cell." in page
+    assert len(scenarios) == 8
+    within = {}
     for one in scenarios:
         for key in ("target_mbps", "received_mbps"):
             live = sum(pair["live"][key] for pair in one["pairs"])
             virtual = sum(run[key] for pair in one["pairs"] for run in pair["virtual"]) / 8
-            assert live == pytest.approx(virtual, rel=0.1), (one["name"], key)
-    assert "encoding and decoding, 2 ms to 4 ms in the runs of the\n  table" in page
+            within[one["name"], key] = live == pytest.approx(virtual, rel=0.1)
+    assert [name for name, fits in within.items() if not fits] == [("cell-edge", "received_mbps")]
+    assert "encoding and decoding, 1.5 ms to 4 ms in the runs of the\n  table" in page
     live_runs = [pair["live"] for one in scenarios for pair in one["pairs"]]
-    assert all(2 <= run["encode_ms"] + run["decode_ms"] <= 4 for run in live_runs)
+    assert all(1.5 <= run["encode_ms"] + run["decode_ms"] <= 4 for run in live_runs)
     (loaded,) = (one["pairs"] for one in scenarios if one["name"] == "cell-loaded")
     assert "with four of the five seeds" in page
     assert sum(min(run["freezes"] for run in pair["virtual"]) > 0 for pair in loaded) == 4

@@ -197,7 +197,7 @@ class WithinCase(TcpCase):
 
 def times_ms(table: pa.Table, first: str, then: str) -> list[float]:
     """From each step `first` to the next step, if that is `then`, in ms, from the table `scg`."""
-    at_s, steps = table["t_s"].to_numpy(), table["step"].to_pylist()
+    at_s, steps = table["t_s"].to_numpy().tolist(), table["step"].to_pylist()
     pairs = zip(range(len(steps)), range(1, len(steps)), strict=False)
     return [round(1e3 * (at_s[b] - at_s[a]), 6) for a, b in pairs if (steps[a], steps[b]) == (first, then)]
 
