@@ -101,7 +101,9 @@ pub(super) fn longest_wait(scenario: &Resolved, log: &Table, tables: &[(&str, Ta
         (longest, beyond) = (longest.max(wait), beyond.max(wait - slots(&scenario.cell[now.cell])));
     }
     if scenario.handover.is_none() {
-        let end = slot.iter().max().map_or(0, |&slot| slot as u64);
+        // Slots of NR may be shorter, and have numbers of their own.
+        let of_lte = slot.iter().zip(cell).filter(|(_, cell)| !is_nr(&scenario.cell[**cell as usize]));
+        let end = of_lte.map(|(slot, _)| *slot as u64).max().unwrap_or(0);
         for (&(ue, _, direction, _), last) in
             latest.iter().filter(|(_, last)| !is_nr(&scenario.cell[last.cell]))
         {
