@@ -152,7 +152,7 @@ impl Built {
 
     /// True if its bytes have a wrong checksum. A proxy would send what it carries with a correct one.
     fn is_damaged(&mut self, packet: &Packet) -> bool {
-        if packet.outside.is_none() {
+        if packet.outside().is_none() {
             return false;
         }
         let nowhere = Ipv4Addr::UNSPECIFIED.into();
@@ -165,7 +165,7 @@ impl Built {
 
     fn is_pep_message(&self, packet: &Packet) -> bool {
         self.has_pep
-            && packet.outside.is_none()
+            && packet.outside().is_none()
             && matches!((&packet.header, &packet.payload), (Header::Udp(_), Payload::Bytes(datagram)) if pep::is_message(datagram))
     }
 

@@ -29,7 +29,7 @@ pub use event::{
 pub use frame::{FrameStream, SentFrame};
 pub use id::{CellId, FlowId, Lcid, NodeId, Rnti, UeId};
 pub use media_step::MediaStep;
-pub use mptcp::{DataMapping, MptcpOption, MptcpSegment};
+pub use mptcp::{DataMapping, MptcpOption};
 pub use packet::{
     AccEcnOption, Direction, DropCause, Ecn, Header, HeaderBytes, IcmpEcho, Mss, Packet, Payload, SackBlock,
     SackList, SocketPair, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps, UdpHeader,

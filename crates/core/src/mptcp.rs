@@ -1,16 +1,7 @@
 //! The options of Multipath TCP (RFC 8684 §3), version 1.
 //!
-//! [`crate::TcpHeader`] has no room for them: a segment that has one carries it with its payload
-//! ([`crate::Payload::Mptcp`]).
-
-/// A segment of a subflow: its payload and its option.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MptcpSegment {
-    /// Payload bytes.
-    pub length: u32,
-    /// The option.
-    pub option: MptcpOption,
-}
+//! [`crate::TcpHeader`] has no room for them: a packet that has one carries it beside its header
+//! ([`crate::Packet::mptcp`]).
 
 /// Data that a subflow carries: where its bytes are in the data of the connection (RFC 8684 §3.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 
 use core::num::{NonZeroU8, NonZeroU32};
 
-use crate::{Bytes, CellId, FlowId, Instant, MptcpSegment, ip_bytes};
+use crate::{Bytes, CellId, FlowId, Instant, MptcpOption, ip_bytes};
 
 /// Which way a packet travels through the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -342,8 +342,6 @@ pub enum Payload {
     Length(u32),
     /// Real bytes, for protocols that are implemented down to the wire.
     Bytes(Box<[u8]>),
-    /// A number of bytes in a segment of Multipath TCP, with the option of its header.
-    Mptcp(Box<MptcpSegment>),
 }
 
 impl Payload {
@@ -353,18 +351,9 @@ impl Payload {
         match self {
             Self::Length(n) => *n,
             Self::Bytes(b) => b.len() as u32,
-            Self::Mptcp(segment) => segment.length,
         }
     }
 
-    /// The option of Multipath TCP, if the packet is a segment with one.
-    #[must_use]
-    pub fn mptcp(&self) -> Option<&MptcpSegment> {
-        match self {
-            Self::Mptcp(segment) => Some(segment),
-            Self::Length(_) | Self::Bytes(_) => None,
-        }
-    }
     /// True without payload.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -408,8 +397,8 @@ pub struct Packet {
     pub size: Bytes,
     /// Time at which the sender emitted the packet.
     pub sent_at: Instant,
-    /// The headers as bytes, of a packet from outside.
-    pub outside: Option<Box<HeaderBytes>>,
+    /// Headers that few packets have beside the typed view, so that the others are no larger.
+    pub(crate) headers: Option<Box<HeaderBytes>>,
     /// Payload.
     pub payload: Payload,
     /// Transport header.
@@ -426,7 +415,7 @@ impl Packet {
         tunnel: None,
         size: Bytes::ZERO,
         sent_at: Instant::ZERO,
-        outside: None,
+        headers: None,
         payload: Payload::Length(0),
         header: Header::Signalling,
     };
@@ -449,10 +438,36 @@ impl Packet {
             size,
             sent_at: now,
             tunnel: None,
-            outside: None,
+            headers: None,
             header,
             payload,
         }
+    }
+
+    /// The headers as bytes, of a packet from outside.
+    #[must_use]
+    pub fn outside(&self) -> Option<&HeaderBytes> {
+        self.headers.as_deref().filter(|headers| headers.len > 0)
+    }
+
+    fn outside_mut(&mut self) -> Option<&mut HeaderBytes> {
+        self.headers.as_deref_mut().filter(|headers| headers.len > 0)
+    }
+
+    /// Makes it a packet from outside, with these headers.
+    pub fn set_outside(&mut self, headers: Box<HeaderBytes>) {
+        self.headers = Some(headers);
+    }
+
+    /// The option of Multipath TCP, if the packet is a segment with one.
+    #[must_use]
+    pub fn mptcp(&self) -> Option<&MptcpOption> {
+        self.headers.as_deref().and_then(|headers| headers.mptcp.as_ref())
+    }
+
+    /// Gives a segment of a simulated host an option of Multipath TCP. Its size does not change.
+    pub fn set_mptcp(&mut self, option: MptcpOption) {
+        self.headers = Some(Box::new(HeaderBytes { mptcp: Some(option), ..HeaderBytes::default() }));
     }
 
     /// The cell to which the gateway sent it last, that is, the end of its tunnel where cells share a link.
@@ -470,14 +485,14 @@ impl Packet {
     #[inline]
     pub fn set_ecn(&mut self, ecn: Ecn) {
         self.ecn = ecn;
-        if let Some(headers) = &mut self.outside {
+        if let Some(headers) = self.outside_mut() {
             ip_bytes::set_ecn(headers.as_mut_slice(), ecn);
         }
     }
 
     /// Sets the differentiated services code point of a packet from outside; others have none.
     pub fn set_code_point(&mut self, code_point: u8) {
-        if let Some(headers) = &mut self.outside {
+        if let Some(headers) = self.outside_mut() {
             ip_bytes::set_code_point(headers.as_mut_slice(), code_point);
         }
     }
@@ -486,15 +501,17 @@ impl Packet {
     /// dropped. Packets of simulated hosts have no hop limit.
     #[must_use]
     pub fn decrement_hop_limit(&mut self) -> bool {
-        self.outside.as_mut().is_none_or(|headers| ip_bytes::decrement_hop_limit(headers.as_mut_slice()))
+        self.outside_mut().is_none_or(|headers| ip_bytes::decrement_hop_limit(headers.as_mut_slice()))
     }
 }
 
-/// The headers of a packet from outside: IP with options or extension headers, and the transport header.
+/// The headers of a packet from outside: IP with options or extension headers, and the transport header. A segment of
+/// Multipath TCP between simulated hosts has an option in the place of bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HeaderBytes {
     len: u8,
     bytes: [u8; Self::MAX],
+    pub(crate) mptcp: Option<MptcpOption>,
 }
 
 impl HeaderBytes {
@@ -527,7 +544,7 @@ impl HeaderBytes {
 
 impl Default for HeaderBytes {
     fn default() -> Self {
-        Self { len: 0, bytes: [0; Self::MAX] }
+        Self { len: 0, bytes: [0; Self::MAX], mptcp: None }
     }
 }
 

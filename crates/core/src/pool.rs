@@ -183,9 +183,10 @@ impl PacketPool {
     /// Keeps the buffers of a finished packet for reuse.
     #[inline]
     pub fn recycle(&mut self, packet: Packet) {
-        if let Some(headers) = packet.outside
+        if let Some(mut headers) = packet.headers
             && self.spare_headers.len() < Self::SPARE_MAX
         {
+            headers.mptcp = None;
             self.spare_headers.push(headers);
         }
         if let Payload::Bytes(bytes) = packet.payload

@@ -41,7 +41,7 @@ struct Key {
 
 impl Key {
     fn of(ue: u16, packet: &Packet) -> Self {
-        let v6 = packet.outside.as_ref().map_or_else(
+        let v6 = packet.outside().map_or_else(
             || sockets::peer(packet.sockets).1, // of a packet that a proxy made
             |headers| headers.as_slice()[0] >> 4 == 6,
         );

@@ -62,7 +62,7 @@ mod tests {
         let mut coverage = Coverage::new(vec![[at(10), at(20)], [at(30), at(40)]]);
         let mut top = BenchTop::new();
         for ms in [9, 10, 19, 20, 29, 30, 40] {
-            top.give(&mut coverage, Coverage::PORT, FlowId(ms as u32), 100, ms);
+            top.give(&mut coverage, Coverage::PORT, FlowId(ms), 100, u64::from(ms) * 1_000_000);
         }
         let passed: Vec<_> = top.sent().into_iter().map(|(_, flow, _)| flow.0).collect();
         assert_eq!(passed, [10, 19, 30]);

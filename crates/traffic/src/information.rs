@@ -47,7 +47,7 @@ impl Listener {
         let packet = cx.pool.consume(packet);
         let read = match &packet.payload {
             Payload::Bytes(bytes) => self.consumer.accept(bytes, cx.now),
-            Payload::Length(_) | Payload::Mptcp(_) => Err(Unused::Rejected(rni::Rejected::Malformed)),
+            Payload::Length(_) => Err(Unused::Rejected(rni::Rejected::Malformed)),
         };
         if cx.wants(Topic::RadioInformation) {
             let fate = match &read {

@@ -17,7 +17,7 @@ pub(crate) fn take(
     let packet = cx.pool.consume(packet);
     let message = match &packet.payload {
         Payload::Bytes(bytes) => receiver.accept(bytes),
-        Payload::Length(_) | Payload::Mptcp(_) => Err(pep::Rejected::Malformed),
+        Payload::Length(_) => Err(pep::Rejected::Malformed),
     };
     let fate = if message.is_ok() { PepFate::Accepted } else { PepFate::Rejected };
     if cx.wants(Topic::Pep) {

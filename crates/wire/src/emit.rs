@@ -55,11 +55,11 @@ impl Ends {
 /// If the header has no wire form: that of a message between nodes of the network, or one whose options have
 /// more than 40 bytes. Nothing is appended then.
 pub fn emit(packet: &Packet, ends: &Ends, limit: usize, out: &mut Vec<u8>) -> Result<usize, Error> {
-    if let Some(headers) = &packet.outside {
+    if let Some(headers) = packet.outside() {
         return Ok(as_it_came(headers.as_slice(), &packet.payload, limit, out));
     }
     let begin = out.len();
-    let multipath = packet.payload.mptcp().map(|segment| segment.option);
+    let multipath = packet.mptcp().copied();
     let transport = match &packet.header {
         Header::Tcp(tcp) => (tcp.wire_len() + multipath.map_or(0, |option| option.padded_len())) as usize,
         Header::Udp(_) => Udp::LEN,
@@ -75,7 +75,7 @@ pub fn emit(packet: &Packet, ends: &Ends, limit: usize, out: &mut Vec<u8>) -> Re
     let serial = serial(packet);
     let content = match &packet.payload {
         Payload::Bytes(bytes) => &bytes[..],
-        Payload::Length(_) | Payload::Mptcp(_) => &serial[..serial.len().min(payload)],
+        Payload::Length(_) => &serial[..serial.len().min(payload)],
     };
     let v6 = ends.source.is_ipv6();
     let (number, field) = match &packet.header {

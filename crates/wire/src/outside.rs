@@ -67,7 +67,7 @@ pub fn packet(pool: &mut PacketPool, bytes: &[u8], arrival: Arrival) -> Result<P
     let mut packet = Packet::new(arrival.flow, arrival.direction, header, payload, arrival.now);
     packet.size = Bytes(whole as u64);
     packet.ecn = ip_bytes::ecn(headers.as_slice()).unwrap_or_default();
-    packet.outside = Some(headers);
+    packet.set_outside(headers);
     Ok(packet)
 }
 

@@ -131,7 +131,7 @@ impl Crossing {
             for (side, end) in ENDS.into_iter().enumerate() {
                 while let Some((at, packet)) = self.run.take(flow, end) {
                     assert!(packet.sent_at <= at && at <= self.run.now(), "{name}");
-                    if packet.outside.is_none() {
+                    if packet.outside().is_none() {
                         self.made += 1;
                         continue;
                     }

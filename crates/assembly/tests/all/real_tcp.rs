@@ -166,7 +166,7 @@ impl World {
             .enumerate()
             .find_map(|(side, end)| self.run.take(self.flow, end).map(|(_, packet)| (side, packet)))
         {
-            self.made += usize::from(packet.outside.is_none());
+            self.made += usize::from(packet.outside().is_none());
             let mut bytes = vec![];
             emit(&packet, &ends(packet.sockets, side), usize::MAX, &mut bytes).unwrap();
             if checksum::verify_transport(&bytes) != Verdict::Correct {

@@ -413,7 +413,7 @@ fn ends(flow: &KernelFlow, packet: &Packet) -> Ends {
 
 /// The connection of a packet: that of the flow, if the packet has the ports of the flow.
 fn sockets(flow: &KernelFlow, direction: Direction, packet: &Packet) -> SocketPair {
-    let Some(headers) = &packet.outside else { return SocketPair::default() };
+    let Some(headers) = packet.outside() else { return SocketPair::default() };
     let bytes = headers.as_slice();
     if !matches!(packet.header, Header::Tcp(_) | Header::Udp(_)) {
         return SocketPair::default();

@@ -58,7 +58,7 @@ impl RadioNetwork {
     pub(super) fn receive_request(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
         let asked = match &cx.pool.get(&packet).payload {
             Payload::Bytes(bytes) => Subscription::decode(bytes).ok(),
-            Payload::Length(_) | Payload::Mptcp(_) => None,
+            Payload::Length(_) => None,
         };
         let known = |asked: &Subscription| {
             rni::ue_of(asked.ue).filter(|ue| self.ues.get(*ue as usize).is_some_and(|ue| ue.is_present))

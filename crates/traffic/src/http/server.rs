@@ -207,7 +207,7 @@ impl HttpServer {
 impl Node for HttpServer {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
         match (&cx.pool.get(&packet).header, &cx.pool.get(&packet).payload) {
-            (Header::Udp(_), Payload::Length(_) | Payload::Mptcp(_)) => {
+            (Header::Udp(_), Payload::Length(_)) => {
                 return self.resolver.handle_packet(cx, packet);
             }
             (Header::Udp(_), Payload::Bytes(_)) => {

@@ -22,7 +22,7 @@ impl MptcpConnection {
     pub fn handle_packet(&mut self, cx: &mut Cx<'_>, packet: PacketRef) {
         let arrived = cx.pool.get(&packet);
         let (sockets, ecn, payload) = (arrived.sockets, arrived.ecn, arrived.payload.len());
-        let option = arrived.payload.mptcp().map(|segment| segment.option);
+        let option = arrived.mptcp().copied();
         let index = self.settings.paths.iter().position(|path| path.sockets == sockets);
         let (Header::Tcp(header), Some(index)) = (arrived.header, index) else {
             return cx.discard(packet, DropCause::Endpoint);

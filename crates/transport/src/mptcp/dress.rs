@@ -1,6 +1,6 @@
 //! The options and windows of the segments that subflows send.
 
-use airlane_core::{Bytes, DataMapping, Header, MptcpOption, MptcpSegment, Packet, Payload, TcpFlags};
+use airlane_core::{Bytes, DataMapping, Header, MptcpOption, Packet, TcpFlags};
 
 use super::connection::MptcpConnection;
 use super::keys;
@@ -29,7 +29,7 @@ impl MptcpConnection {
         header.sack.truncate((room.saturating_sub(4) / 8) as usize); // RFC 2018 §3, with two NOPs
         let size = 20 + header.wire_len() + option.padded_len() + length; // with the header of IPv4
         packet.size = Bytes(u64::from(size));
-        packet.payload = Payload::Mptcp(Box::new(MptcpSegment { length, option }));
+        packet.set_mptcp(option);
         again
     }
 

@@ -164,10 +164,10 @@ fn buffers_are_recycled() {
     let mut pool = PacketPool::default();
     let bytes = generator.packet(true);
     let packet = outside::packet(&mut pool, &bytes, ARRIVAL).expect("a valid packet");
-    let place = core::ptr::from_ref(&**packet.outside.as_ref().expect("headers")).addr();
+    let place = core::ptr::from_ref(packet.outside().expect("headers")).addr();
     let handle = pool.insert(packet);
     let ended = pool.consume(handle);
     pool.recycle(ended);
     let packet = outside::packet(&mut pool, &bytes, ARRIVAL).expect("a valid packet");
-    assert_eq!(core::ptr::from_ref(&**packet.outside.as_ref().expect("headers")).addr(), place);
+    assert_eq!(core::ptr::from_ref(packet.outside().expect("headers")).addr(), place);
 }
