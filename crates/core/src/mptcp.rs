@@ -1,6 +1,6 @@
 //! The options of Multipath TCP (RFC 8684 §3), version 1.
 //!
-//! [`crate::TcpHeader`] has no room for them: a packet that has one carries it beside its header
+//! [`crate::TcpHeader`] has no room for them: a packet that has one carries it next to its header
 //! ([`crate::Packet::mptcp`]).
 
 /// Data that a subflow carries: where its bytes are in the data of the connection (RFC 8684 §3.3.1).

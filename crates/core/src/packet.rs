@@ -397,7 +397,7 @@ pub struct Packet {
     pub size: Bytes,
     /// Time at which the sender emitted the packet.
     pub sent_at: Instant,
-    /// Headers that few packets have beside the typed view, so that the others are no larger.
+    /// Headers that few packets have next to the typed view, so that the others are no larger.
     pub(crate) headers: Option<Box<HeaderBytes>>,
     /// Payload.
     pub payload: Payload,
