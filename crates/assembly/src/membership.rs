@@ -11,6 +11,7 @@ use airlane_scenario::expand::{self, OneFlow};
 use airlane_scenario::format::{Flow, Resolved};
 use airlane_scenario::quantity::Time;
 use airlane_scenario::{applications, real, rnis};
+use airlane_traffic::RelayLeg;
 
 use crate::bearers;
 use crate::embedding::FlowEnd;
@@ -118,8 +119,8 @@ impl Built {
     /// If the flow does not exist, or was removed.
     pub fn remove_flow(&mut self, flow: FlowId) -> Result<(), InUse> {
         assert!(self.construction.present[flow.index()].is_some(), "this flow was removed");
-        let flows = expand::flows(&self.construction.scenario);
-        let other = flows[flow.index()].other_leg(flow);
+        let server = self.node(flow, FlowEnd::Server);
+        let other = self.simulation.node::<RelayLeg>(server).map(RelayLeg::other);
         [Some(flow), other].into_iter().flatten().try_for_each(|leg| self.remove_leg(leg))
     }
 

@@ -144,7 +144,7 @@ fn flow_description(scenario: &Resolved, ues: &[OneUe], one: &OneFlow) -> FlowDe
         app: match &flow.transport {
             Transport::External => String::new(),
             Transport::Kernel(kernel) if kernel.exec.is_some() => String::new(),
-            // It delivers nothing to the reader of the call, whose fairness is another one.
+            // It delivers no media, and fairness is between flows of one application.
             _ if one.leg() == Some(Leg::First) => "relay".to_owned(),
             _ => flow.app.kind().to_owned(),
         },

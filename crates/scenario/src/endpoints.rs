@@ -95,8 +95,8 @@ impl<'a> Endpoint<'a> {
 
 /// The server's end of a flow, or the relay's end of a leg.
 pub fn server(setup: Setup<'_>, id: FlowId, one: &OneFlow) -> Box<dyn Node> {
-    if one.relayed.is_some() {
-        return Box::new(RelayLeg::new(id));
+    if let Some(other) = one.other_leg(id) {
+        return Box::new(RelayLeg::new(id, other));
     }
     Endpoint::new(setup, id, one, Direction::Downlink).node()
 }

@@ -12,16 +12,24 @@ use crate::PORT;
 pub struct RelayLeg {
     /// The flow of this leg.
     own: FlowId,
+    /// The flow of the other leg.
+    other: FlowId,
 }
 
 impl RelayLeg {
     /// The port to the end of the other leg.
     pub const OTHER: Port = 1;
 
-    /// The end of the leg that is this flow.
+    /// The end of the leg that is the first of these flows; the other is that of the other leg.
     #[must_use]
-    pub const fn new(own: FlowId) -> Self {
-        Self { own }
+    pub const fn new(own: FlowId, other: FlowId) -> Self {
+        Self { own, other }
+    }
+
+    /// The flow of the other leg.
+    #[must_use]
+    pub const fn other(&self) -> FlowId {
+        self.other
     }
 }
 

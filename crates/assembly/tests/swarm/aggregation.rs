@@ -75,7 +75,7 @@ pub(super) fn draw(s: &mut Stream) -> Drawn {
             );
         }
         for direction in ["downlink", "uplink"] {
-            text += &flow(s, ue, direction);
+            text += &bursts(s, ue, direction, 700);
         }
     }
     if sleeps {
@@ -104,8 +104,8 @@ fn cell(site: u64, carrier: u64, network: &str) -> String {
     )
 }
 
-/// Bursts of datagrams, and pauses in which SCells are deactivated and the UE sleeps.
-fn flow(s: &mut Stream, ue: u64, direction: &str) -> String {
+/// Bursts of datagrams, and pauses of up to 20 ms more than `pause_ms`, in which SCells are deactivated and the UE sleeps.
+pub(super) fn bursts(s: &mut Stream, ue: u64, direction: &str, pause_ms: u64) -> String {
     let most = if direction == "downlink" { 20_000 } else { 500 };
     format!(
         "[[flow]]\nto = \"ue-{ue}\"\ndirection = \"{direction}\"\nstart = \"{} ms\"\nstop = \"{STOP_MS} ms\"\n\
@@ -115,7 +115,7 @@ fn flow(s: &mut Stream, ue: u64, direction: &str) -> String {
         s.below(300),
         50 + s.below(most),
         100 + s.below(1_300),
-        20 + s.below(700),
+        20 + s.below(pause_ms),
     )
 }
 

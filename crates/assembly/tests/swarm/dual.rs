@@ -8,12 +8,11 @@ use airlane_core::Stream;
 use airlane_record::{Column, Table};
 use airlane_scenario::Resolved;
 
+use super::aggregation::bursts;
 use super::{Drawn, one_of};
 
 /// What only these scenarios have as the name of a cell.
 const FIRST: &str = "anchor of dual";
-/// When flows stop. All that waits is delivered before the end of the run.
-const STOP_MS: u64 = 3_000;
 const DURATION_MS: u64 = 8_000;
 
 /// Whether a scenario has a UE with a secondary node.
@@ -55,7 +54,7 @@ pub(super) fn draw(s: &mut Stream) -> Drawn {
             node(s, &names),
         );
         for direction in ["downlink", "uplink"] {
-            text += &flow(s, ue, direction);
+            text += &bursts(s, ue, direction, 400);
         }
     }
     Drawn { text, settings: vec![] }
@@ -96,21 +95,6 @@ fn node(s: &mut Stream, names: &[String]) -> String {
         keys.push(format!("uplink_split_threshold = \"{} B\"", one_of(s, &["0", "100", "51200"])));
     }
     format!("{{ {} }}", keys.join(", "))
-}
-
-/// Bursts of datagrams.
-fn flow(s: &mut Stream, ue: u64, direction: &str) -> String {
-    let most = if direction == "downlink" { 20_000 } else { 500 };
-    format!(
-        "[[flow]]\nto = \"ue-{ue}\"\ndirection = \"{direction}\"\nstart = \"{} ms\"\nstop = \"{STOP_MS} ms\"\n\
-         transport = \"udp\"\n[flow.app]\nkind = \"on-off\"\nrate = \"{} kbit/s\"\npayload = \"{} B\"\n\
-         on = {{ kind = \"uniform\", min = \"1 ms\", max = \"150 ms\" }}\n\
-         off = {{ kind = \"uniform\", min = \"1 ms\", max = \"{} ms\" }}\n",
-        s.below(300),
-        50 + s.below(most),
-        100 + s.below(1_300),
-        20 + s.below(400),
-    )
 }
 
 /// Whether a scenario is one of these.
