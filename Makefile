@@ -35,7 +35,7 @@ help:
 	@echo "make reproduce-full  the same with all runs and so narrower intervals; twenty minutes"
 	@echo "make paper-tables    reproduce-full, and writes docs/results/experiments"
 	@echo "make arena-tables    the whole arena; writes docs/results/arena.json; ten minutes"
-	@echo "make set-tables      the arena's sets of sleep, of calls and of the field; three quarters of an hour"
+	@echo "make set-tables      the arena's sets of sleep, carriers, paths, calls and the field; two hours"
 	@echo "make nr-tables       the arena in situations of NR; writes docs/results/arena-nr.json"
 	@echo "make test            cargo test and pytest"
 	@echo "make readme-check    the examples that take long: what make reproduce prints"
@@ -87,7 +87,7 @@ nr-tables: build
 	$(BIN)/airlane arena --set nr --record docs/results/arena-nr.json $(ARGS)
 
 set-tables: build
-	for set in sleep rmcat field; do $(BIN)/airlane arena --set $$set --record docs/results/arena-$$set.json $(ARGS) || exit; done
+	for set in sleep carriers paths rmcat field; do $(BIN)/airlane arena --set $$set --record docs/results/arena-$$set.json $(ARGS) || exit; done
 
 arena-tables: build
 	$(BIN)/airlane arena --record docs/results/arena.json $(ARGS)

@@ -6,14 +6,15 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
 HERE = Path(__file__).parent / "peers" / "ns3"
 CELL = HERE / "build" / "cell"
 HEADER = Path("/usr/include/ns3/lte-module.h")
 PAYLOAD_BYTES = 1400
+Places = tuple[tuple[float, float], ...]
 BUILD_NAME = "ns-3.37, Debian package build (release, logs compiled in)"
 
 
@@ -62,17 +63,21 @@ def prepare() -> str | None:
     return None
 
 
-def run(ues: int, traffic: str, rlc: str, sim_s: float, limit_s: float) -> Measured | None:
-    """One run in ns-3; None when it would not end within `limit_s`."""
-    data = resources.files("airlane") / "data" / "ns3" / f"positions_n{ues}.csv"
-    with resources.as_file(data) as positions:
+def run(
+    sites: Places, ues: Places, traffic: str, rlc: str, offered_mbps: float, sim_s: float, limit_s: float
+) -> Measured | None:
+    """One run in ns-3, each UE in the nearest cell; None when it would not end within `limit_s`."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = [_position_file(Path(folder) / name, at) for name, at in (("sites", sites), ("ues", ues))]
         command = [
             str(CELL),
-            f"--ues={ues}",
+            f"--ues={len(ues)}",
             f"--traffic={traffic}",
             f"--rlc={rlc}",
+            f"--offered={offered_mbps}",
             f"--duration={sim_s}",
-            f"--positions={positions}",
+            f"--sites={files[0]}",
+            f"--positions={files[1]}",
         ]
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=limit_s)
@@ -86,3 +91,9 @@ def run(ues: int, traffic: str, rlc: str, sim_s: float, limit_s: float) -> Measu
         events=figures["events"],
         cpu_s=figures["cpu_run_s"],
     )
+
+
+def _position_file(path: Path, places: Places) -> Path:
+    rows = (f"{index},{x:.3f},{y:.3f}\n" for index, (x, y) in enumerate(places))
+    path.write_text("name,x_m,y_m\n" + "".join(rows), encoding="utf-8")
+    return path

@@ -24,16 +24,19 @@ from rich.table import Table
 
 import airlane
 import budgets
+import cities
 import hotspots
 import journey
 import micro
 import peer
 import scaling
+import threads
 from airlane import native
 from airlane.runs import json_files
 from airlane.validation.cell import LenaCell, positions
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+HERE = Path(__file__).resolve().parent
+DOCS = HERE.parent / "docs"
 sys.path.append(str(DOCS))
 
 import bench_tables  # noqa: E402
@@ -46,17 +49,22 @@ WARMUP_S = 2.0
 
 @dataclass
 class Scenario:
-    """A cell that both sides run, and the results of the runs."""
+    """Cells that both sides run, and the results of the runs."""
 
     ues: int
+    """The number of UEs in each cell."""
     traffic: str
     ours_s: float
     peer_s: float | None
     fading: str = "none"
     speed_kmph: float = 0.0
     rlc: str = "um"
+    cells: int = 1
+    """7 or 19 cells on one carrier, 500 m apart."""
     example: str | None = None
     """A bundled scenario, instead of a cell made from the rest."""
+    file: str | None = None
+    """A file of this folder, instead."""
     settings: Mapping[str, object] = field(default_factory=dict)
     """Settings of the bundled scenario."""
     budget: float | None = None
@@ -66,10 +74,24 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        if self.example:
-            return self.example
+        if self.example or self.file:
+            return self.example or f"nr-{Path(self.file).stem}"
         fading = f"-{self.fading}" if self.fading != "none" else ""
-        return f"{self.traffic}-{self.rlc}-{self.ues}ue{fading}"
+        cells = f"-{self.cells}cells" if self.cells > 1 else ""
+        return f"{self.traffic}-{self.rlc}{cells}-{self.ues}ue{fading}"
+
+    @property
+    def sites(self) -> peer.Places:
+        return cities.hexagon(self.cells)
+
+    @property
+    def places(self) -> peer.Places:
+        return positions(self.ues) if self.cells == 1 else cities.around(self.sites, self.ues)
+
+    @property
+    def offered_mbps(self) -> float:
+        """Load over UDP: twice the rate of a cell of 20 MHz, for each cell."""
+        return 150.0 * self.cells
 
     def run_ours(self) -> None:
         resolved = self.resolved()
@@ -89,12 +111,15 @@ class Scenario:
         )
 
     def resolved(self) -> native.Resolved:
-        if self.example:
-            scenario = airlane.load(airlane.example(self.example))
+        if self.example or self.file:
+            place = airlane.example(self.example) if self.example else HERE / self.file
+            scenario = airlane.load(place)
             return scenario.set({"run.duration": f"{self.ours_s:g} s", **self.settings}).resolved
         cell = LenaCell(
-            places=positions(self.ues),
+            places=self.places,
+            sites=self.sites,
             traffic=self.traffic,
+            offered_mbps=self.offered_mbps,
             rlc=self.rlc,
             fading=self.fading,
             speed_kmph=self.speed_kmph,
@@ -107,7 +132,9 @@ class Scenario:
         """False when the time did not suffice."""
         if self.peer_s is None:
             return True
-        measured = peer.run(self.ues, self.traffic, self.rlc, self.peer_s, limit_s)
+        measured = peer.run(
+            self.sites, self.places, self.traffic, self.rlc, self.offered_mbps, self.peer_s, limit_s
+        )
         if measured is not None:
             self.theirs.append(measured)
         return measured is not None
@@ -155,6 +182,9 @@ SCENARIOS = [
     Scenario(20, "tcp", ours_s=60, peer_s=4),
     Scenario(100, "udp", ours_s=40, peer_s=3),
     Scenario(100, "tcp", ours_s=40, peer_s=3),
+    # Interference among the cells of a hexagonal grid.
+    Scenario(10, "tcp", ours_s=20, peer_s=3, cells=7),
+    Scenario(10, "tcp", ours_s=10, peer_s=3, cells=19),
     # ns-3's fading traces are not in its packages, so these have no peer.
     Scenario(20, "tcp", ours_s=40, peer_s=None, fading="eva", speed_kmph=60, budget=200),
     Scenario(100, "tcp", ours_s=20, peer_s=None, fading="eva", speed_kmph=60, budget=60),
@@ -163,17 +193,18 @@ SCENARIOS = [
     # 5G NR: 100 MHz with TDD and four layers.
     Scenario(1, "tcp", ours_s=20, peer_s=None, example="nr-download", budget=25),
     Scenario(20, "tcp", ours_s=20, peer_s=None, example="nr-20ue", budget=20),
+    Scenario(1, "tcp", ours_s=6, peer_s=None, file="4carriers.toml", budget=10),
     Scenario(570, "cbr", ours_s=2, peer_s=None, example="nr-urban-57", budget=1),
     # quinn's QUIC at 15 Mbit/s over a wire.
     Scenario(1, "tcp", ours_s=100, peer_s=None, example="quic-wired", budget=300),
-    # Ten thousand phones with a message a minute.
+    # Ten thousand phones, two of them of the scenario itself, with a message a minute.
     Scenario(
         10_000,
         "udp",
         ours_s=60,
         peer_s=None,
         example="phones-asleep",
-        settings={"ue.0.count": 10_000, "flow.0.app.off.mean": "60 s"},
+        settings={"ue.0.count": 9_998, "flow.0.app.off.mean": "60 s", "run.series_bin": "1 s"},
         budget=50,
     ),
 ]
@@ -271,6 +302,23 @@ def show_growth(growth: list[dict], memory: dict[str, int] | str) -> None:
     console.print(f"Exponent from {growth[0]['fitted_from_ues']} UEs on. Bytes for an idle UE: {memory}")
 
 
+def show_towns(towns: list[dict]) -> None:
+    for line in towns:
+        pairs = zip(line["counts"], line["cpu_ms_per_sim_s"], strict=True)
+        costs = ", ".join(f"{count}: {cost:,.0f}" for count, cost in pairs)
+        print(f"CPU ms per simulated second over {line['over']}: {costs}; exponent {line['exponent']:.2f}")
+
+
+def large_networks() -> dict[str, list[dict]]:
+    """Measure and print the cost of cells, and the gain of threads."""
+    towns = scaling.towns()
+    show_towns(towns)
+    several = threads.ratios()
+    for row in several:
+        print(f"{row['name']}: {row['threads']} threads are {row['ratio']:.2f} times as fast as one")
+    return {"towns": towns, "threads": several}
+
+
 def show_instructions(rows: list[dict] | str) -> None:
     console = Console(width=None if sys.stdout.isatty() else 150)
     if isinstance(rows, str):
@@ -361,6 +409,7 @@ def main() -> int:
     growth = [scaling.series(fading) for fading in ("none", "eva")]
     memory = scaling.idle_ue_bytes()
     show_growth(growth, memory)
+    large = large_networks()
     counted = budgets.rows()
     show_instructions(counted)
     small = micro.medians()
@@ -371,6 +420,7 @@ def main() -> int:
         "scenarios": rows,
         "journey": cost,
         "scaling": growth,
+        **large,
         "idle_ue_bytes": memory,
         "instructions": counted,
         "micro": small,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from statistics import median
 from typing import Any
 
 from airlane.pages.markdown import table
@@ -92,6 +93,35 @@ def _scaling(report: Report) -> str:
     return table(headings, rows)
 
 
+def _towns(report: Report) -> str:
+    rows = [
+        [
+            line["over"],
+            ", ".join(
+                f"{count}: {cost:,.0f}"
+                for count, cost in zip(line["counts"], line["cpu_ms_per_sim_s"], strict=True)
+            ),
+            f"{line['exponent']:.2f}",
+        ]
+        for line in _rows(report, "towns")
+    ]
+    return table(("number of", "CPU ms per simulated second", "exponent"), rows)
+
+
+def _threads(report: Report) -> str:
+    seconds = ("one_thread_s", "several_threads_s")
+    rows = [
+        [
+            line["name"],
+            str(line["threads"]),
+            *(f"{median(line[key]):.2f}" for key in seconds),
+            f"{line['ratio']:.2f}",
+        ]
+        for line in _rows(report, "threads")
+    ]
+    return table(("scenario", "threads", "s on one", "s on these", "ratio"), rows)
+
+
 def _micro(report: Report) -> str:
     rows = [[row["name"], _time(row["median_ns"]), _time(row["budget_ns"])] for row in _rows(report, "micro")]
     return table(("work", "median", "budget"), rows)
@@ -127,6 +157,8 @@ PARTS: dict[str, Callable[[Report], str]] = {
     "packet": _packet,
     "instructions": _instructions,
     "scaling": _scaling,
+    "towns": _towns,
+    "threads": _threads,
     "micro": _micro,
     "memory": _memory,
     "pep": _pep,

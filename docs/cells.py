@@ -16,6 +16,7 @@ from pathlib import Path
 
 import bench_tables
 import call_tables
+import field_verdicts as verdicts
 
 from airlane import papers
 from airlane.arena import markdown as arena_markdown
@@ -27,8 +28,8 @@ from airlane.experiments import Outcome
 from airlane.pages import markdown
 from airlane.runs import json_files
 from airlane.study import record, tables
+from airlane.validation import Validation, report
 from airlane.validation import record as validation_record
-from airlane.validation import report
 
 __all__ = [
     "FORMS",
@@ -39,10 +40,13 @@ __all__ = [
     "call_agreement",
     "controller_cost",
     "experiments",
+    "field_scores",
+    "field_verdicts",
     "number",
     "outcomes",
     "printed",
     "public_files",
+    "recorded_validation",
     "rfc9743",
     "rows",
     "sprout",
@@ -174,18 +178,14 @@ def _arena_result(name: str) -> Result:
 
 
 def rfc9743(part: str) -> str:
-    """The criteria of RFC 9743 in Markdown: `bars`, `numbers` of each recorded set, or `not-decided`.
+    """The criteria of RFC 9743 in Markdown: `bars`, `numbers` of each set, or `not-decided`.
 
     Raises
     ------
     NotFoundError
         If there is no such part.
     """
-    recorded = {
-        title: _arena_result(name)
-        for name, title in _CRITERIA_SETS.items()
-        if (RESULTS / f"{name}.json").is_file()
-    }
+    recorded = {title: _arena_result(name) for name, title in _CRITERIA_SETS.items()}
     if part == "bars":
         return criteria.bars(next(iter(recorded.values())))
     if part == "numbers":
@@ -195,9 +195,21 @@ def rfc9743(part: str) -> str:
     raise NotFoundError(f"no part {part!r}; there are bars, numbers, not-decided")
 
 
-def validation() -> str:
-    """All tables of the validation in Markdown."""
-    return report.as_markdown(validation_record.read(RESULTS / "validation.json"))
+@cache
+def recorded_validation() -> Validation:
+    """The recorded rows of the validation."""
+    return validation_record.read(RESULTS / "validation.json")
+
+
+def validation(begin: str = "") -> str:
+    """The tables of the validation in Markdown whose families have this prefix; by default all."""
+    recorded = recorded_validation()
+    rows = [(family, rows) for family, rows in recorded.rows if family.id.startswith(begin)]
+    if not rows:
+        raise NotFoundError(f"no family of the validation begins with {begin!r}")
+    skipped = [reason for reason in recorded.skipped if reason.startswith(begin)]
+    text = report.as_markdown(Validation(rows, skipped))
+    return text.replace("\n## ", "\n### ") if begin else text  # in a section of a page about more
 
 
 def bench(part: str) -> str:
@@ -212,15 +224,28 @@ def call_agreement() -> str:
     return call_tables.table(json_files.read(RESULTS / "call-agreement.json"))
 
 
+@cache
+def field_scores() -> dict[str, verdicts.Score]:
+    """Verdicts on the published numbers and claims of each mechanism of the field."""
+    sprouts = json_files.read(RESULTS / "sprout-links.json")["links"]
+    return verdicts.scores(outcomes(), recorded_validation(), sprouts)
+
+
+def field_verdicts() -> str:
+    """Verdicts on the mechanisms of the field in Markdown."""
+    return verdicts.table(field_scores())
+
+
 def controller_cost() -> str:
     """Instructions per packet of the mechanisms of the field, over TCP and QUIC, in Markdown."""
-    found = {one["name"]: one for one in json_files.read(RESULTS / "controller-cost.json")["rows"]}
+    recorded = json_files.read(RESULTS / "controller-cost.json")["rows"]
+    found = {(one["name"], one["place"]): one for one in recorded}
     rows = []
-    for name, one in found.items():
-        if name.startswith("quic-"):
+    for (name, place), one in found.items():
+        if name.startswith("quic-") or (name, place) == ("cubic", "cell"):
             continue
-        row = [markdown.code(name), _over(one, found["cubic"])]
-        rows.append([*row, _over(found.get(f"quic-{name}"), found["quic-cubic"])])
+        row = [markdown.code(name), _over(one, found["cubic", place])]
+        rows.append([*row, _over(found.get((f"quic-{name}", place)), found["quic-cubic", place])])
     headings = ("mechanism", "over TCP (Sprout: UDP)", "over QUIC")
     return markdown.table(headings, rows)
 

@@ -5,7 +5,9 @@ multiple. Directives: `{rows}` is a table, or its rows with a prefix; `{printed}
 reproduce`; `{bench} PART` a part of the measured speed; `{public_files} KIND` what was read of public files;
 `{call_agreement}` calls in real and in virtual time; `{sprout} PART` Sprout over links, or in a cell;
 `{rfc9743} PART` the criteria of RFC 9743; `{controller_cost}` instructions of the mechanisms of the field;
-`{experiments} PAPER`, `{arena} FILE` and `{validation}` all tables, under headings of their own.
+`{field_verdicts}` verdicts on their published numbers;
+`{experiments} PAPER`, `{arena} FILE` and `{validation}` all tables, under headings of their own;
+`{validation} PREFIX` those of the families with this prefix.
 A name that is not found is an error at its line.
 """
 
@@ -52,6 +54,7 @@ class _Tables(SphinxDirective):
         "public_files": cells.public_files,
         "call_agreement": cells.call_agreement,
         "controller_cost": cells.controller_cost,
+        "field_verdicts": cells.field_verdicts,
         "rfc9743": cells.rfc9743,
         "sprout": cells.sprout,
     }

@@ -30,8 +30,9 @@ function bundled() {
     const toml = read(folder, name);
     return [name.replace(/\.toml$/, ""), { toml, about: about(toml) }];
   }));
-  const traces = readdirSync(join(folder, "traces")).filter(name => !name.endsWith(".md"));
-  const files = Object.fromEntries(traces.map(name => [`traces/${name}`, read(folder, "traces", name)]));
+  const others = ["maps", "traces"].flatMap(place => readdirSync(join(folder, place)).map(name => `${place}/${name}`));
+  const named = others.filter(name => !name.endsWith(".md"));
+  const files = Object.fromEntries(named.map(name => [name, read(folder, name)]));
   // JSON within a page: no end of a script in it.
   return JSON.stringify({ scenarios, files }).replaceAll("<", "\\u003c");
 }

@@ -13,7 +13,7 @@ import search_model
 from airlane import native
 from airlane.experiments import Experiment
 from airlane.metrics import Run
-from airlane.papers.field import c4, ran_delays, slow_start
+from airlane.papers.field import c4, pbe, ran_delays, slow_start, verus
 from airlane.validation import abc, controllers
 from airlane.validation.claims import Row, families
 from airlane.validation.transport import TcpCase
@@ -194,3 +194,56 @@ def test_a_transfer_of_c4() -> None:
     assert number(alone, "field.c4.alone_200.c4_s", right) == 5.0
     assert holds(claim(alone, "field.c4.step"), right) is True
     assert holds(claim(alone, "field.c4.step"), transfers(c4=6.5, cubic=6.0, bbr3=7.0)) is False
+
+
+def test_verus_beside_cubic_and_sprout() -> None:
+    experiment = verus.verus()
+
+    def cell(rate: float = 10.0, delay: float = 100.0, elsewhere: float = 100.0) -> Callable[[str], Run]:
+        """CUBIC: 10 Mbit/s and 1001 ms, Sprout: 9 and 80; Verus on foot with the default queue, or not."""
+
+        def make(point: str) -> Run:
+            sender = point.split(",")[0]
+            here = point.endswith("LTE, on foot, default queue")
+            of = {
+                "CUBIC": (10.0, 1001.0),
+                "Sprout": (9.0, 80.0),
+                "Verus": (rate, delay if here else elsewhere),
+            }
+            goodput, p95 = of[sender]
+            return flows(goodput_mbps=[goodput], owd_p95_ms=[p95])
+
+        return make
+
+    names = ("delay", "throughput", "sprout-delay", "sprout-throughput", "delayquic", "throughputquic")
+    verdicts = {
+        (): (True, True, True, True, True, True),
+        (("rate", 7.9),): (True, False, True, False, True, False),
+        (("rate", 8.5),): (True, True, True, False, True, True),
+        (("rate", 12.6),): (True, False, True, True, True, False),
+        (("delay", 101.0),): (True, True, True, True, True, True),  # the others are enough
+        (("delay", 101.0), ("elsewhere", 101.0)): (False, True, True, True, False, True),
+        (("delay", 90.0),): (True, True, False, True, True, True),
+        (("elsewhere", 140.0),): (True, True, False, True, True, True),
+    }
+    for changed, expected in verdicts.items():
+        of = cell(**dict(changed))
+        assert tuple(holds(claim(experiment, f"field.verus.{one}"), of) for one in names) == expected, changed
+
+
+def test_pbe_over_bbr() -> None:
+    experiment = pbe.pbe()
+
+    def make(point: str) -> Run:
+        """PBE-CC: 1.2 times the rate and 0.4 times the delay when alone, 1.0 and 0.6 times in a busy cell."""
+        busy = point.endswith("busy")
+        rate, delay = ((1.0, 0.6) if busy else (1.2, 0.4)) if point.startswith("PBE-CC") else (1.0, 1.0)
+        return flows(goodput_mbps=[20.0 * rate], owd_p95_ms=[50.0 * delay])
+
+    assert number(experiment, "field.pbe.throughput_over_bbr", make) == pytest.approx(1.1)
+    assert number(experiment, "field.pbe.delay_over_bbr", make) == pytest.approx(0.5)
+    for one in experiment.numbers:
+        assert one.against is not None
+        assert one.against(three(make)[0]) == 1.0
+        (quic,) = one.readings
+        assert quic.measure(three(make)[0]) == one.measure(three(make)[0])

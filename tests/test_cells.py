@@ -16,7 +16,7 @@ PAGES = sorted(ROOT.glob("docs/**/*.md"))
 ROLE = re.compile(r"\{(number|mean|ratio)\}`([^`]+)`")
 DIRECTIVE = re.compile(
     r"^```\{(rows|experiments|arena|validation|bench|printed|public_files|call_agreement|controller_cost|"
-    r"rfc9743|sprout)\} ?(.*)$",
+    r"field_verdicts|rfc9743|sprout)\} ?(.*)$",
     re.MULTILINE,
 )
 NO_MEASURE = re.compile(r"RFC \d+ section [\d.]+|\(http[^)]*\)|§[\d.]+|HTTP/[\d.]+")

@@ -116,6 +116,7 @@ def test_a_bad_scenario_is_named_and_nothing_is_written(
         (("run", "{scenario}", "--set", "nonsense"), "KEY=VALUE"),
         (("run", "{scenario}", "--set", "run.durations=3s"), "durations"),
         (("run", "{scenario}", "--runs", "0"), "--runs"),
+        (("run", "{scenario}", "--threads", "0"), "--threads"),
         (("reproduce", "ltetcp/nothing"), "ltetcp/load"),
         (("report", "."), "not a result folder"),
         (("run", "{scenario}", "-o", "."), "is the current folder"),

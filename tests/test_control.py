@@ -266,7 +266,8 @@ def test_a_name_that_nobody_brings_along() -> None:
         ("mine", "NAME=FILE.py:CLASS"),
         (
             "m=a.py:Nobody",
-            "no class Nobody derived from airlane.Controller or airlane.CallController; known: Mine",
+            "no class Nobody derived from airlane.Controller, airlane.CallController or "
+            "airlane.PathScheduler; known: Mine",
         ),
         ("m=broken.py:Mine", "broken.py: SyntaxError"),
         ("m=nowhere.py:Mine", "nowhere.py: No such file"),

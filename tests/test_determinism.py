@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,26 @@ def test_same_bytes_twice_and_on_any_number_of_threads(file: str, scenarios: Pat
     once = digest(scenario, tmp_path / "a", runs=3, seed=5, threads=1)
     assert once == digest(scenario, tmp_path / "b", runs=3, seed=5, threads=1)
     assert once == digest(scenario, tmp_path / "c", runs=3, seed=5, threads=2)
+
+
+@pytest.mark.parametrize("threads", [2, 3, 8])
+def test_a_run_of_several_cells_has_the_same_bytes_on_any_number_of_threads(
+    threads: int, tmp_path: Path
+) -> None:
+    def run(out: str, threads: int) -> dict[str, str]:
+        command = [sys.executable, "-m", "airlane", "run", "--example", "urban-19", "-o", str(tmp_path / out)]
+        settings = ["--set", "run.duration=5.2s", "--threads", str(threads)]
+        subprocess.run([*command, *settings], check=True, capture_output=True)
+        files = [file for file in (tmp_path / out).rglob("*.parquet") if file.is_file()]
+        assert len(files) > 3
+        return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+    assert run("several", threads) == run("one", 1)
+
+
+def test_a_run_has_at_least_one_thread(scenarios: Path) -> None:
+    with pytest.raises(ValueError, match="threads must be at least 1, not 0"):
+        airlane.load(scenarios / "lte-udp.toml").run(threads=0)
 
 
 def test_another_seed_differs(scenarios: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 import airlane
@@ -30,11 +31,29 @@ def test_a_phone_of_nsa_has_both_cells() -> None:
 
 
 def test_the_page_of_a_run_shows_when_there_is_nr() -> None:
-    """A panel with the number of UEs that have a secondary cell group."""
+    """A band for the phone's cell of NR; with many phones, how many have one."""
     from airlane.pages.run_chart import run_chart
 
-    titles = [panel.title for panel in run_chart(airlane.loads(SCENARIO).run()).panels]
-    assert "with a secondary cell group" in titles
+    many = SCENARIO.replace('name = "phone"', 'name = "phone"\ncount = 25').replace("5 s", "200 ms")
+    for text, title in ((SCENARIO, "secondary cells in use"), (many, "with a secondary cell group")):
+        titles = [panel.title for panel in run_chart(airlane.loads(text).run()).panels]
+        assert title in titles
+
+
+def test_spans_of_cells_end_with_their_use_or_with_the_run() -> None:
+    """By hand: an SCell used from 1 to 2 s, and again from 4 s to the end; a PSCell that fails at 3 s."""
+    from airlane.pages.cell_band import cell_spans
+
+    carriers = [(0.9, "commanded"), (1.0, "activated"), (2.0, "deactivated"), (4.0, "activated")]
+    scg = [(0.0, "added"), (2.5, "reported"), (3.0, "failed")]
+    tables = {
+        name: pa.Table.from_pylist([{"t_s": t, "ue": "a", "cell": cell, "step": step} for t, step in rows])
+        for name, cell, rows in (("carriers", "b7", carriers), ("scg", "n78", scg))
+    }
+    assert cell_spans(tables, 5.0) == {
+        ("a", "n78"): [(0.0, 3.0)],
+        ("a", "b7"): [(1.0, 2.0), (4.0, 5.0)],
+    }
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from airlane.optional import how_to_install
 from conftest import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-USERS = ("report", "cluster", "gym", "call")
+USERS = ("report", "cluster", "gym", "onnx", "call")
 
 
 def test_the_command_names_what_the_project_declares() -> None:
@@ -27,10 +27,15 @@ MAIN = "from airlane.commands.main import main; main()"
 PLOT = "['run', '--example', 'wired-cubic', '--set', 'run.duration=1s', '--plot']"
 
 
+OF_ONNX = "['run', '--example', 'wired-cubic', '--controller', 'a.onnx']"
+POLICY = f"open('a.onnx', 'w').close(); sys.argv[1:] = {OF_ONNX}; {MAIN}"
+
+
 @pytest.mark.parametrize(
     ("extra", "module", "program"),
     [
         ("gym", "gymnasium", "import airlane.gym"),
+        ("onnx", "onnxruntime", POLICY),
         (
             "cluster",
             "distributed",
@@ -65,5 +70,5 @@ def test_nothing_recommends_what_no_index_has() -> None:
 
 def test_the_manual_names_the_packages_of_each_extra() -> None:
     """A page that describes installing an extra from the wheel also names its packages."""
-    for page, extra in (("gym.md", "gym"), ("sweep.md", "cluster")):
+    for page, extra in (("gym.md", "gym"), ("policy.md", "onnx"), ("sweep.md", "cluster")):
         assert how_to_install(extra) in (ROOT / "docs/howto" / page).read_text()

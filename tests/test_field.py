@@ -108,3 +108,86 @@ def test_abc_has_in_a_cell_over_quic_what_it_has_over_tcp() -> None:
         return float(scenario.run(runs=3).flows["goodput_mbps"].to_numpy().mean())
 
     assert goodput("quic") == pytest.approx(goodput("tcp"), rel=0.25)
+
+
+VERUS = """
+network = "wired"
+[run]
+duration = "30 s"
+warmup = "5 s"
+[internet]
+rate = "12 Mbit/s"
+delay = "20 ms"
+queue = "1 MB"
+[[flow]]
+app = "bulk"
+transport = { kind = "tcp", congestion = "cubic" }
+"""
+
+
+@pytest.mark.parametrize("kind", ["tcp", "quic"])
+def test_verus_fills_a_link_below_six_times_its_round_trip(kind: str) -> None:
+    """The queue of 1 MB is 667 ms, which CUBIC fills; six times the minimum of 40 ms are 240 ms."""
+    base = airlane.loads(VERUS)
+
+    def flow(**transport: object) -> dict[str, object]:
+        changed = {f"flow.0.transport.{key}": value for key, value in transport.items()}
+        (row,) = base.set({"flow.0.transport.kind": kind} | changed).run().flows.to_pylist()
+        return dict(row)
+
+    cubic, verus = flow(), flow(congestion="verus")
+    assert float(str(verus["goodput_mbps"])) > 0.85 * float(str(cubic["goodput_mbps"]))
+    assert 40.0 < float(str(verus["rtt_ms"])) < 240.0 < float(str(cubic["rtt_ms"]))
+
+
+WITHOUT_RNIS = """
+network = "typical"
+[run]
+duration = "20 s"
+warmup = "5 s"
+[internet]
+delay = "15 ms"
+[[cell]]
+name = "a"
+[[ue]]
+name = "phone"
+position = ["200 m", "0 m"]
+[[flow]]
+to = "phone"
+app = "bulk"
+transport = { kind = "tcp", congestion = "cubic" }
+"""
+PBE = f"""{WITHOUT_RNIS}
+[rnis]
+period = "5 ms"
+delay = "15 ms"
+"""
+
+
+@pytest.mark.parametrize("kind", ["tcp", "quic"])
+def test_pbe_fills_a_cell_without_a_queue(kind: str) -> None:
+    base = airlane.loads(PBE)
+
+    def flow(congestion: str) -> dict[str, object]:
+        changed = {"flow.0.transport.kind": kind, "flow.0.transport.congestion": congestion}
+        (row,) = base.set(changed).run().flows.to_pylist()
+        return dict(row)
+
+    cubic, pbe = flow("cubic"), flow("pbe")
+    assert float(str(pbe["goodput_mbps"])) > 0.8 * float(str(cubic["goodput_mbps"]))
+    assert float(str(pbe["owd_p95_ms"])) < 0.5 * float(str(cubic["owd_p95_ms"]))
+
+
+@pytest.mark.parametrize(
+    ("text", "changed", "words"),
+    [
+        (WITHOUT_RNIS, {}, r"it needs \[rnis\]"),
+        (PBE, {"flow.0.direction": "uplink"}, "it does not work on the uplink"),
+        (PBE, {"flow.0.app": "web"}, "it does not work with web pages and videos"),
+    ],
+)
+def test_pbe_needs_a_download_and_radio_information(
+    text: str, changed: dict[str, object], words: str
+) -> None:
+    with pytest.raises(airlane.ScenarioError, match=words):
+        _ = airlane.loads(text).set({"flow.0.transport.congestion": "pbe"} | changed).resolved

@@ -68,7 +68,7 @@ class Same(gym.Kept):
 
     def on_ack(self, ack: Ack) -> None:
         self.least = min(self.least, ack.srtt_ms if ack.rtt_ms is None else ack.rtt_ms)
-        self.cwnd = max(1.0, self.cwnd * 2.0 ** wish(ack.srtt_ms, self.least))
+        self.cwnd = min(max(1.0, self.cwnd * 2.0 ** wish(ack.srtt_ms, self.least)), 1e7)
 
 
 class SameAtEachAck(Same):

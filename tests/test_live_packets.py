@@ -140,7 +140,7 @@ def test_an_mtu_below_that_of_ipv6() -> None:
         v6 = cell.ue().run(["ping", "-6", "-n", "-c", "1", "-W", "1", "server"], timeout=30)
         from airlane.realtime.conduct import own_server
 
-        cell.server.start(own_server())
+        cell.server.start(own_server(cell.scenario))
         cell.server.await_listener()
         page = cell.ue().run(
             ["curl", "-sS", "-o", "/dev/null", "-w", "%{size_download}", "http://server/300K"]

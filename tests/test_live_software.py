@@ -168,7 +168,7 @@ print("done")
     with airlane.live(loaded(fast), settings=settings) as cell:
         from airlane.realtime.conduct import own_server
 
-        cell.server.start(own_server())
+        cell.server.start(own_server(cell.scenario))
         assert cell.server.await_listener()
         done = cell.ue().run([sys.executable, "-c", program], timeout=120)
     assert done.stdout.strip() == "done", done.stderr

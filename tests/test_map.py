@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 
 import airlane
-from airlane.pages import report
 from airlane.pages.chart import Label, Line
 from airlane.pages.map_chart import map_chart
+from airlane.runs.positions import sites as sites_of
 
 TOWN = """
 network = "lena"
@@ -37,7 +37,7 @@ to = "car"
 def test_the_map_shows_every_site_once_and_each_change_of_cell() -> None:
     scenario = airlane.loads(TOWN)
     results = scenario.run()
-    sites = report.sites(scenario.settings)
+    sites = sites_of(scenario.settings)
     assert sites["a-2-3"] == (200.0, 0.0)
     table = results.tables["ue_series"].to_pylist()
     serving = {name: [row["cell"] for row in table if row["ue"] == name] for name in ("car-1", "car-2")}
@@ -64,8 +64,8 @@ def test_the_map_shows_every_site_once_and_each_change_of_cell() -> None:
 
 def test_no_map_without_tracks_or_with_one_cell() -> None:
     still = airlane.loads(TOWN.replace("ue_series = true", ""))
-    assert map_chart(still.run(), report.sites(still.settings)) is None
+    assert map_chart(still.run(), sites_of(still.settings)) is None
     alone = airlane.loads(
         TOWN.replace("sites = 3\nsectors = 3", "sites = 1").replace('[handover]\nmode = "lossless"', "")
     )
-    assert map_chart(alone.run(), report.sites(alone.settings)) is None
+    assert map_chart(alone.run(), sites_of(alone.settings)) is None

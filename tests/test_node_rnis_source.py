@@ -48,7 +48,7 @@ def busy(cell: Cell) -> None:
     """Lets the phone download."""
     from airlane.realtime.conduct import own_server
 
-    cell.server.start(own_server())
+    cell.server.start(own_server(cell.scenario))
     cell.server.await_listener()
     cell.ue().start(DOWNLOAD)
 

@@ -38,10 +38,11 @@ def built() -> None:
         pytest.skip(f"{wrong}: make playground")
 
 
-def files_of(resolved: _native.Resolved) -> list[list[str]]:
-    """The files that a scenario names, each with its path on disk."""
+def files() -> list[list[str]]:
+    """The files that the playground bundles for its scenarios, each with its path on disk."""
     root = ROOT / "scenarios"
-    return [[str(Path(path).relative_to(root)), path] for path in resolved.files()]
+    named = (path for place in ("maps", "traces") for path in sorted((root / place).iterdir()))
+    return [[str(path.relative_to(root)), str(path)] for path in named if path.suffix != ".md"]
 
 
 def in_node(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -54,18 +55,16 @@ def in_node(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 @cache
 def ran() -> dict[str, dict[str, Any]]:
     """Results of all bundled scenarios in Node."""
-    jobs = []
-    for path in SCENARIOS:
-        files = files_of(airlane.load(path).set(SETTINGS).resolved)
-        jobs.append(
-            {
-                "name": path.name,
-                "text": path.read_text(encoding="utf-8"),
-                "overrides": SETTINGS,
-                "seed": SEED,
-                "files": files,
-            }
-        )
+    jobs = [
+        {
+            "name": path.name,
+            "text": path.read_text(encoding="utf-8"),
+            "overrides": SETTINGS,
+            "seed": SEED,
+            "files": files(),
+        }
+        for path in SCENARIOS
+    ]
     return {one["name"]: one for one in in_node(jobs)}
 
 

@@ -26,7 +26,7 @@ from airlane.study.compare import Side
 from conftest import ROOT
 from test_browser import CHROMIUM, PHONE, WIDE, sync_api
 from test_determinism import bytes_of, is_current
-from test_playground import BUILT, MODULE, SCENARIOS, SEED, SETTINGS, files_of
+from test_playground import BUILT, MODULE, SCENARIOS, SEED, SETTINGS, files
 
 HTML = ROOT / "out/playground/playground.html"
 ARGUMENTS = [
@@ -187,9 +187,9 @@ def test_all_bundled_scenarios_give_the_same_bytes(chromium: Any) -> None:
         }""",
         [script, module],
     )
+    given = [[name, Path(at).read_text(encoding="utf-8")] for name, at in files()]
     for path in SCENARIOS:
         resolved = airlane.load(path).set(SETTINGS).resolved
-        files = [[name, Path(at).read_text(encoding="utf-8")] for name, at in files_of(resolved)]
         there = page.evaluate(
             """([text, name, overrides, seed, files]) => {
               const given = new lab.Files();
@@ -204,7 +204,7 @@ def test_all_bundled_scenarios_give_the_same_bytes(chromium: Any) -> None:
               }
               return btoa(text64);
             }""",
-            [path.read_text(encoding="utf-8"), path.name, json.dumps(SETTINGS), SEED, files],
+            [path.read_text(encoding="utf-8"), path.name, json.dumps(SETTINGS), SEED, given],
         )
         (native,) = _native.run([(resolved, SEED)], 1)
         here = hashlib.sha256(bytes_of(native.tables)).hexdigest()
@@ -511,7 +511,7 @@ def test_all_controllers_on_one_scenario(visit: Visit) -> None:
     visit.open()
     visit.change(lambda: visit.write(QUICK))
     visit.page.get_by_role("button", name="Run them all").click()
-    visit.page.locator("#arena-table tbody tr").nth(15).wait_for()
+    visit.page.locator("#arena-table tbody tr").nth(17).wait_for()
     names = {row.inner_text().split("\t")[0] for row in visit.page.locator("#arena-table tbody tr").all()}
     assert names == {
         "cubic",
@@ -529,6 +529,8 @@ def test_all_controllers_on_one_scenario(visit: Visit) -> None:
         "c4",
         "ledbat++",
         "vivace",
+        "verus",
+        "pbe",
         "abc",
     }
 

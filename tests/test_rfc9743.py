@@ -110,6 +110,15 @@ def test_the_page_says_who_meets_every_criterion() -> None:
     assert len(rows) == 27
     page = (ROOT / "docs/rfc9743.md").read_text()
     assert "Of the 27 contenders of the arena, one meets" in page
+    decisions: dict[str, set[object]] = {}
+    for row in rfc9743.rows(cells._arena_result("arena-field")):
+        decisions.setdefault(str(row["contender"]), set()).add(row["decision"])
+    assert [name for name, found in decisions.items() if found == {"meets"}] == ["cubic"]
+    missing_none = [name for name, found in decisions.items() if "misses" not in found]
+    assert missing_none == ["cubic", "cubic-hystartpp", "cubic-search"]
+    assert all("open" in decisions[name] for name in missing_none[1:])
+    words = "none meets all; HyStart++ and SEARCH over TCP miss none, but at least one criterion is undecided"
+    assert words in " ".join(page.split())
 
 
 def test_rows_are_those_of_the_tables() -> None:

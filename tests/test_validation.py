@@ -43,7 +43,7 @@ def test_every_selection_finds_reference_rows() -> None:
             alone |= {"nr_peak", "nr_latency", "nr_layers", "pattern_rates", "pattern_queues"}
             alone |= {"sleep_drx", "sleep_access", "sleep_two_step_access", "sleep_resumption"}
             alone |= {"sleep_access_load", "carrier_peak", "carrier_activation", "paths"}
-            alone |= {"dual_peak", "dual_execution", "dual_command"}
+            alone |= {"dual_peak", "dual_execution", "dual_command", "dual_after_handover"}
             alone |= {"bearer_guaranteed", "bearer_budget", "bearer_ambr", "bearer_priority"}
             assert family.runs or family.measure in alone, family.id
             continue
@@ -164,6 +164,13 @@ def test_a_file_gives_its_rows_again(tmp_path: Path) -> None:
     assert of == family
     assert found[:3] == rows[:3]
     assert math.isnan(found[3].ours)
+
+
+def test_a_skipped_family_keeps_the_rows_of_the_file_and_is_named(tmp_path: Path) -> None:
+    family, file = families()[0], tmp_path / "validation.json"
+    assert record.write(Validation([(family, [row(99.0)])], []), file) == []
+    assert record.write(Validation([(family, [])], [f"{family.id}: takes minutes"]), file) == [family.id]
+    assert record.read(file) == Validation([(family, [row(99.0)])], [])
 
 
 @pytest.mark.parametrize(

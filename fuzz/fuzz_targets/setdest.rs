@@ -2,14 +2,14 @@
 #![no_main]
 
 use airlane_core::Instant;
-use airlane_radio::mobility::{PathFollower, Setdest};
+use airlane_radio::mobility::{PathFollower, Movements};
 use libfuzzer_sys::fuzz_target;
 
 /// Coordinates that a file may name, in metres.
 const FARTHEST_M: f64 = 1e7;
 
 fuzz_target!(|text: &str| {
-    match Setdest::parse(text) {
+    match Movements::parse(text) {
         Ok(movements) => {
             for node in movements.nodes() {
                 let path = movements.path(node).expect("it is listed").clone();

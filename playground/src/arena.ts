@@ -19,6 +19,7 @@ export function overridesFor(resolved: Resolved, controller: string): Record<str
   const found: Record<string, unknown> = {};
   resolved.flow.forEach(({ transport }, i) => {
     if (transport.kind === "tcp" || (transport.kind === "quic" && controller !== "own")) found[`flow.${i}.transport.congestion`] = controller;
+    if (controller === "pbe") found.rnis = {}; // its radio information
     if (transport.kind === "tcp" && controller === "own") found[`flow.${i}.transport.controller`] = "own";
   });
   return found;

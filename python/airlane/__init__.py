@@ -17,7 +17,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from airlane.control import CallController, Controller
+    from airlane.control import CallController, Controller, PathScheduler
     from airlane.examples import path as example
     from airlane.native import ScenarioError, schema
     from airlane.radio import channel, nr
@@ -33,6 +33,7 @@ __all__ = [
     "CallController",
     "Controller",
     "LiveError",
+    "PathScheduler",
     "Results",
     "Scenario",
     "ScenarioError",
@@ -51,6 +52,7 @@ _HOME = {
     "CallController": ("control", "CallController"),
     "Controller": ("control", "Controller"),
     "LiveError": ("realtime.process", "LiveError"),
+    "PathScheduler": ("control", "PathScheduler"),
     "Results": ("results", "Results"),
     "Scenario": ("scenario", "Scenario"),
     "ScenarioError": ("native", "ScenarioError"),

@@ -318,6 +318,55 @@ class PacketReport:
     arrived_s: float | None
     marked: bool
 
+class Subflow:
+    """A subflow of Multipath TCP, as schedulers see it.
+
+    Attributes
+    ----------
+    index
+        Its number, from 0.
+    available
+        True if it can send a segment now: it is usable, its window has room, and it has no timeout.
+    usable
+        True if its handshake is complete and no timeout suggests that its path has failed.
+    backup
+        True if it is a backup.
+    srtt_ms
+        Smoothed round trip in ms.
+    cwnd
+        Congestion window in segments.
+    in_flight
+        Segments in flight.
+    """
+
+    index: int
+    available: bool
+    usable: bool
+    backup: bool
+    srtt_ms: float
+    cwnd: int
+    in_flight: int
+
+class Unsent:
+    """The data of a connection that was not sent.
+
+    Attributes
+    ----------
+    now_s
+        The time, in seconds of the run.
+    segment
+        Bytes of the segment that must be sent.
+    bytes
+        Bytes that were written and not sent, with the segment; None if the application always has more.
+    window
+        The receive window of the peer in bytes, from the first byte that is not acknowledged.
+    """
+
+    now_s: float
+    segment: int
+    bytes: int | None
+    window: int
+
 class Feedback:
     """A report of the receiver of a call.
 

@@ -1,4 +1,7 @@
-"""Congestion controllers of your own, in Python: `Controller` for TCP and QUIC, `CallController` for calls.
+"""Controllers and path schedulers of your own, in Python.
+
+`Controller` is a congestion controller for TCP and QUIC, `CallController` one for calls, and `PathScheduler`
+distributes the data of Multipath TCP.
 
 A `Controller` is called once per acknowledgment, or once per round trip, and at losses and timeouts; its
 window is the attribute `cwnd`, in segments. All other parts of a TCP or QUIC sender (loss detection,
@@ -11,10 +14,11 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from airlane.native import Ack, ControllerError, Feedback, Loss, PacketReport, Timeout
+from airlane.native import Ack, ControllerError, Feedback, Loss, PacketReport, Subflow, Timeout, Unsent
 
 __all__ = [
     "Ack",
@@ -25,7 +29,10 @@ __all__ = [
     "Loss",
     "OwnController",
     "PacketReport",
+    "PathScheduler",
+    "Subflow",
     "Timeout",
+    "Unsent",
     "load",
     "wanted",
 ]
@@ -117,26 +124,44 @@ class CallController:
         """Called every `timer_ms`, at this time in seconds of the run. By default nothing changes."""
 
 
-_BASES = (Controller, CallController)
+class PathScheduler:
+    """A scheduler for one end of a connection over Multipath TCP (`transport.scheduler = "own"`)."""
 
-OwnController = Controller | CallController
+    def select(self, subflows: Sequence[Subflow], unsent: Unsent) -> int | None:
+        """The number of the subflow that sends the next segment of the data.
+
+        With None, and with a subflow that is not available, the segment waits until the next event of the
+        connection. Data that a failed subflow had not delivered is sent again without this method.
+        """
+        raise TypeError(f"{type(self).__name__} must define select, which chooses a subflow")
+
+
+_BASES = (Controller, CallController, PathScheduler)
+
+OwnController = Controller | CallController | PathScheduler
 """An object of a class of the user."""
 
 
 def load(setting: str) -> tuple[str, type[OwnController]]:
     """Name and class of `NAME=FILE.py:CLASS`; with `FILE.py:CLASS` the name is the class's, in lower case.
 
+    `NAME=FILE.onnx` is a policy; with `FILE.onnx` the name is the file's, in lower case.
+
     Raises
     ------
     ControllerError
-        If the file has no such class, or it cannot be loaded.
+        If the file has no such class or policy, or it cannot be loaded.
     OSError
         If the file cannot be read.
     """
-    name, separator, place = setting.rpartition("=")
-    file, colon, wanted = (place if separator else setting).rpartition(":")
+    name, _, place = setting.rpartition("=")
+    if place.endswith(".onnx"):
+        from airlane import onnx_policy
+
+        return name or Path(place).stem.lower(), onnx_policy.controller(place)
+    file, colon, wanted = place.rpartition(":")
     if not colon or not file or not wanted:
-        raise ControllerError(f"{setting!r} is not of the form NAME=FILE.py:CLASS")
+        raise ControllerError(f"{setting!r} is not of the form NAME=FILE.py:CLASS or NAME=FILE.onnx")
     path = Path(file)
     path.read_bytes()  # reports a missing file like any other file
     spec = importlib.util.spec_from_file_location(f"airlane_controller_{path.stem}", path)
@@ -154,7 +179,7 @@ def load(setting: str) -> tuple[str, type[OwnController]]:
     }
     if wanted not in classes:
         known = ", ".join(classes) or "none"
-        bases = "airlane.Controller or airlane.CallController"
+        bases = "airlane.Controller, airlane.CallController or airlane.PathScheduler"
         raise ControllerError(f"{file}: no class {wanted} derived from {bases}; known: {known}")
     return name or wanted.lower(), classes[wanted]
 
@@ -165,7 +190,9 @@ def wanted(settings: object) -> set[str]:
         case {"kind": "own", "name": str(own)}:
             return {own}
         case dict():
-            found = {name} if isinstance(name := settings.get("controller"), str) else set[str]()
+            names = [settings.get("controller")]
+            names += [settings.get("policy")] if settings.get("scheduler") == "own" else []
+            found = {name for name in names if isinstance(name, str)}
             return found.union(*(wanted(value) for value in settings.values()))
         case list():
             return set[str]().union(*(wanted(value) for value in settings))

@@ -14,8 +14,7 @@ import os
 import queue
 import threading
 import weakref
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -24,6 +23,7 @@ import numpy.typing as npt
 from airlane import native, scenario
 from airlane.control import Ack, Controller, ControllerError, Loss, Timeout
 from airlane.examples import path as example
+from airlane.observation import OBSERVATION, Action, Actions, Decision, Kept, Observation, Quantity, Seen
 from airlane.scenario import Scenario
 
 try:
@@ -40,62 +40,9 @@ ENV_ID = "airlane/CongestionControl-v0"
 
 _NAME = "gym"
 """The name of the controller in the scenario."""
-_WINDOW_MAX = 10_000.0
-"""The largest window of an absolute action, in segments."""
 _RATE_FLOOR_MBPS = 0.001
 _TIMEOUT_S = 60.0
 """A simulation ends within a fraction of this time after a request to end."""
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """One number of an observation: its name with unit, its description, and its bound."""
-
-    name: str
-    meaning: str
-    high: float
-
-
-OBSERVATION = (
-    Quantity("interval_ms", "time since the last decision", 1e6),
-    Quantity("delivered_mbps", "payload newly delivered in it, over that time", 1e6),
-    Quantity("rtt_ms", "least round trip in it (the smoothed one where none was measured)", 1e6),
-    Quantity("srtt_ms", "smoothed round trip (RFC 6298)", 1e6),
-    Quantity("min_rtt_ms", "least round trip so far", 1e6),
-    Quantity("cwnd_segments", "the window", 1e7),
-    Quantity("outstanding_segments", "sent and not acknowledged", 1e7),
-    Quantity("losses", "episodes of loss that began in it", 1e6),
-    Quantity("timeouts", "retransmission timeouts in it", 1e6),
-    Quantity("window_limited", "1 if the window was what limited the sender", 1.0),
-    Quantity("may_grow", "1 if in-order data came and no loss is being repaired", 1.0),
-)
-"""The observation of a policy, in this order."""
-
-
-class Kept(Controller):
-    """Keeps the window at a loss, which is part of the observation; a timeout restarts it as in TCP.
-
-    Derive from it, or from `airlane.Controller`, which halves it, to give `CongestionEnv` another `base`.
-    """
-
-    def on_loss(self, loss: Loss) -> None:
-        """The window does not change until the next decision."""
-
-
-@dataclass(frozen=True)
-class Decision:
-    """The state when a decision is due.
-
-    Attributes
-    ----------
-    time_s
-        Simulated time.
-    observation
-        Values by name, as in `OBSERVATION`.
-    """
-
-    time_s: float
-    observation: Mapping[str, float]
 
 
 class LogPower:
@@ -113,10 +60,6 @@ class LogPower:
         seen = decision.observation
         rate = max(seen["delivered_mbps"], _RATE_FLOOR_MBPS)
         return math.log(rate) - self.delta * math.log(max(seen["srtt_ms"], 1e-3))
-
-
-Action = Literal["factor", "factor+pacing", "window", "window+pacing"]
-Observation = npt.NDArray[np.float32]
 
 
 class CongestionEnv(gymnasium.Env[Observation, npt.ArrayLike]):
@@ -160,22 +103,18 @@ class CongestionEnv(gymnasium.Env[Observation, npt.ArrayLike]):
         reward: Callable[[Decision], float] | None = None,
         base: type[Controller] = Kept,
     ) -> None:
-        known = ("factor", "factor+pacing", "window", "window+pacing")
-        if action not in known:
-            raise ValueError(f"action is {action!r}; it must be one of {', '.join(known)}")
+        self._actions = Actions(action)
         if every not in ("round", "ack"):
             raise ValueError(f"every is {every!r}; it must be 'round' or 'ack'")
         self._scenario = _scenario(base_scenario)
         self._flow = flow
         self._every: Literal["round", "ack"] = every
-        self._absolute = action.startswith("window")
-        self._paces = action.endswith("+pacing")
         self._reward = LogPower() if reward is None else reward
         self._base = base
         self._episode: _Episode | None = None
         high = np.array([one.high for one in OBSERVATION], dtype=np.float32)
         self.observation_space = spaces.Box(np.zeros_like(high), high, dtype=np.float32)
-        self.action_space = spaces.Box(-1.0, 1.0, shape=(1 + self._paces,), dtype=np.float32)
+        self.action_space = spaces.Box(-1.0, 1.0, shape=(self._actions.size,), dtype=np.float32)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -204,7 +143,7 @@ class CongestionEnv(gymnasium.Env[Observation, npt.ArrayLike]):
         key = f"flow.{self._flow}.transport"
         changed: dict[str, object] = {f"{key}.congestion": "own", f"{key}.controller": _NAME}
         kind = chosen.settings["flow"][self._flow]["transport"]["kind"]
-        if self._paces and kind == "tcp":  # QUIC always paces
+        if self._actions.paces and kind == "tcp":  # QUIC always paces
             changed[f"{key}.pacing"] = True
         job = (chosen.set(changed).resolved, self._run_seed)
         self._episode = _Episode(job, self._base, self._every)
@@ -216,7 +155,7 @@ class CongestionEnv(gymnasium.Env[Observation, npt.ArrayLike]):
                 f"flow {self._flow} receives no acknowledgment in this run, so that there is no decision"
             )
         self._last = told
-        return _array(told), self._info()
+        return told.array(), self._info()
 
     def step(self, action: npt.ArrayLike) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Apply a decision, and continue to the next one.
@@ -229,16 +168,15 @@ class CongestionEnv(gymnasium.Env[Observation, npt.ArrayLike]):
         """
         if self._episode is None:
             raise RuntimeError("no episode is active; call reset() first")
-        window, pacing = self._chosen(np.asarray(action, dtype=np.float64).reshape(-1))
-        told = self._next((window, pacing))
+        told = self._next(self._chosen(action))
         if isinstance(told, Decision):
             self._last = told
-            return _array(told), float(self._reward(told)), False, False, self._info()
+            return told.array(), float(self._reward(told)), False, False, self._info()
         rows = told.tables["flows"].to_pylist()
         row = next((r for r in rows if r["congestion"] == _NAME), {})
         self.close()
         complete = not math.isnan(float(row.get("fct_s", math.nan)))
-        return _array(self._last), 0.0, complete, not complete, self._info() | {"flow": row}
+        return self._last.array(), 0.0, complete, not complete, self._info() | {"flow": row}
 
     def close(self) -> None:
         """End the current episode: its thread has ended when this returns."""
@@ -254,21 +192,9 @@ class CongestionEnv(gymnasium.Env[Observation, npt.ArrayLike]):
             self.close()
             raise
 
-    def _chosen(self, action: npt.NDArray[np.float64]) -> tuple[float, float | None]:
-        """The window in segments, and the pacing rate in Mbit/s."""
-        if not np.isfinite(action).all() or len(action) != 1 + self._paces:
-            raise ValueError(f"an action is {1 + self._paces} numbers from -1 to 1, not {action}")
+    def _chosen(self, action: npt.ArrayLike) -> _Answer:
         assert self._episode is not None
-        action = np.clip(action, -1.0, 1.0)
-        if self._absolute:
-            window = _WINDOW_MAX ** ((float(action[0]) + 1.0) / 2.0)
-        else:
-            window = self._episode.window * 2.0 ** float(action[0])
-        window = max(1.0, window)
-        if not self._paces:
-            return window, None
-        srtt_ms = max(self._last.observation["srtt_ms"], 1e-3)
-        return window, 2.0 ** float(action[1]) * window * self._episode.segment_bits / srtt_ms * 1e-3
+        return self._actions.chosen(action, self._last, self._episode.window, self._episode.segment_size)
 
     def _info(self) -> dict[str, Any]:
         return {"time_s": self._last.time_s, "seed": self._run_seed, **self._last.observation}
@@ -278,11 +204,6 @@ def _scenario(given: Scenario | str | os.PathLike[str] | None) -> Scenario:
     if isinstance(given, Scenario):
         return given
     return scenario.load(example("lte-download") if given is None else given)
-
-
-def _array(decision: Decision) -> Observation:
-    values = [min(decision.observation[one.name], one.high) for one in OBSERVATION]
-    return np.array(values, dtype=np.float32)
 
 
 class _ClosedError(Exception):
@@ -327,10 +248,10 @@ class _Episode:
         return self._agent.cwnd
 
     @property
-    def segment_bits(self) -> float:
-        """Payload bits of a full segment."""
+    def segment_size(self) -> int:
+        """Payload bytes of a full segment."""
         assert self._agent is not None
-        return 8.0 * self._agent.segment_size
+        return self._agent.segment_size
 
     def close(self) -> None:
         """End the run at its current time, and its thread."""
@@ -373,7 +294,7 @@ def _controller(
 
         def __init__(self, segment_size: int, cwnd: float) -> None:
             super().__init__(segment_size, cwnd)
-            self._seen = _Seen()
+            self._seen = Seen()
             self._delivered = 0
 
         def on_ack(self, ack: Ack) -> None:
@@ -391,43 +312,6 @@ def _controller(
             super().on_timeout(timeout)
 
     return Agent
-
-
-class _Seen:
-    """Events since the last decision."""
-
-    def __init__(self) -> None:
-        self.losses = self.timeouts = 0
-        self._at_s: float | None = None
-        self._min_rtt_ms = math.inf
-        self._delivered_mbit = 0.0
-
-    def decision(self, ack: Ack, cwnd: float, segment_size: int) -> Decision:
-        """Decision for these acknowledgments; resets the sums."""
-        rtt_ms = ack.srtt_ms if ack.rtt_ms is None else ack.rtt_ms
-        self._min_rtt_ms = min(self._min_rtt_ms, rtt_ms)
-        # The first acknowledgment arrives a round trip after its data was sent.
-        interval_s = rtt_ms * 1e-3 if self._at_s is None else ack.now_s - self._at_s
-        self._at_s = ack.now_s
-        self._delivered_mbit += ack.delivered * segment_size * 8e-6
-        rate = self._delivered_mbit / interval_s if interval_s > 0.0 else 0.0
-        if interval_s > 0.0:  # acknowledgments at the same instant count in the next interval
-            self._delivered_mbit = 0.0
-        values = {
-            "interval_ms": interval_s * 1e3,
-            "delivered_mbps": rate,
-            "rtt_ms": rtt_ms,
-            "srtt_ms": ack.srtt_ms,
-            "min_rtt_ms": self._min_rtt_ms,
-            "cwnd_segments": cwnd,
-            "outstanding_segments": float(ack.outstanding),
-            "losses": float(self.losses),
-            "timeouts": float(self.timeouts),
-            "window_limited": float(ack.window_limited),
-            "may_grow": float(ack.may_grow),
-        }
-        self.losses = self.timeouts = 0
-        return Decision(ack.now_s, values)
 
 
 gymnasium.register(id=ENV_ID, entry_point="airlane.gym:CongestionEnv")

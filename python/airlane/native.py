@@ -36,7 +36,9 @@ __all__ = [
     "PacketReport",
     "Resolved",
     "ScenarioError",
+    "Subflow",
     "Timeout",
+    "Unsent",
     "columns_of_runs",
     "cqi",
     "fading_gains",
@@ -60,7 +62,9 @@ Ack = _native.Ack
 Feedback = _native.Feedback
 Loss = _native.Loss
 PacketReport = _native.PacketReport
+Subflow = _native.Subflow
 Timeout = _native.Timeout
+Unsent = _native.Unsent
 
 
 _stuck: set[int] = set()
@@ -232,7 +236,8 @@ def run(
     jobs
         Resolved scenarios from `parse`, each with its seed.
     threads
-        Worker threads; results do not depend on it.
+        Threads. Jobs take them first: a run has several only if there are several for each job, and if it has
+        several cells. Results do not depend on it.
     on_done
         Called with the index of each job that ended.
     captures

@@ -160,7 +160,9 @@ class Scenario:
         seed
             First seed; by default that of the file.
         threads
-            Worker threads, by default one per core. Results do not depend on it.
+            Threads, by default one per core. Runs take them first: each run has the integer part of threads
+            over runs, at least one, and uses more than one if it has several cells. Results do not depend
+            on it.
         on_done
             Called with the index of each run that ended.
         pcap
@@ -183,6 +185,8 @@ class Scenario:
         """
         if runs < 1:
             raise ValueError(f"runs must be at least 1, not {runs}")
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads must be at least 1, not {threads}")
         self.check_flows()
         first = self.seed if seed is None else seed
         seeds = [first + i for i in range(runs)]

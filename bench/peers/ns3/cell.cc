@@ -1,4 +1,4 @@
-// One LTE cell in ns-3: an eNB, its UEs, one downlink flow per UE. It is the peer against which airlane's
+// One LTE cell in ns-3, or several on one carrier: eNBs, their UEs, one downlink flow per UE. It is the peer against which airlane's
 // speed and figures are held, so it measures the run alone: set-up and tear-down are outside `wall_run_s`.
 //
 // Topology: server --(100 Gbit/s, WAN delay)-- PGW --(S1-U 10 Gbit/s, 0 ms)-- eNB --(radio)-- UEs.
@@ -42,6 +42,7 @@ struct Options
     std::string traffic = "udp";
     std::string rlc = "um";
     std::string positions;
+    std::string sites;
     double distance = 100.0;
     uint32_t resourceBlocks = 100;
     double duration = 5.0;
@@ -76,6 +77,7 @@ Parse(int argc, char** argv)
     line.AddValue("traffic", "udp (constant rate) or tcp (bulk)", o.traffic);
     line.AddValue("rlc", "um or am", o.rlc);
     line.AddValue("positions", "CSV with columns ue,x_m,y_m,...; without it all UEs stand at --distance", o.positions);
+    line.AddValue("sites", "CSV with columns site,x_m,y_m,...; without it one eNB stands at the origin", o.sites);
     line.AddValue("distance", "distance of the UEs without --positions, m", o.distance);
     line.AddValue("rb", "resource blocks", o.resourceBlocks);
     line.AddValue("duration", "simulated seconds", o.duration);
@@ -112,39 +114,72 @@ Parse(int argc, char** argv)
     return o;
 }
 
+/** The positions in a file, one for each row that begins with a digit. */
 std::vector<Vector>
-ReadPositions(const Options& o)
+ReadPositions(const std::string& path)
 {
-    if (o.positions.empty())
-    {
-        return std::vector<Vector>(o.ues, Vector(o.distance, 0, 0));
-    }
-    std::ifstream file(o.positions);
+    std::ifstream file(path);
     if (!file)
     {
-        Refuse("cannot read " + o.positions);
+        Refuse("cannot read " + path);
     }
     std::vector<Vector> at;
     std::string row;
     while (std::getline(file, row))
     {
         std::istringstream cells(row);
-        std::string ue, x, y;
-        std::getline(cells, ue, ',');
+        std::string name, x, y;
+        std::getline(cells, name, ',');
         std::getline(cells, x, ',');
         std::getline(cells, y, ',');
-        if (ue.empty() || !std::isdigit(static_cast<unsigned char>(ue[0])))
+        if (name.empty() || !std::isdigit(static_cast<unsigned char>(name[0])))
         {
             continue; // heading or comment
         }
         at.emplace_back(std::stod(x), std::stod(y), 0.0);
     }
+    if (at.empty())
+    {
+        Refuse(path + " has no rows");
+    }
+    return at;
+}
+
+std::vector<Vector>
+UePositions(const Options& o)
+{
+    if (o.positions.empty())
+    {
+        return std::vector<Vector>(o.ues, Vector(o.distance, 0, 0));
+    }
+    std::vector<Vector> at = ReadPositions(o.positions);
     if (at.size() < o.ues)
     {
         Refuse(o.positions + " has " + std::to_string(at.size()) + " rows, --ues asks for " + std::to_string(o.ues));
     }
     at.resize(o.ues);
     return at;
+}
+
+std::vector<Vector>
+SitePositions(const Options& o)
+{
+    return o.sites.empty() ? std::vector<Vector>{Vector(0, 0, 0)} : ReadPositions(o.sites);
+}
+
+/** The UEs of the cell with the most, each in the nearest one. */
+uint32_t
+MostUesOfACell(const std::vector<Vector>& sites, const std::vector<Vector>& ues)
+{
+    std::vector<uint32_t> count(sites.size());
+    for (const Vector& ue : ues)
+    {
+        const auto nearer = [&](const Vector& a, const Vector& b) {
+            return CalculateDistance(a, ue) < CalculateDistance(b, ue);
+        };
+        ++count[std::min_element(sites.begin(), sites.end(), nearer) - sites.begin()];
+    }
+    return *std::max_element(count.begin(), count.end());
 }
 
 /** ns-3 refuses more UEs than the SRS period has subframes (3GPP periods: 40, 80, 160, 320 ms). */
@@ -170,7 +205,7 @@ SetDefaults(const Options& o)
     Config::SetDefault("ns3::LteUePhy::TxPower", DoubleValue(10));
     Config::SetDefault("ns3::LteUePhy::NoiseFigure", DoubleValue(7));
     Config::SetDefault("ns3::LteAmc::AmcModel", EnumValue(LteAmc::MiErrorModel));
-    Config::SetDefault("ns3::LteEnbRrc::SrsPeriodicity", UintegerValue(SrsPeriodMs(o.ues)));
+    Config::SetDefault("ns3::LteEnbRrc::SrsPeriodicity", UintegerValue(SrsPeriodMs(MostUesOfACell(SitePositions(o), UePositions(o)))));
     Config::SetDefault("ns3::LteEnbRrc::EpsBearerToRlcMapping",
                        EnumValue(o.rlc == "um" ? LteEnbRrc::RLC_UM_ALWAYS : LteEnbRrc::RLC_AM_ALWAYS));
     Config::SetDefault("ns3::LteRlcUm::MaxTxBufferSize", UintegerValue(o.rlcBuffer));
@@ -193,9 +228,12 @@ class RadioMeter
 
     void Listen(const NetDeviceContainer& enb, const NetDeviceContainer& ues)
     {
-        DynamicCast<LteEnbNetDevice>(enb.Get(0))
-            ->GetMac()
-            ->TraceConnectWithoutContext("DlScheduling", MakeCallback(&RadioMeter::Scheduled, this));
+        for (auto cell = enb.Begin(); cell != enb.End(); ++cell)
+        {
+            DynamicCast<LteEnbNetDevice>(*cell)->GetMac()->TraceConnectWithoutContext(
+                "DlScheduling",
+                MakeCallback(&RadioMeter::Scheduled, this));
+        }
         for (auto ue = ues.Begin(); ue != ues.End(); ++ue)
         {
             DynamicCast<LteUeNetDevice>(*ue)->GetPhy()->GetDlSpectrumPhy()->TraceConnectWithoutContext(
@@ -278,7 +316,7 @@ class Cell
         : m_o(options),
           m_meter(options.warmup)
     {
-        Place(ReadPositions(m_o));
+        Place(SitePositions(m_o), UePositions(m_o));
         BuildRadio();
         BuildServer();
         for (uint32_t ue = 0; ue < m_o.ues; ++ue)
@@ -303,13 +341,13 @@ class Cell
     }
 
   private:
-    void Place(const std::vector<Vector>& at)
+    void Place(const std::vector<Vector>& sites, const std::vector<Vector>& ues)
     {
-        m_enb.Create(1);
+        m_enb.Create(sites.size());
         m_ues.Create(m_o.ues);
         auto spots = CreateObject<ListPositionAllocator>();
-        spots->Add(Vector(0, 0, 0));
-        std::for_each(at.begin(), at.end(), [&](const Vector& v) { spots->Add(v); });
+        std::for_each(sites.begin(), sites.end(), [&](const Vector& v) { spots->Add(v); });
+        std::for_each(ues.begin(), ues.end(), [&](const Vector& v) { spots->Add(v); });
         MobilityHelper mobility;
         mobility.SetMobilityModel("ns3::ConstantPositionMobilityModel");
         mobility.SetPositionAllocator(spots);
@@ -342,7 +380,7 @@ class Cell
         {
             Routes(m_ues.Get(ue))->SetDefaultRoute(m_epc->GetUeDefaultGatewayAddress(), 1);
         }
-        m_lte->Attach(m_ueDevices, m_enbDevices.Get(0));
+        m_lte->AttachToClosestEnb(m_ueDevices, m_enbDevices);
     }
 
     void BuildServer()

@@ -1,6 +1,6 @@
 //! Runs a scenario file without Python, for profilers:
-//! `cargo run --release -p airlane-assembly --example run -- scenarios/lte-download.toml [SEED]`. A file whose name
-//! ends in `.json` is a resolved scenario.
+//! `cargo run --release -p airlane-assembly --example run -- scenarios/lte-download.toml [SEED [THREADS]]`. A file whose
+//! name ends in `.json` is a resolved scenario.
 
 use std::sync::atomic::AtomicBool;
 
@@ -15,12 +15,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let file = arguments.next().ok_or("name a scenario file")?;
     let seed = arguments.next().map_or(Ok(1), |seed| seed.parse())?;
+    let threads = arguments.next().map_or(Ok(1), |threads| threads.parse())?;
     let text = std::fs::read_to_string(&file)?;
     let scenario = match file.ends_with(".json") {
         true => Resolved::from_json(&text)?,
         false => Scenario::parse(&text, &file)?.resolve()?,
     };
     let mut built = build(&scenario, seed)?;
+    built.use_threads(threads);
     #[expect(clippy::disallowed_types, reason = "measures the run from outside")]
     let start = std::time::Instant::now();
     built.run(&AtomicBool::new(false));

@@ -16,9 +16,9 @@ use crate::wiring::{End, Places};
 
 /// Fuses the links that can be, before anything has happened.
 ///
-/// That needs a single cell, whose links no handover changes; an internet link that all servers share; one link of
-/// S1-U; and links that [`LinkPair::can_fuse`] accepts: drop-tail, and without detours. Nothing else may be between
-/// them: no middlebox before the gateway.
+/// That needs a single cell, or one that is the primary cell of all UEs, whose links no handover changes; an internet link
+/// that all servers share; one link of S1-U; and links that [`LinkPair::can_fuse`] accepts: drop-tail, and without
+/// detours. Nothing else may be between them: no middlebox before the gateway.
 pub(crate) fn fuse(simulation: &mut Simulation, places: &Places) {
     let (Some(mobile), Some((down, _)), Some(up)) =
         (places.mobile, places.internet_down, places.internet_link_up)
@@ -27,7 +27,9 @@ pub(crate) fn fuse(simulation: &mut Simulation, places: &Places) {
     };
     let gateway = mobile.gateway;
     let leads_to = |from: End| simulation.leads_to(from);
-    if !mobile.is_lasting || leads_to((gateway, Gateway::enb(1))).is_some() {
+    let is_only = leads_to((gateway, Gateway::enb(1))).is_none();
+    let radio = simulation.node::<RadioNetwork>(mobile.radio);
+    if !mobile.is_lasting || !is_only && !radio.is_some_and(RadioNetwork::can_contain_backhaul) {
         return;
     }
     let to_cell = leads_to((gateway, Gateway::enb(0)));

@@ -20,6 +20,7 @@ mod proxies;
 mod radio;
 mod run;
 mod sinks;
+mod threads;
 mod wiring;
 
 pub use airlane_ran::{CellQuality, ReportEvent, UeLook};

@@ -6,10 +6,10 @@ use airlane_middlebox::EnbProxies;
 use airlane_net::Gateway;
 use airlane_ran::RadioNetwork;
 use airlane_ran::config::UeConfig;
-use airlane_scenario::ScenarioError;
 use airlane_scenario::expand::{self, OneFlow};
 use airlane_scenario::format::{Flow, Resolved};
 use airlane_scenario::quantity::Time;
+use airlane_scenario::{RealEnd, ScenarioError};
 use airlane_scenario::{applications, real, rnis};
 use airlane_traffic::RelayLeg;
 
@@ -49,8 +49,17 @@ impl Built {
                 return Err(ScenarioError::new("flow.to", what, "leave it out"));
             }
         };
+        let host = to.unwrap_or_default();
+        self.open_real(&RealEnd { name: name.to_owned(), host, access: None, ue })
+    }
+
+    /// Adds the external flow of an end of [`Resolved::for_real`].
+    ///
+    /// # Errors
+    /// If the network has no such UE or access.
+    pub fn open_real(&mut self, end: &RealEnd) -> Result<FlowId, ScenarioError> {
         let start = Time(self.now().saturating_since(Instant::ZERO));
-        let flow = Flow { start, ..real::external(name, to) };
+        let flow = Flow { start, ..real::external(end, &expand::ues(&self.construction.scenario)) };
         self.construction.scenario.flow.push(flow);
         match self.grow() {
             Ok(added) => Ok(added.flows[0]),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use airlane_radio::mobility::Setdest;
+use airlane_radio::mobility::Movements;
 use airlane_ran::config::{CellConfig, RanConfig};
 use airlane_scenario::ScenarioError;
 use airlane_scenario::endpoints::Setup;
@@ -30,7 +30,7 @@ pub(crate) fn configuration(
             }
             _ => None,
         };
-        Ok(section.config(path, &scenario.cell, scenario.handover.is_some()))
+        Ok(section.config(one.member, path.as_ref(), &scenario.cell, scenario.handover.is_some()))
     };
     let own = |name: &str| setup.extensions.schedulers[name].clone();
     // Where one cell lets UEs sleep, their energy is counted in all.
@@ -54,7 +54,10 @@ pub(crate) fn configuration(
 }
 
 /// The movement traces of a scenario; each file is parsed once.
-fn movements<'a>(scenario: &'a Resolved, files: &Files) -> Result<BTreeMap<&'a str, Setdest>, ScenarioError> {
+fn movements<'a>(
+    scenario: &'a Resolved,
+    files: &Files,
+) -> Result<BTreeMap<&'a str, Movements>, ScenarioError> {
     let mut read = BTreeMap::new();
     for ue in &scenario.ue {
         if let format::Mobility::Trace(trace) = &ue.mobility

@@ -38,6 +38,7 @@ pub struct Built {
     pub(crate) has_split: bool,
     /// The bytes of one packet.
     pub(crate) scratch: Vec<u8>,
+    pub(crate) threads: usize,
 }
 
 /// The output of a run.
@@ -145,6 +146,7 @@ pub fn build_from(
         end: Instant::ZERO + scenario.run.duration.0,
         has_pep: scenario.middlebox.iter().any(|one| matches!(one, Middlebox::Pep(_))),
         scratch: Vec::new(),
+        threads: 1,
         has_split: scenario.middlebox.iter().any(|one| matches!(one, Middlebox::SplitProxy(_))),
     })
 }
@@ -158,6 +160,7 @@ fn check_extensions(scenario: &Resolved, extensions: &Extensions) -> Result<(), 
             kernel.peer.as_ref().map(|tcp| (format!("flow.{i}.transport.peer"), &tcp.controller))
         }
         Transport::Mptcp(mptcp) => Some((format!("flow.{i}.transport.tcp"), &mptcp.tcp.controller)),
+        Transport::Mpquic(mpquic) => Some((format!("flow.{i}.transport.quic"), &mpquic.quic.controller)),
         Transport::Udp(_) | Transport::Icmp | Transport::External => None,
     });
     let of_proxies = scenario.middlebox.iter().enumerate().flat_map(|(i, one)| match one {
@@ -167,7 +170,7 @@ fn check_extensions(scenario: &Resolved, extensions: &Extensions) -> Result<(), 
         }
         Middlebox::Pep(_) => vec![],
     });
-    let Extensions { controllers, rate_controllers, schedulers } = extensions;
+    let Extensions { controllers, rate_controllers, schedulers, path_schedulers } = extensions;
     for (place, named) in of_flows.chain(of_proxies) {
         if let Some(name) = named {
             let (place, base) = (format!("{place}.controller"), "airlane.Controller");
@@ -178,6 +181,17 @@ fn check_extensions(scenario: &Resolved, extensions: &Extensions) -> Result<(), 
         if let App::Rtc(Rtc { controller: RtcController::Own(own), .. }) = &flow.app {
             let (place, base) = (format!("flow.{i}.app.controller.name"), "airlane.CallController");
             check_controller(place, &own.name, (rate_controllers, base), controllers)?;
+        }
+    }
+    for (i, flow) in scenario.flow.iter().enumerate() {
+        if let Transport::Mptcp(format::Mptcp { policy: Some(name), .. }) = &flow.transport
+            && !path_schedulers.contains_key(name)
+        {
+            let none = format!(
+                "derive its class from airlane.PathScheduler, and add --controller {name}=FILE.py:CLASS"
+            );
+            let help = known(path_schedulers).unwrap_or(none);
+            return Err(unknown(format!("flow.{i}.transport.policy"), name, "unknown scheduler", help));
         }
     }
     for (i, cell) in scenario.cell.iter().enumerate() {
@@ -281,8 +295,12 @@ impl Built {
     }
 
     /// The same. `progress` receives the simulated share of the run, from 0 to 1, after each 100 ms of simulated time.
-    pub fn run_and_tell(&mut self, cancel: &AtomicBool, mut progress: impl FnMut(f64)) -> bool {
+    pub fn run_and_tell(&mut self, cancel: &AtomicBool, progress: impl FnMut(f64) + Send) -> bool {
         self.fuse();
+        self.on_threads(|run| run.run_to_end(cancel, progress))
+    }
+
+    fn run_to_end(&mut self, cancel: &AtomicBool, mut progress: impl FnMut(f64)) -> bool {
         while self.simulation.now() < self.end {
             let failed = self.sinks.capture.as_ref().is_some_and(Capture::has_failed)
                 || self.construction.qlog.as_ref().is_some_and(|files| files.has_failed());

@@ -12,7 +12,7 @@ use airlane_scenario::format::{
     self, App, Cell, Congestion, FlowDirection, Quic, ReceiveWindow, Resolved, Tcp, Transport,
 };
 use airlane_scenario::real::{HOST, host_names};
-use airlane_scenario::transports::{path_names, subflow_ports};
+use airlane_scenario::transports::{fresh_ports, path_names, subflow_ports};
 use airlane_scenario::{middlebox, rnis};
 use airlane_transport::congestion::LossDiscrimination;
 
@@ -76,7 +76,7 @@ pub(crate) fn capture_parameters(
     })
 }
 
-/// The subflows of all flows over Multipath TCP.
+/// The subflows of all flows over Multipath TCP, and the paths of those over QUIC.
 fn capture_subflows(scenario: &Resolved, flows: &[OneFlow]) -> Vec<CaptureSubflow> {
     let of_flow = |(flow, one): (FlowId, &OneFlow)| {
         let own = one.ue.unwrap_or(0) as u32;
@@ -86,19 +86,17 @@ fn capture_subflows(scenario: &Resolved, flows: &[OneFlow]) -> Vec<CaptureSubflo
             Route::Link(link) => CaptureSubflow { flow, ue_port, ue: own, link: Some(link as u32) },
         };
         let ports = subflow_ports(scenario, flow, one);
-        ports.into_iter().zip(&one.routes).map(subflow).collect::<Vec<_>>()
+        let fresh = fresh_ports(scenario, flow, one);
+        let fresh = fresh.iter().map(|(port, route)| subflow((*port, route))).collect::<Vec<_>>();
+        ports.into_iter().zip(&one.routes).map(subflow).chain(fresh).collect::<Vec<_>>()
     };
     (0..).map(FlowId).zip(flows).flat_map(of_flow).collect()
 }
 
-/// The names of the paths of each flow's subflows; empty if no flow has any.
+/// The names of the paths of each flow; empty if no flow has several.
 fn paths(scenario: &Resolved, flows: &[OneFlow]) -> Vec<Vec<String>> {
-    let names = |one: &OneFlow| match &scenario.flow[one.section].transport {
-        Transport::Mptcp(mptcp) => path_names(mptcp, scenario, one),
-        _ => vec![],
-    };
-    let has_any = scenario.flow.iter().any(|flow| matches!(flow.transport, Transport::Mptcp(_)));
-    if has_any { flows.iter().map(names).collect() } else { vec![] }
+    let has_any = scenario.flow.iter().any(|flow| flow.transport.is_multipath());
+    if has_any { flows.iter().map(|one| path_names(scenario, one)).collect() } else { vec![] }
 }
 
 /// For each flow the index of its UE, or of the host.
@@ -115,6 +113,10 @@ fn controller_name(tcp: &Tcp) -> &str {
     tcp.controller.as_deref().unwrap_or_else(|| tcp.congestion.kind().name())
 }
 
+fn quic_controller_name(quic: &Quic) -> &str {
+    quic.controller.as_deref().unwrap_or_else(|| quic.congestion.kind().name())
+}
+
 /// A flow for the recorder.
 fn flow_description(scenario: &Resolved, ues: &[OneUe], one: &OneFlow) -> FlowDescription {
     let flow = &scenario.flow[one.section];
@@ -128,8 +130,8 @@ fn flow_description(scenario: &Resolved, ues: &[OneUe], one: &OneFlow) -> FlowDe
         }
         Transport::Mptcp(mptcp) => ("mptcp", mptcp.congestion_name()),
         Transport::Tcp(tcp) => ("tcp", controller_name(tcp)),
-        Transport::Quic(Quic { controller: Some(name), .. }) => ("quic", name.as_str()),
-        Transport::Quic(quic) => ("quic", quic.congestion.kind().name()),
+        Transport::Quic(quic) => ("quic", quic_controller_name(quic)),
+        Transport::Mpquic(mpquic) => ("mpquic", quic_controller_name(&mpquic.quic)),
     };
     let (to, direction) = match one.leg() {
         Some(Leg::First) => (&flow.from, flow.direction.data().reversed()),
@@ -153,7 +155,11 @@ fn flow_description(scenario: &Resolved, ues: &[OneUe], one: &OneFlow) -> FlowDe
             Transport::External => true,
             Transport::Kernel(kernel) => kernel.exec.is_some(),
             Transport::Udp(_) => flow.app.carries_both_directions(),
-            Transport::Tcp(_) | Transport::Quic(_) | Transport::Mptcp(_) | Transport::Icmp => false,
+            Transport::Tcp(_)
+            | Transport::Quic(_)
+            | Transport::Mptcp(_)
+            | Transport::Mpquic(_)
+            | Transport::Icmp => false,
         },
         start: one.start(scenario),
         stop: flow.stop.map(|stop| Instant::ZERO + stop.0),
@@ -162,7 +168,11 @@ fn flow_description(scenario: &Resolved, ues: &[OneUe], one: &OneFlow) -> FlowDe
             Transport::Tcp(_) | Transport::Kernel(_) | Transport::External => {
                 middlebox::split_places(scenario)
             }
-            Transport::Udp(_) | Transport::Quic(_) | Transport::Mptcp(_) | Transport::Icmp => String::new(),
+            Transport::Udp(_)
+            | Transport::Quic(_)
+            | Transport::Mptcp(_)
+            | Transport::Mpquic(_)
+            | Transport::Icmp => String::new(),
         },
     }
 }

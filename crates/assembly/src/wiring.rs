@@ -65,7 +65,7 @@ pub(crate) struct MobilePlaces {
     pub(crate) radio: NodeId,
     pub(crate) gateway: NodeId,
     pub(crate) enb_proxies: Option<NodeId>,
-    /// Where S1-U towards the core begins, if one cell has a link of its own.
+    /// Where S1-U of the first cell towards the core begins.
     pub(crate) s1u_up: Option<End>,
     /// No handover changes the way of packets.
     pub(crate) is_lasting: bool,
@@ -217,6 +217,9 @@ impl Mobile {
 
         if let Some(rnis) = &scenario.rnis {
             radio_network.publish_information(rnis.period.0);
+            if scenario.flow.iter().any(|flow| flow.transport.needs_cell_use()) {
+                radio_network.publish_cell_use();
+            }
         }
 
         // 3. The gateway of the mobile core, where tunnels begin, and a middlebox before it.
@@ -234,7 +237,7 @@ impl Mobile {
         let s1u_ports: Vec<_> = cells.map(|cell| radio_network.s1u_port(cell)).collect();
         let ue_ports: Vec<_> = (0..config.ues.len()).map(|ue| radio_network.ue_port(ue)).collect();
         let information_port = radio_network.information_port();
-        let s1u_up = if let [[_, up]] = s1u[..] { Some(up) } else { None };
+        let s1u_up = s1u.first().map(|[_, up]| *up);
         let enb_proxies = enb_proxies(setup, config, &radio_network);
         let radio_network = network.add(Box::new(radio_network));
         proxies.enbs = enb_proxies.map(|proxies| network.add(Box::new(proxies)));

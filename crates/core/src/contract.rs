@@ -154,14 +154,18 @@ pub trait Node: Any + Send {
     /// A packet arrives at a port.
     fn handle_packet(&mut self, cx: &mut Cx<'_>, port: Port, packet: PacketRef);
 
-    /// Called at the time of `next_timeout`; called earlier, it does nothing.
-    fn handle_timeout(&mut self, cx: &mut Cx<'_>);
+    /// Called at the time of `next_timeout`; called earlier, it does nothing. A node without timers leaves it out.
+    fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
 
-    /// When to call `handle_timeout`, if no packet arrives before.
-    fn next_timeout(&self) -> Option<Instant>;
+    /// When to call `handle_timeout`, if no packet arrives before; never, for a node without timers.
+    fn next_timeout(&self) -> Option<Instant> {
+        None
+    }
 
-    /// Packets it holds, for the check of conservation at the end of a run.
-    fn packets_held(&self) -> usize;
+    /// Packets it holds, for the check of conservation at the end of a run; none, for a node that passes them on at once.
+    fn packets_held(&self) -> usize {
+        0
+    }
 
     /// The properties of the node that a driver may assume as long as the node exists.
     fn role(&self) -> Role {

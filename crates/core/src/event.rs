@@ -290,10 +290,12 @@ pub enum SubflowStep {
         /// How long they have waited.
         waited: Duration,
     },
-    /// Its retransmission timer has expired: the sender gives it no new data.
+    /// It is out of use: its retransmission timer has expired, or it has ended.
     Failed,
     /// The peer has acknowledged data of it again.
     Restored,
+    /// The connection continues as TCP without options, on this subflow alone.
+    FellBack,
 }
 
 /// An observable event.

@@ -6,6 +6,7 @@
 //!
 //! Not included: wire formats (packets are read and written at a boundary, by `airlane-wire`) and algorithms.
 
+mod cell_use;
 mod contract;
 mod event;
 mod frame;
@@ -21,6 +22,7 @@ mod time;
 mod topic;
 mod units;
 
+pub use cell_use::CellUse;
 pub use contract::{Cx, Node, Outbox, Port, Probe, Role, Silence};
 pub use event::{
     CarrierStep, ConnectionCause, ConnectionStep, CubicCurve, Event, HandoverStep, InformationFate,

@@ -59,6 +59,24 @@ pub enum MptcpOption {
         /// The mapping ends with the end of the data (DATA_FIN).
         data_fin: bool,
     },
+    /// ADD_ADDR with an address of IPv4 and without a port (RFC 8684 §3.4.1).
+    AddAddr {
+        /// Identifier of the address.
+        id: u8,
+        /// The address.
+        address: [u8; 4],
+        /// The 64 rightmost bits of the sender's HMAC; none in an echo.
+        hmac: Option<u64>,
+    },
+    /// REMOVE_ADDR of one address, with its identifier (RFC 8684 §3.4.2).
+    RemoveAddr(u8),
+    /// MP_PRIO of the subflow that carries it (RFC 8684 §3.3.8).
+    Prio {
+        /// The subflow is a backup.
+        backup: bool,
+    },
+    /// MP_FASTCLOSE with the receiver's key (RFC 8684 §3.5).
+    FastClose(u64),
 }
 
 impl MptcpOption {
@@ -69,7 +87,7 @@ impl MptcpOption {
     /// Bytes of a data sequence signal without a mapping.
     pub const DSS_LEN: u32 = 12;
 
-    /// Bytes on the wire, padded to 32-bit words: RFC 8684 figures 4, 5, 6, 7 and 9.
+    /// Bytes on the wire, padded to 32-bit words: RFC 8684 figures 4 to 7, 9 and 11 to 14.
     #[must_use]
     pub const fn padded_len(&self) -> u32 {
         match self {
@@ -80,6 +98,10 @@ impl MptcpOption {
             Self::JoinAck(_) | Self::CapableData(..) => 24, // 22 of the latter, padded
             Self::Dss { mapping: None, .. } => Self::DSS_LEN, // 4 + 8
             Self::Dss { mapping: Some(_), .. } => Self::DSS_MAPPING_LEN, // 4 + 8 + 8 + 4 + 2, padded
+            Self::AddAddr { hmac: Some(_), .. } => 16,
+            Self::AddAddr { hmac: None, .. } => 8,
+            Self::RemoveAddr(_) | Self::Prio { .. } => 4, // 3 of the latter, padded
+            Self::FastClose(_) => 12,
         }
     }
 }

@@ -470,6 +470,14 @@ impl Packet {
         self.headers = Some(Box::new(HeaderBytes { mptcp: Some(option), ..HeaderBytes::default() }));
     }
 
+    /// Removes the option of Multipath TCP, as a middlebox does; the packet becomes smaller.
+    pub fn strip_mptcp(&mut self) {
+        let option = self.headers.as_deref_mut().and_then(|headers| headers.mptcp.take());
+        if let Some(option) = option {
+            self.size = Bytes(self.size.get() - u64::from(option.padded_len()));
+        }
+    }
+
     /// The cell to which the gateway sent it last, that is, the end of its tunnel where cells share a link.
     #[must_use]
     pub fn tunnel(&self) -> Option<CellId> {

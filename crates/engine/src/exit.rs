@@ -64,10 +64,6 @@ impl Node for Exit {
         }
         self.waiting.push_back((port, cx.now, packet));
     }
-    fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
-    fn next_timeout(&self) -> Option<Instant> {
-        None
-    }
     fn packets_held(&self) -> usize {
         self.waiting.len()
     }

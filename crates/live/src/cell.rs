@@ -82,7 +82,7 @@ pub struct Cell {
     built: Built,
     end: Instant,
     ends: Ends,
-    /// The flow of each UE.
+    /// The flow of each end but the server.
     flows: Vec<FlowId>,
     mtu: usize,
     sockets: Sockets,
@@ -115,16 +115,14 @@ struct Leaving {
 }
 
 impl Cell {
-    /// The network of a scenario, with a flow for each real UE. No packet is larger than `mtu`.
+    /// The network of a scenario, with a flow for each access of a real UE. No packet is larger than `mtu`.
     ///
     /// # Errors
     /// If the scenario cannot be built, or a UE does not exist.
     pub fn new(scenario: &Resolved, seed: u64, real: &[RealEnd], mtu: u16) -> Result<Self, ScenarioError> {
         let mut built = build(scenario, seed)?;
-        let flows = real.iter().map(|end| built.open(&end.name, end.ue)).collect::<Result<_, _>>()?;
-        let ues = scenario.ue_names();
-        let name = |end: &RealEnd| ues[end.ue.map_or(0, |ue| ue.index())].clone();
-        let ends = Ends::new(&real.iter().map(name).collect::<Vec<_>>());
+        let flows = real.iter().map(|end| built.open_real(end)).collect::<Result<_, _>>()?;
+        let ends = Ends::of(real);
         Ok(Self {
             end: built.end(),
             flows,

@@ -1,12 +1,15 @@
-//! The ends of the real network: the server and the UEs that take part, their addresses and names.
+//! The ends of the real network: the server and the UEs that take part, their addresses and names. A UE with several
+//! accesses is several ends, each with an address of its own.
 //!
 //! Addresses are of the ranges for benchmarks (RFC 2544 appendix C.2.2, RFC 5180 §8). A router
 //! between the server and the network is the source of ICMP errors.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::ops::Range;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use airlane_scenario::RealEnd;
 use airlane_wire::{Error, Ip};
 
 /// The largest number of UEs that have addresses.
@@ -31,7 +34,8 @@ const LABEL_MAX: usize = 63;
 pub enum EndId {
     /// The server.
     Server,
-    /// The UE of this number among the real ones, or, with number 0, the host of a wired network.
+    /// The access of this number among those of the real UEs, or of the host of a wired network. A UE with one access
+    /// is one end.
     Ue(u16),
 }
 
@@ -106,8 +110,10 @@ impl Unroutable {
 /// The ends of one network.
 #[derive(Clone, Debug)]
 pub struct Ends {
-    /// The host name of each UE.
+    /// The host name of each UE, or access.
     hosts: Vec<String>,
+    /// The names of UEs with several accesses, each with the number of the first.
+    of_several: Vec<(String, u16)>,
     /// Ends to which hosts with other addresses belong.
     open: BTreeSet<EndId>,
 }
@@ -120,7 +126,24 @@ impl Ends {
     #[must_use]
     pub fn new(names: &[String]) -> Self {
         assert!(names.len() <= UES_MAX, "{} UEs, at most {UES_MAX} have addresses", names.len());
-        Self { hosts: host_names(names), open: BTreeSet::new() }
+        Self { hosts: host_names(names), of_several: vec![], open: BTreeSet::new() }
+    }
+
+    /// The server and the ends of a scenario's real UEs. Names of UEs come before those of their accesses.
+    ///
+    /// # Panics
+    /// If there are more than [`UES_MAX`] ends.
+    #[must_use]
+    pub fn of(real: &[RealEnd]) -> Self {
+        let groups = by_host(real);
+        let several: Vec<_> = groups.iter().filter(|ends| ends.len() > 1).cloned().collect();
+        let hosts = several.iter().map(|ends| real[ends.start].host.clone());
+        let labels = real.iter().map(RealEnd::label);
+        let mut names = host_names(&hosts.chain(labels).collect::<Vec<_>>());
+        let hosts = names.split_off(several.len());
+        assert!(hosts.len() <= UES_MAX, "{} accesses, at most {UES_MAX} have addresses", hosts.len());
+        let of_several = names.into_iter().zip(several.iter().map(|ends| ends.start as u16)).collect();
+        Self { hosts, of_several, open: BTreeSet::new() }
     }
 
     /// All hosts behind an end belong to it, whatever their addresses are. Packets to unknown addresses go to the
@@ -211,6 +234,11 @@ impl Ends {
             let written = write!(text, "{} {name}\n{} {name}\n", Self::v4(end), Self::v6(end));
             written.expect("a string takes all text");
         }
+        for (name, first) in &self.of_several {
+            let end = EndId::Ue(*first);
+            let written = write!(text, "{} {name}\n{} {name}\n", Self::v4(end), Self::v6(end));
+            written.expect("a string takes all text");
+        }
         text
     }
 
@@ -247,6 +275,27 @@ impl Ends {
             // An end that sends to itself does not need the network.
             _ => Route::Unroutable(Unroutable::UnknownDestination),
         }
+    }
+}
+
+/// The ends of each UE, in the order of the UEs, as places in `real`.
+#[must_use]
+pub fn by_host(real: &[RealEnd]) -> Vec<Range<usize>> {
+    let mut first = 0;
+    let places = |ends: &[RealEnd]| {
+        let places = first..first + ends.len();
+        first = places.end;
+        places
+    };
+    real.chunk_by(|a, b| a.host == b.host).map(places).collect()
+}
+
+/// The end of a host: the server has number 0, the real UEs follow. Of one with several accesses, the first end.
+#[must_use]
+pub fn end_of_host(real: &[RealEnd], number: usize) -> Option<EndId> {
+    match number.checked_sub(1) {
+        None => Some(EndId::Server),
+        Some(ue) => by_host(real).get(ue).map(|ends| EndId::Ue(ends.start as u16)),
     }
 }
 

@@ -34,16 +34,6 @@ impl Node for Coverage {
         }
     }
 
-    fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
-
-    fn next_timeout(&self) -> Option<Instant> {
-        None
-    }
-
-    fn packets_held(&self) -> usize {
-        0
-    }
-
     fn role(&self) -> Role {
         Role::WithoutTimers
     }

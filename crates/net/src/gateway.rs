@@ -7,7 +7,7 @@
 //! Not included: the S5 interface between the two gateways, bearers other than the default one,
 //! charging, and the signalling of an attachment, which [`Gateway::attach`] replaces.
 
-use airlane_core::{CellId, Cx, DropCause, FlowId, Header, Instant, Node, PacketRef, Port, Role, UeId};
+use airlane_core::{CellId, Cx, DropCause, FlowId, Header, Node, PacketRef, Port, Role, UeId};
 
 use crate::gtp;
 use crate::paths::FlowPaths;
@@ -132,16 +132,6 @@ impl Node for Gateway {
             }
             None => self.send_on_path(cx, packet),
         }
-    }
-
-    fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
-
-    fn next_timeout(&self) -> Option<Instant> {
-        None
-    }
-
-    fn packets_held(&self) -> usize {
-        0
     }
 
     fn role(&self) -> Role {

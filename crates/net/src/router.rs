@@ -1,6 +1,6 @@
 //! Routers: one by flow, one by tunnel.
 
-use airlane_core::{Cx, DropCause, Instant, Node, PacketRef, Port, Role};
+use airlane_core::{Cx, DropCause, Node, PacketRef, Port, Role};
 
 /// Sends every packet out of the port with the number of its flow, independent of the port at which
 /// it arrived. The opposite direction needs no router: several wires may end at one port.
@@ -12,16 +12,6 @@ impl Node for FlowRouter {
         let flow = cx.pool.get(&packet).flow;
         let port = Port::try_from(flow.0).expect("a router has 65536 ports");
         cx.send(port, packet);
-    }
-
-    fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
-
-    fn next_timeout(&self) -> Option<Instant> {
-        None
-    }
-
-    fn packets_held(&self) -> usize {
-        0
     }
 
     fn role(&self) -> Role {
@@ -52,16 +42,6 @@ impl Node for TunnelRouter {
         }
     }
 
-    fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
-
-    fn next_timeout(&self) -> Option<Instant> {
-        None
-    }
-
-    fn packets_held(&self) -> usize {
-        0
-    }
-
     fn role(&self) -> Role {
         Role::WithoutTimers
     }
@@ -69,7 +49,7 @@ impl Node for TunnelRouter {
 
 #[cfg(test)]
 mod tests {
-    use airlane_core::{FlowId, UeId};
+    use airlane_core::{FlowId, Instant, UeId};
 
     use super::*;
     use crate::Gateway;

@@ -1,10 +1,12 @@
 //! The system calls of a script.
 
 mod epoll;
+mod multipath;
 mod options;
 
 use airlane_transport::{ConnectionState, info::state};
 
+use crate::host::SocketOptions;
 use crate::machine::{Machine, Socket};
 use crate::names;
 use crate::script::{Call, Value};
@@ -63,6 +65,11 @@ impl Machine {
         if !self.sockets.contains_key(&fd) {
             return Fails("EBADF");
         }
+        if self.is_multipath(fd)
+            && let Some(answer) = self.execute_multipath(fd, call)
+        {
+            return answer;
+        }
         if matches!(&*call.name, "read" | "recv" | "recvfrom" | "write" | "send" | "sendto")
             && argument(call, 1).names("NULL")
             && number(call, 2) > 0
@@ -89,14 +96,18 @@ impl Machine {
 
     fn socket(&mut self, call: &Call) -> Answer {
         let (kind, protocol) = (argument(call, 1), argument(call, 2));
-        if !kind.names("SOCK_STREAM") || !(protocol.names("IPPROTO_TCP") || protocol.number() == Some(0)) {
+        let multipath = protocol.names("IPPROTO_MPTCP");
+        let is_tcp = multipath || protocol.names("IPPROTO_TCP") || protocol.number() == Some(0);
+        if !kind.names("SOCK_STREAM") || !is_tcp {
             return Foreign(format!("sockets of the kind {} {}", kind.name(), protocol.name()));
         }
         if let Err(reason) = names::only(kind, &SOCKET_FLAGS) {
             return Foreign(reason);
         }
         let fd = self.descriptor_for(call);
-        self.sockets.insert(fd, Socket { nonblocking: kind.names("SOCK_NONBLOCK"), ..Socket::default() });
+        let options = SocketOptions { multipath, ..SocketOptions::default() };
+        let nonblocking = kind.names("SOCK_NONBLOCK");
+        self.sockets.insert(fd, Socket { options, nonblocking, ..Socket::default() });
         Returns(fd)
     }
 
@@ -151,6 +162,9 @@ impl Machine {
         let Some(index) = self.connection(fd) else { return Fails("EBADF") };
         if let Some(error) = self.connections[index].error.take() {
             return Fails(error);
+        }
+        if self.is_multipath(fd) {
+            return if self.is_established(index) { Returns(0) } else { Blocks };
         }
         match self.connections[index].endpoint.state() {
             ConnectionState::SynSent => Blocks,
@@ -383,6 +397,9 @@ impl Machine {
         let (mut ready, mut differs) = (0, None);
         for file in files {
             let fd = file.field("fd").and_then(Value::number).unwrap_or(-1);
+            if self.is_multipath(fd) {
+                return Foreign("poll() of a socket of Multipath TCP".to_owned());
+            }
             let wanted = file.field("events").cloned().unwrap_or(Value::Any);
             for events in [Some(&wanted), file.field("revents")].into_iter().flatten() {
                 if let Err(reason) = names::only(events, &POLL_EVENTS) {

@@ -9,6 +9,8 @@ use crate::shell::Settings;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SocketOptions {
     pub(crate) nodelay: bool,
+    /// A socket of Multipath TCP.
+    pub(crate) multipath: bool,
     pub(crate) cork: bool,
     pub(crate) receive_buffer: Option<u64>,
     pub(crate) send_buffer: Option<u64>,
@@ -146,7 +148,8 @@ fn set(config: &mut TcpConfig, key: &str, value: &str) -> Result<(), String> {
             let (initial, max) = (Bytes(initial), Bytes(max));
             config.receive_window = ReceiveWindowKind::Autotuned { initial, max };
         }
-        "tcp_recovery" | "tcp_moderate_rcvbuf" if flag()? => {}
+        "net.mptcp.enabled" | "tcp_recovery" | "tcp_moderate_rcvbuf" if flag()? => {}
+        "net.mptcp.checksum_enabled" if !flag()? => {}
         "tcp_reordering" if number(key, value)? == 3 => {}
         "tcp_early_retrans" if number(key, value)? >= 3 => {}
         "tcp_mtu_probing" | "tcp_shrink_window" | "tcp_thin_linear_timeouts" if !flag()? => {}

@@ -30,6 +30,7 @@ mod expression;
 mod host;
 mod lexer;
 mod machine;
+mod multipath;
 mod names;
 mod numbering;
 mod parser;
@@ -43,6 +44,7 @@ use airlane_core::{Duration, Instant};
 use serde::Serialize;
 
 use machine::Machine;
+pub use multipath::{DataNumber, Multipath};
 pub use numbering::Numbering;
 pub use script::{Call, EcnField, Script, Segment, SegmentOption, Value};
 pub use shell::Settings;

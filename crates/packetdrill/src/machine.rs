@@ -3,9 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use airlane_core::{
-    Cx, Direction, Duration, Ecn, FlowId, Header, Instant, PacketPool, SackList, Silence, TcpFlags, TopicSet,
+    Bytes, Cx, Direction, Duration, Ecn, FlowId, Header, Instant, MptcpOption, Packet, PacketPool, Payload,
+    SackList, Seeds, Silence, SocketPair, TcpFlags, TcpHeader, TopicSet,
 };
-use airlane_transport::{ConnectionState, Path, ResetIn, TcpEndpoint, TcpInfo, info::state, refusal};
+use airlane_transport::mptcp::{MptcpConnection, MptcpSettings, SchedulerKind, SubflowPath};
+use airlane_transport::{
+    ConnectionState, Path, ReceiveWindowKind, ResetIn, TcpConfig, TcpEndpoint, TcpInfo, info::state, refusal,
+};
 
 use crate::calls::Interest;
 use crate::host::{SocketOptions, config};
@@ -32,6 +36,8 @@ pub(crate) struct Socket {
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) endpoint: TcpEndpoint,
+    /// Multipath TCP with one subflow, in the place of the endpoint.
+    multipath: Option<Box<MptcpConnection>>,
     /// Numbers of the connection in the script.
     numbering: Numbering,
     /// Linux has no state of the connection any more: segments are answered with a RST.
@@ -51,6 +57,45 @@ enum UnderTest {
     Nothing,
     Listener(i64),
     Connection(usize),
+}
+
+/// Bytes of timestamps with their padding (RFC 7323 appendix A).
+const TIMESTAMPS: u32 = 12;
+
+impl Connection {
+    fn next_timeout(&self) -> Instant {
+        self.multipath.as_ref().map_or_else(|| self.endpoint.next_timeout(), |one| one.next_timeout())
+    }
+}
+
+/// A connection over Multipath TCP with one subflow. Its receive window is half of TCP's, because a subflow announces a
+/// scale for twice the window of the connection.
+fn multipath(config: &TcpConfig, path: &Path, initiator: bool) -> MptcpConnection {
+    let halved = |bytes: Bytes| Bytes(bytes.get() / 2);
+    let receive_window = match config.receive_window {
+        ReceiveWindowKind::Autotuned { initial, max } => {
+            ReceiveWindowKind::Autotuned { initial: halved(initial), max: halved(max) }
+        }
+        ReceiveWindowKind::Fixed(size) => ReceiveWindowKind::Fixed(halved(size)),
+        other => other,
+    };
+    let only = SubflowPath {
+        sockets: SocketPair::default(),
+        port: 0,
+        address: 0,
+        announced: None,
+        present: true,
+        backup: false,
+    };
+    let settings = MptcpSettings {
+        tcp: TcpConfig { receive_window, ..config.clone() },
+        paths: vec![only],
+        scheduler: SchedulerKind::MinRtt,
+        coupling: None,
+        notices: vec![],
+    };
+    let draws = Seeds::new(1).stream("packetdrill");
+    MptcpConnection::new(settings, (path.flow, path.direction), initiator, draws)
 }
 
 /// The host.
@@ -106,6 +151,7 @@ impl Machine {
         let local = 0x0100_0000 * (index as u32 + 1);
         config.initial_sequence = local;
         let path = Path::new(FlowId(index as u32), Direction::Downlink);
+        let multipath = options.multipath.then(|| Box::new(multipath(&config, &path, listener.is_none())));
         let mut endpoint = TcpEndpoint::new(config, path);
         endpoint.set_waiting(!options.nodelay, options.cork);
         if let Some(size) = self.arriving_mss {
@@ -113,6 +159,7 @@ impl Machine {
         }
         self.connections.push(Connection {
             endpoint,
+            multipath,
             numbering: Numbering::new(Some(local)),
             gone: false,
             error: None,
@@ -133,7 +180,11 @@ impl Machine {
         if let Some(socket) = self.sockets.get_mut(&fd) {
             socket.connection = Some(index);
         }
-        self.on(index, TcpEndpoint::connect);
+        if self.connections[index].multipath.is_some() {
+            self.on_multipath(index, MptcpConnection::connect);
+        } else {
+            self.on(index, TcpEndpoint::connect);
+        }
         Ok(())
     }
 
@@ -160,7 +211,8 @@ impl Machine {
                     header.flags.0 &= !TcpFlags::ACE;
                 }
                 let (payload, ecn) = (packet.payload.len(), packet.ecn);
-                self.sent.push_back(Sent { at: self.now, connection: index, header, payload, ecn });
+                let (at, connection) = (self.now, index);
+                self.sent.push_back(Sent { at, connection, header, payload, ecn, option: None });
             }
             self.pool.recycle(packet);
         }
@@ -175,6 +227,74 @@ impl Machine {
             }
         }
         result
+    }
+
+    /// Calls a connection over Multipath TCP, and collects the segments that it sends.
+    ///
+    /// # Panics
+    /// If the connection is one of TCP.
+    pub(crate) fn on_multipath<R>(
+        &mut self,
+        index: usize,
+        act: impl FnOnce(&mut MptcpConnection, &mut Cx<'_>) -> R,
+    ) -> R {
+        let (mut outbox, mut silence) = (Vec::new(), Silence);
+        let mut cx = Cx {
+            now: self.now,
+            pool: &mut self.pool,
+            outbox: &mut outbox,
+            topics: TopicSet::NONE,
+            probe: &mut silence,
+        };
+        let connection = self.connections[index].multipath.as_mut().expect("a connection over Multipath TCP");
+        let result = act(connection, &mut cx);
+        for (_, packet) in outbox {
+            let packet = self.pool.consume(packet);
+            if let Header::Tcp(header) = packet.header {
+                let (payload, ecn, option) = (packet.payload.len(), packet.ecn, packet.mptcp().copied());
+                self.sent.push_back(Sent { at: self.now, connection: index, header, payload, ecn, option });
+            }
+            self.pool.recycle(packet);
+        }
+        result
+    }
+
+    /// Whether the handshake of a connection is complete.
+    pub(crate) fn is_established(&self, index: usize) -> bool {
+        let connection = &self.connections[index];
+        match &connection.multipath {
+            Some(multipath) => multipath.is_established(),
+            None => connection.endpoint.state() == ConnectionState::Established,
+        }
+    }
+
+    /// A segment of a connection over Multipath TCP arrives.
+    fn receive_multipath(
+        &mut self,
+        index: usize,
+        header: TcpHeader,
+        segment: &Segment,
+    ) -> Result<(), String> {
+        let option = self.connections[index].numbering.option(segment)?;
+        let (was_established, now) = (self.is_established(index), self.now);
+        let ecn = segment.ecn.map_or(Ecn::NotCapable, EcnField::sent);
+        let payload = Payload::Length(segment.payload);
+        let mut packet =
+            Packet::new(FlowId(index as u32), Direction::Uplink, Header::Tcp(header), payload, now);
+        packet.set_ecn(ecn);
+        option.into_iter().for_each(|option| packet.set_mptcp(option));
+        self.on_multipath(index, |connection, cx| {
+            let packet = cx.pool.insert(packet);
+            connection.handle_packet(cx, packet);
+        });
+        let is_new = !was_established && self.is_established(index);
+        if let Some(fd) = self.connections[index].listener.filter(|_| is_new)
+            && let Some(socket) = self.sockets.get_mut(&fd)
+        {
+            socket.backlog.push_back(index);
+        }
+        self.flush(index);
+        Ok(())
     }
 
     /// Notes that a connection ended, for later calls and segments.
@@ -208,7 +328,9 @@ impl Machine {
 
     /// Sends what may be sent.
     pub(crate) fn flush(&mut self, index: usize) {
-        if !self.connections[index].gone {
+        if self.connections[index].multipath.is_some() {
+            self.on_multipath(index, MptcpConnection::flush);
+        } else if !self.connections[index].gone {
             self.on(index, TcpEndpoint::flush);
         }
     }
@@ -242,6 +364,11 @@ impl Machine {
             self.on(index, TcpEndpoint::abort);
         }
         let Some(index) = socket.connection else { return true };
+        if self.connections[index].multipath.is_some() {
+            self.on_multipath(index, |connection, _| connection.close());
+            self.flush(index);
+            return true;
+        }
         if self.connections[index].gone {
             return true;
         }
@@ -263,17 +390,22 @@ impl Stack for Machine {
     }
 
     fn next_timeout(&self) -> Instant {
-        let timers = self.connections.iter().filter(|c| !c.gone).map(|c| c.endpoint.next_timeout());
+        let timers = self.connections.iter().filter(|c| !c.gone).map(Connection::next_timeout);
         timers.min().unwrap_or(Instant::FAR_FUTURE)
     }
 
     fn step(&mut self, _latest: Instant) {
         self.now = self.now.max(self.next_timeout());
         for index in 0..self.connections.len() {
-            if !self.connections[index].gone && self.connections[index].endpoint.next_timeout() <= self.now {
-                self.on(index, TcpEndpoint::handle_timeout);
-                self.flush(index);
+            if self.connections[index].gone || self.connections[index].next_timeout() > self.now {
+                continue;
             }
+            if self.connections[index].multipath.is_some() {
+                self.on_multipath(index, MptcpConnection::handle_timeout);
+            } else {
+                self.on(index, TcpEndpoint::handle_timeout);
+            }
+            self.flush(index);
         }
     }
 
@@ -295,7 +427,13 @@ impl Stack for Machine {
     }
 
     fn full_segment(&self, sent: &Sent) -> u32 {
-        self.connections[sent.connection].endpoint.info(sent.at).snd_mss
+        let connection = &self.connections[sent.connection];
+        let room = TIMESTAMPS + MptcpOption::DSS_MAPPING_LEN;
+        if connection.multipath.is_some() {
+            u32::from(self.mss).saturating_sub(room).max(1)
+        } else {
+            connection.endpoint.info(sent.at).snd_mss
+        }
     }
 
     fn receive(&mut self, segment: &Segment) -> Result<(), String> {
@@ -313,6 +451,9 @@ impl Stack for Machine {
             return Ok(()); // without a key on this end, Linux drops it before TCP sees it
         }
         let header = self.connections[index].numbering.header(segment)?;
+        if self.connections[index].multipath.is_some() {
+            return self.receive_multipath(index, header, segment);
+        }
         let ecn = segment.ecn.map_or(Ecn::NotCapable, EcnField::sent);
         let opens = segment.flags.contains('S') && !segment.flags.contains('.');
         if opens && self.connections[index].endpoint.state() == ConnectionState::SynSent {
@@ -321,7 +462,14 @@ impl Stack for Machine {
         if self.connections[index].gone {
             if let Some(header) = refusal(&header, segment.payload) {
                 let (at, connection) = (self.now, index);
-                self.sent.push_back(Sent { at, connection, header, payload: 0, ecn: Ecn::NotCapable });
+                self.sent.push_back(Sent {
+                    at,
+                    connection,
+                    header,
+                    payload: 0,
+                    ecn: Ecn::NotCapable,
+                    option: None,
+                });
             }
             return Ok(());
         }

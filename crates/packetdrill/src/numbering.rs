@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use airlane_core::{AccEcnOption, Mss, SackBlock, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps};
+use airlane_core::{
+    AccEcnOption, MptcpOption, Mss, SackBlock, TcpFlags, TcpHeader, TcpSynOptions, TcpTimestamps,
+};
 
+use crate::multipath::Keys;
 use crate::script::{Segment, SegmentOption};
 
 /// The translation between the numbers that a script writes and those in segments. Sequence numbers of scripts are
@@ -18,6 +21,8 @@ pub struct Numbering {
     /// Timestamps that were sent, as the script writes them and as they were.
     stamps: BTreeMap<u32, u32>,
     first_stamp: Option<(u32, u32)>,
+    /// The keys of Multipath TCP.
+    pub(crate) keys: Keys,
 }
 
 impl Numbering {
@@ -84,7 +89,7 @@ impl Numbering {
                     let echo_reply = self.stamp_of(*echo);
                     header.timestamps = Some(TcpTimestamps { value: *value, echo_reply });
                 }
-                SegmentOption::Md5 => {}
+                SegmentOption::Md5 | SegmentOption::Multipath(_) => {}
                 SegmentOption::FastOpen(_) => return Err("Fast Open".to_owned()),
                 SegmentOption::AccurateEcn(counters) => header.accurate_ecn = Some(accurate_ecn(counters)?),
                 SegmentOption::Other(text) => return Err(format!("the option {text:?}")),
@@ -94,6 +99,19 @@ impl Numbering {
             header.syn = TcpSynOptions::default();
         }
         Ok(header)
+    }
+
+    /// The option of Multipath TCP of a segment that arrives.
+    ///
+    /// # Errors
+    /// If it has something that is not modelled, which the error names.
+    pub(crate) fn option(&mut self, segment: &Segment) -> Result<Option<MptcpOption>, String> {
+        let flags = flags(segment)?;
+        let stated = segment.options.iter().flatten().find_map(|option| match option {
+            SegmentOption::Multipath(stated) => Some(stated),
+            _ => None,
+        });
+        Ok(stated.map(|stated| self.keys.arriving(stated, flags)).transpose()?.flatten())
     }
 
     /// Our timestamp that the script writes so.

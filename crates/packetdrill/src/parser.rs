@@ -1,5 +1,6 @@
 //! The grammar of scripts.
 
+mod multipath;
 mod segment;
 
 use airlane_core::Duration;

@@ -2,6 +2,8 @@
 
 use airlane_core::{Duration, Ecn};
 
+use crate::multipath::Multipath;
+
 /// A whole script.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
@@ -127,6 +129,8 @@ pub enum SegmentOption {
     FastOpen(String),
     /// Accurate ECN: the names of the counters and their values, in order.
     AccurateEcn(Vec<(String, u32)>),
+    /// An option of Multipath TCP.
+    Multipath(Multipath),
     /// Any other option.
     Other(String),
 }

@@ -128,6 +128,10 @@ impl Settings {
                 }
                 Ok(())
             }
+            Some(&"mptcp") => match arguments.get(1..3) {
+                Some(["endpoint", "flush"] | ["limits", "set"]) => Ok(()),
+                _ => Err("addresses of Multipath TCP beside the first".to_owned()),
+            },
             _ => Err(format!("the shell command {:?}", text.trim())),
         }
     }

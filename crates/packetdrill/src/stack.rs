@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use airlane_core::{Ecn, Instant, TcpHeader};
+use airlane_core::{Ecn, Instant, MptcpOption, TcpHeader};
 
 use crate::numbering::Numbering;
 use crate::script::{Call, Segment};
@@ -40,6 +40,8 @@ pub struct Sent {
     pub payload: u32,
     /// The ECN field of its packet.
     pub ecn: Ecn,
+    /// Its option of Multipath TCP.
+    pub option: Option<MptcpOption>,
 }
 
 /// The result of a call.

@@ -58,9 +58,9 @@ struct Job {
     captures: Option<String>,
 }
 
-/// Runs each (resolved scenario, seed) and returns the outputs in the order of the jobs. With `on_output`, it
-/// gets each output when its job ends, with the index of the job, and nothing is returned: outputs of many jobs
-/// need not be in memory together. `on_done` is called with the index of each job that ends, `on_progress` ten
+/// Runs each (resolved scenario, seed) and returns the outputs in the order of the jobs. Jobs take the threads first: a run
+/// has several only if there are several for each job. With `on_output`, it gets each output when its job ends, with the
+/// index of the job, and nothing is returned: outputs of many jobs need not be in memory together. `on_done` is called with the index of each job that ends, `on_progress` ten
 /// times a second with the sum of the simulated shares of all jobs. `captures` gives the prefix of the capture
 /// files of each job; without it nothing is captured. `controllers` maps the names of users' own controllers in scenarios to
 /// classes. The cost of the calls into them is put into `costs`, by name: number of calls, and seconds.
@@ -200,12 +200,13 @@ fn begin(
 ) -> Work {
     let (sender, ended) = mpsc::sync_channel(WAITING);
     let thread = thread::spawn(move || {
+        let of_each = threads / jobs.len().max(1);
         let run = |index: usize| {
             if own.is_empty() {
-                return one(&jobs[index], &own, &cancel, &simulated);
+                return one(&jobs[index], &own, &cancel, (&simulated, of_each));
             }
-            // The thread state of the interpreter exists for the whole run, not for each call.
-            Python::attach(|py| py.detach(|| one(&jobs[index], &own, &cancel, &simulated)))
+            // The thread state of the interpreter exists for the whole run, not for each call; it belongs to one thread.
+            Python::attach(|py| py.detach(|| one(&jobs[index], &own, &cancel, (&simulated, 1))))
         };
         let send = |ended: Ended| {
             // The receiver is dropped only when `cancel` is about to be set.
@@ -283,12 +284,12 @@ fn listen(
     }
 }
 
-/// One run and the seconds of its loop; `None` if it was cancelled.
+/// One run on at most this many threads, and the seconds of its loop; `None` if it was cancelled.
 fn one(
     Job { scenario, seed, captures }: &Job,
     own: &Extensions,
     cancel: &AtomicBool,
-    simulated: &Simulated,
+    (simulated, threads): (&Simulated, usize),
 ) -> Option<Outcome> {
     let mut built = match airlane_assembly::build_with(scenario, *seed, own) {
         Ok(built) => built,
@@ -303,6 +304,7 @@ fn one(
     let start = std::time::Instant::now();
     let mut guests = None;
     let ended = if built.kernel_flows().is_empty() {
+        built.use_threads(threads);
         built.run_and_tell(cancel, simulated.of_one_run())
     } else {
         match airlane_guest::run(&mut built, *seed, cancel, simulated.of_one_run()) {

@@ -20,7 +20,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyType};
 
-use crate::rate_controllers;
+use crate::{path_schedulers, rate_controllers};
 
 /// The result of one acknowledgment, or of all acknowledgments of a round trip.
 #[pyclass(frozen, get_all, module = "airlane._native")]
@@ -164,14 +164,22 @@ enum Kind {
     Transport { per_round: bool },
     /// Calls: at an interval besides their feedback, if there is one.
     Call(Option<Duration>),
+    /// Flows over Multipath TCP, whose segments it schedules.
+    Paths,
 }
 
 impl Kind {
     fn of(name: &Bound<'_, PyAny>, class: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let base = class.py().import("airlane.control")?.getattr("CallController")?;
-        let is_call = class.cast::<PyType>().is_ok_and(|class| class.is_subclass(&base).unwrap_or(false));
-        if is_call {
+        let module = class.py().import("airlane.control")?;
+        let derives = |base: &str| -> PyResult<bool> {
+            let base = module.getattr(base)?;
+            Ok(class.cast::<PyType>().is_ok_and(|class| class.is_subclass(&base).unwrap_or(false)))
+        };
+        if derives("CallController")? {
             return rate_controllers::interval(name, class).map(Self::Call);
+        }
+        if derives("PathScheduler")? {
+            return Ok(Self::Paths);
         }
         let every = class.getattr("every")?;
         let word = every.extract::<String>();
@@ -220,6 +228,9 @@ impl PythonControllers {
                 Kind::Call(interval) => {
                     let maker = rate_controllers::makers(shared, interval);
                     own.rate_controllers.insert(name.clone(), maker);
+                }
+                Kind::Paths => {
+                    own.path_schedulers.insert(name.clone(), path_schedulers::maker(shared));
                 }
             }
         }

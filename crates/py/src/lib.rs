@@ -14,6 +14,7 @@ mod link;
 #[cfg(target_os = "linux")]
 mod live;
 mod packetdrill;
+mod path_schedulers;
 mod radio;
 mod rate_controllers;
 mod resolved;
@@ -145,6 +146,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<controllers::Ack>()?;
     module.add_class::<controllers::Loss>()?;
     module.add_class::<controllers::Timeout>()?;
+    module.add_class::<path_schedulers::Subflow>()?;
+    module.add_class::<path_schedulers::Unsent>()?;
     module.add_class::<rate_controllers::Feedback>()?;
     module.add_class::<rate_controllers::PacketReport>()?;
     module.add("GuestError", module.py().get_type::<GuestError>())?;

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::BufReader;
 
-use airlane_live::ends::EndId;
+use airlane_live::ends::{EndId, end_of_host};
 use airlane_live::flight::{self, Print, Reader, Recorded};
 use airlane_live::{LiveConfig, LiveError as Error};
 use airlane_scenario::{Resolved, ScenarioError};
@@ -42,7 +42,7 @@ pub(crate) fn replay(
             let what = format!("{path} has {} UEs, and the manifest {}", reader.ues(), real.len());
             return Err(Error::new(what, "it belongs to another run"));
         }
-        let open: Vec<EndId> = open.into_iter().map(EndId::from_index).collect();
+        let open: Vec<EndId> = open.into_iter().filter_map(|number| end_of_host(&real, number)).collect();
         flight::replay(&resolved, seed, &real, &open, reader).map_err(error)
     };
     let report = py.detach(repeated).map_err(|e| LiveError::new_err(e.to_string()))?;

@@ -1,9 +1,4 @@
-//! A handshake without cryptography: it exchanges transport parameters in the order of TLS 1.3 over QUIC
-//! (RFC 9001 §4), one message for each of its flights, and protects nothing.
-//!
-//! Packets have the same length as with AES-GCM (RFC 9001 §5.3): a tag of 16 bytes, and room for a
-//! header protection sample. The tag contains the generation of the key, so that a packet with an old
-//! key cannot be opened, as key updates require.
+//! The clear-text handshake ([`crate::handshake`]) in quinn's interface.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -16,20 +11,10 @@ use quinn_proto::crypto::{
 use quinn_proto::transport_parameters::TransportParameters;
 use quinn_proto::{ConnectError, ConnectionId, Side, TransportError, TransportErrorCode};
 
-/// The tag of AES-GCM (RFC 9001 §5.3), and the sample of header protection (§5.4.2).
-const TAG: usize = 16;
-const SAMPLE: usize = 16;
-/// Messages by their TLS 1.3 types (RFC 8446 §4); each has a length of three bytes.
-const CLIENT_HELLO: u8 = 1;
-const SERVER_HELLO: u8 = 2;
-const ENCRYPTED_EXTENSIONS: u8 = 8;
-const FINISHED: u8 = 20;
-const MESSAGE_HEADER: usize = 4;
-
-/// Generations of keys: Initial, Handshake, and the first of 1-RTT.
-const INITIAL: u64 = 0;
-const HANDSHAKE: u64 = 1;
-const FIRST_DATA: u64 = 2;
+use crate::handshake::{
+    CONFIDENTIALITY_LIMIT, Handshake, INITIAL, INTEGRITY_LIMIT, OutOfPlace, SAMPLE, SIGNATURE, TAG, open,
+    seal, sign,
+};
 
 struct NullKey {
     generation: u64,
@@ -37,27 +22,20 @@ struct NullKey {
 
 impl PacketKey for NullKey {
     fn encrypt(&self, _: u64, packet: &mut [u8], _: usize) {
-        let tag = packet.len() - TAG;
-        packet[tag..].fill(0);
-        packet[tag..tag + 8].copy_from_slice(&self.generation.to_be_bytes());
+        seal(self.generation, packet);
     }
     fn decrypt(&self, _: u64, _: &[u8], payload: &mut BytesMut) -> Result<(), CryptoError> {
-        let text = payload.len().checked_sub(TAG).ok_or(CryptoError)?;
-        if payload[text..text + 8] != self.generation.to_be_bytes() {
-            return Err(CryptoError);
-        }
-        payload.truncate(text);
+        payload.truncate(open(self.generation, payload).ok_or(CryptoError)?);
         Ok(())
     }
     fn tag_len(&self) -> usize {
         TAG
     }
-    // RFC 9001 §6.6, AES-GCM.
     fn confidentiality_limit(&self) -> u64 {
-        1 << 23
+        CONFIDENTIALITY_LIMIT
     }
     fn integrity_limit(&self) -> u64 {
-        1 << 52
+        INTEGRITY_LIMIT
     }
 }
 
@@ -86,71 +64,16 @@ fn keys(generation: u64) -> Keys {
 /// The part of one end in the handshake.
 pub(crate) struct NullSession {
     side: Side,
-    own_parameters: Vec<u8>,
+    handshake: Handshake,
     peer_parameters: Option<TransportParameters>,
-    /// Handshake bytes of an incomplete message.
-    received: Vec<u8>,
-    /// The next message.
-    next: Step,
-    finished: bool,
-    /// The generation of the next 1-RTT keys.
-    generation: u64,
-}
-
-/// The next message of an end. It is sent when requested, except for [`Step::Listen`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    ClientHello,
-    /// The keys of the handshake, for which the client sends no message.
-    ClientHandshakeKeys,
-    ClientFinished,
-    ServerHello,
-    ServerParameters,
-    Listen,
 }
 
 impl NullSession {
     fn new(side: Side, parameters: &TransportParameters) -> Self {
         let mut own_parameters = Vec::new();
         parameters.write(&mut own_parameters);
-        let next = if side.is_client() { Step::ClientHello } else { Step::Listen };
-        let generation = FIRST_DATA + 1;
-        Self {
-            side,
-            own_parameters,
-            peer_parameters: None,
-            received: vec![],
-            next,
-            finished: false,
-            generation,
-        }
-    }
-
-    fn say(&self, to: &mut Vec<u8>, kind: u8, body: &[u8]) {
-        let length = u32::try_from(body.len()).expect("a handshake message is short").to_be_bytes();
-        to.push(kind);
-        to.extend_from_slice(&length[1..]);
-        to.extend_from_slice(body);
-    }
-
-    fn on_message(&mut self, kind: u8, body: &[u8]) -> Result<(), TransportError> {
-        match (self.side, kind) {
-            (Side::Server, CLIENT_HELLO) => {
-                self.peer_parameters = Some(TransportParameters::read(self.side, &mut &*body)?);
-                self.next = Step::ServerHello;
-            }
-            (Side::Server, FINISHED) => self.finished = true,
-            (Side::Client, SERVER_HELLO) => self.next = Step::ClientHandshakeKeys,
-            (Side::Client, ENCRYPTED_EXTENSIONS) => {
-                self.peer_parameters = Some(TransportParameters::read(self.side, &mut &*body)?);
-            }
-            (Side::Client, FINISHED) => {
-                self.finished = true;
-                self.next = Step::ClientFinished;
-            }
-            _ => return Err(TransportErrorCode::PROTOCOL_VIOLATION.into()), // a message out of place
-        }
-        Ok(())
+        let handshake = Handshake::new(side.is_client(), own_parameters);
+        Self { side, handshake, peer_parameters: None }
     }
 }
 
@@ -171,20 +94,14 @@ impl Session for NullSession {
         None
     }
     fn is_handshaking(&self) -> bool {
-        !self.finished
+        !self.handshake.is_finished()
     }
 
     fn read_handshake(&mut self, bytes: &[u8]) -> Result<bool, TransportError> {
         let known = self.peer_parameters.is_some();
-        self.received.extend_from_slice(bytes);
-        while let [kind, a, b, c, ..] = *self.received.as_slice() {
-            let whole = MESSAGE_HEADER + u32::from_be_bytes([0, a, b, c]) as usize;
-            if self.received.len() < whole {
-                break;
-            }
-            let body = self.received[MESSAGE_HEADER..whole].to_vec();
-            self.received.drain(..whole);
-            self.on_message(kind, &body)?;
+        let read = self.handshake.read(bytes);
+        if let Some(body) = read.map_err(|OutOfPlace| TransportErrorCode::PROTOCOL_VIOLATION)? {
+            self.peer_parameters = Some(TransportParameters::read(self.side, &mut &*body)?);
         }
         Ok(!known && self.peer_parameters.is_some())
     }
@@ -194,34 +111,11 @@ impl Session for NullSession {
     }
 
     fn write_handshake(&mut self, to: &mut Vec<u8>) -> Option<Keys> {
-        let (next, generation) = match self.next {
-            Step::ClientHello => {
-                self.say(to, CLIENT_HELLO, &self.own_parameters);
-                (Step::Listen, None)
-            }
-            Step::ServerHello => {
-                self.say(to, SERVER_HELLO, &[]);
-                (Step::ServerParameters, Some(HANDSHAKE))
-            }
-            Step::ServerParameters => {
-                self.say(to, ENCRYPTED_EXTENSIONS, &self.own_parameters);
-                self.say(to, FINISHED, &[]);
-                (Step::Listen, Some(FIRST_DATA))
-            }
-            Step::ClientHandshakeKeys => (Step::Listen, Some(HANDSHAKE)),
-            Step::ClientFinished => {
-                self.say(to, FINISHED, &[]);
-                (Step::Listen, Some(FIRST_DATA))
-            }
-            Step::Listen => (Step::Listen, None),
-        };
-        self.next = next;
-        generation.map(keys)
+        self.handshake.write(to).map(keys)
     }
 
     fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
-        self.generation += 1;
-        Some(packet_keys(self.generation - 1))
+        Some(packet_keys(self.handshake.next_generation()))
     }
     fn is_valid_retry(&self, _: &ConnectionId, _: &[u8], _: &[u8]) -> bool {
         false // no server here sends one
@@ -267,19 +161,13 @@ pub(crate) struct NullTokenKey(pub(crate) u64);
 
 impl HmacKey for NullTokenKey {
     fn sign(&self, data: &[u8], signature: &mut [u8]) {
-        let mut hash = self.0 ^ 0xcbf2_9ce4_8422_2325; // FNV-1a, 64 bits
-        for out in signature {
-            for byte in data {
-                hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-            }
-            *out = (hash >> 32) as u8;
-        }
+        sign(self.0, data, signature);
     }
     fn signature_len(&self) -> usize {
-        32 // HMAC-SHA256, quinn's default
+        SIGNATURE
     }
     fn verify(&self, data: &[u8], signature: &[u8]) -> Result<(), CryptoError> {
-        let mut own = [0; 32];
+        let mut own = [0; SIGNATURE];
         self.sign(data, &mut own);
         if signature == own { Ok(()) } else { Err(CryptoError) }
     }

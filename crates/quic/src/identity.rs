@@ -19,8 +19,13 @@ impl Ids {
     }
 
     pub(crate) fn next(&self) -> ConnectionId {
+        ConnectionId::new(&self.draw())
+    }
+
+    /// The bytes of the next id.
+    pub(crate) fn draw(&self) -> [u8; ID_LENGTH] {
         let mut stream = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        ConnectionId::new(&stream.bits().to_be_bytes())
+        stream.bits().to_be_bytes()
     }
 }
 

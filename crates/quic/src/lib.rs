@@ -22,9 +22,11 @@ mod congestion;
 mod crypto;
 mod endpoint;
 mod flight;
+mod handshake;
 mod identity;
 mod marks;
 mod model;
+mod multipath;
 mod pacer;
 #[cfg_attr(target_family = "wasm", path = "qlog_absent.rs")]
 mod qlog;
@@ -40,6 +42,7 @@ mod timeouts;
 mod tls;
 
 pub use endpoint::{Identifier, QuicEndpoint, QuicEvent, Readable};
+pub use multipath::{MultipathConfig, MultipathEndpoint, MultipathScheduler, PathSetup};
 pub use pacer::QuicPacing;
 pub use qlog::{QlogError, QlogFiles};
 pub use quinn_proto::{Dir, StreamId};

@@ -37,7 +37,7 @@ pub enum Role {
 }
 
 impl Role {
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Client => "client",
             Self::Server => "server",
@@ -181,7 +181,7 @@ pub(crate) fn address(role: Role) -> SocketAddr {
 }
 
 /// The prefix of a connection's random streams: its flow, and its number if the flow has many.
-fn place(path: &Path) -> String {
+pub(crate) fn place(path: &Path) -> String {
     let own = number(path).map_or_else(String::new, |number| format!("/{number}"));
     format!("flow/{}{own}", path.flow.0)
 }

@@ -381,6 +381,7 @@ fn a_base_station_tells_what_a_loss_is() {
         resource_blocks: 25,
         cqi: 15,
         queue: Bytes::ZERO,
+        cell_use: None,
     };
     let said = |bytes| move |server: &mut QuicEndpoint| server.on_radio_information(block(bytes));
     assert_eq!(falls(&download_told(config, (Content::Zeros, 1_000_000), lose, said(2292))), 0);

@@ -72,6 +72,11 @@ pub struct BearerConfig {
 }
 
 impl BearerConfig {
+    /// Whether it has RLC of NR, as the bearers of a cell of NR do.
+    pub(crate) const fn is_of_nr(&self) -> bool {
+        matches!(self.rlc, RlcConfig::Nr(_))
+    }
+
     /// Checks the parameters; the error names a key and its valid values.
     ///
     /// # Errors
@@ -414,6 +419,11 @@ impl RadioBearer {
         self.suspension = Suspension::default();
         self.update_timeout();
         packets
+    }
+
+    /// A bearer that was suspended may send again.
+    pub(crate) fn resume(&mut self) {
+        self.suspension = Suspension::default();
     }
 
     /// When to call `handle_timeout`, if no packet arrives before.

@@ -386,6 +386,11 @@ impl Bearers {
         self.each_mut().for_each(RadioBearer::suspend);
     }
 
+    /// [`RadioBearer::resume`].
+    pub(crate) fn resume(&mut self) {
+        self.each_mut().for_each(RadioBearer::resume);
+    }
+
     /// [`RadioBearer::leave`], of all bearers.
     pub(crate) fn leave(&mut self, cx: &mut Cx<'_>, mode: HandoverMode, out: &mut Departure) {
         self.default.leave(cx, mode, out);

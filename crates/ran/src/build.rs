@@ -1,5 +1,7 @@
 //! Builds cells and UEs from a configuration. Each random process has its own named stream.
 
+mod source;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -17,7 +19,7 @@ use crate::config::{CarrierAggregation, CellConfig, ChannelConfig, RanConfig, St
 use crate::cqi::{CqiReports, ReportTimes};
 use crate::dual;
 use crate::interference::{CellChannels, Neighbours};
-use crate::link::{DownlinkState, Links, ServingLink, UplinkState};
+use crate::link::{BlockCounts, DownlinkState, Links, ServingLink, UplinkState};
 use crate::mac::downlink::DownlinkMac;
 use crate::mac::drx::Drx;
 use crate::mac::harq::HarqEntity;
@@ -32,7 +34,9 @@ use crate::mac::scell::Scell;
 use crate::mac::sleep::Phase;
 use crate::mac::uplink::UplinkMac;
 use crate::network::{Cell, SlotClock};
+use crate::reach;
 use crate::ue::{Membership, Ue};
+pub(crate) use source::ChannelSource;
 
 /// A MAC subheader with a 15-bit length field (TS 36.321 v17.0 §6.2.1). The last subheader of a PDU
 /// has no length field; the two bytes saved are left unused.
@@ -54,6 +58,7 @@ pub(crate) fn cells(config: &RanConfig) -> Vec<Cell> {
         downlink: DownlinkMac::new(cell, ues),
         uplink: UplinkMac::new(cell, of(cell), ues),
         restrictions: Restrictions::new(cell, ues),
+        notes: Default::default(),
         config: cell.clone(),
     };
     config.cells.iter().map(cell).collect()
@@ -71,9 +76,15 @@ pub(crate) fn slot_lengths(config: &RanConfig) -> Vec<Duration> {
 pub(crate) fn neighbours(config: &RanConfig) -> Vec<Vec<CellId>> {
     let all = (0..config.cells.len() as u32).map(CellId);
     let serves = |cell: &CellId| !config.cells[cell.index()].interferer;
+    // With secondary nodes, the cells of NR are measured for these.
+    let has_secondary_nodes = config.ues.iter().any(|ue| ue.secondary_node.is_some());
+    let is_of_nr = |cell: &CellConfig| cell.bearer.is_of_nr();
+    let alike = |cell: &CellConfig, other: CellId| {
+        !has_secondary_nodes || is_of_nr(cell) == is_of_nr(&config.cells[other.index()])
+    };
     let of = |(id, cell): (CellId, &CellConfig)| match &cell.neighbours {
         Some(named) => named.iter().copied().filter(serves).collect(),
-        None => all.clone().filter(|cell| *cell != id).filter(serves).collect(),
+        None => all.clone().filter(|other| *other != id && alike(cell, *other)).filter(serves).collect(),
     };
     all.clone().zip(&config.cells).map(of).collect()
 }
@@ -84,10 +95,13 @@ pub(crate) struct Scene<'a> {
     cell: &'a CellConfig,
     /// The first cell at its point: sectors of one site share line of sight and shadowing.
     site: usize,
+    /// The place of its downlink carrier ([`reach::carriers`]).
+    carrier: usize,
     channel: &'a ChannelConfig,
     grid: Option<&'a Arc<FrequencyGrid>>,
     /// There is no other cell.
     alone: bool,
+    environment: &'a Arc<Environment>,
     seeds: Seeds,
 }
 
@@ -95,42 +109,47 @@ pub(crate) struct Scene<'a> {
 #[derive(Debug)]
 pub(crate) struct Environment {
     channel: ChannelConfig,
+    cells: Vec<CellConfig>,
     /// By cell.
     grids: Vec<Option<Arc<FrequencyGrid>>>,
     sites: Vec<usize>,
+    carriers: Vec<usize>,
 }
 
 impl Environment {
-    pub(crate) fn new(config: &RanConfig) -> Self {
+    pub(crate) fn new(config: &RanConfig) -> Arc<Self> {
         let cells = || (0..).map(CellId).zip(&config.cells);
-        Self {
+        Arc::new(Self {
             channel: config.channel.clone(),
+            cells: config.cells.clone(),
             grids: frequency_grids(config),
             sites: cells().map(|(id, _)| site_of(&config.cells, id)).collect(),
-        }
+            carriers: reach::carriers(config.cells.iter()),
+        })
     }
 
     /// The cells that a UE meets.
-    pub(crate) fn scenes<'a>(
-        &'a self,
-        cells: impl Iterator<Item = &'a CellConfig>,
-        seeds: Seeds,
-    ) -> Vec<Scene<'a>> {
-        let scene = |(index, cell)| Scene {
-            id: CellId(index),
-            cell,
-            site: self.sites[index as usize],
+    pub(crate) fn scenes(self: &Arc<Self>, seeds: Seeds) -> Vec<Scene<'_>> {
+        (0..self.cells.len() as u32).map(|cell| self.scene(CellId(cell), seeds)).collect()
+    }
+
+    fn scene(self: &Arc<Self>, id: CellId, seeds: Seeds) -> Scene<'_> {
+        Scene {
+            id,
+            cell: &self.cells[id.index()],
+            site: self.sites[id.index()],
+            carrier: self.carriers[id.index()],
             channel: &self.channel,
-            grid: self.grids[index as usize].as_ref(),
+            grid: self.grids[id.index()].as_ref(),
             alone: self.sites.len() == 1,
+            environment: self,
             seeds,
-        };
-        (0..).zip(cells).map(scene).collect()
+        }
     }
 
     /// The UEs of a configuration.
-    pub(crate) fn ues(&self, config: &RanConfig, seeds: Seeds) -> Vec<Ue> {
-        let scenes = self.scenes(config.cells.iter(), seeds);
+    pub(crate) fn ues(self: &Arc<Self>, config: &RanConfig, seeds: Seeds) -> Vec<Ue> {
+        let scenes = self.scenes(seeds);
         let ue = |(index, ue)| build_ue(index, ue, &scenes, Instant::ZERO);
         config.ues.iter().enumerate().map(ue).collect()
     }
@@ -171,43 +190,53 @@ struct NewUe<'a> {
     indoors: Option<&'a Indoors>,
 }
 
-/// The channels between a UE and each cell; the serving cell is separate.
+/// The channels between a UE and each cell in reach; the serving cell is separate.
 fn build_channels(
     ue: NewUe<'_>,
     mobility: &mut Mobility,
     scenes: &[Scene<'_>],
     now: Instant,
-) -> (CellChannels, Vec<CellChannels>) {
+) -> (CellChannels, Neighbours) {
     let mut fields = ShadowFields::default();
-    let link = |scene: &Scene<'_>| {
-        let scenery = build_scenery(ue, scene, &mut fields);
-        let channel = |direction| build_channel(ue, direction, scene, &scenery);
-        CellChannels {
-            cell: scene.id,
-            downlink: channel(Direction::Downlink),
-            uplink: channel(Direction::Uplink),
-        }
+    let reach = source::build_reach(ue, mobility, scenes, now, &mut fields);
+    let mut link = |scene: &Scene<'_>| build_link_channels(ue, scene, &mut fields);
+    let mut links: Vec<_> = match &reach {
+        None => scenes.iter().map(link).collect(),
+        Some(reach) => reach.cells.iter().map(|cell| link(&scenes[cell.index()])).collect(),
     };
-    let mut links: Vec<_> = scenes.iter().map(link).collect();
-    let is_lte = |cell: usize| !matches!(scenes[cell].cell.bearer.rlc, RlcConfig::Nr(_));
-    let is_dual = ue.config.secondary_node.is_some();
-    let serves = |cell: usize| !scenes[cell].cell.interferer && (!is_dual || is_lte(cell));
-    let serving = ue.config.cell.map_or_else(|| strongest(&mut links, serves, mobility, now), CellId::index);
-    assert!(serving < links.len(), "a UE names a cell that is not there");
-    assert!(serves(serving), "a UE in a cell that serves no UE");
-    (links.remove(serving), links)
+    let serves = |cell: CellId| may_serve(ue.config, &scenes[cell.index()]);
+    let serving = strongest(&mut links, serves, mobility, now);
+    let serving = links.remove(serving);
+    (serving, Neighbours::new(links, reach))
 }
 
-/// The serving candidate with the strongest reference signals now; the first of equal ones.
+/// The channels between a UE and a cell in both directions.
+fn build_link_channels(ue: NewUe<'_>, scene: &Scene<'_>, fields: &mut ShadowFields) -> CellChannels {
+    let scenery = build_scenery(ue, scene, fields);
+    let channel = |direction| build_channel(ue, direction, scene, &scenery);
+    let (downlink, uplink) = (channel(Direction::Downlink), channel(Direction::Uplink));
+    CellChannels { cell: scene.id, downlink, uplink }
+}
+
+/// Whether a cell may serve a UE from its start: the one that it names, or any that serves UEs, of the master node if it
+/// has a secondary node.
+fn may_serve(ue: &UeConfig, scene: &Scene<'_>) -> bool {
+    let is_lte = !matches!(scene.cell.bearer.rlc, RlcConfig::Nr(_));
+    let serves = !scene.cell.interferer && (ue.secondary_node.is_none() || is_lte);
+    assert!(ue.cell != Some(scene.id) || serves, "a UE in a cell that serves no UE");
+    serves && ue.cell.is_none_or(|cell| cell == scene.id)
+}
+
+/// The place of the serving candidate with the strongest reference signals now; the first of equal ones.
 fn strongest(
     links: &mut [CellChannels],
-    serves: impl Fn(usize) -> bool,
+    serves: impl Fn(CellId) -> bool,
     mobility: &mut Mobility,
     now: Instant,
 ) -> usize {
-    let mut serving = (0..links.len()).filter(|cell| serves(*cell));
-    let mut best = serving.next().expect("some cell serves");
-    for index in serving {
+    let places: Vec<_> = (0..links.len()).filter(|place| serves(links[*place].cell)).collect();
+    let mut best = *places.first().expect("a UE names a cell that is not there, or no cell serves");
+    for index in places.into_iter().skip(1) {
         let [this, other] = [index, best].map(|i| links[i].downlink.rsrp(now, mobility, &mut None));
         if this > other {
             best = index;
@@ -304,13 +333,13 @@ fn build_cell_group(
 fn build_link(
     NewUe { index, config: ue, .. }: NewUe<'_>,
     serving: CellChannels,
-    neighbours: Vec<CellChannels>,
+    neighbours: Neighbours,
     cell: &CellConfig,
     draws: impl Fn(&str) -> Stream,
 ) -> ServingLink {
     ServingLink {
         cell: serving.cell,
-        neighbours: Neighbours::new(neighbours),
+        neighbours,
         downlink: DownlinkState {
             channel: serving.downlink,
             cqi: CqiReports::of(cell, index),
@@ -321,6 +350,7 @@ fn build_link(
             outer_loop: 0.0,
             fixed_mcs: ue.fixed_mcs,
             active: false,
+            sent: BlockCounts::default(),
         },
         uplink: UplinkState {
             channel: serving.uplink,

@@ -15,6 +15,7 @@ use airlane_radio::{
 use crate::config::ShadowingConfig;
 use crate::interference::STEP_M;
 use crate::mac::scheduler::MAX_RBGS;
+use crate::reach::Change;
 
 /// For how long a moving UE's path loss is kept. At 40 km/h the UE moves 11 cm in this time.
 const PATH_LOSS_REFRESH: Duration = Duration::from_millis(10);
@@ -331,13 +332,7 @@ impl Channel {
     /// The change of the loss by shadowing, negative where it reduces the loss.
     fn shadowing(&mut self, ue: &Position, path: &RadioPath, common: &mut CommonShadow) -> Decibel {
         let Some((config, shadowing)) = &self.scenery.shadowing else { return Decibel(0.0) };
-        let law = match (&self.budget.path_loss, self.scenery.inside_m) {
-            (PathLoss::LargeScale(model), Some(_)) => Some(model.shadowing(path, true)),
-            (law, _) => law.shadowing(path),
-        };
-        let sigma = config.deviation.or(law.map(|(sigma, _)| sigma));
-        let correlation_m = config.correlation_m.or(law.map(|(_, metres)| metres));
-        let (sigma, correlation_m) = sigma.zip(correlation_m).expect("asked for when the network was built");
+        let (sigma, correlation_m) = self.shadowing_law(config, path);
         let grain = Grain::of(ue, correlation_m);
         let value = match self.shadowed {
             Some((metres, at, value)) if metres == correlation_m && at == grain => value,
@@ -352,6 +347,38 @@ impl Channel {
         };
         self.shadowed = Some((correlation_m, grain, value));
         Decibel(sigma.0 * value)
+    }
+
+    /// The standard deviation of shadowing, and the distance in metres at which its correlation is 1/e.
+    fn shadowing_law(&self, config: &ShadowingConfig, path: &RadioPath) -> (Decibel, f64) {
+        let law = match (&self.budget.path_loss, self.scenery.inside_m) {
+            (PathLoss::LargeScale(model), Some(_)) => Some(model.shadowing(path, true)),
+            (law, _) => law.shadowing(path),
+        };
+        let sigma = config.deviation.or(law.map(|(sigma, _)| sigma));
+        let correlation_m = config.correlation_m.or(law.map(|(_, metres)| metres));
+        sigma.zip(correlation_m).expect("asked for when the network was built")
+    }
+
+    /// Causes of changes of the mean SINR when a UE at this position moves by no more than `nearness` of the distance.
+    pub(crate) fn change_at(&self, ue: &Position, nearness: f64) -> Change {
+        let (site, law) = (self.scenery.site_for(ue), &self.budget.path_loss);
+        let path = self.scenery.path(law, &site, ue);
+        let shadowing = self.scenery.shadowing.as_ref().map(|(config, _)| {
+            let (sigma, correlation_m) = self.shadowing_law(config, &path);
+            (sigma.0, correlation_m)
+        });
+        let closer_m = path.ground_m * (1.0 - nearness) - STEP_M - self.scenery.inside_m.unwrap_or(0.0);
+        let probability = law.line_of_sight_probability(closer_m.max(0.0), ue.z);
+        let comes_into_sight =
+            !path.line_of_sight && matches!(self.scenery.sight, Sight::Draw(draw) if draw < probability);
+        Change { ground_m: path.ground_m, shadowing, comes_into_sight }
+    }
+
+    /// [`Self::interference_at`] with a line of sight.
+    pub(crate) fn interference_in_sight(mut self, ue: &Position, common: &mut CommonShadow) -> f32 {
+        self.scenery.sight = Sight::Draw(f64::NEG_INFINITY);
+        self.interference_at(ue, common)
     }
 
     /// [`Fading::is_coherent_over`]; always without fading.

@@ -81,6 +81,9 @@ pub struct LinkRules {
     pub spatial_consistency: bool,
     /// UMa of TR 38.901 and TR 36.873: the environment height is drawn for each link (Table 7.4.1-1, note 1).
     pub random_environment_height: bool,
+    /// A UE has channels with so many cells of each carrier, those that it receives strongest where it starts; `None`
+    /// for all. Other cells interfere with their mean power.
+    pub strongest_cells: Option<usize>,
 }
 
 /// Buildings with UEs.

@@ -237,6 +237,13 @@ fn may_wait(cell: &CellConfig) -> bool {
     cell.numerology.slot * u64::from(mac.cqi_period.max(1) - 1 + mac.cqi_delay) <= SNAPSHOT_PERIOD
 }
 
+/// Whether no report of a cell depends on the blocks that other cells decide in the slot of its measurement: it is
+/// computed later, or does not depend on blocks.
+pub(crate) fn are_independent(cell: &CellConfig) -> bool {
+    let is_later = cell.mac.cqi_delay > 0 && !cell.mac.control_errors && may_wait(cell);
+    is_later || cell.mac.cqi_reference == CqiReference::ControlRegion
+}
+
 /// Computes the report of a measurement.
 struct Measurement<'a> {
     serving: &'a CellConfig,

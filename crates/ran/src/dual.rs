@@ -16,6 +16,9 @@
 //!               └──── PDCP of the UE: reordering ┘
 //! ```
 //!
+//! In a handover between master nodes the UE leaves both cell groups with the command. PDUs that were not delivered are sent
+//! again after its arrival, as when the SCG is lost.
+//!
 //! Not included: PDCP duplication, several bearers, SCells of either cell group, a limit on the sum of both transmit powers
 //! (each cell group has the power of the UE), a single transmitter for both uplinks, and signalling over SRB3.
 
@@ -60,6 +63,16 @@ impl CellGroup {
     pub(crate) const BOTH: [Self; 2] = [Self::Master, Self::Secondary];
 }
 
+/// The SCG in a handover between master nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScgAtHandover {
+    /// It is released (TS 37.340 §10.8). A cell is added again by its signal.
+    Release,
+    /// The secondary node and the PSCell are kept (TS 37.340 §10.7, without a change of the secondary node): after its arrival
+    /// the UE has the random access to the PSCell.
+    Keep,
+}
+
 /// X2-U between the two nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterNodeLink {
@@ -76,6 +89,8 @@ pub struct SecondaryNodeConfig {
     pub cells: Vec<CellId>,
     /// When which of them is.
     pub scg: ScgConfig,
+    /// The effect of a handover of the master node on the SCG.
+    pub at_handover: ScgAtHandover,
     /// The type of the bearer.
     pub bearer: BearerType,
     /// The link between the nodes.

@@ -15,6 +15,10 @@
 //! once per resource block group. Interference in the uplink is a sum over the UEs of many cells
 //! and always counts with its mean. Not included: interference of the neighbours' reference signals
 //! with PDSCH, and PUCCH and sounding signals.
+//!
+//! *Large networks.* A UE may have channels with the cells alone that it receives strongest ([`crate::reach`]). The
+//! others then interfere in the downlink with their mean power, by the share of the band that all cells use in a slot,
+//! and not in the uplink.
 
 mod control;
 mod noise;
@@ -31,6 +35,7 @@ use crate::channel::Channel;
 use crate::config::CellConfig;
 use crate::mac::grid::RbgSet;
 use crate::numerology::Duplex;
+use crate::reach::{self, Reach};
 pub(crate) use control::Control;
 use noise::{AddAll, AddUp, Heard, LANES, Listen, Uneven};
 pub(crate) use noise::{Noise, PLACES, ScaledSinr};
@@ -77,9 +82,11 @@ struct ControlLevels {
 /// The cells that do not serve a UE, and the power they receive from each other.
 #[derive(Debug)]
 pub(crate) struct Neighbours {
-    /// One for each other cell, ascending.
+    /// One for each other cell in reach, ascending.
     channels: Vec<CellChannels>,
-    /// Mean power over the noise by cell at the last snapshot and the one before, alternating; zero for an
+    /// The cells in reach, ascending, the serving one among them: what follows has a place for each. `None` for all.
+    reach: Option<Reach>,
+    /// Mean power over the noise by place at the last snapshot and the one before, alternating; zero for an
     /// ignored cell, for the serving cell, and in the places beyond the last.
     downlink: [Vec<f32>; 2],
     latest: Snapshot,
@@ -92,18 +99,21 @@ pub(crate) struct Neighbours {
     /// The interferers of the current reception, and their sum with the noise.
     heard: Heard,
     noise: Noise,
-    /// Fading of each RBG by cell, and the time to which it belongs.
-    gains: Vec<(Instant, [f32; PLACES])>,
+    /// Fading of each RBG by place.
+    gains: Vec<[f32; PLACES]>,
+    /// The times to which they belong: side by side, since most are compared without a use of the gains.
+    gains_at: Vec<Instant>,
 }
 
 impl Neighbours {
-    pub(crate) fn new(channels: Vec<CellChannels>) -> Self {
+    pub(crate) fn new(channels: Vec<CellChannels>, reach: Option<Reach>) -> Self {
         let count = channels.len();
         // Without other cells there is nothing to store.
         let cells = if channels.is_empty() { 0 } else { count + 1 };
         let places = whole_vectors(cells);
         Self {
             channels,
+            reach,
             downlink: [vec![0.0; places], vec![0.0; places]],
             latest: Snapshot(0),
             uplink: vec![0.0; count],
@@ -113,7 +123,15 @@ impl Neighbours {
             place: None,
             heard: Heard::new(places),
             noise: Noise::alone(0, 1),
-            gains: vec![(Instant::FAR_FUTURE, [0.0; PLACES]); cells],
+            gains: vec![[0.0; PLACES]; cells],
+            gains_at: vec![Instant::FAR_FUTURE; cells],
+        }
+    }
+
+    /// These cells stay in reach until the next call.
+    pub(crate) fn hold(&mut self, cells: impl Iterator<Item = CellId>) {
+        if let Some(reach) = &mut self.reach {
+            reach.hold(cells);
         }
     }
 
@@ -124,8 +142,14 @@ impl Neighbours {
     /// Cell `to` serves from now on instead of `from`, to which these channels belong.
     pub(crate) fn exchange(&mut self, from: CellId, to: CellId, channels: [&mut Channel; 2]) {
         self.hear_uplink();
-        let place = self.channels.binary_search_by_key(&to, |link| link.cell);
-        let mut link = self.channels.remove(place.expect("a UE has a link to each other cell"));
+        let mut place = self.channels.binary_search_by_key(&to, |link| link.cell);
+        if let (Err(_), Some(reach)) = (&place, &mut self.reach) {
+            let before = reach.cells.clone();
+            reach.admit(to);
+            self.arrange(&before, from);
+            place = self.channels.binary_search_by_key(&to, |link| link.cell);
+        }
+        let mut link = self.channels.remove(place.expect("a UE has a link to each other cell in reach"));
         let [downlink, uplink] = channels;
         core::mem::swap(&mut link.downlink, downlink);
         core::mem::swap(&mut link.uplink, uplink);
@@ -133,7 +157,7 @@ impl Neighbours {
         let place = self.channels.partition_point(|other| other.cell < link.cell);
         self.channels.insert(place, link);
         (self.checked_at, self.place, self.control.of) = (None, None, None);
-        self.gains.iter_mut().for_each(|(at, _)| *at = Instant::FAR_FUTURE);
+        self.gains_at.fill(Instant::FAR_FUTURE);
     }
 
     /// Computes the received powers at the current position, if the UE has moved.
@@ -147,15 +171,70 @@ impl Neighbours {
         if self.place.is_some_and(|place| place.ground_distance(&here) < STEP_M) {
             return;
         }
+        self.follow(here);
         self.place = Some(here);
         let mut common = None;
         self.latest.0 = self.latest.0.wrapping_add(1);
         let levels = &mut self.downlink[self.latest.0 as usize % 2];
         levels.fill(0.0);
         for link in &mut self.channels {
-            levels[link.cell.index()] = audible(link.downlink.interference_at(&here, &mut common));
+            levels[place_in(self.reach.as_ref(), link.cell)] =
+                audible(link.downlink.interference_at(&here, &mut common));
         }
         self.uplink_is_old = true;
+    }
+
+    /// Renews the cells in reach of a UE that moves, before its reception is measured.
+    pub(crate) fn prepare(&mut self, now: Instant, mobility: &mut Mobility) {
+        if self.reach.as_ref().is_some_and(Reach::follows) {
+            self.follow(mobility.position_at(now));
+        }
+    }
+
+    /// Renews the cells in reach if the UE has moved by the bound.
+    fn follow(&mut self, here: Position) {
+        let Some(reach) = self.reach.as_mut().filter(|reach| reach.is_due(&here)) else { return };
+        let before = reach.cells.clone();
+        let serves = |cell: &CellId| self.channels.binary_search_by_key(cell, |link| link.cell).is_err();
+        let serving = before.iter().copied().find(serves).expect("a cell in reach serves the UE");
+        reach.renew(here, Some(serving));
+        self.arrange(&before, serving);
+    }
+
+    /// The cells in reach are others than `before`: channels and levels get their new places. A channel that is new has
+    /// its level of this moment in earlier snapshots, too.
+    fn arrange(&mut self, before: &[CellId], serving: CellId) {
+        let Some(reach) = &self.reach else { return };
+        self.control.of = None;
+        if reach.cells == before {
+            return;
+        }
+        let is_known = |cell: &CellId| before.binary_search(cell).is_ok();
+        let fresh: Vec<_> = reach.cells.iter().copied().filter(|cell| !is_known(cell)).collect();
+        let mut fresh = reach.channels(&fresh).into_iter();
+        let mut known = core::mem::take(&mut self.channels).into_iter();
+        let places = whole_vectors(reach.cells.len());
+        let old = core::mem::replace(&mut self.downlink, [vec![0.0; places], vec![0.0; places]]);
+        let mut common = None;
+        for (place, cell) in reach.cells.iter().enumerate().filter(|(_, cell)| **cell != serving) {
+            let link = if let Ok(from) = before.binary_search(cell) {
+                self.downlink.iter_mut().zip(&old).for_each(|(to, old)| to[place] = old[from]);
+                known.find(|link| link.cell == *cell).expect("a cell that was in reach")
+            } else {
+                let mut link = fresh.next().expect("one for each cell that was not in reach");
+                if let Some(at) = &self.place {
+                    let level = audible(link.downlink.interference_at(at, &mut common));
+                    self.downlink.iter_mut().for_each(|levels| levels[place] = level);
+                }
+                link
+            };
+            self.channels.push(link);
+        }
+        self.uplink = vec![0.0; self.channels.len()];
+        self.uplink_is_old = true;
+        self.heard = Heard::new(places);
+        self.gains.resize(reach.cells.len(), [0.0; PLACES]);
+        self.gains_at = vec![Instant::FAR_FUTURE; reach.cells.len()];
     }
 
     /// Computes the power of the UE at other cells for the position of the last snapshot.
@@ -169,19 +248,21 @@ impl Neighbours {
         self.uplink_is_old = false;
     }
 
-    /// Computes the control regions of the cells on the UE's carrier.
-    fn hear_control(&mut self, snapshot: Snapshot, since: Instant, rivals: &[RbgSet]) {
-        let Self { channels: links, control, .. } = self;
+    /// Computes the control regions of the cells on the UE's carrier, of which those out of reach add up to `far`.
+    fn hear_control(&mut self, snapshot: Snapshot, since: Instant, rivals: &[RbgSet], far: f32) {
+        let Self { channels: links, control, reach, .. } = self;
         let levels = Self::levels(&self.downlink, self.latest, snapshot);
-        let heard = links.iter().map(|link| link.cell.index()).enumerate();
-        let heard = heard.map(|(link, cell)| (link, if rivals[cell] == 0 { 0.0 } else { levels[cell] }));
+        let place = |cell: CellId| place_in(reach.as_ref(), cell);
+        let heard = links.iter().map(|link| link.cell).enumerate();
+        let heard = heard
+            .map(|(link, cell)| (link, if rivals[cell.index()] == 0 { 0.0 } else { levels[place(cell)] }));
         let heard = heard.filter(|&(_, level)| level > 0.0);
-        let total = heard.clone().fold(1.0, |total, (_, level)| total + level);
+        let total = heard.clone().fold(1.0 + far, |total, (_, level)| total + level);
         control.fading.clear();
-        (control.of, control.flat) = (Some((snapshot, since)), 0.0);
+        (control.of, control.flat) = (Some((snapshot, since)), far);
         for (link, level) in heard {
             if level >= SMALL * total && !links[link].downlink.is_flat() {
-                control.fading.push((links[link].cell.index(), level));
+                control.fading.push((place(links[link].cell), level));
             } else {
                 control.flat += level;
             }
@@ -194,31 +275,37 @@ impl Neighbours {
         &downlink[snapshot.0 as usize % 2]
     }
 
-    /// Computes the fading of each RBG between cell `other` and the UE, unless it is known or there is no fading.
+    /// Computes the fading of each RBG between the cell at place `other` and the UE, unless it is known or there is no
+    /// fading.
     #[inline(always)]
     fn hear_fading(&mut self, other: usize, serving: CellId, at: Instant, rbgs: usize) {
-        if self.gains[other].0 != at {
-            self.hear_fading_anew(link_to(other, serving), at, rbgs);
+        if self.gains_at[other] != at {
+            self.hear_fading_anew(other, serving, at, rbgs);
         }
     }
 
     #[inline(never)]
-    fn hear_fading_anew(&mut self, link: usize, at: Instant, rbgs: usize) {
-        let link = &self.channels[link];
-        let (computed, gains) = &mut self.gains[link.cell.index()];
-        if link.downlink.rbg_gains(at, &mut gains[..rbgs]) {
-            *computed = at;
+    fn hear_fading_anew(&mut self, other: usize, serving: CellId, at: Instant, rbgs: usize) {
+        let link = &self.channels[link_to(other, place_in(self.reach.as_ref(), serving))];
+        if link.downlink.rbg_gains(at, &mut self.gains[other][..rbgs]) {
+            self.gains_at[other] = at;
         }
     }
 }
 
-/// The link to another cell of a UE served by `serving`.
-fn link_to(cell: usize, serving: CellId) -> usize {
-    cell - usize::from(cell > serving.index())
+/// The place of a cell among those in reach, or among all.
+#[inline]
+fn place_in(reach: Option<&Reach>, cell: CellId) -> usize {
+    reach.map_or(cell.index(), |reach| reach.place_of(cell))
+}
+
+/// The link to the cell at a place, of a UE that is served by the one at `serving`.
+fn link_to(place: usize, serving: usize) -> usize {
+    place - usize::from(place > serving)
 }
 
 /// Number of places for this many cells, in whole vectors.
-fn whole_vectors(cells: usize) -> usize {
+pub(crate) fn whole_vectors(cells: usize) -> usize {
     cells.next_multiple_of(LANES)
 }
 
@@ -227,13 +314,27 @@ fn whole_vectors(cells: usize) -> usize {
 struct History {
     /// A ring of slots, whose size is a power of two: the slot number, and the RBGs of each cell.
     slots: Vec<(u64, Vec<RbgSet>)>,
+    /// The RBGs of the cells of this clock together in each of them; and without assignments, those of the cells that
+    /// only interfere; and the RBGs of their bands.
+    total: Vec<u32>,
+    always_total: u32,
+    bands: u32,
     /// The RBGs of cells in a slot without assignments: all of those that only interfere.
     always: Vec<RbgSet>,
 }
 
 impl History {
-    fn new(always: Vec<RbgSet>, depth: usize) -> Self {
-        Self { slots: vec![(u64::MAX, always.clone()); depth], always }
+    /// `bands` has the RBGs of each cell's band: of those that only interfere, and of all.
+    fn new(always: Vec<RbgSet>, depth: usize, [always_total, bands]: [u32; 2]) -> Self {
+        let slots = vec![(u64::MAX, always.clone()); depth];
+        Self { slots, total: vec![always_total; depth], always_total, bands, always }
+    }
+
+    /// The share of their bands that all cells together use in a slot.
+    fn share_of(&self, slot: u64) -> f32 {
+        let place = self.place(slot);
+        let used = if self.slots[place].0 == slot { self.total[place] } else { self.always_total };
+        used as f32 / self.bands as f32
     }
 
     fn place(&self, slot: u64) -> usize {
@@ -252,6 +353,10 @@ impl History {
         if *of != slot {
             *of = slot;
             sent.copy_from_slice(&self.always);
+            self.total[place] = self.always_total;
+        }
+        if self.always[cell] == 0 {
+            self.total[place] = self.total[place] + rbgs.count_ones() - sent[cell].count_ones();
         }
         sent[cell] = rbgs | self.always[cell];
     }
@@ -262,8 +367,10 @@ impl History {
 struct Site {
     /// The cells whose downlink is on the same carrier, while their radios are on.
     downlink_rivals: Rivals,
-    /// The cells whose uplink is on the same carrier.
-    uplink_rivals: Vec<usize>,
+    /// By cell: whether its uplink is on the same carrier.
+    uplink_rivals: Vec<bool>,
+    /// The place of its downlink carrier ([`reach::carriers`]).
+    carrier: usize,
     /// Interference over noise on each PRB of the uplink in the latest slot, and its average.
     rise: Vec<f32>,
     mean_rise: Vec<f32>,
@@ -287,7 +394,7 @@ impl Clock {
     /// The clock of a cell, among these cells.
     fn new(cell: &CellConfig, cells: &[CellConfig], always: &[RbgSet]) -> Self {
         let (slot, duplex) = (cell.numerology.slot, cell.numerology.duplex);
-        let mut clock = Self { slot, duplex, sent: History::new(Vec::new(), 1), uplinks: 0 };
+        let mut clock = Self { slot, duplex, sent: History::new(Vec::new(), 1, [0, 1]), uplinks: 0 };
         let depth = cells.iter().filter(|cell| clock.is_of(cell)).map(|cell| {
             let mac = &cell.mac;
             let earlier = if mac.assigned_ahead { duplex.period() } else { 0 };
@@ -295,7 +402,14 @@ impl Clock {
             latency + u64::from(mac.cqi_period) + u64::from(mac.cqi_delay) + 1 + cell.slot_period()
         });
         let depth = depth.max().expect("at least this cell").next_power_of_two();
-        clock.sent = History::new(always.to_vec(), depth as usize);
+        let (mut always_total, mut bands) = (0, 0);
+        for cell in cells.iter().filter(|cell| clock.is_of(cell)) {
+            let rbgs =
+                u32::from(cell.resource_blocks.div_ceil(cell.numerology.rbg_size(cell.resource_blocks)));
+            bands += rbgs;
+            always_total += if cell.interferer { rbgs } else { 0 };
+        }
+        clock.sent = History::new(always.to_vec(), depth as usize, [always_total, bands]);
         clock
     }
 
@@ -363,6 +477,7 @@ impl Air {
                 clocks.push(Clock::new(cell, cells, &always));
             }
         }
+        let carriers = reach::carriers(cells.iter());
         let site = |(index, cell): (usize, &CellConfig)| {
             let others = || cells.iter().enumerate().filter(move |(other, _)| *other != index);
             let mut same_carrier = vec![0; whole_vectors(cells.len())];
@@ -371,13 +486,15 @@ impl Air {
                 assert!(config.numerology == cell.numerology, "one carrier, two numerologies");
                 same_carrier[other] = RbgSet::MAX;
             }
-            let uplink_rivals = others().filter(|(_, c)| c.uplink_hz == cell.uplink_hz);
+            let mut uplink_rivals = vec![false; cells.len()];
+            others().for_each(|(other, config)| uplink_rivals[other] = config.uplink_hz == cell.uplink_hz);
             let (prbs, size) = (cell.resource_blocks, cell.numerology.rbg_size(cell.resource_blocks));
             let clock = clocks.iter().position(|clock| clock.is_of(cell)).expect("each cell has one");
             Site {
                 clock,
                 downlink_rivals: Rivals::new(same_carrier, clocks[clock].kept()),
-                uplink_rivals: uplink_rivals.map(|(other, _)| other).collect(),
+                uplink_rivals,
+                carrier: carriers[index],
                 rise: vec![0.0; usize::from(prbs)],
                 mean_rise: vec![0.0; usize::from(prbs)],
                 rbgs: usize::from(prbs.div_ceil(size)),
@@ -470,8 +587,8 @@ impl Air {
         neighbours.snapshot(now, mobility);
         neighbours.hear_uplink();
         let rivals = core::mem::take(&mut site.uplink_rivals);
-        let (sites, levels) = (&mut self.sites[..], &neighbours.uplink[..]);
-        self.arch.dispatch(Raise { sites, cell, rivals: &rivals, levels, factor, prbs });
+        let (sites, Neighbours { channels, uplink, .. }) = (&mut self.sites[..], neighbours);
+        self.arch.dispatch(Raise { sites, rivals: &rivals, channels, levels: uplink, factor, prbs });
         self.sites[cell].uplink_rivals = rivals;
     }
 
@@ -500,11 +617,18 @@ impl Air {
         }
         let site = self.sites.get(cell.index())?;
         let wanted = rbgs & ((1_u64 << site.rbgs) - 1) as RbgSet;
-        let Neighbours { downlink, latest, heard, .. } = &mut *neighbours;
+        let Neighbours { downlink, latest, heard, reach, .. } = &mut *neighbours;
         let levels = Neighbours::levels(downlink, *latest, moment.snapshot);
         let clock = &self.clocks[site.clock];
         let (_, rivals) = site.downlink_rivals.at(Instant::ZERO + clock.slot * slot);
         let sent = clock.sent.of(slot);
+        let (sent, rivals) = match reach {
+            None => (sent, rivals),
+            Some(reach) => {
+                heard.far = reach.far[site.carrier] * clock.sent.share_of(slot);
+                reach.gather(sent, rivals)
+            }
+        };
         let total = self.arch.dispatch(Listen { heard, levels, sent, rivals, wanted, share: SMALL });
         (total > 1.0).then(|| self.add_up(cell, wanted, SMALL * total, moment, neighbours))
     }
@@ -519,7 +643,8 @@ impl Air {
         let site = self.sites.get(cell.index())?;
         let (since, rivals) = site.downlink_rivals.at(moment.fading);
         if neighbours.control.of != Some((moment.snapshot, since)) {
-            neighbours.hear_control(moment.snapshot, since, rivals);
+            let far = neighbours.reach.as_ref().map_or(0.0, |reach| reach.far[site.carrier]);
+            neighbours.hear_control(moment.snapshot, since, rivals, far);
         }
         let flat = neighbours.control.flat;
         if flat == 0.0 && neighbours.control.fading.is_empty() {
@@ -543,7 +668,7 @@ impl Air {
     ) -> Option<&'n Noise> {
         let Control { flat, rbgs, rbg_size, .. } = self.control(cell, moment, neighbours)?;
         let Neighbours { control, gains, noise, .. } = neighbours;
-        let fading = control.fading.iter().map(|&(other, level)| (&gains[other].1, level));
+        let fading = control.fading.iter().map(|&(other, level)| (&gains[other], level));
         *noise = Noise::alone(rbgs, rbg_size);
         self.arch.dispatch(AddAll { noise, fading, flat });
         Some(noise)
@@ -559,12 +684,18 @@ impl Air {
     ) -> f32 {
         let Some(site) = self.sites.get(cell.index()) else { return 1.0 };
         neighbours.snapshot(now, mobility);
+        let (_, rivals) = site.downlink_rivals.at(now);
         let levels = neighbours.downlink[neighbours.latest.0 as usize % 2].iter();
-        let heard = levels.zip(site.downlink_rivals.at(now).1).filter(|(_, rival)| **rival != 0);
-        1.0 + heard.map(|(level, _)| level).sum::<f32>()
+        let Some(reach) = &neighbours.reach else {
+            let heard = levels.zip(rivals).filter(|(_, rival)| **rival != 0);
+            return 1.0 + heard.map(|(level, _)| level).sum::<f32>();
+        };
+        let heard = levels.zip(&reach.cells).filter(|(_, cell)| rivals[cell.index()] != 0);
+        1.0 + reach.far[site.carrier] + heard.map(|(level, _)| level).sum::<f32>()
     }
 
-    /// Noise and interference of the recorded cells. Those from the level `counts` on may fade.
+    /// Noise and interference of the recorded cells, and of those out of reach. Those from the level `counts` on may
+    /// fade.
     fn add_up<'n>(
         &self,
         cell: CellId,
@@ -580,10 +711,9 @@ impl Air {
                 neighbours.hear_fading(other.into(), cell, moment.fading, site.rbgs);
             }
         }
-        let Neighbours { heard, gains, noise, .. } = neighbours;
+        let Neighbours { heard, gains, gains_at, noise, .. } = neighbours;
         let fades = |cell: usize, level: f32| {
-            let (at, gains) = &gains[cell];
-            (level >= counts && *at == moment.fading).then_some(gains)
+            (level >= counts && gains_at[cell] == moment.fading).then(|| &gains[cell])
         };
         *noise = Noise::alone(site.rbgs, site.rbg_size);
         self.arch.dispatch(AddUp { noise, heard, wanted, fades });

@@ -174,6 +174,18 @@ pub(crate) struct DownlinkState {
     pub(crate) fixed_mcs: Option<Mcs>,
     /// True if the UE is in the cell's list of those with downlink data.
     pub(crate) active: bool,
+    /// The blocks that were sent to it.
+    pub(crate) sent: BlockCounts,
+}
+
+/// Sums over the blocks of a UE. Blocks of layers on the same PRBs count their PRBs once.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct BlockCounts {
+    /// PRBs, and those of retransmissions.
+    pub(crate) prbs: u64,
+    pub(crate) repeated_prbs: u64,
+    /// Bytes of new blocks.
+    pub(crate) bytes: u64,
 }
 
 /// The uplink of a link, with the eNB's knowledge of its UE.
@@ -249,8 +261,8 @@ impl ServingLink {
         (uplink.polls, uplink.requests) = Default::default();
     }
 
-    /// RSRP of every cell over the period that ends now, by cell. For a cell so weak that it fulfils
-    /// the leaving condition of the event even with the largest fade, the mean before fading.
+    /// RSRP of every cell in reach over the period that ends now, by cell; minus infinity for the others. For a cell so
+    /// weak that it fulfils the leaving condition of the event even with the largest fade, the mean before fading.
     pub(crate) fn measure_rsrp(
         &mut self,
         now: Instant,
@@ -258,9 +270,11 @@ impl ServingLink {
         config: &MeasurementConfig,
         out: &mut [Dbm],
     ) {
+        self.neighbours.prepare(now, mobility);
         let mut common = None;
         let every = RsrpPeriod { end: now, length: config.period, relevant_from: Dbm(f64::NEG_INFINITY) };
         let serving = self.downlink.channel.rsrp_over(every, mobility, &mut common);
+        out.fill(Dbm(f64::NEG_INFINITY));
         out[self.cell.index()] = serving;
         let relevant_from = serving + config.event.offset - config.event.hysteresis;
         for other in self.neighbours.channels_mut() {
@@ -280,7 +294,9 @@ impl ServingLink {
         before: &mut [Option<Dbm>],
         out: &mut [Dbm],
     ) {
+        self.neighbours.prepare(now, mobility);
         let mut common = None;
+        out.fill(Dbm(f64::NEG_INFINITY));
         let serving = core::iter::once((self.cell, &mut self.downlink.channel));
         let others = self.neighbours.channels_mut().iter_mut().map(|other| (other.cell, &mut other.downlink));
         for (cell, channel) in serving.chain(others) {
@@ -290,6 +306,8 @@ impl ServingLink {
             let at_begin = before[cell.index()].replace(mean).unwrap_or(mean);
             out[cell.index()] = Dbm((at_begin.0 + mean.0) / 2.0) + fading;
         }
+        let out_of_reach = before.iter_mut().zip(out).filter(|(_, rsrp)| rsrp.0 == f64::NEG_INFINITY);
+        out_of_reach.for_each(|(before, _)| *before = None);
     }
 
     /// Linear SINR of a flat control region with the same probability of a miss as the UE's control

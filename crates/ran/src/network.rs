@@ -4,6 +4,8 @@
 //! and those from `cells + 1` on to the upper layers of each UE. A slot is processed only if there is backlog,
 //! HARQ feedback or a bearer's timer, so an idle network costs nothing.
 
+use std::sync::Arc;
+
 use airlane_core::{
     CellId, Cx, Direction, DropCause, Duration, Event, Header, Instant, Node, PacketRef, Port, Seeds, Topic,
     UeId,
@@ -24,6 +26,7 @@ mod processing;
 mod radio_link;
 mod scg;
 mod service;
+mod side_by_side;
 mod wake;
 
 use backhaul::Backhaul;
@@ -37,6 +40,7 @@ use information::Publisher;
 pub use look::{CellQuality, ReportEvent, UeLook};
 use processing::Processing;
 use service::Plan;
+use side_by_side::{Notes, SideBySide};
 use wake::Alarms;
 
 use crate::build::{self, Environment};
@@ -69,6 +73,7 @@ pub(crate) struct Cell {
     pub(crate) downlink: DownlinkMac,
     pub(crate) uplink: UplinkMac,
     pub(crate) restrictions: Restrictions,
+    pub(crate) notes: Notes,
 }
 
 impl Cell {
@@ -126,7 +131,7 @@ pub struct RadioNetwork {
     flows: Vec<Option<UeId>>,
     /// The UEs of flows with several.
     paths: FlowPaths,
-    environment: Environment,
+    environment: Arc<Environment>,
     air: Air,
     monitor: Option<Monitor>,
     /// `None` during a call that uses it.
@@ -166,6 +171,8 @@ pub struct RadioNetwork {
     dual: Option<Box<DualConnectivity>>,
     /// PDUs that cell groups of UEs with a secondary node have delivered.
     from_legs: Vec<(u32, Direction, PacketRef)>,
+    /// `None` if the cells work one after another.
+    side_by_side: Option<Box<SideBySide>>,
 }
 
 impl RadioNetwork {
@@ -238,6 +245,7 @@ impl RadioNetwork {
             processing: Processing::of(config),
             dual: None,
             from_legs: Vec::new(),
+            side_by_side: None,
         };
         network.add_secondary_nodes(config, seeds);
         (0..network.ues.len()).for_each(|ue| network.schedule_carriers(Instant::ZERO, ue));
@@ -424,22 +432,14 @@ impl RadioNetwork {
             cell.clock.begin(&cell.config.numerology, cx.now);
         }
         self.find_next_slot();
-        self.each_cell(cx, |downlink, uplink, slot| {
-            downlink.receive(slot);
-            uplink.receive(slot);
-        });
+        self.receive_blocks(cx);
         self.bearer_timers(cx);
         if !self.messages.is_empty() {
             self.receive_messages(cx);
         }
         self.wake_touched(cx);
         self.air.begin_uplink(cx.now);
-        self.each_cell(cx, |downlink, uplink, slot| {
-            uplink.requests(slot);
-            uplink.transmit(slot);
-            downlink.schedule(slot);
-            uplink.schedule(slot);
-        });
+        self.send_blocks(cx);
         if self.plan.off > 0 {
             self.wait_for_radio(cx);
         }
@@ -488,6 +488,7 @@ impl RadioNetwork {
                 touched: &mut self.touched,
                 messages: &mut self.messages,
                 unanswered: &mut self.unanswered,
+                events: &mut cell.notes.events,
                 from_legs: &mut self.from_legs,
                 ports: Ports { s1u: index as Port, first_ue },
                 bearers_due: self.bearers_due,

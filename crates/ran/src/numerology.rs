@@ -306,8 +306,10 @@ impl Duplex {
         match self {
             Self::Fdd => slot % u64::from(period) == phase,
             Self::Tdd(_) => {
-                let first = self.previous_uplink(slot).map_or(0, |before| before + 1);
-                self.has_uplink(slot) && (first..=slot).any(|slot| slot % u64::from(period) == phase)
+                self.has_uplink(slot) && {
+                    let first = self.previous_uplink(slot).map_or(0, |before| before + 1);
+                    (first..=slot).any(|slot| slot % u64::from(period) == phase)
+                }
             }
         }
     }

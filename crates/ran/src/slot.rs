@@ -1,6 +1,8 @@
 //! One slot of one cell: the state that its steps share.
 
-use airlane_core::{CellId, Cx, Direction, Event, Instant, PacketRef, Port, Topic, UeId};
+use core::ops::IndexMut;
+
+use airlane_core::{CellId, Cx, Direction, Event, Instant, PacketRef, Port, Topic, TopicSet, UeId};
 use airlane_net::gtp::OVERHEAD;
 
 use crate::config::CellConfig;
@@ -30,11 +32,59 @@ pub(crate) struct Slot<'a, 'c> {
     pub(crate) messages: &'a mut Vec<(u32, u8)>,
     /// UEs that have sent all their scheduling requests without a grant.
     pub(crate) unanswered: &'a mut Vec<u32>,
+    /// Events of the steps of the cell alone, until [`Self::report`].
+    pub(crate) events: &'a mut Vec<Event<'static>>,
     /// PDUs that cell groups of UEs with a secondary node have delivered.
     pub(crate) from_legs: &'a mut Vec<(u32, Direction, PacketRef)>,
     pub(crate) ports: Ports,
     /// The time before which no bearer's timer is due.
     pub(crate) bearers_due: Instant,
+}
+
+/// The UEs that the steps of a cell alone may look at, by index in the network.
+pub(crate) trait UeSet: IndexMut<usize, Output = Ue> {
+    /// Those of the set, ascending.
+    fn each(&self) -> impl Iterator<Item = &Ue>;
+}
+
+impl UeSet for [Ue] {
+    fn each(&self) -> impl Iterator<Item = &Ue> {
+        self.iter()
+    }
+}
+
+/// The part of a slot that its cell does not share with other cells: steps with nothing else may run at the same time as
+/// those of other cells. They change the cell and its UEs only, and leave what they report in `events`.
+pub(crate) struct CellSlot<'a, U: UeSet + ?Sized> {
+    pub(crate) now: Instant,
+    /// The topics that are observed.
+    pub(crate) topics: TopicSet,
+    /// See [`Slot`], as for the following.
+    pub(crate) number: u64,
+    pub(crate) id: CellId,
+    pub(crate) cell: &'a CellConfig,
+    pub(crate) phy: &'a mut Phy,
+    pub(crate) restrictions: &'a mut Restrictions,
+    pub(crate) air: &'a Air,
+    pub(crate) ues: &'a mut U,
+    pub(crate) touched: &'a mut Vec<u32>,
+    pub(crate) unanswered: &'a mut Vec<u32>,
+    pub(crate) events: &'a mut Vec<Event<'static>>,
+}
+
+impl<U: UeSet + ?Sized> CellSlot<'_, U> {
+    /// The link of a UE with this cell.
+    #[inline]
+    pub(crate) fn link(&mut self, ue: u32) -> &mut ServingLink {
+        self.ues[ue as usize].links.with_mut(self.id)
+    }
+
+    /// Whether a UE misses the PDCCH in this slot.
+    pub(crate) fn misses_control(&mut self, ue: u32) -> bool {
+        let Ue { mobility, links, .. } = &mut self.ues[ue as usize];
+        let radio = Radio { cell: self.cell, air: self.air };
+        links.with_mut(self.id).misses_control(self.now, mobility, radio, self.phy.sinr_mut())
+    }
 }
 
 /// From this many packets on, those that a block delivers are fetched together (choice).
@@ -74,6 +124,33 @@ impl Ports {
 }
 
 impl Slot<'_, '_> {
+    /// The part of the slot that belongs to the cell alone.
+    #[inline]
+    pub(crate) fn own(&mut self) -> CellSlot<'_, [Ue]> {
+        CellSlot {
+            now: self.cx.now,
+            topics: self.cx.topics,
+            number: self.number,
+            id: self.id,
+            cell: self.cell,
+            phy: self.phy,
+            restrictions: self.restrictions,
+            air: self.air,
+            ues: self.ues,
+            touched: self.touched,
+            unanswered: self.unanswered,
+            events: self.events,
+        }
+    }
+
+    /// Reports the events of the steps of the cell alone, in their order.
+    #[inline]
+    pub(crate) fn report(&mut self) {
+        for event in self.events.drain(..) {
+            self.cx.emit(&event);
+        }
+    }
+
     /// The link of a UE with this cell.
     #[inline]
     pub(crate) fn link(&mut self, ue: u32) -> &mut ServingLink {
@@ -98,9 +175,7 @@ impl Slot<'_, '_> {
 
     /// Whether a UE misses the PDCCH in this slot.
     pub(crate) fn misses_control(&mut self, ue: u32) -> bool {
-        let Ue { mobility, links, .. } = &mut self.ues[ue as usize];
-        let radio = Radio { cell: self.cell, air: self.air };
-        links.with_mut(self.id).misses_control(self.cx.now, mobility, radio, self.phy.sinr_mut())
+        self.own().misses_control(ue)
     }
 
     /// A bearer was used: its timers may have changed.

@@ -63,6 +63,11 @@ impl Ue {
         self.links.primary().cell
     }
 
+    /// Whether it is handed over: the secondary cell group of a UE is not.
+    pub(crate) fn is_handed_over(&self) -> bool {
+        self.membership != Membership::Secondary
+    }
+
     /// The state of its connection in a cell.
     pub(crate) fn rrc_state(&self, cell: &CellConfig) -> RrcState {
         let released = cell.connection.as_ref().map_or(RrcState::Connected, |connection| connection.released);

@@ -13,7 +13,7 @@ pub struct FlowDescription {
     pub to: String,
     /// The UE at one of its ends, if there is one: column `ue` and the radio columns.
     pub ue: Option<(String, UeId)>,
-    /// `tcp`, `udp`, `quic`, `kernel`, `mptcp`, `icmp` or `ip`: column `kind`.
+    /// `tcp`, `udp`, `quic`, `kernel`, `mptcp`, `mpquic`, `icmp` or `ip`: column `kind`.
     pub kind: String,
     /// Its congestion controller, or empty: column `congestion`.
     pub congestion: String,

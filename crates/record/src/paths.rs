@@ -1,6 +1,6 @@
 //! The subflows of flows over Multipath TCP: the table `paths`.
 
-use airlane_core::{Duration, Event, Instant, SubflowStep, Topic, TopicSet};
+use airlane_core::{Bytes, Duration, Event, Instant, SubflowStep, Topic, TopicSet};
 
 use crate::RecorderParameters;
 use crate::flow::milliseconds;
@@ -30,6 +30,14 @@ struct PathRecord {
     waited_ns: u128,
     waited_max: Duration,
     failures: u64,
+    /// Since when it is out of use, and for how long it has been in all.
+    failed_at: Option<Instant>,
+    failed: Duration,
+    /// The longest pause of the data in order that ended with data of this subflow.
+    pause_max: Duration,
+    fell_back: bool,
+    /// Bytes that arrived first through it, in the bins of the series.
+    bins: Vec<u64>,
 }
 
 /// The subflows of all flows over Multipath TCP.
@@ -37,12 +45,19 @@ struct PathRecord {
 pub(crate) struct PathLog {
     /// By flow and subflow.
     records: Vec<Vec<PathRecord>>,
+    /// When data in order arrived last, by flow.
+    arrived_at: Vec<Option<Instant>>,
+    /// The width of a bin of the series, if the run has them.
+    bin: Option<Duration>,
 }
 
 impl PathRecord {
-    fn observe(&mut self, step: SubflowStep) {
+    fn observe(&mut self, now: Instant, step: SubflowStep) {
         match step {
-            SubflowStep::Established | SubflowStep::Restored => {}
+            SubflowStep::Established | SubflowStep::Restored => {
+                self.failed += self.failed_at.take().map_or(Duration::ZERO, |at| now - at);
+            }
+            SubflowStep::FellBack => self.fell_back = true,
             SubflowStep::Scheduled { bytes, again, srtt } => {
                 self.given += bytes.get();
                 self.reinjected += if again { bytes.get() } else { 0 };
@@ -62,8 +77,16 @@ impl PathRecord {
                 self.waited_ns += u128::from(waited.as_nanos()) * u128::from(bytes.get());
                 self.waited_max = self.waited_max.max(waited);
             }
-            SubflowStep::Failed => self.failures += 1,
+            SubflowStep::Failed => {
+                self.failures += 1;
+                self.failed_at.get_or_insert(now);
+            }
         }
+    }
+
+    /// How long it was out of use, until the end of the run.
+    fn out_of_use(&self, end: Instant) -> Duration {
+        self.failed + self.failed_at.map_or(Duration::ZERO, |at| end.saturating_since(at))
     }
 
     fn waited_ms(&self) -> f64 {
@@ -98,9 +121,25 @@ impl PathLog {
     }
 }
 
+/// The goodput of each subflow over time, up to the last bin with any data.
+fn series(rows: &[Row<'_>], width: Duration) -> Table {
+    let bins = rows.iter().map(|row| row.record.bins.len()).max().unwrap_or(0);
+    let all = || (0..bins).flat_map(|bin| rows.iter().map(move |row| (bin, row)));
+    let mut table = Table::default();
+    let from = all().map(|(bin, _)| bin as f64 * width.as_secs_f64());
+    table.push_f64("t_s", from).means("beginning of the bin");
+    table.push_text("flow", all().map(|(_, row)| row.flow)).means("flow");
+    table.push_count("subflow", all().map(|(_, row)| row.number)).means("number of the subflow");
+    table.push_text("path", all().map(|(_, row)| row.path)).means("access that carries the subflow");
+    let bytes = all().map(|(bin, row)| row.record.bins.get(bin).copied().unwrap_or(0));
+    let rates = table.push_f64("goodput_mbps", bytes.map(|bytes| mbps(bytes, width)));
+    rates.means("data that arrived first through the subflow");
+    table
+}
+
 impl Log for PathLog {
     fn requested(parameters: &RecorderParameters) -> Option<Self> {
-        let mut log = Self::default();
+        let mut log = Self { bin: parameters.bin, ..Self::default() };
         log.extend(parameters);
         parameters.paths.iter().any(|names| !names.is_empty()).then_some(log)
     }
@@ -116,14 +155,28 @@ impl Log for PathLog {
         if step == SubflowStep::Established {
             record.established_at.get_or_insert(now);
         }
+        if let (SubflowStep::Arrived { fresh, .. }, Some(width)) = (step, self.bin) {
+            let bin = (now.as_nanos() / width.as_nanos()) as usize;
+            record.bins.resize(record.bins.len().max(bin + 1), 0);
+            record.bins[bin] += fresh.get();
+        }
         if flows.measures(flow, now) {
-            record.observe(step);
+            record.observe(now, step);
+            if let SubflowStep::Arrived { fresh, ahead: Bytes(0), .. } = step
+                && fresh.get() > 0
+                && let Some(arrived) = self.arrived_at.get_mut(flow.index())
+            {
+                let pause = arrived.map_or(Duration::ZERO, |before| now - before);
+                record.pause_max = record.pause_max.max(pause);
+                *arrived = Some(now);
+            }
         }
     }
 
     fn extend(&mut self, parameters: &RecorderParameters) {
         let fresh = parameters.paths.iter().skip(self.records.len());
         self.records.extend(fresh.map(|names| vec![PathRecord::default(); names.len()]));
+        self.arrived_at.resize(self.records.len(), None);
     }
 
     fn finish(self: Box<Self>, run: &FinishedRun<'_>) -> Vec<(&'static str, Table)> {
@@ -173,6 +226,18 @@ impl Log for PathLog {
         table
             .push_count("failures", records().map(|one| one.failures))
             .means("times when a timeout or its end took the subflow out of use");
-        vec![("paths", table)]
+        let out = records().map(|one| one.out_of_use(run.parameters.end).as_secs_f64());
+        table
+            .push_f64("out_of_use_s", out)
+            .means("time from a failure until data is acknowledged again, in all");
+        let pause = records().map(|one| one.pause_max.as_millis_f64());
+        let pause = table.push_f64("pause_max_ms", pause);
+        pause.means("longest pause of the data in order that ended with data of this subflow");
+        pause.headed("pause\nms", ".0f").figure(less).shown(70, &[View::Terminal]);
+        table
+            .push_count("fallbacks", records().map(|one| u64::from(one.fell_back)))
+            .means("1 if the connection continued as TCP on this subflow");
+        let series = self.bin.map(|width| ("path_series", series(&rows, width)));
+        core::iter::once(("paths", table)).chain(series).collect()
     }
 }

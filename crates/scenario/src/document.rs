@@ -1,5 +1,7 @@
 //! A scenario as its author wrote it, with overrides, before it becomes a [`Resolved`] one.
 
+use std::path::Path;
+
 use airlane_settings::{TEXT_MAX, Table, Tree, Value, nearest_help, read};
 
 use crate::ScenarioError;
@@ -8,6 +10,7 @@ use crate::check;
 use crate::files::Files;
 use crate::format::Resolved;
 use crate::layout;
+use crate::map::{self, Source};
 use crate::preset;
 
 /// A scenario as written.
@@ -93,7 +96,10 @@ impl Scenario {
         if network == "wired" {
             check::wired(&tree)?;
         }
-        layout::expand(&mut tree)?;
+        let folder = Path::new(&self.file).parent().unwrap_or(Path::new(""));
+        let source = Source { files: &self.files, folder };
+        let origin = layout::expand(&mut tree, source)?;
+        map::place(&mut tree, origin, source)?;
         preset::fill(&mut tree, &network);
         bandwidth::replace(&mut tree, &network)?;
         if let Value::Table(table) = &mut tree.value {

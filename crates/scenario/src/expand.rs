@@ -97,6 +97,7 @@ impl OneFlow {
 }
 
 /// The UEs at the far ends of a section's flows, as numbers among all UEs.
+#[derive(Clone)]
 pub struct Reach {
     ues: Range<usize>,
     /// The number of radios of each.
@@ -124,13 +125,19 @@ impl Reach {
 }
 
 /// The sections of UEs by their names, so that the far end of each of many flows is found at once.
-pub struct UeNames<'a>(BTreeMap<&'a str, Section<'a>>);
+pub struct UeNames<'a> {
+    sections: BTreeMap<&'a str, Section<'a>>,
+    /// The radios of each member of a group with positions given one by one, by the name of the member.
+    of_points: BTreeMap<String, Reach>,
+}
 
 /// The UEs of a section, by the numbers of their radios.
 struct Section<'a> {
     ues: Range<usize>,
     /// The cells of the radios of each.
     cells: Vec<Option<&'a str>>,
+    /// Whether the positions of the members are given one by one.
+    has_points: bool,
 }
 
 impl Section<'_> {
@@ -142,14 +149,30 @@ impl Section<'_> {
 impl<'a> UeNames<'a> {
     /// The sections of a scenario.
     pub fn of(scenario: &'a Resolved) -> Self {
-        let (mut sections, mut first) = (BTreeMap::new(), 0);
+        let (mut sections, mut of_points, mut first) = (BTreeMap::new(), BTreeMap::new(), 0);
         for ue in &scenario.ue {
             let cells = radios(ue, scenario);
             let ues = first..first + ue.count as usize * cells.len();
             first = ues.end;
-            sections.entry(ue.name.as_str()).or_insert(Section { ues, cells });
+            if ue.count > 1 && ue.point(0).is_some() {
+                for member in 0..ue.count {
+                    let at = ues.start + member as usize * cells.len();
+                    let reach = Reach {
+                        ues: at..at + cells.len(),
+                        radios: cells.len(),
+                        group: false,
+                        is_radio: false,
+                    };
+                    of_points.entry(format!("{}-{}", ue.name, ue.suffix(member))).or_insert(reach);
+                }
+            }
+            sections.entry(ue.name.as_str()).or_insert(Section {
+                ues,
+                cells,
+                has_points: ue.point(0).is_some(),
+            });
         }
-        Self(sections)
+        Self { sections, of_points }
     }
 
     /// The UEs of the flow, or `None` if there are none.
@@ -164,7 +187,7 @@ impl<'a> UeNames<'a> {
     }
 
     fn host(&self, to: &str) -> Option<Reach> {
-        let section = self.0.get(to).map(|section| Reach {
+        let section = self.sections.get(to).map(|section| Reach {
             group: section.is_group(),
             radios: section.cells.len(),
             ues: section.ues.clone(),
@@ -177,7 +200,7 @@ impl<'a> UeNames<'a> {
     /// The radio of a UE, whose name ends at `at`, in the cell with the rest of the name.
     fn radio(&self, to: &str, at: usize) -> Option<Reach> {
         let host = self.host(&to[..at]).filter(|host| !host.group && host.radios > 1)?;
-        let section = self.0.values().find(|section| section.ues.contains(&host.ues.start))?;
+        let section = self.sections.values().find(|section| section.ues.contains(&host.ues.start))?;
         let place = section.cells.iter().position(|cell| *cell == Some(&to[at + 1..]))?;
         let ue = host.ues.start + place;
         Some(Reach { ues: ue..ue + 1, radios: 1, group: false, is_radio: true })
@@ -185,8 +208,11 @@ impl<'a> UeNames<'a> {
 
     /// The member of a group with this name.
     fn member(&self, to: &str) -> Option<Reach> {
+        if let Some(reach) = self.of_points.get(to) {
+            return Some(reach.clone());
+        }
         let (group, number) = to.rsplit_once('-')?;
-        let section = self.0.get(group).filter(|section| section.is_group())?;
+        let section = self.sections.get(group).filter(|section| section.is_group() && !section.has_points)?;
         let (ues, radios) = (&section.ues, section.cells.len());
         let k = Some(number).filter(|k| !k.starts_with(['0', '+']))?.parse::<usize>().ok()?;
         let ue = k.checked_sub(1)?.checked_mul(radios)?.checked_add(ues.start)?;
@@ -201,7 +227,8 @@ pub fn ues(scenario: &Resolved) -> Vec<OneUe> {
     let mut all = Vec::new();
     for (section, ue) in scenario.ue.iter().enumerate() {
         for k in 1..=ue.count {
-            let name = if ue.count > 1 { format!("{}-{k}", ue.name) } else { ue.name.clone() };
+            let name =
+                if ue.count > 1 { format!("{}-{}", ue.name, ue.suffix(k - 1)) } else { ue.name.clone() };
             let radios = radios(ue, scenario);
             for cell in &radios {
                 let name = match cell {
@@ -244,16 +271,21 @@ fn routes(scenario: &Resolved, flow: &Flow, ue: Option<(usize, &Ue)>) -> Vec<Rou
     let all = accesses(scenario, ue);
     let of = |name: &String| all.iter().find(|(access, _)| access == name).map(|(_, route)| *route);
     let first = all.iter().take(1).map(|(_, route)| *route);
-    match &flow.transport {
-        Transport::Mptcp(mptcp) => {
-            let paths: Vec<Route> = match &mptcp.paths {
-                Some(names) => names.iter().filter_map(of).collect(),
-                None => all.iter().map(|(_, route)| *route).collect(),
-            };
-            paths.into_iter().flat_map(|route| (0..mptcp.subflows).map(move |_| route)).collect()
+    let (paths, subflows) = match &flow.transport {
+        Transport::Mptcp(mptcp) => (&mptcp.paths, mptcp.subflows),
+        Transport::Mpquic(mpquic) => (&mpquic.paths, 1),
+        _ => {
+            return flow
+                .access
+                .as_ref()
+                .map_or_else(|| first.collect(), |name| of(name).into_iter().collect());
         }
-        _ => flow.access.as_ref().map_or_else(|| first.collect(), |name| of(name).into_iter().collect()),
-    }
+    };
+    let paths: Vec<Route> = match paths {
+        Some(names) => names.iter().filter_map(of).collect(),
+        None => all.iter().map(|(_, route)| *route).collect(),
+    };
+    paths.into_iter().flat_map(|route| (0..subflows).map(move |_| route)).collect()
 }
 
 /// The names of the accesses of a flow's UE, or of the host.
@@ -266,6 +298,35 @@ pub fn access_names(scenario: &Resolved, flow: &Flow) -> Vec<String> {
     let ue = reach.map(|reach| reach.ues.start);
     let ue = ue.map(|first| (first, &scenario.ue[ues(scenario)[first].section]));
     accesses(scenario, ue).into_iter().map(|(name, _)| name).collect()
+}
+
+/// A UE with all of its radios, or the host of a wired network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Host {
+    /// Its name.
+    pub(crate) name: String,
+    /// The numbers of its radios; none of the host of a wired network.
+    pub(crate) radios: Range<usize>,
+    /// Its accesses with their names. The name of a single access may be empty.
+    pub(crate) accesses: Vec<(String, Route)>,
+}
+
+/// Every UE, in the order of the file, or the host of a wired network, which has the name `wired`.
+pub(crate) fn hosts(scenario: &Resolved, wired: &str) -> Vec<Host> {
+    if scenario.network == Network::Wired {
+        let accesses = accesses(scenario, None);
+        return vec![Host { name: wired.to_owned(), radios: 0..0, accesses }];
+    }
+    let (all, mut first) = (ues(scenario), 0);
+    let of_one = |radios: &[OneUe]| {
+        let (ue, one) = (&scenario.ue[radios[0].section], &radios[0]);
+        let numbers = first..first + radios.len();
+        first = numbers.end;
+        let name =
+            if ue.count > 1 { format!("{}-{}", ue.name, ue.suffix(one.member)) } else { ue.name.clone() };
+        Host { name, accesses: accesses(scenario, Some((numbers.start, ue))), radios: numbers }
+    };
+    all.chunk_by(|a, b| (a.section, a.member) == (b.section, b.member)).map(of_one).collect()
 }
 
 /// The access of a wired network's internet link.
@@ -330,7 +391,8 @@ pub fn flows(scenario: &Resolved) -> Vec<OneFlow> {
         let Some(Reach { ues, radios, group, .. }) = reach else { continue };
         let mut senders = from.into_iter().flat_map(|from| from.ues.step_by(from.radios));
         for (k, ue) in ues.step_by(radios).enumerate() {
-            let name = if group { format!("{base}-{}", k + 1) } else { base.clone() };
+            let suffix = || scenario.ue[section_of(ue)].suffix(k as u32);
+            let name = if group { format!("{base}-{}", suffix()) } else { base.clone() };
             repeated(&name, Some(ue), senders.next());
         }
     }

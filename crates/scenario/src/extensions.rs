@@ -1,10 +1,12 @@
 //! The parts of a run that a user supplies.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use airlane_ran::scheduler::OwnScheduler;
 use airlane_rtc::OwnRateControllers;
 use airlane_transport::congestion::OwnControllers;
+use airlane_transport::mptcp::MakeScheduler;
 
 /// Users' own controllers, by their names in `transport.controller`.
 pub type Controllers = BTreeMap<String, OwnControllers>;
@@ -12,6 +14,8 @@ pub type Controllers = BTreeMap<String, OwnControllers>;
 pub type RateControllers = BTreeMap<String, OwnRateControllers>;
 /// Users' own scheduler policies, by their names in `cell.scheduler.policy`.
 pub type Schedulers = BTreeMap<String, OwnScheduler>;
+/// Users' own schedulers of Multipath TCP, by their names in `transport.policy`.
+pub type PathSchedulers = BTreeMap<String, Arc<dyn MakeScheduler>>;
 
 /// The parts of a run that a user supplies, which a scenario only names.
 #[derive(Clone, Debug, Default)]
@@ -20,15 +24,20 @@ pub struct Extensions {
     pub controllers: Controllers,
     /// Rate controllers of calls.
     pub rate_controllers: RateControllers,
-    /// Scheduler policies.
+    /// Scheduler policies of cells.
     pub schedulers: Schedulers,
+    /// Schedulers of Multipath TCP.
+    pub path_schedulers: PathSchedulers,
 }
 
 impl Extensions {
     /// Whether the user supplies nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        let Self { controllers, rate_controllers, schedulers } = self;
-        controllers.is_empty() && rate_controllers.is_empty() && schedulers.is_empty()
+        let Self { controllers, rate_controllers, schedulers, path_schedulers } = self;
+        controllers.is_empty()
+            && rate_controllers.is_empty()
+            && schedulers.is_empty()
+            && path_schedulers.is_empty()
     }
 }

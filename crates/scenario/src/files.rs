@@ -6,10 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use airlane_net::DeliveryTrace;
-use airlane_radio::mobility::{MovementPath, Setdest};
+use airlane_radio::mobility::{MovementPath, Movements};
 
 use crate::ScenarioError;
-use crate::format::{Mobility, MovementTrace, Resolved};
+use crate::format::{Mobility, MovementTrace, Origin, Resolved};
+use crate::map::{FARTHEST_M, Projection, from_zero};
 use crate::pages;
 
 /// Exceeds the size of any useful file; the limit bounds the memory for reading.
@@ -80,9 +81,10 @@ impl Files {
     }
 
     /// Reads movements.
-    pub fn movements(&self, file: &str) -> Result<Setdest, ScenarioError> {
-        let text = self.lossy_text(file, "expected a movement trace (ns-2 setdest)")?;
-        Setdest::parse(&text).map_err(|e| {
+    pub fn movements(&self, file: &str) -> Result<Movements, ScenarioError> {
+        let text =
+            self.lossy_text(file, "expected a movement trace (SUMO's floating car data, or ns-2 setdest)")?;
+        Movements::parse(&text).map_err(|e| {
             let found = if e.line.is_some() { format!("found `{}`", e.found) } else { e.found };
             mistake(file, e.line, found, e.help)
         })
@@ -156,9 +158,43 @@ impl Resolved {
     }
 }
 
-/// The movements of one UE of a group.
-pub fn path_of<'a>(
-    movements: &'a Setdest,
+/// The movements of one UE of a group, in metres.
+///
+/// # Errors
+/// If the file has no such node, or its degrees have no origin or are too far from it.
+pub fn path_of(
+    movements: &Movements,
+    trace: &MovementTrace,
+    member: u32,
+) -> Result<MovementPath, ScenarioError> {
+    let path = node_of(movements, trace, member)?;
+    if !trace.geographic.unwrap_or(movements.is_geographic()) {
+        return Ok(path.clone());
+    }
+    let Some(origin) = trace.origin else {
+        let help = "add origin = { latitude = 48.1, longitude = 11.5 } beside `file`, or a [layout] of kind \"map\" whose \
+                    sites have latitudes and longitudes; with coordinates in metres, geographic = false";
+        let message = "its longitudes and latitudes need an origin, which is (0, 0)".to_owned();
+        return Err(mistake(&trace.file, None, message, help.to_owned()));
+    };
+    let outside = path.points().find(|[x, y]| x.abs() > 180.0 || y.abs() > 90.0);
+    if let Some([x, y]) = outside {
+        let message = format!("({x}, {y}) is not a longitude and latitude");
+        return Err(mistake(&trace.file, None, message, "with metres, set geographic = false".to_owned()));
+    }
+    let projection = Projection::about(origin);
+    let path = path.mapped(|[longitude, latitude]| projection.metres(&Origin { latitude, longitude }));
+    let farthest = path.points().map(from_zero).fold(0.0, f64::max);
+    if farthest > FARTHEST_M {
+        let message = format!("a position is {:.0} km from the origin", farthest / 1e3);
+        let help = format!("the limit is {} km; check mobility.origin or layout.origin", FARTHEST_M / 1e3);
+        return Err(mistake(&trace.file, None, message, help));
+    }
+    Ok(path)
+}
+
+fn node_of<'a>(
+    movements: &'a Movements,
     trace: &MovementTrace,
     member: u32,
 ) -> Result<&'a MovementPath, ScenarioError> {
@@ -173,7 +209,7 @@ pub fn path_of<'a>(
     })
 }
 
-fn last(movements: &Setdest) -> u32 {
+fn last(movements: &Movements) -> u32 {
     movements.nodes().last().unwrap_or_default()
 }
 

@@ -13,6 +13,7 @@ impl Resolved {
             | Transport::Udp(_)
             | Transport::Quic(_)
             | Transport::Mptcp(_)
+            | Transport::Mpquic(_)
             | Transport::Icmp
             | Transport::External => None,
         });

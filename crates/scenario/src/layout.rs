@@ -1,4 +1,4 @@
-//! Expands a layout: one `[[cell]]` becomes the cells of a grid, before presets fill in the rest.
+//! Expands a layout: one `[[cell]]` becomes the cells of a grid or of a map, before presets fill in the rest.
 
 use serde::Deserialize;
 
@@ -6,7 +6,8 @@ use airlane_settings::{Table, Tree, Value, read};
 
 use crate::ScenarioError;
 use crate::check;
-use crate::format::{Hexagonal, Layout};
+use crate::format::{Hexagonal, Layout, Map, Origin};
+use crate::map::{self, Site, Source};
 use crate::preset;
 
 /// Default direction of the first of three sectors: between two neighbours, as in 3GPP TR 36.942
@@ -20,20 +21,23 @@ struct Section {
 }
 
 /// Replaces the pattern by the cells of the layout, and sets the layout's distance in the UEs that
-/// are placed in it.
+/// are placed in it. Returns the origin of a map.
 ///
 /// # Errors
 /// If the layout, or a scenario with it, is invalid.
-pub(crate) fn expand(scenario: &mut Tree) -> Result<(), ScenarioError> {
+pub(crate) fn expand(scenario: &mut Tree, source: Source<'_>) -> Result<Option<Origin>, ScenarioError> {
     let Some(layout) = scenario.get("layout").filter(|layout| !layout.is_empty()).cloned() else {
-        return Ok(());
+        return Ok(None);
     };
     let mut section = Tree::unplaced(Value::Table(vec![("layout".to_owned(), layout)]));
     preset::fill_layout(&mut section);
-    let Layout::Hexagonal(grid) = read::<Section>(&section)?.layout;
+    let grid = match read::<Section>(&section)?.layout {
+        Layout::Hexagonal(grid) => grid,
+        Layout::Map(map) => return expand_map(&map, scenario, source),
+    };
     check::layout(&grid, &section, scenario)?;
     let distance = section.get("layout").and_then(|l| l.get("inter_site_distance")).cloned();
-    let Value::Table(top) = &mut scenario.value else { return Ok(()) };
+    let Value::Table(top) = &mut scenario.value else { return Ok(None) };
     top.retain(|(key, _)| key != "layout");
     if grid.wrap_around == Some(true) {
         wrap(top, &grid);
@@ -46,7 +50,65 @@ pub(crate) fn expand(scenario: &mut Tree) -> Result<(), ScenarioError> {
             _ => {}
         }
     }
-    Ok(())
+    Ok(None)
+}
+
+/// Replaces the pattern by the cells of a map.
+fn expand_map(map: &Map, scenario: &mut Tree, source: Source<'_>) -> Result<Option<Origin>, ScenarioError> {
+    let at = check::Place::root(scenario).under("layout");
+    let (sites, origin) = map::sites(map, source, &at)?;
+    check::map(map, &sites, scenario)?;
+    let Value::Table(top) = &mut scenario.value else { return Ok(origin) };
+    top.retain(|(key, _)| key != "layout");
+    if let Some(Value::Array(items)) =
+        top.iter_mut().find(|(key, _)| key == "cell").map(|(_, cell)| &mut cell.value)
+    {
+        *items = sites.iter().flat_map(|site| site_cells(&items[0], site, map.sectors)).collect();
+    }
+    Ok(origin)
+}
+
+/// The cells of a site of a map.
+fn site_cells(pattern: &Tree, site: &Site, sectors: u32) -> Vec<Tree> {
+    let line = pattern.line;
+    let text = |text: String| Tree { value: Value::Text(text), line };
+    let given = site.azimuths.iter().map(|azimuth| Some(*azimuth));
+    let count = if site.azimuths.is_empty() { sectors as usize } else { site.azimuths.len() };
+    let azimuths = given.chain(core::iter::repeat(None)).take(count);
+    let mut cells = Vec::new();
+    for (sector, azimuth) in azimuths.enumerate() {
+        let mut cell = pattern.clone();
+        let Value::Table(table) = &mut cell.value else { return vec![cell] };
+        let suffix = if count == 1 { site.id.clone() } else { format!("{}-{}", site.id, sector + 1) };
+        rename(table, &suffix);
+        let mut set = |key: &str, value: Option<String>| {
+            if let Some(value) = value {
+                table.retain(|(known, _)| known != key);
+                table.push((key.to_owned(), text(value)));
+            }
+        };
+        set("height", site.height.map(|height| height.to_string()));
+        set("tx_power", site.tx_power.map(|power| power.to_string()));
+        set("frequency", site.frequency.map(|frequency| frequency.to_string()));
+        set("uplink_frequency", site.uplink_frequency.map(|frequency| frequency.to_string()));
+        let position = Value::Array(site.at.map(|x| text(format!("{x} m"))).to_vec());
+        table.push(("position".to_owned(), Tree { value: position, line }));
+        match azimuth {
+            Some(azimuth) => aim(table, line, |_| azimuth),
+            None if sectors > 1 => turn(table, line, sector as f64 * 360.0 / f64::from(sectors)),
+            None => {}
+        }
+        cells.push(cell);
+    }
+    cells
+}
+
+/// Appends to the name of a pattern.
+fn rename(cell: &mut Table, suffix: &str) {
+    let name = cell.iter_mut().find(|(key, _)| key == "name");
+    if let Some((_, Tree { value: Value::Text(name), .. })) = name {
+        *name = format!("{name}-{suffix}");
+    }
 }
 
 /// Writes the wrap-around into the channel, for the resolved scenario has no layout.
@@ -84,12 +146,9 @@ fn cells(pattern: &Tree, grid: &Hexagonal) -> Vec<Tree> {
             let mut cell = pattern.clone();
             let line = pattern.line;
             let Value::Table(table) = &mut cell.value else { return vec![cell] };
-            let name = table.iter_mut().find(|(key, _)| key == "name");
-            if let Some((_, Tree { value: Value::Text(name), .. })) = name {
-                *name = match grid.sectors {
-                    1 => format!("{name}-{site}"),
-                    _ => format!("{name}-{site}-{sector}"),
-                };
+            match grid.sectors {
+                1 => rename(table, &site.to_string()),
+                _ => rename(table, &format!("{site}-{sector}")),
             }
             let metres = |x: f64| Tree { value: Value::Text(format!("{x} m")), line };
             let position = Value::Array(at.map(metres).to_vec());
@@ -142,6 +201,11 @@ fn sites_within(rings: u32) -> u32 {
 
 /// Rotates the antenna of a pattern.
 fn turn(cell: &mut Table, line: u32, by_deg: f64) {
+    aim(cell, line, |first| (first.unwrap_or(FIRST_SECTOR_DEG) + by_deg).rem_euclid(360.0));
+}
+
+/// Sets the azimuth of a pattern's antenna, from the one that is written.
+fn aim(cell: &mut Table, line: u32, azimuth_deg: impl Fn(Option<f64>) -> f64) {
     let text = |text: String| Tree { value: Value::Text(text), line };
     let index = cell.iter().position(|(key, _)| key == "antenna");
     let mut antenna = index.map(|index| cell.remove(index).1);
@@ -156,7 +220,7 @@ fn turn(cell: &mut Table, line: u32, by_deg: f64) {
     });
     let kind = kind.unwrap_or_else(|| "sector".to_owned());
     let first = written.iter().find(|(key, _)| key == "azimuth").and_then(|(_, tree)| check::degrees(tree));
-    let azimuth = (first.unwrap_or(FIRST_SECTOR_DEG) + by_deg).rem_euclid(360.0);
+    let azimuth = azimuth_deg(first);
     let mut table: Table =
         written.into_iter().filter(|(key, _)| !["kind", "", "azimuth"].contains(&key.as_str())).collect();
     table.push(("kind".to_owned(), text(kind)));

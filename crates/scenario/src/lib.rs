@@ -20,6 +20,7 @@ pub mod files;
 pub mod format;
 mod kernels;
 mod layout;
+mod map;
 pub mod middlebox;
 mod pages;
 mod preset;
@@ -57,9 +58,16 @@ pub mod scheduler {
     };
 }
 
+/// The parts of a user's own scheduler of Multipath TCP.
+pub mod path_scheduler {
+    pub use airlane_core::{Bytes, Duration, Instant};
+    pub use airlane_transport::SubflowState;
+    pub use airlane_transport::mptcp::{MakeScheduler, Scheduler, SchedulerData, SchedulerPath};
+}
+
 pub use airlane_settings::{SettingsError as ScenarioError, quantity};
 pub use document::Scenario;
-pub use extensions::{Controllers, Extensions, RateControllers, Schedulers};
+pub use extensions::{Controllers, Extensions, PathSchedulers, RateControllers, Schedulers};
 pub use files::Files;
 pub use format::Resolved;
 pub use real::RealEnd;

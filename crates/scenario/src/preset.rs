@@ -184,9 +184,9 @@ fn fill_hops(scenario: &mut Tree) {
 }
 
 /// The defaults for the TCP of flows also apply to both connections of a split-connection proxy, the peer of a
-/// kernel, and the subflows of Multipath TCP.
+/// kernel, and the subflows of Multipath TCP; those for QUIC also to QUIC over several paths.
 fn of_legs(defaults: &Tree) -> Vec<Tree> {
-    let tcp = ["flow", "transport", "kind=tcp"].iter().try_fold(defaults, |tree, key| tree.get(key));
+    let of = |kind| ["flow", "transport", kind].iter().try_fold(defaults, |tree, key| tree.get(key));
     let within = |inner: Tree, key: &str| Tree::unplaced(Value::Table(vec![(key.to_owned(), inner)]));
     let places: [&[&str]; 4] = [
         &["middlebox", "kind=split-proxy", "core"],
@@ -196,7 +196,8 @@ fn of_legs(defaults: &Tree) -> Vec<Tree> {
     ];
     let at =
         |tcp: &Tree, place: &[&str]| place.iter().rev().fold(tcp.clone(), |inner, key| within(inner, key));
-    tcp.into_iter().flat_map(|tcp| places.map(|place| at(tcp, place))).collect()
+    let multipath = of("kind=quic").map(|quic| at(quic, &["flow", "transport", "kind=mpquic", "quic"]));
+    of("kind=tcp").into_iter().flat_map(|tcp| places.map(|place| at(tcp, place))).chain(multipath).collect()
 }
 
 /// Fills in the missing keys of the layout, the only section of the tree.

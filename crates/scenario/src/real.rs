@@ -9,30 +9,48 @@ use airlane_core::{Duration, UeId};
 
 use crate::ScenarioError;
 use crate::check;
-use crate::expand::{self, Leg, OneFlow, OneUe};
+use crate::expand::{self, Host, Leg, OneFlow, OneUe, Route};
 use crate::format::{App, Bulk, Flow, FlowDirection, Network, Resolved, Transport};
 use crate::quantity::Time;
 
 /// The name of the host of a wired network.
 pub const HOST: &str = "host";
+/// The largest number of ends, which is that of UEs.
+const ENDS_MAX: usize = 10_000;
 /// Maximum number of names that a message lists.
 const NAMES_MAX: usize = 20;
 
-/// An end with applications of the real world: the arguments of `open` of `airlane_assembly::Built`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An access of a UE that has applications of the real world, or of the host of a wired network: the argument of
+/// `open_real` of `airlane_assembly::Built`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RealEnd {
-    /// Name of its flow in the results: the name of the UE, with `-real` behind it as long as another flow has
-    /// this name.
+    /// Name of its flow in the results: the name of the UE, of one with several accesses followed by `/` and that of
+    /// the access, with `-real` behind it as long as another flow has this name.
     pub name: String,
-    /// The UE, or none in a wired network.
+    /// The name of the UE, or of the host.
+    pub host: String,
+    /// The name of the access, of a UE or host with several.
+    pub access: Option<String>,
+    /// The radio, or none in a wired network and over a link next to the mobile network.
     pub ue: Option<UeId>,
 }
 
+impl RealEnd {
+    /// The name of the end: that of its UE, of one with several accesses followed by `/` and that of the access.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match &self.access {
+            Some(access) => format!("{}/{access}", self.host),
+            None => self.host.clone(),
+        }
+    }
+}
+
 impl Resolved {
-    /// The names of all UEs as in results; of a wired network, the name of its host.
+    /// The names of all UEs; of a wired network, the name of its host. A UE with radios in several cells has one.
     #[must_use]
     pub fn ue_names(&self) -> Vec<String> {
-        host_names(&expand::ues(self))
+        expand::hosts(self, HOST).into_iter().map(|host| host.name).collect()
     }
 
     /// The names of all flows as in results; a section for a group of UEs, or one that is repeated, is several flows.
@@ -54,7 +72,8 @@ impl Resolved {
     }
 
     /// The scenario for a run in which the UEs `real` have applications of the real world. A member of a group
-    /// has its name in results, such as `phones-3`; the host of a wired network is `host`.
+    /// has its name in results, such as `phones-3`; the host of a wired network is `host`. The ends are the accesses
+    /// of each of `real` in its order, and those of a UE in the order of its `access`.
     ///
     /// The simulated flows of these UEs are left out, except those that `keep` names as in results. All others
     /// keep their names. Such a run has no planned end: `run.duration` is the longest time for which results fit
@@ -62,17 +81,17 @@ impl Resolved {
     ///
     /// # Errors
     /// If a name of `real` is no UE or a name of `keep` is no flow of such a UE, or a name occurs twice, or a flow that
-    /// stays has a kernel, or the results of no duration would fit into memory.
+    /// stays has a kernel, or the UEs have too many accesses, or the results of no duration would fit into memory.
     pub fn for_real(&self, real: &[String], keep: &[String]) -> Result<(Self, Vec<RealEnd>), ScenarioError> {
-        let names = self.ue_names();
+        let hosts = expand::hosts(self, HOST);
         distinct("ue", real)?;
         distinct("keep", keep)?;
-        let chosen: Vec<usize> =
-            real.iter().map(|name| self.real_ue(name, &names)).collect::<Result<_, _>>()?;
-        let wired = self.network == Network::Wired;
+        let chosen: Vec<&Host> =
+            real.iter().map(|name| self.real_host(name, &hosts)).collect::<Result<_, _>>()?;
+        let wired = self.network == Network::Wired; // all flows belong to its host
         let is_real = |flow: &OneFlow| {
-            let ends = [Some(flow.ue.unwrap_or(0)), flow.relayed.map(|relayed| relayed.other_ue)];
-            ends.into_iter().flatten().any(|ue| chosen.contains(&ue))
+            let ends = [flow.ue, flow.relayed.map(|relayed| relayed.other_ue)];
+            chosen.iter().any(|host| wired || ends.into_iter().flatten().any(|ue| host.radios.contains(&ue)))
         };
         let mut flows = expand::flows(self);
         flows.retain(|flow| flow.leg() != Some(Leg::First));
@@ -84,27 +103,28 @@ impl Resolved {
 
         let mut taken: BTreeSet<String> =
             expand::flows(&scenario).into_iter().map(|flow| flow.name).collect();
-        let end = |ue: &usize| {
-            let mut name = names[*ue].clone();
-            while !taken.insert(name.clone()) {
-                name.push_str("-real");
-            }
-            RealEnd { name, ue: (!wired).then_some(UeId(*ue as u32)) }
-        };
-        let ends: Vec<RealEnd> = chosen.iter().map(end).collect();
+        let mut ends: Vec<RealEnd> = chosen.into_iter().flat_map(ends_of).collect();
+        if ends.len() > ENDS_MAX {
+            let message = format!("the real UEs have {} accesses", ends.len());
+            return Err(ScenarioError::new("ue", message, format!("at most {ENDS_MAX} can be real")));
+        }
         let mut whole = scenario.clone();
-        for end in &ends {
-            let flow = external(&end.name, end.ue.map(|ue| names[ue.index()].clone()));
+        for end in &mut ends {
+            end.name = end.label();
+            while !taken.insert(end.name.clone()) {
+                end.name.push_str("-real");
+            }
+            let flow = external(end, &expand::ues(&scenario));
             whole.flow.extend([flow.clone(), flow]); // its series has rows of both directions
         }
         scenario.run.duration = Time(check::duration_max(&whole)?);
         Ok((scenario, ends))
     }
 
-    /// The number of a UE with this name, or 0 for the host.
-    fn real_ue(&self, name: &str, names: &[String]) -> Result<usize, ScenarioError> {
-        if let Some(ue) = names.iter().position(|known| known == name) {
-            return Ok(ue);
+    /// The UE with this name, or the host.
+    fn real_host<'a>(&self, name: &str, hosts: &'a [Host]) -> Result<&'a Host, ScenarioError> {
+        if let Some(host) = hosts.iter().find(|known| known.name == name) {
+            return Ok(host);
         }
         let group = self.ue.iter().find(|ue| ue.name == name && ue.count > 1);
         Err(match group {
@@ -115,18 +135,39 @@ impl Resolved {
             None if self.network == Network::Wired => {
                 wrong("ue", name, "a wired network has one host and no UE", "use the name host")
             }
-            None => wrong("ue", name, "no UE has this name", &known(names)),
+            None => {
+                let names: Vec<_> = hosts.iter().map(|host| host.name.clone()).collect();
+                wrong("ue", name, "no UE has this name", &known(&names))
+            }
         })
     }
 }
 
-/// An external flow. Its name in results is `name`.
-pub fn external(name: &str, to: Option<String>) -> Flow {
+/// The ends of a UE or host, still without names of their flows.
+fn ends_of(host: &Host) -> Vec<RealEnd> {
+    let several = host.accesses.len() > 1;
+    let end = |(access, route): &(String, Route)| RealEnd {
+        name: String::new(),
+        host: host.name.clone(),
+        access: several.then(|| access.clone()),
+        ue: match *route {
+            Route::Ue(ue) => Some(UeId(ue as u32)),
+            Route::Link(_) | Route::Internet => None,
+        },
+    };
+    host.accesses.iter().map(end).collect()
+}
+
+/// The external flow of an end. `ues` are the radios of the network.
+pub fn external(end: &RealEnd, ues: &[OneUe]) -> Flow {
+    let host = || (!ues.is_empty()).then(|| end.host.clone());
+    // A radio of a UE with several has a name, which is that of its flow's UE.
+    let to = end.ue.and_then(|ue| ues.get(ue.index())).map(|ue| ue.name.clone()).or_else(host);
     Flow {
-        name: Some(name.to_owned()),
+        name: Some(end.name.clone()),
         to,
         from: None,
-        access: None,
+        access: end.access.clone(),
         direction: FlowDirection::Downlink,
         app: App::Bulk(Bulk {}),
         transport: Transport::External,

@@ -70,7 +70,8 @@ pub fn consumer(scenario: &Resolved, flow: FlowId, one: &OneFlow) -> Option<Cons
     scenario.rnis.as_ref()?;
     let discriminator = loss_discrimination(discriminator_of(scenario, one)?, scenario);
     let ue = u32::try_from(one.ue?).expect("at most 10,000 UEs");
-    discriminator.needs().radio_information.then(|| Consumer::new(flow, ue_address(ue)))
+    let law = scenario.flow[one.section].transport.needs_cell_use();
+    (law || discriminator.needs().radio_information).then(|| Consumer::new(flow, ue_address(ue)))
 }
 
 /// Whether the server of this flow needs notifications.

@@ -7,10 +7,12 @@ use serde_json::{Map, Value, json};
 use crate::format::Resolved;
 
 /// Required keys that no preset sets, by their type.
-const REQUIRED: [(&str, &[&str]); 10] = [
+const REQUIRED: [(&str, &[&str]); 12] = [
     ("Resolved", &["flow"]),
     ("Cell", &["name"]),
     ("Ue", &["name"]),
+    ("Origin", &["latitude", "longitude"]),
+    ("Point", &["position"]),
     ("Rectangle", &["from", "to"]),
     ("RateStep", &["at", "rate"]),
     ("Hold", &["at", "duration"]),
@@ -21,11 +23,12 @@ const REQUIRED: [(&str, &[&str]); 10] = [
 ];
 
 /// The same for the variants of choices: type, variant, key.
-const REQUIRED_BY_VARIANT: [(&str, &str, &str); 20] = [
+const REQUIRED_BY_VARIANT: [(&str, &str, &str); 21] = [
     ("App", "fixed", "size"),
     ("App", "cbr", "rate"),
     ("App", "ppbp", "rate"),
     ("Layout", "hexagonal", "inter_site_distance"),
+    ("Layout", "map", "sites"),
     ("Placement", "disc", "radius"),
     ("Mobility", "line", "speed"),
     ("Mobility", "random-walk", "area"),

@@ -22,6 +22,12 @@ impl<'a> Place<'a> {
         Self { tree, key: String::new() }
     }
 
+    /// The dotted path of this place.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
     /// A key below this one.
     #[must_use]
     pub fn under(&self, key: &str) -> Self {

@@ -65,6 +65,7 @@ impl Listener {
             resource_blocks: record.prbs,
             cqi: record.cqi,
             queue: record.queue,
+            cell_use: record.cell_use,
         })
     }
 }

@@ -24,6 +24,8 @@ pub struct MptcpEnd {
     /// When the transfer starts, and whether it has.
     started_at: Instant,
     has_started: bool,
+    /// At `stop`, it ends the connection at once.
+    aborts: bool,
 }
 
 impl MptcpEnd {
@@ -38,14 +40,21 @@ impl MptcpEnd {
     ) -> Self {
         let stop = stop.filter(|_| transfer == Transfer::Bulk);
         let part = Part::Source { transfer, stop, sent: false, acknowledged: false };
-        Self { connection, flow, part, is_initiator, started_at: start, has_started: false }
+        Self { connection, flow, part, is_initiator, started_at: start, has_started: false, aborts: false }
+    }
+
+    /// Whether it ends the connection with MP_FASTCLOSE when it stops, so that data under way is lost.
+    #[must_use]
+    pub const fn aborting(mut self, aborts: bool) -> Self {
+        self.aborts = aborts;
+        self
     }
 
     /// The end that receives a transfer, which starts at `start`.
     #[must_use]
     pub fn sink(connection: MptcpConnection, flow: FlowId, start: Instant, is_initiator: bool) -> Self {
         let part = Part::Sink { completed: false };
-        Self { connection, flow, part, is_initiator, started_at: start, has_started: false }
+        Self { connection, flow, part, is_initiator, started_at: start, has_started: false, aborts: false }
     }
 
     /// The connection.
@@ -85,6 +94,9 @@ impl MptcpEnd {
             Part::Source { stop, .. } => {
                 if stop.is_some_and(|at| at <= cx.now) {
                     *stop = None;
+                    if self.aborts {
+                        return self.connection.abort(cx);
+                    }
                     self.connection.close();
                 }
             }

@@ -125,10 +125,6 @@ impl Node for PingSource {
     fn next_timeout(&self) -> Option<Instant> {
         self.next_at()
     }
-
-    fn packets_held(&self) -> usize {
-        0
-    }
 }
 
 /// Answers each echo message immediately with its data, "to the source" (RFC 792, "Echo or Echo Reply
@@ -154,16 +150,6 @@ impl Node for PingResponder {
         let payload = packets::receive(cx, packet);
         let now = cx.now;
         send(cx, self.path, IcmpEcho { reply: true, serial }, payload, now);
-    }
-
-    fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
-
-    fn next_timeout(&self) -> Option<Instant> {
-        None
-    }
-
-    fn packets_held(&self) -> usize {
-        0
     }
 }
 

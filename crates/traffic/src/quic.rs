@@ -14,7 +14,7 @@ use crate::pep_message;
 use crate::{PORT, Transfer};
 
 /// Bytes of a request: choice, about the size of a small HTTP/3 GET.
-const REQUEST: u64 = 100;
+pub(crate) const REQUEST: u64 = 100;
 
 /// The data of a flow over QUIC.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 //! the time at which its sender has emitted it, so that its delay is that of both legs. The messages with which peers
 //! allocate the relay, and the four bytes of a TURN channel, are left out.
 
-use airlane_core::{Cx, Event, FlowId, Instant, Node, PacketRef, Port, Topic};
+use airlane_core::{Cx, Event, FlowId, Node, PacketRef, Port, Topic};
 
 use crate::PORT;
 
@@ -48,15 +48,5 @@ impl Node for RelayLeg {
             cx.emit_about(&packet, |packet| Event::Sent { packet, retransmission: false });
         }
         cx.send(PORT, packet);
-    }
-
-    fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
-
-    fn next_timeout(&self) -> Option<Instant> {
-        None
-    }
-
-    fn packets_held(&self) -> usize {
-        0
     }
 }

@@ -129,10 +129,6 @@ impl Node for UdpSource {
         let at = self.sender.next_at();
         (at != Instant::FAR_FUTURE).then_some(at)
     }
-
-    fn packets_held(&self) -> usize {
-        0
-    }
 }
 
 /// Counts the datagrams that arrive.
@@ -162,16 +158,6 @@ impl Node for UdpSink {
         };
         let payload = packets::receive(cx, packet);
         self.receiver.on_datagram(serial, payload);
-    }
-
-    fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
-
-    fn next_timeout(&self) -> Option<Instant> {
-        None
-    }
-
-    fn packets_held(&self) -> usize {
-        0
     }
 
     fn role(&self) -> Role {

@@ -8,12 +8,18 @@ use crate::TcpOption;
 const MP_CAPABLE: u8 = 0;
 const MP_JOIN: u8 = 1;
 const DSS: u8 = 2;
+const ADD_ADDR: u8 = 3;
+const REMOVE_ADDR: u8 = 4;
+const MP_PRIO: u8 = 5;
+const MP_FASTCLOSE: u8 = 7;
 /// Version 1 (RFC 8684 §3.1).
 const VERSION: u8 = 1;
 /// The flag of MP_CAPABLE for HMAC-SHA256 (RFC 8684 §3.1: H).
 const HMAC_SHA256: u8 = 0x01;
-/// The flag of MP_JOIN for a backup (RFC 8684 §3.2: B).
+/// The flag of MP_JOIN and MP_PRIO for a backup (RFC 8684 §3.2 and §3.3.8: B).
 const BACKUP: u8 = 0x01;
+/// The flag of ADD_ADDR for an echo (RFC 8684 §3.4.1: E).
+const ECHO: u8 = 0x01;
 /// Flags of the data sequence signal (RFC 8684 §3.3): DATA_FIN, data sequence number of 64 bits and present, data
 /// acknowledgment of 64 bits and present.
 const DATA_FIN: u8 = 0x10;
@@ -53,6 +59,17 @@ pub(crate) fn emit(option: &MptcpOption, out: &mut Vec<u8>) {
             data.extend(hmac);
         }
         MptcpOption::Dss { data_ack, mapping, data_fin } => dss(data_ack, mapping, data_fin, &mut data),
+        MptcpOption::AddAddr { id, address, hmac } => {
+            data.extend([ADD_ADDR << 4 | if hmac.is_none() { ECHO } else { 0 }, id]);
+            data.extend(address);
+            data.extend(hmac.iter().flat_map(|hmac| hmac.to_be_bytes()));
+        }
+        MptcpOption::RemoveAddr(id) => data.extend([REMOVE_ADDR << 4, id]),
+        MptcpOption::Prio { backup } => data.push(MP_PRIO << 4 | flag(backup)),
+        MptcpOption::FastClose(key) => {
+            data.extend([MP_FASTCLOSE << 4, 0]);
+            data.extend(key.to_be_bytes());
+        }
     }
     let length = 2 + data.len();
     TcpOption::Other(MptcpOption::KIND, &data).emit(out);

@@ -168,9 +168,7 @@ class Call:
         names = [one.name for one in (*others, *brought)]
         for one in brought:
             if names.count(one.name) > 1:
-                raise ArenaError(
-                    f"a contender is already named {one.name!r}; write --controller OTHER=FILE.py:CLASS"
-                )
+                raise ArenaError(f"a contender is already named {one.name!r}; write --controller OTHER=FILE")
         return brought
 
 

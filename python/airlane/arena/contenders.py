@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from airlane.control import CallController, OwnController
+from airlane.control import CallController, OwnController, PathScheduler
 from airlane.native import ScenarioError
 from airlane.scenario import Scenario
 from airlane.user_error import UserError
@@ -136,10 +136,13 @@ def _sender(name: str, title: str, **transport: Any) -> Contender:
 
 
 def own(name: str, made: type[OwnController]) -> tuple[Contender, ...]:
-    """A controller of the user as contenders: for calls one, else over TCP, and as `quic-NAME` over QUIC."""
+    """A controller of the user as contenders: for calls or paths one, else over TCP, and as `quic-NAME`."""
     title = (inspect.getdoc(made) or "of your own").splitlines()[0].removesuffix(".")
     if issubclass(made, CallController):
         return (Contender(name, title, app={"controller": {"kind": "own", "name": name}}, own={name: made}),)
+    if issubclass(made, PathScheduler):
+        paths = {"kind": "mptcp", "scheduler": "own", "policy": name}
+        return (Contender(name, title, paths, own={name: made}),)
     law = {"congestion": "own", "controller": name}
     return (
         Contender(name, title, law, own={name: made}),
@@ -255,6 +258,11 @@ def _marked(sender: Contender) -> Contender:
     )
 
 
+def _informed(sender: Contender) -> Contender:
+    """A sender that needs radio information, with a service that gives it."""
+    return replace(sender, settings={"rnis": {}}, downlink_only="radio information describes the downlink")
+
+
 FIELD = (
     _sender("newreno", "NewReno (RFC 5681, RFC 6582)"),
     *_both("cubic", "CUBIC (RFC 9438)", congestion="cubic"),
@@ -271,6 +279,8 @@ FIELD = (
     *_both("c2tcp", "C2TCP (JSAC 2019) on CUBIC, target twice the minimum round trip", congestion="c2tcp"),
     *_both("c4", "C4 (draft-huitema-ccwg-c4)", congestion="c4"),
     *_both("vivace", "PCC Vivace (NSDI 2018)", congestion="vivace"),
+    *_both("verus", "Verus (SIGCOMM 2015)", congestion="verus"),
+    *map(_informed, _both("pbe", "PBE-CC (SIGCOMM 2020), with radio information", congestion="pbe")),
     *map(_marked, _both("abc", "ABC (NSDI 2020)", congestion="abc")),
     *_both("ledbatpp", "LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus)", congestion="ledbat++"),
     Contender("sprout", "Sprout (NSDI 2013)", {"kind": "udp"}, endless={"kind": "sprout"}),

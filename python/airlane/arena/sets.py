@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from airlane.arena import l4s, nr, rmcat, sleep
+from airlane.arena import carriers, l4s, nr, paths, rmcat, sleep
 from airlane.arena.contenders import BASELINE, CONTENDERS, FIELD, Contender
 from airlane.arena.situations import FIELD_SITUATIONS, SITUATIONS, Situation
 
@@ -35,14 +35,20 @@ class ArenaSet:
 SETS: Mapping[str, ArenaSet] = {
     "situations": ArenaSet("an LTE cell", CONTENDERS, SITUATIONS),
     "field": ArenaSet(
-        "an LTE cell and a deep queue of NR, for HyStart++, SEARCH, Copa, C2TCP, C4, Vivace, ABC, LEDBAT++"
-        " and Sprout",
+        "an LTE cell and a deep queue of NR, for HyStart++, SEARCH, Copa, C2TCP, C4, Vivace, Verus, PBE-CC,"
+        " ABC, LEDBAT++ and Sprout",
         FIELD,
         FIELD_SITUATIONS,
     ),
     "nr": ArenaSet("cells of NR, and of LTE beside them", CONTENDERS, nr.SITUATIONS),
+    "carriers": ArenaSet(
+        "carriers and 5G that come and go, split bearers, and a call beside the download",
+        CONTENDERS,
+        carriers.SITUATIONS,
+    ),
     "l4s": ArenaSet("queues that mark", l4s.CONTENDERS, l4s.SITUATIONS),
     "sleep": ArenaSet("phones that sleep between transfers", CONTENDERS, sleep.SITUATIONS),
+    "paths": ArenaSet("two paths, for Multipath TCP", paths.CONTENDERS, paths.SITUATIONS),
     "rmcat": ArenaSet("calls", rmcat.CONTENDERS, rmcat.SITUATIONS, rmcat.BASELINE),
     "rmcat-cells": ArenaSet("calls in 21 cells", rmcat.CONTENDERS, rmcat.CELLS, rmcat.BASELINE),
 }

@@ -30,6 +30,7 @@ __all__ = [
     "Own",
     "Settings",
     "Threads",
+    "ThreadsOfRuns",
     "WithPcap",
     "WithRanLog",
     "WithReport",
@@ -88,9 +89,22 @@ Threads = Annotated[
         metavar="N", min=1, help="Worker threads [default: one per core]. Results do not depend on it."
     ),
 ]
+ThreadsOfRuns = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="Threads [default: one per core], of the runs first, then of the cells of each run. Results do "
+        "not depend on it.",
+    ),
+]
 Own = Annotated[
     list[str] | None,
-    typer.Option("--controller", metavar="NAME=FILE.py:CLASS", help="Your own controller, in Python."),
+    typer.Option(
+        "--controller",
+        metavar="NAME=FILE",
+        help="Your own controller: NAME=FILE.py:CLASS in Python, or NAME=FILE.onnx, a policy.",
+    ),
 ]
 CacheFolder = Annotated[Path, typer.Option(help="Folder of cached outputs.")]
 Flow = Annotated[

@@ -10,10 +10,10 @@ from typing import Any
 
 from airlane.commands.compare import page_of
 from airlane.pages.decision_page import About, settings_text, write_decision_html
-from airlane.pages.run import sites
 from airlane.pages.ue_map import Place
 from airlane.results import Results
 from airlane.runs import arrays, dataset
+from airlane.runs.positions import sites
 from airlane.runs.selection import Selection
 from airlane.study import compare
 from airlane.study.compare import CompareError, Side

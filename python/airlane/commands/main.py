@@ -38,6 +38,7 @@ from airlane.commands.common import (
     Own,
     Settings,
     Threads,
+    ThreadsOfRuns,
     WithPcap,
     WithRanLog,
     WithReport,
@@ -115,11 +116,13 @@ class _Set(StrEnum):
 
     SITUATIONS = "situations"
     BBR_DRAFT = "bbr-draft"
+    CARRIERS = "carriers"
     L4S = "l4s"
     NR = "nr"
     SLEEP = "sleep"
     RMCAT = "rmcat"
     RMCAT_CELLS = "rmcat-cells"
+    PATHS = "paths"
     FIELD = "field"
 
 
@@ -145,7 +148,7 @@ def run(
     controllers: Own = None,
     flow: Flow = "",
     by: By = "",
-    threads: Threads = None,
+    threads: ThreadsOfRuns = None,
 ) -> None:
     """Run a scenario and write a result folder."""
     from airlane import control
@@ -160,12 +163,7 @@ def run(
     selection = Selection(flow, by)
     selection.check(described.resolved.flow_names())
     own = _controllers(controllers)
-    for name in sorted(own.keys() - control.wanted(described.settings)):
-        if issubclass(own[name], control.CallController):
-            settings_of = f"""--set 'flow.0.app.controller={{"kind": "own", "name": "{name}"}}'"""
-        else:
-            settings_of = f"--set flow.0.transport.congestion=own --set flow.0.transport.controller={name}"
-        fail(f"error: no flow uses the controller {name!r}; add {settings_of}")
+    _check_used(own, control.wanted(described.settings))
     folder = out if out is not None else Path("out/runs") / described.name
     with reserved(folder) as place:
         with terminal.progress(described.name) as update:
@@ -194,6 +192,20 @@ def run(
         terminal.output.print(
             f"written to {folder}/" + (f" ({', '.join(made)})" if made else ""), style="dim"
         )
+
+
+def _check_used(own: dict[str, type[OwnController]], wanted: set[str]) -> None:
+    """End with an error if no flow uses one of these controllers or schedulers."""
+    from airlane import control
+
+    for name in sorted(own.keys() - wanted):
+        if issubclass(own[name], control.CallController):
+            settings_of = f"""--set 'flow.0.app.controller={{"kind": "own", "name": "{name}"}}'"""
+        elif issubclass(own[name], control.PathScheduler):
+            settings_of = f"--set flow.0.transport.scheduler=own --set flow.0.transport.policy={name}"
+        else:
+            settings_of = f"--set flow.0.transport.congestion=own --set flow.0.transport.controller={name}"
+        fail(f"error: no flow uses the controller {name!r}; add {settings_of}")
 
 
 def _show(results: Results, name: str, selection: Selection, *, as_json: bool) -> None:
@@ -235,7 +247,7 @@ def _controllers(settings: list[str] | None) -> dict[str, type[OwnController]]:
     for setting in settings or []:
         name, made = control.load(setting)
         if name in found:
-            fail(f"error: --controller {setting}: the name {name!r} is used twice; write OTHER=FILE.py:CLASS")
+            fail(f"error: --controller {setting}: the name {name!r} is used twice; write OTHER=FILE")
         found[name] = made
     return found
 
@@ -357,7 +369,7 @@ def arena(
     controllers: Own = None,
     chosen_set: Annotated[
         _Set,
-        typer.Option("--set", help="Which situations; --list shows them all."),
+        typer.Option("--set", metavar="NAME", help="Which situations; --list shows them all."),
     ] = _Set.SITUATIONS,
     flow: CountedFlows = "",
     show_list: Annotated[

@@ -17,7 +17,7 @@ from airlane.plural import counted
 from airlane.results import Results
 from airlane.runs import arrays
 
-__all__ = ["map_chart"]
+__all__ = ["map_chart", "site_names"]
 
 Array = npt.NDArray[np.float64]
 Sites = Mapping[str, tuple[float, float]]
@@ -110,7 +110,7 @@ def _masts(sites: Sites, stands: Array, colours: Mapping[str, str]) -> Iterator[
     x, y = stands.T
     words = [f"cell {name}" for name in sites]
     yield Line(x, y, width=0.0, marker="^", size=7.7, words=words, colours=list(colours.values()))
-    for name, place in _site_names(sites, stands):
+    for name, place in site_names(sites, stands):
         yield Label(float(place[0]), float(place[1]), name, dy=7.0, align="center")
 
 
@@ -166,7 +166,7 @@ def _voronoi_edge(sites: Array, a: int, b: int, reach: float) -> Array | None:
     return np.vstack([middle + start * along, middle + end * along]) if start < end else None
 
 
-def _site_names(sites: Sites, stands: Array) -> Iterator[tuple[str, Array]]:
+def site_names(sites: Sites, stands: Array) -> Iterator[tuple[str, Array]]:
     """Name each site once: by the name of its cell, or by the common part of the names of its sectors."""
     places: dict[tuple[float, float], list[str]] = {}
     for name, place in sites.items():

@@ -21,7 +21,7 @@ from airlane.pages import page
 from airlane.pages.figure import Embedded, PageFigure, Separate, page_figure
 from airlane.pages.ratios import CAPTION as RATIOS_CAPTION
 from airlane.pages.ratios import ratios_chart
-from airlane.pages.run import FOLDED_ROWS, sites, write_run_html
+from airlane.pages.run import FOLDED_ROWS, write_run_html
 from airlane.papers import papers as known_papers
 from airlane.runs.files import write_text
 from airlane.study import reproduction, verdict_view
@@ -31,7 +31,7 @@ from airlane.study.verdict import Verdict
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["Book", "as_json", "sites", "write_arena_html", "write_run_html"]
+__all__ = ["Book", "as_json", "write_arena_html", "write_run_html"]
 
 
 def as_json(outcomes: Sequence[Outcome], wall_s: float) -> dict[str, Any]:

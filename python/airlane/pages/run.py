@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +15,10 @@ from airlane.commands.groups import groups_table
 from airlane.pages import overlay, page
 from airlane.pages.bins import BINS_MAX
 from airlane.pages.figure import Embedded, page_figure
+from airlane.pages.load_map import LOAD_CAPTION, load_map
 from airlane.pages.map_chart import map_chart
 from airlane.pages.run_chart import LINES_MAX, run_chart
+from airlane.pages.users import USERS_MANY, percentiles, users_of, worst_table
 from airlane.plural import counted
 from airlane.radio import sleep
 from airlane.realtime.page import live_part
@@ -25,9 +27,10 @@ from airlane.runs import arrays
 from airlane.runs.applications import APPLICATIONS
 from airlane.runs.figures import BY_NAME, Figure, figures_in, has_competing, per_run
 from airlane.runs.files import write_text
+from airlane.runs.positions import sites
 from airlane.runs.selection import ALL, Selection
 
-__all__ = ["FOLDED_ROWS", "sites", "write_run_html"]
+__all__ = ["FOLDED_ROWS", "write_run_html"]
 
 _RUN_CAPTION = (
     "All panels have the same time axis. Goodput counts bytes in order: a repaired loss appears as a gap, "
@@ -58,6 +61,12 @@ _TILES_MAX = 8
 FOLDED_ROWS = 40
 """Tables with more rows are folded."""
 
+_ROWS_MAX = 500
+"""Rows of a table on a page; the files of the result folder have all."""
+
+_SCENARIO_MAX = 400_000
+"""Longest resolved scenario in characters that is on a page; `manifest.json` has it always."""
+
 
 def write_run_html(
     results: Results,
@@ -80,7 +89,11 @@ def write_run_html(
     place = Embedded(print_width)
     results = results.select(selection)
     columns = [c for c in results.flows.column_names if c != "run" or results.runs > 1]
-    tracks = map_chart(results, sites(manifest["scenario"]))
+    scenario = manifest["scenario"]
+    users = users_of(results, scenario)
+    large = len(users) > USERS_MANY
+    tracks = load_map(results, scenario, users) if large else map_chart(results, sites(scenario))
+    map_caption = LOAD_CAPTION if large else _MAP_CAPTION
     shares = overlay.distributions_chart([(title, results)])
     flows = len(set(results.flows["flow"].to_pylist()))
     caption = _RUN_CAPTION + (_BAND_CAPTION if flows > LINES_MAX else "")
@@ -93,7 +106,7 @@ def write_run_html(
         .render(
             title=title,
             figure=page_figure(run_chart(results), "series", "Over time", caption, place),
-            map=None if tracks is None else page_figure(tracks, "map", "Cells and UEs", _MAP_CAPTION, place),
+            map=None if tracks is None else page_figure(tracks, "map", "Cells and UEs", map_caption, place),
             shares=None
             if shares is None
             else page_figure(shares, "shares", "Distributions", _SHARES_CAPTION, place),
@@ -102,20 +115,32 @@ def write_run_html(
             runs_many=results.runs > 1,
             tiles=_tiles(results, _tile_figures()) if live is None else _live_tiles(results),
             groups=groups_table(results, selection) if selection.by else None,
+            users=[percentiles(users), worst_table(users)] if large else [],
             columns=columns,
-            rows=[[page.cell_text(row[c]) for c in columns] for row in results.flows.to_pylist()],
+            rows=_rows(results.flows.select(columns), "goodput_mbps", "ascending"),
+            flows=results.flows.num_rows,
             sleep_columns=[heading.replace("-\n", "").replace("\n", " ") for heading in sleep.COLUMNS],
             sleep=[sleep.cells(one) for one in sleep.sleep(results)],
             cell_columns=results.cells.column_names,
-            cells=[[page.cell_text(v) for v in row.values()] for row in results.cells.to_pylist()],
+            cells=_rows(results.cells, "prb_use_downlink", "descending"),
+            cells_all=results.cells.num_rows,
             folded=FOLDED_ROWS,
-            scenario=json.dumps(manifest["scenario"], indent=2),
+            scenario=text if len(text := json.dumps(scenario, indent=2)) <= _SCENARIO_MAX else "",
             toml=manifest.get("toml", ""),
             command=manifest.get("command", ""),
             version=manifest["airlane"],
         )
     )
     write_text(path, html)
+
+
+def _rows(table: pa.Table, by: str, order: Literal["ascending", "descending"]) -> list[list[str]]:
+    """The rows of a table; of a long one the first by a column, in the order of the table."""
+    if table.num_rows > _ROWS_MAX:
+        values = arrays.numbers(table[by])
+        ranked = np.argsort(values if order == "ascending" else -values, kind="stable")
+        table = table.take(np.sort(ranked[:_ROWS_MAX]))
+    return [[page.cell_text(value) for value in row.values()] for row in table.to_pylist()]
 
 
 def _bins(results: Results) -> int:
@@ -193,14 +218,3 @@ def _ended(results: Results, name: str) -> str:
             what = BY_NAME[one.ended].heading.replace("\n", " ")
             return f"{terminal.completed_of(results.flows, one.ended, one.begun)} {what}"
     return ""
-
-
-def sites(scenario: dict[str, Any]) -> dict[str, tuple[float, float]]:
-    """Position of each cell of a resolved scenario, in metres."""
-
-    def metres(length: str) -> float:
-        return float(length.removesuffix(" m"))  # as resolved scenarios write lengths
-
-    return {
-        cell["name"]: (metres(cell["position"][0]), metres(cell["position"][1])) for cell in scenario["cell"]
-    }

@@ -11,7 +11,9 @@ import pyarrow.compute as pc
 
 from airlane.metrics import Run
 from airlane.pages.bins import line_in_band, percentiles_in_band, style_of
+from airlane.pages.cell_band import cell_panel
 from airlane.pages.chart import Axis, Chart, Item, Line, Panel, Reference, Tick
+from airlane.pages.path_band import path_panel
 from airlane.pages.state_band import state_panel
 from airlane.plot import COLOURS
 from airlane.radio.states import states
@@ -92,8 +94,12 @@ def run_chart(results: Results, run: int = 0, title: str = "") -> Chart:
         panels.append(_mcs_panel(rates, max(2, len(flows)), handovers))
     if connected := _connected_panel(view):
         panels.append(connected)
-    if secondary := _secondary_panel(view):
+    if used := cell_panel(view.tables, _TIME, _end_s(view)):
+        panels.insert(0, used)
+    elif secondary := _secondary_panel(view):
         panels.append(secondary)
+    if paths := path_panel(view.tables.get("path_series"), _TIME):
+        panels.append(paths)
     if band := state_panel(states(results, run), _TIME):
         panels.append(band)
     if events:
@@ -107,9 +113,11 @@ def _of_run(results: Results, run: int) -> dict[str, pa.Table]:
         "flows",
         "flow_series",
         "cell_series",
+        "path_series",
         "timeouts",
         "handovers",
         "rrc_connections",
+        "carriers",
         "scg",
         "outages",
         *(table for table, *_ in _SAMPLED),
@@ -230,6 +238,12 @@ def _connected_panel(view: Run) -> Panel | None:
     order = np.argsort(times, kind="stable")
     line = Line(times[order], np.cumsum(steps[order]), series="connected UEs", step=True)
     return Panel([line], "connected", _TIME, Axis(label="UEs", low=0.0))
+
+
+def _end_s(view: Run) -> float:
+    """The last time of the series, in s."""
+    times = arrays.numbers(view.tables["flow_series"]["t_s"])
+    return float(times.max()) if times.size else 0.0
 
 
 def _secondary_panel(view: Run) -> Panel | None:

@@ -29,6 +29,7 @@ import pyarrow.compute as pc
 from airlane import native
 from airlane.radio.trace import OPPORTUNITY_BYTES, ExportError, Trace, write_trace
 from airlane.results import Results
+from airlane.runs.members import members, suffixes
 from airlane.scenario import Scenario, loads, seconds
 
 __all__ = ["Exported", "check", "export"]
@@ -151,11 +152,7 @@ def _only_ue(settings: dict[str, Any], ue: str | None) -> str:
 
 
 def _ue_names(settings: dict[str, Any]) -> list[str]:
-    return [
-        f"{ue['name']}-{k}" if ue["count"] > 1 else ue["name"]
-        for ue in settings["ue"]
-        for k in range(1, ue["count"] + 1)
-    ]
+    return [name for ue in settings["ue"] for name in members(ue)]
 
 
 def _probe(settings: dict[str, Any], ue: str, direction: Direction) -> dict[str, Any]:
@@ -183,15 +180,14 @@ def _with_flow(scenario: Scenario, ue: str, flow: dict[str, Any]) -> Scenario:
     Groups are expanded, in their order, so that all others keep their names and numbers.
     """
     settings = scenario.settings
-    groups = {u["name"]: u["count"] for u in settings["ue"] if u["count"] > 1}
+    groups = {u["name"]: suffixes(u) for u in settings["ue"] if u["count"] > 1}
     flows: list[dict[str, Any]] = []
     for i, section in enumerate(settings["flow"]):
         name = section["name"] or f"flow-{i + 1}"
-        members = [(section["to"], name)]
+        of_each = [(section["to"], name)]
         if section["to"] in groups:
-            count = groups[section["to"]]
-            members = [(f"{section['to']}-{k}", f"{name}-{k}") for k in range(1, count + 1)]
-        for to, member in members:
+            of_each = [(f"{section['to']}-{end}", f"{name}-{end}") for end in groups[section["to"]]]
+        for to, member in of_each:
             own = {**section, "to": to, "name": member}
             if to == ue:  # it stays, so that numbers do not change, and starts after the end
                 own |= {"start": settings["run"]["duration"], "stop": None}

@@ -130,16 +130,22 @@ def write_folder(
     cell.results.write(place.folder, scenario.resolved, os.fspath(file), place, written, extra)
 
 
-def own_server() -> list[str]:
-    """The command of the HTTP server that runs where the user names no server."""
-    return [sys.executable, "-I", os.fspath(Path(__file__).with_name("server.py"))]
+def own_server(scenario: Scenario) -> list[str]:
+    """The command of the HTTP server that runs where the user names no server.
+
+    It accepts Multipath TCP if a host may have several accesses.
+    """
+    settings = scenario.settings
+    several = settings.get("link") or any(len(ue.get("access") or ()) > 1 for ue in settings.get("ue") or ())
+    command = [sys.executable, "-I", os.fspath(Path(__file__).with_name("server.py"))]
+    return [*command, "--mptcp"] if several else command
 
 
 def start_servers(cell: Cell, lines: Sequence[str], output: int | None = None) -> list[Application]:
     """Start the commands at the server's side, and wait until one listens."""
     if not lines and "server" in (cell.settings.hosts or {}):
         return []
-    wanted: Sequence[str | list[str]] = lines or [own_server()]
+    wanted: Sequence[str | list[str]] = lines or [own_server(cell.scenario)]
     servers = [cell.server.start(command, stdout=output, stderr=output) for command in wanted]
     cell.server.await_listener()
     for server in servers:

@@ -1,12 +1,15 @@
 """The server of `airlane live` and `airlane shell` where the user names none: HTTP on port 80.
 
 `http://server/20M` sends 20 MB; K, M and G are powers of ten. It runs with nothing but the standard library.
+With `--mptcp` it accepts Multipath TCP as well, if the kernel has it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 import socket
+import sys
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -15,6 +18,7 @@ __all__ = ["size_of"]
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
 _CHUNK = bytes(1 << 16)
 _LARGEST = 10**12
+_MPTCP = 262  # IPPROTO_MPTCP of include/uapi/linux/in.h; Python has the name where its C library does
 
 
 def size_of(path: str) -> int | None:
@@ -67,11 +71,26 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 1024
 
+    def __init__(self, address: tuple[str, int], *, multipath: bool) -> None:
+        super().__init__(address, _Handler, bind_and_activate=False)
+        if multipath:
+            with contextlib.suppress(OSError):  # a kernel without Multipath TCP
+                several = socket.socket(self.address_family, self.socket_type, _MPTCP)
+                self.socket.close()
+                self.socket = several
+        try:
+            self.server_bind()
+            self.server_activate()
+        except OSError:
+            self.server_close()
+            raise
+
 
 if __name__ == "__main__":
+    mptcp = "--mptcp" in sys.argv[1:]
     try:
-        server: ThreadingHTTPServer = _Server(("::", 80), _Handler)
+        server = _Server(("::", 80), multipath=mptcp)
     except OSError:  # a network without IPv6
         _Server.address_family = socket.AF_INET
-        server = _Server(("", 80), _Handler)
+        server = _Server(("", 80), multipath=mptcp)
     server.serve_forever()

@@ -36,7 +36,8 @@ def competing(flows: pa.Table) -> dict[str, list[int]]:
     """Rows of the flows that compete for the same thing, by what they are: at least two of each.
 
     Such flows have the same application and the same direction: shares of a download and a call, or of the
-    two directions of a phone, are not comparable. Tables of older versions do not tell; there, all flows
+    two directions of a phone, are not comparable. The accesses of one UE with real applications do not
+    compete: their flows have its name before a `/`. Tables of older versions do not tell; there, all flows
     count.
 
     Examples
@@ -52,7 +53,13 @@ def competing(flows: pa.Table) -> dict[str, list[int]]:
         pairs = zip(flows["app"].to_pylist(), flows["direction"].to_pylist(), strict=True)
         for row, (app, direction) in enumerate(pairs):
             found.setdefault(f"{app or 'real applications'}, {direction}", []).append(row)
-    names = flows["flow"].to_pylist() if "flow" in flows.column_names else list(range(flows.num_rows))
+    if "flow" not in flows.column_names:
+        return {what: rows for what, rows in found.items() if len(rows) > 1}
+    names = flows["flow"].to_pylist()
+    if "app" in flows.column_names:
+        apps = flows["app"].to_pylist()
+        pairs = zip(names, apps, strict=True)
+        names = [name if app else str(name).partition("/")[0] for name, app in pairs]
     return {what: rows for what, rows in found.items() if len({names[row] for row in rows}) > 1}
 
 

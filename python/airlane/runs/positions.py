@@ -1,12 +1,32 @@
-"""Where the UEs of a scenario are when a run begins."""
+"""Where the cells of a scenario are, and its UEs when a run begins."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 from airlane.native import ScenarioError
 from airlane.runs import arrays
 from airlane.scenario import Scenario
 
-__all__ = ["starting_positions"]
+__all__ = ["metres", "sites", "starting_positions"]
+
+
+def metres(position: Sequence[str]) -> tuple[float, float]:
+    """Metres to the east and to the north, from the lengths of a resolved scenario.
+
+    Examples
+    --------
+    >>> metres(["1200 m", "-0.5 m"])
+    (1200.0, -0.5)
+    """
+    x, y = (float(length.removesuffix(" m")) for length in position)
+    return x, y
+
+
+def sites(scenario: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    """Position of each cell of a resolved scenario, in metres."""
+    return {cell["name"]: metres(cell["position"]) for cell in scenario["cell"]}
 
 
 def starting_positions(scenario: Scenario) -> dict[str, tuple[float, float]]:

@@ -22,13 +22,15 @@ from airlane.validation.cells import TwoCells
 from airlane.validation.claims import Family, Row, families
 from airlane.validation.controllers import Link
 from airlane.validation.drive import Download5G
-from airlane.validation.dual_connectivity import DualCell, DualDrive
+from airlane.validation.dual_connectivity import DualCell, DualDrive, DualHandover
 from airlane.validation.durations import Passing
 from airlane.validation.handover import Drive, Flight
+from airlane.validation.live_network import CityDrive, LightTraffic
 from airlane.validation.measures import MEASURES, Plan
 from airlane.validation.nr_cell import NrCell
 from airlane.validation.nr_lena import LenaNrCell
 from airlane.validation.paths import TwoPaths
+from airlane.validation.paths_published import Links
 from airlane.validation.patterns import Replay
 from airlane.validation.rtc import Call
 from airlane.validation.schedulers import SchedulerCell
@@ -39,14 +41,18 @@ __all__ = [
     "BearerCell",
     "Call",
     "CarrierCell",
+    "CityDrive",
     "Download5G",
     "Drive",
     "DualCell",
     "DualDrive",
+    "DualHandover",
     "Family",
     "Flight",
     "LenaNrCell",
+    "LightTraffic",
     "Link",
+    "Links",
     "Load",
     "MarkedLink",
     "NrCell",

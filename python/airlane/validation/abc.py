@@ -1,4 +1,6 @@
-"""ABC over a link with its marks, compared with figures of its authors and with their router.
+"""ABC over a link with its marks, and Verus over one without, compared with figures of the authors of ABC.
+
+ABC is also compared with the router of its authors.
 
 The traces are those of Mahimahi (ravinet/mahimahi, folder `traces`), whose licence is not that of this
 project: a variable of the environment names their folder, and rows that need them are left out without it.
@@ -39,7 +41,7 @@ warmup = "{from_s} s"
 uplink_rate = "{back} Mbit/s"
 delay = "{one_way_ms} ms"
 queue = "{queue} B"
-aqm = {{ kind = "abc", target = "{target_ms} ms" }}
+{aqm}
 """
 
 
@@ -64,21 +66,24 @@ def capacity_mbps(trace: Path, from_s: float, to_s: float) -> float:
 
 @dataclass(frozen=True)
 class MarkedLink:
-    """Flows of ABC on a link.
+    """Flows of ABC on a link with its marks, or of another controller on one without.
 
     Attributes
     ----------
     of
-        A row of `data/field/abc.csv`.
+        A row of `data/field/abc.csv` or `data/field/verus.csv`.
     stack
         `tcp` or `quic`.
     traces
         Folder of the traces.
+    law
+        The controller.
     """
 
     of: Mapping[str, str]
     stack: str = "tcp"
     traces: Path | None = None
+    law: str = "abc"
 
     @property
     def trace(self) -> Path | None:
@@ -102,7 +107,8 @@ class MarkedLink:
         of = self.of
         link = f"{of['link']}mbps" if self.is_constant else of["link"]
         flows = f"-{of['flows']}-flows" if of["flows"] != "1" else ""
-        return f"{link}-{of['one_way_ms']}ms-target-{of['target_ms']}ms{flows}"
+        target = f"-target-{of['target_ms']}ms" if self.law == "abc" else ""
+        return f"{link}-{of['one_way_ms']}ms{target}{flows}"
 
     @property
     def capacity_mbps(self) -> float:
@@ -121,10 +127,11 @@ class MarkedLink:
             back=of["return"],
             one_way_ms=of["one_way_ms"],
             queue=int(of["queue_packets"]) * OPPORTUNITY_BYTES,
-            target_ms=of["target_ms"],
+            aqm=f'aqm = {{ kind = "abc", target = "{of["target_ms"]} ms" }}' if self.law == "abc" else "",
         )
+        keys = "abc_fallback = false" if self.law == "abc" else ""
         flows = (
-            flow_text(index, self.stack, "abc", OPPORTUNITY_BYTES, "abc_fallback = false")
+            flow_text(index, self.stack, self.law, OPPORTUNITY_BYTES, keys)
             for index in range(int(of["flows"]))
         )
         return loads(text + "".join(flows), f"<{self.name}>")
@@ -156,14 +163,14 @@ def _case(family: Family, link: MarkedLink) -> TcpCase:
         reference=float(link.of["value"]),
         setups=(link,),
         figure=partial(figure, link),
-        note=f"router of {link.of['router']}",
+        note=f"router of {link.of['router']}" if link.law == "abc" else "",
     )
 
 
-def plan(family: Family, stack: str = "tcp") -> Plan:
+def plan(family: Family, stack: str = "tcp", law: str = "abc") -> Plan:
     """The figure that the family names, of the links that its rows select."""
     selected = [
-        MarkedLink(row, stack, folder())
+        MarkedLink(row, stack, folder(), law)
         for row in reference_rows(family.reference)
         if row["figure"] == family.figure
         and all(row[column] == str(value) for column, value in family.where.items())
@@ -178,3 +185,5 @@ def plan(family: Family, stack: str = "tcp") -> Plan:
 
 MEASURES["abc"] = plan
 MEASURES["abc_quic"] = partial(plan, stack="quic")
+MEASURES["verus"] = partial(plan, law="verus")
+MEASURES["verus_quic"] = partial(plan, stack="quic", law="verus")

@@ -16,29 +16,12 @@ from airlane.scenario import Scenario, loads
 from airlane.validation.claims import Family, Row
 from airlane.validation.measures import MEASURES, Plan
 from airlane.validation.nr_cell import HEADERS_BYTES, PAYLOAD_BYTES, goodput, named_carrier
+from airlane.validation.peak_head import peak_head
 from airlane.validation.transport import TcpCase
 
 __all__ = ["CarrierCell", "activation", "peak"]
 
 _SCENARIO = """\
-network = "{network}"
-
-[run]
-duration = "{duration_s:g} s"
-warmup = "0.3 s"
-
-[channel]
-path_loss = "friis"
-fading = "none"
-
-[internet]
-delay = "1 ms"
-rate = "40 Gbit/s"
-
-[backhaul]
-delay = "1 ms"
-rate = "40 Gbit/s"
-
 {cells}
 [[ue]]
 name = "phone"
@@ -93,9 +76,7 @@ class CarrierCell:
         cells = "".join(
             _CELL.format(name=name, keys=keys) for name, keys in zip(names, self.cells, strict=True)
         )
-        text = _SCENARIO.format(
-            network=self.network,
-            duration_s=self.duration_s,
+        text = peak_head(self.network, self.duration_s, warmup_s=0.3) + _SCENARIO.format(
             cells=cells,
             names=", ".join(f'"{name}"' for name in names),
             scells=self.scells,

@@ -1,4 +1,4 @@
-"""One cell as configured in ns-3 for the reference figures: the scenario that both sides run."""
+"""Cells as configured in ns-3 for the reference figures: the scenario that both sides run."""
 
 from __future__ import annotations
 
@@ -23,20 +23,12 @@ class ReferenceFileError(ValueError):
     """A file in the place of a reference file is not like it; the message names what is expected."""
 
 
-_CELL = """\
+_HEAD = """\
 network = "lena"
 
 [run]
 duration = "{duration_s:g}s"
 warmup = "{warmup_s:g}s"
-
-[[cell]]
-name = "a"
-position = ["0 m", "0 m"]
-resource_blocks = {resource_blocks}
-tx_power = "30 dBm"
-scheduler = {{ kind = "pf" }}
-rlc = {{ mode = "{rlc}", buffer = "{rlc_buffer} B" }}
 
 [channel]
 fading = {fading}
@@ -44,6 +36,16 @@ fading = {fading}
 [internet]
 rate = "100 Gbit/s"
 delay = "{internet_delay_ms:g} ms"
+"""
+
+_CELL = """
+[[cell]]
+name = "{name}"
+position = ["{x:.3f} m", "{y:.3f} m"]
+resource_blocks = {resource_blocks}
+tx_power = "30 dBm"
+scheduler = {{ kind = "pf" }}
+rlc = {{ mode = "{rlc}", buffer = "{rlc_buffer} B" }}
 """
 
 _UE = """
@@ -62,12 +64,14 @@ transport = {transport}
 
 @dataclass(frozen=True)
 class LenaCell:
-    """A cell at the origin, one downlink flow to each UE.
+    """A cell at the origin, or cells that interfere, and one downlink flow to each UE.
 
     Attributes
     ----------
     places
-        Position of each UE, metres.
+        Position of each UE, metres; a UE is in the cell that it receives best.
+    sites
+        Position of each cell, metres.
     resource_blocks
         Bandwidth.
     traffic
@@ -93,6 +97,7 @@ class LenaCell:
     """
 
     places: tuple[tuple[float, float], ...]
+    sites: tuple[tuple[float, float], ...] = ((0.0, 0.0),)
     resource_blocks: int = 100
     traffic: str = "udp"
     congestion: str = "cubic"
@@ -114,14 +119,22 @@ class LenaCell:
         if self.fading != "none":
             step = f', prb_spacing = "{self.prb_spacing_khz:g} kHz"' if self.prb_spacing_khz else ""
             fading = f'{{ model = "{self.fading}", speed = "{self.speed_kmph:g} km/h"{step} }}'
-        head = _CELL.format(
-            resource_blocks=self.resource_blocks,
+        head = _HEAD.format(
             duration_s=self.duration_s,
             warmup_s=self.warmup_s,
-            rlc=self.rlc,
-            rlc_buffer=self.rlc_buffer,
             fading=fading,
             internet_delay_ms=self.internet_delay_ms,
+        )
+        cells = (
+            _CELL.format(
+                name=f"cell{i}",
+                x=x,
+                y=y,
+                resource_blocks=self.resource_blocks,
+                rlc=self.rlc,
+                rlc_buffer=self.rlc_buffer,
+            )
+            for i, (x, y) in enumerate(self.sites)
         )
         if self.traffic == "udp":
             share_bps = round(self.offered_mbps * 1e6 / len(self.places))
@@ -136,7 +149,7 @@ class LenaCell:
             _UE.format(name=f"ue{i}", x=x, y=y, start_s=self.start_s, app=app, transport=transport)
             for i, (x, y) in enumerate(self.places)
         )
-        return head + "".join(ues)
+        return head + "".join(cells) + "".join(ues)
 
     def scenario(self) -> Scenario:
         """The scenario."""

@@ -26,6 +26,7 @@ _FILES = (
     "claims_rtc.toml",
     "claims_field.toml",
     "claims_paths.toml",
+    "claims_live.toml",
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -11,32 +11,16 @@ import pyarrow as pa
 from airlane import native
 from airlane.scenario import Scenario, loads
 from airlane.validation.cell import reference_rows
-from airlane.validation.claims import Family, Row
+from airlane.validation.claims import Family
 from airlane.validation.measures import MEASURES, Plan
 from airlane.validation.nr_cell import HEADERS_BYTES, PAYLOAD_BYTES, goodput, named_carrier
-from airlane.validation.transport import TcpCase
+from airlane.validation.peak_head import peak_head
+from airlane.validation.ranges import RangeCase
+from airlane.validation.transport import Setup, TcpCase
 
-__all__ = ["DualCell", "DualDrive", "command", "execution", "peak"]
+__all__ = ["DualCell", "DualDrive", "DualHandover", "after_handover", "command", "execution", "peak"]
 
 _PEAK = """\
-network = "typical"
-
-[run]
-duration = "1.5 s"
-warmup = "0.5 s"
-
-[channel]
-path_loss = "friis"
-fading = "none"
-
-[internet]
-delay = "1 ms"
-rate = "40 Gbit/s"
-
-[backhaul]
-delay = "1 ms"
-rate = "40 Gbit/s"
-
 [[cell]]
 name = "lte"
 height = "0 m"
@@ -87,7 +71,7 @@ class DualCell:
     def scenario(self) -> Scenario:
         """The scenario."""
         carrier = named_carrier(self.carrier, self.layers)
-        text = _PEAK.format(
+        text = peak_head("typical", duration_s=1.5, warmup_s=0.5) + _PEAK.format(
             keys=carrier.keys,
             radio=carrier.radio,
             load_mbps=1.1 * self.peak_mbps(),
@@ -166,33 +150,21 @@ class DualDrive:
         return loads(_DRIVE, "<dual connectivity>")
 
 
-@dataclass(frozen=True)
-class WithinCase(TcpCase):
-    """A time that must be between the 5th and the 95th percentile of a measured network.
-
-    Attributes
-    ----------
-    low, high
-        These percentiles, in ms.
-    """
-
-    low: float = 0.0
-    high: float = math.inf
-
-    def row(self, family: Family, outputs: Sequence[native.Output]) -> Row:
-        """Judge the runs of this case."""
-        times = [self.figure(output) for output in outputs]
-        ours = sum(times) / len(times)
-        return Row(
-            id=self.id,
-            unit=self.unit,
-            reference=self.reference,
-            ours=ours,
-            band=family.band,
-            ok=self.low <= ours <= self.high,
-            note=f"measured: {self.low:g} to {self.high:g} ms; {self.note}",
-            counted=family.counted,
-        )
+def _time_case(
+    name: str, row: Mapping[str, str], setup: Setup, time_ms: Callable[[native.Output], float], what: str
+) -> RangeCase:
+    """A mean time, between the 5th and the 95th percentile of a measured network."""
+    low, high = float(row["p5_ms"]), float(row["p95_ms"])
+    return RangeCase(
+        id=name,
+        unit="ms",
+        reference=float(row["p50_ms"]),
+        setups=(setup,),
+        pooled=lambda outputs: sum(map(time_ms, outputs)) / len(outputs),
+        low=low,
+        high=high,
+        note=f"measured: {low:g} to {high:g} ms; {row['n']} {what}",
+    )
 
 
 def times_ms(table: pa.Table, first: str, then: str) -> list[float]:
@@ -211,15 +183,12 @@ def execution(family: Family) -> Plan:
     """From the command until the new PSCell is used, next to measured times of SCG modifications."""
     rows = [row for row in reference_rows("nsa/scg_execution.csv") if row["procedure"] == "SCG Mod."]
     cases = [
-        WithinCase(
-            id=f"{family.id}/{row['operator'].lower()}-{row['band'].lower()}",
-            unit="ms",
-            reference=float(row["p50_ms"]),
-            setups=(DualDrive(),),
-            figure=lambda output: _mean(output, "released", "added"),
-            note=f"{row['n']} modifications",
-            low=float(row["p5_ms"]),
-            high=float(row["p95_ms"]),
+        _time_case(
+            f"{family.id}/{row['operator'].lower()}-{row['band'].lower()}",
+            row,
+            DualDrive(),
+            lambda output: _mean(output, "released", "added"),
+            "modifications",
         )
         for row in rows
     ]
@@ -229,21 +198,97 @@ def execution(family: Family) -> Plan:
 def command(family: Family) -> Plan:
     """From the report until the UE leaves its PSCell for another, next to measured times to the command."""
     cases = [
-        WithinCase(
-            id=f"{family.id}/{row['operator'].lower()}",
-            unit="ms",
-            reference=float(row["p50_ms"]),
-            setups=(DualDrive(),),
-            figure=lambda output: _mean(output, "reported", "released"),
-            note=f"{row['n']} additions",
-            low=float(row["p5_ms"]),
-            high=float(row["p95_ms"]),
+        _time_case(
+            f"{family.id}/{row['operator'].lower()}",
+            row,
+            DualDrive(),
+            lambda output: _mean(output, "reported", "released"),
+            "additions",
         )
         for row in reference_rows("nsa/scg_command.csv")
     ]
     return Plan(cases=[*cases])
 
 
+_HANDOVER = """\
+network = "typical"
+
+[run]
+duration = "24 s"
+
+[handover]
+mode = "lossless"
+
+[channel]
+path_loss = "tr25.814"
+fading = "none"
+
+[[cell]]
+name = "west"
+
+[[cell]]
+name = "east"
+position = ["1000 m", "0 m"]
+
+[[cell]]
+name = "nr"
+radio = "nr"
+position = ["500 m", "0 m"]
+
+[[ue]]
+name = "car"
+position = ["200 m", "20 m"]
+mobility = { kind = "line", towards = ["800 m", "20 m"], speed = "108 km/h" }
+secondary_node = { cells = ["nr"] }
+
+[[flow]]
+to = "car"
+app = { kind = "cbr", rate = "1 Mbit/s", payload = "1200 B" }
+transport = "udp"
+"""
+
+
+@dataclass(frozen=True)
+class DualHandover:
+    """A car that passes from one cell of LTE to another, with a cell of NR that it receives all the time."""
+
+    def scenario(self) -> Scenario:
+        """The scenario."""
+        return loads(_HANDOVER, "<dual connectivity>")
+
+
+def _after_handover(output: native.Output, phase: str) -> float:
+    """From the arrival in the cell of LTE until NR is reported, or until the UE has the command, in ms."""
+    arrived_s = float(output.tables["handovers"]["end_s"][0].as_py())
+    scg = output.tables["scg"].to_pylist()
+    step = {"measurement": "reported", "total": "added"}[phase]
+    at_s = min(
+        (float(row["t_s"]) for row in scg if row["step"] == step and row["t_s"] > arrived_s), default=math.nan
+    )
+    of_access_ms = _EXECUTION_MS if phase == "total" else 0.0
+    return 1e3 * (at_s - arrived_s) - of_access_ms
+
+
+_EXECUTION_MS = 34.0
+"""The default of `execution`, from the command to the addition."""
+
+
+def after_handover(family: Family) -> Plan:
+    """Phases of the addition of NR after a handover that released it, next to measured times."""
+    cases = [
+        _time_case(
+            f"{family.id}/{row['operator'].lower()}/{row['phase']}",
+            row,
+            DualHandover(),
+            lambda output, phase=row["phase"]: _after_handover(output, phase),  # type: ignore[misc]
+            "additions",
+        )
+        for row in reference_rows("nsa/scg_after_handover.csv")
+    ]
+    return Plan(cases=[*cases])
+
+
+MEASURES["dual_after_handover"] = after_handover
 MEASURES["dual_peak"] = peak
 MEASURES["dual_execution"] = execution
 MEASURES["dual_command"] = command

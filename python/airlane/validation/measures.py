@@ -25,6 +25,7 @@ from airlane.validation.kernel import oracle
 from airlane.validation.measured import measured_rows
 from airlane.validation.nr import layer_rows, ldpc_rows, scheduler_rows, transport_block_rows
 from airlane.validation.radio import bler_rows, cqi_rows, piro_rows
+from airlane.validation.ranges import RangeCase
 from airlane.validation.thresholds import near, threshold_rows
 from airlane.validation.transport import TcpCase, linux, linux_pairs, tcp_cell
 
@@ -84,7 +85,7 @@ class Plan:
     """The rows and cases of a family."""
 
     rows: list[Row] = field(default_factory=list)
-    cases: list[Case | TcpCase | CoupledCase] = field(default_factory=list)
+    cases: list[Case | TcpCase | CoupledCase | RangeCase] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
 

@@ -12,10 +12,20 @@ from airlane.validation.claims import families
 __all__ = ["read", "write"]
 
 
-def write(validation: Validation, path: Path) -> None:
-    """Write the file; its folder exists."""
+def write(validation: Validation, path: Path) -> list[str]:
+    """Write the file; its folder exists.
+
+    Families that were skipped keep the rows that the file has; their ids are returned, in order.
+    """
     rows = {family.id: {row.id: _fields(row) for row in rows} for family, rows in validation.rows if rows}
-    json_files.write(path, {"families": rows, "skipped": validation.skipped})
+    known = json_files.read(path)["families"] if path.exists() else {}
+    skipped = {reason.partition(":")[0] for reason in validation.skipped}
+    kept = {name: known[name] for name in skipped & known.keys() if name not in rows}
+    order = [family.id for family in families()]
+    found = dict(sorted((rows | kept).items(), key=lambda family: order.index(family[0])))
+    without_rows = [reason for reason in validation.skipped if reason.partition(":")[0] not in kept]
+    json_files.write(path, {"families": found, "skipped": without_rows})
+    return [name for name in found if name in kept]
 
 
 def _fields(row: Row) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -104,7 +105,8 @@ def run_command(
             validation = of(lambda done, total: bar.update(task, completed=done, total=total))
     if write:
         _RECORD.parent.mkdir(parents=True, exist_ok=True)
-        record.write(validation, _RECORD)
+        for family in record.write(validation, _RECORD):
+            print(f"{_RECORD} keeps its rows of {family}, which was skipped", file=sys.stderr)
         write_overlay(_OVERLAY, threads)
         write_windows(_KERNEL_OVERLAY, threads)
         write_channel_overlay(_CHANNEL_OVERLAY)

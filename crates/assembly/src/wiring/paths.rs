@@ -2,7 +2,7 @@
 
 use airlane_core::{Direction, Instant, NodeId, UeId};
 use airlane_engine::Simulation;
-use airlane_net::{Coverage, Link};
+use airlane_net::{Coverage, Link, OptionFilter};
 use airlane_scenario::ScenarioError;
 use airlane_scenario::endpoints::Setup;
 use airlane_scenario::expand::Route;
@@ -37,6 +37,13 @@ pub(super) fn wire(
             network.connect((behind, Coverage::PORT), to_host);
             network.connect((before, Coverage::PORT), from_host);
             (to_host, from_host) = ((behind, Coverage::PORT), (before, Coverage::PORT));
+        }
+        if let Some(strip) = link.strip {
+            let filters = [(); 2].map(|()| network.add(Box::new(OptionFilter::new(strip.stripped()))));
+            for (filter, next) in filters.into_iter().zip([&mut to_host, &mut from_host]) {
+                network.connect((filter, OptionFilter::PORT), *next);
+                *next = (filter, OptionFilter::PORT);
+            }
         }
         network.connect((down, Link::OUTPUT), to_host);
         network.connect((up, Link::OUTPUT), (server_router, 0));

@@ -183,3 +183,48 @@ fn a_phone_with_a_secondary_node_can_be_removed_and_not_added() {
     let refused = built.extend(&resolve(&third)).unwrap_err().to_string();
     assert!(refused.contains("ue.2") && refused.contains("secondary node"), "{refused}");
 }
+
+/// Datagrams of a car that passes from one cell of LTE to another, with a cell of NR half way that it receives all the time.
+fn between_anchors(more: &str, direction: &str) -> RunOutput {
+    of(&format!(
+        "network = \"typical\"\n[run]\nduration = \"24 s\"\n[handover]\nmode = \"lossless\"\n\
+         [channel]\npath_loss = \"tr25.814\"\nfading = \"none\"\n\
+         [[cell]]\nname = \"west\"\n[[cell]]\nname = \"east\"\nposition = [\"1000 m\", \"0 m\"]\n\
+         [[cell]]\nname = \"nr\"\nradio = \"nr\"\nposition = [\"500 m\", \"0 m\"]\n\
+         [[ue]]\nname = \"car\"\nposition = [\"200 m\", \"20 m\"]\n\
+         mobility = {{ kind = \"line\", towards = [\"800 m\", \"20 m\"], speed = \"108 km/h\" }}\n\
+         secondary_node = {{ cells = [\"nr\"], t_reordering = \"3000 ms\"{more} }}\n\
+         [[flow]]\nto = \"car\"\ndirection = \"{direction}\"\nstart = \"100 ms\"\nstop = \"20 s\"\ntransport = \"udp\"\n\
+         app = {{ kind = \"cbr\", rate = \"10 Mbit/s\", payload = \"1200 B\" }}\n"
+    ))
+}
+
+/// The SCG ends with the command of the handover. Kept, it is there again when the random access to it has succeeded, 34 ms
+/// after the arrival; released, it is added by B1: a period of measurements at most, 160 ms to trigger, 41 ms and 34 ms.
+/// Each datagram arrives, once.
+#[test]
+fn a_handover_of_the_anchor_loses_and_doubles_nothing() {
+    for direction in ["downlink", "uplink"] {
+        for bearer in ["split", "scg", "mcg"] {
+            for (at_handover, least_ms, most_ms) in [("release", 235.0, 275.1), ("keep", 34.0, 34.0)] {
+                let more = format!(
+                    ", bearer = \"{bearer}\", at_handover = \"{at_handover}\", uplink_split_threshold = \"0 B\""
+                );
+                let output = between_anchors(&more, direction);
+                let handovers = table(&output, "handovers");
+                let arrived_s = reals(handovers, "end_s")[0];
+                let seen = steps(&output);
+                println!("{direction} {bearer} {at_handover}: {seen:?}, arrived {arrived_s}");
+                let (left, name) = &seen[1];
+                assert!(name == "released" && *left < arrived_s, "{seen:?}");
+                let (added_s, name) = seen.last().expect("there are steps");
+                let after_ms = 1e3 * (added_s - arrived_s);
+                assert!(name == "added" && seen.len() == if at_handover == "keep" { 3 } else { 4 });
+                assert!((least_ms - 1e-3..=most_ms + 1e-3).contains(&after_ms), "{after_ms} ms");
+                let meta = &output.meta;
+                assert!(meta.packets > 20_000, "{} packets", meta.packets);
+                assert_eq!((meta.delivered, meta.under_way), (meta.packets, 0));
+            }
+        }
+    }
+}

@@ -748,6 +748,7 @@ fn what_a_link_cannot_have() {
             "cell[1].antenna.downtilt",
         ),
         ("[channel]", "minimum_coupling_loss = \"-1 dB\"", "channel.minimum_coupling_loss"),
+        ("[channel]", "strongest_cells = 0", "channel.strongest_cells"),
         ("name = \"phone\"", "building = { storeys = [4, 3] }", "ue[1].building.storeys"),
         ("name = \"phone\"", "building = { indoor = \"101 %\" }", "ue[1].building.indoor"),
         ("name = \"phone\"", "building = { depth = \"-1 m\" }", "ue[1].building.depth"),

@@ -95,8 +95,8 @@ fn other_flows_keep_names_ues_and_starts() {
     for (real, keep) in cases {
         let (prepared, ends) = scenario.for_real(&names(real), &names(keep)).unwrap();
         let mut run = build(&prepared, 1).unwrap();
-        for RealEnd { name, ue } in &ends {
-            run.open(name, *ue).unwrap();
+        for end in &ends {
+            run.open_real(end).unwrap();
         }
         let expected =
             all.iter().filter(|(flow, ue, ..)| !real.contains(&ue.as_str()) || keep.contains(&flow.as_str()));
@@ -115,8 +115,9 @@ fn the_flow_of_a_ue_has_its_name_unless_another_flow_has_it() {
     let scenario = resolve(GROUP);
     let end =
         |real: &str, keep: &[&str]| scenario.for_real(&names(&[real]), &names(keep)).unwrap().1.remove(0);
-    assert_eq!(end("tablet", &[]), RealEnd { name: "tablet".to_owned(), ue: Some(UeId(0)) });
-    assert_eq!(end("phones-2", &[]), RealEnd { name: "phones-2".to_owned(), ue: Some(UeId(2)) });
+    let of = |host: &str, ue| RealEnd { name: host.to_owned(), host: host.to_owned(), access: None, ue };
+    assert_eq!(end("tablet", &[]), of("tablet", Some(UeId(0))));
+    assert_eq!(end("phones-2", &[]), of("phones-2", Some(UeId(2))));
     assert_eq!(end("phones-2", &["phones-2"]).name, "phones-2-real");
 }
 
@@ -125,9 +126,9 @@ fn a_wired_network_has_its_host() {
     let scenario = resolve(WIRED);
     assert_eq!(scenario.ue_names(), ["host"]);
     let (prepared, ends) = scenario.for_real(&names(&["host"]), &names(&["flow-2"])).unwrap();
-    assert_eq!(ends, [RealEnd { name: "host".to_owned(), ue: None }]);
+    assert_eq!(ends, [RealEnd { name: "host".to_owned(), host: "host".to_owned(), ..RealEnd::default() }]);
     let mut run = build(&prepared, 1).unwrap();
-    run.open(&ends[0].name, ends[0].ue).unwrap();
+    run.open_real(&ends[0]).unwrap();
     run.advance(Instant::from_millis(2_000));
     let found: Vec<_> = flows(&run.finish()).into_iter().map(|(flow, _, kind, _)| (flow, kind)).collect();
     assert_eq!(
@@ -135,6 +136,78 @@ fn a_wired_network_has_its_host() {
         [("flow-2", "quic"), ("host", "ip"), ("host (uplink)", "ip")]
             .map(|(a, b)| (a.to_owned(), b.to_owned()))
     );
+}
+
+/// Two groups of UEs with radios in two cells and a link, and a UE with one radio.
+const PATHS: &str = r#"
+network = "typical"
+[run]
+duration = "4 s"
+[[cell]]
+name = "lte"
+[[cell]]
+name = "nr"
+radio = "nr"
+[[link]]
+name = "wifi"
+[[ue]]
+name = "phones"
+count = 2
+position = ["150 m", "0 m"]
+access = ["wifi", "lte", "nr"]
+[[ue]]
+name = "tablet"
+position = ["150 m", "0 m"]
+access = ["nr"]
+[[flow]]
+to = "phones"
+transport = "mptcp"
+[[flow]]
+to = "tablet"
+access = "nr"
+"#;
+
+#[test]
+fn each_access_of_a_ue_is_an_end() {
+    let scenario = resolve(PATHS);
+    assert_eq!(scenario.ue_names(), ["phones-1", "phones-2", "tablet"]);
+    let (prepared, ends) = scenario.for_real(&names(&["phones-2", "tablet"]), &[]).unwrap();
+    let of = |access: &str, ue| RealEnd {
+        name: format!("phones-2/{access}"),
+        host: "phones-2".to_owned(),
+        access: Some(access.to_owned()),
+        ue,
+    };
+    let (lte, nr) = (Some(UeId(2)), Some(UeId(3)));
+    let tablet = RealEnd { name: "tablet".into(), host: "tablet".into(), access: None, ue: Some(UeId(4)) };
+    assert_eq!(ends, [of("wifi", None), of("lte", lte), of("nr", nr), tablet]);
+    let mut run = build(&prepared, 1).unwrap();
+    for end in &ends {
+        run.open_real(end).unwrap();
+    }
+    run.advance(Instant::from_millis(100));
+    let found: Vec<_> = flows(&run.finish()).into_iter().map(|(flow, ue, ..)| (flow, ue)).collect();
+    let expected = [
+        ("flow-1-1", "phones-1/lte"),
+        ("phones-2/wifi", "phones-2/lte"),
+        ("phones-2/lte", "phones-2/lte"),
+        ("phones-2/nr", "phones-2/nr"),
+        ("tablet", "tablet"),
+    ];
+    let both = |(flow, ue): (&str, &str)| (flow.to_owned(), ue.to_owned());
+    assert_eq!(found[..5], expected.map(both));
+}
+
+#[test]
+fn each_access_of_a_wired_host_is_an_end() {
+    let scenario = resolve(&format!("{WIRED}[[link]]\nname = \"wifi\"\n"));
+    let (prepared, ends) = scenario.for_real(&names(&["host"]), &[]).unwrap();
+    let found: Vec<_> = ends.iter().map(|end| (end.name.as_str(), end.ue)).collect();
+    assert_eq!(found, [("host/internet", None), ("host/wifi", None)]);
+    let mut run = build(&prepared, 1).unwrap();
+    for end in &ends {
+        run.open_real(end).unwrap();
+    }
 }
 
 #[test]
@@ -159,6 +232,10 @@ fn an_error_says_which_name_is_wrong_and_what_would_be_right() {
         (
             error(GROUP, &["phones-1"], &["get"]),
             r#"keep = "get": no flow has this name; known: flow-1-1, get-1-1, get-1-2"#,
+        ),
+        (
+            error(PATHS, &["phones-1/lte"], &[]),
+            r#"ue = "phones-1/lte": no UE has this name; known: phones-1, phones-2, tablet"#,
         ),
         (
             error(WIRED, &["phone"], &[]),

@@ -204,7 +204,7 @@ struct Report {
 fn alone(name: &str, scenario: &Resolved) -> Report {
     let (prepared, ends) = scenario.for_real(&scenario.ue_names(), &[]).unwrap();
     let mut run = build(&prepared, 1).unwrap_or_else(|e| panic!("{name}: {e}"));
-    let flows: Vec<_> = ends.iter().map(|end| run.open(&end.name, end.ue).unwrap()).collect();
+    let flows: Vec<_> = ends.iter().map(|end| run.open_real(end).unwrap()).collect();
     let mut crossing = Crossing::new(run, flows.into_iter().take(3).collect(), 1);
     crossing.inject(name, scenario.run.duration.0.min(Duration::from_secs(30)));
     crossing.drain(name, Duration::from_secs(60));
@@ -233,7 +233,7 @@ fn loaded(name: &str, scenario: &Resolved) -> Report {
     let first = scenario.ue_names()[..1].to_vec();
     let (prepared, ends) = scenario.for_real(&first, &[]).unwrap();
     let mut run = build(&prepared, 2).unwrap_or_else(|e| panic!("{name}: {e}"));
-    let flow = run.open(&ends[0].name, ends[0].ue).unwrap();
+    let flow = run.open_real(&ends[0]).unwrap();
     let mut crossing = Crossing::new(run, vec![flow], 2);
     crossing.inject(name, Duration::from_secs(2));
     crossing.drain(name, Duration::from_secs(3));
@@ -290,7 +290,7 @@ fn within(name: &str, scenario: &Resolved, span: Duration, seed: u64) -> (Crossi
     assert_eq!(others, Vec::<String>::new(), "{name} has one UE");
     let (prepared, ends) = scenario.for_real(&first, &[]).unwrap();
     let mut run = build(&prepared, 3).unwrap_or_else(|e| panic!("{name}: {e}"));
-    let flow = run.open(&ends[0].name, ends[0].ue).unwrap();
+    let flow = run.open_real(&ends[0]).unwrap();
     let mut crossing = Crossing::new(run, vec![flow], seed);
     crossing.inject(name, span);
     // Larger than any MTU of the internet.
@@ -473,7 +473,7 @@ fn captures_have_the_bytes() {
     let scenario = changed("lte-aqm", &changes);
     let (prepared, ends) = scenario.for_real(&scenario.ue_names(), &[]).unwrap();
     let mut run = build(&prepared, 3).unwrap();
-    let flow = run.open(&ends[0].name, ends[0].ue).unwrap();
+    let flow = run.open_real(&ends[0]).unwrap();
     let mut crossing = Crossing::new(run, vec![flow], 13);
     crossing.inject("captures", Duration::from_millis(1_500));
     crossing.drain("captures", Duration::from_secs(60));

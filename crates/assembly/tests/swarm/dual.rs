@@ -1,5 +1,5 @@
-//! UEs with a secondary node that move, whose NR is added, changed, released and fails, near enough to lose nothing: each of
-//! their packets has to arrive, once.
+//! UEs with a secondary node that move, whose NR is added, changed, released and fails, and that are handed over between cells
+//! of LTE, near enough to lose nothing: each of their packets has to arrive, once.
 
 use std::collections::BTreeMap;
 
@@ -31,6 +31,11 @@ pub(super) fn draw(s: &mut Stream) -> Drawn {
          [backhaul]\nrate = \"1 Gbit/s\"\nqueue = \"64 MB\"\naqm = \"drop-tail\"\n\
          [[cell]]\nname = \"{FIRST}\"\nrlc = {{ mode = \"am\", buffer = \"64 MB\", aqm = \"drop-tail\" }}\n"
     );
+    if s.chance(0.5) {
+        text += &second_anchor(s);
+    }
+    // Radios that are switched off need radio link failures in a network with handovers.
+    let may_be_off = !text.contains("radio_link_failure = false");
     let cells = 1 + s.below(3);
     let names: Vec<_> = (0..cells).map(|cell| format!("nr {cell}")).collect();
     for (place, name) in names.iter().enumerate() {
@@ -40,7 +45,7 @@ pub(super) fn draw(s: &mut Stream) -> Drawn {
              pdcp = {{ discard_timer = \"60 s\" }}\n",
             200 * place
         );
-        if s.chance(0.4) {
+        if may_be_off && s.chance(0.4) {
             let (at, lasts) = (s.below(3_000), 1 + s.below(2_000));
             text += &format!("outages = [{{ at = \"{at} ms\", duration = \"{lasts} ms\" }}]\n");
         }
@@ -60,6 +65,25 @@ pub(super) fn draw(s: &mut Stream) -> Drawn {
     Drawn { text, settings: vec![] }
 }
 
+/// A second cell of LTE, and handovers between both that lose no link.
+fn second_anchor(s: &mut Stream) -> String {
+    let mut text = format!(
+        "[[cell]]\nname = \"{FIRST} 2\"\nposition = [\"{} m\", \"0 m\"]\n\
+         rlc = {{ mode = \"am\", buffer = \"64 MB\", aqm = \"drop-tail\" }}\n\
+         [handover]\nmode = \"lossless\"\na3_offset = \"{} dB\"\nhysteresis = \"{} dB\"\n\
+         time_to_trigger = \"{} ms\"\ninterruption = \"{} ms\"\n",
+        100 + s.below(400),
+        s.below(3),
+        s.below(2),
+        40 * s.below(5),
+        s.below(80),
+    );
+    if s.chance(0.5) {
+        text += "radio_link_failure = false\n";
+    }
+    text + &format!("[x2]\ndelay = \"{} ms\"\n", s.below(30))
+}
+
 fn movement(s: &mut Stream) -> String {
     if s.chance(0.3) {
         return "\"static\"".to_owned();
@@ -75,6 +99,7 @@ fn node(s: &mut Stream, names: &[String]) -> String {
     let add_above = 60 + s.below(40);
     let mut keys = vec![
         format!("cells = {listed:?}"),
+        format!("at_handover = \"{}\"", one_of(s, &["release", "keep"])),
         format!("bearer = \"{}\"", one_of(s, &["mcg", "scg", "split", "split"])),
         format!("x2_delay = \"{} ms\"", s.below(20)),
         "t_reordering = \"3000 ms\"".to_owned(),

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use airlane_assembly::{Meta, build_with};
-use airlane_core::{Seeds, Stream};
+use airlane_core::{Instant, Seeds, Stream};
 use airlane_record::Table;
 use airlane_scenario::{Resolved, Scenario, ScenarioError};
 use serde_json::Value;
@@ -22,6 +22,7 @@ mod nr;
 mod outer_loop;
 mod own;
 mod pages;
+mod parts;
 mod paths;
 mod proxies;
 mod radio_settings;
@@ -93,13 +94,17 @@ struct Left {
     files: Vec<(std::ffi::OsString, Vec<u8>)>,
 }
 
-/// Runs a scenario, with its files in a temporary folder.
-fn run(resolved: &Resolved, seed: u64) -> Left {
+/// Runs a scenario, with its files in a temporary folder; up to each of these times first, if there are any.
+fn run(resolved: &Resolved, seed: u64, threads: usize, stops: &[Instant]) -> Left {
     let folder = std::env::temp_dir().join(format!("airlane-swarm-{}-{seed}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let mut built = build_with(resolved, seed, &own::own()).unwrap();
+    built.use_threads_from(0, threads);
     built.capture_to(&format!("{}/", folder.display())).unwrap();
-    assert!(built.run(&std::sync::atomic::AtomicBool::new(false)), "it ran to its end");
+    if stops.is_empty() {
+        assert!(built.run(&std::sync::atomic::AtomicBool::new(false)), "it ran to its end");
+    }
+    stops.iter().for_each(|&stop| built.advance(stop));
     built.end_capture().unwrap();
     let output = built.finish();
     let written = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap());
@@ -110,10 +115,11 @@ fn run(resolved: &Resolved, seed: u64) -> Left {
     Left { meta: output.meta, tables: output.tables, files }
 }
 
-/// Runs the scenario of a seed twice, the second time with a log of the blocks. It must run, account for
-/// every packet, repeat, give each flow without an excuse ([`reach::without_excuse`]) something, let no block wait
-/// for its next transmission longer than allowed ([`retransmissions::longest_wait`]), and no UE have more errors than
-/// its outer loop allows ([`outer_loop::check`]).
+/// Runs the scenario of a seed twice, the second time with a log of the blocks, for half of the seeds on two threads, and
+/// for a fifth in parts.
+/// It must run, account for every packet, repeat, give each flow without an excuse ([`reach::without_excuse`]) something,
+/// let no block wait for its next transmission longer than allowed ([`retransmissions::longest_wait`]), and no UE have more
+/// errors than its outer loop allows ([`outer_loop::check`]).
 ///
 /// # Errors
 /// The scenario, if it fails; a panic has then been reported already.
@@ -123,9 +129,14 @@ pub(crate) fn attempt(seed: u64) -> Result<Outcome, String> {
         let resolved = drawn.resolve().unwrap_or_else(|e| panic!("{e}"));
         let mut logged = resolved.clone();
         logged.output.ran_log = !resolved.cell.is_empty();
-        let (once, mut again) = (run(&resolved, seed), run(&logged, seed));
+        let threads = if Seeds::new(seed).stream("swarm/threads").chance(0.5) { 2 } else { 1 };
+        let stops = parts::stops(&resolved, seed);
+        let (once, mut again) = (run(&resolved, seed, 1, &[]), run(&logged, seed, threads, &stops));
         assert!(once.meta.conserved);
-        assert_eq!(once.meta, again.meta);
+        match stops[..] {
+            [] => assert_eq!(once.meta, again.meta),
+            _ => assert_eq!(parts::without_counters(&once.meta), parts::without_counters(&again.meta)),
+        }
         let log = again.tables.iter().position(|(name, _)| *name == "ran_log");
         if let Some(log) = log {
             outer_loop::check(&resolved, &again.tables[log].1);
@@ -264,7 +275,7 @@ fn flow(s: &mut Stream, to: Option<&str>) -> String {
     text += &format!("preset = \"{}\"\n", one_of(s, &["linux", "rfc", "ns3.26"]));
     let controllers = [
         "cubic", "newreno", "scalable", "vegas", "westwood", "veno", "bbr", "bbr3", "copa", "c2tcp", "c4",
-        "vivace", "ledbat++",
+        "vivace", "verus", "ledbat++",
     ];
     text += &format!("congestion = \"{}\"\n", one_of(s, &controllers));
     let options = ["timestamps", "sack", "window_scaling", "delayed_ack", "frto", "hystart"];

@@ -22,7 +22,7 @@ pub(super) const OWN: &str = "gentle";
 /// Controllers of TCP without further requirements.
 const CONTROLLERS: &[&str] = &[
     "cubic", "newreno", "scalable", "vegas", "westwood", "veno", "bbr", "bbr3", "copa", "c2tcp", "c4",
-    "vivace", "ledbat++",
+    "vivace", "verus", "ledbat++",
 ];
 
 pub(super) fn flows(settings: &mut Settings<'_>, base: &Resolved) {
@@ -37,12 +37,13 @@ pub(super) fn flows(settings: &mut Settings<'_>, base: &Resolved) {
             }
             // It needs a kernel.
             format::Transport::Kernel(_) | format::Transport::Icmp | format::Transport::External => {}
-            // It has scenarios of its own.
-            format::Transport::Mptcp(_) => {}
+            // They have scenarios of their own.
+            format::Transport::Mptcp(_) | format::Transport::Mpquic(_) => {}
             format::Transport::Quic(quic) => {
                 let at = &format!("{at}.transport");
                 self::quic(settings, at, quic);
                 discriminator(settings, at, &quic.loss_discriminator);
+                informed(settings, at, &quic.loss_discriminator, quic.mdcc.is_some());
                 windows_of_pep(settings, at, quic.mdcc.as_ref());
             }
             format::Transport::Tcp(tcp) => {
@@ -58,6 +59,7 @@ pub(super) fn flows(settings: &mut Settings<'_>, base: &Resolved) {
                     settings.maybe(0.05, at, "write_size", bytes(1, 100_000));
                 }
                 discriminator(settings, at, &tcp.loss_discriminator);
+                informed(settings, at, &tcp.loss_discriminator, tcp.mdcc.is_some());
                 windows_of_pep(settings, at, tcp.mdcc.as_ref());
             }
         }
@@ -118,6 +120,15 @@ fn discriminator(settings: &mut Settings<'_>, at: &str, rule: &format::LossDiscr
         | format::LossDiscriminator::Ncpld => return,
     };
     settings.each(&format!("{at}.loss_discriminator"), keys);
+}
+
+/// PBE-CC at a sender that has radio information, as MELD has, and no key of another controller.
+fn informed(settings: &mut Settings<'_>, at: &str, rule: &format::LossDiscriminator, listens: bool) {
+    let meld = matches!(rule, format::LossDiscriminator::MeldDe(_) | format::LossDiscriminator::MeldMe(_));
+    let others = ["congestion", "receive_window", "slow_start"];
+    if meld && !listens && !others.iter().any(|key| settings.has(at, key)) {
+        settings.maybe(0.5, at, "congestion", one_of(&["pbe"]));
+    }
 }
 
 fn windows_of_pep(settings: &mut Settings<'_>, at: &str, mdcc: Option<&format::Mdcc>) {

@@ -1,4 +1,4 @@
-//! Values for keys of the links between sites and UEs: panels, buildings, wrap-around, minimum coupling loss.
+//! Values for keys of the links between sites and UEs: panels, buildings, wrap-around, minimum coupling loss, reach.
 
 use airlane_core::Stream;
 use airlane_scenario::{Resolved, format};
@@ -22,6 +22,13 @@ pub(super) fn draw(
         list.push(("channel.path_loss.random_environment_height".to_owned(), json!(s.chance(0.5))));
     }
     list.push(wrap_around(s, base, layout));
+    let moves = |(index, ue): (usize, &format::Ue)| {
+        let moved = others.iter().any(|(path, _)| path.starts_with(&format!("ue.{index}.mobility")));
+        moved || !matches!(ue.mobility, format::Mobility::Static)
+    };
+    if s.chance(0.5) {
+        list.push(("channel.strongest_cells".to_owned(), json!(1 + s.below(5))));
+    }
     for index in 0..if layout { 1 } else { base.cell.len() } {
         let at = format!("cell.{index}.antenna");
         if !others.iter().any(|(path, _)| path.starts_with(&at)) && s.chance(0.5) {
@@ -29,8 +36,7 @@ pub(super) fn draw(
         }
     }
     for (index, ue) in base.ue.iter().enumerate() {
-        let moved = others.iter().any(|(path, _)| path.starts_with(&format!("ue.{index}.mobility")));
-        if matches!(ue.mobility, format::Mobility::Static) && !moved && s.chance(0.5) {
+        if !moves((index, ue)) && s.chance(0.5) {
             let mut building = building(s);
             // UMi of TR 36.814 ends at 2.5 m.
             if matches!(channel.path_loss, format::PathLoss::Tr36814(_)) {

@@ -7,6 +7,7 @@ use airlane_scenario::Extensions;
 use airlane_scenario::controller::{
     AckSample, CongestionController, MakeController, Needs, OwnController, OwnControllers, SegmentWindow,
 };
+use airlane_scenario::path_scheduler::{MakeScheduler as MakePaths, Scheduler, SchedulerData, SchedulerPath};
 use airlane_scenario::rate_controller::{
     BitRate, CallParameters, Feedback, Instant, MakeRateController, OwnRateControllers, Pace, RateController,
     SentPacket,
@@ -64,6 +65,23 @@ impl MakeScheduler for Maker {
     }
 }
 
+/// The last subflow for small segments, the first for others, whether they are available or not.
+#[derive(Debug)]
+struct BySize;
+
+impl Scheduler for BySize {
+    fn select(&mut self, paths: &[SchedulerPath], data: &SchedulerData) -> Option<usize> {
+        let index = if data.segment.get() < 1000 { paths.len() - 1 } else { 0 };
+        Some(if paths[index].usable { index } else { paths.iter().position(|path| path.usable)? })
+    }
+}
+
+impl MakePaths for Maker {
+    fn make(&self) -> Box<dyn Scheduler> {
+        Box::new(BySize)
+    }
+}
+
 /// Takes a tenth off for a report with a packet that was lost, and adds a hundredth for any other.
 struct InTenths {
     target: BitRate,
@@ -98,5 +116,6 @@ pub(super) fn own() -> Extensions {
         controllers: BTreeMap::from([(OWN.to_owned(), OwnControllers(Arc::new(Maker)))]),
         rate_controllers: BTreeMap::from([(OWN.to_owned(), OwnRateControllers(Arc::new(Maker)))]),
         schedulers: BTreeMap::from([(OWN.to_owned(), OwnScheduler(Arc::new(Maker)))]),
+        path_schedulers: BTreeMap::from([(OWN.to_owned(), Arc::new(Maker) as Arc<dyn MakePaths>)]),
     }
 }

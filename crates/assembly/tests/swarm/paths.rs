@@ -1,4 +1,4 @@
-//! Flows over Multipath TCP: scenarios of their own, with cells and links that come and go.
+//! Flows over Multipath TCP and over QUIC with several paths: scenarios of their own, with cells and links that come and go.
 
 use airlane_core::Stream;
 use airlane_record::{Column, Table};
@@ -12,7 +12,7 @@ fn one_of<'a>(s: &mut Stream, choices: &[&'a str]) -> &'a str {
 
 /// Whether a scenario has such a flow.
 pub(super) fn are_in(scenario: &Resolved) -> bool {
-    scenario.flow.iter().any(|flow| matches!(flow.transport, format::Transport::Mptcp(_)))
+    scenario.flow.iter().any(|flow| flow.transport.is_multipath())
 }
 
 /// A scenario.
@@ -74,6 +74,13 @@ fn link(s: &mut Stream, name: &str) -> String {
         text += &format!(
             "coverage = [{{ from = \"0 s\", until = \"{until} ms\" }}, {{ from = \"{from} ms\" }}]\n"
         );
+        if s.chance(0.6) {
+            text += &format!("notice = \"{} ms\"\n", s.below(300));
+            text += if s.chance(0.5) { "warning = \"150 ms\"\n" } else { "" };
+        }
+    }
+    if s.chance(0.2) {
+        text += &format!("strip = \"{}\"\n", one_of(s, &["syn", "data", "all"]));
     }
     text
 }
@@ -90,14 +97,29 @@ fn flow(s: &mut Stream, accesses: &[String], (wired, index): (bool, u64)) -> Str
     if index > 0 && s.chance(0.5) {
         return text + &format!("access = {:?}\n", accesses[s.below(accesses.len() as u64) as usize]);
     }
+    if s.chance(0.4) {
+        return text + &mpquic(s, accesses);
+    }
     text += "[flow.transport]\nkind = \"mptcp\"\n";
-    let scheduler = one_of(s, &["min-rtt", "round-robin", "weighted", "redundant", "blest", "ecf"]);
+    let scheduler = one_of(s, &["min-rtt", "round-robin", "weighted", "redundant", "blest", "ecf", "own"]);
     text += &format!("scheduler = \"{scheduler}\"\n");
     text += &format!("coupling = \"{}\"\n", one_of(s, &["none", "lia", "olia", "balia"]));
     let (subflows, paths) = (1 + s.below(2) as usize, 1 + s.below(accesses.len() as u64) as usize);
     text += &format!("subflows = {subflows}\npaths = {:?}\n", &accesses[..paths]);
     if s.chance(0.3) {
         text += &format!("backup = {:?}\n", &accesses[..1]);
+    }
+    if paths > 1 && s.chance(0.3) {
+        let by = one_of(s, &["server", "host"]);
+        let steady = |name: &&String| by == "server" || !["wifi", "dsl"].contains(&name.as_str());
+        let names: Vec<_> = accesses[1..paths].iter().filter(steady).collect();
+        text += &format!("announced = {{ {by} = {names:?} }}\n");
+    }
+    if text.contains("stop = ") && s.chance(0.5) {
+        text += "abort = true\n";
+    }
+    if scheduler == "own" {
+        text += &format!("policy = \"{}\"\n", super::host_settings::OWN);
     }
     if scheduler == "weighted" {
         let weights: Vec<_> = (0..subflows * paths).map(|_| 1 + s.below(9)).collect();
@@ -111,6 +133,28 @@ fn flow(s: &mut Stream, accesses: &[String], (wired, index): (bool, u64)) -> Str
             &format!(", receive_window = {{ kind = \"fixed\", size = \"{} B\" }}", 3_000 + s.below(200_000));
     }
     text + " }\n"
+}
+
+/// QUIC over several paths.
+fn mpquic(s: &mut Stream, accesses: &[String]) -> String {
+    let paths = 1 + s.below(accesses.len() as u64) as usize;
+    let scheduler = one_of(s, &["noq", "min-rtt", "round-robin", "weighted"]);
+    let mut text = format!("[flow.transport]\nkind = \"mpquic\"\nscheduler = \"{scheduler}\"\n");
+    text += &format!("paths = {:?}\n", &accesses[..paths]);
+    if s.chance(0.3) {
+        text += &format!("backup = {:?}\n", &accesses[..1]);
+    }
+    if scheduler == "weighted" {
+        let weights: Vec<_> = (0..paths).map(|_| 1 + s.below(9)).collect();
+        text += &format!("weights = {weights:?}\n");
+    }
+    if s.chance(0.6) {
+        let idle = if s.chance(0.2) { 0 } else { 10 + s.below(1_500) };
+        text += &format!("path_idle_timeout = \"{idle} ms\"\n");
+    }
+    let law = one_of(s, &["cubic", "newreno", "bbr", "vegas"]);
+    let (window, ecn) = (3_000 + s.below(2_000_000), s.chance(0.7));
+    text + &format!("quic = {{ congestion = \"{law}\", stream_window = \"{window} B\", ecn = {ecn} }}\n")
 }
 
 /// No flow delivers more bytes than its application has sent, and exactly these if it has completed. No subflow brings
@@ -136,6 +180,11 @@ pub(super) fn check(scenario: &Resolved, tables: &[(&str, Table)]) {
             one.name,
             bytes[row]
         );
+    }
+    // QUIC repeats lost data on any path: a byte that is sent three times over two paths may arrive so that the receiver
+    // finds two changes of the path, and the sender one.
+    if scenario.flow.iter().any(|flow| matches!(flow.transport, format::Transport::Mpquic(_))) {
+        return;
     }
     let count = |name: &str| match table("paths").column(name) {
         Some(Column::I64(counts)) => counts.iter().sum::<i64>(),

@@ -52,7 +52,7 @@ fn budget(scenario: &Resolved, ue: &format::Ue) -> f64 {
     // Drawn or moving UEs stay within 250 m of the first cell, or in the hexagon around the only one.
     let hexagon = match &ue.placement {
         Some(format::Placement::Hexagonal(hexagons)) => hexagons.inter_site_distance.0 / 3.0_f64.sqrt(),
-        Some(format::Placement::Disc(_)) | None => 0.0,
+        Some(format::Placement::Disc(_) | format::Placement::Points(_)) | None => 0.0,
     };
     if hexagon > 0.0 && scenario.cell.len() > 1 {
         return 0.0;
@@ -311,6 +311,7 @@ fn syn_again(flow: &format::Flow) -> Duration {
         format::Transport::Udp(_)
         | format::Transport::Kernel(_)
         | format::Transport::Mptcp(_)
+        | format::Transport::Mpquic(_)
         | format::Transport::Icmp
         | format::Transport::Quic(_)
         | format::Transport::External => SYN_AGAIN,
@@ -333,6 +334,7 @@ fn largest_packet(flow: &format::Flow) -> Bytes {
         format::Transport::Quic(quic) => quic.mtu.0,
         format::Transport::Kernel(kernel) => kernel.mtu.0,
         format::Transport::Mptcp(mptcp) => mptcp.tcp.mtu.0,
+        format::Transport::Mpquic(mpquic) => mpquic.quic.mtu.0,
         format::Transport::Udp(_) | format::Transport::Icmp | format::Transport::External => ETHERNET,
     }
 }

@@ -44,6 +44,11 @@ fn placement(settings: &mut Settings<'_>, at: &str, ue: &format::Ue, layout: boo
     let Some(format::Placement::Disc(_)) = &ue.placement else { return };
     let walks = !matches!(ue.mobility, format::Mobility::Static | format::Mobility::Line(_));
     if !walks && settings.s.chance(0.15) {
+        if settings.s.chance(0.3) {
+            let point = |k: u32, s: &mut _| json!({ "id": format!("p{k}"), "position": near_the_middle(s), "height": "1.5 m" });
+            let points: Vec<_> = (0..ue.count).map(|k| point(k, settings.s)).collect();
+            return settings.set(at, "placement", json!({ "kind": "points", "points": points }));
+        }
         let apart = metres(100, 400)(settings.s);
         let own = !layout || settings.s.chance(0.5);
         let hexagons = if own {

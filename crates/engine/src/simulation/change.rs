@@ -3,7 +3,7 @@
 use core::any::Any;
 use core::fmt;
 
-use airlane_core::{Cx, DropCause, Instant, Node, NodeId, PacketRef, Port, Role};
+use airlane_core::{Cx, DropCause, Node, NodeId, PacketRef, Port, Role};
 
 use super::{Member, Simulation, Wiring};
 use crate::network::End;
@@ -31,13 +31,6 @@ struct Vacant;
 impl Node for Vacant {
     fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
         cx.discard(packet, DropCause::NoRoute);
-    }
-    fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
-    fn next_timeout(&self) -> Option<Instant> {
-        None
-    }
-    fn packets_held(&self) -> usize {
-        0
     }
     fn role(&self) -> Role {
         Role::WithoutTimers

@@ -41,9 +41,6 @@ impl Node for Beeper {
     fn next_timeout(&self) -> Option<Instant> {
         Some(self.at)
     }
-    fn packets_held(&self) -> usize {
-        0
-    }
 }
 
 /// Forwards packets, and requests a call some time after the last one.
@@ -68,9 +65,6 @@ impl Node for Watch {
     fn next_timeout(&self) -> Option<Instant> {
         self.deadline
     }
-    fn packets_held(&self) -> usize {
-        0
-    }
 }
 
 /// Keeps packets, and can report a wrong number of them.
@@ -82,10 +76,6 @@ struct Store {
 impl Node for Store {
     fn handle_packet(&mut self, _: &mut Cx<'_>, _: Port, packet: PacketRef) {
         self.kept.push(packet);
-    }
-    fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
-    fn next_timeout(&self) -> Option<Instant> {
-        None
     }
     fn packets_held(&self) -> usize {
         self.claimed.unwrap_or(self.kept.len())

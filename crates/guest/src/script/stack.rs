@@ -249,7 +249,7 @@ impl GuestStack {
         let connection = known.unwrap_or_else(|| self.open(found.ports));
         self.connections[connection].numbering.on_sent(&found.header);
         let (at, header, payload, ecn) = (Instant::from_nanos(at), found.header, found.payload, found.ecn);
-        self.sent.push_back(Sent { at, connection, header, payload, ecn });
+        self.sent.push_back(Sent { at, connection, header, payload, ecn, option: None });
     }
 
     fn open(&mut self, ports: Ports) -> usize {

@@ -1,4 +1,4 @@
-use airlane_core::{Seeds, UeId, ip_bytes};
+use airlane_core::{Duration, Seeds, UeId, ip_bytes};
 use airlane_scenario::Scenario;
 use airlane_wire::checksum::{Verdict, fill, verify_header, verify_transport};
 use airlane_wire::{Echo, Icmp, IpPacket, Tcp, Transport, Udp, protocol};
@@ -17,8 +17,13 @@ fn ms(ms: u64) -> Instant {
 fn cell(text: &str, ues: &[(&str, Option<u32>)]) -> Cell {
     let scenario = Scenario::parse(text, "cell.toml").and_then(|scenario| scenario.resolve());
     let scenario = scenario.unwrap_or_else(|e| panic!("{e}"));
-    let real: Vec<_> =
-        ues.iter().map(|(name, ue)| RealEnd { name: (*name).to_owned(), ue: ue.map(UeId) }).collect();
+    let of = |(name, ue): &(&str, Option<u32>)| RealEnd {
+        name: (*name).to_owned(),
+        host: (*name).to_owned(),
+        access: None,
+        ue: ue.map(UeId),
+    };
+    let real: Vec<_> = ues.iter().map(of).collect();
     Cell::new(&scenario, 1, &real, 1_500).unwrap()
 }
 
@@ -101,6 +106,42 @@ fn a_ping_crosses_and_comes_back_with_its_bytes() {
         let output = cell.finish();
         assert!(output.meta.conserved);
     }
+}
+
+/// The host of a wired network with a second access, which is absent between 3 s and 5 s.
+fn two_paths() -> Cell {
+    let text = format!(
+        "{WIRED}[[link]]\nname = \"wifi\"\ndelay = \"7 ms\"\n\
+         coverage = [{{ from = \"0 s\", until = \"3 s\" }}, {{ from = \"5 s\" }}]\n"
+    );
+    let scenario = Scenario::parse(&text, "cell.toml").and_then(|scenario| scenario.resolve());
+    let (scenario, real) = scenario.and_then(|one| one.for_real(&["host".to_owned()], &[])).unwrap();
+    Cell::new(&scenario, 1, &real, 1_500).unwrap()
+}
+
+#[test]
+fn each_access_carries_the_packets_of_its_address() {
+    let (mut cell, wifi) = (two_paths(), EndId::Ue(1));
+    let mut sent = |at: Instant, from: EndId, to: EndId, written: EndId| {
+        cell.enter(written, &datagram(from, to, 100), None, at);
+        cell.advance(at + Duration::from_millis(500));
+        all(&mut cell).iter().map(|(left, _)| (left.end, left.at - at)).collect::<Vec<_>>()
+    };
+    let mut delay = |at: Instant, from: EndId, to: EndId| {
+        let [(end, delay)] = sent(at, from, to, from)[..] else { panic!("one packet") };
+        assert_eq!(end, to);
+        delay.as_millis()
+    };
+    assert_eq!(delay(ms(0), wifi, EndId::Server), 7);
+    assert_eq!(delay(ms(600), EndId::Server, wifi), 7);
+    assert_eq!(delay(ms(1_200), UE, EndId::Server), 30);
+    assert_eq!(delay(ms(1_800), EndId::Server, UE), 30);
+    assert_eq!(sent(ms(3_000), wifi, EndId::Server, wifi), [], "outside of the coverage");
+    assert_eq!(sent(ms(3_600), EndId::Server, wifi, EndId::Server), []);
+    assert_eq!(sent(ms(5_000), wifi, EndId::Server, wifi).len(), 1, "it has come back");
+    assert_eq!(sent(ms(6_000), wifi, EndId::Server, UE), [], "the address of another access");
+    assert_eq!(cell.counts().unroutable[Unroutable::Martian.index()], 1);
+    assert!(cell.finish().meta.conserved);
 }
 
 #[test]
@@ -337,7 +378,7 @@ struct Informed {
 /// A run in steps of this length, with reports or without.
 fn informed(step: u64, inform: bool) -> Informed {
     let scenario = Scenario::parse(LTE, "cell.toml").and_then(|scenario| scenario.resolve()).unwrap();
-    let real = [RealEnd { name: "real".to_owned(), ue: Some(UeId(0)) }];
+    let real = [RealEnd { name: "real".to_owned(), ue: Some(UeId(0)), ..RealEnd::default() }];
     let mut cell = Cell::new(&scenario, 1, &real, 1_500).unwrap();
     if inform {
         let every = Every { period: 7_000_000, measure: 100_000_000 };

@@ -59,6 +59,29 @@ fn the_hosts_file_has_all_ends() {
     );
 }
 
+fn real(ends: &[(&str, Option<&str>)]) -> Vec<RealEnd> {
+    let of = |(host, access): &(&str, Option<&str>)| RealEnd {
+        host: (*host).to_owned(),
+        access: access.map(str::to_owned),
+        ..RealEnd::default()
+    };
+    ends.iter().map(of).collect()
+}
+
+#[test]
+fn a_ue_with_several_accesses_has_its_name_and_one_for_each() {
+    // The name of the second UE is that of an access of the first.
+    let real = real(&[("phone", Some("lte")), ("phone", Some("wifi")), ("phone-lte", None)]);
+    let text = Ends::of(&real).hosts_file();
+    let lines: Vec<_> = text.lines().filter(|line| line.starts_with("198.19")).collect();
+    let expected =
+        ["198.19.0.1 phone-lte-2", "198.19.0.2 phone-wifi", "198.19.0.3 phone-lte", "198.19.0.1 phone"];
+    assert_eq!(lines, expected);
+    assert_eq!(by_host(&real), [0..2, 2..3]);
+    let ends = (0..4).map(|number| end_of_host(&real, number)).collect::<Vec<_>>();
+    assert_eq!(ends, [Some(EndId::Server), Some(EndId::Ue(0)), Some(EndId::Ue(2)), None]);
+}
+
 #[test]
 fn every_ue_gets_a_host_name_of_its_own() {
     let long = "x".repeat(80);

@@ -1,4 +1,4 @@
-//! Addresses, routes and counters of the device in a network namespace, over netlink (RFC 3549).
+//! Addresses, routes and counters of the devices in a network namespace, over netlink (RFC 3549).
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -11,6 +11,7 @@ use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_packet_route::route::{
     RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
 };
+use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 
@@ -21,14 +22,28 @@ use crate::linux::tun;
 pub(crate) struct Interfaces {
     socket: Socket,
     sequence: u32,
+    /// Number of TUN devices.
+    devices: usize,
 }
 
-/// Settings of the device.
+/// The addresses of a device.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct DeviceSettings<'a> {
+pub(crate) struct Addresses {
     pub(crate) v4: Ipv4Addr,
     /// Absent where IPv6 is not possible.
     pub(crate) v6: Option<Ipv6Addr>,
+}
+
+impl Addresses {
+    /// The address of each version.
+    pub(crate) fn iter(self) -> impl Iterator<Item = IpAddr> {
+        [Some(self.v4.into()), self.v6.map(IpAddr::V6)].into_iter().flatten()
+    }
+}
+
+/// Settings of all devices.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeviceSettings<'a> {
     /// Largest IP packet, in bytes.
     pub(crate) mtu: u32,
     /// Packets, or bursts, that the kernel keeps until they are read.
@@ -50,33 +65,57 @@ impl Interfaces {
             Ok(socket)
         };
         let failed = |e: io::Error| LiveError::new(format!("cannot open a netlink socket: {e}"), "");
-        Ok(Self { socket: open().map_err(failed)?, sequence: 0 })
+        Ok(Self { socket: open().map_err(failed)?, sequence: 0, devices: 0 })
     }
 
-    /// Brings the loopback device and the TUN device up, the latter with addresses and default routes.
+    /// Brings the loopback device and the TUN devices up, the latter with addresses and default routes. Returns the
+    /// index of each TUN device.
+    ///
+    /// Packets with the address of a device leave through it. Programs that choose no address use the first device.
     ///
     /// # Errors
     /// If the kernel refuses one of the settings.
-    pub(crate) fn configure(&mut self, settings: DeviceSettings<'_>) -> Result<(), LiveError> {
-        let DeviceSettings { v4, v6, mtu, queue, congestion } = settings;
+    pub(crate) fn configure(
+        &mut self,
+        devices: &[Addresses],
+        settings: DeviceSettings<'_>,
+    ) -> Result<Vec<u32>, LiveError> {
         self.set_up("lo", vec![])?;
-        self.set_up(tun::NAME, vec![LinkAttribute::Mtu(mtu), LinkAttribute::TxQueueLen(queue)])?;
-        let index = self.look(tun::NAME)?.header.index;
-        self.add_address(index, v4.into())?;
-        self.add_default_route(index, v4.into(), congestion)?;
-        if let Some(v6) = v6 {
-            self.add_address(index, v6.into())?;
-            self.add_default_route(index, v6.into(), congestion)?;
+        let mut indexes = vec![];
+        for (number, addresses) in devices.iter().enumerate() {
+            let name = tun::name(number);
+            let attributes =
+                vec![LinkAttribute::Mtu(settings.mtu), LinkAttribute::TxQueueLen(settings.queue)];
+            self.set_up(&name, attributes)?;
+            let index = self.look(&name)?.header.index;
+            for address in addresses.iter() {
+                self.add_address(index, address)?;
+                let route = DefaultRoute { index, source: address, congestion: settings.congestion };
+                if devices.len() == 1 {
+                    self.add_default_route(&route, RouteHeader::RT_TABLE_MAIN, None)?;
+                    continue;
+                }
+                let place = 1 + number as u8; // at most 8, and the kernel's own tables have numbers from 253 on
+                self.add_default_route(&route, RouteHeader::RT_TABLE_MAIN, Some(place.into()))?;
+                self.add_default_route(&route, place, None)?;
+                self.add_rule(address, place)?;
+            }
+            indexes.push(index);
         }
-        Ok(())
+        self.devices = devices.len();
+        Ok(indexes)
     }
 
-    /// Packets that the kernel dropped because the device's queue was full, since the device was created.
+    /// Packets that the kernel dropped because the queue of a device was full, since the devices were created.
     ///
     /// # Errors
-    /// If the device was lost.
+    /// If a device was lost.
     pub(crate) fn dropped(&mut self) -> Result<u64, LiveError> {
-        let link = self.look(tun::NAME)?;
+        (0..self.devices).map(|number| self.dropped_by(&tun::name(number))).sum()
+    }
+
+    fn dropped_by(&mut self, name: &str) -> Result<u64, LiveError> {
+        let link = self.look(name)?;
         let statistics = link.attributes.iter().find_map(|attribute| match attribute {
             LinkAttribute::Stats64(statistics) => Some(statistics.tx_dropped),
             _ => None,
@@ -116,23 +155,25 @@ impl Interfaces {
     }
 
     /// The default of a network namespace cannot be an algorithm that the host alone may choose; that of a route can
-    /// (`RTAX_CC_ALGO`).
+    /// (`RTAX_CC_ALGO`). A route with a lower `priority` comes first.
     fn add_default_route(
         &mut self,
-        index: u32,
-        source: IpAddr,
-        congestion: Option<&str>,
+        route: &DefaultRoute<'_>,
+        table: u8,
+        priority: Option<u32>,
     ) -> Result<(), LiveError> {
+        let DefaultRoute { index, source, congestion } = *route;
         let mut message = RouteMessage::default();
         message.header = RouteHeader {
             address_family: family(source).0,
-            table: RouteHeader::RT_TABLE_MAIN,
+            table,
             protocol: RouteProtocol::Static,
             scope: RouteScope::Universe,
             kind: RouteType::Unicast,
             ..RouteHeader::default()
         };
         message.attributes = vec![RouteAttribute::Oif(index)];
+        message.attributes.extend(priority.map(RouteAttribute::Priority));
         if let Some(name) = congestion {
             message.attributes.push(RouteAttribute::Metrics(vec![RouteMetric::CcAlgo(name.to_owned())]));
         }
@@ -141,6 +182,18 @@ impl Interfaces {
             Some(name) => format!("--congestion {name}: the kernel refuses a route for {source} with it"),
         };
         self.request(RouteNetlinkMessage::NewRoute(message), NLM_F_ACK | NLM_F_CREATE, &what).map(drop)
+    }
+
+    /// Packets from an address are routed by a table of its own.
+    fn add_rule(&mut self, source: IpAddr, table: u8) -> Result<(), LiveError> {
+        let mut message = RuleMessage::default();
+        (message.header.family, message.header.src_len) = family(source);
+        (message.header.table, message.header.action) = (table, RuleAction::ToTable);
+        message.attributes = vec![RuleAttribute::Source(source)];
+        let what =
+            || format!("a UE has several accesses, but no rule can be added for packets from {source}");
+        self.request(RouteNetlinkMessage::NewRule(message), NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, &what)
+            .map(drop)
     }
 
     /// Sends a request, and returns the kernel's answer if it is more than a confirmation.
@@ -168,6 +221,14 @@ impl Interfaces {
             _ => Ok(None),
         }
     }
+}
+
+/// A route to all addresses through a device, for packets from one of its own.
+struct DefaultRoute<'a> {
+    index: u32,
+    source: IpAddr,
+    /// The congestion control of connections.
+    congestion: Option<&'a str>,
 }
 
 /// The family of an address, and the length of a prefix that is one address.

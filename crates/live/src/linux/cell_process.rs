@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::LiveError;
 use crate::cell::{Cell, Counts};
-use crate::ends::{EndId, Unroutable};
+use crate::ends::{EndId, Unroutable, end_of_host};
 use crate::lateness::{Lateness, RealTime};
 use crate::linux::address::Interfaces;
 use crate::linux::clock::{self, Priority, now_ns};
@@ -49,7 +49,7 @@ pub(crate) struct CellSetup<'a> {
     pub(crate) real: &'a [RealEnd],
     /// By number of the end: the server's side, then the UEs.
     pub(crate) devices: Vec<Device>,
-    /// Interfaces of the TUN devices.
+    /// Interfaces of the TUN devices, by network namespace.
     pub(crate) interfaces: Vec<Interfaces>,
     pub(crate) priority: Priority,
 }
@@ -149,8 +149,8 @@ struct Loop<'a> {
 pub(crate) fn run(setup: CellSetup<'_>, mut parent: Messages) -> Result<LiveOutput, LiveError> {
     let mut cell = Cell::new(setup.resolved, setup.config.seed, setup.real, setup.config.mtu as u16)
         .map_err(|e| LiveError::new(e.to_string(), ""))?;
-    for &end in setup.config.hosts.keys() {
-        cell.open_to(EndId::from_index(end)).map_err(|e| LiveError::new(format!("--host: {e}"), ""))?;
+    for end in setup.config.hosts.keys().filter_map(|&number| end_of_host(setup.real, number)) {
+        cell.open_to(end).map_err(|e| LiveError::new(format!("--host: {e}"), ""))?;
     }
     cell.observe();
     if let Some(prefix) = &setup.config.captures {

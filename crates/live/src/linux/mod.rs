@@ -5,6 +5,7 @@ pub(crate) mod cell_process;
 pub(crate) mod clock;
 pub(crate) mod host;
 pub(crate) mod launcher;
+pub(crate) mod mptcp;
 pub(crate) mod namespace;
 pub mod options;
 pub mod packet_ring;

@@ -1,5 +1,6 @@
 //! The processes of a live run, see the crate's page for a picture.
 
+use core::ops::Range;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
@@ -12,12 +13,13 @@ use nix::unistd::{ForkResult, Pid, fork, getppid};
 use serde::Deserialize;
 
 use crate::LiveError;
-use crate::ends::{EndId, Ends};
-use crate::linux::address::{DeviceSettings, Interfaces};
+use crate::ends::{EndId, Ends, by_host};
+use crate::linux::address::{Addresses, DeviceSettings, Interfaces};
 use crate::linux::cell_process::{self, CellSetup, LiveOutput};
 use crate::linux::clock::Priority;
 use crate::linux::host::{self, HostDevice};
 use crate::linux::launcher;
+use crate::linux::mptcp;
 use crate::linux::namespace::{self, NetworkNamespace};
 use crate::linux::socket::Messages;
 use crate::linux::tun::{self, Tun};
@@ -63,7 +65,7 @@ pub struct LiveConfig {
     pub bound_us: u64,
     /// The file of the flight recorder, and its largest size in bytes.
     pub flight: Option<(String, u64)>,
-    /// Interfaces of the host's network, by the number of the end that is behind each.
+    /// Interfaces of the host's network, by number: 0 for that of the server, then those of the UEs.
     pub hosts: BTreeMap<usize, String>,
     /// The machine forwards packets of these interfaces, and drops them by itself.
     pub forwarding_dropped: bool,
@@ -80,7 +82,7 @@ pub struct LiveConfig {
     pub parent: i32,
 }
 
-/// Devices of the host's network by the number of their end.
+/// Devices of the host's network by the number of the server or UE that is behind each.
 type Hosts = BTreeMap<usize, HostDevice>;
 
 /// Makes a live run. The calling process, which must have one thread, becomes three: this function returns in
@@ -98,11 +100,13 @@ pub fn run(config: &LiveConfig) -> Result<LiveOutput, LiveError> {
     let (resolved, real) = prepared.map_err(|e| LiveError::new(e.to_string(), ""))?;
     check_mtu(config.mtu)?;
     check_congestion(config.congestion.as_deref())?;
+    check_accesses(config.mtu, &real)?;
+    check_hosts(config, &real)?;
     end_with(config.parent)?;
     let open =
         |(&end, name): (&usize, &String)| Ok((end, HostDevice::open(name, config.forwarding_dropped)?));
     let hosts: Hosts = config.hosts.iter().map(open).collect::<Result<_, LiveError>>()?;
-    if hosts.len() > real.len() {
+    if hosts.len() > config.real.len() {
         drop(launcher);
         return between_hosts(config, &resolved, &real, hosts, cell);
     }
@@ -168,20 +172,19 @@ fn first_process(
 ) -> Result<LiveOutput, LiveError> {
     // The parent is in another PID namespace, where its number is 0.
     end_with(0)?;
-    let ends = Ends::new(&config.real);
+    let ends = Ends::of(real);
     namespace::mount_proc();
     let own = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
     let own = own.map_or_else(String::new, |name| format!("127.0.1.1 {name}\n"));
     namespace::mount_hosts(&(ends.hosts_file() + &own))?;
-    let devices = (0..=real.len()).map(|end| Device::create(config, EndId::from_index(end)));
     let (mut networks, mut at_ends, mut interfaces) = (vec![], vec![], vec![]);
-    for (end, device) in devices.enumerate() {
-        let Device { network, tun, interface } = device?;
+    for (number, ends) in ends_of_hosts(real).into_iter().enumerate() {
+        let Host { network, tuns, interface } = Host::create(config, &ends, subflows(real))?;
         networks.push(network);
-        if let Some(host) = hosts.remove(&end) {
+        if let Some(host) = hosts.remove(&number) {
             at_ends.push(host::Device::Host(host));
         } else {
-            at_ends.push(host::Device::Tun(tun));
+            at_ends.extend(tuns.into_iter().map(host::Device::Tun));
             interfaces.push(interface);
         }
     }
@@ -204,32 +207,78 @@ fn first_process(
     }
 }
 
-/// The TUN device of one end, in a network namespace of its own.
-struct Device {
+/// The ends of the server, and those of each UE.
+fn ends_of_hosts(real: &[RealEnd]) -> Vec<Vec<EndId>> {
+    let ues = by_host(real).into_iter().map(|places| places.map(|end| EndId::Ue(end as u16)).collect());
+    core::iter::once(vec![EndId::Server]).chain(ues).collect()
+}
+
+/// The largest number of subflows of a connection besides the first; 0 if each UE has one access.
+fn subflows(real: &[RealEnd]) -> usize {
+    by_host(real).iter().map(|ends| ends.len() - 1).max().unwrap_or(0)
+}
+
+/// A network namespace with a TUN device for each of its ends.
+struct Host {
     network: NetworkNamespace,
-    tun: Tun,
+    tuns: Vec<Tun>,
     interface: Interfaces,
 }
 
-impl Device {
-    fn create(config: &LiveConfig, end: EndId) -> Result<Self, LiveError> {
+impl Host {
+    fn create(config: &LiveConfig, ends: &[EndId], subflows: usize) -> Result<Self, LiveError> {
         let network = NetworkNamespace::create()?;
-        let tun = Tun::create()?;
+        let names: Vec<_> = (0..ends.len()).map(tun::name).collect();
+        let tuns = names.iter().map(|name| Tun::create(name)).collect::<Result<_, _>>()?;
         let mut interface = Interfaces::open()?;
-        let (v4, v6) = (Ends::v4(end), (config.mtu >= MTU_MIN_V6).then(|| Ends::v6(end)));
-        // The device has one address of each version, and no neighbours to ask.
-        for key in ["addr_gen_mode", "accept_ra"] {
+        // A device has one address of each version, and no neighbours to ask.
+        for (name, key) in names.iter().flat_map(|name| ["addr_gen_mode", "accept_ra"].map(|key| (name, key)))
+        {
             let quiet = if key == "accept_ra" { "0" } else { "1" };
             // A kernel without IPv6 has no such parameters.
-            let _ = namespace::set_parameter(&format!("net.ipv6.conf.{}.{key}", tun::NAME), quiet);
+            let _ = namespace::set_parameter(&format!("net.ipv6.conf.{name}.{key}"), quiet);
         }
         for (key, value) in &config.sysctl {
             namespace::set_parameter(key, value)?;
         }
+        let has_v6 = config.mtu >= MTU_MIN_V6;
+        let of = |&end| Addresses { v4: Ends::v4(end), v6: has_v6.then(|| Ends::v6(end)) };
+        let addresses: Vec<_> = ends.iter().map(of).collect();
         let congestion = config.congestion.as_deref();
-        interface.configure(DeviceSettings { v4, v6, mtu: config.mtu, queue: config.queue, congestion })?;
-        Ok(Self { network, tun, interface })
+        let settings = DeviceSettings { mtu: config.mtu, queue: config.queue, congestion };
+        let indexes = interface.configure(&addresses, settings)?;
+        if subflows > 0 {
+            let several = if ends.len() > 1 { &addresses[..] } else { &[] };
+            mptcp::set_up(several.iter().copied().zip(indexes), subflows)?;
+        }
+        Ok(Self { network, tuns, interface })
     }
+}
+
+/// The kernel has an address of each version for each access.
+fn check_accesses(mtu: u32, real: &[RealEnd]) -> Result<(), LiveError> {
+    let versions = if mtu >= MTU_MIN_V6 { 2 } else { 1 };
+    let groups = by_host(real);
+    let many = |ends: &&Range<usize>| ends.len() > 1 && ends.len() * versions > mptcp::ADDRESSES_MAX;
+    let Some(ends) = groups.iter().find(many) else { return Ok(()) };
+    let (name, count, most) = (&real[ends.start].host, ends.len(), mptcp::ADDRESSES_MAX);
+    let addresses = count * versions;
+    let what =
+        format!("{name} has {count} accesses with {addresses} addresses, and MPTCP of Linux takes {most}");
+    let help = format!("name at most {} accesses, or {most} with --mtu below {MTU_MIN_V6}", most / 2);
+    Err(LiveError::new(what, help))
+}
+
+/// An interface of the host's network is one access.
+fn check_hosts(config: &LiveConfig, real: &[RealEnd]) -> Result<(), LiveError> {
+    let groups = by_host(real);
+    let several = |number: &&usize| {
+        number.checked_sub(1).and_then(|ue| groups.get(ue)).is_some_and(|ends| ends.len() > 1)
+    };
+    let Some(number) = config.hosts.keys().find(several) else { return Ok(()) };
+    let (name, interface) = (&real[groups[number - 1].start].host, &config.hosts[number]);
+    let what = format!("--host {name}={interface}: {name} has several accesses, and an interface is one");
+    Err(LiveError::new(what, format!("name one access in `access` of {name}, or leave out --host")))
 }
 
 /// The kernel ignores a name that it does not know.

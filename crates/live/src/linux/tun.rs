@@ -12,8 +12,6 @@ use nix::libc;
 use crate::LiveError;
 use crate::linux::host::ETHERNET;
 
-/// Name of the device in each namespace.
-pub(crate) const NAME: &str = "air0";
 /// The length of `struct virtio_net_hdr`.
 const HEADER: usize = 10;
 /// Longest IP packet, or burst.
@@ -33,6 +31,11 @@ nix::ioctl_write_ptr_bad!(
     libc::ifreq
 );
 nix::ioctl_write_int_bad!(tun_set_offload, nix::request_code_write!(b'T', 208, size_of::<libc::c_uint>()));
+
+/// Name of a device in its namespace: `air0` is that of the first access.
+pub(crate) fn name(number: usize) -> String {
+    format!("air{number}")
+}
 
 /// A TUN device, seen from the side that is not the kernel's network stack.
 #[derive(Debug)]
@@ -89,11 +92,11 @@ impl Buffer {
 }
 
 impl Tun {
-    /// Creates the device in the network namespace of this thread.
+    /// Creates the device of this name in the network namespace of this thread.
     ///
     /// # Errors
     /// If the system has no TUN devices, or forbids this one.
-    pub(crate) fn create() -> Result<Self, LiveError> {
+    pub(crate) fn create(name: &str) -> Result<Self, LiveError> {
         const DEVICE: &str = "/dev/net/tun";
         let open = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(DEVICE);
         let file = open.map_err(|e| {
@@ -106,7 +109,7 @@ impl Tun {
         })?;
         // SAFETY: all-zero bytes are a valid `ifreq`.
         let mut request: libc::ifreq = unsafe { core::mem::zeroed() };
-        for (to, from) in request.ifr_name.iter_mut().zip(NAME.bytes()) {
+        for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
             *to = from as libc::c_char;
         }
         request.ifr_ifru.ifru_flags = IFF_TUN | IFF_NO_PI | IFF_VNET_HDR;

@@ -22,7 +22,7 @@ mod wire;
 
 pub use consumer::{Consumer, Unused};
 
-use airlane_core::{Bytes, Cx, Direction, FlowId, Header, Instant, Packet, PacketRef, Payload};
+use airlane_core::{Bytes, CellUse, Cx, Direction, FlowId, Header, Instant, Packet, PacketRef, Payload};
 
 /// HARQ processes of FDD, for two layers (TS 36.213 v17.0 §7).
 pub const HARQ_MAX: usize = 16;
@@ -48,6 +48,8 @@ pub struct UeRecord {
     pub queue: Bytes,
     /// The HARQ processes.
     pub harq: Harq,
+    /// The use of the cell, if a subscriber needs it (§2.3).
+    pub cell_use: Option<CellUse>,
 }
 
 /// The number of transmissions of the block of each HARQ process, 0 for a free process.

@@ -13,6 +13,7 @@ fn record() -> UeRecord {
         prbs: 25,
         queue: Bytes(10_240),
         harq: Harq::new([1, 0, 2, 0, 0, 0, 0, 1].into_iter()),
+        cell_use: None,
     }
 }
 
@@ -92,6 +93,37 @@ fn unknown_members_are_passed_over_and_impossible_values_are_not() {
         ("0000002", "two"),
     ] {
         assert_eq!(with(from, to), Err(Rejected::Malformed), "{to}");
+    }
+}
+
+/// The counts of §2.3, which are absent unless a subscriber needs them.
+#[test]
+fn the_use_of_the_cell_is_read_as_it_was_written() {
+    let counts = CellUse {
+        offered_prbs: 12_345 * 25,
+        used_prbs: 200_000,
+        ue_prbs: 90_000,
+        repeated_prbs: 8_000,
+        ue_bytes: 7_000_000,
+        active_ues: 3,
+    };
+    let record = UeRecord { cell_use: Some(counts), ..record() };
+    let text = String::from_utf8(record.encode(3)).unwrap();
+    let page = include_str!("../../../../docs/radio-information.md");
+    let shown = "\"x-airlane-cell-use\": {";
+    assert!(page.contains(shown) && text.contains(&shown.replace(' ', "")));
+    assert_eq!(UeRecord::decode(text.as_bytes()), Ok(record));
+    for (from, to) in [
+        ("\"uePrbs\":90000", "\"uePrbs\":200001"),
+        ("\"repeatedPrbs\":8000", "\"repeatedPrbs\":90001"),
+        ("\"activeUes\":3", "\"activeUes\":0"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        assert_eq!(
+            UeRecord::decode(text.replacen(from, to, 1).as_bytes()),
+            Err(Rejected::Impossible),
+            "{to}"
+        );
     }
 }
 

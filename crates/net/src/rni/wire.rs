@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use airlane_core::{Bytes, FlowId, Instant};
+use airlane_core::{Bytes, CellUse, FlowId, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::{HARQ_MAX, Harq, Rejected, Subscription, UeRecord};
@@ -119,6 +119,34 @@ struct UeMac {
     harq_transmissions: Vec<u8>,
 }
 
+/// The use of the cell (§2.3).
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Use {
+    offered_prbs: u64,
+    used_prbs: u64,
+    ue_prbs: u64,
+    repeated_prbs: u64,
+    ue_bytes: u64,
+    active_ues: u16,
+}
+
+impl From<CellUse> for Use {
+    fn from(known: CellUse) -> Self {
+        let CellUse { offered_prbs, used_prbs, ue_prbs, repeated_prbs, ue_bytes, active_ues } = known;
+        Self { offered_prbs, used_prbs, ue_prbs, repeated_prbs, ue_bytes, active_ues }
+    }
+}
+
+impl Use {
+    fn counts(&self) -> Result<CellUse, Rejected> {
+        let &Self { offered_prbs, used_prbs, ue_prbs, repeated_prbs, ue_bytes, active_ues } = self;
+        let possible = repeated_prbs <= ue_prbs && ue_prbs <= used_prbs && active_ues > 0;
+        let counts = CellUse { offered_prbs, used_prbs, ue_prbs, repeated_prbs, ue_bytes, active_ues };
+        possible.then_some(counts).ok_or(Rejected::Impossible)
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Notification<'a> {
@@ -133,6 +161,8 @@ struct Notification<'a> {
     associate_id: Vec<AssociateId<'a>>,
     #[serde(rename = "x-airlane-ue-mac")]
     mac: UeMac,
+    #[serde(rename = "x-airlane-cell-use", default, skip_serializing_if = "Option::is_none")]
+    cell_use: Option<Use>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -185,6 +215,7 @@ pub(super) fn encode_record(record: &UeRecord, subscription: u32) -> Vec<u8> {
             rlc_queue_bytes: record.queue.get(),
             harq_transmissions: record.harq.as_slice().to_vec(),
         },
+        cell_use: record.cell_use.map(Use::from),
     })
 }
 
@@ -215,6 +246,7 @@ pub(super) fn decode_record(bytes: &[u8]) -> Result<UeRecord, Rejected> {
         prbs: mac.prbs,
         queue: Bytes(mac.rlc_queue_bytes),
         harq: Harq::new(mac.harq_transmissions.iter().copied()),
+        cell_use: said.cell_use.as_ref().map(Use::counts).transpose()?,
     })
 }
 

@@ -186,6 +186,7 @@ impl Radio {
                 resource_blocks: record.prbs,
                 cqi: record.cqi,
                 queue: record.queue,
+                cell_use: record.cell_use,
             });
         }
     }

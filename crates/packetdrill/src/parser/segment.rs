@@ -242,6 +242,8 @@ impl Parser {
                 }
                 SegmentOption::Timestamps(value, self.unsigned("a timestamp")?)
             }
+            "mpcapable" => self.capable()?,
+            "dss" => self.signal()?,
             "md5" => {
                 self.rest_of_option();
                 SegmentOption::Md5

@@ -25,6 +25,7 @@
 //! assert!(gains.iter().all(|&g| g >= 0.0));
 //! ```
 
+mod arrivals;
 mod delay_lines;
 mod oscillators;
 mod profile;

@@ -3,6 +3,8 @@
 use airlane_core::Stream;
 use pulp::Simd;
 
+use super::arrivals::Arrivals;
+
 /// Cosines per tap; each represents two waves.
 pub(super) const OSCILLATORS: usize = 8;
 
@@ -29,7 +31,7 @@ pub(super) struct Specular {
 }
 
 /// Units of phase per turn: phases are 32-bit fractions of a turn, whose overflow is the wrap-around.
-const TURN: f64 = 4_294_967_296.0;
+pub(super) const TURN: f64 = 4_294_967_296.0;
 
 /// The taps of one link: independent, nearly complex Gaussian processes with Clarke's Doppler
 /// spectrum and mean power one.
@@ -189,21 +191,13 @@ fn draw<const N: usize, const ANGLES: usize>(
     (angles, first): (&mut Angles<ANGLES>, usize),
 ) -> Directions<N> {
     let mut directions = Directions { re: [[0.0; N]; OSCILLATORS], im: [[0.0; N]; OSCILLATORS] };
-    let amplitude = (2.0 / OSCILLATORS as f64).sqrt();
     for tap in 0..taps {
-        let aside = stream.uniform();
-        let turned = stream.uniform();
+        let (aside, turned) = (stream.uniform(), stream.uniform());
+        let Arrivals { steps, re, im } = Arrivals::new(aside, turned, max_doppler_hz);
         for m in 0..OSCILLATORS {
-            let within = if m % 2 == 0 { aside } else { 1.0 - aside };
-            let alpha = core::f64::consts::FRAC_PI_2 * (m as f64 + within) / OSCILLATORS as f64;
-            let reversed = (m as u32).reverse_bits() >> (32 - OSCILLATORS.ilog2());
-            let beta = core::f64::consts::PI * (f64::from(reversed) / OSCILLATORS as f64 + 2.0 * turned);
             let place = first + m * N + tap;
-            angles.phase[place] = stream.bits() as u32;
-            angles.step[place] = (max_doppler_hz * libm::cos(alpha) * 1e-6 * TURN + 0.5) as u32;
-            let (sine, cosine) = libm::sincos(beta);
-            directions.re[m][tap] = (amplitude * cosine) as f32;
-            directions.im[m][tap] = (amplitude * sine) as f32;
+            (angles.phase[place], angles.step[place]) = (stream.bits() as u32, steps[m]);
+            (directions.re[m][tap], directions.im[m][tap]) = (re[m], im[m]);
         }
     }
     directions

@@ -4,7 +4,7 @@
 //! path does not depend on the number of queries. Each walker has its own random stream.
 //!
 //! Not included: groups, streets, rotation of the device. Paths with any of these can be read from
-//! a file ([`Setdest`]).
+//! a file ([`Movements`]).
 //!
 //! ```
 //! use airlane_core::{Instant, Seeds};
@@ -19,9 +19,11 @@
 //! assert!(disc.contains(&ue.position_at(Instant::from_millis(60_000))));
 //! ```
 
+mod fcd;
 mod leg;
 mod levy;
 mod line;
+mod movements;
 mod path;
 mod setdest;
 mod walk;
@@ -31,8 +33,8 @@ use airlane_core::{Instant, Stream};
 
 pub use levy::{LevyLaw, LevyWalk, PowerLaw};
 pub use line::{Course, Line, SpeedLaw};
+pub use movements::{Movements, MovementsError};
 pub use path::{MovementPath, PathFollower};
-pub use setdest::{Setdest, SetdestError};
 pub use walk::{RandomWalk, Step, WalkLaw};
 pub use waypoint::{Area, RandomWaypoint, WaypointLaw};
 

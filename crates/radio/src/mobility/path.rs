@@ -112,6 +112,26 @@ fn between(from: &Knot, to: &Knot, at: Instant) -> Knot {
 }
 
 impl MovementPath {
+    /// The path through these knots, of which there is at least one, in the order of time.
+    pub(super) fn through(knots: Vec<Knot>) -> Self {
+        Self(knots.into())
+    }
+
+    /// The path between the images of its knots.
+    #[must_use]
+    pub fn mapped(&self, image: impl Fn([f64; 2]) -> [f64; 2]) -> Self {
+        let knot = |knot: &Knot| {
+            let [x, y] = image([knot.x, knot.y]);
+            Knot { at: knot.at, x, y }
+        };
+        Self(self.0.iter().map(knot).collect())
+    }
+
+    /// Coordinates of the knots.
+    pub fn points(&self) -> impl Iterator<Item = [f64; 2]> {
+        self.0.iter().map(|knot| [knot.x, knot.y])
+    }
+
     /// The start position, at this height.
     #[must_use]
     pub fn start(&self, height_m: f64) -> Position {

@@ -17,7 +17,7 @@
 //! times, and those of the same time by their order in the file, as ns-2 does.
 //!
 //! A file is a script in Tcl, of which the two kinds of line are read. Others are skipped and counted
-//! ([`Setdest::note`]); lines about `$god_` and heights (`Z_`) have no effect. The node is written as
+//! ([`Movements::note`]); lines about `$god_` and heights (`Z_`) have no effect. The node is written as
 //! `$node_(0)`, `$node(0)` or `$n0`. Of a file with several names of nodes, such as `$node_(0)` and
 //! `$rsu(0)`, only the nodes of one are read.
 
@@ -28,6 +28,7 @@ use std::collections::BTreeMap;
 
 use airlane_core::{Duration, Instant};
 
+use super::movements::{Movements, MovementsError, cut};
 use super::path::{MovementPath, PathBuilder, distance};
 use report::Tally;
 use statement::{Axis, Order, Read, SPEED_LIMIT_MPS, Splitter, Statement};
@@ -37,24 +38,6 @@ const FORMS: &str = "expected `$node_(0) set X_ 10.0` (also Y_, Z_) or \
                      `$ns_ at 3.0 \"$node_(0) setdest 12.0 5.0 13.9\"`";
 /// An order that ends within this time may have any speed: it places the node.
 const PLACING_S: f64 = 0.01;
-
-/// The movements of the nodes in a file.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Setdest {
-    paths: BTreeMap<u32, MovementPath>,
-    note: Option<String>,
-}
-
-/// An error in a file: its place, and the correct form.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SetdestError {
-    /// The line, counted from 1; `None` if the error is about the file.
-    pub line: Option<usize>,
-    /// The text at that place.
-    pub found: String,
-    /// The correct form.
-    pub help: String,
-}
 
 /// The name of a node without its number, and the number.
 type NodeKey = (String, u32);
@@ -66,58 +49,39 @@ struct Node {
     orders: Vec<(f64, Order)>,
 }
 
-impl Setdest {
-    /// Parses a file.
-    ///
-    /// # Errors
-    /// The first line about a position or a movement that is not valid, or that the file has no node.
-    pub fn parse(text: &str) -> Result<Self, SetdestError> {
-        let mut nodes = BTreeMap::<NodeKey, Node>::new();
-        let mut tally = Tally::default();
-        let mut splitter = Splitter::default();
-        for (index, line) in text.lines().enumerate() {
-            for words in splitter.split(line) {
-                let read = statement::read(&words).map_err(|help| SetdestError {
-                    line: Some(index + 1),
-                    found: cut(line),
-                    help,
-                })?;
-                match read {
-                    Read::Statement(statement) => add(&mut nodes, statement, &mut tally),
-                    Read::Skipped(word) => tally.skip(word, line),
-                    Read::Nothing => {}
-                }
+/// Parses a file.
+///
+/// # Errors
+/// The first line about a position or a movement that is not valid, or that the file has no node.
+pub(super) fn parse(text: &str) -> Result<Movements, MovementsError> {
+    let mut nodes = BTreeMap::<NodeKey, Node>::new();
+    let mut tally = Tally::default();
+    let mut splitter = Splitter::default();
+    for (index, line) in text.lines().enumerate() {
+        for words in splitter.split(line) {
+            let read = statement::read(&words).map_err(|help| MovementsError {
+                line: Some(index + 1),
+                found: cut(line),
+                help,
+            })?;
+            match read {
+                Read::Statement(statement) => add(&mut nodes, statement, &mut tally),
+                Read::Skipped(word) => tally.skip(word, line),
+                Read::Nothing => {}
             }
         }
-        let Some(name) = most_nodes(&nodes) else {
-            let found = "the file has no node".to_owned();
-            return Err(SetdestError { line: None, found, help: tally.help_without_node(FORMS) });
-        };
-        let all = nodes.len();
-        let mut paths = BTreeMap::new();
-        for ((_, number), node) in nodes.into_iter().filter(|((own, _), _)| *own == name) {
-            paths.insert(number, node.path(&mut tally));
-        }
-        tally.others = all - paths.len();
-        Ok(Self { note: tally.line(paths.len()), paths })
     }
-
-    /// The movements of a node.
-    #[must_use]
-    pub fn path(&self, node: u32) -> Option<&MovementPath> {
-        self.paths.get(&node)
+    let Some(name) = most_nodes(&nodes) else {
+        let found = "the file has no node".to_owned();
+        return Err(MovementsError { line: None, found, help: tally.help_without_node(FORMS) });
+    };
+    let all = nodes.len();
+    let mut paths = BTreeMap::new();
+    for ((_, number), node) in nodes.into_iter().filter(|((own, _), _)| *own == name) {
+        paths.insert(number, node.path(&mut tally));
     }
-
-    /// Numbers of the nodes, ascending.
-    pub fn nodes(&self) -> impl Iterator<Item = u32> {
-        self.paths.keys().copied()
-    }
-
-    /// A line on skipped, assumed and improbable contents; `None` if there are none.
-    #[must_use]
-    pub fn note(&self) -> Option<&str> {
-        self.note.as_deref()
-    }
+    tally.others = all - paths.len();
+    Ok(Movements { note: tally.line(paths.len()), paths, is_geographic: false })
 }
 
 /// The name with the most nodes; `node`, as ns-2's scripts call them, comes first.
@@ -185,14 +149,4 @@ impl Node {
         }
         path.finish()
     }
-}
-
-/// The text, shortened to fit on a line and without control characters.
-fn cut(text: &str) -> String {
-    let printable = text.trim().chars().map(|c| if c.is_control() { '?' } else { c });
-    let mut short: String = printable.take(80).collect();
-    if text.trim().chars().nth(80).is_some() {
-        short += "...";
-    }
-    short
 }

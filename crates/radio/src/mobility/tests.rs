@@ -4,6 +4,7 @@ use super::leg::Walker;
 use super::levy::flight_seconds;
 use super::*;
 
+mod fcd;
 mod setdest;
 
 const DISC: Disc = Disc { centre: Position { x: 40.0, y: -10.0, z: 1.5 }, radius_m: 250.0 };

@@ -137,36 +137,30 @@ impl SpansOf {
 #[inline]
 pub fn sum(sinr: &[f32]) -> Lanes {
     let mut total = [0.0; 4];
-    let mut add = |i: usize, fraction: f32| {
-        let [left, span] = &SPANS.0[i & (PLACES - 1)];
-        for lane in 0..4 {
-            total[lane] += left[lane] + fraction * span[lane];
-        }
-    };
     if sinr.len() <= FEW {
         for (i, fraction) in sinr.iter().map(|&x| position(x)) {
-            add(i, fraction);
+            add(&mut total, i as u32, fraction);
         }
         return total;
     }
-    each_place(sinr, add);
+    each_place(sinr, |i, fraction| add(&mut total, i, fraction));
     total
 }
 
 /// The position of each of many SINRs. Several positions are computed first, because the compiler
 /// vectorizes passes over arrays to four lanes.
 #[inline(always)]
-fn each_place(sinr: &[f32], mut act: impl FnMut(usize, f32)) {
+fn each_place(sinr: &[f32], mut act: impl FnMut(u32, f32)) {
     let (chunks, rest) = sinr.as_chunks::<SOME>();
     for chunk in chunks {
         let (entries, fractions) = places(chunk);
         for (&i, &fraction) in entries.iter().zip(&fractions) {
-            act(i as usize, fraction);
+            act(i, fraction);
         }
     }
     for &x in rest {
         let (i, fraction) = place(x);
-        act(i as usize, fraction);
+        act(i, fraction);
     }
 }
 
@@ -190,6 +184,63 @@ const SOME: usize = 8;
 pub fn mean(sinr: &[f32]) -> Lanes {
     let scale = 1.0 / sinr.len().max(1) as f32;
     sum(sinr).map(|x| x * scale)
+}
+
+/// [`mean`] of these SINRs times each of some factors.
+#[must_use]
+pub fn means_scaled<const N: usize>(sinr: &[f32], factors: [f32; N]) -> [Lanes; N] {
+    let scale = 1.0 / sinr.len().max(1) as f32;
+    Arch::new().dispatch(ScaledSums { sinr, factors }).map(|total| total.map(|x| x * scale))
+}
+
+/// The summed information in every modulation, at each factor: their sums do not wait for each other. A type
+/// instead of a closure, as [`SumOf`].
+struct ScaledSums<'a, const N: usize> {
+    sinr: &'a [f32],
+    factors: [f32; N],
+}
+
+impl<const N: usize> WithSimd for ScaledSums<'_, N> {
+    type Output = [Lanes; N];
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> [Lanes; N] {
+        let Self { sinr, factors } = self;
+        let (chunks, rest) = sinr.as_chunks::<SOME>();
+        let mut totals = [[0.0; 4]; N];
+        for chunk in chunks {
+            let mut placed = [([0; SOME], [0.0; SOME]); N];
+            for (placed, factor) in placed.iter_mut().zip(factors) {
+                let mut scaled = *chunk;
+                for x in &mut scaled {
+                    *x *= factor;
+                }
+                *placed = places(&scaled);
+            }
+            let placed = black_box(placed); // as in `SumOf`
+            for lane in 0..SOME {
+                for (total, (entries, fractions)) in totals.iter_mut().zip(&placed) {
+                    add(total, entries[lane], fractions[lane]);
+                }
+            }
+        }
+        for &x in rest {
+            for (total, factor) in totals.iter_mut().zip(factors) {
+                let (entry, fraction) = place(x * factor);
+                add(total, entry, fraction);
+            }
+        }
+        totals
+    }
+}
+
+/// Adds the information at a position, in every modulation.
+#[inline(always)]
+fn add(total: &mut Lanes, entry: u32, fraction: f32) {
+    let [left, span] = &SPANS.0[entry as usize & (PLACES - 1)];
+    for lane in 0..4 {
+        total[lane] += left[lane] + fraction * span[lane];
+    }
 }
 
 /// The mean for one modulation only.

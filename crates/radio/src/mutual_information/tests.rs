@@ -30,6 +30,18 @@ fn one_modulation_alone_gets_the_same_sum() {
 }
 
 #[test]
+fn scaled_sinrs_get_the_same_means() {
+    let sinr: Vec<f32> = (0..59).map(|k| linear(f64::from(k) * 1.7 - 50.0)).collect();
+    for count in 0..=sinr.len() {
+        let factors = [1.0, 3.7, 512.0];
+        let expected =
+            factors.map(|factor| mean(&sinr[..count].iter().map(|x| x * factor).collect::<Vec<_>>()));
+        assert_eq!(means_scaled(&sinr[..count], factors), expected, "{count}");
+        assert_eq!(means_scaled(&sinr[..count], [3.7]), [expected[1]], "{count}");
+    }
+}
+
+#[test]
 fn known_capacities() {
     // Rate-1/2 binary signalling in Gaussian noise needs Eb/N0 = 0.187 dB (textbook value). QPSK
     // then carries one information bit a symbol, so that SNR = Es/N0 = Eb/N0.

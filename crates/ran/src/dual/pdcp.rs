@@ -18,7 +18,7 @@ use airlane_core::{Bytes, Cx, Direction, DropCause, Duration, Instant, PacketRef
 
 use super::flow_control::{Leg, Node, Status};
 use super::link::Passage;
-use super::{BearerType, CellGroup, InterNodeLink, SecondaryNodeConfig};
+use super::{BearerType, CellGroup, InterNodeLink, ScgAtHandover, SecondaryNodeConfig};
 use crate::bearer::BearerConfig;
 use crate::bearers::way;
 use crate::pdcp::nr::{Receiver, ReorderingConfig};
@@ -44,6 +44,8 @@ pub(crate) struct SplitBearer {
     legs: [UeId; 2],
     /// Whether there is an SCG.
     has_scg: bool,
+    /// False while the UE is between two master nodes.
+    has_mcg: bool,
     /// SDUs of the downlink without a COUNT.
     queue: TransmitQueue,
     /// PDUs of the downlink that must be sent again, by COUNT.
@@ -83,6 +85,7 @@ impl SplitBearer {
             config: config.clone(),
             legs,
             has_scg: false,
+            has_mcg: true,
             queue: TransmitQueue::new(secondary.buffer, &secondary.aqm, &secondary.pdcp, 0, stream),
             again: BTreeMap::new(),
             next: [0; 2],
@@ -113,6 +116,11 @@ impl SplitBearer {
         self.has_scg
     }
 
+    /// Whether a handover of the master node keeps the SCG.
+    pub(crate) fn keeps_scg(&self) -> bool {
+        self.config.at_handover == ScgAtHandover::Keep
+    }
+
     /// X2 between PDCP and the RLC entity of the MCG.
     fn x2(&self) -> Option<&InterNodeLink> {
         self.has_scg.then_some(&self.config.x2)
@@ -130,6 +138,9 @@ impl SplitBearer {
 
     /// The cell groups that the bearer may use.
     fn allows(&self, group: CellGroup) -> bool {
+        if group == CellGroup::Master && !self.has_mcg {
+            return false;
+        }
         match self.config.bearer {
             BearerType::Mcg => group == CellGroup::Master,
             BearerType::Scg => (group == CellGroup::Secondary) == self.has_scg,
@@ -158,8 +169,9 @@ impl SplitBearer {
         let [master, secondary] = CellGroup::BOTH.map(|group| self.allows(group));
         let splits = self.config.uplink_split_threshold.is_some_and(|threshold| total >= threshold);
         let group = match (master, secondary) {
-            (true, false) => CellGroup::Master,
-            (false, _) => CellGroup::Secondary,
+            // Without a cell group, RLC of the MCG keeps the data.
+            (_, false) => CellGroup::Master,
+            (false, true) => CellGroup::Secondary,
             (true, true) if splits && backlogs[0] <= backlogs[1] => CellGroup::Master,
             (true, true) if splits => CellGroup::Secondary,
             (true, true) => self.config.uplink,
@@ -343,6 +355,38 @@ impl SplitBearer {
         out.to_legs
             .extend(uplink.into_iter().map(|(_, packet)| (CellGroup::Master, Direction::Uplink, packet)));
         self.move_pdcp(cx.now, informed);
+    }
+
+    /// The UE leaves its master node with these PDUs of both directions that the MCG has not delivered. It has no SCG. PDCP and
+    /// the data of the downlink move to the target over X2.
+    pub(crate) fn lose_mcg(&mut self, cx: &mut Cx<'_>, undelivered: [Vec<PacketRef>; 2], out: &mut Output) {
+        debug_assert!(!self.has_scg, "the SCG is left before");
+        self.has_mcg = false;
+        for packet in self.to_master.drain() {
+            self.nodes[0].arrive(cx.now, cx.pool.get(&packet).size.get());
+            self.again.insert(cx.pool.count_of(&packet).0, packet);
+        }
+        self.flow[0].clear();
+        self.nodes[0].clear();
+        self.reports.clear();
+        self.report_at = Instant::FAR_FUTURE;
+        let [downlink, mut uplink] = undelivered;
+        let count = |packet: &PacketRef| cx.pool.count_of(packet).0;
+        self.again.extend(downlink.into_iter().map(|packet| (count(&packet), packet)));
+        uplink.sort_by_key(count);
+        out.to_legs.extend(uplink.into_iter().map(|packet| (CellGroup::Master, Direction::Uplink, packet)));
+        self.move_pdcp(cx.now, Duration::ZERO);
+    }
+
+    /// A master node serves the UE.
+    pub(crate) fn regain_mcg(&mut self) {
+        self.has_mcg = true;
+    }
+
+    /// Packets and bytes of the downlink in PDCP.
+    pub(crate) fn waiting(&self, cx: &Cx<'_>) -> (u64, Bytes) {
+        let again: u64 = self.again.values().map(|packet| cx.pool.get(packet).size.get()).sum();
+        ((self.queue.len() + self.again.len()) as u64, Bytes(self.queue.backlog() + again))
     }
 
     /// The UE has an SCG.

@@ -13,6 +13,8 @@
 //! The UE measures the candidates in each [`PERIOD`] and filters them (TS 38.331 §5.5.3). An event is reported when its
 //! condition has been fulfilled for the time to trigger. With a signal that allows it the SCG is active from the start.
 //!
+//! A handover of the master node ends the SCG, or interrupts it ([`super::ScgAtHandover`]); no event is reported meanwhile.
+//!
 //! Simplifications: the thresholds have no hysteresis, messages of RRC are not lost, and the network does not refuse a node.
 
 use airlane_core::{CellId, Dbm, Decibel, Duration, Instant};
@@ -101,6 +103,8 @@ pub(crate) struct Scg {
     rlc_maxima: u64,
     /// The PSCell from the start, until that was observed.
     first: Option<CellId>,
+    /// The PSCell to which the UE returns after a handover of its master node.
+    kept: Option<CellId>,
 }
 
 impl Scg {
@@ -119,13 +123,35 @@ impl Scg {
             blocked_until: Instant::ZERO,
             rlc_maxima: 0,
             first: None,
+            kept: None,
         }
     }
 
     /// The UE is removed: nothing is due any more.
     pub(crate) fn end(&mut self) {
         (self.state, self.trigger, self.command_at) = (State::Absent, None, None);
-        (self.first, self.measures_at) = (None, Instant::FAR_FUTURE);
+        (self.first, self.kept, self.measures_at) = (None, None, Instant::FAR_FUTURE);
+    }
+
+    /// The UE leaves its master node, and the SCG if there is one; with `keeps` it returns to its PSCell.
+    pub(crate) fn leave_master(&mut self, keeps: bool) -> Option<Action> {
+        let (left, executed) = match self.state {
+            State::Active(cell) => (Some(cell), Some(cell)),
+            State::Executed { cell, .. } => (None, Some(cell)),
+            State::Absent => (None, None),
+        };
+        self.kept = executed.or(self.kept).filter(|_| keeps);
+        (self.state, self.trigger, self.command_at) = (State::Absent, None, None);
+        self.blocked_until = Instant::FAR_FUTURE;
+        left.map(Action::Leave)
+    }
+
+    /// The UE has arrived at a master node.
+    pub(crate) fn enter_master(&mut self, now: Instant) {
+        self.blocked_until = now;
+        if let Some(cell) = self.kept.take() {
+            self.state = State::Executed { cell, until: now + self.config.execution };
+        }
     }
 
     pub(crate) fn candidates(&self) -> &[CellId] {

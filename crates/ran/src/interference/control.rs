@@ -1,6 +1,5 @@
 //! The control regions of other cells at a UE, and the SINR that they leave.
 
-use airlane_core::Instant;
 use pulp::{Arch, Simd, WithSimd};
 
 use super::noise::{LANES, PLACES};
@@ -9,7 +8,7 @@ use super::noise::{LANES, PLACES};
 pub(crate) struct Control<'n> {
     /// The cells whose links fade, and their mean power; the gains of each RBG by cell.
     pub(super) fading: &'n [(usize, f32)],
-    pub(super) gains: &'n [(Instant, [f32; PLACES])],
+    pub(super) gains: &'n [[f32; PLACES]],
     /// The sum of the powers of all other links.
     pub(super) flat: f32,
     /// RBGs of the band, and PRBs of each.
@@ -64,7 +63,7 @@ impl WithSimd for Weaken<'_, '_> {
         for (vector, seen) in S::as_mut_simd_f32s(self.seen).0.iter_mut().enumerate().take(vectors) {
             let mut noise = alone;
             for &(cell, level) in fading {
-                let gains = S::as_simd_f32s(&gains[cell].1).0[vector];
+                let gains = S::as_simd_f32s(&gains[cell]).0[vector];
                 noise = simd.add_f32s(noise, simd.mul_f32s(simd.splat_f32s(level), gains));
             }
             *seen = simd.div_f32s(simd.mul_f32s(*seen, mean), simd.add_f32s(noise, flat));

@@ -118,7 +118,7 @@ pub(crate) const PLACES: usize = MAX_RBGS.next_multiple_of(LANES);
 /// RBGs, or cells, per vector of the widest kind.
 pub(super) const LANES: usize = 8;
 
-/// The power of each cell at a receiver: mean power, and its RBGs. The loops over cells and RBGs use explicit
+/// The power of each cell in reach at a receiver: mean power, and its RBGs. The loops over cells and RBGs use explicit
 /// vectors, since the compiler vectorizes too few of them.
 #[derive(Debug)]
 pub(super) struct Heard {
@@ -128,6 +128,8 @@ pub(super) struct Heard {
     flat: Vec<f32>,
     /// The other cells that are received, ascending.
     pub(super) uneven: Vec<Uneven>,
+    /// The power of the cells out of reach, on all RBGs.
+    pub(super) far: f32,
 }
 
 /// A cell whose power differs between the wanted RBGs.
@@ -146,13 +148,14 @@ impl Heard {
             rbgs: vec![0; places],
             flat: vec![0.0; places],
             uneven: Vec::with_capacity(places),
+            far: 0.0,
         }
     }
 
     /// Distinguishes the cells with the same power on all wanted RBGs, and less than `counts`, from the others.
     #[inline(always)]
     fn separate<S: Simd>(&mut self, simd: S, wanted: RbgSet, counts: f32) {
-        let Self { levels, rbgs, flat, uneven } = self;
+        let Self { levels, rbgs, flat, uneven, .. } = self;
         let (all, silence, fading) = (simd.splat_u32s(wanted), simd.splat_f32s(0.0), simd.splat_f32s(counts));
         let places = S::as_simd_f32s(&PLACE_BITS).0[0];
         let cells = S::as_simd_u32s(rbgs).0.iter().zip(S::as_simd_f32s(levels).0);
@@ -205,7 +208,7 @@ impl WithSimd for Listen<'_> {
             *rbgs = simd.and_u32s(simd.and_u32s(sent, rivals), all);
             *level = simd.select_f32s(simd.equal_u32s(*rbgs, nothing), silence, mean);
         }
-        let total = heard.levels.iter().fold(1.0, |total, level| total + level);
+        let total = heard.levels.iter().fold(1.0 + heard.far, |total, level| total + level);
         heard.separate(simd, wanted, share * total);
         total
     }
@@ -227,7 +230,7 @@ impl<'g, F: Fn(usize, f32) -> Option<&'g [f32; PLACES]>> WithSimd for AddUp<'_, 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { noise, heard, wanted, fades } = self;
-        let Heard { flat, uneven, .. } = heard;
+        let Heard { flat, uneven, far, .. } = heard;
         let silence = simd.splat_f32s(0.0);
         let (vectors, sums) = (noise.vectors * LANES, S::as_mut_simd_f32s(&mut noise.rbgs).0);
         let (vectors, bits) = (vectors / S::F32_LANES, S::as_simd_u32s(&BITS).0);
@@ -247,7 +250,7 @@ impl<'g, F: Fn(usize, f32) -> Option<&'g [f32; PLACES]>> WithSimd for AddUp<'_, 
                 sums[vector] = simd.add_f32s(sums[vector], power);
             }
         }
-        let flat = simd.splat_f32s(flat.iter().fold(0.0, |sum, level| sum + level));
+        let flat = simd.splat_f32s(flat.iter().fold(*far, |sum, level| sum + level));
         for sum in &mut sums[..vectors] {
             *sum = simd.add_f32s(*sum, flat);
         }

@@ -2,11 +2,12 @@
 
 use airlane_core::{Dbm, Decibel, Seeds, UeId};
 use airlane_radio::Position;
+use airlane_radio::path_loss::{Scene, Surroundings};
 use pulp::{Scalar, WithSimd};
 
 use super::*;
 use crate::build;
-use crate::config::{FadingConfig, RanConfig, Start, UplinkAccess};
+use crate::config::{FadingConfig, PathLossModel, RanConfig, ShadowingConfig, Start, UplinkAccess};
 use crate::link::ServingLink;
 use crate::tests::network;
 use crate::ue::Ue;
@@ -114,7 +115,7 @@ fn the_control_region_is_always_there() {
 #[test]
 fn the_sinr_of_the_control_region_is_that_of_each_middle() {
     let gain = |cell: usize, rbg: usize| ((3 * cell + 7 * rbg) % 11) as f32 * 0.3;
-    let gains: Vec<_> = (0..4).map(|c| (EARLY, core::array::from_fn(|rbg| gain(c, rbg)))).collect();
+    let gains: Vec<_> = (0..4).map(|c| core::array::from_fn(|rbg| gain(c, rbg))).collect();
     for (prbs, rbg_size) in [(6, 1), (25, 2), (50, 3), (100, 4), (68, 4), (100, 8), (273, 16)] {
         let rbgs = usize::div_ceil(prbs, rbg_size);
         let own: Vec<f32> = (0..prbs).map(|prb| 0.1 + (prb % 13) as f32).collect();
@@ -355,3 +356,57 @@ fn interference_is_the_same_in_vectors_of_any_width() {
         assert!((noise.rbgs[0] / expected - 1.0).abs() < 1e-5, "{} against {expected}", noise.rbgs[0]);
     }
 }
+
+/// 91 sites 500 m apart, and UEs around the middle one, in the urban macro cells of TR 36.814 with shadowing.
+fn town(strongest_cells: Option<usize>) -> RanConfig {
+    let mut config = line(1, &[0.0; 200]);
+    let cell = CellConfig { position: Position { x: 0.0, y: 0.0, z: 25.0 }, ..config.cells[0].clone() };
+    let row = |j: i32| (-5..=5).filter(move |i: &i32| (i + j).abs() <= 5).map(move |i| (i, j));
+    let site = |(i, j): (i32, i32)| {
+        let (i, j) = (f64::from(i), f64::from(j));
+        Position { x: 500.0 * (i + j / 2.0), y: 250.0 * 3.0_f64.sqrt() * j, z: 25.0 }
+    };
+    let cells = (-5..=5).flat_map(row).map(|at| CellConfig {
+        position: site(at),
+        tx_power: Dbm(46.0),
+        ..cell.clone()
+    });
+    config.cells = cells.collect();
+    let surroundings =
+        Surroundings { scene: Scene::UrbanMacro, street_width_m: 20.0, building_height_m: 20.0 };
+    config.channel.path_loss = PathLossModel::Macro36814 { surroundings };
+    config.channel.shadowing =
+        Some(ShadowingConfig { deviation: None, correlation_m: None, site_correlation: 0.5 });
+    config.channel.links.strongest_cells = strongest_cells;
+    for (place, ue) in config.ues.iter_mut().enumerate() {
+        let (radius, angle) = (35.0 + 215.0 * (place as f64 / 200.0).sqrt(), 2.4 * place as f64);
+        ue.cell = None;
+        ue.start = Start::At(Position { x: radius * libm::cos(angle), y: radius * libm::sin(angle), z: 1.5 });
+    }
+    config
+}
+
+/// Interference over noise of each UE in dB, with all cells or every third one sending.
+fn geometry(strongest_cells: Option<usize>, every: usize) -> Vec<f64> {
+    let (mut air, mut ues) = built(&town(strongest_cells));
+    (0..91).step_by(every).for_each(|cell| air.send_downlink(CellId(cell), 7, RbgSet::MAX >> 7));
+    let of = |ue: &mut Ue| f64::from(data(&air, ue, 7, RbgSet::MAX).unwrap().mean());
+    ues.iter_mut().map(|ue| 10.0 * libm::log10(of(ue))).collect()
+}
+
+#[test]
+fn weak_cells_count_with_their_mean() {
+    for every in [1, 3] {
+        let whole = geometry(None, every);
+        for (cells, mean, most) in [(20, 0.1, 1.0), (30, 0.05, 0.5)] {
+            let near = geometry(Some(cells), every);
+            let off: Vec<f64> = near.iter().zip(&whole).map(|(near, whole)| near - whole).collect();
+            let average = off.iter().sum::<f64>() / off.len() as f64;
+            let worst = off.iter().fold(0.0_f64, |worst, off| worst.max(off.abs()));
+            assert!(average.abs() <= mean && worst <= most, "{cells} cells: {average} dB, worst {worst} dB");
+        }
+    }
+    assert_eq!(geometry(Some(91), 1), geometry(None, 1));
+}
+
+mod moving;

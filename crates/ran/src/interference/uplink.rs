@@ -5,15 +5,15 @@ use core::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::{NEGLIGIBLE, RISE_WINDOW, Site};
+use super::{CellChannels, NEGLIGIBLE, RISE_WINDOW, Site};
 
 /// Adds the power of a UE on these PRBs at the sites that receive it.
 pub(super) struct Raise<'a> {
     pub(super) sites: &'a mut [Site],
-    /// The cell of the UE, and the other cells on its carrier.
-    pub(super) cell: usize,
-    pub(super) rivals: &'a [usize],
-    /// The power of the UE at each other cell with full power over the band.
+    /// By cell: whether it is another one on the carrier of the UE.
+    pub(super) rivals: &'a [bool],
+    /// The channels to the other cells in reach, and the power of the UE at each with full power over the band.
+    pub(super) channels: &'a [CellChannels],
     pub(super) levels: &'a [f32],
     /// The factor to it.
     pub(super) factor: f32,
@@ -25,11 +25,11 @@ impl WithSimd for Raise<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { sites, cell, rivals, levels, factor, prbs } = self;
-        for &other in rivals {
-            let level = factor * levels[other - usize::from(other > cell)];
-            if level >= NEGLIGIBLE {
-                for rise in &mut sites[other].rise[prbs.clone()] {
+        let Self { sites, rivals, channels, levels, factor, prbs } = self;
+        for (link, level) in channels.iter().zip(levels) {
+            let level = factor * level;
+            if level >= NEGLIGIBLE && rivals[link.cell.index()] {
+                for rise in &mut sites[link.cell.index()].rise[prbs.clone()] {
                     *rise += level;
                 }
             }

@@ -16,13 +16,14 @@
 
 use airlane_core::{Direction, Instant};
 
-use super::downlink::{DownlinkMac, RbgSizes, report_unsent};
+use super::downlink::{DownlinkMac, RbgSizes};
 use super::phy::SlotFormat;
+use super::reports::note_unsent;
 use super::restrictions::Availability;
 use super::scheduler::{Demand, Rates, SharedSlot};
 use crate::cqi::MeasuringUe;
 use crate::link::{Radio, ServingLink};
-use crate::slot::Slot;
+use crate::slot::{CellSlot, UeSet};
 use crate::ue::Ue;
 
 /// The UEs to evaluate.
@@ -127,7 +128,7 @@ impl DownlinkMac {
     }
 
     /// Looks at the UEs that have changed.
-    pub(super) fn look_at_changes(&mut self, slot: &mut Slot<'_, '_>) {
+    pub(super) fn look_at_changes<U: UeSet + ?Sized>(&mut self, slot: &mut CellSlot<'_, U>) {
         let mut now = core::mem::take(&mut self.changes_mut().now);
         core::mem::swap(&mut now, &mut self.changes_mut().next);
         now.sort_unstable();
@@ -146,9 +147,9 @@ impl DownlinkMac {
     }
 
     /// Looks at a UE that has had data.
-    fn look_at(&mut self, slot: &mut Slot<'_, '_>, index: u32) {
+    fn look_at<U: UeSet + ?Sized>(&mut self, slot: &mut CellSlot<'_, U>, index: u32) {
         let ue = &mut slot.ues[index as usize];
-        let has_backlog = ue.has_backlog(Direction::Downlink, slot.cx.now);
+        let has_backlog = ue.has_backlog(Direction::Downlink, slot.now);
         let Ue { mobility, links, drx, .. } = ue;
         let link = links.with_mut(slot.id);
         if !has_backlog {
@@ -183,7 +184,7 @@ impl DownlinkMac {
                 rates.get_or_insert_with(Rates::default)[format as usize] = rate;
             }
             if flat && sizes.is_out_of_range(&link.downlink) {
-                report_unsent(slot.cx, ue, Direction::Downlink);
+                note_unsent(slot.topics, slot.events, ue);
                 is_settled = false;
             }
         }
@@ -206,20 +207,22 @@ impl DownlinkMac {
     }
 
     /// The policy assigns the slot to candidates that stand.
-    pub(super) fn share_among_standing(&mut self, slot: &mut Slot<'_, '_>) {
-        let (number, flat) = (self.decision(slot), self.changes_mut().flat);
+    pub(super) fn share_among_standing<U: UeSet + ?Sized>(&mut self, slot: &mut CellSlot<'_, U>) {
+        let (number, flat) = (self.decision(slot.cell), self.changes_mut().flat);
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
-        let (ues, cx, cell) = (&mut *slot.ues, &mut *slot.cx, slot.id);
+        let (ues, events, cell, now) = (&mut *slot.ues, &mut *slot.events, slot.id, slot.now);
         let radio = Radio { cell: slot.cell, air: slot.air };
         let sizes = RbgSizes::new(&self.grid, self.format, amc, radio);
         let demand_of = |index: u32| {
             let ue = &mut ues[index as usize];
-            let backlog = ue.backlog(Direction::Downlink, cx.now);
+            let backlog = ue.backlog(Direction::Downlink, now);
             let link = ue.links.with_mut(cell);
             let measuring = MeasuringUe { mobility: &mut ue.mobility, drx: ue.drx.as_deref_mut() };
             link.measure_cqi(slot.number, measuring, radio, amc, scratch);
             let mut demand = Demand::new(index, backlog, flat, sizes.most(&link.downlink));
-            sizes.evaluate(cx, cell, ue, &mut demand, scratch);
+            if sizes.evaluate(cell, ue, &mut demand, scratch) {
+                note_unsent(slot.topics, events, ue);
+            }
             demand
         };
         let shared = SharedSlot { number, format: self.format as usize, flat };

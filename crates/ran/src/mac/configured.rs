@@ -15,6 +15,7 @@ use super::pusch::{self, PuschBlock, PuschNeed, sound};
 use crate::config::{CellConfig, UplinkAccess};
 use crate::link::{Radio, ServingLink};
 use crate::numerology::{Duplex, UplinkOccasions};
+use crate::slot::UeSet;
 use crate::ue::Ue;
 
 /// Bytes of the smallest block with data: a buffer status report, a power headroom report, and the header of a segment
@@ -96,14 +97,14 @@ impl ConfiguredGrants {
         &'a self,
         slot: u64,
         cell: CellId,
-        ues: &'a [Ue],
+        ues: &'a (impl UeSet + ?Sized),
     ) -> impl Iterator<Item = u32> + 'a {
         let here = move |ue: &&Ue| ue.is_present && ue.links.send_to(cell) && self.is_due(slot, ue.id.0);
-        ues.iter().filter(here).map(|ue| ue.id.0)
+        ues.each().filter(here).map(|ue| ue.id.0)
     }
 
     /// Resource blocks of the occasions of a slot, of which `band` has place for whole ones.
-    pub(crate) fn reserved(&self, slot: u64, cell: CellId, band: u16, ues: &[Ue]) -> u16 {
+    pub(crate) fn reserved(&self, slot: u64, cell: CellId, band: u16, ues: &(impl UeSet + ?Sized)) -> u16 {
         let most = usize::from(band / self.prbs);
         self.due(slot, cell, ues).take(most).count() as u16 * self.prbs
     }

@@ -1,28 +1,27 @@
 //! The downlink of a cell, slot by slot: retransmissions, then the policy's assignment, then the
 //! blocks; three slots later their reception and feedback.
 
-use core::ops::Range;
 use std::collections::VecDeque;
 
-use airlane_core::{Bytes, CellId, Cx, Direction, Event, Instant, Stream, Topic, UeId};
-use airlane_radio::layers::LayerGain;
+use airlane_core::{Bytes, CellId, Direction, Event, Instant, Topic, UeId};
 use airlane_radio::{Cqi, Mcs, Mobility};
 
 use super::changes::Changes;
 use super::drx::ProcessId;
 use super::grid::{RbgSet, ResourceGrid, each};
-use super::harq::{HarqProcess, on_other_layer};
+use super::harq::on_other_layer;
 use super::phy::{LinkAdaptation, Phy, Rank, SlotFormat};
+use super::reports::{block_event, note_unsent, report_queue, report_unsent};
 use super::scell::{self, Scell};
 use super::scheduler::{Demand, MAX_RBGS, Scheduler, SchedulerCell};
 use crate::bearers::Bearers;
-use crate::channel::{BlockSinr, Channel};
 use crate::config::{CellConfig, McsRule};
 use crate::cqi::MeasuringUe;
-use crate::interference::{Moment, Noise, ScaledSinr};
 use crate::link::{DownlinkState, Radio, ServingLink};
-use crate::slot::Slot;
-use crate::ue::{Membership, Ue};
+use crate::slot::{CellSlot, Slot, UeSet};
+use crate::ue::Ue;
+
+mod reception;
 
 /// A block on the air, or its feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +54,12 @@ pub(crate) struct DownlinkMac {
     sent: RbgSet,
     /// That slot.
     on_air: u64,
+    /// Its blocks have been decided.
+    is_decided: bool,
+    /// Whether the first blocks of `in_air` are decoded, where that is known.
+    judged: VecDeque<bool>,
+    /// PRBs with blocks of all slots.
+    pub(crate) used_prbs: u64,
 }
 
 impl DownlinkMac {
@@ -74,6 +79,9 @@ impl DownlinkMac {
             chosen: Vec::with_capacity(MAX_RBGS),
             sent: 0,
             on_air: 0,
+            is_decided: false,
+            judged: VecDeque::new(),
+            used_prbs: 0,
         }
     }
 
@@ -142,6 +150,11 @@ impl DownlinkMac {
         });
     }
 
+    /// Number of UEs with data.
+    pub(crate) fn candidates(&self) -> usize {
+        self.active.len()
+    }
+
     /// True if there is work in the next slot.
     pub(crate) fn is_busy(&self) -> bool {
         !self.active.is_empty()
@@ -160,7 +173,10 @@ impl DownlinkMac {
             harq.release(due.process);
         }
         while let Some(due) = pop_due(&mut self.in_air, slot.number) {
-            if self.decode(slot, due) {
+            let judged = self.judged.pop_front();
+            let decoded = judged.unwrap_or_else(|| self.judge(&mut slot.own(), due));
+            self.conclude(slot, due, decoded);
+            if decoded {
                 let Ue { bearers, links, .. } = &mut slot.ues[due.ue as usize];
                 let process = &links.with(slot.id).downlink.harq.processes[usize::from(due.process)];
                 bearers.receive(slot.cx, Direction::Downlink, &process.pdus, slot.deliverable);
@@ -169,29 +185,12 @@ impl DownlinkMac {
         }
     }
 
-    fn decode(&mut self, slot: &mut Slot<'_, '_>, due: Due) -> bool {
+    /// A block was decoded or not: its feedback and what follows from it.
+    fn conclude(&mut self, slot: &mut Slot<'_, '_>, due: Due, decoded: bool) {
         let (cell, now) = (slot.cell, slot.cx.now);
-        let Ue { id, bearers, mobility, links, drx, .. } = &mut slot.ues[due.ue as usize];
-        let ServingLink { neighbours, downlink: state, scell, .. } = links.with_mut(slot.id);
+        let Ue { id, bearers, links, drx, .. } = &mut slot.ues[due.ue as usize];
+        let ServingLink { downlink: state, scell, .. } = links.with_mut(slot.id);
         let process = &mut state.harq.processes[usize::from(due.process)];
-        // The channel in the slot in which the block was on the air.
-        let sent = now - cell.numerology.slot;
-        let mean = state.channel.mean_sinr(now, mobility) * process.gain * state.channel.burst_gain(sent);
-        let snapshot = slot.air.snapshot(now, neighbours, mobility);
-        let moment = Moment { snapshot, fading: sent };
-        let decoded = !process.missed && {
-            let noise = slot.air.data_noise(slot.id, slot.number - 1, process.rbgs, moment, neighbours);
-            let seen = || mean / noise.map_or(1.0, |noise| noise.mean_on(process.rbgs));
-            let layers = cell.layers.map_or(LayerGain::ONE, |of| of.gain(process.layers, seen()));
-            if state.channel.is_flat() && noise.is_none() {
-                let sinr = mean * layers.steady;
-                slot.phy.receive_flat(Direction::Downlink, process, sinr, &mut state.draws)
-            } else {
-                let prbs = self.grid.runs(process.rbgs);
-                let reception = Reception { sent, sinr: BlockSinr { mean, layers }, noise };
-                reception.decode(slot.phy, process, &mut state.channel, &mut state.draws, prbs)
-            }
-        };
         if process.transmissions == 1 && !process.missed {
             let lowest = -f32::from(process.uncorrected.index());
             outer_loop(&mut state.outer_loop, lowest, cell.mac.mcs_rule, decoded);
@@ -219,33 +218,41 @@ impl DownlinkMac {
                 drx.on_undecoded(ProcessId::downlink(slot.id, due.process), from, now);
             }
         }
-        decoded
     }
 
-    /// Schedules the blocks that are decided in this slot: those of one slot, or those of the slots for which this is
-    /// the last slot with a downlink that is early enough for their assignments.
+    /// Schedules the blocks that are decided in this slot.
     pub(crate) fn schedule(&mut self, slot: &mut Slot<'_, '_>) {
-        let ahead = slot.cell.mac.downlink_latency - 1;
-        let first = slot.number + u64::from(ahead);
-        let duplex = slot.cell.numerology.duplex;
-        if !slot.cell.mac.assigned_ahead {
-            return self.schedule_blocks(slot, first);
+        for on_air in decided_slots(slot.cell, slot.number) {
+            if !core::mem::take(&mut self.is_decided) {
+                self.decide(&mut slot.own(), on_air);
+            }
+            self.send(slot);
         }
-        for on_air in first..first + duplex.period() {
-            if duplex.control_slot(on_air, ahead) == Some(slot.number) {
-                self.schedule_blocks(slot, on_air);
+    }
+
+    /// Decides the blocks of the first slot that [`Self::schedule`] will handle.
+    pub(crate) fn decide_first<U: UeSet + ?Sized>(&mut self, slot: &mut CellSlot<'_, U>) {
+        let Some(on_air) = decided_slots(slot.cell, slot.number).next() else { return };
+        self.decide(slot, on_air);
+        self.is_decided = true;
+        if slot.cell.mac.control_errors {
+            let radio = Radio { cell: slot.cell, air: slot.air };
+            for demand in self.demands.iter().filter(|demand| demand.given != 0) {
+                let Ue { mobility, links, .. } = &mut slot.ues[demand.ue as usize];
+                links.with_mut(slot.id).control_sinr(slot.now, mobility, radio, slot.phy.sinr_mut());
             }
         }
     }
 
-    /// Schedules the blocks of a slot and builds them.
-    fn schedule_blocks(&mut self, slot: &mut Slot<'_, '_>, on_air: u64) {
+    /// Decides the blocks of a slot.
+    fn decide<U: UeSet + ?Sized>(&mut self, slot: &mut CellSlot<'_, U>, on_air: u64) {
         self.grid.clear();
+        self.demands.clear();
         (self.sent, self.on_air) = (0, on_air);
         let Some(format) = slot.phy.downlink_format(slot.cell, on_air) else { return };
         self.format = format;
         self.schedule_retransmissions(slot);
-        if slot.restrictions.begin_slot(slot.cx.now) {
+        if slot.restrictions.begin_slot(slot.now) {
             self.note_all();
         }
         if self.changes.is_some() {
@@ -255,6 +262,15 @@ impl DownlinkMac {
             self.collect_demands(slot);
             self.share(slot);
         }
+    }
+
+    /// Builds the blocks that were decided.
+    fn send(&mut self, slot: &mut Slot<'_, '_>) {
+        let on_air = self.on_air;
+        if slot.phy.downlink_format(slot.cell, on_air).is_none() {
+            return;
+        }
+        slot.report();
         let mut chosen = core::mem::take(&mut self.chosen);
         chosen.clear();
         chosen.extend(self.demands.iter().filter(|d| d.given != 0).map(|d| (d.ue, d.given)));
@@ -262,13 +278,14 @@ impl DownlinkMac {
             self.build(slot, ue, rbgs);
         }
         self.chosen = chosen;
+        self.used_prbs += u64::from(self.grid.prbs_in(self.sent));
         slot.air.send_downlink(slot.id, on_air, self.sent);
     }
 
     /// The latest slot in which the blocks of the scheduled slot could be decided. The policy takes its averages at this
     /// time, so that slots that are decided at once count as several.
-    pub(super) fn decision(&self, slot: &Slot<'_, '_>) -> u64 {
-        self.on_air + 1 - u64::from(slot.cell.mac.downlink_latency)
+    pub(super) fn decision(&self, cell: &CellConfig) -> u64 {
+        self.on_air + 1 - u64::from(cell.mac.downlink_latency)
     }
 
     /// A UE with DRX has a new block in this process, whose assignment it may miss.
@@ -292,7 +309,7 @@ impl DownlinkMac {
 
     /// Sends the due retransmissions, in due order. Blocks that were first sent in one slot fit into one slot
     /// together, so each slot has room for the oldest of them. The later ones use the remaining room.
-    fn schedule_retransmissions(&mut self, slot: &mut Slot<'_, '_>) {
+    fn schedule_retransmissions<U: UeSet + ?Sized>(&mut self, slot: &mut CellSlot<'_, U>) {
         let mut at = 0;
         while let Some(due) = self.retransmissions.get(at).copied().filter(|due| due.slot <= slot.number) {
             let pdcch = self.pdcch(slot.cell);
@@ -332,11 +349,11 @@ impl DownlinkMac {
         }
     }
 
-    fn send_again(&mut self, slot: &mut Slot<'_, '_>, due: Due, assigned: Assignment) {
+    fn send_again<U: UeSet + ?Sized>(&mut self, slot: &mut CellSlot<'_, U>, due: Due, assigned: Assignment) {
         let Assignment { rbgs, missed, shares_prbs } = assigned;
         self.sent |= rbgs;
         self.in_air.push_back(Due { slot: self.on_air + 1, ..due });
-        let now = slot.cx.now;
+        let now = slot.now;
         let link = slot.link(due.ue);
         if !missed {
             link.on_assignment(now);
@@ -346,27 +363,32 @@ impl DownlinkMac {
         (process.missed, process.shares_prbs) = (missed, shares_prbs);
         process.transmissions += 1;
         let size = process.size;
+        if !shares_prbs {
+            let repeated = u64::from(process.prbs);
+            link.downlink.sent.prbs += repeated;
+            link.downlink.sent.repeated_prbs += repeated;
+        }
         if let Some(drx) = &mut slot.ues[due.ue as usize].drx {
             if !missed {
-                drx.on_retransmission(ProcessId::downlink(slot.id, due.process), slot.cx.now);
+                drx.on_retransmission(ProcessId::downlink(slot.id, due.process), now);
             }
             if !shares_prbs {
                 drx.radio_use.receive(slot.cell.numerology.slot, size);
             }
         }
-        if slot.cx.wants(Topic::Assigned) {
+        if slot.topics.wants(Topic::Assigned) {
             self.use_reports(due.ue, slot.link(due.ue));
-            report_assignment(slot, due.ue, due.process);
+            note_assignment(slot, due.ue, due.process);
         }
     }
 
-    fn collect_demands(&mut self, slot: &mut Slot<'_, '_>) {
+    fn collect_demands<U: UeSet + ?Sized>(&mut self, slot: &mut CellSlot<'_, U>) {
         self.demands.clear();
         let demands = &mut self.demands;
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
         let radio = Radio { cell: slot.cell, air: slot.air };
         let sizes = RbgSizes::new(&self.grid, self.format, amc, radio);
-        let (ues, now, cell) = (&mut *slot.ues, slot.cx.now, slot.id);
+        let (ues, now, cell) = (&mut *slot.ues, slot.now, slot.id);
         let (restrictions, touched) = (&*slot.restrictions, &mut *slot.touched);
         let pdcch = pdcch_of(slot.cell, self.on_air);
         let mut bearers = self.scheduler.begin_bearers();
@@ -403,14 +425,18 @@ impl DownlinkMac {
     }
 
     /// The policy assigns the slot, and reads the CQI reports that it needs for that.
-    fn share(&mut self, slot: &mut Slot<'_, '_>) {
-        let number = self.decision(slot);
+    fn share<U: UeSet + ?Sized>(&mut self, slot: &mut CellSlot<'_, U>) {
+        let number = self.decision(slot.cell);
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
-        let (ues, cx, cell) = (&mut *slot.ues, &mut *slot.cx, slot.id);
+        let (ues, events, topics, cell) = (&mut *slot.ues, &mut *slot.events, slot.topics, slot.id);
         let radio = Radio { cell: slot.cell, air: slot.air };
         let sizes = RbgSizes::new(&self.grid, self.format, amc, radio);
-        let rates =
-            |demand: &mut Demand| sizes.evaluate(cx, cell, &mut ues[demand.ue as usize], demand, scratch);
+        let rates = |demand: &mut Demand| {
+            let ue = &mut ues[demand.ue as usize];
+            if sizes.evaluate(cell, ue, demand, scratch) {
+                note_unsent(topics, events, ue);
+            }
+        };
         self.scheduler.schedule(number, &mut self.demands, &mut self.grid, rates);
     }
 
@@ -446,10 +472,12 @@ impl DownlinkMac {
             }
             let missed = *missed.get_or_insert_with(|| slot.misses_control(index));
             let downlink = &mut slot.link(index).downlink;
+            downlink.sent.bytes += size.get();
             downlink.harq.processes[usize::from(id)].missed = missed;
             downlink.latest = Some(ids[0]);
             if slot.cx.wants(Topic::Assigned) {
-                report_assignment(slot, index, id);
+                note_assignment(&mut slot.own(), index, id);
+                slot.report();
             }
             self.in_air.push_back(Due { slot: self.on_air + 1, ue: index, process: id });
         }
@@ -457,6 +485,7 @@ impl DownlinkMac {
         self.note_change(index);
         let Some(missed) = missed else { return };
         self.sent |= rbgs;
+        slot.link(index).downlink.sent.prbs += u64::from(prbs);
         slot.note_timer(index);
         if !missed {
             let now = slot.cx.now;
@@ -466,6 +495,16 @@ impl DownlinkMac {
             self.note_drx(slot, index, ids[0], missed);
         }
     }
+}
+
+/// The slots whose blocks are decided in a slot: one, or those for which it is the last slot with a downlink that is early
+/// enough for their assignments.
+fn decided_slots(cell: &CellConfig, number: u64) -> impl Iterator<Item = u64> + use<> {
+    let ahead = cell.mac.downlink_latency - 1;
+    let (first, duplex) = (number + u64::from(ahead), cell.numerology.duplex);
+    let is_ahead = cell.mac.assigned_ahead;
+    let last = if is_ahead { first + duplex.period() } else { first + 1 };
+    (first..last).filter(move |&on_air| !is_ahead || duplex.control_slot(on_air, ahead) == Some(number))
 }
 
 /// When the PDCCH begins that assigns the blocks of a slot.
@@ -480,38 +519,6 @@ struct Assignment {
     missed: bool,
     /// The block of another layer has the same RBGs.
     shares_prbs: bool,
-}
-
-/// A block at its receiver, with another SINR on each PRB.
-struct Reception<'a> {
-    /// When it was sent.
-    sent: Instant,
-    sinr: BlockSinr,
-    noise: Option<&'a Noise>,
-}
-
-impl Reception<'_> {
-    /// Whether the block decodes, which is on these PRBs.
-    fn decode(
-        &self,
-        phy: &mut Phy,
-        process: &mut HarqProcess,
-        channel: &mut Channel,
-        draws: &mut Stream,
-        prbs: impl Iterator<Item = Range<usize>> + Clone,
-    ) -> bool {
-        let Self { sent, sinr, noise } = *self;
-        if let (Some(noise), Some(scale)) = (noise, sinr.layers.scale(sinr.mean))
-            && let Some(gains) = channel.gains_on(sent, prbs.clone())
-        {
-            return phy.receive_in(noise, Some(ScaledSinr { by_prb: gains, scale }), process, draws);
-        }
-        channel.sinr_on(sent, sinr, prbs.clone(), phy.sinr_mut());
-        match noise {
-            Some(noise) => phy.receive_in(noise, None, process, draws),
-            None => phy.receive(Direction::Downlink, process, prbs, draws),
-        }
-    }
 }
 
 /// The bytes of an RBG in a slot.
@@ -572,21 +579,18 @@ impl<'a> RbgSizes<'a> {
         }
     }
 
-    /// Sets the rates of a demand of a UE of `cell`; reports that it is out of range, if it is.
+    /// Sets the rates of a demand of a UE of `cell`. Returns whether it is out of range.
     pub(super) fn evaluate(
         &self,
-        cx: &mut Cx<'_>,
         cell: CellId,
         ue: &mut Ue,
         demand: &mut Demand,
         scratch: &mut [f32],
-    ) {
+    ) -> bool {
         let Ue { mobility, links, .. } = ue;
         let link = links.with_mut(cell);
         demand.set_rates(self.rates(link, mobility, demand.flat, scratch));
-        if self.is_out_of_range(&link.downlink) {
-            report_unsent(cx, ue, Direction::Downlink);
-        }
+        self.is_out_of_range(&link.downlink)
     }
 
     /// Whether a report that has been computed is "out of range" on the whole band, and the UE needs it and is not served
@@ -687,9 +691,9 @@ pub(crate) fn outer_loop(offset: &mut f32, lowest: f32, rule: McsRule, decoded: 
     }
 }
 
-/// Reports the parameters of a block.
+/// Notes the parameters of a block, to be reported.
 #[cold]
-fn report_assignment(slot: &mut Slot<'_, '_>, index: u32, id: u8) {
+fn note_assignment<U: UeSet + ?Sized>(slot: &mut CellSlot<'_, U>, index: u32, id: u8) {
     let Ue { id: ue, bearers, mobility, links, .. } = &mut slot.ues[index as usize];
     let link = links.with_mut(slot.id);
     let rbgs = link.downlink.harq.processes[usize::from(id)].rbgs;
@@ -699,7 +703,7 @@ fn report_assignment(slot: &mut Slot<'_, '_>, index: u32, id: u8) {
     let reported = is_valid.then(|| link.reported_cqi(mobility, radio, amc, scratch).0);
     let lowest = |cqi: &[Cqi; MAX_RBGS]| each(rbgs).map(|rbg| cqi[usize::from(rbg)].index()).min();
     let cqi = reported.and_then(lowest);
-    slot.cx.emit(&Event::Assigned {
+    slot.events.push(Event::Assigned {
         ue: *ue,
         direction: Direction::Downlink,
         process: id,
@@ -709,49 +713,6 @@ fn report_assignment(slot: &mut Slot<'_, '_>, index: u32, id: u8) {
         expected_bler: None,
         reported_headroom: None,
     });
-}
-
-/// Reports that the slot has no assignment for a UE that has data: its CQI is 0, "out of range" (TS 36.213
-/// table 7.2.3-1), on the whole band, or the radio of its cell is off.
-#[cold]
-pub(crate) fn report_unsent(cx: &mut Cx<'_>, ue: &Ue, direction: Direction) {
-    if cx.wants(Topic::TransportBlock) {
-        cx.emit(&Event::Unsent { ue: ue.id, direction });
-    }
-    report_queue(cx, ue, direction);
-}
-
-/// Reports the length of the queue.
-#[inline]
-pub(crate) fn report_queue(cx: &mut Cx<'_>, ue: &Ue, direction: Direction) {
-    // Below a split bearer, the queue is that of PDCP too.
-    if cx.wants(Topic::QueueDepth) && ue.membership == Membership::Alone {
-        cx.emit(&Event::QueueDepth { ue: ue.id, direction, bytes: ue.bearers.queue(direction) });
-    }
-}
-
-/// The event of a sent block.
-pub(crate) fn block_event(
-    cell: CellId,
-    ue: UeId,
-    direction: Direction,
-    id: u8,
-    process: &HarqProcess,
-    decoded: bool,
-) -> Event<'static> {
-    Event::TransportBlock {
-        cell,
-        ue,
-        direction,
-        process: id,
-        mcs: process.mcs.index(),
-        // Counted once, with the first layer's block.
-        prbs: if process.shares_prbs { 0 } else { process.prbs },
-        bytes: process.size,
-        attempt: process.transmissions - 1,
-        decoded,
-        power_limited: false,
-    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ pub(crate) mod phy;
 pub(crate) mod polls;
 pub(crate) mod power;
 pub(crate) mod pusch;
+mod reports;
 pub(crate) mod requests;
 pub(crate) mod restrictions;
 pub(crate) mod scell;

@@ -1,6 +1,7 @@
 //! The physical layer for the MAC: the reception of a block, and whether it decodes.
 
 use core::ops::Range;
+use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use airlane_core::{Bytes, Decibel, Direction, Stream};
@@ -54,9 +55,13 @@ struct UplinkNeeds {
     modulation: Vec<Modulation>,
     /// By MCS, under the rule of a Shannon gap, which does not depend on the size.
     shannon: Vec<f32>,
-    /// Like the blocks of the uplink, computed when first needed.
-    by_block: Vec<OnceLock<f32>>,
+    /// By number of layers less one, number of PRBs and MCS, so that a search over the MCS stays in one place of memory.
+    /// The bits of each need, computed when first needed: until then [`UNKNOWN`]. The bits are the same on any thread.
+    by_block: Vec<AtomicU32>,
 }
+
+/// The bits of a NaN, which no need is.
+const UNKNOWN: u32 = f32::NAN.to_bits();
 
 impl UplinkNeeds {
     fn new(cell: &CellConfig, schemes: &[Mcs]) -> Self {
@@ -121,7 +126,7 @@ impl BlockTables {
         let [downlink, uplink] = all.layers;
         all.downlink = blocks(Direction::Downlink, downlink, formats);
         all.uplink = blocks(Direction::Uplink, uplink, &formats[..1]);
-        all.needs.by_block = all.uplink.bytes.iter().map(|_| OnceLock::new()).collect();
+        all.needs.by_block = all.uplink.bytes.iter().map(|_| AtomicU32::new(UNKNOWN)).collect();
         all.places = usize::from(widest) + 1;
         all.schemes = formats.len() * schemes.len();
         all
@@ -171,23 +176,40 @@ impl BlockTables {
         Bytes(u64::from(self.uplink.bytes[before + self.place(SlotFormat::Whole, mcs, prbs)]))
     }
 
-    /// The SINR at which the first transmission of a block of the uplink meets the target of link adaptation.
-    fn uplink_need(&self, layers: u8, mcs: Mcs, prbs: u16) -> f32 {
-        let AmcRule::MutualInformation { target_error_rate } = self.needs.rule else {
-            return self.needs.shannon[usize::from(mcs.index())];
+    /// The SINR at which the first transmission of a block of the uplink meets the target of link adaptation, by MCS.
+    #[inline]
+    fn uplink_needs(&self, layers: u8, prbs: u16) -> impl Fn(usize) -> f32 {
+        let count = self.efficiency.len();
+        let row = (usize::from(layers - 1) * self.places + usize::from(prbs)) * count;
+        let known = match self.needs.rule {
+            AmcRule::MutualInformation { .. } => &self.needs.by_block[row..row + count],
+            _ => &[],
         };
-        let before = usize::from(layers - 1) * self.places_of_layer(Direction::Uplink);
-        let place = before + self.place(SlotFormat::Whole, mcs, prbs);
-        *self.needs.by_block[place].get_or_init(|| {
-            let size = Bytes(u64::from(self.uplink.bytes[place]));
-            if size == Bytes::ZERO {
-                return f32::INFINITY;
-            }
+        move |mcs| match known.get(mcs) {
+            None => self.needs.shannon[mcs],
+            Some(need) => match f32::from_bits(need.load(Ordering::Relaxed)) {
+                unknown if unknown.is_nan() => self.find_uplink_need(layers, Mcs::new(mcs as u8), prbs, need),
+                need => need,
+            },
+        }
+    }
+
+    #[cold]
+    fn find_uplink_need(&self, layers: u8, mcs: Mcs, prbs: u16, known: &AtomicU32) -> f32 {
+        let AmcRule::MutualInformation { target_error_rate } = self.needs.rule else {
+            unreachable!("only this rule depends on the size")
+        };
+        let size = self.uplink(layers, mcs, prbs);
+        let need = if size == Bytes::ZERO {
+            f32::INFINITY
+        } else {
             let whole = Allocation { prbs, symbols: SYMBOLS, layers };
             let reference = self.tables.reference(Cqi::new(1), whole, Direction::Uplink);
             let target = reference.map_or(target_error_rate, |reference| reference.error_rate);
             self.tables.coded_block(mcs, size, Direction::Uplink).sinr_for(target)
-        })
+        };
+        known.store(need.to_bits(), Ordering::Relaxed);
+        need
     }
 
     /// The highest MCS of a block of the uplink that meets the target at these effective SINRs, by modulation. The
@@ -196,7 +218,7 @@ impl BlockTables {
     pub(crate) fn uplink_index(&self, layers: u8, prbs: u16, levels: &[f32; 4]) -> f32 {
         let count = self.efficiency.len();
         let level = |mcs: usize| levels[self.needs.modulation[mcs].index()];
-        let need = |mcs: usize| self.uplink_need(layers, Mcs::new(mcs as u8), prbs);
+        let need = self.uplink_needs(layers, prbs);
         let (mut low, mut high) = (0, count); // MCS below `low` meet it
         while low < high {
             let middle = usize::midpoint(low, high);
@@ -417,11 +439,6 @@ impl Phy {
     /// Link adaptation of the uplink by CQI.
     pub(crate) const fn uplink(&self) -> &LinkAdaptation {
         &self.uplink
-    }
-
-    /// The tables of blocks, and the buffer for the SINR of each PRB.
-    pub(crate) fn blocks_and_sinr(&mut self) -> (&BlockTables, &mut [f32]) {
-        (&self.blocks, &mut self.sinr)
     }
 
     /// Link adaptation, and the buffer for the SINR of each PRB.

@@ -161,7 +161,7 @@ pub(crate) fn choose(
     is_free: impl Fn(&Range<u16>) -> bool,
 ) -> Option<PuschBlock> {
     if cell.mac.uplink.headroom.is_some() {
-        let mut adaptation = Adaptation::new(cell, phy, ue);
+        let mut adaptation = Adaptation::new(cell, &phy.blocks, ue);
         let block = adaptation.choose(share, need);
         return adaptation.on_free_prbs(block, is_free);
     }
@@ -187,7 +187,7 @@ pub(crate) fn expected_error_rate(
     block: &PuschBlock,
 ) -> Option<f64> {
     ue.sounding.at?;
-    Some(Adaptation::new(cell, phy, ue).error_rate(block))
+    Some(Adaptation::new(cell, &phy.blocks, ue).error_rate(block))
 }
 
 /// The MCS of the sounding's CQI.
@@ -204,7 +204,6 @@ fn by_cqi(phy: &mut Phy, ue: &mut UplinkState) -> Mcs {
 /// Link adaptation of a UE's PUSCH.
 struct Adaptation<'a> {
     blocks: &'a BlockTables,
-    scratch: &'a mut [f32],
     sizes: Sizes,
     ue: &'a mut UplinkState,
     /// PRBs of the band.
@@ -214,11 +213,10 @@ struct Adaptation<'a> {
 }
 
 impl<'a> Adaptation<'a> {
-    fn new(cell: &CellConfig, phy: &'a mut Phy, ue: &'a mut UplinkState) -> Self {
-        let (blocks, scratch) = phy.blocks_and_sinr();
+    fn new(cell: &CellConfig, blocks: &'a BlockTables, ue: &'a mut UplinkState) -> Self {
         let known = ue.known_power.factor.unwrap_or(1.0);
         let sizes = Sizes(cell.numerology.pusch_sizes);
-        Self { blocks, scratch, sizes, ue, band: f32::from(cell.resource_blocks), known }
+        Self { blocks, sizes, ue, band: f32::from(cell.resource_blocks), known }
     }
 
     fn choose(&mut self, share: u16, need: PuschNeed) -> PuschBlock {
@@ -363,31 +361,47 @@ impl<'a> Adaptation<'a> {
             return [factor * flat; 4];
         }
         let octave = (factor.to_bits() >> 23).saturating_sub(127) as usize;
-        let low = self.levels_at(octave);
         let fraction = factor / (1_u32 << octave) as f32 - 1.0;
         if fraction == 0.0 {
-            return low;
+            return self.levels_at(octave);
         }
-        let high = self.levels_at(octave + 1);
+        if let [None, None] = self.ue.sounding.levels[octave..octave + 2] {
+            self.find_levels([octave, octave + 1]);
+        }
+        let (low, high) = (self.levels_at(octave), self.levels_at(octave + 1));
         core::array::from_fn(|m| low[m] + fraction * (high[m] - low[m]))
     }
 
+    #[inline]
     fn levels_at(&mut self, octave: usize) -> [f32; 4] {
-        let sounding = &mut self.ue.sounding;
-        *sounding.levels[octave].get_or_insert_with(|| {
-            let sinr = &mut self.scratch[..sounding.sinr.len()];
-            let factor = (1_u32 << octave) as f32;
-            sinr.iter_mut().zip(&sounding.sinr).for_each(|(to, from)| *to = from * factor);
-            let mean = mutual_information::mean(sinr);
-            Modulation::ALL
-                .map(|modulation| mutual_information::sinr_of(modulation, mean[modulation.index()]))
-        })
+        match self.ue.sounding.levels[octave] {
+            Some(known) => known,
+            None => {
+                let [found] = self.find_levels([octave]);
+                found
+            }
+        }
+    }
+
+    /// Computes the effective SINRs with the powers of these octaves.
+    #[inline(never)]
+    fn find_levels<const N: usize>(&mut self, octaves: [usize; N]) -> [[f32; 4]; N] {
+        let Sounding { sinr, levels, .. } = &mut self.ue.sounding;
+        let means = mutual_information::means_scaled(sinr, octaves.map(|octave| (1_u32 << octave) as f32));
+        let found = means.map(effective_sinrs);
+        octaves.iter().zip(found).for_each(|(&octave, found)| levels[octave] = Some(found));
+        found
     }
 
     fn error_rate(&mut self, block: &PuschBlock) -> f64 {
         let levels = self.levels_on(block.prbs, block.start);
         self.blocks.uplink_error_rate(block.layers, block.mcs, block.prbs, &levels)
     }
+}
+
+/// The SINR of a flat band with this information, in each modulation.
+fn effective_sinrs(mean: mutual_information::Lanes) -> [f32; 4] {
+    Modulation::ALL.map(|modulation| mutual_information::sinr_of(modulation, mean[modulation.index()]))
 }
 
 /// The numbers of PRBs that a PUSCH may have.

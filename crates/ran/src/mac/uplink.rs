@@ -12,26 +12,27 @@ use std::collections::VecDeque;
 use airlane_core::{Bytes, Decibel, Direction, Event, Instant, Topic, UeId};
 
 use super::configured::ConfiguredGrants;
-use super::downlink::{block_event, outer_loop, report_queue, report_unsent};
+use super::downlink::outer_loop;
 use super::drx::ProcessId;
 use super::harq::HarqEntity;
 use super::headroom::{headroom_of, level_of, report_bytes};
 use super::phy::{BlockTables, Phy};
 use super::polls::Report;
 use super::pusch::{self, PuschBlock, PuschNeed, sound};
+use super::reports::{block_event, report_queue, report_unsent};
 use super::requests::{Opportunity, RequestLimit, SentRequests};
-use crate::channel::BlockSinr;
 use crate::config::{CellConfig, UplinkAccess};
 use crate::interference::SentPusch;
-use crate::layers::gain_of;
 use crate::link::{Radio, ServingLink, UplinkState};
 use crate::numerology::{Duplex, HarqTiming, Numerology, UplinkHarq};
-use crate::slot::Slot;
+use crate::slot::{CellSlot, Slot, UeSet};
 use crate::ue::Ue;
 
 mod msg3;
+mod reception;
 
 pub(crate) use msg3::Msg3;
+use reception::{Outcome, judge};
 
 /// A grant for a future PUSCH, or a PUSCH on the air.
 #[derive(Clone, Copy, Debug)]
@@ -105,6 +106,8 @@ pub(crate) struct UplinkMac {
     /// The UE at which the round of the next slot begins.
     first: u32,
     waiting: Vec<u32>,
+    /// The outcomes of the first blocks of `in_air`, where they are known.
+    judged: VecDeque<Outcome>,
 }
 
 impl UplinkMac {
@@ -130,6 +133,7 @@ impl UplinkMac {
             retransmissions: VecDeque::with_capacity(256),
             first: 0,
             waiting: Vec::with_capacity(ues),
+            judged: VecDeque::new(),
         }
     }
 
@@ -165,6 +169,11 @@ impl UplinkMac {
         });
     }
 
+    /// Number of UEs that may have something to send.
+    pub(crate) fn candidates(&self) -> usize {
+        self.active.len()
+    }
+
     /// True if there is work in the next slot.
     pub(crate) fn is_busy(&self) -> bool {
         !self.active.is_empty()
@@ -177,7 +186,10 @@ impl UplinkMac {
     pub(crate) fn receive(&mut self, slot: &mut Slot<'_, '_>) {
         while self.in_air.front().is_some_and(|pusch| pusch.slot < slot.number) {
             let pusch = self.in_air.pop_front().expect("the front was there");
-            if self.decode(slot, pusch) {
+            let judged = self.judged.pop_front();
+            let outcome = judged.unwrap_or_else(|| judge(&mut slot.own(), pusch));
+            self.conclude(slot, pusch, outcome);
+            if outcome.decoded {
                 let Ue { bearers, links, .. } = &mut slot.ues[pusch.ue as usize];
                 let harq = &mut links.with_mut(slot.id).uplink.harq;
                 let pdus = &harq.processes[usize::from(pusch.process)].pdus;
@@ -209,33 +221,12 @@ impl UplinkMac {
         }
     }
 
-    fn decode(&mut self, slot: &mut Slot<'_, '_>, pusch: Grant) -> bool {
-        let (cell, now) = (slot.cell, slot.cx.now);
-        let Ue { id, bearers, mobility, links, .. } = &mut slot.ues[pusch.ue as usize];
+    /// A PUSCH was decoded or not: what follows from it.
+    fn conclude(&mut self, slot: &mut Slot<'_, '_>, pusch: Grant, Outcome { decoded, is_limited }: Outcome) {
+        let cell = slot.cell;
+        let Ue { id, bearers, links, .. } = &mut slot.ues[pusch.ue as usize];
         let uplink = &mut links.with_mut(slot.id).uplink;
-        let sent = now - cell.numerology.slot;
-        let mean = uplink.channel.mean_sinr(now, mobility);
-        let is_limited = uplink.power.is_limited(mean, pusch.block.prbs);
-        let mean = mean * uplink.power.factor(mean, pusch.block.prbs) * uplink.channel.burst_gain(sent);
-        let layers = gain_of(cell.uplink_layers.as_ref(), pusch.block.layers, mean);
-        let sinr = BlockSinr { mean, layers };
         let process = &mut uplink.harq.processes[usize::from(pusch.process)];
-        let draws = &mut uplink.draws;
-        let decoded = if !slot.air.is_quiet() {
-            let prbs = usize::from(pusch.first)..usize::from(pusch.first + pusch.block.prbs);
-            let band = core::iter::once(prbs.clone());
-            uplink.channel.sinr_on(sent, sinr, band, slot.phy.sinr_mut());
-            slot.air.weaken_uplink(slot.id, prbs.clone(), slot.phy.sinr_mut());
-            slot.phy.receive(Direction::Uplink, process, core::iter::once(prbs), draws)
-        } else if uplink.channel.is_flat() {
-            slot.phy.receive_flat(Direction::Uplink, process, mean * layers.steady, draws)
-        } else {
-            // A cell alone on its carrier uses the mean of the band instead of PRBs that it has not selected.
-            let prbs = pusch.block.selected_prbs().unwrap_or(0..cell.resource_blocks);
-            let prbs = core::iter::once(usize::from(prbs.start)..usize::from(prbs.end));
-            uplink.channel.sinr_on(sent, sinr, prbs.clone(), slot.phy.sinr_mut());
-            slot.phy.receive(Direction::Uplink, process, prbs, draws)
-        };
         // Nothing more robust could be chosen instead of a block beyond reach, so that its errors do not count. That is
         // also the only bound of the offset: below MCS 0, it reduces the number of PRBs.
         if process.transmissions == 1 && (decoded || !pusch.block.is_beyond_reach) {
@@ -249,7 +240,7 @@ impl UplinkMac {
             slot.cx.emit(&event);
         }
         if decoded {
-            return true;
+            return;
         }
         if cell.mac.harq && process.transmissions < cell.mac.harq_max_transmissions {
             let again = pusch.slot + u64::from(cell.mac.uplink_round_trip);
@@ -258,7 +249,6 @@ impl UplinkMac {
             bearers.lose(slot.cx, Direction::Uplink, &process.pdus);
             uplink.harq.release(pusch.process);
         }
-        false
     }
 
     /// UEs use the grants for this slot.
@@ -395,7 +385,7 @@ impl UplinkMac {
     }
 
     /// UEs send requests, and earlier requests reach the eNB.
-    pub(crate) fn requests(&mut self, slot: &mut Slot<'_, '_>) {
+    pub(crate) fn requests<U: UeSet + ?Sized>(&mut self, slot: &mut CellSlot<'_, U>) {
         while self.requests.front().is_some_and(|request| request.slot <= slot.number) {
             let request = self.requests.pop_front().expect("the front was there");
             let ue = &mut slot.link(request.ue).uplink;
@@ -420,17 +410,22 @@ impl UplinkMac {
 
     /// A UE without a grant sends a request, if it can in this slot, or gives up, if the cell limits requests. The cell learns
     /// of the first one. False if the UE has no data.
-    fn request(&mut self, slot: &mut Slot<'_, '_>, index: u32, limit: Option<RequestLimit>) -> bool {
+    fn request<U: UeSet + ?Sized>(
+        &mut self,
+        slot: &mut CellSlot<'_, U>,
+        index: u32,
+        limit: Option<RequestLimit>,
+    ) -> bool {
         let Ue { bearers, links, drx, .. } = &mut slot.ues[index as usize];
         let uplink = &mut links.with_mut(slot.id).uplink;
-        if uplink.known_backlog == 0 && !bearers.has_backlog(Direction::Uplink, slot.cx.now) {
+        if uplink.known_backlog == 0 && !bearers.has_backlog(Direction::Uplink, slot.now) {
             uplink.active = false;
             return false;
         }
         if limit.is_none() && uplink.request_pending {
             return true;
         }
-        let backlog = || bearers.backlog(Direction::Uplink, slot.cx.now);
+        let backlog = || bearers.backlog(Direction::Uplink, slot.now);
         let Some(request) = request_of(slot.cell, slot.number, index, uplink, backlog) else { return true };
         let sends = Opportunity::Sends;
         match limit.map_or(sends, |limit| uplink.requests.on_opportunity(slot.number, limit)) {
@@ -442,7 +437,7 @@ impl UplinkMac {
                     self.note_request(request);
                 }
                 if let Some(drx) = drx {
-                    drx.on_request(slot.cx.now);
+                    drx.on_request(slot.now);
                     slot.touched.push(index);
                 }
             }
@@ -461,7 +456,7 @@ impl UplinkMac {
 
     /// Grants the PUSCHs that have to be granted in this slot: those of `slot + grant_to_pusch`, or of the slots with
     /// an uplink for which this is the last slot with a downlink that is early enough.
-    pub(crate) fn schedule(&mut self, slot: &mut Slot<'_, '_>) {
+    pub(crate) fn schedule<U: UeSet + ?Sized>(&mut self, slot: &mut CellSlot<'_, U>) {
         let ahead = slot.cell.mac.grant_to_pusch;
         let first = slot.number + u64::from(ahead);
         let duplex = slot.cell.numerology.duplex;
@@ -474,14 +469,14 @@ impl UplinkMac {
 
     /// Grants the retransmissions of a slot that may be sent in slot `earliest`: with TDD, the grant can be decided
     /// longer ahead than necessary. Returns the number of PRBs that are left.
-    fn grant_retransmissions(
+    fn grant_retransmissions<U: UeSet + ?Sized>(
         &mut self,
-        slot: &mut Slot<'_, '_>,
+        slot: &mut CellSlot<'_, U>,
         earliest: u64,
         pusch: u64,
         mut left: u16,
     ) -> u16 {
-        let (uplink, now) = (slot.cell.numerology.harq.uplink, slot.cx.now);
+        let (uplink, now) = (slot.cell.numerology.harq.uplink, slot.now);
         let mut at = 0;
         while let Some(grant) = self.retransmissions.get(at).copied().filter(|grant| grant.slot <= earliest) {
             match uplink {
@@ -541,7 +536,7 @@ impl UplinkMac {
 
     /// Grants the PUSCHs of a slot: retransmissions first, then the UEs known to have data, in turn, in equal shares
     /// up to their need.
-    fn grant(&mut self, slot: &mut Slot<'_, '_>, pusch: u64) {
+    fn grant<U: UeSet + ?Sized>(&mut self, slot: &mut CellSlot<'_, U>, pusch: u64) {
         if self.active.is_empty() && self.retransmissions.is_empty() {
             return;
         }
@@ -554,7 +549,7 @@ impl UplinkMac {
         // another process.
         let grants = &self.grants;
         let sends_again = |ue: u32| grants_in(grants, pusch).any(|grant| grant.ue == ue);
-        let (restrictions, now) = (&*slot.restrictions, slot.cx.now);
+        let (restrictions, now) = (&*slot.restrictions, slot.now);
         self.waiting.clear();
         self.waiting.extend(self.active.iter().copied().filter(|&index| {
             let ue = &slot.ues[index as usize];
@@ -588,7 +583,7 @@ impl UplinkMac {
             let chosen = pusch::choose(slot.cell, slot.phy, &mut link.uplink, share, need, is_free);
             let Some(block) = chosen else { continue }; // in a later slot
             let mut grant = Grant::new(pusch, index, process, block);
-            if slot.cx.wants(Topic::Assigned) {
+            if slot.topics.wants(Topic::Assigned) {
                 grant.expect(slot.cell, slot.phy, &mut link.uplink);
             }
             grant.missed = slot.misses_control(index);

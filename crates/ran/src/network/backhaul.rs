@@ -1,4 +1,4 @@
-//! The path from the internet to the only cell of a network, as a part of the network.
+//! The path from the internet to the primary cell of all UEs, as a part of the network.
 //!
 //! It is known in advance when each packet on this path arrives, and only slots use what has arrived. So packets are
 //! taken from the path when a slot begins, each with the time of its arrival, and need no events of their own. An
@@ -7,14 +7,14 @@
 
 use std::collections::VecDeque;
 
-use airlane_core::{Cx, Direction, DropCause, Instant, PacketRef, Port, Topic};
+use airlane_core::{CellId, Cx, Direction, DropCause, Instant, PacketRef, Port, Topic};
 use airlane_net::queue::Waiting;
 use airlane_net::{LinkPair, Passage};
 
 use super::RadioNetwork;
 use crate::ue::Ue;
 
-/// The port of the only cell.
+/// The port of the primary cell.
 const FIRST_CELL: Port = 0;
 
 /// The path, and the packets on it.
@@ -126,14 +126,15 @@ impl RadioNetwork {
     /// Where packets enter the path of [`Self::contain_backhaul`].
     pub const BACKHAUL: Port = Port::MAX;
 
-    /// True if [`Self::contain_backhaul`] changes no result: there is one cell, which no UE leaves, and only slots use
-    /// what has arrived. A change of service comes between slots.
+    /// True if [`Self::contain_backhaul`] changes no result: the first cell is the primary cell of all UEs, which none
+    /// leaves, and only slots use what has arrived. A change of service comes between slots.
     #[must_use]
     pub fn can_contain_backhaul(&self) -> bool {
-        let [cell] = &self.cells[..] else { return false };
         self.handover.is_none()
             && self.connections.is_none()
-            && cell.config.service.is_empty()
+            && self.dual.is_none()
+            && self.cells.iter().all(|cell| cell.config.service.is_empty())
+            && self.ues.iter().all(|ue| ue.cell() == CellId(0))
             && self.backhaul.is_none()
     }
 
@@ -203,7 +204,10 @@ impl RadioNetwork {
             if arrival.size > 0 && !has_effects {
                 let (ue, size) = (arrival.ue as usize, u64::from(arrival.size));
                 if last.0 != arrival.ue {
-                    let room = self.ues[ue].bearers.certain_room(Direction::Downlink);
+                    let Ue { bearers, links, drx, .. } = &self.ues[ue];
+                    // Data may wake up a UE with several carriers, which sleeps.
+                    let is_simple = drx.is_none() || links.is_single();
+                    let room = if is_simple { bearers.certain_room(Direction::Downlink) } else { 0 };
                     last = (arrival.ue, room.saturating_sub(backhaul.coming[ue]));
                 }
                 if size <= last.1 {
@@ -249,7 +253,7 @@ impl RadioNetwork {
     fn take_all_arrived(&mut self, cx: &mut Cx<'_>, until: Instant) {
         let was_busy = self.busy;
         while self.backhaul_due <= until && self.busy == was_busy {
-            self.take_stored(until);
+            self.take_stored(cx, until);
             let Some(backhaul) = &mut self.backhaul else { return };
             self.backhaul_due = backhaul.due();
             if self.backhaul_due > until {
@@ -270,8 +274,16 @@ impl RadioNetwork {
     /// Takes the first packets, as long as they are certain to be stored: what [`Self::receive`] does with them. They are
     /// known, so the network is busy.
     #[inline]
-    fn take_stored(&mut self, until: Instant) {
-        let (Some(backhaul), [cell]) = (&mut self.backhaul, &mut self.cells[..]) else { return };
+    fn take_stored(&mut self, cx: &mut Cx<'_>, until: Instant) {
+        while let Some((at, ue)) = self.take_stored_of_one_carrier(until) {
+            self.use_carriers(&mut cx.at(at), ue);
+        }
+    }
+
+    /// The same, up to the first packet of a UE with several carriers. Returns the time of this packet, and its UE.
+    #[inline]
+    fn take_stored_of_one_carrier(&mut self, until: Instant) -> Option<(Instant, usize)> {
+        let (Some(backhaul), [cell, ..]) = (&mut self.backhaul, &mut self.cells[..]) else { return None };
         while let Some(&Arrival { at, ue, size, is_stored: true, .. }) = backhaul.arrivals.front()
             && at <= until
             && let Some(Arrival { packet, .. }) = backhaul.arrivals.pop_front()
@@ -284,11 +296,16 @@ impl RadioNetwork {
                 self.bearers_due = self.bearers_due.min(at);
             }
             let Ue { id, bearers, links, .. } = ue;
+            let is_single = links.is_single();
             let link = links.primary_mut();
             match sends {
                 true => cell.downlink.activate(*id, link),
                 false => cell.downlink.accept(*id, link, bearers, at),
             }
+            if !is_single {
+                return Some((at, id.index()));
+            }
         }
+        None
     }
 }

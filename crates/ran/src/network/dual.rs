@@ -62,6 +62,11 @@ impl DualConnectivity {
         }
     }
 
+    /// The place of the bearer of a UE that has a secondary node.
+    pub(super) fn place_of(&self, ue: UeId) -> usize {
+        self.place(ue).expect("the UE has a secondary node")
+    }
+
     /// When the first bearer has something to do.
     pub(super) const fn due(&self) -> Instant {
         self.due
@@ -131,7 +136,8 @@ impl RadioNetwork {
     /// Builds the secondary cell groups of UEs, and their bearers.
     pub(super) fn add_secondary_nodes(&mut self, config: &RanConfig, seeds: Seeds) {
         let first = self.ues.len();
-        let scenes = self.environment.scenes(config.cells.iter(), seeds);
+        let environment = Arc::clone(&self.environment);
+        let scenes = environment.scenes(seeds);
         let (mut bearers, mut groups) = (Vec::new(), Vec::new());
         for (index, ue) in config.ues.iter().enumerate() {
             let Some(node) = &ue.secondary_node else { continue };
@@ -291,6 +297,36 @@ impl RadioNetwork {
         }
         self.wake_touched(&mut cx);
         true
+    }
+
+    /// A UE with a secondary node leaves its master node. Returns the packets and bytes of the downlink that move to the target.
+    pub(super) fn leave_master(&mut self, cx: &mut Cx<'_>, ue: UeId) -> (u64, Bytes) {
+        let Some(dual) = &self.dual else { return (0, Bytes::ZERO) };
+        let place = dual.place_of(ue);
+        let keeps = dual.bearers[place].keeps_scg();
+        self.leave_scg_of(cx, ue, keeps);
+        let mut moved = (0, Bytes::ZERO);
+        self.with_bearer(cx, place, |bearer, network, cx, out| {
+            let of_mcg = &mut network.ues[ue.index()].bearers;
+            let undelivered = of_mcg.release(cx);
+            of_mcg.suspend();
+            bearer.lose_mcg(cx, undelivered, out);
+            moved = bearer.waiting(cx);
+        });
+        moved
+    }
+
+    /// A UE with a secondary node has arrived at a master node.
+    pub(super) fn enter_master(&mut self, cx: &mut Cx<'_>, ue: UeId) {
+        self.ues[ue.index()].bearers.resume();
+        let Some(dual) = &mut self.dual else { return };
+        let place = dual.place_of(ue);
+        dual.groups[place].enter_master(cx.now);
+        self.with_bearer(cx, place, |bearer, _, cx, out| {
+            bearer.regain_mcg();
+            bearer.feed(cx, out);
+        });
+        self.touched.push(ue.0);
     }
 
     /// A UE with a secondary node is removed.

@@ -232,6 +232,9 @@ impl RadioNetwork {
         if let Some(links) = &mut state.links {
             links.leave(cx.now, id);
         }
+        if self.has_secondary_node(id) {
+            return self.leave_with_secondary_node(cx, id, attempt);
+        }
         self.release_carriers(cx, id);
         let first_ue = self.first_ue_port();
         let ue = &mut self.ues[id.index()];
@@ -256,6 +259,18 @@ impl RadioNetwork {
         }
         state.observe_forwarded(cx, ue);
         self.touched.push(id.0);
+    }
+
+    /// A UE with a secondary node leaves its master node: PDCP is above its cell groups, and has their data.
+    fn leave_with_secondary_node(&mut self, cx: &mut Cx<'_>, ue: UeId, attempt: u32) {
+        let (packets, bytes) = self.leave_master(cx, ue);
+        self.reset_mac(ue, cx.now);
+        cx.emit(&Event::Handover {
+            ue,
+            attempt,
+            step: HandoverStep::Forwarded { packets, bytes, dropped: 0 },
+        });
+        self.touched.push(ue.0);
     }
 
     /// A UE attempts random access to its target, to which it is synchronized.
@@ -288,6 +303,9 @@ impl RadioNetwork {
     /// A UE has arrived at a cell.
     fn arrive(&mut self, cx: &mut Cx<'_>, ue: UeId, target: CellId) {
         self.change_cell(cx.now, ue, target);
+        if self.has_secondary_node(ue) {
+            return self.enter_master(cx, ue);
+        }
         self.configure_carriers(ue);
         self.ues[ue.index()].bearers.arrive(cx);
         self.touched.push(ue.0);

@@ -1,11 +1,12 @@
 //! The information of eNBs about their UEs for a radio network information service
 //! (`docs/radio-information.md`).
 
-use airlane_core::{Cx, Direction, DropCause, Duration, FlowId, Instant, PacketRef, Payload, UeId};
+use airlane_core::{CellUse, Cx, Direction, DropCause, Duration, FlowId, Instant, PacketRef, Payload, UeId};
 use airlane_net::rni::{self, Harq, Subscription, UeRecord};
 
-use super::RadioNetwork;
-use crate::link::Radio;
+use super::capacity::DownlinkSlots;
+use super::{Cell, RadioNetwork};
+use crate::link::{Radio, ServingLink};
 use crate::mac::harq::HarqEntity;
 use crate::ue::Ue;
 
@@ -17,11 +18,13 @@ pub(super) struct Publisher {
     due: Instant,
     /// By number.
     ues: Vec<u32>,
+    /// Records have the use of the cell.
+    with_cell_use: bool,
 }
 
 impl Publisher {
     pub(super) const fn idle() -> Self {
-        Self { every: Duration::MAX, due: Instant::FAR_FUTURE, ues: Vec::new() }
+        Self { every: Duration::MAX, due: Instant::FAR_FUTURE, ues: Vec::new(), with_cell_use: false }
     }
 
     pub(super) const fn due(&self) -> Instant {
@@ -52,6 +55,11 @@ impl RadioNetwork {
     pub fn publish_information(&mut self, every: Duration) {
         assert!(!every.is_zero(), "information is published at instants apart");
         self.publisher.every = every;
+    }
+
+    /// Adds the use of the cell to the records.
+    pub const fn publish_cell_use(&mut self) {
+        self.publisher.with_cell_use = true;
     }
 
     /// A service subscribes to a UE, or unsubscribes.
@@ -116,6 +124,7 @@ impl RadioNetwork {
             cell: link.cell.0,
             cqi,
             queue: bearers.queue(Direction::Downlink),
+            cell_use: self.publisher.with_cell_use.then(|| cell_use(cell, link, measured_at, id.0)),
             harq: harq(
                 &link.downlink.harq,
                 cell.config.numerology.harq.processes * cell.config.transmission_mode.layers(),
@@ -128,6 +137,22 @@ impl RadioNetwork {
             }
             None => record,
         }
+    }
+}
+
+/// The counts of the UE's primary link at a time.
+fn cell_use(cell: &Cell, link: &ServingLink, at: Instant, ue: u32) -> CellUse {
+    let slots = DownlinkSlots::of(cell);
+    let begun = at.as_nanos() / cell.config.numerology.slot.as_nanos();
+    let with_blocks = begun * slots.with_blocks.iter().sum::<u64>() / slots.all;
+    let sent = link.downlink.sent;
+    CellUse {
+        offered_prbs: with_blocks * u64::from(cell.config.resource_blocks),
+        used_prbs: cell.downlink.used_prbs,
+        ue_prbs: sent.prbs,
+        repeated_prbs: sent.repeated_prbs,
+        ue_bytes: sent.bytes,
+        active_ues: cell.downlink.with_data_beside(ue) as u16 + 1,
     }
 }
 

@@ -27,7 +27,7 @@ impl RadioNetwork {
         self.skip_idle_slots(now);
         let index = self.ues.len();
         assert!(self.cells.len() + index < MOST_PORTS, "too many cells and UEs for the ports");
-        let scenes = self.environment.scenes(self.cells.iter().map(|cell| &cell.config), seeds);
+        let scenes = self.environment.scenes(seeds);
         let ue = build::build_ue(index, config, &scenes, now);
         for cell in &mut self.cells {
             cell.downlink.add_ue();

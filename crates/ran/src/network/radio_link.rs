@@ -187,10 +187,12 @@ impl RadioNetwork {
                 Step::Failed(Failure::Handover) => self.fail_access(state, cx, id),
                 Step::Failed(_) => self.lose_link(state, cx, id),
                 Step::Searched => {
+                    let of_lte = self.has_secondary_node(id);
                     let mut rsrp = self.monitor.as_ref().map(|m| m.rsrp(id)).unwrap_or_default();
                     for (power, cell) in rsrp.iter_mut().zip(&self.cells) {
-                        if cell.config.interferer {
-                            power.0 = f64::NEG_INFINITY; // barred, TS 36.304 §5.3.1
+                        // Barred (TS 36.304 §5.3.1), or of the secondary node.
+                        if cell.config.interferer || (of_lte && cell.config.bearer.is_of_nr()) {
+                            power.0 = f64::NEG_INFINITY;
                         }
                     }
                     if let Some(power) = watch.refused.and_then(|cell| rsrp.get_mut(cell.index())) {
@@ -215,6 +217,9 @@ impl RadioNetwork {
     /// TS 36.331 v17.0 §5.3.7.2: bearers are suspended, MAC is reset.
     fn lose_link(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>, id: UeId) {
         let attempt = state.procedures.lose(id);
+        if self.has_secondary_node(id) {
+            self.leave_scg_of(cx, id, false); // TS 36.331 §5.3.7.2 (unverified)
+        }
         self.ues[id.index()].bearers.suspend();
         self.release_carriers(cx, id);
         self.reset_mac(id, cx.now);
@@ -225,6 +230,15 @@ impl RadioNetwork {
             let step = HandoverStep::LinkFailed { from: ue.cell(), position_m: [here.x, here.y] };
             cx.emit(&Event::Handover { ue: id, attempt, step });
         }
+    }
+
+    /// The bearers of a UE begin again in the cell that serves it.
+    fn begin_bearers_anew(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>, id: UeId, cell: CellId) {
+        let departure = &mut state.departure;
+        self.ues[id.index()].bearers.begin_anew(cx, state.mode, departure);
+        let ports = Ports { s1u: cell.0 as Port, first_ue: self.first_ue_port() };
+        ports.send(cx, Direction::Downlink, id.0, &mut departure.downlink);
+        ports.send(cx, Direction::Uplink, id.0, &mut departure.uplink);
     }
 
     /// The UE was released, and searches for a cell to set up a new connection.
@@ -275,11 +289,12 @@ impl RadioNetwork {
         state.procedures.resume(id);
         self.configure_carriers(id);
         cx.emit(&Event::Handover { ue: id, attempt, step: HandoverStep::Arrived });
-        let departure = &mut state.departure;
-        self.ues[id.index()].bearers.begin_anew(cx, state.mode, departure);
-        let ports = Ports { s1u: cell.0 as Port, first_ue: self.first_ue_port() };
-        ports.send(cx, Direction::Downlink, id.0, &mut departure.downlink);
-        ports.send(cx, Direction::Uplink, id.0, &mut departure.uplink);
+        if self.has_secondary_node(id) {
+            self.leave_master(cx, id);
+            self.enter_master(cx, id);
+        } else {
+            self.begin_bearers_anew(state, cx, id, cell);
+        }
         if let Some(monitor) = &mut self.monitor {
             monitor.change_cell(id);
         }

@@ -102,6 +102,19 @@ impl RadioNetwork {
         self.find_work();
     }
 
+    /// A UE leaves its master node, by the command of a handover or because its radio link has failed, and its SCG with it.
+    pub(super) fn leave_scg_of(&mut self, cx: &mut Cx<'_>, ue: UeId, keeps: bool) {
+        let Some(mut dual) = self.dual.take() else { return };
+        let place = dual.place_of(ue);
+        let leg = dual.secondary(place);
+        let action = dual.groups[place].leave_master(keeps);
+        dual.find_due();
+        self.dual = Some(dual);
+        if let Some(action) = action {
+            self.change_scg(cx, place, leg, action);
+        }
+    }
+
     fn enter_pscell(&mut self, cx: &mut Cx<'_>, place: usize, leg: UeId, cell: CellId) {
         let link = self.ues[leg.index()].links.primary_mut();
         if link.cell != cell {

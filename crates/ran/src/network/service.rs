@@ -143,7 +143,7 @@ impl RadioNetwork {
         }
         ue.bearers.lose_signalling();
         ue.reset_drx(&here.config, cx.now);
-        if let Some(monitor) = &mut self.monitor {
+        if let Some(monitor) = self.monitor.as_mut().filter(|_| ue.is_handed_over()) {
             monitor.change_cell(ue.id);
         }
         self.leave_carriers(cx, index);
@@ -156,7 +156,7 @@ impl RadioNetwork {
             links.check_soon(cx.now);
         }
         if !on {
-            for ue in self.ues.iter().filter(|ue| ue.cell() == cell) {
+            for ue in self.ues.iter().filter(|ue| ue.is_handed_over() && ue.cell() == cell) {
                 state.procedures.cut_off(ue.id, &mut state.actions);
             }
             self.carry_out(state, cx);
@@ -166,7 +166,7 @@ impl RadioNetwork {
     /// A cell hands UEs over.
     fn shed(&mut self, state: &mut HandoverState, cx: &mut Cx<'_>, cell: CellId, amount: ShedAmount) {
         let Some(monitor) = &self.monitor else { return };
-        let is_here = |ue: &Ue| ue.is_present && ue.cell() == cell;
+        let is_here = |ue: &Ue| ue.is_present && ue.is_handed_over() && ue.cell() == cell;
         let free = self.ues.iter().filter(|ue| is_here(ue) && state.procedures.is_free(ue.id));
         let served = free.clone().count();
         let with_target =

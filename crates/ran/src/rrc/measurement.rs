@@ -167,13 +167,23 @@ impl Measurements {
         };
         let mut best: Option<(CellId, Dbm)> = None;
         let cells = (0..rsrp.len() as u32).map(CellId);
-        for cell in cells.filter(|cell| *cell != serving && is_neighbour(*cell)) {
-            let Some(theirs) = self.rsrp(cell) else { continue };
+        // Of a large network, most are not received: that is asked first.
+        for cell in cells.filter(|cell| *cell != serving) {
+            let Some(theirs) = self.rsrp(cell).filter(|_| is_neighbour(cell)) else { continue };
             if self.step(now, cell, theirs, own) && best.is_none_or(|(_, most)| theirs > most) {
                 best = Some((cell, theirs));
             }
         }
         best.map(|(cell, _)| cell)
+    }
+
+    /// The neighbours whose event has been entered and not been left.
+    pub(crate) fn in_event(&self) -> impl Iterator<Item = CellId> {
+        (0..)
+            .map(CellId)
+            .zip(&self.triggers)
+            .filter(|(_, trigger)| **trigger != Trigger::Idle)
+            .map(|(cell, _)| cell)
     }
 
     /// When the time to trigger of a neighbour ends, if that is before the next sample.

@@ -170,7 +170,7 @@ impl Monitor {
 
     fn handle_timeouts(&mut self, ues: &[Ue]) {
         let at = self.next_timeout;
-        for (index, ue) in ues.iter().enumerate() {
+        for (index, ue) in ues.iter().enumerate().take(self.ues.len()) {
             let due = match &mut self.quality {
                 None => self.ues[index].handle_timeout(at),
                 Some(quality) => quality.ues[index].handle_timeout(at, ue.cell()),
@@ -203,6 +203,7 @@ impl Monitor {
             if let Some(target) = due {
                 self.reports.push_back(MeasurementReport { at: now, ue: ue.id, target });
             }
+            ue.links.primary_mut().neighbours.hold(measurements.in_event());
         }
     }
 

@@ -1,20 +1,20 @@
 //! The two ends of a transfer over a byte stream: over TCP or QUIC.
 
 use airlane_core::{Instant, Node};
-use airlane_quic::QuicConfig;
+use airlane_quic::{QuicConfig, Role};
 use airlane_traffic::{
-    MptcpEnd, Pace, QuicClient, QuicServer, QuicTransfer, TcpSink, TcpSource, Transfer, Writes,
+    MpquicEnd, MptcpEnd, Pace, QuicClient, QuicServer, QuicTransfer, TcpSink, TcpSource, Transfer, Writes,
 };
 use airlane_transport::{CongestionKind, TcpConfig};
 
 use crate::endpoints::Endpoint;
-use crate::format::{self, FlowDirection};
+use crate::format::{self, FlowDirection, Transport};
 use crate::transports::{Carrier, Protocol, Refusal};
 use crate::{middlebox, rnis};
 
 /// The transports of transfers.
 pub(super) const TRANSPORTS: &[Protocol] =
-    &[Protocol::Tcp, Protocol::Quic, Protocol::Kernel, Protocol::Mptcp];
+    &[Protocol::Tcp, Protocol::Quic, Protocol::Kernel, Protocol::Mptcp, Protocol::Mpquic];
 
 /// The error for any other transport.
 pub(super) fn refusal(other: Protocol) -> Refusal {
@@ -39,10 +39,19 @@ pub(super) fn node(end: &Endpoint<'_>, carrier: Carrier, transfer: Transfer, obj
         }
         Carrier::Mptcp(connection) => {
             let (flow, is_initiator) = (end.path.flow, !end.is_server());
+            let aborts = matches!(&end.flow.transport, Transport::Mptcp(mptcp) if mptcp.abort == Some(true));
             Box::new(match end.is_source() {
-                true => MptcpEnd::source(*connection, flow, transfer, (end.start, end.stop), is_initiator),
+                true => {
+                    let times = (end.start, end.stop);
+                    MptcpEnd::source(*connection, flow, transfer, times, is_initiator).aborting(aborts)
+                }
                 false => MptcpEnd::sink(*connection, flow, end.start, is_initiator),
             })
+        }
+        Carrier::Mpquic(config) => {
+            let role = if end.is_server() { Role::Server } else { Role::Client };
+            let (what, times) = ((transfer, end.is_source()), (end.start, end.stop));
+            Box::new(MpquicEnd::new(*config, end.path, role, what, times))
         }
         other => other.mismatch(),
     }

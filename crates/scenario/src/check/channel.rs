@@ -35,6 +35,13 @@ pub(super) fn channel(channel: &Channel, at: &Place<'_>) -> Checked {
     blockage(&channel.blockage, &at.under("blockage"))?;
     let least = channel.minimum_coupling_loss.is_none_or(|loss| (0.0..=200.0).contains(&loss.0.0));
     at.require(least, "minimum_coupling_loss", "out of range", "it must be from 0 dB to 200 dB")?;
+    let strongest = channel.strongest_cells.is_none_or(|cells| cells >= 1);
+    at.require(
+        strongest,
+        "strongest_cells",
+        "out of range",
+        "it must be at least 1; leave it out for all cells",
+    )?;
     if let Some(wrap) = &channel.wrap_around {
         let at = at.under("wrap_around");
         at.require(wrap.rings <= 18, "rings", "out of range", "it must be from 0 to 18")?;
@@ -210,9 +217,20 @@ pub(super) fn heights(scenario: &Resolved, channel: &Channel, at: &Place<'_>) ->
     }
     for (i, ue) in scenario.ue.iter().enumerate() {
         let at = at.under("ue").entry(i);
-        check(ue.height, &known.ue_m, &at)?;
+        // Positions one by one may have heights of their own.
+        let own: Vec<_> = (0..ue.count).map_while(|k| ue.point(k)).map(|point| point.height).collect();
+        if own.is_empty() || own.contains(&None) {
+            check(ue.height, &known.ue_m, &at)?;
+        }
+        for (k, height) in own.iter().enumerate() {
+            height.map_or(Ok(()), |height| {
+                check(height, &known.ue_m, &at.under("placement.points").entry(k))
+            })?;
+        }
         let Some(building) = &ue.building else { continue };
-        let top_m = ue.height.0 + f64::from(building.storeys[1].saturating_sub(1)) * building.storey_height.0;
+        let floor_m =
+            own.iter().map(|height| height.unwrap_or(ue.height).0).reduce(f64::max).unwrap_or(ue.height.0);
+        let top_m = floor_m + f64::from(building.storeys[1].saturating_sub(1)) * building.storey_height.0;
         let (highest, help) = (Metres(top_m), format!("it must be at most {}", Metres(*known.ue_m.end())));
         let what =
             format!("a UE on the highest floor, at {highest}, is outside the range of channel.path_loss");

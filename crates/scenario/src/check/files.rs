@@ -47,6 +47,7 @@ pub(crate) fn locate(scenario: &mut Resolved, tree: &Tree, file: &str, files: &F
         let Mobility::Trace(trace) = &mut ue.mobility else { continue };
         let at = root.under("ue").entry(i).under("mobility");
         find(&mut trace.file, files, folder, &at.under("file"))?;
+        super::origin(trace.origin.as_ref(), &at)?;
         if !read.contains_key(&trace.file) {
             read.insert(trace.file.clone(), files.movements(&trace.file)?);
         }

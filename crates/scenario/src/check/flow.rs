@@ -59,9 +59,14 @@ pub(super) fn flows(scenario: &Resolved, at: &Place<'_>) -> Checked {
                 listens(settings.congestion, flow.direction, &at)?;
             }
             Transport::Kernel(settings) => kernel::kernel(settings, &at.under("transport"))?,
-            Transport::Mptcp(_) | Transport::Udp(_) | Transport::Icmp | Transport::External => {}
+            Transport::Mptcp(_)
+            | Transport::Mpquic(_)
+            | Transport::Udp(_)
+            | Transport::Icmp
+            | Transport::External => {}
         }
         rnis::discriminator(flow, scenario, &at)?;
+        rnis::law(flow, scenario, &at)?;
     }
     qos::bearers(scenario, &ues, &at)?;
     // An override may make a run shorter than intended, but not this short.
@@ -155,7 +160,7 @@ fn repeat(flow: &Flow, at: &Place<'_>) -> Checked {
     at.require(once, "stop", "it cannot be combined with `repeat`", "leave out `stop` or `repeat`")
 }
 
-fn quic(quic: &Quic, at: &Place<'_>) -> Checked {
+pub(super) fn quic(quic: &Quic, at: &Place<'_>) -> Checked {
     quic.controller_keys().check(at)?;
     let threshold = (1..=1_000).contains(&quic.packet_threshold);
     at.require(threshold, "packet_threshold", "out of range", "it must be from 1 to 1000")?;

@@ -3,8 +3,10 @@
 use airlane_settings::{Tree, Value, read};
 
 use super::{CELLS_MAX, Checked, Place};
-use crate::format::Hexagonal;
+use crate::ScenarioError;
+use crate::format::{Hexagonal, Map, Origin};
 use crate::layout::rings_of;
+use crate::map::Site;
 use crate::quantity::Angle;
 
 /// `section` is the layout with its defaults, `scenario` the user's text.
@@ -53,18 +55,52 @@ pub(crate) fn layout(grid: &Hexagonal, section: &Tree, scenario: &Tree) -> Check
     pattern(grid, scenario)
 }
 
+/// A map with its sites.
+pub(crate) fn map(map: &Map, sites: &[Site], scenario: &Tree) -> Checked {
+    let at = Place::root(scenario).under("layout");
+    let known = map.sectors == 1 || map.sectors == 3;
+    at.require(known, "sectors", "out of range", "it must be 1, or 3 with sector antennas")?;
+    let cells = |site: &Site| {
+        site.azimuths.len().max(if site.azimuths.is_empty() { map.sectors as usize } else { 1 })
+    };
+    let count: usize = sites.iter().map(cells).sum();
+    let what = format!("the {} sites have {count} cells", sites.len());
+    at.require(count <= CELLS_MAX, "sites", &what, "the limit is 1000")?;
+    origin(map.origin.as_ref(), &at)?;
+    let turned = map.sectors > 1 || sites.iter().any(|site| !site.azimuths.is_empty());
+    let cell = the_cell(scenario)?;
+    let at = Place::root(scenario).under("cell").entry(0);
+    if cell.get("position").is_some() {
+        at.fail("position", "layout.sites sets the positions of the cells", "leave it out")?;
+    }
+    antenna(cell, turned, &at)
+}
+
+/// The point of a map that is (0, 0), under the key `origin` of this place.
+pub(crate) fn origin(origin: Option<&Origin>, at: &Place<'_>) -> Checked {
+    let help = "the latitude must be from -90 to 90, the longitude from -180 to 180";
+    at.require(origin.is_none_or(Origin::exists), "origin", "out of range", help)
+}
+
 /// The only cell section, which is the pattern of the others.
-fn pattern(&Hexagonal { sectors, serving_rings, .. }: &Hexagonal, scenario: &Tree) -> Checked {
-    let at = Place::root(scenario).under("cell");
+fn the_cell(scenario: &Tree) -> Result<&Tree, ScenarioError> {
     let cells = match scenario.get("cell").map(|list| &list.value) {
         Some(Value::Array(cells)) => cells.as_slice(),
         _ => &[],
     };
-    let [cell] = cells else {
-        let message = format!("expected one [[cell]], found {}", cells.len());
-        return at.wrong(message, "with [layout], one [[cell]] describes all cells");
-    };
-    let at = at.entry(0);
+    if let [cell] = cells {
+        return Ok(cell);
+    }
+    let message = format!("expected one [[cell]], found {}", cells.len());
+    let at = Place::root(scenario).under("cell");
+    at.wrong(message, "with [layout], one [[cell]] describes all cells")?;
+    unreachable!("the line before fails always")
+}
+
+/// The pattern of a hexagonal grid.
+fn pattern(&Hexagonal { sectors, serving_rings, .. }: &Hexagonal, scenario: &Tree) -> Checked {
+    let cell = the_cell(scenario)?;
+    let at = Place::root(scenario).under("cell").entry(0);
     if cell.get("position").is_some() {
         at.fail(
             "position",
@@ -78,7 +114,12 @@ fn pattern(&Hexagonal { sectors, serving_rings, .. }: &Hexagonal, scenario: &Tre
         let help = format!("leave it out, or leave out layout.serving_rings = {rings}");
         at.fail("interferer", "layout.serving_rings sets which cells interfere", help)?;
     }
-    let Some(antenna) = cell.get("antenna").filter(|_| sectors > 1) else { return Ok(()) };
+    antenna(cell, sectors > 1, &at)
+}
+
+/// The antenna of a pattern, which is turned for each sector.
+fn antenna(cell: &Tree, is_turned: bool, at: &Place<'_>) -> Checked {
+    let Some(antenna) = cell.get("antenna").filter(|_| is_turned) else { return Ok(()) };
     let kind = antenna.text().or_else(|| antenna.get("kind").or(antenna.get(""))?.text());
     let sector = kind.is_none_or(|kind| kind == "sector" || kind == "panel");
     let help = "a layout with sectors needs \"sector\" or \"panel\"";

@@ -50,6 +50,8 @@ fn split_proxy(proxy: &SplitProxy, at: &Place<'_>) -> Checked {
             "MDCC needs a PEP, which cannot be combined with a split proxy",
             "choose another controller",
         )?;
+        let ok = leg.congestion != Congestion::Pbe;
+        at.require(ok, &key, "no radio information reaches a split proxy", "choose another controller")?;
         let ok = leg.write_size.is_none();
         let key = format!("{name}.write_size");
         at.require(ok, &key, "a split proxy writes what it reads, in any size", "leave it out")?;

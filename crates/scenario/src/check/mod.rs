@@ -11,6 +11,7 @@ mod handover;
 mod kernel;
 mod layout;
 mod middlebox;
+mod mpquic;
 mod nr;
 mod output;
 mod paths;
@@ -33,17 +34,17 @@ use crate::quantity::{Size, Time};
 
 pub(crate) use duration::duration_max;
 pub(crate) use files::locate;
-pub(crate) use layout::{degrees, layout};
+pub(crate) use layout::{degrees, layout, map, origin};
 
 /// Maximum number of UEs.
-const UES_MAX: u64 = 10_000;
+pub(crate) const UES_MAX: u64 = 10_000;
 /// Maximum number of flows.
 const FLOWS_MAX: u64 = 10_000;
 /// Maximum number of channels between cells and UEs, if there are several cells: 61 sites of three sectors with ten UEs
 /// each are 334,890. With fading and shadowing these take 1 GiB, and 3 KiB more for each that is strong enough to fade.
 const LINKS_MAX: u64 = 350_000;
 /// Maximum number of cells.
-const CELLS_MAX: usize = 1_000;
+pub(crate) const CELLS_MAX: usize = 1_000;
 /// Maximum number of links in series between the core and a cell.
 const HOPS_MAX: usize = 16;
 /// Maximum number of rows of all time series. A row has up to 156 bytes, and columns grow by doubling, so that
@@ -224,18 +225,34 @@ fn cellular(scenario: &Resolved, at: &Place<'_>) -> Checked {
         cell::queues(cell, ues, &at)?;
         nr::configured_grants(cell, ues, &at)?;
     }
-    let carriers = |ue: &Ue| ue.carriers.as_ref().map_or(1, Vec::len) as u64 * u64::from(ue.count);
-    let links = scenario.cell.len() as u64 * scenario.ue.iter().map(carriers).sum::<u64>();
-    let help = format!("there would be {links} channels between cells and UEs; the limit is {LINKS_MAX}");
-    at.require(
-        scenario.cell.len() == 1 || links <= LINKS_MAX,
-        "cell",
-        "too many cells for this number of UEs",
-        &help,
-    )?;
+    channels(scenario, at)?;
     let Some(propagation) = &scenario.channel else { return Ok(()) };
     channel::heights(scenario, propagation, at)?;
     channel::doppler(scenario, propagation, &at.under("channel"))
+}
+
+/// The number of channels between cells and UEs.
+fn channels(scenario: &Resolved, at: &Place<'_>) -> Checked {
+    if scenario.cell.len() == 1 {
+        return Ok(());
+    }
+    let cells = scenario.cell.len() as u64;
+    let carriers = |ue: &Ue| ue.carriers.as_ref().map_or(1, Vec::len) as u64 * u64::from(ue.count);
+    let ues: u64 = scenario.ue.iter().map(carriers).sum();
+    let Some(most) = scenario.channel.as_ref().and_then(|channel| channel.strongest_cells) else {
+        let links = ues * cells;
+        let help = format!(
+            "there would be {links} channels between cells and UEs; the limit is {LINKS_MAX}. With \
+             `strongest_cells = 30` in [channel], UEs have channels with the cells that they receive strongest, and other \
+             cells interfere with their mean power"
+        );
+        return at.require(links <= LINKS_MAX, "cell", "too many cells for this number of UEs", &help);
+    };
+    let carriers: BTreeSet<_> = scenario.cell.iter().map(|cell| cell.frequency.0.to_bits()).collect();
+    let links = ues * (u64::from(most) * carriers.len() as u64).min(cells);
+    let help = format!("there would be {links} channels between cells and UEs; the limit is {LINKS_MAX}");
+    let at = at.under("channel");
+    at.require(links <= LINKS_MAX, "strongest_cells", "too many cells for this number of UEs", &help)
 }
 
 fn backhaul(backhaul: &Backhaul, at: &Place<'_>) -> Checked {

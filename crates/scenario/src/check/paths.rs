@@ -1,16 +1,16 @@
-//! Checks of links next to the network, the accesses of UEs, and flows over Multipath TCP.
+//! Checks of links next to the network, the accesses of UEs, and flows over several paths.
 
 use std::collections::BTreeSet;
 
 use airlane_settings::nearest_help;
 
-use super::{Checked, PACKET, Place, flow, name};
+use super::{Checked, PACKET, Place, flow, mpquic, name};
 use crate::expand::{self, INTERNET};
 use crate::format::{
-    AccessLink, Congestion, Ecn, Flow, Middlebox, Mobility, Mptcp, MptcpScheduler, Network, ReceiveWindow,
-    Resolved, Transport, Ue,
+    AccessLink, App, Congestion, Ecn, Flow, Middlebox, Mobility, Mptcp, MptcpScheduler, Network,
+    ReceiveWindow, Resolved, Transport, Ue,
 };
-use crate::transports::SUBFLOWS_MAX;
+use crate::transports::{NOTICED_INTERVALS_MAX, SUBFLOWS_MAX};
 
 /// Links next to the network.
 pub(super) fn links(scenario: &Resolved, at: &Place<'_>) -> Checked {
@@ -31,7 +31,19 @@ fn one_link(link: &AccessLink, at: &Place<'_>) -> Checked {
     for (queue, key) in [(link.queue, "queue"), (link.uplink_queue, "uplink_queue")] {
         at.at_least(queue, PACKET, key, "too small for a full packet")?;
     }
+    let has_intervals = link.notice.is_none() || link.coverage.is_some();
+    at.require(
+        has_intervals,
+        "notice",
+        "there is no coverage that ends",
+        "add coverage, or leave out notice",
+    )?;
+    let notifies = link.warning.is_none() || link.notice.is_some();
+    at.require(notifies, "warning", "hosts are not notified of the end that follows", "add notice")?;
     let Some(coverage) = &link.coverage else { return Ok(()) };
+    let few = link.notice.is_none() || coverage.len() <= NOTICED_INTERVALS_MAX;
+    let help = format!("write up to {NOTICED_INTERVALS_MAX} intervals, or leave out notice");
+    at.require(few, "coverage", "too many intervals of which hosts are notified", &help)?;
     let mut open = None;
     for interval in coverage {
         let follows = open.is_none_or(|end: Option<_>| end.is_some_and(|end| end <= interval.from));
@@ -90,28 +102,31 @@ pub(super) fn accesses(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked 
     )
 }
 
-/// The access of a flow, and Multipath TCP.
+/// The access of a flow, and flows over several paths.
 pub(super) fn flow_paths(one: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
-    if one.access.is_none() && !matches!(one.transport, Transport::Mptcp(_)) {
+    if one.access.is_none() && !one.transport.is_multipath() {
         return Ok(());
     }
     let names = expand::access_names(scenario, one);
     let known: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
     let is_known = |access: &String| known.contains(&access.as_str());
     if let Some(access) = &one.access {
-        let help = "use transport.paths with Multipath TCP";
-        let single = !matches!(one.transport, Transport::Mptcp(_));
-        at.require(single, "access", "it is for flows with one path", help)?;
+        let help = "use transport.paths with several paths";
+        at.require(!one.transport.is_multipath(), "access", "it is for flows with one path", help)?;
         let help =
             if known.is_empty() { "add `access` to the UE".to_owned() } else { nearest_help(access, &known) };
         at.require(is_known(access), "access", "the UE has no access with this name", &help)?;
     }
-    let Transport::Mptcp(mptcp) = &one.transport else { return Ok(()) };
+    let (what, paths, backup) = match &one.transport {
+        Transport::Mptcp(mptcp) => ("Multipath TCP", &mptcp.paths, &mptcp.backup),
+        Transport::Mpquic(mpquic) => ("QUIC over several paths", &mpquic.paths, &mpquic.backup),
+        _ => return Ok(()),
+    };
     let several = scenario.network == Network::Wired || !known.is_empty();
     let help = "add `access` to the UE, and name the UE, not one of its radios, in `to`";
-    at.require(several, "to", "Multipath TCP needs the accesses of a UE", help)?;
+    at.require(several, "to", &format!("{what} needs the accesses of a UE"), help)?;
     let within = at.under("transport");
-    for (key, list) in [("paths", &mptcp.paths), ("backup", &mptcp.backup)] {
+    for (key, list) in [("paths", paths), ("backup", backup)] {
         let Some(list) = list else { continue };
         if let Some(other) = list.iter().find(|path| !is_known(path)) {
             let message = format!("the UE has no access with the name {other:?}");
@@ -126,16 +141,59 @@ pub(super) fn flow_paths(one: &Flow, scenario: &Resolved, at: &Place<'_>) -> Che
         let good = distinct.len() == list.len() && !list.is_empty();
         within.require(good, key, "the list is empty, or has a name twice", "name each path once")?;
     }
+    match &one.transport {
+        Transport::Mptcp(mptcp) => self::mptcp(mptcp, one, (&names, scenario), at),
+        Transport::Mpquic(settings) => {
+            mpquic::mpquic(settings, names.len(), &within)?;
+            mpquic::unsupported(one, scenario, at)?;
+            flow::quic(&settings.quic, &within.under("quic"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn mptcp(mptcp: &Mptcp, one: &Flow, (names, scenario): (&Vec<String>, &Resolved), at: &Place<'_>) -> Checked {
+    let within = at.under("transport");
+    announced(mptcp, (names, scenario), &within)?;
+    let help = "add stop to the flow, which must have an endless transfer, or leave out abort";
+    let stops = one.stop.is_some() && matches!(one.app, App::Bulk(_));
+    within.require(mptcp.abort != Some(true) || stops, "abort", "the flow has no `stop`", help)?;
     let paths = mptcp.paths.as_ref().map_or(names.len(), Vec::len);
     subflows(mptcp, paths, &within)?;
     unsupported(one, mptcp, scenario, at)?;
     flow::tcp(&mptcp.tcp, &within.under("tcp"))
 }
 
+/// The addresses that ends announce.
+fn announced(mptcp: &Mptcp, (all, scenario): (&Vec<String>, &Resolved), at: &Place<'_>) -> Checked {
+    let Some(announced) = &mptcp.announced else { return Ok(()) };
+    let at = at.under("announced");
+    let paths = mptcp.paths.as_ref().unwrap_or(all);
+    let known: Vec<&str> = paths.iter().skip(1).map(String::as_str).collect();
+    let mut seen = BTreeSet::new();
+    for (key, list) in [("server", &announced.server), ("host", &announced.host)] {
+        for name in list.iter().flatten() {
+            if !known.contains(&name.as_str()) {
+                let message = format!("{name:?} is no path of the connection behind the first");
+                at.fail(key, message, nearest_help(name, &known))?;
+            }
+            at.require(seen.insert(name), key, "a path occurs twice", "name each path once")?;
+            let link = scenario.link.iter().find(|link| link.name == *name);
+            let steady = key == "server" || link.is_none_or(|link| link.notice.is_none());
+            let help = "leave out `notice` of the link, or let the server announce its address";
+            at.require(steady, key, "an access that comes and goes is not announced by its host", help)?;
+        }
+    }
+    Ok(())
+}
+
 fn subflows(mptcp: &Mptcp, paths: usize, at: &Place<'_>) -> Checked {
     let subflows = paths.saturating_mul(mptcp.subflows as usize);
     let help = format!("paths times subflows must be from 1 to {SUBFLOWS_MAX}");
     at.require((1..=SUBFLOWS_MAX).contains(&subflows), "subflows", "out of range", &help)?;
+    let own = mptcp.scheduler == MptcpScheduler::Own;
+    let help = "write both scheduler = \"own\" and policy, the name of your scheduler, or neither";
+    at.require(own == mptcp.policy.is_some(), "policy", "it belongs to a scheduler of your own", help)?;
     let weighted = mptcp.scheduler == MptcpScheduler::Weighted;
     let help = "write both scheduler = \"weighted\" and weights, or neither";
     at.require(weighted == mptcp.weights.is_some(), "weights", "it belongs to the weighted scheduler", help)?;

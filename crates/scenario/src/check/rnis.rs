@@ -18,17 +18,32 @@ pub(super) fn rnis(scenario: &Resolved, at: &Place<'_>) -> Checked {
     }
 }
 
+/// PBE-CC needs a service that reports the use of the cell.
+pub(super) fn law(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
+    const USER: User = User {
+        key: "transport.congestion",
+        instead: "another controller",
+        without_service: "another controller",
+    };
+    if flow.transport.needs_cell_use() { listener(flow, scenario, &USER, at) } else { Ok(()) }
+}
+
 /// A sender that uses radio information needs a service that sends it.
 pub(super) fn discriminator(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
     let Some(discriminator) = flow.transport.loss_discriminator() else { return Ok(()) };
-    let key = "transport.loss_discriminator";
+    const USER: User = User {
+        key: "transport.loss_discriminator",
+        instead: "another discriminator",
+        without_service: "legacy, veno, ncpld or lda-eq",
+    };
+    let key = USER.key;
     match discriminator {
         LossDiscriminator::MeldDe(meld) => {
-            listener(flow, scenario, at)?;
+            listener(flow, scenario, &USER, at)?;
             inequality(meld.pdu, meld.harq_processes, at)
         }
         LossDiscriminator::MeldMe(meld) => {
-            listener(flow, scenario, at)?;
+            listener(flow, scenario, &USER, at)?;
             inequality(meld.pdu, meld.harq_processes, at)?;
             let mut sizes = scenario.cell.iter().map(Cell::block_sizes);
             let first = sizes.next();
@@ -52,17 +67,24 @@ pub(super) fn discriminator(flow: &Flow, scenario: &Resolved, at: &Place<'_>) ->
     }
 }
 
-/// MELD uses the base station's information, which covers downlinks.
-fn listener(flow: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
-    let key = "transport.loss_discriminator";
+/// What uses radio information: its key, and what may replace it, also where there is no service.
+struct User {
+    key: &'static str,
+    instead: &'static str,
+    without_service: &'static str,
+}
+
+/// MELD and PBE-CC use the base station's information, which covers downlinks.
+fn listener(flow: &Flow, scenario: &Resolved, user: &User, at: &Place<'_>) -> Checked {
+    let &User { key, instead, without_service } = user;
     let downlink = flow.direction == FlowDirection::Downlink;
-    let help = "radio network information describes the downlink; choose another discriminator";
-    at.require(downlink, key, "it does not work on the uplink", help)?;
+    let help = format!("radio network information describes the downlink; choose {instead}");
+    at.require(downlink, key, "it does not work on the uplink", &help)?;
     let listens = flow.app.application().has_one_connection();
-    let help = "choose another discriminator";
-    at.require(listens, key, "it does not work with web pages and videos", help)?;
-    let help = "add [rnis], or choose legacy, veno, ncpld or lda-eq";
-    at.require(scenario.rnis.is_some(), key, "it needs [rnis]", help)
+    let help = format!("choose {instead}");
+    at.require(listens, key, "it does not work with web pages and videos", &help)?;
+    let help = format!("add [rnis], or choose {without_service}");
+    at.require(scenario.rnis.is_some(), key, "it needs [rnis]", &help)
 }
 
 /// The two sides of MELD's Inequality 1.

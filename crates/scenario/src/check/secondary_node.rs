@@ -3,7 +3,7 @@
 use airlane_settings::nearest_help;
 
 use super::{Checked, Place};
-use crate::format::{Cell, Resolved, Rlc, Ue};
+use crate::format::{Cell, HandoverMode, Resolved, Rlc, Ue};
 
 /// t-Reordering in ms (TS 38.331 §6.3.2, PDCP-Config).
 const T_REORDERING_MS: [u64; 36] = [
@@ -29,6 +29,7 @@ pub(super) fn secondary_node(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Ch
     at.require(node.change_offset.0.0 >= 0.0, "change_offset", "it is negative", help)?;
     master(ue, scenario, at)?;
     combinations(ue, scenario, at)?;
+    handover(scenario, at)?;
     let can_serve =
         |cell: &&Cell| !cell.interferer && (cell.nr().is_none() || node.cells.contains(&cell.name));
     for cell in scenario.cell.iter().filter(can_serve) {
@@ -63,6 +64,24 @@ fn master(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
     at.require_here(cell.is_none_or(is_lte), "`cell`, the master node, is not a cell of LTE", help)
 }
 
+/// Handovers are between cells of LTE, and lose nothing: PDCP recovers the data of both cell groups.
+fn handover(scenario: &Resolved, at: &Place<'_>) -> Checked {
+    let Some(handover) = &scenario.handover else { return Ok(()) };
+    let is_lossless = handover.mode == HandoverMode::Lossless;
+    let help = "use handover.mode = \"lossless\"";
+    at.require_here(is_lossless, "PDCP of dual connectivity sends data of a handover again", help)?;
+    for cell in scenario.cell.iter().filter(|cell| cell.nr().is_none()) {
+        let names = cell.neighbours.iter().flatten();
+        let mut others = names.filter_map(|name| scenario.cell.iter().find(|other| other.name == *name));
+        if let Some(other) = others.find(|other| other.nr().is_some()) {
+            let message = format!("cell {:?} of LTE has the neighbour {:?} of NR", cell.name, other.name);
+            let help = "let `neighbours` name cells of LTE: the secondary node is not a target of handovers";
+            return at.require_here(false, &message, help);
+        }
+    }
+    Ok(())
+}
+
 /// Settings that a UE with a secondary node cannot have yet.
 fn combinations(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
     let cells = || scenario.cell.iter();
@@ -72,11 +91,6 @@ fn combinations(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
         (ue.access.is_some(), "`access`", "leave out `access`"),
         (ue.ambr.is_some(), "`ambr`", "leave out `ambr`"),
         (scenario.flow.iter().any(|flow| flow.qos.is_some()), "`qos` of flows", "leave out `qos`"),
-        (
-            scenario.handover.is_some(),
-            "[handover]",
-            "leave out [handover]: both cells serve the UE for the whole run",
-        ),
         (scenario.rnis.is_some(), "[rnis]", "leave out [rnis]"),
         (scenario.output.energy, "`output.energy`", "leave out `output.energy`"),
         (

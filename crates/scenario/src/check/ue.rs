@@ -8,8 +8,8 @@ use airlane_settings::nearest_help;
 use super::{Checked, Place, UES_MAX, name};
 use crate::expand;
 use crate::format::{
-    Area, Building, Cell, LevyWalk, Line, Mobility, Placement, RandomWalk, RandomWaypoint, Rectangle,
-    Resolved, Step, Ue,
+    Area, Building, Cell, LevyWalk, Line, Mobility, Placement, Points, RandomWalk, RandomWaypoint, Rectangle,
+    Resolved, Step, Ue, nearest,
 };
 use crate::quantity::Metres;
 
@@ -61,7 +61,9 @@ pub(super) fn ues(scenario: &Resolved, at: &Place<'_>) -> Checked {
         }
     }
     for group in scenario.ue.iter().filter(|ue| ue.count > 1) {
-        let taken = (1..=group.count).map(|k| format!("{}-{k}", group.name)).find(|n| names.contains(n));
+        let taken = (0..group.count)
+            .map(|k| format!("{}-{}", group.name, group.suffix(k)))
+            .find(|n| names.contains(n));
         if let Some(taken) = taken {
             let index = scenario.ue.iter().position(|ue| ue.name == taken).expect("it is among the names");
             let message = format!("a UE of the group {:?} has the same name", group.name);
@@ -96,6 +98,7 @@ fn ue(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
             let wide = hexagons.inter_site_distance.0 >= 1.0;
             at.require(wide, "placement.inter_site_distance", "out of range", "it must be at least 1 m")?;
         }
+        (None, Some(Placement::Points(list))) => points(list, ue, &at.under("placement"))?,
         (Some(_), None) => {}
     }
     if let Some(cell) = &ue.cell
@@ -129,6 +132,28 @@ fn ue(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
             contains_start(reach, walk.radius, "radius", &at)
         }
     }
+}
+
+/// Positions one by one.
+fn points(list: &Points, ue: &Ue, at: &Place<'_>) -> Checked {
+    let points = list.points.as_deref().unwrap_or_default();
+    let few = points.len() == ue.count as usize;
+    let help = format!("write a position for each of the {} UEs", ue.count);
+    at.require(few, "points", "not as many positions as UEs", &help)?;
+    let at = at.under("points");
+    let mut ids = BTreeSet::new();
+    for (i, point) in points.iter().enumerate() {
+        let at = at.entry(i);
+        let both = point.heading.is_some() == point.speed.is_some();
+        at.require(both, "speed", "`heading` and `speed` belong together", "write both or neither")?;
+        let Some(id) = &point.id else { continue };
+        let known = |c: char| c.is_alphanumeric() || "-_ ".contains(c);
+        let fits = (1..=40).contains(&id.len()) && id.chars().all(known);
+        at.require(fits, "id", "not a valid id", "use 1 to 40 characters: letters, digits, space, - and _")?;
+        at.require(ids.insert(id), "id", "the id is used twice", "give each UE its own id")?;
+    }
+    let all = ids.is_empty() || ids.len() == points.len();
+    at.require_here(all, "some positions have an id and others have none", "give each an id, or none")
 }
 
 /// Distances from sites, and buildings.
@@ -244,8 +269,10 @@ fn rectangle(Rectangle { from, to }: &Rectangle, ue: &Ue, scenario: &Resolved, a
         "the area is too small",
         "both coordinates must be at least 1 m above those of `from`",
     )?;
-    let (start, reach) = start(ue, scenario);
-    let inside = (0..2).all(|axis| (from[axis].0 + reach..=to[axis].0 - reach).contains(&start[axis].0));
+    let contains = |(start, reach): &([Metres; 2], f64)| {
+        (0..2).all(|axis| (from[axis].0 + reach..=to[axis].0 - reach).contains(&start[axis].0))
+    };
+    let inside = starts(ue, scenario).iter().all(contains);
     let help = "every possible start of the UE must be inside";
     if inside { Ok(()) } else { at.wrong("the area does not contain the start of the UE", help) }
 }
@@ -282,31 +309,39 @@ fn levy_walk(walk: &LevyWalk, at: &Place<'_>) -> Checked {
     room(walk.radius, "radius", at)
 }
 
-/// The start of a UE: a point, and the maximum distance from it in metres.
-fn start(ue: &Ue, scenario: &Resolved) -> ([Metres; 2], f64) {
+/// The starts of the UEs of a group: points, and the maximum distance from each in metres.
+fn starts(ue: &Ue, scenario: &Resolved) -> Vec<([Metres; 2], f64)> {
     let home = scenario.cell[ue.home_cell(&scenario.cell)].position;
-    match (&ue.position, &ue.placement) {
+    let start = match (&ue.position, &ue.placement) {
         (Some(position), _) => (*position, 0.0),
         (None, Some(Placement::Disc(disc))) => (disc.centre.unwrap_or(home), disc.radius.0),
         (None, Some(Placement::Hexagonal(hexagons))) => {
-            let distance = |cell: &Cell| {
-                let [x, y] = core::array::from_fn(|axis| cell.position[axis].0 - home[axis].0);
-                (x * x + y * y).sqrt()
-            };
             let serving = scenario.cell.iter().filter(|cell| !cell.interferer);
-            let farthest = serving.map(distance).fold(0.0, f64::max);
+            let farthest = serving.map(|cell| distance(cell.position, home)).fold(0.0, f64::max);
             (home, farthest + hexagons.inter_site_distance.0 / 3.0_f64.sqrt())
         }
+        (None, Some(Placement::Points(_))) => {
+            return (0..ue.count).filter_map(|k| Some((ue.point(k)?.position, 0.0))).collect();
+        }
         (None, None) => (home, 0.0),
-    }
+    };
+    vec![start]
 }
 
-/// The maximum distance of a UE's start from the centre of its disc.
+fn distance(from: [Metres; 2], to: [Metres; 2]) -> f64 {
+    let [x, y] = core::array::from_fn(|axis| from[axis].0 - to[axis].0);
+    (x * x + y * y).sqrt()
+}
+
+/// The maximum distance of a UE's start from the centre of its disc, by default the cell that is its home.
 fn from_centre(centre: Option<[Metres; 2]>, ue: &Ue, scenario: &Resolved) -> f64 {
-    let (start, reach) = start(ue, scenario);
-    let centre = centre.unwrap_or(scenario.cell[ue.home_cell(&scenario.cell)].position);
-    let (dx, dy) = (start[0].0 - centre[0].0, start[1].0 - centre[1].0);
-    (dx * dx + dy * dy).sqrt() + reach
+    let cells = &scenario.cell;
+    let far = |(start, reach): ([Metres; 2], f64)| {
+        let is_point = ue.point(0).is_some() && ue.first_cell().is_none();
+        let home = if is_point { nearest(start, cells) } else { ue.home_cell(cells) };
+        distance(start, centre.unwrap_or(cells[home].position)) + reach
+    };
+    starts(ue, scenario).into_iter().map(far).fold(0.0, f64::max)
 }
 
 /// A walk must begin inside its disc, for any position of the placement.

@@ -39,6 +39,11 @@ pub struct Channel {
     /// with `wrap_around`. By default, there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wrap_around: Option<WrapAround>,
+    /// For large networks: a UE has channels with this number of cells of each carrier, the strongest where it is; they
+    /// are chosen again when it has moved. The other cells interfere in the downlink with their mean power, and not in the
+    /// uplink. By default, a UE has channels with all cells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strongest_cells: Option<u32>,
 }
 
 /// A hexagonal grid of sites that repeats itself over the plane.
@@ -250,6 +255,7 @@ impl Channel {
             minimum_coupling_loss: self.minimum_coupling_loss.map(|loss| loss.0),
             spatial_consistency: self.spatial_consistency.unwrap_or(false),
             random_environment_height: random.unwrap_or(false),
+            strongest_cells: self.strongest_cells.map(|cells| cells as usize),
         }
     }
 }

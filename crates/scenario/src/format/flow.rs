@@ -6,7 +6,7 @@ use airlane_transport::CongestionKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{App, Ecn, Kernel, LossDiscriminator, Mptcp, Qos, ReceiveWindow, Resolved, tagged};
+use super::{App, Ecn, Kernel, LossDiscriminator, Mpquic, Mptcp, Qos, ReceiveWindow, Resolved, tagged};
 use crate::quantity::{Rate, Share, Size, Time};
 
 /// Longest delay before a PEP that is no queue.
@@ -137,13 +137,15 @@ pub enum Transport {
     Kernel(Kernel),
     /// Multipath TCP (RFC 8684).
     Mptcp(Mptcp),
+    /// QUIC over several paths (draft-ietf-quic-multipath), implemented by noq.
+    Mpquic(Mpquic),
     /// ICMP (RFC 792), for app = "ping".
     Icmp,
     /// Whatever a program sends in which the simulation is embedded. No file can name it.
     #[serde(skip)]
     External,
 }
-tagged!(Transport by "kind" { "tcp" => Tcp(Tcp), "udp" => Udp(Udp), "quic" => Quic(Quic), "kernel" => Kernel(Kernel), "mptcp" => Mptcp(Mptcp), "icmp" => Icmp });
+tagged!(Transport by "kind" { "tcp" => Tcp(Tcp), "udp" => Udp(Udp), "quic" => Quic(Quic), "kernel" => Kernel(Kernel), "mptcp" => Mptcp(Mptcp), "mpquic" => Mpquic(Mpquic), "icmp" => Icmp });
 
 /// UDP.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

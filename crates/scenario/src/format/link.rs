@@ -1,5 +1,6 @@
 //! Links next to the mobile network: accesses of UEs without a radio model.
 
+use airlane_net::Stripped;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +35,43 @@ pub struct AccessLink {
     /// default, coverage is permanent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Vec<Interval>>,
+    /// How long after the beginning and the end of an interval of `coverage` hosts are notified of it. Then a connection
+    /// over Multipath TCP removes the subflow there and its address, or opens a new subflow. Shorter gaps are not noticed. By
+    /// default, hosts are not notified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notice: Option<Time>,
+    /// How long before the end of an interval of `coverage` hosts are warned, as by a weak signal. Then a connection over
+    /// Multipath TCP makes the subflow there a backup. Needs `notice`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<Time>,
+    /// The segments from which a middlebox on the link removes the options of Multipath TCP, in both directions. By default,
+    /// there is no such middlebox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strip: Option<Strip>,
+}
+
+/// Segments without the options of Multipath TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Strip {
+    /// Segments with the flag SYN.
+    Syn,
+    /// Segments with payload.
+    Data,
+    /// All segments.
+    All,
+}
+
+impl Strip {
+    /// The same for the middlebox.
+    #[must_use]
+    pub const fn stripped(self) -> Stripped {
+        match self {
+            Self::Syn => Stripped::Syn,
+            Self::Data => Stripped::Data,
+            Self::All => Stripped::All,
+        }
+    }
 }
 
 /// An interval of time.

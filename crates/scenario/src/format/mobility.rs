@@ -4,8 +4,8 @@ use airlane_radio::mobility::{Course, LevyLaw, PowerLaw, SpeedLaw};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::tagged;
 use super::ue::position;
+use super::{Origin, tagged};
 use crate::quantity::{Angle, Metres, Speed, SpeedVariance, Time};
 
 /// Movement of a UE.
@@ -155,15 +155,23 @@ pub struct PauseRange {
     pub max: Time,
 }
 
-/// Movement trace in the format of ns-2's setdest, which SUMO's traceExporter and BonnMotion also write. The
-/// trace sets the position at the start. Heights in it are not used.
+/// Movement trace: SUMO's floating car data (`sumo --fcd-output`, XML), or the format of ns-2's setdest, which SUMO's
+/// traceExporter and BonnMotion also write. The trace sets the position at the start. Heights in it are not used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MovementTrace {
     /// Path of the file, relative to the scenario file.
     pub file: String,
-    /// Number of the node in the trace. Further UEs of a group use the following numbers.
+    /// Number of the node in the trace. Further UEs of a group use the following numbers. The vehicles and persons of
+    /// floating car data are numbered from 0, in the order in which they first occur.
     pub node: u32,
+    /// Whether the coordinates of the trace are longitudes and latitudes in degrees (`sumo --fcd-output.geo`). By
+    /// default, this is what the configuration in the head of SUMO's file says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub geographic: Option<bool>,
+    /// The point that is (0, 0), for a trace with longitudes and latitudes. By default, it is that of `[layout]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 /// Flights and pauses of heavy-tailed length (Rhee et al., IEEE/ACM Trans. Networking 19(3), 2011)

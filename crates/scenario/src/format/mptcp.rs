@@ -1,10 +1,13 @@
 //! Flows over Multipath TCP.
 
+use std::sync::Arc;
+
 use airlane_transport::mptcp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Tcp;
+use crate::extensions::PathSchedulers;
 
 /// Multipath TCP (RFC 8684), with the same settings at both ends. The UE, or the host of a wired network, opens the
 /// connection and its subflows.
@@ -20,15 +23,38 @@ pub struct Mptcp {
     /// Names of the paths that are backups: a subflow there is used only if no other is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<Vec<String>>,
+    /// Paths whose addresses one end announces with ADD_ADDR, and on which the other end then opens the subflow. By default,
+    /// the host opens all subflows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub announced: Option<Announced>,
+    /// At `stop`, the sender ends the connection with MP_FASTCLOSE instead of completing its transfer. By default, it does
+    /// not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub abort: Option<bool>,
     /// Number of subflows on each path.
     pub subflows: u32,
     /// Which subflow sends the next segment.
     pub scheduler: MptcpScheduler,
+    /// Name of your own scheduler, with scheduler = "own".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
     /// Weights of the subflows, with scheduler = "weighted", in the order of the paths.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weights: Option<Vec<u32>>,
     /// How the congestion windows of the subflows depend on each other.
     pub coupling: MptcpCoupling,
+}
+
+/// Paths whose addresses are announced.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Announced {
+    /// Those on which the server has an address of its own and announces it; the host opens the subflow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<Vec<String>>,
+    /// Those on which the host announces its address; the server opens the subflow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<Vec<String>>,
 }
 
 /// Which subflow sends the next segment.
@@ -47,6 +73,8 @@ pub enum MptcpScheduler {
     Blest,
     /// As min-rtt, but a slower subflow waits if a faster one would complete the data earlier.
     Ecf,
+    /// Your own, in Rust or Python: `policy` is its name.
+    Own,
 }
 
 /// How the congestion windows of the subflows depend on each other.
@@ -65,7 +93,7 @@ pub enum MptcpCoupling {
 
 impl Mptcp {
     /// The scheduler of its connections.
-    pub(crate) fn scheduler_kind(&self) -> mptcp::SchedulerKind {
+    pub(crate) fn scheduler_kind(&self, own: &PathSchedulers) -> mptcp::SchedulerKind {
         match self.scheduler {
             MptcpScheduler::MinRtt => mptcp::SchedulerKind::MinRtt,
             MptcpScheduler::RoundRobin => mptcp::SchedulerKind::RoundRobin,
@@ -75,6 +103,10 @@ impl Mptcp {
             MptcpScheduler::Redundant => mptcp::SchedulerKind::Redundant,
             MptcpScheduler::Blest => mptcp::SchedulerKind::Blest,
             MptcpScheduler::Ecf => mptcp::SchedulerKind::Ecf,
+            MptcpScheduler::Own => {
+                let maker = self.policy.as_ref().and_then(|name| own.get(name));
+                mptcp::SchedulerKind::Own(Arc::clone(maker.expect("checked: the program supplies it")))
+            }
         }
     }
 

@@ -1,7 +1,8 @@
 //! EN-DC: the secondary node of a UE.
 
 use airlane_core::CellId;
-use airlane_ran::dual::{BearerType, CellGroup, InterNodeLink, ScgConfig, SecondaryNodeConfig};
+use airlane_ran::dual::{BearerType, CellGroup, InterNodeLink, SecondaryNodeConfig};
+use airlane_ran::dual::{ScgAtHandover, ScgConfig};
 use airlane_ran::rrc::radio_link::RadioLinkConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,8 @@ pub struct SecondaryNode {
     pub t310: Time,
     /// Time from a failure of the secondary cell group until a cell may be added again.
     pub retry_after: Time,
+    /// The effect of a handover between cells of LTE on the secondary cell group.
+    pub at_handover: AtHandover,
     /// Type of the bearer while the UE has a secondary cell group.
     pub bearer: DualBearer,
     /// One-way delay of X2 between the nodes.
@@ -58,6 +61,16 @@ pub enum DualBearer {
     Scg,
     /// Split bearer: both.
     Split,
+}
+
+/// The secondary cell group in a handover between cells of LTE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AtHandover {
+    /// It is released, and a cell is added again by event B1 (TS 37.340 §10.8).
+    Release,
+    /// It is interrupted: after the handover, the UE has the random access to the same PSCell (TS 37.340 §10.7).
+    Keep,
 }
 
 /// A path of the uplink.
@@ -88,6 +101,10 @@ impl SecondaryNode {
                 execution: self.execution.0,
                 retry_after: self.retry_after.0,
                 radio_link: RadioLinkConfig { t310: self.t310.0, ..RadioLinkConfig::default() },
+            },
+            at_handover: match self.at_handover {
+                AtHandover::Release => ScgAtHandover::Release,
+                AtHandover::Keep => ScgAtHandover::Keep,
             },
             bearer: match self.bearer {
                 DualBearer::Mcg => BearerType::Mcg,

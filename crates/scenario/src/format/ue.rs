@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::mobility::{course, levy_law, speed_law};
-use super::{Ambr, Area, Cell, Mobility, Scells, SecondaryNode, Step, tagged};
+use super::{Ambr, Area, Cell, Mobility, Point, Points, Scells, SecondaryNode, Step, tagged};
 use crate::quantity::{Gain, Metres, Power, Share, Speed, Time};
 
 /// A UE, or a group of UEs with the same settings.
@@ -106,8 +106,14 @@ pub enum Placement {
     Disc(Disc),
     /// Uniform over the hexagons around the sites of all serving cells.
     Hexagonal(Hexagons),
+    /// At positions of a list or a file.
+    Points(Points),
 }
-tagged!(Placement by "kind" { "disc" => Disc(Disc), "hexagonal" => Hexagonal(Hexagons) });
+tagged!(Placement by "kind" {
+    "disc" => Disc(Disc),
+    "hexagonal" => Hexagonal(Hexagons),
+    "points" => Points(Points),
+});
 
 /// Adjacent hexagons around the sites of all cells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -152,47 +158,55 @@ impl Ue {
         }
         let centre = match &self.placement {
             Some(Placement::Disc(disc)) => disc.centre,
+            Some(Placement::Points(_)) => self.point(0).map(|point| point.position),
             Some(Placement::Hexagonal(_)) | None => None,
         };
-        let Some([x, y]) = self.position.or(centre) else { return 0 };
-        let squared = |cell: &Cell| {
-            let (dx, dy) = (cell.position[0].0 - x.0, cell.position[1].0 - y.0);
-            dx * dx + dy * dy
-        };
-        let nearest = (0..cells.len()).min_by(|a, b| squared(&cells[*a]).total_cmp(&squared(&cells[*b])));
-        nearest.expect("a cellular scenario has a cell")
+        self.position.or(centre).map_or(0, |place| nearest(place, cells))
     }
 
-    /// The configuration of a UE, with its path if a file describes its movement. `is_handed_over` is true in a scenario with
-    /// handovers.
-    pub fn config(&self, path: Option<&MovementPath>, cells: &[Cell], is_handed_over: bool) -> UeConfig {
-        let home = &cells[self.home_cell(cells)];
+    /// The position of a member of the group, from 0, where positions are given one by one.
+    #[must_use]
+    pub fn point(&self, member: u32) -> Option<&Point> {
+        match &self.placement {
+            Some(Placement::Points(points)) => points.points.as_ref()?.get(member as usize),
+            Some(Placement::Disc(_) | Placement::Hexagonal(_)) | None => None,
+        }
+    }
+
+    /// The end of the name of a member of the group, from 0: its id, or its number from 1.
+    #[must_use]
+    pub fn suffix(&self, member: u32) -> String {
+        let id = self.point(member).and_then(|point| point.id.clone());
+        id.unwrap_or_else(|| (member + 1).to_string())
+    }
+
+    /// The configuration of a member of the group, from 0, with its path if a file describes its movement.
+    /// `is_handed_over` is true in a scenario with handovers.
+    pub fn config(
+        &self,
+        member: u32,
+        path: Option<&MovementPath>,
+        cells: &[Cell],
+        is_handed_over: bool,
+    ) -> UeConfig {
+        let point = self.point(member);
+        let height = point.and_then(|point| point.height).unwrap_or(self.height);
+        let home = match point {
+            Some(point) if self.first_cell().is_none() => nearest(point.position, cells),
+            _ => self.home_cell(cells),
+        };
+        let home = &cells[home];
+        let own_mobility = point.and_then(Point::mobility);
         let disc = |centre: Option<[Metres; 2]>, radius: Metres| mobility::Disc {
-            centre: position(centre.unwrap_or(home.position), self.height),
+            centre: position(centre.unwrap_or(home.position), height),
             radius_m: radius.0,
         };
         UeConfig {
             cell: self.first_cell().map(|_| CellId(self.home_cell(cells) as u32)),
-            start: match (path, &self.position, &self.placement) {
-                (Some(path), ..) => Start::At(path.start(self.height.0)),
-                (None, Some(point), _) => Start::At(position(*point, self.height)),
-                (None, None, Some(Placement::Disc(d))) => {
-                    let placement = match d.uniform {
-                        Uniform::Area => airlane_radio::Placement::UniformInArea,
-                        Uniform::Distance => airlane_radio::Placement::UniformInDistance,
-                    };
-                    Start::Within(placement, disc(d.centre, d.radius))
-                }
-                (None, None, Some(Placement::Hexagonal(hexagons))) => Start::AroundSites {
-                    inter_site_distance_m: hexagons.inter_site_distance.0,
-                    height_m: self.height.0,
-                    least_m: hexagons.minimum_distance.map_or(0.0, |least| least.0),
-                },
-                (None, None, None) => unreachable!("checked when the scenario was resolved"),
-            },
-            movement: match &self.mobility {
+            start: self.start(path, point, height, disc),
+            movement: match own_mobility.as_ref().unwrap_or(&self.mobility) {
                 Mobility::Static => Movement::Static,
-                Mobility::Line(line) => Movement::Line(course(line, self.height), speed_law(line)),
+                Mobility::Line(line) => Movement::Line(course(line, height), speed_law(line)),
                 Mobility::RandomWaypoint(walk) => Movement::RandomWaypoint(WaypointLaw {
                     area: match &walk.area {
                         Area::Disc(area) => mobility::Area::Disc(disc(area.centre, area.radius)),
@@ -227,6 +241,37 @@ impl Ue {
             secondary_node: self.secondary_node.as_ref().map(|node| node.config(cells)),
         }
     }
+
+    /// Where a UE of the group starts; `disc` is an area around its home by default.
+    fn start(
+        &self,
+        path: Option<&MovementPath>,
+        point: Option<&Point>,
+        height: Metres,
+        disc: impl Fn(Option<[Metres; 2]>, Metres) -> mobility::Disc,
+    ) -> Start {
+        match (path, &self.position, &self.placement) {
+            (Some(path), ..) => Start::At(path.start(height.0)),
+            (None, Some(point), _) => Start::At(position(*point, height)),
+            (None, None, Some(Placement::Disc(d))) => {
+                let placement = match d.uniform {
+                    Uniform::Area => airlane_radio::Placement::UniformInArea,
+                    Uniform::Distance => airlane_radio::Placement::UniformInDistance,
+                };
+                Start::Within(placement, disc(d.centre, d.radius))
+            }
+            (None, None, Some(Placement::Hexagonal(hexagons))) => Start::AroundSites {
+                inter_site_distance_m: hexagons.inter_site_distance.0,
+                height_m: self.height.0,
+                least_m: hexagons.minimum_distance.map_or(0.0, |least| least.0),
+            },
+            (None, None, Some(Placement::Points(_))) => {
+                let point = point.expect("there is one for each UE, checked when the scenario was resolved");
+                Start::At(position(point.position, height))
+            }
+            (None, None, None) => unreachable!("checked when the scenario was resolved"),
+        }
+    }
 }
 
 impl Building {
@@ -242,6 +287,16 @@ impl Building {
             storey_m: self.storey_height.0,
         }
     }
+}
+
+/// The cell that is nearest to a place.
+pub(crate) fn nearest([x, y]: [Metres; 2], cells: &[Cell]) -> usize {
+    let squared = |cell: &Cell| {
+        let (dx, dy) = (cell.position[0].0 - x.0, cell.position[1].0 - y.0);
+        dx * dx + dy * dy
+    };
+    let nearest = (0..cells.len()).min_by(|a, b| squared(&cells[*a]).total_cmp(&squared(&cells[*b])));
+    nearest.expect("a cellular scenario has a cell")
 }
 
 /// A point at a height.

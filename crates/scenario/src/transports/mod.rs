@@ -1,21 +1,22 @@
 //! Transports of flows: their names, their services to applications, and their configurations.
 
 mod congestion;
+mod mpquic;
 mod mptcp;
 mod quic;
 mod tcp;
 
 use airlane_core::{Ecn, Node};
 use airlane_engine::Exit;
-use airlane_quic::QuicConfig;
+use airlane_quic::{MultipathConfig, QuicConfig};
 use airlane_transport::TcpConfig;
 use airlane_transport::mptcp::MptcpConnection;
 
 use crate::endpoints::Endpoint;
-use crate::format::{LossDiscriminator, Transport, UdpEcn};
+use crate::format::{Congestion, LossDiscriminator, Transport, UdpEcn};
 
-pub(crate) use mptcp::SUBFLOWS_MAX;
-pub use mptcp::{path_names, subflow_ports};
+pub(crate) use mptcp::{NOTICED_INTERVALS_MAX, SUBFLOWS_MAX};
+pub use mptcp::{fresh_ports, path_names, subflow_ports};
 pub use quic::quic_of;
 pub use tcp::tcp_config;
 
@@ -35,6 +36,8 @@ pub(crate) enum Protocol {
     Kernel,
     /// Multipath TCP.
     Mptcp,
+    /// QUIC over several paths.
+    Mpquic,
     /// ICMP.
     Icmp,
     /// That of a program in which the simulation is embedded.
@@ -50,6 +53,7 @@ impl Protocol {
             Self::Quic => "QUIC",
             Self::Kernel => "TCP of a kernel",
             Self::Mptcp => "Multipath TCP",
+            Self::Mpquic => "QUIC over several paths",
             Self::Icmp => "ICMP",
             Self::External => "IP",
         }
@@ -63,6 +67,7 @@ impl Protocol {
             Self::Quic => "quic",
             Self::Kernel => "kernel",
             Self::Mptcp => "mptcp",
+            Self::Mpquic => "mpquic",
             Self::Icmp => "icmp",
             Self::External => "external",
         }
@@ -93,6 +98,11 @@ impl Refusal {
                 "Multipath TCP carries transfers only",
                 "use app = \"bulk\" or app = \"fixed\" with one object, or transport = \"tcp\"",
             ),
+            Protocol::Mpquic => (
+                "app",
+                "QUIC over several paths carries transfers only",
+                "use app = \"bulk\" or app = \"fixed\" with one object, or transport = \"quic\"",
+            ),
             Protocol::Tcp | Protocol::Udp | Protocol::Quic | Protocol::External => return None,
         };
         Some(Self { key, message: message.to_owned(), help: help.to_owned() })
@@ -119,6 +129,8 @@ pub(crate) enum Carrier {
     Quic(QuicConfig),
     /// A connection of Multipath TCP.
     Mptcp(Box<MptcpConnection>),
+    /// A connection of QUIC over several paths.
+    Mpquic(Box<MultipathConfig>),
     /// Datagrams with this ECN field.
     Udp(Ecn),
     /// Echo messages.
@@ -135,6 +147,12 @@ impl Carrier {
 }
 
 impl Transport {
+    /// Whether a flow may use several accesses at a time.
+    #[must_use]
+    pub const fn is_multipath(&self) -> bool {
+        matches!(self, Self::Mptcp(_) | Self::Mpquic(_))
+    }
+
     pub(crate) const fn protocol(&self) -> Protocol {
         match self {
             Self::Tcp(_) => Protocol::Tcp,
@@ -142,6 +160,7 @@ impl Transport {
             Self::Quic(_) => Protocol::Quic,
             Self::Kernel(_) => Protocol::Kernel,
             Self::Mptcp(_) => Protocol::Mptcp,
+            Self::Mpquic(_) => Protocol::Mpquic,
             Self::Icmp => Protocol::Icmp,
             Self::External => Protocol::External,
         }
@@ -158,6 +177,7 @@ impl Transport {
                 UdpEcn::Ect1 => Ecn::Capable1,
             }),
             Self::Mptcp(mptcp) => Carrier::Mptcp(Box::new(mptcp::connection(mptcp, end))),
+            Self::Mpquic(mpquic) => Carrier::Mpquic(Box::new(mpquic::config(mpquic, end))),
             Self::Icmp => Carrier::Icmp,
             Self::External => Carrier::Outside(Box::new(Exit::new())),
             Self::Kernel(kernel) => match kernel.simulated(end.is_server()) {
@@ -167,12 +187,32 @@ impl Transport {
         }
     }
 
+    /// Whether its controller needs the use of the cell, in radio information.
+    pub fn needs_cell_use(&self) -> bool {
+        let congestion = match self {
+            Self::Tcp(tcp) => tcp.congestion,
+            Self::Quic(quic) => quic.congestion,
+            Self::Udp(_)
+            | Self::Kernel(_)
+            | Self::Mptcp(_)
+            | Self::Mpquic(_)
+            | Self::Icmp
+            | Self::External => return false,
+        };
+        congestion == Congestion::Pbe
+    }
+
     /// Its loss discriminator, if it has one.
     pub const fn loss_discriminator(&self) -> Option<&LossDiscriminator> {
         match self {
             Self::Tcp(tcp) => Some(&tcp.loss_discriminator),
             Self::Quic(quic) => Some(&quic.loss_discriminator),
-            Self::Udp(_) | Self::Kernel(_) | Self::Mptcp(_) | Self::Icmp | Self::External => None,
+            Self::Udp(_)
+            | Self::Kernel(_)
+            | Self::Mptcp(_)
+            | Self::Mpquic(_)
+            | Self::Icmp
+            | Self::External => None,
         }
     }
 }

@@ -3,4 +3,5 @@
 mod air_errors;
 mod bandwidth;
 mod files;
+mod maps;
 mod snapshots;

@@ -8,9 +8,9 @@ use super::{
     Abc, AbcConfig, AckSample, Arrival, Arwa, ArwaSender, Bbr, Bbr3, C2tcp, C2tcpConfig, C4,
     CongestionController, CongestionKind, Copa, CopaConfig, Cubic, CubicConfig, Dctcp, DeliverySample,
     LedbatPlusPlus, LossCause, LossDiscrimination, LossDiscriminator, LossEpisode, LostSegment, MarkSample,
-    Mdcc, MdccConfig, Needs, NewReno, OwnController, OwnControllers, PhaseChange, Prague, PragueConfig,
+    Mdcc, MdccConfig, Needs, NewReno, OwnController, OwnControllers, Pbe, PhaseChange, Prague, PragueConfig,
     RadioInformation, Restart, Scalable, SegmentWindow, SlowStartAlgorithm, SlowStartRules, Snapshot,
-    TimeoutEpisode, Transmission, Vegas, Veno, Vivace, Westwood,
+    TimeoutEpisode, Transmission, Vegas, Veno, Verus, Vivace, Westwood,
 };
 
 /// The parameters of all laws. Each law reads its own.
@@ -123,6 +123,8 @@ impl ControllerSetup<'_> {
             CongestionKind::Bbr3 => Law::Bbr3(Box::new(Bbr3::new(stream).with_marks(laws.ecn_max_rtt))),
             CongestionKind::C4 => Law::C4(Box::default()),
             CongestionKind::Vivace => Law::Vivace(Box::new(Vivace::new(window, stream))),
+            CongestionKind::Pbe => Law::Pbe(Box::new(Pbe::new(window, stream))),
+            CongestionKind::Verus => Law::Verus(Box::new(Verus::new(window))),
             CongestionKind::Abc => {
                 let cubic = Cubic::new(laws.cubic, self.hystart, true).with_abe(laws.abe);
                 Law::Abc(Box::new(Abc::new(laws.abc, window, cubic)))
@@ -153,6 +155,8 @@ pub(super) enum Law {
     C2tcp(Box<C2tcp>),
     C4(Box<C4>),
     Vivace(Box<Vivace>),
+    Pbe(Box<Pbe>),
+    Verus(Box<Verus>),
     Abc(Box<Abc>),
     LedbatPlusPlus(Box<LedbatPlusPlus>),
     Copa(Box<Copa>),
@@ -177,6 +181,8 @@ macro_rules! each {
             Law::C2tcp($law) => $call,
             Law::C4($law) => $call,
             Law::Vivace($law) => $call,
+            Law::Pbe($law) => $call,
+            Law::Verus($law) => $call,
             Law::Abc($law) => $call,
             Law::LedbatPlusPlus($law) => $call,
             Law::Copa($law) => $call,

@@ -1,6 +1,6 @@
 //! The inputs of congestion controllers, supplied by the sender.
 
-use airlane_core::{Bytes, Duration, Instant};
+use airlane_core::{Bytes, CellUse, Duration, Instant};
 
 use crate::recovery::Phase;
 
@@ -206,6 +206,8 @@ pub struct RadioInformation {
     pub cqi: u8,
     /// Bytes that wait in the transmit queue of its RLC entity.
     pub queue: Bytes,
+    /// The use of the cell, if the base station reports it.
+    pub cell_use: Option<CellUse>,
 }
 
 /// The retransmission timer expired.

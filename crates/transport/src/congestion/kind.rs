@@ -18,6 +18,8 @@ macro_rules! controllers {
             "c2tcp" => C2tcp, "C2TCP (Abbasloo, Xu and Chao 2019) on CUBIC.";
             "c4" => C4, "C4, Christian's congestion control (draft-huitema-ccwg-c4).";
             "vivace" => Vivace, "PCC Vivace (Dong et al. 2018).";
+            "pbe" => Pbe, "PBE-CC (Xie, Yi and Jamieson 2020), which needs radio information about the cell.";
+            "verus" => Verus, "Verus (Zaki et al. 2015).";
             "abc" => Abc, "ABC (Goyal et al. 2020), which needs accurate ECN and a queue with ABC's marks.";
             "ledbat++" => LedbatPlusPlus, "LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus), for background traffic.";
             "dctcp" => Dctcp, "DCTCP (RFC 8257), which needs accurate ECN. It is for networks whose queues mark at a low threshold.";
@@ -77,6 +79,8 @@ impl CongestionKind {
                 | Self::Copa
                 | Self::LedbatPlusPlus
                 | Self::Mdcc
+                | Self::Pbe
+                | Self::Verus
                 | Self::Vivace
         )
     }

@@ -243,6 +243,7 @@ mod tests {
             resource_blocks: 25,
             cqi: 15,
             queue: Bytes(queue),
+            cell_use: None,
         }
     }
 

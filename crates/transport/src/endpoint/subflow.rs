@@ -1,9 +1,10 @@
 //! Functions of an endpoint that is a subflow of Multipath TCP.
 
-use airlane_core::Duration;
+use airlane_core::{Cx, Duration, TcpHeader};
 
 use super::{ConnectionState, TcpEndpoint};
 pub use crate::sender::SenderView as SubflowState;
+use crate::sequence;
 
 impl TcpEndpoint {
     /// The state of the sender, once the connection is established.
@@ -26,6 +27,25 @@ impl TcpEndpoint {
         if let Some(h) = &mut self.halves {
             h.receiver.demand_ack();
         }
+    }
+
+    /// Sends an acknowledgment, also if nothing has arrived.
+    pub fn acknowledge_now(&mut self, cx: &mut Cx<'_>) {
+        if self.state == ConnectionState::Established
+            && let Some(h) = &mut self.halves
+        {
+            let (sender, mut io) = h.io(cx, &self.path, &mut self.stats);
+            sender.send_ack(&mut io);
+        }
+    }
+
+    /// The offset up to which a segment acknowledges; a FIN counts as a byte.
+    #[must_use]
+    pub fn offset_acknowledged(&self, header: &TcpHeader) -> u64 {
+        let Some(h) = &self.halves else { return 0 };
+        let acknowledged =
+            sequence::position(header.acknowledgment, h.negotiated.local_initial, h.sender.nxt());
+        acknowledged.saturating_sub(1)
     }
 
     /// The units of windows as shifts: of those that this end announces, and of those of the peer (RFC 7323 §2.2).

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use airlane_core::{
-    Bytes, Cx, Direction, Event, FlowId, Instant, MptcpOption, Outbox, Stream, SubflowStep, Topic, TopicSet,
+    Bytes, Cx, Direction, Event, FlowId, Instant, MptcpOption, Outbox, SocketPair, Stream, SubflowStep,
+    Topic, TopicSet,
 };
 
+use super::control::{Announcement, PathNotice};
 use super::coupling::{Coupling, Group};
-use super::incoming::{Incoming, Released};
+use super::incoming::Incoming;
 use super::keys;
+use super::order::Released;
 use super::outgoing::Outgoing;
 use super::scheduler::{Scheduler, SchedulerKind, SchedulerPath};
 use super::subflow::{Subflow, SubflowPath};
@@ -27,6 +30,8 @@ pub struct MptcpSettings {
     pub scheduler: SchedulerKind,
     /// The coupling of the congestion windows, which replaces the controller of `tcp`.
     pub coupling: Option<Coupling>,
+    /// The notices that the initiator's host gets of its accesses, by time; none at the other end.
+    pub notices: Vec<PathNotice>,
 }
 
 /// One end of a connection.
@@ -49,6 +54,24 @@ pub struct MptcpConnection {
     pub(super) fin_at: Instant,
     /// The joins have been started.
     pub(super) has_joined: bool,
+    /// A data sequence signal of the peer has arrived.
+    pub(super) has_signal: bool,
+    /// The connection continues as TCP.
+    pub(super) plain: bool,
+    /// Addresses that this end announces.
+    pub(super) announcements: Vec<Announcement>,
+    /// Whether the peer has announced the address of each subflow.
+    pub(super) announced_by_peer: Vec<bool>,
+    /// Whether the access of each subflow is not there.
+    pub(super) absent: Vec<bool>,
+    /// Whether each subflow is a backup by configuration.
+    pub(super) configured_backups: Vec<bool>,
+    /// The sockets of subflows whose place a join from a new port has taken: a late SYN from them opens nothing.
+    pub(super) replaced: Vec<SocketPair>,
+    /// Number of notices that have been handled.
+    pub(super) noticed: usize,
+    /// The option of the next acknowledgment, or of resets.
+    pub(super) pending: Option<MptcpOption>,
     /// Buffers that are reused.
     pub(super) scratch: Outbox,
     pub(super) views: Vec<SchedulerPath>,
@@ -85,6 +108,15 @@ impl MptcpConnection {
             group: Arc::new(Group::new(paths)),
             fin_at: Instant::FAR_FUTURE,
             has_joined: false,
+            has_signal: false,
+            plain: false,
+            announcements: vec![],
+            announced_by_peer: vec![false; paths],
+            absent: settings.paths.iter().map(|path| !path.present).collect(),
+            configured_backups: settings.paths.iter().map(|path| path.backup).collect(),
+            replaced: vec![],
+            noticed: 0,
+            pending: None,
             scratch: Outbox::new(),
             views: Vec::with_capacity(paths),
             released: Vec::new(),
@@ -165,7 +197,7 @@ impl MptcpConnection {
     #[must_use]
     pub fn next_timeout(&self) -> Instant {
         let timeouts = self.subflows.iter().flatten().map(|subflow| subflow.endpoint.next_timeout());
-        timeouts.fold(self.fin_at, Instant::min)
+        timeouts.fold(self.fin_at.min(self.control_timeout()), Instant::min)
     }
 
     /// Handles the timers that are due.
@@ -177,6 +209,7 @@ impl MptcpConnection {
                 self.watch(cx, index);
             }
         }
+        self.control(cx);
         if self.fin_at <= cx.now {
             self.fin_at = Instant::FAR_FUTURE;
             self.send_fin(cx.now);
@@ -215,16 +248,20 @@ impl MptcpConnection {
         self.subflows[index] = Some(Subflow::new(TcpEndpoint::new(tcp, path), nonce));
     }
 
-    /// The initiator opens the other subflows when the peer has confirmed the first.
+    /// When the peer has confirmed the first subflow, the initiator opens the others, and either end announces addresses.
     fn join(&mut self, cx: &mut Cx<'_>) {
         let confirmed = self.subflows[0].as_ref().is_some_and(|first| first.confirmed);
-        if !self.initiator || self.has_joined || !confirmed {
+        if self.has_joined || !confirmed || self.plain {
             return;
         }
         self.has_joined = true;
+        self.plan_announcements(cx.now);
+        self.control(cx);
         for index in 1..self.settings.paths.len() {
-            self.open(index);
-            self.on_endpoint(cx, index, TcpEndpoint::connect);
+            let is_known = self.settings.paths[index].announced.is_none() || self.announced_by_peer[index];
+            if self.opens(index) && is_known && !self.absent[index] && self.subflows[index].is_none() {
+                self.open_join(cx, index);
+            }
         }
     }
 
@@ -282,7 +319,13 @@ impl MptcpConnection {
 
     /// A DATA_FIN when all data was sent, and the ends of the subflows when both ends have acknowledged it.
     fn finish(&mut self, now: Instant) {
-        if self.outgoing.is_finished() {
+        if self.plain {
+            if self.outgoing.end().is_some()
+                && let Some(first) = &mut self.subflows[0]
+            {
+                first.endpoint.shutdown();
+            }
+        } else if self.outgoing.is_finished() {
             self.fin_at = Instant::FAR_FUTURE;
             if self.incoming.is_complete() {
                 self.subflows.iter_mut().flatten().for_each(|subflow| subflow.endpoint.shutdown());

@@ -19,7 +19,15 @@ impl MptcpConnection {
         let scale = if is_syn { 0 } else { subflow.endpoint.window_scales()[0] };
         let again = again && (length > 0 || is_syn);
         if flags.has(TcpFlags::RST) {
+            if let Some(option) = self.pending {
+                packet.size += Bytes(u64::from(option.padded_len()));
+                packet.set_mptcp(option);
+            }
             return false;
+        }
+        if self.plain && index == 0 {
+            header.window = (self.incoming.offer() >> scale).min(65_535) as u16;
+            return again;
         }
         let Some(option) = self.option(index, flags, (offset, length)) else { return again };
         let window = self.incoming.offer();
@@ -36,12 +44,18 @@ impl MptcpConnection {
     /// The option of a segment.
     fn option(&self, index: usize, flags: TcpFlags, (offset, length): (u64, u32)) -> Option<MptcpOption> {
         let subflow = self.subflows[index].as_ref()?;
-        let (is_first, is_ack) = (index == 0, flags.has(TcpFlags::ACK));
+        let (is_first, is_ack) = (index == 0 && !subflow.joins, flags.has(TcpFlags::ACK));
         if flags.has(TcpFlags::SYN) {
             return if is_first { Some(self.capable_syn(is_ack)) } else { self.join_syn(index, is_ack) };
         }
         let keys = [self.key, self.peer_key?];
-        let confirms = self.initiator && !subflow.confirmed;
+        if subflow.refused {
+            return None;
+        }
+        if let Some(option) = self.pending.filter(|_| length == 0) {
+            return Some(option);
+        }
+        let confirms = !subflow.confirmed && self.opens(index);
         if confirms && length == 0 {
             return Some(match is_first {
                 true => MptcpOption::CapableAck(keys),
@@ -53,7 +67,7 @@ impl MptcpConnection {
         }
         let data_ack = self.peer_sequence(self.incoming.acknowledged())?;
         if length == 0 {
-            return Some(self.signal(data_ack));
+            return Some(self.data_signal(data_ack));
         }
         let (start, position, whole) =
             subflow.position_of(offset).expect("a subflow sends what a scheduler gave it");
@@ -71,7 +85,8 @@ impl MptcpConnection {
 
     fn join_syn(&self, index: usize, is_ack: bool) -> Option<MptcpOption> {
         let (subflow, path) = (self.subflows[index].as_ref()?, self.settings.paths[index]);
-        let (peer, backup, nonce) = (self.peer_key?, path.backup, subflow.nonces[0]);
+        let peer = self.peer_key.filter(|_| subflow.joins)?;
+        let (backup, nonce) = (path.backup, subflow.nonces[0]);
         if !is_ack {
             let (address, token) = (path.address, keys::token(peer));
             return Some(MptcpOption::JoinSyn { address, backup, token, nonce });
@@ -82,7 +97,7 @@ impl MptcpConnection {
 
     /// The signal of a segment without payload: an acknowledgment, and the DATA_FIN until the peer has acknowledged it, which
     /// is then a mapping of one byte with the subflow sequence number 0 (RFC 8684 §3.3.3).
-    fn signal(&self, data_ack: u64) -> MptcpOption {
+    fn data_signal(&self, data_ack: u64) -> MptcpOption {
         let end = self.outgoing.end().filter(|_| !self.outgoing.is_finished());
         let mapping = end.map(|end| DataMapping {
             data_sequence: self.own_sequence(end),

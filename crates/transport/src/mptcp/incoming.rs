@@ -2,41 +2,20 @@
 //!
 //! Positions count the bytes of the data from zero.
 
-use std::collections::BTreeMap;
-
 use airlane_core::{Bytes, Duration, Instant};
 
+use super::order::{Order, Released};
 use crate::config::ReceiveWindowKind;
 use crate::window::{Arrival, Read, ReceiveWindow, Window};
-
-/// Data that arrived before data in front of it.
-#[derive(Clone, Copy, Debug)]
-struct Held {
-    end: u64,
-    at: Instant,
-    subflow: usize,
-}
-
-/// Held data that can be read now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Released {
-    pub(super) subflow: usize,
-    pub(super) bytes: u64,
-    pub(super) waited: Duration,
-}
 
 /// The receive half of a connection.
 #[derive(Debug)]
 pub(super) struct Incoming {
-    /// Position expected next.
-    next: u64,
+    order: Order,
     /// Position up to which the application has read.
     read_to: u64,
     /// First position that the peer must not fill.
     edge: u64,
-    /// Data behind a gap, by its start.
-    beyond: BTreeMap<u64, Held>,
-    beyond_bytes: u64,
     /// The end of the data, if the peer's DATA_FIN has arrived.
     end: Option<u64>,
     window: Window,
@@ -49,16 +28,7 @@ impl Incoming {
         let segment = Bytes(u64::from(segment));
         let window = Window::new(kind, segment);
         let edge = window.first_offer(segment).get();
-        Self {
-            next: 0,
-            read_to: 0,
-            edge,
-            beyond: BTreeMap::new(),
-            beyond_bytes: 0,
-            end: None,
-            window,
-            segment,
-        }
+        Self { order: Order::default(), read_to: 0, edge, end: None, window, segment }
     }
 
     /// The largest window that it offers.
@@ -67,11 +37,11 @@ impl Incoming {
     }
 
     pub(super) const fn next(&self) -> u64 {
-        self.next
+        self.order.next()
     }
 
     pub(super) const fn readable(&self) -> u64 {
-        self.next - self.read_to
+        self.next() - self.read_to
     }
 
     /// The peer's DATA_FIN, with the end of the data.
@@ -81,7 +51,7 @@ impl Incoming {
 
     /// Whether all data up to the DATA_FIN has arrived.
     pub(super) fn is_complete(&self) -> bool {
-        self.end.is_some_and(|end| self.next >= end)
+        self.end.is_some_and(|end| self.next() >= end)
     }
 
     /// Whether the application has read all data.
@@ -91,49 +61,30 @@ impl Incoming {
 
     /// The data acknowledgment, as a position: the DATA_FIN takes one (RFC 8684 §3.3.3).
     pub(super) fn acknowledged(&self) -> u64 {
-        self.next + u64::from(self.is_complete())
+        self.next() + u64::from(self.is_complete())
     }
 
     /// The window to announce. Its right edge does not move left.
     pub(super) fn offer(&mut self) -> u64 {
-        let held = Bytes(self.beyond_bytes + self.readable());
-        self.edge = self.edge.max(self.next + self.window.advertise(held).get());
-        self.edge - self.next
+        let held = Bytes(self.order.held() + self.readable());
+        self.edge = self.edge.max(self.next() + self.window.advertise(held).get());
+        self.edge - self.next()
     }
 
     pub(super) fn on_established(&mut self, now: Instant) {
         self.window.on_established(now);
     }
 
-    /// `len` bytes from `start` on arrived through a subflow. Returns how many of them are new, and adds what can be read
+    /// Bytes arrived through a subflow: their start and number. Returns how many of them are new, and adds what can be read
     /// besides them to `released`.
     pub(super) fn receive(
         &mut self,
         now: Instant,
         subflow: usize,
-        (start, len): (u64, u64),
+        data: (u64, u64),
         released: &mut Vec<Released>,
     ) -> u64 {
-        let (mut at, end) = (start, start + len);
-        let mut fresh = 0;
-        while end > at.max(self.next) {
-            at = at.max(self.next);
-            let before = self.beyond.range(..=at).next_back().map(|(_, held)| held.end);
-            if let Some(covered) = before.filter(|covered| *covered > at) {
-                at = covered;
-                continue;
-            }
-            let until = self.beyond.range(at..).next().map_or(end, |(next, _)| end.min(*next));
-            if at == self.next {
-                self.next = until;
-                self.release(now, released);
-            } else {
-                self.beyond.insert(at, Held { end: until, at: now, subflow });
-                self.beyond_bytes += until - at;
-            }
-            fresh += until - at;
-            at = until;
-        }
+        let fresh = self.order.receive(now, subflow, data, released);
         if fresh > 0 {
             let arrival = Arrival {
                 now,
@@ -143,22 +94,9 @@ impl Incoming {
                 timestamp: None,
                 echo: None,
             };
-            self.window.on_data(&arrival, Bytes(self.beyond_bytes));
+            self.window.on_data(&arrival, Bytes(self.order.held()));
         }
         fresh
-    }
-
-    /// Held data that follows can be read.
-    fn release(&mut self, now: Instant, released: &mut Vec<Released>) {
-        while let Some(first) = self.beyond.first_entry()
-            && *first.key() <= self.next
-        {
-            let (start, held) = first.remove_entry();
-            self.next = held.end;
-            self.beyond_bytes -= held.end - start;
-            let waited = now.saturating_since(held.at);
-            released.push(Released { subflow: held.subflow, bytes: held.end - start, waited });
-        }
     }
 
     /// The application reads up to `limit` bytes; `rtt` is the longest round-trip time of a subflow, as in Linux
@@ -193,7 +131,7 @@ mod tests {
         assert_eq!(incoming.receive(at(1), 0, (5, 20), &mut released), 10); // 5 to 10, and 20 to 25
         assert_eq!((incoming.readable(), released.len()), (0, 0));
         assert_eq!(incoming.receive(at(7), 0, (0, 10), &mut released), 5);
-        let waits = released.iter().map(|one| (one.subflow, one.bytes, one.waited.as_millis()));
+        let waits = released.iter().map(|one| (one.path, one.bytes, one.waited.as_millis()));
         assert_eq!(waits.collect::<Vec<_>>(), [(0, 5, 6), (1, 10, 7), (0, 5, 6)]);
         assert_eq!((incoming.next(), incoming.read(at(7), u64::MAX, Duration::ZERO)), (25, 25));
         assert_eq!(incoming.receive(at(8), 1, (0, 25), &mut released), 0);

@@ -18,13 +18,22 @@ pub(super) fn initial_data_sequence(key: u64) -> u64 {
 }
 
 /// The HMAC of a join: of both keys and both random numbers, those of its sender first (RFC 8684 §3.2).
-pub(super) fn join_hmac([own_key, peer_key]: [u64; 2], [own_nonce, peer_nonce]: [u32; 2]) -> [u8; 32] {
+pub(super) fn join_hmac(keys: [u64; 2], [own_nonce, peer_nonce]: [u32; 2]) -> [u8; 32] {
+    hmac(keys, &[own_nonce.to_be_bytes(), peer_nonce.to_be_bytes()].concat())
+}
+
+/// The HMAC of an announced address without a port: the 64 rightmost bits (RFC 8684 §3.4.1). The sender's key comes first.
+pub(super) fn address_hmac(keys: [u64; 2], id: u8, [a, b, c, d]: [u8; 4]) -> u64 {
+    let hmac = hmac(keys, &[id, a, b, c, d, 0, 0]);
+    u64::from_be_bytes(core::array::from_fn(|i| hmac[24 + i]))
+}
+
+fn hmac([own_key, peer_key]: [u64; 2], message: &[u8]) -> [u8; 32] {
     let mut key = [0; BLOCK];
     key[..8].copy_from_slice(&own_key.to_be_bytes());
     key[8..16].copy_from_slice(&peer_key.to_be_bytes());
     let (inner, outer) = (key.map(|byte| byte ^ 0x36), key.map(|byte| byte ^ 0x5c)); // RFC 2104 §2
-    let message = [own_nonce.to_be_bytes(), peer_nonce.to_be_bytes()].concat();
-    hash(&[&outer, &hash(&[&inner, &message])])
+    hash(&[&outer, &hash(&[&inner, message])])
 }
 
 /// The 64 most significant bits of an HMAC, for a SYN-ACK.
@@ -56,6 +65,7 @@ mod tests {
         assert_eq!(text, "2007228f3918cc9abcccfd1678342b27cae4c9a85a5dd7bddb8296cc994997dd");
         assert_eq!(most_64(hmac).to_be_bytes(), hmac[..8]);
         assert_eq!(most_160(hmac), hmac[..20]);
+        assert_eq!(address_hmac([a, b], 3, [10, 0, 0, 4]), 0xaf3c_1bf5_4895_ba36);
         assert_eq!((token(a), initial_data_sequence(a)), (0x8a85_1ff8, 0xe3db_22c6_785a_0d45));
     }
 }

@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 pub(super) struct Reinjection {
     pub(super) start: u64,
     pub(super) end: u64,
-    /// The subflow that has carried it.
-    pub(super) from: usize,
+    /// The subflow that has carried it, and that will repeat it if its path recovers; none if it was removed.
+    pub(super) from: Option<usize>,
 }
 
 /// The send half of a connection.
@@ -121,6 +121,18 @@ impl Outgoing {
         }
     }
 
+    /// A subflow was removed: it repeats nothing.
+    pub(super) fn forget_carrier(&mut self, subflow: usize) {
+        let carried = self.reinjections.iter_mut().filter(|one| one.from == Some(subflow));
+        carried.for_each(|one| one.from = None);
+    }
+
+    /// Nothing more is sent.
+    pub(super) fn abandon(&mut self) {
+        self.reinjections.clear();
+        (self.written, self.window_end) = (self.next, self.next);
+    }
+
     /// The first data that must be sent again.
     pub(super) fn reinjection(&mut self) -> Option<Reinjection> {
         while let Some(first) = self.reinjections.front_mut() {
@@ -153,13 +165,13 @@ mod tests {
         assert_eq!((outgoing.sendable(), outgoing.is_blocked()), (60, false));
         outgoing.on_sent(60);
         assert!(outgoing.is_blocked());
-        outgoing.reinject(Reinjection { start: 30, end: 40, from: 1 });
-        outgoing.reinject(Reinjection { start: 0, end: 20, from: 0 });
+        outgoing.reinject(Reinjection { start: 30, end: 40, from: Some(1) });
+        outgoing.reinject(Reinjection { start: 0, end: 20, from: Some(0) });
         outgoing.on_ack(61, 60); // never sent
         outgoing.on_ack(10, 60);
-        assert_eq!(outgoing.reinjection(), Some(Reinjection { start: 10, end: 20, from: 0 }));
+        assert_eq!(outgoing.reinjection(), Some(Reinjection { start: 10, end: 20, from: Some(0) }));
         outgoing.on_reinjected(10);
-        assert_eq!(outgoing.reinjection(), Some(Reinjection { start: 30, end: 40, from: 1 }));
+        assert_eq!(outgoing.reinjection(), Some(Reinjection { start: 30, end: 40, from: Some(1) }));
         outgoing.on_ack(40, 60);
         assert_eq!((outgoing.reinjection(), outgoing.sendable(), outgoing.end()), (None, 40, None));
         outgoing.close();

@@ -3,7 +3,7 @@
 use airlane_core::{Bytes, Cx, SubflowStep};
 
 use super::connection::MptcpConnection;
-use super::scheduler::{MinRtt, Scheduler, SchedulerData, SchedulerKind};
+use super::scheduler::{MinRtt, Scheduler, SchedulerData, SchedulerKind, SchedulerPath};
 use crate::TcpEndpoint;
 
 /// Data on a slower subflow is repeated on one whose round-trip time is less than a quarter, or if its window is at most
@@ -28,9 +28,8 @@ impl MptcpConnection {
             let mut view = subflow.as_ref().map(|one| one.view(path.backup)).unwrap_or_default();
             // The initiator may send on the first subflow at once (RFC 8684 §3.1).
             if let Some(subflow) = subflow
-                && self.initiator
                 && index == 0
-                && !subflow.failed
+                && (self.initiator && !subflow.joins && !subflow.failed || self.plain)
             {
                 view.usable = subflow.is_open();
             }
@@ -43,7 +42,7 @@ impl MptcpConnection {
         let Some(part) = self.outgoing.reinjection() else { return false };
         self.look();
         // The subflow that carried it is the last choice: it repeats its data itself.
-        self.views[part.from].usable = false;
+        part.from.into_iter().for_each(|from| self.views[from].usable = false);
         let data = self.data(cx, part.end - part.start);
         let Some(index) = MinRtt.select(&self.views, &data) else { return false };
         let len = (part.end - part.start).min(u64::from(self.views[index].sender.segment));
@@ -64,7 +63,9 @@ impl MptcpConnection {
         self.look();
         let segment = self.views.iter().map(|view| u64::from(view.sender.segment)).max().unwrap_or(0);
         let data = self.data(cx, self.outgoing.sendable().min(segment));
-        let Some(index) = self.scheduler.select(&self.views, &data) else { return false };
+        let chosen = self.scheduler.select(&self.views, &data);
+        let is_available = |index: &usize| self.views.get(*index).is_some_and(SchedulerPath::is_available);
+        let Some(index) = chosen.filter(is_available) else { return false };
         self.push_next(cx, index)
     }
 
@@ -124,7 +125,9 @@ impl MptcpConnection {
                         break;
                     }
                     let next = self.outgoing.next();
-                    self.subflows[index].iter_mut().for_each(|subflow| subflow.repeats_from = next);
+                    if let Some(subflow) = &mut self.subflows[index] {
+                        subflow.repeats_from = next;
+                    }
                     debug_assert!(next > before, "a segment has bytes");
                     continue;
                 }

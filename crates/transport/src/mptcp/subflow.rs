@@ -17,8 +17,13 @@ pub struct SubflowPath {
     pub sockets: SocketPair,
     /// The port of the node that leads to its path.
     pub port: Port,
-    /// Identifier of the initiator's address (RFC 8684 §3.2).
+    /// Identifier of its address (RFC 8684 §3.2).
     pub address: u8,
+    /// The address is announced, and the peer opens the subflow: whether the initiator of the connection announces it, and
+    /// the address.
+    pub announced: Option<(bool, [u8; 4])>,
+    /// Whether the initiator's access is there at the beginning.
+    pub present: bool,
     /// It is used only if no other subflow is.
     pub backup: bool,
 }
@@ -39,12 +44,15 @@ pub(super) struct Subflow {
     pub(super) endpoint: TcpEndpoint,
     /// Data that was given to it and that its peer has not acknowledged, by offset.
     sent: VecDeque<Mapped>,
-    /// Bytes that were given to it, and that it has sent.
+    /// Number of bytes that were given to it.
     given_to: u64,
+    /// Offset up to which it has sent.
     sent_to: u64,
+    /// A SYN was sent.
     syn_sent: bool,
     /// Announced data that was not read, by offset.
     received: VecDeque<Mapped>,
+    /// Offset up to which the connection has read.
     read_to: u64,
     /// The peer has confirmed the handshake: a segment other than a SYN has arrived at the initiator, or the third segment at
     /// the listener.
@@ -53,10 +61,16 @@ pub(super) struct Subflow {
     pub(super) failed: bool,
     /// It has ended, and what it had not delivered has been reinjected.
     pub(super) ended: bool,
+    /// Number of expirations of its retransmission timer that have been handled.
     timeouts: u64,
+    /// Offset up to which the peer has acknowledged.
     acknowledged_to: u64,
     /// Next position for the redundant scheduler.
     pub(super) repeats_from: u64,
+    /// It was opened with MP_JOIN.
+    pub(super) joins: bool,
+    /// The answer to its SYN had no MP_JOIN: it ends.
+    pub(super) refused: bool,
     /// Random numbers of a join: this end's and the peer's.
     pub(super) nonces: [u32; 2],
 }
@@ -77,6 +91,8 @@ impl Subflow {
             timeouts: 0,
             acknowledged_to: 0,
             repeats_from: 0,
+            joins: false,
+            refused: false,
             nonces: [nonce, 0],
         }
     }
@@ -85,10 +101,15 @@ impl Subflow {
         self.endpoint.state() == ConnectionState::Established && !self.ended
     }
 
+    /// Whether an acknowledgment of it may carry an option other than those of its handshake.
+    pub(super) fn can_signal(&self) -> bool {
+        self.is_open() && self.confirmed
+    }
+
     /// Its state for a scheduler.
     pub(super) fn view(&self, backup: bool) -> SchedulerPath {
         let sender = self.endpoint.subflow_state().unwrap_or_default();
-        SchedulerPath { sender, usable: self.is_open() && self.confirmed && !self.failed, backup }
+        SchedulerPath { sender, usable: self.can_signal() && !self.failed, backup }
     }
 
     /// Writes a segment of the data.
@@ -136,7 +157,7 @@ impl Subflow {
         let fresh = self.sent.iter_mut().filter(|one| !one.reinjected);
         let take = |one: &mut Mapped| {
             one.reinjected = true;
-            Reinjection { start: one.position, end: one.position + one.len, from }
+            Reinjection { start: one.position, end: one.position + one.len, from: Some(from) }
         };
         fresh.map(take).collect()
     }
@@ -162,11 +183,18 @@ impl Subflow {
         near.saturating_add_signed(i64::from(ahead))
     }
 
-    /// Reads the next bytes of the subflow that are consecutive in the data: their position and number.
-    pub(super) fn read(&mut self, now: airlane_core::Instant) -> Option<(u64, u64)> {
+    /// Reads the next bytes of the subflow that are consecutive in the data: their position and number. `plain`: the
+    /// connection continues on it as TCP, and positions are offsets.
+    pub(super) fn read(&mut self, now: airlane_core::Instant, plain: bool) -> Option<(u64, u64)> {
         let readable = self.endpoint.readable();
         if readable == 0 {
             return None;
+        }
+        if plain {
+            let position = self.read_to;
+            self.endpoint.read(now, readable);
+            self.read_to += readable;
+            return Some((position, readable));
         }
         while self.received.front().is_some_and(|one| one.offset + one.len <= self.read_to) {
             self.received.pop_front();

@@ -1,1 +1,1 @@
-"""HyStart++, SEARCH and C4, each compared with its publication."""
+"""HyStart++, SEARCH, C4, Verus and PBE-CC, each compared with its publication."""

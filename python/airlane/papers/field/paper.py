@@ -1,12 +1,12 @@
-"""The experiments on HyStart++, SEARCH, C4, and on Copa and Vivace in a cell."""
+"""The experiments on HyStart++, SEARCH, C4, Verus, PBE-CC, and on Copa and Vivace in a cell."""
 
 from __future__ import annotations
 
 from airlane.experiments import Experiment
-from airlane.papers.field import c4, ran_delays, slow_start
+from airlane.papers.field import c4, pbe, ran_delays, slow_start, verus
 
-TITLE = "HyStart++, SEARCH and C4"
-REFERENCE = "RFC 9406, draft-chung-ccwg-search and private-octopus/c4"
+TITLE = "HyStart++, SEARCH, C4, Verus and PBE-CC"
+REFERENCE = "RFC 9406, draft-chung-ccwg-search, private-octopus/c4, SIGCOMM 2015 and 2020"
 ABOUT = ""
 
 
@@ -19,4 +19,6 @@ def experiments() -> list[Experiment]:
         c4.alone(),
         c4.beside(),
         ran_delays.ran_delays(),
+        verus.verus(),
+        pbe.pbe(),
     ]

@@ -108,7 +108,6 @@ fn a_step_costs_the_same_in_a_large_network() {
         fn handle_packet(&mut self, cx: &mut Cx<'_>, _: Port, packet: PacketRef) {
             cx.pool.consume(packet);
         }
-        fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
         fn next_timeout(&self) -> Option<Instant> {
             self.0.fetch_add(1, Ordering::Relaxed);
             None

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use airlane_core::Instant as Virtual;
 use airlane_live::cell::Cell;
-use airlane_live::ends::EndId;
+use airlane_live::ends::{EndId, end_of_host};
 use airlane_live::flight::{Reader, Record};
 use airlane_live::radio::{Every, Facts, Report};
 use airlane_scenario::{RealEnd, Resolved, Scenario};
@@ -81,7 +81,8 @@ impl Recorded {
             "server" => Some(0),
             _ => facts.real.iter().position(|one| one == end).map(|ue| 1 + ue),
         };
-        let open = facts.hosts.keys().filter_map(end_of).map(EndId::from_index).collect();
+        let open = facts.hosts.keys().filter_map(end_of);
+        let open = open.filter_map(|number| end_of_host(&real, number)).collect();
         let path = folder.join("flight");
         let file = File::open(&path).map_err(|e| {
             format!("{}: {e}; airlane live writes one unless --flight-mb is 0", path.display())

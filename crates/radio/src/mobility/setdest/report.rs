@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::cut;
+use crate::mobility::movements::{IMPROBABLE_MPS, counted, cut};
 
 /// Maximum number of commands that are counted one by one and named; the others are counted together.
 const COMMANDS_MAX: usize = 6;
-/// A third above the highest speed of trains in service (350 km/h); above, the unit is improbable.
-const IMPROBABLE_MPS: f64 = 130.0;
 
 /// Numbers of statements and nodes.
 #[derive(Debug, Default)]
@@ -83,9 +81,4 @@ impl Tally {
         (!parts.is_empty())
             .then(|| format!("read {}: {}", counted(nodes, ["node", "nodes"]), parts.join("; ")))
     }
-}
-
-/// A number with the singular or plural of its noun.
-fn counted(count: usize, [one, many]: [&str; 2]) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }

@@ -1,6 +1,6 @@
 use airlane_core::Instant;
 
-use crate::mobility::{PathFollower, Setdest, SetdestError};
+use crate::mobility::{Movements, MovementsError, PathFollower};
 
 /// As written by SUMO's traceExporter: one node enters, another follows, orders sorted by time.
 const SUMO: &str = "\
@@ -15,7 +15,7 @@ $ns_ at 4.5 \"$node_(7) setdest 0 5 2\"
 ";
 
 fn follow(text: &str, node: u32) -> PathFollower {
-    PathFollower::new(Setdest::parse(text).unwrap().path(node).unwrap().clone(), 1.5)
+    PathFollower::new(Movements::parse(text).unwrap().path(node).unwrap().clone(), 1.5)
 }
 
 fn at(path: &mut PathFollower, ms: u64) -> (f64, f64) {
@@ -26,7 +26,7 @@ fn at(path: &mut PathFollower, ms: u64) -> (f64, f64) {
 
 #[test]
 fn orders_are_followed() {
-    let file = Setdest::parse(SUMO).unwrap();
+    let file = Movements::parse(SUMO).unwrap();
     assert_eq!(file.nodes().collect::<Vec<_>>(), [0, 7]);
     assert!(file.path(1).is_none());
     let path = &mut follow(SUMO, 0);
@@ -83,8 +83,8 @@ fn a_way_without_end_stays_within_the_clock() {
     assert_eq!(at(path, 1_000_000_000), (1e-294, 0.0));
 }
 
-fn error(text: &str) -> SetdestError {
-    Setdest::parse(text).unwrap_err()
+fn error(text: &str) -> MovementsError {
+    Movements::parse(text).unwrap_err()
 }
 
 #[test]
@@ -109,12 +109,15 @@ fn mistakes_are_placed() {
     assert!(with("for {set i 0} {$i < 3} {incr i} { $node_($i) set X_ 5 }").contains("expected"));
     assert_eq!(error("").found, "the file has no node");
     assert_eq!(error("# only a comment").line, None);
+    let help = error("set val(x) 5\nset val(y) 5\n").help;
+    assert!(help.ends_with("the first other statement is in `set val(x) 5`"), "{help}");
+    // What begins as XML is read as SUMO's output.
     let help = error("<timestep time=\"0.00\">\n</timestep>\n").help;
-    assert!(help.ends_with("the first other statement is in `<timestep time=\"0.00\">`"), "{help}");
+    assert!(help.starts_with("expected the output of `sumo --fcd-output FILE`"), "{help}");
 }
 
 fn note(text: &str) -> String {
-    Setdest::parse(text).unwrap().note().unwrap_or_default().to_owned()
+    Movements::parse(text).unwrap().note().unwrap_or_default().to_owned()
 }
 
 /// The same walk in the forms that scripts and generators use: comments behind lines, positions at the end,
@@ -174,7 +177,7 @@ fn positions_are_late_absent_or_set_at_a_time() {
     assert!((seen[2].1 - 12.99).abs() < 1e-9 && seen[2].0 == 0.0, "{:?}", seen[2]);
     assert_eq!(seen[3..], [(70.0, 13.0), (70.0, 13.0), (70.0, 23.0), (70.0, 33.0)]);
     assert_eq!(note(text), "read 1 node: 1 node without an initial position, at x = 0 or y = 0");
-    let moved = Setdest::parse("$ns_ at 0 \"$node_(0) setdest 130 40 1e9\"\n").unwrap();
+    let moved = Movements::parse("$ns_ at 0 \"$node_(0) setdest 130 40 1e9\"\n").unwrap();
     let start = moved.path(0).unwrap().start(1.5);
     assert_eq!((start.x, start.y), (130.0, 40.0), "placed before the run begins");
 }
@@ -183,7 +186,7 @@ fn positions_are_late_absent_or_set_at_a_time() {
 fn one_name_of_nodes_is_read() {
     let text = "$rsu(0) set X_ 500\n$rsu(0) set Y_ 500\n$rsu(1) set X_ 1\n$rsu(1) set Y_ 1\n$node_(0) set X_ 1\n\
                 $node_(0) set Y_ 2\n$ns_ at 1 \"$node_(0) setdest 1 1002 1000\"\n";
-    let file = Setdest::parse(text).unwrap();
+    let file = Movements::parse(text).unwrap();
     assert_eq!(file.nodes().collect::<Vec<_>>(), [0]);
     let fast = "speeds up to 1000 m/s (3600 km/h): are they in km/h?";
     assert_eq!(note(text), format!("read 1 node: 2 nodes of another name, left out; {fast}"));

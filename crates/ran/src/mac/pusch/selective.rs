@@ -8,9 +8,9 @@
 
 use core::ops::Range;
 
-use airlane_radio::{Modulation, mutual_information};
+use airlane_radio::mutual_information;
 
-use super::{Adaptation, PuschBlock, Sounding};
+use super::{Adaptation, PuschBlock, Sounding, effective_sinrs};
 use crate::config::{CellConfig, UplinkAccess};
 
 /// The PRBs between those of PUCCH, if the cell schedules selectively: it adapts to the power of its UEs, and no PRBs are
@@ -70,10 +70,8 @@ impl Adaptation<'_> {
         let factor = self.factor(prbs);
         let Some(first) = start else { return self.levels(factor) };
         let (first, prbs) = (usize::from(first), usize::from(prbs));
-        let sinr = &mut self.scratch[..prbs];
-        sinr.iter_mut().zip(&self.ue.sounding.sinr[first..]).for_each(|(to, from)| *to = from * factor);
-        let mean = mutual_information::mean(sinr);
-        Modulation::ALL.map(|modulation| mutual_information::sinr_of(modulation, mean[modulation.index()]))
+        let [mean] = mutual_information::means_scaled(&self.ue.sounding.sinr[first..first + prbs], [factor]);
+        effective_sinrs(mean)
     }
 
     /// The block on PRBs that are free: the best of them, if the selected ones are not. `None` if there is no room for

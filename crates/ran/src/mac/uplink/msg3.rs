@@ -14,7 +14,7 @@ use crate::config::CellConfig;
 use crate::link::ServingLink;
 use crate::numerology::UplinkHarq;
 use crate::rrc::connection::ConnectionConfig;
-use crate::slot::Slot;
+use crate::slot::{CellSlot, UeSet};
 
 /// Bytes of control elements that may be in the block of Msg3 (TS 36.321 §6.1.3, TS 38.321 §6.1.3).
 const REQUEST_CONTROL: u64 = 6;
@@ -67,7 +67,12 @@ impl UplinkMac {
     }
 
     /// PRBs of a slot that are kept for the PUSCH of MsgA: those of each preamble, without those that are granted.
-    fn kept_for_message_a(&self, slot: &Slot<'_, '_>, pusch: u64, connection: &ConnectionConfig) -> u16 {
+    fn kept_for_message_a<U: UeSet + ?Sized>(
+        &self,
+        slot: &CellSlot<'_, U>,
+        pusch: u64,
+        connection: &ConnectionConfig,
+    ) -> u16 {
         let access = &connection.access;
         let Some(message_a) = access.message_a else { return 0 };
         if !access.has_message_a(pusch, &slot.cell.numerology) {
@@ -107,7 +112,7 @@ impl UplinkMac {
 
     /// With synchronous HARQ, a retransmission keeps its slot and its PRBs: Msg3 that was granted there before the first
     /// transmission failed is not sent, and its UE contends again.
-    fn withdraw_requests(&mut self, slot: &mut Slot<'_, '_>, pusch: u64, free: u16) {
+    fn withdraw_requests<U: UeSet + ?Sized>(&mut self, slot: &mut CellSlot<'_, U>, pusch: u64, free: u16) {
         let is_synchronous = slot.cell.numerology.harq.uplink == UplinkHarq::Synchronous;
         if !is_synchronous || self.retransmissions.is_empty() {
             return;
@@ -122,9 +127,9 @@ impl UplinkMac {
     }
 
     /// [`Self::grant_retransmissions`], next to Msg3 and the PRACH of UEs that set up their connections.
-    pub(super) fn repeat_blocks(
+    pub(super) fn repeat_blocks<U: UeSet + ?Sized>(
         &mut self,
-        slot: &mut Slot<'_, '_>,
+        slot: &mut CellSlot<'_, U>,
         earliest: u64,
         pusch: u64,
         free: u16,

@@ -1,4 +1,4 @@
-use airlane_core::Seeds;
+use airlane_core::{CellUse, Seeds};
 
 use super::*;
 use crate::congestion::{CodeStep, RateSample, SlowStartAfterReduction};
@@ -72,6 +72,7 @@ fn a_law_asks_for_each_input_that_it_uses() {
         resource_blocks: 50,
         cqi: 9,
         queue: Bytes(100_000),
+        cell_use: Some(CellUse { offered_prbs: 4500, active_ues: 1, ..CellUse::default() }),
     };
     let marks = MarkSample {
         now: Instant::from_millis(100),

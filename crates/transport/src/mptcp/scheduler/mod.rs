@@ -50,7 +50,7 @@ pub struct SchedulerData {
 
 /// A scheduler.
 pub trait Scheduler: Debug + Send {
-    /// The subflow that sends the next segment; it must be available. None if the segment waits.
+    /// The subflow that sends the next segment. The segment waits with `None`, and with a subflow that is not available.
     fn select(&mut self, paths: &[SchedulerPath], data: &SchedulerData) -> Option<usize>;
 
     /// The peer's window prevented that data was sent.
