@@ -34,5 +34,5 @@ pub use connection::{MptcpConnection, MptcpSettings};
 pub use control::{PathNews, PathNotice};
 pub use coupling::Coupling;
 pub use order::{Order, Released};
-pub use scheduler::{MakeScheduler, Scheduler, SchedulerData, SchedulerKind, SchedulerPath};
+pub use scheduler::{MakeScheduler, Scheduler, SchedulerData, SchedulerKind, SchedulerPath, Shares};
 pub use subflow::SubflowPath;
