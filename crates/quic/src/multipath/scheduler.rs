@@ -69,9 +69,7 @@ impl Turns {
         let places = left.clone().map(|one| one.place);
         match &self.kind {
             MultipathScheduler::Noq => places.min(),
-            MultipathScheduler::MinRtt => {
-                left.min_by_key(|one| (one.srtt, one.place)).map(|one| one.place)
-            }
+            MultipathScheduler::MinRtt => left.min_by_key(|one| (one.srtt, one.place)).map(|one| one.place),
             MultipathScheduler::RoundRobin => {
                 places.min_by_key(|place| (place + self.paths - self.last - 1) % self.paths)
             }
