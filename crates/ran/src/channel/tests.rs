@@ -33,6 +33,8 @@ fn plain() -> Scenery {
         environment: None,
         inside_m: None,
         shadowing: None,
+        path_loss_map: None,
+        clutter_loss_map: None,
     }
 }
 
