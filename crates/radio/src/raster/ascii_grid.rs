@@ -2,8 +2,8 @@
 //!
 //! As Esri describes it ("Esri ASCII raster format", ArcGIS Desktop 9.3 help) and GDAL's driver `AAIGrid` writes it. Keywords
 //! are in any case and order, and a row may be on several lines. `NODATA_value` is optional, and by default -9999. GDAL
-//! writes `dx` and `dy` in the place of `cellsize` for cells that are no squares. The projection, which may be in a file
-//! beside it, is not read: coordinates are metres.
+//! writes `dx` and `dy` in the place of `cellsize` for cells that are no squares. A projection, which may be in a file
+//! of its own (.prj), is not read: coordinates are metres.
 
 use core::ops::RangeInclusive;
 
@@ -195,14 +195,15 @@ impl Raster {
 }
 
 fn range_help(kind: LossKind) -> String {
-    let (what, most) = match kind {
-        LossKind::PathLoss => ("path losses are", kind.range().end().to_string()),
-        LossKind::Clutter => ("additional losses are", kind.range().end().to_string()),
-    };
-    format!(
-        "{what} from 0 to {most} dB; a path gain is the negative path loss, and a received power in dBm must be subtracted \
-         from the power that is sent; cells without a value have that of NODATA_value"
-    )
+    let most = kind.range().end().to_string();
+    let empty = "cells without a value have that of NODATA_value";
+    match kind {
+        LossKind::PathLoss => format!(
+            "path losses are from 0 to {most} dB; a path gain is the negative path loss, and a received power in dBm must be \
+             subtracted from the power that is sent; {empty}"
+        ),
+        LossKind::Clutter => format!("additional losses are from 0 to {most} dB; {empty}"),
+    }
 }
 
 fn at(line: usize, message: String, help: &str) -> RasterError {

@@ -1,7 +1,7 @@
 //! Losses over the plane from a raster, as planning tools and ray tracers export it.
 //!
 //! A value belongs to the centre of its cell. Between the centres of four cells with values, the loss is bilinear in both
-//! coordinates; from the outermost centres to the edge of the raster it is that of the nearest cell. Beside a cell without
+//! coordinates; from the outermost centres to the edge of the raster it is that of the nearest cell. Next to a cell without
 //! a value, it is that of the cell at this place.
 
 mod ascii_grid;
@@ -16,7 +16,7 @@ use crate::geometry::Position;
 /// The greatest number of cells of a raster: 3 km by 3 km at 1 m.
 pub const CELLS_MAX: usize = 10_000_000;
 
-/// What the values of a raster are.
+/// Meaning of the values of a raster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossKind {
     /// The path loss of a cell.
@@ -54,7 +54,7 @@ pub struct Raster {
 pub struct RasterError {
     /// The line, counted from 1; `None` if the error is about the file.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The error.
     pub message: String,
     /// The correct form.
     pub help: String,

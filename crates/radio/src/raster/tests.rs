@@ -25,7 +25,7 @@ fn losses_between_centres_are_bilinear() {
         (100.0, 200.0, 60.0),                                    // the corners of the raster
         (100.0, 220.0, 80.0),
         (130.0, 220.0, 100.0),
-        (119.9, 209.0, 70.0), // beside a cell without a value
+        (119.9, 209.0, 70.0), // next to a cell without a value
         (121.0, 214.0, 100.0),
     ] {
         let found = loss(&raster, x, y).unwrap();

@@ -14,7 +14,7 @@ use crate::format::{Cell, Mobility, Resolved};
 /// The limit of the cells of all rasters of a scenario, which are 4 bytes each.
 const CELLS_MAX: usize = 50_000_000;
 
-/// What the rasters of cells require of a scenario.
+/// Rules for cells with rasters.
 pub(super) fn rules(scenario: &Resolved, at: &Place<'_>) -> Checked {
     let wraps = scenario.channel.as_ref().is_some_and(|channel| channel.wrap_around.is_some());
     let mut sites = BTreeMap::new();
@@ -121,10 +121,7 @@ impl Rasters {
         let nearest = serving.iter().min_by(|one, other| distance(one).total_cmp(&distance(other)));
         let Some(file) = nearest.and_then(|cell| cell.path_loss_map.as_ref()) else { return Ok(()) };
         let raster = &self.path_loss[file];
-        let others = match maps.len() {
-            1 => String::new(),
-            count => format!(", and {} other rasters have no value there", count - 1),
-        };
+        let others = if maps.len() > 1 { ", and no raster of another cell has a value there" } else { "" };
         let what = if is_within(raster, [x, y]) { "where the cell has no value in" } else { "outside of" };
         at.wrong(format!("{}{what} {file}{others}", who()), extent(raster))
     }

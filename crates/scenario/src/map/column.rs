@@ -180,7 +180,7 @@ impl PlaceTable {
     }
 
     /// The name of the file with the path loss of a site, if the cell is not empty.
-    pub(super) fn path_loss_map(&self, row: &Row) -> Option<&str> {
+    pub(super) fn path_loss_map<'a>(&self, row: &'a Row) -> Option<&'a str> {
         self.cell(row, Column::PathLossMap).map(|cell| cell.text)
     }
 
