@@ -143,8 +143,9 @@ fn apart(one: &[Vec<f64>], other: &[Vec<f64>]) -> f64 {
     pairs.map(|(one, other)| (one - other).abs()).fold(0.0, f64::max)
 }
 
-/// At 35 m, the loss of the law bends by 16.3 dB / (35 m)² in each direction, so that bilinear interpolation between centres
-/// 5 m apart is off by at most 0.04 dB, and by 0.7 dB between centres 20 m apart.
+/// At a distance r, the loss of the law bends by 16.3 dB / r², towards the site and across, with opposite signs. Between
+/// centres at a distance h, linear interpolation is off by at most h² / 8 of that in either direction: at 35 m, 0.04 dB with
+/// 5 m, and 0.67 dB with 20 m.
 #[test]
 fn a_raster_of_the_law_has_its_geometry() {
     let (users, count) = users();
@@ -154,7 +155,7 @@ fn a_raster_of_the_law_has_its_geometry() {
         .iter()
         .flatten()
         .fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], level| [low.min(*level), high.max(*level)]);
-    for (raster_m, bound_db) in [(5.0, 0.05), (20.0, 0.75)] {
+    for (raster_m, bound_db) in [(5.0, 0.05), (20.0, 0.67)] {
         let off = apart(&exact, &Given::new(CITY, files(&users, Some(raster_m))).rsrp(count));
         println!(
             "{count} users from {} to {} dBm: rasters of {raster_m} m are off by {off} dB",
@@ -166,7 +167,8 @@ fn a_raster_of_the_law_has_its_geometry() {
 
 /// Cars through the city.
 const DRIVES: &str = "id,x,y,speed_kmh,heading\n\
-                      east,-150,40,60,90\nwest,650,200,60,270\nnorth,120,-150,60,0\nsouth,390,600,60,180\n";
+                      east,-150,40,60,90\nwest,650,200,60,270\nnorth,120,-150,60,0\nsouth,390,600,60,180\n\
+                      plain,-150,250,60,90\nback,650,-50,60,270\nhill,350,-150,60,0\nvale,60,600,60,180\n";
 
 /// UE, source and target of each handover, and the time of its report.
 fn handovers(output: &RunOutput) -> Vec<([String; 3], f64)> {
@@ -195,13 +197,13 @@ fn a_raster_of_the_law_has_its_handovers() {
 /// Cells in reach alone, and any number of threads.
 #[test]
 fn rasters_with_the_strongest_cells_have_the_same_handovers() {
-    let text = CITY.replace("duration = \"1 s\"", "duration = \"20 s\"");
+    let text = CITY.replace("duration = \"1 s\"", "duration = \"40 s\"");
     let all = Given::new(&text, files(DRIVES, Some(10.0)));
     let near =
         Given::new(&text.replace("[channel]", "[channel]\nstrongest_cells = 6"), files(DRIVES, Some(10.0)));
     let cells =
         |given: &Given| handovers(&given.output()).into_iter().map(|(cells, _)| cells).collect::<Vec<_>>();
-    assert!(cells(&all).len() >= 6);
+    assert!(cells(&all).len() >= 12);
     assert_eq!(cells(&near), cells(&all));
     let bytes = |threads: usize| {
         let output = near.built(threads).finish();
@@ -231,7 +233,10 @@ fn a_loss_at_the_place_of_a_ue_reduces_all_cells() {
             assert!((open - wooded - loss_db).abs() < 1e-4, "{open} and {wooded} dBm");
         }
     }
-    let goodput = |text: &str| reals(table(&wood(text).output(), "flows"), "goodput_mbps");
+    let goodput = |text: &str| {
+        let weak = text.replace("resource_blocks = 50", "resource_blocks = 50\ntx_power = \"10 dBm\"");
+        reals(table(&wood(&weak).output(), "flows"), "goodput_mbps")
+    };
     let [open, wooded] = [CITY, &text].map(goodput);
     println!("goodput {open:?} and with the wood {wooded:?} Mbit/s");
     assert!(wooded[1] < 0.8 * open[1], "{open:?} and {wooded:?} Mbit/s");
@@ -261,13 +266,13 @@ app = { kind = "cbr", rate = "1 Mbit/s" }
     let given = Given::new(text, BTreeMap::from([("a.asc".to_owned(), grid(5.0, tunnel).into_bytes())]));
     let output = given.output();
     let series = table(&output, "flow_series");
-    let (at, rate) = (reals(series, "time_s"), reals(series, "goodput_mbps"));
+    let (at, rate) = (reals(series, "t_s"), reals(series, "goodput_mbps"));
     let mean = |from: f64, to: f64| {
         let within: Vec<f64> =
             at.iter().zip(&rate).filter(|(at, _)| (from..to).contains(*at)).map(|(_, r)| *r).collect();
         within.iter().sum::<f64>() / within.len() as f64
     };
-    let (before, inside, behind) = (mean(2.0, 4.0), mean(4.5, 10.0), mean(12.0, 16.0));
+    let (before, inside, behind) = (mean(2.0, 4.0), mean(4.5, 9.8), mean(12.0, 16.0));
     println!("{before}, {inside}, {behind} Mbit/s");
     assert!(before > 0.9 && inside == 0.0 && behind > 0.9, "{before}, {inside}, {behind} Mbit/s");
 }

@@ -1,6 +1,7 @@
 //! UEs that move with channels to the strongest cells alone.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use airlane_radio::antenna::{Antenna, Sector};
 use airlane_radio::mobility::{Course, Movement, SpeedLaw};
