@@ -190,7 +190,7 @@ fn a_raster_of_the_law_has_its_handovers() {
     let apart =
         law.iter().zip(&rasters).map(|((_, one), (_, other))| (one - other).abs()).fold(0.0, f64::max);
     println!("{} handovers, at most {apart} s apart", law.len());
-    // A period of measurement (TS 36.133 v17.0 clause 8.1.2.2.1.2): a level that is 0.04 dB off may enter a period later.
+    // A level that is off by 0.04 dB may fulfil a condition one period of measurement, 200 ms, earlier or later.
     assert!(apart <= 0.2, "{apart} s");
 }
 
