@@ -34,10 +34,10 @@ def _quic(name: str, title: str, **transport: Any) -> Contender:
 
 
 CONTENDERS = (
-    Contender("cubic", "CUBIC over the main path", {"congestion": "cubic"}),
-    Contender("bbr3", "BBRv3 over the main path", {"congestion": "bbr3"}),
+    Contender("cubic", "CUBIC (over TCP on the main path)", {"congestion": "cubic"}),
+    Contender("bbr3", "BBRv3 (over TCP on the main path)", {"congestion": "bbr3"}),
     Contender(
-        "quic-cubic", "CUBIC over QUIC, over the main path", {"kind": "quic", "congestion": "cubic"} | _WINDOW
+        "quic-cubic", "CUBIC over QUIC (on the main path)", {"kind": "quic", "congestion": "cubic"} | _WINDOW
     ),
     _multipath("min-rtt", "min-rtt, CUBIC on each path"),
     _multipath("round-robin", "round robin, CUBIC on each path", scheduler="round-robin"),
