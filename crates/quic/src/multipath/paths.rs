@@ -85,13 +85,16 @@ impl MultipathEndpoint {
         found.unwrap_or(0)
     }
 
-    /// The client opens a path over each access that is there and has none.
+    /// The client opens a path over each access that is there and has none, and gives up those whose access has ended.
     pub(super) fn open_paths(&mut self, now: Instant, at: QuinnInstant) {
         if self.role == Role::Server || !self.confirmed || !core::mem::take(&mut self.may_open) {
             return;
         }
         for place in 0..self.config.paths.len() {
             let has_one = self.live.iter().any(|path| path.place == place && !path.abandoned);
+            if has_one && !self.present[place] && self.has_other(place) {
+                self.give_up(place, at);
+            }
             let Some((_, connection)) = self.connection.as_mut().filter(|(_, one)| !one.is_closed()) else {
                 return;
             };
@@ -213,11 +216,7 @@ impl MultipathEndpoint {
                 PathNews::Ending => id.into_iter().for_each(|id| self.set_status(id, PathStatus::Backup)),
                 PathNews::Ended => {
                     self.present[place] = false;
-                    if let Some(((_, connection), id)) = self.connection.as_mut().zip(id) {
-                        // The last path stays open (draft-ietf-quic-multipath-21 §3.4).
-                        let _ =
-                            connection.close_path(at, id, TransportErrorCode::PATH_UNSTABLE_OR_POOR.into());
-                    }
+                    self.give_up(place, at);
                 }
                 PathNews::Began { .. } => {
                     (self.present[place], self.may_open) = (true, true);
@@ -227,6 +226,20 @@ impl MultipathEndpoint {
                     });
                 }
             }
+        }
+    }
+
+    /// Whether the peer has answered on a path over another access that is there.
+    fn has_other(&self, place: usize) -> bool {
+        let serves = |path: &LivePath| path.established && !path.abandoned && self.present[path.place];
+        self.live.iter().any(|path| path.place != place && serves(path))
+    }
+
+    /// Gives up the path over an access. The last path stays open (draft-ietf-quic-multipath-21 §3.4), until there is another.
+    fn give_up(&mut self, place: usize, at: QuinnInstant) {
+        let path = self.live.iter().find(|path| path.place == place && !path.abandoned);
+        if let Some(((_, connection), id)) = self.connection.as_mut().zip(path.map(|path| path.id)) {
+            let _ = connection.close_path(at, id, TransportErrorCode::PATH_UNSTABLE_OR_POOR.into());
         }
     }
 
