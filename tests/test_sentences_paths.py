@@ -65,7 +65,7 @@ SENTENCES = [
     Sentence(
         PAGE,
         "Over 5G and 4G, minRTT over QUIC carries",
-        lambda: outcome(*reversed(MIN_RTT), "lte-nr", RATE) is Outcome.MORE,
+        lambda: outcome("mpquic-min-rtt", "mptcp-min-rtt", "lte-nr", RATE) is Outcome.MORE,
     ),
     Sentence(PAGE, ", with the same delay.", lambda: all_alike(list(MIN_RTT), "lte-nr", DELAY, 0.05)),
     Sentence(
