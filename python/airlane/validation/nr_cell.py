@@ -181,6 +181,20 @@ class NrCarrier:
         return formula * self.share() / 1e6
 
 
+    def uplink_mbps(self, overhead: float | None) -> float:
+        """The same of the uplink, with this overhead, or with that of the formula."""
+        formula = nr.max_data_rate_bps(
+            n_prb=self.n_prb,
+            subcarrier_spacing_khz=self.spacing_khz,
+            n_layers=self.layers,
+            modulation_order=8,
+            direction="uplink",
+            overhead=overhead,
+        )
+        slots = 1 if self.slots == "D" else self.slots.count("U")
+        return formula * slots / len(self.slots) / 1e6
+
+
 _SYMBOLS = {"D": 14, "S": 10, "U": 0}
 """Symbols of the downlink."""
 _FDD = 'bandwidth = "20 MHz"\nfrequency = "780 MHz"\nuplink_frequency = "725 MHz"'
