@@ -112,7 +112,7 @@ fn nothing_is_lost_or_doubled_when_carriers_come_and_go() {
         let app = "{ kind = \"on-off\", rate = \"40 Mbit/s\", payload = \"1000 B\", \
                    on = { kind = \"uniform\", min = \"5 ms\", max = \"60 ms\" }, \
                    off = { kind = \"uniform\", min = \"5 ms\", max = \"100 ms\" } }";
-        let text = scenario(network, ue, 300.0)
+        let text = scenario(network, ue, 60.0)
             .replace("{ kind = \"cbr\", rate = \"500 Mbit/s\", payload = \"1400 B\" }", app)
             .replace("fading = \"none\"", &format!("fading = {fading}"))
             .replace("warmup = \"500 ms\"\n", "")

@@ -618,25 +618,32 @@ impl UplinkMac {
                 grant.expect(slot.cell, slot.phy, &mut link.uplink, power);
             }
             grant.missed = slot.misses_control(index);
-            let links = &mut slot.ues[index as usize].links;
             left -= grant.block.prbs;
             // A slot that serves all UEs begins with the next one, so that the remainder goes to
             // each in turn.
             self.first = if k + 1 == n { self.waiting[start % n] + 1 } else { index + 1 };
-            *links.known_backlog_mut() = known.saturating_sub(grant.block.size.get());
-            links.plan_pusch(now, cell, slot.cell, pusch, grant.block.prbs);
-            let link = links.with_mut(cell);
-            link.uplink.outstanding += grant.block.size.get();
-            link.uplink.harq.start(grant.process);
-            if !grant.missed {
-                link.on_assignment(now);
-            }
-            debug_assert!(grant.block.selected_prbs().is_none_or(|prbs| !self.is_taken(&prbs, pusch)));
-            if let (Some(drx), false) = (&mut slot.ues[index as usize].drx, grant.missed) {
+            self.note_grant(slot, grant);
+        }
+    }
+
+    /// A UE has a grant of a new block, of which the cell knows from now on.
+    fn note_grant<U: UeSet + ?Sized>(&mut self, slot: &mut CellSlot<'_, U>, grant: Grant) {
+        let now = slot.now;
+        let Ue { links, drx, .. } = &mut slot.ues[grant.ue as usize];
+        let known = links.known_backlog_mut();
+        *known = known.saturating_sub(grant.block.size.get());
+        links.plan_pusch(now, slot.id, slot.cell, grant.slot, grant.block.prbs);
+        let link = links.with_mut(slot.id);
+        link.uplink.outstanding += grant.block.size.get();
+        link.uplink.harq.start(grant.process);
+        debug_assert!(grant.block.selected_prbs().is_none_or(|prbs| !self.is_taken(&prbs, grant.slot)));
+        if !grant.missed {
+            link.on_assignment(now);
+            if let Some(drx) = drx {
                 drx.on_new_transmission(now + slot.cell.numerology.slot);
             }
-            self.add_grant(grant);
         }
+        self.add_grant(grant);
     }
 }
 

@@ -119,7 +119,7 @@ fn uplink_carriers(uplink: &[String], carriers: &[String], scenario: &Resolved, 
         let help = "set mac.power_control = \"open-loop\" and mac.power_headroom = \"report\" there";
         let message =
             format!("cell {:?} does not know the power of the UE, which its carriers share", cell.name);
-        at.require(is_known, "uplink_carriers", message, help)?;
+        at.require(is_known, "uplink_carriers", &message, help)?;
     }
     Ok(())
 }
