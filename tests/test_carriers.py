@@ -87,14 +87,17 @@ def test_two_carriers_of_nr_carry_more_than_one() -> None:
         ("[[flow]]", '[ue.scells]\ndeactivation_timer = "100 ms"\n[[flow]]', "20, 40, 80, 160, 320"),
         ("[[flow]]", '[ue.scells]\nactivation_delay = "40 ms"\n[[flow]]', "from 8 ms to 34 ms"),
         ('carriers = ["a", "b"]', 'uplink_carriers = ["a", "b"]', "the UE has one carrier"),
-        (_LISTED, f'{_LISTED}\nuplink_carriers = ["b", "a"]', "the uplink of the primary cell is not the first"),
+        (
+            _LISTED,
+            f'{_LISTED}\nuplink_carriers = ["b", "a"]',
+            "the uplink of the primary cell is not the first",
+        ),
         (_LISTED, f"{_LISTED}\nuplink_carriers = []", 'name the primary cell first: "a"'),
         (_LISTED, f'{_LISTED}\nuplink_carriers = ["a", "c"]', "`carriers` has no cell of this name"),
         (_LISTED, f'{_LISTED}\nuplink_carriers = ["a", "a"]', "this cell is listed twice"),
         (
-            'name = "b"\n',
-            'name = "b"\nmac = { power_headroom = "none" }\n[[ue]]\nname = "other"\nposition = ["9 m", "0 m"]\n'
-            'carriers = ["a", "b"]\nuplink_carriers = ["a", "b"]\n[[cell]]\nname = "c"\n',
+            '"1.745 GHz"\n[[ue]]',
+            '"1.745 GHz"\nmac = { power_headroom = "none" }\n[[ue]]\nuplink_carriers = ["a", "b"]',
             'cell "b" does not know the power of the UE',
         ),
     ],

@@ -159,25 +159,37 @@ def _nr(names: Sequence[tuple[str, int, float]]) -> tuple[CarrierCell, float]:
 def _nr_uplink(names: Sequence[tuple[str, float]], *, spare: bool) -> tuple[CarrierCell, float]:
     """Cells of NR by name and centre in GHz, and their uplink rate with headers in Mbit/s.
 
-    With `spare`, a block has one symbol of DM-RS and no other symbol is without data, 7.1 % of a slot, and the
-    rate is that of the formula with its own overhead of 8 %. Otherwise both are those of the preset.
+    With `spare`, one symbol of a block, 7.1 %, is without data for DM-RS, and the rate is that of the formula
+    with its own overhead of 8 %. Otherwise both have the overhead of the preset,
+    and the rate is that of blocks whose size is rounded.
     """
     cell, _ = _nr([(name, 1, ghz) for name, ghz in names])
     old, new = "overhead_elements", "uplink_control_symbols = 0, dmrs_symbols = 1, overhead_elements"
     cells = [one.replace(old, new) if spare else one for one in cell.cells]
     cells = [f"{one}\n{_UPLINK_KEYS.format('')}" for one in cells]
     carriers = [named_carrier(name, 1) for name, _ in names]
-    rate_mbps = sum(one.uplink_mbps(None if spare else _PRESET_OVERHEAD) for one in carriers)
-    return CarrierCell("nr-typical-fr1", tuple(cells), _load(rate_mbps), direction="uplink"), rate_mbps
+    rates = [
+        one.uplink_mbps()
+        if spare
+        else one.uplink_mbps(1.0 - _PRESET_SYMBOLS / 14.0) * one.uplink_rounding(_PRESET_SYMBOLS)
+        for one in carriers
+    ]
+    load = _load(sum(rates))
+    return CarrierCell("nr-typical-fr1", tuple(cells), load, direction="uplink"), sum(rates)
 
 
-_PRESET_OVERHEAD = 3.0 / 14.0
-"""Two symbols of DM-RS, and one of PUCCH and SRS."""
+_PRESET_SYMBOLS = 11
+"""Of 14, without two symbols of DM-RS, and one of PUCCH and SRS."""
 _NR_UPLINK_SETS = {
-    "tdd-100+100mhz": [("tdd-100mhz", 3.5), ("tdd-100mhz", 3.7)],
-    "fdd-20+20mhz": [("fdd-20mhz", 0.78), ("fdd-20mhz", 2.14)],
-    "fdd-20+tdd-100mhz": [("fdd-20mhz", 0.78), ("tdd-100mhz", 3.5)],
+    "tdd-100+100mhz/preset": ([("tdd-100mhz", 3.5), ("tdd-100mhz", 3.7)], False),
+    "fdd-20+20mhz/preset": ([("fdd-20mhz", 0.78), ("fdd-20mhz", 2.14)], False),
+    "fdd-20+tdd-100mhz/preset": ([("fdd-20mhz", 0.78), ("tdd-100mhz", 3.5)], False),
+    "tdd-80+80mhz/8-percent": ([("tdd-80mhz", 3.5), ("tdd-80mhz", 3.7)], True),
+    "fdd-50+tdd-80mhz/8-percent": ([("fdd-50mhz", 2.14), ("tdd-80mhz", 3.5)], True),
 }
+"""Carriers, and whether their overhead is that of the formula. Blocks of 80 MHz and of 50 MHz are rounded by
+less than 0.3 % with it.
+"""
 _NR_SETS = {
     "tdd-100+100mhz/1-layer": [("tdd-100mhz", 1, 3.5), ("tdd-100mhz", 1, 3.7)],
     "tdd-100+100mhz/4-layers": [("tdd-100mhz", 4, 3.5), ("tdd-100mhz", 4, 3.7)],
@@ -196,9 +208,7 @@ def peak(family: Family) -> Plan:
         headers = _HEADERS_UPLINK_LTE
     elif family.figure == "nr-uplink":
         sets = {
-            f"{name}/{'8-percent' if spare else 'preset'}": _nr_uplink(carriers, spare=spare)
-            for name, carriers in _NR_UPLINK_SETS.items()
-            for spare in (False, True)
+            name: _nr_uplink(carriers, spare=spare) for name, (carriers, spare) in _NR_UPLINK_SETS.items()
         }
         headers = HEADERS_BYTES
     else:

@@ -109,7 +109,7 @@ fn nothing_is_lost_or_doubled_when_carriers_come_and_go() {
     ] {
         let ue = "carriers = [\"a\", \"b\"]\nuplink_carriers = [\"a\", \"b\"]\n\
                   scells = { deactivation_timer = \"20 ms\" }";
-        let app = "{ kind = \"on-off\", rate = \"40 Mbit/s\", payload = \"1000 B\", \
+        let app = "{ kind = \"on-off\", rate = \"90 Mbit/s\", payload = \"1000 B\", \
                    on = { kind = \"uniform\", min = \"5 ms\", max = \"60 ms\" }, \
                    off = { kind = \"uniform\", min = \"5 ms\", max = \"100 ms\" } }";
         let text = scenario(network, ue, 60.0)
