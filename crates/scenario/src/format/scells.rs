@@ -101,8 +101,8 @@ impl Ue {
         }
         let activation = scells.policy(cells[*primary].nr().is_some());
         let uplink = Arc::new(self.uplink_cells(&by_primary, cells));
-        let secondary_cells = Arc::new(by_primary);
-        (!secondary.is_empty()).then(|| CarrierAggregation { secondary: secondary_cells, uplink, activation })
+        let aggregation = CarrierAggregation { secondary: Arc::new(by_primary), uplink, activation };
+        (!secondary.is_empty()).then_some(aggregation)
     }
 
     /// The secondary cells to which the UE sends, by primary cell: those with the frequencies of `uplink_carriers`, and not
