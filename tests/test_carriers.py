@@ -30,6 +30,9 @@ to = "phone"
 """
 
 
+_LISTED = 'carriers = ["a", "b"]'
+
+
 def test_secondary_cells_come_and_go_with_the_data() -> None:
     output = airlane.load(airlane.example("lte-3cc")).run()
     changes = output.tables["carriers"]
@@ -83,6 +86,20 @@ def test_two_carriers_of_nr_carry_more_than_one() -> None:
         ("[[ue]]", "[output]\nenergy = true\n[[ue]]", "the energy of several carriers"),
         ("[[flow]]", '[ue.scells]\ndeactivation_timer = "100 ms"\n[[flow]]', "20, 40, 80, 160, 320"),
         ("[[flow]]", '[ue.scells]\nactivation_delay = "40 ms"\n[[flow]]', "from 8 ms to 34 ms"),
+        ('carriers = ["a", "b"]', 'uplink_carriers = ["a", "b"]', "the UE has one carrier"),
+        (
+            _LISTED,
+            f'{_LISTED}\nuplink_carriers = ["b", "a"]',
+            "the uplink of the primary cell is not the first",
+        ),
+        (_LISTED, f"{_LISTED}\nuplink_carriers = []", 'name the primary cell first: "a"'),
+        (_LISTED, f'{_LISTED}\nuplink_carriers = ["a", "c"]', "`carriers` has no cell of this name"),
+        (_LISTED, f'{_LISTED}\nuplink_carriers = ["a", "a"]', "this cell is listed twice"),
+        (
+            '"1.745 GHz"\n[[ue]]',
+            '"1.745 GHz"\nmac = { power_headroom = "none" }\n[[ue]]\nuplink_carriers = ["a", "b"]',
+            'cell "b" does not know the power of the UE',
+        ),
     ],
 )
 def test_a_mistake_is_told_with_its_remedy(old: str, new: str, told: str) -> None:
@@ -90,6 +107,22 @@ def test_a_mistake_is_told_with_its_remedy(old: str, new: str, told: str) -> Non
     with pytest.raises(ScenarioError) as error:
         loads(PHONE.replace(old, new, 1), "x.toml").resolved  # noqa: B018
     assert told in str(error.value)
+
+
+def test_the_uplink_is_on_the_carriers_that_are_named() -> None:
+    text = PHONE.replace('to = "phone"', 'to = "phone"\ndirection = "uplink"')
+    one, both = (loads(text.replace(_LISTED, f"{_LISTED}\n{keys}"), "x.toml") for keys in ("", _UPLINK))
+    outputs = [scenario.run() for scenario in (one, both)]
+    blocks = [output.tables["cells"]["tb_sent_uplink"].to_pylist() for output in outputs]
+    assert blocks[0][1] == 0
+    assert min(blocks[1]) > 500
+    # What waits in the uplink activates the second carrier: there are acknowledgements in the downlink only.
+    assert [output.tables["carriers"].num_rows for output in outputs] == [0, 2]
+    goodput = [output.tables["flows"]["goodput_mbps"][0].as_py() for output in outputs]
+    assert goodput[1] > 1.5 * goodput[0]
+
+
+_UPLINK = 'uplink_carriers = ["a", "b"]'
 
 
 def test_without_several_carriers_a_resolved_scenario_says_nothing_of_them() -> None:

@@ -214,6 +214,7 @@ fn recorder_parameters(scenario: &Resolved, ues: &[OneUe], flows: &[OneFlow]) ->
         handovers: scenario.handover.is_some(),
         connections: scenario.cell.iter().any(|cell| !cell.interferer && !cell.rrc.is_always_connected()),
         carriers: scenario.ue.iter().any(|ue| ue.carriers.is_some()),
+        uplink_carriers: scenario.ue.iter().any(|ue| ue.uplink_carriers.is_some()),
         secondary_nodes: scenario.ue.iter().any(|ue| ue.secondary_node.is_some()),
         codes: scenario.flow.iter().any(sends_codes),
         pings: scenario.flow.iter().any(|flow| matches!(flow.app, App::Ping(_))),

@@ -632,8 +632,10 @@ pub enum Event<'a> {
         direction: Direction,
     },
     /// The MAC chose the parameters of a transport block, once per transmission.
-    /// [`Event::TransportBlock`] of the same UE, direction and process reports the result.
+    /// [`Event::TransportBlock`] of the same cell, UE, direction and process reports the result.
     Assigned {
+        /// The cell.
+        cell: CellId,
         /// The UE it is for, or from.
         ue: UeId,
         /// Downlink or uplink.

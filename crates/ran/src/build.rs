@@ -304,7 +304,8 @@ fn build_cell_group(
     let phase = if cell.connection.is_some() { Phase::Released } else { Phase::Connected };
     let identity = seeds.stream(&format!("ue/{index}/identity")).below(u64::MAX);
     let secondary_cells = ue.aggregation.as_ref().map(|of| Arc::clone(&of.secondary)).unwrap_or_default();
-    let mut links = Links::new(link, secondary, secondary_cells);
+    let uplink_cells = ue.aggregation.as_ref().map(|of| Arc::clone(&of.uplink)).unwrap_or_default();
+    let mut links = Links::new(link, secondary, secondary_cells, uplink_cells);
     if phase == Phase::Connected {
         let scells = links.with_secondary_cells().filter_map(|(link, _)| link.scell.as_mut());
         scells.for_each(|scell| scell.start(now));

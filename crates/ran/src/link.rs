@@ -16,17 +16,24 @@ use crate::mac::polls::Polls;
 use crate::mac::power::PuschPower;
 use crate::mac::pusch::Sounding;
 use crate::mac::requests::SentRequests;
-use crate::mac::scell::{Scell, ScellState, SecondaryCells, command_bytes};
+use crate::mac::scell::{ActivationCommand, Scell, ScellState, SecondaryCells, Waiting};
+use crate::mac::shared_power::SharedPower;
 use crate::rrc::measurement::MeasurementConfig;
 
 /// The links of a UE with the cells that serve it.
 #[derive(Debug)]
 pub(crate) struct Links {
     primary: ServingLink,
-    /// Those with secondary cells, which have a downlink only. The first ones are with the secondary cells of the primary
-    /// cell, in their order; the others are not used.
+    /// Those with secondary cells. The first ones are with the secondary cells of the primary cell, in their order; the
+    /// others are not used.
     secondary: Vec<ServingLink>,
     secondary_cells: Arc<SecondaryCells>,
+    /// Those of them to which the UE sends.
+    uplink_cells: Arc<SecondaryCells>,
+    /// The power of its PUSCHs, if it sends to several cells.
+    pub(crate) power: SharedPower,
+    /// Bytes of the uplink blocks that it has sent.
+    sent_bytes: u64,
 }
 
 impl Links {
@@ -34,10 +41,20 @@ impl Links {
         primary: ServingLink,
         secondary: Vec<ServingLink>,
         secondary_cells: Arc<SecondaryCells>,
+        uplink_cells: Arc<SecondaryCells>,
     ) -> Self {
         let are_scells = secondary.iter().all(|link| link.scell.is_some());
         assert!(primary.scell.is_none() && are_scells, "one primary link, which has no SCell");
-        Self { primary, secondary, secondary_cells }
+        let mut links = Self {
+            primary,
+            secondary,
+            secondary_cells,
+            uplink_cells,
+            power: SharedPower::default(),
+            sent_bytes: 0,
+        };
+        links.choose_uplinks();
+        links
     }
 
     /// Whether the UE always has one carrier.
@@ -52,13 +69,88 @@ impl Links {
         self.secondary.iter_mut().zip(cells.iter().copied())
     }
 
+    /// The primary cell has changed: the UE sends to some of the secondary cells that go with it.
+    pub(crate) fn choose_uplinks(&mut self) {
+        let uplink_cells = Arc::clone(&self.uplink_cells);
+        let chosen = uplink_cells.get(&self.primary.cell).map_or(&[][..], Vec::as_slice);
+        for (link, cell) in self.with_secondary_cells() {
+            if let Some(scell) = &mut link.scell {
+                scell.has_uplink = chosen.contains(&cell);
+            }
+        }
+    }
+
+    /// Whether the UE sends to secondary cells, at least with some primary cells.
+    #[inline]
+    pub(crate) fn send_to_several(&self) -> bool {
+        !self.uplink_cells.is_empty()
+    }
+
+    /// All links, the primary one first.
+    #[inline]
+    fn iter(&self) -> impl Iterator<Item = &ServingLink> {
+        core::iter::once(&self.primary).chain(&self.secondary)
+    }
+
     /// Whether any block of any link is on the air or waits for its retransmission.
     pub(crate) fn has_blocks(&self) -> bool {
-        let mut links = core::iter::once(&self.primary).chain(&self.secondary);
-        links.any(|link| link.downlink.harq.any_busy() || link.uplink.harq.any_busy())
+        self.iter().any(|link| link.downlink.harq.any_busy()) || self.has_uplink_blocks()
+    }
+
+    /// The same of the uplink.
+    #[inline]
+    pub(crate) fn has_uplink_blocks(&self) -> bool {
+        self.iter().any(|link| link.uplink.harq.any_busy())
+    }
+
+    /// Bytes that were granted by all cells and whose PUSCH is in the future.
+    #[inline]
+    pub(crate) fn outstanding(&self) -> u64 {
+        self.iter().map(|link| link.uplink.outstanding).sum()
+    }
+
+    /// Bytes that wait at the UE and are not granted, as its cells know them: one buffer status report is about all
+    /// carriers (TS 36.321 §5.4.5, TS 38.321 §5.4.5).
+    #[inline]
+    pub(crate) fn known_backlog(&self) -> u64 {
+        self.primary.uplink.known_backlog
+    }
+
+    /// See [`Self::known_backlog`].
+    #[inline]
+    pub(crate) fn known_backlog_mut(&mut self) -> &mut u64 {
+        &mut self.primary.uplink.known_backlog
+    }
+
+    /// A new uplink block of this size is sent. Returns the bytes of all blocks so far.
+    #[inline]
+    pub(crate) fn count_sent(&mut self, size: Bytes) -> u64 {
+        self.sent_bytes += size.get();
+        self.sent_bytes
+    }
+
+    /// A block reports what was in the buffer when it was built, when the blocks so far had `sent` bytes. Of that, later
+    /// blocks of all carriers have taken something, and grants for the future will.
+    #[inline]
+    pub(crate) fn on_buffer_status(&mut self, backlog: u64, sent: u64) {
+        let left = backlog.saturating_sub(self.sent_bytes - sent);
+        *self.known_backlog_mut() = left.saturating_sub(self.outstanding());
+    }
+
+    /// The UE leaves a cell: the cell's grants are void, and what they were for is still waiting.
+    pub(crate) fn void_grants(&mut self, cell: CellId) {
+        self.power.forget(cell);
+        let void = core::mem::take(&mut self.with_mut(cell).uplink.outstanding);
+        *self.known_backlog_mut() += void;
     }
 
     /// The links with secondary cells.
+    #[inline]
+    pub(crate) fn secondary(&self) -> &[ServingLink] {
+        &self.secondary
+    }
+
+    /// See [`Self::secondary`].
     pub(crate) fn secondary_mut(&mut self) -> &mut [ServingLink] {
         &mut self.secondary
     }
@@ -73,17 +165,24 @@ impl Links {
         1 + self.secondary.iter().filter(|link| link.is_in_use()).count() as u32
     }
 
-    /// The bytes of the activation command, if a block of this cell has one: the PCell activates SCells if the downlink
-    /// queue is long.
+    /// The activation command, if a block of this cell has one: the PCell activates SCells if a queue is long.
     #[inline]
-    pub(crate) fn command(&self, cell: CellId, queue: impl FnOnce() -> Bytes) -> Option<Bytes> {
+    pub(crate) fn command(&self, cell: CellId, queue: impl FnOnce() -> Bytes) -> Option<ActivationCommand> {
         if self.is_single() || self.primary.cell != cell {
             return None;
         }
-        let queue = queue();
+        let waiting = Waiting { downlink: queue(), uplink: Bytes(self.known_backlog() + self.outstanding()) };
         let scells = || self.secondary.iter().filter_map(|link| link.scell.as_ref());
         let configured = || scells().filter(|scell| scell.state != ScellState::Unconfigured).count();
-        scells().any(|scell| scell.is_wanted(queue)).then(|| command_bytes(configured()))
+        let command = || ActivationCommand::new(configured(), waiting, self.send_to_several());
+        scells().any(|scell| scell.is_wanted(waiting)).then(command)
+    }
+
+    /// The bytes of an activation command that a block of this cell has without any data.
+    #[cold]
+    pub(crate) fn lone_command(&self, cell: CellId) -> Bytes {
+        let command = self.command(cell, || Bytes::ZERO).filter(|command| command.is_sent_alone);
+        command.map_or(Bytes::ZERO, |command| command.bytes)
     }
 
     /// The link with the primary cell, which a handover changes.
@@ -116,9 +215,9 @@ impl Links {
         self.secondary.iter_mut().find(|link| link.cell == cell).expect("this cell serves the UE")
     }
 
-    /// Whether the uplink of the UE is with this cell.
+    /// Whether this is the primary cell, which has the scheduling requests and the configured grants of the UE.
     #[inline]
-    pub(crate) fn send_to(&self, cell: CellId) -> bool {
+    pub(crate) fn is_primary(&self, cell: CellId) -> bool {
         self.primary.cell == cell
     }
 
@@ -204,7 +303,7 @@ pub(crate) struct UplinkState {
     /// The UE's power headroom reports, and what the cell has learned from them.
     pub(crate) headroom: HeadroomReporting,
     pub(crate) known_power: KnownPower,
-    /// The UE's backlog as known to the eNB, less the granted bytes.
+    /// The UE's backlog as known to the eNB, less the granted bytes. That of the primary link is used by all cells.
     pub(crate) known_backlog: u64,
     /// Granted bytes whose PUSCH is in the future.
     pub(crate) outstanding: u64,
@@ -225,7 +324,13 @@ impl ServingLink {
         self.scell.as_ref().is_none_or(|scell| scell.is_active())
     }
 
-    /// The UE has received an assignment of a block of this cell.
+    /// Whether the UE sends to the cell: it is the primary one, or an active secondary one with an uplink.
+    #[inline]
+    pub(crate) fn is_sent_to(&self) -> bool {
+        self.scell.as_ref().is_none_or(|scell| scell.has_uplink && scell.is_active())
+    }
+
+    /// The UE has received an assignment or a grant of a block of this cell.
     #[inline]
     pub(crate) fn on_assignment(&mut self, now: Instant) {
         if let Some(scell) = &mut self.scell {

@@ -624,14 +624,14 @@ impl RadioNetwork {
             return self.wake_touched(cx);
         }
         let Ue { id, bearers, links, .. } = ue;
-        let is_single = links.is_single();
+        let (is_single, sends_to_several) = (links.is_single(), links.send_to_several());
         let link = links.primary_mut();
         match direction {
             Direction::Downlink => cell.downlink.accept(*id, link, bearers, cx.now),
             Direction::Uplink => cell.uplink.activate(*id, link),
         }
         self.busy = true;
-        if direction == Direction::Downlink && !is_single {
+        if !is_single && (direction == Direction::Downlink || sends_to_several) {
             self.use_carriers(cx, index);
         }
     }

@@ -162,6 +162,14 @@ pub struct BearerDemand {
     pub guaranteed: Bytes,
 }
 
+impl BearerDemand {
+    /// Control elements of the MAC without data of any bearer, in the class of the default bearer.
+    pub(crate) const fn of_control(bytes: Bytes) -> Self {
+        let (waited, guaranteed) = (Duration::ZERO, Bytes::ZERO);
+        Self { class: QosClass::DEFAULT, backlog: bytes, waited, guaranteed }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -26,6 +26,7 @@ mod capacity;
 mod carriers;
 mod carriers_moving;
 mod carriers_sleeping;
+mod carriers_uplink;
 mod drop;
 mod link_limits;
 mod membership;

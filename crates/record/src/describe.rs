@@ -92,6 +92,8 @@ pub struct RecorderParameters {
     pub bearers: Vec<BearerDescription>,
     /// Whether a UE has several carriers.
     pub carriers: bool,
+    /// Whether a UE sends to several cells at once.
+    pub uplink_carriers: bool,
     /// Whether a UE has a secondary node.
     pub secondary_nodes: bool,
     /// Whether messages of a PEP are recorded, and the windows of senders that use one.

@@ -1,5 +1,7 @@
 //! The RAN log: one row per transmission of a transport block.
 
+use std::collections::BTreeMap;
+
 use airlane_core::{CellId, Decibel, Direction, Duration, Event, Instant, Topic, TopicSet, UeId};
 
 use crate::RecorderParameters;
@@ -56,6 +58,8 @@ pub(crate) struct RanLog {
     slots: Vec<Duration>,
     /// By UE, direction and process.
     processes: Vec<[[Process; PROCESSES]; 2]>,
+    /// Those of the uplink by UE and cell, if UEs send to several cells at once.
+    by_cell: Option<BTreeMap<(UeId, CellId), [Process; PROCESSES]>>,
     rows: Vec<Row>,
 }
 
@@ -63,16 +67,21 @@ impl RanLog {
     /// An empty log.
     fn new(ues: Vec<String>, cells: Vec<String>, slots: Vec<Duration>) -> Self {
         let processes = vec![Default::default(); ues.len()];
-        Self { ues, cells, slots, processes, rows: Vec::new() }
+        Self { ues, cells, slots, processes, by_cell: None, rows: Vec::new() }
     }
 
-    fn process(&mut self, ue: UeId, direction: Direction, process: u8) -> Option<&mut Process> {
-        self.processes.get_mut(ue.index())?[direction as usize].get_mut(usize::from(process))
+    fn process(&mut self, cell: CellId, ue: UeId, direction: Direction, process: u8) -> Option<&mut Process> {
+        let processes = match (direction, &mut self.by_cell) {
+            (Direction::Uplink, Some(by_cell)) => by_cell.entry((ue, cell)).or_default(),
+            _ => &mut self.processes.get_mut(ue.index())?[direction as usize],
+        };
+        processes.get_mut(usize::from(process))
     }
 
     fn on_event(&mut self, now: Instant, event: &Event<'_>) {
         match *event {
             Event::Assigned {
+                cell,
                 ue,
                 direction,
                 process,
@@ -82,7 +91,7 @@ impl RanLog {
                 expected_bler,
                 reported_headroom,
             } => {
-                if let Some(process) = self.process(ue, direction, process) {
+                if let Some(process) = self.process(cell, ue, direction, process) {
                     (process.cqi, process.queue) = (cqi, queue.get());
                     process.uplink = UplinkKnowledge { headroom, expected_bler, reported_headroom };
                 }
@@ -100,13 +109,12 @@ impl RanLog {
                 ..
             } => {
                 // A block is reported at the end of its slot.
-                let CellId(cell) = cell;
-                let slot = now.as_nanos() / self.slots[cell as usize].as_nanos() - 1;
-                let Some(known) = self.process(ue, direction, process) else { return };
+                let slot = now.as_nanos() / self.slots[cell.index()].as_nanos() - 1;
+                let Some(known) = self.process(cell, ue, direction, process) else { return };
                 known.new_data_indicator ^= attempt == 0;
                 let Process { new_data_indicator, cqi, queue, uplink } = *known;
                 let bytes = u32::try_from(bytes.get()).expect("a transport block is below 4 GB");
-                let UeId(ue) = ue;
+                let (CellId(cell), UeId(ue)) = (cell, ue);
                 self.rows.push(Row {
                     slot,
                     cell,
@@ -182,7 +190,8 @@ impl Log for RanLog {
         let cells = || parameters.cells.iter();
         parameters.ran_log.then(|| {
             let (names, slots) = (cells().map(|cell| cell.name.clone()), cells().map(|cell| cell.slot));
-            Self::new(parameters.hosts.clone(), names.collect(), slots.collect())
+            let by_cell = parameters.uplink_carriers.then(BTreeMap::new);
+            Self { by_cell, ..Self::new(parameters.hosts.clone(), names.collect(), slots.collect()) }
         })
     }
 
@@ -232,7 +241,18 @@ mod tests {
         let (ue, direction) = (UeId(1), Direction::Downlink);
         let (cqi, queue) = (Some(cqi), Bytes(queue));
         let (headroom, expected_bler, reported_headroom) = (None, None, None);
-        Event::Assigned { ue, direction, process, cqi, queue, headroom, expected_bler, reported_headroom }
+        let cell = CellId(0);
+        Event::Assigned {
+            cell,
+            ue,
+            direction,
+            process,
+            cqi,
+            queue,
+            headroom,
+            expected_bler,
+            reported_headroom,
+        }
     }
 
     #[test]

@@ -25,13 +25,14 @@ _SCENARIO = """\
 {cells}
 [[ue]]
 name = "phone"
-position = ["50 m", "0 m"]
+position = ["{distance}", "0 m"]
 height = "0 m"
 carriers = [{names}]
-scells = {scells}
+{uplink}scells = {scells}
 
 [[flow]]
 to = "phone"
+direction = "{direction}"
 transport = "udp"
 app = {app}
 """
@@ -62,6 +63,8 @@ class CarrierCell:
         When secondary cells are active.
     duration_s
         Duration of the run.
+    direction
+        Of the UDP flow. In the uplink, the UE sends to all cells.
     """
 
     network: str
@@ -69,17 +72,23 @@ class CarrierCell:
     app: str
     scells: str = '"always-active"'
     duration_s: float = 1.3
+    direction: str = "downlink"
 
     def scenario(self) -> Scenario:
         """The scenario."""
         names = [f"carrier-{k}" for k in range(len(self.cells))]
+        listed = ", ".join(f'"{name}"' for name in names)
         cells = "".join(
             _CELL.format(name=name, keys=keys) for name, keys in zip(names, self.cells, strict=True)
         )
         text = peak_head(self.network, self.duration_s, warmup_s=0.3) + _SCENARIO.format(
             cells=cells,
-            names=", ".join(f'"{name}"' for name in names),
+            # Near enough for the power of the UE to be enough for all carriers.
+            distance="10 m" if self.direction == "uplink" else "50 m",
+            names=listed,
+            uplink=f"uplink_carriers = [{listed}]\n" if self.direction == "uplink" else "",
             scells=self.scells,
+            direction=self.direction,
             app=self.app,
         )
         return loads(text, "<carriers>")
@@ -108,6 +117,25 @@ def _lte(carriers: int) -> tuple[CarrierCell, float]:
     return CarrierCell("typical", tuple(cells), _load(rate_mbps)), rate_mbps
 
 
+_UPLINK_BITS_PER_TTI = 150_752
+"""Bits of the transport blocks of a TTI of the uplink category 13, two carriers of 20 MHz with one layer and
+64QAM (TS 36.306 table 4.1A-2, read in quotations): two blocks of 75,376 bits.
+"""
+_HEADERS_UPLINK_LTE = 32.6
+"""As in the downlink, with the 2 bytes of a buffer status report in a block (TS 36.321 clause 6.1.3.1)."""
+_UPLINK_KEYS = 'mac = {{ {}power_control = {{ kind = "open-loop", p0 = "-80 dBm", alpha = "100 %" }} }}'
+"""A resource block is received with -80 dBm, some 30 dB above the noise: enough for the highest MCS."""
+
+
+def _lte_uplink() -> tuple[CarrierCell, float]:
+    """Two cells of LTE without resource blocks of PUCCH, and their rate with headers in Mbit/s."""
+    cell, _ = _lte(2)
+    rate_mbps = _UPLINK_BITS_PER_TTI / 1e3
+    keys = _UPLINK_KEYS.format("pucch_resource_blocks = 0, ")
+    cells = tuple(f"{one}\n{keys}" for one in cell.cells)
+    return CarrierCell("typical", cells, _load(rate_mbps), direction="uplink"), rate_mbps
+
+
 def _load(rate_mbps: float) -> str:
     """A tenth more than the cells carry."""
     return f'{{ kind = "cbr", rate = "{1.1 * rate_mbps:.1f} Mbit/s", payload = "{PAYLOAD_BYTES} B" }}'
@@ -128,6 +156,40 @@ def _nr(names: Sequence[tuple[str, int, float]]) -> tuple[CarrierCell, float]:
     return CarrierCell("nr-typical-fr1", tuple(cells), _load(rate_mbps)), rate_mbps
 
 
+def _nr_uplink(names: Sequence[tuple[str, float]], *, spare: bool) -> tuple[CarrierCell, float]:
+    """Cells of NR by name and centre in GHz, and their uplink rate with headers in Mbit/s.
+
+    With `spare`, one symbol of a block, 7.1 %, is without data for DM-RS, and the rate is that of the formula
+    with its own overhead of 8 %. Otherwise both have the overhead of the preset,
+    and the rate is that of blocks whose size is rounded.
+    """
+    cell, _ = _nr([(name, 1, ghz) for name, ghz in names])
+    old, new = "overhead_elements", "uplink_control_symbols = 0, dmrs_symbols = 1, overhead_elements"
+    cells = [one.replace(old, new) if spare else one for one in cell.cells]
+    cells = [f"{one}\n{_UPLINK_KEYS.format('')}" for one in cells]
+    carriers = [named_carrier(name, 1) for name, _ in names]
+    rates = [
+        one.uplink_mbps()
+        if spare
+        else one.uplink_mbps(1.0 - _PRESET_SYMBOLS / 14.0) * one.uplink_rounding(_PRESET_SYMBOLS)
+        for one in carriers
+    ]
+    load = _load(sum(rates))
+    return CarrierCell("nr-typical-fr1", tuple(cells), load, direction="uplink"), sum(rates)
+
+
+_PRESET_SYMBOLS = 11
+"""Of 14, without two symbols of DM-RS, and one of PUCCH and SRS."""
+_NR_UPLINK_SETS = {
+    "tdd-100+100mhz/preset": ([("tdd-100mhz", 3.5), ("tdd-100mhz", 3.7)], False),
+    "fdd-20+20mhz/preset": ([("fdd-20mhz", 0.78), ("fdd-20mhz", 2.14)], False),
+    "fdd-20+tdd-100mhz/preset": ([("fdd-20mhz", 0.78), ("tdd-100mhz", 3.5)], False),
+    "tdd-80+80mhz/8-percent": ([("tdd-80mhz", 3.5), ("tdd-80mhz", 3.7)], True),
+    "fdd-50+tdd-80mhz/8-percent": ([("fdd-50mhz", 2.14), ("tdd-80mhz", 3.5)], True),
+}
+"""Carriers, and whether their overhead is that of the formula. Blocks of 80 MHz and of 50 MHz are rounded by
+less than 0.3 % with it.
+"""
 _NR_SETS = {
     "tdd-100+100mhz/1-layer": [("tdd-100mhz", 1, 3.5), ("tdd-100mhz", 1, 3.7)],
     "tdd-100+100mhz/4-layers": [("tdd-100mhz", 4, 3.5), ("tdd-100mhz", 4, 3.7)],
@@ -141,6 +203,14 @@ def peak(family: Family) -> Plan:
     if family.figure == "lte":
         sets = {f"{count}x20mhz": _lte(count) for count in _BITS_PER_TTI}
         headers = _HEADERS_LTE
+    elif family.figure == "lte-uplink":
+        sets = {"2x20mhz": _lte_uplink()}
+        headers = _HEADERS_UPLINK_LTE
+    elif family.figure == "nr-uplink":
+        sets = {
+            name: _nr_uplink(carriers, spare=spare) for name, (carriers, spare) in _NR_UPLINK_SETS.items()
+        }
+        headers = HEADERS_BYTES
     else:
         sets = {name: _nr(carriers) for name, carriers in _NR_SETS.items()}
         headers = HEADERS_BYTES

@@ -180,6 +180,30 @@ class NrCarrier:
         )
         return formula * self.share() / 1e6
 
+    def uplink_mbps(self, overhead: float | None = None) -> float:
+        """The same of the uplink, with this overhead, or with that of the formula."""
+        formula = nr.max_data_rate_bps(
+            n_prb=self.n_prb,
+            subcarrier_spacing_khz=self.spacing_khz,
+            n_layers=self.layers,
+            modulation_order=8,
+            direction="uplink",
+            overhead=overhead,
+        )
+        slots = 1 if self.slots == "D" else self.slots.count("U")
+        return formula * slots / len(self.slots) / 1e6
+
+    def uplink_rounding(self, symbols: int) -> float:
+        """Bits of a block of the uplink with so many symbols of data, over those that the formula divides up.
+
+        Large blocks are rounded to multiples of up to 1/32 of their size (TS 38.214 clause 5.1.3.2).
+        """
+        bits = self.n_prb * 12 * symbols * self.layers * 8 * 948 / 1024
+        step = 2 ** (math.floor(math.log2(bits - 24)) - 5)
+        kept = step * math.floor((bits - 24) / step + 0.5)
+        blocks = 8 * math.ceil((kept + 24) / 8424)
+        return (blocks * math.ceil((kept + 24) / blocks) - 24) / bits
+
 
 _SYMBOLS = {"D": 14, "S": 10, "U": 0}
 """Symbols of the downlink."""
@@ -201,6 +225,15 @@ def named_carrier(name: str, layers: int, *, spare: bool = False) -> NrCarrier:
         "fdd-20mhz": (_FDD, 'subcarrier_spacing = "15 kHz", duplex = "fdd"', 106, 15, "D", 6),
         "tdd-100mhz": (_TDD, 'subcarrier_spacing = "30 kHz"', 273, 30, "DDDSU", 6),
         "fr2-400mhz": (_WIDE, 'subcarrier_spacing = "120 kHz"', 264, 120, "DDDSU", 12),
+        "fdd-50mhz": (
+            'bandwidth = "50 MHz"',
+            'subcarrier_spacing = "15 kHz", duplex = "fdd"',
+            270,
+            15,
+            "D",
+            6,
+        ),
+        "tdd-80mhz": ('bandwidth = "80 MHz"', 'subcarrier_spacing = "30 kHz"', 217, 30, "DDDSU", 6),
     }[name]
     told = f"{name}/{layers}-layers" + ("-14-percent" if spare else "")
     kept = _SPARE if spare else f"overhead_elements = {elements}"

@@ -9,6 +9,7 @@ mod behaviour;
 mod between_ues;
 mod byte_stream;
 mod carriers;
+mod carriers_uplink;
 mod cell_use;
 mod coverage;
 mod dual_connectivity;

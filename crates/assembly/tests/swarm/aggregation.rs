@@ -67,6 +67,10 @@ pub(super) fn draw(s: &mut Stream) -> Drawn {
             20 + s.below(40),
         );
         settings.push((format!("ue.{ue}.scells"), super::carriers::scells(s)));
+        let uplink = super::carriers::uplink(s, listed);
+        if let Some(uplink) = &uplink {
+            settings.push((format!("ue.{ue}.uplink_carriers"), uplink.clone()));
+        }
         if s.chance(0.7) {
             let heading = if s.chance(0.5) { 0 } else { 180 };
             text += &format!(
@@ -74,9 +78,8 @@ pub(super) fn draw(s: &mut Stream) -> Drawn {
                 10 + s.below(50)
             );
         }
-        for direction in ["downlink", "uplink"] {
-            text += &bursts(s, ue, direction, 700);
-        }
+        text += &bursts(s, ue, "downlink", 20_000, 700);
+        text += &bursts(s, ue, "uplink", if uplink.is_some() { 8_000 } else { 500 }, 700);
     }
     if sleeps {
         let drx = sleep::cycles(s);
@@ -104,16 +107,16 @@ fn cell(site: u64, carrier: u64, network: &str) -> String {
     )
 }
 
-/// Bursts of datagrams, and pauses of up to 20 ms more than `pause_ms`, in which SCells are deactivated and the UE sleeps.
-pub(super) fn bursts(s: &mut Stream, ue: u64, direction: &str, pause_ms: u64) -> String {
-    let most = if direction == "downlink" { 20_000 } else { 500 };
+/// Bursts of datagrams with up to `most_kbps`, and pauses of up to 20 ms more than `pause_ms`, in which SCells are deactivated
+/// and the UE sleeps.
+pub(super) fn bursts(s: &mut Stream, ue: u64, direction: &str, most_kbps: u64, pause_ms: u64) -> String {
     format!(
         "[[flow]]\nto = \"ue-{ue}\"\ndirection = \"{direction}\"\nstart = \"{} ms\"\nstop = \"{STOP_MS} ms\"\n\
          transport = \"udp\"\n[flow.app]\nkind = \"on-off\"\nrate = \"{} kbit/s\"\npayload = \"{} B\"\n\
          on = {{ kind = \"uniform\", min = \"1 ms\", max = \"150 ms\" }}\n\
          off = {{ kind = \"uniform\", min = \"1 ms\", max = \"{} ms\" }}\n",
         s.below(300),
-        50 + s.below(most),
+        50 + s.below(most_kbps),
         100 + s.below(1_300),
         20 + s.below(pause_ms),
     )

@@ -85,8 +85,26 @@ pub(super) fn draw(
         let count = 2 + s.below(most as u64 - 1) as usize;
         list.push((format!("ue.{ue}.carriers"), json!(names[..count])));
         list.push((format!("ue.{ue}.scells"), scells(s)));
+        if base.cell.iter().filter(|cell| !cell.interferer).all(knows_power) {
+            list.extend(
+                uplink(s, &names[..count]).map(|uplink| (format!("ue.{ue}.uplink_carriers"), uplink)),
+            );
+        }
     }
     list
+}
+
+/// Whether the cell knows the power of its UEs.
+fn knows_power(cell: &format::Cell) -> bool {
+    matches!(cell.mac.power_control, format::PowerControl::OpenLoop(_))
+        && matches!(cell.mac.power_headroom, format::PowerHeadroom::Report(_))
+}
+
+/// Some of the carriers of a UE, to which it sends.
+pub(super) fn uplink(s: &mut Stream, carriers: &[&str]) -> Option<Value> {
+    let chosen = carriers.iter().enumerate().filter(|(place, _)| *place == 0 || s.chance(0.7));
+    let chosen: Vec<_> = chosen.map(|(_, name)| *name).collect();
+    s.chance(0.6).then(|| json!(chosen))
 }
 
 /// Whether cells of these bands may have one carrier.

@@ -59,7 +59,7 @@ pub(super) fn draw(s: &mut Stream) -> Drawn {
             node(s, &names),
         );
         for direction in ["downlink", "uplink"] {
-            text += &bursts(s, ue, direction, 400);
+            text += &bursts(s, ue, direction, if direction == "downlink" { 20_000 } else { 500 }, 400);
         }
     }
     Drawn { text, settings: vec![] }

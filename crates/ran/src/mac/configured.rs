@@ -78,7 +78,7 @@ impl ConfiguredGrants {
             return configured;
         }
         sound(slot, radio, link, mobility);
-        let need = PuschNeed { wanted: self.size, least: Bytes(LEAST_BLOCK), highest: self.mcs };
+        let need = PuschNeed { wanted: self.size, least: Bytes(LEAST_BLOCK), highest: self.mcs, power: 1.0 };
         let block = pusch::choose(cell, phy, &mut link.uplink, self.prbs, need, |_| true);
         block.filter(|block| block.size < self.size).unwrap_or(configured)
     }
@@ -99,7 +99,7 @@ impl ConfiguredGrants {
         cell: CellId,
         ues: &'a (impl UeSet + ?Sized),
     ) -> impl Iterator<Item = u32> + 'a {
-        let here = move |ue: &&Ue| ue.is_present && ue.links.send_to(cell) && self.is_due(slot, ue.id.0);
+        let here = move |ue: &&Ue| ue.is_present && ue.links.is_primary(cell) && self.is_due(slot, ue.id.0);
         ues.each().filter(here).map(|ue| ue.id.0)
     }
 

@@ -18,6 +18,7 @@ use crate::bearers::Bearers;
 use crate::config::{CellConfig, McsRule};
 use crate::cqi::MeasuringUe;
 use crate::link::{DownlinkState, Radio, ServingLink};
+use crate::qos::BearerDemand;
 use crate::slot::{CellSlot, Slot, UeSet};
 use crate::ue::Ue;
 
@@ -394,7 +395,10 @@ impl DownlinkMac {
         let mut bearers = self.scheduler.begin_bearers();
         self.active.retain(|&index| {
             let ue = &mut ues[index as usize];
-            let backlog = ue.backlog(Direction::Downlink, now);
+            let backlog = match ue.backlog(Direction::Downlink, now) {
+                Bytes::ZERO => ue.links.lone_command(cell),
+                backlog => backlog,
+            };
             let Ue { mobility, links, drx, bearers: of_ue, .. } = ue;
             let link = links.with_mut(cell);
             if backlog == Bytes::ZERO {
@@ -416,6 +420,9 @@ impl DownlinkMac {
                 if let Some(bearers) = &mut bearers {
                     let first = bearers.len() as u32;
                     of_ue.demands(now, bearers);
+                    if bearers.len() as u32 == first {
+                        bearers.push(BearerDemand::of_control(backlog));
+                    }
                     demand.bearers = (first, bearers.len() as u32);
                 }
                 demands.push(demand);
@@ -608,20 +615,21 @@ impl<'a> RbgSizes<'a> {
 fn fill(slot: &mut Slot<'_, '_>, index: u32, id: u8) -> bool {
     let ue = &mut slot.ues[index as usize];
     let command = ue.links.command(slot.id, || ue.bearers.queue(Direction::Downlink));
+    let is_sent_alone = command.is_some_and(|command| command.is_sent_alone);
     let harq = &mut ue.links.with_mut(slot.id).downlink.harq;
     let process = &mut harq.processes[usize::from(id)];
     let room = match command {
-        Some(bytes) if slot.cell.mac.subheaders => process.size.saturating_sub(bytes),
+        Some(command) if slot.cell.mac.subheaders => process.size.saturating_sub(command.bytes),
         _ => process.size,
     };
     let used = ue.bearers.transmit(slot.cx, Direction::Downlink, room, &mut process.pdus);
     assert!(used <= room, "RLC filled {used} into {room}");
-    let filled = !process.pdus.is_empty();
+    let filled = !process.pdus.is_empty() || is_sent_alone;
     if !filled {
         harq.release(id); // sent on the layer before, or dropped by queue management
-    } else if command.is_some() {
+    } else if let Some(command) = command {
         process.activation_command = true;
-        scell::note_command(slot.cx, ue);
+        scell::note_command(slot.cx, ue, &command);
     }
     report_queue(slot.cx, ue, Direction::Downlink);
     filled
@@ -704,6 +712,7 @@ fn note_assignment<U: UeSet + ?Sized>(slot: &mut CellSlot<'_, U>, index: u32, id
     let lowest = |cqi: &[Cqi; MAX_RBGS]| each(rbgs).map(|rbg| cqi[usize::from(rbg)].index()).min();
     let cqi = reported.and_then(lowest);
     slot.events.push(Event::Assigned {
+        cell: slot.id,
         ue: *ue,
         direction: Direction::Downlink,
         process: id,

@@ -17,6 +17,7 @@ pub(crate) mod requests;
 pub(crate) mod restrictions;
 pub(crate) mod scell;
 pub(crate) mod scheduler;
+pub(crate) mod shared_power;
 pub(crate) mod sleep;
 pub(crate) mod throttle;
 pub(crate) mod uplink;

@@ -40,6 +40,11 @@ impl Polls {
         pusch > self.from && (pusch - self.from).is_multiple_of(interval as u64)
     }
 
+    /// A secondary cell has received the PUSCH of a slot: the UE is not silent.
+    pub(crate) const fn go_on(&mut self, slot: u64) {
+        self.from = slot;
+    }
+
     /// The PUSCH of a slot was received. `waiting` says whether it reports data.
     pub(crate) const fn on_pusch(&mut self, slot: u64, waiting: bool, polls: u32) -> Report {
         self.from = slot;

@@ -7,7 +7,8 @@
 //!
 //! Without power control, each granted PRB has the power that it would have if full power were
 //! spread over the whole band, independent of the number of granted PRBs. This is ns-3's behaviour
-//! with its power control off.
+//! with its power control off. A UE that sends to several cells shares its power among them
+//! ([`super::shared_power`]).
 
 use airlane_core::{Dbm, Decibel};
 
@@ -76,17 +77,22 @@ impl PuschPower {
     }
 
     /// SINR before fading of a PUSCH on `granted` PRBs, relative to `mean`, the SINR of the whole
-    /// band at full power.
-    pub(crate) fn factor(&mut self, mean: f32, granted: u16) -> f32 {
-        let most = self.prbs / f32::from(granted.max(1));
-        self.open_loop(mean).map_or(1.0, |power| most.min(power.factor))
+    /// band at full power. Other cells leave the share `left` of the maximum power.
+    pub(crate) fn factor(&mut self, mean: f32, granted: u16, left: f32) -> f32 {
+        let most = self.prbs * left / f32::from(granted.max(1));
+        most.min(self.asked(mean))
     }
 
-    /// Whether a PUSCH on `granted` PRBs has less power than the formula asks for.
+    /// Whether a PUSCH on `granted` PRBs has less power than the formula asks for, from the same share.
     #[inline]
-    pub(crate) fn is_limited(&mut self, mean: f32, granted: u16) -> bool {
-        let prbs = self.prbs;
-        self.open_loop(mean).is_some_and(|power| power.factor * f32::from(granted) > prbs)
+    pub(crate) fn is_limited(&mut self, mean: f32, granted: u16, left: f32) -> bool {
+        self.asked(mean) * f32::from(granted) > self.prbs * left
+    }
+
+    /// The power of a PRB without the limit of the UE's power, relative to full power over the band.
+    #[inline]
+    fn asked(&mut self, mean: f32) -> f32 {
+        self.open_loop(mean).map_or(1.0, |power| power.factor)
     }
 
     /// The path loss in dB, if there is power control.
@@ -137,7 +143,7 @@ mod tests {
 
     fn power_db(control: PowerControl, path_loss_db: f64, granted: u16) -> f64 {
         let mut power = PuschPower::over(Some(control), Dbm(-116.4), Dbm(23.0), 100);
-        3.0 + 10.0 * libm::log10(f64::from(power.factor(mean(path_loss_db), granted)))
+        3.0 + 10.0 * libm::log10(f64::from(power.factor(mean(path_loss_db), granted, 1.0)))
     }
 
     #[test]
@@ -163,7 +169,7 @@ mod tests {
         for (granted, expected) in [(1, 7.0), (5, 7.0 - 6.99), (10, -3.0)] {
             let headroom = power.headroom(at, granted).unwrap().0;
             assert!((headroom - expected).abs() < 0.01, "{granted} PRBs: {headroom} dB");
-            assert_eq!(power.is_limited(at, granted), headroom < 0.0);
+            assert_eq!(power.is_limited(at, granted, 1.0), headroom < 0.0);
         }
         assert!((power.path_loss_db(at).unwrap() - 120.0).abs() < 1e-3);
     }
@@ -171,7 +177,23 @@ mod tests {
     #[test]
     fn without_it_the_band_is_at_full_power() {
         let mut power = PuschPower::over(None, Dbm(-116.4), Dbm(23.0), 100);
-        assert_eq!(power.factor(5.0, 1), 1.0);
-        assert!(power.headroom(5.0, 1).is_none() && !power.is_limited(5.0, 100));
+        assert_eq!(power.factor(5.0, 1, 1.0), 1.0);
+        assert!(power.headroom(5.0, 1).is_none() && !power.is_limited(5.0, 100, 1.0));
+    }
+
+    #[test]
+    fn other_cells_leave_a_share_of_the_power() {
+        let control = PowerControl { p0: Dbm(-80.0), alpha: 0.8 };
+        let mut power = PuschPower::over(Some(control), Dbm(-116.4), Dbm(23.0), 100);
+        // PL 120 dB: +16 dBm a PRB. A quarter of 23 dBm is 17 dBm: enough for one, and two share it with 14 dBm each.
+        let at = mean(120.0);
+        for (granted, each) in [(1, 16.0), (2, 14.0), (4, 11.0)] {
+            let factor = power.factor(at, granted, 0.25);
+            assert!((3.0 + 10.0 * libm::log10f(factor) - each).abs() < 0.05, "{granted} PRBs: {factor}");
+            assert_eq!(power.is_limited(at, granted, 0.25), granted > 1);
+        }
+        let mut spread = PuschPower::over(None, Dbm(-116.4), Dbm(23.0), 100);
+        assert_eq!([25, 50].map(|granted| spread.factor(5.0, granted, 0.25)), [1.0, 0.5]);
+        assert_eq!([25, 50].map(|granted| spread.is_limited(5.0, granted, 0.25)), [false, true]);
     }
 }

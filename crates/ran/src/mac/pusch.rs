@@ -58,7 +58,7 @@ impl PuschBlock {
     }
 }
 
-/// The bytes that a PUSCH should carry, and its highest MCS.
+/// The bytes that a PUSCH should carry, its highest MCS, and its power.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PuschNeed {
     /// Bytes that are known to wait, with headers.
@@ -67,6 +67,8 @@ pub(crate) struct PuschNeed {
     pub(crate) least: Bytes,
     /// The highest MCS that may be used.
     pub(crate) highest: Mcs,
+    /// The share of the UE's power that other cells leave.
+    pub(crate) power: f32,
 }
 
 /// The eNB's latest sounding of a UE's uplink.
@@ -90,6 +92,8 @@ pub(crate) struct Sounding {
     levels: Vec<Option<[f32; 4]>>,
     /// By number of PRBs, the MCS that meets the target, with a fraction; NaN where it is not known.
     indices: Vec<f32>,
+    /// The share of the UE's power with which it does.
+    power: f32,
 }
 
 impl Sounding {
@@ -122,7 +126,7 @@ pub(crate) fn sound(slot: u64, radio: Radio<'_>, link: &mut ServingLink, mobilit
     let mean = channel.mean_sinr(now, mobility);
     let points = if channel.is_flat() && air.is_quiet() { 1 } else { usize::from(cell.resource_blocks) };
     sounding.sinr.resize(points, 0.0);
-    let heard = mean * power.factor(mean, cell.resource_blocks) * channel.burst_gain(now);
+    let heard = mean * power.factor(mean, cell.resource_blocks, 1.0) * channel.burst_gain(now);
     let gains = channel.gains(now);
     sounding.rank = cell.uplink_layers.map_or(1, |layers| layers.rank(cell.mac.rank, heard, gains));
     let layers = gain_of(cell.uplink_layers.as_ref(), sounding.rank, heard);
@@ -161,7 +165,7 @@ pub(crate) fn choose(
     is_free: impl Fn(&Range<u16>) -> bool,
 ) -> Option<PuschBlock> {
     if cell.mac.uplink.headroom.is_some() {
-        let mut adaptation = Adaptation::new(cell, &phy.blocks, ue);
+        let mut adaptation = Adaptation::new(cell, &phy.blocks, ue, need.power);
         let block = adaptation.choose(share, need);
         return adaptation.on_free_prbs(block, is_free);
     }
@@ -179,15 +183,16 @@ pub(crate) fn choose(
 }
 
 /// The block error rate that a cell expects of a first transmission, from what it knows, without the outer loop. `None`
-/// before a sounding.
+/// before a sounding. `power` is the share of the UE's power that other cells leave.
 pub(crate) fn expected_error_rate(
     cell: &CellConfig,
     phy: &mut Phy,
     ue: &mut UplinkState,
     block: &PuschBlock,
+    power: f32,
 ) -> Option<f64> {
     ue.sounding.at?;
-    Some(Adaptation::new(cell, &phy.blocks, ue).error_rate(block))
+    Some(Adaptation::new(cell, &phy.blocks, ue, power).error_rate(block))
 }
 
 /// The MCS of the sounding's CQI.
@@ -210,13 +215,20 @@ struct Adaptation<'a> {
     band: f32,
     /// [`KnownPower::factor`](super::headroom::KnownPower).
     known: f32,
+    /// The share of the UE's power that other cells leave; 1 if it is enough for the whole band.
+    power: f32,
 }
 
 impl<'a> Adaptation<'a> {
-    fn new(cell: &CellConfig, blocks: &'a BlockTables, ue: &'a mut UplinkState) -> Self {
+    fn new(cell: &CellConfig, blocks: &'a BlockTables, ue: &'a mut UplinkState, power: f32) -> Self {
         let known = ue.known_power.factor.unwrap_or(1.0);
         let sizes = Sizes(cell.numerology.pusch_sizes);
-        Self { blocks, sizes, ue, band: f32::from(cell.resource_blocks), known }
+        let power = if known <= power { 1.0 } else { power };
+        if ue.sounding.power != power {
+            ue.sounding.forget_choices();
+            ue.sounding.power = power;
+        }
+        Self { blocks, sizes, ue, band: f32::from(cell.resource_blocks), known, power }
     }
 
     fn choose(&mut self, share: u16, need: PuschNeed) -> PuschBlock {
@@ -318,17 +330,21 @@ impl<'a> Adaptation<'a> {
 
     /// Whether a PUSCH on this many PRBs is expected to have less power than the formula asks for.
     fn is_limited(&self, prbs: u16) -> bool {
-        self.known * f32::from(prbs) > self.band
+        self.known * f32::from(prbs) > self.band * self.power
     }
 
     /// The number of PRBs on which the UE is expected to reach the power of the formula.
     fn full_power(&self) -> u16 {
-        ((self.band / self.known) as u16).max(1) // saturates
+        ((self.band * self.power / self.known) as u16).max(1) // saturates
     }
 
     /// The expected power of a PRB, relative to that of the sounding.
     fn factor(&self, prbs: u16) -> f32 {
-        (self.band / f32::from(prbs)).min(self.known).max(1.0)
+        let most = self.band / f32::from(prbs);
+        if self.power == 1.0 {
+            return most.min(self.known).max(1.0);
+        }
+        (most * self.power).min(self.known) / self.known.min(1.0)
     }
 
     /// The highest MCS that meets the target on this many PRBs, corrected by the outer loop.
@@ -359,6 +375,11 @@ impl<'a> Adaptation<'a> {
     fn levels(&mut self, factor: f32) -> [f32; 4] {
         if let [flat] = self.ue.sounding.sinr[..] {
             return [factor * flat; 4];
+        }
+        if factor < 1.0 {
+            // Only at the same time as a PUSCH of another cell.
+            let [mean] = mutual_information::means_scaled(&self.ue.sounding.sinr, [factor]);
+            return effective_sinrs(mean);
         }
         let octave = (factor.to_bits() >> 23).saturating_sub(127) as usize;
         let fraction = factor / (1_u32 << octave) as f32 - 1.0;

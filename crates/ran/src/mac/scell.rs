@@ -1,8 +1,8 @@
 //! The state of a secondary cell (SCell) of a UE with carrier aggregation (TS 36.321 §5.13; TS 38.321 v17 §5.9).
 //!
-//! SCells carry downlink only; the primary cell (PCell) has the uplink, with the reports and the HARQ feedback for all of
-//! them. A MAC control element in a block of the PCell activates SCells. The sCellDeactivationTimer of an SCell restarts
-//! with each assignment on it, and deactivates it when it expires.
+//! All SCells carry downlink, and some also uplink. The primary cell (PCell) has PUCCH: scheduling requests, the reports and
+//! the HARQ feedback for all of them. A MAC control element in a block of the PCell activates SCells. The
+//! sCellDeactivationTimer of an SCell restarts with each assignment and each grant on it, and deactivates it when it expires.
 //!
 //! A connected UE has its SCells configured. They are released with the connection, by a handover and by a failure of the
 //! radio link. The message that completes the set-up of a connection, its re-establishment or a handover configures those
@@ -35,6 +35,8 @@ pub type SecondaryCells = BTreeMap<CellId, Vec<CellId>>;
 pub struct CarrierAggregation {
     /// The cells by primary cell. The first primary cell of the UE has some.
     pub secondary: Arc<SecondaryCells>,
+    /// Those of them to which the UE also sends; empty for a UE that sends to its primary cell alone.
+    pub uplink: Arc<SecondaryCells>,
     /// When they are active.
     pub activation: ActivationPolicy,
 }
@@ -44,7 +46,8 @@ pub struct CarrierAggregation {
 pub struct ActivationPolicy {
     /// Whether they are active from the start (sCellState, TS 36.331 and TS 38.331 §6.3.2).
     pub starts_active: bool,
-    /// The PCell activates the SCells when the downlink queue of the UE has more bytes than this.
+    /// The PCell activates the SCells when the downlink queue of the UE has more bytes than this, and those with an uplink
+    /// also when the uplink queue has, as far as the cell knows.
     pub threshold: Bytes,
     /// sCellDeactivationTimer; `None` for infinity.
     pub deactivation_timer: Option<Duration>,
@@ -110,10 +113,39 @@ pub(crate) enum ScellState {
     },
 }
 
+/// The data that decides whether SCells are activated.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    /// Bytes in the downlink queue of the UE.
+    pub(crate) downlink: Bytes,
+    /// Bytes that wait at the UE, as its cells know from buffer status reports.
+    pub(crate) uplink: Bytes,
+}
+
+/// An activation command that the next block of a PCell has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ActivationCommand {
+    /// Its bytes.
+    pub(crate) bytes: Bytes,
+    /// Whether a block has it that has no data: the uplink needs it.
+    pub(crate) is_sent_alone: bool,
+    /// The data for which it is sent.
+    waiting: Waiting,
+}
+
+impl ActivationCommand {
+    /// A command for a UE with this many SCells.
+    pub(crate) const fn new(scells: usize, waiting: Waiting, is_sent_alone: bool) -> Self {
+        Self { bytes: command_bytes(scells), is_sent_alone, waiting }
+    }
+}
+
 /// An SCell of a UE.
 #[derive(Debug)]
 pub(crate) struct Scell {
     pub(crate) state: ScellState,
+    /// Whether the UE sends to it while it is active.
+    pub(crate) has_uplink: bool,
     policy: ActivationPolicy,
     /// The slots of the PCell, where feedback is sent.
     pub(crate) pcell: Numerology,
@@ -121,9 +153,9 @@ pub(crate) struct Scell {
 }
 
 impl Scell {
-    /// An SCell of a UE whose PCell has this numerology. It is not configured.
+    /// An SCell of a UE whose PCell has this numerology, without an uplink. It is not configured.
     pub(crate) fn new(policy: ActivationPolicy, pcell: Numerology, reports: ReportTimes) -> Self {
-        Self { state: ScellState::Unconfigured, policy, pcell, reports }
+        Self { state: ScellState::Unconfigured, has_uplink: false, policy, pcell, reports }
     }
 
     /// The UE is connected from the start.
@@ -159,9 +191,11 @@ impl Scell {
         matches!(self.state, ScellState::Active { .. })
     }
 
-    /// Whether the next block of the PCell activates it, with this many bytes in the downlink queue.
-    pub(crate) fn is_wanted(&self, queue: Bytes) -> bool {
-        self.state == ScellState::Deactivated && queue > self.policy.threshold
+    /// Whether the next block of the PCell activates it.
+    pub(crate) fn is_wanted(&self, waiting: Waiting) -> bool {
+        let is_above = |queue: Bytes| queue > self.policy.threshold;
+        let is_needed = is_above(waiting.downlink) || (self.has_uplink && is_above(waiting.uplink));
+        self.state == ScellState::Deactivated && is_needed
     }
 
     /// The UE has received the activation command, in the block of this slot of the PCell.
@@ -206,16 +240,16 @@ const OCTET: usize = 7;
 
 /// The bytes of the activation command for this many SCells, with its subheader (TS 36.321 §6.1.3.8, TS 38.321 v17
 /// §6.1.3.10).
-pub(crate) const fn command_bytes(scells: usize) -> Bytes {
+const fn command_bytes(scells: usize) -> Bytes {
     if scells <= OCTET { Bytes(2) } else { Bytes(5) }
 }
 
 /// A block has the activation command of a UE.
 #[cold]
-pub(crate) fn note_command(cx: &mut Cx<'_>, ue: &mut Ue) {
+pub(crate) fn note_command(cx: &mut Cx<'_>, ue: &mut Ue, command: &ActivationCommand) {
     let (id, active) = (ue.id, ue.links.active_carriers());
     for link in ue.links.secondary_mut() {
-        if let Some(scell) = link.scell.as_mut().filter(|scell| scell.state == ScellState::Deactivated) {
+        if let Some(scell) = link.scell.as_mut().filter(|scell| scell.is_wanted(command.waiting)) {
             scell.state = ScellState::Commanded;
             report(cx, id, link.cell, CarrierStep::Commanded, active);
         }

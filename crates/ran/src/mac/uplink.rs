@@ -5,6 +5,9 @@
 //! decided in slot n is used in slot n + 4, and retransmissions are synchronous: same number of PRBs, one HARQ round
 //! trip later (TS 36.213 §8). With TDD a grant is decided in the last slot with a downlink that is early enough, and
 //! retransmissions are asynchronous: in any slot with an uplink and enough room from one round trip later on.
+//!
+//! A UE that sends to several cells (carrier aggregation) has its requests on the primary cell, and HARQ processes in each
+//! cell. All cells grant from one buffer status, from which each grant of any of them is subtracted.
 
 use core::ops::Range;
 use std::collections::VecDeque;
@@ -28,9 +31,11 @@ use crate::numerology::{Duplex, HarqTiming, Numerology, UplinkHarq};
 use crate::slot::{CellSlot, Slot, UeSet};
 use crate::ue::Ue;
 
+mod access;
 mod msg3;
 mod reception;
 
+use access::{Request, limit_of, request_of};
 pub(crate) use msg3::Msg3;
 use reception::{Outcome, judge};
 
@@ -47,8 +52,9 @@ struct Grant {
     retransmission: bool,
     /// The UE missed it and will not send.
     missed: bool,
-    /// Buffer status in the PUSCH.
+    /// Buffer status in the PUSCH, and the bytes of all blocks of the UE up to this one.
     backlog: u64,
+    sent_bytes: u64,
     /// Power headroom in it.
     headroom: Option<u8>,
     /// The error rate that the cell expects of the first transmission; computed only for observers.
@@ -69,26 +75,20 @@ impl Grant {
             retransmission: false,
             missed: false,
             backlog: 0,
+            sent_bytes: 0,
             headroom: None,
             expected_bler: None,
             reported_headroom: None,
         }
     }
 
-    /// Computes what the cell expects: the error rate and the power headroom.
-    fn expect(&mut self, cell: &CellConfig, phy: &mut Phy, ue: &mut UplinkState) {
-        let rate = pusch::expected_error_rate(cell, phy, ue, &self.block);
+    /// Computes what the cell expects, if other cells leave this share of the UE's power: the error rate and the power
+    /// headroom.
+    fn expect(&mut self, cell: &CellConfig, phy: &mut Phy, ue: &mut UplinkState, power: f32) {
+        let rate = pusch::expected_error_rate(cell, phy, ue, &self.block, power);
         self.expected_bler = rate.map(|rate| rate as f32);
         self.reported_headroom = ue.known_power.headroom(cell.resource_blocks, self.block.prbs);
     }
-}
-
-/// A scheduling request or a buffer status that will reach the eNB.
-#[derive(Clone, Copy, Debug)]
-struct Request {
-    slot: u64,
-    ue: u32,
-    bytes: u64,
 }
 
 /// The uplink MAC of a cell.
@@ -196,12 +196,13 @@ impl UplinkMac {
                 bearers.receive(slot.cx, Direction::Uplink, pdus, slot.deliverable);
                 harq.release(pusch.process);
                 note_headroom(slot, pusch);
-                let uplink = &mut slot.link(pusch.ue).uplink;
-                // The backlog when the block was built, less the grants since then.
-                uplink.known_backlog = pusch.backlog.saturating_sub(uplink.outstanding);
-                if let UplinkAccess::Polled { polls, processing, .. } = slot.cell.mac.uplink.access {
+                let links = &mut slot.ues[pusch.ue as usize].links;
+                links.on_buffer_status(pusch.backlog, pusch.sent_bytes);
+                if !links.is_primary(slot.id) {
+                    links.primary_mut().uplink.polls.go_on(pusch.slot);
+                } else if let UplinkAccess::Polled { polls, processing, .. } = slot.cell.mac.uplink.access {
                     let answered = slot.number + u64::from(processing);
-                    self.answer_poll(polls, answered, pusch, &mut slot.link(pusch.ue).uplink);
+                    self.answer_poll(polls, answered, pusch, &mut links.primary_mut().uplink);
                 }
                 slot.deliver(Direction::Uplink, pusch.ue);
             }
@@ -261,18 +262,21 @@ impl UplinkMac {
             sold += grant.block.prbs;
             if !grant.retransmission {
                 let ue = &mut slot.ues[grant.ue as usize];
+                let size = grant.block.size.get();
                 let uplink = &mut ue.links.with_mut(slot.id).uplink;
-                uplink.outstanding -= grant.block.size.get();
+                uplink.outstanding -= size;
                 if grant.missed {
                     // The eNB receives nothing in the PRBs; its knowledge of the backlog is unchanged.
-                    uplink.known_backlog += grant.block.size.get();
                     uplink.harq.release(grant.process);
+                    *ue.links.known_backlog_mut() += size;
+                    ue.links.power.cancel(slot.id, slot.cx.now);
                     if slot.cx.wants(Topic::TransportBlock) {
                         slot.cx.emit(&Event::Unsent { ue: ue.id, direction: Direction::Uplink });
                     }
                     continue;
                 }
                 if !build(slot, &mut grant) {
+                    slot.ues[grant.ue as usize].links.power.cancel(slot.id, slot.cx.now);
                     continue; // nothing left to send: padding, which is not modelled
                 }
             }
@@ -287,9 +291,12 @@ impl UplinkMac {
     /// A UE sends the block of a process.
     fn send(&mut self, slot: &mut Slot<'_, '_>, grant: Grant) {
         let ue = &mut slot.ues[grant.ue as usize];
+        // The block has a buffer status.
+        ue.links.primary_mut().uplink.requests = SentRequests::default();
+        let sent_bytes =
+            ue.links.count_sent(if grant.retransmission { Bytes::ZERO } else { grant.block.size });
         let uplink = &mut ue.links.with_mut(slot.id).uplink;
         uplink.harq.processes[usize::from(grant.process)].transmissions += 1;
-        uplink.requests = SentRequests::default(); // the block has a buffer status
         if slot.cx.wants(Topic::Assigned) {
             let (process, queue) = (grant.process, ue.bearers.queue(Direction::Uplink));
             let direction = Direction::Uplink;
@@ -297,6 +304,7 @@ impl UplinkMac {
             let headroom = uplink.power.latest_headroom(grant.block.prbs);
             let expected = (!grant.retransmission).then_some(grant);
             slot.cx.emit(&Event::Assigned {
+                cell: slot.id,
                 ue: ue.id,
                 direction,
                 process,
@@ -320,7 +328,7 @@ impl UplinkMac {
         }
         report_queue(slot.cx, ue, Direction::Uplink);
         let backlog = ue.backlog(Direction::Uplink, slot.cx.now).get();
-        self.in_air.push_back(Grant { backlog, ..grant });
+        self.in_air.push_back(Grant { backlog, sent_bytes, ..grant });
         self.radiate(slot, grant.ue, grant.first..grant.first + grant.block.prbs);
         slot.note_timer(grant.ue);
     }
@@ -359,7 +367,7 @@ impl UplinkMac {
             let first = first + place * configured.prbs;
             let mut grant = Grant { first, ..Grant::new(slot.number, index, process, block) };
             if slot.cx.wants(Topic::Assigned) {
-                grant.expect(slot.cell, slot.phy, &mut link.uplink);
+                grant.expect(slot.cell, slot.phy, &mut link.uplink, 1.0);
             }
             if build(slot, &mut grant) {
                 self.send(slot, grant);
@@ -369,16 +377,21 @@ impl UplinkMac {
         reserved
     }
 
-    /// The transmission of a UE is added to the interference at other cells.
+    /// The transmission of a UE takes a share of its power, and is added to the interference at other cells.
     fn radiate(&self, slot: &mut Slot<'_, '_>, ue: u32, prbs: Range<u16>) {
-        if slot.air.is_quiet() {
+        let Ue { mobility, links, .. } = &mut slot.ues[ue as usize];
+        if slot.air.is_quiet() && !links.send_to_several() {
             return;
         }
         let now = slot.cx.now;
-        let Ue { mobility, links, .. } = &mut slot.ues[ue as usize];
+        let mean = links.with_mut(slot.id).uplink.channel.mean_sinr(now, mobility);
+        links.note_pusch(slot.id, slot.cell, slot.number, mean, prbs.len() as u16);
+        if slot.air.is_quiet() {
+            return;
+        }
+        let left = links.power_left(slot.id, slot.cell, slot.number);
         let link = links.with_mut(slot.id);
-        let mean = link.uplink.channel.mean_sinr(now, mobility);
-        let factor = link.uplink.power.factor(mean, prbs.len() as u16);
+        let factor = link.uplink.power.factor(mean, prbs.len() as u16, left);
         let prbs = usize::from(prbs.start)..usize::from(prbs.end);
         let sent = SentPusch { cell: slot.id, prbs, factor };
         slot.air.send_uplink(now, sent, &mut link.neighbours, mobility);
@@ -388,18 +401,20 @@ impl UplinkMac {
     pub(crate) fn requests<U: UeSet + ?Sized>(&mut self, slot: &mut CellSlot<'_, U>) {
         while self.requests.front().is_some_and(|request| request.slot <= slot.number) {
             let request = self.requests.pop_front().expect("the front was there");
-            let ue = &mut slot.link(request.ue).uplink;
+            let links = &mut slot.ues[request.ue as usize].links;
+            let bytes = request.bytes.saturating_sub(links.outstanding());
+            let ue = &mut links.primary_mut().uplink;
             ue.request_pending = false;
-            ue.known_backlog = ue.known_backlog.max(request.bytes.saturating_sub(ue.outstanding));
+            ue.known_backlog = ue.known_backlog.max(bytes);
         }
         let limit = limit_of(slot.cell);
         let mut kept = 0;
         for at in 0..self.active.len() {
             let index = self.active[at];
-            let ue = &slot.link(index).uplink;
+            let links = &slot.ues[index as usize].links;
             // A UE with a grant sends its buffer status in the block. One whose data the eNB knows of repeats its request only if
             // the cell limits requests.
-            let may_ask = ue.outstanding == 0 && (ue.known_backlog == 0 || limit.is_some());
+            let may_ask = links.outstanding() == 0 && (links.known_backlog() == 0 || limit.is_some());
             if !may_ask || self.request(slot, index, limit) {
                 self.active[kept] = index;
                 kept += 1;
@@ -417,16 +432,21 @@ impl UplinkMac {
         limit: Option<RequestLimit>,
     ) -> bool {
         let Ue { bearers, links, drx, .. } = &mut slot.ues[index as usize];
-        let uplink = &mut links.with_mut(slot.id).uplink;
-        if uplink.known_backlog == 0 && !bearers.has_backlog(Direction::Uplink, slot.now) {
-            uplink.active = false;
+        if links.known_backlog() == 0 && !bearers.has_backlog(Direction::Uplink, slot.now) {
+            links.with_mut(slot.id).uplink.active = false;
             return false;
         }
+        if !links.is_primary(slot.id) {
+            return true;
+        }
+        let is_sending = links.has_uplink_blocks();
+        let uplink = &mut links.primary_mut().uplink;
         if limit.is_none() && uplink.request_pending {
             return true;
         }
         let backlog = || bearers.backlog(Direction::Uplink, slot.now);
-        let Some(request) = request_of(slot.cell, slot.number, index, uplink, backlog) else { return true };
+        let asked = request_of(slot.cell, slot.number, index, uplink, is_sending, backlog);
+        let Some(request) = asked else { return true };
         let sends = Opportunity::Sends;
         match limit.map_or(sends, |limit| uplink.requests.on_opportunity(slot.number, limit)) {
             Opportunity::Waits => {}
@@ -491,6 +511,8 @@ impl UplinkMac {
                     if grant.block.prbs > left
                         || self.is_granted(grant.ue, pusch)
                         || slot.ues[grant.ue as usize].listens_from(now) > now
+                        || slot.ues[grant.ue as usize].links.power_to_grant(slot.id, slot.cell, pusch)
+                            == 0.0
                         || grant.block.selected_prbs().is_some_and(|prbs| self.is_taken(&prbs, pusch)) =>
                 {
                     at += 1; // it keeps its place
@@ -499,9 +521,14 @@ impl UplinkMac {
                 UplinkHarq::Asynchronous => {}
             }
             self.retransmissions.remove(at);
-            if let Some(drx) = &mut slot.ues[grant.ue as usize].drx {
+            let Ue { links, drx, .. } = &mut slot.ues[grant.ue as usize];
+            if let Some(drx) = drx {
                 drx.on_retransmission(ProcessId::uplink(slot.id, grant.process), now);
             }
+            if uplink == UplinkHarq::Asynchronous {
+                links.with_mut(slot.id).on_assignment(now);
+            }
+            links.plan_pusch(now, slot.id, slot.cell, pusch, grant.block.prbs);
             left -= grant.block.prbs;
             self.add_grant(Grant { slot: pusch, ..grant });
         }
@@ -554,12 +581,13 @@ impl UplinkMac {
         self.waiting.extend(self.active.iter().copied().filter(|&index| {
             let ue = &slot.ues[index as usize];
             let link = ue.links.with(cell);
-            link.uplink.known_backlog > 0
+            ue.links.known_backlog() > 0
                 && restrictions
                     .may_be_scheduled(index, link, ue.drx.as_deref(), Direction::Uplink, now)
                     .may_be_scheduled
                 && process_for(harq, pusch, &link.uplink.harq).is_some()
                 && !sends_again(index)
+                && ue.links.power_to_grant(cell, slot.cell, pusch) > 0.0
         }));
         let n = self.waiting.len();
         let served = n.min(usize::from(slot.cell.mac.uplink.grants_per_slot));
@@ -572,35 +600,50 @@ impl UplinkMac {
             // An equal share of the rest, but at least enough for a small packet.
             let share = (left / (served - k) as u16).max(MIN_SHARE).min(left);
             let Ue { mobility, links, drx, .. } = &mut slot.ues[index as usize];
+            let (known, power) = (links.known_backlog(), links.power_to_grant(cell, slot.cell, pusch));
             let link = links.with_mut(cell);
             let Some(process) = process_for(harq, pusch, &link.uplink.harq) else { break };
             if link.uplink.sounding.may_be_repeated(drx.as_deref_mut(), slot.cell, now) {
                 sound(slot.number, Radio { cell: slot.cell, air: slot.air }, link, mobility);
             }
             let sent = slot.cell.numerology.start_of(pusch);
-            let need = need_of(slot.cell, &link.uplink, sent);
+            let need = PuschNeed { power, ..need_of(slot.cell, &link.uplink, known, sent) };
             let is_free = |prbs: &Range<u16>| !self.is_taken(prbs, pusch);
             let chosen = pusch::choose(slot.cell, slot.phy, &mut link.uplink, share, need, is_free);
-            let Some(block) = chosen else { continue }; // in a later slot
+            let Some(block) = chosen.filter(|block| link.scell.is_none() || !block.is_beyond_reach) else {
+                continue; // in a later slot, or of the primary cell
+            };
             let mut grant = Grant::new(pusch, index, process, block);
             if slot.topics.wants(Topic::Assigned) {
-                grant.expect(slot.cell, slot.phy, &mut link.uplink);
+                grant.expect(slot.cell, slot.phy, &mut link.uplink, power);
             }
             grant.missed = slot.misses_control(index);
-            let uplink = &mut slot.link(index).uplink;
             left -= grant.block.prbs;
             // A slot that serves all UEs begins with the next one, so that the remainder goes to
             // each in turn.
             self.first = if k + 1 == n { self.waiting[start % n] + 1 } else { index + 1 };
-            uplink.known_backlog = uplink.known_backlog.saturating_sub(grant.block.size.get());
-            uplink.outstanding += grant.block.size.get();
-            uplink.harq.start(grant.process);
-            debug_assert!(grant.block.selected_prbs().is_none_or(|prbs| !self.is_taken(&prbs, pusch)));
-            if let (Some(drx), false) = (&mut slot.ues[index as usize].drx, grant.missed) {
+            self.note_grant(slot, grant);
+        }
+    }
+
+    /// A UE has a grant of a new block, of which the cell knows from now on.
+    fn note_grant<U: UeSet + ?Sized>(&mut self, slot: &mut CellSlot<'_, U>, grant: Grant) {
+        let now = slot.now;
+        let Ue { links, drx, .. } = &mut slot.ues[grant.ue as usize];
+        let known = links.known_backlog_mut();
+        *known = known.saturating_sub(grant.block.size.get());
+        links.plan_pusch(now, slot.id, slot.cell, grant.slot, grant.block.prbs);
+        let link = links.with_mut(slot.id);
+        link.uplink.outstanding += grant.block.size.get();
+        link.uplink.harq.start(grant.process);
+        debug_assert!(grant.block.selected_prbs().is_none_or(|prbs| !self.is_taken(&prbs, grant.slot)));
+        if !grant.missed {
+            link.on_assignment(now);
+            if let Some(drx) = drx {
                 drx.on_new_transmission(now + slot.cell.numerology.slot);
             }
-            self.add_grant(grant);
         }
+        self.add_grant(grant);
     }
 }
 
@@ -628,44 +671,6 @@ fn process_for(harq: HarqTiming, pusch: u64, entity: &HarqEntity) -> Option<u8> 
     }
 }
 
-/// The limit of scheduling requests in a cell, if there is one.
-const fn limit_of(cell: &CellConfig) -> Option<RequestLimit> {
-    match cell.mac.uplink.access {
-        UplinkAccess::SchedulingRequest { limit, .. } => limit,
-        _ => None,
-    }
-}
-
-/// The request of a UE with this backlog, if it can send one in this slot.
-fn request_of(
-    cell: &CellConfig,
-    slot: u64,
-    ue: u32,
-    uplink: &mut UplinkState,
-    backlog: impl FnOnce() -> Bytes,
-) -> Option<Request> {
-    let mac = &cell.mac;
-    let reaches =
-        |after: u32, bytes: Bytes| Request { slot: slot + u64::from(after), ue, bytes: bytes.get() };
-    match mac.uplink.access {
-        UplinkAccess::SchedulingRequest { period, processing, initial_grant, .. } => {
-            // The opportunities of the UEs of a cell differ. A block that is still on the air already carries a buffer
-            // status.
-            let offset = u64::from(ue % period);
-            (!uplink.harq.any_busy() && cell.numerology.duplex.takes_place(slot, period, offset))
-                .then(|| reaches(processing, initial_grant))
-        }
-        UplinkAccess::Polled { interval, initial_grant, .. } => {
-            // A request that is due now is granted in the next slot.
-            let pusch = slot + 1 + u64::from(mac.grant_to_pusch);
-            (!uplink.harq.any_busy() && uplink.polls.is_due(pusch, interval))
-                .then(|| reaches(1, initial_grant))
-        }
-        UplinkAccess::ConfiguredGrant { .. } => None,
-        UplinkAccess::IdealBufferStatus { delay } => Some(reaches(delay, backlog())),
-    }
-}
-
 /// Bytes of a short buffer status report and its subheader in a block (TS 36.321 §6.1.3.1).
 fn control_bytes(cell: &CellConfig) -> u64 {
     if cell.mac.subheaders { 2 } else { 0 }
@@ -676,8 +681,8 @@ fn control_bytes(cell: &CellConfig) -> u64 {
 /// subheader, the header of an AM segment (TS 36.322 §6.2.1.5) and that byte.
 const LEAST_PDU: u64 = 2 + 4 + 1;
 
-/// The need of a UE whose block is sent at this time.
-fn need_of(cell: &CellConfig, ue: &UplinkState, sent: Instant) -> PuschNeed {
+/// The need of a UE whose block is sent at this time, with `known` bytes to send and all its power.
+fn need_of(cell: &CellConfig, ue: &UplinkState, known: u64, sent: Instant) -> PuschNeed {
     let reserved = cell.mac.uplink.headroom.map_or(0, |config| {
         if cell.mac.subheaders && ue.power.is_controlled() {
             ue.known_power.reserve(&config, sent)
@@ -687,9 +692,10 @@ fn need_of(cell: &CellConfig, ue: &UplinkState, sent: Instant) -> PuschNeed {
     });
     let control = control_bytes(cell) + reserved;
     PuschNeed {
-        wanted: Bytes(ue.known_backlog.max(LEAST_PDU) + control),
+        wanted: Bytes(known.max(LEAST_PDU) + control),
         least: Bytes(LEAST_PDU + control),
         highest: cell.tables.highest_mcs(),
+        power: 1.0,
     }
 }
 

@@ -1,10 +1,10 @@
 //! Carrier aggregation: when the secondary cells (SCells) of a UE are configured, activated, used, deactivated and released
 //! ([`scell`]).
 //!
-//! A UE has one queue. Cells whose slots begin together take data from it in the order of their numbers, so that blocks of
-//! several cells can have parts of one packet. RLC brings them into order.
+//! A UE has one queue in each direction. Cells whose slots begin together take data from it in the order of their numbers, so
+//! that blocks of several cells can have parts of one packet. RLC brings them into order.
 
-use airlane_core::{CarrierStep, Cx, Direction, Instant, UeId};
+use airlane_core::{Bytes, CarrierStep, Cx, Direction, Instant, UeId};
 
 use super::RadioNetwork;
 use crate::cqi::ReportTimes;
@@ -25,14 +25,30 @@ impl RadioNetwork {
         self.schedule_carriers(cx.now, index);
     }
 
-    /// Adds a UE with data that listens to the lists of its active SCells, and sets its alarm.
+    /// Adds a UE with data that listens to the lists of its active SCells, and to that of its PCell if a command waits, and
+    /// sets its alarm.
     pub(super) fn schedule_carriers(&mut self, now: Instant, index: usize) {
         let Ue { id, bearers, links, drx, alarm, .. } = &mut self.ues[index];
         let has_data = bearers.has_backlog(Direction::Downlink, now);
+        let sends = links.send_to_several()
+            && (links.known_backlog() > 0 || bearers.has_backlog(Direction::Uplink, now));
         let listens_from = drx.as_ref().map_or(now, |drx| drx.next_active(now));
         let mut due = Instant::FAR_FUTURE;
+        let pcell = links.primary().cell;
+        if sends && links.lone_command(pcell) > Bytes::ZERO {
+            if listens_from <= now {
+                self.cells[pcell.index()].downlink.activate(*id, links.primary_mut());
+                self.busy = true;
+            } else {
+                due = listens_from;
+            }
+        }
         for link in links.secondary_mut() {
             due = due.min(link.scell.as_ref().map_or(Instant::FAR_FUTURE, |scell| scell.due()));
+            if sends && link.is_sent_to() {
+                self.cells[link.cell.index()].uplink.activate(*id, link);
+                self.busy = true;
+            }
             if !has_data || !link.is_in_use() {
                 continue;
             }
@@ -81,6 +97,7 @@ impl RadioNetwork {
     /// The primary cell of a UE has changed: the links without it are those with the secondary cells that go with it.
     pub(super) fn move_secondary_links(&mut self, ue: UeId) {
         let links = &mut self.ues[ue.index()].links;
+        links.choose_uplinks();
         let pcell = self.cells[links.primary().cell.index()].config.numerology;
         for (link, cell) in links.with_secondary_cells() {
             let config = &self.cells[cell.index()].config;
@@ -96,8 +113,9 @@ impl RadioNetwork {
     /// An SCell becomes active, or is deactivated: HARQ and CQI reports start again.
     fn change_carrier(&mut self, cx: &mut Cx<'_>, index: usize, place: usize, step: CarrierStep) {
         let Ue { id, links, drx, .. } = &mut self.ues[index];
+        let cell = links.secondary_mut()[place].cell;
+        links.void_grants(cell);
         let link = &mut links.secondary_mut()[place];
-        let cell = link.cell;
         self.cells[cell.index()].reset_mac(*id, link);
         if let Some(drx) = drx {
             drx.on_flushed(cell, cx.now);

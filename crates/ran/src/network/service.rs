@@ -135,6 +135,9 @@ impl RadioNetwork {
     /// The radio of a cell is off, which may serve this UE.
     fn lose_radio(&mut self, cx: &mut Cx<'_>, index: usize, cell: CellId) {
         let (ue, here) = (&mut self.ues[index], &mut self.cells[cell.index()]);
+        if ue.links.find_mut(cell).is_some() {
+            ue.links.void_grants(cell);
+        }
         let Some(link) = ue.links.find_mut(cell) else { return };
         here.reset_mac(ue.id, link);
         self.touched.push(ue.id.0);

@@ -34,7 +34,7 @@ pub(super) fn carriers(resource_blocks: &[u16], activation: ActivationPolicy) ->
     config.cells = resource_blocks.iter().enumerate().map(cell).collect();
     let secondary = (1..resource_blocks.len() as u32).map(CellId).collect();
     let secondary = Arc::new(SecondaryCells::from([(PCELL, secondary)]));
-    config.ues[0].aggregation = Some(CarrierAggregation { secondary, activation });
+    config.ues[0].aggregation = Some(CarrierAggregation { secondary, uplink: Arc::default(), activation });
     config
 }
 
@@ -49,6 +49,14 @@ pub(super) fn load(d: &mut Driver, packets: u32, milliseconds: u64) {
 fn carried(d: &Driver, cell: CellId) -> u64 {
     let window = d.meter.downlink_cells.iter().filter(|(at, ..)| (ms(400)..ms(1400)).contains(at));
     window.filter(|(_, of, _)| *of == cell).map(|(.., bytes)| bytes.get()).sum()
+}
+
+/// The UE sends to all carriers, whose cells adapt to its power.
+pub(super) fn with_uplink(mut config: RanConfig) -> RanConfig {
+    config.cells.iter_mut().for_each(power::adapt);
+    let aggregation = config.ues[0].aggregation.as_mut().unwrap();
+    aggregation.uplink = Arc::clone(&aggregation.secondary);
+    config
 }
 
 pub(super) fn in_order(d: &Driver) {

@@ -39,7 +39,11 @@ fn road_with_two_carriers(ues: usize, activation: ActivationPolicy, reports_all:
     let secondary: Arc<SecondaryCells> = Arc::new((0..6).map(pair).collect());
     for ue in &mut config.ues {
         ue.cell = Some(CellId(0));
-        ue.aggregation = Some(CarrierAggregation { secondary: Arc::clone(&secondary), activation });
+        ue.aggregation = Some(CarrierAggregation {
+            secondary: Arc::clone(&secondary),
+            uplink: Arc::default(),
+            activation,
+        });
     }
     config
 }

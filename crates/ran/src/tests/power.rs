@@ -10,21 +10,22 @@ use crate::numerology::{Duplex, TddPattern};
 /// The result of one transmission of an uplink block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UplinkBlock {
-    at: Instant,
+    pub(super) at: Instant,
+    pub(super) cell: CellId,
     prbs: u16,
-    bytes: u64,
-    attempt: u8,
-    decoded: bool,
+    pub(super) bytes: u64,
+    pub(super) attempt: u8,
+    pub(super) decoded: bool,
     power_limited: bool,
 }
 
 impl UplinkBlock {
     /// The block of an event at this time.
     pub(super) fn of(at: Instant, event: &Event<'_>) -> Option<Self> {
-        let &Event::TransportBlock { prbs, bytes, attempt, decoded, power_limited, .. } = event else {
+        let &Event::TransportBlock { cell, prbs, bytes, attempt, decoded, power_limited, .. } = event else {
             return None;
         };
-        Some(Self { at, prbs, bytes: bytes.get(), attempt, decoded, power_limited })
+        Some(Self { at, cell, prbs, bytes: bytes.get(), attempt, decoded, power_limited })
     }
 }
 
@@ -35,20 +36,25 @@ pub(super) const REPORTS: HeadroomReports = HeadroomReports {
     path_loss_change: Some(Decibel(3.0)),
 };
 
-/// One UE at this distance in free space, whose power control compensates the path loss.
-fn at(distance_m: f64, change: impl FnOnce(&mut CellConfig)) -> RanConfig {
-    let mut config = network(1, IDEAL);
-    let cell = &mut config.cells[0];
+/// A cell that adapts to the power of its UEs, whose power control compensates the path loss.
+pub(super) fn adapt(cell: &mut CellConfig) {
     cell.mac.mcs_rule = McsRule::Effective { target_bler: 0.1 };
     cell.mac.uplink.power_control = Some(PowerControl { p0: Dbm(-101.0), alpha: 1.0 });
     cell.mac.uplink.headroom = Some(REPORTS);
+}
+
+/// One UE at this distance in free space, in such a cell.
+fn at(distance_m: f64, change: impl FnOnce(&mut CellConfig)) -> RanConfig {
+    let mut config = network(1, IDEAL);
+    let cell = &mut config.cells[0];
+    adapt(cell);
     change(cell);
     config.ues[0].start = Start::At(Position::on_ground(distance_m, 0.0));
     config
 }
 
 /// A cell of NR with this many PRBs of 30 kHz subcarriers, and one slot of the uplink in five.
-fn nr(cell: &mut CellConfig, prbs: u16) {
+pub(super) fn nr(cell: &mut CellConfig, prbs: u16) {
     cell.numerology = Numerology::nr(1, 2, Duplex::Tdd(TddPattern::new("DDDSU", 10, 2)));
     cell.tables = Arc::new(NrTables::new(LinkSettings::FR1));
     cell.resource_blocks = prbs;

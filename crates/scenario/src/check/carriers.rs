@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use airlane_settings::nearest_help;
 
 use super::{Checked, Place, whole_subframes};
-use crate::format::{Cell, Resolved, Scells, Ue, scells_of};
+use crate::format::{Cell, PowerControl, PowerHeadroom, Resolved, Scells, Ue, scells_of};
 
 /// Serving cells of a UE in LTE: the primary one, and maxSCell-r10, 4 (TS 36.331 §6.4; later releases have more).
 const MAX_SERVING_CELLS_LTE: usize = 5;
@@ -22,6 +22,8 @@ const SSB_PERIODS_MS: [u64; 6] = [5, 10, 20, 40, 80, 160];
 /// The carriers of a UE.
 pub(super) fn carriers(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
     let Some(names) = &ue.carriers else {
+        let help = "add carriers = [\"PRIMARY\", \"SECONDARY\"], or leave this out";
+        at.require(ue.uplink_carriers.is_none(), "uplink_carriers", "the UE has one carrier", help)?;
         let help = "add carriers = [\"PRIMARY\", \"SECONDARY\"], or leave this out";
         return at.require(ue.scells.is_none(), "scells", "the UE has one carrier", help);
     };
@@ -44,6 +46,9 @@ pub(super) fn carriers(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked 
         cells.push(cell);
     }
     serving_cells(&cells, at)?;
+    if let Some(uplink) = &ue.uplink_carriers {
+        uplink_carriers(uplink, names, scenario, at)?;
+    }
     let help = "leave out output.energy, or `carriers`";
     at.require(
         !scenario.output.energy,
@@ -84,6 +89,37 @@ fn serving_cells(cells: &[&Cell], at: &Place<'_>) -> Checked {
         frequencies.push(cell.frequency.0);
         let help = "give each [[cell]] a `frequency` of its own";
         at.require_here(is_new, "another carrier of the UE has the same frequency", help)?;
+    }
+    Ok(())
+}
+
+/// The carriers of a UE to which it sends.
+fn uplink_carriers(uplink: &[String], carriers: &[String], scenario: &Resolved, at: &Place<'_>) -> Checked {
+    let help = format!("name the primary cell first: {:?}", carriers[0]);
+    let begins = uplink.first() == carriers.first();
+    at.require(begins, "uplink_carriers", "the uplink of the primary cell is not the first", &help)?;
+    let known: Vec<_> = carriers.iter().map(String::as_str).collect();
+    let mut names = BTreeSet::new();
+    for (i, name) in uplink.iter().enumerate() {
+        let at = at.under("uplink_carriers").entry(i);
+        if !known.contains(&name.as_str()) {
+            return at.wrong("`carriers` has no cell of this name", nearest_help(name, &known));
+        }
+        at.require_here(names.insert(name), "this cell is listed twice", "name each cell once")?;
+    }
+    if uplink.len() == 1 {
+        return Ok(());
+    }
+    // With handovers, each cell may serve the UE.
+    let serves =
+        |cell: &&Cell| !cell.interferer && (scenario.handover.is_some() || uplink.contains(&cell.name));
+    for cell in scenario.cell.iter().filter(serves) {
+        let is_known = matches!(cell.mac.power_control, PowerControl::OpenLoop(_))
+            && matches!(cell.mac.power_headroom, PowerHeadroom::Report(_));
+        let help = "set mac.power_control = \"open-loop\" and mac.power_headroom = \"report\" there";
+        let message =
+            format!("cell {:?} does not know the power of the UE, which its carriers share", cell.name);
+        at.require(is_known, "uplink_carriers", &message, help)?;
     }
     Ok(())
 }

@@ -27,9 +27,10 @@ tagged!(Scells by "kind" {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnDemandScells {
-    /// Bytes in the downlink queue of the UE above which the primary cell activates all its SCells.
+    /// Bytes in the downlink queue of the UE above which the primary cell activates all its SCells. Those of `uplink_carriers`
+    /// are also activated when as much waits in its uplink queue.
     pub activate_above: Size,
-    /// sCellDeactivationTimer: time from the last assignment on an SCell until it is deactivated.
+    /// sCellDeactivationTimer: time from the last assignment or grant on an SCell until it is deactivated.
     pub deactivation_timer: Time,
     /// In LTE, time from the activation command until the SCell is used. TS 36.133 §7.7 allows 24 ms if the UE has
     /// measured the SCell before, and 34 ms if not.
@@ -99,7 +100,23 @@ impl Ue {
             }
         }
         let activation = scells.policy(cells[*primary].nr().is_some());
-        (!secondary.is_empty()).then(|| CarrierAggregation { secondary: Arc::new(by_primary), activation })
+        let uplink = Arc::new(self.uplink_cells(&by_primary, cells));
+        let aggregation = CarrierAggregation { secondary: Arc::new(by_primary), uplink, activation };
+        (!secondary.is_empty()).then_some(aggregation)
+    }
+
+    /// The secondary cells to which the UE sends, by primary cell: those with the frequencies of `uplink_carriers`, and not
+    /// more than it has without the primary cell. Empty for a UE that always sends to one cell.
+    fn uplink_cells(&self, by_primary: &SecondaryCells, cells: &[Cell]) -> SecondaryCells {
+        let names = self.uplink_carriers.as_deref().unwrap_or_default();
+        let Some(most) = names.len().checked_sub(1).filter(|most| *most > 0) else {
+            return SecondaryCells::new();
+        };
+        let named = |cell: &&Cell| names.contains(&cell.name);
+        let frequencies: Vec<_> = cells.iter().filter(named).map(|cell| cell.frequency).collect();
+        let has_uplink = |cell: &&CellId| frequencies.contains(&cells[cell.index()].frequency);
+        let of = |secondary: &Vec<CellId>| secondary.iter().filter(has_uplink).take(most).copied().collect();
+        by_primary.iter().map(|(primary, secondary)| (*primary, of(secondary))).collect()
     }
 }
 

@@ -30,12 +30,17 @@ pub struct Ue {
     /// Name of the first serving cell. By default, this is the cell with the highest received power at the
     /// start.
     pub cell: Option<String>,
-    /// Names of the cells that serve the UE together (carrier aggregation), in the place of `cell`: the primary cell, which
-    /// has the uplink, then the secondary cells. They are of one site and of one technology. After a handover, the UE has the
+    /// Names of the cells that serve the UE together (carrier aggregation), in the place of `cell`: the primary cell, then
+    /// the secondary cells. They are of one site and of one technology. After a handover, the UE has the
     /// cells with the frequencies of these cells that have the site and the direction of its new primary cell. By default,
     /// the UE has one carrier.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub carriers: Option<Vec<String>>,
+    /// Names of those cells of `carriers` to which the UE sends: the primary cell, then secondary cells. They share the power
+    /// of the UE. After a handover, the UE sends to its new primary cell, and to secondary cells with the frequencies of
+    /// these cells, to as many in all as there are here. By default, the UE sends to the primary cell alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uplink_carriers: Option<Vec<String>>,
     /// Secondary cells of `carriers`: when they are active.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scells: Option<Scells>,

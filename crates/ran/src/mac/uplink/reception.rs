@@ -33,11 +33,13 @@ impl UplinkMac {
 pub(super) fn judge<U: UeSet + ?Sized>(slot: &mut CellSlot<'_, U>, pusch: Grant) -> Outcome {
     let (cell, now) = (slot.cell, slot.now);
     let Ue { mobility, links, .. } = &mut slot.ues[pusch.ue as usize];
+    let left = links.power_left(slot.id, cell, pusch.slot);
     let uplink = &mut links.with_mut(slot.id).uplink;
     let sent = now - cell.numerology.slot;
     let mean = uplink.channel.mean_sinr(now, mobility);
-    let is_limited = uplink.power.is_limited(mean, pusch.block.prbs);
-    let mean = mean * uplink.power.factor(mean, pusch.block.prbs) * uplink.channel.burst_gain(sent);
+    let is_limited = uplink.power.is_limited(mean, pusch.block.prbs, left);
+    let factor = uplink.power.factor(mean, pusch.block.prbs, left);
+    let mean = mean * factor * uplink.channel.burst_gain(sent);
     let layers = gain_of(cell.uplink_layers.as_ref(), pusch.block.layers, mean);
     let sinr = BlockSinr { mean, layers };
     let process = &mut uplink.harq.processes[usize::from(pusch.process)];
