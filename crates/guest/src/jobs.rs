@@ -54,11 +54,13 @@ impl Host {
     }
 }
 
-/// The address of an end.
+/// The address of an end: with several paths, that of the first.
 pub(crate) fn address(flow: &KernelFlow, end: FlowEnd) -> Ipv4Addr {
     match end {
         FlowEnd::Server => SERVER,
-        FlowEnd::Host => Ipv4Addr::from_bits(UES + flow.ue + 1),
+        FlowEnd::Host => {
+            flow.paths.first().map_or(Ipv4Addr::from_bits(UES + flow.ue + 1), |path| path.host)
+        }
     }
 }
 

@@ -122,7 +122,7 @@ fn the_host_has_an_interface_and_an_endpoint_for_each_path() {
 
 #[test]
 fn a_server_that_announces_an_address_has_it_and_the_host_a_route_to_it() {
-    let flows = wired("{ paths = [\"internet\", \"wifi\"], announced = { server = [\"wifi\"] } }");
+    let flows = wired("{ paths = [\"sat\", \"wifi\"], announced = { server = [\"wifi\"] } }");
     let text = jobs(&flows, &hosts(&flows, &[0]), Duration::from_millis(100));
     let lines: Vec<_> =
         text.lines().filter(|line| !line.starts_with("sysctl ") && !line.starts_with("host ")).collect();
@@ -135,4 +135,6 @@ fn a_server_that_announces_an_address_has_it_and_the_host_a_route_to_it() {
         "route 3 10.0.0.2",
     ];
     assert_eq!(lines, expected);
+    // The connection begins on the first path, whichever that is.
+    assert!(text.contains("\nhost nic=2 address=10.6.0.1 "), "{text}");
 }
