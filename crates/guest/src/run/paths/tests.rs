@@ -3,10 +3,6 @@ use airlane_wire::outside::{self, Arrival};
 
 use super::*;
 
-fn header(sequence: u32, flags: TcpFlags) -> TcpHeader {
-    TcpHeader { sequence, flags, ..TcpHeader::default() }
-}
-
 fn paths() -> Paths {
     let path = |index: u8| KernelPath {
         name: format!("path-{index}"),
@@ -105,6 +101,6 @@ fn a_connection_without_options_is_tcp_on_its_first_path() {
     assert_eq!(leaves(&mut paths, 0, &segment(hosts[0], 1, &[], 10)).0, Some(0));
     assert_eq!(leaves(&mut paths, 0, &segment(hosts[0], 11, &[], 10)).0, Some(10));
     assert_eq!(leaves(&mut paths, 1, &segment(hosts[1], 1, &[], 10)).0, None);
-    let header = header(1, TcpFlags::ACK);
+    let header = TcpHeader { sequence: 1, ..TcpHeader::default() };
     assert_eq!(paths.data[0].place(0, &header, (&[], 0)), None);
 }
