@@ -1,4 +1,4 @@
-"""The simulated Multipath TCP beside that of a Linux kernel, over the same simulated paths in virtual time.
+"""The simulated Multipath TCP compared with that of a Linux kernel, over the same simulated paths in virtual time.
 
     $ .venv/bin/python evidence/kernel_paths.py --seeds 3
     $ .venv/bin/python evidence/kernel_paths.py --only lost --markdown
@@ -97,14 +97,18 @@ class Situation:
 
     def _ours(self, control: str) -> str:
         own = {"reno": "newreno"}.get(control, control)
-        window = f', receive_window = {{ kind = "autotuned", max = "{self.buffer} B" }}' if self.buffer else ""
+        window = (
+            f', receive_window = {{ kind = "autotuned", max = "{self.buffer} B" }}' if self.buffer else ""
+        )
         tcp = f'{{ congestion = "{own}"{window} }}'
         return f'{{ kind = "mptcp", {self._paths()}, tcp = {tcp} }}'
 
 
 SITUATIONS = (
     Situation("equal", "20 Mbit/s, 40 ms, twice", (("20 Mbit/s", "20 ms"), ("20 Mbit/s", "20 ms"))),
-    Situation("unlike", "10 Mbit/s, 40 ms, and 50 Mbit/s, 20 ms", (("10 Mbit/s", "20 ms"), ("50 Mbit/s", "10 ms"))),
+    Situation(
+        "unlike", "10 Mbit/s, 40 ms, and 50 Mbit/s, 20 ms", (("10 Mbit/s", "20 ms"), ("50 Mbit/s", "10 ms"))
+    ),
     Situation(
         "long",
         "the same, 10 Mbit/s with 200 ms and a buffer of 1 MB",
@@ -130,7 +134,7 @@ SITUATIONS = (
 
 @dataclass(frozen=True)
 class Side:
-    """What one of the two did, in each run.
+    """The results of one of the two, in each run.
 
     Attributes
     ----------
@@ -202,7 +206,9 @@ HEAD = (
 
 
 def _main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", choices=[one.name for one in SITUATIONS], action="append")
     parser.add_argument("--control", choices=["reno", "cubic", "bbr"], action="append")

@@ -16,7 +16,8 @@ from conftest import Airlane
 VERSION = "6.12"
 
 has_multipath = any(
-    one.name == VERSION and "CONFIG_MPTCP=y" in (one.folder / "config").read_text(encoding="utf-8").splitlines()
+    one.name == VERSION
+    and "CONFIG_MPTCP=y" in (one.folder / "config").read_text(encoding="utf-8").splitlines()
     for one in kernel.installed()
 )
 needs_kernel = pytest.mark.skipif(
@@ -96,8 +97,12 @@ def test_both_paths_are_full_and_the_run_repeats(airlane: Airlane, tmp_path: Pat
 
 @needs_kernel
 def test_a_lost_path_costs_no_byte() -> None:
-    text = WIRED.replace('name = "wifi"\n', 'name = "wifi"\ncoverage = [{ from = "0 s", until = "1 s" }]\n', 1)
-    text = text.replace('"6 s"', '"40 s"', 1).replace("[[flow]]", '[[flow]]\napp = { kind = "fixed", size = "10 MB" }')
+    text = WIRED.replace(
+        'name = "wifi"\n', 'name = "wifi"\ncoverage = [{ from = "0 s", until = "1 s" }]\n', 1
+    )
+    text = text.replace('"6 s"', '"40 s"', 1).replace(
+        "[[flow]]", '[[flow]]\napp = { kind = "fixed", size = "10 MB" }'
+    )
     results = package.loads(text).set({"output.pcap": []}).run()
     flow = results.flows.to_pylist()[0]
     assert flow["bytes_delivered"] == 10_000_000
@@ -112,7 +117,9 @@ def test_a_lost_path_costs_no_byte() -> None:
 
 @needs_kernel
 def test_a_backup_carries_data_when_no_other_path_does() -> None:
-    lost = WIRED.replace('name = "wifi"\n', 'name = "wifi"\ncoverage = [{ from = "0 s", until = "2 s" }]\n', 1)
+    lost = WIRED.replace(
+        'name = "wifi"\n', 'name = "wifi"\ncoverage = [{ from = "0 s", until = "2 s" }]\n', 1
+    )
     managers = 'mptcp = { paths = ["wifi", "internet"], backup = ["internet"] }'
     results = package.loads(lost.replace("mptcp = {}", managers)).set({"output.pcap": []}).run()
     series = [row for row in results.tables["path_series"].to_pylist() if row["path"] == "internet"]
@@ -132,7 +139,9 @@ def test_a_phone_joins_over_the_address_that_the_server_announces() -> None:
 
 @needs_kernel
 def test_the_uplink_over_two_paths_is_complete() -> None:
-    text = WIRED.replace("[[flow]]", '[[flow]]\ndirection = "uplink"\napp = { kind = "fixed", size = "5 MB" }')
+    text = WIRED.replace(
+        "[[flow]]", '[[flow]]\ndirection = "uplink"\napp = { kind = "fixed", size = "5 MB" }'
+    )
     results = package.loads(text).set({"output.pcap": []}).run()
     assert results.flows.to_pylist()[0]["bytes_delivered"] == 5_000_000
     assert all(path["goodput_mbps"] > 0 for path in paths(results).values())
@@ -148,7 +157,9 @@ def test_a_kernel_without_multipath_tcp_is_named(
     for name in ("linux", "agent"):
         (own / name).write_bytes(b"")
     made = kernel.Kernel(VERSION, VERSION, "", kernel.INTERFACE, {}, [], "gcc", {})
-    (own / "kernel.json").write_text(json.dumps(made.__dict__ | {"sha256": dict.fromkeys(("linux", "agent", "config"), "ab")}))
+    (own / "kernel.json").write_text(
+        json.dumps(made.__dict__ | {"sha256": dict.fromkeys(("linux", "agent", "config"), "ab")})
+    )
     monkeypatch.setenv("AIRLANE_KERNELS", str(tmp_path / "kernels"))
     (tmp_path / "two.toml").write_text(WIRED)
     failed = airlane("run", tmp_path / "two.toml")

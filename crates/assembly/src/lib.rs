@@ -25,8 +25,8 @@ mod wiring;
 
 pub use airlane_ran::{CellQuality, ReportEvent, UeLook};
 pub use airlane_record::CaptureError;
-pub use counts::HandoverCounts;
 pub use airlane_scenario::transports::KernelPath;
+pub use counts::HandoverCounts;
 pub use embedding::{FlowEnd, KernelFlow};
 pub use membership::Added;
 pub use run::{Built, Drops, Meta, RunOutput, build, build_from, build_with, run};

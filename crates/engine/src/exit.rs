@@ -30,7 +30,7 @@ pub struct Exit {
     streams: Followed,
 }
 
-/// What an exit follows.
+/// The data that an exit follows.
 #[derive(Debug, Default)]
 enum Followed {
     #[default]
@@ -71,7 +71,8 @@ impl Node for Exit {
             cx.emit_about(&packet, |packet| Event::Received { packet });
         }
         // Without streams, only the receiver outside knows what is fresh.
-        let mut arrived = Arrived { in_order: Bytes(u64::from(cx.pool.get(&packet).payload.len())), fresh: None };
+        let mut arrived =
+            Arrived { in_order: Bytes(u64::from(cx.pool.get(&packet).payload.len())), fresh: None };
         let is_wanted = cx.wants(Topic::Delivered);
         match &mut self.streams {
             Followed::Nothing => {}

@@ -58,9 +58,7 @@ impl Host {
 pub(crate) fn address(flow: &KernelFlow, end: FlowEnd) -> Ipv4Addr {
     match end {
         FlowEnd::Server => SERVER,
-        FlowEnd::Host => {
-            flow.paths.first().map_or(Ipv4Addr::from_bits(UES + flow.ue + 1), |path| path.host)
-        }
+        FlowEnd::Host => flow.paths.first().map_or(Ipv4Addr::from_bits(UES + flow.ue + 1), |path| path.host),
     }
 }
 
@@ -141,7 +139,8 @@ fn write_host(
         (None, None, false) => "sink",
     };
     // Only the end that sends the data of a flow reports the state of the flow.
-    let every = if role == "ask" || (role == "sink" && !flow.paths.is_empty()) { Duration::ZERO } else { every };
+    let every =
+        if role == "ask" || (role == "sink" && !flow.paths.is_empty()) { Duration::ZERO } else { every };
     let first = if exec.is_some() && end == FlowEnd::Server { SERVER_FIRST } else { Duration::ZERO };
     let start = time_of_day(flow.start).saturating_sub(first.as_nanos());
     let stop = flow.stop.map_or(0, time_of_day);

@@ -30,7 +30,7 @@ const ACK_64: u8 = 0x02 | 0x01;
 /// may follow.
 const CAPABLE_DATA_LEN: usize = 20;
 
-/// What the options of a segment from outside say about its data.
+/// The place of the data of a segment from outside, as its options state it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataPlace {
     /// It is the begin of the data: MP_CAPABLE with a length.
@@ -51,7 +51,9 @@ pub fn data_place(tcp: &Tcp<'_>) -> Option<DataPlace> {
 
 fn place_in(data: &[u8]) -> Option<DataPlace> {
     match *data {
-        [subtype, ..] if subtype >> 4 == MP_CAPABLE => (data.len() >= CAPABLE_DATA_LEN).then_some(DataPlace::First),
+        [subtype, ..] if subtype >> 4 == MP_CAPABLE => {
+            (data.len() >= CAPABLE_DATA_LEN).then_some(DataPlace::First)
+        }
         [subtype, flags, ref rest @ ..] if subtype >> 4 == DSS && flags & SEQUENCE_64 == SEQUENCE_64 => {
             let acknowledgment = match flags & ACK_64 {
                 ACK_64 => 8,
@@ -163,7 +165,8 @@ mod tests {
         assert_eq!(place(&dss(Some(mapping))), Some(DataPlace::Mapped(mapping)));
         assert_eq!(place(&dss(None)), None);
         assert_eq!(place(&MptcpOption::CapableData([1, 2], 1_400)), Some(DataPlace::First));
-        for without in [MptcpOption::CapableSyn, MptcpOption::CapableAck([1, 2]), MptcpOption::RemoveAddr(3)] {
+        for without in [MptcpOption::CapableSyn, MptcpOption::CapableAck([1, 2]), MptcpOption::RemoveAddr(3)]
+        {
             assert_eq!(place(&without), None, "{without:?}");
         }
     }

@@ -66,7 +66,12 @@ fn the_paths_of_a_kernel_are_checked() {
         ("mptcp = { paths = [\"wifj\"] }", "", "paths", "did you mean `wifi`?"),
         ("mptcp = { paths = [] }", "", "paths", "name each path once"),
         ("mptcp = { backup = [\"internet\"] }", "", "backup", "name another path first in `paths`"),
-        ("mptcp = { paths = [\"wifi\", \"sat\"], backup = [\"internet\"] }", "", "backup", "no path of the connection"),
+        (
+            "mptcp = { paths = [\"wifi\", \"sat\"], backup = [\"internet\"] }",
+            "",
+            "backup",
+            "no path of the connection",
+        ),
         ("mptcp = { announced = { server = [\"internet\"] } }", "", "announced.server", "behind the first"),
         ("mptcp = { announced = { server = [\"sat\", \"sat\"] } }", "", "announced.server", "once"),
         ("mptcp = { announced = { host = [\"sat\"] } }", "", "announced.host", "let the server announce"),
@@ -80,7 +85,12 @@ fn the_paths_of_a_kernel_are_checked() {
     let wrong = [
         ("ends = \"ue\", mptcp = {}", "", ".ends", "leave out `ends`, or `mptcp`"),
         ("exec = { server = \"a\", ue = \"b\" }, mptcp = {}", "", ".exec", "leave out `mptcp`"),
-        ("requests = { request = \"1 B\", reply = \"1 B\" }, mptcp = {}", "", ".requests", "leave out `mptcp`"),
+        (
+            "requests = { request = \"1 B\", reply = \"1 B\" }, mptcp = {}",
+            "",
+            ".requests",
+            "leave out `mptcp`",
+        ),
         ("mptcp = {}", "strip = \"all\"", "", "leave out `strip` of the link"),
         ("mptcp = {}", "coverage = [{ from = \"1 s\" }]\nnotice = \"1 s\"", "", "leave out `notice`"),
     ];
@@ -88,5 +98,9 @@ fn the_paths_of_a_kernel_are_checked() {
         let error = with(settings, link);
         assert!(error.contains(&format!("{transport}{key}")) && error.contains(help), "{settings}: {error}");
     }
-    assert_eq!(with("mptcp = { paths = [\"internet\", \"sat\"] }", "strip = \"all\""), "", "the link is not used");
+    assert_eq!(
+        with("mptcp = { paths = [\"internet\", \"sat\"] }", "strip = \"all\""),
+        "",
+        "the link is not used"
+    );
 }

@@ -20,7 +20,7 @@ pub(super) struct Paths {
     released: Vec<Released>,
 }
 
-/// What has arrived of a subflow, by positions that count from its SYN.
+/// The bytes of a subflow that have arrived, by positions that count from its SYN.
 #[derive(Debug)]
 struct Subflow {
     /// The sequence number at position 0.
@@ -57,7 +57,7 @@ impl Paths {
         let (Some(subflow), Some(place)) = (self.subflows.get_mut(&sockets), place) else { return nothing };
         let (held, before) = (subflow.held(), self.order.next());
         let in_order = subflow.arrive(header.sequence, length, place);
-        // What is new for the subflow, also behind a gap of its own, as at a simulated end.
+        // Bytes that are new for the subflow, also those behind a gap of its own, as at a simulated end.
         let all: u64 = in_order.iter().map(|(_, length)| length).sum();
         let mut fresh = (all + subflow.held()).saturating_sub(held).min(length);
         for (place, length) in in_order {

@@ -87,7 +87,7 @@ fn an_end_of_the_simulated_tcp_is_no_host() {
     assert!(text.starts_with("host nic=1 address=10.1.0.2 mtu=1500 gro=1 gso=1 role=sink "), "{text}");
 }
 
-/// The flow of a wired network with links beside it.
+/// The flow of a wired network with two more links.
 fn wired(mptcp: &str) -> Vec<KernelFlow> {
     let text = format!(
         "network = \"wired\"\n[[link]]\nname = \"wifi\"\n[[link]]\nname = \"sat\"\n\
@@ -106,8 +106,14 @@ fn the_host_has_an_interface_and_an_endpoint_for_each_path() {
     assert_eq!([1, 2, 4, 5].map(|nic| host.path(nic)), [None, Some(0), Some(2), None]);
     let text = jobs(&flows, &hosts, Duration::from_millis(100));
     let lines: Vec<_> = text.lines().filter(|line| !line.starts_with("sysctl ")).collect();
-    assert!(lines[0].contains(" role=send ") && lines[0].ends_with(" mptcp=1 nics=1 opens=0"), "{}", lines[0]);
-    assert!(lines[2].contains(" nic=2 address=10.1.0.1 ") || lines[2].starts_with("host nic=2 address=10.1.0.1 "));
+    assert!(
+        lines[0].contains(" role=send ") && lines[0].ends_with(" mptcp=1 nics=1 opens=0"),
+        "{}",
+        lines[0]
+    );
+    assert!(
+        lines[2].contains(" nic=2 address=10.1.0.1 ") || lines[2].starts_with("host nic=2 address=10.1.0.1 ")
+    );
     assert!(lines[2].contains(" role=sink to=10.0.0.1 ") && lines[2].contains(" every=0 "), "{}", lines[2]);
     assert!(lines[2].ends_with(" mptcp=1 nics=3 opens=1"), "{}", lines[2]);
     let of_host = [

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use airlane_assembly::{Built, FlowEnd, KernelFlow};
 use airlane_core::{
-    Direction, Duration, Event, FlowId, Header, Instant, Packet, PacketPool, Port, Seeds, SocketPair, TcpFlags,
+    Direction, Duration, Event, FlowId, Header, Instant, Packet, PacketPool, Port, Seeds, SocketPair,
+    TcpFlags,
 };
 use airlane_scenario::format::App;
 use airlane_wire::outside::{self, Arrival};

@@ -135,7 +135,11 @@ impl Paths {
 
     /// The sender tells the state of a subflow. Returned are the path and what has changed, and the state of all subflows
     /// together if this is the last of them.
-    pub(super) fn told(&mut self, end: FlowEnd, state: &SubflowState) -> (Option<(usize, SubflowStep)>, Option<TcpState>) {
+    pub(super) fn told(
+        &mut self,
+        end: FlowEnd,
+        state: &SubflowState,
+    ) -> (Option<(usize, SubflowStep)>, Option<TcpState>) {
         let [is_first, is_last] = state.place;
         if is_first {
             self.states.clear();
@@ -145,7 +149,11 @@ impl Paths {
         let shake = &mut self.handshakes[path];
         shake.srtt = state.tcp.srtt.unwrap_or(shake.srtt);
         let failed = state.tcp.backoff > 0;
-        let step = (failed != shake.failed).then_some(if failed { SubflowStep::Failed } else { SubflowStep::Restored });
+        let step = (failed != shake.failed).then_some(if failed {
+            SubflowStep::Failed
+        } else {
+            SubflowStep::Restored
+        });
         shake.failed = failed;
         self.states.push((path, state.tcp));
         (step.map(|step| (path, step)), is_last.then(|| together(&self.states)).flatten())

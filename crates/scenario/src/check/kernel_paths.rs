@@ -32,7 +32,7 @@ pub(super) fn kernel_paths(
     unsupported(one, scenario, at)
 }
 
-/// What the path managers are told.
+/// The settings of the path managers.
 fn managers(mptcp: &KernelMptcp, paths: &[String], at: &Place<'_>) -> Checked {
     let first = paths.first();
     let begins = mptcp.backup.as_ref().is_some_and(|names| names.iter().any(|name| Some(name) == first));
@@ -67,16 +67,20 @@ fn links(paths: &[String], scenario: &Resolved, at: &Place<'_>) -> Checked {
         let what = format!("the link {:?} has `notice`, and nothing tells the kernel of it", link.name);
         let help = "leave out `notice` and `warning` of the link, or use kind = \"mptcp\"";
         at.require(link.notice.is_none(), "transport", &what, help)?;
-        let what = format!("the link {:?} has `strip`, which leaves the segments of a kernel as they are", link.name);
+        let what = format!(
+            "the link {:?} has `strip`, which leaves the segments of a kernel as they are",
+            link.name
+        );
         let help = "leave out `strip` of the link, or use kind = \"mptcp\"";
         at.require(link.strip.is_none(), "transport", &what, help)?;
     }
     Ok(())
 }
 
-/// What it is not combined with.
+/// Keys and middleboxes that it is not combined with.
 fn unsupported(one: &Flow, scenario: &Resolved, at: &Place<'_>) -> Checked {
-    let boxes = scenario.middlebox.iter().any(|one| matches!(one, Middlebox::SplitProxy(_) | Middlebox::Pep(_)));
+    let boxes =
+        scenario.middlebox.iter().any(|one| matches!(one, Middlebox::SplitProxy(_) | Middlebox::Pep(_)));
     let help = "leave out the middlebox, or `mptcp`";
     at.require(!boxes, "transport", "Multipath TCP does not pass middleboxes", help)?;
     let keys = [

@@ -122,7 +122,11 @@ pub(super) fn flow_paths(one: &Flow, scenario: &Resolved, at: &Place<'_>) -> Che
     let help = "add `access` to the UE, and name the UE, not one of its radios, in `to`";
     at.require(several, "to", &format!("{what} needs the accesses of a UE"), help)?;
     let within = at.under("transport");
-    let keys = if matches!(one.transport, Transport::Kernel(_)) { within.under("mptcp") } else { at.under("transport") };
+    let keys = if matches!(one.transport, Transport::Kernel(_)) {
+        within.under("mptcp")
+    } else {
+        at.under("transport")
+    };
     for (key, list) in [("paths", paths), ("backup", backup)] {
         let Some(list) = list else { continue };
         if let Some(other) = list.iter().find(|path| !is_known(path)) {

@@ -75,7 +75,7 @@ impl Kernel {
     }
 }
 
-/// What the path managers of the kernel's Multipath TCP are told (ip-mptcp(8)). All paths besides the first have an endpoint,
+/// Settings of the path managers of the kernel's Multipath TCP (ip-mptcp(8)). All paths besides the first have an endpoint,
 /// which opens a subflow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -168,7 +168,7 @@ impl Transport {
         self.path_keys().is_some()
     }
 
-    /// What it says about its paths, if it may have several.
+    /// Its keys about paths, if it may have several.
     pub(crate) fn path_keys(&self) -> Option<PathKeys<'_>> {
         let (what, paths, backup, subflows) = match self {
             Self::Mptcp(mptcp) => ("Multipath TCP", &mptcp.paths, &mptcp.backup, mptcp.subflows),

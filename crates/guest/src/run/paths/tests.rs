@@ -74,7 +74,7 @@ fn data_has_its_place_whichever_path_it_takes() {
     assert_eq!(leaves(&mut paths, 0, &second), (Some(100), Some(given(100, false))));
     let other = segment(hosts[1], 501, &dss(7_200, 1, 50), 50);
     assert_eq!(leaves(&mut paths, 1, &other), (Some(200), Some(given(50, false))));
-    // What the first path had carried, again; without an option, the mapping before is valid.
+    // Bytes that the first path had carried, again; without an option, the mapping before is valid.
     let again = segment(hosts[1], 551, &dss(7_100, 51, 100), 60);
     assert_eq!(leaves(&mut paths, 1, &again), (Some(100), Some(given(60, true))));
     let rest = segment(hosts[1], 611, &[], 40);
