@@ -1,11 +1,11 @@
-"""The simulated Multipath TCP compared with that of a Linux kernel, over the same simulated paths in virtual time.
+"""The simulated Multipath TCP compared with that of a Linux kernel, over the same paths in virtual time.
 
     $ .venv/bin/python evidence/kernel_paths.py --seeds 3
     $ .venv/bin/python evidence/kernel_paths.py --only lost --markdown
 
-Each row is a situation with both as the two ends of one flow, with the same congestion control on each path: the
-table of docs/paths.md. Linux couples no windows, and neither does the simulated one here. It needs a kernel with
-Multipath TCP (`airlane kernel build 6.12`), and some minutes.
+Each row is a situation with both as the two ends of one flow, with the same congestion control on each path:
+the table of docs/paths.md. Linux couples no windows, and neither does the simulated one here. It needs a
+kernel with Multipath TCP (`airlane kernel build 6.12`), and some minutes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The Multipath TCP of a guest kernel over several simulated paths. Without a kernel, most tests are skipped."""
+"""The Multipath TCP of a guest kernel over several simulated paths. Without one, most tests are skipped."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def test_both_paths_are_full_and_the_run_repeats(airlane: Airlane, tmp_path: Pat
     assert len(digests[0]) == 2
     results = package.loads(WIRED).run()
     flow = results.flows.to_pylist()[0]
-    # 10 and 50 Mbit/s; a segment of 1500 B has at least 40 B of headers, 12 of timestamps and 20 of the mapping, and the
-    # flow starts slowly.
+    # 10 and 50 Mbit/s; a segment of 1500 B has at least 40 B of headers, 12 of timestamps and 20 of the
+    # mapping, and the flow starts slowly.
     most = 60 * (1500 - 72) / 1500
     assert 0.93 * most < flow["goodput_mbps"] < most
     by_path = paths(results)
@@ -90,7 +90,8 @@ def test_both_paths_are_full_and_the_run_repeats(airlane: Airlane, tmp_path: Pat
     # The bytes of the connection are those of both subflows, each once.
     together = sum(path["goodput_mbps"] for path in by_path.values())
     assert together == pytest.approx(flow["goodput_mbps"], rel=0.02)
-    # The handshake of the first path takes a round trip of 2 x 20 ms; the other joins after it, in one of 2 x 10 ms.
+    # The handshake of the first path takes a round trip of 2 x 20 ms; the other joins after it, in one of
+    # 2 x 10 ms.
     assert by_path["internet"]["established_s"] == pytest.approx(0.04, abs=0.002)
     assert by_path["wifi"]["established_s"] > 0.06
 
