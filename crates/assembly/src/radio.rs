@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use airlane_radio::mobility::Movements;
-use airlane_ran::config::{CellConfig, RanConfig};
+use airlane_radio::{LossKind, Raster};
+use airlane_ran::config::{CellConfig, ChannelConfig, RanConfig};
 use airlane_scenario::ScenarioError;
 use airlane_scenario::endpoints::Setup;
 use airlane_scenario::expand::OneUe;
@@ -19,6 +21,7 @@ pub(crate) fn configuration(
 ) -> Result<RanConfig, ScenarioError> {
     let Setup { scenario, files, .. } = setup;
     let movements = movements(scenario, files)?;
+    let rasters = path_loss_maps(scenario, files)?;
     let ue = |one: &OneUe| {
         let mut section = Cow::Borrowed(&scenario.ue[one.section]);
         if let Some(cell) = &one.cell {
@@ -35,15 +38,21 @@ pub(crate) fn configuration(
     let own = |name: &str| setup.extensions.schedulers[name].clone();
     // Where one cell lets UEs sleep, their energy is counted in all.
     let meters_energy = scenario.output.energy || scenario.cell.iter().any(format::Cell::sleeps);
-    let cells = scenario
-        .cell
-        .iter()
-        .map(|cell| CellConfig { meters_energy, ..cell.config(&scenario.cell, channel.fading.sight(), own) });
+    let cells = scenario.cell.iter().map(|cell| CellConfig {
+        meters_energy,
+        path_loss_map: cell.path_loss_map.as_ref().map(|file| Arc::clone(&rasters[file.as_str()])),
+        ..cell.config(&scenario.cell, channel.fading.sight(), own)
+    });
+    let clutter_loss_map =
+        channel.clutter_loss_map.as_ref().map(|file| files.raster(file, LossKind::Clutter));
     Ok(RanConfig {
         cells: cells.collect(),
         ues: ues.iter().map(ue).collect::<Result<_, _>>()?,
         flows: vec![], // added with their nodes
-        channel: channel.config(),
+        channel: ChannelConfig {
+            clutter_loss_map: clutter_loss_map.transpose()?.map(Arc::new),
+            ..channel.config()
+        },
         measurements: scenario.handover.as_ref().map(Handover::measurements),
         handover: scenario
             .handover
@@ -64,6 +73,20 @@ fn movements<'a>(
             && !read.contains_key(trace.file.as_str())
         {
             read.insert(trace.file.as_str(), files.movements(&trace.file)?);
+        }
+    }
+    Ok(read)
+}
+
+/// The rasters of path loss of a scenario; each file is parsed once.
+fn path_loss_maps<'a>(
+    scenario: &'a Resolved,
+    files: &Files,
+) -> Result<BTreeMap<&'a str, Arc<Raster>>, ScenarioError> {
+    let mut read = BTreeMap::new();
+    for file in scenario.cell.iter().filter_map(|cell| cell.path_loss_map.as_deref()) {
+        if !read.contains_key(file) {
+            read.insert(file, Arc::new(files.raster(file, LossKind::PathLoss)?));
         }
     }
     Ok(read)

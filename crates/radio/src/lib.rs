@@ -2,7 +2,7 @@
 //! block. No module keeps time or knows a scheduler; each step is validated alone.
 //!
 //! In the order of the data path: [`geometry`] and [`mobility`] give distances. [`path_loss`], [`large_scale`],
-//! [`shadowing`], [`blockage`], [`antenna`] and [`fading`] give the received power. [`noise`], [`bursts`], [`transmission_mode`] and
+//! [`raster`], [`shadowing`], [`blockage`], [`antenna`] and [`fading`] give the received power. [`noise`], [`bursts`], [`transmission_mode`] and
 //! [`layers`] give the SINR of each PRB. [`mutual_information`] gives the information per symbol at that SINR,
 //! [`link_adaptation`] the CQI and MCS, [`link_tables`] the transport block, and [`bler`] its error rate,
 //! including HARQ retransmissions.
@@ -25,6 +25,7 @@ pub mod noise;
 pub mod nr;
 pub mod panel;
 pub mod path_loss;
+pub mod raster;
 pub mod shadowing;
 pub mod tables;
 pub mod transmission_mode;
@@ -42,6 +43,7 @@ pub use link_tables::LinkTables;
 pub use mobility::{LevyWalk, Mobility, Placement};
 pub use mutual_information::SymbolInformation;
 pub use path_loss::{LossMemo, PathLoss, RadioPath};
+pub use raster::{LossKind, Raster, RasterError};
 pub use shadowing::Shadowing;
 pub use tables::{BlocksByCqi, Cqi, CqiToMcs, Mcs, Modulation};
 pub use transmission_mode::TransmissionMode;

@@ -473,7 +473,7 @@ fn build_scenery(ue: NewUe<'_>, scene: &Scene<'_>, fields: &mut ShadowFields) ->
         | PathLoss::Cost231Hata { .. }
         | PathLoss::Macro25814 => Sight::Draw(0.0),
     };
-    let shadowing = channel.shadowing.map(|config| {
+    let shadowing = channel.shadowing.filter(|_| cell.path_loss_map.is_none()).map(|config| {
         // Fields that all UEs share, or fields of this one.
         let of_fields = |what: &str| match rules.spatial_consistency {
             true => seeds.stream(what),
@@ -493,6 +493,8 @@ fn build_scenery(ue: NewUe<'_>, scene: &Scene<'_>, fields: &mut ShadowFields) ->
         environment,
         inside_m: indoors.map(|indoors| indoors.entry.inside_m),
         shadowing,
+        path_loss_map: cell.path_loss_map.clone(),
+        clutter_loss_map: channel.clutter_loss_map.clone(),
     }
 }
 

@@ -9,7 +9,8 @@ use airlane_radio::blockage::{Blockage, PathGeometry};
 use airlane_radio::layers::LayerGain;
 use airlane_radio::shadowing::Grain;
 use airlane_radio::{
-    Antenna, Bursts, Fading, LossMemo, Mobility, PathLoss, Position, RadioPath, Shadowing, WrapAround, noise,
+    Antenna, Bursts, Fading, LossMemo, Mobility, PathLoss, Position, RadioPath, Raster, Shadowing,
+    WrapAround, noise,
 };
 
 use crate::config::ShadowingConfig;
@@ -65,6 +66,10 @@ pub(crate) struct Scenery {
     /// Distance along the ground from the wall to a UE in a building, metres.
     pub(crate) inside_m: Option<f64>,
     pub(crate) shadowing: Option<(ShadowingConfig, Arc<Shadowing>)>,
+    /// Path loss in the place of the law's.
+    pub(crate) path_loss_map: Option<Arc<Raster>>,
+    /// Additional loss.
+    pub(crate) clutter_loss_map: Option<Arc<Raster>>,
 }
 
 /// What reduces the SINR for some time.
@@ -101,6 +106,11 @@ impl Scenery {
         draw < probability
     }
 
+    /// The rasters of losses.
+    fn rasters(&self) -> impl Iterator<Item = &Raster> {
+        [&self.path_loss_map, &self.clutter_loss_map].into_iter().filter_map(Option::as_deref)
+    }
+
     /// The path loss. The part in a building counts in its distances, and not in the probability of a line of sight
     /// (TR 38.901 clause 7.4.3.1).
     fn path(&self, law: &PathLoss, site: &Position, ue: &Position) -> RadioPath {
@@ -108,6 +118,14 @@ impl Scenery {
         let probability = law.line_of_sight_probability(outdoor_m, ue.z);
         RadioPath::between(site, ue, self.is_in_sight(probability, ue))
     }
+}
+
+/// Two independent parts of shadowing as one, each with its standard deviation in dB and its correlation distance in metres:
+/// over short distances d, the mean square of its change, 2 σ² d / D, is the sum of theirs.
+fn joint_shadowing((one_db, one_m): (f64, f64), (other_db, other_m): (f64, f64)) -> (f64, f64) {
+    let slope = one_db * one_db / one_m + other_db * other_db / other_m;
+    let correlation_m = one_m.min(other_m);
+    ((slope * correlation_m).sqrt(), correlation_m)
 }
 
 /// A period over which RSRP is measured.
@@ -318,13 +336,17 @@ impl Channel {
         let path = self.scenery.path(&law, &site, ue);
         self.in_sight = path.line_of_sight;
         let others = self.shadowing(ue, &path, common) - self.scenery.antenna.gain_towards(&site, ue);
-        let over_distance = match (&law, self.scenery.environment) {
-            (PathLoss::LargeScale(model), Some(draws)) => {
+        let over_distance = match (&self.scenery.path_loss_map, &law, self.scenery.environment) {
+            (Some(map), ..) => map.at(ue).unwrap_or(Raster::UNREACHED),
+            (None, PathLoss::LargeScale(model), Some(draws)) => {
                 model.loss(&path, model.environment_height_of(path.ground_m, ue.z, draws))
             }
-            _ => law.loss_again(&path, &mut self.memo),
+            (None, ..) => law.loss_again(&path, &mut self.memo),
         };
-        let loss = over_distance + self.budget.penetration_loss + others;
+        let mut loss = over_distance + self.budget.penetration_loss + others;
+        if let Some(clutter) = &self.scenery.clutter_loss_map {
+            loss = loss + clutter.at(ue).unwrap_or(Decibel(0.0));
+        }
         let loss = self.budget.minimum_coupling_loss.map_or(loss, |least| Decibel(loss.0.max(least.0)));
         noise::prb_snr(self.sent, loss, self.budget.noise)
     }
@@ -368,6 +390,8 @@ impl Channel {
             let (sigma, correlation_m) = self.shadowing_law(config, &path);
             (sigma.0, correlation_m)
         });
+        let rasters = self.scenery.rasters().map(Raster::roughness).filter(|(sigma_db, _)| *sigma_db > 0.0);
+        let shadowing = shadowing.into_iter().chain(rasters).reduce(joint_shadowing);
         let closer_m = path.ground_m * (1.0 - nearness) - STEP_M - self.scenery.inside_m.unwrap_or(0.0);
         let probability = law.line_of_sight_probability(closer_m.max(0.0), ue.z);
         let comes_into_sight =

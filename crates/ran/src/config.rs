@@ -9,7 +9,7 @@ use airlane_radio::large_scale::{ChannelReport, ChannelScenario, LargeScale};
 use airlane_radio::mobility::Disc;
 use airlane_radio::path_loss::{City, Surroundings};
 use airlane_radio::{
-    AmcRule, Antenna, BurstLaw, CqiToMcs, LinkTables, Mcs, PathLoss, Placement, Position, Profile,
+    AmcRule, Antenna, BurstLaw, CqiToMcs, LinkTables, Mcs, PathLoss, Placement, Position, Profile, Raster,
     TransmissionMode, WrapAround, noise,
 };
 
@@ -66,6 +66,8 @@ pub struct ChannelConfig {
     pub uplink_bursts: Option<BurstLaw>,
     /// Blockage of the direct paths between UEs and sites, or none.
     pub blockage: Option<BlockageLaw>,
+    /// Additional loss at the place of a UE, towards all cells, or none.
+    pub clutter_loss_map: Option<Arc<Raster>>,
     /// Geometry and consistency of the links.
     pub links: LinkRules,
 }
@@ -198,6 +200,8 @@ pub struct CellConfig {
     pub position: Position,
     /// The gain of its antenna in each direction, for transmission and reception.
     pub antenna: Antenna,
+    /// Path loss to each place, in the place of that of the channel and of its shadowing; `None` for these.
+    pub path_loss_map: Option<Arc<Raster>>,
     /// Downlink (and uplink) bandwidth in physical resource blocks: 6 to 110 in LTE, up to 275 in NR.
     pub resource_blocks: u16,
     /// Downlink power over the whole bandwidth.

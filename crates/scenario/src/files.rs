@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use airlane_net::DeliveryTrace;
 use airlane_radio::mobility::{MovementPath, Movements};
+use airlane_radio::{LossKind, Raster};
 
 use crate::ScenarioError;
 use crate::format::{Mobility, MovementTrace, Origin, Resolved};
@@ -90,6 +91,12 @@ impl Files {
         })
     }
 
+    /// Reads a raster of losses.
+    pub fn raster(&self, file: &str, kind: LossKind) -> Result<Raster, ScenarioError> {
+        let text = self.lossy_text(file, "expected an ESRI ASCII grid")?;
+        Raster::parse(&text, kind).map_err(|e| mistake(file, e.line, e.message, e.help))
+    }
+
     /// The text of a file of other programs, with a replacement character for each byte that is not UTF-8, as
     /// in comments or recorded contents.
     pub(crate) fn lossy_text(&self, file: &str, help: &str) -> Result<String, ScenarioError> {
@@ -146,12 +153,19 @@ impl Resolved {
         pages.filter(|name| !pages::is_built_in(name)).collect()
     }
 
+    /// Files of rasters.
+    fn raster_files(&self) -> impl Iterator<Item = &str> {
+        let clutter = self.channel.iter().filter_map(|channel| channel.clutter_loss_map.as_deref());
+        clutter.chain(self.cell.iter().filter_map(|cell| cell.path_loss_map.as_deref()))
+    }
+
     /// The files that a run reads, relative to the current folder; each once.
     #[must_use]
     pub fn files(&self) -> Vec<&str> {
         let links =
             [&self.internet.trace, &self.internet.uplink_trace].into_iter().filter_map(Option::as_deref);
-        let mut files: Vec<_> = links.chain(self.movement_files()).chain(self.page_files()).collect();
+        let files = links.chain(self.movement_files()).chain(self.page_files()).chain(self.raster_files());
+        let mut files: Vec<_> = files.collect();
         files.sort_unstable();
         files.dedup();
         files

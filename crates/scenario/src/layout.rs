@@ -91,6 +91,7 @@ fn site_cells(pattern: &Tree, site: &Site, sectors: u32) -> Vec<Tree> {
         set("tx_power", site.tx_power.map(|power| power.to_string()));
         set("frequency", site.frequency.map(|frequency| frequency.to_string()));
         set("uplink_frequency", site.uplink_frequency.map(|frequency| frequency.to_string()));
+        set("path_loss_map", site.path_loss_map.clone());
         let position = Value::Array(site.at.map(|x| text(format!("{x} m"))).to_vec());
         table.push(("position".to_owned(), Tree { value: position, line }));
         match azimuth {

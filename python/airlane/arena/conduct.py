@@ -121,7 +121,8 @@ class Result:
 
         A share is `fair`, `takes` or `yields`, relative to CUBIC's own in the same situation, or `open`.
         """
-        if figure.name not in self.cells[situation, contender].values or contender == self.baseline:
+        measured = all(figure.name in self.cells[situation, one].values for one in (contender, self.baseline))
+        if not measured or contender == self.baseline:
             return ""
         outcome = self.against(situation, contender, figure).outcome
         if figure.better is Better.NEITHER:
@@ -245,7 +246,7 @@ def _attempt(
 
 
 def _taken(output: Output) -> tuple[Tables, float]:
-    names: Sequence[str] = ("flows", "pages", "views", "frames", "energy")
+    names: Sequence[str] = ("flows", "pages", "views", "frames", "energy", "paths")
     wanted = {name: output.tables[name] for name in names if name in output.tables}
     return wanted, float(output.meta["sim_s"])
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from airlane import stats
 from airlane.arena.conduct import DELAY_FINE_MS, KEPT, PARTNER, Result
 from airlane.arena.measure import MAIN
-from airlane.arena.situations import SITUATIONS, Situation
+from airlane.arena.situations import Situation
 from airlane.arena.view import CRITERIA, SURE, judged, main_figure, multiple, of_first, ranked, scorecard
 from airlane.pages.markdown import code, plain, table
 from airlane.runs.figures import BY_NAME, Better, Figure
@@ -34,6 +34,13 @@ _TRADES = (
     ("beside-cubic", "share"),
     ("beside-cubic-wired", "share"),
     ("beside-voice", "owd_p95_ms"),
+    ("paths-lte-nr", "goodput_mbps"),
+    ("paths-lte-nr", "owd_p95_ms"),
+    ("paths-lte-nr", "hol_ms"),
+    ("paths-fades", "fct_s"),
+    ("paths-fades", "hol_ms"),
+    ("paths-energy", "fct_s"),
+    ("paths-energy", "joules_per_mb"),
 )
 """Figures shown with their intervals: situations and figures."""
 
@@ -292,7 +299,7 @@ def _trades(result: Result) -> list[str]:
     shown = [(situation, figure) for situation, figure in _TRADES if situation in here]
     if not shown:
         return []
-    titles = {one.name: one.title for one in SITUATIONS}
+    titles = {one.name: one.title for one in result.situations}
     headings = [
         "contender",
         *(f"{plain(titles[situation])}: {BY_NAME[figure].full}" for situation, figure in shown),

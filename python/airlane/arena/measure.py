@@ -31,6 +31,7 @@ FIGURES = tuple(
         "page_s",
         "stalled_s",
         "joules_per_mb",
+        "hol_ms",
         "jain",
         "share",
         "frame_p95_ms",
@@ -157,6 +158,8 @@ def measured(setting: Setting, tables: Tables, end_s: float) -> Measured:
     }
     if BYTE_DELAY in flows.column_names:
         values[BYTE_DELAY] = mean(BYTE_DELAY)
+    if "paths" in tables:
+        values["hol_ms"] = _hol_ms(tables["paths"], setting.flows)
     if setting.energy:
         values["joules_per_mb"] = _joules_per_mb(tables["energy"], of("bytes_delivered"))
     if setting.kind in (Kind.RATES, Kind.CALLS):
@@ -178,6 +181,19 @@ def _joules_per_mb(energy: pa.Table, goodput_bytes: Array) -> float:
     """Energy of the modems of all UEs over the data of the flows; NaN in NR, which has no joules."""
     megabytes = float(np.nansum(goodput_bytes)) / 1e6
     return float(_column(energy, "energy_J").sum()) / megabytes if megabytes > 0.0 else math.nan
+
+
+def _hol_ms(paths: pa.Table, flows: str) -> float:
+    """Mean wait of a byte for data before it; the mean over the flows that count and carried any data.
+
+    Of each path, `paths` has the share of its data that came early, and the mean wait of these bytes.
+    """
+    paths = _of_flows(paths, flows)
+    share, early = (_column(paths, name) / 100.0 for name in ("share_percent", "reordered_percent"))
+    waits = np.nan_to_num(share * early * _column(paths, "blocked_ms"))
+    names = np.array(paths["flow"].to_pylist(), dtype=object)
+    carried = [name for name in dict.fromkeys(names) if np.nansum(share[names == name]) > 0.0]
+    return float(np.mean([waits[names == name].sum() for name in carried])) if carried else math.nan
 
 
 def _of_flows(table: pa.Table, patterns: str) -> pa.Table:

@@ -1,7 +1,7 @@
-"""The arena of several paths: schedulers and coupled control of Multipath TCP, and TCP over the main path.
+"""The arena of several paths: Multipath TCP, multipath QUIC, and TCP and QUIC over the main path.
 
 Its situations name their accesses `main` and `second`. In `wired` networks the main access is the internet
-link. A call is none of them, because calls do not use Multipath TCP.
+link. A call is none of them, because calls use neither transport.
 """
 
 from __future__ import annotations
@@ -22,9 +22,23 @@ def _multipath(name: str, title: str, **transport: Any) -> Contender:
     return Contender(f"mptcp-{name}", title, {"kind": "mptcp"} | transport)
 
 
+_WINDOW = {"stream_window": "4 MiB"}
+"""Flow control of QUIC as wide as that of TCP here: Linux's largest receive buffer, 6 MiB, gives 4.18 MB."""
+
+
+def _quic(name: str, title: str, **transport: Any) -> Contender:
+    quic = _WINDOW | transport.pop("quic", {})
+    return Contender(
+        f"mpquic-{name}", f"multipath QUIC: {title}", {"kind": "mpquic", "quic": quic} | transport
+    )
+
+
 CONTENDERS = (
-    Contender("cubic", "CUBIC over the main path", {"congestion": "cubic"}),
-    Contender("bbr3", "BBRv3 over the main path", {"congestion": "bbr3"}),
+    Contender("cubic", "CUBIC (over TCP on the main path)", {"congestion": "cubic"}),
+    Contender("bbr3", "BBRv3 (over TCP on the main path)", {"congestion": "bbr3"}),
+    Contender(
+        "quic-cubic", "CUBIC over QUIC (on the main path)", {"kind": "quic", "congestion": "cubic"} | _WINDOW
+    ),
     _multipath("min-rtt", "min-rtt, CUBIC on each path"),
     _multipath("round-robin", "round robin, CUBIC on each path", scheduler="round-robin"),
     _multipath("blest", "BLEST, CUBIC on each path", scheduler="blest"),
@@ -35,6 +49,13 @@ CONTENDERS = (
     _multipath("olia", "min-rtt, OLIA", coupling="olia"),
     _multipath("balia", "min-rtt, BALIA", coupling="balia"),
     _multipath("blest-balia", "BLEST, BALIA", scheduler="blest", coupling="balia"),
+    _quic("min-rtt", "min-rtt, CUBIC on each path", scheduler="min-rtt"),
+    _quic("noq", "paths in noq's order, CUBIC on each"),
+    _quic(
+        "narrow", "min-rtt, CUBIC, noq's own window", scheduler="min-rtt", quic={"stream_window": "1.25 MB"}
+    ),
+    _quic("backup", "the second path as a backup, CUBIC", backup=["second"]),
+    _quic("bbr3", "min-rtt, BBRv3 on each path", scheduler="min-rtt", quic={"congestion": "bbr3"}),
 )
 
 SITUATIONS = (

@@ -48,7 +48,7 @@ SETS: Mapping[str, ArenaSet] = {
     ),
     "l4s": ArenaSet("queues that mark", l4s.CONTENDERS, l4s.SITUATIONS),
     "sleep": ArenaSet("phones that sleep between transfers", CONTENDERS, sleep.SITUATIONS),
-    "paths": ArenaSet("two paths, for Multipath TCP", paths.CONTENDERS, paths.SITUATIONS),
+    "paths": ArenaSet("two paths, for Multipath TCP and multipath QUIC", paths.CONTENDERS, paths.SITUATIONS),
     "rmcat": ArenaSet("calls", rmcat.CONTENDERS, rmcat.SITUATIONS, rmcat.BASELINE),
     "rmcat-cells": ArenaSet("calls in 21 cells", rmcat.CONTENDERS, rmcat.CELLS, rmcat.BASELINE),
 }

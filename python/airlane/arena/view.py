@@ -333,7 +333,9 @@ def heat(result: Result) -> list[dict[str, Any]]:
     maps = [own]
     for figure in FIGURES:
         situations = [
-            s for s in result.situations if figure.name in result.cells[s.name, result.baseline].values
+            s
+            for s in result.situations
+            if any(figure.name in result.cells[s.name, one.name].values for one in result.contenders)
         ]
         rows = [
             {

@@ -130,6 +130,13 @@ _OF_SEVERAL = (
     ),
     Figure("stalled_s", "time without playback, start-up included", "waiting\ns", "s", Better.LESS),
     Figure("joules_per_mb", "energy of the UEs per megabyte", "energy\nJ/MB", "J/MB", Better.LESS),
+    Figure(
+        "hol_ms",
+        "mean wait of all data for data before it (head-of-line blocking)",
+        "HOL wait\nms",
+        "ms",
+        Better.LESS,
+    ),
     Figure("share", "its rate over that of the rival", "share", "", Better.NEITHER, Scale.RATIO, 0.25),
 )
 """Figures that are no column of `flows`."""

@@ -36,6 +36,7 @@ mod paths;
 mod ping;
 mod quality;
 mod quic;
+mod rasters;
 mod reach;
 mod real;
 mod real_bytes;

@@ -29,6 +29,9 @@ pub(super) fn draw(
     if s.chance(0.5) {
         list.push(("channel.strongest_cells".to_owned(), json!(1 + s.below(5))));
     }
+    if s.chance(0.2) {
+        list.push(("channel.clutter_loss_map".to_owned(), json!("woods.asc"))); // 15 dB at (0, 0)
+    }
     for index in 0..if layout { 1 } else { base.cell.len() } {
         let at = format!("cell.{index}.antenna");
         if !others.iter().any(|(path, _)| path.starts_with(&at)) && s.chance(0.5) {

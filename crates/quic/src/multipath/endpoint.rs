@@ -17,7 +17,7 @@ use noq_proto::{
 use super::data::DataLog;
 use super::frames::{StreamData, stream_data};
 use super::paths::LivePath;
-use super::scheduler::Turns;
+use super::scheduler::{Candidate, Turns};
 use super::sender::next_call;
 use super::setup::{MultipathConfig, SERVER, Setup, network_path};
 use crate::identity::Ids;
@@ -60,6 +60,8 @@ pub struct MultipathEndpoint {
     /// Whether to try to open paths: something has changed since the last attempt.
     pub(super) may_open: bool,
     turns: Turns,
+    /// The paths among which it chooses, for one datagram.
+    candidates: Vec<Candidate>,
     /// Whether the application has data for which there is no room.
     waiting: Arc<AtomicU32>,
     /// The buffer for noq's datagrams.
@@ -114,6 +116,7 @@ impl MultipathEndpoint {
             confirmed: false,
             may_open: false,
             turns: Turns::new(config.scheduler.clone(), paths),
+            candidates: vec![],
             waiting,
             scratch: Vec::new(),
             arrived: BytesMut::new(),
@@ -358,8 +361,23 @@ impl MultipathEndpoint {
         if self.turns.is_noq() || !self.confirmed && self.live.len() < 2 {
             return self.poll_transmit(now);
         }
+        let mut candidates = core::mem::take(&mut self.candidates);
+        self.candidates(&mut candidates);
+        self.turns.use_paths(&candidates);
+        let sent = self.scheduled_datagram(now, &candidates, tried);
+        self.candidates = candidates;
+        sent
+    }
+
+    /// The same on one of these paths, if the scheduler has them.
+    fn scheduled_datagram(
+        &mut self,
+        now: QuinnInstant,
+        candidates: &[Candidate],
+        tried: &mut u64,
+    ) -> Option<(usize, Transmit)> {
         loop {
-            let chosen = self.turns.choose(self.candidates(*tried).into_iter());
+            let chosen = self.turns.choose(candidates, *tried);
             self.limit_to(*tried | chosen.map_or(0, |place| 1 << place));
             if let Some(sent) = self.poll_transmit(now) {
                 return Some(sent);

@@ -22,6 +22,8 @@ pub(super) struct LivePath {
     pub(super) established: bool,
     /// One end has given it up.
     pub(super) abandoned: bool,
+    /// It sends data only if no other path can.
+    pub(super) backup: bool,
     /// A probe timeout has expired since its last acknowledgment.
     pub(super) failed: bool,
     /// When a datagram was sent on it last, and the last one that was the probe of a timeout.
@@ -63,6 +65,7 @@ impl MultipathEndpoint {
                 sender: PathSender::of(controller),
                 established: false,
                 abandoned: false,
+                backup: false,
                 failed: false,
                 sent_at: now,
                 probed_at: None,
@@ -82,13 +85,16 @@ impl MultipathEndpoint {
         found.unwrap_or(0)
     }
 
-    /// The client opens a path over each access that is there and has none.
+    /// The client opens a path over each access that is there and has none, and gives up those whose access has ended.
     pub(super) fn open_paths(&mut self, now: Instant, at: QuinnInstant) {
         if self.role == Role::Server || !self.confirmed || !core::mem::take(&mut self.may_open) {
             return;
         }
         for place in 0..self.config.paths.len() {
             let has_one = self.live.iter().any(|path| path.place == place && !path.abandoned);
+            if has_one && !self.present[place] && self.has_other(place) {
+                self.give_up(place, at);
+            }
             let Some((_, connection)) = self.connection.as_mut().filter(|(_, one)| !one.is_closed()) else {
                 return;
             };
@@ -150,17 +156,24 @@ impl MultipathEndpoint {
         let Some((_, connection)) = self.connection.as_mut().filter(|_| !self.statuses.is_empty()) else {
             return;
         };
-        let live = &self.live;
+        let live = &mut self.live;
         self.statuses.retain(|(id, status)| {
-            let is_there = live.iter().any(|path| path.id == *id);
-            !(is_there && connection.set_path_status(*id, *status).is_ok())
+            let Some(path) = live.iter_mut().find(|path| path.id == *id) else { return true };
+            let is_set = connection.set_path_status(*id, *status).is_ok();
+            if is_set {
+                path.backup = *status == PathStatus::Backup;
+            }
+            !is_set
         });
     }
 
     fn set_status(&mut self, id: PathId, status: PathStatus) {
-        if let Some((_, connection)) = &mut self.connection {
-            // Fails only for a path that has ended, or if the peer has no multipath.
-            let _ = connection.set_path_status(id, status);
+        let Some((_, connection)) = &mut self.connection else { return };
+        // Fails only for a path that has ended, or if the peer has no multipath.
+        if connection.set_path_status(id, status).is_ok() {
+            if let Some(path) = self.path_mut(id) {
+                path.backup = status == PathStatus::Backup;
+            }
         }
     }
 
@@ -203,11 +216,7 @@ impl MultipathEndpoint {
                 PathNews::Ending => id.into_iter().for_each(|id| self.set_status(id, PathStatus::Backup)),
                 PathNews::Ended => {
                     self.present[place] = false;
-                    if let Some(((_, connection), id)) = self.connection.as_mut().zip(id) {
-                        // The last path stays open (draft-ietf-quic-multipath-21 §3.4).
-                        let _ =
-                            connection.close_path(at, id, TransportErrorCode::PATH_UNSTABLE_OR_POOR.into());
-                    }
+                    self.give_up(place, at);
                 }
                 PathNews::Began { .. } => {
                     (self.present[place], self.may_open) = (true, true);
@@ -220,29 +229,35 @@ impl MultipathEndpoint {
         }
     }
 
-    /// Whether it sends data only if no other path can.
-    fn is_backup(&self, path: &LivePath) -> bool {
-        let connection = self.connection.as_ref().map(|(_, connection)| connection);
-        connection.and_then(|one| one.path_status(path.id).ok()) == Some(PathStatus::Backup)
+    /// Whether the peer has answered on a path over another access that is there.
+    fn has_other(&self, place: usize) -> bool {
+        let serves = |path: &LivePath| path.established && !path.abandoned && self.present[path.place];
+        self.live.iter().any(|path| path.place != place && serves(path))
     }
 
-    /// The paths among which the scheduler chooses, without those that were tried.
-    pub(super) fn candidates(&self, tried: u64) -> Vec<Candidate> {
-        let usable = |path: &LivePath| path.established && !path.abandoned && !path.failed;
-        let has_active = self.live.iter().any(|path| usable(path) && !self.is_backup(path));
-        let may_send = |path: &&LivePath| {
-            usable(path) && tried >> path.place & 1 == 0 && self.is_backup(path) != has_active
-        };
-        let of = |path: &LivePath| Candidate { place: path.place, srtt: self.srtt(path.place) };
-        self.live.iter().filter(may_send).map(of).collect()
+    /// Gives up the path over an access. The last path stays open (draft-ietf-quic-multipath-21 §3.4), until there is another.
+    fn give_up(&mut self, place: usize, at: QuinnInstant) {
+        let path = self.live.iter().find(|path| path.place == place && !path.abandoned);
+        if let Some(((_, connection), id)) = self.connection.as_mut().zip(path.map(|path| path.id)) {
+            let _ = connection.close_path(at, id, TransportErrorCode::PATH_UNSTABLE_OR_POOR.into());
+        }
+    }
+
+    /// The paths among which the scheduler chooses.
+    pub(super) fn candidates(&self, found: &mut Vec<Candidate>) {
+        let usable = |path: &&LivePath| path.established && !path.abandoned && !path.failed;
+        let has_active = self.live.iter().filter(usable).any(|path| !path.backup);
+        let chosen = self.live.iter().filter(usable).filter(|path| path.backup != has_active);
+        found.clear();
+        found.extend(chosen.map(|path| Candidate { place: path.place, srtt: self.srtt(path.place) }));
     }
 
     /// Lets data leave on these paths only, each a bit. A path that is not validated has no data, and needs its window for the
     /// validation; nor has a backup next to another path, which needs it for keep-alives.
     pub(super) fn limit_to(&self, places: u64) {
-        let has_active = self.live.iter().any(|path| !path.abandoned && !self.is_backup(path));
+        let has_active = self.live.iter().any(|path| !path.abandoned && !path.backup);
         for path in &self.live {
-            let has_data = path.established && !(has_active && self.is_backup(path));
+            let has_data = path.established && !(has_active && path.backup && !path.abandoned);
             path.sender.choose(!has_data || places >> path.place & 1 != 0);
         }
     }

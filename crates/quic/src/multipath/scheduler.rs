@@ -6,6 +6,7 @@
 //! (acknowledgments, path validation, probes) leaves on any path.
 
 use airlane_core::Duration;
+use airlane_transport::mptcp::Shares;
 
 /// The choice of a scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub enum MultipathScheduler {
     Weighted(Vec<u32>),
 }
 
-/// A path that may send data.
+/// A path that may send data when it has room.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     /// Its place among the paths of the connection.
@@ -33,15 +34,22 @@ pub(super) struct Candidate {
 #[derive(Debug)]
 pub(super) struct Turns {
     kind: MultipathScheduler,
+    /// Number of paths of the connection.
+    paths: usize,
     /// The path of the last datagram.
     last: usize,
-    /// Bytes that each path has sent.
-    sent: Vec<u64>,
+    shares: Shares,
 }
 
 impl Turns {
     pub(super) fn new(kind: MultipathScheduler, paths: usize) -> Self {
-        Self { kind, last: paths.saturating_sub(1), sent: vec![0; paths] }
+        let weights = match &kind {
+            MultipathScheduler::Weighted(weights) => weights.clone(),
+            _ => vec![],
+        };
+        let mut shares = Shares::new(weights);
+        shares.use_paths((0..paths).map(|_| false));
+        Self { kind, paths, last: paths.saturating_sub(1), shares }
     }
 
     /// Whether noq's own order applies.
@@ -49,31 +57,30 @@ impl Turns {
         self.kind == MultipathScheduler::Noq
     }
 
-    /// The path that sends next; `None` without candidates.
-    pub(super) fn choose(&self, candidates: impl Iterator<Item = Candidate>) -> Option<usize> {
-        let paths = self.sent.len();
-        let chosen = match &self.kind {
-            MultipathScheduler::Noq => candidates.min_by_key(|one| one.place),
-            MultipathScheduler::MinRtt => candidates.min_by_key(|one| (one.srtt, one.place)),
+    /// Says which paths may send when they have room.
+    pub(super) fn use_paths(&mut self, candidates: &[Candidate]) {
+        let is_one = |place: usize| candidates.iter().any(|one| one.place == place);
+        self.shares.use_paths((0..self.paths).map(is_one));
+    }
+
+    /// The path that sends next, of those whose bit is not set in `tried`; `None` if there is none.
+    pub(super) fn choose(&self, candidates: &[Candidate], tried: u64) -> Option<usize> {
+        let left = candidates.iter().filter(|one| tried >> one.place & 1 == 0);
+        let places = left.clone().map(|one| one.place);
+        match &self.kind {
+            MultipathScheduler::Noq => places.min(),
+            MultipathScheduler::MinRtt => left.min_by_key(|one| (one.srtt, one.place)).map(|one| one.place),
             MultipathScheduler::RoundRobin => {
-                candidates.min_by_key(|one| (one.place + paths - self.last - 1) % paths)
+                places.min_by_key(|place| (place + self.paths - self.last - 1) % self.paths)
             }
-            MultipathScheduler::Weighted(weights) => {
-                let weight = |place: usize| u128::from(weights.get(place).copied().unwrap_or(1).max(1));
-                // The share of one is less than that of another if sent / weight is less.
-                candidates.min_by(|a, b| {
-                    let [of_a, of_b] = [a, b].map(|one| u128::from(self.sent[one.place]));
-                    (of_a * weight(b.place)).cmp(&(of_b * weight(a.place)))
-                })
-            }
-        };
-        chosen.map(|one| one.place)
+            MultipathScheduler::Weighted(_) => self.shares.least(places),
+        }
     }
 
     /// A path has sent a datagram with data.
     pub(super) fn on_sent(&mut self, place: usize, bytes: u64) {
         self.last = place;
-        self.sent[place] += bytes;
+        self.shares.on_sent(place, bytes);
     }
 }
 
@@ -83,11 +90,12 @@ mod tests {
 
     fn chosen(kind: MultipathScheduler, sends: usize) -> Vec<usize> {
         let mut turns = Turns::new(kind, 3);
-        let all = [(0, 30), (1, 20), (2, 20)];
+        let candidates = [(0, 30), (1, 20), (2, 20)]
+            .map(|(place, ms)| Candidate { place, srtt: Duration::from_millis(ms) });
+        turns.use_paths(&candidates);
         (0..sends)
             .map(|_| {
-                let candidates = all.map(|(place, ms)| Candidate { place, srtt: Duration::from_millis(ms) });
-                let place = turns.choose(candidates.into_iter()).unwrap();
+                let place = turns.choose(&candidates, 0).unwrap();
                 turns.on_sent(place, 1_200);
                 place
             })

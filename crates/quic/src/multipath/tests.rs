@@ -290,3 +290,26 @@ fn a_path_that_is_lost_costs_no_byte() {
         }
     }
 }
+
+/// The second path comes back when the first is lost, which was the last one: it is given up then, and not 15 s later. At 200 kB
+/// per round trip, the second path takes 6 s even for all of the 20 MB.
+#[test]
+fn the_last_path_is_given_up_when_another_is_there() {
+    for downlink in [true, false] {
+        let mut transfer = Transfer {
+            downlink,
+            notices: vec![
+                (600, 1, PathNews::Ended),
+                (2_600, 0, PathNews::Ended),
+                (2_600, 1, PathNews::Began { port: 1 }),
+            ],
+            ..Transfer::new(20_000_000, &[20, 30])
+        };
+        (transfer.scheduler, transfer.window) = (MultipathScheduler::MinRtt, 200_000);
+        (transfer.wires[0].1, transfer.wires[1].1) = (vec![(2_500, 60_000)], vec![(500, 2_500)]);
+        let outcome = run(&transfer);
+        println!("{downlink}: {outcome:?}");
+        assert_eq!((outcome.received, outcome.under_way), (20_000_000, 0));
+        assert!(outcome.ended.is_some_and(|at| at < ms(2_600 + 6_000 + 1_000)), "{:?}", outcome.ended);
+    }
+}

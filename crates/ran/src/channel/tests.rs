@@ -33,6 +33,8 @@ fn plain() -> Scenery {
         environment: None,
         inside_m: None,
         shadowing: None,
+        path_loss_map: None,
+        clutter_loss_map: None,
     }
 }
 
@@ -323,4 +325,67 @@ fn a_line_of_sight_is_a_field_with_its_probability() {
     let alike = |apart: f64| share(&|seed| seen(seed, 100.0) == seen(seed, 100.0 + apart));
     assert!(alike(1.0) > 0.9, "{}", alike(1.0));
     assert!((alike(300.0) - 0.58).abs() < 0.06, "{}", alike(300.0));
+}
+
+fn raster(text: &str, kind: airlane_radio::LossKind) -> Option<Arc<Raster>> {
+    Some(Arc::new(Raster::parse(text, kind).unwrap()))
+}
+
+/// 26 dBm on a PRB, and its noise of -112.4473 dBm.
+#[test]
+fn rasters_by_hand() {
+    use airlane_radio::LossKind::{Clutter, PathLoss as Total};
+    let config =
+        ShadowingConfig { deviation: Some(Decibel(8.0)), correlation_m: Some(50.0), site_correlation: 0.5 };
+    // The centres are 10 m apart, at 995 m and 1005 m to the east.
+    let steps = "ncols 2 nrows 1 xllcorner 990 yllcorner -5 cellsize 10\n";
+    let map = raster(&format!("{steps} 120 130"), Total);
+    let mapped = Scenery { path_loss_map: map.clone(), ..plain() };
+    let at = |scenery: &Scenery, x: f64| snr(budget(FRIIS), scenery, Position::on_ground(x, 0.0));
+    close(at(&mapped, 1000.0), 26.0 - 125.0 + 112.4473);
+    close(at(&mapped, 1003.0), 26.0 - 128.0 + 112.4473);
+    close(at(&mapped, 1011.0), 26.0 - 250.0 + 112.4473);
+    // The antenna to the north has 14 dBi less 12 (90° / 70°)² dB towards the east, 19.84 dB; walls are added.
+    let sector = Scenery { antenna: Antenna::Sector(NORTH), ..mapped.clone() };
+    close(at(&sector, 1000.0), 26.0 - 125.0 + 112.4473 + 14.0 - 12.0 * (90.0 / 70.0) * (90.0 / 70.0));
+    let indoors = LinkBudget { penetration_loss: Decibel(20.0), ..budget(FRIIS) };
+    close(snr(indoors, &mapped, Position::on_ground(1000.0, 0.0)), 26.0 - 145.0 + 112.4473);
+    // A loss at the place of the UE is added, to a law with its shadowing as well.
+    let clutter = raster(&format!("{steps} 0 9"), Clutter);
+    let both = Scenery { clutter_loss_map: clutter.clone(), ..mapped };
+    close(at(&both, 1000.0), 26.0 - 125.0 - 4.5 + 112.4473);
+    let shady = Scenery { clutter_loss_map: clutter, ..shadowed(1, config) };
+    for (x, added) in [(1000.0, 4.5), (1008.0, 9.0), (1011.0, 0.0)] {
+        close(at(&shady, x), at(&shadowed(1, config), x) - added);
+    }
+}
+
+/// The bound in docs/limitations.md: the difference of neighbours, over their distance, times the step.
+#[test]
+fn a_raster_is_looked_at_again_after_a_step() {
+    let wall = raster(
+        "ncols 2 nrows 1 xllcorner 0 yllcorner -5 cellsize 10\n80 100",
+        airlane_radio::LossKind::PathLoss,
+    );
+    let scenery = Scenery { path_loss_map: wall, ..plain() };
+    for (step_m, largest_db) in [(SERVING_STEP_M, 0.5), (STEP_M, 2.0)] {
+        let mut channel = Channel::new(budget(FRIIS), scenery.clone(), None, false);
+        let movement = airlane_radio::mobility::Movement::Line(
+            airlane_radio::mobility::Course::Heading(0.0),
+            airlane_radio::mobility::SpeedLaw::Constant(1.0),
+        );
+        let mut ue = movement.begin(Position::on_ground(6.0, 0.0), || Seeds::new(1).stream("unused"));
+        let mut largest = 0.0_f64;
+        for ms in (0..8000).step_by(10) {
+            let now = Instant::from_millis(ms);
+            let kept = if step_m == STEP_M {
+                channel.interference(now, &mut ue, &mut None)
+            } else {
+                channel.mean_sinr(now, &mut ue)
+            };
+            let exact = snr(budget(FRIIS), &scenery, ue.position_at(now));
+            largest = largest.max((Decibel::from_linear(f64::from(kept)).0 - exact).abs());
+        }
+        assert!(largest <= largest_db + 1e-4 && largest > 0.9 * largest_db, "{step_m} m: {largest} dB");
+    }
 }

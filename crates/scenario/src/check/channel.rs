@@ -199,7 +199,7 @@ pub(super) fn antenna(antenna: &Antenna, at: &Place<'_>) -> Checked {
     }
 }
 
-/// The heights of all cells and UEs must be in the range of the path-loss model.
+/// The heights of all cells and UEs must be in the range of the path-loss model, where it applies.
 pub(super) fn heights(scenario: &Resolved, channel: &Channel, at: &Place<'_>) -> Checked {
     // The range of heights does not depend on the carrier.
     let Some(known) = channel.path_loss.config().at(2e9).heights() else { return Ok(()) };
@@ -212,8 +212,11 @@ pub(super) fn heights(scenario: &Resolved, channel: &Channel, at: &Place<'_>) ->
         };
         at.require(known.contains(&height.0), "height", "outside the range of channel.path_loss", &help)
     };
-    for (i, cell) in scenario.cell.iter().enumerate() {
+    for (i, cell) in scenario.cell.iter().enumerate().filter(|(_, cell)| cell.path_loss_map.is_none()) {
         check(cell.height, &known.site_m, &at.under("cell").entry(i))?;
+    }
+    if scenario.cell.iter().all(|cell| cell.path_loss_map.is_some()) {
+        return Ok(());
     }
     for (i, ue) in scenario.ue.iter().enumerate() {
         let at = at.under("ue").entry(i);

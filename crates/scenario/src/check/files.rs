@@ -5,7 +5,7 @@ use std::path::Path;
 
 use airlane_settings::Tree;
 
-use super::{Checked, Place};
+use super::{Checked, Place, rasters};
 use crate::files::{self, Files};
 use crate::format::{Mobility, Resolved};
 use crate::pages;
@@ -57,11 +57,12 @@ pub(crate) fn locate(scenario: &mut Resolved, tree: &Tree, file: &str, files: &F
             }
         }
     }
-    Ok(())
+    rasters::locate(scenario, files, folder, &root)?;
+    rasters::check(scenario, files, &read, &root)
 }
 
 /// Converts a name to a path.
-fn find(name: &mut String, files: &Files, folder: &Path, at: &Place<'_>) -> Checked {
+pub(super) fn find(name: &mut String, files: &Files, folder: &Path, at: &Place<'_>) -> Checked {
     let path = folder.join(name.as_str());
     if let Some((what, help)) = files.complaint(&path) {
         return at.wrong(what, help);

@@ -17,6 +17,7 @@ mod nr;
 mod output;
 mod paths;
 mod qos;
+mod rasters;
 mod rnis;
 mod secondary_node;
 mod service;
@@ -228,6 +229,7 @@ fn cellular(scenario: &Resolved, at: &Place<'_>) -> Checked {
     }
     channels(scenario, at)?;
     let Some(propagation) = &scenario.channel else { return Ok(()) };
+    rasters::rules(scenario, at)?;
     channel::heights(scenario, propagation, at)?;
     channel::doppler(scenario, propagation, &at.under("channel"))
 }

@@ -27,6 +27,11 @@ pub struct Cell {
     pub height: Metres,
     /// Antenna pattern.
     pub antenna: Antenna,
+    /// Path of a raster with the path loss to each place in dB, relative to the scenario file: an ESRI ASCII grid in the
+    /// metres of positions. It replaces the path loss and the shadowing of `[channel]` in both directions; the gain of
+    /// `antenna` is added. Places without a value do not receive the cell. By default, there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_loss_map: Option<String>,
     /// Radio access technology. By default, it is that of the network's preset. In a network of the other one, the
     /// defaults of the cell are those of `typical` or of `nr-typical-fr1`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -228,6 +233,7 @@ impl Cell {
             processing: self.processing(),
             position: position(self.position, self.height),
             antenna: self.antenna.config(),
+            path_loss_map: None, // read where the network is built
             resource_blocks: self.resource_blocks,
             tx_power: self.tx_power.0,
             noise_figure: self.noise_figure.0,

@@ -26,6 +26,11 @@ pub struct Channel {
     pub bursts: Bursts,
     /// Blockage of the direct path between a UE and a site.
     pub blockage: Blockage,
+    /// Path of a raster with the additional loss of each place in dB, such as that of buildings or trees, relative to the
+    /// scenario file: an ESRI ASCII grid in the metres of positions. A UE has the loss of its place towards all cells, and
+    /// 0 dB in places without a value. By default, there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clutter_loss_map: Option<String>,
     /// Minimum of the loss between a cell and a UE, with path loss, shadowing, walls and antenna gains. By default,
     /// there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -229,6 +234,7 @@ impl Channel {
             bursts: self.bursts.config(Direction::Downlink),
             uplink_bursts: self.bursts.config(Direction::Uplink),
             blockage: self.blockage.config(),
+            clutter_loss_map: None, // read where the network is built
             links: self.link_rules(),
         }
     }

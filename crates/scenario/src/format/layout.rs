@@ -23,7 +23,7 @@ tagged!(Layout by "kind" { "hexagonal" => Hexagonal(Hexagonal), "map" => Map(Map
 #[serde(deny_unknown_fields)]
 pub struct Map {
     /// Path of a CSV or GeoJSON file, relative to the scenario file. A site has a position and, if the file has them, id,
-    /// height, azimuths of its sectors (clockwise from north), transmit power and carrier frequencies.
+    /// height, azimuths of its sectors (clockwise from north), transmit power, carrier frequencies and raster of path loss.
     pub sites: String,
     /// Number of cells of a site without azimuths: 1, or 3 with sector antennas 120 degrees apart.
     #[schemars(extend("enum" = [1, 3]))]

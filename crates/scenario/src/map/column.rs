@@ -22,12 +22,13 @@ pub(super) enum Column {
     TxPower,
     Frequency,
     UplinkFrequency,
+    PathLossMap,
     Heading,
     Speed,
 }
 
 /// Headings of columns, in lower case and without units. The first of a column is its name.
-const HEADINGS: [(Column, &[&str]); 12] = [
+const HEADINGS: [(Column, &[&str]); 13] = [
     (Column::Id, &["id", "name", "site", "site_id", "site_name", "ue", "user", "cell", "cell_id"]),
     (Column::Latitude, &["latitude", "lat"]),
     (Column::Longitude, &["longitude", "lon", "lng", "long"]),
@@ -38,6 +39,7 @@ const HEADINGS: [(Column, &[&str]); 12] = [
     (Column::TxPower, &["tx_power", "power"]),
     (Column::Frequency, &["frequency", "downlink_frequency"]),
     (Column::UplinkFrequency, &["uplink_frequency"]),
+    (Column::PathLossMap, &["path_loss_map"]),
     (Column::Heading, &["heading", "direction", "course"]),
     (Column::Speed, &["speed", "velocity"]),
 ];
@@ -83,7 +85,7 @@ impl Column {
 
     /// Whether a cell is one number, in which a comma can be a decimal one.
     pub(super) fn is_one_number(self) -> bool {
-        !matches!(self, Self::Id | Self::Azimuths)
+        !matches!(self, Self::Id | Self::Azimuths | Self::PathLossMap)
     }
 
     /// Whether it is a coordinate.
@@ -175,6 +177,11 @@ impl PlaceTable {
 
     pub(super) fn speed(&self, row: &Row) -> Result<Option<Speed>, ScenarioError> {
         self.quantity(row, Column::Speed, None, "50 km/h")
+    }
+
+    /// The name of the file with the path loss of a site, if the cell is not empty.
+    pub(super) fn path_loss_map<'a>(&self, row: &'a Row) -> Option<&'a str> {
+        self.cell(row, Column::PathLossMap).map(|cell| cell.text)
     }
 
     /// The direction of a movement, if the cell is not empty: degrees clockwise from north.

@@ -1,6 +1,7 @@
 //! The sites of a layout, from a file.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use airlane_settings::Place as Key;
 
@@ -24,6 +25,8 @@ pub(crate) struct Site {
     pub(crate) tx_power: Option<Power>,
     pub(crate) frequency: Option<Frequency>,
     pub(crate) uplink_frequency: Option<Frequency>,
+    /// The file with its path loss, relative to the scenario file.
+    pub(crate) path_loss_map: Option<String>,
     /// Directions of its sectors in degrees from the first axis towards the second; none if the file has none.
     pub(crate) azimuths: Vec<f64>,
 }
@@ -59,6 +62,8 @@ pub(crate) fn sites(
             tx_power: table.tx_power(row)?,
             frequency: table.frequency(row, Column::Frequency)?,
             uplink_frequency: table.frequency(row, Column::UplinkFrequency)?,
+            // In the file of sites, names are relative to that file.
+            path_loss_map: table.path_loss_map(row).map(|name| beside(&map.sites, name)),
             azimuths: table.azimuths(row)?,
         };
         if origin.is_some() && from_zero(site.at) > FARTHEST_M {
@@ -72,7 +77,8 @@ pub(crate) fn sites(
         let none = [f64::NAN];
         let directions = if site.azimuths.is_empty() { none.as_slice() } else { &site.azimuths };
         for azimuth in directions {
-            let key = ([site.at[0], site.at[1], *azimuth].map(f64::to_bits), frequency.clone());
+            let place = [site.at[0], site.at[1], *azimuth].map(f64::to_bits);
+            let key = (place, frequency.clone(), site.path_loss_map.clone());
             if !cells.insert(key) {
                 let column = if azimuth.is_nan() { Column::Id } else { Column::Azimuths };
                 let help = "leave out one of them; cells of one position differ in azimuth or frequency";
@@ -87,6 +93,11 @@ pub(crate) fn sites(
         sites.push(site);
     }
     Ok((sites, origin))
+}
+
+/// The path of a file that another one names relative to itself.
+fn beside(file: &str, name: &str) -> String {
+    Path::new(file).with_file_name(name).to_string_lossy().into_owned()
 }
 
 impl Place {

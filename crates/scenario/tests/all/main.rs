@@ -4,4 +4,5 @@ mod air_errors;
 mod bandwidth;
 mod files;
 mod maps;
+mod rasters;
 mod snapshots;

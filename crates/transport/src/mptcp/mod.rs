@@ -32,5 +32,5 @@ mod tests;
 pub use connection::{MptcpConnection, MptcpSettings};
 pub use control::{PathNews, PathNotice};
 pub use coupling::Coupling;
-pub use scheduler::{MakeScheduler, Scheduler, SchedulerData, SchedulerKind, SchedulerPath};
+pub use scheduler::{MakeScheduler, Scheduler, SchedulerData, SchedulerKind, SchedulerPath, Shares};
 pub use subflow::SubflowPath;

@@ -1,6 +1,7 @@
 //! UEs that move with channels to the strongest cells alone.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use airlane_radio::antenna::{Antenna, Sector};
 use airlane_radio::mobility::{Course, Movement, SpeedLaw};
@@ -182,4 +183,48 @@ fn a_ue_may_enter_a_cell_that_is_out_of_reach() {
             |ue: &mut Ue| ue.links.primary_mut().downlink.channel.rsrp(at, &mut ue.mobility, &mut None);
         assert_eq!(rsrp(ue), rsrp(whole));
     }
+}
+
+/// [`sectors`] with the laws and the shadowing of a town as rasters of 10 m.
+fn surveyed(strongest_cells: Option<usize>) -> RanConfig {
+    use std::fmt::Write;
+
+    use airlane_radio::shadowing::Field;
+    use airlane_radio::{LossKind, PathLoss, RadioPath, Raster, Shadowing};
+
+    const SIDE: i32 = 60;
+    let mut config = sectors(strongest_cells);
+    let mut known: Vec<(Position, Arc<Raster>)> = Vec::new();
+    for cell in &mut config.cells {
+        if let Some((_, raster)) = known.iter().find(|(site, _)| *site == cell.position) {
+            cell.path_loss_map = Some(Arc::clone(raster));
+            continue;
+        }
+        let field = |what: &str| Field::new(&mut Seeds::new(3).stream(&format!("{what}/{}", known.len())));
+        let hills = Shadowing::new(field("common"), field("own"), 0.0);
+        let mut text = format!(
+            "ncols {0} nrows {0} xllcenter -{1} yllcenter -{1} cellsize 10\n",
+            2 * SIDE + 1,
+            10 * SIDE
+        );
+        for north in (-SIDE..=SIDE).rev() {
+            for east in -SIDE..=SIDE {
+                let place = Position { x: f64::from(10 * east), y: f64::from(10 * north), z: 1.5 };
+                let law = PathLoss::Macro25814.loss(&RadioPath::between(&cell.position, &place, false)).0;
+                let loss = law + 6.0 * hills.at(&place, 50.0);
+                write!(text, "{loss:.2} ").unwrap();
+            }
+        }
+        let raster = Arc::new(Raster::parse(&text, LossKind::PathLoss).unwrap());
+        cell.path_loss_map = Some(Arc::clone(&raster));
+        known.push((cell.position, raster));
+    }
+    config
+}
+
+#[test]
+fn rasters_out_of_reach_are_renewed_within_the_bound_of_shadowing() {
+    let [mean, deviation, most] = apart(&heard(&surveyed(Some(20))), &heard(&surveyed(None)));
+    println!("{mean} ± {deviation} dB, at most {most} dB");
+    assert!(mean.abs() <= 0.01 && deviation <= 0.1 && deviation > 0.0, "{mean} ± {deviation} dB");
 }

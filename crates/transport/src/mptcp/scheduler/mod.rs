@@ -6,6 +6,7 @@
 
 mod blest;
 mod ecf;
+mod shares;
 
 use core::fmt::Debug;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use airlane_core::{Bytes, Instant};
 use crate::SubflowState;
 use blest::Blest;
 use ecf::Ecf;
+pub use shares::Shares;
 
 /// A subflow, as schedulers see it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,7 +90,7 @@ impl SchedulerKind {
         match self {
             Self::MinRtt | Self::Redundant => Box::new(MinRtt),
             Self::RoundRobin => Box::new(RoundRobin { last: 0 }),
-            Self::Weighted(weights) => Box::new(Weighted { weights: weights.clone(), sent: vec![] }),
+            Self::Weighted(weights) => Box::new(Weighted(Shares::new(weights.clone()))),
             Self::Blest => Box::new(Blest::default()),
             Self::Ecf => Box::new(Ecf::default()),
             Self::Own(maker) => maker.make(),
@@ -140,24 +142,15 @@ impl Scheduler for RoundRobin {
 }
 
 #[derive(Debug)]
-struct Weighted {
-    weights: Vec<u32>,
-    /// Bytes that each subflow has been given.
-    sent: Vec<u64>,
-}
+struct Weighted(Shares);
 
 impl Scheduler for Weighted {
     fn select(&mut self, paths: &[SchedulerPath], data: &SchedulerData) -> Option<usize> {
-        self.sent.resize(paths.len(), 0);
-        let weight = |index: usize| u128::from(self.weights.get(index).copied().unwrap_or(1).max(1));
+        let is_candidate = |index: usize| candidates(paths).any(|(other, _)| other == index);
+        self.0.use_paths((0..paths.len()).map(is_candidate));
         let available = candidates(paths).filter(|(_, path)| path.is_available());
-        // The share of one is less than that of another if sent / weight is less.
-        let less = |a: usize, b: usize| {
-            let [of_a, of_b] = [a, b].map(|index| u128::from(self.sent[index]));
-            (of_a * weight(b)).cmp(&(of_b * weight(a)))
-        };
-        let (index, _) = available.min_by(|(a, _), (b, _)| less(*a, *b))?;
-        self.sent[index] += data.segment.get();
+        let index = self.0.least(available.map(|(index, _)| index))?;
+        self.0.on_sent(index, data.segment.get());
         Some(index)
     }
 }

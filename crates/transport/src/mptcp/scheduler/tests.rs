@@ -48,6 +48,22 @@ fn weights_and_turns() {
     assert_eq!(choices(SchedulerKind::MinRtt), 0);
 }
 
+/// After 40 segments, 30 on the first, the second path is lost for 100 segments, and returns to every fourth of the next 40.
+#[test]
+fn a_path_that_returns_has_its_weight_at_once() {
+    let mut paths = [path(50, 10, 0), path(20, 10, 0)];
+    let mut scheduler = SchedulerKind::Weighted(vec![3, 1]).make();
+    let mut on_the_second = |paths: &[SchedulerPath], segments: usize| {
+        let chosen = |_: &usize| scheduler.select(paths, &data(u64::MAX, 1 << 20)) == Some(1);
+        (0..segments).filter(chosen).count()
+    };
+    assert_eq!(on_the_second(&paths, 40), 10);
+    paths[1].usable = false;
+    assert_eq!(on_the_second(&paths, 100), 0);
+    paths[1].usable = true;
+    assert_eq!(on_the_second(&paths, 40), 10);
+}
+
 /// The fast path has its window of ten segments in flight. In the 100 ms of the slow path it sends
 /// 6 rounds (100 / 20 + 1) of 11 + 2 segments (ssthresh + 1, and half of five rounds), times λ: 78 × 1.2 = 93.6 kB. The
 /// slow path adds 1 kB, so that a window of 94 kB is too small and one of 95 kB is not.
