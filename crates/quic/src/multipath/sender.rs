@@ -13,6 +13,10 @@ use crate::congestion::Sender;
 use crate::model::Supply;
 use crate::time::{QuinnInstant, span_from_quinn};
 
+/// A rate in bytes per second at which nothing waits. noq's pacer also holds back acknowledgments, which then leave on another
+/// path with another round trip; RFC 9002 §7.7 lets packets with nothing else pass. The end that only acknowledges has this rate.
+const UNPACED: u64 = 1 << 40;
+
 /// noq's controller of a path, and the endpoint's access to it.
 #[derive(Clone)]
 pub(super) struct PathSender(Arc<Cell>);
@@ -23,6 +27,8 @@ struct Cell {
     is_chosen: AtomicBool,
     /// Whether the application has data for which there is no room.
     waiting: Arc<AtomicU32>,
+    /// Whether this end sends the data of the transfer.
+    sends_data: bool,
 }
 
 impl core::fmt::Debug for PathSender {
@@ -87,7 +93,8 @@ impl ControllerFactory for Factory {
         let stream = self.config.seeds.stream(&format!("{}/congestion/{number}", self.place));
         let sender = Mutex::new(Sender::new(&self.config, payload, stream));
         let waiting = Arc::clone(&self.waiting);
-        Box::new(PathSender(Arc::new(Cell { sender, is_chosen: AtomicBool::new(true), waiting })))
+        let (is_chosen, sends_data) = (AtomicBool::new(true), self.config.sends_data);
+        Box::new(PathSender(Arc::new(Cell { sender, is_chosen, waiting, sends_data })))
     }
 }
 
@@ -148,6 +155,7 @@ impl Controller for PathSender {
         let mut metrics = ControllerMetrics::default();
         metrics.congestion_window = window.get().max(1);
         metrics.ssthresh = ssthresh.map(Bytes::get);
+        metrics.pacing_rate = (!self.0.sends_data).then_some(UNPACED);
         metrics
     }
 

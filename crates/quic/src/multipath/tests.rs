@@ -313,3 +313,16 @@ fn the_last_path_is_given_up_when_another_is_there() {
         assert!(outcome.ended.is_some_and(|at| at < ms(2_600 + 6_000 + 1_000)), "{:?}", outcome.ended);
     }
 }
+
+/// RFC 9002 §7.7: packets with nothing but ACK frames are not paced. On another path than before, they would change the round trip
+/// of the path that they are about, and HyStart would end slow start. From 12 kB, eleven round trips of 80 ms take it to 20 MB.
+#[test]
+fn acknowledgments_do_not_end_slow_start() {
+    for downlink in [true, false] {
+        let mut transfer = Transfer { downlink, ..Transfer::new(20_000_000, &[60, 20]) };
+        (transfer.scheduler, transfer.window) = (MultipathScheduler::MinRtt, 4_000_000);
+        let outcome = run(&transfer);
+        assert_eq!((outcome.received, outcome.under_way), (20_000_000, 0));
+        assert!(outcome.ended.is_some_and(|at| at < ms(2_000)), "{:?}", outcome.ended);
+    }
+}
