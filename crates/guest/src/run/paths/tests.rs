@@ -29,7 +29,7 @@ fn segment(host: Ipv4Addr, sequence: u32, option: &[u8], length: u16) -> Vec<u8>
     bytes.extend([0x14, 0x51, 0x27, 0x10]);
     bytes.extend(sequence.to_be_bytes());
     bytes.extend([0; 4]);
-    bytes.extend([((20 + options) / 4 << 4) as u8, 0x10, 0, 0, 0, 0, 0, 0]);
+    bytes.extend([(((20 + options) / 4) << 4) as u8, 0x10, 0, 0, 0, 0, 0, 0]);
     bytes.extend(option);
     bytes.resize(40 + options, 1);
     bytes.resize(usize::from(total), 0);
