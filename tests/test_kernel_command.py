@@ -186,9 +186,19 @@ def test_a_repository_is_copied_without_what_was_built_in_it(tmp_path: Path) -> 
 
 
 def test_the_agent_compiles(tmp_path: Path) -> None:
-    agent = kernel._DATA / "agent.c"
-    command = ["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-c", str(agent), "-o", str(tmp_path / "agent.o")]
+    sources = [str(kernel._DATA / file) for file in kernel._AGENT if file.endswith(".c")]
+    command = ["gcc", "-O2", "-Wall", "-Wextra", "-Werror", *sources, "-o", str(tmp_path / "agent")]
     subprocess.run(command, check=True)
+
+
+def test_a_kernel_with_other_options_is_marked(airlane: Airlane, empty: Path) -> None:
+    made = install(empty, "6.12")
+    assert not made.is_current
+    listed = airlane("kernel", "list")
+    assert "built with other options: --force builds it again" in listed.stdout
+    current = dict(made.__dict__, fragment=kernel._fragment())
+    (empty / "6.12" / "kernel.json").write_text(json.dumps(current))
+    assert "--force" not in airlane("kernel", "list").stdout
 
 
 needs_x86 = pytest.mark.skipif(

@@ -7,11 +7,14 @@
 
 use core::net::Ipv4Addr;
 
-use airlane_core::{Direction, Duration, Event, FlowId, Header, Instant, Node, NodeId, Packet, Payload};
+use airlane_core::{
+    Direction, Duration, Event, FlowId, Header, Instant, Node, NodeId, Packet, Payload, Port,
+};
 use airlane_engine::{Conservation, Exit};
 use airlane_net::pep;
 use airlane_scenario::expand;
 use airlane_scenario::format::{App, Kernel, Transport};
+use airlane_scenario::transports::{KernelPath, kernel_paths};
 use airlane_traffic::PORT;
 use airlane_wire::checksum::{self, Verdict};
 use airlane_wire::{emit, protocol};
@@ -40,6 +43,8 @@ pub struct KernelFlow {
     pub direction: Direction,
     /// Its transport.
     pub kernel: Kernel,
+    /// Its paths, with Multipath TCP; none with one path.
+    pub paths: Vec<KernelPath>,
     /// Its application.
     pub app: App,
     /// When the application starts.
@@ -108,6 +113,21 @@ impl Built {
         &mut self,
         flow: FlowId,
         end: FlowEnd,
+        packet: Packet,
+        at: Instant,
+        retransmission: bool,
+    ) {
+        self.inject_over((flow, end, PORT), packet, at, retransmission);
+    }
+
+    /// The same over one of the paths of a flow, by its number. Its packets are those of the path's port at the UE
+    /// ([`KernelPath::port`]).
+    ///
+    /// # Panics
+    /// As [`Self::inject`].
+    pub fn inject_over(
+        &mut self,
+        (flow, end, path): (FlowId, FlowEnd, Port),
         mut packet: Packet,
         at: Instant,
         retransmission: bool,
@@ -122,7 +142,7 @@ impl Built {
         }
         let node = self.node(flow, end);
         let (simulation, probe) = self.observed();
-        simulation.send_from((node, PORT), packet, at, retransmission, probe);
+        simulation.send_from((node, path), packet, at, retransmission, probe);
     }
 
     /// Removes the oldest packet that has arrived at an end of an external flow, with the time of its arrival.
@@ -202,6 +222,7 @@ impl Built {
                 ue: one.ue.map_or(0, |ue| ue as u32),
                 direction: section.direction.data(),
                 kernel: kernel.clone(),
+                paths: kernel_paths(scenario, flow, &one),
                 app: section.app.clone(),
                 start: one.start(scenario),
                 stop: stop.filter(|&stop| stop < self.end()),

@@ -25,6 +25,7 @@ mod wiring;
 
 pub use airlane_ran::{CellQuality, ReportEvent, UeLook};
 pub use airlane_record::CaptureError;
+pub use airlane_scenario::transports::KernelPath;
 pub use counts::HandoverCounts;
 pub use embedding::{FlowEnd, KernelFlow};
 pub use membership::Added;

@@ -163,7 +163,8 @@ fn flow_description(scenario: &Resolved, ues: &[OneUe], one: &OneFlow) -> FlowDe
         },
         start: one.start(scenario),
         stop: flow.stop.map(|stop| Instant::ZERO + stop.0),
-        streams: matches!(flow.transport, Transport::Tcp(_) | Transport::Kernel(_)),
+        streams: matches!(flow.transport, Transport::Tcp(_) | Transport::Kernel(_))
+            && !flow.transport.is_multipath(),
         proxies: match &flow.transport {
             Transport::Tcp(_) | Transport::Kernel(_) | Transport::External => {
                 middlebox::split_places(scenario)

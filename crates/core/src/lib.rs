@@ -14,6 +14,7 @@ mod id;
 pub mod ip_bytes;
 mod media_step;
 mod mptcp;
+pub mod order;
 mod packet;
 mod pool;
 pub mod ring;

@@ -470,6 +470,20 @@ impl Packet {
         self.headers = Some(Box::new(HeaderBytes { mptcp: Some(option), ..HeaderBytes::default() }));
     }
 
+    /// The place of the first byte of its payload in the data of a connection over several paths, from 0, where the ends
+    /// are outside and the driver has read it from the packet's bytes.
+    #[must_use]
+    pub fn data_position(&self) -> Option<u64> {
+        self.headers.as_deref().and_then(|headers| headers.data_position)
+    }
+
+    /// Notes that place with a packet from outside.
+    pub fn set_data_position(&mut self, position: u64) {
+        if let Some(headers) = self.outside_mut() {
+            headers.data_position = Some(position);
+        }
+    }
+
     /// Removes the option of Multipath TCP, as a middlebox does; the packet becomes smaller.
     pub fn strip_mptcp(&mut self) {
         let option = self.headers.as_deref_mut().and_then(|headers| headers.mptcp.take());
@@ -520,6 +534,7 @@ pub struct HeaderBytes {
     len: u8,
     bytes: [u8; Self::MAX],
     pub(crate) mptcp: Option<MptcpOption>,
+    pub(crate) data_position: Option<u64>,
 }
 
 impl HeaderBytes {
@@ -552,7 +567,7 @@ impl HeaderBytes {
 
 impl Default for HeaderBytes {
     fn default() -> Self {
-        Self { len: 0, bytes: [0; Self::MAX], mptcp: None }
+        Self { len: 0, bytes: [0; Self::MAX], mptcp: None, data_position: None }
     }
 }
 

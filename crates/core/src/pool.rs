@@ -186,7 +186,7 @@ impl PacketPool {
         if let Some(mut headers) = packet.headers
             && self.spare_headers.len() < Self::SPARE_MAX
         {
-            headers.mptcp = None;
+            (headers.mptcp, headers.data_position) = (None, None);
             self.spare_headers.push(headers);
         }
         if let Payload::Bytes(bytes) = packet.payload

@@ -1,10 +1,12 @@
 //! The place where packets leave a simulation.
 
+mod paths;
 mod streams;
 
 use std::collections::VecDeque;
 
 use airlane_core::{Bytes, Cx, Event, Instant, Node, Packet, PacketRef, Port, Topic};
+use paths::Paths;
 use streams::{Arrived, Streams};
 
 /// A packet that has left through an [`Exit`].
@@ -24,8 +26,17 @@ pub struct Departure {
 #[derive(Debug, Default)]
 pub struct Exit {
     waiting: VecDeque<(Port, Instant, PacketRef)>,
-    /// The byte streams of TCP connections, if they are followed.
-    streams: Option<Streams>,
+    /// The data that its receiver outside can read.
+    streams: Followed,
+}
+
+/// The data that an exit follows.
+#[derive(Debug, Default)]
+enum Followed {
+    #[default]
+    Nothing,
+    Streams(Streams),
+    Paths(Box<Paths>),
 }
 
 impl Exit {
@@ -39,7 +50,14 @@ impl Exit {
     /// receiver can read them, and bytes that had arrived before are not fresh.
     #[must_use]
     pub fn of_streams() -> Self {
-        Self { streams: Some(Streams::default()), ..Self::default() }
+        Self { streams: Followed::Streams(Streams::default()), ..Self::default() }
+    }
+
+    /// The same for a connection over several paths, of which packets have these ports at the UE and their places in the data
+    /// ([`Packet::data_position`]).
+    #[must_use]
+    pub fn of_paths(ports: Vec<u16>) -> Self {
+        Self { streams: Followed::Paths(Box::new(Paths::new(ports))), ..Self::default() }
     }
 
     pub(crate) fn pop(&mut self) -> Option<(Port, Instant, PacketRef)> {
@@ -52,15 +70,19 @@ impl Node for Exit {
         if cx.wants(Topic::Received) {
             cx.emit_about(&packet, |packet| Event::Received { packet });
         }
-        let streams = &mut self.streams;
-        if cx.wants(Topic::Delivered) {
-            cx.emit_about(&packet, |packet| {
-                // Without streams, only the receiver outside knows what is fresh.
-                let payload = Arrived { in_order: Bytes(u64::from(packet.payload.len())), fresh: None };
-                let Arrived { in_order, fresh } =
-                    streams.as_mut().map_or(payload, |streams| streams.arrive(packet));
-                Event::Delivered { packet, in_order, fresh }
-            });
+        // Without streams, only the receiver outside knows what is fresh.
+        let mut arrived =
+            Arrived { in_order: Bytes(u64::from(cx.pool.get(&packet).payload.len())), fresh: None };
+        let is_wanted = cx.wants(Topic::Delivered);
+        match &mut self.streams {
+            Followed::Nothing => {}
+            Followed::Streams(streams) if is_wanted => arrived = streams.arrive(cx.pool.get(&packet)),
+            Followed::Streams(_) => {}
+            Followed::Paths(paths) => arrived = paths.arrive(cx, &packet),
+        }
+        if is_wanted {
+            let Arrived { in_order, fresh } = arrived;
+            cx.emit_about(&packet, |packet| Event::Delivered { packet, in_order, fresh });
         }
         self.waiting.push_back((port, cx.now, packet));
     }

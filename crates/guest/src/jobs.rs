@@ -30,19 +30,35 @@ pub(crate) const FIXED: [(&str, &str); 3] = [
     ("net.ipv4.tcp_wmem", "4096 16384 4194304"),
 ];
 
+/// Flags of an endpoint of the path manager (`MPTCP_PM_ADDR_FLAG_` in include/uapi/linux/mptcp.h).
+const FLAG_SIGNAL: u32 = 1 << 0;
+const FLAG_SUBFLOW: u32 = 1 << 1;
+const FLAG_BACKUP: u32 = 1 << 2;
+
 /// A host of a guest: an end of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Host {
     /// Which flow, by its place in the list of the run.
     pub(crate) flow: usize,
     pub(crate) end: FlowEnd,
+    /// Its first interface in the guest; the first of all is that of reports.
+    pub(crate) nic: u16,
+    /// The number of its interfaces: one, or one for each path of the UE.
+    pub(crate) nics: u16,
 }
 
-/// The address of an end.
+impl Host {
+    /// The path of an interface.
+    pub(crate) fn path(&self, nic: u16) -> Option<usize> {
+        nic.checked_sub(self.nic).filter(|path| *path < self.nics).map(usize::from)
+    }
+}
+
+/// The address of an end: with several paths, that of the first.
 pub(crate) fn address(flow: &KernelFlow, end: FlowEnd) -> Ipv4Addr {
     match end {
         FlowEnd::Server => SERVER,
-        FlowEnd::Host => Ipv4Addr::from_bits(UES + flow.ue + 1),
+        FlowEnd::Host => flow.paths.first().map_or(Ipv4Addr::from_bits(UES + flow.ue + 1), |path| path.host),
     }
 }
 
@@ -55,28 +71,41 @@ pub(crate) fn ports(flow: &KernelFlow) -> (u16, u16) {
     }
 }
 
-/// The ends of the flows that are the kernel's, each with a network interface.
+/// The number of interfaces of an end.
+pub(crate) fn interfaces(flow: &KernelFlow, end: FlowEnd) -> usize {
+    match end {
+        FlowEnd::Server => 1,
+        FlowEnd::Host => flow.paths.len().max(1),
+    }
+}
+
+/// The ends of the flows that are the kernel's, with their network interfaces.
 pub(crate) fn hosts(flows: &[KernelFlow], chosen: &[usize]) -> Vec<Host> {
     let ends = |&flow: &usize| {
         assert!(flow < flows.len(), "it was chosen from these flows");
         let of_kernel = [FlowEnd::Server, FlowEnd::Host].into_iter().filter(move |&end| flows[flow].has(end));
-        of_kernel.map(move |end| Host { flow, end })
+        of_kernel.map(move |end| (flow, end, interfaces(&flows[flow], end) as u16))
     };
-    chosen.iter().flat_map(ends).collect()
+    let mut nic = 1;
+    let placed = |(flow, end, nics)| {
+        nic += nics;
+        Host { flow, end, nic: nic - nics, nics }
+    };
+    chosen.iter().flat_map(ends).map(placed).collect()
 }
 
 /// The jobs of all hosts. `every` is the time between two reports of the state of a connection.
 pub(crate) fn jobs(flows: &[KernelFlow], hosts: &[Host], every: Duration) -> String {
     let mut text = String::new();
-    for (index, host) in hosts.iter().enumerate() {
+    for host in hosts {
         let flow = &flows[host.flow];
-        let nic = index + 1; // the first interface is that of reports
-        write_host(&mut text, nic, flow, host.end, every).expect("a string takes everything");
+        write_host(&mut text, host, flow, every).expect("a string takes everything");
         let own = flow.kernel.sysctl.iter().map(|(name, value)| (parameter(name), value.0.as_str()));
         let fixed = FIXED.iter().map(|&(name, value)| (name.to_owned(), value));
         for (name, value) in fixed.chain(own) {
             writeln!(text, "sysctl {name}={value}").expect("a string takes everything");
         }
+        write_paths(&mut text, host, flow).expect("a string takes everything");
         if let Some(exec) = &flow.kernel.exec {
             let command = if host.end == FlowEnd::Server { &exec.server } else { &exec.ue };
             writeln!(text, "run {command}").expect("a string takes everything");
@@ -92,9 +121,8 @@ fn parameter(name: &str) -> String {
 
 fn write_host(
     text: &mut String,
-    nic: usize,
+    &Host { end, nic, nics, .. }: &Host,
     flow: &KernelFlow,
-    end: FlowEnd,
     every: Duration,
 ) -> core::fmt::Result {
     let Kernel { congestion, mtu, gro, gso, write_size, exec, requests, .. } = &flow.kernel;
@@ -111,7 +139,8 @@ fn write_host(
         (None, None, false) => "sink",
     };
     // Only the end that sends the data of a flow reports the state of the flow.
-    let every = if role == "ask" { Duration::ZERO } else { every };
+    let every =
+        if role == "ask" || (role == "sink" && !flow.paths.is_empty()) { Duration::ZERO } else { every };
     let first = if exec.is_some() && end == FlowEnd::Server { SERVER_FIRST } else { Duration::ZERO };
     let start = time_of_day(flow.start).saturating_sub(first.as_nanos());
     let stop = flow.stop.map_or(0, time_of_day);
@@ -139,7 +168,41 @@ fn write_host(
         let interval = interval.map_or(0, |time| time.0.as_nanos());
         write!(text, " request={size} count={count} interval={interval}")?;
     }
+    if !flow.paths.is_empty() {
+        // The UE opens connections over several paths, as those of the simulated Multipath TCP.
+        write!(text, " mptcp=1 nics={nics} opens={}", u8::from(end == FlowEnd::Host))?;
+    }
     writeln!(text)
+}
+
+/// The interfaces, addresses and path manager of a host with several paths.
+fn write_paths(text: &mut String, host: &Host, flow: &KernelFlow) -> core::fmt::Result {
+    if flow.paths.is_empty() {
+        return Ok(());
+    }
+    let others = (1..).zip(&flow.paths[1..]);
+    let announced = flow.paths.iter().filter(|path| path.announced.is_some()).count();
+    let accepted = if host.end == FlowEnd::Host { announced } else { 0 };
+    writeln!(text, "limits {} {accepted}", flow.paths.len() - 1)?;
+    for (index, path) in others {
+        let backup = if path.backup { FLAG_BACKUP } else { 0 };
+        match (host.end, path.announced) {
+            (FlowEnd::Server, None) => {}
+            (FlowEnd::Server, Some(own)) => {
+                writeln!(text, "address {} {own}", host.nic)?;
+                writeln!(text, "endpoint {} {own} {}", host.nic, FLAG_SIGNAL | backup)?;
+            }
+            (FlowEnd::Host, announced) => {
+                let nic = host.nic + index;
+                writeln!(text, "interface {nic} {}", path.host)?;
+                match announced {
+                    None => writeln!(text, "endpoint {nic} {} {}", path.host, FLAG_SUBFLOW | backup)?,
+                    Some(server) => writeln!(text, "route {nic} {server}")?,
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 fn time_of_day(at: Instant) -> u64 {

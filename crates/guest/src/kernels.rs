@@ -15,6 +15,8 @@ pub const INTERFACE: u32 = 1;
 pub const PROGRAM: &str = "linux";
 /// The name of its first program.
 pub const AGENT: &str = "agent";
+/// The name of its configuration.
+pub const CONFIG: &str = "config";
 /// The name of its description.
 pub const DESCRIPTION: &str = "kernel.json";
 
@@ -25,11 +27,28 @@ pub struct KernelFiles {
     pub program: PathBuf,
     /// Path of the first program.
     pub agent: PathBuf,
+    /// Its configuration.
+    pub config: PathBuf,
     /// Release of the kernel, as uname(1) shows it.
     pub release: String,
 }
 
 impl KernelFiles {
+    /// Checks that it was built with Multipath TCP, and with routes by the source of packets; `name` is that of the kernel.
+    ///
+    /// # Errors
+    /// If it was not, as by an older version of airlane.
+    pub fn require_multipath(&self, name: &str) -> Result<(), GuestError> {
+        let config = fs::read_to_string(&self.config).unwrap_or_default();
+        let has = |option: &str| config.lines().any(|line| line == option);
+        if ["CONFIG_MPTCP=y", "CONFIG_IP_MULTIPLE_TABLES=y"].into_iter().all(has) {
+            return Ok(());
+        }
+        let what = format!("the kernel {name:?} was built without Multipath TCP");
+        let help = format!("airlane kernel build {name} --force builds one with it, in some minutes");
+        Err(GuestError::missing(what, help))
+    }
+
     /// Whether the kernel exchanges its clock in a shared memory: since Linux 6.10. An older one would not read it.
     /// `AIRLANE_KERNEL_MESSAGES` makes each kernel exchange messages.
     #[must_use]
@@ -89,7 +108,8 @@ fn find_in(folder: &Path, name: &str) -> Result<KernelFiles, GuestError> {
         );
         return Err(GuestError::missing(what, again));
     }
-    Ok(KernelFiles { program: own.join(PROGRAM), agent: own.join(AGENT), release: description.release })
+    let [program, agent, config] = [PROGRAM, AGENT, CONFIG].map(|file| own.join(file));
+    Ok(KernelFiles { program, agent, config, release: description.release })
 }
 
 /// The names of all kernels, sorted.
@@ -111,7 +131,8 @@ mod tests {
     fn the_clock_is_shared_since_6_10() {
         let shares = |release: &str| {
             let release = release.to_owned();
-            KernelFiles { program: PathBuf::new(), agent: PathBuf::new(), release }.shares_clock()
+            let [program, agent, config] = [(); 3].map(|()| PathBuf::new());
+            KernelFiles { program, agent, config, release }.shares_clock()
         };
         assert_eq!(
             ["6.1.192", "6.9.0", "6.10.0-rc1", "6.12.117", "7.0"].map(shares),
@@ -126,6 +147,11 @@ mod tests {
         fs::create_dir_all(&own).unwrap();
         fs::write(own.join(DESCRIPTION), r#"{"release": "6.1.9", "interface": 1, "other": 2}"#).unwrap();
         assert_eq!(find_in(&folder, "6.1").unwrap().release, "6.1.9");
+        let files = find_in(&folder, "6.1").unwrap();
+        let error = files.require_multipath("6.1").unwrap_err();
+        assert!(error.to_string().contains("airlane kernel build 6.1 --force"), "{error}");
+        fs::write(own.join(CONFIG), "CONFIG_MPTCP=y\nCONFIG_IP_MULTIPLE_TABLES=y\n").unwrap();
+        files.require_multipath("6.1").unwrap();
         let error = find_in(&folder, "6.12").unwrap_err();
         assert!(error.to_string().contains("airlane kernel build 6.12"), "{error}");
         assert!(error.to_string().contains("there are: 6.1"), "{error}");

@@ -67,3 +67,5 @@ pub fn run(
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod driver;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod paths;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use airlane_core::{Duration, FlowId, Instant};
 
-use crate::format::{Flow, Network, Resolved, Transport, Ue};
+use crate::format::{Flow, Network, Resolved, Ue};
 
 /// One UE of the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -271,17 +271,11 @@ fn routes(scenario: &Resolved, flow: &Flow, ue: Option<(usize, &Ue)>) -> Vec<Rou
     let all = accesses(scenario, ue);
     let of = |name: &String| all.iter().find(|(access, _)| access == name).map(|(_, route)| *route);
     let first = all.iter().take(1).map(|(_, route)| *route);
-    let (paths, subflows) = match &flow.transport {
-        Transport::Mptcp(mptcp) => (&mptcp.paths, mptcp.subflows),
-        Transport::Mpquic(mpquic) => (&mpquic.paths, 1),
-        _ => {
-            return flow
-                .access
-                .as_ref()
-                .map_or_else(|| first.collect(), |name| of(name).into_iter().collect());
-        }
+    let Some(keys) = flow.transport.path_keys() else {
+        return flow.access.as_ref().map_or_else(|| first.collect(), |name| of(name).into_iter().collect());
     };
-    let paths: Vec<Route> = match paths {
+    let subflows = keys.subflows;
+    let paths: Vec<Route> = match keys.paths {
         Some(names) => names.iter().filter_map(of).collect(),
         None => all.iter().map(|(_, route)| *route).collect(),
     };

@@ -28,7 +28,7 @@ mod error;
 mod flows;
 mod gtpu;
 mod ip;
-mod mptcp;
+pub mod mptcp;
 pub mod outside;
 mod packet;
 pub mod segment;

@@ -2,7 +2,8 @@
 
 use airlane_core::{DataMapping, MptcpOption};
 
-use crate::TcpOption;
+use crate::ip::{array, word};
+use crate::{Tcp, TcpOption};
 
 /// Subtypes (RFC 8684 §7.2, table 3).
 const MP_CAPABLE: u8 = 0;
@@ -25,6 +26,50 @@ const ECHO: u8 = 0x01;
 const DATA_FIN: u8 = 0x10;
 const SEQUENCE_64: u8 = 0x08 | 0x04;
 const ACK_64: u8 = 0x02 | 0x01;
+/// MP_CAPABLE with the keys of both ends and the length of the data (RFC 8684 §3.1), without kind and length; a checksum
+/// may follow.
+const CAPABLE_DATA_LEN: usize = 20;
+
+/// The place of the data of a segment from outside, as its options state it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataPlace {
+    /// It is the begin of the data: MP_CAPABLE with a length.
+    First,
+    /// A mapping, of which the segment may be a part.
+    Mapped(DataMapping),
+}
+
+/// Reads the place of a segment's data from its options; none without one, or with a data sequence number of 32 bits, which
+/// needs those before it.
+#[must_use]
+pub fn data_place(tcp: &Tcp<'_>) -> Option<DataPlace> {
+    tcp.options().map_while(Result::ok).find_map(|option| match option {
+        TcpOption::Other(MptcpOption::KIND, data) => place_in(data),
+        _ => None,
+    })
+}
+
+fn place_in(data: &[u8]) -> Option<DataPlace> {
+    match *data {
+        [subtype, ..] if subtype >> 4 == MP_CAPABLE => {
+            (data.len() >= CAPABLE_DATA_LEN).then_some(DataPlace::First)
+        }
+        [subtype, flags, ref rest @ ..] if subtype >> 4 == DSS && flags & SEQUENCE_64 == SEQUENCE_64 => {
+            let acknowledgment = match flags & ACK_64 {
+                ACK_64 => 8,
+                1 => 4,
+                _ => 0,
+            };
+            let mapping = rest.get(acknowledgment..).filter(|mapping| mapping.len() >= 14)?;
+            Some(DataPlace::Mapped(DataMapping {
+                data_sequence: u64::from_be_bytes(array(mapping, 0)),
+                subflow_sequence: u32::from_be_bytes(array(mapping, 8)),
+                length: word(mapping, 12),
+            }))
+        }
+        _ => None,
+    }
+}
 
 /// Appends the option.
 pub(crate) fn emit(option: &MptcpOption, out: &mut Vec<u8>) {
@@ -89,5 +134,53 @@ fn dss(data_ack: u64, mapping: Option<DataMapping>, data_fin: bool, data: &mut V
         data.extend(data_sequence.to_be_bytes());
         data.extend(subflow_sequence.to_be_bytes());
         data.extend(length.to_be_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(option: &MptcpOption) -> Option<DataPlace> {
+        let mut options = Vec::new();
+        emit(option, &mut options);
+        let tcp = Tcp {
+            source_port: 1,
+            destination_port: 2,
+            sequence: 3,
+            acknowledgment: 4,
+            flags: 0x10,
+            window: 5,
+            checksum: 0,
+            urgent: 0,
+            options: &options,
+        };
+        data_place(&tcp)
+    }
+
+    #[test]
+    fn the_place_of_data_is_read_as_it_was_written() {
+        let mapping = DataMapping { data_sequence: u64::MAX - 7, subflow_sequence: 1_000_001, length: 1_420 };
+        let dss = |mapping| MptcpOption::Dss { data_ack: 77, mapping, data_fin: false };
+        assert_eq!(place(&dss(Some(mapping))), Some(DataPlace::Mapped(mapping)));
+        assert_eq!(place(&dss(None)), None);
+        assert_eq!(place(&MptcpOption::CapableData([1, 2], 1_400)), Some(DataPlace::First));
+        for without in [MptcpOption::CapableSyn, MptcpOption::CapableAck([1, 2]), MptcpOption::RemoveAddr(3)]
+        {
+            assert_eq!(place(&without), None, "{without:?}");
+        }
+    }
+
+    #[test]
+    fn an_option_with_a_short_acknowledgment_is_read_and_a_damaged_one_is_not() {
+        // RFC 8684 figure 9: DSS with an acknowledgment of 4 and a data sequence number of 8 bytes.
+        let mut data = vec![0x20, 0x0d, 0, 0, 0, 1];
+        data.extend(9_u64.to_be_bytes());
+        data.extend([0, 0, 0, 5, 0, 100]);
+        let mapping = DataMapping { data_sequence: 9, subflow_sequence: 5, length: 100 };
+        assert_eq!(place_in(&data), Some(DataPlace::Mapped(mapping)));
+        assert_eq!(place_in(&data[..data.len() - 1]), None);
+        assert_eq!(place_in(&[0x20, 0x05, 0, 0, 0, 1, 0, 0, 0, 2]), None, "a sequence number of 4 bytes");
+        assert_eq!(place_in(&[]), None);
     }
 }

@@ -18,6 +18,12 @@ app = typer.Typer(
 )
 
 
+_OTHER_OPTIONS = (
+    "it was built with other options of the kernel than this version of airlane asks for: without Multipath "
+    "TCP, for example; --force builds it again"
+)
+
+
 @app.command(name="build")
 @user_errors
 def build_command(
@@ -57,6 +63,8 @@ def build_command(
             print(f"{there.name} is there; its agent was of another version of airlane, and is a new one now")
         else:
             print(f"{there.name} is there; --force builds it again")
+        if not as_json and not there.is_current:
+            print(_OTHER_OPTIONS)
         return
 
     def tell(step: str, seconds: float) -> None:
@@ -83,11 +91,9 @@ def list_command(as_json: AsJson = False) -> None:
     if not found:
         print(f"no kernel in {kernel.folder()}; airlane kernel build makes one")
     for one in found:
-        old = (
-            ""
-            if one.interface == kernel.INTERFACE
-            else "  (built for another version: --force builds it again)"
-        )
+        old = "" if one.is_current else "  (built with other options: --force builds it again)"
+        if one.interface != kernel.INTERFACE:
+            old = "  (built for another version: --force builds it again)"
         print(f"{one.name:<16} {one.release:<24} {one.sha256['linux'][:12]}  {one.source}{old}")
 
 

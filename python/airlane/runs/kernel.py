@@ -41,6 +41,7 @@ INTERFACE = 1
 """The version of what a kernel and its agent can do; `airlane_guest::kernels::INTERFACE`."""
 
 _DATA = resources.files("airlane") / "data" / "kernel"
+_AGENT = ("agent.c", "agent.h", "network.c")
 _DESCRIPTION = "kernel.json"
 _BUILD = ".build"
 """Folder of source trees that were built."""
@@ -106,6 +107,8 @@ class Kernel:
         Seconds of each step of its build.
     agent_source
         Hash of the source of its agent; empty in a kernel of an older version of airlane.
+    fragment
+        Hash of the options that airlane asked for when it was built; empty in a kernel of an older version.
     """
 
     name: str
@@ -117,6 +120,12 @@ class Kernel:
     compiler: str
     build_s: dict[str, float]
     agent_source: str = ""
+    fragment: str = ""
+
+    @property
+    def is_current(self) -> bool:
+        """Whether this version of airlane would ask for the same options."""
+        return self.fragment == _fragment()
 
     @property
     def folder(self) -> Path:
@@ -460,6 +469,7 @@ def _install(name: str, tree: Path, origin: tuple[str, str], steps: _Steps) -> K
             compiler=_call("gcc", ["gcc", "--version"]).splitlines()[0],
             build_s=steps.seconds,
             agent_source=_agent_source(),
+            fragment=_fragment(),
         )
         _describe(made, fresh)
         fresh.chmod(0o755)
@@ -472,12 +482,19 @@ def _install(name: str, tree: Path, origin: tuple[str, str], steps: _Steps) -> K
 
 
 def _compile_agent(into: Path) -> None:
-    with resources.as_file(_DATA / "agent.c") as agent:
-        _call("compiling the agent", ["gcc", "-O2", "-static", "-s", "-o", into, agent])
+    with tempfile.TemporaryDirectory() as name:
+        for file in _AGENT:
+            (Path(name) / file).write_bytes((_DATA / file).read_bytes())
+        sources = [Path(name) / file for file in _AGENT if file.endswith(".c")]
+        _call("compiling the agent", ["gcc", "-O2", "-static", "-s", "-o", into, *sources])
 
 
 def _agent_source() -> str:
-    return hashlib.sha256((_DATA / "agent.c").read_bytes()).hexdigest()
+    return hashlib.sha256(b"".join((_DATA / file).read_bytes() for file in _AGENT)).hexdigest()
+
+
+def _fragment() -> str:
+    return hashlib.sha256((_DATA / "fragment.config").read_bytes()).hexdigest()
 
 
 def _describe(made: Kernel, into: Path) -> None:

@@ -50,3 +50,57 @@ fn a_run_without_guests_refuses_a_kernel() {
     let error = airlane_assembly::run(&resolved, 1).unwrap_err().to_string();
     assert!(error.contains("flow.0.transport") && error.contains("this program runs no kernels"), "{error}");
 }
+
+#[test]
+fn the_paths_of_a_kernel_are_checked() {
+    let with = |settings: &str, link: &str| {
+        let text = format!(
+            "network = \"wired\"\n[[link]]\nname = \"wifi\"\n{link}\n[[link]]\nname = \"sat\"\n\
+             [[flow]]\ntransport = {{ kind = \"kernel\", {settings} }}\n"
+        );
+        let resolved = Scenario::parse(&text, "x.toml").and_then(|scenario| scenario.resolve());
+        resolved.map_or_else(|error| error.to_string(), |_| String::new())
+    };
+    let at = "flow.0.transport.mptcp";
+    let wrong = [
+        ("mptcp = { paths = [\"wifj\"] }", "", "paths", "did you mean `wifi`?"),
+        ("mptcp = { paths = [] }", "", "paths", "name each path once"),
+        ("mptcp = { backup = [\"internet\"] }", "", "backup", "name another path first in `paths`"),
+        (
+            "mptcp = { paths = [\"wifi\", \"sat\"], backup = [\"internet\"] }",
+            "",
+            "backup",
+            "no path of the connection",
+        ),
+        ("mptcp = { announced = { server = [\"internet\"] } }", "", "announced.server", "behind the first"),
+        ("mptcp = { announced = { server = [\"sat\", \"sat\"] } }", "", "announced.server", "once"),
+        ("mptcp = { announced = { host = [\"sat\"] } }", "", "announced.host", "let the server announce"),
+        ("mptcp = { scheduler = \"blest\" }", "", "scheduler", "unknown key"),
+    ];
+    for (settings, link, key, help) in wrong {
+        let error = with(settings, link);
+        assert!(error.contains(&format!("{at}.{key}")) && error.contains(help), "{settings}: {error}");
+    }
+    let transport = "flow.0.transport";
+    let wrong = [
+        ("ends = \"ue\", mptcp = {}", "", ".ends", "leave out `ends`, or `mptcp`"),
+        ("exec = { server = \"a\", ue = \"b\" }, mptcp = {}", "", ".exec", "leave out `mptcp`"),
+        (
+            "requests = { request = \"1 B\", reply = \"1 B\" }, mptcp = {}",
+            "",
+            ".requests",
+            "leave out `mptcp`",
+        ),
+        ("mptcp = {}", "strip = \"all\"", "", "leave out `strip` of the link"),
+        ("mptcp = {}", "coverage = [{ from = \"1 s\" }]\nnotice = \"1 s\"", "", "leave out `notice`"),
+    ];
+    for (settings, link, key, help) in wrong {
+        let error = with(settings, link);
+        assert!(error.contains(&format!("{transport}{key}")) && error.contains(help), "{settings}: {error}");
+    }
+    assert_eq!(
+        with("mptcp = { paths = [\"internet\", \"sat\"] }", "strip = \"all\""),
+        "",
+        "the link is not used"
+    );
+}

@@ -82,7 +82,65 @@ fn an_end_of_the_simulated_tcp_is_no_host() {
     let flows = flows("transport = { kind = \"kernel\", ends = \"ue\" }");
     assert!(flows[0].has(FlowEnd::Host) && !flows[0].has(FlowEnd::Server));
     let hosts = hosts(&flows, &[0]);
-    assert_eq!(hosts, [Host { flow: 0, end: FlowEnd::Host }]);
+    assert_eq!(hosts, [Host { flow: 0, end: FlowEnd::Host, nic: 1, nics: 1 }]);
     let text = jobs(&flows, &hosts, Duration::from_millis(100));
     assert!(text.starts_with("host nic=1 address=10.1.0.2 mtu=1500 gro=1 gso=1 role=sink "), "{text}");
+}
+
+/// The flow of a wired network with two more links.
+fn wired(mptcp: &str) -> Vec<KernelFlow> {
+    let text = format!(
+        "network = \"wired\"\n[[link]]\nname = \"wifi\"\n[[link]]\nname = \"sat\"\n\
+         [[flow]]\ntransport = {{ kind = \"kernel\", mptcp = {mptcp} }}\n"
+    );
+    let resolved = Scenario::parse(&text, "test.toml").unwrap().resolve().unwrap();
+    build(&resolved, 1).unwrap().kernel_flows()
+}
+
+#[test]
+fn the_host_has_an_interface_and_an_endpoint_for_each_path() {
+    let flows = wired("{ paths = [\"internet\", \"wifi\", \"sat\"], backup = [\"sat\"] }");
+    let hosts = hosts(&flows, &[0]);
+    let [server, host] = [0, 1].map(|index| hosts[index].clone());
+    assert_eq!((server.nic, server.nics, host.nic, host.nics), (1, 1, 2, 3));
+    assert_eq!([1, 2, 4, 5].map(|nic| host.path(nic)), [None, Some(0), Some(2), None]);
+    let text = jobs(&flows, &hosts, Duration::from_millis(100));
+    let lines: Vec<_> = text.lines().filter(|line| !line.starts_with("sysctl ")).collect();
+    assert!(
+        lines[0].contains(" role=send ") && lines[0].ends_with(" mptcp=1 nics=1 opens=0"),
+        "{}",
+        lines[0]
+    );
+    assert!(
+        lines[2].contains(" nic=2 address=10.1.0.1 ") || lines[2].starts_with("host nic=2 address=10.1.0.1 ")
+    );
+    assert!(lines[2].contains(" role=sink to=10.0.0.1 ") && lines[2].contains(" every=0 "), "{}", lines[2]);
+    assert!(lines[2].ends_with(" mptcp=1 nics=3 opens=1"), "{}", lines[2]);
+    let of_host = [
+        "limits 2 0",
+        "interface 3 10.5.0.1",
+        "endpoint 3 10.5.0.1 2", // subflow
+        "interface 4 10.6.0.1",
+        "endpoint 4 10.6.0.1 6", // subflow and backup
+    ];
+    assert_eq!((lines[1], &lines[3..]), ("limits 2 0", &of_host[..]));
+}
+
+#[test]
+fn a_server_that_announces_an_address_has_it_and_the_host_a_route_to_it() {
+    let flows = wired("{ paths = [\"sat\", \"wifi\"], announced = { server = [\"wifi\"] } }");
+    let text = jobs(&flows, &hosts(&flows, &[0]), Duration::from_millis(100));
+    let lines: Vec<_> =
+        text.lines().filter(|line| !line.starts_with("sysctl ") && !line.starts_with("host ")).collect();
+    let expected = [
+        "limits 1 0",
+        "address 1 10.0.0.2",
+        "endpoint 1 10.0.0.2 1", // signal
+        "limits 1 1",
+        "interface 3 10.5.0.1",
+        "route 3 10.0.0.2",
+    ];
+    assert_eq!(lines, expected);
+    // The connection begins on the first path, whichever that is.
+    assert!(text.contains("\nhost nic=2 address=10.6.0.1 "), "{text}");
 }

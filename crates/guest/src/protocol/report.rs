@@ -1,5 +1,7 @@
 //! Reports of the agent, which is the first program of a guest.
 
+use core::net::Ipv4Addr;
+
 use airlane_core::{BitRate, Bytes, Duration};
 
 /// A report about a host.
@@ -22,6 +24,8 @@ pub enum What {
     Started,
     /// The state of a connection.
     State(Box<TcpState>),
+    /// The state of a subflow of Multipath TCP.
+    Subflow(Box<SubflowState>),
     /// The peer has acknowledged everything that was sent, and has closed.
     Acknowledged,
     /// Everything that was sent has been read.
@@ -47,6 +51,7 @@ impl Report {
             b'e' => What::Failed(text()),
             b's' => What::Started,
             b't' => What::State(Box::new(TcpState::decode(data)?)),
+            b'm' => What::Subflow(Box::new(SubflowState::decode(data)?)),
             b'a' => What::Acknowledged,
             b'd' => What::Completed,
             b'g' => What::GaveUp(text()),
@@ -86,6 +91,36 @@ pub struct TcpState {
     pub offered_window: Option<Bytes>,
     /// `tcpi_delivered_ce`: segments that were marked.
     pub delivered_marked: u32,
+}
+
+/// The state of a subflow of Multipath TCP.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SubflowState {
+    /// Whether it is the first, and the last, of the subflows of this moment.
+    pub place: [bool; 2],
+    /// Its own address.
+    pub local: Ipv4Addr,
+    /// That of its peer.
+    pub remote: Ipv4Addr,
+    /// Its state.
+    pub tcp: TcpState,
+}
+
+impl SubflowState {
+    /// Reads a number and the count of the subflows, both addresses, and a `struct tcp_info`.
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (&[index, count, ref addresses @ ..], tcp) = bytes.split_first_chunk::<10>()?;
+        let address = |at: usize| {
+            let four: [u8; 4] = addresses[at..at + 4].try_into().expect("four bytes");
+            Ipv4Addr::from(four)
+        };
+        Some(Self {
+            place: [index == 0, index + 1 == count],
+            local: address(0),
+            remote: address(4),
+            tcp: TcpState::decode(tcp)?,
+        })
+    }
 }
 
 /// The threshold that was never set (`TCP_INFINITE_SSTHRESH`).
@@ -155,6 +190,18 @@ mod tests {
         assert_eq!(state.in_flight, Bytes((12 - 3 - 2 + 1) * 1448));
         assert_eq!(state.offered_window, Some(Bytes(65_536)));
         assert_eq!(state.retransmissions, 7);
+    }
+
+    #[test]
+    fn a_subflow_has_its_place_and_addresses() {
+        let mut bytes = vec![1, 2, 10, 0, 0, 1, 10, 5, 0, 1];
+        bytes.extend(info());
+        let subflow = SubflowState::decode(&bytes).unwrap();
+        assert_eq!(subflow.place, [false, true]);
+        assert_eq!(subflow.local, Ipv4Addr::new(10, 0, 0, 1));
+        assert_eq!(subflow.remote, Ipv4Addr::new(10, 5, 0, 1));
+        assert_eq!(subflow.tcp.retransmissions, 7);
+        assert_eq!(SubflowState::decode(&bytes[..60]), None);
     }
 
     #[test]

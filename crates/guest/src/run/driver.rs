@@ -5,24 +5,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use airlane_assembly::{Built, FlowEnd, KernelFlow};
 use airlane_core::{
-    Direction, Duration, Event, FlowId, Header, Instant, Packet, PacketPool, Seeds, SocketPair, TcpFlags,
+    Direction, Duration, Event, FlowId, Header, Instant, Packet, PacketPool, Port, Seeds, SocketPair,
+    TcpFlags,
 };
 use airlane_scenario::format::App;
 use airlane_wire::outside::{self, Arrival};
 use airlane_wire::{Ends, emit};
 
+use super::paths::Paths;
 use super::{GuestCounts, GuestFacts};
 use crate::GuestError;
 use crate::jobs::{self, EPOCH, Host};
 use crate::kernels;
 use crate::linux::guest::{Guest, Outside, Setup};
 use crate::linux::scheduling::Scheduling;
-use crate::protocol::report::{Report, TcpState, What};
+use crate::protocol::report::{Report, SubflowState, TcpState, What};
 
 /// A guest's time at the begin of the run: it starts, and its hosts are set up, before.
 const BOOT: Duration = Duration::from_secs(2);
-/// Hosts of a guest: each has an interface, which is a word of the kernel's command line, and that is limited.
-const HOSTS_MAX: usize = 120;
+/// Interfaces of the hosts of a guest: each is a word of the kernel's command line, and that is limited.
+const INTERFACES_MAX: usize = 120;
 /// Bytes of output of programs that are kept.
 const OUTPUT_MAX: usize = 1 << 20;
 /// Times of replies that are kept, for each flow.
@@ -34,7 +36,9 @@ const PROGRESS_PERIOD: Duration = Duration::from_millis(100);
 struct Driver<'a> {
     built: &'a mut Built,
     flows: Vec<KernelFlow>,
-    /// Places of the ends of flows: guest and interface.
+    /// The paths of flows with several.
+    paths: Vec<Option<Paths>>,
+    /// Places of the ends of flows: guest and first interface.
     places: Vec<[(usize, u16); 2]>,
     pool: PacketPool,
     /// The count of transfers when the ends were emptied last.
@@ -68,14 +72,15 @@ pub(super) fn drive(
     let hosts: Vec<Vec<Host>> = groups.iter().map(|(_, chosen)| jobs::hosts(&flows, chosen)).collect();
     let mut places = vec![[(0, 0); 2]; flows.len()];
     for (guest, hosts) in hosts.iter().enumerate() {
-        for (nic, host) in (1..).zip(hosts) {
-            places[host.flow][side(host.end)] = (guest, nic);
+        for host in hosts {
+            places[host.flow][side(host.end)] = (guest, host.nic);
         }
     }
     let every = built.series_bin();
     let drained = built.transfers();
     let mut driver = Driver {
         built,
+        paths: flows.iter().map(Paths::of).collect(),
         places,
         pool: PacketPool::default(),
         drained,
@@ -89,13 +94,16 @@ pub(super) fn drive(
     let mut guests = Vec::with_capacity(groups.len());
     for (number, (kernel, _)) in groups.iter().enumerate() {
         let files = kernels::find(kernel)?;
+        if hosts[number].iter().any(|host| driver.paths[host.flow].is_some()) {
+            files.require_multipath(kernel)?;
+        }
         let jobs = jobs::jobs(&driver.flows, &hosts[number], every);
         let setup = Setup {
             kernel: &files.program,
             agent: &files.agent,
             jobs: &jobs,
             seed: Seeds::new(seed).stream(&format!("guest/{number}")).bits(),
-            nics: hosts[number].len() as u16 + 1,
+            nics: 1 + hosts[number].iter().map(|host| host.nics).sum::<u16>(),
             scattered: false,
             epoch: EPOCH - BOOT.as_nanos(),
             shares: files.shares_clock(),
@@ -121,16 +129,32 @@ pub(super) fn drive(
 }
 
 /// The flows of each guest: flows of one kernel, as many as it can hold.
-fn groups(flows: &[KernelFlow]) -> Vec<(String, Vec<usize>)> {
+fn groups(all: &[KernelFlow]) -> Vec<(String, Vec<usize>)> {
     let mut by_kernel: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (index, flow) in flows.iter().enumerate() {
+    for (index, flow) in all.iter().enumerate() {
         by_kernel.entry(&flow.kernel.kernel).or_default().push(index);
     }
     let guests = by_kernel.into_iter().flat_map(|(kernel, flows)| {
-        let parts: Vec<_> = flows.chunks(HOSTS_MAX / 2).map(<[usize]>::to_vec).collect();
-        parts.into_iter().map(move |part| (kernel.to_owned(), part))
+        parts(all, &flows).into_iter().map(move |part| (kernel.to_owned(), part))
     });
     guests.collect()
+}
+
+/// Parts of these flows whose interfaces fit into a guest. Each flow counts as one with two ends in guests.
+fn parts(all: &[KernelFlow], chosen: &[usize]) -> Vec<Vec<usize>> {
+    let mut parts: Vec<Vec<usize>> = vec![];
+    let mut used = INTERFACES_MAX;
+    for &flow in chosen {
+        let needed: usize =
+            [FlowEnd::Server, FlowEnd::Host].map(|end| jobs::interfaces(&all[flow], end)).iter().sum();
+        if used + needed > INTERFACES_MAX {
+            parts.push(vec![]);
+            used = 0;
+        }
+        used += needed;
+        parts.last_mut().expect("one was added").push(flow);
+    }
+    parts
 }
 
 const fn side(end: FlowEnd) -> usize {
@@ -257,7 +281,13 @@ impl Driver<'_> {
     ) -> Result<(), GuestError> {
         let id = self.flows[flow].flow;
         while let Some((at, packet)) = self.built.take(id, end) {
-            let (guest, nic) = self.places[flow][side(end)];
+            let (guest, mut nic) = self.places[flow][side(end)];
+            if let Some(paths) = &mut self.paths[flow] {
+                paths.arrives(at, &packet);
+                if end == FlowEnd::Host {
+                    nic += paths.path(&packet).unwrap_or(0) as u16;
+                }
+            }
             let ends = ends(&self.flows[flow], &packet);
             let put = guests[guest].put(guest_time(at), nic, |into| {
                 // A message between nodes of the network has no bytes, and is not for hosts.
@@ -278,9 +308,30 @@ impl Driver<'_> {
         let id = self.flows[flow].flow;
         let arrival = Arrival { flow: id, direction, now: at };
         let Ok(mut packet) = outside::packet(&mut self.pool, bytes, arrival) else { return };
+        if self.paths[flow].is_some() {
+            return self.inject_over(at, (flow, end), packet, bytes);
+        }
         packet.sockets = sockets(&self.flows[flow], direction, &packet);
         let again = self.was_sent(flow, &packet);
         self.built.inject_again(id, end, packet, at, again);
+    }
+
+    /// The same over the path of its addresses. A packet to another address goes nowhere, as without a route.
+    fn inject_over(&mut self, at: Instant, (flow, end): (usize, FlowEnd), mut packet: Packet, bytes: &[u8]) {
+        let Some(path) = self.paths[flow].as_ref().and_then(|paths| paths.leaves_over(end, bytes)) else {
+            return self.pool.recycle(packet);
+        };
+        let paths = self.paths[flow].as_ref().expect("it has several");
+        let server_port = jobs::ports(&self.flows[flow]).0;
+        packet.sockets = SocketPair { server: 0, server_port, ue_port: paths.port(path) };
+        let again = self.was_sent(flow, &packet);
+        let paths = self.paths[flow].as_mut().expect("it has several");
+        let step = paths.leaves(at, path, (&mut packet, bytes), again);
+        if let Some(step) = step {
+            let event = Paths::event(&self.flows[flow], path, step);
+            self.built.report(at, &event);
+        }
+        self.built.inject_over((self.flows[flow].flow, end, path as Port), packet, at, again);
     }
 
     /// Whether the payload of this packet has been sent before.
@@ -320,6 +371,9 @@ impl Driver<'_> {
             (What::Replied(took), Some(host), _) => self.keep_reply(host, took),
             (What::Exited(code), Some(host), _) => {
                 self.facts.exits.push((self.flows[host.flow].name.clone(), name(host.end), code));
+            }
+            (What::Subflow(state), Some(host), Some(now)) if now <= self.built.end() => {
+                self.observe_subflow(now, host, &state);
             }
             (what, Some(host), Some(now)) if now <= self.built.end() => self.observe(now, host.flow, &what),
             _ => {}
@@ -366,6 +420,23 @@ impl Driver<'_> {
             }
             What::GaveUp(_) => self.built.report(now, &Event::FlowGaveUp { flow: id }),
             _ => {}
+        }
+    }
+
+    /// The state of a subflow, and with the last one that of all together.
+    fn observe_subflow(&mut self, now: Instant, host: &Host, state: &SubflowState) {
+        let Some(paths) = &mut self.paths[host.flow] else { return };
+        let flow = &self.flows[host.flow];
+        let (step, all) = paths.told(host.end, state);
+        if let Some((path, step)) = step {
+            self.built.report(now, &Paths::event(flow, path, step));
+        }
+        if let Some(srtt) = state.tcp.srtt {
+            let event = Event::RttSample { flow: flow.flow, rtt: srtt, srtt, rto: state.tcp.rto };
+            self.built.report(now, &event);
+        }
+        if let Some(all) = all {
+            self.observe_state(now, flow.flow, &TcpState { srtt: None, ..all });
         }
     }
 
@@ -432,7 +503,7 @@ fn sockets(flow: &KernelFlow, direction: Direction, packet: &Packet) -> SocketPa
 
 impl Outside for Side<'_, '_> {
     fn sent(&mut self, at: u64, nic: u16, packet: &[u8]) -> Result<(), GuestError> {
-        let host = usize::from(nic).checked_sub(1).and_then(|index| self.hosts.get(index));
+        let host = self.hosts.iter().find(|host| host.path(nic).is_some());
         // Before the run, and on the interface of reports, nothing is there to receive it.
         if let (Some(host), Some(now)) = (host, run_time(at))
             && now <= self.driver.built.end()

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use airlane_core::order::{Order, Released};
 use airlane_core::{Bytes, Cx, Duration, Event, FlowId, SubflowStep, Topic};
-use airlane_transport::mptcp::{Order, Released};
 
 use super::frames::StreamData;
 

@@ -9,6 +9,7 @@ mod files;
 mod flow;
 mod handover;
 mod kernel;
+mod kernel_paths;
 mod layout;
 mod middlebox;
 mod mpquic;

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use airlane_settings::nearest_help;
 
-use super::{Checked, PACKET, Place, flow, mpquic, name};
+use super::{Checked, PACKET, Place, flow, kernel_paths, mpquic, name};
 use crate::expand::{self, INTERNET};
 use crate::format::{
     AccessLink, App, Congestion, Ecn, Flow, Middlebox, Mobility, Mptcp, MptcpScheduler, Network,
     ReceiveWindow, Resolved, Transport, Ue,
 };
-use crate::transports::{NOTICED_INTERVALS_MAX, SUBFLOWS_MAX};
+use crate::transports::{NOTICED_INTERVALS_MAX, PathKeys, SUBFLOWS_MAX};
 
 /// Links next to the network.
 pub(super) fn links(scenario: &Resolved, at: &Place<'_>) -> Checked {
@@ -117,15 +117,16 @@ pub(super) fn flow_paths(one: &Flow, scenario: &Resolved, at: &Place<'_>) -> Che
             if known.is_empty() { "add `access` to the UE".to_owned() } else { nearest_help(access, &known) };
         at.require(is_known(access), "access", "the UE has no access with this name", &help)?;
     }
-    let (what, paths, backup) = match &one.transport {
-        Transport::Mptcp(mptcp) => ("Multipath TCP", &mptcp.paths, &mptcp.backup),
-        Transport::Mpquic(mpquic) => ("QUIC over several paths", &mpquic.paths, &mpquic.backup),
-        _ => return Ok(()),
-    };
+    let Some(PathKeys { what, paths, backup, .. }) = one.transport.path_keys() else { return Ok(()) };
     let several = scenario.network == Network::Wired || !known.is_empty();
     let help = "add `access` to the UE, and name the UE, not one of its radios, in `to`";
     at.require(several, "to", &format!("{what} needs the accesses of a UE"), help)?;
     let within = at.under("transport");
+    let keys = if matches!(one.transport, Transport::Kernel(_)) {
+        within.under("mptcp")
+    } else {
+        at.under("transport")
+    };
     for (key, list) in [("paths", paths), ("backup", backup)] {
         let Some(list) = list else { continue };
         if let Some(other) = list.iter().find(|path| !is_known(path)) {
@@ -135,11 +136,11 @@ pub(super) fn flow_paths(one: &Flow, scenario: &Resolved, at: &Place<'_>) -> Che
             } else {
                 nearest_help(other, &known)
             };
-            within.fail(key, message, help)?;
+            keys.fail(key, message, help)?;
         }
         let distinct: BTreeSet<_> = list.iter().collect();
         let good = distinct.len() == list.len() && !list.is_empty();
-        within.require(good, key, "the list is empty, or has a name twice", "name each path once")?;
+        keys.require(good, key, "the list is empty, or has a name twice", "name each path once")?;
     }
     match &one.transport {
         Transport::Mptcp(mptcp) => self::mptcp(mptcp, one, (&names, scenario), at),
@@ -148,6 +149,7 @@ pub(super) fn flow_paths(one: &Flow, scenario: &Resolved, at: &Place<'_>) -> Che
             mpquic::unsupported(one, scenario, at)?;
             flow::quic(&settings.quic, &within.under("quic"))
         }
+        Transport::Kernel(settings) => kernel_paths::kernel_paths(settings, one, (&names, scenario), at),
         _ => Ok(()),
     }
 }

@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::Tcp;
+use super::{Announced, Tcp};
 use crate::quantity::{Size, Time};
 
 /// TCP of a Linux kernel, which runs as a guest in virtual time (`airlane kernel build`).
@@ -41,6 +41,10 @@ pub struct Kernel {
     /// Requests and replies over one connection, instead of the application of the flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<Requests>,
+    /// Multipath TCP of the kernel over several accesses, with an interface of the UE, or of the host of a wired network, for
+    /// each. It opens the connection. Without it, the flow has one path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mptcp: Option<KernelMptcp>,
     /// Programs of this machine that run at the two ends, instead of the application of the flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exec: Option<Exec>,
@@ -69,6 +73,24 @@ impl Kernel {
         };
         if of_kernel { None } else { self.peer.as_deref() }
     }
+}
+
+/// Settings of the path managers of the kernel's Multipath TCP (ip-mptcp(8)). All paths besides the first have an endpoint,
+/// which opens a subflow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KernelMptcp {
+    /// Names of the accesses that the connection uses; it begins on the first of them. By default, these are all accesses of
+    /// the UE, or of the host of a wired network: "internet" and all links.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paths: Option<Vec<String>>,
+    /// Names of the paths whose endpoints are backups; the first path cannot be one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup: Option<Vec<String>>,
+    /// Paths on which the server has an address of its own and announces it: its path manager has an endpoint of the kind
+    /// `signal`, and the host opens the subflow when it knows the address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub announced: Option<Announced>,
 }
 
 /// Requests and replies: the receiver of the flow's data connects and asks, one request after the other.

@@ -1,6 +1,7 @@
 //! Transports of flows: their names, their services to applications, and their configurations.
 
 mod congestion;
+mod kernel;
 mod mpquic;
 mod mptcp;
 mod quic;
@@ -13,8 +14,9 @@ use airlane_transport::TcpConfig;
 use airlane_transport::mptcp::MptcpConnection;
 
 use crate::endpoints::Endpoint;
-use crate::format::{Congestion, LossDiscriminator, Transport, UdpEcn};
+use crate::format::{Congestion, Kernel, LossDiscriminator, Transport, UdpEcn};
 
+pub use kernel::{KernelPath, kernel_paths};
 pub(crate) use mptcp::{NOTICED_INTERVALS_MAX, SUBFLOWS_MAX};
 pub use mptcp::{fresh_ports, path_names, subflow_ports};
 pub use quic::quic_of;
@@ -72,6 +74,19 @@ impl Protocol {
             Self::External => "external",
         }
     }
+}
+
+/// The keys of a transport over several paths.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PathKeys<'a> {
+    /// Its name in a sentence.
+    pub(crate) what: &'static str,
+    /// The names of the paths; all accesses without.
+    pub(crate) paths: Option<&'a Vec<String>>,
+    /// Those that are backups.
+    pub(crate) backup: Option<&'a Vec<String>>,
+    /// The number of subflows on each.
+    pub(crate) subflows: u32,
 }
 
 /// The error for an application over a transport that does not carry it: the key of the flow, and the two texts.
@@ -149,8 +164,23 @@ impl Carrier {
 impl Transport {
     /// Whether a flow may use several accesses at a time.
     #[must_use]
-    pub const fn is_multipath(&self) -> bool {
-        matches!(self, Self::Mptcp(_) | Self::Mpquic(_))
+    pub fn is_multipath(&self) -> bool {
+        self.path_keys().is_some()
+    }
+
+    /// Its keys about paths, if it may have several.
+    pub(crate) fn path_keys(&self) -> Option<PathKeys<'_>> {
+        let (what, paths, backup, subflows) = match self {
+            Self::Mptcp(mptcp) => ("Multipath TCP", &mptcp.paths, &mptcp.backup, mptcp.subflows),
+            Self::Mpquic(mpquic) => ("QUIC over several paths", &mpquic.paths, &mpquic.backup, 1),
+            Self::Kernel(Kernel { mptcp: Some(mptcp), .. }) => {
+                ("Multipath TCP", &mptcp.paths, &mptcp.backup, 1)
+            }
+            Self::Kernel(_) | Self::Tcp(_) | Self::Udp(_) | Self::Quic(_) | Self::Icmp | Self::External => {
+                return None;
+            }
+        };
+        Some(PathKeys { what, paths: paths.as_ref(), backup: backup.as_ref(), subflows })
     }
 
     pub(crate) const fn protocol(&self) -> Protocol {
@@ -181,6 +211,10 @@ impl Transport {
             Self::Icmp => Carrier::Icmp,
             Self::External => Carrier::Outside(Box::new(Exit::new())),
             Self::Kernel(kernel) => match kernel.simulated(end.is_server()) {
+                None if kernel.mptcp.is_some() => {
+                    let ports = subflow_ports(end.setup.scenario, end.path.flow, end.one);
+                    Carrier::Outside(Box::new(Exit::of_paths(ports)))
+                }
                 None => Carrier::Outside(Box::new(Exit::of_streams())),
                 Some(tcp) => Carrier::Tcp(tcp_config(tcp, end.setup)),
             },

@@ -96,7 +96,7 @@ pub(super) fn is_present(scenario: &Resolved, route: Route) -> bool {
 }
 
 /// The address of a host on a route, as captures have it.
-fn host_address(route: Route, own: usize) -> [u8; 4] {
+pub(super) fn host_address(route: Route, own: usize) -> [u8; 4] {
     let (network, host) = match route {
         Route::Ue(ue) => (1, ue),
         Route::Internet => (1, own),
@@ -145,11 +145,7 @@ pub(super) fn connection(mptcp: &Mptcp, end: &Endpoint<'_>) -> MptcpConnection {
 #[must_use]
 pub fn path_names(scenario: &Resolved, one: &OneFlow) -> Vec<String> {
     let flow = &scenario.flow[one.section];
-    let (paths, subflows) = match &flow.transport {
-        Transport::Mptcp(mptcp) => (&mptcp.paths, mptcp.subflows),
-        Transport::Mpquic(mpquic) => (&mpquic.paths, 1),
-        _ => return vec![],
-    };
-    let names = paths.clone().unwrap_or_else(|| expand::access_names(scenario, flow));
-    names.into_iter().flat_map(|name| (0..subflows).map(move |_| name.clone())).collect()
+    let Some(keys) = flow.transport.path_keys() else { return vec![] };
+    let names = keys.paths.cloned().unwrap_or_else(|| expand::access_names(scenario, flow));
+    names.into_iter().flat_map(|name| (0..keys.subflows).map(move |_| name.clone())).collect()
 }

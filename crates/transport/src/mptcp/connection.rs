@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use airlane_core::order::Released;
 use airlane_core::{
     Bytes, Cx, Direction, Event, FlowId, Instant, MptcpOption, Outbox, SocketPair, Stream, SubflowStep,
     Topic, TopicSet,
@@ -11,7 +12,6 @@ use super::control::{Announcement, PathNotice};
 use super::coupling::{Coupling, Group};
 use super::incoming::Incoming;
 use super::keys;
-use super::order::Released;
 use super::outgoing::Outgoing;
 use super::scheduler::{Scheduler, SchedulerKind, SchedulerPath};
 use super::subflow::{Subflow, SubflowPath};

@@ -2,9 +2,9 @@
 //!
 //! Positions count the bytes of the data from zero.
 
+use airlane_core::order::{Order, Released};
 use airlane_core::{Bytes, Duration, Instant};
 
-use super::order::{Order, Released};
 use crate::config::ReceiveWindowKind;
 use crate::window::{Arrival, Read, ReceiveWindow, Window};
 

@@ -11,6 +11,15 @@
  *   sysctl net.ipv4.tcp_ecn=1
  *   run iperf3 -s
  *
+ * A host with mptcp=1 has sockets of Multipath TCP. It connects if it has opens=1, and has `nics` interfaces, the first of
+ * which is as above. These lines are for the others and for the path manager (ip-mptcp(8)):
+ *
+ *   interface 2 10.5.0.1      the address of an interface; packets with this address leave through it
+ *   address 1 10.0.0.2        a further address of an interface
+ *   route 2 10.0.0.2          packets to this address leave through this interface
+ *   limits 1 0                subflows besides the first, and accepted addresses of the peer
+ *   endpoint 2 10.5.0.1 2     interface, address and MPTCP_PM_ADDR_FLAG_ of an endpoint
+ *
  * Times are nanoseconds of CLOCK_REALTIME; a `stop` or `bytes` of 0 means none. Roles: `send` connects at `start` and
  * sends; `sink` accepts connections and discards what arrives; `ask` connects, sends requests of `request` bytes and
  * reads replies of `bytes` bytes, one after the other; `answer` does the other side; `run` starts a program of the
@@ -22,13 +31,11 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/ethtool.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <linux/mptcp.h>
 #include <linux/rtnetlink.h>
-#include <linux/sockios.h>
 #include <net/if.h>
-#include <net/route.h>
 #include <netinet/tcp.h>
 #include <sched.h>
 #include <signal.h>
@@ -49,24 +56,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent.h"
+
 /* The slack of timers of programs, in nanoseconds: that of the first program of a kernel (init/init_task.c). */
 #define SLACK 50000UL
 
 /* Bytes of one call that discards: no more are possible (MAX_RW_COUNT, include/linux/fs.h), and none are stored. */
 #define DISCARD_MAX 0x7ffff000UL
-
-/* Calls are of the type of reports, or of the next one for those that are made while another call waits. */
-enum { REPORTS = 0x88b5, CALLS_MEANWHILE = 0x88b6, AREA_SIZE = 1 << 22 };
-enum { REPORT_MAX = 1400, TEXT_MAX = 4096, HOST_COUNT = 128, SETTING_COUNT = 64 };
-
-/* What a host is for. */
-struct host {
-	unsigned number;
-	char *words;
-	char *settings[SETTING_COUNT];
-	unsigned count;
-	char *command;
-};
 
 static int reports = -1;
 static unsigned current;
@@ -88,7 +84,7 @@ static void report(char kind, const void *data, size_t length)
 }
 
 /* Reports that a step was not possible, and ends. */
-static void fail(const char *format, ...)
+void fail(const char *format, ...)
 {
 	char text[REPORT_MAX];
 	int error = errno, length;
@@ -106,7 +102,7 @@ static void fail(const char *format, ...)
 }
 
 /* The value of a word, or a default. */
-static const char *text_of(const struct host *host, const char *key, const char *otherwise)
+const char *text_of(const struct host *host, const char *key, const char *otherwise)
 {
 	static char values[8][256];
 	static unsigned turn;
@@ -125,7 +121,7 @@ static const char *text_of(const struct host *host, const char *key, const char 
 	return otherwise;
 }
 
-static uint64_t number_of(const struct host *host, const char *key)
+uint64_t number_of(const struct host *host, const char *key)
 {
 	return strtoull(text_of(host, key, "0"), NULL, 10);
 }
@@ -167,66 +163,39 @@ static int set_parameter(const char *setting)
 	return error;
 }
 
-/* Changes an attribute of an interface. */
-static void change_interface(const char *name, int attribute, uint32_t value)
+/* Reports the states of the subflows of a connection, each with its number, their count, and both addresses; 0 if it is open. */
+static int report_subflows(int connection)
 {
-	struct { struct nlmsghdr head; struct ifinfomsg link; struct rtattr attribute; uint32_t value; } request = {
-		.head = { .nlmsg_len = sizeof request, .nlmsg_type = RTM_NEWLINK, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK },
-		.link = { .ifi_family = AF_UNSPEC, .ifi_index = if_nametoindex(name) },
-		.attribute = { .rta_len = RTA_LENGTH(4), .rta_type = attribute },
-		.value = value,
-	};
-	struct { struct nlmsghdr head; struct nlmsgerr error; char rest[256]; } answer;
-	int link = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	static struct { struct mptcp_subflow_data head; struct mptcp_subflow_addrs of[SUBFLOW_COUNT]; } addresses;
+	static struct { struct mptcp_subflow_data head; char of[SUBFLOW_COUNT][512]; } states;
+	struct { unsigned char index, count; uint32_t local, remote; char state[512]; } __attribute__((packed)) one;
+	socklen_t length = sizeof addresses;
+	unsigned size;
 
-	if (!request.link.ifi_index || send(link, &request, sizeof request, 0) < 0 ||
-	    recv(link, &answer, sizeof answer, 0) < 0)
-		fail("interface %s", name);
-	errno = -answer.error.error;
-	if (errno)
-		fail("attribute %d of interface %s cannot be changed", attribute, name);
-	close(link);
-}
-
-/* Gives the host's interface its address, and a route to everywhere. The link has no neighbours to ask. */
-static void configure(const struct host *host, const char *name)
-{
-	int link = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct ifreq request = { 0 };
-	struct sockaddr_in *address = (struct sockaddr_in *)&request.ifr_addr;
-	struct ethtool_value gro = { .cmd = ETHTOOL_SGRO, .data = number_of(host, "gro") };
-	struct rtentry route = { .rt_flags = RTF_UP, .rt_dev = (char *)name };
-
-	strcpy(request.ifr_name, "lo");
-	request.ifr_flags = IFF_UP;
-	ioctl(link, SIOCSIFFLAGS, &request);
-	snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name);
-	request.ifr_mtu = number_of(host, "mtu");
-	if (ioctl(link, SIOCSIFMTU, &request))
-		fail("MTU %d of %s", request.ifr_mtu, name);
-	request.ifr_data = (void *)&gro;
-	if (ioctl(link, SIOCETHTOOL, &request))
-		fail("GRO of %s", name);
-	*address = (struct sockaddr_in){ .sin_family = AF_INET };
-	address->sin_addr.s_addr = inet_addr(text_of(host, "address", "0.0.0.0"));
-	if (ioctl(link, SIOCSIFADDR, &request))
-		fail("address of %s", name);
-	address->sin_addr.s_addr = 0xffffffff;
-	if (ioctl(link, SIOCSIFNETMASK, &request))
-		fail("netmask of %s", name);
-	request.ifr_flags = IFF_UP | IFF_NOARP;
-	if (ioctl(link, SIOCSIFFLAGS, &request))
-		fail("%s cannot be switched on", name);
-	((struct sockaddr_in *)&route.rt_dst)->sin_family = AF_INET;
-	((struct sockaddr_in *)&route.rt_genmask)->sin_family = AF_INET;
-	if (ioctl(link, SIOCADDRT, &route))
-		fail("route over %s", name);
-	close(link);
+	addresses.head = (struct mptcp_subflow_data){ sizeof addresses.head, 0, 0, sizeof addresses.of[0] };
+	states.head = (struct mptcp_subflow_data){ sizeof states.head, 0, 0, sizeof states.of[0] };
+	if (getsockopt(connection, SOL_MPTCP, MPTCP_SUBFLOW_ADDRS, &addresses, &length))
+		return -1;
+	length = sizeof states;
+	if (getsockopt(connection, SOL_MPTCP, MPTCP_TCPINFO, &states, &length))
+		return -1;
+	one.count = states.head.num_subflows < SUBFLOW_COUNT ? states.head.num_subflows : SUBFLOW_COUNT;
+	size = states.head.size_user < states.head.size_kernel ? states.head.size_user : states.head.size_kernel;
+	for (one.index = 0; one.index < one.count; one.index++) {
+		one.local = addresses.of[one.index].sin_local.sin_addr.s_addr;
+		one.remote = addresses.of[one.index].sin_remote.sin_addr.s_addr;
+		/* The elements of the kernel have the size that both sides know. */
+		memcpy(one.state, (char *)states.of + one.index * (size_t)states.head.size_user, size);
+		report('m', &one, offsetof(__typeof__(one), state) + size);
+	}
+	return 0;
 }
 
 /* Reports the state of a connection at regular times, until it is closed. */
-static void sample(int connection, uint64_t start, uint64_t every)
+static void sample(const struct host *host, int connection)
 {
+	uint64_t start = number_of(host, "sample_from"), every = number_of(host, "every");
+	int multipath = number_of(host, "mptcp");
 	char state[512];
 
 	if (every == 0 || fork() != 0)
@@ -238,23 +207,35 @@ static void sample(int connection, uint64_t start, uint64_t every)
 		socklen_t length = sizeof state;
 
 		sleep_until(at);
-		if (getsockopt(connection, IPPROTO_TCP, TCP_INFO, state, &length))
+		if (multipath ? report_subflows(connection) : getsockopt(connection, IPPROTO_TCP, TCP_INFO, state, &length))
 			_exit(0);
-		report('t', state, length);
+		if (!multipath)
+			report('t', state, length);
 	}
+}
+
+/* A socket of TCP, or of Multipath TCP, with the congestion control of the host. */
+static int new_socket(const struct host *host)
+{
+	const char *congestion = text_of(host, "congestion", "");
+	int protocol = number_of(host, "mptcp") ? IPPROTO_MPTCP : 0, one = 1;
+	int made = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, protocol);
+
+	if (made < 0)
+		fail("a socket of protocol %d", protocol);
+	if (*congestion && setsockopt(made, IPPROTO_TCP, TCP_CONGESTION, congestion, strlen(congestion)))
+		fail("congestion control %s", congestion);
+	setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+	return made;
 }
 
 static int connected(const struct host *host)
 {
 	struct sockaddr_in own = { .sin_family = AF_INET, .sin_port = htons(number_of(host, "from_port")) };
 	struct sockaddr_in peer = { .sin_family = AF_INET, .sin_port = htons(number_of(host, "to_port")) };
-	const char *congestion = text_of(host, "congestion", "");
-	int connection = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+	int connection = new_socket(host);
 
-	if (*congestion && setsockopt(connection, IPPROTO_TCP, TCP_CONGESTION, congestion, strlen(congestion)))
-		fail("congestion control %s", congestion);
 	peer.sin_addr.s_addr = inet_addr(text_of(host, "to", ""));
-	setsockopt(connection, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
 	if (bind(connection, (struct sockaddr *)&own, sizeof own))
 		fail("port %d", ntohs(own.sin_port));
 	sleep_until(number_of(host, "start"));
@@ -263,7 +244,7 @@ static int connected(const struct host *host)
 		report('g', strerror(errno), strlen(strerror(errno)));
 		pause();
 	}
-	sample(connection, number_of(host, "sample_from"), number_of(host, "every"));
+	sample(host, connection);
 	return connection;
 }
 
@@ -286,11 +267,46 @@ static void interrupt_at(uint64_t time)
 		fail("timer");
 }
 
+/* A connection of the peer, from the socket that listens at the host's port. */
+static int accepted(int listening)
+{
+	int connection;
+
+	do
+		connection = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
+	while (connection < 0 && errno == EINTR);
+	if (connection < 0)
+		fail("accept");
+	return connection;
+}
+
+static int listening(const struct host *host)
+{
+	struct sockaddr_in own = { .sin_family = AF_INET, .sin_port = htons(number_of(host, "from_port")) };
+	int server = new_socket(host);
+
+	if (bind(server, (struct sockaddr *)&own, sizeof own) || listen(server, 128))
+		fail("port %d", ntohs(own.sin_port));
+	return server;
+}
+
+/* The one connection of a host that sends: it has opened it, or the peer has. */
+static int of_sender(const struct host *host)
+{
+	int connection;
+
+	if (strcmp(text_of(host, "opens", "1"), "0"))
+		return connected(host);
+	connection = accepted(listening(host));
+	sample(host, connection);
+	return connection;
+}
+
 static void send_all(const struct host *host)
 {
 	uint64_t left = number_of(host, "bytes"), stop = number_of(host, "stop");
 	size_t chunk = number_of(host, "write");
-	int endless = left == 0, connection = connected(host);
+	int endless = left == 0, connection = of_sender(host);
 	ssize_t written = 0;
 
 	if (chunk == 0 || chunk > sizeof buffer)
@@ -313,53 +329,34 @@ static void send_all(const struct host *host)
 	pause();
 }
 
-/* A connection of the peer, from the socket that listens at the host's port. */
-static int accepted(int listening)
-{
-	int connection;
-
-	do
-		connection = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
-	while (connection < 0 && errno == EINTR);
-	if (connection < 0)
-		fail("accept");
-	return connection;
-}
-
-static int listening(const struct host *host)
-{
-	struct sockaddr_in own = { .sin_family = AF_INET, .sin_port = htons(number_of(host, "from_port")) };
-	const char *congestion = text_of(host, "congestion", "");
-	int one = 1, server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (*congestion && setsockopt(server, IPPROTO_TCP, TCP_CONGESTION, congestion, strlen(congestion)))
-		fail("congestion control %s", congestion);
-	setsockopt(server, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-	if (bind(server, (struct sockaddr *)&own, sizeof own) || listen(server, 128))
-		fail("port %d", ntohs(own.sin_port));
-	return server;
-}
-
 /*
  * One call takes everything that arrives until the end: the process then waits and discards inside of the kernel, and
  * the machine is spared a change between kernel and process for each packet. TCP acknowledges and grows its buffer in
  * tcp_recvmsg() each time that it has emptied the queue, as it would between two calls (net/ipv4/tcp.c).
  */
+static void discard(int connection)
+{
+	ssize_t got;
+
+	do
+		got = recv(connection, buffer, DISCARD_MAX, MSG_TRUNC | MSG_WAITALL);
+	while (got > 0 || (got < 0 && errno == EINTR));
+	if (got == 0)
+		report('d', "", 0);
+	close(connection);
+}
+
 static void discard_all(const struct host *host)
 {
-	int server = listening(host);
+	int server;
 
-	for (;;) {
-		int connection = accepted(server);
-		ssize_t got;
-
-		do
-			got = recv(connection, buffer, DISCARD_MAX, MSG_TRUNC | MSG_WAITALL);
-		while (got > 0 || (got < 0 && errno == EINTR));
-		if (got == 0)
-			report('d', "", 0);
-		close(connection);
+	if (number_of(host, "opens")) {
+		discard(connected(host));
+		pause();
 	}
+	server = listening(host);
+	for (;;)
+		discard(accepted(server));
 }
 
 /* Reads so many bytes; 0 if the connection ended before. */
@@ -421,7 +418,7 @@ static void answer(const struct host *host)
 	for (;;) {
 		int connection = accepted(server);
 
-		sample(connection, number_of(host, "sample_from"), number_of(host, "every"));
+		sample(host, connection);
 		while (read_all(connection, request) && write_all(connection, reply))
 			;
 		report('d', "", 0);
@@ -550,6 +547,8 @@ static void serve(const struct host *host, const char *name, int to_parent, int 
 	if (write(to_parent, missing, strlen(missing)) < 0 || read(from_parent, &ready, 1) != 1)
 		_exit(1);
 	configure(host, name);
+	for (unsigned i = 0; i < host->lines; i++)
+		configure_path(host, host->network[i]);
 	if (write(to_parent, "c", 1) != 1)
 		_exit(1);
 	close(to_parent);
@@ -591,9 +590,14 @@ static void start(struct host *host)
 	close(from_parent[0]);
 	if (read(to_parent[0], settings, 1) != 1)
 		return; /* the child has reported why */
-	if (!number_of(host, "gso"))
-		change_interface(name, IFLA_GSO_MAX_SEGS, 1); /* TCP has no other switch */
-	change_interface(name, IFLA_NET_NS_PID, child);
+	for (unsigned nic = number_of(host, "nic"), end = nic + atoi(text_of(host, "nics", "1")); nic < end; nic++) {
+		char one[IF_NAMESIZE];
+
+		snprintf(one, sizeof one, "eth%u", nic);
+		if (!number_of(host, "gso"))
+			change_interface(one, IFLA_GSO_MAX_SEGS, 1); /* TCP has no other switch */
+		change_interface(one, IFLA_NET_NS_PID, child);
+	}
 	if (write(from_parent[1], "m", 1) != 1)
 		fail("pipe");
 	do {
@@ -633,6 +637,10 @@ static unsigned read_jobs(struct host *hosts)
 			host->settings[host->count++] = strdup(line + 7);
 		} else if (!strncmp(line, "run ", 4) && count) {
 			hosts[count - 1].command = strdup(line + 4);
+		} else if (count && hosts[count - 1].lines < SETTING_COUNT) {
+			struct host *host = &hosts[count - 1];
+
+			host->network[host->lines++] = strdup(line);
 		} else {
 			errno = 0;
 			fail("line of /jobs: %s", line);

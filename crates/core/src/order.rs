@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use airlane_core::{Duration, Instant};
+use crate::{Duration, Instant};
 
 /// Data that arrived before data in front of it.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,226 @@
+"""The simulated Multipath TCP compared with that of a Linux kernel, over the same paths in virtual time.
+
+    $ .venv/bin/python evidence/kernel_paths.py --seeds 3
+    $ .venv/bin/python evidence/kernel_paths.py --only lost --markdown
+
+Each row is a situation with both as the two ends of one flow, with the same congestion control on each path:
+the table of docs/paths.md. Linux couples no windows, and neither does the simulated one here. It needs a
+kernel with Multipath TCP (`airlane kernel build 6.12`), and some minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import airlane
+
+LOST_S = 5.0
+"""When a path is lost, in the situations in which one is."""
+
+BASE = """\
+network = "wired"
+[run]
+duration = "{duration}"
+[internet]
+rate = "{first_rate}"
+delay = "{first_delay}"
+queue = "{queue}"
+uplink_rate = "500 Mbit/s"
+[[link]]
+name = "wifi"
+rate = "{rate}"
+delay = "{delay}"
+queue = "{queue}"
+uplink_rate = "500 Mbit/s"
+{link}
+[[flow]]
+transport = {transport}
+"""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A situation.
+
+    Attributes
+    ----------
+    name
+        Its name on the command line.
+    title
+        Its row in the table.
+    paths
+        Rates and one-way delays of both paths, `internet` and `wifi`.
+    order
+        The paths of the connection, the first first.
+    backup
+        Whether the second of them is a backup.
+    buffer
+        Largest receive buffer in bytes; autotuned up to 6 MiB without.
+    """
+
+    name: str
+    title: str
+    paths: tuple[tuple[str, str], tuple[str, str]]
+    order: tuple[str, str] = ("internet", "wifi")
+    backup: bool = False
+    lost: bool = False
+    buffer: int | None = None
+    queue: str = "256 KiB"
+
+    def scenario(self, kernel: bool, control: str) -> str:
+        """The scenario with one of the two at the ends of its flow."""
+        (first_rate, first_delay), (rate, delay) = self.paths
+        return BASE.format(
+            duration="20 s",
+            first_rate=first_rate,
+            first_delay=first_delay,
+            rate=rate,
+            delay=delay,
+            queue=self.queue,
+            link=f'coverage = [{{ from = "0 s", until = "{LOST_S:g} s" }}]' if self.lost else "",
+            transport=self._kernel(control) if kernel else self._ours(control),
+        )
+
+    def _paths(self) -> str:
+        names = ", ".join(f'"{name}"' for name in self.order)
+        backup = f', backup = ["{self.order[1]}"]' if self.backup else ""
+        return f"paths = [{names}]{backup}"
+
+    def _kernel(self, control: str) -> str:
+        sysctl = f', sysctl = {{ tcp_rmem = "4096 131072 {self.buffer}" }}' if self.buffer else ""
+        plain = "gro = false, gso = false"  # the simulated Multipath TCP has no offloads
+        mptcp = f"mptcp = {{ {self._paths()} }}"
+        return f'{{ kind = "kernel", congestion = "{control}", {plain}, {mptcp}{sysctl} }}'
+
+    def _ours(self, control: str) -> str:
+        own = {"reno": "newreno"}.get(control, control)
+        window = (
+            f', receive_window = {{ kind = "autotuned", max = "{self.buffer} B" }}' if self.buffer else ""
+        )
+        tcp = f'{{ congestion = "{own}"{window} }}'
+        return f'{{ kind = "mptcp", {self._paths()}, tcp = {tcp} }}'
+
+
+SITUATIONS = (
+    Situation("equal", "20 Mbit/s, 40 ms, twice", (("20 Mbit/s", "20 ms"), ("20 Mbit/s", "20 ms"))),
+    Situation(
+        "unlike", "10 Mbit/s, 40 ms, and 50 Mbit/s, 20 ms", (("10 Mbit/s", "20 ms"), ("50 Mbit/s", "10 ms"))
+    ),
+    Situation(
+        "long",
+        "the same, 10 Mbit/s with 200 ms and a buffer of 1 MB",
+        (("10 Mbit/s", "100 ms"), ("50 Mbit/s", "10 ms")),
+        buffer=1_000_000,
+    ),
+    Situation(
+        "lost",
+        f"20 Mbit/s, 40 ms, twice; the second path is lost after {LOST_S:g} s",
+        (("20 Mbit/s", "20 ms"), ("20 Mbit/s", "20 ms")),
+        lost=True,
+    ),
+    Situation(
+        "backup",
+        f"20 Mbit/s, 40 ms, until it is lost after {LOST_S:g} s, and a backup of 10 Mbit/s, 40 ms",
+        (("10 Mbit/s", "20 ms"), ("20 Mbit/s", "20 ms")),
+        order=("wifi", "internet"),
+        backup=True,
+        lost=True,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Side:
+    """The results of one of the two, in each run.
+
+    Attributes
+    ----------
+    goodput
+        Mbit/s of the connection.
+    second
+        Share of its second path in %.
+    pause
+        Longest time without new data in order, in ms.
+    repeated
+        Share of the data that was given to another path again, in %.
+    """
+
+    goodput: list[float]
+    second: list[float]
+    pause: list[float]
+    repeated: list[float]
+
+
+def measure(situation: Situation, kernel: bool, control: str, seeds: int) -> Side:
+    """Run a situation with one of the two."""
+    results = airlane.loads(situation.scenario(kernel, control)).run(runs=seeds)
+    rows = results.tables["paths"].to_pylist()
+    flows = results.flows.to_pylist()
+    by_run = [[row for row in rows if row["run"] == run] for run in range(seeds)]
+    return Side(
+        goodput=[flow["goodput_mbps"] for flow in flows],
+        second=[paths[1]["share_percent"] for paths in by_run],
+        pause=[max(path["pause_max_ms"] for path in paths) for paths in by_run],
+        repeated=[
+            100 * sum(path["reinjected_bytes"] for path in paths) / flow["bytes_delivered"]
+            for paths, flow in zip(by_run, flows, strict=True)
+        ],
+    )
+
+
+def shown(values: list[float], digits: int) -> str:
+    """The median, and the range where it is one."""
+    low, middle, high = (f"{one:.{digits}f}" for one in (min(values), statistics.median(values), max(values)))
+    return middle if low == high else f"{middle} ({low} to {high})"
+
+
+def table(situations: Iterable[Situation], controls: Iterable[str], seeds: int) -> list[list[str]]:
+    """The rows of the table, each as its cells."""
+    rows = []
+    for situation in situations:
+        for control in controls:
+            linux, ours = (measure(situation, kernel, control, seeds) for kernel in (True, False))
+            cells = [situation.title, control]
+            for name, digits in (("goodput", 1), ("second", 0), ("pause", 0), ("repeated", 2)):
+                cells += [shown(getattr(linux, name), digits), shown(getattr(ours, name), digits)]
+            rows.append(cells)
+            print("  ".join(cells), flush=True)
+    return rows
+
+
+HEAD = (
+    "paths",
+    "control",
+    "goodput of Linux, Mbit/s",
+    "ours",
+    "second path of Linux, %",
+    "ours",
+    "longest pause of Linux, ms",
+    "ours",
+    "sent again by Linux, %",
+    "ours",
+)
+
+
+def _main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--only", choices=[one.name for one in SITUATIONS], action="append")
+    parser.add_argument("--control", choices=["reno", "cubic", "bbr"], action="append")
+    parser.add_argument("--markdown", action="store_true", help="print the table of docs/paths.md")
+    options = parser.parse_args()
+    chosen = [one for one in SITUATIONS if not options.only or one.name in options.only]
+    rows = table(chosen, options.control or ["reno", "cubic"], options.seeds)
+    if options.markdown:
+        print(f"| {' | '.join(HEAD)} |\n|---|---|{'---:|' * (len(HEAD) - 2)}")
+        for row in rows:
+            print(f"| {' | '.join(row)} |")
+
+
+if __name__ == "__main__":
+    _main()
