@@ -27,7 +27,7 @@ pub(crate) struct Reach {
     /// The RBGs that the cells in reach use, and all RBGs for those that are relevant, in whole vectors.
     sent: Vec<RbgSet>,
     rivals: Vec<RbgSet>,
-    /// `None` for a UE that does not move.
+    /// `None` for a UE with one carrier that does not move.
     renewal: Option<Box<Renewal>>,
 }
 
@@ -101,7 +101,7 @@ impl Reach {
         Self { cells, far, sent: vec![0; places], rivals: vec![0; places], renewal: None }
     }
 
-    /// [`Self::of`] for a UE that begins to move here.
+    /// [`Self::of`] for a UE that begins to move here, or is here and has several carriers.
     pub(crate) fn moving(
         received: Vec<Received>,
         most: usize,

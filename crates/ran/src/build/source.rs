@@ -30,7 +30,8 @@ pub(super) fn build_reach(
     let mut common = None;
     let receive = |scene: &Scene<'_>| receive(ue, scene, &here, fields, &mut common);
     let received = scenes.iter().map(receive).collect();
-    if mobility.is_static() {
+    // The SCells of a UE change with its PCell, whether or not they are in reach then.
+    if mobility.is_static() && ue.config.aggregation.is_none() {
         return Some(Reach::of(received, most));
     }
     let source = ChannelSource {

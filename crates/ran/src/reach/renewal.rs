@@ -112,7 +112,7 @@ impl Reach {
     /// Takes a cell into reach that will serve the UE, until the next renewal, which is due now.
     ///
     /// # Panics
-    /// If it is not in reach of a UE that does not move.
+    /// If the UE neither moves nor has several carriers.
     pub(crate) fn admit(&mut self, cell: CellId) {
         let renewal = self.renewal.as_mut().expect("a UE has a link to each other cell in reach");
         (renewal.near.1, renewal.wide.1) = (0.0, 0.0);

@@ -105,6 +105,28 @@ fn a_handover_within_a_site_swaps_its_cells() {
     world.conserved();
 }
 
+/// A UE that stays where the second site is nearest on the first carrier, and the first site is stronger on the other one, is
+/// handed over to the former. The cell there of the other carrier serves it too, although it was not in its reach.
+#[test]
+fn a_secondary_cell_may_be_out_of_reach() {
+    let mut config = road_with_two_carriers(1, KEPT, false);
+    config.channel.links.strongest_cells = Some(1);
+    config.cells[4].tx_power = Dbm(config.cells[4].tx_power.0 - 20.0);
+    config.ues[0].start = Start::At(Position::on_ground(250.0, 20.0));
+    config.ues[0].movement = Movement::Static;
+    let mut world = World::new(&config);
+    for at in 0..1_000 {
+        world.send(ms(at), (UE, FlowId(0)), Direction::Downlink);
+        world.send(ms(at) + Duration::from_micros(100), (UE, FlowId(0)), Direction::Downlink);
+    }
+    world.run_to(ms(1_500));
+    assert_eq!(world.ran.serving_cell(UE), CellId(1));
+    let of = |step| OfCarriers::Scell(UE, CellId(4), step);
+    assert!(world.handovers.of_carriers.ends_with(&[of(CarrierStep::Commanded), of(CarrierStep::Activated)]));
+    nothing_lost_or_doubled(&world, 2_000);
+    world.conserved();
+}
+
 /// UEs with two carriers that drive, are handed over often, lose their links, and have bursts of packets in both
 /// directions: none is lost, none arrives twice, and no UE stays without data.
 #[test]
