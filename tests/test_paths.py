@@ -57,6 +57,25 @@ def test_a_missing_scheduler_is_named() -> None:
         airlane.loads(_TWO, "two.toml").run()
 
 
+@pytest.mark.parametrize(
+    ("transport", "says"),
+    [
+        ('kind = "mpquic", stream_window = "1 MB"', r"write it within `quic`: quic = \{ stream_window = \.\.\. \}"),
+        ('kind = "mptcp", congestion = "bbr"', r"write it within `tcp`: tcp = \{ congestion = \.\.\. \}"),
+        ('kind = "mpquic", scheduler = "weighted"', "the weighted scheduler has none"),
+        ('kind = "mptcp", weights = [1, 2]', "they are for the weighted scheduler"),
+        (
+            'kind = "mptcp", paths = ["internet"], backup = ["wifi"]',
+            '"wifi" is none of the connection\'s `paths`.*add it to `paths`, or leave it out of `backup`',
+        ),
+    ],
+)
+def test_an_error_names_the_remedy(transport: str, says: str) -> None:
+    text = _TWO.replace('kind = "mptcp", scheduler = "own", policy = "mine"', transport)
+    with pytest.raises(airlane.ScenarioError, match="(?s)" + says):
+        airlane.loads(text, "two.toml").run()
+
+
 def test_the_panel_has_a_band_for_each_subflow() -> None:
     series = pa.table(
         {

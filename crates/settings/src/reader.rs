@@ -311,11 +311,14 @@ fn keys_of_others(
     for (key, value) in entries.iter().filter(|(key, _)| key != tag && !own.contains(&key.as_str())) {
         let others = variants_with(key, &lines);
         if !others.is_empty() {
-            let quoted: Vec<_> = others.iter().map(|name| format!("{name:?}")).collect();
             let message = format!("not allowed with {tag} = {chosen:?}");
-            return Err(
-                ReadError::new(message, format!("it needs {tag} = {}", either(&quoted))).at(key, value)
-            );
+            let help = if let Some(within) = others.iter().find(|name| own.contains(name)) {
+                format!("write it within `{within}`: {within} = {{ {key} = ... }}")
+            } else {
+                let quoted: Vec<_> = others.iter().map(|name| format!("{name:?}")).collect();
+                format!("it needs {tag} = {}", either(&quoted))
+            };
+            return Err(ReadError::new(message, help).at(key, value));
         }
     }
     Ok(())

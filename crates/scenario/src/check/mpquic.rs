@@ -12,19 +12,21 @@ use crate::transports::SUBFLOWS_MAX;
 /// Three keep-alives fit in between.
 const PATH_IDLE_MIN: Duration = Duration::from_millis(10);
 
+/// The correct form where there are weights without their scheduler, or the scheduler without weights.
+pub(super) const WEIGHTS_HELP: &str = "write both scheduler = \"weighted\" and weights, or neither";
+
+/// What is wrong then, by whether the scheduler is there.
+pub(super) const fn unlike(weighted: bool) -> &'static str {
+    if weighted { "the weighted scheduler has none" } else { "they are for the weighted scheduler" }
+}
+
 /// A connection over this number of accesses.
 pub(super) fn mpquic(mpquic: &Mpquic, accesses: usize, at: &Place<'_>) -> Checked {
     let paths = mpquic.paths.as_ref().map_or(accesses, Vec::len);
     let help = format!("name from 1 to {SUBFLOWS_MAX} paths");
     at.require((1..=SUBFLOWS_MAX).contains(&paths), "paths", "too many paths", &help)?;
     let weighted = mpquic.scheduler == MpquicScheduler::Weighted;
-    let help = "write both scheduler = \"weighted\" and weights, or neither";
-    at.require(
-        weighted == mpquic.weights.is_some(),
-        "weights",
-        "it belongs to the weighted scheduler",
-        help,
-    )?;
+    at.require(weighted == mpquic.weights.is_some(), "weights", unlike(weighted), WEIGHTS_HELP)?;
     if let Some(weights) = &mpquic.weights {
         let fits = weights.len() == paths && weights.iter().all(|weight| (1..=1_000).contains(weight));
         let help = format!("write a number from 1 to 1000 for each of the {paths} paths");

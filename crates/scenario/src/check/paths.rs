@@ -138,6 +138,10 @@ pub(super) fn flow_paths(one: &Flow, scenario: &Resolved, at: &Place<'_>) -> Che
             };
             keys.fail(key, message, help)?;
         }
+        if let Some(other) = list.iter().find(|path| paths.is_some_and(|paths| !paths.contains(path))) {
+            let help = format!("add it to `paths`, or leave it out of `{key}`");
+            keys.fail(key, format!("{other:?} is none of the connection's `paths`"), help)?;
+        }
         let distinct: BTreeSet<_> = list.iter().collect();
         let good = distinct.len() == list.len() && !list.is_empty();
         keys.require(good, key, "the list is empty, or has a name twice", "name each path once")?;
@@ -197,8 +201,8 @@ fn subflows(mptcp: &Mptcp, paths: usize, at: &Place<'_>) -> Checked {
     let help = "write both scheduler = \"own\" and policy, the name of your scheduler, or neither";
     at.require(own == mptcp.policy.is_some(), "policy", "it belongs to a scheduler of your own", help)?;
     let weighted = mptcp.scheduler == MptcpScheduler::Weighted;
-    let help = "write both scheduler = \"weighted\" and weights, or neither";
-    at.require(weighted == mptcp.weights.is_some(), "weights", "it belongs to the weighted scheduler", help)?;
+    let (help, fault) = (mpquic::WEIGHTS_HELP, mpquic::unlike(weighted));
+    at.require(weighted == mptcp.weights.is_some(), "weights", fault, help)?;
     let Some(weights) = &mptcp.weights else { return Ok(()) };
     let fits = weights.len() == subflows && weights.iter().all(|weight| (1..=1_000).contains(weight));
     let help = format!("write a number from 1 to 1000 for each of the {subflows} subflows");
