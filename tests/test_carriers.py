@@ -115,7 +115,7 @@ def test_the_uplink_is_on_the_carriers_that_are_named() -> None:
     outputs = [scenario.run() for scenario in (one, both)]
     blocks = [output.tables["cells"]["tb_sent_uplink"].to_pylist() for output in outputs]
     assert blocks[0][1] == 0
-    assert min(blocks[1]) > 500
+    assert all(sent is not None and sent > 500 for sent in blocks[1])
     # What waits in the uplink activates the second carrier: there are acknowledgements in the downlink only.
     assert [output.tables["carriers"].num_rows for output in outputs] == [0, 2]
     goodput = [output.tables["flows"]["goodput_mbps"][0].as_py() for output in outputs]

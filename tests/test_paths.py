@@ -60,8 +60,8 @@ def test_a_missing_scheduler_is_named() -> None:
 @pytest.mark.parametrize(
     ("transport", "says"),
     [
-        ('kind = "mpquic", stream_window = "1 MB"', r"write it within `quic`: quic = \{ stream_window = \.\.\. \}"),
-        ('kind = "mptcp", congestion = "bbr"', r"write it within `tcp`: tcp = \{ congestion = \.\.\. \}"),
+        ('kind = "mpquic", stream_window = "1 MB"', r"within `quic`: quic = \{ stream_window = \.\.\. \}"),
+        ('kind = "mptcp", congestion = "bbr"', r"within `tcp`: tcp = \{ congestion = \.\.\. \}"),
         ('kind = "mpquic", scheduler = "weighted"', "the weighted scheduler has none"),
         ('kind = "mptcp", weights = [1, 2]', "they are for the weighted scheduler"),
         (

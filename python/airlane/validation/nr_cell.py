@@ -199,7 +199,7 @@ class NrCarrier:
         Large blocks are rounded to multiples of up to 1/32 of their size (TS 38.214 clause 5.1.3.2).
         """
         bits = self.n_prb * 12 * symbols * self.layers * 8 * 948 / 1024
-        step = 2 ** (math.floor(math.log2(bits - 24)) - 5)
+        step = math.ldexp(1.0, math.floor(math.log2(bits - 24)) - 5)
         kept = step * math.floor((bits - 24) / step + 0.5)
         blocks = 8 * math.ceil((kept + 24) / 8424)
         return (blocks * math.ceil((kept + 24) / blocks) - 24) / bits

@@ -170,10 +170,10 @@ impl MultipathEndpoint {
     fn set_status(&mut self, id: PathId, status: PathStatus) {
         let Some((_, connection)) = &mut self.connection else { return };
         // Fails only for a path that has ended, or if the peer has no multipath.
-        if connection.set_path_status(id, status).is_ok() {
-            if let Some(path) = self.path_mut(id) {
-                path.backup = status == PathStatus::Backup;
-            }
+        if connection.set_path_status(id, status).is_ok()
+            && let Some(path) = self.path_mut(id)
+        {
+            path.backup = status == PathStatus::Backup;
         }
     }
 

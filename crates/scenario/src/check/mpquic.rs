@@ -15,7 +15,7 @@ const PATH_IDLE_MIN: Duration = Duration::from_millis(10);
 /// The correct form where there are weights without their scheduler, or the scheduler without weights.
 pub(super) const WEIGHTS_HELP: &str = "write both scheduler = \"weighted\" and weights, or neither";
 
-/// What is wrong then, by whether the scheduler is there.
+/// The error then, by whether the scheduler is there.
 pub(super) const fn unlike(weighted: bool) -> &'static str {
     if weighted { "the weighted scheduler has none" } else { "they are for the weighted scheduler" }
 }

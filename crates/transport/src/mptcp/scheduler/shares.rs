@@ -1,6 +1,6 @@
 //! Shares of the data among paths, in proportion to weights.
 
-/// What each path has sent, in bytes, beside its weight.
+/// Bytes sent by each path, and its weight.
 ///
 /// A path that was not in use has no claim to what it missed: it begins with the smallest share of the others, so that a path
 /// that returns after an outage gets its weight from then on, and not all data until it has caught up.
@@ -47,8 +47,7 @@ impl Shares {
         }
     }
 
-    /// The path that has sent least for its weight, the first of several. All must have been told of by
-    /// [`Self::use_paths`].
+    /// The path that has sent least for its weight, the first of several; of paths that [`Self::use_paths`] knows.
     #[must_use]
     pub fn least(&self, among: impl Iterator<Item = usize>) -> Option<usize> {
         among.min_by(|a, b| self.order(*a, *b))
