@@ -1,10 +1,11 @@
 """The simulated Multipath TCP compared with that of a Linux kernel, over the same paths in virtual time.
 
     $ .venv/bin/python evidence/kernel_paths.py --seeds 3
-    $ .venv/bin/python evidence/kernel_paths.py --only lost --markdown
+    $ .venv/bin/python evidence/kernel_paths.py --only long --scheduler min-rtt --markdown
 
 Each row is a situation with both as the two ends of one flow, with the same congestion control on each path:
-the table of docs/paths.md. Linux couples no windows, and neither does the simulated one here. It needs a
+the table of docs/paths.md. Linux couples no windows, and neither does the simulated one here, whose scheduler
+is Linux's, or the one of `--scheduler`. It needs a
 kernel with Multipath TCP (`airlane kernel build 6.12`), and some minutes.
 """
 
@@ -70,8 +71,8 @@ class Situation:
     buffer: int | None = None
     queue: str = "256 KiB"
 
-    def scenario(self, kernel: bool, control: str) -> str:
-        """The scenario with one of the two at the ends of its flow."""
+    def scenario(self, scheduler: str | None, control: str) -> str:
+        """The scenario with the simulated one at the ends of its flow, or the kernel without a scheduler."""
         (first_rate, first_delay), (rate, delay) = self.paths
         return BASE.format(
             duration="20 s",
@@ -81,7 +82,7 @@ class Situation:
             delay=delay,
             queue=self.queue,
             link=f'coverage = [{{ from = "0 s", until = "{LOST_S:g} s" }}]' if self.lost else "",
-            transport=self._kernel(control) if kernel else self._ours(control),
+            transport=self._ours(scheduler, control) if scheduler else self._kernel(control),
         )
 
     def _paths(self) -> str:
@@ -95,13 +96,13 @@ class Situation:
         mptcp = f"mptcp = {{ {self._paths()} }}"
         return f'{{ kind = "kernel", congestion = "{control}", {plain}, {mptcp}{sysctl} }}'
 
-    def _ours(self, control: str) -> str:
+    def _ours(self, scheduler: str, control: str) -> str:
         own = {"reno": "newreno"}.get(control, control)
         window = (
             f', receive_window = {{ kind = "autotuned", max = "{self.buffer} B" }}' if self.buffer else ""
         )
         tcp = f'{{ congestion = "{own}"{window} }}'
-        return f'{{ kind = "mptcp", {self._paths()}, tcp = {tcp} }}'
+        return f'{{ kind = "mptcp", scheduler = "{scheduler}", {self._paths()}, tcp = {tcp} }}'
 
 
 SITUATIONS = (
@@ -154,9 +155,9 @@ class Side:
     repeated: list[float]
 
 
-def measure(situation: Situation, kernel: bool, control: str, seeds: int) -> Side:
-    """Run a situation with one of the two."""
-    results = airlane.loads(situation.scenario(kernel, control)).run(runs=seeds)
+def measure(situation: Situation, scheduler: str | None, control: str, seeds: int) -> Side:
+    """Run a situation with the simulated one, or with the kernel."""
+    results = airlane.loads(situation.scenario(scheduler, control)).run(runs=seeds)
     rows = results.tables["paths"].to_pylist()
     flows = results.flows.to_pylist()
     by_run = [[row for row in rows if row["run"] == run] for run in range(seeds)]
@@ -177,12 +178,14 @@ def shown(values: list[float], digits: int) -> str:
     return middle if low == high else f"{middle} ({low} to {high})"
 
 
-def table(situations: Iterable[Situation], controls: Iterable[str], seeds: int) -> list[list[str]]:
+def table(
+    situations: Iterable[Situation], controls: Iterable[str], scheduler: str, seeds: int
+) -> list[list[str]]:
     """The rows of the table, each as its cells."""
     rows = []
     for situation in situations:
         for control in controls:
-            linux, ours = (measure(situation, kernel, control, seeds) for kernel in (True, False))
+            linux, ours = (measure(situation, of, control, seeds) for of in (None, scheduler))
             cells = [situation.title, control]
             for name, digits in (("goodput", 1), ("second", 0), ("pause", 0), ("repeated", 2)):
                 cells += [shown(getattr(linux, name), digits), shown(getattr(ours, name), digits)]
@@ -212,10 +215,11 @@ def _main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", choices=[one.name for one in SITUATIONS], action="append")
     parser.add_argument("--control", choices=["reno", "cubic", "bbr"], action="append")
+    parser.add_argument("--scheduler", default="linux", help="of the simulated one [default: linux]")
     parser.add_argument("--markdown", action="store_true", help="print the table of docs/paths.md")
     options = parser.parse_args()
     chosen = [one for one in SITUATIONS if not options.only or one.name in options.only]
-    rows = table(chosen, options.control or ["reno", "cubic"], options.seeds)
+    rows = table(chosen, options.control or ["reno", "cubic"], options.scheduler, options.seeds)
     if options.markdown:
         print(f"| {' | '.join(HEAD)} |\n|---|---|{'---:|' * (len(HEAD) - 2)}")
         for row in rows:

@@ -68,7 +68,7 @@ fn two_links_carry_the_sum_of_their_rates() {
 /// directions.
 #[test]
 fn a_transfer_completes_over_paths_with_loss() {
-    for scheduler in ["min-rtt", "round-robin", "redundant", "blest", "ecf"] {
+    for scheduler in ["min-rtt", "round-robin", "redundant", "blest", "ecf", "linux"] {
         for direction in ["downlink", "uplink"] {
             let flow = format!(
                 "[[flow]]\ndirection = \"{direction}\"\napp = {{ kind = \"fixed\", size = \"3 MB\" }}\n\

@@ -101,7 +101,8 @@ fn flow(s: &mut Stream, accesses: &[String], (wired, index): (bool, u64)) -> Str
         return text + &mpquic(s, accesses);
     }
     text += "[flow.transport]\nkind = \"mptcp\"\n";
-    let scheduler = one_of(s, &["min-rtt", "round-robin", "weighted", "redundant", "blest", "ecf", "own"]);
+    let scheduler =
+        one_of(s, &["min-rtt", "round-robin", "weighted", "redundant", "blest", "ecf", "linux", "own"]);
     text += &format!("scheduler = \"{scheduler}\"\n");
     text += &format!("coupling = \"{}\"\n", one_of(s, &["none", "lia", "olia", "balia"]));
     let (subflows, paths) = (1 + s.below(2) as usize, 1 + s.below(accesses.len() as u64) as usize);

@@ -73,6 +73,8 @@ pub enum MptcpScheduler {
     Blest,
     /// As min-rtt, but a slower subflow waits if a faster one would complete the data earlier.
     Ecf,
+    /// The default of current Linux kernels: the one that is expected to send first what it has, in bursts of 64 KiB.
+    Linux,
     /// Your own, in Rust or Python: `policy` is its name.
     Own,
 }
@@ -103,6 +105,7 @@ impl Mptcp {
             MptcpScheduler::Redundant => mptcp::SchedulerKind::Redundant,
             MptcpScheduler::Blest => mptcp::SchedulerKind::Blest,
             MptcpScheduler::Ecf => mptcp::SchedulerKind::Ecf,
+            MptcpScheduler::Linux => mptcp::SchedulerKind::Linux,
             MptcpScheduler::Own => {
                 let maker = self.policy.as_ref().and_then(|name| own.get(name));
                 mptcp::SchedulerKind::Own(Arc::clone(maker.expect("checked: the program supplies it")))

@@ -1,11 +1,12 @@
 //! Schedulers: which subflow sends the next segment of the data.
 //!
-//! They are those of the out-of-tree Linux implementation (github.com/multipath-tcp/mptcp, version 0.95), each with its
-//! file there. A subflow has room if its congestion window is not full (`mptcp_is_temp_unavailable` of
+//! But for [`linux`], they are those of the out-of-tree Linux implementation (github.com/multipath-tcp/mptcp, version 0.95),
+//! each with its file there. A subflow has room if its congestion window is not full (`mptcp_is_temp_unavailable` of
 //! `mptcp_sched.c`), and a backup is used only if no other subflow is left.
 
 mod blest;
 mod ecf;
+mod linux;
 mod shares;
 
 use core::fmt::Debug;
@@ -16,6 +17,7 @@ use airlane_core::{Bytes, Instant};
 use crate::SubflowState;
 use blest::Blest;
 use ecf::Ecf;
+use linux::Linux;
 pub use shares::Shares;
 
 /// A subflow, as schedulers see it.
@@ -80,6 +82,8 @@ pub enum SchedulerKind {
     Blest,
     /// A slower subflow waits if a faster one would complete the data earlier (`mptcp_ecf.c`).
     Ecf,
+    /// The subflow that is expected to send its queue first, in bursts (`net/mptcp/protocol.c` of Linux 6.12).
+    Linux,
     /// A user's own.
     Own(Arc<dyn MakeScheduler>),
 }
@@ -93,6 +97,7 @@ impl SchedulerKind {
             Self::Weighted(weights) => Box::new(Weighted(Shares::new(weights.clone()))),
             Self::Blest => Box::new(Blest::default()),
             Self::Ecf => Box::new(Ecf::default()),
+            Self::Linux => Box::new(Linux::default()),
             Self::Own(maker) => maker.make(),
         }
     }

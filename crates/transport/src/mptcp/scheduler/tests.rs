@@ -74,6 +74,30 @@ fn blest_leaves_the_window_to_the_fast_path() {
     assert_eq!((select(94_000), select(95_000)), (None, Some(1)));
 }
 
+/// Both have ten segments of 1 kB in their windows, and are past slow start: 1.2 × 10 kB in 20 ms is 600 kB/s, and in 100 ms it is
+/// 120 kB/s. With 3 kB and 1 kB not acknowledged, the queues last 5.0 and 8.3 ms; with 6 kB and 1 kB, 10.0 and 8.3 ms.
+#[test]
+fn linux_gives_bursts_to_the_queue_that_ends_first() {
+    let select = |fast: u32, slow: u32| {
+        SchedulerKind::Linux
+            .make()
+            .select(&[path(20, 10, fast), path(100, 10, slow)], &data(u64::MAX, 1 << 20))
+    };
+    assert_eq!((select(3, 1), select(6, 1)), (Some(0), Some(1)));
+    // The queue of the slow subflow ends first, but its window has no room: 10 kB last 83.3 ms there, and 51 kB 85 ms.
+    let mut fast = path(20, 10, 9);
+    fast.sender.outstanding = Bytes(51_000);
+    let waits = SchedulerKind::Linux.make().select(&[fast, path(100, 10, 10)], &data(u64::MAX, 1 << 20));
+    assert_eq!(waits, None);
+    // A burst of 65,428 bytes is 66 segments of 1 kB, and continues when the queue is longer than the other one.
+    let mut scheduler = SchedulerKind::Linux.make();
+    let roomy = [path(20, 100, 0), path(20, 100, 50)];
+    assert_eq!(scheduler.select(&roomy, &data(u64::MAX, 1 << 20)), Some(0));
+    let later = [path(20, 100, 99), path(20, 100, 50)];
+    let rest = (0..66).filter(|_| scheduler.select(&later, &data(u64::MAX, 1 << 20)) == Some(0)).count();
+    assert_eq!(rest, 65);
+}
+
 /// Fast: 10 ms, 10 segments. Slow: 100 ms, 10 segments. With 20 kB left the fast path is done after
 /// 10 ms × (20 + 10) / 10 = 30 ms, earlier than a segment on the slow one (100 ms), which needs 200 ms for all: wait.
 /// With 200 kB it takes 210 ms, more than 100 ms: send on the slow path too.
