@@ -70,7 +70,7 @@ fn the_paths_of_a_kernel_are_checked() {
             "mptcp = { paths = [\"wifi\", \"sat\"], backup = [\"internet\"] }",
             "",
             "backup",
-            "no path of the connection",
+            "none of the connection's `paths`",
         ),
         ("mptcp = { announced = { server = [\"internet\"] } }", "", "announced.server", "behind the first"),
         ("mptcp = { announced = { server = [\"sat\", \"sat\"] } }", "", "announced.server", "once"),

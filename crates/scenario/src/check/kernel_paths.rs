@@ -38,11 +38,6 @@ fn managers(mptcp: &KernelMptcp, paths: &[String], at: &Place<'_>) -> Checked {
     let begins = mptcp.backup.as_ref().is_some_and(|names| names.iter().any(|name| Some(name) == first));
     let help = "name another path first in `paths`, or leave this one out";
     at.require(!begins, "backup", "the connection begins on this path, before it has an endpoint", help)?;
-    let other = mptcp.backup.iter().flatten().find(|name| !paths.contains(name));
-    if let Some(other) = other {
-        let known: Vec<&str> = paths.iter().skip(1).map(String::as_str).collect();
-        at.fail("backup", format!("{other:?} is no path of the connection"), nearest_help(other, &known))?;
-    }
     let Some(announced) = &mptcp.announced else { return Ok(()) };
     let at = at.under("announced");
     let help = "let the server announce its address, or leave it out: the host then opens the subflow";
