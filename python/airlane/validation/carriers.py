@@ -181,15 +181,10 @@ def _nr_uplink(names: Sequence[tuple[str, float]], *, spare: bool) -> tuple[Carr
 _PRESET_SYMBOLS = 11
 """Of 14, without two symbols of DM-RS, and one of PUCCH and SRS."""
 _NR_UPLINK_SETS = {
-    "tdd-100+100mhz/preset": ([("tdd-100mhz", 3.5), ("tdd-100mhz", 3.7)], False),
-    "fdd-20+20mhz/preset": ([("fdd-20mhz", 0.78), ("fdd-20mhz", 2.14)], False),
-    "fdd-20+tdd-100mhz/preset": ([("fdd-20mhz", 0.78), ("tdd-100mhz", 3.5)], False),
-    "tdd-80+80mhz/8-percent": ([("tdd-80mhz", 3.5), ("tdd-80mhz", 3.7)], True),
-    "fdd-50+tdd-80mhz/8-percent": ([("fdd-50mhz", 2.14), ("tdd-80mhz", 3.5)], True),
+    "tdd-100+100mhz": [("tdd-100mhz", 3.5), ("tdd-100mhz", 3.7)],
+    "fdd-20+20mhz": [("fdd-20mhz", 0.78), ("fdd-20mhz", 2.14)],
+    "fdd-20+tdd-100mhz": [("fdd-20mhz", 0.78), ("tdd-100mhz", 3.5)],
 }
-"""Carriers, and whether their overhead is that of the formula. Blocks of 80 MHz and of 50 MHz are rounded by
-less than 0.3 % with it.
-"""
 _NR_SETS = {
     "tdd-100+100mhz/1-layer": [("tdd-100mhz", 1, 3.5), ("tdd-100mhz", 1, 3.7)],
     "tdd-100+100mhz/4-layers": [("tdd-100mhz", 4, 3.5), ("tdd-100mhz", 4, 3.7)],
@@ -206,10 +201,9 @@ def peak(family: Family) -> Plan:
     elif family.figure == "lte-uplink":
         sets = {"2x20mhz": _lte_uplink()}
         headers = _HEADERS_UPLINK_LTE
-    elif family.figure == "nr-uplink":
-        sets = {
-            name: _nr_uplink(carriers, spare=spare) for name, (carriers, spare) in _NR_UPLINK_SETS.items()
-        }
+    elif family.figure in {"nr-uplink", "nr-uplink-formula"}:
+        spare = family.figure == "nr-uplink-formula"
+        sets = {name: _nr_uplink(carriers, spare=spare) for name, carriers in _NR_UPLINK_SETS.items()}
         headers = HEADERS_BYTES
     else:
         sets = {name: _nr(carriers) for name, carriers in _NR_SETS.items()}
