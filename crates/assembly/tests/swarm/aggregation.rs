@@ -146,7 +146,7 @@ pub(super) fn is_one(scenario: &Resolved) -> bool {
 }
 
 /// The most packets of signalling that can be on their way when the run ends: a handover whose path the gateway has not
-/// switched has a request for it, and the gateway's end marker (TS 36.300 §10.1.2.1).
+/// switched has a request for it, and then the gateway's end marker (`crates/ran/src/x2.rs`).
 pub(super) fn signalling_at_the_end(tables: &[(&str, Table)]) -> u64 {
     let Some((_, handovers)) = tables.iter().find(|(name, _)| *name == "handovers") else { return 0 };
     let outcomes = handovers.column("outcome").and_then(Column::names).expect("a column of names");

@@ -362,7 +362,7 @@ impl MultipathEndpoint {
             return self.poll_transmit(now);
         }
         let mut candidates = core::mem::take(&mut self.candidates);
-        self.candidates(&mut candidates);
+        self.find_candidates(&mut candidates);
         self.turns.use_paths(&candidates);
         let sent = self.scheduled_datagram(now, &candidates, tried);
         self.candidates = candidates;

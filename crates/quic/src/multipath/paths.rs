@@ -244,7 +244,7 @@ impl MultipathEndpoint {
     }
 
     /// The paths among which the scheduler chooses.
-    pub(super) fn candidates(&self, found: &mut Vec<Candidate>) {
+    pub(super) fn find_candidates(&self, found: &mut Vec<Candidate>) {
         let usable = |path: &&LivePath| path.established && !path.abandoned && !path.failed;
         let has_active = self.live.iter().filter(usable).any(|path| !path.backup);
         let chosen = self.live.iter().filter(usable).filter(|path| path.backup != has_active);

@@ -38,17 +38,21 @@ pub(super) struct Turns {
     paths: usize,
     /// The path of the last datagram.
     last: usize,
-    shares: Shares,
+    /// With weights only.
+    shares: Option<Shares>,
 }
 
 impl Turns {
     pub(super) fn new(kind: MultipathScheduler, paths: usize) -> Self {
-        let weights = match &kind {
-            MultipathScheduler::Weighted(weights) => weights.clone(),
-            _ => vec![],
+        let shares = match &kind {
+            MultipathScheduler::Weighted(weights) => {
+                let mut shares = Shares::new(weights.clone());
+                // Data may leave before the first choice.
+                shares.use_paths((0..paths).map(|_| false));
+                Some(shares)
+            }
+            _ => None,
         };
-        let mut shares = Shares::new(weights);
-        shares.use_paths((0..paths).map(|_| false));
         Self { kind, paths, last: paths.saturating_sub(1), shares }
     }
 
@@ -59,8 +63,10 @@ impl Turns {
 
     /// Says which paths may send when they have room.
     pub(super) fn use_paths(&mut self, candidates: &[Candidate]) {
-        let is_one = |place: usize| candidates.iter().any(|one| one.place == place);
-        self.shares.use_paths((0..self.paths).map(is_one));
+        if let Some(shares) = &mut self.shares {
+            let is_one = |place: usize| candidates.iter().any(|one| one.place == place);
+            shares.use_paths((0..self.paths).map(is_one));
+        }
     }
 
     /// The path that sends next, of those whose bit is not set in `tried`; `None` if there is none.
@@ -73,14 +79,16 @@ impl Turns {
             MultipathScheduler::RoundRobin => {
                 places.min_by_key(|place| (place + self.paths - self.last - 1) % self.paths)
             }
-            MultipathScheduler::Weighted(_) => self.shares.least(places),
+            MultipathScheduler::Weighted(_) => self.shares.as_ref()?.least(places),
         }
     }
 
     /// A path has sent a datagram with data.
     pub(super) fn on_sent(&mut self, place: usize, bytes: u64) {
         self.last = place;
-        self.shares.on_sent(place, bytes);
+        if let Some(shares) = &mut self.shares {
+            shares.on_sent(place, bytes);
+        }
     }
 }
 

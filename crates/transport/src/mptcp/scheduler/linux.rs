@@ -34,19 +34,19 @@ impl Scheduler for Linux {
         self.rates.resize(paths.len(), 0);
         let goes_on = self.left > 0 && candidates(paths).any(|(index, _)| index == self.last);
         if !goes_on {
+            let mean = |index: usize, sender: &SubflowState| match self.rates[index] {
+                0 => pacing_rate(sender),
+                rate => rate,
+            };
             let linger = |index: usize, sender: &SubflowState| {
-                let rate = match self.rates[index] {
-                    0 => pacing_rate(sender),
-                    rate => rate,
-                };
-                (u128::from(sender.outstanding.get()) << 32) / u128::from(rate)
+                (u128::from(sender.outstanding.get()) << 32) / u128::from(mean(index, sender))
             };
             let (index, path) = candidates(paths).min_by_key(|(index, path)| linger(*index, &path.sender))?;
             if !path.is_available() {
                 return None;
             }
             let (queued, now) = (path.sender.outstanding.get(), pacing_rate(&path.sender));
-            let before = if self.rates[index] == 0 { now } else { self.rates[index] };
+            let before = mean(index, &path.sender);
             let sum = u128::from(before) * u128::from(queued) + u128::from(now) * u128::from(BURST);
             self.rates[index] = u64::try_from(sum / u128::from(queued + BURST)).unwrap_or(u64::MAX);
             (self.last, self.left) = (index, BURST);
