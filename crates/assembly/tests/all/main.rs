@@ -45,6 +45,7 @@ mod real_tcp;
 mod rnis;
 mod runs;
 mod service;
+mod several_paths;
 #[path = "../../../scenario/tests/all/snapshots/mod.rs"]
 mod snapshots;
 mod split_proxy;

@@ -1,9 +1,8 @@
 //! QUIC over several paths, in whole runs.
 
-use airlane_assembly::{RunOutput, run};
-use airlane_record::Table;
-use airlane_scenario::Scenario;
+use airlane_assembly::RunOutput;
 
+use crate::several_paths::{PHONE, counts, mean, run_with};
 use crate::tables::{reals, table, texts};
 
 /// A host with two accesses, of 20 and 30 Mbit/s.
@@ -20,48 +19,11 @@ LINK
 [[flow]]
 FLOW
 [flow.transport]
-kind = "mpquic"
-MPQUIC
-"#;
-
-/// A phone with LTE and Wi-Fi, which is the first access.
-const PHONE: &str = r#"[run]
-duration = "12 s"
-[[cell]]
-name = "lte"
-[[link]]
-name = "wifi"
-rate = "30 Mbit/s"
-LINK
-[[ue]]
-name = "phone"
-position = ["150 m", "0 m"]
-access = ["wifi", "lte"]
-[[flow]]
-to = "phone"
-FLOW
-[flow.transport]
-kind = "mpquic"
-MPQUIC
+TRANSPORT
 "#;
 
 fn of(text: &str, link: &str, flow: &str, mpquic: &str) -> RunOutput {
-    let text = text.replace("LINK", link).replace("FLOW", flow).replace("MPQUIC", mpquic);
-    let output = run(&Scenario::parse(&text, "x.toml").unwrap().resolve().unwrap(), 1).unwrap();
-    assert!(output.meta.conserved);
-    output
-}
-
-fn counts(table: &Table, name: &str) -> Vec<u64> {
-    reals(table, name).into_iter().map(|count| count as u64).collect()
-}
-
-fn mean(output: &RunOutput, from: f64, until: f64) -> f64 {
-    let series = table(output, "flow_series");
-    let (times, rates) = (reals(series, "t_s"), reals(series, "goodput_mbps"));
-    let within = times.iter().zip(&rates).filter(|(at, _)| (from..until).contains(*at));
-    let rates: Vec<f64> = within.map(|(_, rate)| *rate).collect();
-    rates.iter().sum::<f64>() / rates.len().max(1) as f64
+    run_with(text, link, flow, &format!("kind = \"mpquic\"\n{mpquic}"))
 }
 
 /// IP, UDP and QUIC take 4 to 5 % of a datagram.

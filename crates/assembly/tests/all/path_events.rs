@@ -1,53 +1,12 @@
 //! Multipath TCP whose paths come and go, and middleboxes that remove its options, in whole runs.
 
-use airlane_assembly::{RunOutput, run};
-use airlane_record::Table;
-use airlane_scenario::Scenario;
+use airlane_assembly::RunOutput;
 
+use crate::several_paths::{PHONE, counts, mean, run_with};
 use crate::tables::{reals, table, texts};
 
-/// A phone with LTE and Wi-Fi, which is the first access.
-const PHONE: &str = r#"[run]
-duration = "12 s"
-[[cell]]
-name = "lte"
-[[link]]
-name = "wifi"
-rate = "30 Mbit/s"
-LINK
-[[ue]]
-name = "phone"
-position = ["150 m", "0 m"]
-access = ["wifi", "lte"]
-[[flow]]
-to = "phone"
-FLOW
-[flow.transport]
-kind = "mptcp"
-MPTCP
-"#;
-
 fn of(link: &str, flow: &str, mptcp: &str) -> RunOutput {
-    let text = PHONE.replace("LINK", link).replace("FLOW", flow).replace("MPTCP", mptcp);
-    let output = run(&Scenario::parse(&text, "x.toml").unwrap().resolve().unwrap(), 1).unwrap();
-    assert!(output.meta.conserved);
-    output
-}
-
-fn counts(table: &Table, name: &str) -> Vec<u64> {
-    reals(table, name).into_iter().map(|count| count as u64).collect()
-}
-
-fn mean(output: &RunOutput, from: f64, until: f64) -> f64 {
-    let series = table(output, "flow_series");
-    let (times, rates) = (reals(series, "t_s"), reals(series, "goodput_mbps"));
-    let within: Vec<f64> = times
-        .iter()
-        .zip(&rates)
-        .filter(|(at, _)| (from..until).contains(*at))
-        .map(|(_, rate)| *rate)
-        .collect();
-    within.iter().sum::<f64>() / within.len().max(1) as f64
+    run_with(PHONE, link, flow, &format!("kind = \"mptcp\"\n{mptcp}"))
 }
 
 /// All bytes of transfers arrive in both directions, over the first link alone.

@@ -1,9 +1,9 @@
 //! Multipath TCP over cells and links, in whole runs.
 
-use airlane_assembly::{RunOutput, build, run};
-use airlane_record::Table;
+use airlane_assembly::{RunOutput, build};
 use airlane_scenario::Scenario;
 
+use crate::several_paths::{counts, run_text};
 use crate::tables::{reals, table, texts};
 
 /// A host with two accesses, of 20 and 30 Mbit/s.
@@ -37,16 +37,6 @@ to = "phone"
 transport = "mptcp"
 "#;
 
-fn of(text: &str) -> RunOutput {
-    let output = run(&Scenario::parse(text, "x.toml").unwrap().resolve().unwrap(), 1).unwrap();
-    assert!(output.meta.conserved);
-    output
-}
-
-fn counts(table: &Table, name: &str) -> Vec<u64> {
-    reals(table, name).into_iter().map(|count| count as u64).collect()
-}
-
 fn goodput(output: &RunOutput) -> f64 {
     reals(table(output, "flows"), "goodput_mbps")[0]
 }
@@ -55,7 +45,7 @@ fn goodput(output: &RunOutput) -> f64 {
 /// 50 × 1420 / 1500 = 47.3 Mbit/s.
 #[test]
 fn two_links_carry_the_sum_of_their_rates() {
-    let output = of(WIRED);
+    let output = run_text(WIRED);
     let sum = 50.0 * 1420.0 / 1500.0;
     assert!((0.95 * sum..=sum).contains(&goodput(&output)), "{}", goodput(&output));
     let paths = table(&output, "paths");
@@ -76,7 +66,8 @@ fn a_transfer_completes_over_paths_with_loss() {
             );
             let text = WIRED.replace("[[flow]]\ntransport = \"mptcp\"\n", &flow);
             let text = text.replace("delay = \"20 ms\"", "delay = \"20 ms\"\nloss = \"1 %\"");
-            let output = of(&text.replace("rate = \"30 Mbit/s\"", "rate = \"30 Mbit/s\"\nloss = \"2 %\""));
+            let output =
+                run_text(&text.replace("rate = \"30 Mbit/s\"", "rate = \"30 Mbit/s\"\nloss = \"2 %\""));
             let flows = table(&output, "flows");
             assert_eq!(counts(flows, "bytes_delivered"), [3_000_000], "{scheduler} {direction}");
             assert!(reals(flows, "fct_acked_s")[0].is_finite(), "{scheduler} {direction}");
@@ -97,7 +88,7 @@ fn a_transfer_completes_over_paths_with_loss() {
 fn a_path_that_disappears_costs_no_data() {
     let coverage =
         "rate = \"30 Mbit/s\"\ncoverage = [{ from = \"0 s\", until = \"4 s\" }, { from = \"8 s\" }]";
-    let output = of(&PHONE.replace("rate = \"30 Mbit/s\"", coverage));
+    let output = run_text(&PHONE.replace("rate = \"30 Mbit/s\"", coverage));
     let paths = table(&output, "paths");
     assert_eq!(texts(paths, "path"), ["wifi", "lte"]);
     assert!(counts(paths, "failures")[0] > 0 && counts(paths, "reinjected_bytes")[1] > 10_000);
@@ -121,11 +112,12 @@ fn cells_of_two_generations_carry_one_connection() {
         "[[cell]]\nname = \"nr\"\nradio = \"nr\"\nbandwidth = \"20 MHz\"\n",
     );
     let text = text.replace("[\"wifi\", \"lte\"]", "[\"nr\", \"lte\"]").replace("12 s", "6 s");
-    let output = of(&text);
+    let output = run_text(&text);
     let shares = reals(table(&output, "paths"), "share_percent");
     assert!(shares.iter().all(|share| *share > 2.0), "{shares:?}");
-    let one =
-        |name: &str| goodput(&of(&text.replace("transport = \"mptcp\"", &format!("access = \"{name}\""))));
+    let one = |name: &str| {
+        goodput(&run_text(&text.replace("transport = \"mptcp\"", &format!("access = \"{name}\""))))
+    };
     let (lte, nr) = (one("lte"), one("nr"));
     println!("{} Mbit/s over both, {lte} over LTE, {nr} over NR", goodput(&output));
     assert!(goodput(&output) > nr.max(lte));
@@ -134,7 +126,7 @@ fn cells_of_two_generations_carry_one_connection() {
 /// Coupled subflows grow more slowly than uncoupled ones, and a backup carries nothing while the other path is there.
 #[test]
 fn a_backup_is_not_used() {
-    let output = of(&WIRED.replace("\"mptcp\"", "{ kind = \"mptcp\", backup = [\"wifi\"] }"));
+    let output = run_text(&WIRED.replace("\"mptcp\"", "{ kind = \"mptcp\", backup = [\"wifi\"] }"));
     let shares = reals(table(&output, "paths"), "share_percent");
     assert_eq!(shares, [100.0, 0.0]);
 }
