@@ -99,3 +99,55 @@ fn small_steps_are_not_divided() {
     assert!(built.run(&AtomicBool::new(false)));
     assert_eq!((built.threads(), built.shared_steps()), (2, 0));
 }
+
+/// Whether a UE misses its assignment is decided where blocks are, side by side, before it is known that its block is too
+/// small for what waits.
+#[test]
+fn assignments_for_nothing_are_the_same_on_any_number_of_threads() {
+    let text = r#"network = "typical"
+[channel]
+path_loss = "tr25.814"
+fading = { model = "etu", speed = "40 km/h" }
+[run]
+duration = "2 s"
+ue_series = true
+[[cell]]
+name = "west"
+position = ["0 m", "0 m"]
+resource_blocks = 6
+scheduler = "tta"
+transmission_mode = "tm3"
+control_errors = true
+rlc = { mode = "am" }
+[cell.mac]
+cqi_report = "subband"
+cqi_reference = "control-region"
+[[cell]]
+name = "east"
+position = ["600 m", "0 m"]
+resource_blocks = 6
+scheduler = "tta"
+transmission_mode = "tm3"
+control_errors = true
+rlc = { mode = "am" }
+[cell.mac]
+cqi_report = "subband"
+cqi_reference = "control-region"
+[[ue]]
+name = "walker"
+count = 6
+placement = { kind = "disc", radius = "400 m" }
+mobility = { kind = "random-walk", area = { from = ["-400 m", "-400 m"], to = ["400 m", "400 m"] }, speed = { min = "10 m/s", max = "30 m/s" } }
+[[flow]]
+to = "walker"
+transport = "udp"
+app = { kind = "cbr", rate = "1 Mbit/s", payload = "700 B" }
+[output]
+ran_log = true
+"#;
+    let scenario = Scenario::parse(text, "nothing.toml").unwrap().resolve().unwrap();
+    let (alone, _) = on(1, &scenario);
+    let (several, steps) = on(2, &scenario);
+    assert!(steps > 100, "only {steps} steps were divided");
+    assert!(bytes(&several) == bytes(&alone));
+}

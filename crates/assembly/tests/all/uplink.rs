@@ -123,3 +123,21 @@ to = "phone"
         assert!(goodput > 1.0, "flow {row}: {goodput} Mbit/s");
     }
 }
+
+#[test]
+fn a_ue_that_waits_for_grants_is_not_sent_to_sleep() {
+    let set = [
+        ("cell.0.drx.kind", "cycles"),
+        ("cell.0.drx.cycle", "320 ms"),
+        ("cell.0.drx.on_duration", "10 ms"),
+        ("cell.0.drx.inactivity", "100 ms"),
+    ];
+    // Each packet of the downlink ends its data, so that the cell could send a command.
+    let downlink =
+        "[[flow]]\nto = \"phone\"\ntransport = \"udp\"\napp = { kind = \"cbr\", rate = \"400 kbit/s\" }\n";
+    let uplink = "[[flow]]\nto = \"phone\"\ndirection = \"uplink\"\ntransport = \"udp\"\napp = { kind = \"cbr\", rate = \"8 Mbit/s\" }\n";
+    let cell = CELL.replace("name = \"a\"\n", "name = \"a\"\ndrx = { kind = \"cycles\", command = true }\n");
+    let text = format!("{cell}{downlink}{uplink}");
+    let goodput = value(&text, &set, "flows", "goodput_mbps", 1);
+    assert!(goodput > 7.8, "{goodput} Mbit/s");
+}

@@ -208,6 +208,7 @@ pub(crate) fn drawn(seed: u64) -> Drawn {
         drawn.settings.extend(out_of_range);
         let links = links::draw(&mut stream("swarm/links"), &base, layout, &drawn.settings);
         drawn.settings.extend(links);
+        links::path_loss_map(&mut stream("swarm/path-loss-map"), &base, layout, &mut drawn.settings);
         drawn.settings.extend(headroom::draw(&mut stream("swarm/headroom"), &base, layout));
         bearers::draw(&mut stream("swarm/bearers"), &base, layout, &mut drawn.settings);
         let s = &mut Seeds::new(seed).stream("swarm/sleep");

@@ -51,6 +51,19 @@ pub(super) fn draw(
     list
 }
 
+/// The first cell has its path loss from a raster, 119 dB at (0, 0); there are then no copies of the area.
+pub(super) fn path_loss_map(
+    s: &mut Stream,
+    base: &Resolved,
+    layout: bool,
+    settings: &mut Vec<(String, Value)>,
+) {
+    if !layout && base.channel.is_some() && s.chance(0.05) {
+        settings.retain(|(path, _)| path != "channel.wrap_around");
+        settings.push(("cell.0.path_loss_map".to_owned(), json!("hills.asc")));
+    }
+}
+
 fn wrap_around(s: &mut Stream, base: &Resolved, layout: bool) -> (String, Value) {
     if layout {
         // Only whole rings repeat themselves: one ring of sites with one or three sectors.

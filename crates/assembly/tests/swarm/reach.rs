@@ -219,6 +219,7 @@ fn least_budget(scenario: &Resolved) -> Option<f64> {
         && matches!(channel.blockage, format::Blockage::None)
         && channel.minimum_coupling_loss.is_none()
         && channel.clutter_loss_map.is_none()
+        && scenario.cell.iter().all(|cell| cell.path_loss_map.is_none())
         && scenario.ue.iter().all(|ue| ue.building.is_none());
     let least = BUDGET.linear() * if fades? { FADES.linear() } else { 1.0 };
     clear.then_some(least)

@@ -236,13 +236,6 @@ impl DownlinkMac {
         let Some(on_air) = decided_slots(slot.cell, slot.number).next() else { return };
         self.decide(slot, on_air);
         self.is_decided = true;
-        if slot.cell.mac.control_errors {
-            let radio = Radio { cell: slot.cell, air: slot.air };
-            for demand in self.demands.iter().filter(|demand| demand.given != 0) {
-                let Ue { mobility, links, .. } = &mut slot.ues[demand.ue as usize];
-                links.with_mut(slot.id).control_sinr(slot.now, mobility, radio, slot.phy.sinr_mut());
-            }
-        }
     }
 
     /// Decides the blocks of a slot.
@@ -262,6 +255,15 @@ impl DownlinkMac {
         } else {
             self.collect_demands(slot);
             self.share(slot);
+        }
+        // Also for a UE whose queue turns out to have nothing to send: what it has looked at is the same on any number of
+        // threads.
+        if slot.cell.mac.control_errors {
+            let radio = Radio { cell: slot.cell, air: slot.air };
+            for demand in self.demands.iter().filter(|demand| demand.given != 0) {
+                let Ue { mobility, links, .. } = &mut slot.ues[demand.ue as usize];
+                links.with_mut(slot.id).control_sinr(slot.now, mobility, radio, slot.phy.sinr_mut());
+            }
         }
     }
 
@@ -297,9 +299,12 @@ impl DownlinkMac {
         if !missed {
             drx.on_new_transmission(self.pdcch(slot.cell) + slot.cell.numerology.slot);
         }
+        let size = links.with(slot.id).downlink.harq.processes[usize::from(process)].size;
+        drx.radio_use.receive(slot.cell.numerology.slot, size);
+        // With the command, a UE that has asked for grants would sleep until its next on-duration.
+        let is_granted = links.known_backlog() == 0 && links.outstanding() == 0;
+        let is_last = drx.has_command() && is_granted && !bearers.has_backlog(Direction::Downlink, now);
         let processes = &mut links.with_mut(slot.id).downlink.harq.processes;
-        drx.radio_use.receive(slot.cell.numerology.slot, processes[usize::from(process)].size);
-        let is_last = drx.has_command() && !bearers.has_backlog(Direction::Downlink, now);
         processes[usize::from(process)].drx_command = is_last;
     }
 

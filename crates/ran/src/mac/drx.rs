@@ -31,7 +31,8 @@ pub struct DrxConfig {
     pub short: Option<ShortCycle>,
     /// drx-RetransmissionTimerDL and drx-RetransmissionTimerUL.
     pub retransmission: [Duration; 2],
-    /// The cell sends a UE the DRX command when it has no more downlink data for it (TS 36.321 §6.1.3.3, unverified).
+    /// The cell sends a UE the DRX command when it has no more downlink data for it, and knows of none for the uplink (TS
+    /// 36.321 §6.1.3.3, unverified).
     pub command: bool,
 }
 
