@@ -112,6 +112,27 @@ impl ServingLink {
         (latest > known && air.is_quiet() && self.downlink.channel.has_no_bursts()).then_some(latest)
     }
 
+    /// Computes the report in force at a time outside of the slots of the scheduler, if there is one. The interference of
+    /// a measurement is forgotten after some time: a UE that has had no downlink data since then measures again.
+    pub(crate) fn compute_report(
+        &mut self,
+        now: Instant,
+        mobility: &mut Mobility,
+        radio: Radio<'_>,
+        amc: &LinkAdaptation,
+        scratch: &mut [f32],
+    ) {
+        let current = &self.downlink.cqi.current;
+        let is_computed = current.is_made() || radio.air.is_quiet();
+        if self.downlink.cqi.valid && !is_computed && !self.neighbours.knows(current.input.snapshot) {
+            let slot = now.as_nanos() / radio.cell.numerology.slot.as_nanos();
+            self.measure_cqi(slot, MeasuringUe { mobility, drx: None }, radio, amc, scratch);
+        }
+        if self.downlink.cqi.valid {
+            self.reported_cqi(mobility, radio, amc, scratch);
+        }
+    }
+
     /// The report in force, which must exist: one CQI per sub-band, and the number of layers to
     /// which they apply.
     pub(crate) fn reported_cqi(

@@ -68,6 +68,13 @@ pub(crate) struct CellChannels {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Snapshot(u32);
 
+impl Snapshot {
+    /// Whether it is still valid when this one is the latest.
+    fn is_known_at(self, latest: Self) -> bool {
+        latest.0.wrapping_sub(self.0) < 2
+    }
+}
+
 /// The control regions of other cells at a UE; these are always transmitted.
 #[derive(Debug, Default)]
 struct ControlLevels {
@@ -269,9 +276,14 @@ impl Neighbours {
         }
     }
 
-    /// Mean power over the noise by cell, at a snapshot that is the latest or the one before.
+    /// Whether the powers of a snapshot are still known: it is the latest or the one before.
+    pub(crate) fn knows(&self, snapshot: Snapshot) -> bool {
+        snapshot.is_known_at(self.latest)
+    }
+
+    /// Mean power over the noise by cell, at a snapshot that is still known.
     fn levels(downlink: &[Vec<f32>; 2], latest: Snapshot, snapshot: Snapshot) -> &[f32] {
-        assert!(latest.0.wrapping_sub(snapshot.0) < 2, "what was heard then is forgotten");
+        assert!(snapshot.is_known_at(latest), "what was heard then is forgotten");
         &downlink[snapshot.0 as usize % 2]
     }
 

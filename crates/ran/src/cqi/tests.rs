@@ -88,6 +88,33 @@ fn a_report_that_would_outlive_what_was_heard_is_made_at_once() {
     assert_eq!(reports(&config, true), reports(&config, false));
 }
 
+/// A UE without downlink data is not measured, but what it receives changes with each block that it sends.
+#[test]
+fn a_report_whose_interference_is_forgotten_is_measured_again() {
+    let config = passing();
+    let (mut air, mut ues) =
+        (Air::new(&config.cells), build::Environment::new(&config).ues(&config, Seeds::new(1)));
+    let cell = &config.cells[0];
+    let Ue { mobility, links, .. } = &mut ues[0];
+    let link = links.primary_mut();
+    let mut phy = Phy::new(cell, Arc::new(BlockTables::new(cell, &config.cells)));
+    let (amc, scratch) = phy.amc_and_sinr(Direction::Downlink);
+    for slot in 0..12 {
+        air.send_downlink(CellId(1), slot + 2, RbgSet::MAX);
+        let ue = MeasuringUe { mobility, drx: None };
+        link.measure_cqi(slot, ue, Radio { cell, air: &air }, amc, scratch);
+    }
+    assert!(link.downlink.cqi.is_valid() && !link.downlink.cqi.is_known(), "nobody has asked");
+    for ms in [30, 60, 90] {
+        air.snapshot(Instant::from_millis(ms), &mut link.neighbours, mobility);
+    }
+    let now = Instant::from_millis(95);
+    link.compute_report(now, mobility, Radio { cell, air: &air }, amc, scratch);
+    assert!(link.downlink.cqi.is_known());
+    let measured = link.downlink.cqi.current.input.slot;
+    assert!((85..95).contains(&measured), "{measured}");
+}
+
 #[test]
 fn a_steady_report_is_the_one_that_would_have_been_written_down() {
     for (period, delay, fades) in [(1, 6, true), (5, 6, true), (10, 3, true), (3, 0, true), (5, 6, false)] {

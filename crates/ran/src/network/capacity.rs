@@ -74,16 +74,14 @@ impl RadioNetwork {
         }
     }
 
-    /// The rate at which a UE with such a queue could be served now, in bytes per second; `None` before its first block.
-    pub(crate) fn downlink_capacity(&mut self, ue: usize) -> Option<f64> {
+    /// The rate at which a UE with such a queue could be served at `now`, in bytes per second; `None` before its first block.
+    pub(crate) fn downlink_capacity(&mut self, now: Instant, ue: usize) -> Option<f64> {
         let Ue { mobility, links, .. } = &mut self.ues[ue];
         let each = links.iter_mut().map(|link| {
             let cell = &mut self.cells[link.cell.index()];
             cell.downlink.use_reports(ue as u32, link);
-            if link.downlink.cqi.is_valid() {
-                let (amc, scratch) = cell.phy.amc_and_sinr(Direction::Downlink);
-                link.reported_cqi(mobility, Radio { cell: &cell.config, air: &self.air }, amc, scratch);
-            }
+            let (amc, scratch) = cell.phy.amc_and_sinr(Direction::Downlink);
+            link.compute_report(now, mobility, Radio { cell: &cell.config, air: &self.air }, amc, scratch);
             capacity(cell, &self.capacity_reports.slots[link.cell.index()], link, ue as u32)
         });
         each.sum()
@@ -96,7 +94,7 @@ impl RadioNetwork {
             self.capacity_reports.due = at + PERIOD;
             for index in 0..self.capacity_reports.ues.len() {
                 let ue = self.capacity_reports.ues[index] as usize;
-                if let Some(rate) = self.downlink_capacity(ue) {
+                if let Some(rate) = self.downlink_capacity(at, ue) {
                     self.ues[ue].bearers.report_capacity(at, rate);
                 }
             }

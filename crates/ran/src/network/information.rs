@@ -112,12 +112,10 @@ impl RadioNetwork {
         let link = links.primary_mut();
         cell.downlink.use_reports(id.0, link);
         let (amc, scratch) = cell.phy.amc_and_sinr(Direction::Downlink);
-        let cqi = if link.downlink.cqi.is_valid() {
-            link.reported_cqi(mobility, Radio { cell: &cell.config, air: &self.air }, amc, scratch);
-            link.downlink.cqi.wideband()
-        } else {
-            0
-        };
+        let radio = Radio { cell: &cell.config, air: &self.air };
+        link.compute_report(measured_at, mobility, radio, amc, scratch);
+        let reports = &link.downlink.cqi;
+        let cqi = if reports.is_valid() { reports.wideband() } else { 0 };
         let record = UeRecord {
             measured_at,
             ue: rni::ue_address(id.0),

@@ -26,7 +26,7 @@ fn compare(config: &RanConfig) {
         }
     }
     let bytes: u64 = d.arrived.iter().filter(|(.., flow)| flow.0 == 0).count() as u64 * 1_500;
-    let capacity = d.ran.downlink_capacity(0).expect("it has had blocks");
+    let capacity = d.ran.downlink_capacity(Instant::from_millis(1_000), 0).expect("it has had blocks");
     let (served, known) = (bytes as f64 * 2.0, capacity);
     assert!((0.97..=1.0).contains(&(served / known)), "{ues} UEs: {served} of {known} bytes per second");
 }
@@ -50,10 +50,10 @@ fn no_block_is_expected_in_blank_subframes() {
 #[test]
 fn without_blocks_the_capacity_is_unknown() {
     let mut d = Driver::new(&marked(network(1, IDEAL)));
-    assert_eq!(d.ran.downlink_capacity(0), None);
+    assert_eq!(d.ran.downlink_capacity(Instant::ZERO, 0), None);
     d.send(Instant::from_millis(1), 0, Direction::Downlink, 100);
     d.run_to(Instant::from_millis(100));
     // A block of 100 bytes tells what a whole slot would carry.
-    let alone = d.ran.downlink_capacity(0).expect("one block");
+    let alone = d.ran.downlink_capacity(Instant::from_millis(100), 0).expect("one block");
     assert!(alone > 1e6, "{alone}");
 }
