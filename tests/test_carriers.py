@@ -87,6 +87,12 @@ def test_two_carriers_of_nr_carry_more_than_one() -> None:
         ("[[flow]]", '[ue.scells]\ndeactivation_timer = "100 ms"\n[[flow]]', "20, 40, 80, 160, 320"),
         ("[[flow]]", '[ue.scells]\nactivation_delay = "40 ms"\n[[flow]]', "from 8 ms to 34 ms"),
         ('carriers = ["a", "b"]', 'uplink_carriers = ["a", "b"]', "the UE has one carrier"),
+        (_LISTED, "scell_events = {}", "the UE has one carrier"),
+        (
+            _LISTED,
+            f'{_LISTED}\nscell_events = {{ add_above = "-120 dBm" }}',
+            "it must be below `add_above`, -120 dBm",
+        ),
         (
             _LISTED,
             f'{_LISTED}\nuplink_carriers = ["b", "a"]',
@@ -120,6 +126,33 @@ def test_the_uplink_is_on_the_carriers_that_are_named() -> None:
     assert [output.tables["carriers"].num_rows for output in outputs] == [0, 2]
     goodput = [output.tables["flows"]["goodput_mbps"][0].as_py() for output in outputs]
     assert goodput[1] > 1.5 * goodput[0]
+
+
+_LOW_AND_HIGH = PHONE.replace("1.84 GHz", "3.6 GHz").replace("1.745 GHz", "3.5 GHz").replace("2 s", "12 s")
+
+
+@pytest.mark.parametrize(("start_m", "heading"), [(300, 0), (900, 180)])
+def test_an_scell_comes_and_goes_with_its_signal(start_m: int, heading: int) -> None:
+    """The higher carrier ends between 400 m and 520 m, where the phone leaves it, or comes to it."""
+    keys = (
+        f'mobility = {{ kind = "line", heading = "{heading} deg", speed = "50 m/s" }}\n'
+        'scell_events = { add_above = "-100 dBm", release_below = "-102 dBm" }\n'
+    )
+    text = _LOW_AND_HIGH.replace('["150 m"', f'["{start_m} m"').replace("[[flow]]", f"{keys}[[flow]]")
+    text = text.replace("[[cell]]", '[channel]\nfading = "none"\n[[cell]]', 1)
+    output = loads(text, "x.toml").set({"output.ran_log": True}).run()
+    rows = output.tables["carriers"].to_pylist()
+    steps = [row["step"] for row in rows]
+    used = output.tables["ran_log"].to_pandas().query("cell == 'b'")["t_s"]
+    if heading == 0:
+        assert steps == ["configured", "commanded", "activated", "deactivated", "released"]
+        assert rows[0]["t_s"] == 0
+        assert 300 + 50 * rows[-1]["t_s"] == pytest.approx(535, abs=35)
+        assert rows[-1]["t_s"] - 0.2 < used.max() <= rows[-1]["t_s"] + 0.02
+    else:
+        assert steps == ["configured", "commanded", "activated"]
+        assert 900 - 50 * rows[0]["t_s"] == pytest.approx(415, abs=35)
+        assert used.min() >= rows[-1]["t_s"]
 
 
 _UPLINK = 'uplink_carriers = ["a", "b"]'

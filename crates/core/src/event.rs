@@ -164,6 +164,8 @@ pub enum ConnectionStep {
 /// A change of a secondary cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CarrierStep {
+    /// Measurements have made it a secondary cell. Without a configuration of measurements this is not reported.
+    Configured,
     /// The primary cell schedules the block with the activation command.
     Commanded,
     /// It can be scheduled.
@@ -171,6 +173,8 @@ pub enum CarrierStep {
     /// It is deactivated: its timer has expired, the radio of the primary cell was switched off, or the UE has left the
     /// primary cell or its connection.
     Deactivated,
+    /// Measurements have ended it as a secondary cell.
+    Released,
 }
 
 /// A step of the secondary cell group of a UE.

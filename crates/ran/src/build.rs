@@ -403,7 +403,7 @@ fn build_secondary(
             seeds.stream(&if place < first.len() { of } else { format!("{of}/{place}") })
         };
         let pcell = scenes[primary.index()].cell.numerology;
-        let scell = Scell::new(aggregation.activation, pcell, ReportTimes::of(cell, index));
+        let scell = Scell::new(aggregation, pcell, ReportTimes::of(cell, index));
         ServingLink { scell: Some(Box::new(scell)), ..build_link(new, serving, neighbours, cell, draws) }
     };
     (0..most).map(link).collect()

@@ -298,6 +298,23 @@ impl Channel {
         mean + Decibel::from_linear(sum / SAMPLES as f64)
     }
 
+    /// The mean of RSRP over the period that ends now, as layer 1 makes a sample (TS 36.133 §8.1.2.2): the movement of the
+    /// UE counts too. `before` has the mean before fading at the beginning of the period, if that is known, and gets the one
+    /// of its end.
+    pub(crate) fn mean_rsrp(
+        &mut self,
+        (now, length): (Instant, Duration),
+        mobility: &mut Mobility,
+        before: &mut Option<Dbm>,
+        common: &mut CommonShadow,
+    ) -> Dbm {
+        let mean = self.rsrp(now, mobility, common);
+        let period = RsrpPeriod { end: now, length, relevant_from: Dbm(f64::NEG_INFINITY) };
+        let fading = self.rsrp_over(period, mobility, common) - mean;
+        let at_begin = before.replace(mean).unwrap_or(mean);
+        Dbm((at_begin.0 + mean.0) / 2.0) + fading
+    }
+
     /// Computes the path loss again once the UE has moved by this distance.
     #[inline]
     fn refreshed(

@@ -388,9 +388,7 @@ impl ServingLink {
         }
     }
 
-    /// The mean of RSRP over the period that ends now, by cell, as layer 1 makes a sample (TS 36.133 §8.1.2.2): the
-    /// movement of the UE counts too. `before` has the means before fading at the beginning of the period, and gets
-    /// those of its end.
+    /// [`Channel::mean_rsrp`] over the period that ends now, by cell.
     pub(crate) fn measure_mean_rsrp(
         &mut self,
         now: Instant,
@@ -405,11 +403,8 @@ impl ServingLink {
         let serving = core::iter::once((self.cell, &mut self.downlink.channel));
         let others = self.neighbours.channels_mut().iter_mut().map(|other| (other.cell, &mut other.downlink));
         for (cell, channel) in serving.chain(others) {
-            let mean = channel.rsrp(now, mobility, &mut common);
-            let period = RsrpPeriod { end: now, length: period, relevant_from: Dbm(f64::NEG_INFINITY) };
-            let fading = channel.rsrp_over(period, mobility, &mut common) - mean;
-            let at_begin = before[cell.index()].replace(mean).unwrap_or(mean);
-            out[cell.index()] = Dbm((at_begin.0 + mean.0) / 2.0) + fading;
+            out[cell.index()] =
+                channel.mean_rsrp((now, period), mobility, &mut before[cell.index()], &mut common);
         }
         let out_of_reach = before.iter_mut().zip(out).filter(|(_, rsrp)| rsrp.0 == f64::NEG_INFINITY);
         out_of_reach.for_each(|(before, _)| *before = None);

@@ -28,9 +28,11 @@ impl CarrierLog {
         let mut table = Table::default();
         let rows = || self.changes.iter();
         let step = |one: &Change| match one.step {
+            CarrierStep::Configured => "configured",
             CarrierStep::Commanded => "commanded",
             CarrierStep::Activated => "activated",
             CarrierStep::Deactivated => "deactivated",
+            CarrierStep::Released => "released",
         };
         table.push_f64("t_s", rows().map(|one| one.at.as_secs_f64())).means("time of the change");
         table.push_text("ue", rows().map(|one| ue_names[one.ue.index()].as_str())).means("UE");

@@ -168,8 +168,11 @@ fn check_steps(scenario: &Resolved, table: &Table) {
         let (ue, step) = (ues[row], steps[row]);
         let before = states.insert((ue, cells[row]), step);
         let fits = match step {
+            // After a handover, the UE has no SCell of its PCell before.
+            "configured" => before != Some("activated"),
+            "released" => before.is_some_and(|before| !["activated", "released"].contains(&before)),
             // A command whose block is lost is repeated.
-            "commanded" => before != Some("activated"),
+            "commanded" => !["activated", "released"].map(Some).contains(&before),
             "activated" => before == Some("commanded"),
             // Those that are active from the start were never commanded.
             _ => before.is_none_or(|before| before == "activated"),

@@ -116,6 +116,24 @@ fn have_same_band(one: &format::Cell, other: &format::Cell) -> bool {
     one.resource_blocks == other.resource_blocks && radio(one) == radio(other)
 }
 
+/// Measurements that add and release SCells, for some UEs that have several carriers.
+pub(super) fn scell_events(s: &mut Stream, settings: &mut Vec<(String, Value)>) {
+    let of_ue = |path: &str| path.strip_suffix(".scells").map(|ue| format!("{ue}.scell_events"));
+    let ues: Vec<_> = settings.iter().filter_map(|(path, _)| of_ue(path)).collect();
+    for path in ues {
+        if s.chance(0.3) {
+            let add_above = number(s, 60, 120);
+            let events = json!({
+                "add_above": format!("-{add_above} dBm"),
+                "release_below": format!("-{} dBm", add_above + number(s, 1, 10)),
+                "time_to_trigger": format!("{} ms", 40 * s.below(10)),
+                "preparation": format!("{} ms", s.below(80)),
+            });
+            settings.push((path, events));
+        }
+    }
+}
+
 pub(super) fn scells(s: &mut Stream) -> Value {
     let ms = |ms: u64| format!("{ms} ms");
     let (delay, period) = (ms(number(s, 8, 34)), ms([5, 20, 80][s.below(3) as usize]));

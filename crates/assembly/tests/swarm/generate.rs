@@ -191,7 +191,10 @@ pub(crate) fn drawn(seed: u64) -> Drawn {
     let s = &mut Seeds::new(seed).stream("swarm/aggregation");
     if s.chance(0.05) {
         let other = &mut Seeds::new(seed).stream("swarm/dual");
-        return if other.chance(0.4) { dual::draw(other) } else { aggregation::draw(s) };
+        let mut drawn = if other.chance(0.4) { dual::draw(other) } else { aggregation::draw(s) };
+        let s = &mut Seeds::new(seed).stream("swarm/scell-events");
+        carriers::scell_events(s, &mut drawn.settings);
+        return drawn;
     }
     let s = &mut Seeds::new(seed).stream("swarm/nr");
     let later = &mut Seeds::new(seed).stream("swarm/processing");
@@ -218,6 +221,7 @@ pub(crate) fn drawn(seed: u64) -> Drawn {
         if let Ok(settled) = drawn.resolve() {
             let carriers = carriers::draw(s, &settled, layout, &drawn.settings);
             drawn.settings.extend(carriers);
+            carriers::scell_events(&mut stream("swarm/scell-events"), &mut drawn.settings);
         }
     }
     drawn

@@ -4,7 +4,7 @@
 //! the HARQ feedback for all of them. A MAC control element in a block of the PCell activates SCells. The
 //! sCellDeactivationTimer of an SCell restarts with each assignment and each grant on it, and deactivates it when it expires.
 //!
-//! A connected UE has its SCells configured. They are released with the connection, by a handover and by a failure of the
+//! A connected UE has its SCells configured, all of them or those with enough RSRP ([`crate::rrc::scell_events`]). They are released with the connection, by a handover and by a failure of the
 //! radio link. The message that completes the set-up of a connection, its re-establishment or a handover configures those
 //! of the PCell at that time, and they are deactivated then, whatever the policy is. (TS 38.331 v18.0.0 §5.3.5.5.2, read in
 //! a quotation: an SCell that the message of a handover does not give another state is considered to be deactivated; TS
@@ -23,6 +23,7 @@ use airlane_core::{Bytes, CarrierStep, CellId, Cx, Duration, Event, Instant, Top
 
 use crate::cqi::ReportTimes;
 use crate::numerology::Numerology;
+use crate::rrc::scell_events::{ScellEvents, ScellEventsConfig};
 use crate::slot::Slot;
 use crate::ue::Ue;
 
@@ -39,6 +40,8 @@ pub struct CarrierAggregation {
     pub uplink: Arc<SecondaryCells>,
     /// When they are active.
     pub activation: ActivationPolicy,
+    /// When they are added and released by measurements; `None` to have them while the UE is connected.
+    pub events: Option<ScellEventsConfig>,
 }
 
 /// When the SCells of a UE are active.
@@ -147,6 +150,8 @@ pub(crate) struct Scell {
     /// Whether the UE sends to it while it is active.
     pub(crate) has_uplink: bool,
     policy: ActivationPolicy,
+    /// `None` if it is configured while the UE is connected.
+    events: Option<Box<ScellEvents>>,
     /// The slots of the PCell, where feedback is sent.
     pub(crate) pcell: Numerology,
     reports: ReportTimes,
@@ -154,14 +159,16 @@ pub(crate) struct Scell {
 
 impl Scell {
     /// An SCell of a UE whose PCell has this numerology, without an uplink. It is not configured.
-    pub(crate) fn new(policy: ActivationPolicy, pcell: Numerology, reports: ReportTimes) -> Self {
-        Self { state: ScellState::Unconfigured, has_uplink: false, policy, pcell, reports }
+    pub(crate) fn new(of: &CarrierAggregation, pcell: Numerology, reports: ReportTimes) -> Self {
+        let events = of.events.map(|config| Box::new(ScellEvents::new(config)));
+        let state = ScellState::Unconfigured;
+        Self { state, has_uplink: false, policy: of.activation, events, pcell, reports }
     }
 
     /// The UE is connected from the start.
     pub(crate) fn start(&mut self, now: Instant) {
-        self.configure();
-        if self.policy.starts_active {
+        self.configure(now);
+        if self.policy.starts_active && self.events.is_none() {
             self.begin(now);
         }
     }
@@ -171,11 +178,36 @@ impl Scell {
         (self.pcell, self.reports) = (pcell, reports);
     }
 
-    /// RRC configures it.
-    pub(crate) fn configure(&mut self) {
-        if self.state == ScellState::Unconfigured {
-            self.state = ScellState::Deactivated;
+    /// The UE is connected to its PCell: RRC configures the SCell, or the UE begins to measure it.
+    pub(crate) fn configure(&mut self, now: Instant) {
+        match &mut self.events {
+            Some(events) => events.begin(now),
+            None if self.state == ScellState::Unconfigured => self.state = ScellState::Deactivated,
+            None => {}
         }
+    }
+
+    /// The UE leaves the PCell or its connection.
+    pub(crate) fn release(&mut self) {
+        self.state = ScellState::Unconfigured;
+        if let Some(events) = &mut self.events {
+            events.end();
+        }
+    }
+
+    /// The events that add and release it, if the UE measures it now.
+    pub(crate) fn measured(&mut self, now: Instant) -> Option<&mut ScellEvents> {
+        self.events.as_deref_mut().filter(|events| events.measures(now))
+    }
+
+    /// Whether it is configured.
+    pub(crate) fn is_configured(&self) -> bool {
+        self.state != ScellState::Unconfigured
+    }
+
+    /// Whether RRC adds or releases it now, because of a measurement.
+    pub(crate) fn changes(&mut self, now: Instant) -> bool {
+        self.events.as_mut().is_some_and(|events| events.changes(now))
     }
 
     /// It is not used any more.
@@ -219,8 +251,12 @@ impl Scell {
         self.state = ScellState::Active { expires };
     }
 
-    /// When its state changes by itself; [`Instant::FAR_FUTURE`] if it does not.
+    /// When something is due for it: a change of its state, or a measurement; [`Instant::FAR_FUTURE`] if nothing is.
     pub(crate) fn due(&self) -> Instant {
+        self.events.as_ref().map_or(Instant::FAR_FUTURE, |events| events.due()).min(self.state_due())
+    }
+
+    fn state_due(&self) -> Instant {
         match self.state {
             ScellState::Unconfigured | ScellState::Deactivated | ScellState::Commanded => Instant::FAR_FUTURE,
             ScellState::Activating { until } => until,
@@ -231,7 +267,7 @@ impl Scell {
     /// The change of its state that is due.
     pub(crate) fn due_step(&self, now: Instant) -> Option<CarrierStep> {
         let step = if self.is_active() { CarrierStep::Deactivated } else { CarrierStep::Activated };
-        (self.due() <= now).then_some(step)
+        (self.state_due() <= now).then_some(step)
     }
 }
 

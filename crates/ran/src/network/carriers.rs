@@ -4,12 +4,13 @@
 //! A UE has one queue in each direction. Cells whose slots begin together take data from it in the order of their numbers, so
 //! that blocks of several cells can have parts of one packet. RLC brings them into order.
 
-use airlane_core::{Bytes, CarrierStep, Cx, Direction, Instant, UeId};
+use airlane_core::{Bytes, CarrierStep, Cx, Dbm, Direction, Instant, UeId};
 
 use super::RadioNetwork;
 use crate::cqi::ReportTimes;
 use crate::mac::scell::{self, ScellState};
 use crate::mac::sleep::Phase;
+use crate::rrc::scell_events;
 use crate::ue::Ue;
 
 impl RadioNetwork {
@@ -21,6 +22,7 @@ impl RadioNetwork {
             if let Some(step) = scell.and_then(|scell| scell.due_step(cx.now)) {
                 self.change_carrier(cx, index, place, step);
             }
+            self.follow_measurements(cx, index, place);
         }
         self.schedule_carriers(cx.now, index);
     }
@@ -81,16 +83,16 @@ impl RadioNetwork {
     pub(super) fn release_carriers(&mut self, cx: &mut Cx<'_>, ue: UeId) {
         self.leave_carriers(cx, ue.index());
         for scell in self.ues[ue.index()].links.scells_mut() {
-            scell.state = ScellState::Unconfigured;
+            scell.release();
         }
     }
 
     /// A UE that is connected gets the SCells of its primary cell.
-    pub(super) fn configure_carriers(&mut self, ue: UeId) {
+    pub(super) fn configure_carriers(&mut self, now: Instant, ue: UeId) {
         let Ue { links, phase, .. } = &mut self.ues[ue.index()];
         if *phase == Phase::Connected {
             let scells = links.with_secondary_cells().filter_map(|(link, _)| link.scell.as_mut());
-            scells.for_each(|scell| scell.configure());
+            scells.for_each(|scell| scell.configure(now));
         }
     }
 
@@ -110,6 +112,40 @@ impl RadioNetwork {
         }
     }
 
+    /// A UE measures a cell that may be its SCell, and RRC adds or releases that, if it is time.
+    fn follow_measurements(&mut self, cx: &mut Cx<'_>, index: usize, place: usize) {
+        let Ue { id, links, mobility, .. } = &mut self.ues[index];
+        let link = &mut links.secondary_mut()[place];
+        let Some(scell) = &mut link.scell else { return };
+        let is_configured = scell.is_configured();
+        if let Some(events) = scell.measured(cx.now) {
+            let rsrp = match self.cells[link.cell.index()].restrictions.is_on {
+                true => link.downlink.channel.mean_rsrp(
+                    (cx.now, scell_events::PERIOD),
+                    mobility,
+                    &mut events.before,
+                    &mut None,
+                ),
+                false => Dbm(f64::NEG_INFINITY),
+            };
+            events.measure(cx.now, rsrp, is_configured);
+        }
+        if !scell.changes(cx.now) {
+            return;
+        }
+        let (id, cell) = (*id, link.cell);
+        let (state, step) = match is_configured {
+            true => (ScellState::Unconfigured, CarrierStep::Released),
+            false => (ScellState::Deactivated, CarrierStep::Configured),
+        };
+        if is_configured && link.is_in_use() {
+            self.change_carrier(cx, index, place, CarrierStep::Deactivated);
+        }
+        let links = &mut self.ues[index].links;
+        links.secondary_mut()[place].scell.as_mut().expect("it was there").state = state;
+        scell::report(cx, id, cell, step, links.active_carriers());
+    }
+
     /// An SCell becomes active, or is deactivated: HARQ and CQI reports start again.
     fn change_carrier(&mut self, cx: &mut Cx<'_>, index: usize, place: usize, step: CarrierStep) {
         let Ue { id, links, drx, .. } = &mut self.ues[index];
@@ -123,7 +159,7 @@ impl RadioNetwork {
         if let Some(scell) = &mut link.scell {
             match step {
                 CarrierStep::Activated => scell.begin(cx.now),
-                CarrierStep::Commanded | CarrierStep::Deactivated => scell.deactivate(),
+                _ => scell.deactivate(),
             }
         }
         scell::report(cx, *id, cell, step, links.active_carriers());

@@ -415,7 +415,7 @@ impl RadioNetwork {
     /// A UE is connected: the packets that have waited enter its bearers.
     fn complete_connection(&mut self, connections: &mut Connections, cx: &mut Cx<'_>, id: UeId) {
         self.set_phase(cx.now, id, Phase::Connected);
-        self.configure_carriers(id);
+        self.configure_carriers(cx.now, id);
         if let Some(drx) = &mut self.ues[id.index()].drx {
             drx.on_new_transmission(cx.now); // the grant of the last message
         }

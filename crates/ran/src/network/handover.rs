@@ -306,7 +306,7 @@ impl RadioNetwork {
         if self.has_secondary_node(ue) {
             return self.enter_master(cx, ue);
         }
-        self.configure_carriers(ue);
+        self.configure_carriers(cx.now, ue);
         self.ues[ue.index()].bearers.arrive(cx);
         self.touched.push(ue.0);
     }

@@ -287,7 +287,7 @@ impl RadioNetwork {
             return watch.link.handover(cx.now); // its context is under way
         }
         state.procedures.resume(id);
-        self.configure_carriers(id);
+        self.configure_carriers(cx.now, id);
         cx.emit(&Event::Handover { ue: id, attempt, step: HandoverStep::Arrived });
         if self.has_secondary_node(id) {
             self.leave_master(cx, id);

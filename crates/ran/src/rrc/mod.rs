@@ -8,6 +8,7 @@ pub(crate) mod monitor;
 pub mod quality;
 pub mod radio_link;
 pub mod random_access;
+pub mod scell_events;
 pub mod x2ap;
 
 pub use monitor::MeasurementReport;

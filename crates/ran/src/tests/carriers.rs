@@ -34,7 +34,8 @@ pub(super) fn carriers(resource_blocks: &[u16], activation: ActivationPolicy) ->
     config.cells = resource_blocks.iter().enumerate().map(cell).collect();
     let secondary = (1..resource_blocks.len() as u32).map(CellId).collect();
     let secondary = Arc::new(SecondaryCells::from([(PCELL, secondary)]));
-    config.ues[0].aggregation = Some(CarrierAggregation { secondary, uplink: Arc::default(), activation });
+    config.ues[0].aggregation =
+        Some(CarrierAggregation { secondary, uplink: Arc::default(), activation, events: None });
     config
 }
 

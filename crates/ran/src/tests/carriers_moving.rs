@@ -43,6 +43,7 @@ fn road_with_two_carriers(ues: usize, activation: ActivationPolicy, reports_all:
             secondary: Arc::clone(&secondary),
             uplink: Arc::default(),
             activation,
+            events: None,
         });
     }
     config

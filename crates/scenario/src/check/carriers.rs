@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use airlane_settings::nearest_help;
 
 use super::{Checked, Place, whole_subframes};
-use crate::format::{Cell, PowerControl, PowerHeadroom, Resolved, Scells, Ue, scells_of};
+use crate::format::{Cell, PowerControl, PowerHeadroom, Resolved, ScellEvents, Scells, Ue, scells_of};
 
 /// Serving cells of a UE in LTE: the primary one, and maxSCell-r10, 4 (TS 36.331 §6.4; later releases have more).
 const MAX_SERVING_CELLS_LTE: usize = 5;
@@ -25,7 +25,9 @@ pub(super) fn carriers(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked 
         let help = "add carriers = [\"PRIMARY\", \"SECONDARY\"], or leave this out";
         at.require(ue.uplink_carriers.is_none(), "uplink_carriers", "the UE has one carrier", help)?;
         let help = "add carriers = [\"PRIMARY\", \"SECONDARY\"], or leave this out";
-        return at.require(ue.scells.is_none(), "scells", "the UE has one carrier", help);
+        at.require(ue.scells.is_none(), "scells", "the UE has one carrier", help)?;
+        let help = "add carriers = [\"PRIMARY\", \"SECONDARY\"], or leave this out";
+        return at.require(ue.scell_events.is_none(), "scell_events", "the UE has one carrier", help);
     };
     let alone = ue.cell.is_none();
     at.require(alone, "cell", "`carriers` names the primary cell", "leave out `cell`")?;
@@ -58,6 +60,9 @@ pub(super) fn carriers(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked 
     )?;
     if scenario.handover.is_some() {
         cells_after_handover(&cells, scenario, at)?;
+    }
+    if let Some(events) = &ue.scell_events {
+        scell_events(events, &at.under("scell_events"))?;
     }
     match &ue.scells {
         Some(scells) => times(scells, cells[0], &at.under("scells")),
@@ -145,6 +150,14 @@ fn cells_after_handover(carriers: &[&Cell], scenario: &Resolved, at: &Place<'_>)
         }
     }
     Ok(())
+}
+
+/// The thresholds are apart, or an SCell between them would be added and released in turn.
+fn scell_events(events: &ScellEvents, at: &Place<'_>) -> Checked {
+    let ScellEvents { add_above, release_below, .. } = events;
+    let are_apart = release_below.0.0 < add_above.0.0;
+    let help = format!("it must be below `add_above`, {} dBm", add_above.0.0);
+    at.require(are_apart, "release_below", "an SCell would be released as soon as it is added", &help)
 }
 
 fn times(scells: &Scells, primary: &Cell, at: &Place<'_>) -> Checked {

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use airlane_core::{Bytes, CellId};
 use airlane_ran::config::{ActivationDelay, ActivationPolicy, CarrierAggregation, SecondaryCells};
+use airlane_ran::rrc::scell_events::ScellEventsConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Cell, Ue, tagged};
-use crate::quantity::{Size, Time};
+use crate::quantity::{Power, Size, Time};
 
 /// When the secondary cells (SCells) of a UE are active (TS 36.321 §5.13, TS 38.321 §5.9).
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -48,6 +49,31 @@ pub struct ActiveScells {
     pub activation_delay: Time,
     /// In NR, period of the synchronization signals.
     pub ssb_period: Time,
+}
+
+/// When measurements add and release SCells (events A4 and A2). Each carrier is for itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScellEvents {
+    /// RSRP above which a cell of the UE becomes an SCell (event A4).
+    pub add_above: Power,
+    /// RSRP below which an SCell is released (event A2).
+    pub release_below: Power,
+    /// Time to trigger of both events.
+    pub time_to_trigger: Time,
+    /// Time from a measurement report until the UE has carried out the message that follows from it.
+    pub preparation: Time,
+}
+
+impl ScellEvents {
+    const fn config(&self) -> ScellEventsConfig {
+        ScellEventsConfig {
+            add_above: self.add_above.0,
+            release_below: self.release_below.0,
+            time_to_trigger: self.time_to_trigger.0,
+            preparation: self.preparation.0,
+        }
+    }
 }
 
 impl Scells {
@@ -101,7 +127,8 @@ impl Ue {
         }
         let activation = scells.policy(cells[*primary].nr().is_some());
         let uplink = Arc::new(self.uplink_cells(&by_primary, cells));
-        let aggregation = CarrierAggregation { secondary: Arc::new(by_primary), uplink, activation };
+        let events = self.scell_events.as_ref().map(ScellEvents::config);
+        let aggregation = CarrierAggregation { secondary: Arc::new(by_primary), uplink, activation, events };
         (!secondary.is_empty()).then_some(aggregation)
     }
 

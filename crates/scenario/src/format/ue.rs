@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::mobility::{course, levy_law, speed_law};
-use super::{Ambr, Area, Cell, Mobility, Point, Points, Scells, SecondaryNode, Step, tagged};
+use super::{Ambr, Area, Cell, Mobility, Point, Points, ScellEvents, Scells, SecondaryNode, Step, tagged};
 use crate::quantity::{Gain, Metres, Power, Share, Speed, Time};
 
 /// A UE, or a group of UEs with the same settings.
@@ -44,6 +44,10 @@ pub struct Ue {
     /// Secondary cells of `carriers`: when they are active.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scells: Option<Scells>,
+    /// Measurements that make cells of `carriers` secondary cells, and that end them as such. By default, all of them are
+    /// secondary cells as long as the UE is connected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scell_events: Option<ScellEvents>,
     /// Names of cells and links through which the UE reaches the internet, in the place of `cell`. The first is the default
     /// of its flows. The UE has an address, and a radio of its own, in each of these cells, and stays in it. By default, it
     /// has one radio.
