@@ -2,9 +2,7 @@
 
 use core::fmt;
 
-use airlane_assembly::{Meta, build_with};
-use airlane_core::{Instant, Seeds, Stream};
-use airlane_record::Table;
+use airlane_core::{Seeds, Stream};
 use airlane_scenario::{Resolved, Scenario, ScenarioError};
 use serde_json::Value;
 
@@ -86,35 +84,6 @@ pub(crate) struct Outcome {
     pub(crate) granted: u64,
 }
 
-/// The output of one run of a scenario.
-struct Left {
-    meta: Meta,
-    tables: Vec<(&'static str, Table)>,
-    /// Each file it wrote.
-    files: Vec<(std::ffi::OsString, Vec<u8>)>,
-}
-
-/// Runs a scenario, with its files in a temporary folder; up to each of these times first, if there are any.
-fn run(resolved: &Resolved, seed: u64, threads: usize, stops: &[Instant]) -> Left {
-    let folder = std::env::temp_dir().join(format!("airlane-swarm-{}-{seed}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let mut built = build_with(resolved, seed, &own::own()).unwrap();
-    built.use_threads_from(0, threads);
-    built.capture_to(&format!("{}/", folder.display())).unwrap();
-    if stops.is_empty() {
-        assert!(built.run(&std::sync::atomic::AtomicBool::new(false)), "it ran to its end");
-    }
-    stops.iter().for_each(|&stop| built.advance(stop));
-    built.end_capture().unwrap();
-    let output = built.finish();
-    let written = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap());
-    let mut files: Vec<_> =
-        written.map(|entry| (entry.file_name(), std::fs::read(entry.path()).unwrap())).collect();
-    files.sort();
-    std::fs::remove_dir_all(&folder).unwrap();
-    Left { meta: output.meta, tables: output.tables, files }
-}
-
 /// Runs the scenario of a seed twice, the second time with a log of the blocks, for half of the seeds on two threads, and
 /// for a fifth in parts.
 /// It must run, account for every packet, repeat, give each flow without an excuse ([`reach::without_excuse`]) something,
@@ -131,7 +100,8 @@ pub(crate) fn attempt(seed: u64) -> Result<Outcome, String> {
         logged.output.ran_log = !resolved.cell.is_empty();
         let threads = if Seeds::new(seed).stream("swarm/threads").chance(0.5) { 2 } else { 1 };
         let stops = parts::stops(&resolved, seed);
-        let (once, mut again) = (run(&resolved, seed, 1, &[]), run(&logged, seed, threads, &stops));
+        let (once, mut again) =
+            (parts::run(&resolved, seed, 1, &[]), parts::run(&logged, seed, threads, &stops));
         assert!(once.meta.conserved);
         match stops[..] {
             [] => assert_eq!(once.meta, again.meta),
