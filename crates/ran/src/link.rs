@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use airlane_core::{Bytes, CellId, Dbm, Duration, Instant, Stream, UeId};
+use airlane_core::{Bytes, CellId, Dbm, Direction, Duration, Instant, Stream, UeId};
 use airlane_radio::{Mcs, Mobility};
 
 use crate::channel::{Channel, RsrpPeriod};
@@ -84,6 +84,14 @@ impl Links {
     #[inline]
     pub(crate) fn send_to_several(&self) -> bool {
         !self.uplink_cells.is_empty()
+    }
+
+    /// Whether a new packet in this direction may concern other cells than the primary one, before it is accepted there. Cells
+    /// that have the UE among those with downlink data will look at its queue anyway.
+    #[inline]
+    pub(crate) fn may_wake_others(&self, direction: Direction) -> bool {
+        let are_awake = || self.iter().all(|link| link.downlink.active || !link.is_in_use());
+        !self.is_single() && (self.send_to_several() || (direction == Direction::Downlink && !are_awake()))
     }
 
     /// All links, the primary one first.

@@ -624,14 +624,14 @@ impl RadioNetwork {
             return self.wake_touched(cx);
         }
         let Ue { id, bearers, links, .. } = ue;
-        let (is_single, sends_to_several) = (links.is_single(), links.send_to_several());
+        let wakes_others = links.may_wake_others(direction);
         let link = links.primary_mut();
         match direction {
             Direction::Downlink => cell.downlink.accept(*id, link, bearers, cx.now),
             Direction::Uplink => cell.uplink.activate(*id, link),
         }
         self.busy = true;
-        if !is_single && (direction == Direction::Downlink || sends_to_several) {
+        if wakes_others {
             self.use_carriers(cx, index);
         }
     }

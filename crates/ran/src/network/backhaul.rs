@@ -280,7 +280,8 @@ impl RadioNetwork {
         }
     }
 
-    /// The same, up to the first packet of a UE with several carriers. Returns the time of this packet, and its UE.
+    /// The same, up to the first packet that may concern other cells of a UE with several carriers. Returns the time of this
+    /// packet, and its UE.
     #[inline]
     fn take_stored_of_one_carrier(&mut self, until: Instant) -> Option<(Instant, usize)> {
         let (Some(backhaul), [cell, ..]) = (&mut self.backhaul, &mut self.cells[..]) else { return None };
@@ -296,13 +297,13 @@ impl RadioNetwork {
                 self.bearers_due = self.bearers_due.min(at);
             }
             let Ue { id, bearers, links, .. } = ue;
-            let is_single = links.is_single();
+            let wakes_others = links.may_wake_others(Direction::Downlink);
             let link = links.primary_mut();
             match sends {
                 true => cell.downlink.activate(*id, link),
                 false => cell.downlink.accept(*id, link, bearers, at),
             }
-            if !is_single {
+            if wakes_others {
                 return Some((at, id.index()));
             }
         }

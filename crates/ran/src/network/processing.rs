@@ -39,9 +39,12 @@ impl Line {
         }
         let until = until.max(self.latest[place]);
         self.latest[place] = until;
+        let processed = Processed { until, port, packet };
         // Usually the last one: the times of a network differ little.
-        let later = self.packets.iter().rev().take_while(|other| other.until > until).count();
-        self.packets.insert(self.packets.len() - later, Processed { until, port, packet });
+        match self.packets.iter().rev().take_while(|other| other.until > until).count() {
+            0 => self.packets.push_back(processed),
+            later => self.packets.insert(self.packets.len() - later, processed),
+        }
     }
 
     fn due(&self) -> Instant {
