@@ -65,7 +65,7 @@ impl RadioNetwork {
         ue.bearers.discard(cx, DropCause::NoRoute);
         ue.bearers.clear_signalling();
         self.remove_split(cx, id);
-        self.leave_carriers(cx, id.index());
+        self.release_carriers(cx, id);
         self.reset_mac(id, cx.now);
         if let Some(connections) = &mut self.connections {
             connections.remove_ue(cx, id);

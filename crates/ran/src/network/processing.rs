@@ -139,21 +139,25 @@ impl RadioNetwork {
     #[inline(never)]
     fn begin_processing_received(&mut self, cx: &mut Cx<'_>, first: usize) {
         let Some(mut processing) = self.processing.take() else { return };
-        let mut kept = first;
+        let (mut kept, at_once) = (first, self.information_port());
         for place in first..cx.outbox.len() {
-            let (port, _) = cx.outbox[place];
-            if self.processing_at(port).is_none() {
+            if cx.outbox[place].0 == at_once {
                 cx.outbox.swap(kept, place);
                 kept += 1;
             }
         }
+        // Packets of one block have one port.
+        let mut latest = (at_once, Duration::ZERO);
         for (port, packet) in cx.outbox.drain(kept..) {
-            let takes = match self.processing_at(port) {
-                Some((Direction::Downlink, times)) => times.enb_receive,
-                Some((Direction::Uplink, times)) => times.ue_receive,
-                None => Duration::ZERO,
-            };
-            processing.leaving.push(cx.now + takes, port, packet);
+            if port != latest.0 {
+                let takes = match self.processing_at(port) {
+                    Some((Direction::Downlink, times)) => times.enb_receive,
+                    Some((Direction::Uplink, times)) => times.ue_receive,
+                    None => Duration::ZERO,
+                };
+                latest = (port, takes);
+            }
+            processing.leaving.push(cx.now + latest.1, port, packet);
         }
         self.processing = Some(processing);
     }
