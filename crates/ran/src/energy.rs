@@ -4,7 +4,8 @@
 //! where deep sleep has power 1. Reception is scaled with the bandwidth in FR1. A slot with a block from the UE counts with
 //! the power of transmission in place of that of PDCCH.
 //!
-//! Both are those of one carrier: a UE with several carriers has its times, and neither energy.
+//! Both are those of one carrier: a UE with several carriers has its times, and neither energy; so has a UE with a secondary
+//! node, whose times are those of its master cell group.
 //!
 //! *Joules* are those of the phone of Huang et al., MobiSys 2012, with the values of AT&T's Application Resource Optimizer
 //! (`ProfileLTE.java`), for LTE only: a phone of 2011, whose modem hardly saved power between on-durations.
@@ -15,6 +16,7 @@ use crate::config::CellConfig;
 pub use crate::mac::sleep::{Depth, Phase, RadioUse, SleepTally, Sleeps};
 use crate::network::RadioNetwork;
 use crate::numerology::Numerology;
+use crate::ue::Membership;
 
 /// Relative power in FR1 and FR2.
 struct RelativePower {
@@ -52,14 +54,14 @@ pub struct UeEnergy {
     pub phases: [SleepTally; Phase::COUNT],
     /// Its blocks in both directions, of all its cells.
     pub radio_use: RadioUse,
-    /// Energy in relative power times seconds; `None` with several carriers.
+    /// Energy in relative power times seconds; `None` with several carriers or a secondary node.
     pub relative: Option<f64>,
-    /// Energy in joules; `None` in NR, and with several carriers.
+    /// Energy in joules; `None` in NR, with several carriers, and with a secondary node.
     pub joules: Option<f64>,
 }
 
 impl UeEnergy {
-    /// `is_single` is false for a UE with several carriers.
+    /// `is_single` is false for a UE with several carriers or a secondary node.
     fn of(
         phases: [SleepTally; Phase::COUNT],
         radio_use: RadioUse,
@@ -137,7 +139,8 @@ impl RadioNetwork {
     pub fn energy(&self, ue: UeId, now: Instant) -> Option<UeEnergy> {
         let (ue, cell) = self.ue_with_cell(ue)?;
         let drx = ue.drx.as_ref()?;
-        Some(UeEnergy::of(drx.tallies(now), drx.radio_use, cell, ue.links.is_single()))
+        let is_single = ue.links.is_single() && ue.membership == Membership::Alone;
+        Some(UeEnergy::of(drx.tallies(now), drx.radio_use, cell, is_single))
     }
 }
 

@@ -228,3 +228,38 @@ fn a_handover_of_the_anchor_loses_and_doubles_nothing() {
         }
     }
 }
+
+/// Each cell group has the cycles of its cell: a datagram that finds the UE asleep waits for an on-duration of the cell that
+/// has its bearer, and nothing is lost.
+#[test]
+fn cell_groups_sleep_by_the_cycles_of_their_cells() {
+    let cycles = |ms: u64| {
+        format!(
+            "drx = {{ kind = \"cycles\", cycle = \"{ms} ms\", on_duration = \"10 ms\", inactivity = \"20 ms\", \
+             short_cycles = 0 }}"
+        )
+    };
+    let of_drx = |lte: u64, nr: u64, bearer: &str| {
+        let text = PHONE
+            .replace("name = \"lte\"", &format!("name = \"lte\"\n{}", cycles(lte)))
+            .replace("radio = \"nr\"", &format!("radio = \"nr\"\n{}", cycles(nr)))
+            .replace("SERVED", &format!("secondary_node = {{ cells = [\"nr\"], bearer = \"{bearer}\" }}"))
+            .replace("warmup = \"2 s\"\n", "");
+        let app = "transport = \"udp\"\nstop = \"5 s\"\n\
+                   app = { kind = \"on-off\", rate = \"1 Mbit/s\", payload = \"500 B\", \
+                   on = { kind = \"constant\", length = \"4 ms\" }, off = { kind = \"constant\", length = \"397 ms\" } }\n";
+        let output = of(&(text + app));
+        let flows = table(&output, "flows");
+        let [sent, arrived, longest] =
+            ["packets_sent", "packets_delivered", "owd_max_ms"].map(|name| reals(flows, name)[0]);
+        assert_eq!((sent, sent > 10.0), (arrived, true));
+        let [listened, joules] =
+            ["listening", "energy_J"].map(|name| reals(table(&output, "energy"), name)[0]);
+        assert!(joules.is_nan(), "the energy of one of two radios");
+        (longest, listened)
+    };
+    let (mcg, scg) = (of_drx(320, 40, "mcg"), of_drx(320, 40, "scg"));
+    println!("longest delay in ms, share of listening of the master cell group: {mcg:?} {scg:?}");
+    assert!((200.0..340.0).contains(&mcg.0) && (20.0..60.0).contains(&scg.0), "{mcg:?} {scg:?}");
+    assert!(mcg.1 < 0.2 && scg.1 < 0.5 * mcg.1, "{mcg:?} {scg:?}");
+}

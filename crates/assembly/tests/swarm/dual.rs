@@ -65,6 +65,14 @@ pub(super) fn draw(s: &mut Stream) -> Drawn {
     Drawn { text, settings: vec![] }
 }
 
+/// The cells of some of these scenarios have DRX.
+pub(super) fn sleep(s: &mut Stream, drawn: &mut Drawn) {
+    if drawn.text.contains(FIRST) && s.chance(0.4) {
+        let cells = drawn.text.matches("[[cell]]").count();
+        drawn.settings.extend((0..cells).map(|cell| (format!("cell.{cell}.drx"), super::sleep::cycles(s))));
+    }
+}
+
 /// A second cell of LTE, and handovers between both that lose no link.
 fn second_anchor(s: &mut Stream) -> String {
     let mut text = format!(

@@ -151,6 +151,7 @@ impl RadioNetwork {
             let link = group.links.primary_mut();
             if let Some(cell) = pscell.filter(|cell| *cell != link.cell) {
                 link.enter(id, cell, &config.cells[cell.index()]);
+                group.reset_drx(&config.cells[cell.index()], Instant::ZERO);
             }
             self.ues.push(group);
             let of_pscell = &config.cells[node.cells[0].index()].bearer;

@@ -116,11 +116,13 @@ impl RadioNetwork {
     }
 
     fn enter_pscell(&mut self, cx: &mut Cx<'_>, place: usize, leg: UeId, cell: CellId) {
-        let link = self.ues[leg.index()].links.primary_mut();
+        let of_leg = &mut self.ues[leg.index()];
+        let link = of_leg.links.primary_mut();
         if link.cell != cell {
             self.cells[link.cell.index()].forget(leg);
             link.enter(leg, cell, &self.cells[cell.index()].config);
         }
+        of_leg.reset_drx(&self.cells[cell.index()].config, cx.now);
         self.with_bearer(cx, place, |bearer, _, cx, out| {
             bearer.add_scg(cx.now);
             bearer.feed(cx, out);

@@ -1,7 +1,7 @@
 //! The addition of a secondary cell (SCell) by event A4, and its release by event A2 (TS 36.331 v17 §5.5.4.5 and §5.5.4.3, TS
 //! 38.331 v17 §5.5.4.5 and §5.5.4.3).
 //!
-//! A connected UE measures the cell in each [`PERIOD`] and filters what it measures. An event is reported when its condition
+//! A connected UE measures the cell in each period of 200 ms and filters what it measures. An event is reported when its condition
 //! has been fulfilled for the time to trigger, and the message of RRC that follows from it takes effect some time later. The
 //! message that completes the set-up of a connection or a handover configures a cell at once that has the RSRP for it then.
 //!

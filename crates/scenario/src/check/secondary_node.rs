@@ -94,9 +94,9 @@ fn combinations(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
         (scenario.rnis.is_some(), "[rnis]", "leave out [rnis]"),
         (scenario.output.energy, "`output.energy`", "leave out `output.energy`"),
         (
-            cells().any(Cell::sleeps),
-            "UEs that sleep",
-            "use a preset without `-sleeping`, and leave out `drx` and `rrc`",
+            cells().any(|cell| !cell.rrc.is_always_connected()),
+            "connections that are released (`rrc`)",
+            "use a preset without `-sleeping`, and `drx` alone",
         ),
         (cells().any(|cell| cell.l4s_bearer.is_some()), "`l4s_bearer`", "leave out `l4s_bearer`"),
         (
