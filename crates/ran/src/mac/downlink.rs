@@ -256,7 +256,7 @@ impl DownlinkMac {
             self.collect_demands(slot);
             self.share(slot);
         }
-        // Also for a UE whose queue turns out to have nothing to send: what it has looked at is the same on any number of
+        // Also for a UE whose block turns out to be empty: its channel is then evaluated at the same times on any number of
         // threads.
         if slot.cell.mac.control_errors {
             let radio = Radio { cell: slot.cell, air: slot.air };
