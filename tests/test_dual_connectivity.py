@@ -69,3 +69,12 @@ def test_errors_name_the_value_and_what_would_be_right(node: str, says: str) -> 
     """An error at each setting that cannot be."""
     with pytest.raises(airlane.ScenarioError, match=says):
         airlane.loads(SCENARIO.replace("[[flow]]", f"secondary_node = {node}\n[[flow]]")).run()
+
+
+def test_a_connection_that_is_released_is_rejected_with_its_remedy() -> None:
+    """DRX alone is possible."""
+    cell = '[[cell]]\nname = "lte"\ndrx = { kind = "cycles" }\n[[cell]]\nname = "nr"\nradio = "nr"\n[[ue]]'
+    asleep = SCENARIO.replace("[[ue]]", cell)
+    assert airlane.loads(asleep).run().tables["energy"].num_rows == 1
+    with pytest.raises(airlane.ScenarioError, match="`drx` alone"):
+        airlane.loads(asleep.replace("name = ", 'rrc = "on-demand"\nname = ', 2)).run()
