@@ -311,6 +311,7 @@ def test_slow_examples_take_their_runs_from_the_cache_of_make_reproduce(tmp_path
         ("nr-cloud-gaming", {"xr_frames"}),
         ("phones-asleep", {"energy", "pages", "rrc_connections"}),
         ("lte-ping", {"pings"}),
+        ("lte-3cc", {"carriers"}),
         ("dash", {"views"}),
         ("mdcc", {"pep", "pep_series"}),
         ("arwa", {"codes"}),
