@@ -104,35 +104,20 @@ fn small_steps_are_not_divided() {
 /// small for what waits.
 #[test]
 fn assignments_for_nothing_are_the_same_on_any_number_of_threads() {
-    let text = r#"network = "typical"
+    let cell = |name: &str, x_m: u32| {
+        format!(
+            "[[cell]]\nname = \"{name}\"\nposition = [\"{x_m} m\", \"0 m\"]\nresource_blocks = 6\n\
+             scheduler = \"tta\"\ntransmission_mode = \"tm3\"\ncontrol_errors = true\nrlc = {{ mode = \"am\" }}\n\
+             mac = {{ cqi_report = \"subband\", cqi_reference = \"control-region\" }}\n"
+        )
+    };
+    let rest = r#"network = "typical"
 [channel]
 path_loss = "tr25.814"
 fading = { model = "etu", speed = "40 km/h" }
 [run]
 duration = "2 s"
 ue_series = true
-[[cell]]
-name = "west"
-position = ["0 m", "0 m"]
-resource_blocks = 6
-scheduler = "tta"
-transmission_mode = "tm3"
-control_errors = true
-rlc = { mode = "am" }
-[cell.mac]
-cqi_report = "subband"
-cqi_reference = "control-region"
-[[cell]]
-name = "east"
-position = ["600 m", "0 m"]
-resource_blocks = 6
-scheduler = "tta"
-transmission_mode = "tm3"
-control_errors = true
-rlc = { mode = "am" }
-[cell.mac]
-cqi_report = "subband"
-cqi_reference = "control-region"
 [[ue]]
 name = "walker"
 count = 6
@@ -145,7 +130,8 @@ app = { kind = "cbr", rate = "1 Mbit/s", payload = "700 B" }
 [output]
 ran_log = true
 "#;
-    let scenario = Scenario::parse(text, "nothing.toml").unwrap().resolve().unwrap();
+    let text = format!("{rest}{}{}", cell("west", 0), cell("east", 600));
+    let scenario = Scenario::parse(&text, "nothing.toml").unwrap().resolve().unwrap();
     let (alone, _) = on(1, &scenario);
     let (several, steps) = on(2, &scenario);
     assert!(steps > 100, "only {steps} steps were divided");

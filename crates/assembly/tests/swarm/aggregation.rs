@@ -168,7 +168,7 @@ fn check_steps(scenario: &Resolved, table: &Table) {
         let (ue, step) = (ues[row], steps[row]);
         let before = states.insert((ue, cells[row]), step);
         let fits = match step {
-            // After a handover, the UE has no SCell of its PCell before.
+            // A handover or a release of the connection ends SCells without a row.
             "configured" => before != Some("activated"),
             "released" => before.is_some_and(|before| !["activated", "released"].contains(&before)),
             // A command whose block is lost is repeated.

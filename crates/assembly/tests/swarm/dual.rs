@@ -67,7 +67,7 @@ pub(super) fn draw(s: &mut Stream) -> Drawn {
 
 /// The cells of some of these scenarios have DRX.
 pub(super) fn sleep(s: &mut Stream, drawn: &mut Drawn) {
-    if drawn.text.contains(FIRST) && s.chance(0.4) {
+    if s.chance(0.4) {
         let cells = drawn.text.matches("[[cell]]").count();
         drawn.settings.extend((0..cells).map(|cell| (format!("cell.{cell}.drx"), super::sleep::cycles(s))));
     }

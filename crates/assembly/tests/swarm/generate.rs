@@ -161,8 +161,11 @@ pub(crate) fn drawn(seed: u64) -> Drawn {
     let s = &mut Seeds::new(seed).stream("swarm/aggregation");
     if s.chance(0.05) {
         let other = &mut Seeds::new(seed).stream("swarm/dual");
-        let mut drawn = if other.chance(0.4) { dual::draw(other) } else { aggregation::draw(s) };
-        dual::sleep(&mut Seeds::new(seed).stream("swarm/dual-sleep"), &mut drawn);
+        let is_dual = other.chance(0.4);
+        let mut drawn = if is_dual { dual::draw(other) } else { aggregation::draw(s) };
+        if is_dual {
+            dual::sleep(&mut Seeds::new(seed).stream("swarm/dual-sleep"), &mut drawn);
+        }
         let s = &mut Seeds::new(seed).stream("swarm/scell-events");
         carriers::scell_events(s, &mut drawn.settings);
         return drawn;

@@ -42,7 +42,8 @@ pub struct DrxCycles {
     /// drx-RetransmissionTimerUL: how long the UE waits for the grant of a retransmission after each PUSCH, with
     /// asynchronous HARQ.
     pub uplink_retransmission: Time,
-    /// The cell sends the DRX command when it has sent all data of a UE, which then sleeps at once.
+    /// The cell sends the DRX command when it knows of no more data of a UE, in either direction. The UE then sleeps at
+    /// once.
     pub command: bool,
 }
 
