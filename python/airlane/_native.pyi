@@ -212,14 +212,16 @@ def run(
     watch: type[object] | None = None,
     on_progress: Callable[[float], None] | None = None,
     on_output: Callable[[int, RunOutput], None] | None = None,
+    on_rows: Callable[[int, dict[str, list[_Column]]], None] | None = None,
 ) -> list[RunOutput]:
     """Run each (resolved scenario, seed) on `threads` threads; outputs in the order of the jobs.
 
     Other Python threads run meanwhile. `on_done` is called, on the calling thread, with the index of each
     job that ended, and `on_progress`, ten times a second, with the number of runs that have been
     simulated, parts included. `on_output` gets the index and the output of each job that ended, and
-    nothing is returned. An exception in one of them, or Ctrl-C, ends all runs within a second. `captures`
-    says for each job how the names of its capture files begin; without it nothing is captured.
+    nothing is returned. `on_rows` gets rows of long tables during the runs, with the index of the job, as
+    `RunOutput.tables` has them. An exception in one of them, or Ctrl-C, ends all runs within a second.
+    `captures` says for each job how the names of its capture files begin; without it nothing is captured.
     `controllers` has a class by each name that a scenario has for a controller of your own; `costs` is
     filled with calls and seconds by name. `watch` ends calls into them that continue after a signal: its
     static method `interrupt` gets the threads that are in one (`threading.get_ident`), and `leave` those

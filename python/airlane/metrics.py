@@ -9,6 +9,7 @@ are half-open, `[begin, end)`, in seconds of simulated time, and must be on bin 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -70,7 +71,7 @@ class Run:
         End of the run. Needed only by times that it may cut off.
     """
 
-    def __init__(self, tables: dict[str, pa.Table], end_s: float | None = None) -> None:
+    def __init__(self, tables: Mapping[str, pa.Table], end_s: float | None = None) -> None:
         self.tables = tables
         self._end_s = end_s
 

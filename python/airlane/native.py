@@ -228,6 +228,7 @@ def run(
     costs: dict[str, tuple[int, float]] | None = None,
     on_progress: Callable[[float], None] | None = None,
     on_output: Callable[[int, Output], None] | None = None,
+    on_rows: Callable[[int, str, pa.Table], None] | None = None,
 ) -> list[Output]:
     """Run each (resolved scenario, seed) and return the outputs in the order of the jobs.
 
@@ -253,6 +254,9 @@ def run(
     on_output
         Called with the index of each job that ended and its output; then nothing is returned, so that the
         outputs of many jobs need not be in memory together.
+    on_rows
+        Called during the runs with rows of long tables (series and logs), so that they need not be in memory
+        together: with the index of the job, the name of the table, and the rows. The outputs have the others.
 
     Raises
     ------
@@ -266,7 +270,10 @@ def run(
     own = dict(controllers) if controllers else None
     try:
         take = None if on_output is None else lambda index, output: on_output(index, _output(output))
-        outputs = _native.run(list(jobs), threads, on_done, captures, own, costs, _Watch, on_progress, take)
+        rows = None if on_rows is None else lambda index, tables: _pass_on(on_rows, index, tables)
+        outputs = _native.run(
+            list(jobs), threads, on_done, captures, own, costs, _Watch, on_progress, take, rows
+        )
     except (ScenarioError, GuestError, OSError):
         raise
     except (Exception, SystemExit) as error:  # any exception of a user's class
@@ -275,6 +282,11 @@ def run(
         notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
         raise ControllerError(f"{_place(error)}{type(error).__name__}: {error}{notes}") from error
     return [_output(output) for output in outputs]
+
+
+def _pass_on(on_rows: Callable[[int, str, pa.Table], None], index: int, tables: dict[str, Any]) -> None:
+    for name, described in tables.items():
+        on_rows(index, name, _table(described))
 
 
 def _output(output: _native.RunOutput) -> Output:

@@ -27,6 +27,7 @@ from airlane.runs import arrays
 from airlane.runs.applications import APPLICATIONS, with_applications
 from airlane.runs.figures import figure_of
 from airlane.runs.files import LockedError, is_mount, locked, naming
+from airlane.runs.long_tables import LongTable, RowFiles, long_of, numbered, tables_of
 from airlane.runs.selection import Selection
 from airlane.user_error import UserError
 
@@ -62,7 +63,7 @@ class Results:
     Attributes
     ----------
     tables
-        All tables by name.
+        All tables by name. Those with very many rows are read from files when they are asked for.
     meta
         Per run: wall and simulated seconds, events, packets, drops by cause.
     seeds
@@ -76,7 +77,7 @@ class Results:
         Lines on what the readers of recorded pages and movements left out or assumed.
     """
 
-    tables: dict[str, pa.Table]
+    tables: Mapping[str, pa.Table]
     meta: list[dict[str, Any]]
     seeds: list[int]
     inputs: Mapping[str, str] = field(default_factory=dict)
@@ -85,9 +86,13 @@ class Results:
 
     @classmethod
     def collect(
-        cls, outputs: Sequence[Output], seeds: Sequence[int], inputs: Mapping[str, str] | None = None
+        cls,
+        outputs: Sequence[Output],
+        seeds: Sequence[int],
+        inputs: Mapping[str, str] | None = None,
+        files: RowFiles | None = None,
     ) -> Results:
-        """Join the tables of runs, in their order."""
+        """Join the tables of runs, in their order. `files` has rows that were written during the runs."""
         if len(outputs) != len(seeds):
             raise ValueError(f"{len(outputs)} outputs for {len(seeds)} seeds")
         names = outputs[0].tables.keys() if outputs else ()
@@ -95,13 +100,17 @@ class Results:
             {**output.tables, "flows": with_applications(output.tables, float(output.meta["sim_s"]))}
             for output in outputs
         ]
-        tables = {
-            name: pa.concat_tables(
-                _numbered(one[name], run, seed)
+
+        def joined(name: str) -> pa.Table | LongTable:
+            parts = [
+                (files.of(name, run) if files else None, one[name], seed)
                 for run, (one, seed) in enumerate(zip(whole, seeds, strict=True))
-            )
-            for name in names
-        }
+            ]
+            if any(file is not None for file, _, _ in parts):
+                return LongTable(parts)
+            return pa.concat_tables(numbered(rows, run, seed) for run, (_, rows, seed) in enumerate(parts))
+
+        tables = tables_of({name: joined(name) for name in names})
         return cls(tables, [output.meta for output in outputs], list(seeds), dict(inputs or {}))
 
     @property
@@ -296,6 +305,8 @@ class Results:
                         content, str
                     ) else content.rename(file)
             place.replace(fresh)
+        for name, table in long_of(self.tables).items():
+            table.is_in(folder / _file_of(name))
 
     def _write_into(
         self,
@@ -315,15 +326,16 @@ class Results:
         if captures:
             pcap.rename(folder / "pcap")
         (folder / "series").mkdir()
-        files = {
-            _SUMMARIES.get(name, f"series/{_STEMS.get(name, name)}.parquet"): rows
-            for name, rows in self.tables.items()
-        }
+        long = long_of(self.tables)
         with naming(folder / "summary.csv", place / "summary.csv") as file:
             pyarrow.csv.write_csv(self.flows, file)
-        for name, rows in files.items():
-            with naming(folder / name, place / name) as file:
-                pyarrow.parquet.write_table(rows, file, compression="zstd")
+        for name in self.tables:
+            part = _file_of(name)
+            with naming(folder / part, place / part) as file:
+                if name in long:
+                    long[name].write(file)
+                else:
+                    pyarrow.parquet.write_table(self.tables[name], file, compression="zstd")
         manifest = {
             "airlane": version(),
             "file": file_name,
@@ -479,10 +491,9 @@ def _remove_left(parent: Path) -> None:
             pass
 
 
-def _numbered(table: pa.Table, run: int, seed: int) -> pa.Table:
-    rows = table.num_rows
-    table = table.add_column(0, "seed", arrays.repeated(seed, rows))
-    return table.add_column(0, "run", arrays.repeated(run, rows))
+def _file_of(table: str) -> str:
+    """The file of a table in a result folder."""
+    return _SUMMARIES.get(table, f"series/{_STEMS.get(table, table)}.parquet")
 
 
 def _numeric(kind: pa.DataType) -> bool:

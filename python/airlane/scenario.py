@@ -9,6 +9,7 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from airlane.control import OwnController
 from airlane.examples import title_of
 from airlane.results import Results
 from airlane.runs.files import read_text
+from airlane.runs.long_tables import RowFiles
 from airlane.runs.settings import spelled_out
 
 __all__ = ["Scenario", "load", "loads", "parse_setting", "seconds"]
@@ -150,6 +152,7 @@ class Scenario:
         pcap: Path | None = None,
         controllers: Mapping[str, type[OwnController]] | None = None,
         on_progress: Callable[[float], None] | None = None,
+        rows: Path | None = None,
     ) -> Results:
         """Run with consecutive seeds and collect the tables.
 
@@ -175,6 +178,10 @@ class Scenario:
         on_progress
             Called about ten times a second with the number of runs that have been simulated, parts included:
             0.5 in the middle of the first.
+        rows
+            Folder for rows of long tables, which are written during the runs, so that they need not be in
+            memory together. `Results` reads them there when their table is asked for, until `Results.write`
+            has copied them. Without it all rows are in memory.
 
         Examples
         --------
@@ -195,9 +202,14 @@ class Scenario:
         inputs = native.inputs(self.resolved)
         costs: dict[str, tuple[int, float]] = {}
         threads = threads or os.cpu_count() or 1
-        outputs = native.run(jobs, threads, on_done, captures, controllers, costs, on_progress)
+        files = RowFiles(rows) if rows else None
+        take = files.add if files else None
+        with closing(files) if files else nullcontext():
+            outputs = native.run(
+                jobs, threads, on_done, captures, controllers, costs, on_progress, on_rows=take
+            )
         notes = tuple(self.resolved.file_notes())
-        return dataclasses.replace(Results.collect(outputs, seeds, inputs), costs=costs, notes=notes)
+        return dataclasses.replace(Results.collect(outputs, seeds, inputs, files), costs=costs, notes=notes)
 
 
 def load(path: str | os.PathLike[str]) -> Scenario:

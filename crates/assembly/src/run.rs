@@ -295,20 +295,44 @@ impl Built {
     }
 
     /// The same. `progress` receives the simulated share of the run, from 0 to 1, after each 100 ms of simulated time.
-    pub fn run_and_tell(&mut self, cancel: &AtomicBool, progress: impl FnMut(f64) + Send) -> bool {
+    pub fn run_and_tell(&mut self, cancel: &AtomicBool, mut progress: impl FnMut(f64) + Send) -> bool {
         self.fuse();
-        self.on_threads(|run| run.run_to_end(cancel, progress))
+        self.on_threads(|run| run.run_to_end(cancel, |run| progress(run.simulated_share())))
     }
 
-    fn run_to_end(&mut self, cancel: &AtomicBool, mut progress: impl FnMut(f64)) -> bool {
+    /// The same. `rows` receives rows of long tables during the run, by the names of the tables, at least this many of one at
+    /// once, so that they need not be in memory together ([`Recorder::take_rows`]); [`Self::finish`] returns the others.
+    ///
+    /// [`Recorder::take_rows`]: airlane_record::Recorder::take_rows
+    pub fn run_and_pass_on(
+        &mut self,
+        cancel: &AtomicBool,
+        mut progress: impl FnMut(f64) + Send,
+        (least, mut rows): (usize, impl FnMut(&'static str, Table) + Send),
+    ) -> bool {
+        self.fuse();
+        self.on_threads(|run| {
+            run.run_to_end(cancel, |run| {
+                let taken = run.sinks.recorder.take_rows(least);
+                taken.into_iter().for_each(|(name, table)| rows(name, table));
+                progress(run.simulated_share());
+            })
+        })
+    }
+
+    fn simulated_share(&self) -> f64 {
+        self.simulation.now().as_secs_f64() / self.end.as_secs_f64()
+    }
+
+    /// Calls `stride` after each 100 ms of simulated time.
+    fn run_to_end(&mut self, cancel: &AtomicBool, mut stride: impl FnMut(&mut Self)) -> bool {
         while self.simulation.now() < self.end {
             let failed = self.sinks.capture.as_ref().is_some_and(Capture::has_failed)
                 || self.construction.qlog.as_ref().is_some_and(|files| files.has_failed());
             if failed || !self.advance_unless(cancel, self.simulation.now() + STRIDE) {
                 return false;
             }
-            let [now, end] = [self.simulation.now(), self.end].map(Instant::as_secs_f64);
-            progress(now / end);
+            stride(self);
         }
         if let Err(conservation) = self.simulation.check_conservation() {
             panic!("packets are not conserved: {conservation}");

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use airlane_assembly::{CaptureError, RunOutput as Output};
 use airlane_guest::{Cause, GuestError, GuestFacts};
+use airlane_record::Table;
 use airlane_scenario::{Extensions, Resolved as Scenario, ScenarioError};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -60,14 +61,16 @@ struct Job {
 
 /// Runs each (resolved scenario, seed) and returns the outputs in the order of the jobs. Jobs take the threads first: a run
 /// has several only if there are several for each job. With `on_output`, it gets each output when its job ends, with the
-/// index of the job, and nothing is returned: outputs of many jobs need not be in memory together. `on_done` is called with the index of each job that ends, `on_progress` ten
+/// index of the job, and nothing is returned: outputs of many jobs need not be in memory together. `on_rows` gets rows of
+/// long tables during the runs, with the index of the job, as a dictionary like that of [`RunOutput`]; its output has the
+/// others. `on_done` is called with the index of each job that ends, `on_progress` ten
 /// times a second with the sum of the simulated shares of all jobs. `captures` gives the prefix of the capture
 /// files of each job; without it nothing is captured. `controllers` maps the names of users' own controllers in scenarios to
 /// classes. The cost of the calls into them is put into `costs`, by name: number of calls, and seconds.
 /// `watch` ends calls into controllers that continue after a signal: its method `interrupt` gets the threads
 /// that are in such a call, and `leave` those whose call did not end.
 #[pyfunction]
-#[pyo3(signature = (jobs, threads, on_done = None, captures = None, controllers = None, costs = None, watch = None, on_progress = None, on_output = None))]
+#[pyo3(signature = (jobs, threads, on_done = None, captures = None, controllers = None, costs = None, watch = None, on_progress = None, on_output = None, on_rows = None))]
 #[expect(clippy::too_many_arguments, reason = "Python calls it with names")]
 pub(crate) fn run(
     py: Python<'_>,
@@ -80,11 +83,21 @@ pub(crate) fn run(
     watch: Option<Bound<'_, PyAny>>,
     on_progress: Option<Py<PyAny>>,
     on_output: Option<Py<PyAny>>,
+    on_rows: Option<Py<PyAny>>,
 ) -> PyResult<Vec<RunOutput>> {
     let jobs = read(jobs, captures).map_err(|e| scenario_error(py, &e))?;
     let cancel = Arc::new(AtomicBool::new(false));
     let own = PythonControllers::new(controllers.as_ref(), &cancel)?;
-    let on_end = |Ended { index, outcome }: Ended| {
+    let on_news = |news: News| {
+        let (index, outcome) = match news {
+            News::Rows(index, name, table) => {
+                let rows = columns::tables(py, &[(name, table)])?;
+                return on_rows
+                    .as_ref()
+                    .map_or(Ok(()), |callback| callback.call1(py, (index, rows)).map(drop));
+            }
+            News::Ended(index, outcome) => (index, outcome),
+        };
         if let (Some(callback), Some(outcome)) = (&on_output, outcome) {
             callback.call1(py, (index, to_python(py, outcome)?))?;
         }
@@ -100,8 +113,9 @@ pub(crate) fn run(
     };
     let parts = own.extensions();
     let stopping = (Arc::clone(&cancel), Arc::clone(&simulated));
-    let work = begin(jobs, threads, stopping, (parts, on_output.is_some()));
-    let listened = listen(py, work.ended, &cancel, (on_end, on_period));
+    let passed_on = PassedOn { outputs: on_output.is_some(), rows: on_rows.is_some() };
+    let work = begin(jobs, threads, stopping, (parts, passed_on));
+    let listened = listen(py, work.news, &cancel, (on_news, on_period));
     cancel.fetch_or(listened.is_err(), Ordering::Relaxed);
     let outcomes = end(py, work.thread, &cancel, &own.watch(watch))?;
     listened?;
@@ -177,60 +191,72 @@ impl Simulated {
 /// Runs under way on other threads.
 struct Work {
     thread: JoinHandle<Vec<Option<Outcome>>>,
-    /// Each job that ended; disconnected when all have.
-    ended: mpsc::Receiver<Ended>,
+    /// Disconnected when all jobs have ended.
+    news: mpsc::Receiver<News>,
 }
 
-/// A job that ended.
-struct Ended {
-    index: usize,
-    /// Its output, if outputs are passed on as they come.
-    outcome: Option<Outcome>,
+/// News of a job, by its index.
+enum News {
+    /// Rows of a table.
+    Rows(usize, &'static str, Table),
+    /// It has ended; with its output, if outputs are passed on as they come.
+    Ended(usize, Option<Outcome>),
 }
 
-/// Outputs that wait for Python; more make the runs wait.
+/// Parts of the outputs that are passed on as they come.
+#[derive(Clone, Copy)]
+struct PassedOn {
+    outputs: bool,
+    rows: bool,
+}
+
+/// News that wait for Python; more make the runs wait.
 const WAITING: usize = 8;
+/// Number of rows of a table from which on they are passed on; choice, 10 to 20 MB.
+const MANY_ROWS: usize = 100_000;
 
 /// Runs the jobs on other threads, which may outlive the caller.
 fn begin(
     jobs: Vec<Job>,
     threads: usize,
     (cancel, simulated): (Arc<AtomicBool>, Arc<Simulated>),
-    (own, passed_on): (Extensions, bool),
+    (own, passed_on): (Extensions, PassedOn),
 ) -> Work {
-    let (sender, ended) = mpsc::sync_channel(WAITING);
+    let (sender, news) = mpsc::sync_channel(WAITING);
     let thread = thread::spawn(move || {
         let of_each = threads / jobs.len().max(1);
+        let send = |news: News| {
+            // The receiver is dropped only when `cancel` is about to be set.
+            let _ = sender.send(news);
+        };
         let run = |index: usize| {
+            let send_rows = |name, table| send(News::Rows(index, name, table));
+            let rows: Option<&RowsTo<'_>> = if passed_on.rows { Some(&send_rows) } else { None };
             if own.is_empty() {
-                return one(&jobs[index], &own, &cancel, (&simulated, of_each));
+                return one(&jobs[index], &own, &cancel, (&simulated, of_each, rows));
             }
             // The thread state of the interpreter exists for the whole run, not for each call; it belongs to one thread.
-            Python::attach(|py| py.detach(|| one(&jobs[index], &own, &cancel, (&simulated, 1))))
-        };
-        let send = |ended: Ended| {
-            // The receiver is dropped only when `cancel` is about to be set.
-            let _ = sender.send(ended);
+            Python::attach(|py| py.detach(|| one(&jobs[index], &own, &cancel, (&simulated, 1, rows))))
         };
         let job = |index| {
             let outcome = run(index);
-            if !passed_on {
+            if !passed_on.outputs {
                 // A failure is reported without the runs that are under way; one that is passed on, by its receiver.
                 cancel.fetch_or(matches!(outcome, Some(Err(_))), Ordering::Relaxed);
                 return outcome;
             }
-            send(Ended { index, outcome });
+            send(News::Ended(index, outcome));
             None
         };
         let tell = |index| {
-            if !passed_on {
-                send(Ended { index, outcome: None });
+            if !passed_on.outputs {
+                send(News::Ended(index, None));
             }
         };
         let outcomes = airlane_engine::parallel(jobs.len(), threads, &cancel, job, tell);
         outcomes.into_iter().map(Option::flatten).collect()
     });
-    Work { thread, ended }
+    Work { thread, news }
 }
 
 /// Waits for the runs to end. After a cancellation, calls into controllers that continue are interrupted;
@@ -261,12 +287,12 @@ fn end(
     Ok(Some(outcomes.unwrap_or_else(|panic| std::panic::resume_unwind(panic))))
 }
 
-/// Reports jobs that end until all have ended, the runs were cancelled, or Python requests the end.
+/// Reports the news of jobs until all have ended, the runs were cancelled, or Python requests the end.
 fn listen(
     py: Python<'_>,
-    mut receiver: mpsc::Receiver<Ended>,
+    mut receiver: mpsc::Receiver<News>,
     cancel: &AtomicBool,
-    (on_end, on_period): (impl Fn(Ended) -> PyResult<()>, impl Fn() -> PyResult<()>),
+    (on_news, on_period): (impl Fn(News) -> PyResult<()>, impl Fn() -> PyResult<()>),
 ) -> PyResult<()> {
     loop {
         let heard;
@@ -276,7 +302,7 @@ fn listen(
         });
         py.check_signals()?;
         match heard {
-            Ok(ended) => on_end(ended)?,
+            Ok(news) => on_news(news)?,
             Err(RecvTimeoutError::Timeout) if cancel.load(Ordering::Relaxed) => return Ok(()),
             Err(RecvTimeoutError::Timeout) => on_period()?,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
@@ -284,12 +310,16 @@ fn listen(
     }
 }
 
-/// One run on at most this many threads, and the seconds of its loop; `None` if it was cancelled.
+/// Receives rows of a table.
+type RowsTo<'a> = dyn Fn(&'static str, Table) + Sync + 'a;
+
+/// One run on at most this many threads, and the seconds of its loop; `None` if it was cancelled. `rows` receives those of
+/// long tables, unless kernels are the ends of flows.
 fn one(
     Job { scenario, seed, captures }: &Job,
     own: &Extensions,
     cancel: &AtomicBool,
-    (simulated, threads): (&Simulated, usize),
+    (simulated, threads, rows): (&Simulated, usize, Option<&RowsTo<'_>>),
 ) -> Option<Outcome> {
     let mut built = match airlane_assembly::build_with(scenario, *seed, own) {
         Ok(built) => built,
@@ -305,7 +335,10 @@ fn one(
     let mut guests = None;
     let ended = if built.kernel_flows().is_empty() {
         built.use_threads(threads);
-        built.run_and_tell(cancel, simulated.of_one_run())
+        match rows {
+            Some(rows) => built.run_and_pass_on(cancel, simulated.of_one_run(), (MANY_ROWS, rows)),
+            None => built.run_and_tell(cancel, simulated.of_one_run()),
+        }
     } else {
         match airlane_guest::run(&mut built, *seed, cancel, simulated.of_one_run()) {
             Ok(facts) => guests = Some(facts),

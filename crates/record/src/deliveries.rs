@@ -45,8 +45,8 @@ impl Deliveries {
     }
 
     /// The table `deliveries`: bytes of IP packets, by the end of the millisecond of their arrival.
-    fn table(self) -> Table {
-        let rows = || self.rows.iter();
+    fn table(&self, rows: &[Row]) -> Table {
+        let rows = || rows.iter();
         let mut table = Table::default();
         table.push_count("t_ms", rows().map(|row| row.at_ms)).means("millisecond of arrival, rounded up");
         table
@@ -80,8 +80,16 @@ impl Log for Deliveries {
         (self.names, self.flows) = (parameters.hosts.clone(), parameters.ends());
     }
 
+    /// Those of the latest millisecond stay: more may arrive in it.
+    fn take_rows(&mut self, least: usize, _: &RecorderParameters) -> Option<(&'static str, Table)> {
+        let latest = self.rows.last()?.at_ms;
+        let ended = self.rows.partition_point(|row| row.at_ms < latest);
+        let taken: Vec<Row> = (ended >= least).then(|| self.rows.drain(..ended).collect())?;
+        Some(("deliveries", self.table(&taken)))
+    }
+
     fn finish(self: Box<Self>, _: &FinishedRun<'_>) -> Vec<(&'static str, Table)> {
-        vec![("deliveries", self.table())]
+        vec![("deliveries", self.table(&self.rows))]
     }
 }
 
@@ -111,7 +119,7 @@ mod tests {
         ] {
             receive(at_us, flow, direction);
         }
-        let table = deliveries.table();
+        let table = deliveries.table(&deliveries.rows);
         assert_eq!(table.column("t_ms"), Some(&Column::I64(vec![1, 2, 2, 2, 3])));
         assert_eq!(table.column("ip_bytes"), Some(&Column::I64(vec![100, 200, 100, 100, 100])));
         let Some(Column::Labels { of, .. }) = table.column("ue") else { panic!("no labels") };

@@ -153,6 +153,11 @@ impl RecorderParameters {
         self.flows.iter().map(|flow| flow.name.clone()).collect()
     }
 
+    /// The name of each cell, by index.
+    pub(crate) fn cell_names(&self) -> Vec<&str> {
+        self.cells.iter().map(|cell| cell.name.as_str()).collect()
+    }
+
     /// For each flow the index of the host at its end.
     pub(crate) fn ends(&self) -> Vec<u32> {
         self.flows.iter().map(|flow| flow.ue.as_ref().map_or(0, |(_, ue)| ue.0)).collect()

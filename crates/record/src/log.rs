@@ -45,6 +45,16 @@ pub(crate) trait Log: Send {
     /// Flows and UEs were added to the run, and to the parameters behind all earlier ones.
     fn extend(&mut self, _parameters: &RecorderParameters) {}
 
+    /// Takes its rows so far, as a table with its name, if there are at least this many; [`Log::finish`] then has the
+    /// others. `None` also if rows may still change.
+    fn take_rows(
+        &mut self,
+        _least: usize,
+        _parameters: &RecorderParameters,
+    ) -> Option<(&'static str, Table)> {
+        None
+    }
+
     /// Its tables by name, when the run has ended.
     fn finish(self: Box<Self>, run: &FinishedRun<'_>) -> Vec<(&'static str, Table)>;
 }
@@ -63,7 +73,7 @@ impl FinishedRun<'_> {
 
     /// The name of each cell, by index.
     pub(crate) fn cell_names(&self) -> Vec<&str> {
-        self.parameters.cells.iter().map(|cell| cell.name.as_str()).collect()
+        self.parameters.cell_names()
     }
 }
 
@@ -135,6 +145,15 @@ impl Logs {
                 log.observe(now, event, flows);
             }
         }
+    }
+
+    /// Takes the rows so far of each that has at least this many.
+    pub(crate) fn take_rows(
+        &mut self,
+        least: usize,
+        parameters: &RecorderParameters,
+    ) -> impl Iterator<Item = (&'static str, Table)> {
+        self.logs.iter_mut().flatten().filter_map(move |log| log.take_rows(least, parameters))
     }
 
     /// Their tables by name, when the run has ended.

@@ -136,9 +136,10 @@ impl RanLog {
         }
     }
 
-    /// The table `ran_log`, in the order in which blocks were received.
-    fn table(self) -> Table {
-        let rows = || self.rows.iter();
+    /// Takes the rows as the table `ran_log`, in the order in which blocks were received.
+    fn take_table(&mut self) -> Table {
+        let taken = core::mem::take(&mut self.rows);
+        let rows = || taken.iter();
         let count = |of: fn(&Row) -> u64| rows().map(of);
         let slot_of = |row: &Row| self.slots[row.cell as usize];
         let start = |row: &Row| (Instant::ZERO + slot_of(row) * row.slot).as_secs_f64();
@@ -167,7 +168,7 @@ impl RanLog {
             .means("lowest CQI of the resource block groups");
         table.push_count("rlc_queue_bytes", count(|row| row.queue)).means("bytes in the queue of the UE");
         let of_uplink = |of: fn(UplinkKnowledge) -> Option<f64>| {
-            self.rows.iter().map(move |row| of(row.uplink).unwrap_or(f64::NAN))
+            taken.iter().map(move |row| of(row.uplink).unwrap_or(f64::NAN))
         };
         table
             .push_f64("headroom_db", of_uplink(|known| known.headroom.map(|headroom| headroom.0)))
@@ -208,8 +209,12 @@ impl Log for RanLog {
         self.ues.clone_from(&parameters.hosts);
     }
 
-    fn finish(self: Box<Self>, _: &FinishedRun<'_>) -> Vec<(&'static str, Table)> {
-        vec![("ran_log", self.table())]
+    fn take_rows(&mut self, least: usize, _: &RecorderParameters) -> Option<(&'static str, Table)> {
+        (self.rows.len() >= least).then(|| ("ran_log", self.take_table()))
+    }
+
+    fn finish(mut self: Box<Self>, _: &FinishedRun<'_>) -> Vec<(&'static str, Table)> {
+        vec![("ran_log", self.take_table())]
     }
 }
 
@@ -270,7 +275,7 @@ mod tests {
         log.on_event(at(13), &assigned(0, 12, 900));
         log.on_event(at(16), &block(0, 1, true));
         log.on_event(at(17), &block(0, 0, true));
-        let table = log.table();
+        let table = log.take_table();
         let integers = |name: &str| match table.column(name) {
             Some(Column::I64(values)) => values.clone(),
             other => panic!("{name}: {other:?}"),

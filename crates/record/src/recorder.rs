@@ -120,6 +120,25 @@ impl Recorder {
         self.flows.end_at(end);
     }
 
+    /// Takes the rows so far of each long table that has at least this many, by its name: the series by bin and by UE, and
+    /// the logs of blocks and deliveries. [`Self::finish`] then has the others.
+    pub fn take_rows(&mut self, least: usize) -> Vec<(&'static str, Table)> {
+        let mut taken = Vec::new();
+        if let Some(series) = &mut self.series {
+            if let Some(rows) = series.flows.take(least) {
+                let run = FinishedRun { parameters: &self.parameters, flows: &self.flows };
+                let mut names = run.flow_names();
+                let at = self.flows.returns.add_names(&mut names);
+                taken.push(("flow_series", rows.into_table(&names, at)));
+            }
+            if let Some(rows) = series.cells.take(least) {
+                taken.push(("cell_series", rows.into_table(&self.parameters.cell_names())));
+            }
+        }
+        taken.extend(self.logs.take_rows(least, &self.parameters));
+        taken
+    }
+
     /// The tables, by name, once the run has reached its end.
     #[must_use]
     pub fn finish(mut self) -> Vec<(&'static str, Table)> {

@@ -125,6 +125,13 @@ impl FlowSeries {
         self.pending = 0;
     }
 
+    /// Takes the rows, if there are at least this many; between two bins.
+    pub(crate) fn take(&mut self, least: usize) -> Option<Self> {
+        debug_assert_eq!(self.pending, 0, "the current bin has rows");
+        let rates = self.rates.as_ref().map(|_| Default::default());
+        (self.t_s.len() >= least).then(|| core::mem::replace(self, Self { rates, ..Self::default() }))
+    }
+
     /// The table `flow_series`. `at` returns for the index of a row its place in `names`; without it, that is the index.
     pub(crate) fn into_table(self, names: &[&str], at: Option<impl Fn(u32) -> u32>) -> Table {
         let mut table = Table::default();
@@ -225,6 +232,11 @@ impl CellSeries {
         }
         self.blocks.push(bin.downlink.new + bin.downlink.retransmissions);
         self.retransmissions.push(bin.downlink.retransmissions);
+    }
+
+    /// Takes the rows, if there are at least this many.
+    pub(crate) fn take(&mut self, least: usize) -> Option<Self> {
+        (self.t_s.len() >= least).then(|| core::mem::take(self))
     }
 
     pub(crate) fn into_table(self, cell_names: &[&str]) -> Table {

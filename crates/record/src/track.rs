@@ -29,6 +29,11 @@ struct SleepColumns {
 }
 
 impl SleepColumns {
+    /// Without rows.
+    fn emptied(&self) -> Self {
+        Self { latest: self.latest.clone(), ..Self::default() }
+    }
+
     /// A UE that has listened for this time since the beginning of the run.
     fn push(&mut self, now: Instant, ue: UeId, rrc: RrcState, listened: Duration) {
         if self.latest.len() <= ue.index() {
@@ -92,6 +97,15 @@ impl Log for UeSeries {
                 sleep.push(now, ue, rrc, listened);
             }
         }
+    }
+
+    fn take_rows(&mut self, least: usize, parameters: &RecorderParameters) -> Option<(&'static str, Table)> {
+        if self.t_s.len() < least {
+            return None;
+        }
+        let sleep = self.sleep.as_ref().map(SleepColumns::emptied);
+        let taken = core::mem::replace(self, Self { sleep, ..Self::default() });
+        Some(("ue_series", taken.into_table(&parameters.hosts, &parameters.cell_names())))
     }
 
     fn finish(self: Box<Self>, run: &FinishedRun<'_>) -> Vec<(&'static str, Table)> {

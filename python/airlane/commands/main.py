@@ -175,6 +175,7 @@ def run(
                 pcap=place.captures,
                 controllers=own,
                 on_progress=lambda done: update(done, runs),
+                rows=place.scratch / "rows",
             )
         written = {
             "toml": described.text,

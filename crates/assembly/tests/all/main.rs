@@ -22,6 +22,7 @@ mod http3;
 mod kernel_errors;
 mod l4s_bearer;
 mod layout;
+mod long_tables;
 mod look;
 mod mdcc;
 mod mirror;
