@@ -30,6 +30,46 @@ def test_a_phone_of_nsa_has_both_cells() -> None:
     assert float(results.tables["flows"]["goodput_mbps"][0].as_py()) > 200.0
 
 
+def test_a_phone_of_nr_dc_has_a_cell_in_each_frequency_range() -> None:
+    """The preset brings a cell in FR1 and one in FR2, and the phone has FR2 from the start."""
+    scenario = airlane.loads(SCENARIO.replace("nsa-fr1", "nrdc"))
+    cells = scenario.settings["cell"]
+    assert [(cell["frequency"], cell["resource_blocks"]) for cell in cells] == [
+        ("3.5 GHz", 273),  # TS 38.101-1 table 5.3.2-1: 100 MHz at 30 kHz
+        ("28 GHz", 66),  # TS 38.101-2 table 5.3.2-1: 100 MHz at 120 kHz
+    ]
+    results = scenario.run()
+    steps = results.tables["scg"].to_pylist()
+    assert [(row["t_s"], row["cell"], row["step"]) for row in steps] == [(0.0, "fr2", "added")]
+    assert float(results.tables["flows"]["goodput_mbps"][0].as_py()) > 300.0
+
+
+@pytest.mark.parametrize(
+    ("network", "keys", "says"),
+    [
+        ("nrdc", 'secondary_node = { cells = ["fr1"] }', "a cell at 3.5 GHz cannot be the secondary node"),
+        ("nrdc", 'cell = "fr2"', "not a cell of NR in FR1"),
+        ("nrdc", 'secondary_node = { master = "lte" }', "no cell of LTE can be the master node"),
+        ("nsa-fr2", 'secondary_node = { master = "nr" }', "no cell of NR in FR1 can be the master node"),
+        ("nsa-fr1", 'secondary_node = { master = "nr" }', "a cell at 3.5 GHz cannot be the secondary node"),
+        ("nrdc", 'secondary_node = { uplink = "up" }', "known: lte, mcg, nr, scg"),
+        ("nrdc", "fixed_mcs = 5", "leave out `fixed_mcs`"),
+    ],
+)
+def test_errors_of_nr_dc_name_what_would_be_right(network: str, keys: str, says: str) -> None:
+    """The master node is in FR1, the secondary node in FR2."""
+    with pytest.raises(airlane.ScenarioError, match=says):
+        airlane.loads(SCENARIO.replace("nsa-fr1", network).replace("[[flow]]", f"{keys}\n[[flow]]")).run()
+
+
+def test_old_names_of_the_uplink_are_those_of_the_cell_groups() -> None:
+    """`nr` and `lte`, the names of EN-DC."""
+    for old, new in (("nr", "scg"), ("lte", "mcg")):
+        node = f'secondary_node = {{ uplink = "{old}" }}\n[[flow]]'
+        settings = airlane.loads(SCENARIO.replace("[[flow]]", node)).settings
+        assert settings["ue"][0]["secondary_node"]["uplink"] == new
+
+
 def test_the_page_of_a_run_shows_when_there_is_nr() -> None:
     """A band for the phone's cell of NR; with many phones, how many have one."""
     from airlane.pages.run_chart import run_chart

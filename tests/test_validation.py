@@ -43,7 +43,7 @@ def test_every_selection_finds_reference_rows() -> None:
             alone |= {"nr_peak", "nr_latency", "nr_layers", "pattern_rates", "pattern_queues"}
             alone |= {"sleep_drx", "sleep_access", "sleep_two_step_access", "sleep_resumption"}
             alone |= {"sleep_access_load", "carrier_peak", "carrier_activation", "paths"}
-            alone |= {"dual_peak", "dual_execution", "dual_command", "dual_after_handover"}
+            alone |= {"dual_peak", "dual_nr_peak", "dual_execution", "dual_command", "dual_after_handover"}
             alone |= {"bearer_guaranteed", "bearer_budget", "bearer_ambr", "bearer_priority"}
             assert family.runs or family.measure in alone, family.id
             continue

@@ -31,6 +31,7 @@ NETWORKS = {
     "nr-fr2": ("nr-fr2", "nr"),
     "nsa-fr1": ("nsa-fr1", "typical"),
     "nsa-fr2": ("nsa-fr2", "typical"),
+    "nrdc": ("nrdc", "nr-typical-fr1", "nr"),
     "typical-sleeping": ("sleeping", "typical"),
     "nr-typical-fr1-sleeping": ("nr-sleeping", "sleeping", "nr-typical-fr1", "nr"),
     "nr-fdd-lowband-sleeping": ("nr-sleeping", "sleeping", "nr-fdd-lowband", "nr"),
@@ -46,6 +47,7 @@ ALIKE = {
     "nr-fr2": "nr-typical-fr1",
     "nsa-fr1": "typical",
     "nsa-fr2": "nsa-fr1",
+    "nrdc": "nr-typical-fr1",
     "typical-sleeping": "typical",
     "nr-typical-fr1-sleeping": "nr-typical-fr1",
     "nr-fdd-lowband-sleeping": "nr-fdd-lowband",
@@ -126,8 +128,8 @@ def scenario_page() -> Iterator[str]:
         "The columns *typical*, *lena*, *nr-typical-fr1* and *wired* are the defaults of these presets. If "
         "*lena-2014* or *lena-utah* has no column, its values are those of *lena*; without a column, "
         "*nr-fdd-lowband* and *nr-fr2* have those of *nr-typical-fr1*, *nsa-fr1* and *nsa-fr2* have those of "
-        "*typical* in cells of LTE and those of *nr-typical-fr1* and *nr-fr2* in cells of NR, and a preset "
-        "whose name ends in "
+        "*typical* in cells of LTE and those of *nr-typical-fr1* and *nr-fr2* in cells of NR, *nrdc* has "
+        "those of *nr-fr2* in cells of FR2, and a preset whose name ends in "
         "*-sleeping* those of the one without this end. An empty cell means that the key "
         "has no default in this preset, or does not apply. The files in "
         "`crates/scenario/src/presets` name the source of each value."

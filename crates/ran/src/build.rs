@@ -2,7 +2,7 @@
 
 mod source;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use airlane_core::{Bytes, CellId, Decibel, Direction, Duration, Instant, Seeds, Stream, UeId};
@@ -11,13 +11,12 @@ use airlane_radio::mobility::Hexagon;
 use airlane_radio::shadowing::Field;
 use airlane_radio::{Bursts, Fading, FrequencyGrid, Mobility, PathLoss, Position, Shadowing, noise};
 
-use crate::bearer::RlcConfig;
 use crate::bearers::Bearers;
 use crate::buildings::Indoors;
 use crate::channel::{Channel, LinkBudget, Scenery, Sight};
 use crate::config::{CarrierAggregation, CellConfig, ChannelConfig, RanConfig, Start, UeConfig};
 use crate::cqi::{CqiReports, ReportTimes};
-use crate::dual;
+use crate::dual::{self, SecondaryNodeConfig};
 use crate::interference::{CellChannels, Neighbours};
 use crate::link::{BlockCounts, DownlinkState, Links, ServingLink, UplinkState};
 use crate::mac::downlink::DownlinkMac;
@@ -76,15 +75,16 @@ pub(crate) fn slot_lengths(config: &RanConfig) -> Vec<Duration> {
 pub(crate) fn neighbours(config: &RanConfig) -> Vec<Vec<CellId>> {
     let all = (0..config.cells.len() as u32).map(CellId);
     let serves = |cell: &CellId| !config.cells[cell.index()].interferer;
-    // With secondary nodes, the cells of NR are measured for these.
-    let has_secondary_nodes = config.ues.iter().any(|ue| ue.secondary_node.is_some());
-    let is_of_nr = |cell: &CellConfig| cell.bearer.is_of_nr();
-    let alike = |cell: &CellConfig, other: CellId| {
-        !has_secondary_nodes || is_of_nr(cell) == is_of_nr(&config.cells[other.index()])
+    // With secondary nodes, their cells are measured for these: the target of a handover can be a PCell if its source can.
+    let masters: BTreeSet<CellId> = {
+        let nodes = config.ues.iter().filter_map(|ue| ue.secondary_node.as_ref());
+        nodes.flat_map(|node| node.masters.iter().copied()).collect()
     };
+    let class = |id: CellId| (config.cells[id.index()].bearer.is_of_nr(), masters.contains(&id));
+    let alike = |cell: CellId, other: CellId| masters.is_empty() || class(cell) == class(other);
     let of = |(id, cell): (CellId, &CellConfig)| match &cell.neighbours {
         Some(named) => named.iter().copied().filter(serves).collect(),
-        None => all.clone().filter(|other| *other != id && alike(cell, *other)).filter(serves).collect(),
+        None => all.clone().filter(|other| *other != id && alike(id, *other)).filter(serves).collect(),
     };
     all.clone().zip(&config.cells).map(of).collect()
 }
@@ -221,8 +221,8 @@ fn build_link_channels(ue: NewUe<'_>, scene: &Scene<'_>, fields: &mut ShadowFiel
 /// Whether a cell may serve a UE from its start: the one that it names, or any that serves UEs, of the master node if it
 /// has a secondary node.
 fn may_serve(ue: &UeConfig, scene: &Scene<'_>) -> bool {
-    let is_lte = !matches!(scene.cell.bearer.rlc, RlcConfig::Nr(_));
-    let serves = !scene.cell.interferer && (ue.secondary_node.is_none() || is_lte);
+    let can_be_master = |node: &SecondaryNodeConfig| node.masters.contains(&scene.id);
+    let serves = !scene.cell.interferer && ue.secondary_node.as_ref().is_none_or(can_be_master);
     assert!(ue.cell != Some(scene.id) || serves, "a UE in a cell that serves no UE");
     serves && ue.cell.is_none_or(|cell| cell == scene.id)
 }
@@ -247,7 +247,8 @@ fn strongest(
 
 /// A UE that begins at `now`. If it has a secondary node, this is its master cell group.
 pub(crate) fn build_ue(index: usize, ue: &UeConfig, scenes: &[Scene<'_>], now: Instant) -> Ue {
-    let membership = if ue.secondary_node.is_some() { Membership::Master } else { Membership::Alone };
+    let membership =
+        ue.secondary_node.as_ref().map_or(Membership::Alone, |node| Membership::Master(node.kind));
     build_cell_group(index, ue, membership, scenes, now)
 }
 
@@ -262,7 +263,7 @@ pub(crate) fn build_secondary_group(
     let node = ue.secondary_node.as_ref().expect("a UE with a secondary node");
     let config =
         UeConfig { cell: node.cells.first().copied(), aggregation: None, secondary_node: None, ..ue.clone() };
-    let mut group = build_cell_group(index, &config, Membership::Secondary, scenes, now);
+    let mut group = build_cell_group(index, &config, Membership::Secondary(node.kind), scenes, now);
     group.id = id;
     let stream = |what: &str| scenes[0].seeds.stream(&format!("ue/{index}/secondary/decoding/{what}"));
     let link = group.links.primary_mut();
@@ -294,8 +295,9 @@ fn build_cell_group(
             l4s.bearer.pdu_overhead = SUBHEADER;
         }
     }
-    if membership != Membership::Alone {
-        bearer = dual::leg(&bearer);
+    match membership {
+        Membership::Alone => {}
+        Membership::Master(kind) | Membership::Secondary(kind) => bearer = dual::leg(&bearer, kind),
     }
     let draws = |what: &str| seeds.stream(&format!("ue/{index}/decoding/{what}"));
     let link = build_link(new, serving, neighbours, cell, draws);

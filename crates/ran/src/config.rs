@@ -655,6 +655,6 @@ pub struct UeConfig {
     pub aggregate_rates: [Option<BitRate>; 2],
     /// The carriers besides that of `cell`, which is then the primary cell; `None` for a UE with one carrier.
     pub aggregation: Option<CarrierAggregation>,
-    /// Its secondary node; `None` for a UE with one node. The cell that serves it at the start is then of LTE.
+    /// Its secondary node; `None` for a UE with one node. The cell that serves it at the start is then one of its masters.
     pub secondary_node: Option<SecondaryNodeConfig>,
 }

@@ -1,26 +1,29 @@
-//! EN-DC: dual connectivity of a UE with a master node of LTE and a secondary node of NR (TS 37.340 v17).
+//! Dual connectivity of a UE with a master node of LTE (EN-DC) or of NR (NR-DC), and a secondary node of NR (TS 37.340 v17).
 //!
-//! The UE has a MAC entity for each cell group (TS 37.340 §4.2.2): the master cell group (MCG) with a cell of LTE, and the
+//! The UE has a MAC entity for each cell group (TS 37.340 §4.2.2): the master cell group (MCG) with a cell of LTE or NR, and the
 //! secondary cell group (SCG) with a cell of NR, its PSCell. Each cell group is a UE of its own in the slots of its cell, with
 //! its own RLC entities, HARQ, CQI reports, PDCCH and uplink; both have the same position and movement. Above them is one
-//! PDCP entity of NR in each direction (`pdcp::SplitBearer`), which is in the secondary node while there is an SCG
-//! (option 3x), and otherwise in the master node.
+//! PDCP entity of NR in each direction (`pdcp::SplitBearer`), which is in the secondary node while there is an SCG (of EN-DC:
+//! option 3x), and otherwise in the master node.
 //!
 //! ```text
-//!                          S1-U
+//!                     S1-U, of NR-DC: NG-U
 //!                            │
 //!               ┌── PDCP in the secondary node ──┐
-//!       X2 (delay, rate)                         │
+//!     X2 or Xn (delay, rate)                     │
 //!               │                                │
-//!        RLC, MAC of LTE                  RLC, MAC of NR          each with delivery status to PDCP
+//!     RLC, MAC of the master node      RLC, MAC of the secondary node     each with delivery status to PDCP
 //!               └──── PDCP of the UE: reordering ┘
 //! ```
+//!
+//! The core network of EN-DC is the EPC. That of NR-DC is the 5GC, with which SDAP is above PDCP (TS 37.340 §4.2.2).
 //!
 //! In a handover between master nodes the UE leaves both cell groups with the command. PDUs that were not delivered are sent
 //! again after its arrival, as when the SCG is lost.
 //!
 //! Not included: PDCP duplication, several bearers, SCells of either cell group, a limit on the sum of both transmit powers
-//! (each cell group has the power of the UE), a single transmitter for both uplinks, and signalling over SRB3.
+//! of EN-DC (each cell group has the power of the UE, as that of each frequency range is apart in NR-DC, TS 38.213 v18
+//! §7.6.2), a single transmitter for both uplinks, and signalling over SRB3.
 
 pub(crate) mod flow_control;
 pub(crate) mod link;
@@ -52,15 +55,24 @@ pub enum BearerType {
 /// A cell group. The number is that of its leg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellGroup {
-    /// The master cell group, of LTE.
+    /// The master cell group.
     Master = 0,
-    /// The secondary cell group, of NR.
+    /// The secondary cell group.
     Secondary = 1,
 }
 
 impl CellGroup {
     /// Both.
     pub(crate) const BOTH: [Self; 2] = [Self::Master, Self::Secondary];
+}
+
+/// A variant of dual connectivity with a secondary node of NR (TS 37.340 §4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DualConnectivityKind {
+    /// The master node is of LTE, the core network is the EPC.
+    EnDc,
+    /// The master node is of NR, the core network is the 5GC.
+    NrDc,
 }
 
 /// The SCG in a handover between master nodes.
@@ -73,7 +85,7 @@ pub enum ScgAtHandover {
     Keep,
 }
 
-/// X2-U between the two nodes.
+/// X2-U or Xn-U between the two nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterNodeLink {
     /// One-way delay.
@@ -85,6 +97,10 @@ pub struct InterNodeLink {
 /// The secondary node of a UE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SecondaryNodeConfig {
+    /// The variant.
+    pub kind: DualConnectivityKind,
+    /// The cells that can be the PCell, ascending: of LTE in EN-DC, and of NR in NR-DC. None of them can be the PSCell.
+    pub masters: Vec<CellId>,
     /// The cells that can be its PSCell, without duplicates; at least one.
     pub cells: Vec<CellId>,
     /// When which of them is.
@@ -109,13 +125,16 @@ const LEG_BUFFER: Bytes = Bytes(1 << 40);
 /// Bits of PDCP's sequence numbers: those of a high rate (TS 38.323 v17 §6.3.2).
 const SN_BITS: u8 = 18;
 
-/// RLC and below of a bearer, for one leg. What PDCP does for both legs is left out, but its header counts in each PDU. With
-/// the EPC there is no SDAP (TS 37.340 §4.2.2).
-pub(crate) fn leg(bearer: &BearerConfig) -> BearerConfig {
+/// RLC and below of a bearer, for one leg. What PDCP and SDAP do for both legs is left out, but their headers count in each
+/// PDU. With the EPC there is no SDAP (TS 37.340 §4.2.2).
+pub(crate) fn leg(bearer: &BearerConfig, kind: DualConnectivityKind) -> BearerConfig {
     let rlc = match &bearer.rlc {
         RlcConfig::Nr(nr) => RlcConfig::Nr(NrConfig {
             reordering: ReorderingConfig { out_of_order: true, ..nr.reordering },
-            sdap: SdapHeaders { downlink: false, uplink: false },
+            sdap: match kind {
+                DualConnectivityKind::EnDc => SdapHeaders { downlink: false, uplink: false },
+                DualConnectivityKind::NrDc => nr.sdap,
+            },
             ..*nr
         }),
         of_lte => *of_lte,

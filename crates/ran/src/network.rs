@@ -264,7 +264,7 @@ impl RadioNetwork {
         let (every, due) = &mut self.survey;
         while *due <= until {
             for ue in self.ues.iter_mut().filter(|ue| ue.is_present && cx.topics.wants(Topic::UePosition)) {
-                if ue.membership == Membership::Secondary {
+                if matches!(ue.membership, Membership::Secondary(_)) {
                     continue; // the UE itself is among them
                 }
                 let here = ue.mobility.position_at(*due);

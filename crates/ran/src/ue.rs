@@ -5,6 +5,7 @@ use airlane_radio::Mobility;
 
 use crate::bearers::Bearers;
 use crate::config::CellConfig;
+use crate::dual::DualConnectivityKind;
 use crate::link::Links;
 use crate::mac::drx::{Drx, DrxConfig};
 use crate::mac::sleep::Phase;
@@ -31,9 +32,9 @@ pub(crate) enum Membership {
     /// A UE without a secondary node.
     Alone,
     /// The master cell group.
-    Master,
+    Master(DualConnectivityKind),
     /// The secondary cell group.
-    Secondary,
+    Secondary(DualConnectivityKind),
 }
 
 /// A UE.
@@ -65,7 +66,7 @@ impl Ue {
 
     /// Whether it is handed over: the secondary cell group of a UE is not.
     pub(crate) fn is_handed_over(&self) -> bool {
-        self.membership != Membership::Secondary
+        !matches!(self.membership, Membership::Secondary(_))
     }
 
     /// The state of its connection in a cell.

@@ -16,6 +16,8 @@ const NR: &str = include_str!("presets/nr.toml");
 const NR_TYPICAL_FR1: &str = include_str!("presets/nr-typical-fr1.toml");
 const NR_FDD_LOWBAND: &str = include_str!("presets/nr-fdd-lowband.toml");
 const NR_FR2: &str = include_str!("presets/nr-fr2.toml");
+const NRDC_DEFAULTS: &str = include_str!("presets/nrdc.toml");
+const NRDC_FR2: &str = include_str!("presets/nrdc-fr2.toml");
 const NSA_FR1: &str = include_str!("presets/nsa-fr1.toml");
 const NSA_FR2: &str = include_str!("presets/nsa-fr2.toml");
 const LENA_2014: &str = include_str!("presets/lena-2014.toml");
@@ -28,7 +30,7 @@ const TYPICAL: &str = include_str!("presets/typical.toml");
 const WIRED: &str = include_str!("presets/wired.toml");
 
 /// Names that `network` may have.
-pub(crate) const NETWORKS: [&str; 15] = [
+pub(crate) const NETWORKS: [&str; 16] = [
     "typical",
     "lena",
     "lena-2014",
@@ -39,12 +41,16 @@ pub(crate) const NETWORKS: [&str; 15] = [
     "nr-fr2",
     "nsa-fr1",
     "nsa-fr2",
+    NRDC,
     "typical-sleeping",
     "nr-typical-fr1-sleeping",
     "nr-fdd-lowband-sleeping",
     "nr-fr2-sleeping",
     "wired",
 ];
+
+/// The preset with a master node and a secondary node of NR.
+pub(crate) const NRDC: &str = "nrdc";
 
 /// The end of the name of a preset whose UEs sleep.
 const SLEEPS: &str = "-sleeping";
@@ -56,7 +62,7 @@ pub(crate) fn fill(scenario: &mut Tree, network: &str) {
         merge_sleep(scenario, awake);
     }
     let network = awake.unwrap_or(network);
-    if network.starts_with(nsa::PREFIX) {
+    if nsa::is_one(network) {
         nsa::fill(scenario, network);
     }
     let own: &[&str] = match network {
@@ -68,6 +74,7 @@ pub(crate) fn fill(scenario: &mut Tree, network: &str) {
         "nr-fr2" => &[NR_FR2, NR],
         "nsa-fr1" => &[NSA_FR1, TYPICAL],
         "nsa-fr2" => &[NSA_FR2, TYPICAL],
+        NRDC => &[NRDC_DEFAULTS, NR_TYPICAL_FR1, NR],
         "wired" => &[WIRED],
         _ => &[TYPICAL],
     };
@@ -81,6 +88,7 @@ pub(crate) fn fill(scenario: &mut Tree, network: &str) {
         let cells = defaults(text);
         merge_cells(scenario, cells.get("cell"), |cell| Technology::of_cell(cell, network) == other);
     }
+    fill_fr2(scenario, network);
     let hands_over = scenario.get("handover").is_some();
     let informs = scenario.get(INFORMATION).is_some();
     for text in own.iter().chain(&[COMMON]) {
@@ -112,6 +120,16 @@ pub(crate) fn fill(scenario: &mut Tree, network: &str) {
     }
     fill_hops(scenario);
     join_carriers(scenario);
+}
+
+/// Fills in the cells of `nrdc` that are in FR2.
+fn fill_fr2(scenario: &mut Tree, network: &str) {
+    let is_of_nr = |cell: &Tree| Technology::of_cell(cell, network) == Technology::Nr;
+    let files: &[&str] = if network == NRDC { &[NRDC_FR2, NR_FR2] } else { &[] };
+    for text in files {
+        let cells = defaults(text);
+        merge_cells(scenario, cells.get("cell"), |cell| is_of_nr(cell) && nsa::is_in_fr2(cell));
+    }
 }
 
 /// Fills in what lets the UEs of each cell sleep. `awake` is the preset for the rest.
@@ -260,6 +278,8 @@ mod tests {
             NR_FDD_LOWBAND,
             NR_FR2,
             NR_TYPICAL_FR1,
+            NRDC_DEFAULTS,
+            NRDC_FR2,
             NSA_FR1,
             NSA_FR2,
             SLEEPING,

@@ -2,6 +2,8 @@
 
 use airlane_settings::Tree;
 
+use crate::preset::NRDC;
+
 /// LTE or NR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Technology {
@@ -14,7 +16,7 @@ pub(crate) enum Technology {
 impl Technology {
     /// That of the cells of a network which do not name one.
     pub(crate) fn of_network(network: &str) -> Self {
-        if network.starts_with("nr-") { Self::Nr } else { Self::Lte }
+        if network.starts_with("nr-") || network == NRDC { Self::Nr } else { Self::Lte }
     }
 
     /// That of a cell of a network: its own, if it names one.

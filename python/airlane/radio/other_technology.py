@@ -62,7 +62,7 @@ def notes(scenario: Scenario) -> list[str]:
 
 
 def _is_nr(network: str) -> bool:
-    return network.startswith("nr-")
+    return network.startswith("nr-") or network == "nrdc"
 
 
 def _of_preset(network: str) -> dict[str, Any]:

@@ -18,7 +18,17 @@ from airlane.validation.peak_head import peak_head
 from airlane.validation.ranges import RangeCase
 from airlane.validation.transport import Setup, TcpCase
 
-__all__ = ["DualCell", "DualDrive", "DualHandover", "after_handover", "command", "execution", "peak"]
+__all__ = [
+    "DualCell",
+    "DualDrive",
+    "DualHandover",
+    "NrDualCell",
+    "after_handover",
+    "command",
+    "execution",
+    "nr_peak",
+    "peak",
+]
 
 _PEAK = """\
 [[cell]]
@@ -93,6 +103,91 @@ def peak(family: Family) -> Plan:
     cases = [
         TcpCase(
             id=f"{family.id}/{cell.carrier}/{cell.layers}-layers",
+            unit="Mbit/s",
+            reference=cell.peak_mbps() * share,
+            setups=(cell,),
+            figure=goodput,
+            note=f"{cell.peak_mbps():.1f} Mbit/s with headers",
+        )
+        for cell in cells
+    ]
+    return Plan(cases=[*cases])
+
+
+_NR_PEAK = """\
+[[cell]]
+name = "fr1"
+height = "0 m"
+tx_power = "46 dBm"
+{master_keys}
+radio = {{ kind = "nr", {master_radio} }}
+rlc = {{ mode = "nr-am", buffer = "16 MiB", aqm = "drop-tail" }}
+
+[[cell]]
+name = "fr2"
+height = "0 m"
+tx_power = "46 dBm"
+{secondary_keys}
+radio = {{ kind = "nr", {secondary_radio} }}
+rlc = {{ mode = "nr-am", buffer = "16 MiB", aqm = "drop-tail" }}
+
+[[ue]]
+name = "phone"
+position = ["50 m", "0 m"]
+height = "0 m"
+secondary_node = {{ cells = ["fr2"], bearer = "{bearer}" }}
+
+[[flow]]
+to = "phone"
+transport = "udp"
+app = {{ kind = "cbr", rate = "{load_mbps:.1f} Mbit/s", payload = "{payload} B" }}
+"""
+
+
+@dataclass(frozen=True)
+class NrDualCell:
+    """A UE near a cell of NR in FR1 and one in FR2.
+
+    Attributes
+    ----------
+    master, secondary
+        Names of the carriers, and their layers.
+    bearer
+        The type of the bearer.
+    """
+
+    master: tuple[str, int]
+    secondary: tuple[str, int]
+    bearer: str
+
+    def peak_mbps(self) -> float:
+        """Sum of the rates of the cells that the bearer uses, with headers, in Mbit/s."""
+        used = {"mcg": [self.master], "scg": [self.secondary], "split": [self.master, self.secondary]}
+        return sum(named_carrier(*carrier).peak_mbps() for carrier in used[self.bearer])
+
+    def scenario(self) -> Scenario:
+        """The scenario."""
+        master, secondary = named_carrier(*self.master), named_carrier(*self.secondary)
+        text = peak_head("nr-typical-fr1", duration_s=1.5, warmup_s=0.5) + _NR_PEAK.format(
+            master_keys=master.keys,
+            master_radio=master.radio,
+            secondary_keys=secondary.keys,
+            secondary_radio=secondary.radio,
+            bearer=self.bearer,
+            load_mbps=1.1 * self.peak_mbps(),
+            payload=PAYLOAD_BYTES,
+        )
+        return loads(text, "<dual connectivity of NR>")
+
+
+def nr_peak(family: Family) -> Plan:
+    """Goodput of UDP over two cells of NR at a high SNR, next to the sum of the rates of those in use."""
+    share = PAYLOAD_BYTES / (PAYLOAD_BYTES + _HEADERS_BYTES)
+    pairs = [(("tdd-100mhz", 4), ("fr2-100mhz", 2)), (("tdd-40mhz", 2), ("fr2-400mhz", 2))]
+    cells = [NrDualCell(*pair, bearer) for pair in pairs for bearer in ("mcg", "scg", "split")]
+    cases = [
+        TcpCase(
+            id=f"{family.id}/{cell.master[0]}-{cell.secondary[0]}/{cell.bearer}",
             unit="Mbit/s",
             reference=cell.peak_mbps() * share,
             setups=(cell,),
@@ -290,5 +385,6 @@ def after_handover(family: Family) -> Plan:
 
 MEASURES["dual_after_handover"] = after_handover
 MEASURES["dual_peak"] = peak
+MEASURES["dual_nr_peak"] = nr_peak
 MEASURES["dual_execution"] = execution
 MEASURES["dual_command"] = command

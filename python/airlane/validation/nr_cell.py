@@ -210,6 +210,7 @@ _SYMBOLS = {"D": 14, "S": 10, "U": 0}
 _FDD = 'bandwidth = "20 MHz"\nfrequency = "780 MHz"\nuplink_frequency = "725 MHz"'
 _TDD = 'bandwidth = "100 MHz"'
 _WIDE = 'bandwidth = "400 MHz"\nfrequency = "28 GHz"'
+_NARROW = 'bandwidth = "100 MHz"\nfrequency = "28 GHz"'
 
 # One symbol of PDCCH and one of DM-RS, of 14: 14.3 % of a slot, next to the 14 % of the formula in FR1.
 _SPARE = "control_symbols = 1, dmrs_symbols = 1, overhead_elements = 0"
@@ -224,6 +225,8 @@ def named_carrier(name: str, layers: int, *, spare: bool = False) -> NrCarrier:
     keys, radio, n_prb, spacing, slots, elements = {
         "fdd-20mhz": (_FDD, 'subcarrier_spacing = "15 kHz", duplex = "fdd"', 106, 15, "D", 6),
         "tdd-100mhz": (_TDD, 'subcarrier_spacing = "30 kHz"', 273, 30, "DDDSU", 6),
+        "tdd-40mhz": ('bandwidth = "40 MHz"', 'subcarrier_spacing = "30 kHz"', 106, 30, "DDDSU", 6),
+        "fr2-100mhz": (_NARROW, 'subcarrier_spacing = "120 kHz"', 66, 120, "DDDSU", 12),
         "fr2-400mhz": (_WIDE, 'subcarrier_spacing = "120 kHz"', 264, 120, "DDDSU", 12),
         "fdd-50mhz": (
             'bandwidth = "50 MHz"',

@@ -30,6 +30,7 @@ mod mobility;
 mod mpquic;
 mod nr;
 mod nr_behaviour;
+mod nr_dc;
 mod on_off;
 mod outside;
 mod own_call;

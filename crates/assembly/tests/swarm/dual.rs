@@ -1,5 +1,5 @@
-//! UEs with a secondary node that move, whose NR is added, changed, released and fails, and that are handed over between cells
-//! of LTE, near enough to lose nothing: each of their packets has to arrive, once.
+//! UEs with a secondary node that move, whose SCG is added, changed, released and fails, and that are handed over between master
+//! nodes of LTE (EN-DC) or of NR (NR-DC), near enough to lose nothing: each of their packets has to arrive, once.
 
 use std::collections::BTreeMap;
 
@@ -20,19 +20,63 @@ pub(super) fn are_in(scenario: &Resolved) -> bool {
     scenario.ue.iter().any(|ue| ue.secondary_node.is_some())
 }
 
+/// The networks and the cells of a variant of dual connectivity.
+pub(super) struct Variant {
+    networks: [&'static str; 3],
+    /// Keys of the cells of master nodes and of secondary nodes.
+    master: String,
+    secondary: String,
+    /// Keys of `secondary_node`.
+    node: &'static str,
+    /// Cells that serve none of the UEs.
+    others: &'static str,
+}
+
+impl Variant {
+    /// Master nodes of LTE.
+    pub(super) fn en_dc() -> Self {
+        Self {
+            networks: ["typical", "nsa-fr1", "nsa-fr2"],
+            master: "rlc = { mode = \"am\", buffer = \"64 MB\", aqm = \"drop-tail\" }\n".to_owned(),
+            secondary: "radio = \"nr\"\n".to_owned(),
+            node: "",
+            others: "",
+        }
+    }
+
+    /// Master nodes of NR in FR1, secondary nodes in FR2; some networks have a cell of LTE, too.
+    pub(super) fn nr_dc(s: &mut Stream) -> Self {
+        let mhz = one_of(s, &["20", "40", "100"]);
+        let secondary =
+            one_of(s, &["28 GHz", "26 GHz\"\nbandwidth = \"200 MHz", "28 GHz\"\nbandwidth = \"400 MHz"]);
+        let has_lte = s.chance(0.3);
+        Self {
+            networks: ["nrdc"; 3],
+            master: format!(
+                "bandwidth = \"{mhz} MHz\"\nrlc = {{ mode = \"nr-am\", buffer = \"64 MB\", aqm = \"drop-tail\" }}\n\
+                 pdcp = {{ discard_timer = \"60 s\" }}\n"
+            ),
+            secondary: format!("frequency = \"{secondary}\"\n"),
+            node: if has_lte { ", master = \"nr\"" } else { "" },
+            others: if has_lte { "[[cell]]\nname = \"lte\"\nradio = \"lte\"\n" } else { "" },
+        }
+    }
+}
+
 /// A scenario of this kind.
-pub(super) fn draw(s: &mut Stream) -> Drawn {
-    let network = one_of(s, &["typical", "nsa-fr1", "nsa-fr2"]);
+pub(super) fn draw(s: &mut Stream, variant: &Variant) -> Drawn {
+    let network = one_of(s, &variant.networks);
+    let Variant { master, secondary, others, .. } = variant;
     let fading = one_of(s, &["\"none\"", "\"flat\"", "{ model = \"eva\", speed = \"40 km/h\" }"]);
     let mut text = format!(
         "network = \"{network}\"\n[run]\nduration = \"{DURATION_MS} ms\"\n\
          [channel]\npath_loss = \"friis\"\nfading = {fading}\nshadowing = \"none\"\nblockage = \"none\"\n\
          [internet]\nrate = \"1 Gbit/s\"\nqueue = \"64 MB\"\naqm = \"drop-tail\"\n\
          [backhaul]\nrate = \"1 Gbit/s\"\nqueue = \"64 MB\"\naqm = \"drop-tail\"\n\
-         [[cell]]\nname = \"{FIRST}\"\nrlc = {{ mode = \"am\", buffer = \"64 MB\", aqm = \"drop-tail\" }}\n"
+         [[cell]]\nname = \"{FIRST}\"\n{master}{others}"
     );
     if s.chance(0.5) {
-        text += &second_anchor(s);
+        text += &second_anchor(s, master);
     }
     // Radios that are switched off need radio link failures in a network with handovers.
     let may_be_off = !text.contains("radio_link_failure = false");
@@ -40,7 +84,7 @@ pub(super) fn draw(s: &mut Stream) -> Drawn {
     let names: Vec<_> = (0..cells).map(|cell| format!("nr {cell}")).collect();
     for (place, name) in names.iter().enumerate() {
         text += &format!(
-            "[[cell]]\nname = \"{name}\"\nradio = \"nr\"\nposition = [\"{} m\", \"0 m\"]\n\
+            "[[cell]]\nname = \"{name}\"\n{secondary}position = [\"{} m\", \"0 m\"]\n\
              rlc = {{ mode = \"nr-am\", buffer = \"64 MB\", aqm = \"drop-tail\" }}\n\
              pdcp = {{ discard_timer = \"60 s\" }}\n",
             200 * place
@@ -56,7 +100,7 @@ pub(super) fn draw(s: &mut Stream) -> Drawn {
             s.below(400),
             20 + s.below(40),
             movement(s),
-            node(s, &names),
+            node(s, &names, variant),
         );
         for direction in ["downlink", "uplink"] {
             text += &bursts(s, ue, direction, if direction == "downlink" { 20_000 } else { 500 }, 400);
@@ -73,11 +117,10 @@ pub(super) fn sleep(s: &mut Stream, drawn: &mut Drawn) {
     }
 }
 
-/// A second cell of LTE, and handovers between both that lose no link.
-fn second_anchor(s: &mut Stream) -> String {
+/// A second cell that can be the master node, and handovers between both that lose no link.
+fn second_anchor(s: &mut Stream, master: &str) -> String {
     let mut text = format!(
-        "[[cell]]\nname = \"{FIRST} 2\"\nposition = [\"{} m\", \"0 m\"]\n\
-         rlc = {{ mode = \"am\", buffer = \"64 MB\", aqm = \"drop-tail\" }}\n\
+        "[[cell]]\nname = \"{FIRST} 2\"\nposition = [\"{} m\", \"0 m\"]\n{master}\
          [handover]\nmode = \"lossless\"\na3_offset = \"{} dB\"\nhysteresis = \"{} dB\"\n\
          time_to_trigger = \"{} ms\"\ninterruption = \"{} ms\"\n",
         100 + s.below(400),
@@ -102,7 +145,7 @@ fn movement(s: &mut Stream) -> String {
 
 /// A secondary node whose cells are added and left within hundreds of metres. t-Reordering is longer than all that the loss
 /// of the SCG takes.
-fn node(s: &mut Stream, names: &[String]) -> String {
+fn node(s: &mut Stream, names: &[String], variant: &Variant) -> String {
     let listed = &names[..1 + s.below(names.len() as u64) as usize];
     let add_above = 60 + s.below(40);
     let mut keys = vec![
@@ -127,7 +170,7 @@ fn node(s: &mut Stream, names: &[String]) -> String {
     if s.chance(0.5) {
         keys.push(format!("uplink_split_threshold = \"{} B\"", one_of(s, &["0", "100", "51200"])));
     }
-    format!("{{ {} }}", keys.join(", "))
+    format!("{{ {}{} }}", keys.join(", "), variant.node)
 }
 
 /// Whether a scenario is one of these.

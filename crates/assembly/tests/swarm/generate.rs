@@ -162,7 +162,9 @@ pub(crate) fn drawn(seed: u64) -> Drawn {
     if s.chance(0.05) {
         let other = &mut Seeds::new(seed).stream("swarm/dual");
         let is_dual = other.chance(0.4);
-        let mut drawn = if is_dual { dual::draw(other) } else { aggregation::draw(s) };
+        let of_nr = &mut Seeds::new(seed).stream("swarm/nr-dc");
+        let variant = if of_nr.chance(0.4) { dual::Variant::nr_dc(of_nr) } else { dual::Variant::en_dc() };
+        let mut drawn = if is_dual { dual::draw(other, &variant) } else { aggregation::draw(s) };
         if is_dual {
             dual::sleep(&mut Seeds::new(seed).stream("swarm/dual-sleep"), &mut drawn);
         }

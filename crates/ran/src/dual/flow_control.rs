@@ -7,7 +7,7 @@
 
 use airlane_core::{Duration, Instant};
 
-use super::CellGroup;
+use super::{CellGroup, DualConnectivityKind};
 
 /// The least desired buffer size, in bytes: choice; 20 full packets, which is TCP's initial window twice.
 const LEAST: u64 = 30_000;
@@ -15,7 +15,8 @@ const LEAST: u64 = 30_000;
 const WINDOW: Duration = Duration::from_millis(20);
 /// From the arrival at a node until delivery with a retransmission, of LTE and of NR: choice; two HARQ round trips of LTE
 /// with FDD, and about two of NR with a pattern of 2.5 ms.
-const RADIO: [Duration; 2] = [Duration::from_millis(16), Duration::from_millis(8)];
+const RADIO_LTE: Duration = Duration::from_millis(16);
+const RADIO_NR: Duration = Duration::from_millis(8);
 /// Weight of the latest window in the mean of rates: choice.
 const WEIGHT: f64 = 0.5;
 
@@ -49,9 +50,18 @@ pub(crate) struct Status {
 
 impl Node {
     /// The node of a cell group. Its data and its reports take `link` besides the radio, and it reports once in `period`.
-    pub(crate) fn new(link: Duration, period: Duration, group: CellGroup) -> Self {
+    pub(crate) fn new(
+        link: Duration,
+        period: Duration,
+        group: CellGroup,
+        kind: DualConnectivityKind,
+    ) -> Self {
+        let radio = match (group, kind) {
+            (CellGroup::Master, DualConnectivityKind::EnDc) => RADIO_LTE,
+            (CellGroup::Master, DualConnectivityKind::NrDc) | (CellGroup::Secondary, _) => RADIO_NR,
+        };
         Self {
-            loop_time: link * 2 + period + RADIO[group as usize],
+            loop_time: link * 2 + period + radio,
             arrived: 0,
             delivered: 0,
             since: Instant::ZERO,
@@ -166,7 +176,8 @@ mod tests {
 
     #[test]
     fn a_node_desires_what_it_delivers_in_two_loop_times() {
-        let mut node = Node::new(Duration::from_millis(10), Duration::from_millis(4), CellGroup::Master);
+        let [link, period] = [10, 4].map(Duration::from_millis);
+        let mut node = Node::new(link, period, CellGroup::Master, DualConnectivityKind::EnDc);
         assert_eq!(node.status(MS(0)).desired, LEAST);
         node.arrive(MS(0), 5_000);
         deliver(&mut node, 0, 400, 1_000);
@@ -181,9 +192,24 @@ mod tests {
         assert!((node.status(MS(600)).rate / 1e5 - 1.0).abs() < 0.01, "{:?}", node.status(MS(600)));
     }
 
+    /// At 1 MB/s, 2 (10 + 10 + 4 + 16) ms of LTE and 2 (10 + 10 + 4 + 8) ms of NR.
+    #[test]
+    fn a_master_node_of_nr_has_the_loop_time_of_nr() {
+        let desired = [DualConnectivityKind::EnDc, DualConnectivityKind::NrDc].map(|kind| {
+            let [link, period] = [10, 4].map(Duration::from_millis);
+            let mut node = Node::new(link, period, CellGroup::Master, kind);
+            node.arrive(MS(0), 5_000);
+            deliver(&mut node, 0, 400, 1_000);
+            node.status(MS(400)).desired
+        });
+        println!("{desired:?}");
+        assert!((79_000..=80_000).contains(&desired[0]) && (63_000..=64_000).contains(&desired[1]));
+    }
+
     #[test]
     fn a_pause_does_not_lower_the_rate() {
-        let mut node = Node::new(Duration::ZERO, Duration::ZERO, CellGroup::Secondary);
+        let mut node =
+            Node::new(Duration::ZERO, Duration::ZERO, CellGroup::Secondary, DualConnectivityKind::EnDc);
         node.arrive(MS(0), 5_000);
         deliver(&mut node, 0, 200, 1_000);
         node.deliver(MS(200), 5_000);

@@ -14,12 +14,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use airlane_core::{Bytes, Cx, Direction, DropCause, Duration, Instant, PacketRef, Stream, UeId};
+use airlane_core::{Bytes, CellId, Cx, Direction, DropCause, Duration, Instant, PacketRef, Stream, UeId};
 
 use super::flow_control::{Leg, Node, Status};
 use super::link::Passage;
 use super::{BearerType, CellGroup, InterNodeLink, ScgAtHandover, SecondaryNodeConfig};
-use crate::bearer::BearerConfig;
+use crate::bearer::{BearerConfig, RlcConfig};
 use crate::bearers::way;
 use crate::pdcp::nr::{Receiver, ReorderingConfig};
 use crate::rlc::queue::TransmitQueue;
@@ -55,7 +55,7 @@ pub(crate) struct SplitBearer {
     /// The downlink of each leg: what PDCP knows, and what its node knows.
     flow: [Leg; 2],
     nodes: [Node; 2],
-    /// X2 from and to the secondary node.
+    /// X2 or Xn from and to the secondary node.
     to_master: Passage,
     from_master: Passage,
     /// Reports of the master node on their way, and when they arrive.
@@ -80,17 +80,24 @@ impl SplitBearer {
         stream: impl FnOnce() -> Stream,
     ) -> Self {
         let reordering = ReorderingConfig { t_reordering: config.t_reordering, out_of_order: false };
-        let master = Node::new(config.x2.delay, REPORT_PERIOD, CellGroup::Master);
+        let node = |link, period, group| Node::new(link, period, group, config.kind);
+        let sdap = match &super::leg(secondary, config.kind).rlc {
+            RlcConfig::Nr(nr) => nr.sdap.size(Direction::Downlink),
+            RlcConfig::Tm | RlcConfig::Um(_) | RlcConfig::Am(_) => 0,
+        };
         Self {
             config: config.clone(),
             legs,
             has_scg: false,
             has_mcg: true,
-            queue: TransmitQueue::new(secondary.buffer, &secondary.aqm, &secondary.pdcp, 0, stream),
+            queue: TransmitQueue::new(secondary.buffer, &secondary.aqm, &secondary.pdcp, sdap, stream),
             again: BTreeMap::new(),
             next: [0; 2],
             flow: [Leg::default(), Leg::default()],
-            nodes: [master, Node::new(Duration::ZERO, Duration::ZERO, CellGroup::Secondary)],
+            nodes: [
+                node(config.x2.delay, REPORT_PERIOD, CellGroup::Master),
+                node(Duration::ZERO, Duration::ZERO, CellGroup::Secondary),
+            ],
             to_master: Passage::default(),
             from_master: Passage::default(),
             reports: VecDeque::new(),
@@ -110,6 +117,11 @@ impl SplitBearer {
     /// The cell group of a leg.
     pub(crate) fn group_of(&self, leg: UeId) -> CellGroup {
         if self.legs[0] == leg { CellGroup::Master } else { CellGroup::Secondary }
+    }
+
+    /// Whether a cell can be the PCell of the UE.
+    pub(crate) fn can_be_master(&self, cell: CellId) -> bool {
+        self.config.masters.contains(&cell)
     }
 
     pub(crate) const fn has_scg(&self) -> bool {

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use airlane_core::{Bytes, Cx, Dbm, Direction, DropCause, Event, Instant, PacketRef, Port, Probe};
+use airlane_core::{Bytes, CellId, Cx, Dbm, Direction, DropCause, Event, Instant, PacketRef, Port, Probe};
 use airlane_core::{Seeds, Topic, TopicSet, UeId};
 
 use super::RadioNetwork;
@@ -174,6 +174,12 @@ impl RadioNetwork {
     #[inline]
     pub(super) fn has_secondary_node(&self, ue: UeId) -> bool {
         self.dual.is_some() && self.ues[ue.index()].membership != Membership::Alone
+    }
+
+    /// Whether a UE can have a cell as its PCell: with a secondary node, those of its master nodes.
+    pub(super) fn can_be_pcell(&self, ue: UeId, cell: CellId) -> bool {
+        let dual = self.dual.as_ref().filter(|_| self.has_secondary_node(ue));
+        dual.is_none_or(|dual| dual.bearers[dual.place_of(ue)].can_be_master(cell))
     }
 
     /// Calls `act` with the bearer of a UE, and passes on what the bearer gives out.

@@ -60,7 +60,7 @@ impl RadioNetwork {
         self.skip_idle_slots(cx.now);
         let ue = &mut self.ues[id.index()];
         assert!(ue.is_present, "this UE has been removed");
-        assert!(ue.membership != Membership::Secondary, "no UE of the configuration");
+        assert!(!matches!(ue.membership, Membership::Secondary(_)), "no UE of the configuration");
         ue.is_present = false;
         ue.bearers.discard(cx, DropCause::NoRoute);
         ue.bearers.clear_signalling();

@@ -187,11 +187,10 @@ impl RadioNetwork {
                 Step::Failed(Failure::Handover) => self.fail_access(state, cx, id),
                 Step::Failed(_) => self.lose_link(state, cx, id),
                 Step::Searched => {
-                    let of_lte = self.has_secondary_node(id);
                     let mut rsrp = self.monitor.as_ref().map(|m| m.rsrp(id)).unwrap_or_default();
-                    for (power, cell) in rsrp.iter_mut().zip(&self.cells) {
+                    for (power, (cell, place)) in rsrp.iter_mut().zip(self.cells.iter().zip(0..)) {
                         // Barred (TS 36.304 §5.3.1), or of the secondary node.
-                        if cell.config.interferer || (of_lte && cell.config.bearer.is_of_nr()) {
+                        if cell.config.interferer || !self.can_be_pcell(id, CellId(place)) {
                             power.0 = f64::NEG_INFINITY;
                         }
                     }

@@ -73,6 +73,7 @@ pub(crate) fn check(scenario: &Resolved, tree: &Tree) -> Checked {
         | Network::NrFr2
         | Network::NsaFr1
         | Network::NsaFr2
+        | Network::Nrdc
         | Network::TypicalSleeping
         | Network::NrTypicalFr1Sleeping
         | Network::NrFddLowbandSleeping

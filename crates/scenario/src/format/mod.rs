@@ -153,6 +153,10 @@ pub enum Network {
     /// Non-standalone 5G (EN-DC): the cell of `typical` and, as the secondary node of each UE, that of `nr-fr2`.
     #[serde(rename = "nsa-fr2")]
     NsaFr2,
+    /// Standalone 5G with dual connectivity (NR-DC): the cell of `nr-typical-fr1` and, as the secondary node of each UE, one of
+    /// 100 MHz at 28 GHz.
+    #[serde(rename = "nrdc")]
+    Nrdc,
     /// `typical`, with UEs that sleep: DRX with a cycle of 320 ms, idle after 10 s.
     #[serde(rename = "typical-sleeping")]
     TypicalSleeping,

@@ -53,7 +53,8 @@ pub struct Ue {
     /// has one radio.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<Vec<String>>,
-    /// Secondary node of the UE (EN-DC): a cell of NR that serves it together with a cell of LTE. By default, there is none.
+    /// Secondary node of the UE: a cell of NR that serves it together with a cell of LTE (EN-DC) or another of NR (NR-DC). By
+    /// default, there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secondary_node: Option<SecondaryNode>,
     /// Maximum transmit power.
