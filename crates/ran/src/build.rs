@@ -20,6 +20,7 @@ use crate::cqi::{CqiReports, ReportTimes};
 use crate::dual;
 use crate::interference::{CellChannels, Neighbours};
 use crate::link::{BlockCounts, DownlinkState, Links, ServingLink, UplinkState};
+use crate::mac::bwp::Bwp;
 use crate::mac::downlink::DownlinkMac;
 use crate::mac::drx::Drx;
 use crate::mac::harq::HarqEntity;
@@ -315,7 +316,7 @@ fn build_cell_group(
     if ue.aggregate_rates != [None; 2] {
         bearers.limit_aggregate(ue.aggregate_rates, now);
     }
-    Ue {
+    let mut new = Ue {
         id: UeId(index as u32),
         membership,
         is_present: true,
@@ -327,7 +328,9 @@ fn build_cell_group(
         phase,
         identity,
         alarm: Instant::FAR_FUTURE,
-    }
+    };
+    new.set_parts();
+    new
 }
 
 /// The link with the cell that `serving` belongs to.
@@ -370,6 +373,8 @@ fn build_link(
             active: false,
         },
         scell: None,
+        bwp: Bwp::of(cell).filter(|_| ue.aggregation.is_none()),
+        uses_parts: ue.aggregation.is_none(),
         control: (Instant::FAR_FUTURE, 0.0),
     }
 }
@@ -404,7 +409,12 @@ fn build_secondary(
         };
         let pcell = scenes[primary.index()].cell.numerology;
         let scell = Scell::new(aggregation, pcell, ReportTimes::of(cell, index));
-        ServingLink { scell: Some(Box::new(scell)), ..build_link(new, serving, neighbours, cell, draws) }
+        ServingLink {
+            scell: Some(Box::new(scell)),
+            bwp: Bwp::of(cell),
+            uses_parts: true,
+            ..build_link(new, serving, neighbours, cell, draws)
+        }
     };
     (0..most).map(link).collect()
 }

@@ -1,7 +1,8 @@
 //! The energy of a UE's modem, from the times in which it listened, slept and sent.
 //!
 //! *Relative power* is that of TR 38.840 v16.0.0 §8.1 (its tables as 5G-LENA's contribution on the energy of UEs has them),
-//! where deep sleep has power 1. Reception is scaled with the bandwidth in FR1. A slot with a block from the UE counts with
+//! where deep sleep has power 1. Reception is scaled with the bandwidth of the UE's part of the carrier in FR1; while a UE
+//! switches its part, and until its timer expires, with that of the carrier. A slot with a block from the UE counts with
 //! the power of transmission in place of that of PDCCH.
 //!
 //! Both are those of one carrier: a UE with several carriers has its times, and neither energy; so has a UE with a secondary
@@ -102,14 +103,20 @@ impl UeEnergy {
 fn relative(phases: &[SleepTally], used: &RadioUse, cell: &CellConfig) -> f64 {
     let is_fr2 = cell.downlink_hz >= FR2_HZ;
     let power = if is_fr2 { FR2 } else { FR1 };
-    let bandwidth = f64::from(cell.resource_blocks) * cell.numerology.prb_bandwidth_hz();
-    // 100 MHz at 1, 20 MHz at 0.4.
-    let scale = if is_fr2 { 1.0 } else { (0.4 + 0.6 * (bandwidth - 20e6) / (REFERENCE_HZ - 20e6)).min(1.0) };
-    let scaled = |power: f64| (power * scale).max(LEAST_SCALED);
-    let (pdcch, pdsch) = (scaled(power.pdcch), scaled(power.pdsch));
+    let of_prbs = |prbs: u16| {
+        let bandwidth = f64::from(prbs) * cell.numerology.prb_bandwidth_hz();
+        // 100 MHz at 1, 20 MHz at 0.4.
+        let scale =
+            if is_fr2 { 1.0 } else { (0.4 + 0.6 * (bandwidth - 20e6) / (REFERENCE_HZ - 20e6)).min(1.0) };
+        [power.pdcch, power.pdsch].map(|power| (power * scale).max(LEAST_SCALED))
+    };
+    let [pdcch, pdsch] = of_prbs(cell.resource_blocks);
+    // What the default part saves.
+    let default = cell.bandwidth_parts.map_or([pdcch, pdsch], |parts| of_prbs(parts.resource_blocks));
+    let saved = [pdcch - default[0], pdsch - default[1]];
     let mut energy = 0.0;
     for tally in phases {
-        energy += pdcch * tally.active.as_secs_f64();
+        energy += pdcch * tally.active.as_secs_f64() - saved[0] * tally.on_default.as_secs_f64();
         for ((sleeps, power), transition) in tally.sleeps.iter().zip(SLEEPING).zip(TRANSITIONS) {
             energy += power * sleeps.time.as_secs_f64() + transition * sleeps.count as f64;
         }
@@ -118,7 +125,9 @@ fn relative(phases: &[SleepTally], used: &RadioUse, cell: &CellConfig) -> f64 {
     let sending_s = used.sending.as_secs_f64();
     let dbm_s = used.sending_mdbm as f64 / 1e12;
     let above = (dbm_s - RadioUse::LEAST_DBM * sending_s) / (RadioUse::MOST_DBM - RadioUse::LEAST_DBM);
-    energy += (pdsch - pdcch) * used.receiving.as_secs_f64();
+    let [receiving, sending] = used.on_default.map(|time| time.as_secs_f64());
+    energy += (pdsch - pdcch) * used.receiving.as_secs_f64() - (saved[1] - saved[0]) * receiving;
+    energy += saved[0] * sending;
     energy + (least - pdcch) * sending_s + (most - least) * above
 }
 
