@@ -111,7 +111,7 @@ fn relative(phases: &[SleepTally], used: &RadioUse, cell: &CellConfig) -> f64 {
         [power.pdcch, power.pdsch].map(|power| (power * scale).max(LEAST_SCALED))
     };
     let [pdcch, pdsch] = of_prbs(cell.resource_blocks);
-    // What the default part saves.
+    // Power that the default part saves.
     let default = cell.bandwidth_parts.map_or([pdcch, pdsch], |parts| of_prbs(parts.resource_blocks));
     let saved = [pdcch - default[0], pdsch - default[1]];
     let mut energy = 0.0;
@@ -183,5 +183,36 @@ mod tests {
             (energy.slept(Depth::Deep), energy.total()),
             (Duration::from_millis(930), Duration::from_secs(1))
         );
+    }
+
+    /// 273 blocks of 360 kHz are 98.28 MHz and scale with 0.9871; 51 are 18.36 MHz and scale with 0.3877, so that listening
+    /// has the power 50 and a block 116.31. Of a second of listening, 0.9 s are on the default part, with 20 of 30 ms of
+    /// blocks and 2 of 5 ms of its own at 23 dBm.
+    #[test]
+    fn the_default_part_saves_energy_by_hand() {
+        let mut cell = crate::tests::cell(UplinkAccess::IdealBufferStatus { delay: 1 });
+        (cell.numerology, cell.resource_blocks) = (Numerology::nr(1, 2, crate::numerology::Duplex::Fdd), 273);
+        let energy = |cell: &CellConfig| {
+            let tally = SleepTally { on_default: Duration::from_millis(900), ..tally(1_000, &[]) };
+            let mut used = RadioUse::default();
+            used.receive(Duration::from_millis(30), airlane_core::Bytes(1_000));
+            used.send(Duration::from_millis(5), airlane_core::Bytes(100), airlane_core::Dbm(23.0));
+            used.on_default = [20, 2].map(Duration::from_millis);
+            UeEnergy::of([tally, SleepTally::default(), SleepTally::default()], used, cell, true)
+                .relative
+                .unwrap()
+        };
+        let whole = 98.71 + 0.03 * 2.0 * 98.71 + 0.005 * (700.0 - 98.71);
+        assert!((energy(&cell) - whole).abs() < 1e-2, "{} for {whole}", energy(&cell));
+        cell.bandwidth_parts = Some(crate::config::BandwidthParts {
+            resource_blocks: 51,
+            activate_above: airlane_core::Bytes(0),
+            inactivity_timer: Duration::from_millis(10),
+            switching_delay: crate::config::SwitchingDelay::Type1,
+        });
+        let default = 50.0 * 0.9 + 0.02 * (116.31 - 50.0) + 0.002 * (700.0 - 50.0);
+        let carrier = 98.71 * 0.1 + 0.01 * 2.0 * 98.71 + 0.003 * (700.0 - 98.71);
+        let expected = default + carrier;
+        assert!((energy(&cell) - expected).abs() < 1e-2, "{} for {expected}", energy(&cell));
     }
 }

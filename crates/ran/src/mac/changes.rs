@@ -8,7 +8,7 @@
 //! - its reports. Those of a UE that stays in its place, without bursts of interference, are a function of the slot of
 //!   their measurement. Without fading all are equal. With fading they are computed where the scheduler needs them,
 //!   and their upper bound is constant;
-//! - its bandwidth part, which is looked at in each slot;
+//! - its bandwidth part: such a UE is evaluated in each slot;
 //! - the restrictions of the cell ([`super::restrictions`]), which say until when they hold.
 //!
 //! A UE is therefore evaluated in the slot after such a change, and in each slot if its reports need that: until the

@@ -116,11 +116,19 @@ impl Sounding {
 
     /// Whether a UE may have sounded since it woke up, which it does once in a period of its Active Time. The first
     /// sounding is an aperiodic one.
-    pub(crate) fn may_be_repeated(&self, drx: Option<&mut Drx>, cell: &CellConfig, now: Instant) -> bool {
+    fn may_be_repeated(&self, drx: Option<&mut Drx>, cell: &CellConfig, now: Instant) -> bool {
         let Some(drx) = drx else { return true };
         let period = cell.numerology.slot * u64::from(cell.mac.uplink.sounding_period.max(1));
         self.at.is_none() || now.saturating_since(drx.awake_from(now)) >= period
     }
+}
+
+/// Whether the uplink of a UE may have been sounded since its latest sounding: by time, or because it is on another part of
+/// the band.
+pub(crate) fn may_sound(link: &ServingLink, drx: Option<&mut Drx>, cell: &CellConfig, now: Instant) -> bool {
+    let sounding = &link.uplink.sounding;
+    link.bwp.as_ref().is_some_and(|bwp| sounding.is_of_other_part(bwp, now))
+        || sounding.may_be_repeated(drx, cell, now)
 }
 
 /// Octaves of the power of a PRB above that of a sounding: one PRB of 275 has less than 2^9 times its power.

@@ -21,7 +21,7 @@ use super::harq::HarqEntity;
 use super::headroom::{headroom_of, level_of, report_bytes};
 use super::phy::{BlockTables, Phy};
 use super::polls::Report;
-use super::pusch::{self, PuschBlock, PuschNeed, sound};
+use super::pusch::{self, PuschBlock, PuschNeed, may_sound, sound};
 use super::reports::{block_event, report_queue, report_unsent};
 use super::requests::{Opportunity, RequestLimit, SentRequests};
 use crate::config::{CellConfig, UplinkAccess};
@@ -629,9 +629,7 @@ impl UplinkMac {
             let (known, power) = (links.known_backlog(), links.power_to_grant(cell, slot.cell, pusch));
             let link = links.with_mut(cell);
             let Some(process) = process_for(harq, pusch, &link.uplink.harq) else { break };
-            let is_new_part =
-                link.bwp.as_ref().is_some_and(|bwp| link.uplink.sounding.is_of_other_part(bwp, now));
-            if is_new_part || link.uplink.sounding.may_be_repeated(drx.as_deref_mut(), slot.cell, now) {
+            if may_sound(link, drx.as_deref_mut(), slot.cell, now) {
                 sound(slot.number, Radio { cell: slot.cell, air: slot.air }, link, mobility);
             }
             let sent = slot.cell.numerology.start_of(pusch);

@@ -196,11 +196,11 @@ fn play(config: &RanConfig, packets: u64) -> (Driver, u64, Vec<BTreeMap<u64, Par
     };
     while sent < packets {
         // Dense traffic, with pauses in which timers expire.
-        now += Duration::from_micros(if draws.below(12) == 0 { 40_000 } else { draws.below(2_000) });
+        now += Duration::from_micros(if draws.below(4) == 0 { 40_000 } else { draws.below(2_000) });
         follow(&mut d, now);
         let ue = draws.below(ues as u64) as u32;
         let direction = [Direction::Downlink, Direction::Uplink][draws.below(2) as usize];
-        for _ in 0..1 + draws.below(40) {
+        for _ in 0..1 + draws.below([6, 60][draws.below(2) as usize]) {
             d.send(now, ue, direction, 1000);
             sent += 1;
         }
@@ -279,7 +279,7 @@ fn every_policy_respects_the_parts() {
 #[test]
 fn blocks_that_fail_are_repeated_beside_switches() {
     for (access, sleeps) in [(IDEAL, false), (sr(10), false), (sr(10), true)] {
-        let mut config = parts(Bytes(8_000), SwitchingDelay::Type1, 4);
+        let mut config = parts(Bytes(30_000), SwitchingDelay::Type1, 4);
         let cell = &mut config.cells[0];
         cell.mac.uplink.access = access;
         cell.mac.mcs_rule = McsRule::Effective { target_bler: 0.1 };
