@@ -200,7 +200,8 @@ fn play(config: &RanConfig, packets: u64) -> (Driver, u64, Vec<BTreeMap<u64, Par
         follow(&mut d, now);
         let ue = draws.below(ues as u64) as u32;
         let direction = [Direction::Downlink, Direction::Uplink][draws.below(2) as usize];
-        for _ in 0..1 + draws.below([6, 60][draws.below(2) as usize]) {
+        let most = [6, 60][draws.below(2) as usize];
+        for _ in 0..1 + draws.below(most) {
             d.send(now, ue, direction, 1000);
             sent += 1;
         }
