@@ -48,6 +48,7 @@ fn cell() -> CellConfig {
         scheduler: SchedulerKind::ProportionalFair { window: 99 },
         early_throttling: None,
         drx: None,
+        bandwidth_parts: None,
         connection: None,
         meters_energy: false,
         transmission_mode: TransmissionMode::SingleAntenna,

@@ -19,6 +19,7 @@ use crate::cqi::{CqiReports, ReportTimes};
 use crate::dual::{self, SecondaryNodeConfig};
 use crate::interference::{CellChannels, Neighbours};
 use crate::link::{BlockCounts, DownlinkState, Links, ServingLink, UplinkState};
+use crate::mac::bwp::Bwp;
 use crate::mac::downlink::DownlinkMac;
 use crate::mac::drx::Drx;
 use crate::mac::harq::HarqEntity;
@@ -317,7 +318,7 @@ fn build_cell_group(
     if ue.aggregate_rates != [None; 2] {
         bearers.limit_aggregate(ue.aggregate_rates, now);
     }
-    Ue {
+    let mut new = Ue {
         id: UeId(index as u32),
         membership,
         is_present: true,
@@ -329,7 +330,9 @@ fn build_cell_group(
         phase,
         identity,
         alarm: Instant::FAR_FUTURE,
-    }
+    };
+    new.set_parts();
+    new
 }
 
 /// The link with the cell that `serving` belongs to.
@@ -372,6 +375,8 @@ fn build_link(
             active: false,
         },
         scell: None,
+        bwp: Bwp::of(cell).filter(|_| ue.aggregation.is_none()),
+        uses_parts: ue.aggregation.is_none(),
         control: (Instant::FAR_FUTURE, 0.0),
     }
 }
@@ -406,7 +411,12 @@ fn build_secondary(
         };
         let pcell = scenes[primary.index()].cell.numerology;
         let scell = Scell::new(aggregation, pcell, ReportTimes::of(cell, index));
-        ServingLink { scell: Some(Box::new(scell)), ..build_link(new, serving, neighbours, cell, draws) }
+        ServingLink {
+            scell: Some(Box::new(scell)),
+            bwp: Bwp::of(cell),
+            uses_parts: true,
+            ..build_link(new, serving, neighbours, cell, draws)
+        }
     };
     (0..most).map(link).collect()
 }

@@ -27,6 +27,7 @@ use crate::rrc::measurement::MeasurementConfig;
 const SUBFRAMES: u64 = 10;
 const SUBFRAME: Duration = Duration::from_millis(1);
 
+pub use crate::mac::bwp::{AnswerTimes, BandwidthParts, SwitchingDelay, timer_unit};
 pub use crate::mac::drx::{DrxConfig, ShortCycle};
 pub use crate::mac::requests::RequestLimit;
 pub use crate::mac::scell::{ActivationDelay, ActivationPolicy, CarrierAggregation, SecondaryCells};
@@ -218,6 +219,8 @@ pub struct CellConfig {
     pub early_throttling: Option<ThrottleConfig>,
     /// Discontinuous reception of its UEs; `None` if they listen all the time.
     pub drx: Option<DrxConfig>,
+    /// Bandwidth parts of its UEs; `None` if all use the whole carrier. NR only, without configured grants.
+    pub bandwidth_parts: Option<BandwidthParts>,
     /// How its UEs are released and connected again; `None` if they are always connected.
     pub connection: Option<Arc<ConnectionConfig>>,
     /// Whether the energy of its UEs is counted even if they do not sleep.

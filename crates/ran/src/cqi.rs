@@ -151,6 +151,12 @@ impl ServingLink {
             self.make_report(&mut report, radio, amc, scratch);
             self.downlink.cqi.put_into_force(report);
         }
+        if let Some(bwp) = &self.bwp {
+            let measured = radio.cell.numerology.start_of(self.downlink.cqi.current.input.slot);
+            if let Some(rbgs) = bwp.reported_rbgs(measured) {
+                self.downlink.cqi.extend(rbgs);
+            }
+        }
         self.downlink.cqi.known()
     }
 
@@ -425,6 +431,19 @@ impl CqiReports {
 
     fn put_into_force(&mut self, report: Report) {
         (self.current, self.rbg_bytes) = (report, None);
+    }
+
+    /// The report is one of the first sub-bands, those of the default bandwidth part: on the carrier, the others count as
+    /// their mean, rounded down, until another report is in force.
+    #[cold]
+    fn extend(&mut self, reported: usize) {
+        let (known, others) = self.current.cqi[..self.subbands].split_at_mut(reported);
+        let sum: usize = known.iter().map(|cqi| usize::from(cqi.index())).sum();
+        let mean = Cqi::new((sum / reported) as u8);
+        if others.iter().any(|cqi| *cqi != mean) {
+            others.fill(mean);
+            self.rbg_bytes = None;
+        }
     }
 
     /// The bytes of each RBG by a report that has been computed, in a kind of slot. `bytes_of` gives those of a CQI; it

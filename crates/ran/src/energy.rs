@@ -1,7 +1,8 @@
 //! The energy of a UE's modem, from the times in which it listened, slept and sent.
 //!
 //! *Relative power* is that of TR 38.840 v16.0.0 §8.1 (its tables as 5G-LENA's contribution on the energy of UEs has them),
-//! where deep sleep has power 1. Reception is scaled with the bandwidth in FR1. A slot with a block from the UE counts with
+//! where deep sleep has power 1. Reception is scaled with the bandwidth of the UE's part of the carrier in FR1; while a UE
+//! switches its part, and until its timer expires, with that of the carrier. A slot with a block from the UE counts with
 //! the power of transmission in place of that of PDCCH.
 //!
 //! Both are those of one carrier: a UE with several carriers has its times, and neither energy; so has a UE with a secondary
@@ -102,14 +103,20 @@ impl UeEnergy {
 fn relative(phases: &[SleepTally], used: &RadioUse, cell: &CellConfig) -> f64 {
     let is_fr2 = cell.downlink_hz >= FR2_HZ;
     let power = if is_fr2 { FR2 } else { FR1 };
-    let bandwidth = f64::from(cell.resource_blocks) * cell.numerology.prb_bandwidth_hz();
-    // 100 MHz at 1, 20 MHz at 0.4.
-    let scale = if is_fr2 { 1.0 } else { (0.4 + 0.6 * (bandwidth - 20e6) / (REFERENCE_HZ - 20e6)).min(1.0) };
-    let scaled = |power: f64| (power * scale).max(LEAST_SCALED);
-    let (pdcch, pdsch) = (scaled(power.pdcch), scaled(power.pdsch));
+    let of_prbs = |prbs: u16| {
+        let bandwidth = f64::from(prbs) * cell.numerology.prb_bandwidth_hz();
+        // 100 MHz at 1, 20 MHz at 0.4.
+        let scale =
+            if is_fr2 { 1.0 } else { (0.4 + 0.6 * (bandwidth - 20e6) / (REFERENCE_HZ - 20e6)).min(1.0) };
+        [power.pdcch, power.pdsch].map(|power| (power * scale).max(LEAST_SCALED))
+    };
+    let [pdcch, pdsch] = of_prbs(cell.resource_blocks);
+    // Power that the default part saves.
+    let default = cell.bandwidth_parts.map_or([pdcch, pdsch], |parts| of_prbs(parts.resource_blocks));
+    let saved = [pdcch - default[0], pdsch - default[1]];
     let mut energy = 0.0;
     for tally in phases {
-        energy += pdcch * tally.active.as_secs_f64();
+        energy += pdcch * tally.active.as_secs_f64() - saved[0] * tally.on_default.as_secs_f64();
         for ((sleeps, power), transition) in tally.sleeps.iter().zip(SLEEPING).zip(TRANSITIONS) {
             energy += power * sleeps.time.as_secs_f64() + transition * sleeps.count as f64;
         }
@@ -118,7 +125,9 @@ fn relative(phases: &[SleepTally], used: &RadioUse, cell: &CellConfig) -> f64 {
     let sending_s = used.sending.as_secs_f64();
     let dbm_s = used.sending_mdbm as f64 / 1e12;
     let above = (dbm_s - RadioUse::LEAST_DBM * sending_s) / (RadioUse::MOST_DBM - RadioUse::LEAST_DBM);
-    energy += (pdsch - pdcch) * used.receiving.as_secs_f64();
+    let [receiving, sending] = used.on_default.map(|time| time.as_secs_f64());
+    energy += (pdsch - pdcch) * used.receiving.as_secs_f64() - (saved[1] - saved[0]) * receiving;
+    energy += saved[0] * sending;
     energy + (least - pdcch) * sending_s + (most - least) * above
 }
 
@@ -174,5 +183,36 @@ mod tests {
             (energy.slept(Depth::Deep), energy.total()),
             (Duration::from_millis(930), Duration::from_secs(1))
         );
+    }
+
+    /// 273 blocks of 360 kHz are 98.28 MHz and scale with 0.9871; 51 are 18.36 MHz and scale with 0.3877, so that listening
+    /// has the power 50 and a block 116.31. Of a second of listening, 0.9 s are on the default part, with 20 of 30 ms of
+    /// blocks and 2 of 5 ms of its own at 23 dBm.
+    #[test]
+    fn the_default_part_saves_energy_by_hand() {
+        let mut cell = crate::tests::cell(UplinkAccess::IdealBufferStatus { delay: 1 });
+        (cell.numerology, cell.resource_blocks) = (Numerology::nr(1, 2, crate::numerology::Duplex::Fdd), 273);
+        let energy = |cell: &CellConfig| {
+            let tally = SleepTally { on_default: Duration::from_millis(900), ..tally(1_000, &[]) };
+            let mut used = RadioUse::default();
+            used.receive(Duration::from_millis(30), airlane_core::Bytes(1_000));
+            used.send(Duration::from_millis(5), airlane_core::Bytes(100), airlane_core::Dbm(23.0));
+            used.on_default = [20, 2].map(Duration::from_millis);
+            UeEnergy::of([tally, SleepTally::default(), SleepTally::default()], used, cell, true)
+                .relative
+                .unwrap()
+        };
+        let whole = 98.71 + 0.03 * 2.0 * 98.71 + 0.005 * (700.0 - 98.71);
+        assert!((energy(&cell) - whole).abs() < 1e-2, "{} for {whole}", energy(&cell));
+        cell.bandwidth_parts = Some(crate::config::BandwidthParts {
+            resource_blocks: 51,
+            activate_above: airlane_core::Bytes(0),
+            inactivity_timer: Duration::from_millis(10),
+            switching_delay: crate::config::SwitchingDelay::Type1,
+        });
+        let default = 50.0 * 0.9 + 0.02 * (116.31 - 50.0) + 0.002 * (700.0 - 50.0);
+        let carrier = 98.71 * 0.1 + 0.01 * 2.0 * 98.71 + 0.003 * (700.0 - 98.71);
+        let expected = default + carrier;
+        assert!((energy(&cell) - expected).abs() < 1e-2, "{} for {expected}", energy(&cell));
     }
 }

@@ -9,7 +9,9 @@ use crate::channel::{Channel, RsrpPeriod};
 use crate::config::CellConfig;
 use crate::cqi::CqiReports;
 use crate::interference::{Air, Moment, Neighbours, PLACES};
+use crate::mac::bwp::{Bwp, Part};
 use crate::mac::control;
+use crate::mac::grid::RbgSet;
 use crate::mac::harq::HarqEntity;
 use crate::mac::headroom::{HeadroomReporting, KnownPower};
 use crate::mac::polls::Polls;
@@ -259,6 +261,10 @@ pub(crate) struct ServingLink {
     pub(crate) uplink: UplinkState,
     /// The state of a secondary cell; `None` for the primary one.
     pub(crate) scell: Option<Box<Scell>>,
+    /// Bandwidth parts, if the cell has some for the UE.
+    pub(crate) bwp: Option<Box<Bwp>>,
+    /// Whether the UE uses those of a cell: not as the primary one of several.
+    pub(crate) uses_parts: bool,
     /// Cache of [`Self::control_sinr`], and its time: assignment and grant of one slot share it.
     pub(crate) control: (Instant, f32),
 }
@@ -345,6 +351,35 @@ impl ServingLink {
             debug_assert!(scell.is_active(), "an assignment on an SCell that is not active");
             scell.begin(now);
         }
+        if let Some(bwp) = &mut self.bwp {
+            bwp.on_pdcch(now);
+        }
+    }
+
+    /// The resource block groups that the PDCCH which begins at this time may assign.
+    #[inline]
+    pub(crate) fn usable_rbgs(&self, pdcch: Instant) -> RbgSet {
+        self.bwp.as_ref().map_or(RbgSet::MAX, |bwp| bwp.usable_rbgs(pdcch))
+    }
+
+    /// Whether a PUSCH at this time is on the default part.
+    #[inline]
+    pub(crate) fn is_on_default(&self, at: Instant) -> bool {
+        self.bwp.as_ref().is_some_and(|bwp| bwp.part(at) != Part::Carrier)
+    }
+
+    /// The resource blocks of the part on which a PUSCH at this time is.
+    pub(crate) fn part_prbs(&self, cell: &CellConfig, at: Instant) -> u16 {
+        let default = self.bwp.as_ref().filter(|_| self.is_on_default(at));
+        default.map_or(cell.resource_blocks, |bwp| bwp.prbs())
+    }
+
+    /// Because of a PDCCH, the UE sends something that ends at this time.
+    #[inline]
+    pub(crate) fn on_answer(&mut self, end: Instant) {
+        if let Some(bwp) = &mut self.bwp {
+            bwp.on_answer(end);
+        }
     }
 
     /// The UE arrives at `cell` with only its bearers: the MAC is reset (TS 36.331 §5.3.5.4, TS
@@ -359,6 +394,7 @@ impl ServingLink {
 
     /// Resets the MAC of a UE in its cell.
     pub(crate) fn reset_mac(&mut self, ue: UeId, cell: &CellConfig) {
+        self.bwp = Bwp::of(cell).filter(|_| self.uses_parts);
         let downlink = &mut self.downlink;
         downlink.cqi = CqiReports::of(cell, ue.index());
         downlink.harq.flush(cell.numerology.harq.processes);

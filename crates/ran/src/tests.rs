@@ -21,6 +21,7 @@ use meter::{Block, GridMeter};
 
 mod access;
 mod backhaul;
+mod bandwidth_parts;
 pub(crate) mod bearers;
 mod capacity;
 mod carriers;
@@ -54,6 +55,7 @@ pub(crate) fn cell(access: UplinkAccess) -> CellConfig {
         scheduler: SchedulerKind::ProportionalFair { window: 99 },
         early_throttling: None,
         drx: None,
+        bandwidth_parts: None,
         connection: None,
         meters_energy: false,
         transmission_mode: TransmissionMode::SingleAntenna,

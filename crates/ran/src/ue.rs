@@ -7,8 +7,10 @@ use crate::bearers::Bearers;
 use crate::config::CellConfig;
 use crate::dual::DualConnectivityKind;
 use crate::link::Links;
+use crate::mac::bwp::Part;
 use crate::mac::drx::{Drx, DrxConfig};
 use crate::mac::sleep::Phase;
+use crate::slot::{CellSlot, UeSet};
 
 impl Phase {
     /// The cycles of a UE in a cell, if there are any, and when they begin. `None` if the UE listens all the time in any
@@ -89,12 +91,41 @@ impl Ue {
             Some(drx) => drx.reconfigure(config, offset, self.phase, now),
             None => self.drx = Some(Box::new(Drx::new(config, offset, self.phase, now))),
         }
+        self.set_parts();
+    }
+
+    /// The time on the default bandwidth part is counted, if the UE has one.
+    pub(crate) fn set_parts(&mut self) {
+        if let Some(drx) = &mut self.drx {
+            drx.set_parts(self.links.primary().bwp.is_some());
+        }
     }
 
     /// The earliest time from now on at which the UE listens to PDCCH.
     #[inline]
     pub(crate) fn listens_from(&self, now: Instant) -> Instant {
         self.drx.as_ref().map_or(now, |drx| drx.next_active(now))
+    }
+
+    /// The UE has received a PDCCH of this cell with an assignment or a grant.
+    pub(crate) fn on_assignment(&mut self, cell: CellId, now: Instant) {
+        let link = self.links.with_mut(cell);
+        link.on_assignment(now);
+        if let (Some(bwp), Some(drx)) = (&link.bwp, &mut self.drx) {
+            drx.leave_default(bwp.away());
+        }
+    }
+
+    /// Whether the UE should be switched from its default part to the carrier of this cell: much data waits, or a block has
+    /// to be repeated that does not fit into the default part.
+    fn wants_carrier(&self, cell: CellId, now: Instant) -> bool {
+        let link = self.links.with(cell);
+        let Some(bwp) = link.bwp.as_ref().filter(|bwp| bwp.part(now) == Part::Default) else { return false };
+        link.is_in_use()
+            && (bwp.is_much(self.backlog(Direction::Downlink, now))
+                || (link.is_sent_to() && bwp.is_much(Bytes(self.links.known_backlog())))
+                || link.downlink.harq.busy().any(|process| bwp.is_wide(process.rbgs))
+                || link.uplink.harq.busy().any(|process| process.prbs > bwp.pusch))
     }
 
     /// Bytes waiting in the direction, including control.
@@ -107,5 +138,43 @@ impl Ue {
     #[inline]
     pub(crate) fn has_backlog(&self, direction: Direction, now: Instant) -> bool {
         self.bearers.has_backlog(direction, now)
+    }
+}
+
+impl<U: UeSet + ?Sized> CellSlot<'_, U> {
+    /// When a UE has sent its feedback for a downlink block in this slot. A block of a secondary cell is over with its slot:
+    /// its feedback is on the primary cell.
+    pub(crate) fn answered(&self, ue: u32, on_air: u64) -> Instant {
+        let numerology = &self.cell.numerology;
+        let is_primary = self.ues[ue as usize].links.is_primary(self.id);
+        numerology.start_of(1 + if is_primary { numerology.acknowledged_in(on_air) } else { on_air })
+    }
+
+    /// Switches a UE to the carrier if it should be and nothing is expected of it, by a DCI with an assignment in this
+    /// direction.
+    pub(crate) fn choose_part(&mut self, index: u32, direction: Direction) {
+        let (id, now) = (self.id, self.now);
+        let ue = &mut self.ues[index as usize];
+        let is_wanted = ue.wants_carrier(id, now);
+        let listens = ue.listens_from(now) <= now;
+        let Some(bwp) = &mut ue.links.with_mut(id).bwp else { return };
+        bwp.waits = is_wanted;
+        if !is_wanted || !listens || !bwp.is_quiet(now) {
+            return;
+        }
+        let over = now + bwp.delay();
+        let missed = self.misses_control(index);
+        let numerology = &self.cell.numerology;
+        let Ue { links, drx, .. } = &mut self.ues[index as usize];
+        let Some(bwp) = &mut links.with_mut(id).bwp else { return };
+        if missed {
+            let answer = numerology.acknowledged_in(numerology.slot_from(over));
+            return bwp.on_missed(numerology.start_of(answer + 1));
+        }
+        bwp.switch(now, direction);
+        if let Some(drx) = drx {
+            drx.leave_default(bwp.away());
+            drx.on_new_transmission(now + numerology.slot);
+        }
     }
 }

@@ -231,7 +231,7 @@ fn merge(user: &mut Tree, defaults: &Tree) {
 /// Whether a table lacks this key unless the user writes it. Sections that are lists have no default element.
 fn only_if_written(key: &str, table: &Table) -> bool {
     LISTS.contains(&key)
-        || [L4S_BEARER, BUILDING, SECONDARY_NODE, SCELL_EVENTS].contains(&key)
+        || [L4S_BEARER, BANDWIDTH_PARTS, BUILDING, SECONDARY_NODE, SCELL_EVENTS].contains(&key)
         || (key == SCELLS && !table.iter().any(|(key, _)| key == CARRIERS))
         || (key == PEER && !has_simulated_end(table))
 }
@@ -250,6 +250,8 @@ const HANDOVER: [&str; 2] = ["handover", "x2"];
 const INFORMATION: &str = "rnis";
 /// A table of a cell that exists only if the user writes it.
 const L4S_BEARER: &str = "l4s_bearer";
+/// A table of a cell that exists only if the user writes it.
+const BANDWIDTH_PARTS: &str = "bandwidth_parts";
 /// The simulated TCP at the other end of a kernel: a table of a transport that has it if one end is simulated.
 const PEER: &str = "peer";
 /// A table of a UE that exists only if the user writes it.

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 mod aggregation;
 mod applications;
+mod bandwidth_parts;
 mod bearers;
 mod carriers;
 mod cells;
@@ -170,6 +171,7 @@ pub(crate) fn drawn(seed: u64) -> Drawn {
         }
         let s = &mut Seeds::new(seed).stream("swarm/scell-events");
         carriers::scell_events(s, &mut drawn.settings);
+        bandwidth_parts::draw(&mut Seeds::new(seed).stream("swarm/bandwidth-parts"), &mut drawn);
         return drawn;
     }
     let s = &mut Seeds::new(seed).stream("swarm/nr");
@@ -200,6 +202,7 @@ pub(crate) fn drawn(seed: u64) -> Drawn {
             carriers::scell_events(&mut stream("swarm/scell-events"), &mut drawn.settings);
         }
     }
+    bandwidth_parts::draw(&mut Seeds::new(seed).stream("swarm/bandwidth-parts"), &mut drawn);
     drawn
 }
 

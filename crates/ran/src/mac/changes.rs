@@ -8,6 +8,7 @@
 //! - its reports. Those of a UE that stays in its place, without bursts of interference, are a function of the slot of
 //!   their measurement. Without fading all are equal. With fading they are computed where the scheduler needs them,
 //!   and their upper bound is constant;
+//! - its bandwidth part: such a UE is evaluated in each slot;
 //! - the restrictions of the cell ([`super::restrictions`]), which say until when they hold.
 //!
 //! A UE is therefore evaluated in the slot after such a change, and in each slot if its reports need that: until the
@@ -211,6 +212,7 @@ impl DownlinkMac {
         let (number, flat) = (self.decision(slot.cell), self.changes_mut().flat);
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
         let (ues, events, cell, now) = (&mut *slot.ues, &mut *slot.events, slot.id, slot.now);
+        let pdcch = self.pdcch(slot.cell);
         let radio = Radio { cell: slot.cell, air: slot.air };
         let sizes = RbgSizes::new(&self.grid, self.format, amc, radio);
         let demand_of = |index: u32| {
@@ -219,7 +221,8 @@ impl DownlinkMac {
             let link = ue.links.with_mut(cell);
             let measuring = MeasuringUe { mobility: &mut ue.mobility, drx: ue.drx.as_deref_mut() };
             link.measure_cqi(slot.number, measuring, radio, amc, scratch);
-            let mut demand = Demand::new(index, backlog, flat, sizes.most(&link.downlink));
+            let mut demand = Demand::new(index, backlog, flat, sizes.most(&link.downlink))
+                .on_part(link.usable_rbgs(pdcch));
             if sizes.evaluate(cell, ue, &mut demand, scratch) {
                 note_unsent(slot.topics, events, ue);
             }

@@ -245,6 +245,9 @@ impl DownlinkMac {
         (self.sent, self.on_air) = (0, on_air);
         let Some(format) = slot.phy.downlink_format(slot.cell, on_air) else { return };
         self.format = format;
+        if slot.cell.bandwidth_parts.is_some() {
+            self.choose_parts(slot);
+        }
         self.schedule_retransmissions(slot);
         if slot.restrictions.begin_slot(slot.now) {
             self.note_all();
@@ -264,6 +267,15 @@ impl DownlinkMac {
                 let Ue { mobility, links, .. } = &mut slot.ues[demand.ue as usize];
                 links.with_mut(slot.id).control_sinr(slot.now, mobility, radio, slot.phy.sinr_mut());
             }
+        }
+    }
+
+    /// Chooses the bandwidth parts of UEs with data or with blocks to be repeated.
+    #[cold]
+    fn choose_parts<U: UeSet + ?Sized>(&self, slot: &mut CellSlot<'_, U>) {
+        let repeated = self.retransmissions.iter().map(|due| due.ue);
+        for ue in self.active.iter().copied().chain(repeated) {
+            slot.choose_part(ue, Direction::Downlink);
         }
     }
 
@@ -300,7 +312,7 @@ impl DownlinkMac {
             drx.on_new_transmission(self.pdcch(slot.cell) + slot.cell.numerology.slot);
         }
         let size = links.with(slot.id).downlink.harq.processes[usize::from(process)].size;
-        drx.radio_use.receive(slot.cell.numerology.slot, size);
+        drx.receive(slot.cell.numerology.slot, size, now);
         // With the command, a UE that has asked for grants would sleep until its next on-duration.
         let is_granted = links.known_backlog() == 0 && links.outstanding() == 0;
         let is_last = drx.has_command() && is_granted && !bearers.has_backlog(Direction::Downlink, now);
@@ -313,6 +325,13 @@ impl DownlinkMac {
         pdcch_of(cell, self.on_air)
     }
 
+    /// The resource blocks of an assignment: on the default bandwidth part, those of its last group that are in it.
+    #[inline]
+    fn prbs_of(&self, cell: &CellConfig, link: &ServingLink, rbgs: RbgSet) -> u16 {
+        let all = self.grid.prbs_in(rbgs);
+        link.bwp.as_ref().map_or(all, |bwp| bwp.prbs_of(rbgs, all, self.pdcch(cell)))
+    }
+
     /// Sends the due retransmissions, in due order. Blocks that were first sent in one slot fit into one slot
     /// together, so each slot has room for the oldest of them. The later ones use the remaining room.
     fn schedule_retransmissions<U: UeSet + ?Sized>(&mut self, slot: &mut CellSlot<'_, U>) {
@@ -323,7 +342,9 @@ impl DownlinkMac {
                 at += 1; // its UE sleeps
                 continue;
             }
-            let process = &slot.link(due.ue).downlink.harq.processes[usize::from(due.process)];
+            let link = slot.link(due.ue);
+            let usable = link.usable_rbgs(pdcch);
+            let process = &link.downlink.harq.processes[usize::from(due.process)];
             let wanted = process.rbgs.count_ones();
             // Asynchronous and adaptive (TS 36.321 §5.3.2): any free RBGs can be used, the previous
             // ones first.
@@ -331,10 +352,10 @@ impl DownlinkMac {
                 at += 1; // coded for more symbols than this slot has: it keeps its place
                 continue;
             }
-            let rbgs = if process.rbgs & !self.grid.free() == 0 {
+            let rbgs = if process.rbgs & !(self.grid.free() & usable) == 0 {
                 process.rbgs
             } else {
-                self.grid.first_free(wanted)
+                self.grid.first_free(wanted, usable)
             };
             if rbgs.count_ones() < wanted {
                 at += 1; // no room in this slot: it keeps its place
@@ -359,13 +380,16 @@ impl DownlinkMac {
         let Assignment { rbgs, missed, shares_prbs } = assigned;
         self.sent |= rbgs;
         self.in_air.push_back(Due { slot: self.on_air + 1, ..due });
-        let now = slot.now;
-        let link = slot.link(due.ue);
+        let (id, now) = (slot.id, slot.now);
+        let prbs = self.prbs_of(slot.cell, slot.ues[due.ue as usize].links.with(id), rbgs);
         if !missed {
-            link.on_assignment(now);
+            slot.ues[due.ue as usize].on_assignment(id, now);
         }
+        let answered = slot.answered(due.ue, self.on_air);
+        let link = slot.link(due.ue);
+        link.on_answer(answered);
         let process = &mut link.downlink.harq.processes[usize::from(due.process)];
-        (process.rbgs, process.prbs) = (rbgs, self.grid.prbs_in(rbgs));
+        (process.rbgs, process.prbs) = (rbgs, prbs);
         (process.missed, process.shares_prbs) = (missed, shares_prbs);
         process.transmissions += 1;
         let size = process.size;
@@ -379,7 +403,7 @@ impl DownlinkMac {
                 drx.on_retransmission(ProcessId::downlink(slot.id, due.process), now);
             }
             if !shares_prbs {
-                drx.radio_use.receive(slot.cell.numerology.slot, size);
+                drx.receive(slot.cell.numerology.slot, size, now);
             }
         }
         if slot.topics.wants(Topic::Assigned) {
@@ -421,7 +445,8 @@ impl DownlinkMac {
             }
             if answer.may_be_scheduled {
                 let flat = radio.air.is_quiet() && link.downlink.channel.is_flat();
-                let mut demand = Demand::new(index, backlog, flat, sizes.most(&link.downlink));
+                let mut demand = Demand::new(index, backlog, flat, sizes.most(&link.downlink))
+                    .on_part(link.usable_rbgs(pdcch));
                 if let Some(bearers) = &mut bearers {
                     let first = bearers.len() as u32;
                     of_ue.demands(now, bearers);
@@ -453,8 +478,9 @@ impl DownlinkMac {
     }
 
     fn build(&mut self, slot: &mut Slot<'_, '_>, index: u32, rbgs: RbgSet) {
-        let state = &mut slot.ues[index as usize].links.with_mut(slot.id).downlink;
-        let prbs = self.grid.prbs_in(rbgs);
+        let link = slot.ues[index as usize].links.with_mut(slot.id);
+        let prbs = self.prbs_of(slot.cell, link, rbgs);
+        let state = &mut link.downlink;
         let flat = slot.air.is_quiet() && state.channel.is_flat();
         let uncorrected = select_mcs(slot.cell.mac.mcs_rule, slot.phy, state, rbgs, flat);
         let mcs = match slot.cell.mac.mcs_rule {
@@ -499,9 +525,10 @@ impl DownlinkMac {
         self.sent |= rbgs;
         slot.link(index).downlink.sent.prbs += u64::from(prbs);
         slot.note_timer(index);
+        let answered = slot.own().answered(index, self.on_air);
+        slot.link(index).on_answer(answered);
         if !missed {
-            let now = slot.cx.now;
-            slot.link(index).on_assignment(now);
+            slot.ues[index as usize].on_assignment(slot.id, slot.cx.now);
         }
         if slot.ues[index as usize].drx.is_some() {
             self.note_drx(slot, index, ids[0], missed);

@@ -14,7 +14,7 @@
 //! Difference from the specifications: on-duration timers start where the long cycle would start them, until the first
 //! short cycle begins.
 
-use airlane_core::{CellId, Direction, Duration, Instant};
+use airlane_core::{Bytes, CellId, Dbm, Direction, Duration, Instant};
 
 use super::sleep::{Phase, RadioUse, SleepTally};
 
@@ -126,6 +126,8 @@ pub(crate) struct Drx {
     phase: Phase,
     /// The blocks of the UE in both directions.
     pub(crate) radio_use: RadioUse,
+    /// When the UE is not on its default bandwidth part, the latest time; `None` without one.
+    away: Option<Period>,
 }
 
 impl DrxConfig {
@@ -157,6 +159,7 @@ impl Drx {
             tallies: Default::default(),
             phase,
             radio_use: RadioUse::default(),
+            away: None,
         }
     }
 
@@ -171,6 +174,37 @@ impl Drx {
         self.interrupt_sleep(now);
         let Self { tallies, radio_use, asleep_from, awake_from, .. } = *self;
         *self = Self { tallies, radio_use, asleep_from, awake_from, ..Self::new(config, offset, phase, now) };
+    }
+
+    /// Whether the UE has bandwidth parts; it begins on the default one.
+    pub(crate) fn set_parts(&mut self, has_parts: bool) {
+        self.away = has_parts.then_some(Period::NEVER);
+    }
+
+    /// The UE is not on its default part from a time to another one, as far as is known.
+    pub(crate) fn leave_default(&mut self, (from, until): (Instant, Instant)) {
+        if let Some(away) = &mut self.away {
+            *away = Period { from, until };
+        }
+    }
+
+    /// The time of a period in which the UE is on its default part.
+    fn time_on_default(&self, period: Period) -> Duration {
+        let Some(away) = self.away else { return Duration::ZERO };
+        let begin = period.from.max(away.from);
+        (period.until - period.from) - period.until.min(away.until).saturating_since(begin)
+    }
+
+    /// A slot with a block for the UE.
+    pub(crate) fn receive(&mut self, slot: Duration, bytes: Bytes, now: Instant) {
+        self.radio_use.receive(slot, bytes);
+        self.radio_use.on_default[0] += self.time_on_default(Period { from: now, until: now + slot });
+    }
+
+    /// A slot with a block from the UE.
+    pub(crate) fn send(&mut self, slot: Duration, bytes: Bytes, power: Dbm, now: Instant) {
+        self.radio_use.send(slot, bytes, power);
+        self.radio_use.on_default[1] += self.time_on_default(Period { from: now, until: now + slot });
     }
 
     /// Whether the cell sends the DRX command.
@@ -352,7 +386,9 @@ impl Drx {
             if self.is_active(from) {
                 self.counted = self.active_until(from).min(now);
                 let active = self.counted - from;
+                let on_default = self.time_on_default(Period { from, until: self.counted });
                 self.tally().active += active;
+                self.tally().on_default += on_default;
                 continue;
             }
             let until = self.next_active(from);
@@ -372,11 +408,15 @@ impl Drx {
             && self.latest_start(long, from) == Some(from)
             && self.short.iter().all(|period| period.until <= from)
             && self.retransmissions.iter().all(|block| block.timer.until <= from)
-            && self.inactive_from.max(self.held_until) <= from;
+            && self.inactive_from.max(self.held_until) <= from
+            && self.away.is_none_or(|away| away.until <= from);
         if is_periodic {
             let cycles = (now - from).as_nanos() / long.as_nanos();
             let on_duration = self.config.on_duration;
             self.tally().active += on_duration * cycles;
+            if self.away.is_some() {
+                self.tally().on_default += on_duration * cycles;
+            }
             self.tally().sleep(long - on_duration, cycles);
             self.counted += long * cycles;
             if cycles > 0 {

@@ -61,13 +61,14 @@ impl ResourceGrid {
         self.free &= !set;
     }
 
-    /// The first `count` free RBGs, or all if there are fewer.
-    pub(crate) fn first_free(&self, count: u32) -> RbgSet {
-        let mut rest = self.free;
+    /// The first `count` free RBGs of a set, or all if there are fewer.
+    pub(crate) fn first_free(&self, count: u32, among: RbgSet) -> RbgSet {
+        let free = self.free & among;
+        let mut rest = free;
         for _ in 0..count {
             rest &= rest.wrapping_sub(1);
         }
-        self.free & !rest
+        free & !rest
     }
 
     /// Number of PRBs in a set of RBGs; the last RBG of the band may be smaller.
@@ -151,8 +152,9 @@ mod tests {
     fn first_free_skips_what_is_taken() {
         let mut grid = ResourceGrid::new(6, RbgLayout::LTE);
         grid.take(0b000_101);
-        assert_eq!(grid.first_free(2), 0b001_010);
-        assert_eq!(grid.first_free(9), 0b111_010);
+        assert_eq!(grid.first_free(2, RbgSet::MAX), 0b001_010);
+        assert_eq!(grid.first_free(9, RbgSet::MAX), 0b111_010);
+        assert_eq!(grid.first_free(2, 0b011_100), 0b011_000);
         assert_eq!(each(0b1010).collect::<Vec<_>>(), [1, 3]);
     }
 

@@ -85,6 +85,11 @@ impl HarqEntity {
         self.busy != 0
     }
 
+    /// The processes that are not free.
+    pub(crate) fn busy(&self) -> impl Iterator<Item = &HarqProcess> {
+        (0..).zip(&self.processes).filter(|(id, _)| !self.is_free(*id)).map(|(_, process)| process)
+    }
+
     /// Takes a free process for a new block.
     pub(crate) fn start(&mut self, id: u8) -> &mut HarqProcess {
         assert!(self.is_free(id), "HARQ process {id} is taken twice");

@@ -1,5 +1,6 @@
 //! Medium access control (TS 36.321): scheduling, HARQ, grants.
 
+pub(crate) mod bwp;
 mod changes;
 pub(crate) mod configured;
 pub(crate) mod control;

@@ -28,6 +28,7 @@ use airlane_core::{Bytes, Instant};
 use airlane_radio::mutual_information;
 use airlane_radio::{Cqi, Mcs, Mobility, Modulation};
 
+use super::bwp::{Bwp, Part};
 use super::drx::Drx;
 use super::phy::{BlockTables, LinkAdaptation, Phy};
 use crate::channel::{BlockSinr, Channel};
@@ -78,6 +79,8 @@ pub(crate) struct Sounding {
     pub(crate) at: Option<u64>,
     /// SINR of each PRB; one value if all are equal. The sounding has the power of a PUSCH on the whole band.
     pub(crate) sinr: Vec<f32>,
+    /// The PRBs of the default bandwidth part, if it is on this part; 0 for the whole band.
+    part: u16,
     /// The PRBs of which the cell selects the best; empty if it does not select.
     selectable: Range<u16>,
     /// Sums of `sinr` up to each PRB; computed on demand, like the following.
@@ -102,13 +105,30 @@ impl Sounding {
         self.indices.fill(f32::NAN);
     }
 
+    /// Whether the UE, which can send, is on another part of the band than the sounding.
+    pub(crate) fn is_of_other_part(&self, bwp: &Bwp, now: Instant) -> bool {
+        match bwp.part(now) {
+            Part::Default => self.part != bwp.prbs(),
+            Part::Carrier => self.part != 0,
+            Part::Switching => false,
+        }
+    }
+
     /// Whether a UE may have sounded since it woke up, which it does once in a period of its Active Time. The first
     /// sounding is an aperiodic one.
-    pub(crate) fn may_be_repeated(&self, drx: Option<&mut Drx>, cell: &CellConfig, now: Instant) -> bool {
+    fn may_be_repeated(&self, drx: Option<&mut Drx>, cell: &CellConfig, now: Instant) -> bool {
         let Some(drx) = drx else { return true };
         let period = cell.numerology.slot * u64::from(cell.mac.uplink.sounding_period.max(1));
         self.at.is_none() || now.saturating_since(drx.awake_from(now)) >= period
     }
+}
+
+/// Whether the uplink of a UE may have been sounded since its latest sounding: by time, or because it is on another part of
+/// the band.
+pub(crate) fn may_sound(link: &ServingLink, drx: Option<&mut Drx>, cell: &CellConfig, now: Instant) -> bool {
+    let sounding = &link.uplink.sounding;
+    link.bwp.as_ref().is_some_and(|bwp| sounding.is_of_other_part(bwp, now))
+        || sounding.may_be_repeated(drx, cell, now)
 }
 
 /// Octaves of the power of a PRB above that of a sounding: one PRB of 275 has less than 2^9 times its power.
@@ -118,10 +138,17 @@ const OCTAVES: usize = 10;
 pub(crate) fn sound(slot: u64, radio: Radio<'_>, link: &mut ServingLink, mobility: &mut Mobility) {
     let Radio { cell, air } = radio;
     let period = u64::from(cell.mac.uplink.sounding_period.max(1));
-    if link.uplink.sounding.at.is_some_and(|at| slot < at + period) {
+    let now = cell.numerology.start_of(slot);
+    let bwp = link.bwp.as_deref();
+    let is_known = |at: u64| {
+        let is_of_part = bwp.is_none_or(|bwp| !link.uplink.sounding.is_of_other_part(bwp, now));
+        (slot < at + period && is_of_part) || bwp.is_some_and(|bwp| !bwp.may_send(now))
+    };
+    if link.uplink.sounding.at.is_some_and(is_known) {
         return;
     }
-    let now = cell.numerology.start_of(slot);
+    let default = bwp.filter(|bwp| bwp.part(now) != Part::Carrier);
+    let part = default.map_or(0, |bwp| bwp.prbs());
     let UplinkState { channel, sounding, power, .. } = &mut link.uplink;
     let mean = channel.mean_sinr(now, mobility);
     let points = if channel.is_flat() && air.is_quiet() { 1 } else { usize::from(cell.resource_blocks) };
@@ -134,14 +161,18 @@ pub(crate) fn sound(slot: u64, radio: Radio<'_>, link: &mut ServingLink, mobilit
     if !air.is_quiet() {
         air.weaken_uplink_mean(link.cell, &mut sounding.sinr);
     }
-    sounding.at = Some(slot);
+    (sounding.at, sounding.part) = (Some(slot), part);
+    if part > 0 {
+        sounding.sinr.truncate(part.into()); // one value without fading
+    }
     sounding.chosen = None;
     sounding.levels.clear();
     sounding.levels.resize(OCTAVES, None);
     sounding.indices.clear();
     sounding.indices.resize(usize::from(cell.resource_blocks) + 1, f32::NAN);
     let is_selective = points > 1 && air.is_quiet() && is_timely(cell, channel);
-    sounding.selectable = selective::selectable_prbs(cell).filter(|_| is_selective).unwrap_or(0..0);
+    let most = default.map_or(u16::MAX, |bwp| bwp.pusch);
+    sounding.selectable = selective::selectable_prbs(cell, most).filter(|_| is_selective).unwrap_or(0..0);
     if is_selective {
         sounding.sums.clear();
         sounding.starts.clear();

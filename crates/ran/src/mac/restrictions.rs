@@ -2,13 +2,14 @@
 //!
 //! Whatever keeps a cell from scheduling a link although there is data is a rule of
 //! [`Restrictions::may_be_scheduled`]: the radio of the cell, which planned outages switch off; a downlink without a CQI
-//! report or without a free HARQ process; a UE that does not listen to PDCCH; a secondary cell that is not active; and
-//! early throttling. Each answer says until when it holds, so that a link need not be asked again in each slot
+//! report or without a free HARQ process; a UE that does not listen to PDCCH; a secondary cell that is not active; a UE
+//! that switches its bandwidth part, or waits for that; and early throttling. Each answer says until when it holds, so that a link need not be asked again in each slot
 //! ([`super::changes`]). A handover needs no rule: while it is carried out, the bearers of its UE are suspended and have no
 //! data. A UE out of range needs none either: its RBGs carry no bytes.
 
 use airlane_core::{Bytes, Direction, Instant};
 
+use super::bwp::Part;
 use super::drx::Drx;
 use super::throttle::Throttle;
 use crate::config::CellConfig;
@@ -110,8 +111,13 @@ impl Restrictions {
                 return Availability { may_be_scheduled: false, until };
             }
         }
-        // A UE that listens now may sleep in the next slot.
-        let until = if drx.is_some() { pdcch } else { Instant::FAR_FUTURE };
+        if let Some(bwp) = &link.bwp
+            && bwp.assigned(direction, pdcch) == Part::Switching
+        {
+            return Availability { may_be_scheduled: false, until: pdcch };
+        }
+        // A UE that listens now may sleep, or switch to another part, in the next slot.
+        let until = if drx.is_some() || link.bwp.is_some() { pdcch } else { Instant::FAR_FUTURE };
         let lasting = |may_be_scheduled: bool| Availability { may_be_scheduled, until };
         let DownlinkState { cqi, harq, .. } = &link.downlink;
         match (direction, &self.throttle) {

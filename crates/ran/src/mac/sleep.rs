@@ -35,6 +35,8 @@ pub struct RadioUse {
     pub received: Bytes,
     /// Bytes of the blocks in the uplink, repetitions included.
     pub sent: Bytes,
+    /// Of `receiving` and `sending`, the times on the default bandwidth part.
+    pub on_default: [Duration; 2],
 }
 
 impl RadioUse {
@@ -101,6 +103,8 @@ pub struct Sleeps {
 pub struct SleepTally {
     /// Active Time.
     pub active: Duration,
+    /// The part of it on the default bandwidth part; none without one.
+    pub on_default: Duration,
     /// Sleep, by depth in the order of [`Depth`].
     pub sleeps: [Sleeps; 3],
 }

@@ -21,7 +21,7 @@ use super::harq::HarqEntity;
 use super::headroom::{headroom_of, level_of, report_bytes};
 use super::phy::{BlockTables, Phy};
 use super::polls::Report;
-use super::pusch::{self, PuschBlock, PuschNeed, sound};
+use super::pusch::{self, PuschBlock, PuschNeed, may_sound, sound};
 use super::reports::{block_event, report_queue, report_unsent};
 use super::requests::{Opportunity, RequestLimit, SentRequests};
 use crate::config::{CellConfig, UplinkAccess};
@@ -33,6 +33,7 @@ use crate::ue::Ue;
 
 mod access;
 mod msg3;
+mod parts;
 mod reception;
 
 use access::{Request, limit_of, request_of};
@@ -123,6 +124,9 @@ impl UplinkMac {
         assert!(duplex == Duplex::Fdd || !is_synchronous, "synchronous HARQ is for FDD only");
         let configured = ConfiguredGrants::of(cell, blocks);
         assert!(configured.is_none() || !is_synchronous, "configured grants need asynchronous HARQ");
+        let has_parts = cell.bandwidth_parts.is_some();
+        assert!(configured.is_none() || !has_parts, "configured grants need the whole carrier");
+        assert!(!is_synchronous || !has_parts, "bandwidth parts need asynchronous HARQ");
         Self {
             prbs: cell.resource_blocks - pucch,
             configured,
@@ -254,12 +258,16 @@ impl UplinkMac {
 
     /// UEs use the grants for this slot.
     pub(crate) fn transmit(&mut self, slot: &mut Slot<'_, '_>) {
-        let mut sold = 0;
         let lowest = slot.cell.mac.uplink.pucch_resource_blocks / 2;
+        // The resource blocks of the default part are the lowest.
+        let (mut sold_of_default, mut sold) =
+            (0, self.granted_on_default(slot.ues, slot.id, slot.cell, slot.number));
         while self.grants.front().is_some_and(|grant| grant.slot <= slot.number) {
             let mut grant = self.grants.pop_front().expect("the front was there");
-            let first = lowest + sold;
-            sold += grant.block.prbs;
+            let is_on_default = self.check_part(slot, &grant);
+            let place = if is_on_default { &mut sold_of_default } else { &mut sold };
+            let first = lowest + *place;
+            *place += grant.block.prbs;
             if !grant.retransmission {
                 let ue = &mut slot.ues[grant.ue as usize];
                 let size = grant.block.size.get();
@@ -318,7 +326,7 @@ impl UplinkMac {
         if let Some(drx) = &mut ue.drx {
             drx.on_buffer_status(slot.cx.now);
             let power = uplink.power.sent(grant.block.prbs);
-            drx.radio_use.send(slot.cell.numerology.slot, grant.block.size, power);
+            drx.send(slot.cell.numerology.slot, grant.block.size, power, slot.cx.now);
             if slot.cell.numerology.harq.uplink == UplinkHarq::Asynchronous {
                 let mac = &slot.cell.mac;
                 let after = u64::from(mac.uplink_round_trip - mac.grant_to_pusch);
@@ -440,7 +448,12 @@ impl UplinkMac {
             return true;
         }
         let is_sending = links.has_uplink_blocks();
-        let uplink = &mut links.primary_mut().uplink;
+        let is_out_of_band = matches!(slot.cell.mac.uplink.access, UplinkAccess::IdealBufferStatus { .. });
+        let link = links.primary_mut();
+        if !is_out_of_band && link.bwp.as_ref().is_some_and(|bwp| !bwp.may_send(slot.now)) {
+            return true; // it switches its bandwidth part
+        }
+        let uplink = &mut link.uplink;
         if limit.is_none() && uplink.request_pending {
             return true;
         }
@@ -452,6 +465,8 @@ impl UplinkMac {
             Opportunity::Waits => {}
             Opportunity::GivesUp => slot.unanswered.push(index),
             Opportunity::Sends => {
+                link.on_answer(slot.now + slot.cell.numerology.slot);
+                let uplink = &mut link.uplink;
                 if !uplink.request_pending && uplink.known_backlog == 0 {
                     uplink.request_pending = true;
                     self.note_request(request);
@@ -511,6 +526,7 @@ impl UplinkMac {
                     if grant.block.prbs > left
                         || self.is_granted(grant.ue, pusch)
                         || slot.ues[grant.ue as usize].listens_from(now) > now
+                        || self.room_of_part(slot, grant.ue, pusch) < grant.block.prbs
                         || slot.ues[grant.ue as usize].links.power_to_grant(slot.id, slot.cell, pusch)
                             == 0.0
                         || grant.block.selected_prbs().is_some_and(|prbs| self.is_taken(&prbs, pusch)) =>
@@ -521,13 +537,16 @@ impl UplinkMac {
                 UplinkHarq::Asynchronous => {}
             }
             self.retransmissions.remove(at);
-            let Ue { links, drx, .. } = &mut slot.ues[grant.ue as usize];
-            if let Some(drx) = drx {
-                drx.on_retransmission(ProcessId::uplink(slot.id, grant.process), now);
+            let id = slot.id;
+            let ue = &mut slot.ues[grant.ue as usize];
+            if let Some(drx) = &mut ue.drx {
+                drx.on_retransmission(ProcessId::uplink(id, grant.process), now);
             }
             if uplink == UplinkHarq::Asynchronous {
-                links.with_mut(slot.id).on_assignment(now);
+                ue.on_assignment(id, now);
             }
+            let links = &mut ue.links;
+            links.with_mut(id).on_answer(slot.cell.numerology.start_of(pusch + 1));
             links.plan_pusch(now, slot.id, slot.cell, pusch, grant.block.prbs);
             left -= grant.block.prbs;
             self.add_grant(Grant { slot: pusch, ..grant });
@@ -567,6 +586,9 @@ impl UplinkMac {
         if self.active.is_empty() && self.retransmissions.is_empty() {
             return;
         }
+        if slot.cell.bandwidth_parts.is_some() {
+            self.choose_parts(slot);
+        }
         let harq = slot.cell.numerology.harq;
         let earliest = slot.number + u64::from(slot.cell.mac.grant_to_pusch);
         let cell = slot.id;
@@ -599,11 +621,15 @@ impl UplinkMac {
             let index = self.waiting[(start + k) % n];
             // An equal share of the rest, but at least enough for a small packet.
             let share = (left / (served - k) as u16).max(MIN_SHARE).min(left);
+            let share = share.min(self.room_of_part(slot, index, pusch));
+            if share == 0 {
+                continue;
+            }
             let Ue { mobility, links, drx, .. } = &mut slot.ues[index as usize];
             let (known, power) = (links.known_backlog(), links.power_to_grant(cell, slot.cell, pusch));
             let link = links.with_mut(cell);
             let Some(process) = process_for(harq, pusch, &link.uplink.harq) else { break };
-            if link.uplink.sounding.may_be_repeated(drx.as_deref_mut(), slot.cell, now) {
+            if may_sound(link, drx.as_deref_mut(), slot.cell, now) {
                 sound(slot.number, Radio { cell: slot.cell, air: slot.air }, link, mobility);
             }
             let sent = slot.cell.numerology.start_of(pusch);
@@ -628,18 +654,20 @@ impl UplinkMac {
 
     /// A UE has a grant of a new block, of which the cell knows from now on.
     fn note_grant<U: UeSet + ?Sized>(&mut self, slot: &mut CellSlot<'_, U>, grant: Grant) {
-        let now = slot.now;
-        let Ue { links, drx, .. } = &mut slot.ues[grant.ue as usize];
+        let (id, now) = (slot.id, slot.now);
+        let ue = &mut slot.ues[grant.ue as usize];
+        let links = &mut ue.links;
         let known = links.known_backlog_mut();
         *known = known.saturating_sub(grant.block.size.get());
-        links.plan_pusch(now, slot.id, slot.cell, grant.slot, grant.block.prbs);
-        let link = links.with_mut(slot.id);
+        links.plan_pusch(now, id, slot.cell, grant.slot, grant.block.prbs);
+        let link = links.with_mut(id);
+        link.on_answer(slot.cell.numerology.start_of(grant.slot + 1));
         link.uplink.outstanding += grant.block.size.get();
         link.uplink.harq.start(grant.process);
         debug_assert!(grant.block.selected_prbs().is_none_or(|prbs| !self.is_taken(&prbs, grant.slot)));
         if !grant.missed {
-            link.on_assignment(now);
-            if let Some(drx) = drx {
+            ue.on_assignment(id, now);
+            if let Some(drx) = &mut ue.drx {
                 drx.on_new_transmission(now + slot.cell.numerology.slot);
             }
         }

@@ -4,7 +4,8 @@
 //! cells share is used in the order of their numbers, on one thread: packets, events, ports, and the transmissions of
 //! all cells. A slot has three such steps: the reception of blocks, the decisions about the downlink, and the grants of
 //! the uplink. A network has one thread if it has UEs with several carriers, which belong to several cells. The downlink is
-//! decided on one thread in two cases: UEs sleep, because the uplink of the same slot may wake them up; or a CQI report is
+//! decided on one thread in three cases: UEs sleep, because the uplink of the same slot may wake them up; UEs have bandwidth
+//! parts, which their buffer status may change, and the uplink of the same slot changes that; or a CQI report is
 //! computed in the slot of its measurement, because it then contains the blocks of cells with lower numbers
 //! ([`cqi::are_independent`]).
 
@@ -41,7 +42,7 @@ pub(super) struct SideBySide {
     counts: Vec<u32>,
     /// Whether no UE has several carriers.
     are_single: bool,
-    /// Whether no UE sleeps at times.
+    /// Whether no UE sleeps at times, or has bandwidth parts.
     are_awake: bool,
     /// Whether no CQI report depends on what other cells decide in its slot.
     are_independent: bool,
@@ -63,7 +64,7 @@ impl SideBySide {
             self.places.push(*count);
             *count += 1;
             self.are_single &= ue.links.is_single();
-            self.are_awake &= ue.drx.is_none();
+            self.are_awake &= ue.drx.is_none() && ue.links.primary().bwp.is_none();
         }
     }
 }

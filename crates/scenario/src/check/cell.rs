@@ -33,6 +33,9 @@ pub(super) fn cell(cell: &Cell, at: &Place<'_>) -> Checked {
     cell.mac.check(cell.resource_blocks, cell.slot(), &at.under("mac"))?;
     cell.uplink.check(cell.slot(), &at.under("uplink"))?;
     cell.drx.check(cell.slot(), &at.under("drx"))?;
+    if let Some(parts) = &cell.bandwidth_parts {
+        parts.check(cell, cell.nr(), &at.under("bandwidth_parts"))?;
+    }
     cell.rrc.check(cell.nr().is_some(), &at.under("rrc"))?;
     let polled = matches!(cell.uplink, Uplink::Polled(_)) && cell.sleeps();
     let help = "use kind = \"scheduling-request\", or leave out drx and rrc";

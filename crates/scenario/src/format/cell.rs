@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::ue::position;
 use super::{
-    Aqm, CellOutage, Drx, Mac, Pdcp, Radio, Rlc, Rrc, Scheduler, Shedding, Uplink, mac, rlc, service, tagged,
+    Aqm, BandwidthParts, CellOutage, Drx, Mac, Pdcp, Radio, Rlc, Rrc, Scheduler, Shedding, Uplink, mac, rlc,
+    service, tagged,
 };
 use crate::quantity::{Angle, Frequency, Gain, Metres, Power, Rate, Size, Time};
 
@@ -59,6 +60,10 @@ pub struct Cell {
     /// Discontinuous reception (DRX): when connected UEs listen.
     #[serde(default, skip_serializing_if = "Drx::is_none")]
     pub drx: Drx,
+    /// Bandwidth parts, in NR: UEs use the whole carrier only while there is much data. By default, they always use it. The
+    /// primary cell of a UE with several carriers has none for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bandwidth_parts: Option<BandwidthParts>,
     /// RRC: when UEs are connected.
     #[serde(default, skip_serializing_if = "Rrc::is_always_connected")]
     pub rrc: Rrc,
@@ -242,6 +247,7 @@ impl Cell {
             scheduler: self.scheduler.kind(own),
             early_throttling: self.early_throttling.as_ref().map(EarlyThrottling::config),
             drx: self.drx.config(),
+            bandwidth_parts: self.bandwidth_parts.as_ref().map(BandwidthParts::config),
             connection: self.rrc.config(),
             meters_energy: false,
             transmission_mode: self.transmission_mode.config(),

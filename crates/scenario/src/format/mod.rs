@@ -9,6 +9,7 @@
 //! more than its section, such as names, files or seeds, is joined with these where the network is built. Rules between sections are in `crate::check`.
 
 mod aqm;
+mod bandwidth_parts;
 mod cell;
 mod channel;
 mod drx;
@@ -43,6 +44,7 @@ mod uplink;
 
 pub use crate::applications::*;
 pub use aqm::*;
+pub use bandwidth_parts::*;
 pub use cell::*;
 pub use channel::*;
 pub use drx::*;

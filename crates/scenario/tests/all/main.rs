@@ -2,6 +2,7 @@
 
 mod air_errors;
 mod bandwidth;
+mod bandwidth_parts;
 mod files;
 mod maps;
 mod rasters;

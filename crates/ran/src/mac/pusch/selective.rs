@@ -14,14 +14,15 @@ use super::{Adaptation, PuschBlock, Sounding, effective_sinrs};
 use crate::config::{CellConfig, UplinkAccess};
 
 /// The PRBs between those of PUCCH, if the cell schedules selectively: it adapts to the power of its UEs, and no PRBs are
-/// reserved for configured grants.
-pub(super) fn selectable_prbs(cell: &CellConfig) -> Option<Range<u16>> {
+/// reserved for configured grants. `most` are those of the lowest PRBs that the UE may use.
+pub(super) fn selectable_prbs(cell: &CellConfig, most: u16) -> Option<Range<u16>> {
     let uplink = &cell.mac.uplink;
     if uplink.headroom.is_none() || matches!(uplink.access, UplinkAccess::ConfiguredGrant { .. }) {
         return None;
     }
     let lowest = uplink.pucch_resource_blocks / 2;
-    Some(lowest..cell.resource_blocks - (uplink.pucch_resource_blocks - lowest))
+    let end = cell.resource_blocks - (uplink.pucch_resource_blocks - lowest);
+    Some(lowest..end.min(lowest.saturating_add(most)))
 }
 
 impl Sounding {

@@ -52,6 +52,8 @@ pub(crate) struct Demand {
     /// Bytes of one RBG, per sub-band, once set by [`Demand::set_rates`].
     rbg_bytes: [u16; MAX_RBGS],
     has_rates: bool,
+    /// The RBGs of its bandwidth part; those outside have no bytes.
+    usable: RbgSet,
     /// The RBGs that the policy assigned to it.
     pub(crate) given: RbgSet,
     metric: f64,
@@ -67,8 +69,26 @@ impl Demand {
     pub(crate) fn new(ue: u32, backlog: Bytes, flat: bool, most: u16) -> Self {
         let (rbg_bytes, backlog) = ([0; MAX_RBGS], backlog.get().min(1 << 30) as u32);
         let (bearers, guaranteed) = ((0, 0), 0);
-        let (has_rates, given, metric, covered) = (false, 0, 0.0, 0);
-        Self { ue, backlog, flat, most, rbg_bytes, has_rates, given, metric, covered, bearers, guaranteed }
+        let (has_rates, usable, given, metric, covered) = (false, RbgSet::MAX, 0, 0.0, 0);
+        Self {
+            ue,
+            backlog,
+            flat,
+            most,
+            rbg_bytes,
+            has_rates,
+            usable,
+            given,
+            metric,
+            covered,
+            bearers,
+            guaranteed,
+        }
+    }
+
+    /// It may get these RBGs alone, the first one of the band among them.
+    pub(crate) fn on_part(self, usable: RbgSet) -> Self {
+        Self { usable, ..self }
     }
 
     /// Its bearers with data, in the list of those of all demands.
@@ -77,7 +97,12 @@ impl Demand {
     }
 
     /// Sets the bytes of one RBG, per sub-band.
-    pub(crate) fn set_rates(&mut self, rbg_bytes: [u16; MAX_RBGS]) {
+    pub(crate) fn set_rates(&mut self, mut rbg_bytes: [u16; MAX_RBGS]) {
+        if self.usable != RbgSet::MAX {
+            each(!self.usable)
+                .take_while(|rbg| usize::from(*rbg) < MAX_RBGS)
+                .for_each(|rbg| rbg_bytes[usize::from(rbg)] = 0);
+        }
         (self.rbg_bytes, self.has_rates) = (rbg_bytes, true);
     }
 
@@ -120,6 +145,7 @@ impl Demand {
         if each == 0 {
             return;
         }
+        let free = free & self.usable;
         let count = self.backlog.saturating_sub(self.covered).div_ceil(each).min(free.count_ones());
         let mut rest = free;
         for _ in 0..count {

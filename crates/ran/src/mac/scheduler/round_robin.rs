@@ -26,7 +26,7 @@ impl RoundRobin {
             let share = (free.count_ones() as usize).div_ceil(left);
             left -= 1;
             rates_of(demand);
-            for rbg in each(free).take(share) {
+            for rbg in each(free & demand.usable).take(share) {
                 if demand.satisfied() || demand.rbg_bytes[usize::from(rbg)] == 0 {
                     break;
                 }

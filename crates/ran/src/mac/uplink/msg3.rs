@@ -46,12 +46,16 @@ impl UplinkMac {
         if self.is_granted(ue.0, pusch) || self.repeats(ue.0, pusch) {
             return None;
         }
+        if link.bwp.as_ref().is_some_and(|bwp| !bwp.may_send(numerology.start_of(pusch))) {
+            return None;
+        }
         let process = process_for(numerology.harq, pusch, &link.uplink.harq)?;
         let prbs = self.request_prbs(phy, bytes)?;
         let size = phy.blocks.uplink(1, Mcs::new(0), prbs);
         if self.repeated(pusch) + self.granted(pusch) + prbs > self.prbs {
             return None;
         }
+        link.on_answer(numerology.start_of(pusch + 1));
         link.uplink.harq.start(process);
         link.uplink.outstanding += size.get();
         let mcs = Mcs::new(0);

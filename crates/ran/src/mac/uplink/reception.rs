@@ -34,8 +34,10 @@ pub(super) fn judge<U: UeSet + ?Sized>(slot: &mut CellSlot<'_, U>, pusch: Grant)
     let (cell, now) = (slot.cell, slot.now);
     let Ue { mobility, links, .. } = &mut slot.ues[pusch.ue as usize];
     let left = links.power_left(slot.id, cell, pusch.slot);
-    let uplink = &mut links.with_mut(slot.id).uplink;
     let sent = now - cell.numerology.slot;
+    let link = links.with_mut(slot.id);
+    let of_part = link.part_prbs(cell, sent);
+    let uplink = &mut link.uplink;
     let mean = uplink.channel.mean_sinr(now, mobility);
     let is_limited = uplink.power.is_limited(mean, pusch.block.prbs, left);
     let factor = uplink.power.factor(mean, pusch.block.prbs, left);
@@ -53,8 +55,8 @@ pub(super) fn judge<U: UeSet + ?Sized>(slot: &mut CellSlot<'_, U>, pusch: Grant)
     } else if uplink.channel.is_flat() {
         slot.phy.receive_flat(Direction::Uplink, process, mean * layers.steady, draws)
     } else {
-        // A cell alone on its carrier uses the mean of the band instead of PRBs that it has not selected.
-        let prbs = pusch.block.selected_prbs().unwrap_or(0..cell.resource_blocks);
+        // A cell alone on its carrier uses the mean of the UE's part of the band instead of PRBs that it has not selected.
+        let prbs = pusch.block.selected_prbs().unwrap_or(0..of_part);
         let prbs = core::iter::once(usize::from(prbs.start)..usize::from(prbs.end));
         uplink.channel.sinr_on(sent, sinr, prbs.clone(), slot.phy.sinr_mut());
         slot.phy.receive(Direction::Uplink, process, prbs, draws)

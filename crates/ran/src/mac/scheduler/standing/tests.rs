@@ -41,7 +41,7 @@ impl World {
 
     fn grid(&self, taken: u32) -> ResourceGrid {
         let mut grid = ResourceGrid::new(100, RbgLayout::LTE);
-        grid.take(grid.first_free(taken));
+        grid.take(grid.first_free(taken, RbgSet::MAX));
         grid
     }
 
