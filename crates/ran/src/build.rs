@@ -22,6 +22,7 @@ use crate::interference::{CellChannels, Neighbours};
 use crate::link::{BlockCounts, DownlinkState, Links, ServingLink, UplinkState};
 use crate::mac::downlink::DownlinkMac;
 use crate::mac::drx::Drx;
+use crate::mac::gaps::Gaps;
 use crate::mac::harq::HarqEntity;
 use crate::mac::headroom::{HeadroomReporting, KnownPower};
 use crate::mac::phy::{BlockTables, Phy};
@@ -324,6 +325,10 @@ fn build_cell_group(
         links,
         drx: { phase.drx(cell, identity) }
             .map(|(config, offset)| Box::new(Drx::new(config, offset, phase, now))),
+        gaps: ue.measurement_gaps.as_ref().map(|config| {
+            let draw = |below| seeds.stream(&format!("ue/{index}/gaps")).below(below);
+            Box::new(Gaps::new(config, phase == Phase::Connected, draw))
+        }),
         phase,
         identity,
         alarm: Instant::FAR_FUTURE,

@@ -28,6 +28,7 @@ const SUBFRAMES: u64 = 10;
 const SUBFRAME: Duration = Duration::from_millis(1);
 
 pub use crate::mac::drx::{DrxConfig, ShortCycle};
+pub use crate::mac::gaps::GapConfig;
 pub use crate::mac::requests::RequestLimit;
 pub use crate::mac::scell::{ActivationDelay, ActivationPolicy, CarrierAggregation, SecondaryCells};
 pub use crate::mac::throttle::{ThrottleBy, ThrottleConfig};
@@ -657,4 +658,6 @@ pub struct UeConfig {
     pub aggregation: Option<CarrierAggregation>,
     /// Its secondary node; `None` for a UE with one node. The cell that serves it at the start is then of LTE.
     pub secondary_node: Option<SecondaryNodeConfig>,
+    /// Its measurement gaps while it is connected; `None` for a UE that measures without gaps.
+    pub measurement_gaps: Option<GapConfig>,
 }

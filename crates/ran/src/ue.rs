@@ -7,7 +7,9 @@ use crate::bearers::Bearers;
 use crate::config::CellConfig;
 use crate::link::Links;
 use crate::mac::drx::{Drx, DrxConfig};
+use crate::mac::gaps::{Gaps, Listening, PlannedBlock};
 use crate::mac::sleep::Phase;
+use crate::numerology::Numerology;
 
 impl Phase {
     /// The cycles of a UE in a cell, if there are any, and when they begin. `None` if the UE listens all the time in any
@@ -50,6 +52,8 @@ pub(crate) struct Ue {
     pub(crate) phase: Phase,
     /// Discontinuous reception; `None` for a UE that listens all the time.
     pub(crate) drx: Option<Box<Drx>>,
+    /// Measurement gaps; `None` for a UE without.
+    pub(crate) gaps: Option<Box<Gaps>>,
     /// A number that decides when the UE listens: its share of DRX offsets and paging occasions.
     pub(crate) identity: u64,
     /// When the network looks at it again because it will listen; [`Instant::FAR_FUTURE`] if nothing waits for that.
@@ -94,6 +98,26 @@ impl Ue {
     #[inline]
     pub(crate) fn listens_from(&self, now: Instant) -> Instant {
         self.drx.as_ref().map_or(now, |drx| drx.next_active(now))
+    }
+
+    /// What decides when it listens.
+    #[inline]
+    pub(crate) fn listening(&self) -> Listening<'_> {
+        Listening { drx: self.drx.as_deref(), gaps: self.gaps.as_deref() }
+    }
+
+    /// Whether the UE takes part in a block of a cell that serves it: it listens, and no gap is in the way.
+    #[inline]
+    pub(crate) fn takes_part_in(&self, block: PlannedBlock<'_>) -> bool {
+        let scell = || self.links.with(block.id).scell.as_deref();
+        self.listens_from(block.pdcch) <= block.pdcch
+            && self.gaps.as_ref().is_none_or(|gaps| gaps.leave(block, scell()))
+    }
+
+    /// Whether no gap keeps the UE from sending in a slot of a cell with this numerology.
+    #[inline]
+    pub(crate) fn may_send(&self, numerology: &Numerology, slot: u64) -> bool {
+        self.gaps.as_ref().is_none_or(|gaps| gaps.let_send(numerology, slot))
     }
 
     /// Bytes waiting in the direction, including control.

@@ -12,7 +12,9 @@ use crate::numerology::{Duplex, TddPattern};
 pub(super) struct UplinkBlock {
     pub(super) at: Instant,
     pub(super) cell: CellId,
-    prbs: u16,
+    pub(super) ue: UeId,
+    pub(super) process: u8,
+    pub(super) prbs: u16,
     pub(super) bytes: u64,
     pub(super) attempt: u8,
     pub(super) decoded: bool,
@@ -22,10 +24,13 @@ pub(super) struct UplinkBlock {
 impl UplinkBlock {
     /// The block of an event at this time.
     pub(super) fn of(at: Instant, event: &Event<'_>) -> Option<Self> {
-        let &Event::TransportBlock { cell, prbs, bytes, attempt, decoded, power_limited, .. } = event else {
+        let &Event::TransportBlock {
+            cell, ue, process, prbs, bytes, attempt, decoded, power_limited, ..
+        } = event
+        else {
             return None;
         };
-        Some(Self { at, cell, prbs, bytes: bytes.get(), attempt, decoded, power_limited })
+        Some(Self { at, cell, ue, process, prbs, bytes: bytes.get(), attempt, decoded, power_limited })
     }
 }
 

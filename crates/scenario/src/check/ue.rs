@@ -114,6 +114,9 @@ fn ue(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
     super::carriers::carriers(ue, scenario, at)?;
     super::paths::accesses(ue, scenario, at)?;
     super::secondary_node::secondary_node(ue, scenario, at)?;
+    if let Some(gaps) = &ue.measurement_gaps {
+        gaps.check(may_serve(ue, scenario), &at.under("measurement_gaps"))?;
+    }
     indoors(ue, at)?;
     ue.ambr.as_ref().map_or(Ok(()), |ambr| ambr.check(&at.under("ambr")))?;
     // Any cell may serve it.
@@ -132,6 +135,14 @@ fn ue(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
             contains_start(reach, walk.radius, "radius", &at)
         }
     }
+}
+
+/// The cells that may serve a UE.
+fn may_serve<'s>(ue: &'s Ue, scenario: &'s Resolved) -> impl Iterator<Item = &'s Cell> {
+    let named = || ue.first_cell().into_iter().chain(ue.access.iter().flatten());
+    let stays = scenario.handover.is_none() && named().count() > 0;
+    let may = move |cell: &&Cell| !cell.interferer && (!stays || named().any(|name| *name == cell.name));
+    scenario.cell.iter().filter(may)
 }
 
 /// Positions one by one.

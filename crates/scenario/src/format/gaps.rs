@@ -1,0 +1,65 @@
+//! Measurement gaps of UEs.
+
+use airlane_core::Duration;
+use airlane_ran::config::GapConfig;
+use airlane_settings::{Checked, Place};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Cell;
+use crate::quantity::Time;
+
+/// Lengths and periods of gaps in NR in µs and in ms: each pair is one of the 24 patterns of TS 38.133 table 9.1.2-1 (read in
+/// an implementation).
+const LENGTHS_NR_US: [u64; 6] = [1_500, 3_000, 3_500, 4_000, 5_500, 6_000];
+const PERIODS_NR_MS: [u64; 4] = [20, 40, 80, 160];
+/// The same in LTE: patterns 0 and 1 of TS 36.133 table 8.1.2.1-1 (read in a transcription).
+const LENGTHS_LTE_US: [u64; 1] = [6_000];
+const PERIODS_LTE_MS: [u64; 2] = [40, 80];
+
+/// Measurement gaps (TS 36.331 and TS 38.331 §5.5.2.9): times in which the UE receives other carriers, and neither receives
+/// nor sends in its serving cells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MeasurementGaps {
+    /// Measurement gap repetition period (MGRP): 40 ms or 80 ms, in NR also 20 ms or 160 ms.
+    pub repetition: Time,
+    /// Measurement gap length (MGL): 6 ms, in NR also 1.5 ms, 3 ms, 3.5 ms, 4 ms or 5.5 ms.
+    pub length: Time,
+    /// gapOffset: time from the beginning of each period until the gap begins, in whole milliseconds. By default, it is drawn
+    /// for each UE of a group and each seed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<Time>,
+}
+
+impl MeasurementGaps {
+    pub(super) fn config(&self) -> GapConfig {
+        let Self { repetition, length, offset } = self;
+        GapConfig { repetition: repetition.0, length: length.0, offset: offset.map(|offset| offset.0) }
+    }
+
+    /// Checks the gaps of a UE that these cells may serve.
+    pub(crate) fn check<'c>(&self, cells: impl IntoIterator<Item = &'c Cell>, at: &Place<'_>) -> Checked {
+        let is_lte = cells.into_iter().any(|cell| cell.nr().is_none());
+        let (of, lengths, periods) = match is_lte {
+            true => ("LTE", &LENGTHS_LTE_US[..], &PERIODS_LTE_MS[..]),
+            false => ("NR", &LENGTHS_NR_US[..], &PERIODS_NR_MS[..]),
+        };
+        let values = |values: &mut dyn Iterator<Item = Duration>| {
+            values.map(|value| Time(value).to_string()).collect::<Vec<_>>().join(", ")
+        };
+        let lengths = || lengths.iter().map(|us| Duration::from_micros(*us));
+        let periods = || periods.iter().map(|ms| Duration::from_millis(*ms));
+        let help = format!("the gap patterns of {of} have {}", values(&mut periods()));
+        let is_known = periods().any(|period| period == self.repetition.0);
+        at.require(is_known, "repetition", "no gap pattern has this period", &help)?;
+        let help = format!("the gap patterns of {of} have {}", values(&mut lengths()));
+        let is_known = lengths().any(|length| length == self.length.0);
+        at.require(is_known, "length", "no gap pattern has this length", &help)?;
+        let Some(offset) = self.offset else { return Ok(()) };
+        let is_whole = offset.0.as_nanos().is_multiple_of(Duration::from_millis(1).as_nanos());
+        let most = Time(self.repetition.0 - Duration::from_millis(1));
+        let help = format!("it must be a whole number of milliseconds from 0 ms to {most}");
+        at.require(is_whole && offset.0 <= most.0, "offset", "out of range", &help)
+    }
+}
