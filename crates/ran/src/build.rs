@@ -316,6 +316,10 @@ fn build_cell_group(
     if ue.aggregate_rates != [None; 2] {
         bearers.limit_aggregate(ue.aggregate_rates, now);
     }
+    let gaps = ue.measurement_gaps.as_ref().map(|config| {
+        let draw = |below| seeds.stream(&format!("ue/{index}/gaps")).below(below);
+        Box::new(Gaps::new(config, phase == Phase::Connected, draw))
+    });
     Ue {
         id: UeId(index as u32),
         membership,
@@ -323,12 +327,9 @@ fn build_cell_group(
         bearers,
         mobility,
         links,
-        drx: { phase.drx(cell, identity) }
+        drx: { phase.drx(cell, identity, gaps.as_deref()) }
             .map(|(config, offset)| Box::new(Drx::new(config, offset, phase, now))),
-        gaps: ue.measurement_gaps.as_ref().map(|config| {
-            let draw = |below| seeds.stream(&format!("ue/{index}/gaps")).below(below);
-            Box::new(Gaps::new(config, phase == Phase::Connected, draw))
-        }),
+        gaps,
         phase,
         identity,
         alarm: Instant::FAR_FUTURE,

@@ -14,8 +14,17 @@ use crate::numerology::Numerology;
 impl Phase {
     /// The cycles of a UE in a cell, if there are any, and when they begin. `None` if the UE listens all the time in any
     /// phase, and its energy is not counted.
-    pub(crate) fn drx(self, cell: &CellConfig, identity: u64) -> Option<(Option<DrxConfig>, Duration)> {
-        let of_cell = || (cell.drx, cell.drx.map_or(Duration::ZERO, |drx| drx.offset(identity)));
+    pub(crate) fn drx(
+        self,
+        cell: &CellConfig,
+        identity: u64,
+        gaps: Option<&Gaps>,
+    ) -> Option<(Option<DrxConfig>, Duration)> {
+        let offset_of = |drx: DrxConfig| {
+            let offset = drx.offset(identity);
+            gaps.map_or(offset, |gaps| gaps.move_on_duration(cell, &drx, offset))
+        };
+        let of_cell = || (cell.drx, cell.drx.map_or(Duration::ZERO, offset_of));
         let Some(connection) = &cell.connection else {
             return (cell.drx.is_some() || cell.meters_energy).then(of_cell);
         };
@@ -84,7 +93,7 @@ impl Ue {
 
     /// DRX starts again, by the settings of a cell: its MAC was reset, or it is another cell.
     pub(crate) fn reset_drx(&mut self, cell: &CellConfig, now: Instant) {
-        let Some((config, offset)) = self.phase.drx(cell, self.identity) else {
+        let Some((config, offset)) = self.phase.drx(cell, self.identity, self.gaps.as_deref()) else {
             self.drx = None;
             return;
         };
@@ -108,8 +117,8 @@ impl Ue {
 
     /// Whether the UE takes part in a block of a cell that serves it: it listens, and no gap is in the way.
     #[inline]
-    pub(crate) fn takes_part_in(&self, block: PlannedBlock<'_>) -> bool {
-        let scell = || self.links.with(block.id).scell.as_deref();
+    pub(crate) fn takes_part_in(&self, cell: CellId, block: PlannedBlock<'_>) -> bool {
+        let scell = || self.links.with(cell).scell.as_deref();
         self.listens_from(block.pdcch) <= block.pdcch
             && self.gaps.as_ref().is_none_or(|gaps| gaps.leave(block, scell()))
     }

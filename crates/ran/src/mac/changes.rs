@@ -163,7 +163,7 @@ impl DownlinkMac {
         let measuring = MeasuringUe { mobility, drx: drx.as_deref_mut(), gaps };
         link.measure_cqi(slot.number, measuring, radio, amc, scratch);
         let listening = Listening { drx: drx.as_deref(), gaps };
-        let block = self.planned(slot.id, slot.cell);
+        let block = self.planned(slot.cell);
         let pdcch = block.pdcch;
         let answer = slot.restrictions.may_be_scheduled(index, link, listening, block);
         if answer.rests(pdcch) {

@@ -316,8 +316,8 @@ impl DownlinkMac {
     }
 
     /// A block of the scheduled slot.
-    pub(super) fn planned<'a>(&self, id: CellId, cell: &'a CellConfig) -> PlannedBlock<'a> {
-        planned(id, cell, self.on_air)
+    pub(super) fn planned<'a>(&self, cell: &'a CellConfig) -> PlannedBlock<'a> {
+        planned(cell, self.on_air)
     }
 
     /// Sends the due retransmissions, in due order. Blocks that were first sent in one slot fit into one slot
@@ -325,7 +325,7 @@ impl DownlinkMac {
     fn schedule_retransmissions<U: UeSet + ?Sized>(&mut self, slot: &mut CellSlot<'_, U>) {
         let mut at = 0;
         while let Some(due) = self.retransmissions.get(at).copied().filter(|due| due.slot <= slot.number) {
-            if !slot.ues[due.ue as usize].takes_part_in(self.planned(slot.id, slot.cell)) {
+            if !slot.ues[due.ue as usize].takes_part_in(slot.id, self.planned(slot.cell)) {
                 at += 1; // its UE sleeps, or has a gap
                 continue;
             }
@@ -402,7 +402,7 @@ impl DownlinkMac {
         let sizes = RbgSizes::new(&self.grid, self.format, amc, radio);
         let (ues, now, cell) = (&mut *slot.ues, slot.now, slot.id);
         let (restrictions, touched) = (&*slot.restrictions, &mut *slot.touched);
-        let block = planned(slot.id, slot.cell, self.on_air);
+        let block = planned(slot.cell, self.on_air);
         let pdcch = block.pdcch;
         let mut bearers = self.scheduler.begin_bearers();
         self.active.retain(|&index| {
@@ -534,9 +534,9 @@ fn pdcch_of(cell: &CellConfig, on_air: u64) -> Instant {
 }
 
 /// A block of a slot.
-fn planned(id: CellId, cell: &CellConfig, on_air: u64) -> PlannedBlock<'_> {
+fn planned(cell: &CellConfig, on_air: u64) -> PlannedBlock<'_> {
     let pdcch = pdcch_of(cell, on_air);
-    PlannedBlock { id, cell, direction: Direction::Downlink, pdcch, slot: on_air }
+    PlannedBlock { cell, direction: Direction::Downlink, pdcch, slot: on_air }
 }
 
 /// The RBGs of a retransmission, and whether the UE misses their assignment.

@@ -13,13 +13,15 @@
 //! The uplink is ahead of the downlink by the timing advance, so that a gap extends into the slot behind it, in which the UE
 //! does not send (TS 36.133 §8.1.2.1, TS 38.133 §9.1.2, unverified).
 //!
+//! The drxStartOffset of a UE is one whose on-durations are not lost to its gaps, if there is one.
+//!
 //! Random access is carried out in gaps, too (TS 38.321 v19.2 §5.1.4, §5.4.2.2): a UE has no gaps until it is connected.
 //! Not modelled: mgta, gaps for one frequency range, and gaps of which the network does not know.
 
-use airlane_core::{CellId, Direction, Duration, Instant};
+use airlane_core::{Direction, Duration, Instant};
 
 use super::downlink::acknowledgment_slot;
-use super::drx::Drx;
+use super::drx::{Drx, DrxConfig};
 use super::scell::Scell;
 use crate::config::CellConfig;
 use crate::numerology::Numerology;
@@ -55,7 +57,6 @@ pub(crate) struct Listening<'a> {
 /// A block that a cell may assign or grant.
 #[derive(Clone, Copy)]
 pub(crate) struct PlannedBlock<'a> {
-    pub(crate) id: CellId,
     pub(crate) cell: &'a CellConfig,
     pub(crate) direction: Direction,
     /// When its PDCCH begins.
@@ -106,6 +107,26 @@ impl Gaps {
     }
 }
 
+impl Gaps {
+    /// The first drxStartOffset from this one on with which an on-duration in the cell has a slot for a block.
+    pub(crate) fn move_on_duration(&self, cell: &CellConfig, drx: &DrxConfig, offset: Duration) -> Duration {
+        let numerology = &cell.numerology;
+        let ahead = if cell.mac.assigned_ahead { u64::from(cell.mac.downlink_latency) - 1 } else { 0 };
+        let has_room = |slot: u64| {
+            let (pdcch, direction) = (numerology.start_of(slot), Direction::Downlink);
+            numerology.duplex.downlink_symbols(slot) > 0
+                && self.leave(PlannedBlock { cell, direction, pdcch, slot: slot + ahead }, None)
+        };
+        let is_free = |offset: &Duration| {
+            let from = Instant::ZERO + *offset;
+            (numerology.slot_from(from)..numerology.slot_from(from + drx.on_duration)).any(has_room)
+        };
+        let cycle = drx.long_cycle.as_nanos();
+        let later = |ms: u64| Duration::from_nanos((offset + Duration::from_millis(ms)).as_nanos() % cycle);
+        (0..self.repetition.as_millis()).map(later).find(is_free).unwrap_or(offset)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,7 +171,7 @@ mod tests {
         let cell = &config.cells[0];
         let leave = |direction: Direction, pdcch: u64, slot: u64| {
             let pdcch = cell.numerology.start_of(pdcch);
-            gaps(14).leave(PlannedBlock { id: CellId(0), cell, direction, pdcch, slot }, None)
+            gaps(14).leave(PlannedBlock { cell, direction, pdcch, slot }, None)
         };
         let lost: Vec<_> = (4..40).filter(|slot| !leave(Direction::Downlink, *slot, *slot)).collect();
         assert_eq!(lost, Vec::from_iter(10..20));

@@ -138,7 +138,7 @@ impl Restrictions {
 mod tests {
     use std::sync::Arc;
 
-    use airlane_core::{CellId, Duration, Seeds};
+    use airlane_core::{Duration, Seeds};
 
     use super::super::phy::{BlockTables, Phy};
     use super::super::throttle::{ThrottleBy, ThrottleConfig};
@@ -185,7 +185,7 @@ mod tests {
                     scratch,
                 );
                 let ask = |direction: Direction| {
-                    let block = PlannedBlock { id: CellId(0), cell, direction, pdcch: ms(slot), slot };
+                    let block = PlannedBlock { cell, direction, pdcch: ms(slot), slot };
                     restrictions.may_be_scheduled(id.0, link, Listening::default(), block)
                 };
                 let answer = ask(Direction::Downlink);

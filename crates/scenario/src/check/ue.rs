@@ -115,7 +115,7 @@ fn ue(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
     super::paths::accesses(ue, scenario, at)?;
     super::secondary_node::secondary_node(ue, scenario, at)?;
     if let Some(gaps) = &ue.measurement_gaps {
-        gaps.check(may_serve(ue, scenario), &at.under("measurement_gaps"))?;
+        gaps.check(&Vec::from_iter(may_serve(ue, scenario)), &at.under("measurement_gaps"))?;
     }
     indoors(ue, at)?;
     ue.ambr.as_ref().map_or(Ok(()), |ambr| ambr.check(&at.under("ambr")))?;

@@ -6,7 +6,7 @@ use airlane_settings::{Checked, Place};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Cell;
+use super::{Cell, Uplink};
 use crate::quantity::Time;
 
 /// Lengths and periods of gaps in NR in µs and in ms: each pair is one of the 24 patterns of TS 38.133 table 9.1.2-1 (read in
@@ -32,15 +32,38 @@ pub struct MeasurementGaps {
     pub offset: Option<Time>,
 }
 
+/// Periods of a cell at which a UE sends without a grant, with their keys.
+fn occasions(cell: &Cell) -> impl Iterator<Item = (&'static str, Time)> {
+    let access = match &cell.uplink {
+        Uplink::SchedulingRequest(access) => {
+            Some(("uplink.scheduling_request_period", access.scheduling_request_period))
+        }
+        Uplink::ConfiguredGrant(access) => Some(("uplink.period", access.period)),
+        Uplink::Polled(_) | Uplink::IdealBufferStatus(_) => None,
+    };
+    access.into_iter().chain([("mac.cqi_period", cell.mac.cqi_period)])
+}
+
 impl MeasurementGaps {
+    /// Gaps must leave a UE some of its occasions. If their period is no multiple of that of gaps, occasions are at two or
+    /// more places of it, evenly spaced, and a gap is shorter than half of it.
+    fn check_occasions(&self, cell: &Cell, at: &Place<'_>) -> Checked {
+        let repetition = self.repetition;
+        let is_lost = |period: Time| period.0.as_nanos().is_multiple_of(repetition.0.as_nanos());
+        let Some((key, period)) = occasions(cell).find(|(_, period)| is_lost(*period)) else { return Ok(()) };
+        let message = format!("each {key} of cell {:?}, {period}, could be in a gap", cell.name);
+        let help = format!("use a period there that is no multiple of {repetition}, or another `repetition`");
+        at.fail("repetition", message, help)
+    }
+
     pub(super) fn config(&self) -> GapConfig {
         let Self { repetition, length, offset } = self;
         GapConfig { repetition: repetition.0, length: length.0, offset: offset.map(|offset| offset.0) }
     }
 
     /// Checks the gaps of a UE that these cells may serve.
-    pub(crate) fn check<'c>(&self, cells: impl IntoIterator<Item = &'c Cell>, at: &Place<'_>) -> Checked {
-        let is_lte = cells.into_iter().any(|cell| cell.nr().is_none());
+    pub(crate) fn check(&self, cells: &[&Cell], at: &Place<'_>) -> Checked {
+        let is_lte = cells.iter().any(|cell| cell.nr().is_none());
         let (of, lengths, periods) = match is_lte {
             true => ("LTE", &LENGTHS_LTE_US[..], &PERIODS_LTE_MS[..]),
             false => ("NR", &LENGTHS_NR_US[..], &PERIODS_NR_MS[..]),
@@ -56,6 +79,7 @@ impl MeasurementGaps {
         let help = format!("the gap patterns of {of} have {}", values(&mut lengths()));
         let is_known = lengths().any(|length| length == self.length.0);
         at.require(is_known, "length", "no gap pattern has this length", &help)?;
+        cells.iter().try_for_each(|cell| self.check_occasions(cell, at))?;
         let Some(offset) = self.offset else { return Ok(()) };
         let is_whole = offset.0.as_nanos().is_multiple_of(Duration::from_millis(1).as_nanos());
         let most = Time(self.repetition.0 - Duration::from_millis(1));

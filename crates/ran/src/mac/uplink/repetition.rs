@@ -17,8 +17,8 @@ use crate::ue::Ue;
 
 /// A PUSCH in this slot, granted now.
 pub(super) fn planned<'a, U: UeSet + ?Sized>(slot: &CellSlot<'a, U>, pusch: u64) -> PlannedBlock<'a> {
-    let (id, cell, pdcch) = (slot.id, slot.cell, slot.now);
-    PlannedBlock { id, cell, direction: Direction::Uplink, pdcch, slot: pusch }
+    let (cell, pdcch) = (slot.cell, slot.now);
+    PlannedBlock { cell, direction: Direction::Uplink, pdcch, slot: pusch }
 }
 
 impl UplinkMac {
@@ -50,7 +50,7 @@ impl UplinkMac {
                 UplinkHarq::Asynchronous
                     if grant.block.prbs > left
                         || self.is_granted(grant.ue, pusch)
-                        || !slot.ues[grant.ue as usize].takes_part_in(planned(slot, pusch))
+                        || !slot.ues[grant.ue as usize].takes_part_in(slot.id, planned(slot, pusch))
                         || slot.ues[grant.ue as usize].links.power_to_grant(slot.id, slot.cell, pusch)
                             == 0.0
                         || grant.block.selected_prbs().is_some_and(|prbs| self.is_taken(&prbs, pusch)) =>
