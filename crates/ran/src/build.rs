@@ -318,7 +318,9 @@ fn build_cell_group(
     }
     let gaps = ue.measurement_gaps.as_ref().map(|config| {
         let draw = |below| seeds.stream(&format!("ue/{index}/gaps")).below(below);
-        Box::new(Gaps::new(config, phase == Phase::Connected, draw))
+        let mut gaps = Box::new(Gaps::new(config, draw));
+        gaps.set_connected(now, phase == Phase::Connected);
+        gaps
     });
     Ue {
         id: UeId(index as u32),

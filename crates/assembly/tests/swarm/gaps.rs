@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::Drawn;
 use super::radio_settings::is_nr;
+use super::settings::number;
 
 /// Subframes that a gap takes from the downlink or the uplink of LTE: its 6 ms, and 4 in which nothing can be acknowledged or
 /// granted.
@@ -38,6 +39,12 @@ fn pattern(s: &mut Stream, is_lte: bool) -> Value {
     if s.chance(0.5) {
         gaps["offset"] = json!(format!("{} ms", s.below(repetition)));
     }
+    if s.chance(0.4) {
+        gaps["only_below"] = json!(format!("-{} dBm", number(s, 60, 120)));
+        gaps["hysteresis"] = json!(format!("{} dB", s.below(6)));
+        gaps["time_to_trigger"] = json!(format!("{} ms", 40 * s.below(10)));
+        gaps["preparation"] = json!(format!("{} ms", s.below(80)));
+    }
     gaps
 }
 
@@ -48,12 +55,12 @@ pub(super) fn longest(scenario: &Resolved) -> u64 {
 }
 
 /// Round trips of a synchronous retransmission beyond the first, at most: a gap takes two occasions of a process in a row, of
-/// five in 40 ms. Then the blocks may have no room beside those of other UEs, each of which has as many transmissions.
+/// five in 40 ms. Then other UEs may have all resource blocks, for as many transmissions.
 pub(super) fn round_trips(scenario: &Resolved, cell: &format::Cell) -> u64 {
     if longest(scenario) == 0 { 0 } else { 2 + 2 * u64::from(cell.mac.harq_transmissions) }
 }
 
-/// Checks that no block of the RAN log is in a gap of its UE, where the scenario says when gaps begin.
+/// Checks that no block of the RAN log is in a gap of its UE, where the scenario says when gaps are.
 ///
 /// # Panics
 /// If one is.
@@ -62,16 +69,16 @@ pub(super) fn check(scenario: &Resolved, log: &Table) {
     let [cell, ue] = ["cell", "ue"].map(|name| log.column(name).and_then(Column::names).expect("names"));
     let cell_of = |name: &str| scenario.cell.iter().find(|cell| cell.name == name).expect("it is there");
     for group in scenario.ue.iter().filter(|group| group.count == 1) {
-        let Some((gaps, offset)) = group.measurement_gaps.as_ref().and_then(|of| Some((of, of.offset?))) else {
-            continue;
-        };
+        let gaps = group.measurement_gaps.as_ref().filter(|gaps| gaps.only_below.is_none());
+        let Some((gaps, offset)) = gaps.and_then(|gaps| Some((gaps, gaps.offset?))) else { continue };
         for row in (0..slot.len()).filter(|&row| ue[row] == group.name) {
             let cell = cell_of(cell[row]);
             if !cell.rrc.is_always_connected() {
                 continue; // a UE without a connection has no gaps
             }
             let length = cell.slot().as_nanos();
-            let [period, lasts, offset] = [gaps.repetition, gaps.length, offset].map(|time| time.0.as_nanos());
+            let [period, lasts, offset] =
+                [gaps.repetition, gaps.length, offset].map(|time| time.0.as_nanos());
             let since = (slot[row] as u64 * length + period - offset) % period;
             assert!(since >= lasts && since + length <= period, "UE {} in slot {}", group.name, slot[row]);
         }

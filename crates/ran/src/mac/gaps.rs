@@ -15,19 +15,26 @@
 //!
 //! The drxStartOffset of a UE is one whose on-durations are not lost to its gaps, if there is one.
 //!
+//! The network may configure gaps while the primary cell is weak alone: from event A2 to event A1 ([`crate::rrc::coverage`]).
+//!
 //! Random access is carried out in gaps, too (TS 38.321 v19.2 §5.1.4, §5.4.2.2): a UE has no gaps until it is connected.
 //! Not modelled: mgta, gaps for one frequency range, and gaps of which the network does not know.
 
-use airlane_core::{Direction, Duration, Instant};
+use airlane_core::{Dbm, Direction, Duration, Instant};
 
 use super::downlink::acknowledgment_slot;
 use super::drx::{Drx, DrxConfig};
 use super::scell::Scell;
 use crate::config::CellConfig;
 use crate::numerology::Numerology;
+use crate::rrc::coverage::{CoverageConfig, CoverageEvents};
+
+/// From the message that configures gaps until the first one may begin: more than from the assignment of a block until its
+/// acknowledgment (choice).
+const SETTLED: Duration = Duration::from_millis(20);
 
 /// A configuration of measurement gaps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GapConfig {
     /// Measurement gap repetition period (MGRP), in whole milliseconds.
     pub repetition: Duration,
@@ -35,16 +42,22 @@ pub struct GapConfig {
     pub length: Duration,
     /// gapOffset, less than the period; `None` for one that is drawn for each UE, of all whole milliseconds.
     pub offset: Option<Duration>,
+    /// The network configures gaps while the primary cell is not received well; `None` for gaps all the time.
+    pub coverage: Option<CoverageConfig>,
 }
 
 /// The measurement gaps of a UE.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Gaps {
     repetition: Duration,
     length: Duration,
     offset: Duration,
-    /// Whether the UE has them now: it is connected.
-    pub(crate) are_configured: bool,
+    /// Whether the UE has them now.
+    are_configured: bool,
+    /// None begins before this time.
+    begin: Instant,
+    /// What configures them; `None` if the UE has them while it is connected.
+    events: Option<CoverageEvents>,
 }
 
 /// What decides when a UE listens: neither, for a UE that listens all the time.
@@ -67,11 +80,50 @@ pub(crate) struct PlannedBlock<'a> {
 
 impl Gaps {
     /// Gaps of a UE; `draw` gives a number below another one.
-    pub(crate) fn new(config: &GapConfig, are_configured: bool, draw: impl FnOnce(u64) -> u64) -> Self {
-        let GapConfig { repetition, length, offset } = *config;
+    pub(crate) fn new(config: &GapConfig, draw: impl FnOnce(u64) -> u64) -> Self {
+        let GapConfig { repetition, length, offset, coverage } = *config;
         let offset = offset.unwrap_or_else(|| Duration::from_millis(draw(repetition.as_millis())));
         assert!(length < repetition && offset < repetition, "a gap ends before the next one");
-        Self { repetition, length, offset, are_configured }
+        let events = coverage.map(CoverageEvents::new);
+        Self { repetition, length, offset, are_configured: false, begin: Instant::ZERO, events }
+    }
+
+    /// The UE is connected to a cell, or not any more.
+    pub(crate) fn set_connected(&mut self, now: Instant, is_connected: bool) {
+        match &mut self.events {
+            None => self.are_configured = is_connected,
+            Some(events) => {
+                self.are_configured = false;
+                if is_connected { events.begin(now) } else { events.end() }
+            }
+        }
+    }
+
+    /// The events of a UE whose primary cell changes: its gaps end until it has arrived (TS 36.331 §5.5.6.1, unverified).
+    pub(crate) fn change_cell(&mut self, now: Instant, has_arrived: bool) {
+        if self.events.is_some() {
+            self.set_connected(now, has_arrived);
+        }
+    }
+
+    /// The events that configure gaps.
+    pub(crate) fn events_mut(&mut self) -> Option<&mut CoverageEvents> {
+        self.events.as_mut()
+    }
+
+    /// The UE has measured its primary cell.
+    pub(crate) fn on_measured(&mut self, now: Instant, rsrp: Dbm) {
+        if let Some(events) = &mut self.events {
+            events.measure(now, rsrp, !self.are_configured);
+        }
+    }
+
+    /// A message of RRC takes effect, if it is time.
+    pub(crate) fn reconfigure(&mut self, now: Instant) {
+        if self.events.as_mut().is_some_and(|events| events.changes(now)) {
+            self.are_configured = !self.are_configured;
+            self.begin = now + SETTLED;
+        }
     }
 
     /// Whether a part of the time from `from` to before `until` is in a gap.
@@ -79,7 +131,11 @@ impl Gaps {
         let period = self.repetition.as_nanos();
         // Since the latest beginning of a gap.
         let since = (from.as_nanos() + period - self.offset.as_nanos()) % period;
-        self.are_configured && (since < self.length.as_nanos() || since + (until - from).as_nanos() > period)
+        let counts = |begins: u64| begins >= self.begin.as_nanos() + period;
+        let [from, until] = [from, until].map(|at| at.as_nanos() + period);
+        self.are_configured
+            && (since < self.length.as_nanos() && counts(from - since)
+                || until - from + since > period && counts(from + period - since))
     }
 
     /// Whether the UE receives the whole slot.
@@ -111,11 +167,12 @@ impl Gaps {
     /// The first drxStartOffset from this one on with which an on-duration in the cell has a slot for a block.
     pub(crate) fn move_on_duration(&self, cell: &CellConfig, drx: &DrxConfig, offset: Duration) -> Duration {
         let numerology = &cell.numerology;
+        let configured = Self { are_configured: true, begin: Instant::ZERO, events: None, ..*self };
         let ahead = if cell.mac.assigned_ahead { u64::from(cell.mac.downlink_latency) - 1 } else { 0 };
         let has_room = |slot: u64| {
             let (pdcch, direction) = (numerology.start_of(slot), Direction::Downlink);
             numerology.duplex.downlink_symbols(slot) > 0
-                && self.leave(PlannedBlock { cell, direction, pdcch, slot: slot + ahead }, None)
+                && configured.leave(PlannedBlock { cell, direction, pdcch, slot: slot + ahead }, None)
         };
         let is_free = |offset: &Duration| {
             let from = Instant::ZERO + *offset;
@@ -138,8 +195,11 @@ mod tests {
     }
 
     fn gaps(offset: u64) -> Gaps {
-        let config = GapConfig { repetition: ms(40), length: ms(6), offset: Some(ms(offset)) };
-        Gaps::new(&config, true, |_| unreachable!())
+        let offset = Some(ms(offset));
+        let config = GapConfig { repetition: ms(40), length: ms(6), offset, coverage: None };
+        let mut gaps = Gaps::new(&config, |_| unreachable!());
+        gaps.set_connected(Instant::ZERO, true);
+        gaps
     }
 
     /// gapOffset 14: subframes 4 to 9 of each frame with SFN mod 4 = 1.
@@ -149,9 +209,9 @@ mod tests {
         assert_eq!(lost, [14, 15, 16, 17, 18, 19, 54, 55, 56, 57, 58, 59]);
         let unsent: Vec<_> = (0..40).filter(|slot| !gaps(14).let_send(&Numerology::LTE, *slot)).collect();
         assert_eq!(unsent, [14, 15, 16, 17, 18, 19, 20]);
-        // gapOffset 37: into the next period, also at time zero.
+        // gapOffset 37: into the next period.
         let lost: Vec<_> = (0..46).filter(|slot| !gaps(37).let_receive(&Numerology::LTE, *slot)).collect();
-        assert_eq!(lost, [0, 1, 2, 37, 38, 39, 40, 41, 42]);
+        assert_eq!(lost, [37, 38, 39, 40, 41, 42]);
     }
 
     /// A gap of 5.5 ms from 14 ms on in slots of 1 ms: the last one is lost in part.
@@ -177,5 +237,36 @@ mod tests {
         assert_eq!(lost, Vec::from_iter(10..20));
         let lost: Vec<_> = (4..40).filter(|slot| !leave(Direction::Uplink, *slot - 4, *slot)).collect();
         assert_eq!(lost, Vec::from_iter(14..24));
+    }
+
+    /// Filtered by halves from -90 dBm, a cell at -130 dBm is below -101 dBm at once, and at -90 dBm again above -99 dBm at
+    /// the second measurement. No gap begins in the first 20 ms: not that of 454 ms.
+    #[test]
+    fn gaps_are_configured_while_the_cell_is_weak() {
+        let coverage = CoverageConfig {
+            above: Dbm(-99.0),
+            below: Dbm(-101.0),
+            time_to_trigger: Duration::ZERO,
+            preparation: ms(40),
+        };
+        let config =
+            GapConfig { repetition: ms(40), length: ms(6), offset: Some(ms(14)), coverage: Some(coverage) };
+        let mut gaps = Gaps::new(&config, |_| unreachable!());
+        gaps.set_connected(Instant::ZERO, true);
+        let mut lost = Vec::new();
+        for slot in 0..2_000 {
+            let now = Numerology::LTE.start_of(slot);
+            if gaps.events_mut().is_some_and(|events| events.measures(now)) {
+                let is_weak = (300..900).contains(&slot);
+                gaps.on_measured(now, Dbm(if is_weak { -130.0 } else { -90.0 }));
+            }
+            gaps.reconfigure(now);
+            if !gaps.let_receive(&Numerology::LTE, slot) {
+                lost.push(slot);
+            }
+        }
+        // Weak from the measurement at 400 ms on, and strong again from that at 1200 ms on.
+        let all = (0..2_000).filter(|slot| (14..20).contains(&(slot % 40)));
+        assert_eq!(lost, Vec::from_iter(all.filter(|slot| (460..1_240).contains(slot))));
     }
 }

@@ -496,7 +496,7 @@ impl RadioNetwork {
         let ue = &mut self.ues[id.index()];
         ue.phase = phase;
         if let Some(gaps) = &mut ue.gaps {
-            gaps.are_configured = phase == Phase::Connected;
+            gaps.set_connected(now, phase == Phase::Connected);
         }
         ue.reset_drx(&self.cells[ue.cell().index()].config, now);
     }

@@ -11,6 +11,7 @@ const PATTERN_0: GapConfig = GapConfig {
     repetition: Duration::from_millis(40),
     length: Duration::from_millis(6),
     offset: Some(Duration::from_millis(14)),
+    coverage: None,
 };
 
 fn with_gaps(mut config: RanConfig, gaps: GapConfig) -> RanConfig {

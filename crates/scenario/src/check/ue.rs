@@ -115,7 +115,11 @@ fn ue(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
     super::paths::accesses(ue, scenario, at)?;
     super::secondary_node::secondary_node(ue, scenario, at)?;
     if let Some(gaps) = &ue.measurement_gaps {
-        gaps.check(&Vec::from_iter(may_serve(ue, scenario)), &at.under("measurement_gaps"))?;
+        let at = at.under("measurement_gaps");
+        gaps.check(&Vec::from_iter(may_serve(ue, scenario)), &at)?;
+        let is_alone = gaps.only_below.is_none() || ue.secondary_node.is_none();
+        let help = "leave it out: gaps all the time stop both cell groups";
+        at.require(is_alone, "only_below", "gaps of a UE with a secondary node have no events", help)?;
     }
     indoors(ue, at)?;
     ue.ambr.as_ref().map_or(Ok(()), |ambr| ambr.check(&at.under("ambr")))?;

@@ -2,12 +2,13 @@
 
 use airlane_core::Duration;
 use airlane_ran::config::GapConfig;
+use airlane_ran::rrc::coverage::CoverageConfig;
 use airlane_settings::{Checked, Place};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Cell, Uplink};
-use crate::quantity::Time;
+use crate::quantity::{Gain, Power, Time};
 
 /// Lengths and periods of gaps in NR in µs and in ms: each pair is one of the 24 patterns of TS 38.133 table 9.1.2-1 (read in
 /// an implementation).
@@ -30,6 +31,16 @@ pub struct MeasurementGaps {
     /// for each UE of a group and each seed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<Time>,
+    /// RSRP of the primary cell below which the network configures gaps (event A2), until it is above (event A1). By
+    /// default, the UE has gaps all the time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub only_below: Option<Power>,
+    /// Hysteresis of both events.
+    pub hysteresis: Gain,
+    /// Time to trigger of both events.
+    pub time_to_trigger: Time,
+    /// Time from a measurement report until the UE has carried out the message that follows from it.
+    pub preparation: Time,
 }
 
 /// Periods of a cell at which a UE sends without a grant, with their keys.
@@ -57,8 +68,19 @@ impl MeasurementGaps {
     }
 
     pub(super) fn config(&self) -> GapConfig {
-        let Self { repetition, length, offset } = self;
-        GapConfig { repetition: repetition.0, length: length.0, offset: offset.map(|offset| offset.0) }
+        let Self { repetition, length, offset, .. } = self;
+        let coverage = self.only_below.map(|threshold| CoverageConfig {
+            above: threshold.0 + self.hysteresis.0,
+            below: threshold.0 - self.hysteresis.0,
+            time_to_trigger: self.time_to_trigger.0,
+            preparation: self.preparation.0,
+        });
+        GapConfig {
+            repetition: repetition.0,
+            length: length.0,
+            offset: offset.map(|offset| offset.0),
+            coverage,
+        }
     }
 
     /// Checks the gaps of a UE that these cells may serve.
@@ -69,7 +91,7 @@ impl MeasurementGaps {
             false => ("NR", &LENGTHS_NR_US[..], &PERIODS_NR_MS[..]),
         };
         let values = |values: &mut dyn Iterator<Item = Duration>| {
-            values.map(|value| Time(value).to_string()).collect::<Vec<_>>().join(", ")
+            values.map(|value| format!("{} ms", value.as_millis_f64())).collect::<Vec<_>>().join(", ")
         };
         let lengths = || lengths.iter().map(|us| Duration::from_micros(*us));
         let periods = || periods.iter().map(|ms| Duration::from_millis(*ms));
@@ -80,6 +102,9 @@ impl MeasurementGaps {
         let is_known = lengths().any(|length| length == self.length.0);
         at.require(is_known, "length", "no gap pattern has this length", &help)?;
         cells.iter().try_for_each(|cell| self.check_occasions(cell, at))?;
+        let is_known = (0.0..=15.0).contains(&self.hysteresis.0.0);
+        let help = "it must be from 0 dB to 15 dB (TS 36.331 section 6.3.5)";
+        at.require(is_known, "hysteresis", "out of range", help)?;
         let Some(offset) = self.offset else { return Ok(()) };
         let is_whole = offset.0.as_nanos().is_multiple_of(Duration::from_millis(1).as_nanos());
         let most = Time(self.repetition.0 - Duration::from_millis(1));
