@@ -22,6 +22,7 @@ use crate::link::{BlockCounts, DownlinkState, Links, ServingLink, UplinkState};
 use crate::mac::bwp::Bwp;
 use crate::mac::downlink::DownlinkMac;
 use crate::mac::drx::Drx;
+use crate::mac::gaps::Gaps;
 use crate::mac::harq::HarqEntity;
 use crate::mac::headroom::{HeadroomReporting, KnownPower};
 use crate::mac::phy::{BlockTables, Phy};
@@ -318,6 +319,12 @@ fn build_cell_group(
     if ue.aggregate_rates != [None; 2] {
         bearers.limit_aggregate(ue.aggregate_rates, now);
     }
+    let gaps = ue.measurement_gaps.as_ref().map(|config| {
+        let draw = |below| seeds.stream(&format!("ue/{index}/gaps")).below(below);
+        let mut gaps = Box::new(Gaps::new(config, draw));
+        gaps.set_connected(now, phase == Phase::Connected);
+        gaps
+    });
     let mut new = Ue {
         id: UeId(index as u32),
         membership,
@@ -325,8 +332,9 @@ fn build_cell_group(
         bearers,
         mobility,
         links,
-        drx: { phase.drx(cell, identity) }
+        drx: { phase.drx(cell, identity, gaps.as_deref()) }
             .map(|(config, offset)| Box::new(Drx::new(config, offset, phase, now))),
+        gaps,
         phase,
         identity,
         alarm: Instant::FAR_FUTURE,

@@ -29,6 +29,7 @@ const SUBFRAME: Duration = Duration::from_millis(1);
 
 pub use crate::mac::bwp::{AnswerTimes, BandwidthParts, SwitchingDelay, timer_unit};
 pub use crate::mac::drx::{DrxConfig, ShortCycle};
+pub use crate::mac::gaps::GapConfig;
 pub use crate::mac::requests::RequestLimit;
 pub use crate::mac::scell::{ActivationDelay, ActivationPolicy, CarrierAggregation, SecondaryCells};
 pub use crate::mac::throttle::{ThrottleBy, ThrottleConfig};
@@ -660,4 +661,6 @@ pub struct UeConfig {
     pub aggregation: Option<CarrierAggregation>,
     /// Its secondary node; `None` for a UE with one node. The cell that serves it at the start is then one of its masters.
     pub secondary_node: Option<SecondaryNodeConfig>,
+    /// Its measurement gaps while it is connected; `None` for a UE that measures without gaps.
+    pub measurement_gaps: Option<GapConfig>,
 }

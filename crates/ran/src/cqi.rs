@@ -13,6 +13,7 @@ use crate::config::{CellConfig, CqiReference, CqiReport, MacConfig, OutOfRange, 
 use crate::interference::{Air, Moment, Noise, SNAPSHOT_PERIOD, Snapshot};
 use crate::link::{Radio, ServingLink};
 use crate::mac::drx::Drx;
+use crate::mac::gaps::Gaps;
 use crate::mac::grid::RbgSet;
 use crate::mac::phy::{LinkAdaptation, SlotFormat};
 use crate::mac::scheduler::MAX_RBGS;
@@ -23,11 +24,13 @@ pub(crate) struct MeasuringUe<'a> {
     pub(crate) mobility: &'a mut Mobility,
     /// `None` if it listens all the time.
     pub(crate) drx: Option<&'a mut Drx>,
+    /// `None` if it has no measurement gaps.
+    pub(crate) gaps: Option<&'a Gaps>,
 }
 
 impl ServingLink {
     /// Makes the measurements that are due up to `slot`, and puts the newest usable report into force. A UE that sleeps
-    /// makes none: after its sleep, its latest report before it is in force until the next one.
+    /// makes none: after its sleep, its latest report before it is in force until the next one. Those of a gap are left out.
     pub(crate) fn measure_cqi(
         &mut self,
         slot: u64,
@@ -36,7 +39,7 @@ impl ServingLink {
         amc: &LinkAdaptation,
         scratch: &mut [f32],
     ) {
-        if ue.drx.is_none() && self.has_steady_reports(ue.mobility, radio.air) {
+        if ue.drx.is_none() && ue.gaps.is_none() && self.has_steady_reports(ue.mobility, radio.air) {
             return self.downlink.cqi.measure_steady(slot, &radio.cell.mac);
         }
         self.measure_each(slot, ue, radio, amc, scratch);
@@ -51,7 +54,7 @@ impl ServingLink {
     fn measure_each(
         &mut self,
         slot: u64,
-        MeasuringUe { mobility, mut drx }: MeasuringUe<'_>,
+        MeasuringUe { mobility, mut drx, gaps }: MeasuringUe<'_>,
         radio: Radio<'_>,
         amc: &LinkAdaptation,
         scratch: &mut [f32],
@@ -65,7 +68,8 @@ impl ServingLink {
                 Some(drx) => self.measured_while_awake(measured, now, drx, radio),
                 None => Some(measured),
             };
-            let Some(measured) = measured else { continue };
+            let is_sent = |slot: &u64| gaps.is_none_or(|gaps| gaps.let_send(&serving.numerology, *slot));
+            let Some(measured) = measured.filter(is_sent) else { continue };
             let flat = self.downlink.channel.is_flat() && air.is_quiet();
             let snapshot = air.snapshot(now, &mut self.neighbours, mobility);
             let mean = mean * self.downlink.channel.burst_gain(serving.numerology.start_of(measured));
@@ -126,7 +130,7 @@ impl ServingLink {
         let is_computed = current.is_made() || radio.air.is_quiet();
         if self.downlink.cqi.valid && !is_computed && !self.neighbours.knows(current.input.snapshot) {
             let slot = now.as_nanos() / radio.cell.numerology.slot.as_nanos();
-            self.measure_cqi(slot, MeasuringUe { mobility, drx: None }, radio, amc, scratch);
+            self.measure_cqi(slot, MeasuringUe { mobility, drx: None, gaps: None }, radio, amc, scratch);
         }
         if self.downlink.cqi.valid {
             self.reported_cqi(mobility, radio, amc, scratch);

@@ -18,6 +18,7 @@ mod capacity;
 mod carriers;
 mod connection;
 mod dual;
+mod gaps;
 mod handover;
 mod information;
 mod look;
@@ -248,8 +249,7 @@ impl RadioNetwork {
             side_by_side: None,
         };
         network.add_secondary_nodes(config, seeds);
-        (0..network.ues.len()).for_each(|ue| network.schedule_carriers(Instant::ZERO, ue));
-        (0..network.ues.len()).for_each(|ue| network.watch_capacity(Instant::ZERO, ue));
+        (0..network.ues.len()).for_each(|ue| network.begin_ue(Instant::ZERO, ue));
         network
     }
 
@@ -532,6 +532,9 @@ impl RadioNetwork {
             self.wake(cx.now, index);
             if !self.ues[index as usize].links.is_single() {
                 self.use_carriers(cx, index as usize);
+            }
+            if self.ues[index as usize].gaps.is_some() {
+                self.follow_gaps(cx.now, index as usize);
             }
         }
         self.touched = touched;

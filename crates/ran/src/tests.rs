@@ -29,6 +29,7 @@ mod carriers_moving;
 mod carriers_sleeping;
 mod carriers_uplink;
 mod drop;
+mod gaps;
 mod link_limits;
 mod membership;
 mod meter;
@@ -119,6 +120,7 @@ pub(crate) fn network(ues: usize, access: UplinkAccess) -> RanConfig {
                 aggregate_rates: [None; 2],
                 aggregation: None,
                 secondary_node: None,
+                measurement_gaps: None,
             })
             .collect(),
         flows: (0..ues as u32).map(UeId).collect(),

@@ -9,14 +9,25 @@ use crate::dual::DualConnectivityKind;
 use crate::link::Links;
 use crate::mac::bwp::Part;
 use crate::mac::drx::{Drx, DrxConfig};
+use crate::mac::gaps::{Gaps, Listening, PlannedBlock};
 use crate::mac::sleep::Phase;
+use crate::numerology::Numerology;
 use crate::slot::{CellSlot, UeSet};
 
 impl Phase {
     /// The cycles of a UE in a cell, if there are any, and when they begin. `None` if the UE listens all the time in any
     /// phase, and its energy is not counted.
-    pub(crate) fn drx(self, cell: &CellConfig, identity: u64) -> Option<(Option<DrxConfig>, Duration)> {
-        let of_cell = || (cell.drx, cell.drx.map_or(Duration::ZERO, |drx| drx.offset(identity)));
+    pub(crate) fn drx(
+        self,
+        cell: &CellConfig,
+        identity: u64,
+        gaps: Option<&Gaps>,
+    ) -> Option<(Option<DrxConfig>, Duration)> {
+        let offset_of = |drx: DrxConfig| {
+            let offset = drx.offset(identity);
+            gaps.map_or(offset, |gaps| gaps.move_on_duration(cell, &drx, offset))
+        };
+        let of_cell = || (cell.drx, cell.drx.map_or(Duration::ZERO, offset_of));
         let Some(connection) = &cell.connection else {
             return (cell.drx.is_some() || cell.meters_energy).then(of_cell);
         };
@@ -53,6 +64,8 @@ pub(crate) struct Ue {
     pub(crate) phase: Phase,
     /// Discontinuous reception; `None` for a UE that listens all the time.
     pub(crate) drx: Option<Box<Drx>>,
+    /// Measurement gaps; `None` for a UE without.
+    pub(crate) gaps: Option<Box<Gaps>>,
     /// A number that decides when the UE listens: its share of DRX offsets and paging occasions.
     pub(crate) identity: u64,
     /// When the network looks at it again because it will listen; [`Instant::FAR_FUTURE`] if nothing waits for that.
@@ -83,7 +96,7 @@ impl Ue {
 
     /// DRX starts again, by the settings of a cell: its MAC was reset, or it is another cell.
     pub(crate) fn reset_drx(&mut self, cell: &CellConfig, now: Instant) {
-        let Some((config, offset)) = self.phase.drx(cell, self.identity) else {
+        let Some((config, offset)) = self.phase.drx(cell, self.identity, self.gaps.as_deref()) else {
             self.drx = None;
             return;
         };
@@ -128,6 +141,26 @@ impl Ue {
                 || link.uplink.harq.busy().any(|process| process.prbs > bwp.pusch))
     }
 
+    /// What decides when it listens.
+    #[inline]
+    pub(crate) fn listening(&self) -> Listening<'_> {
+        Listening { drx: self.drx.as_deref(), gaps: self.gaps.as_deref() }
+    }
+
+    /// Whether the UE takes part in a block of a cell that serves it: it listens, and no gap is in the way.
+    #[inline]
+    pub(crate) fn takes_part_in(&self, cell: CellId, block: PlannedBlock<'_>) -> bool {
+        let scell = || self.links.with(cell).scell.as_deref();
+        self.listens_from(block.pdcch) <= block.pdcch
+            && self.gaps.as_ref().is_none_or(|gaps| gaps.leave(block, scell()))
+    }
+
+    /// Whether no gap keeps the UE from sending in a slot of a cell with this numerology.
+    #[inline]
+    pub(crate) fn may_send(&self, numerology: &Numerology, slot: u64) -> bool {
+        self.gaps.as_ref().is_none_or(|gaps| gaps.let_send(numerology, slot))
+    }
+
     /// Bytes waiting in the direction, including control.
     #[inline]
     pub(crate) fn backlog(&self, direction: Direction, now: Instant) -> Bytes {
@@ -156,7 +189,8 @@ impl<U: UeSet + ?Sized> CellSlot<'_, U> {
         let (id, now) = (self.id, self.now);
         let ue = &mut self.ues[index as usize];
         let is_wanted = ue.wants_carrier(id, now);
-        let listens = ue.listens_from(now) <= now;
+        let listens = ue.listens_from(now) <= now
+            && ue.gaps.as_ref().is_none_or(|gaps| gaps.let_receive(&self.cell.numerology, self.number));
         let Some(bwp) = &mut ue.links.with_mut(id).bwp else { return };
         bwp.waits = is_wanted;
         if !is_wanted || !listens || !bwp.is_quiet(now) {

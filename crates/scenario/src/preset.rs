@@ -231,7 +231,8 @@ fn merge(user: &mut Tree, defaults: &Tree) {
 /// Whether a table lacks this key unless the user writes it. Sections that are lists have no default element.
 fn only_if_written(key: &str, table: &Table) -> bool {
     LISTS.contains(&key)
-        || [L4S_BEARER, BANDWIDTH_PARTS, BUILDING, SECONDARY_NODE, SCELL_EVENTS].contains(&key)
+        || [L4S_BEARER, BANDWIDTH_PARTS, BUILDING, SECONDARY_NODE, SCELL_EVENTS, MEASUREMENT_GAPS]
+            .contains(&key)
         || (key == SCELLS && !table.iter().any(|(key, _)| key == CARRIERS))
         || (key == PEER && !has_simulated_end(table))
 }
@@ -260,6 +261,8 @@ const BUILDING: &str = "building";
 const SECONDARY_NODE: &str = "secondary_node";
 /// A table of a UE that exists only if the user writes it.
 const SCELL_EVENTS: &str = "scell_events";
+/// A table of a UE that exists only if the user writes it.
+const MEASUREMENT_GAPS: &str = "measurement_gaps";
 /// A table of a UE that exists if the UE has several carriers.
 const SCELLS: &str = "scells";
 const CARRIERS: &str = "carriers";

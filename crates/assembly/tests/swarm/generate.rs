@@ -13,6 +13,7 @@ mod bearers;
 mod carriers;
 mod cells;
 mod dual;
+mod gaps;
 mod headroom;
 mod host_settings;
 mod links;
@@ -111,6 +112,7 @@ pub(crate) fn attempt(seed: u64) -> Result<Outcome, String> {
         let log = again.tables.iter().position(|(name, _)| *name == "ran_log");
         if let Some(log) = log {
             outer_loop::check(&resolved, &again.tables[log].1);
+            gaps::check(&resolved, &again.tables[log].1);
         }
         let longest_wait = log.map_or((0, 0), |log| {
             retransmissions::longest_wait(&resolved, &again.tables[log].1, &once.tables)
@@ -171,6 +173,7 @@ pub(crate) fn drawn(seed: u64) -> Drawn {
         }
         let s = &mut Seeds::new(seed).stream("swarm/scell-events");
         carriers::scell_events(s, &mut drawn.settings);
+        gaps::draw(&mut Seeds::new(seed).stream("swarm/gaps"), &mut drawn);
         bandwidth_parts::draw(&mut Seeds::new(seed).stream("swarm/bandwidth-parts"), &mut drawn);
         return drawn;
     }
@@ -201,6 +204,7 @@ pub(crate) fn drawn(seed: u64) -> Drawn {
             drawn.settings.extend(carriers);
             carriers::scell_events(&mut stream("swarm/scell-events"), &mut drawn.settings);
         }
+        gaps::draw(&mut stream("swarm/gaps"), &mut drawn);
     }
     bandwidth_parts::draw(&mut Seeds::new(seed).stream("swarm/bandwidth-parts"), &mut drawn);
     drawn

@@ -37,13 +37,14 @@ fn most_slots(round_trip: u64, blank: impl Fn(u64) -> bool) -> u64 {
 }
 
 /// The longest allowed time from one transmission of a block to the next in the downlink of a cell, in slots. Each of the
-/// blocks of a UE may need an on-duration of its own. A UE with several carriers has the DRX of its primary cell.
+/// blocks of a UE may need an on-duration of its own, or wait for a gap. A UE with several carriers has the DRX of its
+/// primary cell.
 fn most_in_downlink(scenario: &Resolved, cell: &format::Cell) -> u64 {
     let is_blank = |slot: u64| cell.mac.blank_subframes.iter().any(|&one| u64::from(one) == slot % FRAME);
     let primary =
         if super::carriers::are_in(scenario) { &scenario.cell[..] } else { core::slice::from_ref(cell) };
     let sleep = primary.iter().map(super::sleep::longest).max().unwrap_or(0);
-    most_slots(slots(cell), is_blank) + blocks(cell) * sleep
+    most_slots(slots(cell), is_blank) + blocks(cell) * (sleep + super::gaps::longest(scenario))
 }
 
 /// One row of the RAN log: one transmission of a block.
@@ -60,7 +61,7 @@ struct Sent {
 ///
 /// # Panics
 /// If a block waited too long: in the downlink longer than [`most_slots`], in the uplink longer than the
-/// round trip, since retransmissions are synchronous there (TS 36.213 v17.1 §8).
+/// round trip, since retransmissions are synchronous there (TS 36.213 v17.1 §8), and what gaps add to it.
 pub(super) fn longest_wait(scenario: &Resolved, log: &Table, tables: &[(&str, Table)]) -> (u64, u64) {
     let number = |name: &str| match log.column(name) {
         Some(Column::I64(values)) => values,
@@ -71,8 +72,9 @@ pub(super) fn longest_wait(scenario: &Resolved, log: &Table, tables: &[(&str, Ta
         other => panic!("{name}: {other:?}"),
     };
     let Some(Column::Bool(decoded)) = log.column("decoded") else { panic!("no column decoded") };
+    let in_uplink = |cell| slots(cell) * (1 + super::gaps::round_trips(scenario, cell));
     let bounds: Vec<_> =
-        scenario.cell.iter().map(|cell| [most_in_downlink(scenario, cell), slots(cell)]).collect();
+        scenario.cell.iter().map(|cell| [most_in_downlink(scenario, cell), in_uplink(cell)]).collect();
     // Carriers of a UE have processes of their own; in a handover, blocks are lost.
     let aggregates = super::carriers::are_in(scenario) || super::dual::are_in(scenario);
     let mut latest: BTreeMap<(u32, u32, u32, i64), Sent> = BTreeMap::new();

@@ -46,7 +46,7 @@ fn reports(config: &RanConfig, at_once: bool) -> Vec<([Cqi; MAX_RBGS], u8)> {
         let (amc, scratch) = phy.amc_and_sinr(Direction::Downlink);
         air.send_downlink(CellId(1), slot + 2, stream.bits() as RbgSet);
         let radio = Radio { cell, air: &air };
-        link.measure_cqi(slot, MeasuringUe { mobility, drx: None }, radio, amc, scratch);
+        link.measure_cqi(slot, MeasuringUe { mobility, drx: None, gaps: None }, radio, amc, scratch);
         for k in 0..link.downlink.cqi.pending.len() {
             let mut report = link.downlink.cqi.pending[k];
             if at_once && !report.is_made() {
@@ -101,7 +101,7 @@ fn a_report_whose_interference_is_forgotten_is_measured_again() {
     let (amc, scratch) = phy.amc_and_sinr(Direction::Downlink);
     for slot in 0..12 {
         air.send_downlink(CellId(1), slot + 2, RbgSet::MAX);
-        let ue = MeasuringUe { mobility, drx: None };
+        let ue = MeasuringUe { mobility, drx: None, gaps: None };
         link.measure_cqi(slot, ue, Radio { cell, air: &air }, amc, scratch);
     }
     assert!(link.downlink.cqi.is_valid() && !link.downlink.cqi.is_known(), "nobody has asked");
@@ -141,8 +141,8 @@ fn a_steady_report_is_the_one_that_would_have_been_written_down() {
             slot += if stream.chance(0.1) { stream.below(40) } else { 1 };
             let (amc, scratch) = phy.amc_and_sinr(Direction::Downlink);
             let radio = Radio { cell, air: &air };
-            steady.measure_cqi(slot, MeasuringUe { mobility, drx: None }, radio, amc, scratch);
-            other.measure_each(slot, MeasuringUe { mobility, drx: None }, radio, amc, scratch);
+            steady.measure_cqi(slot, MeasuringUe { mobility, drx: None, gaps: None }, radio, amc, scratch);
+            other.measure_each(slot, MeasuringUe { mobility, drx: None, gaps: None }, radio, amc, scratch);
             assert_eq!(steady.downlink.cqi.is_valid(), other.downlink.cqi.is_valid());
             if other.downlink.cqi.is_valid() && stream.chance(0.5) {
                 let expected = other.reported_cqi(mobility, radio, amc, scratch);

@@ -18,6 +18,7 @@
 use airlane_core::{Direction, Instant};
 
 use super::downlink::{DownlinkMac, RbgSizes};
+use super::gaps::Listening;
 use super::phy::SlotFormat;
 use super::reports::note_unsent;
 use super::restrictions::Availability;
@@ -151,7 +152,7 @@ impl DownlinkMac {
     fn look_at<U: UeSet + ?Sized>(&mut self, slot: &mut CellSlot<'_, U>, index: u32) {
         let ue = &mut slot.ues[index as usize];
         let has_backlog = ue.has_backlog(Direction::Downlink, slot.now);
-        let Ue { mobility, links, drx, .. } = ue;
+        let Ue { mobility, links, drx, gaps, .. } = ue;
         let link = links.with_mut(slot.id);
         if !has_backlog {
             return self.remove_active(index, link);
@@ -159,11 +160,13 @@ impl DownlinkMac {
         let radio = Radio { cell: slot.cell, air: slot.air };
         let has_special = !slot.phy.has_empty_special_slots();
         let (amc, scratch) = slot.phy.amc_and_sinr(Direction::Downlink);
-        let measuring = MeasuringUe { mobility, drx: drx.as_deref_mut() };
+        let gaps = gaps.as_deref();
+        let measuring = MeasuringUe { mobility, drx: drx.as_deref_mut(), gaps };
         link.measure_cqi(slot.number, measuring, radio, amc, scratch);
-        let drx = drx.as_deref();
-        let pdcch = self.pdcch(slot.cell);
-        let answer = slot.restrictions.may_be_scheduled(index, link, drx, Direction::Downlink, pdcch);
+        let listening = Listening { drx: drx.as_deref(), gaps };
+        let block = self.planned(slot.cell);
+        let pdcch = block.pdcch;
+        let answer = slot.restrictions.may_be_scheduled(index, link, listening, block);
         if answer.rests(pdcch) {
             slot.touched.push(index);
             return self.remove_active(index, link);
@@ -219,7 +222,11 @@ impl DownlinkMac {
             let ue = &mut ues[index as usize];
             let backlog = ue.backlog(Direction::Downlink, now);
             let link = ue.links.with_mut(cell);
-            let measuring = MeasuringUe { mobility: &mut ue.mobility, drx: ue.drx.as_deref_mut() };
+            let measuring = MeasuringUe {
+                mobility: &mut ue.mobility,
+                drx: ue.drx.as_deref_mut(),
+                gaps: ue.gaps.as_deref(),
+            };
             link.measure_cqi(slot.number, measuring, radio, amc, scratch);
             let mut demand = Demand::new(index, backlog, flat, sizes.most(&link.downlink))
                 .on_part(link.usable_rbgs(pdcch));

@@ -14,7 +14,7 @@ use super::phy::{BlockTables, Phy};
 use super::pusch::{self, PuschBlock, PuschNeed, sound};
 use crate::config::{CellConfig, UplinkAccess};
 use crate::link::{Radio, ServingLink};
-use crate::numerology::{Duplex, UplinkOccasions};
+use crate::numerology::{Numerology, UplinkOccasions};
 use crate::slot::UeSet;
 use crate::ue::Ue;
 
@@ -25,7 +25,7 @@ const LEAST_BLOCK: u64 = 12;
 /// The configured grants of the UEs of a cell.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConfiguredGrants {
-    duplex: Duplex,
+    numerology: Numerology,
     occasions: UplinkOccasions,
     pub(crate) mcs: Mcs,
     /// Resource blocks of an occasion, and the bytes of its block.
@@ -45,9 +45,8 @@ impl ConfiguredGrants {
         let band = cell.resource_blocks - cell.mac.uplink.pucch_resource_blocks;
         let prbs = (1..=band).find(|&prbs| blocks.uplink(1, mcs, prbs) >= size);
         let prbs = prbs.expect("a configured grant fits into the band");
-        let duplex = cell.numerology.duplex;
         let occasions = UplinkOccasions { period, offset };
-        Some(Self { duplex, occasions, mcs, prbs, size: blocks.uplink(1, mcs, prbs) })
+        Some(Self { numerology: cell.numerology, occasions, mcs, prbs, size: blocks.uplink(1, mcs, prbs) })
     }
 
     /// The block of a UE in an occasion. If the UE is limited by its power, and the configured block would miss the error
@@ -85,21 +84,27 @@ impl ConfiguredGrants {
 
     /// Whether a UE has an occasion in this slot.
     fn is_due(&self, slot: u64, ue: u32) -> bool {
-        if !self.duplex.has_uplink(slot) {
+        let duplex = self.numerology.duplex;
+        if !duplex.has_uplink(slot) {
             return false;
         }
-        let phase = self.duplex.phase_of(self.occasions, ue);
-        self.duplex.takes_place(slot, self.occasions.period, phase)
+        let phase = duplex.phase_of(self.occasions, ue);
+        duplex.takes_place(slot, self.occasions.period, phase)
     }
 
-    /// The UEs with an occasion in this slot.
+    /// The UEs with an occasion in this slot, and no gap.
     pub(crate) fn due<'a>(
         &'a self,
         slot: u64,
         cell: CellId,
         ues: &'a (impl UeSet + ?Sized),
     ) -> impl Iterator<Item = u32> + 'a {
-        let here = move |ue: &&Ue| ue.is_present && ue.links.is_primary(cell) && self.is_due(slot, ue.id.0);
+        let here = move |ue: &&Ue| {
+            ue.is_present
+                && ue.links.is_primary(cell)
+                && self.is_due(slot, ue.id.0)
+                && ue.may_send(&self.numerology, slot)
+        };
         ues.each().filter(here).map(|ue| ue.id.0)
     }
 

@@ -8,6 +8,7 @@ use airlane_radio::{Cqi, Mcs, Mobility};
 
 use super::changes::Changes;
 use super::drx::ProcessId;
+use super::gaps::{Listening, PlannedBlock};
 use super::grid::{RbgSet, ResourceGrid, each};
 use super::harq::on_other_layer;
 use super::phy::{LinkAdaptation, Phy, Rank, SlotFormat};
@@ -18,6 +19,7 @@ use crate::bearers::Bearers;
 use crate::config::{CellConfig, McsRule};
 use crate::cqi::MeasuringUe;
 use crate::link::{DownlinkState, Radio, ServingLink};
+use crate::numerology::Numerology;
 use crate::qos::BearerDemand;
 use crate::slot::{CellSlot, Slot, UeSet};
 use crate::ue::Ue;
@@ -325,6 +327,11 @@ impl DownlinkMac {
         pdcch_of(cell, self.on_air)
     }
 
+    /// A block of the scheduled slot.
+    pub(super) fn planned<'a>(&self, cell: &'a CellConfig) -> PlannedBlock<'a> {
+        planned(cell, self.on_air)
+    }
+
     /// The resource blocks of an assignment: on the default bandwidth part, those of its last group that are in it.
     #[inline]
     fn prbs_of(&self, cell: &CellConfig, link: &ServingLink, rbgs: RbgSet) -> u16 {
@@ -337,11 +344,11 @@ impl DownlinkMac {
     fn schedule_retransmissions<U: UeSet + ?Sized>(&mut self, slot: &mut CellSlot<'_, U>) {
         let mut at = 0;
         while let Some(due) = self.retransmissions.get(at).copied().filter(|due| due.slot <= slot.number) {
-            let pdcch = self.pdcch(slot.cell);
-            if slot.ues[due.ue as usize].listens_from(pdcch) > pdcch {
-                at += 1; // its UE sleeps
+            if !slot.ues[due.ue as usize].takes_part_in(slot.id, self.planned(slot.cell)) {
+                at += 1; // its UE sleeps, or has a gap
                 continue;
             }
+            let pdcch = self.pdcch(slot.cell);
             let link = slot.link(due.ue);
             let usable = link.usable_rbgs(pdcch);
             let process = &link.downlink.harq.processes[usize::from(due.process)];
@@ -420,7 +427,8 @@ impl DownlinkMac {
         let sizes = RbgSizes::new(&self.grid, self.format, amc, radio);
         let (ues, now, cell) = (&mut *slot.ues, slot.now, slot.id);
         let (restrictions, touched) = (&*slot.restrictions, &mut *slot.touched);
-        let pdcch = pdcch_of(slot.cell, self.on_air);
+        let block = planned(slot.cell, self.on_air);
+        let pdcch = block.pdcch;
         let mut bearers = self.scheduler.begin_bearers();
         self.active.retain(|&index| {
             let ue = &mut ues[index as usize];
@@ -428,16 +436,17 @@ impl DownlinkMac {
                 Bytes::ZERO => ue.links.lone_command(cell),
                 backlog => backlog,
             };
-            let Ue { mobility, links, drx, bearers: of_ue, .. } = ue;
+            let Ue { mobility, links, drx, gaps, bearers: of_ue, .. } = ue;
             let link = links.with_mut(cell);
             if backlog == Bytes::ZERO {
                 link.downlink.active = false;
                 return false;
             }
-            let measuring = MeasuringUe { mobility, drx: drx.as_deref_mut() };
+            let gaps = gaps.as_deref();
+            let measuring = MeasuringUe { mobility, drx: drx.as_deref_mut(), gaps };
             link.measure_cqi(slot.number, measuring, radio, amc, scratch);
-            let drx = drx.as_deref();
-            let answer = restrictions.may_be_scheduled(index, link, drx, Direction::Downlink, pdcch);
+            let listening = Listening { drx: drx.as_deref(), gaps };
+            let answer = restrictions.may_be_scheduled(index, link, listening, block);
             if answer.rests(pdcch) {
                 link.downlink.active = false;
                 touched.push(index);
@@ -550,6 +559,12 @@ fn decided_slots(cell: &CellConfig, number: u64) -> impl Iterator<Item = u64> + 
 fn pdcch_of(cell: &CellConfig, on_air: u64) -> Instant {
     let ahead = if cell.mac.assigned_ahead { u64::from(cell.mac.downlink_latency) - 1 } else { 0 };
     cell.numerology.start_of(on_air - ahead)
+}
+
+/// A block of a slot.
+fn planned(cell: &CellConfig, on_air: u64) -> PlannedBlock<'_> {
+    let pdcch = pdcch_of(cell, on_air);
+    PlannedBlock { cell, direction: Direction::Downlink, pdcch, slot: on_air }
 }
 
 /// The RBGs of a retransmission, and whether the UE misses their assignment.
@@ -674,22 +689,38 @@ fn pop_due(queue: &mut VecDeque<Due>, slot: u64) -> Option<Due> {
     queue.pop_front()
 }
 
-/// The slot in which the eNB can act on the feedback for a block that was received at the start of `received`. The UE
-/// sends it in a slot with an uplink: of the primary cell, if the block was of a secondary one.
-fn feedback_handled(cell: &CellConfig, scell: Option<&Scell>, received: u64) -> u64 {
-    // From the slot of the block on: the time until its feedback, and from there until the retransmission.
+/// The slots from a block to its feedback, and from there to the retransmission.
+fn feedback_times(cell: &CellConfig) -> [u32; 2] {
     let after = cell.mac.harq_round_trip - cell.mac.downlink_latency + 1;
     let feedback = cell.numerology.harq.feedback.min(after);
-    let earliest = received - 1 + u64::from(feedback);
-    let sent = match scell {
-        None => cell.numerology.duplex.next_uplink(earliest),
-        Some(scell) => {
-            let first = scell.pcell.slot_from(cell.numerology.start_of(earliest));
-            let end = scell.pcell.start_of(scell.pcell.duplex.next_uplink(first) + 1);
-            cell.numerology.slot_from(end) - 1
-        }
+    [feedback, after - feedback]
+}
+
+/// The slot in which a UE acknowledges a block of a slot: one with an uplink, of the primary cell if the block is of a
+/// secondary one. With the numerology of its cell.
+pub(super) fn acknowledgment_slot<'a>(
+    cell: &'a CellConfig,
+    scell: Option<&'a Scell>,
+    block: u64,
+) -> (&'a Numerology, u64) {
+    let [feedback, _] = feedback_times(cell);
+    let earliest = block + u64::from(feedback);
+    let Some(scell) = scell else {
+        return (&cell.numerology, cell.numerology.duplex.next_uplink(earliest));
     };
-    sent + u64::from(after - feedback)
+    let first = scell.pcell.slot_from(cell.numerology.start_of(earliest));
+    (&scell.pcell, scell.pcell.duplex.next_uplink(first))
+}
+
+/// The slot in which the eNB can act on the feedback for a block that was received at the start of `received`.
+fn feedback_handled(cell: &CellConfig, scell: Option<&Scell>, received: u64) -> u64 {
+    let (of, slot) = acknowledgment_slot(cell, scell, received - 1);
+    let sent = match scell {
+        None => slot,
+        Some(_) => cell.numerology.slot_from(of.start_of(slot + 1)) - 1,
+    };
+    let [_, handled] = feedback_times(cell);
+    sent + u64::from(handled)
 }
 
 /// The MCS of a block on these RBGs, before the outer loop. Their reports are equal if `flat`.

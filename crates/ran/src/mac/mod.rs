@@ -6,6 +6,7 @@ pub(crate) mod configured;
 pub(crate) mod control;
 pub(crate) mod downlink;
 pub(crate) mod drx;
+pub(crate) mod gaps;
 pub(crate) mod grid;
 pub(crate) mod harq;
 pub(crate) mod headroom;

@@ -2,15 +2,16 @@
 //!
 //! Whatever keeps a cell from scheduling a link although there is data is a rule of
 //! [`Restrictions::may_be_scheduled`]: the radio of the cell, which planned outages switch off; a downlink without a CQI
-//! report or without a free HARQ process; a UE that does not listen to PDCCH; a secondary cell that is not active; a UE
-//! that switches its bandwidth part, or waits for that; and early throttling. Each answer says until when it holds, so that a link need not be asked again in each slot
+//! report or without a free HARQ process; a UE that does not listen to PDCCH, or has a measurement gap; a secondary cell that
+//! is not active; a UE that switches its bandwidth part, or waits for that; and early throttling. Each answer says until when
+//! it holds, so that a link need not be asked again in each slot
 //! ([`super::changes`]). A handover needs no rule: while it is carried out, the bearers of its UE are suspended and have no
 //! data. A UE out of range needs none either: its RBGs carry no bytes.
 
 use airlane_core::{Bytes, Direction, Instant};
 
 use super::bwp::Part;
-use super::drx::Drx;
+use super::gaps::{Listening, PlannedBlock};
 use super::throttle::Throttle;
 use crate::config::CellConfig;
 use crate::link::{DownlinkState, ServingLink};
@@ -92,16 +93,16 @@ impl Restrictions {
         self.throttle.as_mut().is_some_and(|throttle| throttle.begin_slot(now))
     }
 
-    /// Whether the link of a UE may be scheduled by the PDCCH of the slot that begins at `pdcch`.
+    /// Whether the link of a UE may be scheduled with a block.
     #[inline]
     pub(crate) fn may_be_scheduled(
         &self,
         ue: u32,
         link: &ServingLink,
-        drx: Option<&Drx>,
-        direction: Direction,
-        pdcch: Instant,
+        Listening { drx, gaps }: Listening<'_>,
+        block: PlannedBlock<'_>,
     ) -> Availability {
+        let pdcch = block.pdcch;
         if !link.is_in_use() {
             return Availability { may_be_scheduled: false, until: Instant::FAR_FUTURE };
         }
@@ -111,16 +112,22 @@ impl Restrictions {
                 return Availability { may_be_scheduled: false, until };
             }
         }
-        if let Some(bwp) = &link.bwp
-            && bwp.assigned(direction, pdcch) == Part::Switching
+        if let Some(gaps) = gaps
+            && !gaps.leave(block, link.scell.as_deref())
         {
             return Availability { may_be_scheduled: false, until: pdcch };
         }
-        // A UE that listens now may sleep, or switch to another part, in the next slot.
-        let until = if drx.is_some() || link.bwp.is_some() { pdcch } else { Instant::FAR_FUTURE };
+        if let Some(bwp) = &link.bwp
+            && bwp.assigned(block.direction, pdcch) == Part::Switching
+        {
+            return Availability { may_be_scheduled: false, until: pdcch };
+        }
+        // A UE that listens now may sleep, have a gap, or switch to another part, in the next slot.
+        let may_change = drx.is_some() || gaps.is_some() || link.bwp.is_some();
+        let until = if may_change { pdcch } else { Instant::FAR_FUTURE };
         let lasting = |may_be_scheduled: bool| Availability { may_be_scheduled, until };
         let DownlinkState { cqi, harq, .. } = &link.downlink;
-        match (direction, &self.throttle) {
+        match (block.direction, &self.throttle) {
             (Direction::Uplink, _) => lasting(self.is_on),
             // The first report comes into force in one of the next slots.
             (Direction::Downlink, _) if !cqi.is_valid() => {
@@ -180,19 +187,22 @@ mod tests {
                 let link = links.primary_mut();
                 link.measure_cqi(
                     slot,
-                    MeasuringUe { mobility, drx: None },
+                    MeasuringUe { mobility, drx: None, gaps: None },
                     Radio { cell, air: &air },
                     amc,
                     scratch,
                 );
-                let answer = restrictions.may_be_scheduled(id.0, link, None, Direction::Downlink, ms(slot));
+                let ask = |direction: Direction| {
+                    let block = PlannedBlock { cell, direction, pdcch: ms(slot), slot };
+                    restrictions.may_be_scheduled(id.0, link, Listening::default(), block)
+                };
+                let answer = ask(Direction::Downlink);
                 assert!(held.is_none_or(|held| held == answer), "{id:?} at {slot} ms");
                 *held = (answer.until > ms(slot)).then_some(answer);
                 // Before the first report, none may be scheduled.
                 assert!(answer.may_be_scheduled || slot < 100 || id.0 == 0);
                 closed += u32::from(slot >= 100 && !answer.may_be_scheduled);
-                let uplink = restrictions.may_be_scheduled(id.0, link, None, Direction::Uplink, ms(slot));
-                assert!(uplink.may_be_scheduled);
+                assert!(ask(Direction::Uplink).may_be_scheduled);
             }
         }
         // 1 - 2/3 · k/10 in slot k of the first ten from 1000 ms on, then 1/3 of 50: 7 + 50/3 slots of 60 are open.

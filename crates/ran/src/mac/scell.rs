@@ -4,7 +4,7 @@
 //! the HARQ feedback for all of them. A MAC control element in a block of the PCell activates SCells. The
 //! sCellDeactivationTimer of an SCell restarts with each assignment and each grant on it, and deactivates it when it expires.
 //!
-//! A connected UE has its SCells configured, all of them or those with enough RSRP ([`crate::rrc::scell_events`]). They are released with the connection, by a handover and by a failure of the
+//! A connected UE has its SCells configured, all of them or those with enough RSRP ([`crate::rrc::coverage`]). They are released with the connection, by a handover and by a failure of the
 //! radio link. The message that completes the set-up of a connection, its re-establishment or a handover configures those
 //! of the PCell at that time, and they are deactivated then, whatever the policy is. (TS 38.331 v18.0.0 §5.3.5.5.2, read in
 //! a quotation: an SCell that the message of a handover does not give another state is considered to be deactivated; TS
@@ -23,7 +23,7 @@ use airlane_core::{Bytes, CarrierStep, CellId, Cx, Duration, Event, Instant, Top
 
 use crate::cqi::ReportTimes;
 use crate::numerology::Numerology;
-use crate::rrc::scell_events::{ScellEvents, ScellEventsConfig};
+use crate::rrc::coverage::{CoverageConfig, CoverageEvents};
 use crate::slot::Slot;
 use crate::ue::Ue;
 
@@ -41,7 +41,7 @@ pub struct CarrierAggregation {
     /// When they are active.
     pub activation: ActivationPolicy,
     /// When they are added and released by measurements; `None` to have them while the UE is connected.
-    pub events: Option<ScellEventsConfig>,
+    pub events: Option<CoverageConfig>,
 }
 
 /// When the SCells of a UE are active.
@@ -151,7 +151,7 @@ pub(crate) struct Scell {
     pub(crate) has_uplink: bool,
     policy: ActivationPolicy,
     /// `None` if it is configured while the UE is connected.
-    events: Option<Box<ScellEvents>>,
+    events: Option<Box<CoverageEvents>>,
     /// The slots of the PCell, where feedback is sent.
     pub(crate) pcell: Numerology,
     reports: ReportTimes,
@@ -160,7 +160,7 @@ pub(crate) struct Scell {
 impl Scell {
     /// An SCell of a UE whose PCell has this numerology, without an uplink. It is not configured.
     pub(crate) fn new(of: &CarrierAggregation, pcell: Numerology, reports: ReportTimes) -> Self {
-        let events = of.events.map(|config| Box::new(ScellEvents::new(config)));
+        let events = of.events.map(|config| Box::new(CoverageEvents::new(config)));
         let state = ScellState::Unconfigured;
         Self { state, has_uplink: false, policy: of.activation, events, pcell, reports }
     }
@@ -196,7 +196,7 @@ impl Scell {
     }
 
     /// The events that add and release it, if the UE measures it now.
-    pub(crate) fn measured(&mut self, now: Instant) -> Option<&mut ScellEvents> {
+    pub(crate) fn measured(&mut self, now: Instant) -> Option<&mut CoverageEvents> {
         self.events.as_deref_mut().filter(|events| events.measures(now))
     }
 

@@ -35,10 +35,12 @@ mod access;
 mod msg3;
 mod parts;
 mod reception;
+mod repetition;
 
-use access::{Request, limit_of, request_of};
+use access::{Request, limit_of, needs_pucch, request_of};
 pub(crate) use msg3::Msg3;
 use reception::{Outcome, judge};
+use repetition::planned;
 
 /// A grant for a future PUSCH, or a PUSCH on the air.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +106,8 @@ pub(crate) struct UplinkMac {
     grants: VecDeque<Grant>,
     in_air: VecDeque<Grant>,
     retransmissions: VecDeque<Grant>,
+    /// Synchronous retransmissions that wait for a later round trip.
+    suspended: VecDeque<Grant>,
     /// The UE at which the round of the next slot begins.
     first: u32,
     waiting: Vec<u32>,
@@ -135,6 +139,7 @@ impl UplinkMac {
             grants: VecDeque::with_capacity(256),
             in_air: VecDeque::with_capacity(256),
             retransmissions: VecDeque::with_capacity(256),
+            suspended: VecDeque::new(),
             first: 0,
             waiting: Vec::with_capacity(ues),
             judged: VecDeque::new(),
@@ -154,7 +159,8 @@ impl UplinkMac {
     pub(crate) fn forget(&mut self, ue: u32) {
         self.active.retain(|&other| other != ue);
         self.requests.retain(|request| request.ue != ue);
-        for queue in [&mut self.grants, &mut self.in_air, &mut self.retransmissions] {
+        let again = [&mut self.retransmissions, &mut self.suspended];
+        for queue in [&mut self.grants, &mut self.in_air].into_iter().chain(again) {
             queue.retain(|grant| grant.ue != ue);
         }
     }
@@ -184,6 +190,7 @@ impl UplinkMac {
             || !self.in_air.is_empty()
             || !self.grants.is_empty()
             || !self.retransmissions.is_empty()
+            || !self.suspended.is_empty()
     }
 
     /// Handles the PUSCHs that ended at the start of the slot.
@@ -439,6 +446,7 @@ impl UplinkMac {
         index: u32,
         limit: Option<RequestLimit>,
     ) -> bool {
+        let may_send = slot.ues[index as usize].may_send(&slot.cell.numerology, slot.number);
         let Ue { bearers, links, drx, .. } = &mut slot.ues[index as usize];
         if links.known_backlog() == 0 && !bearers.has_backlog(Direction::Uplink, slot.now) {
             links.with_mut(slot.id).uplink.active = false;
@@ -454,7 +462,7 @@ impl UplinkMac {
             return true; // it switches its bandwidth part
         }
         let uplink = &mut link.uplink;
-        if limit.is_none() && uplink.request_pending {
+        if limit.is_none() && uplink.request_pending || !may_send && needs_pucch(slot.cell) {
             return true;
         }
         let backlog = || bearers.backlog(Direction::Uplink, slot.now);
@@ -502,58 +510,6 @@ impl UplinkMac {
         }
     }
 
-    /// Grants the retransmissions of a slot that may be sent in slot `earliest`: with TDD, the grant can be decided
-    /// longer ahead than necessary. Returns the number of PRBs that are left.
-    fn grant_retransmissions<U: UeSet + ?Sized>(
-        &mut self,
-        slot: &mut CellSlot<'_, U>,
-        earliest: u64,
-        pusch: u64,
-        mut left: u16,
-    ) -> u16 {
-        let (uplink, now) = (slot.cell.numerology.harq.uplink, slot.now);
-        let mut at = 0;
-        while let Some(grant) = self.retransmissions.get(at).copied().filter(|grant| grant.slot <= earliest) {
-            match uplink {
-                UplinkHarq::Synchronous => {
-                    assert!(
-                        grant.slot == pusch && grant.block.prbs <= left,
-                        "a retransmission lost its PRBs"
-                    );
-                }
-                // A UE sends one block in a slot.
-                UplinkHarq::Asynchronous
-                    if grant.block.prbs > left
-                        || self.is_granted(grant.ue, pusch)
-                        || slot.ues[grant.ue as usize].listens_from(now) > now
-                        || self.room_of_part(slot, grant.ue, pusch) < grant.block.prbs
-                        || slot.ues[grant.ue as usize].links.power_to_grant(slot.id, slot.cell, pusch)
-                            == 0.0
-                        || grant.block.selected_prbs().is_some_and(|prbs| self.is_taken(&prbs, pusch)) =>
-                {
-                    at += 1; // it keeps its place
-                    continue;
-                }
-                UplinkHarq::Asynchronous => {}
-            }
-            self.retransmissions.remove(at);
-            let id = slot.id;
-            let ue = &mut slot.ues[grant.ue as usize];
-            if let Some(drx) = &mut ue.drx {
-                drx.on_retransmission(ProcessId::uplink(id, grant.process), now);
-            }
-            if uplink == UplinkHarq::Asynchronous {
-                ue.on_assignment(id, now);
-            }
-            let links = &mut ue.links;
-            links.with_mut(id).on_answer(slot.cell.numerology.start_of(pusch + 1));
-            links.plan_pusch(now, slot.id, slot.cell, pusch, grant.block.prbs);
-            left -= grant.block.prbs;
-            self.add_grant(Grant { slot: pusch, ..grant });
-        }
-        left
-    }
-
     /// PRBs that have been granted in a slot.
     fn granted(&self, pusch: u64) -> u16 {
         grants_in(&self.grants, pusch).map(|grant| grant.block.prbs).sum()
@@ -583,7 +539,7 @@ impl UplinkMac {
     /// Grants the PUSCHs of a slot: retransmissions first, then the UEs known to have data, in turn, in equal shares
     /// up to their need.
     fn grant<U: UeSet + ?Sized>(&mut self, slot: &mut CellSlot<'_, U>, pusch: u64) {
-        if self.active.is_empty() && self.retransmissions.is_empty() {
+        if self.active.is_empty() && self.retransmissions.is_empty() && self.suspended.is_empty() {
             return;
         }
         if slot.cell.bandwidth_parts.is_some() {
@@ -599,14 +555,13 @@ impl UplinkMac {
         let grants = &self.grants;
         let sends_again = |ue: u32| grants_in(grants, pusch).any(|grant| grant.ue == ue);
         let (restrictions, now) = (&*slot.restrictions, slot.now);
+        let block = planned(slot, pusch);
         self.waiting.clear();
         self.waiting.extend(self.active.iter().copied().filter(|&index| {
             let ue = &slot.ues[index as usize];
             let link = ue.links.with(cell);
             ue.links.known_backlog() > 0
-                && restrictions
-                    .may_be_scheduled(index, link, ue.drx.as_deref(), Direction::Uplink, now)
-                    .may_be_scheduled
+                && restrictions.may_be_scheduled(index, link, ue.listening(), block).may_be_scheduled
                 && process_for(harq, pusch, &link.uplink.harq).is_some()
                 && !sends_again(index)
                 && ue.links.power_to_grant(cell, slot.cell, pusch) > 0.0

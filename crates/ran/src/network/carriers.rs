@@ -10,7 +10,7 @@ use super::RadioNetwork;
 use crate::cqi::ReportTimes;
 use crate::mac::scell::{self, ScellState};
 use crate::mac::sleep::Phase;
-use crate::rrc::scell_events;
+use crate::rrc::coverage;
 use crate::ue::Ue;
 
 impl RadioNetwork {
@@ -82,15 +82,21 @@ impl RadioNetwork {
     /// The SCells of a UE are released: it leaves its primary cell or its connection.
     pub(super) fn release_carriers(&mut self, cx: &mut Cx<'_>, ue: UeId) {
         self.leave_carriers(cx, ue.index());
+        if let Some(gaps) = &mut self.ues[ue.index()].gaps {
+            gaps.change_cell(cx.now, false);
+        }
         for scell in self.ues[ue.index()].links.scells_mut() {
             scell.release();
         }
     }
 
-    /// A UE that is connected gets the SCells of its primary cell.
+    /// A UE that is connected gets the SCells of its primary cell, and measures it for its gaps.
     pub(super) fn configure_carriers(&mut self, now: Instant, ue: UeId) {
-        let Ue { links, phase, .. } = &mut self.ues[ue.index()];
+        let Ue { links, phase, gaps, .. } = &mut self.ues[ue.index()];
         if *phase == Phase::Connected {
+            if let Some(gaps) = gaps {
+                gaps.change_cell(now, true);
+            }
             let scells = links.with_secondary_cells().filter_map(|(link, _)| link.scell.as_mut());
             scells.for_each(|scell| scell.configure(now));
         }
@@ -121,7 +127,7 @@ impl RadioNetwork {
         if let Some(events) = scell.measured(cx.now) {
             let rsrp = match self.cells[link.cell.index()].restrictions.is_on {
                 true => link.downlink.channel.mean_rsrp(
-                    (cx.now, scell_events::PERIOD),
+                    (cx.now, coverage::PERIOD),
                     mobility,
                     &mut events.before,
                     &mut None,

@@ -495,6 +495,9 @@ impl RadioNetwork {
     fn set_phase(&mut self, now: Instant, id: UeId, phase: Phase) {
         let ue = &mut self.ues[id.index()];
         ue.phase = phase;
+        if let Some(gaps) = &mut ue.gaps {
+            gaps.set_connected(now, phase == Phase::Connected);
+        }
         ue.reset_drx(&self.cells[ue.cell().index()].config, now);
     }
 

@@ -47,9 +47,15 @@ impl RadioNetwork {
         }
         let id = ue.id;
         self.ues.push(ue);
-        self.schedule_carriers(now, index);
-        self.watch_capacity(now, index);
+        self.begin_ue(now, index);
         id
+    }
+
+    /// Sets the alarms of a new UE.
+    pub(super) fn begin_ue(&mut self, now: Instant, index: usize) {
+        self.schedule_carriers(now, index);
+        self.schedule_gaps(index);
+        self.watch_capacity(now, index);
     }
 
     /// Removes a UE and its flows. Its packets are discarded: those in its bearer, on the air and on X2.

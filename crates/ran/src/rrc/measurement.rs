@@ -5,8 +5,8 @@
 //! [`EventA3`] (§5.5.4.4) with its time to trigger (§5.5.4.1). This is pure logic: the caller
 //! supplies time and samples.
 //!
-//! Events A2 and A4 are in [`super::quality`]. Not included: other events, offsets of single cells and frequencies (Ocn, Ofn), measurement
-//! gaps, speed-dependent scaling, and the accuracy that TS 36.133 §9 allows. (TS 36.133
+//! Events A2 and A4 are in [`super::quality`]. Not included: other events, offsets of single cells and frequencies (Ocn, Ofn),
+//! measurements that wait for measurement gaps, speed-dependent scaling, and the accuracy that TS 36.133 §9 allows. (TS 36.133
 //! §8.1.2.2: unverified. ns-3 has the same 200 ms: `m_ueMeasurementsFilterPeriod` in `src/lte/model/lte-ue-phy.cc`.)
 //!
 //! ```

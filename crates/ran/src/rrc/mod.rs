@@ -2,13 +2,13 @@
 
 pub mod connection;
 pub mod contention;
+pub mod coverage;
 pub mod handover;
 pub mod measurement;
 pub(crate) mod monitor;
 pub mod quality;
 pub mod radio_link;
 pub mod random_access;
-pub mod scell_events;
 pub mod x2ap;
 
 pub use monitor::MeasurementReport;

@@ -13,6 +13,7 @@ pub(super) struct UplinkBlock {
     pub(super) at: Instant,
     pub(super) cell: CellId,
     pub(super) ue: UeId,
+    pub(super) process: u8,
     pub(super) prbs: u16,
     pub(super) bytes: u64,
     pub(super) attempt: u8,
@@ -23,11 +24,13 @@ pub(super) struct UplinkBlock {
 impl UplinkBlock {
     /// The block of an event at this time.
     pub(super) fn of(at: Instant, event: &Event<'_>) -> Option<Self> {
-        let &Event::TransportBlock { cell, ue, prbs, bytes, attempt, decoded, power_limited, .. } = event
+        let &Event::TransportBlock {
+            cell, ue, process, prbs, bytes, attempt, decoded, power_limited, ..
+        } = event
         else {
             return None;
         };
-        Some(Self { at, cell, ue, prbs, bytes: bytes.get(), attempt, decoded, power_limited })
+        Some(Self { at, cell, ue, process, prbs, bytes: bytes.get(), attempt, decoded, power_limited })
     }
 }
 

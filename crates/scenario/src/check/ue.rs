@@ -114,6 +114,13 @@ fn ue(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
     super::carriers::carriers(ue, scenario, at)?;
     super::paths::accesses(ue, scenario, at)?;
     super::secondary_node::secondary_node(ue, scenario, at)?;
+    if let Some(gaps) = &ue.measurement_gaps {
+        let at = at.under("measurement_gaps");
+        gaps.check(&Vec::from_iter(may_serve(ue, scenario)), &at)?;
+        let is_alone = gaps.only_below.is_none() || ue.secondary_node.is_none();
+        let help = "leave it out: gaps all the time stop both cell groups";
+        at.require(is_alone, "only_below", "gaps of a UE with a secondary node have no events", help)?;
+    }
     indoors(ue, at)?;
     ue.ambr.as_ref().map_or(Ok(()), |ambr| ambr.check(&at.under("ambr")))?;
     // Any cell may serve it.
@@ -132,6 +139,14 @@ fn ue(ue: &Ue, scenario: &Resolved, at: &Place<'_>) -> Checked {
             contains_start(reach, walk.radius, "radius", &at)
         }
     }
+}
+
+/// The cells that may serve a UE.
+fn may_serve<'s>(ue: &'s Ue, scenario: &'s Resolved) -> impl Iterator<Item = &'s Cell> {
+    let named = || ue.first_cell().into_iter().chain(ue.access.iter().flatten());
+    let stays = scenario.handover.is_none() && named().count() > 0;
+    let may = move |cell: &&Cell| !cell.interferer && (!stays || named().any(|name| *name == cell.name));
+    scenario.cell.iter().filter(may)
 }
 
 /// Positions one by one.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use airlane_core::{Bytes, CellId};
 use airlane_ran::config::{ActivationDelay, ActivationPolicy, CarrierAggregation, SecondaryCells};
-use airlane_ran::rrc::scell_events::ScellEventsConfig;
+use airlane_ran::rrc::coverage::CoverageConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -66,10 +66,10 @@ pub struct ScellEvents {
 }
 
 impl ScellEvents {
-    const fn config(&self) -> ScellEventsConfig {
-        ScellEventsConfig {
-            add_above: self.add_above.0,
-            release_below: self.release_below.0,
+    const fn config(&self) -> CoverageConfig {
+        CoverageConfig {
+            above: self.add_above.0,
+            below: self.release_below.0,
             time_to_trigger: self.time_to_trigger.0,
             preparation: self.preparation.0,
         }

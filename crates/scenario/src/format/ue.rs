@@ -8,7 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::mobility::{course, levy_law, speed_law};
-use super::{Ambr, Area, Cell, Mobility, Point, Points, ScellEvents, Scells, SecondaryNode, Step, tagged};
+use super::{
+    Ambr, Area, Cell, MeasurementGaps, Mobility, Point, Points, ScellEvents, Scells, SecondaryNode, Step,
+    tagged,
+};
 use crate::quantity::{Gain, Metres, Power, Share, Speed, Time};
 
 /// A UE, or a group of UEs with the same settings.
@@ -57,6 +60,9 @@ pub struct Ue {
     /// default, there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secondary_node: Option<SecondaryNode>,
+    /// Measurement gaps of the UE while it is connected. By default, it measures without gaps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measurement_gaps: Option<MeasurementGaps>,
     /// Maximum transmit power.
     pub tx_power: Power,
     /// Noise figure of the receiver.
@@ -249,6 +255,7 @@ impl Ue {
             aggregate_rates: self.ambr.as_ref().map_or([None; 2], Ambr::rates),
             aggregation: self.aggregation(cells, is_handed_over),
             secondary_node: self.secondary_node.as_ref().map(|node| node.config(cells)),
+            measurement_gaps: self.measurement_gaps.as_ref().map(MeasurementGaps::config),
         }
     }
 

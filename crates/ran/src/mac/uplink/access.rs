@@ -22,6 +22,11 @@ pub(super) const fn limit_of(cell: &CellConfig) -> Option<RequestLimit> {
     }
 }
 
+/// Whether UEs ask for grants in PUCCH, and not out of band.
+pub(super) const fn needs_pucch(cell: &CellConfig) -> bool {
+    matches!(cell.mac.uplink.access, UplinkAccess::SchedulingRequest { .. })
+}
+
 /// The request of a UE with this backlog, if it can send one in this slot. `is_sending` if it has blocks on the air or for
 /// retransmission, in any cell.
 pub(super) fn request_of(

@@ -1,12 +1,13 @@
-//! The addition of a secondary cell (SCell) by event A4, and its release by event A2 (TS 36.331 v17 §5.5.4.5 and §5.5.4.3, TS
-//! 38.331 v17 §5.5.4.5 and §5.5.4.3).
+//! Whether a UE receives a cell, by events: A1 or A4 above a threshold of RSRP, and A2 below another one (TS 36.331 v17
+//! §5.5.4.2, §5.5.4.5 and §5.5.4.3, TS 38.331 v17 §5.5.4.2, §5.5.4.5 and §5.5.4.3). They add and release secondary cells
+//! (SCells), and end and begin measurement gaps.
 //!
 //! A connected UE measures the cell in each period of 200 ms and filters what it measures. An event is reported when its condition
 //! has been fulfilled for the time to trigger, and the message of RRC that follows from it takes effect some time later. The
-//! message that completes the set-up of a connection or a handover configures a cell at once that has the RSRP for it then.
+//! message that completes the set-up of a connection or a handover has its effect at once, by the RSRP then.
 //!
-//! Simplifications: the thresholds have no hysteresis, messages of RRC are not lost, and the UE needs no measurement gaps for
-//! a carrier without a configured SCell.
+//! Simplifications: messages of RRC are not lost, and the UE needs no measurement gaps for a carrier without a configured
+//! SCell.
 
 use airlane_core::{Dbm, Duration, Instant};
 
@@ -18,23 +19,23 @@ pub(crate) const PERIOD: Duration = Duration::from_millis(200);
 /// Filter coefficient k: fc4, the default (TS 38.331 §6.3.2, FilterCoefficient).
 const COEFFICIENT: u8 = 4;
 
-/// When SCells are added and released.
+/// When a cell counts as received.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ScellEventsConfig {
-    /// Event A4: a cell with a higher RSRP is added.
-    pub add_above: Dbm,
-    /// Event A2: an SCell with a lower RSRP is released.
-    pub release_below: Dbm,
+pub struct CoverageConfig {
+    /// Events A1 and A4: a cell with a higher RSRP is received.
+    pub above: Dbm,
+    /// Event A2: a cell with a lower RSRP is not received any more.
+    pub below: Dbm,
     /// Time to trigger of both events.
     pub time_to_trigger: Duration,
     /// From a report until the UE has carried out the message that follows from it.
     pub preparation: Duration,
 }
 
-/// The events of one cell that may be an SCell.
+/// The events of one cell.
 #[derive(Debug)]
-pub(crate) struct ScellEvents {
-    config: ScellEventsConfig,
+pub(crate) struct CoverageEvents {
+    config: CoverageConfig,
     rsrp: Filter,
     /// Before fading, at the end of the latest period.
     pub(crate) before: Option<Dbm>,
@@ -47,9 +48,9 @@ pub(crate) struct ScellEvents {
     is_first: bool,
 }
 
-impl ScellEvents {
+impl CoverageEvents {
     /// Those of a UE that is not connected.
-    pub(crate) fn new(config: ScellEventsConfig) -> Self {
+    pub(crate) fn new(config: CoverageConfig) -> Self {
         Self {
             config,
             rsrp: Filter::default(),
@@ -82,7 +83,7 @@ impl ScellEvents {
     }
 
     /// RSRP of the cell over the last period; minus infinity if its radio is off.
-    pub(crate) fn measure(&mut self, now: Instant, measured: Dbm, is_configured: bool) {
+    pub(crate) fn measure(&mut self, now: Instant, measured: Dbm, is_received: bool) {
         self.measures_at = now + PERIOD;
         let filtered = if measured.0 == f64::NEG_INFINITY {
             self.rsrp = Filter::default();
@@ -90,9 +91,9 @@ impl ScellEvents {
         } else {
             self.rsrp.sample(measured.0, COEFFICIENT)
         };
-        let is_fulfilled = match is_configured {
-            true => filtered < self.config.release_below.0,
-            false => filtered > self.config.add_above.0,
+        let is_fulfilled = match is_received {
+            true => filtered < self.config.below.0,
+            false => filtered > self.config.above.0,
         };
         if core::mem::take(&mut self.is_first) {
             self.changes_at = is_fulfilled.then_some(now);
@@ -107,7 +108,7 @@ impl ScellEvents {
         }
     }
 
-    /// Whether a message takes effect now, once: the cell becomes an SCell, or is none any more.
+    /// Whether a message takes effect now, once: the cell is received from now on, or is not any more.
     pub(crate) fn changes(&mut self, now: Instant) -> bool {
         self.changes_at.take_if(|at| *at <= now).is_some()
     }
@@ -121,14 +122,14 @@ mod tests {
         Instant::from_millis(ms)
     }
 
-    fn events() -> ScellEvents {
-        let config = ScellEventsConfig {
-            add_above: Dbm(-110.0),
-            release_below: Dbm(-116.0),
+    fn events() -> CoverageEvents {
+        let config = CoverageConfig {
+            above: Dbm(-110.0),
+            below: Dbm(-116.0),
             time_to_trigger: Duration::from_millis(300),
             preparation: Duration::from_millis(40),
         };
-        let mut events = ScellEvents::new(config);
+        let mut events = CoverageEvents::new(config);
         events.begin(ms(0));
         events
     }
@@ -146,15 +147,15 @@ mod tests {
         let mut events = events();
         events.measure(ms(0), Dbm(-90.0), false);
         assert!(events.changes(ms(0)));
-        let mut is_configured = true;
+        let mut is_received = true;
         let mut changes = Vec::new();
         for now in (1..8_000).map(ms) {
             if events.measures(now) {
                 let measured = if now < ms(4_000) { -130.0 } else { -90.0 };
-                events.measure(now, Dbm(measured), is_configured);
+                events.measure(now, Dbm(measured), is_received);
             }
             if events.changes(now) {
-                is_configured = !is_configured;
+                is_received = !is_received;
                 changes.push(now);
             }
         }
