@@ -109,6 +109,7 @@ fn network(ues: usize, fading: Option<FadingConfig>) -> RanConfig {
         aggregate_rates: [None; 2],
         aggregation: None,
         secondary_node: None,
+        measurement_gaps: None,
     };
     RanConfig {
         cells: vec![cell()],

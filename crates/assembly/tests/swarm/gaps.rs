@@ -9,10 +9,6 @@ use super::Drawn;
 use super::radio_settings::is_nr;
 use super::settings::number;
 
-/// Subframes that a gap takes from the downlink or the uplink of LTE: its 6 ms, and 4 in which nothing can be acknowledged or
-/// granted.
-const LOST: u64 = 10;
-
 /// Some UEs get gaps, unless an occasion of a cell could always be in them.
 pub(super) fn draw(s: &mut Stream, drawn: &mut Drawn) {
     if !s.chance(0.3) {
@@ -48,16 +44,31 @@ fn pattern(s: &mut Stream, is_lte: bool) -> Value {
     gaps
 }
 
-/// The longest time in subframes in which a UE of LTE sends or receives nothing because of a gap.
-pub(super) fn longest(scenario: &Resolved) -> u64 {
-    let has_gaps = |ue: &format::Ue| ue.measurement_gaps.is_some();
-    if scenario.ue.iter().any(has_gaps) { LOST } else { 0 }
+/// Whether a scenario has UEs with gaps.
+fn are_in(scenario: &Resolved) -> bool {
+    scenario.ue.iter().any(|ue| ue.measurement_gaps.is_some())
 }
 
-/// Round trips of a synchronous retransmission beyond the first, at most: a gap takes two occasions of a process in a row, of
-/// five in 40 ms. Then other UEs may have all resource blocks, for as many transmissions.
+fn ues(scenario: &Resolved) -> u64 {
+    scenario.ue.iter().map(|ue| u64::from(ue.count)).sum()
+}
+
+/// What gaps add to the longest wait of a block for its next transmission in the downlink of a cell of LTE, in subframes.
+/// `blocks` of each UE may wait at once, each of those that have waited longer needs one subframe of the cell, and those in
+/// gaps need none. Of 40 subframes, a gap takes 10 in a row, which are as many of each frame as are `usable` in one.
+pub(super) fn in_downlink(scenario: &Resolved, blocks: u64, usable: u64) -> u64 {
+    if !are_in(scenario) {
+        return 0;
+    }
+    40 * (1 + (blocks * ues(scenario)).div_ceil(3 * usable.max(1)))
+}
+
+/// Round trips of a synchronous retransmission beyond the first, at most. A gap takes two in a row of the five of a process in
+/// 40 ms. Then one block of each other UE may have waited longer, and blocks that are repeated all the time may have the
+/// resource blocks that each of them needs.
 pub(super) fn round_trips(scenario: &Resolved, cell: &format::Cell) -> u64 {
-    if longest(scenario) == 0 { 0 } else { 2 + 2 * u64::from(cell.mac.harq_transmissions) }
+    let transmissions = u64::from(cell.mac.harq_transmissions);
+    if are_in(scenario) { 2 + 2 * transmissions * (1 + ues(scenario)) } else { 0 }
 }
 
 /// Checks that no block of the RAN log is in a gap of its UE, where the scenario says when gaps are.

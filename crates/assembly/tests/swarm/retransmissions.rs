@@ -37,14 +37,15 @@ fn most_slots(round_trip: u64, blank: impl Fn(u64) -> bool) -> u64 {
 }
 
 /// The longest allowed time from one transmission of a block to the next in the downlink of a cell, in slots. Each of the
-/// blocks of a UE may need an on-duration of its own, or wait for a gap. A UE with several carriers has the DRX of its
-/// primary cell.
+/// blocks of a UE may need an on-duration of its own. A UE with several carriers has the DRX of its primary cell.
 fn most_in_downlink(scenario: &Resolved, cell: &format::Cell) -> u64 {
     let is_blank = |slot: u64| cell.mac.blank_subframes.iter().any(|&one| u64::from(one) == slot % FRAME);
     let primary =
         if super::carriers::are_in(scenario) { &scenario.cell[..] } else { core::slice::from_ref(cell) };
     let sleep = primary.iter().map(super::sleep::longest).max().unwrap_or(0);
-    most_slots(slots(cell), is_blank) + blocks(cell) * (sleep + super::gaps::longest(scenario))
+    let usable = (0..FRAME).filter(|&slot| !is_blank(slot)).count() as u64;
+    let in_gaps = super::gaps::in_downlink(scenario, blocks(cell), usable);
+    most_slots(slots(cell), is_blank) + blocks(cell) * sleep + in_gaps
 }
 
 /// One row of the RAN log: one transmission of a block.

@@ -4,7 +4,7 @@
 //! gap is in the way of its PDCCH or its PUSCH, the UE does not send it: with a gap at the time of the feedback, it takes the
 //! block as acknowledged, and keeps it (TS 36.321 §5.4.2.2, read in the comments of an implementation). The eNB asks for it by
 //! PDCCH one or several round trips later, if there are enough resource blocks besides those of the retransmissions that
-//! are due then. Only transmissions that the UE sends count.
+//! are due then. If there are not, it grants no new blocks, so that there soon are. Only transmissions that the UE sends count.
 
 use airlane_core::Direction;
 
@@ -76,7 +76,7 @@ impl UplinkMac {
     }
 
     /// Grants the suspended retransmissions of the process of a slot for which there is room; the others wait for the
-    /// next round trip. Returns the number of PRBs that are left.
+    /// next round trip. Returns the number of PRBs that are left for new blocks.
     #[cold]
     fn grant_suspended<U: UeSet + ?Sized>(
         &mut self,
@@ -85,7 +85,7 @@ impl UplinkMac {
         mut left: u16,
     ) -> u16 {
         let round_trip = u64::from(slot.cell.mac.uplink_round_trip);
-        let mut at = 0;
+        let (mut at, mut is_short) = (0, false);
         while let Some(grant) = self.suspended.get(at).copied() {
             if grant.slot > pusch {
                 at += 1;
@@ -93,7 +93,9 @@ impl UplinkMac {
             }
             debug_assert_eq!(grant.slot, pusch, "a retransmission has missed its slot");
             let fits = grant.block.prbs <= left && !self.is_granted(grant.ue, pusch);
-            if !fits || self.is_in_gap(slot, grant, pusch) {
+            let is_in_gap = self.is_in_gap(slot, grant, pusch);
+            if !fits || is_in_gap {
+                is_short |= !is_in_gap;
                 self.suspended[at].slot += round_trip;
                 at += 1;
                 continue;
@@ -102,7 +104,7 @@ impl UplinkMac {
             left -= grant.block.prbs;
             self.repeat(slot, grant);
         }
-        left
+        if is_short { 0 } else { left }
     }
 
     /// Grants a retransmission.
