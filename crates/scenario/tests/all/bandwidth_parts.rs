@@ -104,7 +104,7 @@ fn mistakes_say_what_is_right() {
                 of(", switching_delay = \"type-2\"")
             ),
             "bandwidth_parts.switching_delay",
-            &["a UE would fall asleep while it switches", "2.5 ms"],
+            &["a UE would fall asleep while it switches", "at least 2500 us"],
         ),
     ] {
         let error = resolve(network, &cell).expect_err(&cell);
