@@ -119,6 +119,11 @@ impl Links {
         self.iter().map(|link| link.uplink.outstanding).sum()
     }
 
+    /// Whether the UE has blocks of the uplink that were granted and not decoded yet.
+    pub(crate) fn has_undecoded_pusch(&self) -> bool {
+        self.iter().any(|link| link.uplink.harq.any_busy())
+    }
+
     /// Bytes that wait at the UE and are not granted, as its cells know them: one buffer status report is about all
     /// carriers (TS 36.321 §5.4.5, TS 38.321 §5.4.5).
     #[inline]

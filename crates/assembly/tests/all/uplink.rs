@@ -39,6 +39,7 @@ fn value(text: &str, set: &[(&str, &str)], table: &str, column: &str, row: usize
     let (_, table) = output.tables.iter().find(|(name, _)| *name == table).unwrap();
     match table.column(column) {
         Some(Column::F64(values)) => values[row],
+        Some(Column::I64(values)) => values[row] as f64,
         other => panic!("{column}: {other:?}"),
     }
 }
@@ -140,4 +141,21 @@ fn a_ue_that_waits_for_grants_is_not_sent_to_sleep() {
     let text = format!("{cell}{downlink}{uplink}");
     let goodput = value(&text, &set, "flows", "goodput_mbps", 1);
     assert!(goodput > 7.8, "{goodput} Mbit/s");
+}
+
+/// The cell knows that a block was not decoded. After the command the UE would not listen to the grant of the retransmission,
+/// which drx-RetransmissionTimerUL does not keep it awake for here.
+#[test]
+fn a_ue_that_must_repeat_a_block_is_not_sent_to_sleep() {
+    let text = "network = \"nr-typical-fr1\"\n[run]\nduration = \"4 s\"\n[[cell]]\nname = \"a\"\n\
+                drx = { kind = \"cycles\", cycle = \"320 ms\", on_duration = \"10 ms\", inactivity = \"100 ms\", \
+                uplink_retransmission = \"0 ms\", command = true }\n\
+                [[ue]]\nname = \"phone\"\nposition = [\"100 m\", \"0 m\"]\n\
+                [[flow]]\nto = \"phone\"\ntransport = \"udp\"\n\
+                app = { kind = \"cbr\", rate = \"500 kbit/s\", payload = \"300 B\" }\n\
+                [[flow]]\nto = \"phone\"\ndirection = \"uplink\"\ntransport = \"udp\"\nstop = \"3 s\"\n\
+                app = { kind = \"cbr\", rate = \"50 kbit/s\", payload = \"300 B\" }\n";
+    let [sent, arrived] =
+        ["packets_sent", "packets_delivered"].map(|name| value(text, &[], "flows", name, 1));
+    assert!(sent > 60.0 && arrived == sent, "{arrived} of {sent} packets");
 }

@@ -19,7 +19,7 @@ use crate::bearers::Bearers;
 use crate::config::{CellConfig, McsRule};
 use crate::cqi::MeasuringUe;
 use crate::link::{DownlinkState, Radio, ServingLink};
-use crate::numerology::Numerology;
+use crate::numerology::{Numerology, UplinkHarq};
 use crate::qos::BearerDemand;
 use crate::slot::{CellSlot, Slot, UeSet};
 use crate::ue::Ue;
@@ -317,6 +317,11 @@ impl DownlinkMac {
         drx.receive(slot.cell.numerology.slot, size, now);
         // With the command, a UE that has asked for grants would sleep until its next on-duration.
         let is_granted = links.known_backlog() == 0 && links.outstanding() == 0;
+        // Nor would it listen to the grant of a retransmission: with data in each on-duration, and a drx-RetransmissionTimerUL
+        // of 0, never.
+        let repeats =
+            slot.cell.numerology.harq.uplink == UplinkHarq::Asynchronous && links.has_undecoded_pusch();
+        let is_granted = is_granted && !repeats;
         let is_last = drx.has_command() && is_granted && !bearers.has_backlog(Direction::Downlink, now);
         let processes = &mut links.with_mut(slot.id).downlink.harq.processes;
         processes[usize::from(process)].drx_command = is_last;
