@@ -49,7 +49,7 @@ def run(cell: str, app: str, network: str = "nr-typical-fr1") -> native.Output:
 def test_the_default_part_has_the_rate_of_the_formula(name: str) -> None:
     """TS 38.306 clause 4.1.2 for 48 resource blocks, with the overhead of the preset."""
     carrier = named_carrier(name, 1)
-    keys = f"{carrier.keys}\nradio = {{ kind = \"nr\", {carrier.radio} }}\n"
+    keys = f'{carrier.keys}\nradio = {{ kind = "nr", {carrier.radio} }}\n'
     parts = 'bandwidth_parts = { default = 48, activate_above = "1 GB" }'
     rate = goodput(run(keys + parts, LOAD)) * (PAYLOAD_BYTES + HEADERS_BYTES) / PAYLOAD_BYTES
     assert rate == pytest.approx(replace(carrier, n_prb=48).peak_mbps(), rel=0.01)

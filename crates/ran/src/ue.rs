@@ -175,12 +175,17 @@ impl Ue {
 }
 
 impl<U: UeSet + ?Sized> CellSlot<'_, U> {
-    /// When a UE has sent its feedback for a downlink block in this slot. A block of a secondary cell is over with its slot:
-    /// its feedback is on the primary cell.
-    pub(crate) fn answered(&self, ue: u32, on_air: u64) -> Instant {
+    /// A UE with bandwidth parts will send its feedback for a downlink block in this slot. A block of a secondary cell is
+    /// over with its slot: its feedback is on the primary cell.
+    #[inline]
+    pub(crate) fn note_feedback(&mut self, ue: u32, on_air: u64) {
         let numerology = &self.cell.numerology;
-        let is_primary = self.ues[ue as usize].links.is_primary(self.id);
-        numerology.start_of(1 + if is_primary { numerology.acknowledged_in(on_air) } else { on_air })
+        let links = &mut self.ues[ue as usize].links;
+        let is_primary = links.is_primary(self.id);
+        if let Some(bwp) = &mut links.with_mut(self.id).bwp {
+            let last = if is_primary { numerology.acknowledged_in(on_air) } else { on_air };
+            bwp.on_answer(numerology.start_of(last + 1));
+        }
     }
 
     /// Switches a UE to the carrier if it should be and nothing is expected of it, by a DCI with an assignment in this
