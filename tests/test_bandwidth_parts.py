@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from airlane import native
+from airlane.results import Results
 from airlane.scenario import loads
-from airlane.validation.nr_cell import HEADERS_BYTES, PAYLOAD_BYTES, goodput, named_carrier
+from airlane.validation.nr_cell import HEADERS_BYTES, PAYLOAD_BYTES, named_carrier
 
 BASE = """
 network = "{network}"
@@ -41,7 +41,7 @@ app = {app}
 LOAD = f'{{ kind = "cbr", rate = "200 Mbit/s", payload = "{PAYLOAD_BYTES} B" }}'
 
 
-def run(cell: str, app: str, network: str = "nr-typical-fr1") -> native.Output:
+def run(cell: str, app: str, network: str = "nr-typical-fr1") -> Results:
     return loads(BASE.format(network=network, cell=cell, app=app), "parts.toml").run()
 
 
@@ -51,7 +51,8 @@ def test_the_default_part_has_the_rate_of_the_formula(name: str) -> None:
     carrier = named_carrier(name, 1)
     keys = f'{carrier.keys}\nradio = {{ kind = "nr", {carrier.radio} }}\n'
     parts = 'bandwidth_parts = { default = 48, activate_above = "1 GB" }'
-    rate = goodput(run(keys + parts, LOAD)) * (PAYLOAD_BYTES + HEADERS_BYTES) / PAYLOAD_BYTES
+    goodput = run(keys + parts, LOAD).flows["goodput_mbps"][0].as_py()
+    rate = goodput * (PAYLOAD_BYTES + HEADERS_BYTES) / PAYLOAD_BYTES
     assert rate == pytest.approx(replace(carrier, n_prb=48).peak_mbps(), rel=0.01)
 
 

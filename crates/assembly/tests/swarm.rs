@@ -13,7 +13,7 @@ mod generate;
 const SCENARIOS: u64 = 200;
 /// Scenarios that found a fault among many others: five configured grants in a band of 11 resource blocks, a UE that is
 /// handed over again before all SDUs that X2 delays have arrived, and a DRX command for a UE that waits for grants.
-const FOUND: [u64; 3] = [1_199, 15_782, 308_042];
+const FOUND: [u64; 4] = [1_199, 15_782, 308_042, 700_490];
 /// Number of scenarios in which each key of the format has to occur.
 const DRAWN: u64 = 1_000;
 

@@ -83,8 +83,9 @@ impl ServingLink {
             // A UE whose report was needed may need this one, too. Where PDCCH can be missed, it looks at the same
             // fading of other cells in this slot.
             let is_shared = self.downlink.cqi.current.asked && mac.control_errors;
-            // One that is in force after a sleep is too old to be computed then.
-            if !air.is_quiet() && (is_shared || drx.is_some() || !may_wait(serving)) {
+            // One that is in force after a sleep, or during a gap and after it, is too old to be computed then.
+            let stays = drx.is_some() || gaps.is_some();
+            if !air.is_quiet() && (is_shared || stays || !may_wait(serving)) {
                 self.make_report(&mut report, radio, amc, scratch);
             }
             self.downlink.cqi.pending.push_back(report);
