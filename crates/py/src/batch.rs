@@ -99,7 +99,7 @@ pub(crate) fn run(
             News::Ended(index, outcome) => (index, outcome),
         };
         if let (Some(callback), Some(outcome)) = (&on_output, outcome) {
-            callback.call1(py, (index, to_python(py, outcome)?))?;
+            callback.call1(py, (index, to_python(py, *outcome)?))?;
         }
         match &on_done {
             Some(callback) => callback.call1(py, (index,)).map(drop),
@@ -200,7 +200,7 @@ enum News {
     /// Rows of a table.
     Rows(usize, &'static str, Table),
     /// It has ended; with its output, if outputs are passed on as they come.
-    Ended(usize, Option<Outcome>),
+    Ended(usize, Option<Box<Outcome>>),
 }
 
 /// Parts of the outputs that are passed on as they come.
@@ -245,7 +245,7 @@ fn begin(
                 cancel.fetch_or(matches!(outcome, Some(Err(_))), Ordering::Relaxed);
                 return outcome;
             }
-            send(News::Ended(index, outcome));
+            send(News::Ended(index, outcome.map(Box::new)));
             None
         };
         let tell = |index| {
