@@ -154,7 +154,7 @@ fn node(s: &mut Stream, names: &[String], variant: &Variant) -> String {
         format!("bearer = \"{}\"", one_of(s, &["mcg", "scg", "split", "split"])),
         format!("x2_delay = \"{} ms\"", s.below(20)),
         "t_reordering = \"3000 ms\"".to_owned(),
-        format!("uplink = \"{}\"", one_of(s, &["lte", "nr"])),
+        format!("uplink = \"{}\"", one_of(s, &["mcg", "scg"])),
         format!("add_above = \"-{add_above} dBm\""),
         format!("release_below = \"-{} dBm\"", add_above + s.below(10)),
         format!("change_offset = \"{} dB\"", s.below(6)),
