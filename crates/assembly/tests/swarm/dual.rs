@@ -39,7 +39,7 @@ impl Variant {
             networks: ["typical", "nsa-fr1", "nsa-fr2"],
             master: "rlc = { mode = \"am\", buffer = \"64 MB\", aqm = \"drop-tail\" }\n".to_owned(),
             secondary: "radio = \"nr\"\n".to_owned(),
-            node: "",
+            node: ", master = \"lte\"",
             others: "",
         }
     }
